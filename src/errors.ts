@@ -1,0 +1,79 @@
+/**
+ * One table of everything that can go wrong for a client: a stable code, the HTTP status, and a title that never
+ * changes with the occasion. Bad requests are values of this table, never thrown; what is thrown is a
+ * {@link LecternError} (bad configuration or source) or a programmer's mistake.
+ */
+export const PROBLEMS = {
+  'not-found': { status: 404, title: 'There is no such resource' },
+  'method-not-allowed': { status: 405, title: 'The resource does not support this method' },
+  'request-target-too-long': { status: 414, title: 'The request target is too long' },
+  'credentials-missing': { status: 401, title: 'A bearer token is required' },
+  'token-invalid': { status: 401, title: 'The bearer token is not valid' },
+  'invalid-request': { status: 400, title: 'The request is malformed' },
+  'identity-not-mapped': { status: 403, title: 'The token says nothing that selects events' },
+  'keys-unavailable': { status: 503, title: 'The keys that verify tokens cannot be had' },
+  'not-acceptable': { status: 406, title: 'None of the accepted media types can be produced' },
+  'parameters-invalid': { status: 400, title: 'The query parameters are not valid' },
+  'snapshot-unavailable': { status: 503, title: 'The timetable is still loading' },
+  'internal-error': { status: 500, title: 'The service failed' },
+} as const;
+
+export type ProblemCode = keyof typeof PROBLEMS;
+
+/** What can be wrong with one query parameter; `parameters-invalid` lists any number of them. */
+export const PARAMETER_FAULTS = {
+  'unknown-parameter': 'The endpoint has no parameter of this name',
+  'malformed-encoding': 'The percent-encoding is broken or is not UTF-8',
+  'empty-value': 'The value is empty',
+  'repeated-parameter': 'The parameter may be given once only',
+  'too-many-values': 'The parameter has more values than allowed',
+  'malformed-identifier': 'The value is not an identifier of this data set',
+  'malformed-text': 'The value is not well-formed text',
+  'malformed-time': 'The value is not an RFC 3339 date-time with an offset',
+  'empty-window': 'endTime is not after startTime',
+  'malformed-limit': 'The value is not a whole number within the range',
+  'malformed-cursor': 'The value is not a cursor from a next link of this endpoint',
+  'unknown-value': 'The value is not one of those allowed',
+  'filter-unavailable': 'No event of the data set has this field',
+} as const;
+
+export type ParameterFaultCode = keyof typeof PARAMETER_FAULTS;
+
+/** One fault of one query parameter. */
+export interface ParameterFault {
+  readonly parameter: string;
+  readonly code: ParameterFaultCode;
+  /** One sentence for people: what was wrong and what would be right. */
+  readonly detail: string;
+}
+
+/** Why a service cannot be set up or a source cannot be read. The message is one line for people. */
+export type LecternErrorCode =
+  | 'option-invalid'
+  | 'source-unreadable'
+  | 'source-malformed'
+  | 'source-too-large'
+  | 'key-missing'
+  | 'key-invalid'
+  | 'address-unavailable'
+  | 'parameters-invalid'
+  | 'not-ready'
+  | 'closed';
+
+/** The one error class that Lectern throws on purpose. */
+export class LecternError extends Error {
+  override readonly name = 'LecternError';
+  readonly code: LecternErrorCode;
+  /** For `parameters-invalid`: every fault of the query. */
+  readonly faults: readonly ParameterFault[];
+
+  constructor(
+    code: LecternErrorCode,
+    message: string,
+    options: { cause?: unknown; faults?: readonly ParameterFault[] } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.faults = options.faults ?? [];
+  }
+}

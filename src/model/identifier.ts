@@ -1,0 +1,28 @@
+import type { IdentifierMode } from './event.js';
+
+/** RFC 9562 section 4, the textual form, in either case. Variant and version bits are not looked at. */
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const LOWER_CASE_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** Longest identifier in `any` mode, in characters (code points). */
+export const IDENTIFIER_CHARACTERS_MAX = 64;
+
+/** The canonical form of an identifier, or null where it is none. */
+export function parseIdentifier(text: string, mode: IdentifierMode): string | null {
+  if (mode === 'uuid') {
+    if (LOWER_CASE_UUID.test(text)) return text;
+    return UUID.test(text) ? text.toLowerCase() : null;
+  }
+  if (text.length === 0 || !text.isWellFormed()) return null;
+  // A code point takes at most two UTF-16 units, so only lengths between need counting.
+  if (text.length <= IDENTIFIER_CHARACTERS_MAX) return text;
+  if (text.length > 2 * IDENTIFIER_CHARACTERS_MAX) return null;
+  return [...text].length <= IDENTIFIER_CHARACTERS_MAX ? text : null;
+}
+
+/** What an identifier must look like, for error messages. */
+export function describeIdentifier(mode: IdentifierMode): string {
+  return mode === 'uuid'
+    ? 'a UUID such as 2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417'
+    : `a string of 1 to ${IDENTIFIER_CHARACTERS_MAX} characters`;
+}

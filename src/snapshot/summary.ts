@@ -1,0 +1,23 @@
+import type { IdentifierMode, Rejection, RejectionCode } from '../model/event.js';
+
+/** What is known about a snapshot without reading it. Plain data: it crosses threads and goes to disk. */
+export interface SnapshotSummary {
+  /** Identifies the content: equal for equal data, whichever process built it. 22 base64url characters. */
+  readonly id: string;
+  readonly events: number;
+  readonly slots: number;
+  /** Records left out, all of them. */
+  readonly rejected: number;
+  readonly rejectedByCode: Readonly<Partial<Record<RejectionCode, number>>>;
+  /** The first of them, with position and reason. */
+  readonly rejections: readonly Rejection[];
+  /** Epoch milliseconds. */
+  readonly builtAtMs: number;
+  /** From the first byte read to the snapshot being ready. */
+  readonly buildMs: number;
+  /** Bytes of the snapshot's typed arrays. */
+  readonly bytes: number;
+  readonly identifiers: IdentifierMode;
+  /** Earliest start and latest end, or null where there are no events. */
+  readonly span: { readonly startMs: number; readonly endMs: number } | null;
+}
