@@ -10,6 +10,8 @@ export const PROBLEMS = {
   'credentials-missing': { status: 401, title: 'A bearer token is required' },
   'token-invalid': { status: 401, title: 'The bearer token is not valid' },
   'invalid-request': { status: 400, title: 'The request is malformed' },
+  'request-timeout': { status: 408, title: 'The request did not arrive in time' },
+  'headers-too-large': { status: 431, title: 'The header fields are too large' },
   'identity-not-mapped': { status: 403, title: 'The token says nothing that selects events' },
   'keys-unavailable': { status: 503, title: 'The keys that verify tokens cannot be had' },
   'not-acceptable': { status: 406, title: 'None of the accepted media types can be produced' },

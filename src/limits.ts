@@ -20,6 +20,8 @@ export const TOKEN_BYTES_MAX: number = 8 * KIB;
 export const TOKEN_CACHE_ENTRIES_MAX = 20_000;
 /** Longest that a verified token is trusted without verifying it again. */
 export const TOKEN_CACHE_TTL_MS_MAX = 60_000;
+/** Keys tried for one token that names none of them. Each try costs about 0.1 ms. */
+export const KEYS_TRIED_MAX = 8;
 /** Values that one token or one enrolment may select on, over all fields. */
 export const IDENTITY_VALUES_MAX = 1000;
 /** Key file (JWKS or secret) and enrolment map. 100,000 users with five groups are about 20 MB. */
@@ -32,6 +34,8 @@ export const RECORD_BYTES_MAX: number = 1 * MIB;
 export const REJECTIONS_KEPT_MAX = 1000;
 /** Bytes read from a source at a time. */
 export const READ_CHUNK_BYTES: number = 256 * KIB;
+/** Spellings remembered per field while a source is normalised: 8,192 × 0.1 KB × 8 fields, 7 MB. */
+export const VALUE_MEMO_ENTRIES_MAX = 8192;
 /** Bytes of all rows: row offsets are 32-bit, and Node 20 has no longer Buffer than 4 GiB. About 10 million events. */
 export const ROW_BYTES_MAX: number = 4 * 1024 * MIB - 64 * KIB;
 /** Events: ordinals are 32-bit, with 0xFFFFFFFF kept as "none". The row bytes end earlier. */
@@ -43,3 +47,5 @@ export const BODY_GATHER_BYTES_MAX: number = 64 * KIB;
 export const ACCEPT_MEMO_ENTRIES_MAX = 256;
 /** Intervals per interval-tree-1d tree: 1,024 take about 2 ms to build, so no request waits longer for one. */
 export const INTERVALS_PER_TREE_MAX = 1024;
+/** Trees kept by one interval index: 256 × 1,024 intervals at about 100 bytes are 26 MB. */
+export const INTERVAL_TREES_MAX = 256;

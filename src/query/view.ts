@@ -26,4 +26,6 @@ export interface View {
   types(parameters: ParameterPairs, options: ParseOptions): ReadResult;
   /** GET /schedule/conflicts. */
   conflicts(parameters: ParameterPairs, options: ParseOptions): ReadResult;
+  /** A value that the field has in this data set, or null where no event has one: for examples and test tokens. */
+  sampleValue(field: FieldFilter['field']): string | null;
 }

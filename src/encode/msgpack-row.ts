@@ -1,0 +1,83 @@
+import { OUTPUT_FIELDS } from '../model/fields.js';
+import type { Rows } from '../snapshot/rows.js';
+
+/**
+ * Turns a row from JSON into MessagePack, byte by byte: the fields, their order and their types are fixed, so nothing
+ * is parsed into an object. A map of ten string keys; values are strings or nil. No extension types.
+ *
+ * MessagePack of a row is never longer than its JSON: a field costs at most 6 bytes besides name and value (one for
+ * the name, up to five for the value) against 6 in JSON (four quotes, colon, comma).
+ */
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const LETTER_N = 0x6e;
+const NIL = 0xc0;
+const FIXMAP = 0x80;
+const FIXSTR = 0xa0;
+const STR8 = 0xd9;
+const STR16 = 0xda;
+const STR32 = 0xdb;
+
+/** The names as they stand in MessagePack, and the length of `{"name":` or `,"name":` in JSON. */
+const NAMES = OUTPUT_FIELDS.map((field) => ({
+  encoded: Buffer.concat([Buffer.from([FIXSTR | field.name.length]), Buffer.from(field.name)]),
+  jsonLength: field.name.length + 4,
+}));
+
+/**
+ * @param target with room for the row's JSON length from `offset` on
+ * @returns the offset behind the row
+ */
+export function writeMessagePackRow(rows: Rows, ordinal: number, target: Buffer, offset: number): number {
+  const source = rows.bytes;
+  let from = rows.start[ordinal]!;
+  let to = offset;
+  target[to++] = FIXMAP | NAMES.length;
+  for (const name of NAMES) {
+    from += name.jsonLength;
+    for (let i = 0; i < name.encoded.length; i++) target[to++] = name.encoded[i]!;
+    if (source[from] === LETTER_N) {
+      target[to++] = NIL;
+      from += 4;
+      continue;
+    }
+    const open = from;
+    let escaped = false;
+    // Terminates: every string of a row is closed.
+    for (from++; source[from] !== QUOTE; from++) {
+      if (source[from] === BACKSLASH) {
+        escaped = true;
+        from++;
+      }
+    }
+    from++;
+    if (escaped) {
+      const value = Buffer.from(JSON.parse(source.toString('utf8', open, from)) as string, 'utf8');
+      to = writeStringHeader(target, to, value.length);
+      to += value.copy(target, to);
+    } else {
+      to = writeStringHeader(target, to, from - open - 2);
+      to += source.copy(target, to, open + 1, from - 1);
+    }
+  }
+  return to;
+}
+
+function writeStringHeader(target: Buffer, offset: number, byteLength: number): number {
+  if (byteLength < 32) {
+    target[offset] = FIXSTR | byteLength;
+    return offset + 1;
+  }
+  if (byteLength < 0x100) {
+    target[offset] = STR8;
+    target[offset + 1] = byteLength;
+    return offset + 2;
+  }
+  if (byteLength < 0x10000) {
+    target[offset] = STR16;
+    return target.writeUInt16BE(byteLength, offset + 1);
+  }
+  target[offset] = STR32;
+  return target.writeUInt32BE(byteLength, offset + 1);
+}

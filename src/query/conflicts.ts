@@ -1,0 +1,68 @@
+import { CONFLICT_DIMENSIONS, type ConflictBy } from '../model/fields.js';
+import type { Clusters } from '../snapshot/cluster-reader.js';
+import type { Snapshot } from '../snapshot/snapshot.js';
+import { NO_CODE } from '../structures/dictionary.js';
+import { sortUnique } from '../structures/ordinal-set.js';
+import { executePlan } from './execute.js';
+import { planQuery } from './plan.js';
+import type { ConflictOptions, Query } from './query.js';
+
+/**
+ * The clusters that are in the scope of a query: at least one of their events matches all of its filters.
+ *
+ * Without filters a window is answered from the clusters alone: the events of a cluster leave no gap between its start
+ * and its end, so one of them overlaps the window exactly when the cluster does.
+ *
+ * @returns cluster numbers, ascending
+ */
+export function findConflicts(snapshot: Snapshot, query: Query, options: ConflictOptions): Uint32Array {
+  const clusters = options.merge ? snapshot.merged : snapshot.unmerged;
+  const wanted = CONFLICT_DIMENSIONS.map((dimension) => options.by.includes(dimension.by));
+  return query.filters.length === 0 && query.identities === null
+    ? clustersInWindow(clusters, query, wanted)
+    : clustersOfEvents(snapshot, clusters, query, wanted);
+}
+
+function clustersInWindow(clusters: Clusters, query: Query, wanted: readonly boolean[]): Uint32Array {
+  const { startMs, endMs } = query.window;
+  const running = clusters.index.runningAt(startMs);
+  const within = clusters.index.startingWithin(startMs, endMs);
+  const found = new Uint32Array(running.length + within.end - within.first);
+  let count = 0;
+  const take = (cluster: number): void => {
+    if (wanted[clusters.dimensionOf(cluster)] === true) found[count++] = cluster;
+  };
+  // Those running already started earlier and so have smaller numbers.
+  for (const cluster of running) take(cluster);
+  for (let cluster = within.first; cluster < within.end; cluster++) take(cluster);
+  return found.subarray(0, count);
+}
+
+function clustersOfEvents(
+  snapshot: Snapshot,
+  clusters: Clusters,
+  query: Query,
+  wanted: readonly boolean[],
+): Uint32Array {
+  const events = executePlan(snapshot, planQuery(snapshot, query));
+  const dimensions = [...wanted.keys()].filter((dimension) => wanted[dimension] === true);
+  const found = new Uint32Array(events.count * dimensions.length);
+  let count = 0;
+  events.forEach((ordinal) => {
+    for (const dimension of dimensions) {
+      const cluster = clusters.clusterOf(dimension, ordinal);
+      if (cluster !== NO_CODE) found[count++] = cluster;
+    }
+  });
+  return found.subarray(0, sortUnique(found, count, clusters.count));
+}
+
+/** Clusters of each kind, for reports. */
+export function countConflicts(clusters: Clusters): Record<ConflictBy, number> {
+  const counts: Record<ConflictBy, number> = { group: 0, lecturer: 0, room: 0 };
+  for (let cluster = 0; cluster < clusters.count; cluster++) {
+    const dimension = CONFLICT_DIMENSIONS[clusters.dimensionOf(cluster)];
+    if (dimension !== undefined) counts[dimension.by]++;
+  }
+  return counts;
+}

@@ -1,0 +1,280 @@
+import { FORMATS, type FormatName } from '../encode/format.js';
+import type { ParameterFault, ParameterFaultCode } from '../errors.js';
+import { PAGE_LIMIT_MAX, PARAMETER_FAULTS_MAX, PARAMETER_VALUES_MAX } from '../limits.js';
+import type { IdentifierMode } from '../model/event.js';
+import { CONFLICT_DIMENSIONS, type ConflictBy, PARAMETER_FIELDS } from '../model/fields.js';
+import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
+import { compareCodePoints, normaliseText } from '../model/text.js';
+import { formatInstant, parseInstant } from '../model/time.js';
+import { decodeConflictCursor, decodeEventCursor } from './cursor.js';
+import type { ConflictCursor, EventCursor, FieldFilter } from './query.js';
+import { suggest } from './suggest.js';
+import type { ParameterPairs, ParseOptions } from './view.js';
+
+/** What a parameter's value may be; each kind has one parser below. */
+export type ParameterKind =
+  | 'filter'
+  | 'instant'
+  | 'limit'
+  | 'event-cursor'
+  | 'conflict-cursor'
+  | 'format'
+  | 'by'
+  | 'merge';
+
+const FILTERS: readonly (readonly [string, ParameterKind])[] = [
+  ...PARAMETER_FIELDS.map((field) => [field.name, 'filter'] as const),
+  ['startTime', 'instant'],
+  ['endTime', 'instant'],
+];
+const EVENT_PAGE: readonly (readonly [string, ParameterKind])[] = [
+  ['limit', 'limit'],
+  ['cursor', 'event-cursor'],
+];
+const FORMAT: readonly (readonly [string, ParameterKind])[] = [['format', 'format']];
+
+/** The endpoints that return lists. */
+export type EndpointName = 'schedule' | 'personal' | 'all' | 'types' | 'conflicts';
+
+/** Which parameters each endpoint has: the descriptor table of the query string. */
+export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ReadonlyMap<string, ParameterKind>>> = {
+  schedule: new Map([...FILTERS, ...EVENT_PAGE, ...FORMAT]),
+  personal: new Map([...FILTERS, ...EVENT_PAGE, ...FORMAT]),
+  all: new Map([...EVENT_PAGE, ...FORMAT]),
+  types: new Map(FORMAT),
+  conflicts: new Map<string, ParameterKind>([
+    ...FILTERS,
+    ['by', 'by'],
+    ['merge', 'merge'],
+    ['limit', 'limit'],
+    ['cursor', 'conflict-cursor'],
+    ...FORMAT,
+  ]),
+};
+
+/** The parameters of one request, parsed. Fields that the endpoint does not have keep their defaults. */
+export interface Parameters {
+  readonly filters: readonly FieldFilter[];
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly limit: number;
+  readonly eventCursor: EventCursor | null;
+  readonly conflictCursor: ConflictCursor | null;
+  readonly format: FormatName | null;
+  readonly by: readonly ConflictBy[];
+  readonly merge: boolean;
+}
+
+export type ParametersResult =
+  | { readonly parameters: Parameters }
+  | { readonly faults: readonly ParameterFault[] };
+
+/** What parsing needs to know of the data set. */
+export interface DataSetFacts {
+  readonly identifiers: IdentifierMode;
+  /** Whether any event has a value in the field. */
+  hasField(name: FieldFilter['field']): boolean;
+}
+
+/** Parses the parameters of one endpoint; finds every fault, not only the first. */
+export function parseParameters(
+  endpoint: EndpointName,
+  pairs: ParameterPairs,
+  options: ParseOptions,
+  facts: DataSetFacts,
+): ParametersResult {
+  const parser = new Parser(ENDPOINT_PARAMETERS[endpoint], options, facts);
+  for (const [name, value] of pairs) parser.take(name, value);
+  return parser.finish();
+}
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+class Parser {
+  readonly #known: ReadonlyMap<string, ParameterKind>;
+  readonly #options: ParseOptions;
+  readonly #facts: DataSetFacts;
+  readonly #values = new Map<string, string[]>();
+  readonly #faults: ParameterFault[] = [];
+  readonly #result: Mutable<Parameters> = {
+    filters: [],
+    startMs: Number.NEGATIVE_INFINITY,
+    endMs: Number.POSITIVE_INFINITY,
+    limit: Number.POSITIVE_INFINITY,
+    eventCursor: null,
+    conflictCursor: null,
+    format: null,
+    by: CONFLICT_DIMENSIONS.map((dimension) => dimension.by),
+    merge: true,
+  };
+
+  constructor(known: ReadonlyMap<string, ParameterKind>, options: ParseOptions, facts: DataSetFacts) {
+    this.#known = known;
+    this.#options = options;
+    this.#facts = facts;
+  }
+
+  take(name: string, value: string): void {
+    if (!this.#known.has(name)) {
+      if (this.#options.unknownParameters === 'reject') this.#unknown(name);
+      return;
+    }
+    const values = this.#values.get(name);
+    if (values === undefined) this.#values.set(name, [value]);
+    else values.push(value);
+  }
+
+  finish(): ParametersResult {
+    for (const [name, kind] of this.#known) {
+      const values = this.#values.get(name);
+      if (values === undefined) continue;
+      if (values.includes('')) {
+        this.#fault(name, 'empty-value', `${name} has no value; leave it out to select everything`);
+        continue;
+      }
+      if (kind === 'filter') this.#filter(name, values);
+      else if (kind === 'by') this.#by(name, values);
+      else if (values.length > 1) {
+        this.#fault(name, 'repeated-parameter', `${name} may be given once, not ${values.length} times`);
+      } else this.#single(name, kind, values[0] as string);
+    }
+    const { startMs, endMs } = this.#result;
+    if (endMs <= startMs) {
+      this.#fault(
+        'endTime',
+        'empty-window',
+        `endTime (${formatInstant(endMs)}) must be after startTime (${formatInstant(startMs)})`,
+      );
+    }
+    return this.#faults.length > 0 ? { faults: this.#faults } : { parameters: this.#result };
+  }
+
+  #fault(parameter: string, code: ParameterFaultCode, detail: string): void {
+    if (this.#faults.length < PARAMETER_FAULTS_MAX) this.#faults.push({ parameter, code, detail });
+  }
+
+  #unknown(name: string): void {
+    const near = suggest(name, [...this.#known.keys()]);
+    const hint =
+      near === null ? `its parameters are ${[...this.#known.keys()].join(', ')}` : `did you mean ${near}?`;
+    this.#fault(shorten(name), 'unknown-parameter', `there is no parameter ${quote(name)} here: ${hint}`);
+  }
+
+  #filter(name: string, values: readonly string[]): void {
+    const field = PARAMETER_FIELDS.find((candidate) => candidate.name === name);
+    if (field === undefined) throw new Error(`${name} is not a filter`);
+    if (values.length > PARAMETER_VALUES_MAX) {
+      this.#fault(
+        name,
+        'too-many-values',
+        `${name} has ${values.length} values; at most ${PARAMETER_VALUES_MAX} are allowed`,
+      );
+      return;
+    }
+    const canonical = new Set<string>();
+    for (const value of values) {
+      const parsed =
+        field.kind === 'identifier' ? parseIdentifier(value, this.#facts.identifiers) : normaliseText(value);
+      if (parsed !== null) canonical.add(parsed);
+      else if (field.kind === 'identifier') {
+        const expected = describeIdentifier(this.#facts.identifiers);
+        this.#fault(name, 'malformed-identifier', `${quote(value)} is not ${expected}`);
+      } else this.#fault(name, 'malformed-text', `${quote(value)} is not well-formed text`);
+    }
+    if (!this.#facts.hasField(field.name)) {
+      this.#fault(
+        name,
+        'filter-unavailable',
+        `no event of this data set has a ${name}, so it cannot be filtered by`,
+      );
+    }
+    this.#result.filters = [
+      ...this.#result.filters,
+      { field: field.name, values: [...canonical].sort(compareCodePoints) },
+    ];
+  }
+
+  #by(name: string, values: readonly string[]): void {
+    const known = CONFLICT_DIMENSIONS.map((dimension) => dimension.by);
+    for (const value of values) {
+      if (!known.some((by) => by === value)) this.#unknownValue(name, value, known);
+    }
+    this.#result.by = known.filter((by) => values.includes(by));
+  }
+
+  #single(name: string, kind: Exclude<ParameterKind, 'filter' | 'by'>, value: string): void {
+    switch (kind) {
+      case 'instant':
+        this.#instant(name, value);
+        break;
+      case 'limit':
+        this.#limit(name, value);
+        break;
+      case 'event-cursor':
+        this.#result.eventCursor = this.#cursor(name, decodeEventCursor(value));
+        break;
+      case 'conflict-cursor':
+        this.#result.conflictCursor = this.#cursor(name, decodeConflictCursor(value));
+        break;
+      case 'format': {
+        const format = FORMATS.find((candidate) => candidate.name === value);
+        if (format !== undefined) this.#result.format = format.name;
+        else
+          this.#unknownValue(
+            name,
+            value,
+            FORMATS.map((candidate) => candidate.name),
+          );
+        break;
+      }
+      case 'merge':
+        if (value === 'true' || value === 'false') this.#result.merge = value === 'true';
+        else this.#unknownValue(name, value, ['true', 'false']);
+        break;
+    }
+  }
+
+  #instant(name: string, value: string): void {
+    // A "+" that was not percent-encoded arrives as a space; nothing else in a date-time can be one.
+    const instant = parseInstant(value.replace(/ (?=\d\d:\d\d$)/, '+'));
+    if (typeof instant === 'string') {
+      this.#fault(name, 'malformed-time', `${quote(value)} is not a time: ${instant}`);
+    } else if (name === 'startTime') this.#result.startMs = instant;
+    else this.#result.endMs = instant;
+  }
+
+  #limit(name: string, value: string): void {
+    const limit = /^\d{1,6}$/.test(value) ? Number(value) : 0;
+    if (limit >= 1 && limit <= PAGE_LIMIT_MAX) this.#result.limit = limit;
+    else {
+      this.#fault(
+        name,
+        'malformed-limit',
+        `${quote(value)} is not a whole number from 1 to ${PAGE_LIMIT_MAX}`,
+      );
+    }
+  }
+
+  #cursor<Cursor>(name: string, cursor: Cursor | null): Cursor | null {
+    if (cursor === null) {
+      this.#fault(name, 'malformed-cursor', 'the value did not come from a next link of this endpoint');
+    }
+    return cursor;
+  }
+
+  #unknownValue(name: string, value: string, known: readonly string[]): void {
+    this.#fault(name, 'unknown-value', `${quote(value)} is not one of ${known.join(', ')}`);
+  }
+}
+
+const QUOTED_CHARACTERS_MAX = 64;
+
+function shorten(text: string): string {
+  return text.length > QUOTED_CHARACTERS_MAX
+    ? `${text.slice(0, QUOTED_CHARACTERS_MAX)}…`.toWellFormed()
+    : text;
+}
+
+function quote(text: string): string {
+  return JSON.stringify(shorten(text));
+}

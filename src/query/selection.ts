@@ -1,0 +1,84 @@
+import { countRuns } from '../structures/ordinal-set.js';
+import { lowerBound } from '../structures/search.js';
+
+/**
+ * A result: ascending ordinals, as a list or as runs. Positions count from 0 within the result. Immutable; may be a view
+ * of the snapshot.
+ */
+export class Selection {
+  readonly count: number;
+  readonly #list: Uint32Array | null;
+  readonly #runs: Uint32Array;
+
+  private constructor(list: Uint32Array | null, runs: Uint32Array) {
+    this.#list = list;
+    this.#runs = runs;
+    this.count = list === null ? countRuns(runs) : list.length;
+  }
+
+  /** @param list ascending, without repeats */
+  static ofList(list: Uint32Array): Selection {
+    return new Selection(list, new Uint32Array(0));
+  }
+
+  /** @param runs pairs [first, end), ascending and disjoint */
+  static ofRuns(runs: Uint32Array): Selection {
+    return new Selection(null, runs);
+  }
+
+  /** How many of the result are smaller than `ordinal`: the position at which it stands or would stand. */
+  positionOf(ordinal: number): number {
+    if (this.#list !== null) return lowerBound(this.#list, ordinal);
+    let position = 0;
+    for (let r = 0; r < this.#runs.length; r += 2) {
+      if (ordinal < this.#runs[r + 1]!) return position + Math.max(0, ordinal - this.#runs[r]!);
+      position += this.#runs[r + 1]! - this.#runs[r]!;
+    }
+    return position;
+  }
+
+  /** The part from position `from` to before `to`. */
+  slice(from: number, to: number): Selection {
+    if (from <= 0 && to >= this.count) return this;
+    if (this.#list !== null) return Selection.ofList(this.#list.subarray(from, to));
+    const bounds: number[] = [];
+    let position = 0;
+    for (let r = 0; r < this.#runs.length && position < to; r += 2) {
+      const first = this.#runs[r]!;
+      const length = this.#runs[r + 1]! - first;
+      const low = Math.max(0, from - position);
+      const high = Math.min(length, to - position);
+      if (low < high) bounds.push(first + low, first + high);
+      position += length;
+    }
+    return Selection.ofRuns(Uint32Array.from(bounds));
+  }
+
+  /** The last ordinal of a result that is not empty. */
+  last(): number {
+    return this.#list === null ? this.#runs[this.#runs.length - 1]! - 1 : this.#list[this.#list.length - 1]!;
+  }
+
+  /** Visits the result as maximal runs [first, end), ascending: neighbours in the list are joined. */
+  forEachRun(visit: (first: number, end: number) => void): void {
+    if (this.#list === null) {
+      for (let r = 0; r < this.#runs.length; r += 2) visit(this.#runs[r]!, this.#runs[r + 1]!);
+      return;
+    }
+    const list = this.#list;
+    let i = 0;
+    while (i < list.length) {
+      const first = list[i]!;
+      let end = first + 1;
+      // Terminates: i grows with every step.
+      for (i++; i < list.length && list[i] === end; i++) end++;
+      visit(first, end);
+    }
+  }
+
+  forEach(visit: (ordinal: number) => void): void {
+    this.forEachRun((first, end) => {
+      for (let ordinal = first; ordinal < end; ordinal++) visit(ordinal);
+    });
+  }
+}

@@ -1,0 +1,158 @@
+import { hash } from 'node:crypto';
+import { jsonConflicts, messagePackConflicts } from '../encode/conflicts.js';
+import type { FormatName } from '../encode/format.js';
+import { jsonRows } from '../encode/json.js';
+import { messagePackRows, packPlain } from '../encode/msgpack.js';
+import type { Snapshot } from '../snapshot/snapshot.js';
+import { lowerBound } from '../structures/search.js';
+import type { Answer, Body, Read, ReadResult } from './answer.js';
+import { findConflicts } from './conflicts.js';
+import { encodeConflictCursor, encodeEventCursor } from './cursor.js';
+import { executePlan } from './execute.js';
+import { pageRange } from './page.js';
+import { type EndpointName, type Parameters, parseParameters } from './parameters.js';
+import { planQuery } from './plan.js';
+import { ALWAYS, type FieldFilter, type Query } from './query.js';
+import type { ParameterPairs, ParseOptions, View } from './view.js';
+
+/** Opens a snapshot for reading. */
+export function viewOf(snapshot: Snapshot): View {
+  return new SnapshotView(snapshot);
+}
+
+class SnapshotView implements View {
+  readonly #snapshot: Snapshot;
+
+  constructor(snapshot: Snapshot) {
+    this.#snapshot = snapshot;
+  }
+
+  get summary(): View['summary'] {
+    return this.#snapshot.summary;
+  }
+
+  schedule(pairs: ParameterPairs, options: ParseOptions): ReadResult {
+    return this.#read('schedule', pairs, options, null, eventsAnswer);
+  }
+
+  personal(pairs: ParameterPairs, options: ParseOptions, identities: readonly FieldFilter[]): ReadResult {
+    return this.#read('personal', pairs, options, identities, eventsAnswer);
+  }
+
+  all(pairs: ParameterPairs, options: ParseOptions): ReadResult {
+    return this.#read('all', pairs, options, null, eventsAnswer);
+  }
+
+  types(pairs: ParameterPairs, options: ParseOptions): ReadResult {
+    return this.#read('types', pairs, options, null, typesAnswer);
+  }
+
+  conflicts(pairs: ParameterPairs, options: ParseOptions): ReadResult {
+    return this.#read('conflicts', pairs, options, null, conflictsAnswer);
+  }
+
+  sampleValue(field: FieldFilter['field']): string | null {
+    const { dictionary } = this.#snapshot.field(field);
+    return dictionary.size === 0 ? null : dictionary.valueOf(0);
+  }
+
+  #read(
+    endpoint: EndpointName,
+    pairs: ParameterPairs,
+    options: ParseOptions,
+    identities: readonly FieldFilter[] | null,
+    answer: (snapshot: Snapshot, query: Query, parameters: Parameters, format: FormatName) => Answer,
+  ): ReadResult {
+    const snapshot = this.#snapshot;
+    const parsed = parseParameters(endpoint, pairs, options, {
+      identifiers: snapshot.summary.identifiers,
+      hasField: (name) => snapshot.hasField(name),
+    });
+    if ('faults' in parsed) return parsed;
+    const { parameters } = parsed;
+    const query = queryOf(parameters, identities);
+    const read: Read = {
+      format: parameters.format,
+      entityTag: (format) => entityTagOf(snapshot.summary.id, endpoint, parameters, identities, format),
+      execute: (format) => answer(snapshot, query, parameters, format),
+    };
+    return { read };
+  }
+}
+
+/** The selecting part of parsed parameters. */
+export function queryOf(parameters: Parameters, identities: readonly FieldFilter[] | null): Query {
+  const { filters, startMs, endMs } = parameters;
+  const window = startMs === ALWAYS.startMs && endMs === ALWAYS.endMs ? ALWAYS : { startMs, endMs };
+  return { filters, identities, window };
+}
+
+/**
+ * A weak tag over everything that decides the answer: content, endpoint, canonical parameters, identities, media type.
+ * Weak, because representations of one content are equivalent rather than promised to be equal to the byte for ever.
+ */
+function entityTagOf(
+  contentId: string,
+  endpoint: EndpointName,
+  parameters: Parameters,
+  identities: readonly FieldFilter[] | null,
+  format: FormatName,
+): string {
+  const { filters, startMs, endMs, limit, eventCursor, conflictCursor, by, merge } = parameters;
+  // Infinity becomes null in JSON, which no number does.
+  const canonical = JSON.stringify([
+    endpoint,
+    format,
+    filters,
+    [startMs, endMs],
+    [limit, eventCursor, conflictCursor],
+    [by, merge],
+    identities,
+  ]);
+  return `W/"${contentId}-${hash('sha1', canonical, 'base64').slice(0, 16)}"`;
+}
+
+function eventsAnswer(
+  snapshot: Snapshot,
+  query: Query,
+  { eventCursor, limit }: Parameters,
+  format: FormatName,
+): Answer {
+  const selection = executePlan(snapshot, planQuery(snapshot, query));
+  const begin = eventCursor === null ? 0 : selection.positionOf(snapshot.ordinalAfter(eventCursor));
+  const { from, to, more } = pageRange(selection.count, begin, limit);
+  const page = selection.slice(from, to);
+  return {
+    total: selection.count,
+    count: page.count,
+    nextCursor: more ? encodeEventCursor(snapshot.keyOf(page.last())) : null,
+    body: format === 'json' ? jsonRows(snapshot.rows, page) : messagePackRows(snapshot.rows, page),
+  };
+}
+
+function conflictsAnswer(
+  snapshot: Snapshot,
+  query: Query,
+  { conflictCursor, limit, by, merge }: Parameters,
+  format: FormatName,
+): Answer {
+  const clusters = merge ? snapshot.merged : snapshot.unmerged;
+  const found = findConflicts(snapshot, query, { by, merge });
+  const begin = conflictCursor === null ? 0 : lowerBound(found, clusters.clusterAfter(conflictCursor));
+  const { from, to, more } = pageRange(found.length, begin, limit);
+  const page = found.subarray(from, to);
+  const encode = format === 'json' ? jsonConflicts : messagePackConflicts;
+  return {
+    total: found.length,
+    count: page.length,
+    nextCursor: more ? encodeConflictCursor(clusters.keyOf(page[page.length - 1]!)) : null,
+    body: encode(snapshot.rows, clusters, page),
+  };
+}
+
+function typesAnswer(snapshot: Snapshot, _query: Query, _parameters: Parameters, format: FormatName): Answer {
+  const types = snapshot.valuesOf('type');
+  const bytes = format === 'json' ? Buffer.from(JSON.stringify(types), 'utf8') : packPlain(types);
+  const body: Body = { byteLength: bytes.length, chunks: [bytes] };
+  return { total: types.length, count: types.length, nextCursor: null, body };
+}

@@ -1,0 +1,35 @@
+/** At most this many edits away is still taken for a slip of the keyboard; and never more than half the name. */
+const EDITS_MAX = 3;
+
+/**
+ * The nearest of `names` to what was typed, or null where none is near. Case does not count.
+ *
+ * @param typed looked at up to 64 characters
+ */
+export function suggest(typed: string, names: readonly string[]): string | null {
+  const wanted = typed.slice(0, 64).toLowerCase();
+  let best: string | null = null;
+  let bestDistance = Math.min(EDITS_MAX, Math.ceil(wanted.length / 2)) + 1;
+  for (const name of names) {
+    const distance = editDistance(wanted, name.toLowerCase());
+    if (distance < bestDistance) {
+      best = name;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+/** Levenshtein's distance, one row at a time. */
+function editDistance(a: string, b: string): number {
+  let above = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row++) {
+    const here = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const substitution = (above[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1);
+      here.push(Math.min(substitution, (above[column] ?? 0) + 1, (here[column - 1] ?? 0) + 1));
+    }
+    above = here;
+  }
+  return above[b.length] ?? 0;
+}

@@ -1,0 +1,242 @@
+import { LecternError } from '../errors.js';
+import { EVENTS_MAX, INTERVALS_PER_TREE_MAX, REJECTIONS_KEPT_MAX } from '../limits.js';
+import type {
+  IdentifierMode,
+  NormalisedEvent,
+  RecordPosition,
+  Rejection,
+  RejectionCode,
+  TimetableEvent,
+} from '../model/event.js';
+import { type FieldName, INDEXED_FIELDS, type IndexedFieldName, OUTPUT_FIELDS } from '../model/fields.js';
+import { formatInstant } from '../model/time.js';
+import { DictionaryBuilder, NO_CODE } from '../structures/dictionary.js';
+import { GrowableFloat64, GrowableUint32 } from '../structures/growable.js';
+import { buildIntervalIndex } from '../structures/interval-index.js';
+import { buildPostingLists } from '../structures/posting-lists.js';
+import { sharedUint32 } from '../structures/shared.js';
+import { buildClusters } from './clusters.js';
+import { contentVersionOf } from './content-version.js';
+import { byteLengthOf, type FieldImage, type SnapshotImage } from './image.js';
+import { conflictKeys, lessonNumbers } from './lessons.js';
+import { orderEvents } from './order.js';
+import { jsonByteLength, ROW_FRAME_BYTES, RowWriter } from './rows.js';
+
+/** The fields kept as dictionary codes until the rows are written: all but id and the two instants. */
+const TEXT_FIELDS = ['title', 'lecturer'] as const satisfies readonly FieldName[];
+const CODED_FIELDS: readonly (IndexedFieldName | 'title' | 'lecturer')[] = [
+  ...TEXT_FIELDS,
+  ...INDEXED_FIELDS.map((field) => field.name),
+];
+
+/** A field during the build: codes in order of arrival, values in order of first appearance. */
+interface Column {
+  readonly dictionary: DictionaryBuilder;
+  readonly codes: GrowableUint32;
+}
+
+/**
+ * Collects events in any order and turns them into a snapshot image. Holds columns of numbers and one string per
+ * distinct value and id; never an object per event.
+ */
+export class SnapshotBuilder {
+  readonly #identifiers: IdentifierMode;
+  readonly #startedAtMs: number;
+  readonly #ids: string[] = [];
+  readonly #knownIds = new Map<string, number>();
+  readonly #timeMs = new GrowableFloat64();
+  readonly #endTimeMs = new GrowableFloat64();
+  readonly #columns: ReadonlyMap<FieldName, Column> = new Map(
+    CODED_FIELDS.map((name) => [name, { dictionary: new DictionaryBuilder(), codes: new GrowableUint32() }]),
+  );
+  readonly #rejections: Rejection[] = [];
+  readonly #rejectedByCode: Partial<Record<RejectionCode, number>> = {};
+  #rejected = 0;
+  #finished = false;
+
+  /** @param options.startedAtMs when the load began, epoch milliseconds; now if left out */
+  constructor(options: { readonly identifiers: IdentifierMode; readonly startedAtMs?: number }) {
+    this.#identifiers = options.identifiers;
+    this.#startedAtMs = options.startedAtMs ?? Date.now();
+  }
+
+  get eventCount(): number {
+    return this.#ids.length;
+  }
+
+  get rejectedCount(): number {
+    return this.#rejected;
+  }
+
+  /**
+   * Adds an event. The first event with an id stays; a later one with the same id is rejected.
+   *
+   * @throws LecternError `source-too-large` past EVENTS_MAX
+   */
+  add(event: NormalisedEvent, position: RecordPosition): void {
+    const known = this.#knownIds.get(event.id);
+    if (known !== undefined) {
+      this.reject({
+        position,
+        code: 'duplicate-id',
+        field: 'id',
+        detail: `id ${JSON.stringify(event.id)} was already used by an earlier record, which is kept`,
+      });
+      return;
+    }
+    if (this.#ids.length >= EVENTS_MAX) {
+      throw new LecternError('source-too-large', `one snapshot holds at most ${EVENTS_MAX} events`);
+    }
+    this.#knownIds.set(event.id, this.#ids.length);
+    this.#ids.push(event.id);
+    this.#timeMs.push(event.time);
+    this.#endTimeMs.push(event.endTime);
+    for (const name of CODED_FIELDS) {
+      const column = this.#column(name);
+      column.codes.push(column.dictionary.intern(event[name]));
+    }
+  }
+
+  /** Counts a record that is left out; the first REJECTIONS_KEPT_MAX are kept with position and reason. */
+  reject(rejection: Rejection): void {
+    this.#rejected++;
+    this.#rejectedByCode[rejection.code] = (this.#rejectedByCode[rejection.code] ?? 0) + 1;
+    if (this.#rejections.length < REJECTIONS_KEPT_MAX) this.#rejections.push(rejection);
+  }
+
+  /**
+   * Builds the image. The builder cannot be used afterwards.
+   *
+   * @throws LecternError `source-too-large` where the rows do not fit into one arena
+   */
+  finish(): SnapshotImage {
+    if (this.#finished) throw new Error('finish() may be called once');
+    this.#finished = true;
+    // Nothing reads it any more, and it is the largest thing on the heap.
+    this.#knownIds.clear();
+    const { order, slots, slotOf } = orderEvents(this.#timeMs.view(), this.#endTimeMs.view(), this.#ids);
+    const count = order.length;
+    const startMs = permuteFloat64(this.#timeMs.view(), order);
+    const endMs = permuteFloat64(this.#endTimeMs.view(), order);
+    const codesOf = (name: FieldName): Uint32Array => permute(this.#column(name).codes.view(), order);
+    const rows = this.#writeRows(order, slotOf, slots.startMs, slots.endMs);
+
+    const dictionaryOf = (name: FieldName): DictionaryBuilder => this.#column(name).dictionary;
+    const clusterInput = {
+      count,
+      startMs,
+      endMs,
+      lesson: lessonNumbers(slotOf, codesOf('courseId'), codesOf('roomId'), codesOf('type')),
+      ...conflictKeys(count, codesOf, dictionaryOf),
+    };
+    const clusters = {
+      merged: buildClusters(clusterInput, true),
+      unmerged: buildClusters(clusterInput, false),
+    };
+    const fields = Object.fromEntries(
+      INDEXED_FIELDS.map((field) => [
+        field.name,
+        finishField(this.#column(field.name).dictionary, codesOf(field.name)),
+      ]),
+    ) as unknown as Record<IndexedFieldName, FieldImage>;
+    const slotIndex = buildIntervalIndex(slots.startMs, slots.endMs, INTERVALS_PER_TREE_MAX);
+    const parts = { slots: { ...slots, index: slotIndex }, fields, rows, clusters };
+    const builtAtMs = Date.now();
+    return {
+      ...parts,
+      summary: {
+        id: contentVersionOf(this.#identifiers, rows, fields.lecturerId),
+        events: count,
+        slots: slots.startMs.length,
+        rejected: this.#rejected,
+        rejectedByCode: this.#rejectedByCode,
+        rejections: this.#rejections,
+        builtAtMs,
+        buildMs: builtAtMs - this.#startedAtMs,
+        bytes: byteLengthOf(parts),
+        identifiers: this.#identifiers,
+        span: count === 0 ? null : { startMs: startMs[0]!, endMs: maxOf(slots.endMs) },
+      },
+    };
+  }
+
+  #column(name: FieldName): Column {
+    const column = this.#columns.get(name);
+    if (column === undefined) throw new Error(`${name} has no column`);
+    return column;
+  }
+
+  /** Serialises every event in order. Lengths come first, so that the arena is allocated once and never copied. */
+  #writeRows(
+    order: Uint32Array,
+    slotOf: Uint32Array,
+    slotStartMs: Float64Array,
+    slotEndMs: Float64Array,
+  ): SnapshotImage['rows'] {
+    const valueFields = OUTPUT_FIELDS.filter((field) => field.kind !== 'instant' && field.name !== 'id');
+    const columns = valueFields.map((field) => {
+      const { codes, dictionary } = this.#column(field.name);
+      const lengths = Uint32Array.from({ length: dictionary.size }, (_, code) =>
+        jsonByteLength(dictionary.valueOf(code)),
+      );
+      return { codes: codes.view(), lengths };
+    });
+    const fixed = ROW_FRAME_BYTES + 2 * jsonByteLength(formatInstant(0));
+    const rowBytes = new Uint32Array(order.length);
+    for (let ordinal = 0; ordinal < order.length; ordinal++) {
+      const arrival = order[ordinal]!;
+      let length = fixed + jsonByteLength(this.#ids[arrival]!);
+      for (const { codes, lengths } of columns) {
+        const code = codes[arrival]!;
+        length += code === NO_CODE ? 4 : lengths[code]!;
+      }
+      rowBytes[ordinal] = length;
+    }
+    const writer = new RowWriter(rowBytes);
+    const event = {} as { -readonly [Name in keyof TimetableEvent]: TimetableEvent[Name] };
+    let slot = -1;
+    for (let ordinal = 0; ordinal < order.length; ordinal++) {
+      const arrival = order[ordinal]!;
+      if (slotOf[ordinal] !== slot) {
+        slot = slotOf[ordinal]!;
+        event.time = formatInstant(slotStartMs[slot]!);
+        event.endTime = formatInstant(slotEndMs[slot]!);
+      }
+      event.id = this.#ids[arrival]!;
+      for (const field of valueFields) {
+        const { codes, dictionary } = this.#column(field.name);
+        (event as Record<string, string | null>)[field.name] = dictionary.valueOf(codes.view()[arrival]!);
+      }
+      writer.write(event);
+    }
+    return writer.finish();
+  }
+}
+
+function finishField(builder: DictionaryBuilder, arrivalCodes: Uint32Array): FieldImage {
+  const { image, recode } = builder.finish();
+  const codes = sharedUint32(arrivalCodes.length);
+  for (let ordinal = 0; ordinal < codes.length; ordinal++) {
+    const code = arrivalCodes[ordinal]!;
+    codes[ordinal] = code === NO_CODE ? NO_CODE : recode[code]!;
+  }
+  return { dictionary: image, codes, postings: buildPostingLists(codes, recode.length) };
+}
+
+function permute(values: Uint32Array, order: Uint32Array): Uint32Array {
+  const permuted = new Uint32Array(order.length);
+  for (let i = 0; i < order.length; i++) permuted[i] = values[order[i]!]!;
+  return permuted;
+}
+
+function permuteFloat64(values: Float64Array, order: Uint32Array): Float64Array {
+  const permuted = new Float64Array(order.length);
+  for (let i = 0; i < order.length; i++) permuted[i] = values[order[i]!]!;
+  return permuted;
+}
+
+function maxOf(values: Float64Array): number {
+  let max = Number.NEGATIVE_INFINITY;
+  for (const value of values) if (value > max) max = value;
+  return max;
+}

@@ -1,0 +1,165 @@
+import { INTERVALS_PER_TREE_MAX } from '../limits.js';
+import { CONFLICT_DIMENSIONS } from '../model/fields.js';
+import { type DictionaryImage, NO_CODE } from '../structures/dictionary.js';
+import { GrowableUint32 } from '../structures/growable.js';
+import { buildIntervalIndex } from '../structures/interval-index.js';
+import { buildPostingLists } from '../structures/posting-lists.js';
+import { sharedUint8, sharedUint32, shareFloat64, shareUint32 } from '../structures/shared.js';
+import type { ClustersImage } from './image.js';
+
+/** What clustering needs to know of the events, all by ordinal. */
+export interface ClusterInput {
+  readonly count: number;
+  readonly startMs: Float64Array;
+  readonly endMs: Float64Array;
+  /** Numbers that are equal when the events are rows of one lesson; NO_CODE for a lesson of its own. */
+  readonly lesson: Uint32Array;
+  /** For each of CONFLICT_DIMENSIONS the key of each event, as a code of `keys`, or NO_CODE. */
+  readonly keyOf: readonly Uint32Array[];
+  readonly keys: DictionaryImage;
+}
+
+/** Clusters as they are found, in columns; `finish` brings them into order. */
+interface FoundClusters {
+  readonly by: GrowableUint32;
+  readonly key: GrowableUint32;
+  readonly peak: GrowableUint32;
+  readonly first: GrowableUint32;
+  readonly events: GrowableUint32;
+}
+
+/**
+ * Finds the conflicts: for each dimension and key the maximal sets of at least two lessons that overlaps connect.
+ * One sweep over the events of a key in time order: an event that starts before everything so far has ended belongs to
+ * the present cluster. O(n log n) in the number of events, never in the number of overlapping pairs.
+ *
+ * @param merge whether rows of one lesson count as one; otherwise every row is a lesson
+ */
+export function buildClusters(input: ClusterInput, merge: boolean): ClustersImage {
+  const found: FoundClusters = {
+    by: new GrowableUint32(),
+    key: new GrowableUint32(),
+    peak: new GrowableUint32(),
+    first: new GrowableUint32(),
+    events: new GrowableUint32(),
+  };
+  const keyCount = input.keys.start.length - 1;
+  for (let by = 0; by < CONFLICT_DIMENSIONS.length; by++) {
+    const byKey = buildPostingLists(input.keyOf[by]!, keyCount);
+    for (let key = 0; key < keyCount; key++) {
+      sweep(input, merge, by, key, byKey.ordinals.subarray(byKey.start[key]!, byKey.start[key + 1]!), found);
+    }
+  }
+  return finish(input, found);
+}
+
+/** Adds the clusters of one key. `ordinals` are all its events, in order of start. */
+function sweep(
+  input: ClusterInput,
+  merge: boolean,
+  by: number,
+  key: number,
+  ordinals: Uint32Array,
+  found: FoundClusters,
+): void {
+  const { startMs, endMs, lesson } = input;
+  let members: number[] = [];
+  let lessons: number[] = [];
+  let seen = new Set<number>();
+  let clusterEndMs = Number.NEGATIVE_INFINITY;
+  const close = (): void => {
+    if (lessons.length < 2) return;
+    found.by.push(by);
+    found.key.push(key);
+    found.peak.push(peakOf(lessons, startMs, endMs));
+    found.first.push(found.events.length);
+    for (const ordinal of members) found.events.push(ordinal);
+  };
+  for (const ordinal of ordinals) {
+    // An empty event takes no time and cannot overlap anything.
+    if (startMs[ordinal] === endMs[ordinal]) continue;
+    if (startMs[ordinal]! >= clusterEndMs) {
+      close();
+      members = [];
+      lessons = [];
+      seen = new Set();
+      clusterEndMs = endMs[ordinal]!;
+    }
+    members.push(ordinal);
+    const lessonOfRow = lesson[ordinal]!;
+    if (!merge || lessonOfRow === NO_CODE) {
+      lessons.push(ordinal);
+    } else if (!seen.has(lessonOfRow)) {
+      seen.add(lessonOfRow);
+      lessons.push(ordinal);
+    }
+    if (endMs[ordinal]! > clusterEndMs) clusterEndMs = endMs[ordinal]!;
+  }
+  close();
+}
+
+/**
+ * The largest number of lessons at one instant. Going through starts and ends in order, an end comes before a start at
+ * the same instant, because intervals are half-open.
+ */
+function peakOf(lessons: readonly number[], startMs: Float64Array, endMs: Float64Array): number {
+  const ends = Float64Array.from(lessons, (ordinal) => endMs[ordinal]!).sort();
+  let ended = 0;
+  let peak = 0;
+  for (let started = 0; started < lessons.length; started++) {
+    const start = startMs[lessons[started]!]!;
+    // Terminates: at most as many lessons have ended as there are.
+    while (ended < ends.length && ends[ended]! <= start) ended++;
+    peak = Math.max(peak, started + 1 - ended);
+  }
+  return peak;
+}
+
+/** Sorts the clusters by (start, end, by, key) and builds what reading them needs. */
+function finish(input: ClusterInput, found: FoundClusters): ClustersImage {
+  const count = found.by.length;
+  const by = found.by.view();
+  const key = found.key.view();
+  const first = found.first.view();
+  const events = found.events.view();
+  const endOf = (c: number): number => (c + 1 < count ? first[c + 1]! : events.length);
+  const startMs = new Float64Array(count);
+  const endMs = new Float64Array(count);
+  for (let c = 0; c < count; c++) {
+    startMs[c] = input.startMs[events[first[c]!]!]!;
+    for (let e = first[c]!; e < endOf(c); e++) endMs[c] = Math.max(endMs[c]!, input.endMs[events[e]!]!);
+  }
+  const order = Uint32Array.from({ length: count }, (_, c) => c).sort(
+    (a, b) => startMs[a]! - startMs[b]! || endMs[a]! - endMs[b]! || by[a]! - by[b]! || key[a]! - key[b]!,
+  );
+  const sortedFirst = sharedUint32(count + 1);
+  const sortedEvents = sharedUint32(events.length);
+  const sortedBy = sharedUint8(count);
+  const presentDimensions = new Set(by);
+  const clusterOf = CONFLICT_DIMENSIONS.map((_, d) =>
+    presentDimensions.has(d) ? sharedUint32(input.count).fill(NO_CODE) : sharedUint32(0),
+  );
+  for (let c = 0; c < count; c++) {
+    const from = order[c]!;
+    const part = events.subarray(first[from]!, endOf(from));
+    sortedEvents.set(part, sortedFirst[c]!);
+    sortedFirst[c + 1] = sortedFirst[c]! + part.length;
+    sortedBy[c] = by[from]!;
+    for (const ordinal of part) clusterOf[by[from]!]![ordinal] = c;
+  }
+  const sortedStart = shareFloat64(order.length === 0 ? [] : Float64Array.from(order, (c) => startMs[c]!));
+  const sortedEnd = shareFloat64(order.length === 0 ? [] : Float64Array.from(order, (c) => endMs[c]!));
+  const peak = found.peak.view();
+  return {
+    startMs: sortedStart,
+    endMs: sortedEnd,
+    by: sortedBy,
+    key: shareUint32(Uint32Array.from(order, (c) => key[c]!)),
+    keys: input.keys,
+    peak: shareUint32(Uint32Array.from(order, (c) => peak[c]!)),
+    first: sortedFirst,
+    events: sortedEvents,
+    clusterOf,
+    index: buildIntervalIndex(sortedStart, sortedEnd, INTERVALS_PER_TREE_MAX),
+  };
+}

@@ -1,0 +1,72 @@
+import type { IndexedFieldName } from '../model/fields.js';
+import type { DictionaryImage } from '../structures/dictionary.js';
+import type { IntervalIndexImage } from '../structures/interval-index.js';
+import type { PostingListsImage } from '../structures/posting-lists.js';
+import type { SnapshotSummary } from './summary.js';
+
+/**
+ * A snapshot as flat data: typed arrays over SharedArrayBuffers and one small plain summary. It can be posted to
+ * another thread without a copy, and written and read without parsing. Event number n, its **ordinal**, is the n-th by
+ * (time, endTime, id).
+ */
+export interface SnapshotImage {
+  readonly summary: SnapshotSummary;
+  readonly slots: SlotsImage;
+  readonly fields: Readonly<Record<IndexedFieldName, FieldImage>>;
+  readonly rows: RowsImage;
+  /** Conflict clusters with rows of one lesson merged, and with every row a lesson of its own. */
+  readonly clusters: { readonly merged: ClustersImage; readonly unmerged: ClustersImage };
+}
+
+/** Slot s is one distinct (time, endTime): ordinals [first[s], first[s + 1]). Sorted by (time, endTime). */
+export interface SlotsImage {
+  readonly startMs: Float64Array;
+  readonly endMs: Float64Array;
+  readonly first: Uint32Array;
+  readonly index: IntervalIndexImage;
+}
+
+/** One indexed field: its distinct values, the value of each ordinal, the ordinals of each value. */
+export interface FieldImage {
+  readonly dictionary: DictionaryImage;
+  /** Per ordinal: a code of the dictionary, or NO_CODE for null. */
+  readonly codes: Uint32Array;
+  readonly postings: PostingListsImage;
+}
+
+/**
+ * All rows as one JSON array, `[row,row,…]`, in ordinal order. Row n is bytes [start[n], start[n + 1] - 1): behind it
+ * stands a comma, or the closing bracket.
+ */
+export interface RowsImage {
+  readonly bytes: Uint8Array;
+  readonly start: Uint32Array;
+}
+
+/** Conflict clusters, sorted by (start, end, by, key). */
+export interface ClustersImage {
+  readonly startMs: Float64Array;
+  readonly endMs: Float64Array;
+  /** Index into CONFLICT_DIMENSIONS. */
+  readonly by: Uint8Array;
+  /** Code of `keys`. */
+  readonly key: Uint32Array;
+  readonly keys: DictionaryImage;
+  /** The largest number of lessons at one instant. */
+  readonly peak: Uint32Array;
+  /** Cluster c holds events [first[c], first[c + 1]), as ordinals. */
+  readonly first: Uint32Array;
+  readonly events: Uint32Array;
+  /** Per dimension and ordinal: its cluster, or NO_CODE. Empty where the dimension has no cluster. */
+  readonly clusterOf: readonly Uint32Array[];
+  readonly index: IntervalIndexImage;
+}
+
+/** Bytes of every typed array in a part of an image. */
+export function byteLengthOf(part: unknown): number {
+  if (ArrayBuffer.isView(part)) return part.byteLength;
+  if (typeof part !== 'object' || part === null) return 0;
+  let bytes = 0;
+  for (const inner of Object.values(part)) bytes += byteLengthOf(inner);
+  return bytes;
+}

@@ -1,0 +1,82 @@
+import { compareCodePoints } from '../model/text.js';
+import { radixSort } from '../structures/radix-sort.js';
+import { shareFloat64, shareUint32 } from '../structures/shared.js';
+
+/** The order of all events, and the slots that it consists of. */
+export interface EventOrder {
+  /** For each ordinal the number of arrival. */
+  readonly order: Uint32Array;
+  /** For each ordinal its slot. */
+  readonly slotOf: Uint32Array;
+  readonly slots: {
+    readonly startMs: Float64Array;
+    readonly endMs: Float64Array;
+    readonly first: Uint32Array;
+  };
+}
+
+/**
+ * Orders events by (time, endTime, id): radix sorts for the times, then a comparison sort of the ids within each slot.
+ *
+ * @param timeMs starts in order of arrival; `endTimeMs` and `ids` likewise
+ */
+export function orderEvents(
+  timeMs: Float64Array,
+  endTimeMs: Float64Array,
+  ids: readonly string[],
+): EventOrder {
+  const count = ids.length;
+  const order = Uint32Array.from({ length: count }, (_, arrival) => arrival);
+  if (!isInTimeOrder(timeMs, endTimeMs)) {
+    sortByTimes(order, timeMs, endTimeMs);
+  }
+  const slotOf = new Uint32Array(count);
+  const first: number[] = [];
+  for (let ordinal = 0; ordinal < count; ordinal++) {
+    const arrival = order[ordinal]!;
+    const before = ordinal === 0 ? -1 : order[ordinal - 1]!;
+    if (before === -1 || timeMs[arrival] !== timeMs[before] || endTimeMs[arrival] !== endTimeMs[before]) {
+      first.push(ordinal);
+    }
+    slotOf[ordinal] = first.length - 1;
+  }
+  const startMs = shareFloat64(Float64Array.from(first, (ordinal) => timeMs[order[ordinal]!]!));
+  const endMs = shareFloat64(Float64Array.from(first, (ordinal) => endTimeMs[order[ordinal]!]!));
+  first.push(count);
+  for (let slot = 0; slot + 1 < first.length; slot++) {
+    sortById(order.subarray(first[slot]!, first[slot + 1]!), ids);
+  }
+  return { order, slotOf, slots: { startMs, endMs, first: shareUint32(first) } };
+}
+
+/** Sources are often sorted already, and then a single pass is all there is to do. */
+function isInTimeOrder(timeMs: Float64Array, endTimeMs: Float64Array): boolean {
+  for (let i = 1; i < timeMs.length; i++) {
+    const byTime = timeMs[i]! - timeMs[i - 1]! || endTimeMs[i]! - endTimeMs[i - 1]!;
+    if (byTime < 0) return false;
+  }
+  return true;
+}
+
+function sortByTimes(order: Uint32Array, timeMs: Float64Array, endTimeMs: Float64Array): void {
+  let timeMsMin = Number.POSITIVE_INFINITY;
+  for (const time of timeMs) timeMsMin = Math.min(timeMsMin, time);
+  // Least significant key first: the sort is stable.
+  radixSort(
+    order,
+    endTimeMs.map((end, i) => end - timeMs[i]!),
+  );
+  radixSort(
+    order,
+    timeMs.map((time) => time - timeMsMin),
+  );
+}
+
+function sortById(part: Uint32Array, ids: readonly string[]): void {
+  for (let i = 1; i < part.length; i++) {
+    if (compareCodePoints(ids[part[i - 1]!]!, ids[part[i]!]!) > 0) {
+      part.sort((a, b) => compareCodePoints(ids[a]!, ids[b]!));
+      return;
+    }
+  }
+}

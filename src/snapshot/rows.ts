@@ -1,0 +1,122 @@
+import build, { type Schema } from 'fast-json-stringify';
+import { LecternError } from '../errors.js';
+import { ROW_BYTES_MAX } from '../limits.js';
+import type { TimetableEvent } from '../model/event.js';
+import { OUTPUT_FIELDS } from '../model/fields.js';
+import { EVENT_SCHEMA } from '../model/schemas.js';
+import { sharedUint8, sharedUint32 } from '../structures/shared.js';
+import type { RowsImage } from './image.js';
+
+const OPENING_BRACKET = 0x5b;
+const CLOSING_BRACKET = 0x5d;
+const COMMA = 0x2c;
+
+/** Serialises one Event record; compiled once from the schema that the OpenAPI document shows. */
+const serialiseEvent: (event: TimetableEvent) => string = build(EVENT_SCHEMA as unknown as Schema);
+
+/** The UTF-8 length of a string as a JSON value, quotes and escapes included; of `null` for null. */
+export function jsonByteLength(value: string | null): number {
+  return value === null ? 4 : Buffer.byteLength(JSON.stringify(value), 'utf8');
+}
+
+/** Bytes of a row without its values: braces, quoted names, colons, commas. */
+export const ROW_FRAME_BYTES: number =
+  serialiseEvent(emptyEvent()).length - OUTPUT_FIELDS.length * jsonByteLength('');
+
+function emptyEvent(): TimetableEvent {
+  return Object.fromEntries(OUTPUT_FIELDS.map((field) => [field.name, ''])) as unknown as TimetableEvent;
+}
+
+/**
+ * Writes the rows of a snapshot into one shared array of exactly the right size: lengths are known before anything is
+ * serialised, because each distinct value is measured once.
+ */
+export class RowWriter {
+  readonly #bytes: Buffer;
+  readonly #start: Uint32Array;
+  #ordinal = 0;
+  #offset = 1;
+
+  /**
+   * @param rowBytes for each ordinal the length of its row, without separators
+   * @throws LecternError `source-too-large` where they do not fit into one arena
+   */
+  constructor(rowBytes: Uint32Array) {
+    let byteLength = 1 + Math.max(1, rowBytes.length);
+    for (const length of rowBytes) byteLength += length;
+    if (byteLength > ROW_BYTES_MAX) {
+      throw new LecternError(
+        'source-too-large',
+        `the ${rowBytes.length} events take ${byteLength} bytes as JSON; one snapshot holds at most ${ROW_BYTES_MAX}`,
+      );
+    }
+    const shared = sharedUint8(byteLength);
+    this.#bytes = Buffer.from(shared.buffer);
+    this.#bytes[0] = OPENING_BRACKET;
+    this.#start = sharedUint32(rowBytes.length + 1);
+    this.#start[0] = 1;
+    for (let ordinal = 0; ordinal < rowBytes.length; ordinal++) {
+      this.#start[ordinal + 1] = this.#start[ordinal]! + rowBytes[ordinal]! + 1;
+    }
+  }
+
+  /** Writes the next row, in order of ordinals. */
+  write(event: TimetableEvent): void {
+    const written = this.#bytes.write(serialiseEvent(event), this.#offset, 'utf8');
+    const end = this.#offset + written;
+    if (end !== this.#start[this.#ordinal + 1]! - 1) {
+      throw new Error(`row ${this.#ordinal} has ${written} bytes, which is not what was measured`);
+    }
+    this.#bytes[end] = COMMA;
+    this.#offset = end + 1;
+    this.#ordinal++;
+  }
+
+  finish(): RowsImage {
+    if (this.#ordinal !== this.#start.length - 1) throw new Error('rows are missing');
+    this.#bytes[this.#bytes.length - 1] = CLOSING_BRACKET;
+    return {
+      bytes: new Uint8Array(this.#bytes.buffer, this.#bytes.byteOffset, this.#bytes.length),
+      start: this.#start,
+    };
+  }
+}
+
+const ID_OFFSET = '{"id":'.length;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** The rows of a snapshot, for reading. */
+export class Rows {
+  /** All rows as one JSON array. */
+  readonly bytes: Buffer;
+  /** Row n begins at start[n]; start[count] is one byte past the closing bracket or comma of the last. */
+  readonly start: Uint32Array;
+
+  constructor(image: RowsImage) {
+    this.bytes = Buffer.from(image.bytes.buffer, image.bytes.byteOffset, image.bytes.byteLength);
+    this.start = image.start;
+  }
+
+  get count(): number {
+    return this.start.length - 1;
+  }
+
+  /** The id of an event, read from its row: `id` is the first field. */
+  idOf(ordinal: number): string {
+    const open = this.start[ordinal]! + ID_OFFSET;
+    let close = open + 1;
+    let escaped = false;
+    // Terminates: every row holds the closing quote of its id.
+    while (this.bytes[close] !== QUOTE) {
+      if (this.bytes[close] === BACKSLASH) {
+        escaped = true;
+        close++;
+      }
+      close++;
+    }
+    return escaped
+      ? (JSON.parse(this.bytes.toString('utf8', open, close + 1)) as string)
+      : this.bytes.toString('utf8', open + 1, close);
+  }
+}

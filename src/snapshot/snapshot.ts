@@ -1,0 +1,136 @@
+import { INTERVAL_TREES_MAX } from '../limits.js';
+import { INDEXED_FIELDS, type IndexedFieldName } from '../model/fields.js';
+import { compareCodePoints } from '../model/text.js';
+import { Dictionary } from '../structures/dictionary.js';
+import { IntervalIndex } from '../structures/interval-index.js';
+import { lowerBound } from '../structures/search.js';
+import { Clusters } from './cluster-reader.js';
+import type { FieldImage, SlotsImage, SnapshotImage } from './image.js';
+import { Rows } from './rows.js';
+import type { SnapshotSummary } from './summary.js';
+
+/** One indexed field, for reading. */
+export class FieldIndex {
+  readonly dictionary: Dictionary;
+  /** Per ordinal: a code, or NO_CODE. */
+  readonly codes: Uint32Array;
+  readonly #start: Uint32Array;
+  readonly #ordinals: Uint32Array;
+
+  constructor(image: FieldImage) {
+    this.dictionary = new Dictionary(image.dictionary);
+    this.codes = image.codes;
+    this.#start = image.postings.start;
+    this.#ordinals = image.postings.ordinals;
+  }
+
+  /** All posting lists, one behind the other; that of a code is [postingStart(code), postingEnd(code)). */
+  get postings(): Uint32Array {
+    return this.#ordinals;
+  }
+
+  postingStart(code: number): number {
+    return this.#start[code]!;
+  }
+
+  postingEnd(code: number): number {
+    return this.#start[code + 1]!;
+  }
+
+  postingCount(code: number): number {
+    return this.#start[code + 1]! - this.#start[code]!;
+  }
+}
+
+/** The sort key of an event. */
+export interface EventKey {
+  readonly timeMs: number;
+  readonly endTimeMs: number;
+  readonly id: string;
+}
+
+/**
+ * The immutable, indexed reader of one image. Many may read one image, on as many threads; each builds its own interval
+ * trees as they are asked for.
+ */
+export class Snapshot {
+  readonly summary: SnapshotSummary;
+  readonly rows: Rows;
+  readonly slotIndex: IntervalIndex;
+  readonly merged: Clusters;
+  readonly unmerged: Clusters;
+  readonly #slots: SlotsImage;
+  readonly #fields: ReadonlyMap<IndexedFieldName, FieldIndex>;
+
+  constructor(image: SnapshotImage) {
+    this.summary = image.summary;
+    this.rows = new Rows(image.rows);
+    this.#slots = image.slots;
+    this.slotIndex = new IntervalIndex(
+      image.slots.startMs,
+      image.slots.endMs,
+      image.slots.index,
+      INTERVAL_TREES_MAX,
+    );
+    this.merged = new Clusters(image.clusters.merged);
+    this.unmerged = new Clusters(image.clusters.unmerged);
+    this.#fields = new Map(
+      INDEXED_FIELDS.map((field) => [field.name, new FieldIndex(image.fields[field.name])]),
+    );
+  }
+
+  get eventCount(): number {
+    return this.summary.events;
+  }
+
+  field(name: IndexedFieldName): FieldIndex {
+    const field = this.#fields.get(name);
+    if (field === undefined) throw new Error(`${name} is not indexed`);
+    return field;
+  }
+
+  /** Whether any event has a value in this field. */
+  hasField(name: IndexedFieldName): boolean {
+    return this.field(name).dictionary.size > 0;
+  }
+
+  /** The first ordinal of a slot; of one past the last slot, the number of events. */
+  firstOrdinal(slot: number): number {
+    return this.#slots.first[slot]!;
+  }
+
+  /** The distinct values of a field, sorted by code point. */
+  valuesOf(name: IndexedFieldName): string[] {
+    const { dictionary } = this.field(name);
+    return Array.from({ length: dictionary.size }, (_, code) => dictionary.valueOf(code));
+  }
+
+  /** The first ordinal whose sort key is greater than `key`. The event itself need not exist any more. */
+  ordinalAfter(key: EventKey): number {
+    const { startMs, endMs, first } = this.#slots;
+    let slot = lowerBound(startMs, key.timeMs);
+    const slotsEnd = lowerBound(startMs, key.timeMs + 1, slot);
+    slot = lowerBound(endMs, key.endTimeMs, slot, slotsEnd);
+    if (slot === slotsEnd || endMs[slot] !== key.endTimeMs) return first[slot]!;
+    let low = first[slot]!;
+    let high = first[slot + 1]!;
+    // Invariant: ids before `low` are not greater, ids from `high` on are; the gap halves each time.
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (compareCodePoints(this.rows.idOf(middle), key.id) <= 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** The sort key of an event. */
+  keyOf(ordinal: number): EventKey {
+    // The last slot that begins at or before the ordinal.
+    const slot = lowerBound(this.#slots.first, ordinal + 1) - 1;
+    return {
+      timeMs: this.#slots.startMs[slot]!,
+      endTimeMs: this.#slots.endMs[slot]!,
+      id: this.rows.idOf(ordinal),
+    };
+  }
+}

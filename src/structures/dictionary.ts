@@ -1,0 +1,107 @@
+import { sharedUint8, sharedUint32 } from './shared.js';
+
+/** The code of "no value". */
+export const NO_CODE = 0xffffffff;
+
+/** The flat form of a dictionary: value c is UTF-8 bytes [start[c], start[c + 1]). */
+export interface DictionaryImage {
+  readonly bytes: Uint8Array;
+  readonly start: Uint32Array;
+}
+
+/**
+ * Gives each distinct string a code, in order of first appearance. `finish` reassigns codes by UTF-8 byte order, so
+ * that the order of codes is the order of values.
+ */
+export class DictionaryBuilder {
+  readonly #codes = new Map<string, number>();
+  readonly #values: string[] = [];
+
+  get size(): number {
+    return this.#values.length;
+  }
+
+  /** The code of `value`, a new one where it has none yet; NO_CODE for null. */
+  intern(value: string | null): number {
+    if (value === null) return NO_CODE;
+    const known = this.#codes.get(value);
+    if (known !== undefined) return known;
+    const code = this.#values.length;
+    this.#codes.set(value, code);
+    this.#values.push(value);
+    return code;
+  }
+
+  valueOf(code: number): string | null {
+    return code === NO_CODE ? null : (this.#values[code] ?? null);
+  }
+
+  /** The image, and for each code of this builder the code in the image. */
+  finish(): { image: DictionaryImage; recode: Uint32Array } {
+    const encoded = this.#values.map((value) => Buffer.from(value, 'utf8'));
+    const order = Uint32Array.from(encoded.keys());
+    order.sort((a, b) => Buffer.compare(encoded[a]!, encoded[b]!));
+    const recode = new Uint32Array(order.length);
+    const start = sharedUint32(order.length + 1);
+    let byteLength = 0;
+    for (let code = 0; code < order.length; code++) {
+      recode[order[code]!] = code;
+      byteLength += encoded[order[code]!]!.length;
+      start[code + 1] = byteLength;
+    }
+    const bytes = sharedUint8(byteLength);
+    for (let code = 0; code < order.length; code++) bytes.set(encoded[order[code]!]!, start[code]!);
+    return { image: { bytes, start }, recode };
+  }
+}
+
+/**
+ * Distinct strings in UTF-8 byte order, read from a flat image. Look-ups are binary searches over the bytes; values
+ * that were found are remembered, so a memo never grows past the dictionary itself and unknown values cost no memory.
+ */
+export class Dictionary {
+  readonly #bytes: Buffer;
+  readonly #start: Uint32Array;
+  readonly #codes = new Map<string, number>();
+  readonly size: number;
+
+  constructor(image: DictionaryImage) {
+    this.#bytes = Buffer.from(image.bytes.buffer, image.bytes.byteOffset, image.bytes.byteLength);
+    this.#start = image.start;
+    this.size = image.start.length - 1;
+  }
+
+  /** The code of `value`, or NO_CODE. */
+  codeOf(value: string): number {
+    const known = this.#codes.get(value);
+    if (known !== undefined) return known;
+    const code = this.#search(Buffer.from(value, 'utf8'));
+    if (code !== NO_CODE) this.#codes.set(value, code);
+    return code;
+  }
+
+  /** The value of a code from 0 to size - 1. */
+  valueOf(code: number): string {
+    return this.#bytes.toString('utf8', this.#start[code]!, this.#start[code + 1]!);
+  }
+
+  #search(value: Buffer): number {
+    let low = 0;
+    let high = this.size;
+    // Invariant: every value before `low` is smaller, every value from `high` on is larger; the gap shrinks each time.
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const order = this.#bytes.compare(
+        value,
+        0,
+        value.length,
+        this.#start[middle]!,
+        this.#start[middle + 1]!,
+      );
+      if (order === 0) return middle;
+      if (order < 0) low = middle + 1;
+      else high = middle;
+    }
+    return NO_CODE;
+  }
+}

@@ -1,0 +1,158 @@
+import createIntervalTree, { type IntervalTree } from 'interval-tree-1d';
+import { lowerBound } from './search.js';
+import { sharedFloat64, sharedUint32 } from './shared.js';
+
+/**
+ * Which intervals overlap a window? The index over half-open intervals [start, end), sorted by (start, end); an empty
+ * interval counts as the single integer `start`.
+ *
+ * Those that start inside the window are one run of the sorted intervals, found by binary search. Only those that are
+ * already running when the window begins need a tree, as a point query. interval-tree-1d builds slowly (6 s for
+ * 1,000,000 intervals) and cannot cross threads, so there is not one tree but many small ones, each built when it is
+ * first asked: intervals are grouped by the power of two of their length, then cut into buckets in order of their
+ * start, and one tree over the buckets' spans says which of them to ask. Grouping by length keeps those spans short:
+ * a bucket is only asked when intervals of that length can still be running, however long others are.
+ */
+export interface IntervalIndexImage {
+  /** Interval numbers, bucket by bucket. */
+  readonly members: Uint32Array;
+  /** Bucket b is members [bucketStart[b], bucketStart[b + 1]). */
+  readonly bucketStart: Uint32Array;
+  /** The last integer that any interval of the bucket contains. */
+  readonly bucketLast: Float64Array;
+}
+
+/** Lengths are below 2^53, so they fall into 54 classes, 0 for empty ones. */
+const LENGTH_CLASSES = 54;
+
+/** The last integer of [start, end); `start` itself for an empty interval. Closed intervals are what the tree stores. */
+function lastOf(start: number, end: number): number {
+  return end > start ? end - 1 : start;
+}
+
+function lengthClass(length: number): number {
+  return length <= 0 ? 0 : Math.floor(Math.log2(length)) + 1;
+}
+
+/**
+ * @param starts integers, ascending
+ * @param ends integers, each at least its start
+ * @param perBucketMax intervals in one bucket
+ */
+export function buildIntervalIndex(
+  starts: Float64Array,
+  ends: Float64Array,
+  perBucketMax: number,
+): IntervalIndexImage {
+  const count = starts.length;
+  const classes = new Uint8Array(count);
+  const next = new Uint32Array(LENGTH_CLASSES + 1);
+  for (let i = 0; i < count; i++) {
+    const group = lengthClass(ends[i]! - starts[i]!);
+    classes[i] = group;
+    next[group + 1]!++;
+  }
+  const bucketStarts: number[] = [];
+  for (let group = 0; group < LENGTH_CLASSES; group++) {
+    const size = next[group + 1]!;
+    for (let offset = 0; offset < size; offset += perBucketMax) bucketStarts.push(next[group]! + offset);
+    next[group + 1]! += next[group]!;
+  }
+  const members = sharedUint32(count);
+  for (let i = 0; i < count; i++) members[next[classes[i]!]!++] = i;
+  const bucketStart = sharedUint32(bucketStarts.length + 1);
+  bucketStart.set(bucketStarts);
+  bucketStart[bucketStarts.length] = count;
+  const bucketLast = sharedFloat64(bucketStarts.length);
+  for (let bucket = 0; bucket < bucketStarts.length; bucket++) {
+    let last = Number.NEGATIVE_INFINITY;
+    for (let m = bucketStart[bucket]!; m < bucketStart[bucket + 1]!; m++) {
+      const i = members[m]!;
+      last = Math.max(last, lastOf(starts[i]!, ends[i]!));
+    }
+    bucketLast[bucket] = last;
+  }
+  return { members, bucketStart, bucketLast };
+}
+
+/** [first integer, last integer, number]: of an interval or of a bucket. */
+type Entry = readonly [first: number, last: number, number: number];
+
+export class IntervalIndex {
+  readonly #starts: Float64Array;
+  readonly #ends: Float64Array;
+  readonly #image: IntervalIndexImage;
+  readonly #treesMax: number;
+  readonly #bucketTree: IntervalTree<Entry>;
+  /** Built on first use; the oldest goes when there are too many. */
+  readonly #trees = new Map<number, IntervalTree<Entry>>();
+
+  /**
+   * @param starts the arrays that the image was built from
+   * @param treesMax trees kept at a time
+   */
+  constructor(starts: Float64Array, ends: Float64Array, image: IntervalIndexImage, treesMax: number) {
+    this.#starts = starts;
+    this.#ends = ends;
+    this.#image = image;
+    this.#treesMax = treesMax;
+    const spans: Entry[] = [];
+    for (let bucket = 0; bucket < image.bucketLast.length; bucket++) {
+      const first = image.members[image.bucketStart[bucket]!]!;
+      spans.push([starts[first]!, image.bucketLast[bucket]!, bucket]);
+    }
+    this.#bucketTree = createIntervalTree(spans);
+  }
+
+  get count(): number {
+    return this.#starts.length;
+  }
+
+  /** Trees in memory at present. */
+  get treeCount(): number {
+    return this.#trees.size;
+  }
+
+  /**
+   * The intervals that start within [from, to): one run of interval numbers.
+   *
+   * @param from -Infinity for no lower bound
+   * @param to Infinity for no upper bound
+   */
+  startingWithin(from: number, to: number): { first: number; end: number } {
+    const first = lowerBound(this.#starts, from);
+    return { first, end: Math.max(first, lowerBound(this.#starts, to, first)) };
+  }
+
+  /** The intervals that start before `point` and end after it, ascending. They and startingWithin are a window. */
+  runningAt(point: number): number[] {
+    const found: number[] = [];
+    if (!Number.isFinite(point)) return found;
+    // The visitors return undefined: a truthy value would stop the traversal after the first hit.
+    const visitInterval = (entry: Entry): void => {
+      if (entry[0] < point) found.push(entry[2]);
+    };
+    this.#bucketTree.queryPoint(point, (span) => {
+      this.#treeOf(span[2]).queryPoint(point, visitInterval);
+    });
+    return found.sort((a, b) => a - b);
+  }
+
+  #treeOf(bucket: number): IntervalTree<Entry> {
+    const known = this.#trees.get(bucket);
+    if (known !== undefined) return known;
+    const { members, bucketStart } = this.#image;
+    const entries: Entry[] = [];
+    for (let m = bucketStart[bucket]!; m < bucketStart[bucket + 1]!; m++) {
+      const i = members[m]!;
+      entries.push([this.#starts[i]!, lastOf(this.#starts[i]!, this.#ends[i]!), i]);
+    }
+    const tree = createIntervalTree(entries);
+    if (this.#trees.size >= this.#treesMax) {
+      const oldest = this.#trees.keys().next();
+      if (oldest.done !== true) this.#trees.delete(oldest.value);
+    }
+    this.#trees.set(bucket, tree);
+    return tree;
+  }
+}

@@ -1,0 +1,33 @@
+import { NO_CODE } from './dictionary.js';
+import { sharedUint32 } from './shared.js';
+
+/** Posting list c is ordinals [start[c], start[c + 1]): ascending, without repeats. */
+export interface PostingListsImage {
+  readonly start: Uint32Array;
+  readonly ordinals: Uint32Array;
+}
+
+/**
+ * Builds the posting lists of one column by counting sort: O(rows + codes).
+ *
+ * @param codes for each ordinal its code, or NO_CODE
+ * @param codeCount codes run from 0 to codeCount - 1
+ */
+export function buildPostingLists(codes: Uint32Array, codeCount: number): PostingListsImage {
+  const start = sharedUint32(codeCount + 1);
+  let total = 0;
+  for (let ordinal = 0; ordinal < codes.length; ordinal++) {
+    const code = codes[ordinal]!;
+    if (code === NO_CODE) continue;
+    start[code + 1]!++;
+    total++;
+  }
+  for (let code = 0; code < codeCount; code++) start[code + 1]! += start[code]!;
+  const next = start.slice(0, codeCount);
+  const ordinals = sharedUint32(total);
+  for (let ordinal = 0; ordinal < codes.length; ordinal++) {
+    const code = codes[ordinal]!;
+    if (code !== NO_CODE) ordinals[next[code]!++] = ordinal;
+  }
+  return { start, ordinals };
+}

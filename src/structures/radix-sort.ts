@@ -1,0 +1,38 @@
+const DIGIT_BITS = 16;
+const DIGIT_VALUES = 1 << DIGIT_BITS;
+
+/**
+ * Sorts `order` by `keys[order[i]]`, ascending and stably: least significant digit first, 16 bits at a time.
+ * O(n) per digit, and only as many digits as the largest key has; a digit that all keys share costs one pass of
+ * counting.
+ *
+ * @param order indices into `keys`; permuted in place
+ * @param keys integers from 0 to 2^53 - 1
+ */
+export function radixSort(order: Uint32Array, keys: Float64Array): void {
+  const count = order.length;
+  let keyMax = 0;
+  for (let i = 0; i < count; i++) {
+    const key = keys[order[i]!]!;
+    if (key > keyMax) keyMax = key;
+  }
+  let from: Uint32Array = order;
+  let to: Uint32Array = new Uint32Array(count);
+  // Terminates: the divisor grows by 2^16 each round and keyMax is below 2^53.
+  for (let divisor = 1; divisor <= keyMax; divisor *= DIGIT_VALUES) {
+    const next = new Uint32Array(DIGIT_VALUES + 1);
+    for (let i = 0; i < count; i++) next[digitAt(keys[from[i]!]!, divisor) + 1]!++;
+    if (next.indexOf(count) !== -1) continue;
+    for (let digit = 0; digit < DIGIT_VALUES; digit++) next[digit + 1]! += next[digit]!;
+    for (let i = 0; i < count; i++) {
+      const index = from[i]!;
+      to[next[digitAt(keys[index]!, divisor)]!++] = index;
+    }
+    [from, to] = [to, from];
+  }
+  if (from !== order) order.set(from);
+}
+
+function digitAt(key: number, divisor: number): number {
+  return Math.floor(key / divisor) % DIGIT_VALUES;
+}
