@@ -9,8 +9,13 @@ export const REQUEST_TARGET_BYTES_MAX: number = 8 * KIB;
 export const PARAMETER_VALUES_MAX = 100;
 /** `limit` of one page. 10,000 events are about 3.8 MB of JSON. */
 export const PAGE_LIMIT_MAX = 10_000;
-/** Encoded cursor, in characters: two instants and an id of 64 characters of 4 bytes are about 300 bytes, 400 in base64. */
-export const CURSOR_CHARACTERS_MAX = 1024;
+/** UTF-16 units of a conflict's key in a cursor; of a longer key the cursor holds the beginning and a digest. */
+export const CURSOR_KEY_UNITS_MAX = 256;
+/**
+ * Encoded cursor, in characters: 256 units are at most 1,536 bytes of escaped JSON (\u00XX each), with two instants and a
+ * digest 1,620, in base64 2,160.
+ */
+export const CURSOR_CHARACTERS_MAX = 2304;
 /** Faults listed in one problem: each repeats a parameter name of the 8 KiB target. */
 export const PARAMETER_FAULTS_MAX = 100;
 

@@ -1,8 +1,6 @@
-import { CONFLICT_DIMENSIONS, type ConflictBy } from '../model/fields.js';
+import { CONFLICT_DIMENSIONS } from '../model/fields.js';
 import type { Clusters } from '../snapshot/cluster-reader.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
-import { NO_CODE } from '../structures/dictionary.js';
-import { sortUnique } from '../structures/ordinal-set.js';
 import { executePlan } from './execute.js';
 import { planQuery } from './plan.js';
 import type { ConflictOptions, Query } from './query.js';
@@ -45,24 +43,16 @@ function clustersOfEvents(
   wanted: readonly boolean[],
 ): Uint32Array {
   const events = executePlan(snapshot, planQuery(snapshot, query));
-  const dimensions = [...wanted.keys()].filter((dimension) => wanted[dimension] === true);
-  const found = new Uint32Array(events.count * dimensions.length);
+  // Clusters are far fewer than events, so one bit each is cheaper than a list that grows.
+  const found = new Uint32Array(clusters.count);
+  const marked = new Uint8Array(clusters.count);
   let count = 0;
   events.forEach((ordinal) => {
-    for (const dimension of dimensions) {
-      const cluster = clusters.clusterOf(dimension, ordinal);
-      if (cluster !== NO_CODE) found[count++] = cluster;
+    for (const cluster of clusters.clustersOf(ordinal)) {
+      if (marked[cluster] === 1 || wanted[clusters.dimensionOf(cluster)] !== true) continue;
+      marked[cluster] = 1;
+      found[count++] = cluster;
     }
   });
-  return found.subarray(0, sortUnique(found, count, clusters.count));
-}
-
-/** Clusters of each kind, for reports. */
-export function countConflicts(clusters: Clusters): Record<ConflictBy, number> {
-  const counts: Record<ConflictBy, number> = { group: 0, lecturer: 0, room: 0 };
-  for (let cluster = 0; cluster < clusters.count; cluster++) {
-    const dimension = CONFLICT_DIMENSIONS[clusters.dimensionOf(cluster)];
-    if (dimension !== undefined) counts[dimension.by]++;
-  }
-  return counts;
+  return found.subarray(0, count).sort();
 }

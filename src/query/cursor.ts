@@ -1,5 +1,7 @@
-import { CURSOR_CHARACTERS_MAX } from '../limits.js';
+import { createHash } from 'node:crypto';
+import { CURSOR_CHARACTERS_MAX, CURSOR_KEY_UNITS_MAX } from '../limits.js';
 import { CONFLICT_DIMENSIONS, type ConflictBy } from '../model/fields.js';
+import type { ClusterKey, Clusters } from '../snapshot/cluster-reader.js';
 import type { ConflictCursor, EventCursor } from './query.js';
 
 /**
@@ -11,8 +13,39 @@ export function encodeEventCursor(cursor: EventCursor): string {
   return encode(['e', cursor.timeMs, cursor.endTimeMs, cursor.id]);
 }
 
-export function encodeConflictCursor(cursor: ConflictCursor): string {
-  return encode(['c', cursor.startMs, cursor.endMs, cursor.by, cursor.key]);
+/**
+ * Keys are texts of any length, but a cursor must fit into a request target: of a long key the cursor holds the
+ * beginning and a digest.
+ */
+export function encodeConflictCursor(cluster: ClusterKey): string {
+  const { startMs, endMs, by, key } = cluster;
+  return key.length <= CURSOR_KEY_UNITS_MAX
+    ? encode(['c', startMs, endMs, by, key])
+    : encode(['c', startMs, endMs, by, beginningOf(key), digestOf(key)]);
+}
+
+/** The first cluster behind a cursor. The cluster that the cursor was made from need not exist any more. */
+export function clusterAfter(clusters: Clusters, cursor: ConflictCursor): number {
+  const { keyDigest } = cursor;
+  if (keyDigest === null) return clusters.clusterAfter(cursor);
+  // Greater than everything before the long keys of this beginning; among those the digest tells.
+  const first = clusters.clusterFrom(cursor);
+  for (let cluster = first; cluster < clusters.count; cluster++) {
+    const { startMs, endMs, by, key } = clusters.keyOf(cluster);
+    if (startMs !== cursor.startMs || endMs !== cursor.endMs || by !== cursor.by) break;
+    if (!key.startsWith(cursor.key)) break;
+    if (digestOf(key) === keyDigest) return cluster + 1;
+  }
+  return first;
+}
+
+function beginningOf(key: string): string {
+  const cut = key.slice(0, CURSOR_KEY_UNITS_MAX);
+  return cut.isWellFormed() ? cut : cut.slice(0, -1);
+}
+
+function digestOf(key: string): string {
+  return createHash('sha256').update(key).digest('base64url').slice(0, 22);
 }
 
 /** Null where the text is not an event cursor. */
@@ -26,11 +59,12 @@ export function decodeEventCursor(text: string): EventCursor | null {
 
 /** Null where the text is not a conflict cursor. */
 export function decodeConflictCursor(text: string): ConflictCursor | null {
-  const parts = decode(text, 'c', 5);
+  const parts = decode(text, 'c', 5) ?? decode(text, 'c', 6);
   if (parts === null) return null;
-  const [, startMs, endMs, by, key] = parts;
+  const [, startMs, endMs, by, key, keyDigest = null] = parts;
   if (!isInstant(startMs) || !isInstant(endMs) || !isConflictBy(by) || typeof key !== 'string') return null;
-  return { startMs, endMs, by, key };
+  if (keyDigest !== null && typeof keyDigest !== 'string') return null;
+  return { startMs, endMs, by, key, keyDigest };
 }
 
 function encode(parts: readonly (string | number)[]): string {
@@ -38,9 +72,12 @@ function encode(parts: readonly (string | number)[]): string {
 }
 
 function decode(text: string, kind: string, length: number): unknown[] | null {
-  if (text.length > CURSOR_CHARACTERS_MAX || !/^[\w-]+$/.test(text)) return null;
+  if (text.length > CURSOR_CHARACTERS_MAX) return null;
+  const bytes = Buffer.from(text, 'base64url');
+  // Node skips what is not base64url; one place has one spelling.
+  if (bytes.toString('base64url') !== text) return null;
   try {
-    const parts: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+    const parts: unknown = JSON.parse(bytes.toString('utf8'));
     return Array.isArray(parts) && parts.length === length && parts[0] === kind ? parts : null;
   } catch {
     return null;

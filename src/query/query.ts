@@ -44,7 +44,10 @@ export interface ConflictCursor {
   readonly startMs: number;
   readonly endMs: number;
   readonly by: ConflictBy;
+  /** The key, or the beginning of a very long one. */
   readonly key: string;
+  /** Where `key` is only a beginning: the digest of the whole, see query/cursor.ts. */
+  readonly keyDigest: string | null;
 }
 
 /** Which part of a result to return. */

@@ -7,12 +7,14 @@ import type { Snapshot } from '../snapshot/snapshot.js';
 import { lowerBound } from '../structures/search.js';
 import type { Answer, Body, Read, ReadResult } from './answer.js';
 import { findConflicts } from './conflicts.js';
-import { encodeConflictCursor, encodeEventCursor } from './cursor.js';
+import { clusterAfter, encodeConflictCursor, encodeEventCursor } from './cursor.js';
 import { executePlan } from './execute.js';
+import { explainPlan } from './explain.js';
 import { pageRange } from './page.js';
-import { type EndpointName, type Parameters, parseParameters } from './parameters.js';
+import { type DataSetFacts, type EndpointName, type Parameters, parseParameters } from './parameters.js';
 import { planQuery } from './plan.js';
 import { ALWAYS, type FieldFilter, type Query } from './query.js';
+import type { Selection } from './selection.js';
 import type { ParameterPairs, ParseOptions, View } from './view.js';
 
 /** Opens a snapshot for reading. */
@@ -51,6 +53,33 @@ class SnapshotView implements View {
     return this.#read('conflicts', pairs, options, null, conflictsAnswer);
   }
 
+  explain(pairs: ParameterPairs, options: ParseOptions): ReturnType<View['explain']> {
+    const snapshot = this.#snapshot;
+    const began = performance.now();
+    const parsed = parseParameters('schedule', pairs, options, factsOf(snapshot));
+    if ('faults' in parsed) return parsed;
+    const planning = performance.now();
+    const plan = planQuery(snapshot, queryOf(parsed.parameters, null));
+    const executing = performance.now();
+    const selection = executePlan(snapshot, plan);
+    const encoding = performance.now();
+    const { page } = eventPage(snapshot, selection, parsed.parameters);
+    const body = jsonRows(snapshot.rows, page);
+    const ended = performance.now();
+    return {
+      plan: explainPlan(plan),
+      total: selection.count,
+      count: page.count,
+      bodyBytes: body.byteLength,
+      timings: {
+        parseMs: planning - began,
+        planMs: executing - planning,
+        executeMs: encoding - executing,
+        encodeMs: ended - encoding,
+      },
+    };
+  }
+
   sampleValue(field: FieldFilter['field']): string | null {
     const { dictionary } = this.#snapshot.field(field);
     return dictionary.size === 0 ? null : dictionary.valueOf(0);
@@ -64,10 +93,7 @@ class SnapshotView implements View {
     answer: (snapshot: Snapshot, query: Query, parameters: Parameters, format: FormatName) => Answer,
   ): ReadResult {
     const snapshot = this.#snapshot;
-    const parsed = parseParameters(endpoint, pairs, options, {
-      identifiers: snapshot.summary.identifiers,
-      hasField: (name) => snapshot.hasField(name),
-    });
+    const parsed = parseParameters(endpoint, pairs, options, factsOf(snapshot));
     if ('faults' in parsed) return parsed;
     const { parameters } = parsed;
     const query = queryOf(parameters, identities);
@@ -80,8 +106,12 @@ class SnapshotView implements View {
   }
 }
 
+function factsOf(snapshot: Snapshot): DataSetFacts {
+  return { identifiers: snapshot.summary.identifiers, hasField: (name) => snapshot.hasField(name) };
+}
+
 /** The selecting part of parsed parameters. */
-export function queryOf(parameters: Parameters, identities: readonly FieldFilter[] | null): Query {
+function queryOf(parameters: Parameters, identities: readonly FieldFilter[] | null): Query {
   const { filters, startMs, endMs } = parameters;
   const window = startMs === ALWAYS.startMs && endMs === ALWAYS.endMs ? ALWAYS : { startMs, endMs };
   return { filters, identities, window };
@@ -112,20 +142,25 @@ function entityTagOf(
   return `W/"${contentId}-${hash('sha1', canonical, 'base64').slice(0, 16)}"`;
 }
 
-function eventsAnswer(
+/** The part of a result that was asked for. */
+function eventPage(
   snapshot: Snapshot,
-  query: Query,
+  selection: Selection,
   { eventCursor, limit }: Parameters,
-  format: FormatName,
-): Answer {
-  const selection = executePlan(snapshot, planQuery(snapshot, query));
+): { page: Selection; nextCursor: string | null } {
   const begin = eventCursor === null ? 0 : selection.positionOf(snapshot.ordinalAfter(eventCursor));
   const { from, to, more } = pageRange(selection.count, begin, limit);
   const page = selection.slice(from, to);
+  return { page, nextCursor: more ? encodeEventCursor(snapshot.keyOf(page.last())) : null };
+}
+
+function eventsAnswer(snapshot: Snapshot, query: Query, parameters: Parameters, format: FormatName): Answer {
+  const selection = executePlan(snapshot, planQuery(snapshot, query));
+  const { page, nextCursor } = eventPage(snapshot, selection, parameters);
   return {
     total: selection.count,
     count: page.count,
-    nextCursor: more ? encodeEventCursor(snapshot.keyOf(page.last())) : null,
+    nextCursor,
     body: format === 'json' ? jsonRows(snapshot.rows, page) : messagePackRows(snapshot.rows, page),
   };
 }
@@ -138,7 +173,7 @@ function conflictsAnswer(
 ): Answer {
   const clusters = merge ? snapshot.merged : snapshot.unmerged;
   const found = findConflicts(snapshot, query, { by, merge });
-  const begin = conflictCursor === null ? 0 : lowerBound(found, clusters.clusterAfter(conflictCursor));
+  const begin = conflictCursor === null ? 0 : lowerBound(found, clusterAfter(clusters, conflictCursor));
   const { from, to, more } = pageRange(found.length, begin, limit);
   const page = found.subarray(from, to);
   const encode = format === 'json' ? jsonConflicts : messagePackConflicts;

@@ -1,5 +1,7 @@
+import type { ParameterFault } from '../errors.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { ReadResult } from './answer.js';
+import type { Explanation } from './explain.js';
 import type { FieldFilter } from './query.js';
 
 /** Name and value pairs as they were given, decoded; in the order of the request. Repeats are repeated pairs. */
@@ -26,6 +28,11 @@ export interface View {
   types(parameters: ParameterPairs, options: ParseOptions): ReadResult;
   /** GET /schedule/conflicts. */
   conflicts(parameters: ParameterPairs, options: ParseOptions): ReadResult;
+  /** How GET /schedule answers: the plan as text, with counts and timings. Executes the query. */
+  explain(
+    parameters: ParameterPairs,
+    options: ParseOptions,
+  ): Explanation | { readonly faults: readonly ParameterFault[] };
   /** A value that the field has in this data set, or null where no event has one: for examples and test tokens. */
   sampleValue(field: FieldFilter['field']): string | null;
 }

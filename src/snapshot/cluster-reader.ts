@@ -1,9 +1,8 @@
 import { INTERVAL_TREES_MAX } from '../limits.js';
 import { CONFLICT_DIMENSIONS, type ConflictBy } from '../model/fields.js';
 import { compareCodePoints } from '../model/text.js';
-import { Dictionary, NO_CODE } from '../structures/dictionary.js';
+import { Dictionary } from '../structures/dictionary.js';
 import { IntervalIndex } from '../structures/interval-index.js';
-import { lowerBound } from '../structures/search.js';
 import type { ClustersImage } from './image.js';
 
 /** The sort key of a cluster. */
@@ -53,20 +52,31 @@ export class Clusters {
     return this.#image.events.subarray(this.#image.first[cluster]!, this.#image.first[cluster + 1]!);
   }
 
-  /** The cluster that an event belongs to in one dimension, or NO_CODE. */
-  clusterOf(dimension: number, ordinal: number): number {
-    return this.#image.clusterOf[dimension]?.[ordinal] ?? NO_CODE;
+  /** The clusters that an event is in, of any dimension, ascending. A view of shared memory. */
+  clustersOf(ordinal: number): Uint32Array {
+    const { start, ordinals } = this.#image.clustersOf;
+    return ordinals.subarray(start[ordinal]!, start[ordinal + 1]!);
   }
 
   /** The first cluster whose sort key is greater than `key`. */
   clusterAfter(key: ClusterKey): number {
-    let low = lowerBound(this.#image.startMs, key.startMs);
+    return this.#partition((cluster) => compareKeys(cluster, key) > 0);
+  }
+
+  /** The first cluster whose sort key is not less than `key`. */
+  clusterFrom(key: ClusterKey): number {
+    return this.#partition((cluster) => compareKeys(cluster, key) >= 0);
+  }
+
+  /** The first cluster for which `beyond` holds, as it then does for all that follow. */
+  #partition(beyond: (key: ClusterKey) => boolean): number {
+    let low = 0;
     let high = this.count;
-    // Invariant: clusters before `low` are not greater, clusters from `high` on are; the gap halves each time.
+    // Invariant: it holds for none before `low` and for all from `high` on; the gap halves each time.
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (compareKeys(this.keyOf(middle), key) <= 0) low = middle + 1;
-      else high = middle;
+      if (beyond(this.keyOf(middle))) high = middle;
+      else low = middle + 1;
     }
     return low;
   }

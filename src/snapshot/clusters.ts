@@ -3,7 +3,7 @@ import { CONFLICT_DIMENSIONS } from '../model/fields.js';
 import { type DictionaryImage, NO_CODE } from '../structures/dictionary.js';
 import { GrowableUint32 } from '../structures/growable.js';
 import { buildIntervalIndex } from '../structures/interval-index.js';
-import { buildPostingLists } from '../structures/posting-lists.js';
+import { buildPostingLists, type PostingListsImage } from '../structures/posting-lists.js';
 import { sharedUint8, sharedUint32, shareFloat64, shareUint32 } from '../structures/shared.js';
 import type { ClustersImage } from './image.js';
 
@@ -44,26 +44,33 @@ export function buildClusters(input: ClusterInput, merge: boolean): ClustersImag
     events: new GrowableUint32(),
   };
   const keyCount = input.keys.start.length - 1;
+  const lessonRows = merge ? buildPostingLists(input.lesson, input.count) : null;
   for (let by = 0; by < CONFLICT_DIMENSIONS.length; by++) {
     const byKey = buildPostingLists(input.keyOf[by]!, keyCount);
     for (let key = 0; key < keyCount; key++) {
-      sweep(input, merge, by, key, byKey.ordinals.subarray(byKey.start[key]!, byKey.start[key + 1]!), found);
+      const ordinals = byKey.ordinals.subarray(byKey.start[key]!, byKey.start[key + 1]!);
+      sweep(input, lessonRows, by, key, ordinals, found);
     }
   }
   return finish(input, found);
 }
 
-/** Adds the clusters of one key. `ordinals` are all its events, in order of start. */
+/**
+ * Adds the clusters of one key.
+ *
+ * @param lessonRows the rows of each lesson by its number; null where every row is a lesson
+ * @param ordinals all events of the key, in order of start
+ */
 function sweep(
   input: ClusterInput,
-  merge: boolean,
+  lessonRows: PostingListsImage | null,
   by: number,
   key: number,
   ordinals: Uint32Array,
   found: FoundClusters,
 ): void {
   const { startMs, endMs, lesson } = input;
-  let members: number[] = [];
+  /** One row of each lesson of the present cluster. */
   let lessons: number[] = [];
   let seen = new Set<number>();
   let clusterEndMs = Number.NEGATIVE_INFINITY;
@@ -73,29 +80,44 @@ function sweep(
     found.key.push(key);
     found.peak.push(peakOf(lessons, startMs, endMs));
     found.first.push(found.events.length);
-    for (const ordinal of members) found.events.push(ordinal);
+    for (const ordinal of rowsOf(lessons, lesson, lessonRows)) found.events.push(ordinal);
   };
   for (const ordinal of ordinals) {
     // An empty event takes no time and cannot overlap anything.
     if (startMs[ordinal] === endMs[ordinal]) continue;
     if (startMs[ordinal]! >= clusterEndMs) {
       close();
-      members = [];
       lessons = [];
       seen = new Set();
       clusterEndMs = endMs[ordinal]!;
     }
-    members.push(ordinal);
-    const lessonOfRow = lesson[ordinal]!;
-    if (!merge || lessonOfRow === NO_CODE) {
+    const number = lessonRows === null ? NO_CODE : lesson[ordinal]!;
+    if (number === NO_CODE || !seen.has(number)) {
       lessons.push(ordinal);
-    } else if (!seen.has(lessonOfRow)) {
-      seen.add(lessonOfRow);
-      lessons.push(ordinal);
+      if (number !== NO_CODE) seen.add(number);
     }
     if (endMs[ordinal]! > clusterEndMs) clusterEndMs = endMs[ordinal]!;
   }
   close();
+}
+
+/** Every row of the given lessons, ascending: also those whose own key is another, a second lecturer's for instance. */
+function rowsOf(
+  lessons: readonly number[],
+  lesson: Uint32Array,
+  lessonRows: PostingListsImage | null,
+): Uint32Array {
+  const rows: number[] = [];
+  for (const ordinal of lessons) {
+    const number = lesson[ordinal]!;
+    if (lessonRows === null || number === NO_CODE) rows.push(ordinal);
+    else {
+      for (let r = lessonRows.start[number]!; r < lessonRows.start[number + 1]!; r++) {
+        rows.push(lessonRows.ordinals[r]!);
+      }
+    }
+  }
+  return Uint32Array.from(rows).sort();
 }
 
 /**
@@ -124,7 +146,7 @@ function finish(input: ClusterInput, found: FoundClusters): ClustersImage {
   const events = found.events.view();
   const endOf = (c: number): number => (c + 1 < count ? first[c + 1]! : events.length);
   const startMs = new Float64Array(count);
-  const endMs = new Float64Array(count);
+  const endMs = new Float64Array(count).fill(Number.NEGATIVE_INFINITY);
   for (let c = 0; c < count; c++) {
     startMs[c] = input.startMs[events[first[c]!]!]!;
     for (let e = first[c]!; e < endOf(c); e++) endMs[c] = Math.max(endMs[c]!, input.endMs[events[e]!]!);
@@ -135,17 +157,12 @@ function finish(input: ClusterInput, found: FoundClusters): ClustersImage {
   const sortedFirst = sharedUint32(count + 1);
   const sortedEvents = sharedUint32(events.length);
   const sortedBy = sharedUint8(count);
-  const presentDimensions = new Set(by);
-  const clusterOf = CONFLICT_DIMENSIONS.map((_, d) =>
-    presentDimensions.has(d) ? sharedUint32(input.count).fill(NO_CODE) : sharedUint32(0),
-  );
   for (let c = 0; c < count; c++) {
     const from = order[c]!;
     const part = events.subarray(first[from]!, endOf(from));
     sortedEvents.set(part, sortedFirst[c]!);
     sortedFirst[c + 1] = sortedFirst[c]! + part.length;
     sortedBy[c] = by[from]!;
-    for (const ordinal of part) clusterOf[by[from]!]![ordinal] = c;
   }
   const sortedStart = shareFloat64(order.length === 0 ? [] : Float64Array.from(order, (c) => startMs[c]!));
   const sortedEnd = shareFloat64(order.length === 0 ? [] : Float64Array.from(order, (c) => endMs[c]!));
@@ -159,7 +176,20 @@ function finish(input: ClusterInput, found: FoundClusters): ClustersImage {
     peak: shareUint32(Uint32Array.from(order, (c) => peak[c]!)),
     first: sortedFirst,
     events: sortedEvents,
-    clusterOf,
+    clustersOf: clustersOfEvents(input.count, sortedFirst, sortedEvents),
     index: buildIntervalIndex(sortedStart, sortedEnd, INTERVALS_PER_TREE_MAX),
   };
+}
+
+/** For each ordinal the clusters that it is in, ascending: the cluster lists turned around, by counting sort. */
+function clustersOfEvents(eventCount: number, first: Uint32Array, events: Uint32Array): PostingListsImage {
+  const start = sharedUint32(eventCount + 1);
+  for (const ordinal of events) start[ordinal + 1]!++;
+  for (let ordinal = 0; ordinal < eventCount; ordinal++) start[ordinal + 1]! += start[ordinal]!;
+  const next = start.slice(0, eventCount);
+  const clusters = sharedUint32(events.length);
+  for (let cluster = 0; cluster + 1 < first.length; cluster++) {
+    for (let e = first[cluster]!; e < first[cluster + 1]!; e++) clusters[next[events[e]!]!++] = cluster;
+  }
+  return { start, ordinals: clusters };
 }

@@ -57,8 +57,8 @@ export interface ClustersImage {
   /** Cluster c holds events [first[c], first[c + 1]), as ordinals. */
   readonly first: Uint32Array;
   readonly events: Uint32Array;
-  /** Per dimension and ordinal: its cluster, or NO_CODE. Empty where the dimension has no cluster. */
-  readonly clusterOf: readonly Uint32Array[];
+  /** The other way round: for each ordinal the clusters that it is in, ascending. */
+  readonly clustersOf: PostingListsImage;
   readonly index: IntervalIndexImage;
 }
 

@@ -1,0 +1,69 @@
+/**
+ * Verifier, token cache and identities as one: what the HTTP layer uses.
+ */
+import type { IdentifierMode } from '../model/event.js';
+import type { FieldFilter } from '../query/query.js';
+import { type ClaimTable, type Enrolments, mapIdentities } from './identity.js';
+import { createTokenCache, type TokenCache } from './token-cache.js';
+import type { VerificationFailure, Verifier } from './verifier.js';
+
+/** A user whose token was verified. Immutable and shared between the requests of one token. */
+export interface AuthenticatedUser {
+  readonly subject: string;
+  /** What selects the user's own events; null where nothing does. See {@link mapIdentities}. */
+  readonly identities: readonly FieldFilter[] | null;
+  readonly usableUntilMs: number;
+  readonly usableFromMs: number;
+}
+
+export type Authentication =
+  | { readonly outcome: 'ok'; readonly user: AuthenticatedUser }
+  | VerificationFailure;
+
+export interface Authenticator {
+  /** The user of a token verified before, at once; undefined where it must be verified. */
+  lookup(token: string): AuthenticatedUser | undefined;
+  /** Verifies a token and remembers it where it is good. Never rejects for a bad token. */
+  verify(token: string): Promise<Authentication>;
+  /** Forgets every token. To be called when a key changes. */
+  clear(): void;
+}
+
+export interface AuthenticatorOptions {
+  readonly verifier: Verifier;
+  readonly table: ClaimTable;
+  /** Null where there is no enrolment map. */
+  readonly enrolments: Enrolments | null;
+  readonly mode: IdentifierMode;
+  /** Default TOKEN_CACHE_ENTRIES_MAX. */
+  readonly cacheEntriesMax?: number;
+  /** Epoch milliseconds; the verifier must have the same. Default `Date.now`. */
+  readonly now?: () => number;
+}
+
+export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
+  const { verifier, table, enrolments, mode } = options;
+  const cache: TokenCache<AuthenticatedUser> = createTokenCache({
+    ...(options.cacheEntriesMax === undefined ? {} : { entriesMax: options.cacheEntriesMax }),
+    ...(options.now === undefined ? {} : { now: options.now }),
+  });
+  // A token whose verification began before clear() was verified with the old keys and must not be remembered.
+  let generation = 0;
+  return {
+    lookup: (token) => cache.get(token),
+    async verify(token) {
+      const began = generation;
+      const verification = await verifier.verify(token);
+      if (verification.outcome !== 'ok') return verification;
+      const { subject, usableUntilMs, usableFromMs, claims } = verification.token;
+      const identities = mapIdentities(claims, subject, { table, enrolments, mode });
+      const user: AuthenticatedUser = { subject, identities, usableUntilMs, usableFromMs };
+      if (began === generation) cache.set(token, user);
+      return { outcome: 'ok', user };
+    },
+    clear() {
+      generation++;
+      cache.clear();
+    },
+  };
+}

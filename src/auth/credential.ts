@@ -1,0 +1,94 @@
+/**
+ * The Authorization header: what it holds, before anything is verified.
+ */
+import { TOKEN_BYTES_MAX } from '../limits.js';
+
+/** What a request's Authorization header comes to. */
+export type Credential =
+  | { readonly kind: 'token'; readonly token: string }
+  /** None, or another scheme: RFC 6750 section 3.1 wants a challenge without an error code. */
+  | { readonly kind: 'missing' }
+  /** RFC 6750 section 3.1, `invalid_request`. */
+  | { readonly kind: 'malformed'; readonly detail: string };
+
+const MISSING: Credential = { kind: 'missing' };
+
+/** RFC 6750 section 2.1, `b64token`. */
+const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
+
+/**
+ * Reads the bearer credential (RFC 6750 section 2.1; the scheme is case-insensitive, RFC 9110 section 11.1).
+ *
+ * @param rawHeaders names and values in turn, as node:http gives them: `headers` would hide a repeated field
+ */
+export function readCredential(rawHeaders: readonly string[]): Credential {
+  let value: string | undefined;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string;
+    // The length is compared first because it settles nearly every header.
+    if (name.length !== 13 || (name !== 'Authorization' && name.toLowerCase() !== 'authorization')) continue;
+    if (value !== undefined) {
+      return { kind: 'malformed', detail: 'The Authorization header is given more than once; send it once.' };
+    }
+    value = rawHeaders[i + 1] as string;
+  }
+  return value === undefined ? MISSING : parseCredential(value);
+}
+
+function parseCredential(value: string): Credential {
+  const schemeEnd = value.indexOf(' ');
+  const scheme = schemeEnd < 0 ? value : value.slice(0, schemeEnd);
+  if (scheme !== 'Bearer' && scheme.toLowerCase() !== 'bearer') return MISSING;
+  // RFC 9110 section 11.4 allows several spaces between scheme and token.
+  const token = schemeEnd < 0 ? '' : value.slice(schemeEnd + 1).trim();
+  if (token === '') {
+    return { kind: 'malformed', detail: 'The Authorization header says Bearer but has no token after it.' };
+  }
+  if (token.includes(' ')) {
+    return { kind: 'malformed', detail: 'The Authorization header has more than one part after Bearer.' };
+  }
+  if (!B64TOKEN.test(token)) {
+    return {
+      kind: 'malformed',
+      detail: 'The token in the Authorization header has characters that no bearer token has.',
+    };
+  }
+  return { kind: 'token', token };
+}
+
+const PARTS = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/;
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+
+/** Whether the bits of the last character that encode nothing are zero (RFC 4648 section 3.5). */
+function isCanonicalBase64url(part: string): boolean {
+  const last = ALPHABET.indexOf(part.charAt(part.length - 1));
+  switch (part.length % 4) {
+    case 0:
+      return true;
+    case 2:
+      return (last & 0b1111) === 0;
+    case 3:
+      return (last & 0b11) === 0;
+    default:
+      return false;
+  }
+}
+
+/**
+ * Whether a text has the shape of a signed compact JWT (RFC 7515 section 7.1): three non-empty base64url parts
+ * within TOKEN_BYTES_MAX, each in its only canonical spelling. A lenient decoder would give one token many
+ * spellings, and each of them a place in the token cache.
+ *
+ * @returns null where it has, else one sentence that repeats nothing of the token
+ */
+export function describeTokenShapeFault(token: string): string | null {
+  if (token.length > TOKEN_BYTES_MAX) return `The token is longer than ${TOKEN_BYTES_MAX} bytes.`;
+  const parts = PARTS.exec(token);
+  if (parts === null) return 'The token is not a signed JWT of three base64url parts.';
+  for (let i = 1; i <= 3; i++) {
+    if (!isCanonicalBase64url(parts[i] as string)) {
+      return 'A part of the token is not canonical base64url.';
+    }
+  }
+  return null;
+}

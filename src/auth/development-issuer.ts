@@ -1,0 +1,73 @@
+/**
+ * Issues test tokens in development, with a key made at start-up that never leaves the process: a restart makes
+ * every token worthless, and no production service can know the key.
+ */
+import { randomBytes } from 'node:crypto';
+import { SignJWT } from 'jose';
+import type { IndexedFieldName } from '../model/fields.js';
+import type { ClaimTable } from './identity.js';
+import { createSecretKeySet, type KeySet } from './key-set.js';
+
+export interface DevelopmentIssuerOptions {
+  /** As configured for the verifier; becomes `iss`. */
+  readonly issuer?: string | undefined;
+  /** Likewise; becomes `aud`. */
+  readonly audience?: string | undefined;
+  /** Says how the claims are called. */
+  readonly table: ClaimTable;
+  /** Epoch milliseconds. Default `Date.now`. */
+  readonly now?: () => number;
+}
+
+/** What a test token is to say. */
+export interface TestTokenRequest {
+  /** Default `developer`. */
+  readonly subject?: string | undefined;
+  /** Values by field; fields without a claim are skipped. */
+  readonly values?: Readonly<Partial<Record<IndexedFieldName, readonly string[]>>>;
+}
+
+export interface TestToken {
+  readonly token: string;
+  readonly expiresInSeconds: number;
+}
+
+export interface DevelopmentIssuer {
+  /** To be given to the verifier. */
+  readonly keySet: KeySet;
+  readonly table: ClaimTable;
+  issue(request: TestTokenRequest): Promise<TestToken>;
+}
+
+/** Long enough for a working day, so that nobody has to log in again over lunch. */
+export const TEST_TOKEN_LIFETIME_SECONDS: number = 8 * 60 * 60;
+
+export function createDevelopmentIssuer(options: DevelopmentIssuerOptions): DevelopmentIssuer {
+  const { issuer, audience, table } = options;
+  const now = options.now ?? Date.now;
+  const secret = randomBytes(32);
+  return {
+    keySet: createSecretKeySet(secret, 'the development key'),
+    table,
+    async issue({ subject, values = {} }) {
+      const claims: Record<string, string | readonly string[]> = {};
+      for (const row of table) {
+        const wanted = values[row.field.name];
+        const [claim] = row.claims;
+        if (wanted === undefined || claim === undefined) continue;
+        const [first] = wanted;
+        // A subject is one string, also where it is a claim that selects.
+        if (first !== undefined) claims[claim] = wanted.length === 1 || claim === 'sub' ? first : wanted;
+      }
+      const issuedAtSeconds = Math.floor(now() / 1000);
+      const jwt = new SignJWT({ sub: 'developer', ...claims })
+        .setProtectedHeader({ alg: 'HS256', kid: 'development', typ: 'JWT' })
+        .setIssuedAt(issuedAtSeconds)
+        .setExpirationTime(issuedAtSeconds + TEST_TOKEN_LIFETIME_SECONDS);
+      if (subject !== undefined) jwt.setSubject(subject);
+      if (issuer !== undefined) jwt.setIssuer(issuer);
+      if (audience !== undefined) jwt.setAudience(audience);
+      return { token: await jwt.sign(secret), expiresInSeconds: TEST_TOKEN_LIFETIME_SECONDS };
+    },
+  };
+}

@@ -1,0 +1,197 @@
+/**
+ * Verifies bearer tokens with jose: signature against an explicit list of algorithms, then the claims.
+ */
+import type { KeyObject } from 'node:crypto';
+import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
+import { describeTokenShapeFault } from './credential.js';
+import type { KeySet, TokenHeader } from './key-set.js';
+
+export interface VerifierOptions {
+  /** Tried in order; each only with tokens of its own algorithms. At least one. */
+  readonly keySets: readonly KeySet[];
+  /** Once given, every token must have exactly this `iss`. */
+  readonly issuer?: string | undefined;
+  /** Once given, every token's `aud` must be or contain it. */
+  readonly audience?: string | undefined;
+  /** How far clocks may differ, in milliseconds. Default 5,000. */
+  readonly clockToleranceMs?: number;
+  /** Epoch milliseconds. Default `Date.now`. */
+  readonly now?: () => number;
+}
+
+/** The claims of a token whose signature and claims are good. */
+export interface VerifiedClaims {
+  readonly subject: string;
+  /** The first instant at which the token is no longer accepted: its `exp` and the clock tolerance. */
+  readonly usableUntilMs: number;
+  /** The first at which it is: its `nbf` less the tolerance, or -Infinity. */
+  readonly usableFromMs: number;
+  /** All claims as they were signed; nothing but the above has been looked at. */
+  readonly claims: Readonly<Record<string, unknown>>;
+}
+
+/** Why a token is refused, for logs and tests. */
+export type TokenFault =
+  | 'malformed'
+  | 'algorithm'
+  | 'no-key'
+  | 'signature'
+  | 'expired'
+  | 'not-yet-valid'
+  | 'issuer'
+  | 'audience'
+  | 'claims';
+
+export type VerificationFailure =
+  /** 401. The description is for the client and repeats nothing of the token. */
+  | { readonly outcome: 'invalid'; readonly reason: TokenFault; readonly description: string }
+  /** 503: the fault is ours. The description is for the log. */
+  | { readonly outcome: 'unavailable'; readonly description: string; readonly retryAfterSeconds: number };
+
+export type Verification = { readonly outcome: 'ok'; readonly token: VerifiedClaims } | VerificationFailure;
+
+export interface Verifier {
+  /** Never rejects: whatever is wrong with a token is a value. */
+  verify(token: string): Promise<Verification>;
+}
+
+export const CLOCK_TOLERANCE_MS_DEFAULT = 5000;
+
+/** 9999-12-31T23:59:59Z in seconds. A later expiry (1e300 is finite, too) is a mistake or an attack. */
+const NUMERIC_DATE_MAX = 253_402_300_799;
+
+/** jose checks signature, issuer, audience and presence; what it says is put into our words here. */
+const CLAIM_DESCRIPTIONS: Readonly<Record<string, readonly [reason: TokenFault, description: string]>> = {
+  iss: ['issuer', 'The token is from another issuer, or names none.'],
+  aud: ['audience', 'The token is for another audience, or names none.'],
+  exp: ['claims', 'The token has no valid "exp" claim.'],
+  nbf: ['not-yet-valid', 'The token is not valid yet.'],
+  sub: ['claims', 'The token has no "sub" claim that is a non-empty string.'],
+  iat: ['claims', 'The "iat" claim of the token is not a valid time.'],
+};
+
+/** Creates a verifier. It keeps nothing between tokens. */
+export function createVerifier(options: VerifierOptions): Verifier {
+  const { keySets, issuer, audience } = options;
+  if (keySets.length === 0) throw new TypeError('createVerifier needs at least one key set');
+  const now = options.now ?? Date.now;
+  const toleranceMs = options.clockToleranceMs ?? CLOCK_TOLERANCE_MS_DEFAULT;
+
+  /** Undefined: the signature is not by this key. */
+  async function verifyWithKey(
+    token: string,
+    alg: string,
+    key: KeyObject,
+  ): Promise<Verification | undefined> {
+    try {
+      const { payload } = await jwtVerify(token, key, {
+        algorithms: [alg],
+        requiredClaims: ['exp', 'sub'],
+        clockTolerance: toleranceMs / 1000,
+        currentDate: new Date(now()),
+        ...(issuer === undefined ? {} : { issuer }),
+        ...(audience === undefined ? {} : { audience }),
+      });
+      return checkClaims(payload, now(), toleranceMs);
+    } catch (error) {
+      if (error instanceof errors.JWSSignatureVerificationFailed) return undefined;
+      return describeJoseError(error);
+    }
+  }
+
+  return {
+    async verify(token) {
+      const shapeFault = describeTokenShapeFault(token);
+      if (shapeFault !== null) return invalid('malformed', shapeFault);
+      const header = readHeader(token);
+      if (header === null) return invalid('malformed', 'The header of the token is not valid.');
+      const fitting = keySets.filter((set) => set.algorithms.includes(header.alg));
+      if (fitting.length === 0) {
+        return invalid('algorithm', 'The token is signed with an algorithm that is not accepted.');
+      }
+      let tried = 0;
+      let unavailable: Verification | null = null;
+      for (const set of fitting) {
+        const lookup = await set.candidates(header);
+        if ('unavailable' in lookup) {
+          unavailable = {
+            outcome: 'unavailable',
+            description: `${set.name}: ${lookup.unavailable}`,
+            retryAfterSeconds: lookup.retryAfterSeconds,
+          };
+          continue;
+        }
+        for (const key of lookup.keys) {
+          tried++;
+          const verification = await verifyWithKey(token, header.alg, key);
+          if (verification !== undefined) return verification;
+        }
+      }
+      // A key that cannot be had may be the one: only with all of them is a refusal certain.
+      if (unavailable !== null) return unavailable;
+      return tried === 0
+        ? invalid('no-key', 'The token is signed with a key that is not known.')
+        : invalid('signature', 'The signature of the token is not valid.');
+    },
+  };
+}
+
+function readHeader(token: string): TokenHeader | null {
+  try {
+    const { alg, kid } = decodeProtectedHeader(token);
+    if (typeof alg !== 'string' || (kid !== undefined && typeof kid !== 'string')) return null;
+    return { alg, kid };
+  } catch {
+    return null;
+  }
+}
+
+function isNumericDate(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= NUMERIC_DATE_MAX;
+}
+
+/** What jose leaves unchecked: the types of `sub` and the times, and the range of the times. */
+function checkClaims(claims: JWTPayload, nowMs: number, toleranceMs: number): Verification {
+  const { exp, nbf, iat, sub } = claims as Readonly<Record<string, unknown>>;
+  if (typeof sub !== 'string' || sub === '') return invalidClaim('sub');
+  if (!isNumericDate(exp)) return invalidClaim('exp');
+  if (nbf !== undefined && !isNumericDate(nbf)) {
+    return invalid('claims', 'The "nbf" claim of the token is not a valid time.');
+  }
+  if (iat !== undefined && !isNumericDate(iat)) return invalidClaim('iat');
+  const usableUntilMs = exp * 1000 + toleranceMs;
+  const usableFromMs = nbf === undefined ? Number.NEGATIVE_INFINITY : nbf * 1000 - toleranceMs;
+  // jose compares whole seconds; the token cache compares milliseconds, and both must agree.
+  if (nowMs >= usableUntilMs) return expired();
+  if (nowMs < usableFromMs) return invalidClaim('nbf');
+  return { outcome: 'ok', token: { subject: sub, usableUntilMs, usableFromMs, claims } };
+}
+
+/** Errors of jose other than a signature that does not match. Its messages are not passed on. */
+function describeJoseError(error: unknown): Verification {
+  if (error instanceof errors.JWTExpired) return expired();
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    if (error.claim === 'nbf' && error.reason !== 'check_failed') {
+      return invalid('claims', 'The "nbf" claim of the token is not a valid time.');
+    }
+    return invalidClaim(error.claim);
+  }
+  if (error instanceof errors.JOSEError) {
+    return invalid('malformed', 'The token is not a valid signed JWT.');
+  }
+  // Not jose's own: a key of the wrong kind, say. Fail closed; the signature has not been shown to be good.
+  return invalid('signature', 'The signature of the token cannot be verified.');
+}
+
+function invalid(reason: TokenFault, description: string): VerificationFailure {
+  return { outcome: 'invalid', reason, description };
+}
+
+function invalidClaim(claim: string): VerificationFailure {
+  const [reason, description] = CLAIM_DESCRIPTIONS[claim] ?? ['claims', 'A claim of the token is not valid.'];
+  return invalid(reason, description);
+}
+
+function expired(): VerificationFailure {
+  return invalid('expired', 'The token has expired.');
+}

@@ -1,0 +1,48 @@
+import { LecternError } from '../errors.js';
+import { parseQueryString } from '../http/query-string.js';
+import type { IdentifierMode } from '../model/event.js';
+import { openTimetable } from '../timetable.js';
+import { createProgressLine } from './progress.js';
+import { formatCount, formatCountOf, formatMegabytes, formatMs } from './quantity.js';
+
+export interface ExplainArguments {
+  readonly source: string;
+  /** Of GET /schedule; a "?" in front is allowed. */
+  readonly query: string;
+  readonly identifiers: IdentifierMode;
+}
+
+/**
+ * `lectern explain`: how one query is answered.
+ *
+ * @throws LecternError where the source cannot be loaded, or `parameters-invalid`
+ */
+export async function explain({ source, query, identifiers }: ExplainArguments): Promise<void> {
+  const progress = createProgressLine(process.stderr, source);
+  const timetable = openTimetable({ source, identifiers, onProgress: progress.update });
+  try {
+    const summary = await timetable.ready;
+    const view = timetable.view;
+    if (view === null) throw new LecternError('not-ready', 'the timetable is not loaded');
+    const { pairs, faults } = parseQueryString(query.replace(/^\?/, ''));
+    if (faults.length > 0) throw invalid(faults);
+    const explanation = view.explain(pairs, { unknownParameters: 'reject' });
+    if ('faults' in explanation) throw invalid(explanation.faults);
+    const { plan, total, count, bodyBytes, timings } = explanation;
+    const { parseMs, planMs, executeMs, encodeMs } = timings;
+    process.stdout.write(
+      `${plan}\n\n` +
+        `${formatCountOf(total, 'event')} of ${formatCount(summary.events)}` +
+        `${count === total ? '' : `, ${formatCount(count)} on this page`}, ${formatMegabytes(bodyBytes)} of JSON\n` +
+        `parse ${formatMs(parseMs)}, plan ${formatMs(planMs)}, execute ${formatMs(executeMs)}, encode ${formatMs(encodeMs)}\n`,
+    );
+  } finally {
+    progress.clear();
+    await timetable.close();
+  }
+}
+
+function invalid(faults: LecternError['faults']): LecternError {
+  const details = faults.map(({ parameter, detail }) => `${parameter}: ${detail}`);
+  return new LecternError('parameters-invalid', details.join(' '), { faults });
+}

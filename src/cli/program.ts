@@ -1,0 +1,181 @@
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { GENERATED_EVENTS_MAX } from '../generate/limits.js';
+import { SETTINGS, type ServeSettings, type Setting, type SettingName } from '../options.js';
+import { VERSION } from '../version.js';
+import { EXIT_USAGE, reportFailure, writeError } from './failure.js';
+import type { InspectArguments } from './inspect.js';
+
+/**
+ * Runs one command line and resolves to the exit code: 0, 1 for a failure, 2 for wrong usage. `serve` resolves when
+ * the service has been closed by a signal.
+ *
+ * Commands are imported when they run: `--version`, `--help` and `generate` load no server.
+ */
+export async function run(argv: readonly string[]): Promise<number> {
+  let exitCode = 0;
+  const program = createProgram((code) => {
+    exitCode = code;
+  });
+  try {
+    await program.parseAsync(argv, { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
+    return reportFailure(error);
+  }
+}
+
+function createProgram(exit: (code: number) => void): Command {
+  const program = new Command('lectern')
+    .description('A read-only timetable service: loads a timetable into memory and serves it over HTTP.')
+    .version(VERSION, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand('help [command]', 'print the help of a command')
+    .configureHelp({ helpWidth: 100 })
+    .configureOutput({ outputError: (text) => writeError(oneLine(text)) })
+    .exitOverride();
+
+  const serve = program
+    .command('serve')
+    .summary('serve a timetable over HTTP')
+    .description('Loads a timetable into memory and serves it over HTTP.')
+    .argument('<source>', SOURCE);
+  for (const option of SETTINGS.map(toOption)) if (option !== null) serve.addOption(option);
+  serve
+    .addOption(new Option('--dev', 'short for --mode development').helpGroup(heading('Listening')))
+    .addHelpText('after', SERVE_HELP)
+    .action(async (source: string, parsed: Record<string, unknown>, command: Command) => {
+      if (parsed.dev === true && command.getOptionValueSource('mode') === 'cli') {
+        command.error("error: the options '--dev' and '--mode' say the same thing: give one of them");
+      }
+      const { serve: runServe } = await import('./serve.js');
+      exit(await runServe(toSettings(source, parsed)));
+    });
+
+  program
+    .command('inspect')
+    .summary('say what is in a source, and what is wrong with it')
+    .description('Loads a source and prints counts, time span, rejected records, conflicts and memory.')
+    .argument('<source>', SOURCE)
+    .option('--json', 'print JSON, for programs')
+    .addOption(identifiersOption())
+    .addHelpText('after', example('lectern inspect timetable.ndjson.gz'))
+    .action(async (source: string, options: Omit<InspectArguments, 'source'>) => {
+      const { inspect } = await import('./inspect.js');
+      await inspect({ source, ...options });
+    });
+
+  program
+    .command('explain')
+    .summary('print how a query is answered, with counts and timings')
+    .description(
+      'Loads a source, plans one query of GET /schedule and prints the plan, with counts and timings.',
+    )
+    .argument('<source>', SOURCE)
+    .argument('<query>', 'query string of GET /schedule, quoted')
+    .addOption(identifiersOption())
+    .addHelpText('after', example("lectern explain timetable.ndjson 'studyGroup=INF-1A&type=LEC'"))
+    .action(async (source: string, query: string, { identifiers }: { identifiers: 'uuid' | 'any' }) => {
+      const { explain } = await import('./explain.js');
+      await explain({ source, query, identifiers });
+    });
+
+  program
+    .command('generate')
+    .summary('print a synthetic timetable as NDJSON')
+    .description('Prints a realistic synthetic timetable as NDJSON. The same seed gives the same timetable.')
+    .option(
+      '-n, --events <number>',
+      `how many, up to ${GENERATED_EVENTS_MAX.toLocaleString('en')}`,
+      wholeNumber(0, GENERATED_EVENTS_MAX),
+    )
+    .option('-s, --seed <number>', 'any whole number', wholeNumber(0, Number.MAX_SAFE_INTEGER), 1)
+    .option('--distinct-slots', 'give every event a start and end of its own; for benchmarks')
+    .addHelpText('after', example('lectern generate --events 1000000 --seed 7 | gzip > timetable.ndjson.gz'))
+    .action(
+      async (
+        { events, ...options }: { events?: number; seed: number; distinctSlots?: boolean },
+        command: Command,
+      ) => {
+        // Not commander's own check, which would hide a misspelt --events behind it.
+        if (events === undefined) command.error("error: the option '--events <number>' is missing");
+        const { generate } = await import('./generate.js');
+        await generate({ events, ...options });
+      },
+    );
+
+  return program;
+}
+
+const SOURCE = 'file of NDJSON, a JSON array or MessagePack, each also gzipped; - for standard input';
+
+const SERVE_HELP = `
+Every option can be given as the environment variable beside it; the command line wins. The secret of HS256
+tokens is given as LECTERN_HS256_SECRET or in a file, never on the command line.
+
+Examples:
+  lectern serve timetable.ndjson.gz --dev
+  LECTERN_HS256_SECRET=… lectern serve timetable.json --host 0.0.0.0 --port 8080
+  lectern serve timetable.ndjson --jwks keys.json --issuer https://login.example.org/ --claim studyGroup=groups`;
+
+function example(line: string): string {
+  return `\nExample:\n  ${line}`;
+}
+
+function heading(group: Setting['group']): string {
+  return `${group}:`;
+}
+
+/** The commander option of a setting, or null where it is not for the command line. */
+function toOption(setting: Setting): Option | null {
+  const { flags, description, environment, group, parse, fault } = setting;
+  if (flags === null) return null;
+  const option = new Option(flags, description)
+    .env(environment)
+    .helpGroup(heading(group))
+    .argParser((text: string, previous: unknown) => {
+      const value = parse === undefined ? text : parse(text, previous);
+      const wrong = fault(value);
+      if (wrong !== null)
+        throw new InvalidArgumentError(`${wrong.charAt(0).toUpperCase()}${wrong.slice(1)}.`);
+      return value;
+    });
+  if (setting.choices !== undefined) option.argChoices = [...setting.choices];
+  if (setting.default !== undefined) option.default(setting.default);
+  return option;
+}
+
+function identifiersOption(): Option {
+  const option = toOption(SETTINGS.find(({ name }) => name === 'identifiers') as Setting);
+  return (option as Option).helpGroup('Options:');
+}
+
+/** Commander names a value after its flag, and settings have names of their own. */
+function toSettings(source: string, parsed: Record<string, unknown>): ServeSettings {
+  const settings: Partial<Record<SettingName, unknown>> = {};
+  for (const setting of SETTINGS) {
+    const value =
+      setting.flags === null
+        ? process.env[setting.environment]
+        : parsed[new Option(setting.flags).attributeName()];
+    if (value !== undefined) settings[setting.name] = value;
+  }
+  if (parsed.dev === true) settings.mode = 'development';
+  return { source, ...(settings as Omit<ServeSettings, 'source'>) };
+}
+
+function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
+  };
+}
+
+/** Suggestions stand on a line of their own; and what follows "=" of an unknown option may be a secret. */
+function oneLine(text: string): string {
+  return text
+    .trim()
+    .replace(/unknown option '(-[^'=]*)=[^']*'/, "unknown option '$1'")
+    .replace(/\s*\n\s*/g, ' ');
+}

@@ -1,0 +1,44 @@
+import type { LoadProgress } from '../source/source.js';
+import { formatCount, formatMegabytes } from './quantity.js';
+
+/** Often enough to look alive, seldom enough to cost nothing. */
+const INTERVAL_MS = 100;
+/** A load that is over sooner needs no line. */
+const DELAY_MS = 300;
+
+/** A line that a terminal shows while a source is read. */
+export interface ProgressLine {
+  update(progress: LoadProgress): void;
+  /** Takes the line away, so that what follows stands in its place. */
+  clear(): void;
+}
+
+/** Does nothing where the stream is no terminal. */
+export function createProgressLine(stream: NodeJS.WriteStream, name: string): ProgressLine {
+  if (!stream.isTTY) return { update() {}, clear() {} };
+  let nextMs = performance.now() + DELAY_MS;
+  let shown = false;
+  return {
+    update(progress) {
+      const nowMs = performance.now();
+      if (nowMs < nextMs) return;
+      nextMs = nowMs + INTERVAL_MS;
+      shown = true;
+      // Carriage return and "erase line" (ECMA-48): the line is written over itself.
+      stream.write(`\r\u001b[2K${formatProgress(name, progress).slice(0, stream.columns - 1)}`);
+    },
+    clear() {
+      if (shown) stream.write('\r\u001b[2K');
+      shown = false;
+    },
+  };
+}
+
+/** `Loading events.ndjson: 45 %, 120 MB of 267 MB, 1,203,000 records` */
+export function formatProgress(name: string, { bytesRead, bytesTotal, records }: LoadProgress): string {
+  const read =
+    bytesTotal === null || bytesTotal === 0
+      ? formatMegabytes(bytesRead)
+      : `${Math.floor((100 * bytesRead) / bytesTotal)} %, ${formatMegabytes(bytesRead)} of ${formatMegabytes(bytesTotal)}`;
+  return `Loading ${name}: ${read}, ${formatCount(records)} records`;
+}

@@ -1,0 +1,29 @@
+import type { ExampleRequest, Service } from '../service.js';
+import type { SnapshotSummary } from '../snapshot/summary.js';
+import { formatCountOf, formatMegabytes, formatMs } from './quantity.js';
+import { describeRejections } from './rejections.js';
+
+/** What `lectern serve` prints once it can be used. */
+export function formatReady(
+  service: Pick<Service, 'address' | 'baseUrl' | 'mode' | 'timetable'>,
+  summary: SnapshotSummary,
+  example: ExampleRequest | null,
+): string {
+  const { events, buildMs, bytes } = summary;
+  const lines = [
+    `Lectern serves ${service.timetable.source.name} at ${service.baseUrl} (${service.mode})`,
+    `${formatCountOf(events, 'event')}, loaded in ${formatMs(buildMs)}, ${formatMegabytes(bytes)} in memory`,
+    ...describeRejections(summary),
+  ];
+  if (example !== null) {
+    lines.push(
+      '',
+      'Try it:',
+      `  curl -H 'Authorization: Bearer ${example.token}' '${example.url}'`,
+      '',
+      `Documentation: ${service.baseUrl}/docs`,
+      `Another token: ${service.baseUrl}/login`,
+    );
+  }
+  return `${lines.join('\n')}\n`;
+}

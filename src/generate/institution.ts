@@ -1,0 +1,148 @@
+import { EXAM_WEEKS, TEACHING_WEEKS } from './calendar.js';
+import { COURSE_LEVELS, PEOPLE, PROGRAMMES, SUBJECTS } from './names.js';
+import { createRandom, type Random } from './random.js';
+import { createUuids } from './uuid.js';
+
+export interface Lecturer {
+  /** Position in the institution's list. */
+  readonly index: number;
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface Group {
+  readonly index: number;
+  readonly id: string;
+  readonly code: string;
+}
+
+export type LessonType = 'LEC' | 'LAB' | 'SEM' | 'TUT' | 'EXAM';
+
+/** What a course asks for every week (or every other): shared by its groups, or once for each of them. */
+export interface LessonPlan {
+  readonly type: LessonType;
+  /** Halves of a period, see the calendar. */
+  readonly halves: number;
+  readonly shared: boolean;
+  readonly fortnightly: boolean;
+}
+
+export interface Course {
+  readonly id: string;
+  readonly title: string;
+  readonly staff: readonly Lecturer[];
+  readonly plans: readonly LessonPlan[];
+}
+
+/** Groups of one programme and year, who take the same courses. */
+export interface Cohort {
+  readonly groups: readonly Group[];
+  readonly courses: readonly Course[];
+}
+
+/** Everything that stays the same from term to term. */
+export interface Institution {
+  /** Identifiers of the rooms. */
+  readonly rooms: readonly string[];
+  readonly lecturers: readonly Lecturer[];
+  readonly cohorts: readonly Cohort[];
+}
+
+const YEARS = 3;
+const GROUP_LETTERS = 'ABCDE';
+const ROOMS_MIN = 200;
+const ROOMS_MAX = 340;
+/** One lecturer for so many courses gives about nine lessons a week each. */
+const COURSES_PER_LECTURER = 2;
+const LECTURERS_MIN = 24;
+
+const RANDOM_STREAM = 1;
+
+/**
+ * Founds an institution whose timetable has about `rowsPerTerm` events a term: cohorts are added until it has.
+ *
+ * @param shared whether cohorts have several groups, and so lectures several rows
+ */
+export function foundInstitution(seed: number, rowsPerTerm: number, shared: boolean): Institution {
+  const random = createRandom(seed, RANDOM_STREAM);
+  const courseId = createUuids(seed, 'course');
+  const groupId = createUuids(seed, 'group');
+
+  const drafts: { groups: Group[]; plans: LessonPlan[][] }[] = [];
+  let rows = 0;
+  let groups = 0;
+  let courses = 0;
+  while (rows < rowsPerTerm || drafts.length === 0) {
+    const size = shared ? 2 + random.below(4) : 1;
+    const prefix = cohortPrefix(drafts.length);
+    const draft = {
+      groups: Array.from({ length: size }, (_, i) => {
+        const index = groups++;
+        return { index, id: groupId(index), code: prefix + GROUP_LETTERS.charAt(i) };
+      }),
+      plans: Array.from({ length: 5 + random.below(3) }, () => planCourse(random)),
+    };
+    drafts.push(draft);
+    courses += draft.plans.length;
+    rows += size * draft.plans.reduce((sum, plans) => sum + rowsPerGroupAndTerm(plans), 0);
+  }
+
+  const lecturers = hireLecturers(seed, random, Math.ceil(courses / COURSES_PER_LECTURER));
+  const roomId = createUuids(seed, 'room');
+  let course = 0;
+  return {
+    rooms: Array.from({ length: Math.min(ROOMS_MAX, ROOMS_MIN + (groups >> 2)) }, (_, i) => roomId(i)),
+    lecturers,
+    cohorts: drafts.map(({ groups, plans }) => ({
+      groups,
+      courses: plans.map((plans) => {
+        const index = course++;
+        // The first of the staff goes round the list, so that lectures are spread evenly.
+        const lead = lecturers[index % lecturers.length] as Lecturer;
+        return {
+          id: courseId(index),
+          title: `${random.pick(SUBJECTS)} ${random.pick(COURSE_LEVELS)}`,
+          staff: [lead, random.pick(lecturers), random.pick(lecturers)],
+          plans,
+        };
+      }),
+    })),
+  };
+}
+
+/** `INF-1`, `INF-2`, `INF-3`, `BIO-1`, …, and from the second round on `INF2-1`, …. */
+function cohortPrefix(cohort: number): string {
+  const programme = Math.floor(cohort / YEARS);
+  const round = Math.floor(programme / PROGRAMMES.length);
+  const code = PROGRAMMES[programme % PROGRAMMES.length];
+  return `${code}${round === 0 ? '' : round + 1}-${1 + (cohort % YEARS)}`;
+}
+
+function planCourse(random: Random): LessonPlan[] {
+  const lecture: LessonPlan = { type: 'LEC', halves: 2, shared: true, fortnightly: false };
+  const plans = random.chance(300) ? [lecture, lecture] : [lecture];
+  const kind = random.below(100);
+  if (kind < 50) plans.push({ type: 'SEM', halves: 2, shared: false, fortnightly: false });
+  else if (kind < 80) plans.push({ type: 'LAB', halves: 4, shared: false, fortnightly: random.chance(400) });
+  else plans.push({ type: 'TUT', halves: 1, shared: false, fortnightly: false });
+  return plans;
+}
+
+/** Every course ends with one examination. */
+function rowsPerGroupAndTerm(plans: readonly LessonPlan[]): number {
+  return plans.reduce(
+    (sum, plan) => sum + TEACHING_WEEKS / (plan.fortnightly ? 2 : 1),
+    EXAM_WEEKS > 0 ? 1 : 0,
+  );
+}
+
+function hireLecturers(seed: number, random: Random, count: number): Lecturer[] {
+  const lecturerId = createUuids(seed, 'lecturer');
+  return Array.from({ length: Math.max(LECTURERS_MIN, count) }, (_, index) => {
+    const people = random.pick(PEOPLE);
+    const given = random.pick(people.given);
+    const family = random.pick(people.family);
+    const name = people.join === 'given-family' ? `${given} ${family}` : family + given;
+    return { index, id: lecturerId(index), name };
+  });
+}

@@ -1,0 +1,120 @@
+/** The words that titles, lecturers and group codes are made of. All in NFC, so that they come out as they go in. */
+
+/** Titles of courses. Most scripts that a European university meets, and one character outside the BMP. */
+export const SUBJECTS: readonly string[] = [
+  'Algorithms and Data Structures',
+  'Lineární algebra',
+  'Mécanique des fluides',
+  'Operating Systems',
+  'Αρχαία Ελληνικά',
+  'Matematická analýza',
+  '高等数学',
+  'Databases',
+  'Économie générale',
+  'Computer Networks',
+  'Úvod do programování',
+  'Organic Chemistry',
+  'Thermodynamik und Strömungslehre',
+  'Robotics Workshop 🤖',
+  'Dějiny umění',
+  'Génie logiciel',
+  'Microeconomics',
+  'Διαφορικές εξισώσεις',
+  'Teorie pravděpodobnosti',
+  '数据结构',
+  'Statistics',
+  'Résistance des matériaux',
+  'Cell Biology',
+  'Řízení projektů',
+  'Introduction to Law',
+  'Größen, Maße und Messgeräte',
+  'Philosophy of Science',
+  'Φιλοσοφία της επιστήμης',
+  'Traitement du signal',
+  'Základy účetnictví',
+  '汉语入门',
+  'Machine Learning',
+  "Histoire de l'Europe",
+  'Životní prostředí a společnost',
+  'Compilers: "Theory" & Practice',
+  'مقدمة في القانون',
+  'Geometria różniczkowa',
+  '線形代数',
+  'Digital Electronics',
+  'Human Anatomy',
+  'Literatura española del siglo XX',
+  'Urban Planning',
+  'Ηλεκτρομαγνητισμός',
+  'Fyzika pevných látek',
+  'Музыкальная акустика',
+  'Control Engineering',
+  'Marketing',
+  'Poétique et théâtre',
+];
+
+export const COURSE_LEVELS: readonly string[] = ['I', 'II', 'III', 'IV'];
+
+/** Given and family names that go together, and how a full name is written. */
+export const PEOPLE: readonly {
+  readonly given: readonly string[];
+  readonly family: readonly string[];
+  readonly join: 'given-family' | 'family-given';
+}[] = [
+  {
+    given: ['Jana', 'Eliška', 'Kateřina', 'Zdeňka', 'Lucie'],
+    family: ['Nováková', 'Dvořáková', 'Černá', 'Říhová', 'Šťastná', 'Kučerová'],
+    join: 'given-family',
+  },
+  {
+    given: ['Jiří', 'Ondřej', 'Tomáš', 'Luděk', 'Václav'],
+    family: ['Svoboda', 'Procházka', 'Němec', 'Žák', 'Růžička', 'Hájek'],
+    join: 'given-family',
+  },
+  {
+    given: ['Élodie', 'François', 'Hélène', 'Gaël', 'Zoé'],
+    family: ['Lefèvre', 'Garçon', "d'Aubigné", 'Besançon', 'Müller', 'Noël'],
+    join: 'given-family',
+  },
+  {
+    given: ['Ελένη', 'Γιώργος', 'Νίκος', 'Αθηνά'],
+    family: ['Παπαδοπούλου', 'Οικονόμου', 'Αγγελής', 'Καζαντζάκης'],
+    join: 'given-family',
+  },
+  {
+    given: ['伟', '芳', '秀英', '明'],
+    family: ['王', '李', '张', '陈', '欧阳'],
+    join: 'family-given',
+  },
+  {
+    given: ['Alice', 'John', 'Priya', 'Samuel', 'Grace', 'Ahmed'],
+    family: ["O'Connor", 'Smith', 'Ramanujan', 'Okafor', 'Hopper', 'Clarke'],
+    join: 'given-family',
+  },
+  {
+    given: ['Łukasz', 'Agnieszka', 'Jürgen', 'Åsa', 'Íñigo'],
+    family: ['Wójcik', 'Kowalska', 'Größ', 'Ångström', 'Núñez', 'Bjørnsen'],
+    join: 'given-family',
+  },
+];
+
+/** Codes of the programmes that study groups belong to. */
+export const PROGRAMMES: readonly string[] = [
+  'INF',
+  'BIO',
+  'ÉCO',
+  'MAT',
+  'PHY',
+  'CHE',
+  'LAW',
+  'MED',
+  'ARC',
+  'ČES',
+  'HIS',
+  'ΦΙΛ',
+  'ELE',
+  'MEC',
+  'GEO',
+  'MUS',
+  'ART',
+  'PSY',
+];

@@ -1,0 +1,81 @@
+/**
+ * One request and its response, as the parts of the HTTP layer pass it on.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+export interface Exchange {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  /** Without the query, percent-encoding as it came. */
+  readonly path: string;
+  /** Without the "?", undecoded. */
+  readonly query: string;
+  /** HEAD: everything as for GET, but no body (RFC 9110 section 9.3.2). */
+  readonly head: boolean;
+  readonly headers: HeaderFacts;
+}
+
+/** What the service wants to know of the header fields. */
+export interface HeaderFacts {
+  /** Several fields are one list (RFC 9110 section 5.3). */
+  readonly accept: string | undefined;
+  readonly ifNoneMatch: string | undefined;
+  /** Number of Host fields; anything but one is malformed in HTTP/1.1 (RFC 9112 section 3.2). */
+  readonly hosts: number;
+  /** The request announces a body. */
+  readonly hasContent: boolean;
+}
+
+/** One pass over the raw headers: node's `headers` object would hide repeated fields. */
+export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
+  let accept: string | undefined;
+  let ifNoneMatch: string | undefined;
+  let hosts = 0;
+  let hasContent = false;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string;
+    const value = rawHeaders[i + 1] as string;
+    // Lengths first: they settle most fields without comparing any text.
+    switch (name.length) {
+      case 4:
+        if (name === 'Host' || name.toLowerCase() === 'host') hosts++;
+        break;
+      case 6:
+        if (name === 'Accept' || name.toLowerCase() === 'accept') {
+          accept = accept === undefined ? value : `${accept}, ${value}`;
+        }
+        break;
+      case 13:
+        if (name.toLowerCase() === 'if-none-match') {
+          ifNoneMatch = ifNoneMatch === undefined ? value : `${ifNoneMatch}, ${value}`;
+        }
+        break;
+      case 14:
+        if (name.toLowerCase() === 'content-length' && value !== '0') hasContent = true;
+        break;
+      case 17:
+        if (name.toLowerCase() === 'transfer-encoding') hasContent = true;
+        break;
+    }
+  }
+  return { accept, ifNoneMatch, hosts, hasContent };
+}
+
+/** RFC 9112 section 3.2.2: what proxies send, and what every server must accept. */
+const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
+
+/** Splits a request target into path and query; the authority of the absolute form is dropped. */
+export function splitTarget(target: string): { path: string; query: string } {
+  let origin = target;
+  if (target.charCodeAt(0) !== 0x2f) {
+    const authority = ABSOLUTE_FORM.exec(target);
+    if (authority !== null) {
+      origin = target.slice(authority[0].length);
+      if (origin.charCodeAt(0) !== 0x2f) origin = `/${origin}`;
+    }
+  }
+  const mark = origin.indexOf('?');
+  return mark < 0
+    ? { path: origin, query: '' }
+    : { path: origin.slice(0, mark), query: origin.slice(mark + 1) };
+}

@@ -1,0 +1,230 @@
+/**
+ * The request handler: everything between a request and its answer, in the documented order of checks: 414, 404, 405,
+ * 401, 403, 406, 400, then 304 or 200. It can be mounted in any node:http server.
+ *
+ * For a token seen before, everything is synchronous: no promise is made, and the response is written in the same
+ * turn of the event loop.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AuthenticatedUser, Authentication, Authenticator } from '../auth/authenticator.js';
+import { readCredential } from '../auth/credential.js';
+import type { DevelopmentIssuer } from '../auth/development-issuer.js';
+import { LecternError } from '../errors.js';
+import { REQUEST_TARGET_BYTES_MAX } from '../limits.js';
+import type { IdentifierMode } from '../model/event.js';
+import type { ParseOptions } from '../query/view.js';
+import type { ViewSource } from '../timetable.js';
+import { docsRoutes } from './docs/page.js';
+import { type Exchange, readHeaderFacts, splitTarget } from './exchange.js';
+import { healthRoute } from './health.js';
+import type { Logger } from './logger.js';
+import { loginRoute } from './login.js';
+import { bearerChallenge, sendProblem } from './problem.js';
+import { answerRead } from './read.js';
+import { sendEmpty } from './respond.js';
+import {
+  ALLOW,
+  createRouter,
+  normaliseBasePath,
+  type OpenRoute,
+  type ReadRoute,
+  scheduleRoutes,
+} from './routes.js';
+
+interface CommonOptions {
+  /** Where the resources are. Default `/api/v1`. */
+  readonly basePath?: string;
+  readonly authenticator: Authenticator;
+  /** Default `reject`. */
+  readonly unknownParameters?: ParseOptions['unknownParameters'];
+  /** For WWW-Authenticate: printable ASCII. Default `lectern`. */
+  readonly realm?: string;
+  /** Default: nothing is logged. */
+  readonly log?: Logger;
+  /** Of the service, for /health and the OpenAPI document. */
+  readonly version: string;
+  /** Epoch milliseconds, for the age of the snapshot. Default `Date.now`. */
+  readonly now?: () => number;
+}
+
+/** In development, /login, /docs and /health exist, too. */
+export type HandlerOptions = CommonOptions &
+  (
+    | { readonly mode: 'production' }
+    | {
+        readonly mode: 'development';
+        /** Signs the tokens of /login; the authenticator must know its key. */
+        readonly issuer: DevelopmentIssuer;
+        /** How /login and the docs page understand identifiers. */
+        readonly identifiers: IdentifierMode;
+      }
+  );
+
+export type RequestHandler = (req: IncomingMessage, res: ServerResponse) => void;
+
+const SILENT: Logger = { info() {}, warn() {}, error() {} };
+
+/**
+ * Creates the handler.
+ *
+ * @throws LecternError `option-invalid` for a base path or realm that cannot be used
+ */
+export function createHandler(views: ViewSource, options: HandlerOptions): RequestHandler {
+  const basePath = normaliseBasePath(options.basePath ?? '/api/v1');
+  const realm = checkRealm(options.realm ?? 'lectern');
+  const log = options.log ?? SILENT;
+  const { authenticator } = options;
+  const parseOptions: ParseOptions = { unknownParameters: options.unknownParameters ?? 'reject' };
+  const findRoute = createRouter([
+    ...scheduleRoutes(basePath),
+    ...developmentRoutes(views, basePath, options),
+  ]);
+
+  function fail(exchange: Exchange, error: unknown): void {
+    log.error({ err: error, method: exchange.req.method, path: exchange.path }, 'a request failed');
+    // With the head on its way there is nothing left to say but that the answer is not whole.
+    if (exchange.res.headersSent) exchange.res.destroy();
+    else
+      sendProblem(exchange, {
+        code: 'internal-error',
+        detail: 'The service failed; the log has the details.',
+      });
+  }
+
+  function authenticate(exchange: Exchange, route: ReadRoute): void {
+    const credential = readCredential(exchange.req.rawHeaders);
+    if (credential.kind === 'token') {
+      const user = authenticator.lookup(credential.token);
+      if (user !== undefined) {
+        answerRead(exchange, route, views, user, parseOptions);
+        return;
+      }
+      authenticator
+        .verify(credential.token)
+        .then((authentication) => answerAuthenticated(exchange, route, authentication))
+        .catch((error: unknown) => fail(exchange, error));
+    } else if (credential.kind === 'missing') {
+      sendProblem(exchange, {
+        code: 'credentials-missing',
+        detail: 'Send a token in the header "Authorization: Bearer <token>".',
+        headers: ['WWW-Authenticate', bearerChallenge(realm)],
+      });
+    } else {
+      sendProblem(exchange, {
+        code: 'invalid-request',
+        detail: credential.detail,
+        headers: ['WWW-Authenticate', bearerChallenge(realm, 'invalid_request', credential.detail)],
+      });
+    }
+  }
+
+  function answerAuthenticated(exchange: Exchange, route: ReadRoute, authentication: Authentication): void {
+    switch (authentication.outcome) {
+      case 'ok': {
+        const user: AuthenticatedUser = authentication.user;
+        answerRead(exchange, route, views, user, parseOptions);
+        return;
+      }
+      case 'invalid':
+        sendProblem(exchange, {
+          code: 'token-invalid',
+          detail: authentication.description,
+          headers: ['WWW-Authenticate', bearerChallenge(realm, 'invalid_token', authentication.description)],
+        });
+        return;
+      case 'unavailable':
+        log.warn({ reason: authentication.description }, 'a token cannot be verified');
+        sendProblem(exchange, {
+          code: 'keys-unavailable',
+          detail: 'The keys that verify tokens cannot be had at the moment. Ask again in a few seconds.',
+          headers: ['Retry-After', String(authentication.retryAfterSeconds)],
+        });
+        return;
+    }
+  }
+
+  function dispatch(exchange: Exchange): void {
+    const { req } = exchange;
+    if (exchange.headers.hasContent) {
+      // Nothing here takes a body. It is not read, so what follows on this connection cannot be told from it.
+      exchange.res.shouldKeepAlive = false;
+    }
+    const fault = describeMessageFault(req, exchange.headers.hosts);
+    if (fault !== null) {
+      sendProblem(exchange, { code: 'invalid-request', detail: fault });
+      return;
+    }
+    if (exchange.path === '*' && req.method === 'OPTIONS') {
+      sendEmpty(exchange, 204, ['Allow', ALLOW]);
+      return;
+    }
+    const route = findRoute(exchange.path);
+    if (route === null) {
+      sendProblem(exchange, {
+        code: 'not-found',
+        detail: `There is nothing at this path. The timetable is at ${basePath}/schedule.`,
+      });
+      return;
+    }
+    if (req.method !== 'GET' && req.method !== 'HEAD') {
+      if (req.method === 'OPTIONS') sendEmpty(exchange, 204, ['Allow', ALLOW]);
+      else {
+        sendProblem(exchange, {
+          code: 'method-not-allowed',
+          detail: `The timetable is for reading only; the methods are ${ALLOW}.`,
+          headers: ['Allow', ALLOW],
+        });
+      }
+      return;
+    }
+    if (route.kind === 'read') authenticate(exchange, route);
+    else route.handle(exchange)?.catch((error: unknown) => fail(exchange, error));
+  }
+
+  return (req, res) => {
+    const target = req.url ?? '/';
+    const { path, query } = splitTarget(target);
+    const exchange: Exchange = {
+      req,
+      res,
+      path,
+      query,
+      head: req.method === 'HEAD',
+      headers: readHeaderFacts(req.rawHeaders),
+    };
+    try {
+      // node:http gives one character for each byte.
+      if (target.length > REQUEST_TARGET_BYTES_MAX) {
+        sendProblem(exchange, {
+          code: 'request-target-too-long',
+          detail: `The request target has ${target.length} bytes; at most ${REQUEST_TARGET_BYTES_MAX} are read.`,
+        });
+      } else dispatch(exchange);
+    } catch (error) {
+      fail(exchange, error);
+    }
+  };
+}
+
+function developmentRoutes(views: ViewSource, basePath: string, options: HandlerOptions): OpenRoute[] {
+  if (options.mode !== 'development') return [];
+  const { issuer, identifiers, version } = options;
+  return [
+    loginRoute(views, { path: `${basePath}/login`, issuer, identifiers }),
+    healthRoute(views, { path: '/health', version, now: options.now ?? Date.now }),
+    ...docsRoutes({ basePath, identifiers, version }),
+  ];
+}
+
+/** What node:http lets through although RFC 9112 section 3.2 wants 400. Null where nothing is wrong. */
+function describeMessageFault(req: IncomingMessage, hosts: number): string | null {
+  if (hosts > 1) return 'The Host header is given more than once.';
+  if (hosts === 0 && req.httpVersion === '1.1') return 'The Host header is missing.';
+  if (req.httpVersionMajor < 1) return 'HTTP/0.9 is not spoken here.';
+  return null;
+}
+
+function checkRealm(realm: string): string {
+  if (/^[\x20-\x7e]+$/.test(realm)) return realm;
+  throw new LecternError('option-invalid', `the realm ${JSON.stringify(realm)} is not printable ASCII text`);
+}

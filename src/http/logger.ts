@@ -1,0 +1,6 @@
+/** What the HTTP layer needs of a logger; a pino logger is one. Fields never hold tokens or header values. */
+export interface Logger {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}

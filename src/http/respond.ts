@@ -1,0 +1,54 @@
+/**
+ * Writes responses: header fields as one flat array, which node:http takes without building an object, and bodies
+ * without copying them.
+ */
+import type { ServerResponse } from 'node:http';
+import { BODY_GATHER_BYTES_MAX } from '../limits.js';
+import type { Body } from '../query/answer.js';
+import type { Exchange } from './exchange.js';
+
+/** Names and values in turn. */
+export type FlatHeaders = (string | number)[];
+
+/**
+ * Sends a body of chunks. Content-Length is added here; for HEAD it is all that remains of the body.
+ *
+ * @param headers is added to
+ */
+export function sendBody(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): void {
+  const { res } = exchange;
+  headers.push('Content-Length', body.byteLength);
+  res.writeHead(status, headers as string[]);
+  if (exchange.head || body.byteLength === 0) {
+    res.end();
+    return;
+  }
+  const { chunks } = body;
+  const [first] = chunks;
+  if (chunks.length === 1) res.end(first);
+  else if (body.byteLength <= BODY_GATHER_BYTES_MAX) res.end(Buffer.concat(chunks, body.byteLength));
+  else writeChunks(res, chunks);
+}
+
+/** Corked, the chunks go to the kernel in one call; none is copied. */
+function writeChunks(res: ServerResponse, chunks: readonly Uint8Array[]): void {
+  res.cork();
+  for (const chunk of chunks) res.write(chunk);
+  res.uncork();
+  res.end();
+}
+
+/** Sends a text as UTF-8. */
+export function sendText(exchange: Exchange, status: number, headers: FlatHeaders, text: string): void {
+  const { res } = exchange;
+  headers.push('Content-Length', Buffer.byteLength(text));
+  res.writeHead(status, headers as string[]);
+  if (exchange.head) res.end();
+  else res.end(text);
+}
+
+/** Sends a response that has no body by its nature: 204, 304. */
+export function sendEmpty(exchange: Exchange, status: number, headers: FlatHeaders): void {
+  exchange.res.writeHead(status, headers as string[]);
+  exchange.res.end();
+}

@@ -1,0 +1,99 @@
+/**
+ * The table of routes. Every resource is read with GET, so that the router only tells paths apart, and the methods
+ * are checked in one place.
+ */
+import Router from 'find-my-way';
+import { LecternError } from '../errors.js';
+import type { ReadResult } from '../query/answer.js';
+import type { FieldFilter } from '../query/query.js';
+import type { ParameterPairs, ParseOptions, View } from '../query/view.js';
+import type { Exchange } from './exchange.js';
+
+/** A list read from a view; needs a token. */
+export interface ReadRoute {
+  readonly kind: 'read';
+  /** The full path, for links. */
+  readonly path: string;
+  /** Needs to know who asks: without identities it is 403. */
+  readonly personal: boolean;
+  read(
+    view: View,
+    parameters: ParameterPairs,
+    options: ParseOptions,
+    identities: readonly FieldFilter[],
+  ): ReadResult;
+}
+
+/** A resource without authentication, in development only. */
+export interface OpenRoute {
+  readonly kind: 'open';
+  readonly path: string;
+  /** A promise where it has to wait; its rejection becomes 500. */
+  handle(exchange: Exchange): void | Promise<void>;
+}
+
+export type Route = ReadRoute | OpenRoute;
+
+/** What every resource allows. */
+export const ALLOW = 'GET, HEAD, OPTIONS';
+
+/** The five resources of the timetable, under a base path. */
+export function scheduleRoutes(basePath: string): ReadRoute[] {
+  const route = (path: string, read: ReadRoute['read'], personal = false): ReadRoute => ({
+    kind: 'read',
+    path: `${basePath}${path}`,
+    personal,
+    read,
+  });
+  return [
+    route('/schedule', (view, parameters, options) => view.schedule(parameters, options)),
+    route(
+      '/schedule/personal',
+      (view, parameters, options, identities) => view.personal(parameters, options, identities),
+      true,
+    ),
+    route('/schedule/all', (view, parameters, options) => view.all(parameters, options)),
+    route('/schedule/types', (view, parameters, options) => view.types(parameters, options)),
+    route('/schedule/conflicts', (view, parameters, options) => view.conflicts(parameters, options)),
+  ];
+}
+
+const NO_SEARCH_PARAMETERS = {};
+
+/**
+ * A function from path to route: a trailing slash is ignored, letters' case is not, percent-encoded letters are the
+ * letters (RFC 3986 section 6.2.2.2).
+ *
+ * @returns null where there is no such path, or its percent-encoding is broken
+ */
+export function createRouter(routes: readonly Route[]): (path: string) => Route | null {
+  const router = Router({
+    ignoreTrailingSlash: true,
+    caseSensitive: true,
+    querystringParser: () => NO_SEARCH_PARAMETERS,
+  });
+  for (const route of routes) router.on('GET', route.path, () => undefined, route);
+  return (path) => {
+    // find-my-way would cut the path at these; in a path without query they are malformed (RFC 9112 section 3.2).
+    if (path.charCodeAt(0) !== 0x2f || path.includes('#')) return null;
+    const found = router.find('GET', path);
+    return found === null ? null : (found.store as Route);
+  };
+}
+
+const BASE_PATH = /^(?:\/[A-Za-z0-9\-._~]+)*$/;
+
+/**
+ * The base path without a trailing slash; empty for the root.
+ *
+ * @throws LecternError `option-invalid`
+ */
+export function normaliseBasePath(basePath: string): string {
+  const trimmed = basePath.endsWith('/') ? basePath.slice(0, -1) : basePath;
+  if (BASE_PATH.test(trimmed) && !trimmed.split('/').some((part) => part === '.' || part === '..'))
+    return trimmed;
+  throw new LecternError(
+    'option-invalid',
+    `the base path ${JSON.stringify(basePath)} is not a path such as /api/v1 (letters, digits, "-", ".", "_", "~")`,
+  );
+}

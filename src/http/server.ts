@@ -1,0 +1,145 @@
+/**
+ * The server's lifecycle: a bare node:http server with every limit set, a listen that says what went wrong, and a close
+ * that ends in time.
+ */
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { LecternError } from '../errors.js';
+import { answerClientError } from './client-error.js';
+import type { RequestHandler } from './handler.js';
+
+/** Time for all header fields of a request to arrive. */
+export const HEADERS_TIMEOUT_MS = 10_000;
+/** Time for a whole request to arrive. */
+export const REQUEST_TIMEOUT_MS = 15_000;
+/** An idle connection is kept this long: longer than the minute of common load balancers, so that they close first. */
+export const KEEP_ALIVE_TIMEOUT_MS = 75_000;
+/** How often the timeouts are looked at: with node's default of 30 s they would be met up to 30 s late. */
+export const CONNECTIONS_CHECKING_INTERVAL_MS = 1000;
+/** Request line and header fields together; beyond it 431. */
+export const HEADERS_BYTES_MAX: number = 16 * 1024;
+
+/** How often close() looks for connections that have become idle. */
+const CLOSE_POLL_MS = 25;
+
+export interface ListenOptions {
+  /** A name or an address. */
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+}
+
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+  /** `http://host:port`, without a path. */
+  readonly origin: string;
+}
+
+export interface HttpServer {
+  /** @throws LecternError `address-unavailable` */
+  listen(options: ListenOptions): Promise<ListenAddress>;
+  /**
+   * Stops accepting, closes idle connections, lets answers in flight finish with `Connection: close`, and cuts what is
+   * left after the deadline. Resolves when every connection is closed; can be called again.
+   *
+   * @param deadlineMs default 10,000
+   */
+  close(options?: { readonly deadlineMs?: number }): Promise<void>;
+}
+
+/** Creates a server for a handler. Nothing is opened before `listen`. */
+export function createHttpServer(handler: RequestHandler): HttpServer {
+  /** Responses whose handler is still waiting for something: rare, as reads are synchronous. */
+  const pending = new Set<ServerResponse>();
+  let closing: Promise<void> | null = null;
+
+  const server = createServer(
+    {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+      connectionsCheckingInterval: CONNECTIONS_CHECKING_INTERVAL_MS,
+      maxHeaderSize: HEADERS_BYTES_MAX,
+      // The handler answers a missing Host itself, with a problem document.
+      requireHostHeader: false,
+      noDelay: true,
+    },
+    (req, res) => {
+      if (closing !== null) res.shouldKeepAlive = false;
+      handler(req, res);
+      if (!res.headersSent) {
+        pending.add(res);
+        res.once('close', () => pending.delete(res));
+      }
+    },
+  );
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
+    answerClientError(error, socket as Socket),
+  );
+
+  async function finish(deadlineMs: number): Promise<void> {
+    for (const res of pending) res.shouldKeepAlive = false;
+    if (!server.listening) return;
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    server.closeIdleConnections();
+    // An answer whose head had already said keep-alive leaves an idle connection behind when it is through.
+    const poll = setInterval(() => server.closeIdleConnections(), CLOSE_POLL_MS);
+    const deadline = setTimeout(() => server.closeAllConnections(), deadlineMs);
+    await closed;
+    clearInterval(poll);
+    clearTimeout(deadline);
+  }
+
+  return {
+    listen(options) {
+      return new Promise((resolve, reject) => {
+        const onError = (error: NodeJS.ErrnoException) => {
+          server.off('listening', onListening);
+          reject(describeListenError(error, options));
+        };
+        const onListening = () => {
+          server.off('error', onError);
+          resolve(toListenAddress(server.address() as AddressInfo));
+        };
+        server.once('error', onError);
+        server.once('listening', onListening);
+        try {
+          server.listen({ host: options.host, port: options.port });
+        } catch (error) {
+          server.off('listening', onListening);
+          server.off('error', onError);
+          reject(describeListenError(error as NodeJS.ErrnoException, options));
+        }
+      });
+    },
+    close({ deadlineMs = 10_000 } = {}) {
+      closing ??= finish(deadlineMs);
+      return closing;
+    },
+  };
+}
+
+function toListenAddress({ address, port, family }: AddressInfo): ListenAddress {
+  const host = family === 'IPv6' ? `[${address}]` : address;
+  return { host: address, port, origin: `http://${host}:${port}` };
+}
+
+const LISTEN_ERRORS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the port is taken',
+  EACCES: 'permission denied (ports below 1024 are for privileged users)',
+  EADDRNOTAVAIL: 'this machine has no such address',
+  ENOTFOUND: 'there is no such host name',
+  EAI_AGAIN: 'the host name cannot be resolved at the moment',
+  ERR_SOCKET_BAD_PORT: 'a port is a number from 0 to 65535',
+};
+
+function describeListenError(error: NodeJS.ErrnoException, { host, port }: ListenOptions): LecternError {
+  const code = error.code ?? 'unknown error';
+  const reason = LISTEN_ERRORS[code];
+  return new LecternError(
+    'address-unavailable',
+    `cannot listen on ${host}:${port}: ${reason === undefined ? code : `${reason} (${code})`}`,
+    { cause: error },
+  );
+}

@@ -1,0 +1,177 @@
+import { VALUE_MEMO_ENTRIES_MAX } from '../limits.js';
+import type {
+  IdentifierMode,
+  NormalisedEvent,
+  RecordPosition,
+  Rejection,
+  RejectionCode,
+} from '../model/event.js';
+import { FIELDS, type Field, type FieldKind, type FieldName } from '../model/fields.js';
+import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
+import { normaliseText } from '../model/text.js';
+import { formatInstant, parseInstant } from '../model/time.js';
+import { describeValue, quote } from './describe.js';
+
+/**
+ * Turns one decoded record into a canonical event, or says why it cannot be served. Never throws on data, and keeps
+ * nothing of the record but its strings.
+ */
+export type Normalise = (value: unknown, position: RecordPosition) => NormalisedEvent | Rejection;
+
+/** Tells the two results of {@link Normalise} apart. */
+export function isRejection(result: NormalisedEvent | Rejection): result is Rejection {
+  // No event has a field of this name; a test holds the table to that.
+  return 'position' in result;
+}
+
+/** Why one value is refused: what the rejection needs beside position and field. */
+interface Fault {
+  readonly code: RejectionCode;
+  readonly detail: string;
+}
+
+/** A canonical value or a fault. Never null: an absent value is dealt with before. */
+type ReadResult = string | number | Fault;
+
+interface ReadField {
+  readonly name: FieldName;
+  readonly required: boolean;
+  readonly expected: string;
+  /** Reads a string; every kind is one on input. */
+  readonly read: (text: string) => ReadResult;
+  /** Canonical values by their spelling, or null where hardly any spelling comes twice. */
+  readonly memo: Map<string, string | number> | null;
+}
+
+/** One reader per kind of field. */
+type KindReaders = Readonly<
+  Record<FieldKind, { readonly expected: string; read(name: FieldName, text: string): ReadResult }>
+>;
+
+function readersOf(mode: IdentifierMode): KindReaders {
+  const identifierHint =
+    mode === 'uuid'
+      ? "; for a source with other identifiers set identifiers: 'any' (on the command line --identifiers any)"
+      : '';
+  return {
+    identifier: {
+      expected: describeIdentifier(mode),
+      read: (name, text) =>
+        parseIdentifier(text, mode) ?? {
+          code: 'malformed-identifier',
+          detail: `${name} is ${quote(text)}; expected ${describeIdentifier(mode)}${identifierHint}`,
+        },
+    },
+    instant: {
+      expected: 'an RFC 3339 date-time with an offset, such as 2024-09-02T08:00:00Z',
+      read: (name, text) => {
+        const instantMs = parseInstant(text);
+        if (typeof instantMs === 'number') return instantMs;
+        return { code: 'malformed-time', detail: `${name} ${quote(text)} cannot be read: ${instantMs}` };
+      },
+    },
+    text: {
+      expected: 'a string',
+      read: (name, text) =>
+        normaliseText(text) ?? {
+          code: 'malformed-text',
+          detail: `${name} ${quote(text)} holds half of a surrogate pair and so has no UTF-8 form; expected well-formed Unicode`,
+        },
+    },
+  };
+}
+
+/** An event with every field absent, in the table's order: its copies all have one hidden class. */
+function blankEvent(fields: readonly Field[]): Record<string, string | number | null> {
+  return Object.fromEntries(fields.map((field) => [field.name, field.kind === 'instant' ? 0 : null]));
+}
+
+/**
+ * @param mode how identifiers are read
+ * @returns a function without state that a caller could notice; one may serve any number of loads in turn
+ */
+export function createNormaliser(mode: IdentifierMode): Normalise {
+  const kinds = readersOf(mode);
+  const fields: readonly ReadField[] = FIELDS.map((field) => {
+    const kind = kinds[field.kind];
+    return {
+      name: field.name,
+      required: field.required,
+      expected: field.required ? kind.expected : 'a string or null',
+      read: (text) => kind.read(field.name, text),
+      memo: field.indexed || field.kind === 'instant' ? new Map() : null,
+    };
+  });
+  const blank = blankEvent(FIELDS);
+
+  function normalise(value: unknown, position: RecordPosition): NormalisedEvent | Rejection {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      return {
+        position,
+        code: 'malformed-record',
+        field: null,
+        detail: `the record is ${describeValue(value)}; expected an object with the fields of an event`,
+      };
+    }
+    const record = value as Readonly<Record<string, unknown>>;
+    const event: Record<string, string | number | null> = { ...blank };
+    for (const field of fields) {
+      const { name } = field;
+      const given = record[name];
+      // Own properties only: what a prototype offers was never in the source.
+      if (given === undefined || given === null || !Object.hasOwn(record, name)) {
+        if (!field.required) continue;
+        const state = given === null && Object.hasOwn(record, name) ? 'null' : 'missing';
+        const detail = `${name} is ${state}; expected ${field.expected}`;
+        return { position, code: 'missing-field', field: name, detail };
+      }
+      if (typeof given !== 'string') {
+        const detail = `${name} is ${describeValue(given)}; expected ${field.expected}`;
+        return { position, code: 'wrong-type', field: name, detail };
+      }
+      const known = field.memo?.get(given);
+      if (known !== undefined) {
+        event[name] = known;
+        continue;
+      }
+      const read = field.read(given);
+      if (typeof read === 'object') return { position, code: read.code, field: name, detail: read.detail };
+      event[name] = read;
+      if (field.memo !== null) remember(field.memo, given, read);
+    }
+    const normalised = event as NormalisedEvent;
+    if (normalised.endTime < normalised.time) {
+      const detail = `endTime ${show(normalised.endTime)} is before time ${show(normalised.time)}; expected it to be equal or later`;
+      return { position, code: 'end-before-start', field: 'endTime', detail };
+    }
+    return normalised;
+  }
+
+  return (value, position) => {
+    try {
+      return normalise(value, position);
+    } catch (error) {
+      // Decoded data cannot throw; an accessor or a proxy of the in-process source can.
+      const reason = error instanceof Error ? quote(error.message) : 'an unknown error';
+      return {
+        position,
+        code: 'malformed-record',
+        field: null,
+        detail: `the record could not be read: ${reason}`,
+      };
+    }
+  };
+}
+
+/**
+ * Times, rooms, groups and courses come hundreds of times each, and looking one up costs a quarter of checking it.
+ * Where they do not repeat, the memo is emptied again and again: that costs less than anything cleverer would.
+ */
+function remember(memo: Map<string, string | number>, text: string, canonical: string | number): void {
+  if (memo.size >= VALUE_MEMO_ENTRIES_MAX) memo.clear();
+  memo.set(text, canonical);
+}
+
+function show(instantMs: number): string {
+  return formatInstant(instantMs);
+}

@@ -1,0 +1,281 @@
+/**
+ * The OpenAPI 3.1 document, made from the descriptor table, the tables of errors, the formats and the limits. The
+ * paths are relative to the base path, which is the document's server.
+ */
+import type { ProblemCode } from '../errors.js';
+import { PAGE_LIMIT_MAX } from '../limits.js';
+import type { ConflictEntry, IdentifierMode, TimetableEvent } from '../model/event.js';
+import { conflictEntrySchema, eventSchema, type JsonSchema } from '../model/schemas.js';
+import { ENDPOINT_PARAMETERS, type EndpointName } from '../query/parameters.js';
+import {
+  CONFLICT_PARAMETERS,
+  FORMAT_PARAMETER,
+  filterParameters,
+  loginParameters,
+  PAGE_PARAMETERS,
+  type ParameterObject,
+} from './parameters.js';
+import {
+  HEADERS,
+  jsonResponse,
+  listResponse,
+  NOT_MODIFIED,
+  parameterFaultTable,
+  problemReferences,
+  problemResponses,
+  problemTable,
+} from './responses.js';
+import { HEALTH_SCHEMA, LOGIN_SCHEMA, PROBLEM_SCHEMA, TYPES_SCHEMA } from './schemas.js';
+
+export interface OpenApiOptions {
+  /** Without a trailing slash; empty for the root. */
+  readonly basePath: string;
+  readonly identifiers: IdentifierMode;
+  /** Of the service. */
+  readonly version: string;
+}
+
+const EXAMPLE_EVENT: TimetableEvent = {
+  id: '7f2c0a52-8f4b-4d53-9f0e-0d8f6f0b6c11',
+  time: '2024-09-02T08:00:00.000Z',
+  endTime: '2024-09-02T09:30:00.000Z',
+  title: 'Linear Algebra',
+  roomId: '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417',
+  courseId: '51b5e7a5-0b9f-4b7c-8a5f-9f1f7a5b6d20',
+  studyGroup: 'CS-1',
+  lecturer: 'Ada Lovelace',
+  type: 'Lecture',
+  groupId: null,
+};
+
+const EXAMPLE_CONFLICT: ConflictEntry = {
+  by: 'room',
+  key: '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417',
+  startTime: '2024-09-02T08:00:00.000Z',
+  endTime: '2024-09-02T10:00:00.000Z',
+  peak: 2,
+  events: [
+    EXAMPLE_EVENT,
+    {
+      ...EXAMPLE_EVENT,
+      id: 'b0a3f7de-3c55-4c5e-9d0a-6d2f6a1b9c02',
+      time: '2024-09-02T09:00:00.000Z',
+      endTime: '2024-09-02T10:00:00.000Z',
+      title: 'Databases',
+      courseId: 'c7d9a7a0-1a8e-4d0e-8a55-3f0c7c1f2e33',
+    },
+  ],
+};
+
+/** What can go wrong with any request. */
+const EVERYWHERE: readonly ProblemCode[] = [
+  'invalid-request',
+  'not-found',
+  'method-not-allowed',
+  'request-timeout',
+  'request-target-too-long',
+  'headers-too-large',
+  'internal-error',
+];
+const LISTS: readonly ProblemCode[] = [
+  ...EVERYWHERE,
+  'parameters-invalid',
+  'credentials-missing',
+  'token-invalid',
+  'not-acceptable',
+  'keys-unavailable',
+  'snapshot-unavailable',
+];
+
+interface ListOperation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  /** Whose parameters it has. */
+  readonly endpoint: EndpointName;
+  readonly response: JsonSchema;
+  readonly problems?: readonly ProblemCode[];
+}
+
+function listOperation(operation: ListOperation): JsonSchema {
+  const { operationId, summary, description, endpoint, response, problems = LISTS } = operation;
+  return {
+    get: {
+      operationId,
+      summary,
+      description,
+      tags: ['schedule'],
+      security: [{ bearerAuth: [] }],
+      parameters: [...ENDPOINT_PARAMETERS[endpoint].keys()].map((name) => ({
+        $ref: `#/components/parameters/${name}`,
+      })),
+      responses: { '200': response, '304': NOT_MODIFIED, ...problemReferences(problems) },
+    },
+  };
+}
+
+/** Creates the document; plain data, to be serialised as JSON. */
+export function createOpenApiDocument(options: OpenApiOptions): JsonSchema {
+  const { basePath, identifiers, version } = options;
+  const parameters: Record<string, ParameterObject> = {
+    ...filterParameters(identifiers),
+    ...PAGE_PARAMETERS,
+    format: FORMAT_PARAMETER,
+    ...CONFLICT_PARAMETERS,
+  };
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Lectern',
+      version,
+      summary: 'A read-only timetable',
+      description: describeService(),
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: basePath === '' ? '/' : basePath }],
+    tags: [
+      { name: 'schedule', description: 'The timetable' },
+      { name: 'development', description: 'In development mode only; elsewhere 404' },
+    ],
+    security: [{ bearerAuth: [] }],
+    paths: {
+      ...schedulePaths(),
+      ...developmentPaths(identifiers),
+    },
+    components: {
+      schemas: {
+        Event: eventSchema(identifiers),
+        ConflictEntry: conflictEntrySchema({ $ref: '#/components/schemas/Event' }),
+        Types: TYPES_SCHEMA,
+        Problem: PROBLEM_SCHEMA,
+        Login: LOGIN_SCHEMA,
+        Health: HEALTH_SCHEMA,
+      },
+      parameters,
+      headers: HEADERS,
+      responses: problemResponses(),
+      securitySchemes: {
+        bearerAuth: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'JWT',
+          description: 'A signed JWT with `sub` and `exp`. In development, GET /login gives one.',
+        },
+      },
+    },
+  };
+}
+
+function schedulePaths(): Record<string, JsonSchema> {
+  const events = { type: 'array', items: { $ref: '#/components/schemas/Event' } };
+  const conflicts = { type: 'array', items: { $ref: '#/components/schemas/ConflictEntry' } };
+  return {
+    '/schedule': listOperation({
+      operationId: 'listEvents',
+      summary: 'Events that match all filters',
+      description:
+        'Without parameters, every event. An event matches a window when it overlaps it. ' +
+        'Order: time, endTime, id. An unknown parameter is an error, so that a mistyped filter does not return everything.',
+      endpoint: 'schedule',
+      response: listResponse('The events, in order', events, [EXAMPLE_EVENT]),
+    }),
+    '/schedule/personal': listOperation({
+      operationId: 'listPersonalEvents',
+      summary: "The authenticated user's events",
+      description:
+        "The events that the token's claims, or the service's enrolment map, select; the filters narrow them further. " +
+        'A user who is known but has no events gets an empty list.',
+      endpoint: 'personal',
+      response: listResponse('The events, in order', events, [EXAMPLE_EVENT]),
+      problems: [...LISTS, 'identity-not-mapped'],
+    }),
+    '/schedule/all': listOperation({
+      operationId: 'listAllEvents',
+      summary: 'Every event',
+      description: 'The whole timetable, in order. Use limit and cursor, or MessagePack, where it is large.',
+      endpoint: 'all',
+      response: listResponse('The events, in order', events, [EXAMPLE_EVENT]),
+    }),
+    '/schedule/types': listOperation({
+      operationId: 'listTypes',
+      summary: 'The event types',
+      description: 'The distinct types that events of the data set have.',
+      endpoint: 'types',
+      response: listResponse('The types, sorted', { $ref: '#/components/schemas/Types' }, ['Lab', 'Lecture']),
+    }),
+    '/schedule/conflicts': listOperation({
+      operationId: 'listConflicts',
+      summary: 'Lessons that overlap and need the same room, lecturer or group',
+      description:
+        'One entry for each cluster of lessons connected by overlaps. An entry is returned when at least one of its ' +
+        'events matches the filters; its other events are listed, too. Order: startTime, endTime, by, key.',
+      endpoint: 'conflicts',
+      response: listResponse('The clusters, in order', conflicts, [EXAMPLE_CONFLICT]),
+    }),
+  };
+}
+
+function developmentPaths(identifiers: IdentifierMode): Record<string, JsonSchema> {
+  const common = { tags: ['development'], security: [] };
+  return {
+    '/login': {
+      get: {
+        ...common,
+        operationId: 'issueTestToken',
+        summary: 'A test token',
+        description: 'Without parameters, a token for a study group that the data set has, where it has any.',
+        parameters: loginParameters(identifiers),
+        responses: {
+          '200': jsonResponse('The token', { $ref: '#/components/schemas/Login' }),
+          ...problemReferences([...EVERYWHERE, 'parameters-invalid', 'snapshot-unavailable']),
+        },
+      },
+    },
+    '/docs': {
+      get: {
+        ...common,
+        operationId: 'showDocs',
+        summary: 'This page',
+        responses: {
+          '200': { description: 'Swagger UI', content: { 'text/html': { schema: { type: 'string' } } } },
+          ...problemReferences(EVERYWHERE),
+        },
+      },
+    },
+    '/health': {
+      // The one path outside the base path.
+      servers: [{ url: '/' }],
+      get: {
+        ...common,
+        operationId: 'checkHealth',
+        summary: 'The state of the service',
+        responses: {
+          '200': jsonResponse('There is a snapshot to serve', { $ref: '#/components/schemas/Health' }),
+          ...problemReferences(EVERYWHERE),
+          '503': {
+            ...jsonResponse('There is no snapshot yet', { $ref: '#/components/schemas/Health' }),
+            headers: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } },
+          },
+        },
+      },
+    },
+  };
+}
+
+function describeService(): string {
+  return `A timetable for reading: filtered, personal, whole, and checked for conflicts.
+
+**Times** are UTC with milliseconds in answers, and RFC 3339 with an offset in parameters. **Paging** is up to the
+client: with \`limit\` (1 to ${PAGE_LIMIT_MAX}) a list comes in pages, linked by the \`Link\` header. **HEAD** answers as GET
+without a body; **OPTIONS** gives \`Allow\`. **Caching**: every list has an \`ETag\`; \`If-None-Match\` gives 304.
+
+**Errors** are \`application/problem+json\` (RFC 9457) with a stable \`code\`. Checks run in this order: 414, 404, 405,
+401, 403, 406, 400.
+
+${problemTable()}
+
+With \`parameters-invalid\`, \`errors\` lists all faults at once:
+
+${parameterFaultTable()}
+`;
+}

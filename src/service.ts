@@ -1,0 +1,166 @@
+import { createAuthenticator } from './auth/authenticator.js';
+import { createDevelopmentIssuer, type DevelopmentIssuer } from './auth/development-issuer.js';
+import { readEnrolments } from './auth/enrolments.js';
+import { createClaimTable } from './auth/identity.js';
+import { createSecretKeySet, type KeySet, readPublicKeySet } from './auth/key-set.js';
+import { readTextFile } from './auth/text-file.js';
+import { createVerifier } from './auth/verifier.js';
+import { LecternError } from './errors.js';
+import { createHandler, type HandlerOptions, type RequestHandler } from './http/handler.js';
+import type { Logger } from './http/logger.js';
+import { createHttpServer, type ListenAddress } from './http/server.js';
+import { KEY_FILE_BYTES_MAX } from './limits.js';
+import { type ResolvedOptions, resolveOptions, type ServiceOptions } from './options.js';
+import type { SnapshotSummary } from './snapshot/summary.js';
+import type { LoadProgress } from './source/source.js';
+import { openTimetable, type Timetable } from './timetable.js';
+import { VERSION } from './version.js';
+
+/** A timetable that is served over HTTP. */
+export interface Service {
+  readonly address: ListenAddress;
+  /** Where the endpoints are: origin and base path, without a slash at the end. */
+  readonly baseUrl: string;
+  readonly mode: ResolvedOptions['mode'];
+  readonly timetable: Timetable;
+  /** Resolves when the first snapshot is served; rejects with the LecternError that kept it from being built. */
+  readonly ready: Promise<SnapshotSummary>;
+  /** In development and once ready: a request that shows events, and the token that it needs. Null in production. */
+  example(): Promise<ExampleRequest | null>;
+  /** Lets answers in flight finish, then closes port and timetable. Aborts a load that is under way. */
+  close(): Promise<void>;
+}
+
+export interface ExampleRequest {
+  readonly url: string;
+  readonly token: string;
+}
+
+/** Where a service tells what happens. */
+export interface ServiceObserver {
+  /** Default: nothing is logged. A pino logger is one. */
+  readonly log?: Logger;
+  /** Called now and then while the source is read. */
+  readonly onProgress?: (progress: LoadProgress) => void;
+}
+
+/**
+ * The composition root: source, timetable, authentication, handler and server.
+ *
+ * Resolves as soon as the port is bound, so that a port that is taken is known before a long load; until `ready`, reads
+ * are answered with 503.
+ *
+ * @throws LecternError `option-invalid`; `key-missing` (production without a key); `key-invalid`; `address-unavailable`
+ */
+export async function startService(
+  options: ServiceOptions,
+  observer: ServiceObserver = {},
+): Promise<Service> {
+  const settings = resolveOptions(options);
+  const { log, onProgress } = observer;
+  const { basePath, mode, identifiers, unknownParameters, issuer, audience } = settings;
+
+  const table = createClaimTable(settings.claims);
+  const keySets = await readKeySets(settings);
+  const development = mode === 'development' ? createDevelopmentIssuer({ issuer, audience, table }) : null;
+  if (development !== null) keySets.push(development.keySet);
+  if (keySets.length === 0) {
+    throw new LecternError(
+      'key-missing',
+      'production needs a key that verifies tokens: set LECTERN_HS256_SECRET or give --hs256-secret-file or --jwks, ' +
+        'or try the service out with --dev',
+    );
+  }
+  const enrolments =
+    settings.enrolmentsFile === undefined ? null : await readEnrolments(settings.enrolmentsFile, identifiers);
+  const authenticator = createAuthenticator({
+    verifier: createVerifier({ keySets, issuer, audience }),
+    table,
+    enrolments,
+    mode: identifiers,
+  });
+
+  let handler: RequestHandler;
+  const server = createHttpServer((req, res) => handler(req, res));
+  const address = await server.listen(settings);
+  // No request can come in before this turn of the event loop ends.
+  const timetable = openTimetable({
+    source: settings.source,
+    identifiers,
+    unknownParameters,
+    ...(onProgress === undefined ? {} : { onProgress }),
+  });
+  const common = {
+    basePath,
+    authenticator,
+    unknownParameters,
+    version: VERSION,
+    ...(log === undefined ? {} : { log }),
+  };
+  const handlerOptions: HandlerOptions =
+    development === null
+      ? { ...common, mode: 'production' }
+      : { ...common, mode: 'development', issuer: development, identifiers };
+  handler = createHandler(timetable, handlerOptions);
+  if (log !== undefined) logLoad(timetable, log);
+
+  const baseUrl = address.origin + basePath;
+  return {
+    address,
+    baseUrl,
+    mode,
+    timetable,
+    ready: timetable.ready,
+    example: async () => (development === null ? null : exampleRequest(baseUrl, timetable, development)),
+    async close() {
+      await server.close();
+      await timetable.close();
+    },
+  };
+}
+
+async function readKeySets({ hs256Secret, hs256SecretFile, jwksFile }: ResolvedOptions): Promise<KeySet[]> {
+  const keySets: KeySet[] = [];
+  if (hs256Secret !== undefined) keySets.push(createSecretKeySet(hs256Secret));
+  if (hs256SecretFile !== undefined) {
+    const name = `HS256 secret file ${hs256SecretFile}`;
+    const text = await readTextFile(hs256SecretFile, {
+      name,
+      bytesMax: KEY_FILE_BYTES_MAX,
+      code: 'key-invalid',
+    });
+    // Editors end the last line; nobody means that line end to be part of the secret.
+    keySets.push(createSecretKeySet(text.replace(/\r?\n$/, ''), name));
+  }
+  if (jwksFile !== undefined) keySets.push(await readPublicKeySet(jwksFile, KEY_FILE_BYTES_MAX));
+  return keySets;
+}
+
+/** A first load that fails is not logged here: `ready` says so, and whoever started the service decides. */
+function logLoad(timetable: Timetable, log: Logger): void {
+  timetable.ready.then(
+    ({ id, events, rejected, buildMs }) =>
+      log.info(
+        { source: timetable.source.name, snapshot: id, events, rejected, buildMs },
+        'timetable loaded',
+      ),
+    () => {},
+  );
+}
+
+/** As somebody who has events of their own, where the data and the claims allow it; otherwise as anybody. */
+async function exampleRequest(
+  baseUrl: string,
+  timetable: Timetable,
+  issuer: DevelopmentIssuer,
+): Promise<ExampleRequest> {
+  for (const { field } of issuer.table) {
+    // Fields that have claims by default say whose an event is; the others could be configured to be anything.
+    const value = field.claims.length === 0 ? null : (timetable.view?.sampleValue(field.name) ?? null);
+    if (value === null) continue;
+    const { token } = await issuer.issue({ values: { [field.name]: [value] } });
+    return { url: `${baseUrl}/schedule/personal?limit=3`, token };
+  }
+  const { token } = await issuer.issue({});
+  return { url: `${baseUrl}/schedule?limit=3`, token };
+}

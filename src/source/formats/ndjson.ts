@@ -1,0 +1,137 @@
+import { isAscii, isUtf8 } from 'node:buffer';
+import { RECORD_BYTES_MAX } from '../../limits.js';
+import type { RecordPosition } from '../../model/event.js';
+import type { RecordSink } from '../source.js';
+import { Carry } from './carry.js';
+import { findJsonFault, placeOf } from './json-fault.js';
+import { type FormatReader, malformed, rejectNotUtf8, rejectTooLarge, rejectUndecodable } from './reader.js';
+
+const LF = 0x0a;
+
+/**
+ * Newline-delimited JSON: one value a line, ended by LF or CRLF, the last line by the end of the source. Blank lines
+ * are skipped. A line that cannot be read is rejected and the next one read; only where no line at all is JSON is the
+ * source malformed.
+ */
+export class NdjsonReader implements FormatReader {
+  readonly format = 'ndjson';
+  readonly #sourceName: string;
+  readonly #sink: RecordSink;
+  /** The last line so far, where its LF has not come yet. */
+  readonly #carry: Carry = new Carry();
+  #line = 0;
+  #records = 0;
+  #decoded = 0;
+  #firstProblem: string | null = null;
+
+  constructor(sourceName: string, sink: RecordSink) {
+    this.#sourceName = sourceName;
+    this.#sink = sink;
+  }
+
+  get records(): number {
+    return this.#records;
+  }
+
+  push(chunk: Buffer): void {
+    const end = chunk.lastIndexOf(LF) + 1;
+    let start = 0;
+    if (end > 0 && this.#carry.length > 0) {
+      start = chunk.indexOf(LF) + 1;
+      this.#carry.append(chunk, 0, start - 1);
+      this.#readCarry();
+    }
+    if (start < end) this.#readLines(chunk.subarray(start, end));
+    if (end < chunk.length) this.#carry.append(chunk, end, chunk.length);
+  }
+
+  finish(): void {
+    if (this.#carry.length > 0) this.#readCarry();
+    if (this.#decoded === 0 && this.#firstProblem !== null) {
+      throw malformed(
+        this.#sourceName,
+        `${this.#firstProblem}. No line is JSON by itself; expected NDJSON (one record a line), a JSON array or MessagePack`,
+      );
+    }
+  }
+
+  /**
+   * Whole lines, each with its LF. They are decoded at once and cut afterwards: a slice of a string is a view, and
+   * one check of the encoding serves all. The end of a line is never inside a character, so nothing is cut.
+   */
+  #readLines(bytes: Buffer): void {
+    const ascii = isAscii(bytes);
+    if (bytes.length > RECORD_BYTES_MAX || !(ascii || isUtf8(bytes))) {
+      this.#readEachLine(bytes);
+      return;
+    }
+    const text = bytes.toString(ascii ? 'latin1' : 'utf8');
+    let start = 0;
+    while (start < text.length) {
+      const end = text.indexOf('\n', start);
+      this.#readText(text.slice(start, end));
+      start = end + 1;
+    }
+  }
+
+  /** The slow way, for lines of which some may not be UTF-8 or may be too long. */
+  #readEachLine(bytes: Buffer): void {
+    let start = 0;
+    while (start < bytes.length) {
+      const end = bytes.indexOf(LF, start);
+      this.#readBytes(bytes.subarray(start, end), end - start);
+      start = end + 1;
+    }
+  }
+
+  #readCarry(): void {
+    this.#readBytes(this.#carry.overflown ? null : this.#carry.view(), this.#carry.length);
+    this.#carry.clear();
+  }
+
+  /** @param bytes one line without its LF, or null where it was too long to be kept */
+  #readBytes(bytes: Buffer | null, byteLength: number): void {
+    if (bytes === null || byteLength > RECORD_BYTES_MAX) {
+      this.#sink.reject(rejectTooLarge(this.#nextPosition(), byteLength));
+    } else if (isUtf8(bytes)) {
+      this.#readText(bytes.toString('utf8'));
+    } else {
+      this.#sink.reject(rejectNotUtf8(this.#nextPosition()));
+    }
+  }
+
+  #readText(line: string): void {
+    if (isBlank(line)) {
+      this.#line++;
+      return;
+    }
+    const position = this.#nextPosition();
+    let value: unknown;
+    try {
+      value = JSON.parse(line);
+    } catch {
+      this.#rejectText(line, position);
+      return;
+    }
+    this.#decoded++;
+    this.#sink.record(value, position);
+  }
+
+  #rejectText(line: string, position: RecordPosition): void {
+    const fault = findJsonFault(line) ?? { offset: 0, problem: 'it cannot be parsed' };
+    const { column } = placeOf(line, fault.offset);
+    this.#firstProblem ??= `line ${position.line}, column ${column}: ${fault.problem}`;
+    this.#sink.reject(
+      rejectUndecodable(position, `the line is not JSON: column ${column}: ${fault.problem}`),
+    );
+  }
+
+  #nextPosition(): RecordPosition {
+    return { record: ++this.#records, line: ++this.#line };
+  }
+}
+
+/** Nothing but JSON's white space, which includes the CR of a CRLF. */
+function isBlank(line: string): boolean {
+  return line.length === 0 || (line.charCodeAt(0) <= 0x20 && /^[ \t\r]*$/.test(line));
+}

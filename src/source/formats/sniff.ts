@@ -1,0 +1,95 @@
+import { READ_CHUNK_BYTES } from '../../limits.js';
+import { placeOf } from './json-fault.js';
+
+/** Bytes looked at for a message about what is no known format: a line or so. */
+const DESCRIBED_BYTES = 512;
+
+/** What the first bytes of a source say: its format, or what is wrong, or null where more bytes are needed. */
+export type Sniffed =
+  | {
+      readonly format: 'ndjson' | 'json-array' | 'messagepack';
+      /** Bytes to leave out: the byte order mark. */
+      readonly skip: number;
+    }
+  | { readonly problem: string }
+  | null;
+
+const EXPECTED = 'expected NDJSON, a JSON array or MessagePack, plain or gzipped';
+
+/** RFC 1952 section 2.3.1: ID1 and ID2. Needs two bytes. */
+export function isGzip(head: Buffer): boolean {
+  return head[0] === 0x1f && head[1] === 0x8b;
+}
+
+/**
+ * Recognises the format from the content, never from a name. MessagePack must begin with its first byte; the text
+ * formats may begin with a UTF-8 byte order mark and white space.
+ *
+ * @param head the first bytes, uncompressed, as many as are there
+ * @param ended whether these are all bytes of the source
+ */
+export function sniff(head: Buffer, ended: boolean): Sniffed {
+  const first = head[0];
+  if (first === undefined) return ended ? { problem: `the source is empty; ${EXPECTED}` } : null;
+  if (first >= 0x80 && first < 0xa0) return { format: 'messagepack', skip: 0 };
+  if (first >= 0xdc && first <= 0xdf) return { format: 'messagepack', skip: 0 };
+
+  const enough = ended || head.length >= DESCRIBED_BYTES;
+  const skip = first === 0xef && head[1] === 0xbb && head[2] === 0xbf ? 3 : 0;
+  let start = skip;
+  while (start < head.length && isWhiteSpace(head[start] as number)) start++;
+  if (start === head.length) {
+    if (ended) return { problem: `the source is empty but for white space; ${EXPECTED}` };
+    if (head.length < READ_CHUNK_BYTES) return null;
+    return { problem: `the first ${head.length} bytes are nothing but white space; ${EXPECTED}` };
+  }
+  const byte = head[start];
+  if (byte === 0x7b || byte === 0x5b) {
+    if (start + 1 === head.length && !ended) return null;
+    if (head[start + 1] !== 0x00) return { format: byte === 0x7b ? 'ndjson' : 'json-array', skip };
+  }
+  if (!enough) return null;
+  const text = head.toString('utf8', skip, Math.min(head.length, start + DESCRIBED_BYTES));
+  const place = placeOf(text, start - skip);
+  const where = `line ${place.line}, column ${place.column}`;
+  return { problem: `${where}: found ${describe(head, text.slice(start - skip), start)}; ${EXPECTED}` };
+}
+
+function isWhiteSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+/** Formats that people take for ours, by their first bytes. */
+const MAGIC: readonly (readonly [bytes: string, what: string])[] = [
+  ['\xff\xfe', 'UTF-16 text: convert it to UTF-8'],
+  ['\xfe\xff', 'UTF-16 text: convert it to UTF-8'],
+  ['{\0', 'UTF-16 text: convert it to UTF-8'],
+  ['[\0', 'UTF-16 text: convert it to UTF-8'],
+  ['\0{', 'UTF-16 text: convert it to UTF-8'],
+  ['\0[', 'UTF-16 text: convert it to UTF-8'],
+  ['\x1f\x8b', 'gzip data inside gzip data: unpack it once'],
+  ['\x28\xb5\x2f\xfd', 'zstd data: unpack it, or compress it with gzip'],
+  ['PK\x03\x04', 'a zip archive: unpack it'],
+  ['BZh', 'bzip2 data: unpack it, or compress it with gzip'],
+  ['\xfd7zXZ\0', 'xz data: unpack it, or compress it with gzip'],
+  ['SQLite format 3\0', 'an SQLite database: export it as NDJSON'],
+  ['PAR1', 'a Parquet file: export it as NDJSON'],
+  ['BEGIN:VCALENDAR', 'an iCalendar file: convert it to NDJSON'],
+  ['\xd4\x72', "record structures of msgpackr's own: write plain maps (useRecords: false)"],
+  ['<', 'HTML or XML'],
+];
+
+function describe(head: Buffer, text: string, start: number): string {
+  const bytes = head.toString('latin1', start, start + 16);
+  const known = MAGIC.find(([magic]) => bytes.startsWith(magic));
+  if (known !== undefined) return known[1];
+  const line = text.slice(0, text.search(/[\r\n]|$/));
+  if (/^[^\p{Cc}\ufffd]+$/u.test(line)) {
+    const separators = line.match(/[,;\t]/g)?.length ?? 0;
+    if (separators >= 2) return 'what looks like CSV: convert it to NDJSON';
+    return `the text ${JSON.stringify(line.slice(0, 30).toWellFormed())}`;
+  }
+  if (/^[^\p{Cc}\ufffd]*\t/u.test(line)) return 'what looks like tab-separated values: convert it to NDJSON';
+  const shown = [...head.subarray(start, start + 4)].map((byte) => byte.toString(16).padStart(2, '0'));
+  return `the bytes ${shown.join(' ')} (hexadecimal)`;
+}

@@ -1,0 +1,97 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'tap';
+import { createPublicKeySet, createSecretKeySet, readPublicKeySet } from '../../src/auth/key-set.js';
+
+const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const smallRsa = generateKeyPairSync('rsa', { modulusLength: 1024 });
+const publicJwk = rsa.publicKey.export({ format: 'jwk' });
+
+test('a secret has at least 32 bytes', async (t) => {
+  t.throws(() => createSecretKeySet('x'.repeat(31)), {
+    code: 'key-invalid',
+    message: /31 bytes.*at least 32/,
+  });
+  t.same(createSecretKeySet('x'.repeat(32)).algorithms, ['HS256']);
+  t.same(createSecretKeySet('ä'.repeat(16)).algorithms, ['HS256'], 'bytes, not characters');
+  t.throws(() => createSecretKeySet(new Uint8Array(31)), { code: 'key-invalid' });
+});
+
+test('a key set that must not be used is refused with the reason', async (t) => {
+  const cases: [name: string, json: unknown, message: RegExp][] = [
+    ['an array', [], /no array "keys"/],
+    ['null', null, /no array "keys"/],
+    ['no keys', { keys: [] }, /no key that verifies/],
+    ['a key that is null', { keys: [null] }, /key 1 is not an object/],
+    ['no kty', { keys: [publicJwk, {}] }, /key 2 has no "kty"/],
+    ['a symmetric key', { keys: [{ kty: 'oct', k: 'c2VjcmV0' }] }, /key 1 is symmetric.*public keys only/],
+    ['a private key', { keys: [rsa.privateKey.export({ format: 'jwk' })] }, /key 1 is a private key/],
+    [
+      'a private key beside a good one',
+      { keys: [publicJwk, { kty: 'OKP', crv: 'Ed25519', d: 'x' }] },
+      /key 2/,
+    ],
+    ['a small RSA key', { keys: [smallRsa.publicKey.export({ format: 'jwk' })] }, /1024 bits.*at least 2048/],
+    ['a broken RSA key', { keys: [{ kty: 'RSA', n: 1, e: 'AQAB' }] }, /not a valid RSA public key/],
+    ['a point off the curve', { keys: [{ kty: 'EC', crv: 'P-256', x: 'AQ', y: 'AQ' }] }, /not a valid EC/],
+    ['kid a number', { keys: [{ ...publicJwk, kid: 1 }] }, /"kid" that is not a string/],
+    ['only keys for encryption', { keys: [{ ...publicJwk, use: 'enc' }] }, /no key that verifies/],
+    ['only an unsupported curve', { keys: [{ kty: 'OKP', crv: 'X25519', x: 'AQ' }] }, /no key that verifies/],
+    [
+      'an algorithm of another kind of key',
+      { keys: [{ ...publicJwk, alg: 'HS256' }] },
+      /no key that verifies/,
+    ],
+  ];
+  for (const [name, json, message] of cases) {
+    t.throws(() => createPublicKeySet(json, 'keys.json'), { code: 'key-invalid', message }, name);
+  }
+});
+
+test('a key is used for its own algorithms only', async (t) => {
+  const set = createPublicKeySet({ keys: [{ ...publicJwk, alg: 'RS512', kid: 'a' }] }, 'keys.json');
+  const count = async (alg: string, kid?: string) => {
+    const lookup = await set.candidates({ alg, kid });
+    return 'keys' in lookup ? lookup.keys.length : -1;
+  };
+  t.equal(await count('RS512'), 1);
+  t.equal(await count('RS512', 'a'), 1);
+  t.equal(await count('RS512', 'b'), 0);
+  t.equal(await count('RS256'), 0);
+  t.equal(await count('HS256'), 0);
+});
+
+test('unusable keys beside a good one are skipped, as RFC 7517 says', async (t) => {
+  const keys = [
+    { kty: 'FOO' },
+    { ...publicJwk, use: 'enc' },
+    { ...publicJwk, key_ops: ['encrypt'] },
+    { ...publicJwk, use: 'sig', key_ops: ['verify'] },
+  ];
+  const lookup = await createPublicKeySet({ keys }, 'keys.json').candidates({ alg: 'PS256', kid: undefined });
+  t.equal('keys' in lookup && lookup.keys.length, 1);
+});
+
+test('a key set is read from a file, and a file that is none says so without quoting it', async (t) => {
+  const folder = t.testdir({});
+  const write = (name: string, content: string | Buffer) => {
+    writeFileSync(join(folder, name), content);
+    return join(folder, name);
+  };
+  const good = await readPublicKeySet(
+    write('good.json', `\ufeff${JSON.stringify({ keys: [publicJwk] })}`),
+    1e6,
+  );
+  t.match(good.name, /good\.json/);
+  const cases: [path: string, bytesMax: number, message: RegExp][] = [
+    [join(folder, 'none.json'), 1e6, /none\.json cannot be read: there is no such file/],
+    [folder, 1e6, /it is a directory/],
+    [write('big.json', 'x'.repeat(100)), 99, /has 100 bytes; at most 99/],
+    [write('latin1.json', Buffer.from([0x22, 0xe4, 0x22])), 1e6, /not UTF-8/],
+    [write('text.json', '{"keys": hidden}'), 1e6, /^key set .*text\.json is not JSON$/],
+  ];
+  for (const [path, bytesMax, message] of cases) {
+    await t.rejects(readPublicKeySet(path, bytesMax), { code: 'key-invalid', message }, String(message));
+  }
+});

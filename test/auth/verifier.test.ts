@@ -1,0 +1,217 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { test } from 'tap';
+import { createPublicKeySet, createSecretKeySet, type KeySet } from '../../src/auth/key-set.js';
+import { createVerifier, type Verification } from '../../src/auth/verifier.js';
+import { base64url, goodClaims, hs256, NOW_MS, NOW_SECONDS, SECRET, signed } from './tokens.js';
+
+const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const otherRsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const ed = generateKeyPairSync('ed25519');
+
+const rsaJwk = { ...rsa.publicKey.export({ format: 'jwk' }), kid: 'rsa-1' };
+const secretSet = createSecretKeySet(SECRET);
+const publicSet = createPublicKeySet(
+  {
+    keys: [
+      rsaJwk,
+      { ...ec.publicKey.export({ format: 'jwk' }), kid: 'ec-1' },
+      { ...ed.publicKey.export({ format: 'jwk' }), kid: 'ed-1' },
+    ],
+  },
+  'the test key set',
+);
+
+function verifierOf(keySets: readonly KeySet[], more: object = {}) {
+  return createVerifier({ keySets, now: () => NOW_MS, ...more });
+}
+
+function outcomeOf(verification: Verification): string {
+  return verification.outcome === 'invalid' ? verification.reason : verification.outcome;
+}
+
+test('good tokens of every kind of key are accepted', async (t) => {
+  const verifier = verifierOf([secretSet, publicSet]);
+  const tokens: [name: string, token: string][] = [
+    ['HS256', hs256(goodClaims())],
+    ['HS256 with a kid', hs256(goodClaims(), { header: { alg: 'HS256', kid: 'anything' } })],
+    ['RS256', signed(goodClaims(), rsa.privateKey, { alg: 'RS256', kid: 'rsa-1' })],
+    ['RS256 without a kid', signed(goodClaims(), rsa.privateKey, { alg: 'RS256' })],
+    ['ES256', signed(goodClaims(), ec.privateKey, { alg: 'ES256', kid: 'ec-1' })],
+    ['EdDSA', signed(goodClaims(), ed.privateKey, { alg: 'EdDSA', kid: 'ed-1' })],
+    ['Ed25519', signed(goodClaims(), ed.privateKey, { alg: 'Ed25519', kid: 'ed-1' })],
+  ];
+  for (const [name, token] of tokens) {
+    const verification = await verifier.verify(token);
+    t.match(verification, { outcome: 'ok', token: { subject: 'alice' } }, name);
+  }
+});
+
+test('a token that is not signed by a known key with its own algorithm is refused', async (t) => {
+  const both = verifierOf([secretSet, publicSet]);
+  const publicOnly = verifierOf([publicSet]);
+  const secretOnly = verifierOf([secretSet]);
+  const pem = rsa.publicKey.export({ type: 'spki', format: 'pem' }).toString();
+  const der = rsa.publicKey.export({ type: 'spki', format: 'der' });
+  const good = hs256(goodClaims());
+  const tampered = good.replace(/\.[^.]+\./, `.${base64url(goodClaims({ sub: 'mallory' }))}.`);
+  const cases: [name: string, verifier: typeof both, token: string, outcome: string][] = [
+    [
+      'alg none, no signature',
+      both,
+      `${base64url({ alg: 'none' })}.${base64url(goodClaims())}.`,
+      'malformed',
+    ],
+    ['alg none, a signature', both, hs256(goodClaims(), { header: { alg: 'none' } }), 'algorithm'],
+    ['alg None', both, hs256(goodClaims(), { header: { alg: 'None' } }), 'algorithm'],
+    ['alg missing', both, hs256(goodClaims(), { header: {} }), 'malformed'],
+    ['alg an array', both, hs256(goodClaims(), { header: { alg: ['HS256'] } }), 'malformed'],
+    ['a header that is not JSON', both, hs256(goodClaims(), { header: 'x' }), 'malformed'],
+    ['kid a number', both, hs256(goodClaims(), { header: { alg: 'HS256', kid: 1 } }), 'malformed'],
+    ['HS384', both, hs256(goodClaims(), { header: { alg: 'HS384' } }), 'algorithm'],
+    ['HS256 by the public key as PEM', both, hs256(goodClaims(), { secret: pem }), 'signature'],
+    ['HS256 by the public key as DER', both, hs256(goodClaims(), { secret: der }), 'signature'],
+    ['HS256 where only public keys are known', publicOnly, hs256(goodClaims(), { secret: pem }), 'algorithm'],
+    [
+      'RS256 where only a secret is known',
+      secretOnly,
+      signed(goodClaims(), rsa.privateKey, { alg: 'RS256' }),
+      'algorithm',
+    ],
+    ['another secret', both, hs256(goodClaims(), { secret: 'x'.repeat(32) }), 'signature'],
+    ['changed claims', both, tampered, 'signature'],
+    [
+      'another RSA key',
+      both,
+      signed(goodClaims(), otherRsa.privateKey, { alg: 'RS256', kid: 'rsa-1' }),
+      'signature',
+    ],
+    ['an unknown kid', both, signed(goodClaims(), rsa.privateKey, { alg: 'RS256', kid: 'rsa-2' }), 'no-key'],
+    [
+      'an RSA key called ES256',
+      both,
+      signed(goodClaims(), rsa.privateKey, { alg: 'ES256', kid: 'rsa-1' }),
+      'no-key',
+    ],
+    [
+      'an unknown critical header',
+      both,
+      hs256(goodClaims(), { header: { alg: 'HS256', crit: ['x'], x: 1 } }),
+      'malformed',
+    ],
+    [
+      'a key in the header',
+      publicOnly,
+      hs256(goodClaims(), { header: { alg: 'HS256', jwk: { kty: 'oct', k: base64url(SECRET) } } }),
+      'algorithm',
+    ],
+    ['extra parts', both, `${good}.x`, 'malformed'],
+    ['padding', both, `${good}=`, 'malformed'],
+  ];
+  for (const [name, verifier, token, outcome] of cases) {
+    t.equal(outcomeOf(await verifier.verify(token)), outcome, name);
+  }
+});
+
+test('claims are checked at their boundaries', async (t) => {
+  const verifier = verifierOf([secretSet]);
+  const configured = verifierOf([secretSet], { issuer: 'https://issuer.example', audience: 'timetable' });
+  const own = { iss: 'https://issuer.example', aud: 'timetable' };
+  const exp = NOW_SECONDS + 60;
+  const cases: [name: string, verifier: typeof verifier, claims: object | string, outcome: string][] = [
+    ['no exp', verifier, { sub: 'a' }, 'claims'],
+    ['exp a string', verifier, { sub: 'a', exp: String(exp) }, 'claims'],
+    ['exp null', verifier, { sub: 'a', exp: null }, 'claims'],
+    ['exp 1e300', verifier, '{"sub":"a","exp":1e300}', 'claims'],
+    ['exp 1e400, infinite', verifier, '{"sub":"a","exp":1e400}', 'claims'],
+    ['exp in the year 10000', verifier, { sub: 'a', exp: 253_402_300_800 }, 'claims'],
+    ['exp negative', verifier, { sub: 'a', exp: -1 }, 'expired'],
+    ['exp now, within the tolerance', verifier, { sub: 'a', exp: NOW_SECONDS }, 'ok'],
+    ['exp 4 s ago, within the tolerance', verifier, { sub: 'a', exp: NOW_SECONDS - 4 }, 'ok'],
+    ['exp 5 s ago', verifier, { sub: 'a', exp: NOW_SECONDS - 5 }, 'expired'],
+    ['exp with a fraction', verifier, { sub: 'a', exp: NOW_SECONDS - 4.5 }, 'ok'],
+    ['nbf in 5 s, within the tolerance', verifier, { sub: 'a', exp, nbf: NOW_SECONDS + 5 }, 'ok'],
+    ['nbf in 6 s', verifier, { sub: 'a', exp, nbf: NOW_SECONDS + 6 }, 'not-yet-valid'],
+    ['nbf in 5.5 s', verifier, { sub: 'a', exp, nbf: NOW_SECONDS + 5.5 }, 'not-yet-valid'],
+    ['nbf a string', verifier, { sub: 'a', exp, nbf: 'now' }, 'claims'],
+    ['nbf negative', verifier, { sub: 'a', exp, nbf: -1 }, 'claims'],
+    ['iat a string', verifier, { sub: 'a', exp, iat: 'now' }, 'claims'],
+    ['iat 1e300', verifier, '{"sub":"a","exp":1725264060,"iat":1e300}', 'claims'],
+    ['no sub', verifier, { exp }, 'claims'],
+    ['sub empty', verifier, { sub: '', exp }, 'claims'],
+    ['sub an object', verifier, { sub: { a: 1 }, exp }, 'claims'],
+    ['sub a number', verifier, { sub: 1, exp }, 'claims'],
+    ['sub null', verifier, { sub: null, exp }, 'claims'],
+    ['claims that are an array', verifier, [], 'malformed'],
+    ['claims that are not JSON', verifier, 'x', 'malformed'],
+    ['issuer and audience where none is configured', verifier, goodClaims(own), 'ok'],
+    ['the configured issuer and audience', configured, goodClaims(own), 'ok'],
+    ['the audience among others', configured, goodClaims({ ...own, aud: ['x', 'timetable'] }), 'ok'],
+    ['another issuer', configured, goodClaims({ ...own, iss: 'https://issuer.example/' }), 'issuer'],
+    ['no issuer', configured, goodClaims({ aud: 'timetable' }), 'issuer'],
+    ['another audience', configured, goodClaims({ ...own, aud: 'other' }), 'audience'],
+    ['no audience', configured, goodClaims({ iss: own.iss }), 'audience'],
+    ['an audience that only contains it', configured, goodClaims({ ...own, aud: 'timetables' }), 'audience'],
+  ];
+  for (const [name, subject, claims, outcome] of cases) {
+    t.equal(outcomeOf(await subject.verify(hs256(claims))), outcome, name);
+  }
+});
+
+test('a refusal describes itself and repeats nothing of the token', async (t) => {
+  const verifier = verifierOf([secretSet], { issuer: 'i', audience: 'a' });
+  const token = hs256({
+    sub: 'very-private',
+    exp: NOW_SECONDS + 60,
+    iss: 'very-private',
+    aud: 'very-private',
+  });
+  for (const bad of [token, `${token.slice(0, -2)}AA`, hs256({ sub: 'very-private' }), 'very-private']) {
+    const verification = await verifier.verify(bad);
+    if (verification.outcome !== 'invalid') {
+      t.fail('not refused');
+      continue;
+    }
+    t.match(verification.description, /^[A-Z][\x20-\x7e]+\.$/);
+    t.notMatch(verification.description, /very-private/);
+    t.notMatch(verification.description, bad.slice(-12));
+  }
+});
+
+test('of several keys without an identifier each is tried, up to a bound', async (t) => {
+  const { kid: _, ...mine } = rsaJwk;
+  const strangers = Array.from({ length: 8 }, () => otherRsa.publicKey.export({ format: 'jwk' }));
+  const token = signed(goodClaims(), rsa.privateKey, { alg: 'RS256' });
+  const within = verifierOf([createPublicKeySet({ keys: [...strangers.slice(1), mine] }, 'x')]);
+  const beyond = verifierOf([createPublicKeySet({ keys: [...strangers, mine] }, 'x')]);
+  t.equal(outcomeOf(await within.verify(token)), 'ok');
+  t.equal(outcomeOf(await beyond.verify(token)), 'signature');
+  const named = signed(goodClaims(), rsa.privateKey, { alg: 'RS256', kid: 'mine' });
+  const many = createPublicKeySet({ keys: [...strangers, { ...mine, kid: 'mine' }] }, 'x');
+  t.equal(outcomeOf(await verifierOf([many]).verify(named)), 'ok', 'the key of that name comes first');
+});
+
+test('keys that cannot be had are our fault, unless another key verifies the token', async (t) => {
+  const away: KeySet = {
+    name: 'https://issuer.example/keys',
+    algorithms: ['HS256'],
+    candidates: async () => ({ unavailable: 'no answer', retryAfterSeconds: 7 }),
+  };
+  t.match(await verifierOf([away]).verify(hs256(goodClaims())), {
+    outcome: 'unavailable',
+    retryAfterSeconds: 7,
+  });
+  t.equal(outcomeOf(await verifierOf([away, secretSet]).verify(hs256(goodClaims()))), 'ok');
+  const foreign = hs256(goodClaims(), { secret: 'x'.repeat(32) });
+  t.equal(
+    outcomeOf(await verifierOf([secretSet, away]).verify(foreign)),
+    'unavailable',
+    'it may be the right one',
+  );
+  const expired = hs256({ sub: 'a', exp: 1 });
+  t.equal(
+    outcomeOf(await verifierOf([away, secretSet]).verify(expired)),
+    'expired',
+    'the signature was verified',
+  );
+});

@@ -1,0 +1,226 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { gunzipSync } from 'node:zlib';
+import { test } from 'tap';
+import { type GeneratedEvent, generateEvents } from '../../src/generate/events.js';
+import { toNdjson } from '../../src/generate/write.js';
+import { parseIdentifier } from '../../src/model/identifier.js';
+
+const EVENTS = 20_000;
+const sample = [...generateEvents({ events: EVENTS, seed: 7 })];
+
+test('the same seed gives the same events, another seed others', (t) => {
+  t.strictSame([...generateEvents({ events: EVENTS, seed: 7 })], sample);
+  const other = new Set([...generateEvents({ events: 1000, seed: 8 })].map((event) => event.id));
+  t.notOk(sample.some((event) => other.has(event.id)));
+  t.end();
+});
+
+test('exactly as many events as asked for, at any number', (t) => {
+  for (const events of [0, 1, 2, 17, 999, 5000, 121_000]) {
+    let made = 0;
+    for (const _ of generateEvents({ events, seed: 3 })) made++;
+    t.equal(made, events);
+  }
+  t.end();
+});
+
+test('events come in the order of the service, also over several terms and with a slot each', (t) => {
+  for (const [events, distinctSlots] of [
+    [121_000, false],
+    [10_000, true],
+  ] as const) {
+    let before: GeneratedEvent | null = null;
+    let faults = 0;
+    for (const event of generateEvents({ events, seed: 5, distinctSlots })) {
+      if (before !== null && sortKey(before) >= sortKey(event)) faults++;
+      before = event;
+    }
+    t.equal(faults, 0, distinctSlots ? 'distinct slots' : 'shared slots');
+  }
+  t.end();
+});
+
+test('identifiers are lower-case UUIDs of version 4, and those of events are unique', (t) => {
+  const version4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+  let faults = 0;
+  for (const event of sample) {
+    for (const id of [event.id, event.roomId, event.courseId, event.groupId, event.lecturerId]) {
+      if (id !== null && (!version4.test(id) || parseIdentifier(id, 'uuid') !== id)) faults++;
+    }
+  }
+  t.equal(faults, 0);
+  t.equal(new Set(sample.map((event) => event.id)).size, EVENTS);
+  t.end();
+});
+
+test('far fewer slots than events; with distinctSlots one for each', (t) => {
+  const slots = distinct(sample, (event) => event.time + event.endTime);
+  t.ok(slots < EVENTS / 10, `${slots} slots`);
+  const spread = [...generateEvents({ events: EVENTS, seed: 7, distinctSlots: true })];
+  t.equal(
+    distinct(spread, (event) => event.time + event.endTime),
+    EVENTS,
+  );
+  t.end();
+});
+
+test('it looks like a university: rooms, groups with several courses, types, nulls, scripts', (t) => {
+  t.ok(
+    between(
+      distinct(sample, (event) => event.roomId),
+      200,
+      400,
+    ),
+    'a few hundred rooms',
+  );
+  const coursesOfGroup = new Map<string, Set<string>>();
+  for (const { groupId, courseId } of sample) {
+    if (groupId === null || courseId === null) continue;
+    coursesOfGroup.set(groupId, (coursesOfGroup.get(groupId) ?? new Set()).add(courseId));
+  }
+  t.ok(
+    [...coursesOfGroup.values()].every((courses) => courses.size >= 4),
+    'several courses in every group',
+  );
+  const types = [...new Set(sample.map((event) => event.type))];
+  t.strictSame(types.filter((type) => type !== null).sort(), ['EXAM', 'LAB', 'LEC', 'SEM', 'TUT']);
+  for (const field of ['title', 'roomId', 'courseId', 'studyGroup', 'lecturer', 'type', 'groupId'] as const) {
+    const nulls = sample.filter((event) => event[field] === null).length;
+    t.ok(between(nulls, 1, EVENTS / 10), `${nulls} events without ${field}`);
+  }
+  t.equal(sample.filter((event) => (event.lecturer === null) !== (event.lecturerId === null)).length, 0);
+  const titles = sample.map((event) => event.title).join(' ');
+  for (const script of [
+    /ř/,
+    /é/,
+    /\p{Script=Greek}/u,
+    /\p{Script=Han}/u,
+    /\p{Emoji_Presentation}/u,
+    /\p{Script=Arabic}/u,
+  ]) {
+    t.match(titles, script);
+  }
+  t.equal(titles.normalize('NFC'), titles, 'normalised already, so that it is served as it is');
+  t.end();
+});
+
+test('a weekly pattern: the lessons of one week are mostly those of the next', (t) => {
+  const weekMs = 7 * 86_400_000;
+  const key = (event: GeneratedEvent, shiftMs: number) =>
+    `${Date.parse(event.time) + shiftMs} ${event.roomId} ${event.courseId} ${event.groupId}`;
+  const fromMs = Date.parse(sample[0]?.time ?? '') + 3 * weekMs;
+  const week = sample.filter((event) => between(Date.parse(event.time), fromMs, fromMs + weekMs - 1));
+  const later = new Set(sample.map((event) => key(event, 0)));
+  const repeated = week.filter((event) => later.has(key(event, weekMs)) || later.has(key(event, 2 * weekMs)));
+  t.ok(week.length > 500);
+  t.ok(repeated.length > 0.85 * week.length, `${repeated.length} of ${week.length} come again`);
+  t.end();
+});
+
+test('lectures are shared: several rows, one lesson', (t) => {
+  const rows = new Map<string, number>();
+  for (const event of sample) {
+    if (event.courseId === null) continue;
+    const lesson = [event.time, event.endTime, event.courseId, event.roomId, event.type].join(' ');
+    rows.set(lesson, (rows.get(lesson) ?? 0) + 1);
+  }
+  const shared = [...rows.values()].filter((count) => count > 1).length;
+  t.ok(between(shared / rows.size, 0.1, 0.6), `${shared} of ${rows.size} lessons have several rows`);
+  t.end();
+});
+
+test('there are true conflicts by room, lecturer and group, and they are few', (t) => {
+  for (const [by, keyOf] of [
+    ['room', (event: GeneratedEvent) => event.roomId],
+    ['lecturer', (event: GeneratedEvent) => event.lecturerId],
+    ['group', (event: GeneratedEvent) => event.groupId],
+  ] as const) {
+    const share = rowsInConflict(sample, keyOf) / EVENTS;
+    t.ok(between(share, 0.001, 0.03), `${(100 * share).toFixed(2)} % by ${by}`);
+  }
+  t.end();
+});
+
+test('the NDJSON is what JSON.stringify gives', (t) => {
+  const some = sample.slice(0, 2000);
+  const expected = some.map((event) => `${JSON.stringify(event)}\n`).join('');
+  t.equal([...toNdjson(some)].join(''), expected);
+  t.strictSame([...toNdjson([])], []);
+  t.end();
+});
+
+test('the demo fixture is what the generator gives for 10,000 events and seed 1', (t) => {
+  const fixture = gunzipSync(readFileSync(new URL('../../fixtures/demo.ndjson.gz', import.meta.url)));
+  const text = [...toNdjson(generateEvents({ events: 10_000, seed: 1 }))].join('');
+  t.ok(
+    fixture.equals(Buffer.from(text)),
+    'after a change: lectern generate --events 10000 --seed 1 | gzip -9n > fixtures/demo.ndjson.gz',
+  );
+  t.end();
+});
+
+test('memory does not grow with the number of events', async (t) => {
+  const script = `
+    const { generateEvents } = await import('./src/generate/events.js');
+    let made = 0;
+    for (const _ of generateEvents({ events: 1_000_000, seed: 1 })) made++;
+    console.log(made, process.resourceUsage().maxRSS);`;
+  const root = fileURLToPath(new URL('../..', import.meta.url));
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--import', 'tsx', '--input-type=module', '-e', script],
+    { cwd: root },
+  );
+  const [made, maxRssKib] = stdout.trim().split(' ').map(Number);
+  t.equal(made, 1_000_000);
+  // A million events are 400 MB as text alone.
+  t.ok(
+    (maxRssKib ?? Number.POSITIVE_INFINITY) < 250 * 1024,
+    `${Math.round((maxRssKib ?? 0) / 1024)} MiB at most`,
+  );
+});
+
+function sortKey(event: GeneratedEvent): string {
+  return `${event.time} ${event.endTime} ${event.id}`;
+}
+
+function distinct(events: readonly GeneratedEvent[], of: (event: GeneratedEvent) => string | null): number {
+  return new Set(events.map(of)).size;
+}
+
+function between(value: number, least: number, most: number): boolean {
+  return value >= least && value <= most;
+}
+
+/** Rows with another lesson of the same key at the same time. Quadratic per key and day, and plain to see. */
+function rowsInConflict(
+  events: readonly GeneratedEvent[],
+  keyOf: (event: GeneratedEvent) => string | null,
+): number {
+  const byKeyAndDay = new Map<string, GeneratedEvent[]>();
+  for (const event of events) {
+    const key = keyOf(event);
+    if (key === null) continue;
+    const at = `${key} ${event.time.slice(0, 10)}`;
+    const list = byKeyAndDay.get(at);
+    if (list === undefined) byKeyAndDay.set(at, [event]);
+    else list.push(event);
+  }
+  const sameLesson = (a: GeneratedEvent, b: GeneratedEvent) =>
+    a.courseId !== null &&
+    a.time === b.time &&
+    a.endTime === b.endTime &&
+    a.courseId === b.courseId &&
+    a.roomId === b.roomId &&
+    a.type === b.type;
+  let rows = 0;
+  for (const list of byKeyAndDay.values()) {
+    rows += list.filter((a) =>
+      list.some((b) => a !== b && a.time < b.endTime && b.time < a.endTime && !sameLesson(a, b)),
+    ).length;
+  }
+  return rows;
+}

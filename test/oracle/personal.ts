@@ -1,0 +1,27 @@
+/** The linear-scan twin of GET /schedule/personal. */
+import type { NormalisedEvent } from '../../src/model/event.js';
+import type { IndexedFieldName } from '../../src/model/fields.js';
+import { matches, type OracleQuery } from './schedule.js';
+
+/** What a user is known by: any of these values in this field. */
+export interface OracleIdentity {
+  readonly field: IndexedFieldName;
+  readonly values: readonly string[];
+}
+
+function belongsTo(event: NormalisedEvent, identities: readonly OracleIdentity[]): boolean {
+  for (const identity of identities) {
+    const value = event[identity.field];
+    if (value !== null && identity.values.includes(value)) return true;
+  }
+  return false;
+}
+
+/** The union of the user's identities, narrowed by the filters. A user without identities has no events. */
+export function personalOracle(
+  ordered: readonly NormalisedEvent[],
+  query: OracleQuery,
+  identities: readonly OracleIdentity[],
+): NormalisedEvent[] {
+  return ordered.filter((event) => belongsTo(event, identities) && matches(event, query));
+}

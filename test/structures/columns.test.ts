@@ -1,0 +1,84 @@
+import fc from 'fast-check';
+import { test } from 'tap';
+import { Dictionary, DictionaryBuilder, NO_CODE } from '../../src/structures/dictionary.js';
+import { GrowableFloat64, GrowableUint32 } from '../../src/structures/growable.js';
+import { buildPostingLists } from '../../src/structures/posting-lists.js';
+import { radixSort } from '../../src/structures/radix-sort.js';
+
+const text = fc.string({ unit: 'grapheme', maxLength: 6 });
+
+test('a dictionary gives back every value, in byte order, and finds no other', (t) => {
+  fc.assert(
+    fc.property(fc.array(text, { maxLength: 40 }), text, (values, other) => {
+      const builder = new DictionaryBuilder();
+      const codes = values.map((value) => builder.intern(value));
+      const { image, recode } = builder.finish();
+      const dictionary = new Dictionary(image);
+      const distinct = [...new Set(values)].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+      t.strictSame(
+        Array.from({ length: dictionary.size }, (_, code) => dictionary.valueOf(code)),
+        distinct,
+      );
+      values.forEach((value, i) => {
+        const code = recode[codes[i] as number];
+        t.equal(dictionary.codeOf(value), code);
+        t.equal(dictionary.codeOf(value), code, 'the second look-up is answered from memory');
+      });
+      if (!values.includes(other)) t.equal(dictionary.codeOf(other), NO_CODE);
+    }),
+    { seed: 5, numRuns: 300 },
+  );
+  t.end();
+});
+
+test('null has no code, and the empty text has one', (t) => {
+  const builder = new DictionaryBuilder();
+  t.equal(builder.intern(null), NO_CODE);
+  t.equal(builder.intern(''), 0);
+  t.equal(builder.valueOf(NO_CODE), null);
+  const dictionary = new Dictionary(builder.finish().image);
+  t.equal(dictionary.codeOf(''), 0);
+  t.equal(new Dictionary(new DictionaryBuilder().finish().image).codeOf(''), NO_CODE);
+  t.end();
+});
+
+test('posting lists hold each ordinal under its code, ascending', (t) => {
+  const { start, ordinals } = buildPostingLists(Uint32Array.from([1, NO_CODE, 0, 1, 3, 1]), 4);
+  t.strictSame([...start], [0, 1, 4, 4, 5]);
+  t.strictSame([...ordinals], [2, 0, 3, 5, 4]);
+  const none = buildPostingLists(new Uint32Array(0), 0);
+  t.strictSame([...none.start], [0]);
+  t.equal(none.ordinals.length, 0);
+  t.end();
+});
+
+test('the radix sort is a stable sort', (t) => {
+  const key = fc.oneof(fc.nat(5), fc.nat(100_000), fc.maxSafeNat());
+  fc.assert(
+    fc.property(fc.array(key, { maxLength: 60 }), (keys) => {
+      const order = Uint32Array.from(keys.keys());
+      radixSort(order, Float64Array.from(keys));
+      const expected = [...keys.keys()].sort((a, b) => (keys[a] as number) - (keys[b] as number));
+      t.strictSame([...order], expected);
+    }),
+    { seed: 6, numRuns: 500 },
+  );
+  t.end();
+});
+
+test('columns grow past their first size', (t) => {
+  const integers = new GrowableUint32();
+  const doubles = new GrowableFloat64();
+  for (let i = 0; i < 5000; i++) {
+    integers.push(i);
+    doubles.push(i + 0.5);
+  }
+  t.equal(integers.length, 5000);
+  t.strictSame(
+    [...integers.view()],
+    Array.from({ length: 5000 }, (_, i) => i),
+  );
+  t.equal(doubles.length, 5000);
+  t.equal(doubles.view()[4999], 4999.5);
+  t.end();
+});
