@@ -25,6 +25,11 @@ const KINDS: Readonly<Record<string, ClientErrorKind>> = {
     reason: 'Request Header Fields Too Large',
     detail: 'Request line and header fields together are longer than 16 KiB.',
   },
+  HPE_INVALID_URL: {
+    ...MALFORMED,
+    detail:
+      'The request target has characters that a URL must not have; what is not ASCII is percent-encoded, as %C3%9C.',
+  },
   ERR_HTTP_REQUEST_TIMEOUT: {
     code: 'request-timeout',
     reason: 'Request Timeout',

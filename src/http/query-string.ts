@@ -13,13 +13,12 @@ export interface QueryString {
 const EMPTY: QueryString = { pairs: [], faults: [] };
 
 /** Anything that makes the decoded text differ from the raw one. */
-const NEEDS_DECODING = /[%+\u0080-\uffff]/;
-const RAW_BYTES = /[\u0080-\u00ff]/g;
+const NEEDS_DECODING = /[%+]/;
 
 /**
  * Parses a query (without the "?"): pairs separated by "&", "+" is a space, percent-encoded UTF-8. A pair without
- * "=" has an empty value; empty pairs ("&&") are skipped. Bytes above 0x7f that a client did not encode are read as
- * the UTF-8 they are: node gives each of them as one character.
+ * "=" has an empty value; empty pairs ("&&") are skipped. node:http refuses targets with bytes above 0x7f, so that every
+ * character beyond ASCII comes percent-encoded.
  */
 export function parseQueryString(query: string): QueryString {
   if (query === '') return EMPTY;
@@ -52,11 +51,8 @@ export function parseQueryString(query: string): QueryString {
 /** Null where the percent-encoding is broken or is not UTF-8. */
 function decodeComponent(raw: string): string | null {
   if (!NEEDS_DECODING.test(raw)) return raw;
-  const encoded = raw
-    .replaceAll('+', ' ')
-    .replace(RAW_BYTES, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
   try {
-    return decodeURIComponent(encoded);
+    return decodeURIComponent(raw.replaceAll('+', ' '));
   } catch {
     return null;
   }

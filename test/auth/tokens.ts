@@ -2,7 +2,7 @@
 import { createHmac, type KeyObject, sign } from 'node:crypto';
 
 /** 2024-09-02T08:00:00Z: the present of these tests. */
-export const NOW_MS = Date.UTC(2024, 8, 2, 8);
+export const NOW_MS: number = Date.UTC(2024, 8, 2, 8);
 export const NOW_SECONDS: number = NOW_MS / 1000;
 
 export const SECRET = 'a secret of the tests, 32 bytes or more';

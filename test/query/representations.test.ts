@@ -96,22 +96,19 @@ test('MessagePack frames arrays of every length class', (t) => {
     const conflicts = readOf(view.conflicts([], STRICT));
     t.same(unpackedListOf(conflicts.execute('msgpack')), listOf(conflicts.execute('json')));
   }
-  const many = Array.from({ length: 65_537 }, (_, i) => ({
+  const many = Array.from({ length: 65_536 }, (_, i) => ({
     ...base,
     title: null,
     type: `${i}`,
     id: `e${i}`,
     endTime: 0,
   }));
-  const view = viewOfEvents(many, 'any');
-  for (const length of [65_535, 65_536, 65_537]) {
-    const part = viewOfEvents(many.slice(0, length), 'any');
-    for (const result of [part.all([], STRICT), part.types([], STRICT)]) {
+  for (const length of [65_535, 65_536]) {
+    const view = viewOfEvents(many.slice(0, length), 'any');
+    for (const result of [view.all([], STRICT), view.types([], STRICT)]) {
       t.equal(unpackedListOf(readOf(result).execute('msgpack')).length, length);
     }
   }
-  const page = readOf(view.all([['limit', '10000']], STRICT));
-  t.equal(unpackedListOf(page.execute('msgpack')).length, 10_000);
   t.end();
 });
 

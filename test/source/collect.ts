@@ -41,7 +41,8 @@ export async function* inPieces(bytes: Uint8Array, pieceBytes: number): AsyncGen
     yield bytes;
     return;
   }
-  for (let start = 0; start < bytes.length; start += pieceBytes) yield bytes.subarray(start, start + pieceBytes);
+  for (let start = 0; start < bytes.length; start += pieceBytes)
+    yield bytes.subarray(start, start + pieceBytes);
 }
 
 /** The error that a promise is rejected with; fails where it is not. */

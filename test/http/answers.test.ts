@@ -1,0 +1,242 @@
+/** What a good request gets: bodies, header fields, pages, conditional requests, and nothing asynchronous. */
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { decode } from '@msgpack/msgpack';
+import { test } from 'tap';
+import type { Body, Read } from '../../src/query/answer.js';
+import { bearer, EVENTS, type Reply, serve, setUp, token, viewsOf } from './harness.js';
+
+const GOOD = bearer({ studyGroup: 'A' });
+const LISTS = ['', '/personal', '/all', '/types', '/conflicts'].map((path) => `/api/v1/schedule${path}`);
+
+function titles(reply: Reply): unknown[] {
+  return (reply.json() as { title: string }[]).map((event) => event.title);
+}
+
+test('every list has its header fields, its length, and an array', async (t) => {
+  const { send } = await serve(t, setUp().handler);
+  const counts = [11, 6, 11, 2, 1];
+  for (const [i, path] of LISTS.entries()) {
+    const reply = await send(path, { headers: GOOD });
+    t.equal(reply.status, 200, path);
+    t.equal((reply.json() as unknown[]).length, counts[i], path);
+    t.match(reply.headers, {
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': String(reply.body.length),
+      etag: /^W\/"[\x21\x23-\x7e]+"$/,
+      'cache-control': 'private, no-cache',
+      vary: 'Accept, Accept-Encoding, Authorization',
+      'x-total-count': String(counts[i]),
+    });
+    t.equal(reply.headers.link, undefined, 'there is no further page');
+    t.equal(reply.headers['transfer-encoding'], undefined);
+  }
+});
+
+test('HEAD answers as GET, without the body', async (t) => {
+  const { send } = await serve(t, setUp({ mode: 'development' }).handler);
+  const paths = [...LISTS, `${LISTS[0]}?limit=2`, '/nowhere', `${LISTS[0]}?x=1`, '/health', '/api/v1/docs'];
+  for (const path of paths) {
+    const get = await send(path, { headers: GOOD });
+    const head = await send(path, { method: 'HEAD', headers: GOOD });
+    t.equal(head.status, get.status, path);
+    t.equal(head.body.length, 0, path);
+    const { date: _, ...wanted } = get.headers;
+    const { date: __, ...found } = head.headers;
+    if (path !== '/health') t.same(found, wanted, path);
+    t.ok(Number(found['content-length']) > 0, path);
+  }
+});
+
+test('the entity tag answers 304 without a body, and changes with what it covers', async (t) => {
+  const { send } = await serve(t, setUp().handler);
+  const tags = new Set<string | undefined>();
+  const asked: [path: string, headers: Record<string, string>][] = [
+    ...LISTS.map((path): [string, Record<string, string>] => [path, GOOD]),
+    [`${LISTS[0]}?limit=2`, GOOD],
+    [`${LISTS[0]}?studyGroup=A`, GOOD],
+    [LISTS[0] as string, { ...GOOD, Accept: 'application/msgpack' }],
+    [LISTS[1] as string, bearer({ studyGroup: 'B & <C>, "D"' })],
+  ];
+  for (const [path, headers] of asked) {
+    const first = await send(path, { headers });
+    const etag = first.headers.etag as string;
+    tags.add(etag);
+    for (const condition of [etag, etag.slice(2), `"x", ${etag}`, '*']) {
+      for (const method of ['GET', 'HEAD']) {
+        const second = await send(path, { method, headers: { ...headers, 'If-None-Match': condition } });
+        t.equal(second.status, 304, `${path} ${condition}`);
+        t.equal(second.body.length, 0);
+        t.equal(second.headers.etag, etag);
+        t.equal(second.headers['cache-control'], 'private, no-cache');
+        t.equal(second.headers.vary, first.headers.vary);
+      }
+    }
+    t.equal((await send(path, { headers: { ...headers, 'If-None-Match': '"x"' } })).status, 200);
+  }
+  t.equal(tags.size, asked.length, 'all differ');
+  const again = await serve(t, setUp().handler);
+  t.equal(
+    (await again.send(LISTS[0] as string, { headers: GOOD })).headers.etag,
+    [...tags][0],
+    'a replica agrees',
+  );
+});
+
+test('pages are linked from the first to the last, whatever the query has in it', async (t) => {
+  const { send } = await serve(t, setUp({ basePath: '/a/b' }).handler);
+  const query = `limit=2&studyGroup=${encodeURIComponent('B & <C>, "D"')}&startTime=2024-09-02T08:00:00+00:00`;
+  let path: string | undefined = `/a/b/schedule/?${query}`;
+  const seen: unknown[] = [];
+  for (let pages = 0; path !== undefined; pages++) {
+    const reply: Reply = await send(path, { headers: GOOD });
+    t.equal(reply.status, 200, path);
+    t.equal(reply.headers['x-total-count'], '5');
+    seen.push(...titles(reply));
+    const link: string | undefined = reply.headers.link as string | undefined;
+    if (link === undefined) {
+      t.equal(pages, 2);
+      break;
+    }
+    t.match(link, /^<\/a\/b\/schedule\?[!-;=?-~]+>; rel="next"$/);
+    path = link.slice(1, link.indexOf('>'));
+  }
+  t.same(seen, ['Lesson 1', 'Lesson 3', 'Lesson 5', 'Lesson 7', 'Lesson 9']);
+});
+
+test('Accept and format choose the representation; the content type is the canonical one', async (t) => {
+  const { send } = await serve(t, setUp().handler);
+  const cases: [query: string, accept: string, contentType: string][] = [
+    ['', 'application/x-msgpack', 'application/vnd.msgpack'],
+    ['', 'application/json;q=0.1, application/msgpack', 'application/vnd.msgpack'],
+    ['?format=msgpack', 'application/json', 'application/vnd.msgpack'],
+    ['?format=json', 'application/msgpack', 'application/json; charset=utf-8'],
+    ['?format=json', 'text/html', 'application/json; charset=utf-8'],
+    ['', 'text/html, */*;q=0.1', 'application/json; charset=utf-8'],
+  ];
+  for (const path of LISTS) {
+    const json = (await send(path, { headers: GOOD })).json();
+    for (const [query, accept, contentType] of cases) {
+      const reply = await send(path + query, { headers: { ...GOOD, Accept: accept } });
+      t.equal(reply.headers['content-type'], contentType, `${path}${query} ${accept}`);
+      t.same(contentType.includes('msgpack') ? decode(reply.body) : reply.json(), json);
+    }
+  }
+});
+
+test('OPTIONS gives 204 and Allow without a token, also for the server as a whole', async (t) => {
+  const { send, raw } = await serve(t, setUp().handler);
+  for (const path of LISTS) {
+    const reply = await send(path, { method: 'OPTIONS' });
+    t.equal(reply.status, 204);
+    t.equal(reply.headers.allow, 'GET, HEAD, OPTIONS');
+  }
+  const whole = await raw('OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  t.match(whole, /^HTTP\/1.1 204 [\s\S]*Allow: GET, HEAD, OPTIONS\r\n/);
+  t.match(await raw('GET * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'), /^HTTP\/1.1 404 /);
+  t.equal((await send('/nowhere', { method: 'OPTIONS' })).status, 404);
+});
+
+test('paths: a trailing slash and encoded letters are the same, case and other slashes are not', async (t) => {
+  const { send, raw } = await serve(t, setUp().handler);
+  for (const [path, status] of [
+    ['/api/v1/schedule/', 200],
+    ['/api/v1/%73chedule', 200],
+    ['/api/v1/schedule/all/', 200],
+    ['/api/v1/schedule?', 200],
+    ['/api/v1/schedule/?limit=1', 200],
+    ['/api/v1/SCHEDULE', 404],
+    ['/api/v1//schedule', 404],
+    ['/api/v1/schedule%2Fall', 404],
+    ['/api/v1/schedule;v=1', 404],
+    ['/api/v1/schedule%00', 404],
+    ['/api/v1/../v1/schedule', 404],
+    ['/schedule', 404],
+    ['/', 404],
+  ] as const) {
+    t.equal((await send(path, { headers: GOOD })).status, status, path);
+  }
+  const absolute = (target: string) =>
+    raw(`GET ${target} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token()}\r\nConnection: close\r\n\r\n`);
+  t.match(await absolute('http://a.example:80/api/v1/schedule?limit=1'), /^HTTP\/1.1 200 /);
+  t.match(await absolute('HTTPS://a.example/api/v1/schedule'), /^HTTP\/1.1 200 /);
+  t.match(await absolute('http://a.example'), /^HTTP\/1.1 404 /);
+  t.match(await absolute('http://a.example?x=1'), /^HTTP\/1.1 404 /);
+});
+
+test('a "+" of an offset that arrived as a space is a plus', async (t) => {
+  const { send } = await serve(t, setUp().handler);
+  const reply = await send('/api/v1/schedule?endTime=2024-09-02T12:00:00+02:00', { headers: GOOD });
+  t.same(titles(reply), ['Lesson 0', 'Lesson 1']);
+});
+
+test('chunks of a body arrive in order and whole, gathered or not', async (t) => {
+  for (const size of [1, 100, 3000, 100_000]) {
+    const chunks = Array.from({ length: 40 }, (_, i) => {
+      // Shared memory, as a snapshot's: a view into the middle of it.
+      const memory = new Uint8Array(new SharedArrayBuffer(size + 2), 1, size);
+      return memory.fill(65 + (i % 26));
+    });
+    const body: Body = { byteLength: 40 * size, chunks };
+    const views = viewsOf();
+    const read: Read = {
+      format: null,
+      entityTag: () => 'W/"x"',
+      execute: () => ({ total: 40, count: 40, nextCursor: null, body }),
+    };
+    views.view = Object.assign(Object.create(views.view), { schedule: () => ({ read }) });
+    const { send } = await serve(t, setUp({ views }).handler);
+    const reply = await send('/api/v1/schedule', { headers: GOOD });
+    t.ok(reply.body.equals(Buffer.concat(chunks)), `${size} bytes a chunk`);
+    t.equal(reply.headers['content-length'], String(body.byteLength));
+  }
+});
+
+test('a request sees one snapshot: the view is taken once', async (t) => {
+  const views = viewsOf();
+  let taken = 0;
+  const counting = {
+    status: views.status,
+    source: views.source,
+    get view() {
+      taken++;
+      return views.view;
+    },
+  };
+  const { send } = await serve(t, setUp({ views: counting }).handler);
+  for (const path of LISTS) await send(path, { headers: GOOD });
+  t.equal(taken, LISTS.length);
+});
+
+test('with a token seen before, the answer is written before the handler returns', async (t) => {
+  const { handler } = setUp();
+  const credential = `Bearer ${token()}`;
+  const call = () => {
+    const req = new IncomingMessage(new Socket());
+    req.method = 'GET';
+    req.url = '/api/v1/schedule';
+    req.httpVersion = '1.1';
+    req.httpVersionMajor = 1;
+    req.rawHeaders = ['Host', 'a', 'Authorization', credential];
+    const res = new ServerResponse(req);
+    handler(req, res);
+    return res;
+  };
+  const first = call();
+  t.equal(first.headersSent, false, 'the token is verified first');
+  await new Promise((resolve) => first.once('finish', resolve).once('prefinish', resolve));
+  const second = call();
+  t.equal(second.headersSent, true);
+  t.equal(second.writableEnded, true);
+  t.equal(second.statusCode, 200);
+});
+
+test('an empty timetable is an empty array everywhere', async (t) => {
+  const { send } = await serve(t, setUp({ views: viewsOf([]) }).handler);
+  for (const path of LISTS) {
+    const reply = await send(path, { headers: GOOD });
+    t.equal(reply.text, '[]', path);
+    t.equal(reply.headers['x-total-count'], '0');
+  }
+  t.equal(EVENTS.length, 11, 'the other tests have events');
+});

@@ -1,0 +1,304 @@
+/** Every check, its problem document and its header fields; and that they run in the documented order. */
+import { type Test, test } from 'tap';
+import { parseEnrolments } from '../../src/auth/enrolments.js';
+import type { KeySet } from '../../src/auth/key-set.js';
+import { PROBLEMS, type ProblemCode } from '../../src/errors.js';
+import { goodClaims, hs256 } from '../auth/tokens.js';
+import { bearer, type Reply, ROOM, serve, setUp, token, viewsOf } from './harness.js';
+
+type Tap = Test;
+
+function assertProblem(t: Tap, reply: Reply, code: ProblemCode, name: string): Record<string, unknown> {
+  const problem = reply.json() as Record<string, unknown>;
+  const { status, title } = PROBLEMS[code];
+  t.equal(reply.status, status, `${name}: status`);
+  t.equal(reply.headers['content-type'], 'application/problem+json', `${name}: content type`);
+  t.equal(reply.headers['cache-control'], 'no-store', `${name}: not kept`);
+  t.equal(reply.headers['content-length'], String(reply.body.length), `${name}: length`);
+  t.match(problem, { type: `urn:lectern:problem:${code}`, title, status, code }, name);
+  t.match(problem.detail, /^\S.*[.:;]?$/, `${name}: detail`);
+  return problem;
+}
+
+const LONG = `/api/v1/schedule?studyGroup=${'x'.repeat(8192)}`;
+const NO_GROUP = bearer();
+const GOOD = bearer({ studyGroup: 'A' });
+const BAD = { Authorization: `Bearer ${hs256(goodClaims(), { secret: 'x'.repeat(32) })}` };
+
+test('the first check that fails decides: 414, 404, 405, 401, 403, 406, 400, 304, 200', async (t) => {
+  const { send } = await serve(t, setUp().handler);
+  const accept = { Accept: 'text/html' };
+  const base = '/api/v1';
+  const cases: [
+    name: string,
+    method: string,
+    path: string,
+    headers: Record<string, string>,
+    code: ProblemCode,
+  ][] = [
+    ['414 before 404', 'GET', `/nowhere?${'x'.repeat(8192)}`, {}, 'request-target-too-long'],
+    ['414 before 405', 'POST', LONG, {}, 'request-target-too-long'],
+    ['404 before 405', 'POST', '/nowhere', {}, 'not-found'],
+    ['404 before 401', 'GET', `${base}/nowhere`, {}, 'not-found'],
+    ['405 before 401', 'POST', `${base}/schedule`, {}, 'method-not-allowed'],
+    ['401 before 403', 'GET', `${base}/schedule/personal`, {}, 'credentials-missing'],
+    ['401 before 406 and 400', 'GET', `${base}/schedule?x=1`, { ...BAD, ...accept }, 'token-invalid'],
+    [
+      '403 before 406 and 400',
+      'GET',
+      `${base}/schedule/personal?x=1`,
+      { ...NO_GROUP, ...accept },
+      'identity-not-mapped',
+    ],
+    ['406 before 400', 'GET', `${base}/schedule?x=1`, { ...GOOD, ...accept }, 'not-acceptable'],
+    [
+      '406 with a format that is none',
+      'GET',
+      `${base}/schedule?format=xml`,
+      { ...GOOD, ...accept },
+      'not-acceptable',
+    ],
+    ['406 alone', 'GET', `${base}/schedule`, { ...GOOD, ...accept }, 'not-acceptable'],
+    ['406 before broken encoding', 'GET', `${base}/schedule?x=%`, { ...GOOD, ...accept }, 'not-acceptable'],
+    [
+      '406 before 304',
+      'GET',
+      `${base}/schedule`,
+      { ...GOOD, ...accept, 'If-None-Match': '*' },
+      'not-acceptable',
+    ],
+    [
+      '400 where format overrides Accept',
+      'GET',
+      `${base}/schedule?format=json&x=1`,
+      { ...GOOD, ...accept },
+      'parameters-invalid',
+    ],
+    [
+      '400 before 304',
+      'GET',
+      `${base}/schedule?x=1`,
+      { ...GOOD, 'If-None-Match': '*' },
+      'parameters-invalid',
+    ],
+  ];
+  for (const [name, method, path, headers, code] of cases) {
+    assertProblem(t, await send(path, { method, headers }), code, name);
+  }
+  const notModified = await send(`${base}/schedule?format=json`, {
+    headers: { ...GOOD, ...accept, 'If-None-Match': '*' },
+  });
+  t.equal(notModified.status, 304);
+  t.equal((await send(`${base}/schedule?format=json`, { headers: { ...GOOD, ...accept } })).status, 200);
+});
+
+test('every problem code that a request can cause is reached, with its header fields', async (t) => {
+  const views = viewsOf();
+  const starting = viewsOf();
+  starting.view = null;
+  const broken = viewsOf();
+  const view = broken.view;
+  if (view === null) throw new Error('no view');
+  broken.view = Object.assign(Object.create(view), {
+    schedule() {
+      throw new Error('a defect with a secret in it');
+    },
+  });
+  const away: KeySet = {
+    name: 'remote',
+    algorithms: ['HS256'],
+    candidates: async () => ({ unavailable: 'no answer', retryAfterSeconds: 9 }),
+  };
+  const { send } = await serve(t, setUp({ views }).handler);
+  const { send: sendStarting } = await serve(t, setUp({ views: starting }).handler);
+  const failing = setUp({ views: broken });
+  const { send: sendBroken } = await serve(t, failing.handler);
+  const withoutKeys = setUp({ keySets: [away] });
+  const { send: sendWithoutKeys } = await serve(t, withoutKeys.handler);
+  const path = '/api/v1/schedule';
+  const reached = new Set<string>();
+  const check = (reply: Reply, code: ProblemCode) => {
+    reached.add(code);
+    return assertProblem(t, reply, code, code);
+  };
+
+  const notFound = check(await send('/api/v1/Schedule?secret=1'), 'not-found');
+  t.equal(notFound.instance, '/api/v1/Schedule', 'the instance is the path without the query');
+  const methods = await send(path, { method: 'DELETE', headers: GOOD });
+  check(methods, 'method-not-allowed');
+  t.equal(methods.headers.allow, 'GET, HEAD, OPTIONS');
+  check(await send(LONG, { headers: GOOD }), 'request-target-too-long');
+
+  const missing = await send(path);
+  check(missing, 'credentials-missing');
+  t.equal(missing.headers['www-authenticate'], 'Bearer realm="lectern"');
+  const invalid = await send(path, { headers: BAD });
+  check(invalid, 'token-invalid');
+  t.equal(
+    invalid.headers['www-authenticate'],
+    'Bearer realm="lectern", error="invalid_token", error_description="The signature of the token is not valid."',
+  );
+  t.notMatch(invalid.text, BAD.Authorization.slice(10), 'no echo of the token');
+  const malformed = await send(path, { headers: { Authorization: 'Bearer' } });
+  check(malformed, 'invalid-request');
+  t.match(
+    malformed.headers['www-authenticate'],
+    /^Bearer realm="lectern", error="invalid_request", error_description="/,
+  );
+
+  check(await send(`${path}/personal`, { headers: NO_GROUP }), 'identity-not-mapped');
+  check(await send(path, { headers: { ...GOOD, Accept: 'text/html' } }), 'not-acceptable');
+  check(await send(`${path}?limit=0`, { headers: GOOD }), 'parameters-invalid');
+
+  const unavailable = await sendStarting(path, { headers: GOOD });
+  check(unavailable, 'snapshot-unavailable');
+  t.equal(unavailable.headers['retry-after'], '2');
+  t.equal((await sendStarting(path)).status, 401, 'authentication comes before the snapshot');
+  const keys = await sendWithoutKeys(path, { headers: GOOD });
+  check(keys, 'keys-unavailable');
+  t.equal(keys.headers['retry-after'], '9');
+  t.match(withoutKeys.logged, [{ level: 'warn', fields: { reason: 'remote: no answer' } }]);
+  t.equal(keys.headers['www-authenticate'], undefined);
+
+  for (let i = 0; i < 2; i++) {
+    // First with a promise, then from the token cache.
+    const failed = await sendBroken(path, { headers: GOOD });
+    check(failed, 'internal-error');
+    t.notMatch(failed.text, /secret|Error|at /);
+  }
+  t.match(failing.logged, [
+    { level: 'error', fields: { path } },
+    { level: 'error', fields: { path } },
+  ]);
+
+  // Those are not answers of the handler: see the tests of the server.
+  reached.add('request-timeout').add('headers-too-large');
+  t.same([...reached].sort(), Object.keys(PROBLEMS).sort(), 'every code of the table');
+});
+
+test('all faults of the parameters come at once, those of the encoding first', async (t) => {
+  const { send } = await serve(t, setUp().handler);
+  const query = [
+    'type=%ff',
+    'unknown=1',
+    'studygroup=A',
+    'roomId=x',
+    'courseId=',
+    `lecturerId=${ROOM}`,
+    'startTime=2024-02-30T00:00:00Z',
+    'limit=1',
+    'limit=2',
+    'cursor=!',
+    'format=xml',
+    ...Array.from({ length: 101 }, (_, i) => `studyGroup=${i}`),
+  ].join('&');
+  const reply = await send(`/api/v1/schedule?${query}`, { headers: GOOD });
+  const problem = assertProblem(t, reply, 'parameters-invalid', 'many faults');
+  const told = (problem.errors as { parameter: string; code: string; detail: string }[]).map(
+    ({ parameter, code }) => `${parameter} ${code}`,
+  );
+  t.equal(told[0], 'type malformed-encoding');
+  t.same(told.sort(), [
+    'courseId empty-value',
+    'cursor malformed-cursor',
+    'format unknown-value',
+    'lecturerId filter-unavailable',
+    'limit repeated-parameter',
+    'roomId malformed-identifier',
+    'startTime malformed-time',
+    'studyGroup too-many-values',
+    'studygroup unknown-parameter',
+    'type malformed-encoding',
+    'unknown unknown-parameter',
+  ]);
+  for (const [query, code] of [
+    ['startTime=2024-09-02T08:00:00Z&endTime=2024-09-02T08:00:00Z', 'empty-window'],
+    ['limit=10001', 'malformed-limit'],
+  ]) {
+    t.match((await send(`/api/v1/schedule?${query}`, { headers: GOOD })).json(), { errors: [{ code }] });
+  }
+});
+
+test('at most a hundred faults are listed', async (t) => {
+  const { send } = await serve(t, setUp().handler);
+  const query = Array.from({ length: 150 }, (_, i) => `${i}=%`).join('&');
+  const reply = await send(`/api/v1/schedule?${query}`, { headers: GOOD });
+  t.equal((reply.json() as { errors: unknown[] }).errors.length, 100);
+});
+
+test('unknown parameters are skipped where that is configured, but broken encoding is not', async (t) => {
+  const { send } = await serve(t, setUp({ unknownParameters: 'ignore' }).handler);
+  t.equal((await send('/api/v1/schedule?utm_source=x', { headers: GOOD })).status, 200);
+  t.equal((await send('/api/v1/schedule?utm_source=%', { headers: GOOD })).status, 400);
+});
+
+test('repeated or odd credentials and hosts are refused from the raw header fields', async (t) => {
+  const { raw } = await serve(t, setUp().handler);
+  const send = (head: string) => raw(`GET /api/v1/schedule ${head}\r\nConnection: close\r\n\r\n`);
+  const good = `Authorization: Bearer ${token()}`;
+  const cases: [name: string, head: string, status: string, code: string][] = [
+    ['a repeated Authorization', `HTTP/1.1\r\nHost: a\r\n${good}\r\n${good}`, '400', 'invalid-request'],
+    ['two Host fields', `HTTP/1.1\r\nHost: a\r\nHost: a\r\n${good}`, '400', 'invalid-request'],
+    ['no Host', `HTTP/1.1\r\n${good}`, '400', 'invalid-request'],
+    ['another scheme', 'HTTP/1.1\r\nHost: a\r\nAuthorization: Basic YTpi', '401', 'credentials-missing'],
+    ['a token in the query is no credential', 'HTTP/1.1\r\nHost: a', '401', 'credentials-missing'],
+  ];
+  for (const [name, head, status, code] of cases) {
+    const reply = await send(head);
+    t.match(reply, new RegExp(`^HTTP/1.1 ${status} `), name);
+    t.match(reply, new RegExp(`"code":"${code}"`), name);
+  }
+  t.match(await send(`HTTP/1.0\r\n${good}`), /^HTTP\/1.1 200 /, 'HTTP/1.0 needs no Host');
+});
+
+test('the realm is quoted, and one that cannot be is refused at start-up', async (t) => {
+  const { send } = await serve(t, setUp({ realm: 'a "b" \\ c' }).handler);
+  t.equal((await send('/api/v1/schedule')).headers['www-authenticate'], 'Bearer realm="a \\"b\\" \\\\ c"');
+  for (const realm of ['', 'a\r\nX: y', 'ü']) {
+    t.throws(() => setUp({ realm }), { code: 'option-invalid' }, JSON.stringify(realm));
+  }
+});
+
+test('a description with quotes stays one quoted string', async (t) => {
+  const { send } = await serve(t, setUp().handler);
+  const noExpiry = { Authorization: `Bearer ${hs256({ sub: 'a' })}` };
+  const reply = await send('/api/v1/schedule', { headers: noExpiry });
+  t.match(reply.headers['www-authenticate'], /error_description="[^"\\]*'exp'[^"\\]*"$/);
+});
+
+test('an enrolment is enough for the personal timetable', async (t) => {
+  const enrolments = parseEnrolments({ alice: { studyGroup: ['A'] }, carol: {} }, 'uuid', 'map');
+  const { send } = await serve(t, setUp({ enrolments }).handler);
+  const personal = async (headers: Record<string, string>) => {
+    const reply = await send('/api/v1/schedule/personal', { headers });
+    return reply.status === 200 ? (reply.json() as unknown[]).length : reply.status;
+  };
+  t.equal(await personal(bearer()), 6);
+  t.equal(await personal(bearer({ studyGroup: 'B & <C>, "D"' })), 11, 'the union');
+  t.equal(await personal(bearer({ sub: 'carol' })), 0);
+  t.equal(await personal(bearer({ sub: 'dave' })), 403);
+});
+
+test('the instance of a problem is a URI reference, whatever was asked for', async (t) => {
+  const { raw } = await serve(t, setUp().handler);
+  for (const target of ['/%FC', '/%', '/a"<>\\^`{|}', '/a#b?c', '//host/%41']) {
+    const reply = await raw(`GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+    t.match(reply, /^HTTP\/1.1 404 /, target);
+    const { instance } = JSON.parse(reply.slice(reply.indexOf('\r\n\r\n'))) as { instance: string };
+    t.match(instance, /^\/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-Fa-f]{2})*$/, target);
+  }
+});
+
+test('a base path that cannot be used is refused at start-up', async (t) => {
+  for (const basePath of ['api', '/a//b', '/a b', '/:id', '/*', '/a/..', '//', '/ü']) {
+    t.throws(() => setUp({ basePath }), { code: 'option-invalid', message: /base path/ }, basePath);
+  }
+  for (const [basePath, path] of [
+    ['/', '/schedule'],
+    ['', '/schedule'],
+    ['/a/b/', '/a/b/schedule'],
+  ] as const) {
+    const { send } = await serve(t, setUp({ basePath }).handler);
+    t.equal((await send(path, { headers: GOOD })).status, 200, basePath);
+  }
+});

@@ -1,0 +1,181 @@
+/** A small timetable behind a real server on a free port, and clients that see every byte. */
+import { type IncomingHttpHeaders, request } from 'node:http';
+import { connect } from 'node:net';
+import { createAuthenticator } from '../../src/auth/authenticator.js';
+import { createDevelopmentIssuer } from '../../src/auth/development-issuer.js';
+import { type ClaimTable, createClaimTable, type Enrolments } from '../../src/auth/identity.js';
+import { createSecretKeySet, type KeySet } from '../../src/auth/key-set.js';
+import { createVerifier } from '../../src/auth/verifier.js';
+import { createHandler, type RequestHandler } from '../../src/http/handler.js';
+import type { Logger } from '../../src/http/logger.js';
+import { createHttpServer, type HttpServer } from '../../src/http/server.js';
+import type { NormalisedEvent } from '../../src/model/event.js';
+import type { View } from '../../src/query/view.js';
+import type { ViewSource } from '../../src/timetable.js';
+import { hs256, SECRET } from '../auth/tokens.js';
+import { viewOfEvents } from '../query/reading.js';
+
+export const ROOM = '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417';
+const HOUR_MS = 3_600_000;
+export const FIRST_MS: number = Date.UTC(2024, 8, 2, 8);
+
+function event(n: number, more: Partial<NormalisedEvent> = {}): NormalisedEvent {
+  return {
+    id: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
+    time: FIRST_MS + n * HOUR_MS,
+    endTime: FIRST_MS + (n + 1) * HOUR_MS,
+    title: `Lesson ${n}`,
+    roomId: ROOM,
+    courseId: null,
+    studyGroup: n % 2 === 0 ? 'A' : 'B & <C>, "D"',
+    lecturer: 'Zoë Übermut',
+    type: n % 3 === 0 ? 'Lab' : 'Lecture',
+    groupId: null,
+    lecturerId: null,
+    ...more,
+  };
+}
+
+/** Ten lessons of an hour each, one after the other in one room, and an eleventh on top of the last. */
+export const EVENTS: readonly NormalisedEvent[] = [
+  ...Array.from({ length: 10 }, (_, n) => event(n)),
+  event(10, { time: FIRST_MS + 9.5 * HOUR_MS, title: 'Überschneidung' }),
+];
+
+/** A view source whose view can be taken away. */
+export interface TestViews extends ViewSource {
+  view: View | null;
+  status: ViewSource['status'];
+}
+
+export function viewsOf(events: readonly NormalisedEvent[] = EVENTS): TestViews {
+  return {
+    view: viewOfEvents(events, 'uuid'),
+    status: 'ok',
+    source: { name: 'test.ndjson', state: 'loaded', lastSuccessMs: FIRST_MS, lastError: null },
+  };
+}
+
+export interface SetUpOptions {
+  readonly mode?: 'production' | 'development';
+  readonly views?: ViewSource;
+  readonly keySets?: readonly KeySet[];
+  readonly enrolments?: Enrolments;
+  readonly table?: ClaimTable;
+  readonly basePath?: string;
+  readonly realm?: string;
+  readonly unknownParameters?: 'reject' | 'ignore';
+}
+
+export interface LogLine {
+  readonly level: string;
+  readonly fields: object;
+  readonly message: string;
+}
+
+/** A handler with all its parts, and what it logged. */
+export function setUp(options: SetUpOptions = {}): {
+  handler: RequestHandler;
+  views: ViewSource;
+  logged: LogLine[];
+} {
+  const logged: LogLine[] = [];
+  const line = (level: string) => (fields: object, message: string) => {
+    logged.push({ level, fields, message });
+  };
+  const log: Logger = { info: line('info'), warn: line('warn'), error: line('error') };
+  const views = options.views ?? viewsOf();
+  const table = options.table ?? createClaimTable();
+  const issuer = createDevelopmentIssuer({ table });
+  const { mode = 'production', basePath, realm, unknownParameters, enrolments = null } = options;
+  const keySets = [...(options.keySets ?? [createSecretKeySet(SECRET)])];
+  if (mode === 'development') keySets.push(issuer.keySet);
+  const authenticator = createAuthenticator({
+    verifier: createVerifier({ keySets }),
+    table,
+    enrolments,
+    mode: 'uuid',
+  });
+  const common = {
+    authenticator,
+    log,
+    version: '1.2.3',
+    ...(basePath === undefined ? {} : { basePath }),
+    ...(realm === undefined ? {} : { realm }),
+    ...(unknownParameters === undefined ? {} : { unknownParameters }),
+  };
+  const handler = createHandler(
+    views,
+    mode === 'production' ? { ...common, mode } : { ...common, mode, issuer, identifiers: 'uuid' },
+  );
+  return { handler, views, logged };
+}
+
+/** A token of the test secret, good for an hour. */
+export function token(claims: object = {}): string {
+  return hs256({ sub: 'alice', exp: Math.floor(Date.now() / 1000) + 3600, ...claims });
+}
+
+export function bearer(claims: object = {}): Record<string, string> {
+  return { Authorization: `Bearer ${token(claims)}` };
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  readonly text: string;
+  /** The body as JSON; throws where it is none. */
+  json(): unknown;
+}
+
+export interface Client {
+  readonly port: number;
+  readonly server: HttpServer;
+  /** A request on a connection of its own. */
+  send(
+    path: string,
+    options?: { method?: string; headers?: Record<string, string | string[]> },
+  ): Promise<Reply>;
+  /** Bytes as they are; resolves with everything that came back until the server closed the connection. */
+  raw(bytes: string): Promise<string>;
+}
+
+/** Listens on a free port for as long as the test runs. */
+export async function serve(
+  t: { teardown(callback: () => Promise<void>): unknown },
+  handler: RequestHandler,
+): Promise<Client> {
+  const server = createHttpServer(handler);
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+  t.teardown(() => server.close({ deadlineMs: 0 }));
+  return {
+    port,
+    server,
+    send: (path, { method = 'GET', headers = {} } = {}) =>
+      new Promise((resolve, reject) => {
+        const req = request({ host: '127.0.0.1', port, path, method, headers, agent: false }, (res) => {
+          const chunks: Buffer[] = [];
+          res.on('data', (chunk: Buffer) => chunks.push(chunk));
+          res.on('error', reject);
+          res.on('end', () => {
+            const body = Buffer.concat(chunks);
+            const text = body.toString('utf8');
+            const { statusCode: status = 0, headers } = res;
+            resolve({ status, headers, body, text, json: () => JSON.parse(text) as unknown });
+          });
+        });
+        req.on('error', reject);
+        req.end();
+      }),
+    raw: (bytes) =>
+      new Promise((resolve, reject) => {
+        const socket = connect(port, '127.0.0.1');
+        const chunks: Buffer[] = [];
+        socket.on('data', (chunk) => chunks.push(chunk));
+        socket.on('error', reject);
+        socket.on('close', () => resolve(Buffer.concat(chunks).toString('utf8')));
+        socket.write(bytes, 'latin1');
+      }),
+  };
+}

@@ -1,0 +1,219 @@
+/** The document against the tables that it is made from, and against what the endpoints really answer. */
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formatsModule from 'ajv-formats';
+import { test } from 'tap';
+import { PARAMETER_FAULTS, PROBLEMS } from '../../src/errors.js';
+import { OUTPUT_FIELDS } from '../../src/model/fields.js';
+import { createOpenApiDocument } from '../../src/openapi/document.js';
+import { ENDPOINT_PARAMETERS } from '../../src/query/parameters.js';
+import { bearer, type Client, EVENTS, serve, setUp, viewsOf } from '../http/harness.js';
+
+interface Operation {
+  readonly parameters?: readonly ({ $ref: string } | { name: string })[];
+  readonly responses: Readonly<Record<string, ResponseObject>>;
+  readonly security?: readonly object[];
+}
+interface ResponseObject {
+  readonly $ref?: string;
+  readonly headers?: Readonly<Record<string, object>>;
+  readonly content?: Readonly<Record<string, { schema: object }>>;
+}
+interface Document {
+  readonly openapi: string;
+  readonly servers: readonly { url: string }[];
+  readonly paths: Readonly<Record<string, { get: Operation }>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, { properties: object; required: string[] }>>;
+    readonly parameters: Readonly<Record<string, { name: string; description: string }>>;
+    readonly responses: Readonly<Record<string, ResponseObject>>;
+    readonly headers: object;
+  };
+}
+
+const text = JSON.stringify(
+  createOpenApiDocument({ basePath: '/api/v1', identifiers: 'uuid', version: '1.2.3' }),
+);
+const document = JSON.parse(text) as Document;
+
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+formatsModule.default(ajv);
+ajv.addSchema(document, 'openapi');
+
+/** Validates a value against the schema at a JSON pointer of the document. */
+function faultsOf(pointer: string, value: unknown): unknown {
+  const validate = ajv.getSchema(`openapi#${pointer}`);
+  if (validate === undefined) throw new Error(`no schema at ${pointer}`);
+  return validate(value) ? null : validate.errors;
+}
+
+function escapePointer(part: string): string {
+  return part.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+/** The response object of a status, and its JSON pointer; references followed. */
+function responseOf(path: string, status: number): { response: ResponseObject; pointer: string } {
+  const response = document.paths[path]?.get.responses[status];
+  if (response === undefined) throw new Error(`${path} has no response ${status}`);
+  if (response.$ref === undefined) {
+    return { response, pointer: `/paths/${escapePointer(path)}/get/responses/${status}` };
+  }
+  const name = response.$ref.split('/').at(-1) as string;
+  return {
+    response: document.components.responses[name] as ResponseObject,
+    pointer: `/components/responses/${name}`,
+  };
+}
+
+test('every code of both tables is in the document, and every problem is an example', async (t) => {
+  for (const code of [...Object.keys(PROBLEMS), ...Object.keys(PARAMETER_FAULTS)]) {
+    t.ok(text.includes(`"${code}"`), `${code} in an enum`);
+    t.ok(text.includes(`\`${code}\``), `${code} in the text`);
+  }
+  for (const [name, response] of Object.entries(document.components.responses)) {
+    const examples = (response.content?.['application/problem+json'] as unknown as { examples: object })
+      .examples;
+    for (const [code, example] of Object.entries(examples)) {
+      t.equal(
+        faultsOf('/components/schemas/Problem', (example as { value: unknown }).value),
+        null,
+        `${name} ${code}`,
+      );
+    }
+  }
+});
+
+test('the Event record has the fields of the table, in order, all required', async (t) => {
+  const names = OUTPUT_FIELDS.map((field) => field.name);
+  const event = document.components.schemas.Event;
+  t.same(Object.keys(event?.properties ?? {}), names);
+  t.same(event?.required, names);
+  t.match(event?.properties, {
+    id: { type: 'string', format: 'uuid' },
+    time: { type: 'string', format: 'date-time' },
+    title: { type: ['string', 'null'] },
+    lecturerId: undefined,
+  });
+  const any = createOpenApiDocument({
+    basePath: '',
+    identifiers: 'any',
+    version: '1',
+  }) as unknown as Document;
+  t.notMatch(JSON.stringify(any), /"uuid"/, 'no UUID is promised where identifiers are any text');
+  t.equal(any.servers[0]?.url, '/');
+});
+
+test('every endpoint has exactly the parameters that it takes', async (t) => {
+  const paths = {
+    schedule: '/schedule',
+    personal: '/schedule/personal',
+    all: '/schedule/all',
+    types: '/schedule/types',
+    conflicts: '/schedule/conflicts',
+  } as const;
+  for (const [endpoint, path] of Object.entries(paths)) {
+    const known = [...ENDPOINT_PARAMETERS[endpoint as keyof typeof paths].keys()];
+    const shown = document.paths[path]?.get.parameters?.map((parameter) => {
+      if (!('$ref' in parameter)) return parameter.name;
+      const component = document.components.parameters[parameter.$ref.split('/').at(-1) as string];
+      t.ok((component?.description.length ?? 0) > 20, `${parameter.$ref} is described`);
+      return component?.name;
+    });
+    t.same(shown, known, path);
+  }
+});
+
+test('every reference leads somewhere', async (t) => {
+  const references = [...text.matchAll(/"\$ref":"#\/([^"]+)"/g)].map((match) => match[1] as string);
+  t.ok(references.length > 50);
+  for (const reference of new Set(references)) {
+    let target: unknown = document;
+    for (const part of reference.split('/')) target = (target as Record<string, unknown> | undefined)?.[part];
+    t.ok(target, reference);
+  }
+});
+
+/** Sends a request and holds status, header fields, content type and body against the document. */
+async function hold(
+  t: { equal(a: unknown, b: unknown, name?: string): unknown; ok(a: unknown, name?: string): unknown },
+  send: Client['send'],
+  path: string,
+  status: number,
+  options: { query?: string; method?: string; headers?: Record<string, string> } = {},
+): Promise<void> {
+  const target = (path === '/health' ? path : `/api/v1${path}`) + (options.query ?? '');
+  const reply = await send(target, { method: options.method ?? 'GET', headers: options.headers ?? {} });
+  const name = `${options.method ?? 'GET'} ${target} ${status}`;
+  t.equal(reply.status, status, name);
+  const { response, pointer } = responseOf(path, status);
+  const conditional = ['link', 'www-authenticate', 'retry-after'];
+  for (const header of Object.keys(response.headers ?? {})) {
+    if (conditional.includes(header.toLowerCase())) continue;
+    t.ok(reply.headers[header.toLowerCase()] !== undefined, `${name}: ${header}`);
+  }
+  for (const header of ['etag', 'x-total-count', 'link', 'www-authenticate', 'retry-after', 'allow']) {
+    const shown = Object.keys(response.headers ?? {}).some((other) => other.toLowerCase() === header);
+    if (reply.headers[header] !== undefined && !(path === '/docs' && header === 'etag')) {
+      t.ok(shown, `${name}: ${header} is in the document`);
+    }
+  }
+  if (status === 304) {
+    t.equal(reply.body.length, 0, name);
+    return;
+  }
+  const mediaType = (reply.headers['content-type'] ?? '').replace(/;.*/, '');
+  t.ok(response.content?.[mediaType], `${name}: ${mediaType} is in the document`);
+  if (mediaType === 'text/html' || mediaType.includes('msgpack')) return;
+  const faults = faultsOf(`${pointer}/content/${escapePointer(mediaType)}/schema`, reply.json());
+  t.equal(JSON.stringify(faults), 'null', `${name}: the body is valid`);
+}
+
+test('what the endpoints answer is what the document says', async (t) => {
+  const { send } = await serve(t, setUp({ mode: 'development' }).handler);
+  const good = bearer({ studyGroup: 'A' });
+  const lists = Object.keys(document.paths).filter((path) => path.startsWith('/schedule'));
+  t.equal(lists.length, 5);
+  for (const path of lists) {
+    await hold(t, send, path, 200, { headers: good });
+    await hold(t, send, path, 200, { headers: { ...good, Accept: 'application/msgpack' } });
+    await hold(t, send, path, 304, { headers: { ...good, 'If-None-Match': '*' } });
+    await hold(t, send, path, 400, { headers: good, query: '?x=1&x=2&format=xml' });
+    await hold(t, send, path, 400, { headers: { Authorization: 'Bearer' } });
+    await hold(t, send, path, 401);
+    await hold(t, send, path, 401, { headers: { Authorization: 'Bearer x' } });
+    await hold(t, send, path, 405, { method: 'PUT' });
+    await hold(t, send, path, 406, { headers: { ...good, Accept: 'text/html' } });
+    await hold(t, send, path, 414, { query: `?${'x'.repeat(8192)}` });
+  }
+  await hold(t, send, '/schedule', 200, { headers: good, query: '?limit=1' });
+  await hold(t, send, '/schedule/conflicts', 200, { headers: good, query: '?by=room&merge=false' });
+  await hold(t, send, '/schedule/personal', 403, { headers: bearer() });
+  for (const path of ['/login', '/docs', '/health']) {
+    await hold(t, send, path, 200);
+    await hold(t, send, path, 405, { method: 'DELETE' });
+  }
+  await hold(t, send, '/login', 400, { query: '?x=1' });
+});
+
+test('the answers while there is no snapshot are in the document, too', async (t) => {
+  const views = viewsOf(EVENTS);
+  views.view = null;
+  views.status = 'starting';
+  const { send } = await serve(t, setUp({ mode: 'development', views }).handler);
+  for (const path of [
+    '/schedule',
+    '/schedule/personal',
+    '/schedule/all',
+    '/schedule/types',
+    '/schedule/conflicts',
+  ]) {
+    await hold(t, send, path, 503, { headers: bearer({ studyGroup: 'A' }) });
+  }
+  await hold(t, send, '/login', 503);
+  await hold(t, send, '/health', 503);
+});
+
+test('the validation would notice a wrong answer', async (t) => {
+  const event = { id: 'x' };
+  t.ok(faultsOf('/components/schemas/Event', event));
+  t.ok(faultsOf('/components/schemas/Problem', { code: 'other' }));
+});

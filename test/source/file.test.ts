@@ -1,0 +1,176 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { test } from 'tap';
+import { READ_CHUNK_BYTES } from '../../src/limits.js';
+import { fileSource } from '../../src/source/file.js';
+import type { LoadProgress, RecordSink } from '../../src/source/source.js';
+import { collect, failureOf } from './collect.js';
+
+const LINE = `${JSON.stringify({ title: 'Řízení', filler: 'x'.repeat(180) })}\n`;
+const LINES = Math.ceil((4 * READ_CHUNK_BYTES) / Buffer.byteLength(LINE));
+const BYTES = LINES * Buffer.byteLength(LINE);
+
+/** Counts records and does something at the first. */
+function counting(atFirst: () => void): RecordSink & { records: number } {
+  return {
+    records: 0,
+    record(): void {
+      if (this.records++ === 0) atFirst();
+    },
+    reject(): void {},
+  };
+}
+
+test('a file is read in chunks, with progress, by content and not by name', async (t) => {
+  const folder = t.testdir({ 'data.json.gz': LINE.repeat(LINES) });
+  const path = join(folder, 'data.json.gz');
+  const progress: LoadProgress[] = [];
+  const source = fileSource(path);
+  t.equal(source.name, path);
+  const read = await collect(source, { onProgress: (p) => progress.push(p) });
+  t.same(read.summary, { format: 'ndjson', gzipped: false, bytesRead: BYTES });
+  t.equal(read.records.length, LINES);
+  t.ok(progress.length >= 4, `${progress.length} reports`);
+  t.match(progress.at(-1), { bytesRead: BYTES, bytesTotal: BYTES });
+  t.ok(progress.every((p, i) => i === 0 || p.bytesRead > (progress[i - 1]?.bytesRead ?? 0)));
+  t.equal((await collect(source)).records.length, LINES, 'and it can be loaded again');
+});
+
+test('progress of a gzipped file counts the bytes of the file', async (t) => {
+  const packed = gzipSync(LINE.repeat(LINES));
+  const folder = t.testdir({ data: packed });
+  const progress: LoadProgress[] = [];
+  const read = await collect(fileSource(join(folder, 'data')), { onProgress: (p) => progress.push(p) });
+  t.same(read.summary, { format: 'ndjson', gzipped: true, bytesRead: packed.length });
+  t.match(progress.at(-1), { bytesRead: packed.length, bytesTotal: packed.length });
+});
+
+test('what cannot be opened is unreadable, with one clear line', async (t) => {
+  const folder = t.testdir({ file: 'x' });
+  const cases: [path: string, reason: string][] = [
+    [folder, 'it is a directory; expected a file'],
+    [join(folder, 'missing'), 'there is no such file'],
+    [join(folder, 'file', 'x'), 'a part of the path is not a directory'],
+  ];
+  for (const [path, reason] of cases) {
+    const failure = await failureOf(collect(fileSource(path)));
+    t.match(failure, {
+      name: 'LecternError',
+      code: 'source-unreadable',
+      message: `cannot read ${path}: ${reason}`,
+    });
+  }
+});
+
+test('a file without permission is unreadable', async (t) => {
+  const folder = t.testdir({ file: LINE });
+  const path = join(folder, 'file');
+  chmodSync(path, 0);
+  // The superuser may read anything, so it becomes somebody else for a moment.
+  const superuser = process.geteuid?.() === 0;
+  if (superuser) {
+    chmodSync(folder, 0o755);
+    process.seteuid?.(65534);
+  }
+  const failure = await failureOf(collect(fileSource(path))).finally(() => {
+    if (superuser) process.seteuid?.(0);
+  });
+  t.match(failure, { code: 'source-unreadable', message: `cannot read ${path}: permission denied` });
+});
+
+test('a file that is removed while it is read is read to its end', async (t) => {
+  const folder = t.testdir({ data: LINE.repeat(LINES) });
+  const path = join(folder, 'data');
+  const sink = counting(() => unlinkSync(path));
+  await fileSource(path).load(sink);
+  t.equal(sink.records, LINES);
+  t.match(
+    await failureOf(collect(fileSource(path))),
+    { code: 'source-unreadable' },
+    'and gone the next time',
+  );
+});
+
+test('a file that is cut while it is read is unreadable', async (t) => {
+  const folder = t.testdir({ data: LINE.repeat(LINES * 8) });
+  const path = join(folder, 'data');
+  const sink = counting(() => truncateSync(path, Buffer.byteLength(LINE)));
+  const failure = await failureOf(fileSource(path).load(sink));
+  t.equal(failure.code, 'source-unreadable');
+  t.match(
+    failure.message,
+    new RegExp(`it ended after \\d+ of ${8 * BYTES} bytes: it was cut while it was read$`),
+  );
+});
+
+test('a device that fails while it is read is unreadable', {
+  skip: process.platform !== 'linux' && 'no /proc',
+}, async (t) => {
+  const failure = await failureOf(collect(fileSource('/proc/self/mem')));
+  t.match(failure, {
+    code: 'source-unreadable',
+    message: 'cannot read /proc/self/mem: the device failed (input/output error)',
+  });
+});
+
+test('an abort ends the load with its reason', async (t) => {
+  const folder = t.testdir({ plain: LINE.repeat(LINES), packed: gzipSync(LINE.repeat(LINES)) });
+  for (const name of ['plain', 'packed']) {
+    const controller = new AbortController();
+    const sink = counting(() => controller.abort(new Error('enough')));
+    const failure = await failureOf(fileSource(join(folder, name)).load(sink, { signal: controller.signal }));
+    t.equal(failure.message, 'enough');
+    t.ok(sink.records < LINES, `${sink.records} records`);
+    const aborted = await failureOf(fileSource(join(folder, name)).load(sink, { signal: controller.signal }));
+    t.equal(aborted.message, 'enough', 'also before it begins');
+  }
+});
+
+test('what the sink throws comes through as it is', async (t) => {
+  const folder = t.testdir({ plain: LINE.repeat(LINES), packed: gzipSync(LINE.repeat(LINES)) });
+  for (const name of ['plain', 'packed']) {
+    const mistake = new TypeError('a mistake');
+    const sink = counting(() => {
+      throw mistake;
+    });
+    t.equal(await failureOf(fileSource(join(folder, name)).load(sink)), mistake);
+  }
+});
+
+test('standard input is a source that is read once', async (t) => {
+  const module = new URL('../../src/source/file.ts', import.meta.url).href;
+  const folder = t.testdir();
+  const script = join(folder, 'read.mts');
+  writeFileSync(
+    script,
+    `const { fileSource } = await import(${JSON.stringify(module)});
+     let records = 0;
+     const sink = { record() { records++; }, reject() {} };
+     const source = fileSource('-');
+     const summary = await source.load(sink);
+     const again = await source.load(sink).catch((error) => error.message);
+     console.log(JSON.stringify({ name: source.name, records, summary, again }));`,
+  );
+  const cwd = fileURLToPath(new URL('../..', import.meta.url));
+  const child = spawn(process.execPath, ['--import=tsx', script], {
+    cwd,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const packed = gzipSync(LINE.repeat(1000));
+  child.stdin.end(packed);
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString();
+  });
+  await once(child, 'close');
+  t.same(JSON.parse(output), {
+    name: 'standard input',
+    records: 1000,
+    summary: { format: 'ndjson', gzipped: true, bytesRead: packed.length },
+    again: 'cannot read standard input: it was read already',
+  });
+});

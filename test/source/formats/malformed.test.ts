@@ -1,0 +1,139 @@
+/**
+ * Walks fixtures/malformed, one defect a file: each is either refused as a whole, with one clear line, or costs one
+ * record. A file without an expectation fails, and so does an expectation without a file.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { test } from 'tap';
+import type { RejectionCode } from '../../../src/model/event.js';
+import { createNormaliser, isRejection } from '../../../src/normalise/normalise.js';
+import { fileSource } from '../../../src/source/file.js';
+import { collect, collectBytes, failureOf } from '../collect.js';
+
+const FOLDER = fileURLToPath(new URL('../../../fixtures/malformed/', import.meta.url));
+
+/** Refused as a whole: the message behind the name. */
+const REFUSED: Readonly<Record<string, string>> = {
+  'array-crossed-brackets.json':
+    'line 4, column 1: found "]" at the end of record 1, which "{" opened on line 2; a bracket is missing before it',
+  'array-cut.msgpack':
+    'the source ends at byte 326, in the middle of record 3 (which begins at byte 231); expected the rest of it',
+  'array-missing-comma.json': 'line 3, column 3: found "{" behind record 1; expected "," or "]"',
+  'array-too-few.msgpack':
+    'the source ends at byte 231, after 2 of the 3 records that its array declares; expected the rest of them',
+  'array-too-many.msgpack':
+    'byte 116: found more bytes behind the end of the array of 1 records; expected nothing more',
+  'array-trailing-comma.json': 'line 3, column 1: found "]"; expected a record',
+  'array-trailing-text.json':
+    'line 2, column 1: found "T" behind the end of the array; expected nothing more',
+  'array-unclosed.json': 'line 3, column 1: the source ends inside the array; expected "," or "]"',
+  'array-unterminated.json':
+    'line 3, column 53: the source ends inside record 2, which begins on line 3; expected its end and "]"',
+  'bad-checksum.gz': 'the gzip data is corrupt within its first 120 bytes (incorrect data check)',
+  'calendar.txt':
+    'line 1, column 1: found an iCalendar file: convert it to NDJSON; expected NDJSON, a JSON array or MessagePack, plain or gzipped',
+  'csv.txt':
+    'line 1, column 1: found what looks like CSV: convert it to NDJSON; expected NDJSON, a JSON array or MessagePack, plain or gzipped',
+  'empty.gz': 'the source is empty; expected NDJSON, a JSON array or MessagePack, plain or gzipped',
+  'empty.ndjson': 'the source is empty; expected NDJSON, a JSON array or MessagePack, plain or gzipped',
+  'html.txt':
+    'line 2, column 1: found HTML or XML; expected NDJSON, a JSON array or MessagePack, plain or gzipped',
+  'ini.txt': 'line 2, column 1: found "k" behind the end of the array; expected nothing more',
+  'plain.txt':
+    'line 1, column 1: found the text "Monday: lectures"; expected NDJSON, a JSON array or MessagePack, plain or gzipped',
+  'pretty-printed.json':
+    'line 1, column 2: found the end; expected a property name in double quotes or "}". No line is JSON by itself; expected NDJSON (one record a line), a JSON array or MessagePack',
+  'random.bin':
+    'line 1, column 1: found the bytes 00 01 7f c3 (hexadecimal); expected NDJSON, a JSON array or MessagePack, plain or gzipped',
+  'record-structures.msgpack':
+    "byte 2, in record 1 (which begins at byte 1): found a record structure of msgpackr's own; expected plain maps (write them with useRecords: false)",
+  'reserved-byte.msgpack':
+    'byte 118, in record 2 (which begins at byte 115): found 0xc1, which MessagePack never uses; the data is corrupt',
+  'sequence-cut.msgpack':
+    'the source ends at byte 155, in the middle of record 2 (which begins at byte 115); expected the rest of it',
+  'trailing-text.gz': 'the gzip data is corrupt within its first 129 bytes (incorrect header check)',
+  'truncated.gz': 'the gzip data ends early, after 90 bytes; expected the rest of it',
+  'twice.gz':
+    'line 1, column 1: found gzip data inside gzip data: unpack it once; expected NDJSON, a JSON array or MessagePack, plain or gzipped',
+  'utf-16-bom.txt':
+    'line 1, column 1: found UTF-16 text: convert it to UTF-8; expected NDJSON, a JSON array or MessagePack, plain or gzipped',
+  'utf-16.txt':
+    'line 1, column 1: found UTF-16 text: convert it to UTF-8; expected NDJSON, a JSON array or MessagePack, plain or gzipped',
+  'white-space.ndjson':
+    'the source is empty but for white space; expected NDJSON, a JSON array or MessagePack, plain or gzipped',
+  'zip.bin':
+    'line 1, column 1: found a zip archive: unpack it; expected NDJSON, a JSON array or MessagePack, plain or gzipped',
+  'zstd.bin':
+    'line 1, column 1: found zstd data: unpack it, or compress it with gzip; expected NDJSON, a JSON array or MessagePack, plain or gzipped',
+};
+
+/** Costs one record of three: why, and where it stands. */
+const REJECTED: Readonly<Record<string, readonly [RejectionCode, string | null, object]>> = {
+  'element-not-utf8.json': ['malformed-text', null, { record: 2, line: 1 }],
+  'element-unquoted-name.json': ['malformed-record', null, { record: 2, line: 3 }],
+  'end-before-start.ndjson': ['end-before-start', 'endTime', { record: 2, line: 2 }],
+  'extension.msgpack': ['malformed-record', null, { record: 2, byte: 115 }],
+  'id-not-uuid.ndjson': ['malformed-identifier', 'id', { record: 2, line: 2 }],
+  'id-null.ndjson': ['missing-field', 'id', { record: 2, line: 2 }],
+  'integer-keys.msgpack': ['missing-field', 'id', { record: 2, byte: 115 }],
+  'line-cut.ndjson': ['malformed-record', null, { record: 3, line: 3 }],
+  'line-not-utf8.ndjson': ['malformed-text', null, { record: 2, line: 2 }],
+  'line-single-quotes.ndjson': ['malformed-record', null, { record: 2, line: 2 }],
+  'lone-surrogate.ndjson': ['malformed-text', 'title', { record: 2, line: 2 }],
+  'record-is-array.ndjson': ['malformed-record', null, { record: 2, line: 2 }],
+  'record-is-null.json': ['malformed-record', null, { record: 2, line: 1 }],
+  'room-number.ndjson': ['wrong-type', 'roomId', { record: 2, line: 2 }],
+  'text-not-utf8.msgpack': ['malformed-text', null, { record: 2, byte: 115 }],
+  'time-date-only.ndjson': ['malformed-time', 'time', { record: 2, line: 2 }],
+  'time-february-30.ndjson': ['malformed-time', 'time', { record: 2, line: 2 }],
+  'time-leap-second.ndjson': ['malformed-time', 'endTime', { record: 2, line: 2 }],
+  'time-missing.ndjson': ['missing-field', 'time', { record: 2, line: 2 }],
+  'time-number.ndjson': ['wrong-type', 'time', { record: 2, line: 2 }],
+  'time-without-offset.ndjson': ['malformed-time', 'time', { record: 2, line: 2 }],
+  'timestamp.msgpack': ['wrong-type', 'time', { record: 2, byte: 115 }],
+  'title-object.ndjson': ['wrong-type', 'title', { record: 2, line: 2 }],
+};
+
+/** Nothing that one record can show: found when the snapshot is built. */
+const FOUND_LATER = ['duplicate-id.ndjson'];
+
+const files = readdirSync(FOLDER).filter((name) => name !== 'README.md');
+
+test('every file has an expectation, every expectation a file, and the list says what each is for', async (t) => {
+  const expected = [...Object.keys(REFUSED), ...Object.keys(REJECTED), ...FOUND_LATER];
+  t.same(files.toSorted(), expected.toSorted());
+  const readme = readFileSync(`${FOLDER}README.md`, 'utf8');
+  for (const file of files) t.ok(readme.includes(`\`${file}\``), `README.md names ${file}`);
+});
+
+for (const [file, message] of Object.entries(REFUSED)) {
+  test(`${file} is refused with one clear line`, async (t) => {
+    const failure = await failureOf(collect(fileSource(FOLDER + file)));
+    t.equal(failure.name, 'LecternError');
+    t.equal(failure.code, 'source-malformed');
+    t.equal(failure.message, `${FOLDER}${file}: ${message}`);
+    t.notOk(failure.message.includes('\n'));
+    const slow = await failureOf(collectBytes(readFileSync(FOLDER + file), 1));
+    t.equal(slow.message, `test: ${message}`, 'and byte by byte');
+  });
+}
+
+for (const [file, [code, field, position]] of Object.entries(REJECTED)) {
+  test(`${file} costs one record`, async (t) => {
+    const normalise = createNormaliser('uuid');
+    for (const pieceBytes of [0, 1]) {
+      const { records, rejections } = await collectBytes(readFileSync(FOLDER + file), pieceBytes);
+      const events = records.map((record) => normalise(record.value, record.position));
+      const found = [...rejections, ...events.filter(isRejection)];
+      t.equal(found.length, 1);
+      t.match(found[0], { code, field, position });
+      t.match(found[0]?.detail, file === 'line-not-utf8.ndjson' ? /UTF-8/ : /expected|cannot be read/);
+      const titles = events.flatMap((event) => (isRejection(event) ? [] : [event.title]));
+      t.same(titles, file === 'line-cut.ndjson' ? ['Lecture 1', 'Lecture 2'] : ['Lecture 1', 'Lecture 3']);
+    }
+  });
+}
+
+test('a duplicate id is no business of the source', async (t) => {
+  for (const file of FOUND_LATER) t.equal((await collect(fileSource(FOLDER + file))).records.length, 3);
+});

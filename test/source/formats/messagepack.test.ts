@@ -1,0 +1,227 @@
+import { encode } from '@msgpack/msgpack';
+import { Packr } from 'msgpackr';
+import { test } from 'tap';
+import { RECORD_BYTES_MAX } from '../../../src/limits.js';
+import { collectBytes, failureOf } from '../collect.js';
+
+const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex');
+const map = (value: unknown): Buffer => Buffer.from(encode(value));
+
+test('values of every type are passed over by the right number of bytes', async (t) => {
+  const types = [
+    'c0',
+    'c2',
+    'c3',
+    '7f',
+    'e0',
+    'c4 01 ff',
+    'c5 0001 ff',
+    'c6 00000001 ff',
+    'ca 3f000000',
+    'cb 3fe0000000000000',
+    'cc ff',
+    'cd ffff',
+    'ce ffffffff',
+    'cf ffffffffffffffff',
+    'd0 ff',
+    'd1 ffff',
+    'd2 ffffffff',
+    'd3 ffffffffffffffff',
+    'd6 ff 00000001',
+    'd7 ff 0000000000000001',
+    'c7 0c ff 000000000000000000000001',
+    'a0',
+    'a2 c599',
+    'd9 01 61',
+    'da 0001 61',
+    'db 00000001 61',
+    '90',
+    '92 01 c0',
+    'dc 0001 01',
+    'dd 00000001 01',
+    '80',
+    '81 a161 01',
+    'de 0001 a161 01',
+    'df 00000001 a161 01',
+  ];
+  for (const type of types) {
+    const bytes = Buffer.concat([hex('81 a178'), hex(type), map({ end: 'ř' })]);
+    for (const pieceBytes of [0, 1]) {
+      const read = await collectBytes(bytes, pieceBytes);
+      t.same(read.rejections, [], type);
+      t.equal(read.records.length, 2, type);
+      t.same(read.records[1], { value: { end: 'ř' }, position: { record: 2, byte: bytes.length - 8 } }, type);
+    }
+  }
+});
+
+test('extensions of applications cost their record only', async (t) => {
+  for (const type of [
+    'd4 05 00',
+    'd5 05 0000',
+    'd6 05 00000000',
+    'd7 05 0000000000000000',
+    'c7 00 05',
+    'c8 0001 05 00',
+    'c9 00000001 05 00',
+    'd8 05 00000000000000000000000000000000',
+  ]) {
+    const bytes = Buffer.concat([map({ a: 1 }), hex('81 a178'), hex(type), map({ a: 2 })]);
+    for (const pieceBytes of [0, 1]) {
+      const read = await collectBytes(bytes, pieceBytes);
+      t.same(
+        read.records.map((r) => r.value),
+        [{ a: 1 }, { a: 2 }],
+        type,
+      );
+      t.match(read.rejections, [{ code: 'malformed-record', detail: /extension of type 5;/ }], type);
+    }
+  }
+});
+
+test('text that is not UTF-8 costs its record only, in values, in names, behind anything', async (t) => {
+  for (const record of [
+    '81 a178 a2ffd8',
+    '81 a2c328 01',
+    '82 a178 c403ffffff a179 d9 02 eda0',
+    '82 a178 c7 04 ff 00000001 a179 a1ff',
+    '82 a178 cf ffffffffffffffff a179 da 0001 80',
+    '82 a178 d7 ff 0000000000000001 a179 db 00000001 80',
+  ]) {
+    const bytes = Buffer.concat([map({ a: 1 }), hex(record), map({ a: 'ř' })]);
+    for (const pieceBytes of [0, 1]) {
+      const read = await collectBytes(bytes, pieceBytes);
+      t.same(
+        read.records.map((r) => r.value),
+        [{ a: 1 }, { a: 'ř' }],
+        record,
+      );
+      t.match(read.rejections, [{ code: 'malformed-text', position: { record: 2, byte: 4 } }], record);
+    }
+  }
+  const binary = await collectBytes(hex('82 a178 c402ffff a179 a2c599'));
+  t.match(binary.records, [{ value: { y: 'ř' } }], 'binary data is no text');
+});
+
+test('values that are no maps are records all the same', async (t) => {
+  const bytes = Buffer.from(encode([{ a: 1 }, 17, null, ['x'], 'text']));
+  t.same(
+    (await collectBytes(bytes)).records.map((r) => r.value),
+    [{ a: 1 }, 17, null, ['x'], 'text'],
+  );
+  t.same((await collectBytes(hex('81 01 a178'))).records[0]?.value, { 1: 'x' }, 'integers as names');
+});
+
+test('a name __proto__ changes no prototype', async (t) => {
+  const bytes = Buffer.concat([hex('81 a9'), Buffer.from('__proto__'), map({ title: 'x' })]);
+  const value = (await collectBytes(bytes)).records[0]?.value as object;
+  t.equal(Object.getPrototypeOf(value), Object.prototype);
+  t.notOk('title' in value);
+});
+
+test('a value that is too large is skipped without being held', async (t) => {
+  const large = map({ t: 'x'.repeat(10 * 1024 * 1024) });
+  const bytes = Buffer.concat([map({ a: 1 }), large, map({ a: 2 })]);
+  const read = await collectBytes(bytes);
+  t.same(
+    read.records.map((r) => r.value),
+    [{ a: 1 }, { a: 2 }],
+  );
+  t.match(read.rejections, [{ code: 'record-too-large', position: { record: 2, byte: 4 } }]);
+  t.equal(
+    read.rejections[0]?.detail,
+    `the record is ${large.length} bytes long; expected at most ${RECORD_BYTES_MAX}`,
+  );
+});
+
+test('the longest record allowed is read, one byte more is not', async (t) => {
+  for (const [extra, count] of [
+    [0, 2],
+    [1, 1],
+  ] as const) {
+    const bytes = Buffer.concat([map({ t: 'x'.repeat(RECORD_BYTES_MAX - 8 + extra) }), map({})]);
+    t.equal(bytes.length, RECORD_BYTES_MAX + extra + 1);
+    for (const pieceBytes of [0, 4097])
+      t.equal((await collectBytes(bytes, pieceBytes)).records.length, count);
+  }
+});
+
+test('lengths that lie do not make it allocate, and nesting does not exhaust the stack', async (t) => {
+  for (const lie of [
+    '81 a178 db ffffffff',
+    '81 a178 c6 ffffffff',
+    '81 a178 dd ffffffff',
+    'df ffffffff a178',
+  ]) {
+    const failure = await failureOf(collectBytes(hex(lie)));
+    t.match(failure, { code: 'source-malformed', message: /in the middle of record 1/ });
+  }
+  t.match(await failureOf(collectBytes(hex('dd ffffffff 80'))), {
+    message:
+      'test: the source ends at byte 6, after 1 of the 4294967295 records that its array declares; expected the rest of them',
+  });
+  const deep = Buffer.concat([hex('81 a178'), Buffer.alloc(500_000, 0x91), hex('c0'), map({ a: 2 })]);
+  const read = await collectBytes(deep);
+  t.match(read.rejections, [{ code: 'malformed-record', position: { record: 1, byte: 0 } }]);
+  t.same(
+    read.records.map((r) => r.value),
+    [{ a: 2 }],
+  );
+});
+
+const DAMAGED: readonly [bytes: string, message: string][] = [
+  ['dc 00', 'the source ends at byte 2, inside the header of an array'],
+  [
+    '91',
+    'the source ends at byte 1, after 0 of the 1 records that its array declares; expected the rest of them',
+  ],
+  [
+    '92 80',
+    'the source ends at byte 2, after 1 of the 2 records that its array declares; expected the rest of them',
+  ],
+  ['91 80 80', 'byte 2: found more bytes behind the end of the array of 1 records; expected nothing more'],
+  ['90 c0', 'byte 1: found more bytes behind the end of the array of 0 records; expected nothing more'],
+  [
+    '80 81',
+    'the source ends at byte 2, in the middle of record 2 (which begins at byte 1); expected the rest of it',
+  ],
+  [
+    '80 81 a1',
+    'the source ends at byte 3, in the middle of record 2 (which begins at byte 1); expected the rest of it',
+  ],
+  [
+    '80 81 a178 d9',
+    'the source ends at byte 5, in the middle of record 2 (which begins at byte 1); expected the rest of it',
+  ],
+  [
+    '80 81 a178 c1',
+    'byte 4, in record 2 (which begins at byte 1): found 0xc1, which MessagePack never uses; the data is corrupt',
+  ],
+];
+
+for (const [bytes, message] of DAMAGED) {
+  test(`damaged: ${bytes}`, async (t) => {
+    for (const pieceBytes of [0, 1]) {
+      const failure = await failureOf(collectBytes(hex(bytes), pieceBytes));
+      t.match(failure, { code: 'source-malformed', message: `test: ${message}` });
+    }
+  });
+}
+
+test("msgpackr's record structures are refused by name, at the top and inside", async (t) => {
+  const structured = new Packr();
+  for (const bytes of [
+    structured.pack([{ a: 1 }, { a: 2 }]),
+    structured.pack({ a: 1 }),
+    Buffer.concat([hex('81 a178'), structured.pack({ a: 1 })]),
+  ]) {
+    t.match(await failureOf(collectBytes(bytes)), { code: 'source-malformed', message: /useRecords: false/ });
+  }
+});
+
+test('a record cut by many chunks is not decoded again for each', async (t) => {
+  const bytes = map({ t: 'x'.repeat(500_000), list: Array.from({ length: 50_000 }, (_, i) => i) });
+  const start = performance.now();
+  t.equal((await collectBytes(bytes, 16)).records.length, 1);
+  t.ok(performance.now() - start < 5000, 'linear: quadratic work would take minutes');
+});
