@@ -55,6 +55,7 @@ export type LecternErrorCode =
   | 'source-unreadable'
   | 'source-malformed'
   | 'source-too-large'
+  | 'image-unusable'
   | 'key-missing'
   | 'key-invalid'
   | 'address-unavailable'
@@ -68,14 +69,18 @@ export class LecternError extends Error {
   readonly code: LecternErrorCode;
   /** For `parameters-invalid`: every fault of the query. */
   readonly faults: readonly ParameterFault[];
+  /** For `source-unreadable`: how long the source asked to be left alone, or null. */
+  readonly retryAfterMs: number | null;
 
   constructor(
     code: LecternErrorCode,
     message: string,
-    options: { cause?: unknown; faults?: readonly ParameterFault[] } = {},
+    options: { cause?: unknown; faults?: readonly ParameterFault[]; retryAfterMs?: number | null } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.faults = options.faults ?? [];
+    this.retryAfterMs = options.retryAfterMs ?? null;
+    this.retryAfterMs = options.retryAfterMs ?? null;
   }
 }

@@ -31,7 +31,7 @@ export {
   openTimetable,
   type PageQuery,
   type ScheduleQuery,
-  type SourceState,
   type Timetable,
   type TimetableOptions,
 } from './timetable.js';
+export type { SourceState } from './view/view-source.js';

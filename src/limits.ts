@@ -37,6 +37,8 @@ export const ENROLMENT_FILE_BYTES_MAX: number = 256 * MIB;
 export const RECORD_BYTES_MAX: number = 1 * MIB;
 /** Rejections kept with position and reason; all are counted. 1,000 × 0.3 KB. */
 export const REJECTIONS_KEPT_MAX = 1000;
+/** Of these, records that a later source overrides: no faults, so a sample is enough. */
+export const OVERRIDES_KEPT_MAX = 100;
 /** Bytes read from a source at a time. */
 export const READ_CHUNK_BYTES: number = 256 * KIB;
 /** Spellings remembered per field while a source is normalised: 8,192 × 0.1 KB × 8 fields, 7 MB. */
@@ -54,3 +56,39 @@ export const ACCEPT_MEMO_ENTRIES_MAX = 256;
 export const INTERVALS_PER_TREE_MAX = 1024;
 /** Trees kept by one interval index: 256 × 1,024 intervals at about 100 bytes are 26 MB. */
 export const INTERVAL_TREES_MAX = 256;
+/** Requests of one connection whose answers wait behind an earlier one: as many as clients that pipeline send. */
+export const PIPELINED_REQUESTS_MAX = 128;
+/** Bytes of such answers. 300 of 5 MB each would be 1.5 GB, as every handler runs before Node pauses the connection. */
+export const PIPELINED_BYTES_MAX: number = 16 * MIB;
+/** Header of a snapshot file: the summary with 1,000 rejections of 0.5 KB, and 60 arrays of 0.1 KB. */
+export const IMAGE_HEADER_BYTES_MAX: number = 16 * MIB;
+/** Events of one publication's difference that are kept, 0.2 KB each: 20 MB. A larger one is told as counts only. */
+export const SNAPSHOT_DELTA_ENTRIES_MAX = 100_000;
+/** Longest that the serving thread turns records of an embedding program into text before it takes other work. */
+export const STREAM_CHUNK_MS_MAX = 4;
+
+/** How often a watched file is looked at, in milliseconds. One look is a few system calls, about 0.1 ms. */
+export const FILE_POLL_MS = 1000;
+/** How long a changed file must stay as it is before it is taken. Writers flush more often than that. */
+export const FILE_SETTLE_MS = 200;
+/** Clocks of file systems tick every 1 to 10 ms: what is younger could be written again without its time changing. */
+export const FILE_AGE_MS_MIN = 20;
+/** Symbolic links followed on one path, as Linux does. */
+export const FILE_LINKS_MAX = 40;
+
+/** Until an upstream's status line and headers have come, connecting included. Slow systems think before they answer. */
+export const UPSTREAM_HEADERS_MS_MAX = 60_000;
+/** Between two pieces of an upstream's answer. */
+export const UPSTREAM_IDLE_MS_MAX = 30_000;
+/** One load from an upstream, all pages: 1,000,000 events are 380 MB, at 1 MB/s seven minutes. */
+export const UPSTREAM_TOTAL_MS_MAX: number = 15 * 60_000;
+/** Redirects in a row; RFC 1945 recommended five, and nobody means more. */
+export const UPSTREAM_REDIRECTS_MAX = 5;
+/** Pages of one load. 100 events each are 1,000,000 events; the addresses seen, 0.2 KB each, are 2 MB. */
+export const UPSTREAM_PAGES_MAX = 10_000;
+/** Bytes of one load as they come over the wire, all pages: twice ROW_BYTES_MAX, beyond which no snapshot can be built. */
+export const UPSTREAM_BYTES_MAX: number = 2 * ROW_BYTES_MAX;
+/** Longest Retry-After that is believed: a day. */
+export const RETRY_AFTER_MS_MAX: number = 24 * 3600 * 1000;
+/** A file of names and lecturer identifiers. 100,000 entries of 80 bytes are 8 MB. */
+export const LECTURER_IDS_BYTES_MAX: number = 16 * MIB;

@@ -143,7 +143,7 @@ export const SETTINGS: readonly Setting[] = [
     flags: '--hs256-secret-file <file>',
     environment: 'LECTERN_HS256_SECRET_FILE',
     group: 'Tokens',
-    description: 'file with the secret of HS256 tokens (or the secret in LECTERN_HS256_SECRET)',
+    description: 'file with the secret of HS256 tokens, at least 32 bytes',
     fault: text,
   },
   {
@@ -196,7 +196,7 @@ export const SETTINGS: readonly Setting[] = [
     flags: '--log-level <level>',
     environment: 'LECTERN_LOG_LEVEL',
     group: 'Logging',
-    description: 'how much is logged to standard error (default: info, in development warn)',
+    description: 'how much is logged to standard error; where it is left out info, in development warn',
     ...oneOf(LOG_LEVELS),
   },
 ];
@@ -216,7 +216,10 @@ export function resolveOptions(options: ServiceOptions): ResolvedOptions {
     const value = (options as Partial<Record<SettingName, unknown>>)[setting.name];
     const fault = value === undefined ? null : setting.fault(value);
     if (fault !== null)
-      throw new LecternError('option-invalid', `option ${setting.name} is invalid: ${fault}`);
+      throw new LecternError(
+        'option-invalid',
+        `option ${setting.name} (${setting.environment}) is invalid: ${fault}`,
+      );
   }
   if (options.hs256Secret !== undefined && options.hs256SecretFile !== undefined) {
     throw new LecternError('option-invalid', 'the HS256 secret is given twice: as itself, and as a file');

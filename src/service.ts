@@ -19,7 +19,7 @@ import { VERSION } from './version.js';
 /** A timetable that is served over HTTP. */
 export interface Service {
   readonly address: ListenAddress;
-  /** Where the endpoints are: origin and base path, without a slash at the end. */
+  /** Where the endpoints are for this machine: origin and base path, without a slash at the end. */
   readonly baseUrl: string;
   readonly mode: ResolvedOptions['mode'];
   readonly timetable: Timetable;
@@ -104,7 +104,7 @@ export async function startService(
   handler = createHandler(timetable, handlerOptions);
   if (log !== undefined) logLoad(timetable, log);
 
-  const baseUrl = address.origin + basePath;
+  const baseUrl = reachableOrigin(address) + basePath;
   return {
     address,
     baseUrl,
@@ -117,6 +117,12 @@ export async function startService(
       await timetable.close();
     },
   };
+}
+
+/** "Every address" can be listened on and, on many systems, not be connected to. */
+function reachableOrigin({ host, port, origin }: ListenAddress): string {
+  if (host === '0.0.0.0') return `http://127.0.0.1:${port}`;
+  return host === '::' ? `http://[::1]:${port}` : origin;
 }
 
 async function readKeySets({ hs256Secret, hs256SecretFile, jwksFile }: ResolvedOptions): Promise<KeySet[]> {

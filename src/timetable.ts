@@ -2,33 +2,16 @@ import { LecternError, type ParameterFault } from './errors.js';
 import { type LoadedImage, loadImage } from './load.js';
 import type { ConflictEntry, IdentifierMode, TimetableEvent } from './model/event.js';
 import type { ConflictBy, ParameterFieldName } from './model/fields.js';
-import type { Answer, ReadResult } from './query/answer.js';
 import type { Explanation } from './query/explain.js';
-import { viewOf } from './query/snapshot-view.js';
-import type { ParameterPairs, ParseOptions, View } from './query/view.js';
 import { Snapshot } from './snapshot/snapshot.js';
 import type { SnapshotSummary } from './snapshot/summary.js';
 import { fileSource } from './source/file.js';
 import { memorySource } from './source/memory.js';
 import type { LoadProgress, Source } from './source/source.js';
-
-/** What the HTTP layer needs of a timetable: the present view, or null while there is none. */
-export interface ViewSource {
-  readonly view: View | null;
-  readonly status: 'starting' | 'ok' | 'degraded';
-  readonly source: SourceState;
-}
-
-/** How the source is doing. */
-export interface SourceState {
-  /** A path, `standard input`, … */
-  readonly name: string;
-  readonly state: 'loading' | 'loaded' | 'failed';
-  /** Epoch milliseconds of the last load that was published. */
-  readonly lastSuccessMs: number | null;
-  /** One line, or null where the last load went well. */
-  readonly lastError: string | null;
-}
+import type { Answer, ReadResult } from './view/answer.js';
+import { viewOf } from './view/snapshot-view.js';
+import type { ParameterPairs, ParseOptions, View } from './view/view.js';
+import type { SourceState, ViewSource } from './view/view-source.js';
 
 export interface TimetableOptions {
   /**

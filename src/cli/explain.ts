@@ -3,7 +3,7 @@ import { parseQueryString } from '../http/query-string.js';
 import type { IdentifierMode } from '../model/event.js';
 import { openTimetable } from '../timetable.js';
 import { createProgressLine } from './progress.js';
-import { formatCount, formatCountOf, formatMegabytes, formatMs } from './quantity.js';
+import { formatBytes, formatCount, formatCountOf, formatMs } from './quantity.js';
 
 export interface ExplainArguments {
   readonly source: string;
@@ -33,7 +33,7 @@ export async function explain({ source, query, identifiers }: ExplainArguments):
     process.stdout.write(
       `${plan}\n\n` +
         `${formatCountOf(total, 'event')} of ${formatCount(summary.events)}` +
-        `${count === total ? '' : `, ${formatCount(count)} on this page`}, ${formatMegabytes(bodyBytes)} of JSON\n` +
+        `${count === total ? '' : `, ${formatCount(count)} on this page`}, ${formatBytes(bodyBytes)} of JSON\n` +
         `parse ${formatMs(parseMs)}, plan ${formatMs(planMs)}, execute ${formatMs(executeMs)}, encode ${formatMs(encodeMs)}\n`,
     );
   } finally {
@@ -43,6 +43,8 @@ export async function explain({ source, query, identifiers }: ExplainArguments):
 }
 
 function invalid(faults: LecternError['faults']): LecternError {
-  const details = faults.map(({ parameter, detail }) => `${parameter}: ${detail}`);
-  return new LecternError('parameters-invalid', details.join(' '), { faults });
+  const details = faults.map(({ parameter, detail }) =>
+    detail.includes(parameter) ? detail : `${parameter}: ${detail}`,
+  );
+  return new LecternError('parameters-invalid', details.join('; '), { faults });
 }

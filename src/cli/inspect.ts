@@ -5,7 +5,7 @@ import { formatInstant } from '../model/time.js';
 import { type Inspection, inspectImage } from '../snapshot/inspect.js';
 import { sourceOf } from '../timetable.js';
 import { createProgressLine } from './progress.js';
-import { formatCount, formatMegabytes, formatMs } from './quantity.js';
+import { formatBytes, formatCount, formatMs } from './quantity.js';
 import { describeRejections, formatRejection } from './rejections.js';
 
 export interface InspectArguments {
@@ -34,7 +34,7 @@ export async function inspect({ source, identifiers, json = false }: InspectArgu
     process.stdout.write(
       json
         ? `${JSON.stringify({ source: { name: opened.name, ...loaded.source }, ...inspection }, null, 2)}\n`
-        : `${opened.name}: ${format}${gzipped ? ', gzipped' : ''}, ${formatMegabytes(bytesRead)}\n\n${formatInspection(inspection)}`,
+        : `${opened.name}: ${format}${gzipped ? ', gzipped' : ''}, ${formatBytes(bytesRead)}\n\n${formatInspection(inspection)}`,
     );
   } finally {
     progress.clear();
@@ -61,11 +61,11 @@ export function formatInspection({ summary, fields, conflicts, bytes }: Inspecti
       ...CONFLICT_DIMENSIONS.map(({ by }) => [by, conflicts.merged[by], conflicts.unmerged[by]].map(toCell)),
     ]),
     formatTable([
-      ['memory', formatMegabytes(bytes.total)],
-      ['  rows', formatMegabytes(bytes.rows)],
-      ['  fields', formatMegabytes(bytes.fields)],
-      ['  slots', formatMegabytes(bytes.slots)],
-      ['  conflicts', formatMegabytes(bytes.clusters)],
+      ['memory', formatBytes(bytes.total)],
+      ['  rows', formatBytes(bytes.rows)],
+      ['  fields', formatBytes(bytes.fields)],
+      ['  slots', formatBytes(bytes.slots)],
+      ['  conflicts', formatBytes(bytes.clusters)],
     ]),
     formatRejections(summary),
   ];

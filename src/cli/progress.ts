@@ -1,5 +1,5 @@
 import type { LoadProgress } from '../source/source.js';
-import { formatCount, formatMegabytes } from './quantity.js';
+import { formatBytes, formatCount } from './quantity.js';
 
 /** Often enough to look alive, seldom enough to cost nothing. */
 const INTERVAL_MS = 100;
@@ -38,7 +38,7 @@ export function createProgressLine(stream: NodeJS.WriteStream, name: string): Pr
 export function formatProgress(name: string, { bytesRead, bytesTotal, records }: LoadProgress): string {
   const read =
     bytesTotal === null || bytesTotal === 0
-      ? formatMegabytes(bytesRead)
-      : `${Math.floor((100 * bytesRead) / bytesTotal)} %, ${formatMegabytes(bytesRead)} of ${formatMegabytes(bytesTotal)}`;
+      ? formatBytes(bytesRead)
+      : `${Math.floor((100 * bytesRead) / bytesTotal)} %, ${formatBytes(bytesRead)} of ${formatBytes(bytesTotal)}`;
   return `Loading ${name}: ${read}, ${formatCount(records)} records`;
 }

@@ -9,10 +9,12 @@ export function formatCountOf(count: number, noun: string): string {
   return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** In decimal megabytes, as file listings have it: `6.1 MB`, `1,203 MB`. */
-export function formatMegabytes(bytes: number): string {
-  const digits = bytes < 10e6 ? 1 : 0;
-  return `${(bytes / 1e6).toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })} MB`;
+/** In decimal units, as file listings have it: `512 bytes`, `4.5 kB`, `6.1 MB`, `1,203 MB`. */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1000) return formatCountOf(bytes, 'byte');
+  const [scaled, unit] = bytes < 100e3 ? [bytes / 1e3, 'kB'] : [bytes / 1e6, 'MB'];
+  const digits = scaled < 10 ? 1 : 0;
+  return `${scaled.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })} ${unit}`;
 }
 
 /** Whole milliseconds, or two digits where there is not even one. */

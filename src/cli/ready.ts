@@ -1,6 +1,6 @@
 import type { ExampleRequest, Service } from '../service.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
-import { formatCountOf, formatMegabytes, formatMs } from './quantity.js';
+import { formatBytes, formatCountOf, formatMs } from './quantity.js';
 import { describeRejections } from './rejections.js';
 
 /** What `lectern serve` prints once it can be used. */
@@ -12,7 +12,7 @@ export function formatReady(
   const { events, buildMs, bytes } = summary;
   const lines = [
     `Lectern serves ${service.timetable.source.name} at ${service.baseUrl} (${service.mode})`,
-    `${formatCountOf(events, 'event')}, loaded in ${formatMs(buildMs)}, ${formatMegabytes(bytes)} in memory`,
+    `${formatCountOf(events, 'event')}, loaded in ${formatMs(buildMs)}, ${formatBytes(bytes)} in memory`,
     ...describeRejections(summary),
   ];
   if (example !== null) {

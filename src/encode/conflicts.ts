@@ -2,10 +2,10 @@ import build, { type Schema } from 'fast-json-stringify';
 import type { ConflictEntry } from '../model/event.js';
 import { CONFLICT_ENTRY_SCHEMA } from '../model/schemas.js';
 import { formatInstant } from '../model/time.js';
-import type { Body } from '../query/answer.js';
 import { Selection } from '../query/selection.js';
 import type { Clusters } from '../snapshot/cluster-reader.js';
 import type { Rows } from '../snapshot/rows.js';
+import type { Body } from './body.js';
 import { copyJsonRows, jsonRowsLength } from './json.js';
 import { ARRAY_HEADER_BYTES_MAX, copyMessagePackRows, packPlain, writeArrayHeader } from './msgpack.js';
 

@@ -1,7 +1,7 @@
 import { BODY_GATHER_BYTES_MAX } from '../limits.js';
-import type { Body } from '../query/answer.js';
 import type { Selection } from '../query/selection.js';
 import type { Rows } from '../snapshot/rows.js';
+import type { Body } from './body.js';
 
 const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;

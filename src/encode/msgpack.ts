@@ -1,7 +1,7 @@
 import { Packr } from 'msgpackr';
-import type { Body } from '../query/answer.js';
 import type { Selection } from '../query/selection.js';
 import type { Rows } from '../snapshot/rows.js';
+import type { Body } from './body.js';
 import { jsonRowsLength } from './json.js';
 import { writeMessagePackRow } from './msgpack-row.js';
 

@@ -1,7 +1,7 @@
 /**
  * Conditional requests (RFC 9110 section 13) and the header fields that make them possible.
  */
-import type { ParameterPairs } from '../query/view.js';
+import type { ParameterPairs } from '../view/view.js';
 import { formatQueryString } from './query-string.js';
 
 /** RFC 9110 section 8.8.3, `entity-tag`, at a given place. */

@@ -1,7 +1,7 @@
 /** GET /health, in development. */
 import build, { type Schema } from 'fast-json-stringify';
 import { HEALTH_SCHEMA } from '../openapi/schemas.js';
-import type { ViewSource } from '../timetable.js';
+import type { ViewSource } from '../view/view-source.js';
 import { sendText } from './respond.js';
 import type { OpenRoute } from './routes.js';
 

@@ -2,8 +2,8 @@
  * Which representation a request gets (RFC 9110 section 12.5.1).
  */
 import Negotiator from 'negotiator';
-import { FORMATS, type FormatName } from '../encode/format.js';
 import { ACCEPT_MEMO_ENTRIES_MAX } from '../limits.js';
+import { FORMATS, type FormatName } from '../model/format.js';
 
 /** Every spelling of a media type and what it means; the order decides between equally good ones. */
 const FORMAT_BY_MEDIA_TYPE: ReadonlyMap<string, FormatName> = new Map(

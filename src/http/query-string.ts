@@ -2,7 +2,7 @@
  * The raw query of a request target as name and value pairs, decoded.
  */
 import type { ParameterFault } from '../errors.js';
-import type { ParameterPairs } from '../query/view.js';
+import type { ParameterPairs } from '../view/view.js';
 
 export interface QueryString {
   readonly pairs: ParameterPairs;

@@ -2,11 +2,11 @@
  * Answers a read route for an authenticated user from one view: 403, 503, 406, 400, 304 or 200, in this order.
  */
 import type { AuthenticatedUser } from '../auth/authenticator.js';
-import type { FormatName } from '../encode/format.js';
-import { FORMATS } from '../encode/format.js';
 import type { ParameterFault } from '../errors.js';
-import type { ParameterPairs, ParseOptions, View } from '../query/view.js';
-import type { ViewSource } from '../timetable.js';
+import type { FormatName } from '../model/format.js';
+import { FORMATS } from '../model/format.js';
+import type { ParameterPairs, ParseOptions, View } from '../view/view.js';
+import type { ViewSource } from '../view/view-source.js';
 import { CACHE_CONTROL, matchesEntityTag, nextLink, VARY } from './conditional.js';
 import type { Exchange } from './exchange.js';
 import { contentTypeOf, isFormatName, negotiateFormat } from './negotiate.js';

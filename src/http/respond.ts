@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import { BODY_GATHER_BYTES_MAX } from '../limits.js';
-import type { Body } from '../query/answer.js';
+import type { Body } from '../view/answer.js';
 import type { Exchange } from './exchange.js';
 
 /** Names and values in turn. */

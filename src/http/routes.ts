@@ -4,9 +4,9 @@
  */
 import Router from 'find-my-way';
 import { LecternError } from '../errors.js';
-import type { ReadResult } from '../query/answer.js';
 import type { FieldFilter } from '../query/query.js';
-import type { ParameterPairs, ParseOptions, View } from '../query/view.js';
+import type { ReadResult } from '../view/answer.js';
+import type { ParameterPairs, ParseOptions, View } from '../view/view.js';
 import type { Exchange } from './exchange.js';
 
 /** A list read from a view; needs a token. */

@@ -7,6 +7,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { LecternError } from '../errors.js';
 import { answerClientError } from './client-error.js';
 import type { RequestHandler } from './handler.js';
+import { createPipelineGuard } from './pipeline-guard.js';
 
 /** Time for all header fields of a request to arrive. */
 export const HEADERS_TIMEOUT_MS = 10_000;
@@ -52,6 +53,11 @@ export interface HttpServer {
 export function createHttpServer(handler: RequestHandler): HttpServer {
   /** Responses whose handler is still waiting for something: rare, as reads are synchronous. */
   const pending = new Set<ServerResponse>();
+  /** Connections without a request so far: node does not count them as idle. */
+  const unused = new Set<Socket>();
+  /** Connections whose last answer is under way: whatever else arrives on them is not answered. */
+  const ending = new WeakSet<Socket>();
+  const guard = createPipelineGuard();
   let closing: Promise<void> | null = null;
 
   const server = createServer(
@@ -66,23 +72,36 @@ export function createHttpServer(handler: RequestHandler): HttpServer {
       noDelay: true,
     },
     (req, res) => {
+      unused.delete(req.socket);
       if (closing !== null) res.shouldKeepAlive = false;
+      if (!guard.admit(req.socket, res)) return;
       handler(req, res);
+      guard.count(req.socket, res);
       if (!res.headersSent) {
         pending.add(res);
         res.once('close', () => pending.delete(res));
-      }
+      } else if (!res.shouldKeepAlive) ending.add(req.socket);
     },
   );
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
-    answerClientError(error, socket as Socket),
-  );
+  server.on('connection', (socket) => {
+    // Accepted by the kernel just before the port was closed.
+    if (closing !== null) socket.destroy();
+    unused.add(socket);
+    socket.once('close', () => unused.delete(socket));
+  });
+  server.on('clientError', (error: NodeJS.ErrnoException, duplex) => {
+    const socket = duplex as Socket;
+    if (ending.has(socket)) return;
+    ending.add(socket);
+    answerClientError(error, socket);
+  });
 
   async function finish(deadlineMs: number): Promise<void> {
     for (const res of pending) res.shouldKeepAlive = false;
     if (!server.listening) return;
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
     server.closeIdleConnections();
+    for (const socket of unused) socket.destroy();
     // An answer whose head had already said keep-alive leaves an idle connection behind when it is through.
     const poll = setInterval(() => server.closeIdleConnections(), CLOSE_POLL_MS);
     const deadline = setTimeout(() => server.closeAllConnections(), deadlineMs);
@@ -139,7 +158,7 @@ function describeListenError(error: NodeJS.ErrnoException, { host, port }: Liste
   const reason = LISTEN_ERRORS[code];
   return new LecternError(
     'address-unavailable',
-    `cannot listen on ${host}:${port}: ${reason === undefined ? code : `${reason} (${code})`}`,
+    `cannot listen on ${host.includes(':') ? `[${host}]` : host}:${port}: ${reason === undefined ? code : `${reason} (${code})`}`,
     { cause: error },
   );
 }

@@ -39,7 +39,9 @@ export type RejectionCode =
   | 'malformed-time'
   | 'malformed-text'
   | 'end-before-start'
-  | 'duplicate-id';
+  | 'duplicate-id'
+  /** Not a fault: one of several sources has the id, and a later one, which wins, has it too. */
+  | 'overridden';
 
 /** Where a record stands in its source. Lines and records count from 1, bytes from 0. */
 export interface RecordPosition {
@@ -49,6 +51,10 @@ export interface RecordPosition {
   readonly line?: number;
   /** 0-based offset of its first byte in the (decompressed) source, for binary formats. */
   readonly byte?: number;
+  /** 1-based page that line and byte are counted on, where the source came in pages; absent on the first. */
+  readonly page?: number;
+  /** Which of several sources it is, for people; absent where there is one only. */
+  readonly source?: string;
 }
 
 /** A record that was left out: where it stood, and why. */

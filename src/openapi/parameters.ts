@@ -1,8 +1,9 @@
 /** The query parameters of the OpenAPI document, made from the descriptor table. */
-import { FORMATS } from '../encode/format.js';
+
 import { CURSOR_CHARACTERS_MAX, PAGE_LIMIT_MAX, PARAMETER_VALUES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import { CONFLICT_DIMENSIONS, FIELDS, type Field, PARAMETER_FIELDS } from '../model/fields.js';
+import { FORMATS } from '../model/format.js';
 import { IDENTIFIER_CHARACTERS_MAX } from '../model/identifier.js';
 import type { JsonSchema } from '../model/schemas.js';
 

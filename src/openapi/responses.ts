@@ -1,6 +1,7 @@
 /** The responses of the OpenAPI document, made from the table of problems. */
-import { FORMATS } from '../encode/format.js';
+
 import { PARAMETER_FAULTS, PROBLEMS, type ProblemCode } from '../errors.js';
+import { FORMATS } from '../model/format.js';
 import type { JsonSchema } from '../model/schemas.js';
 
 const CHALLENGE = {

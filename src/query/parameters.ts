@@ -1,15 +1,22 @@
-import { FORMATS, type FormatName } from '../encode/format.js';
 import type { ParameterFault, ParameterFaultCode } from '../errors.js';
 import { PAGE_LIMIT_MAX, PARAMETER_FAULTS_MAX, PARAMETER_VALUES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import { CONFLICT_DIMENSIONS, type ConflictBy, PARAMETER_FIELDS } from '../model/fields.js';
+import { FORMATS, type FormatName } from '../model/format.js';
 import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
 import { compareCodePoints, normaliseText } from '../model/text.js';
 import { formatInstant, parseInstant } from '../model/time.js';
 import { decodeConflictCursor, decodeEventCursor } from './cursor.js';
 import type { ConflictCursor, EventCursor, FieldFilter } from './query.js';
 import { suggest } from './suggest.js';
-import type { ParameterPairs, ParseOptions } from './view.js';
+
+/** Name and value pairs as they were given, decoded; in the order of the request. Repeats are repeated pairs. */
+export type ParameterPairs = readonly (readonly [name: string, value: string])[];
+
+export interface ParseOptions {
+  /** `reject` (default): an unknown parameter is a fault. `ignore`: it is skipped. */
+  readonly unknownParameters: 'reject' | 'ignore';
+}
 
 /** What a parameter's value may be; each kind has one parser below. */
 export type ParameterKind =

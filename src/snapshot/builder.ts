@@ -1,5 +1,5 @@
 import { LecternError } from '../errors.js';
-import { EVENTS_MAX, INTERVALS_PER_TREE_MAX, REJECTIONS_KEPT_MAX } from '../limits.js';
+import { EVENTS_MAX, INTERVALS_PER_TREE_MAX, OVERRIDES_KEPT_MAX, REJECTIONS_KEPT_MAX } from '../limits.js';
 import type {
   IdentifierMode,
   NormalisedEvent,
@@ -12,6 +12,7 @@ import { type FieldName, INDEXED_FIELDS, type IndexedFieldName, OUTPUT_FIELDS } 
 import { formatInstant } from '../model/time.js';
 import { DictionaryBuilder, NO_CODE } from '../structures/dictionary.js';
 import { GrowableFloat64, GrowableUint32 } from '../structures/growable.js';
+import { buildHashIndex } from '../structures/hash-index.js';
 import { buildIntervalIndex } from '../structures/interval-index.js';
 import { buildPostingLists } from '../structures/posting-lists.js';
 import { sharedUint32 } from '../structures/shared.js';
@@ -52,6 +53,8 @@ export class SnapshotBuilder {
   readonly #rejections: Rejection[] = [];
   readonly #rejectedByCode: Partial<Record<RejectionCode, number>> = {};
   #rejected = 0;
+  /** Where each source's events begin, in order of arrival; one entry, without a name, where there is one source. */
+  readonly #sources: { readonly name: string | undefined; readonly start: number }[] = [];
   #finished = false;
 
   /** @param options.startedAtMs when the load began, epoch milliseconds; now if left out */
@@ -69,19 +72,18 @@ export class SnapshotBuilder {
   }
 
   /**
-   * Adds an event. The first event with an id stays; a later one with the same id is rejected.
+   * Adds an event. The first event with an id stays; a later one with the same id is rejected: as `duplicate-id`, which
+   * is a fault of the data, or as `overridden` where the first is of another source. Sources come one after the other.
    *
    * @throws LecternError `source-too-large` past EVENTS_MAX
    */
   add(event: NormalisedEvent, position: RecordPosition): void {
+    if (this.#sources.at(-1)?.name !== position.source || this.#sources.length === 0) {
+      this.#sources.push({ name: position.source, start: this.#ids.length });
+    }
     const known = this.#knownIds.get(event.id);
     if (known !== undefined) {
-      this.reject({
-        position,
-        code: 'duplicate-id',
-        field: 'id',
-        detail: `id ${JSON.stringify(event.id)} was already used by an earlier record, which is kept`,
-      });
+      this.reject(this.#duplicate(event.id, known, position));
       return;
     }
     if (this.#ids.length >= EVENTS_MAX) {
@@ -97,11 +99,29 @@ export class SnapshotBuilder {
     }
   }
 
-  /** Counts a record that is left out; the first REJECTIONS_KEPT_MAX are kept with position and reason. */
+  /** @param known number, in order of arrival, of the event that has the id already */
+  #duplicate(id: string, known: number, position: RecordPosition): Rejection {
+    const first = this.#sources.findLast(({ start }) => start <= known);
+    const about = { position, field: 'id' } as const;
+    if (first?.name === position.source) {
+      const detail = `id ${JSON.stringify(id)} was already used by an earlier record, which is kept`;
+      return { ...about, code: 'duplicate-id', detail };
+    }
+    const detail = `id ${JSON.stringify(id)} is overridden by the record of ${first?.name ?? 'another source'}`;
+    return { ...about, code: 'overridden', detail };
+  }
+
+  /**
+   * Counts a record that is left out. The first REJECTIONS_KEPT_MAX are kept with position and reason; fewer of those
+   * that are overridden, since they are no faults and must not crowd out what is.
+   */
   reject(rejection: Rejection): void {
+    const { code } = rejection;
     this.#rejected++;
-    this.#rejectedByCode[rejection.code] = (this.#rejectedByCode[rejection.code] ?? 0) + 1;
-    if (this.#rejections.length < REJECTIONS_KEPT_MAX) this.#rejections.push(rejection);
+    const count = (this.#rejectedByCode[code] ?? 0) + 1;
+    this.#rejectedByCode[code] = count;
+    if (this.#rejections.length >= REJECTIONS_KEPT_MAX) return;
+    if (code !== 'overridden' || count <= OVERRIDES_KEPT_MAX) this.#rejections.push(rejection);
   }
 
   /**
@@ -140,7 +160,8 @@ export class SnapshotBuilder {
       ]),
     ) as unknown as Record<IndexedFieldName, FieldImage>;
     const slotIndex = buildIntervalIndex(slots.startMs, slots.endMs, INTERVALS_PER_TREE_MAX);
-    const parts = { slots: { ...slots, index: slotIndex }, fields, rows, clusters };
+    const ids = buildHashIndex(count, (ordinal) => this.#ids[order[ordinal]!]!);
+    const parts = { slots: { ...slots, index: slotIndex }, fields, rows, ids, clusters };
     const builtAtMs = Date.now();
     return {
       ...parts,

@@ -14,6 +14,8 @@ export interface SnapshotImage {
   readonly slots: SlotsImage;
   readonly fields: Readonly<Record<IndexedFieldName, FieldImage>>;
   readonly rows: RowsImage;
+  /** Finds the ordinal of an id, see structures/hash-index.ts. */
+  readonly ids: Uint32Array;
   /** Conflict clusters with rows of one lesson merged, and with every row a lesson of its own. */
   readonly clusters: { readonly merged: ClustersImage; readonly unmerged: ClustersImage };
 }

@@ -30,6 +30,7 @@ export interface Inspection {
     readonly rows: number;
     readonly fields: number;
     readonly slots: number;
+    readonly ids: number;
     readonly clusters: number;
     readonly total: number;
   };
@@ -51,6 +52,7 @@ export function inspectImage(image: SnapshotImage): Inspection {
       rows: byteLengthOf(image.rows),
       fields: byteLengthOf(image.fields),
       slots: byteLengthOf(image.slots),
+      ids: byteLengthOf(image.ids),
       clusters: byteLengthOf(image.clusters),
       total: image.summary.bytes,
     },

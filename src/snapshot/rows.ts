@@ -102,6 +102,11 @@ export class Rows {
     return this.start.length - 1;
   }
 
+  /** The bytes of one row: a JSON object. A view of shared memory. */
+  rowOf(ordinal: number): Buffer {
+    return this.bytes.subarray(this.start[ordinal]!, this.start[ordinal + 1]! - 1);
+  }
+
   /** The id of an event, read from its row: `id` is the first field. */
   idOf(ordinal: number): string {
     const open = this.start[ordinal]! + ID_OFFSET;

@@ -2,6 +2,7 @@ import { INTERVAL_TREES_MAX } from '../limits.js';
 import { INDEXED_FIELDS, type IndexedFieldName } from '../model/fields.js';
 import { compareCodePoints } from '../model/text.js';
 import { Dictionary } from '../structures/dictionary.js';
+import { findInHashIndex } from '../structures/hash-index.js';
 import { IntervalIndex } from '../structures/interval-index.js';
 import { lowerBound } from '../structures/search.js';
 import { Clusters } from './cluster-reader.js';
@@ -60,12 +61,14 @@ export class Snapshot {
   readonly merged: Clusters;
   readonly unmerged: Clusters;
   readonly #slots: SlotsImage;
+  readonly #ids: Uint32Array;
   readonly #fields: ReadonlyMap<IndexedFieldName, FieldIndex>;
 
   constructor(image: SnapshotImage) {
     this.summary = image.summary;
     this.rows = new Rows(image.rows);
     this.#slots = image.slots;
+    this.#ids = image.ids;
     this.slotIndex = new IntervalIndex(
       image.slots.startMs,
       image.slots.endMs,
@@ -121,6 +124,18 @@ export class Snapshot {
       else high = middle;
     }
     return low;
+  }
+
+  /** The ordinal of the event with this canonical id, or -1. */
+  ordinalOf(id: string): number {
+    return findInHashIndex(this.#ids, id, (ordinal) => this.rows.idOf(ordinal));
+  }
+
+  /** Compares an event with one of another snapshot by (time, endTime, id): negative, zero or positive. */
+  compareEvents(ordinal: number, other: Snapshot, otherOrdinal: number): number {
+    const a = this.keyOf(ordinal);
+    const b = other.keyOf(otherOrdinal);
+    return a.timeMs - b.timeMs || a.endTimeMs - b.endTimeMs || compareCodePoints(a.id, b.id);
   }
 
   /** The sort key of an event. */

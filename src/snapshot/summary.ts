@@ -21,3 +21,8 @@ export interface SnapshotSummary {
   /** Earliest start and latest end, or null where there are no events. */
   readonly span: { readonly startMs: number; readonly endMs: number } | null;
 }
+
+/** Records left out because something is wrong with them: all but those that a later source overrides. */
+export function faultyRecords(summary: SnapshotSummary): number {
+  return summary.rejected - (summary.rejectedByCode.overridden ?? 0);
+}

@@ -38,6 +38,14 @@ test('a clock set back ends entries instead of prolonging them', async (t) => {
   t.equal(cache.get('b'), undefined, 'stored in the future');
 });
 
+test('a value is not given out before its time', async (t) => {
+  const cache = createTokenCache<typeof ALWAYS>({ now: () => 1000 });
+  cache.set('a', { ...ALWAYS, usableFromMs: 1001 });
+  cache.set('b', { ...ALWAYS, usableFromMs: 1000 });
+  t.equal(cache.get('a'), undefined);
+  t.ok(cache.get('b'));
+});
+
 test('a value past its time is not stored', async (t) => {
   const cache = createTokenCache<typeof ALWAYS>({ now: () => 1000 });
   cache.set('a', { ...ALWAYS, usableUntilMs: 1000 });

@@ -215,3 +215,13 @@ test('keys that cannot be had are our fault, unless another key verifies the tok
     'the signature was verified',
   );
 });
+
+test('expiry is exact to the millisecond, although the library counts whole seconds', async (t) => {
+  for (const [lateMs, outcome] of [
+    [5499, 'ok'],
+    [5500, 'expired'],
+  ] as const) {
+    const verifier = createVerifier({ keySets: [secretSet], now: () => NOW_MS + lateMs });
+    t.equal(outcomeOf(await verifier.verify(hs256({ sub: 'a', exp: NOW_SECONDS + 0.5 }))), outcome);
+  }
+});

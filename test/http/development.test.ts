@@ -170,7 +170,7 @@ test('assets have types and strong entity tags, and there are no others', async 
     ['lectern.css', 'text/css; charset=utf-8'],
     ['initializer.js', 'text/javascript; charset=utf-8'],
     ['openapi.json', 'application/json; charset=utf-8'],
-  ]) {
+  ] as const) {
     const asset = await send(`/api/v1/docs/${name}`);
     t.equal(asset.status, 200, name);
     t.equal(asset.headers['content-type'], contentType);
@@ -187,6 +187,6 @@ test('assets have types and strong entity tags, and there are no others', async 
     '%2e%2e/package.json',
     'swagger-ui.js',
   ]) {
-    t.equal((await send(`/api/v1/docs/${name}`)).status, name === '../login' ? 404 : 404, name);
+    t.equal((await send(`/api/v1/docs/${name}`)).status, 404, name);
   }
 });

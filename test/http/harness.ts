@@ -10,8 +10,8 @@ import { createHandler, type RequestHandler } from '../../src/http/handler.js';
 import type { Logger } from '../../src/http/logger.js';
 import { createHttpServer, type HttpServer } from '../../src/http/server.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
-import type { View } from '../../src/query/view.js';
-import type { ViewSource } from '../../src/timetable.js';
+import type { View } from '../../src/view/view.js';
+import type { ViewSource } from '../../src/view/view-source.js';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { viewOfEvents } from '../query/reading.js';
 

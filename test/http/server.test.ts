@@ -194,3 +194,32 @@ test('pipelined requests are answered in order', async (t) => {
     ['200', '404', '400'],
   );
 });
+
+test('a connection that piles up answers is closed, one that pipelines within reason is not', async (t) => {
+  const large = Buffer.alloc(4 * 1024 * 1024);
+  let handled = 0;
+  const { raw, port } = await serve(t, (req, res) => {
+    handled++;
+    res.end(req.url === '/large' ? large : 'x');
+  });
+  const get = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: a\r\n${more}\r\n`;
+  const small = await raw(get('/').repeat(100) + get('/', 'Connection: close\r\n'));
+  t.equal(small.split('HTTP/1.1 200').length, 102, 'a hundred small ones');
+
+  const cut = (bytes: string) =>
+    new Promise<void>((resolve) => {
+      // Does not read, so that nothing gets out of the way.
+      const socket = connect(port, '127.0.0.1');
+      socket.on('error', () => undefined);
+      socket.once('close', () => resolve());
+      socket.write(bytes);
+      socket.pause();
+      sleep(300).then(() => socket.resume());
+    });
+  handled = 0;
+  await cut(get('/large').repeat(300));
+  t.ok(handled <= 6, `large: ${handled} handled`);
+  handled = 0;
+  await cut(get('/').repeat(1000));
+  t.ok(handled < 1000, `small: ${handled} handled`);
+});

@@ -136,6 +136,28 @@ test('a page of conflicts can be continued after a key as long as a text may be'
   t.end();
 });
 
+test('pages keep apart long keys that differ only at their ends', (t) => {
+  const row = { title: null, courseId: null, studyGroup: null, type: null, groupId: null, lecturerId: null };
+  for (const stem of ['a', 'é', '\u{1F600}', '"', '\u0001']) {
+    for (const length of [127, 128, 255, 256, 257, 700]) {
+      const lecturers = ['', '\u0001', '"', 'a', 'é', '\uFF5E', '\u{1F600}'].map(
+        (end) => `${stem.repeat(length)}${end}`,
+      );
+      const events = lecturers.flatMap((lecturer, i): NormalisedEvent[] =>
+        ['x', 'y'].map((id) => ({ ...row, id: `${id}${i}`, time: 0, endTime: 9, roomId: 'r', lecturer })),
+      );
+      const view = viewOfEvents(events, 'any');
+      const expected = allConflicts(eventsInOrder(events), true).map(conflictRecordOf);
+      for (const limit of [1, 2, 3]) {
+        const conflicts = (pairs: Parameters<typeof view.all>[0]) => view.conflicts(pairs, STRICT);
+        assertSameList(followPages(conflicts, [], limit, expected.length), expected);
+      }
+    }
+  }
+  t.pass('every page followed on the one before');
+  t.end();
+});
+
 test('conflicts from before 1970 span their own lessons', (t) => {
   const row = { title: null, courseId: null, studyGroup: null, type: null, groupId: null, lecturerId: null };
   const events: NormalisedEvent[] = [

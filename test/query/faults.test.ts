@@ -2,8 +2,8 @@ import { test } from 'tap';
 import { PARAMETER_FAULTS, type ParameterFaultCode } from '../../src/errors.js';
 import { PARAMETER_FAULTS_MAX, PARAMETER_VALUES_MAX } from '../../src/limits.js';
 import type { IdentifierMode, NormalisedEvent } from '../../src/model/event.js';
-import type { ReadResult } from '../../src/query/answer.js';
-import type { ParameterPairs, View } from '../../src/query/view.js';
+import type { ReadResult } from '../../src/view/answer.js';
+import type { ParameterPairs, View } from '../../src/view/view.js';
 import { listOf, readOf, viewOfEvents } from './reading.js';
 
 const ROOM = '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { test } from 'tap';
 import { INTERVALS_PER_TREE_MAX } from '../../src/limits.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
-import type { ParameterPairs } from '../../src/query/view.js';
+import type { ParameterPairs } from '../../src/view/view.js';
 import { allConflicts, conflictRecordOf, conflictsInScope } from '../oracle/conflicts.js';
 import { eventsInOrder, recordOf } from '../oracle/events.js';
 import { scheduleOracle } from '../oracle/schedule.js';

@@ -1,13 +1,13 @@
 /** Building views of event arrays, and reading answers the way a client would. */
 import assert from 'node:assert/strict';
 import { decode } from '@msgpack/msgpack';
-import type { FormatName } from '../../src/encode/format.js';
 import type { IdentifierMode, NormalisedEvent } from '../../src/model/event.js';
-import type { Answer, Read, ReadResult } from '../../src/query/answer.js';
-import { viewOf } from '../../src/query/snapshot-view.js';
-import type { ParameterPairs, View } from '../../src/query/view.js';
+import type { FormatName } from '../../src/model/format.js';
 import { SnapshotBuilder } from '../../src/snapshot/builder.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
+import type { Answer, Read, ReadResult } from '../../src/view/answer.js';
+import { viewOf } from '../../src/view/snapshot-view.js';
+import type { ParameterPairs, View } from '../../src/view/view.js';
 import type { ExpectedFault } from './generated-requests.js';
 
 export const STRICT = { unknownParameters: 'reject' } as const;

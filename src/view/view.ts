@@ -1,16 +1,11 @@
+export type { ParameterPairs, ParseOptions } from '../query/parameters.js';
+
 import type { ParameterFault } from '../errors.js';
+import type { Explanation } from '../query/explain.js';
+import type { ParameterPairs, ParseOptions } from '../query/parameters.js';
+import type { FieldFilter } from '../query/query.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { ReadResult } from './answer.js';
-import type { Explanation } from './explain.js';
-import type { FieldFilter } from './query.js';
-
-/** Name and value pairs as they were given, decoded; in the order of the request. Repeats are repeated pairs. */
-export type ParameterPairs = readonly (readonly [name: string, value: string])[];
-
-export interface ParseOptions {
-  /** `reject` (default): an unknown parameter is a fault. `ignore`: it is skipped. */
-  readonly unknownParameters: 'reject' | 'ignore';
-}
 
 /**
  * One snapshot, opened for reading: what the HTTP layer and the in-process API both use, and all they use. A request

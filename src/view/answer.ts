@@ -1,14 +1,8 @@
-import type { FormatName } from '../encode/format.js';
-import type { ParameterFault } from '../errors.js';
+export type { Body } from '../encode/body.js';
 
-/**
- * The body of an answer: one or more byte chunks to be written in order. Chunks may be views of the snapshot's shared
- * memory and must not be changed.
- */
-export interface Body {
-  readonly byteLength: number;
-  readonly chunks: readonly Uint8Array[];
-}
+import type { Body } from '../encode/body.js';
+import type { ParameterFault } from '../errors.js';
+import type { FormatName } from '../model/format.js';
 
 /** A list that was read: counts, the next page, and the bytes in one representation. */
 export interface Answer {

@@ -1,20 +1,25 @@
 import { hash } from 'node:crypto';
 import { jsonConflicts, messagePackConflicts } from '../encode/conflicts.js';
-import type { FormatName } from '../encode/format.js';
 import { jsonRows } from '../encode/json.js';
 import { messagePackRows, packPlain } from '../encode/msgpack.js';
+import type { FormatName } from '../model/format.js';
+import { findConflicts } from '../query/conflicts.js';
+import { clusterAfter, encodeConflictCursor, encodeEventCursor } from '../query/cursor.js';
+import { executePlan } from '../query/execute.js';
+import { explainPlan } from '../query/explain.js';
+import { pageRange } from '../query/page.js';
+import {
+  type DataSetFacts,
+  type EndpointName,
+  type Parameters,
+  parseParameters,
+} from '../query/parameters.js';
+import { planQuery } from '../query/plan.js';
+import { ALWAYS, type FieldFilter, type Query } from '../query/query.js';
+import type { Selection } from '../query/selection.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import { lowerBound } from '../structures/search.js';
 import type { Answer, Body, Read, ReadResult } from './answer.js';
-import { findConflicts } from './conflicts.js';
-import { clusterAfter, encodeConflictCursor, encodeEventCursor } from './cursor.js';
-import { executePlan } from './execute.js';
-import { explainPlan } from './explain.js';
-import { pageRange } from './page.js';
-import { type DataSetFacts, type EndpointName, type Parameters, parseParameters } from './parameters.js';
-import { planQuery } from './plan.js';
-import { ALWAYS, type FieldFilter, type Query } from './query.js';
-import type { Selection } from './selection.js';
 import type { ParameterPairs, ParseOptions, View } from './view.js';
 
 /** Opens a snapshot for reading. */

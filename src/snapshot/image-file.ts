@@ -1,0 +1,215 @@
+import { closeSync, fsyncSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { endianness } from 'node:os';
+import { dirname } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { Packr, unpack } from 'msgpackr';
+import { LecternError } from '../errors.js';
+import { IMAGE_HEADER_BYTES_MAX } from '../limits.js';
+import type { SnapshotImage } from './image.js';
+import type { SnapshotSummary } from './summary.js';
+
+/**
+ * A snapshot image on disk: one file, so that a restart serves at once.
+ *
+ * ```
+ * 8 bytes   magic
+ * 4 bytes   length of the header, little endian
+ * 4 bytes   CRC-32 of the header, little endian
+ * header    MessagePack: versions, summary, and of every array its path, type, length and CRC-32
+ * arrays    one behind the other, each from a multiple of 8 bytes on
+ * ```
+ *
+ * Every byte of the file is covered: magic, header and arrays by comparison or checksum, padding by being compared with
+ * zero, the end by the length. What does not check out is told as one reason and never served.
+ */
+const MAGIC = Buffer.from('LECTERN\u001a', 'latin1');
+const PREFIX_BYTES = 16;
+/** Changes with every change of the image's arrays or their meaning. */
+export const IMAGE_FORMAT_VERSION = 1;
+const ALIGNMENT_BYTES = 8;
+/** One write or read: Node takes at most 2 GiB at a time. */
+const PIECE_BYTES = 256 * 1024 * 1024;
+
+const ARRAY_TYPES = { u8: Uint8Array, u32: Uint32Array, f64: Float64Array } as const;
+type ArrayType = keyof typeof ARRAY_TYPES;
+
+interface ArrayEntry {
+  readonly path: readonly string[];
+  readonly type: ArrayType;
+  readonly byteLength: number;
+  readonly crc: number;
+}
+
+interface Header {
+  readonly formatVersion: number;
+  readonly byteOrder: string;
+  /** What the source called the data, for asking it conditionally; null where it gave nothing. */
+  readonly sourceVersion: string | null;
+  readonly summary: SnapshotSummary;
+  readonly arrays: readonly ArrayEntry[];
+}
+
+export interface StoredImage {
+  readonly image: SnapshotImage;
+  readonly sourceVersion: string | null;
+}
+
+const packr = new Packr({ useRecords: false });
+
+/**
+ * Writes an image: to a temporary file beside the target, flushed, then renamed over it, and the folder flushed. Whoever
+ * reads the path finds the old image or the new one, whole, whenever this process dies. Synchronous: for a worker thread.
+ */
+export function writeImageFile(path: string, image: SnapshotImage, sourceVersion: string | null): void {
+  const { summary, ...parts } = image;
+  const views = arraysOf(parts, []);
+  const header: Header = {
+    formatVersion: IMAGE_FORMAT_VERSION,
+    byteOrder: endianness(),
+    sourceVersion,
+    summary,
+    arrays: views.map(({ path: place, type, bytes }) => ({
+      path: place,
+      type,
+      byteLength: bytes.byteLength,
+      crc: crc32(bytes),
+    })),
+  };
+  const packed = packr.pack(header);
+  const prefix = Buffer.alloc(PREFIX_BYTES);
+  MAGIC.copy(prefix);
+  prefix.writeUInt32LE(packed.length, 8);
+  prefix.writeUInt32LE(crc32(packed), 12);
+  const temporary = `${path}.${process.pid}.tmp`;
+  const file = openSync(temporary, 'w', 0o600);
+  try {
+    let offset = writeAll(file, prefix);
+    offset += writeAll(file, packed);
+    for (const { bytes } of views) {
+      offset += writeAll(file, Buffer.alloc(paddingAt(offset)));
+      offset += writeAll(file, bytes);
+    }
+    fsyncSync(file);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  } finally {
+    closeSync(file);
+  }
+  renameSync(temporary, path);
+  const folder = openSync(dirname(path), 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+/**
+ * Reads an image into shared memory. Synchronous: for a worker thread.
+ *
+ * @throws LecternError `image-unusable` with the reason: damage of any kind, another format version, another byte order;
+ *   `source-unreadable` where the file cannot be opened
+ */
+export function readImageFile(path: string): StoredImage {
+  let file: number;
+  try {
+    file = openSync(path, 'r');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const reason = code === 'ENOENT' ? 'there is no such file' : code;
+    throw new LecternError('source-unreadable', `cannot read the snapshot file ${path}: ${reason}`, {
+      cause: error,
+    });
+  }
+  try {
+    return read(file, path);
+  } catch (error) {
+    if (error instanceof LecternError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw unusable(path, reason);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function read(file: number, path: string): StoredImage {
+  const prefix = readExactly(file, Buffer.alloc(PREFIX_BYTES), path);
+  if (!prefix.subarray(0, MAGIC.length).equals(MAGIC)) throw unusable(path, 'it is not a snapshot file');
+  const headerBytes = prefix.readUInt32LE(8);
+  if (headerBytes > IMAGE_HEADER_BYTES_MAX) throw unusable(path, 'its header is damaged');
+  const packed = readExactly(file, Buffer.alloc(headerBytes), path);
+  if (crc32(packed) !== prefix.readUInt32LE(12)) throw unusable(path, 'its header is damaged');
+  const header = unpack(packed) as Header;
+  if (header.formatVersion !== IMAGE_FORMAT_VERSION) {
+    throw unusable(path, `its format version is ${header.formatVersion}; this is ${IMAGE_FORMAT_VERSION}`);
+  }
+  if (header.byteOrder !== endianness()) throw unusable(path, `its byte order is ${header.byteOrder}`);
+  const parts: Record<string, unknown> = {};
+  let offset = PREFIX_BYTES + headerBytes;
+  for (const entry of header.arrays) {
+    const padding = readExactly(file, Buffer.alloc(paddingAt(offset)), path);
+    if (padding.some((byte) => byte !== 0)) throw unusable(path, 'its padding is damaged');
+    const bytes = Buffer.from(new SharedArrayBuffer(entry.byteLength));
+    readExactly(file, bytes, path);
+    if (crc32(bytes) !== entry.crc) throw unusable(path, `its array ${entry.path.join('.')} is damaged`);
+    place(parts, entry.path, new ARRAY_TYPES[entry.type](bytes.buffer as ArrayBufferLike as ArrayBuffer));
+    offset += padding.length + entry.byteLength;
+  }
+  if (readSync(file, Buffer.alloc(1), 0, 1, null) !== 0)
+    throw unusable(path, 'it is longer than it should be');
+  return {
+    image: { ...parts, summary: header.summary } as unknown as SnapshotImage,
+    sourceVersion: header.sourceVersion,
+  };
+}
+
+function unusable(path: string, reason: string): LecternError {
+  return new LecternError('image-unusable', `the snapshot file ${path} cannot be used: ${reason}`);
+}
+
+function paddingAt(offset: number): number {
+  return (ALIGNMENT_BYTES - (offset % ALIGNMENT_BYTES)) % ALIGNMENT_BYTES;
+}
+
+/** Every typed array below `part`, with the property names that lead to it. */
+function arraysOf(
+  part: unknown,
+  path: readonly string[],
+): { path: readonly string[]; type: ArrayType; bytes: Buffer }[] {
+  if (ArrayBuffer.isView(part)) {
+    const type = (Object.keys(ARRAY_TYPES) as ArrayType[]).find((name) => part instanceof ARRAY_TYPES[name]);
+    if (type === undefined) throw new Error(`${path.join('.')} is an array of an unknown type`);
+    return [{ path, type, bytes: Buffer.from(part.buffer, part.byteOffset, part.byteLength) }];
+  }
+  return Object.entries(part as object).flatMap(([name, inner]) => arraysOf(inner, [...path, name]));
+}
+
+function place(parts: Record<string, unknown>, path: readonly string[], array: unknown): void {
+  let at = parts;
+  for (const name of path.slice(0, -1)) {
+    at[name] ??= {};
+    at = at[name] as Record<string, unknown>;
+  }
+  at[path.at(-1) ?? ''] = array;
+}
+
+function writeAll(file: number, bytes: Uint8Array): number {
+  let written = 0;
+  // Terminates: each write takes at least one byte or throws.
+  while (written < bytes.length) {
+    written += writeSync(file, bytes, written, Math.min(PIECE_BYTES, bytes.length - written));
+  }
+  return bytes.length;
+}
+
+function readExactly(file: number, bytes: Buffer, path: string): Buffer {
+  let filled = 0;
+  // Terminates: each read gives at least one byte, or the file has ended.
+  while (filled < bytes.length) {
+    const count = readSync(file, bytes, filled, Math.min(PIECE_BYTES, bytes.length - filled), null);
+    if (count === 0) throw unusable(path, 'it ends early');
+    filled += count;
+  }
+  return bytes;
+}

@@ -1,0 +1,71 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+export const ROOT: string = fileURLToPath(new URL('../..', import.meta.url));
+
+export interface Outcome {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Running {
+  readonly child: ChildProcess;
+  /** Resolves when the process has ended. */
+  readonly ended: Promise<Outcome>;
+  /** Resolves to standard output once it contains the text; rejects where the process ends first. */
+  printed(text: string): Promise<string>;
+}
+
+/** Starts the command line from its source, with no LECTERN_ variables but those given. */
+export function start(argv: readonly string[], env?: Readonly<Record<string, string>>): Running {
+  return startNode(['src/cli.ts', ...argv], env);
+}
+
+/** The same for any TypeScript. */
+export function startNode(argv: readonly string[], env: Readonly<Record<string, string>> = {}): Running {
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('LECTERN_'));
+  const child = spawn(process.execPath, ['--import', 'tsx', ...argv], {
+    cwd: ROOT,
+    env: { ...Object.fromEntries(inherited), ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const ended = new Promise<Outcome>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => resolve({ code, signal, stdout, stderr }));
+  });
+  return {
+    child,
+    ended,
+    printed: (text) =>
+      new Promise((resolve, reject) => {
+        const check = () => {
+          if (stdout.includes(text)) resolve(stdout);
+        };
+        check();
+        child.stdout.on('data', check);
+        void ended.then((outcome) => reject(new Error(`ended before "${text}": ${JSON.stringify(outcome)}`)));
+      }),
+  };
+}
+
+/** Runs one command to its end. */
+export function lectern(
+  argv: readonly string[],
+  options: { readonly env?: Readonly<Record<string, string>>; readonly input?: string | Uint8Array } = {},
+): Promise<Outcome> {
+  const { child, ended } = start(argv, options.env);
+  // Commands that fail early do not read what they are given.
+  child.stdin?.on('error', () => {});
+  child.stdin?.end(options.input);
+  return ended;
+}

@@ -1,0 +1,282 @@
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { type Test, test } from 'tap';
+import { run } from '../../src/cli/program.js';
+import { lectern, type Outcome } from './lectern.js';
+
+const SECRET = 'this-is-a-secret-of-more-than-thirty-two-bytes';
+const DEMO = 'fixtures/demo.ndjson.gz';
+
+interface Case {
+  readonly name: string;
+  readonly argv: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly code: 1 | 2;
+  readonly message: RegExp;
+}
+
+const USAGE: readonly Case[] = [
+  { name: 'no source', argv: ['serve'], code: 2, message: /missing required argument 'source'/ },
+  { name: 'two sources', argv: ['serve', 'a', 'b'], code: 2, message: /too many arguments/ },
+  {
+    name: 'unknown command',
+    argv: ['serv', 'x'],
+    code: 2,
+    message: /unknown command 'serv' \(Did you mean serve\?\)/,
+  },
+  {
+    name: 'unknown option',
+    argv: ['serve', 'x', '--prot', '80'],
+    code: 2,
+    message: /'--prot' \(Did you mean --port\?\)/,
+  },
+  { name: 'port that is no number', argv: ['serve', 'x', '--port', 'http'], code: 2, message: /0 to 65535/ },
+  { name: 'port out of range', argv: ['serve', 'x', '--port', '65536'], code: 2, message: /0 to 65535/ },
+  {
+    name: 'mode that does not exist',
+    argv: ['serve', 'x', '--mode', 'test'],
+    code: 2,
+    message: /production or development/,
+  },
+  {
+    name: '--dev and --mode',
+    argv: ['serve', 'x', '--dev', '--mode', 'production'],
+    code: 2,
+    message: /give one of them/,
+  },
+  {
+    name: 'base path without slash',
+    argv: ['serve', 'x', '--base-path', 'api'],
+    code: 2,
+    message: /begin with "\/"/,
+  },
+  {
+    name: 'claim without name',
+    argv: ['serve', 'x', '--claim', 'studyGroup='],
+    code: 2,
+    message: /field=claim/,
+  },
+  {
+    name: 'claim for no field',
+    argv: ['serve', 'x', '--claim', 'room=r'],
+    code: 2,
+    message: /one of the fields .*studyGroup/,
+  },
+  {
+    name: 'log level that does not exist',
+    argv: ['serve', 'x', '--log-level', 'loud'],
+    code: 2,
+    message: /debug/,
+  },
+  {
+    name: 'wrong value in the environment',
+    argv: ['serve', 'x'],
+    env: { LECTERN_PORT: 'x' },
+    code: 2,
+    message: /from env 'LECTERN_PORT'/,
+  },
+  {
+    name: 'empty value in the environment',
+    argv: ['serve', 'x'],
+    env: { LECTERN_ISSUER: '' },
+    code: 2,
+    message: /LECTERN_ISSUER.*empty/,
+  },
+  {
+    name: 'empty secret',
+    argv: ['serve', 'x'],
+    env: { LECTERN_HS256_SECRET: '' },
+    code: 2,
+    message: /LECTERN_HS256_SECRET.*empty/,
+  },
+  {
+    name: 'secret on the command line',
+    argv: ['serve', 'x', `--hs256-secret=${SECRET}`],
+    code: 2,
+    message: /unknown option '--hs256-secret'/,
+  },
+  {
+    name: 'secret given twice',
+    argv: ['serve', DEMO, '--hs256-secret-file', 'f'],
+    env: { LECTERN_HS256_SECRET: SECRET },
+    code: 2,
+    message: /given twice/,
+  },
+  {
+    name: 'enrolments of another form',
+    argv: ['serve', DEMO, '--dev', '--enrolments', 'package.json'],
+    code: 2,
+    message: /package\.json, user "name"/,
+  },
+  {
+    name: 'generate without a number',
+    argv: ['generate'],
+    code: 2,
+    message: /'--events <number>' is missing/,
+  },
+  {
+    name: 'generate with a misspelt option',
+    argv: ['generate', '--evnts', '5'],
+    code: 2,
+    message: /Did you mean --events/,
+  },
+  {
+    name: 'generate too many',
+    argv: ['generate', '--events', '10000001'],
+    code: 2,
+    message: /0 to 10000000/,
+  },
+  {
+    name: 'explain with an unknown parameter',
+    argv: ['explain', DEMO, 'studyGrop=x'],
+    code: 2,
+    message: /did you mean studyGroup/,
+  },
+  {
+    name: 'source that does not exist',
+    argv: ['serve', 'no-such-file', '--dev', '--port', '0'],
+    code: 1,
+    message: /no-such-file: there is no such file/,
+  },
+  {
+    name: 'source that is a directory',
+    argv: ['inspect', 'fixtures'],
+    code: 1,
+    message: /fixtures: it is a directory/,
+  },
+  {
+    name: 'source of no known format',
+    argv: ['inspect', 'LICENSE'],
+    code: 1,
+    message: /LICENSE: line 1, column 1/,
+  },
+  {
+    name: 'production without a key',
+    argv: ['serve', DEMO, '--port', '0'],
+    code: 1,
+    message: /production needs a key/,
+  },
+  {
+    name: 'short secret',
+    argv: ['serve', DEMO],
+    env: { LECTERN_HS256_SECRET: 'short-secret' },
+    code: 1,
+    message: /has 12 bytes; HS256 needs at least 32/,
+  },
+  {
+    name: 'secret file that does not exist',
+    argv: ['serve', DEMO, '--hs256-secret-file', 'no-such-file'],
+    code: 1,
+    message: /HS256 secret file no-such-file/,
+  },
+  {
+    name: 'key set that is none',
+    argv: ['serve', DEMO, '--jwks', 'package.json'],
+    code: 1,
+    message: /not a JSON Web Key Set/,
+  },
+];
+
+test('whatever is wrong is one clear line on standard error, and an exit code', async (t) => {
+  for (const { name, argv, env = {}, code, message } of USAGE) {
+    assertOneLine(t, await runHere(t, argv, env), code, message, name);
+  }
+});
+
+test('the process itself ends with that code, too', async (t) => {
+  assertOneLine(t, await lectern(['serve']), 2, /missing required argument/, 'usage');
+  const failure = await lectern(['serve', 'no-such-file', '--dev', '--port', '0']);
+  assertOneLine(t, failure, 1, /there is no such file/, 'failure');
+});
+
+test('a secret file that is too short is refused without repeating it, and its last line end does not count', async (t) => {
+  const file = join(t.testdir({}), 'secret.txt');
+  writeFileSync(file, `${'s3cr3t-'.repeat(4)}xyz\n`);
+  const outcome = await runHere(t, ['serve', DEMO, '--hs256-secret-file', file, '--port', '0']);
+  assertOneLine(t, outcome, 1, /has 31 bytes; HS256 needs at least 32/, 'short secret file');
+  t.notMatch(outcome.stderr, /s3cr3t/);
+});
+
+test('a port that is taken is known before the source is read', async (t) => {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => server.close());
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? String(address.port) : '';
+  const outcome = await runHere(t, ['serve', 'no-such-file', '--dev', '--port', port]);
+  assertOneLine(
+    t,
+    outcome,
+    1,
+    new RegExp(`cannot listen on 127\\.0\\.0\\.1:${port}: the port is taken`),
+    'port',
+  );
+});
+
+test('--version, --help and the help of every command', async (t) => {
+  const version = await runHere(t, ['--version']);
+  t.match(version, { code: 0, stderr: '', stdout: /^\d+\.\d+\.\d+\n$/ });
+  const help = await runHere(t, ['--help']);
+  t.equal(help.code, 0);
+  for (const command of ['serve', 'inspect', 'explain', 'generate']) t.match(help.stdout, command);
+  const serve = await runHere(t, ['serve', '--help']);
+  t.equal(serve.code, 0);
+  for (const part of ['--port', 'default: 3000', 'LECTERN_PORT', 'LECTERN_HS256_SECRET', 'Examples:']) {
+    t.match(serve.stdout, part);
+  }
+  const nothing = await runHere(t, []);
+  t.equal(nothing.code, 2, 'no command at all prints the help, too');
+  t.match(nothing.stderr, 'Usage: lectern');
+});
+
+/** Runs a command line in this process, which is much quicker than starting one for each. */
+async function runHere(
+  t: Test,
+  argv: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Omit<Outcome, 'signal'>> {
+  const inherited = { ...process.env };
+  for (const name of Object.keys(process.env)) if (name.startsWith('LECTERN_')) delete process.env[name];
+  Object.assign(process.env, env);
+  let stdout = '';
+  let stderr = '';
+  const restoreStdout = captureWrites(t, process.stdout, (text) => {
+    stdout += text;
+  });
+  const restoreStderr = captureWrites(t, process.stderr, (text) => {
+    stderr += text;
+  });
+  let code: number;
+  try {
+    code = await run(argv);
+  } finally {
+    restoreStdout();
+    restoreStderr();
+    process.env = inherited;
+  }
+  return { code, stdout, stderr };
+}
+
+function captureWrites(t: Test, stream: NodeJS.WriteStream, onText: (text: string) => void): () => void {
+  const write = (chunk: unknown): boolean => {
+    onText(String(chunk));
+    return true;
+  };
+  return t.capture(stream, 'write', write).restore;
+}
+
+function assertOneLine(
+  t: Test,
+  outcome: Omit<Outcome, 'signal'>,
+  code: number,
+  message: RegExp,
+  name: string,
+): void {
+  t.equal(outcome.code, code, `${name}: exit code`);
+  t.match(outcome.stderr, message, `${name}: message`);
+  t.match(outcome.stderr, /^error: [^\n]+\n$/, `${name}: one line`);
+  t.equal(outcome.stdout, '', `${name}: nothing on standard output`);
+  for (const secret of [SECRET, 'short-secret'])
+    t.notOk(outcome.stderr.includes(secret), `${name}: no secret`);
+}
