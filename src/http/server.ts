@@ -3,7 +3,7 @@
  * that ends in time.
  */
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { LecternError } from '../errors.js';
 import { answerClientError } from './client-error.js';
 import type { RequestHandler } from './handler.js';
@@ -58,6 +58,8 @@ export function createHttpServer(handler: RequestHandler): HttpServer {
   /** Connections whose last answer is under way: whatever else arrives on them is not answered. */
   const ending = new WeakSet<Socket>();
   const guard = createPipelineGuard();
+  /** Every open connection, and how many bytes had come in when it was last looked at for closing. */
+  const sockets = new Map<Socket, number>();
   let closing: Promise<void> | null = null;
 
   const server = createServer(
@@ -87,7 +89,11 @@ export function createHttpServer(handler: RequestHandler): HttpServer {
     // Accepted by the kernel just before the port was closed.
     if (closing !== null) socket.destroy();
     unused.add(socket);
-    socket.once('close', () => unused.delete(socket));
+    sockets.set(socket, 0);
+    socket.once('close', () => {
+      unused.delete(socket);
+      sockets.delete(socket);
+    });
   });
   server.on('clientError', (error: NodeJS.ErrnoException, duplex) => {
     const socket = duplex as Socket;
@@ -96,18 +102,32 @@ export function createHttpServer(handler: RequestHandler): HttpServer {
     answerClientError(error, socket);
   });
 
+  /**
+   * Destroys the connections that are idle: nothing came in since the last sweep, nothing waits to go out, no answer is
+   * being worked on. Node's own closeIdleConnections counts an answer as over when it was handed to the socket, and
+   * cuts off what a slow reader has not taken yet.
+   */
+  function sweep(): void {
+    const busy = new Set([...pending].map((res) => res.req.socket));
+    for (const [socket, bytesReadBefore] of sockets) {
+      if (socket.bytesRead !== bytesReadBefore) sockets.set(socket, socket.bytesRead);
+      else if (socket.writableLength === 0 && !busy.has(socket)) socket.destroy();
+    }
+  }
+
   async function finish(deadlineMs: number): Promise<void> {
     for (const res of pending) res.shouldKeepAlive = false;
     if (!server.listening) return;
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    server.closeIdleConnections();
-    for (const socket of unused) socket.destroy();
-    // An answer whose head had already said keep-alive leaves an idle connection behind when it is through.
-    const poll = setInterval(() => server.closeIdleConnections(), CLOSE_POLL_MS);
+    // The http server's own close() would call closeIdleConnections; this only stops listening.
+    const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
+    for (const socket of sockets.keys()) sockets.set(socket, unused.has(socket) ? 0 : socket.bytesRead);
+    const poll = setInterval(sweep, CLOSE_POLL_MS);
     const deadline = setTimeout(() => server.closeAllConnections(), deadlineMs);
     await closed;
     clearInterval(poll);
     clearTimeout(deadline);
+    // Ends the http server's own timer; it has no connection left to close.
+    server.close();
   }
 
   return {

@@ -1,0 +1,65 @@
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { test } from 'tap';
+import { createHttpServer } from '../../src/http/server.js';
+
+const BODY = Buffer.alloc(4 * 1024 * 1024, 'x');
+const REQUEST = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
+
+test('closing waits for answers that a slow reader has not taken yet, pipelined ones too', async (t) => {
+  const server = createHttpServer((_req, res) => {
+    res.writeHead(200, ['Content-Length', String(BODY.length)]);
+    res.end(BODY);
+  });
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+  const socket = connect(port, '127.0.0.1');
+  socket.pause();
+  socket.write(REQUEST.repeat(4));
+  // Long enough for the answers to fill the buffers of both kernels and stop.
+  await delay(150);
+  const closed = server.close({ deadlineMs: 10_000 });
+  await delay(150);
+  let received = 0;
+  socket.on('data', (chunk: Buffer) => {
+    received += chunk.length;
+  });
+  socket.resume();
+  await closed;
+  if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve));
+  t.ok(received > 4 * BODY.length, `${received} bytes came through`);
+});
+
+test('closing ends idle and never-used connections at once, and reads that never end at the deadline', async (t) => {
+  const server = createHttpServer((_req, res) => {
+    res.writeHead(200, ['Content-Length', String(BODY.length)]);
+    res.end(BODY);
+  });
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+  const unused = connect(port, '127.0.0.1');
+  const idle = connect(port, '127.0.0.1');
+  const stuck = connect(port, '127.0.0.1');
+  for (const socket of [unused, idle, stuck]) socket.on('error', () => {});
+  const ends = [unused, idle, stuck].map(
+    (socket) => new Promise<number>((resolve) => socket.once('close', () => resolve(performance.now()))),
+  );
+  unused.resume();
+  idle.write(REQUEST);
+  let received = 0;
+  await new Promise<void>((resolve) => {
+    idle.on('data', (chunk: Buffer) => {
+      received += chunk.length;
+      if (received > BODY.length) resolve();
+    });
+  });
+  stuck.pause();
+  stuck.write(REQUEST.repeat(3));
+  await delay(100);
+  const began = performance.now();
+  await server.close({ deadlineMs: 600 });
+  const endedMs = performance.now() - began;
+  t.ok(endedMs >= 550, `the one that does not read was waited for: ${endedMs} ms`);
+  stuck.resume();
+  const [unusedEnd, idleEnd] = await Promise.all(ends);
+  t.ok((unusedEnd as number) - began < 500, 'never used');
+  t.ok((idleEnd as number) - began < 500, 'idle');
+});
