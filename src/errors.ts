@@ -16,6 +16,8 @@ export const PROBLEMS = {
   'keys-unavailable': { status: 503, title: 'The keys that verify tokens cannot be had' },
   'not-acceptable': { status: 406, title: 'None of the accepted media types can be produced' },
   'parameters-invalid': { status: 400, title: 'The query parameters are not valid' },
+  'snapshot-gone': { status: 410, title: 'The snapshot to compare with is not known any more' },
+  'snapshot-stale': { status: 503, title: 'The timetable is out of date' },
   'snapshot-unavailable': { status: 503, title: 'The timetable is still loading' },
   'internal-error': { status: 500, title: 'The service failed' },
 } as const;
@@ -27,6 +29,7 @@ export const PARAMETER_FAULTS = {
   'unknown-parameter': 'The endpoint has no parameter of this name',
   'malformed-encoding': 'The percent-encoding is broken or is not UTF-8',
   'empty-value': 'The value is empty',
+  'missing-parameter': 'The endpoint needs this parameter',
   'repeated-parameter': 'The parameter may be given once only',
   'too-many-values': 'The parameter has more values than allowed',
   'malformed-identifier': 'The value is not an identifier of this data set',
@@ -56,11 +59,13 @@ export type LecternErrorCode =
   | 'source-malformed'
   | 'source-too-large'
   | 'image-unusable'
+  | 'snapshot-refused'
   | 'key-missing'
   | 'key-invalid'
   | 'address-unavailable'
   | 'parameters-invalid'
   | 'not-ready'
+  | 'stale'
   | 'closed';
 
 /** The one error class that Lectern throws on purpose. */

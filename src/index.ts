@@ -1,10 +1,14 @@
 /** The public API of Lectern. What is not exported here may change without notice. */
+export type { IdentityValues } from './auth/identity.js';
+export type { EmbeddedAuthOptions, EmbeddedHandlerOptions } from './embedded-handler.js';
 export {
   LecternError,
   type LecternErrorCode,
   type ParameterFault,
   type ParameterFaultCode,
 } from './errors.js';
+export type { RequestHandler } from './http/handler.js';
+export type { Logger } from './http/logger.js';
 export type {
   ConflictEntry,
   IdentifierMode,
@@ -15,23 +19,32 @@ export type {
 } from './model/event.js';
 export type { ConflictBy } from './model/fields.js';
 export type { Explanation } from './query/explain.js';
+export type { GateOptions, Refusal, RefusalCode } from './refresh/gate.js';
 export type { SnapshotSummary } from './snapshot/summary.js';
-export type {
-  LoadOptions,
-  LoadProgress,
-  LoadSummary,
-  RecordSink,
-  Source,
-  SourceFormat,
-} from './source/source.js';
 export {
-  type ConflictPage,
-  type ConflictQuery,
-  type EventPage,
+  MemorySource,
+  type RecordChange,
+  type RecordLoad,
+  type RecordLoadOptions,
+  type RecordSource,
+  type Records,
+} from './source/records.js';
+export type { LoadProgress } from './source/source.js';
+export type { SourceSpec } from './source/spec.js';
+export {
   openTimetable,
-  type PageQuery,
-  type ScheduleQuery,
+  type PublishedEvent,
+  type RefusedEvent,
   type Timetable,
-  type TimetableOptions,
+  type TimetableEvents,
 } from './timetable.js';
-export type { SourceState } from './view/view-source.js';
+export type {
+  ChangeSet,
+  ConflictPage,
+  ConflictQuery,
+  EventPage,
+  PageQuery,
+  ScheduleQuery,
+  TimetableOptions,
+} from './timetable-options.js';
+export type { Origin, PublicationState, SourceState, TimetableStatus } from './view/view-source.js';

@@ -92,3 +92,6 @@ export const UPSTREAM_BYTES_MAX: number = 2 * ROW_BYTES_MAX;
 export const RETRY_AFTER_MS_MAX: number = 24 * 3600 * 1000;
 /** A file of names and lecturer identifiers. 100,000 entries of 80 bytes are 8 MB. */
 export const LECTURER_IDS_BYTES_MAX: number = 16 * MIB;
+/** Past snapshots that /schedule/changes knows, and the entries of all their differences: 0.2 KB each, 40 MB. */
+export const SNAPSHOTS_KEPT_MAX = 16;
+export const SNAPSHOT_HISTORY_ENTRIES_MAX = 200_000;

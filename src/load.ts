@@ -2,7 +2,13 @@ import type { IdentifierMode } from './model/event.js';
 import { createNormaliser, isRejection } from './normalise/normalise.js';
 import { SnapshotBuilder } from './snapshot/builder.js';
 import type { SnapshotImage } from './snapshot/image.js';
-import type { LoadOptions, LoadSummary, Source } from './source/source.js';
+import {
+  isNotModified,
+  type LoadOptions,
+  type LoadSummary,
+  type NotModified,
+  type Source,
+} from './source/source.js';
 
 export interface LoadedImage {
   readonly image: SnapshotImage;
@@ -11,13 +17,23 @@ export interface LoadedImage {
 
 /**
  * The way of the data: source, normaliser, builder. Bad records are counted and left out; the source's own failures are
- * thrown as LecternErrors.
+ * thrown as LecternErrors. Asked with `previous`, a source that did not change builds nothing.
  */
 export async function loadImage(
   source: Source,
   identifiers: IdentifierMode,
+  options?: Omit<LoadOptions, 'previous'>,
+): Promise<LoadedImage>;
+export async function loadImage(
+  source: Source,
+  identifiers: IdentifierMode,
+  options: LoadOptions,
+): Promise<LoadedImage | NotModified>;
+export async function loadImage(
+  source: Source,
+  identifiers: IdentifierMode,
   options: LoadOptions = {},
-): Promise<LoadedImage> {
+): Promise<LoadedImage | NotModified> {
   const builder = new SnapshotBuilder({ identifiers, startedAtMs: Date.now() });
   const normalise = createNormaliser(identifiers);
   const summary = await source.load(
@@ -33,5 +49,11 @@ export async function loadImage(
     },
     options,
   );
+  if (isNotModified(summary)) {
+    if (typeof options.previous === 'string') return summary;
+    throw new Error(
+      `the source ${source.name} says that nothing changed, but was not asked whether anything did`,
+    );
+  }
   return { image: builder.finish(), source: summary };
 }

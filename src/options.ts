@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { LecternError } from './errors.js';
 import type { IdentifierMode } from './model/event.js';
 import { INDEXED_FIELDS } from './model/fields.js';
-import type { TimetableOptions } from './timetable.js';
+import type { TimetableOptions } from './timetable-options.js';
 
 /** Everything that configures a service. Only the source has no default; production also needs a key. */
 export interface ServiceOptions {

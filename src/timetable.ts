@@ -1,98 +1,115 @@
+import { EventEmitter } from 'node:events';
+import { createEmbeddedHandler, type EmbeddedHandlerOptions } from './embedded-handler.js';
 import { LecternError, type ParameterFault } from './errors.js';
-import { type LoadedImage, loadImage } from './load.js';
-import type { ConflictEntry, IdentifierMode, TimetableEvent } from './model/event.js';
-import type { ConflictBy, ParameterFieldName } from './model/fields.js';
+import type { RequestHandler } from './http/handler.js';
+import type { IdentifierMode, TimetableEvent } from './model/event.js';
 import type { Explanation } from './query/explain.js';
+import type { ParameterPairs } from './query/parameters.js';
+import { GATE_DEFAULTS, type Refusal } from './refresh/gate.js';
+import { Keeper, type Publication } from './refresh/keeper.js';
+import { type AnySource, Loader } from './refresh/loader.js';
+import { History } from './snapshot/history.js';
 import { Snapshot } from './snapshot/snapshot.js';
 import type { SnapshotSummary } from './snapshot/summary.js';
-import { fileSource } from './source/file.js';
-import { memorySource } from './source/memory.js';
-import type { LoadProgress, Source } from './source/source.js';
+import { MemorySource, type Records } from './source/records.js';
+import { parseSourceArgument } from './source/spec.js';
+import type {
+  ChangeSet,
+  ConflictPage,
+  ConflictQuery,
+  EventPage,
+  PageQuery,
+  ScheduleQuery,
+  TimetableOptions,
+} from './timetable-options.js';
 import type { Answer, ReadResult } from './view/answer.js';
 import { viewOf } from './view/snapshot-view.js';
-import type { ParameterPairs, ParseOptions, View } from './view/view.js';
-import type { SourceState, ViewSource } from './view/view-source.js';
+import type { ParseOptions, View } from './view/view.js';
+import type {
+  Origin,
+  PublicationState,
+  SourceState,
+  TimetableStatus,
+  ViewSource,
+} from './view/view-source.js';
 
-export interface TimetableOptions {
-  /**
-   * Where events come from: a path (`-` for standard input), a Source, or records in memory. Files are NDJSON, a JSON
-   * array or MessagePack, plain or gzipped, recognised by content.
-   */
-  readonly source: string | Source | Iterable<unknown> | AsyncIterable<unknown>;
-  /** Default `uuid`. */
-  readonly identifiers?: IdentifierMode;
-  /** Whether a parameter that an endpoint does not have is a fault (`reject`, the default) or skipped. */
-  readonly unknownParameters?: ParseOptions['unknownParameters'];
-  readonly onProgress?: (progress: LoadProgress) => void;
-  /** Aborts the load. */
-  readonly signal?: AbortSignal;
+/** A snapshot was published. */
+export interface PublishedEvent {
+  readonly summary: SnapshotSummary;
+  readonly origin: Origin;
+  /** Counts of what is different from the snapshot before; null at the first. */
+  readonly changes: { readonly added: number; readonly changed: number; readonly removed: number } | null;
 }
 
-/** The filters of GET /schedule as an object: one value or any of several. Times are RFC 3339 texts or Dates. */
-export type ScheduleQuery = {
-  readonly [Name in ParameterFieldName]?: string | readonly string[];
-} & {
-  readonly startTime?: string | Date;
-  readonly endTime?: string | Date;
-  /** Entries per page, 1 to 10,000; everything where it is left out. */
-  readonly limit?: number;
-  /** From `nextCursor` of the page before. */
-  readonly cursor?: string;
-};
-
-/** The query of GET /schedule/conflicts: the scope, and what counts as a conflict. */
-export type ConflictQuery = ScheduleQuery & {
-  readonly by?: ConflictBy | readonly ConflictBy[];
-  /** False: rows of one lesson conflict with each other. Default true. */
-  readonly merge?: boolean;
-};
-
-/** The part of /schedule/all to return. */
-export type PageQuery = Pick<ScheduleQuery, 'limit' | 'cursor'>;
-
-export interface EventPage {
-  readonly events: TimetableEvent[];
-  /** Matching events on all pages. */
-  readonly total: number;
-  /** Null on the last page. */
-  readonly nextCursor: string | null;
+/** A snapshot was built and not published. */
+export interface RefusedEvent {
+  readonly refusal: Refusal;
+  /** Of the snapshot that was refused. */
+  readonly summary: SnapshotSummary;
 }
 
-export interface ConflictPage {
-  readonly conflicts: ConflictEntry[];
-  readonly total: number;
-  readonly nextCursor: string | null;
+export interface TimetableEvents {
+  published: [event: PublishedEvent];
+  refused: [event: RefusedEvent];
+  /** A load failed, or the snapshot file could not be read or written. What is served stays as it is. */
+  error: [error: Error];
 }
 
 /**
- * A timetable in memory: loads its source once and answers reads from one immutable snapshot. The HTTP layer uses what
- * is here and nothing else.
+ * A timetable in memory: loads its source, keeps it fresh, and answers reads from one immutable snapshot. The HTTP layer
+ * uses what is here and nothing else. All reads are synchronous.
  */
-export interface Timetable extends ViewSource {
-  /** Resolves when the first snapshot can be read; rejects with the LecternError that kept it from being built. */
-  readonly ready: Promise<SnapshotSummary>;
-  /** The summary of the present snapshot, or null while there is none. */
-  readonly summary: SnapshotSummary | null;
+export interface Timetable extends ViewSource, AsyncDisposable {
   /**
-   * GET /schedule. All reads are synchronous.
+   * Resolves when the first snapshot can be read; rejects with the LecternError that kept it from being built. With a
+   * regular refresh a failed load is not the end, and `ready` waits for the first that succeeds.
+   */
+  readonly ready: Promise<SnapshotSummary>;
+  /**
+   * GET /schedule.
    *
-   * @throws LecternError `parameters-invalid` with every fault, `not-ready` before the first snapshot
+   * @throws LecternError `parameters-invalid` with every fault; `not-ready` before the first snapshot; `stale` where it is
+   *   older than `staleSecondsMax`; `closed`
    */
   find(query?: ScheduleQuery): EventPage;
+  /** The events of {@link find} as JSON bytes, without parsing them. Shared memory where that saves a copy: do not write. */
+  findBytes(query?: ScheduleQuery): Uint8Array;
+  /** One event by its id, or null. */
+  get(id: string): TimetableEvent | null;
   /** GET /schedule/conflicts. Throws as {@link find} does. */
   conflicts(query?: ConflictQuery): ConflictPage;
-  /** GET /schedule/types. Throws `not-ready`. */
+  /** GET /schedule/types. */
   types(): string[];
   /** GET /schedule/all. Throws as {@link find} does. */
   all(query?: PageQuery): EventPage;
+  /** What changed since a snapshot, by its id; null where it is not known, or not any more. */
+  changes(since: string): ChangeSet | null;
   /** How GET /schedule would answer `query`. Throws as {@link find} does. */
   explain(query?: ScheduleQuery): Explanation;
-  /** Aborts a load that is under way and lets the snapshot go. Later reads throw `closed`. */
+  /**
+   * Loads now, off this thread, and resolves when it has been tried; how it went is in `status` and `source`.
+   *
+   * @param options.force publishes whatever comes, past the gate
+   */
+  refresh(options?: { readonly force?: boolean }): Promise<void>;
+  on<Name extends keyof TimetableEvents>(
+    name: Name,
+    listener: (...event: TimetableEvents[Name]) => void,
+  ): this;
+  off<Name extends keyof TimetableEvents>(
+    name: Name,
+    listener: (...event: TimetableEvents[Name]) => void,
+  ): this;
+  /** A handler `(req, res)` to mount in an existing server; see {@link EmbeddedHandlerOptions}. */
+  handler(options?: EmbeddedHandlerOptions): RequestHandler;
+  /** Aborts loads and ends timers, watches and threads. Later reads throw `closed`. */
   close(): Promise<void>;
 }
 
 /**
  * Opens a timetable. Returns at once; `ready` says when it can be read.
+ *
+ * @throws LecternError `option-invalid`
  *
  * @example
  * const timetable = openTimetable({ source: 'events.ndjson' });
@@ -100,58 +117,102 @@ export interface Timetable extends ViewSource {
  * const { events } = timetable.find({ studyGroup: 'CSCI-1100-01' });
  */
 export function openTimetable(options: TimetableOptions): Timetable {
-  return new LoadedTimetable(options);
+  return new KeptTimetable(options);
 }
 
-/** The kinds of source that a caller may give, as one. */
-export function sourceOf(source: TimetableOptions['source']): Source {
-  if (typeof source === 'string') return fileSource(source);
-  return 'load' in source ? source : memorySource(source);
+/** The kinds of source that a caller may give, as those that can be loaded. */
+function sourceOf(source: TimetableOptions['source']): AnySource {
+  if (typeof source === 'string') return parseSourceArgument(source, {});
+  if (typeof source === 'object' && source !== null) {
+    if ('load' in source || 'kind' in source) return source;
+    if (Symbol.iterator in source || Symbol.asyncIterator in source)
+      return new MemorySource(source as Records);
+  }
+  throw new LecternError(
+    'option-invalid',
+    'source must be a path, an address, a source or an iterable of records',
+  );
 }
 
-class LoadedTimetable implements Timetable {
+class KeptTimetable implements Timetable {
   readonly ready: Promise<SnapshotSummary>;
   readonly #parseOptions: ParseOptions;
-  readonly #abort = new AbortController();
+  readonly #reading: ParseOptions & { readonly identifiers: IdentifierMode };
+  readonly #keeper: Keeper;
+  readonly #staleMsMax: number;
+  readonly #sourceName: string;
+  readonly #emitter = new EventEmitter();
   #view: View | null = null;
-  #source: SourceState;
+  #history = History.EMPTY;
+  #publication: PublicationState | null = null;
   #closed = false;
 
   constructor(options: TimetableOptions) {
-    const source = sourceOf(options.source);
+    const { refreshSeconds = 0, watch = true, gate = {}, snapshotFile, pin, onProgress } = options;
     this.#parseOptions = { unknownParameters: options.unknownParameters ?? 'reject' };
-    this.#source = { name: source.name, state: 'loading', lastSuccessMs: null, lastError: null };
-    const signals = [this.#abort.signal, ...(options.signal === undefined ? [] : [options.signal])];
-    this.ready = loadImage(source, options.identifiers ?? 'uuid', {
-      signal: AbortSignal.any(signals),
-      ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
-    }).then(
-      (loaded) => this.#publish(loaded),
-      (error: unknown) => this.#fail(error),
+    this.#reading = { ...this.#parseOptions, identifiers: options.identifiers ?? 'uuid' };
+    this.#staleMsMax = (options.staleSecondsMax ?? Number.POSITIVE_INFINITY) * 1000;
+    const loader = new Loader(
+      sourceOf(options.source),
+      this.#reading.identifiers,
+      options.buildOn ?? 'thread',
     );
-    // Whoever does not wait for `ready` learns of a failure from `status` and from the reads.
+    this.#sourceName = loader.name;
+    this.#keeper = new Keeper({
+      loader,
+      gate: gate === false ? null : { ...GATE_DEFAULTS, ...gate },
+      refreshSeconds,
+      watch,
+      snapshotFile:
+        snapshotFile === undefined ? null : { path: snapshotFile, keep: options.snapshotFilesKept ?? 0 },
+      pin: pin ?? null,
+      ...(onProgress === undefined ? {} : { onProgress }),
+      events: {
+        publish: (publication) => this.#publish(publication),
+        refused: (refusal, summary) => this.#emit('refused', { refusal, summary }),
+        failed: (error) => this.#emit('error', error),
+      },
+    });
+    this.ready = this.#keeper.start().then(() => {
+      if (this.#view === null) throw this.#unreadable();
+      return this.#view.summary;
+    });
+    // Whoever does not wait for `ready` learns of a failure from `status`, from 'error' and from the reads.
     this.ready.catch(() => {});
   }
 
   get view(): View | null {
-    return this.#view;
+    return this.#staleMsMax === Number.POSITIVE_INFINITY || !this.#isStale() ? this.#view : null;
   }
 
   get summary(): SnapshotSummary | null {
     return this.#view?.summary ?? null;
   }
 
-  get status(): ViewSource['status'] {
+  get publication(): PublicationState | null {
+    return this.#publication;
+  }
+
+  get status(): TimetableStatus {
     if (this.#view === null) return 'starting';
-    return this.#source.lastError === null ? 'ok' : 'degraded';
+    return this.#keeper.state.lastError === null && !this.#isStale() ? 'ok' : 'degraded';
   }
 
   get source(): SourceState {
-    return this.#source;
+    return { name: this.#sourceName, ...this.#keeper.state };
   }
 
   find(query: ScheduleQuery = {}): EventPage {
     return eventPage(answerOf(this.#open().schedule(pairsOf(query), this.#parseOptions)));
+  }
+
+  findBytes(query: ScheduleQuery = {}): Uint8Array {
+    return bytesOf(answerOf(this.#open().schedule(pairsOf(query), this.#parseOptions)));
+  }
+
+  get(id: string): TimetableEvent | null {
+    const bytes = this.#open().eventOf(id);
+    return bytes === null ? null : (JSON.parse(Buffer.from(bytes).toString('utf8')) as TimetableEvent);
   }
 
   all(query: PageQuery = {}): EventPage {
@@ -167,41 +228,104 @@ class LoadedTimetable implements Timetable {
     return parse(answerOf(this.#open().types([], this.#parseOptions)));
   }
 
+  changes(since: string): ChangeSet | null {
+    const result = this.#open().changes(pairsOf({ since }), this.#parseOptions);
+    return 'gone' in result ? null : parse(answerOf(result));
+  }
+
   explain(query: ScheduleQuery = {}): Explanation {
     const result = this.#open().explain(pairsOf(query), this.#parseOptions);
     if ('faults' in result) throw invalidParameters(result.faults);
     return result;
   }
 
+  async refresh({ force = false }: { readonly force?: boolean } = {}): Promise<void> {
+    if (this.#closed) throw closedError();
+    await this.#keeper.refresh(force);
+  }
+
+  on<Name extends keyof TimetableEvents>(
+    name: Name,
+    listener: (...event: TimetableEvents[Name]) => void,
+  ): this {
+    this.#emitter.on(name, listener as (...event: unknown[]) => void);
+    return this;
+  }
+
+  off<Name extends keyof TimetableEvents>(
+    name: Name,
+    listener: (...event: TimetableEvents[Name]) => void,
+  ): this {
+    this.#emitter.off(name, listener as (...event: unknown[]) => void);
+    return this;
+  }
+
+  handler(options: EmbeddedHandlerOptions = {}): RequestHandler {
+    return createEmbeddedHandler(this, options, this.#reading);
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
-    this.#abort.abort();
-    await this.ready.catch(() => {});
+    await this.#keeper.close();
     this.#view = null;
+    this.#history = History.EMPTY;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
   }
 
   #open(): View {
-    if (this.#closed) throw new LecternError('closed', 'the timetable is closed');
-    if (this.#view !== null) return this.#view;
-    throw new LecternError(
+    const { view } = this;
+    if (view === null || this.#closed) throw this.#unreadable();
+    return view;
+  }
+
+  /** Why there is nothing to read. */
+  #unreadable(): LecternError {
+    if (this.#closed) return closedError();
+    const { lastError } = this.#keeper.state;
+    if (this.#view !== null) {
+      return new LecternError(
+        'stale',
+        `the snapshot is older than staleSecondsMax: ${lastError ?? 'no load since'}`,
+      );
+    }
+    return new LecternError(
       'not-ready',
-      this.#source.lastError === null
+      lastError === null
         ? 'the timetable is still loading: await its `ready` first'
-        : `the timetable could not be loaded: ${this.#source.lastError}`,
+        : `the timetable could not be loaded: ${lastError}`,
     );
   }
 
-  #publish(loaded: LoadedImage): SnapshotSummary {
-    this.#view = viewOf(new Snapshot(loaded.image));
-    this.#source = { ...this.#source, state: 'loaded', lastSuccessMs: Date.now(), lastError: null };
-    return loaded.image.summary;
+  #isStale(): boolean {
+    if (this.#view === null || this.#staleMsMax === Number.POSITIVE_INFINITY) return false;
+    // What came from disk was good when it was built.
+    const goodAtMs = this.#keeper.state.lastSuccessMs ?? this.#view.summary.builtAtMs;
+    return Date.now() - goodAtMs > this.#staleMsMax;
   }
 
-  #fail(error: unknown): never {
-    const message = error instanceof Error ? error.message : String(error);
-    this.#source = { ...this.#source, state: 'failed', lastError: message };
-    throw error;
+  #publish({ image, origin, delta }: Publication): void {
+    // Without a difference nothing of the past can be told any more.
+    this.#history = delta === null ? History.EMPTY : this.#history.with(delta);
+    this.#view = viewOf(new Snapshot(image), this.#history);
+    this.#publication = { origin, publishedAtMs: Date.now() };
+    this.#emit('published', {
+      summary: image.summary,
+      origin,
+      changes: delta === null ? null : { added: delta.added, changed: delta.changed, removed: delta.removed },
+    });
   }
+
+  #emit<Name extends keyof TimetableEvents>(name: Name, ...event: TimetableEvents[Name]): void {
+    // An 'error' that nobody listens for would be thrown, and end the process that wants to go on serving.
+    if (this.#emitter.listenerCount(name) > 0) this.#emitter.emit(name, ...event);
+  }
+}
+
+function closedError(): LecternError {
+  return new LecternError('closed', 'the timetable is closed');
 }
 
 /**
@@ -231,6 +355,7 @@ function invalidParameters(faults: readonly ParameterFault[]): LecternError {
 
 function answerOf(result: ReadResult): Answer {
   if ('faults' in result) throw invalidParameters(result.faults);
+  if ('gone' in result) throw new LecternError('not-ready', result.gone);
   return result.read.execute('json');
 }
 
@@ -238,7 +363,13 @@ function eventPage(answer: Answer): EventPage {
   return { events: parse(answer), total: answer.total, nextCursor: answer.nextCursor };
 }
 
+function bytesOf(answer: Answer): Uint8Array {
+  const [only, ...others] = answer.body.chunks;
+  return only !== undefined && others.length === 0 ? only : Buffer.concat(answer.body.chunks);
+}
+
 function parse<T>(answer: Answer): T {
-  const bytes = answer.body.chunks.length === 1 ? answer.body.chunks[0] : Buffer.concat(answer.body.chunks);
-  return JSON.parse(new TextDecoder().decode(bytes)) as T;
+  // A Buffer decodes shared memory, a TextDecoder does not.
+  const bytes = bytesOf(answer);
+  return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')) as T;
 }

@@ -86,6 +86,37 @@ export function mapIdentities(
   return mapped ? toFilters(valuesByField) : null;
 }
 
+/** What selects a user's events: values by field. */
+export type IdentityValues = Readonly<Partial<Record<IndexedFieldName, string | readonly string[]>>>;
+
+/**
+ * Identities that an embedding program gives itself, in the form that {@link mapIdentities} gives them.
+ *
+ * @throws LecternError `option-invalid` for a field that is not indexed or values that are not texts: a mistake of the
+ *   program, not of the user
+ */
+export function canonicalIdentities(
+  given: IdentityValues | null,
+  mode: IdentifierMode,
+): readonly FieldFilter[] | null {
+  if (given === null) return null;
+  const valuesByField = new Map<IndexedFieldName, Set<string>>();
+  for (const [name, value] of Object.entries(given) as [string, unknown][]) {
+    if (value === undefined) continue;
+    const field = INDEXED_FIELDS.find((candidate) => candidate.name === name);
+    const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+    if (field === undefined || !values.every((each) => typeof each === 'string')) {
+      const fields = INDEXED_FIELDS.map((candidate) => candidate.name).join(', ');
+      throw new LecternError(
+        'option-invalid',
+        `an identity is texts for one of the fields ${fields}; got ${name}`,
+      );
+    }
+    addAll(valuesByField, field.name, canonicalValues(values as string[], field, mode));
+  }
+  return toFilters(valuesByField);
+}
+
 /** Null: the claim counts as absent. */
 function claimValues(claim: unknown): readonly string[] | null {
   if (typeof claim === 'string') return [claim];

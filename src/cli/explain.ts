@@ -19,7 +19,13 @@ export interface ExplainArguments {
  */
 export async function explain({ source, query, identifiers }: ExplainArguments): Promise<void> {
   const progress = createProgressLine(process.stderr, source);
-  const timetable = openTimetable({ source, identifiers, onProgress: progress.update });
+  const timetable = openTimetable({
+    source,
+    identifiers,
+    watch: false,
+    gate: false,
+    onProgress: progress.update,
+  });
   try {
     const summary = await timetable.ready;
     const view = timetable.view;

@@ -3,7 +3,7 @@ import type { IdentifierMode } from '../model/event.js';
 import { CONFLICT_DIMENSIONS } from '../model/fields.js';
 import { formatInstant } from '../model/time.js';
 import { type Inspection, inspectImage } from '../snapshot/inspect.js';
-import { sourceOf } from '../timetable.js';
+import { parseSourceArgument, sourceOfSpec } from '../source/spec.js';
 import { createProgressLine } from './progress.js';
 import { formatBytes, formatCount, formatMs } from './quantity.js';
 import { describeRejections, formatRejection } from './rejections.js';
@@ -24,7 +24,7 @@ const REJECTIONS_LISTED_MAX = 20;
  * @throws LecternError where the source cannot be loaded
  */
 export async function inspect({ source, identifiers, json = false }: InspectArguments): Promise<void> {
-  const opened = sourceOf(source);
+  const opened = sourceOfSpec(parseSourceArgument(source));
   const progress = createProgressLine(process.stderr, opened.name);
   try {
     const loaded = await loadImage(opened, identifiers, { onProgress: progress.update });

@@ -79,3 +79,16 @@ export function splitTarget(target: string): { path: string; query: string } {
     ? { path: origin, query: '' }
     : { path: origin.slice(0, mark), query: origin.slice(mark + 1) };
 }
+
+/**
+ * The path under which a framework has mounted the handler and that it took off the request target, as Express does: ''
+ * where there is none. Links and `instance` show paths as the client knows them.
+ */
+export function mountPathOf(req: IncomingMessage): string {
+  const { originalUrl } = req as IncomingMessage & { readonly originalUrl?: unknown };
+  const { url } = req;
+  if (typeof originalUrl !== 'string' || url === undefined || originalUrl === url) return '';
+  // Express leaves a slash where the mount path was all there was.
+  const rest = url === '/' && !originalUrl.endsWith('/') ? '' : url.replace(/^\/(?=\?)/, '');
+  return originalUrl.endsWith(rest) ? originalUrl.slice(0, originalUrl.length - rest.length) : '';
+}

@@ -12,6 +12,7 @@ import type { DevelopmentIssuer } from '../auth/development-issuer.js';
 import { LecternError } from '../errors.js';
 import { REQUEST_TARGET_BYTES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
+import type { FieldFilter } from '../query/query.js';
 import type { ParseOptions } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
 import { docsRoutes } from './docs/page.js';
@@ -34,7 +35,13 @@ import {
 interface CommonOptions {
   /** Where the resources are. Default `/api/v1`. */
   readonly basePath?: string;
-  readonly authenticator: Authenticator;
+  /** Verifies bearer tokens. */
+  readonly authenticator?: Authenticator;
+  /**
+   * In place of an authenticator, where whoever mounts the handler has let the request in already: what selects the
+   * user's own events, or null.
+   */
+  readonly identify?: (req: IncomingMessage) => readonly FieldFilter[] | null;
   /** Default `reject`. */
   readonly unknownParameters?: ParseOptions['unknownParameters'];
   /** For WWW-Authenticate: printable ASCII. Default `lectern`. */
@@ -73,7 +80,10 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
   const basePath = normaliseBasePath(options.basePath ?? '/api/v1');
   const realm = checkRealm(options.realm ?? 'lectern');
   const log = options.log ?? SILENT;
-  const { authenticator } = options;
+  const { authenticator, identify } = options;
+  if ((authenticator === undefined) === (identify === undefined)) {
+    throw new LecternError('option-invalid', 'a handler needs an authenticator or identify, and not both');
+  }
   const parseOptions: ParseOptions = { unknownParameters: options.unknownParameters ?? 'reject' };
   const findRoute = createRouter([
     ...scheduleRoutes(basePath),
@@ -92,6 +102,11 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
   }
 
   function authenticate(exchange: Exchange, route: ReadRoute): void {
+    if (authenticator === undefined) {
+      const identities = identify?.(exchange.req) ?? null;
+      answerRead(exchange, route, views, { identities }, parseOptions);
+      return;
+    }
     const credential = readCredential(exchange.req.rawHeaders);
     if (credential.kind === 'token') {
       const user = authenticator.lookup(credential.token);

@@ -32,13 +32,12 @@ const serialise: (health: Health) => string = build(HEALTH_SCHEMA as unknown as 
  * @param nowMs epoch milliseconds
  */
 export function describeHealth(views: ViewSource, version: string, nowMs: number): Health {
-  const { view, status, source } = views;
-  const summary = view?.summary;
+  const { summary, status, source, publication } = views;
   return {
     status,
     version,
     snapshot:
-      summary === undefined
+      summary === null
         ? null
         : {
             id: summary.id,
@@ -47,7 +46,7 @@ export function describeHealth(views: ViewSource, version: string, nowMs: number
             builtAt: new Date(summary.builtAtMs).toISOString(),
             // Clocks may be set back; an age cannot be negative.
             ageSeconds: Math.max(0, nowMs - summary.builtAtMs) / 1000,
-            origin: source.name,
+            origin: publication?.origin ?? 'source',
           },
     source: {
       state: source.state,

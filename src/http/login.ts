@@ -47,7 +47,7 @@ export function loginRoute(
     async handle(exchange) {
       const { view } = views;
       if (view === null) {
-        sendSnapshotUnavailable(exchange);
+        sendSnapshotUnavailable(exchange, views);
         return;
       }
       const query = parseQueryString(exchange.query);

@@ -8,7 +8,7 @@ import { FORMATS } from '../model/format.js';
 import type { ParameterPairs, ParseOptions, View } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
 import { CACHE_CONTROL, matchesEntityTag, nextLink, VARY } from './conditional.js';
-import type { Exchange } from './exchange.js';
+import { type Exchange, mountPathOf } from './exchange.js';
 import { contentTypeOf, isFormatName, negotiateFormat } from './negotiate.js';
 import { type Problem, sendProblem } from './problem.js';
 import { parseQueryString } from './query-string.js';
@@ -36,9 +36,16 @@ const NO_SNAPSHOT: Problem = {
   headers: ['Retry-After', RETRY_AFTER_SECONDS],
 };
 
+const STALE_SNAPSHOT: Problem = {
+  code: 'snapshot-stale',
+  detail:
+    'The timetable could not be refreshed for longer than this service is set to answer from an old one.',
+  headers: ['Retry-After', RETRY_AFTER_SECONDS],
+};
+
 /** Sends the answer for a missing view; also of use to others that need one. */
-export function sendSnapshotUnavailable(exchange: Exchange): void {
-  sendProblem(exchange, NO_SNAPSHOT);
+export function sendSnapshotUnavailable(exchange: Exchange, views: ViewSource): void {
+  sendProblem(exchange, views.summary === null ? NO_SNAPSHOT : STALE_SNAPSHOT);
 }
 
 /** Synchronous from beginning to end. Takes the view once, so that the whole answer is of one snapshot. */
@@ -46,7 +53,7 @@ export function answerRead(
   exchange: Exchange,
   route: ReadRoute,
   views: ViewSource,
-  user: AuthenticatedUser,
+  user: Pick<AuthenticatedUser, 'identities'>,
   options: ParseOptions,
 ): void {
   if (route.personal && user.identities === null) {
@@ -55,7 +62,7 @@ export function answerRead(
   }
   const view: View | null = views.view;
   if (view === null) {
-    sendSnapshotUnavailable(exchange);
+    sendSnapshotUnavailable(exchange, views);
     return;
   }
   const { pairs, faults: encodingFaults } = parseQueryString(exchange.query);
@@ -63,6 +70,10 @@ export function answerRead(
   if ('faults' in result || encodingFaults.length > 0) {
     const faults = 'faults' in result ? [...encodingFaults, ...result.faults] : encodingFaults;
     sendFaults(exchange, pairs, faults);
+    return;
+  }
+  if ('gone' in result) {
+    sendProblem(exchange, { code: 'snapshot-gone', detail: result.gone });
     return;
   }
   const { read } = result;
@@ -90,7 +101,8 @@ export function answerRead(
     'X-Total-Count',
     answer.total,
   ];
-  if (answer.nextCursor !== null) headers.push('Link', nextLink(route.path, pairs, answer.nextCursor));
+  if (answer.nextCursor !== null)
+    headers.push('Link', nextLink(mountPathOf(exchange.req) + route.path, pairs, answer.nextCursor));
   sendBody(exchange, 200, headers, answer.body);
 }
 

@@ -37,7 +37,7 @@ export type Route = ReadRoute | OpenRoute;
 /** What every resource allows. */
 export const ALLOW = 'GET, HEAD, OPTIONS';
 
-/** The five resources of the timetable, under a base path. */
+/** The six resources of the timetable, under a base path. */
 export function scheduleRoutes(basePath: string): ReadRoute[] {
   const route = (path: string, read: ReadRoute['read'], personal = false): ReadRoute => ({
     kind: 'read',
@@ -55,6 +55,7 @@ export function scheduleRoutes(basePath: string): ReadRoute[] {
     route('/schedule/all', (view, parameters, options) => view.all(parameters, options)),
     route('/schedule/types', (view, parameters, options) => view.types(parameters, options)),
     route('/schedule/conflicts', (view, parameters, options) => view.conflicts(parameters, options)),
+    route('/schedule/changes', (view, parameters, options) => view.changes(parameters, options)),
   ];
 }
 

@@ -14,6 +14,7 @@ import {
   loginParameters,
   PAGE_PARAMETERS,
   type ParameterObject,
+  SINCE_PARAMETER,
 } from './parameters.js';
 import {
   HEADERS,
@@ -25,7 +26,7 @@ import {
   problemResponses,
   problemTable,
 } from './responses.js';
-import { HEALTH_SCHEMA, LOGIN_SCHEMA, PROBLEM_SCHEMA, TYPES_SCHEMA } from './schemas.js';
+import { changesSchema, HEALTH_SCHEMA, LOGIN_SCHEMA, PROBLEM_SCHEMA, TYPES_SCHEMA } from './schemas.js';
 
 export interface OpenApiOptions {
   /** Without a trailing slash; empty for the root. */
@@ -67,6 +68,14 @@ const EXAMPLE_CONFLICT: ConflictEntry = {
   ],
 };
 
+const EXAMPLE_CHANGES = {
+  from: '5p2iTKJ9cLw0n7b1R3x8Zg',
+  to: 'vWHhK2c8UBMg-U42p0PlWQ',
+  added: [],
+  changed: [EXAMPLE_EVENT],
+  removed: ['b0a3f7de-3c55-4c5e-9d0a-6d2f6a1b9c02'],
+};
+
 /** What can go wrong with any request. */
 const EVERYWHERE: readonly ProblemCode[] = [
   'invalid-request',
@@ -84,6 +93,7 @@ const LISTS: readonly ProblemCode[] = [
   'token-invalid',
   'not-acceptable',
   'keys-unavailable',
+  'snapshot-stale',
   'snapshot-unavailable',
 ];
 
@@ -122,6 +132,7 @@ export function createOpenApiDocument(options: OpenApiOptions): JsonSchema {
     ...PAGE_PARAMETERS,
     format: FORMAT_PARAMETER,
     ...CONFLICT_PARAMETERS,
+    since: SINCE_PARAMETER,
   };
   return {
     openapi: '3.1.0',
@@ -146,6 +157,7 @@ export function createOpenApiDocument(options: OpenApiOptions): JsonSchema {
       schemas: {
         Event: eventSchema(identifiers),
         ConflictEntry: conflictEntrySchema({ $ref: '#/components/schemas/Event' }),
+        Changes: changesSchema({ $ref: '#/components/schemas/Event' }),
         Types: TYPES_SCHEMA,
         Problem: PROBLEM_SCHEMA,
         Login: LOGIN_SCHEMA,
@@ -211,6 +223,16 @@ function schedulePaths(): Record<string, JsonSchema> {
         'events matches the filters; its other events are listed, too. Order: startTime, endTime, by, key.',
       endpoint: 'conflicts',
       response: listResponse('The clusters, in order', conflicts, [EXAMPLE_CONFLICT]),
+    }),
+    '/schedule/changes': listOperation({
+      operationId: 'listChanges',
+      summary: 'What changed since a snapshot',
+      description:
+        'The difference between a snapshot that was served before and the present one. Read /schedule/all once and keep ' +
+        'its ETag; ask for what changed since, and go on with "to". On 410, read everything again.',
+      endpoint: 'changes',
+      response: listResponse('The difference', { $ref: '#/components/schemas/Changes' }, EXAMPLE_CHANGES),
+      problems: [...LISTS, 'snapshot-gone'],
     }),
   };
 }

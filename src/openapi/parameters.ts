@@ -107,6 +107,15 @@ export const CONFLICT_PARAMETERS: Readonly<Record<string, ParameterObject>> = {
   ),
 };
 
+/** What /schedule/changes needs. */
+export const SINCE_PARAMETER: ParameterObject = {
+  name: 'since',
+  in: 'query',
+  required: true,
+  description: 'The snapshot to compare with: its id, or the ETag of any answer that was made from it.',
+  schema: { type: 'string', minLength: 1 },
+};
+
 /** The parameters of /login: the subject, and the fields that claims select on. */
 export function loginParameters(identifiers: IdentifierMode): ParameterObject[] {
   return [

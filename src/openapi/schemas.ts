@@ -58,6 +58,27 @@ export const LOGIN_SCHEMA: JsonSchema = {
   additionalProperties: false,
 };
 
+/**
+ * GET /schedule/changes.
+ *
+ * @param event the schema of an event: the Event record, or a reference to it
+ */
+export function changesSchema(event: JsonSchema): JsonSchema {
+  const events = { type: 'array', items: event };
+  return {
+    type: 'object',
+    properties: {
+      from: { type: 'string', description: 'The id of the snapshot that was compared with' },
+      to: { type: 'string', description: 'The id of the present snapshot' },
+      added: events,
+      changed: { ...events, description: 'As they are now' },
+      removed: { type: 'array', items: { type: 'string' }, description: 'Identifiers' },
+    },
+    required: ['from', 'to', 'added', 'changed', 'removed'],
+    additionalProperties: false,
+  };
+}
+
 /** GET /health. */
 export const HEALTH_SCHEMA: JsonSchema = {
   type: 'object',
@@ -73,7 +94,11 @@ export const HEALTH_SCHEMA: JsonSchema = {
         rejected: { type: 'integer', minimum: 0, description: 'Records that were left out' },
         builtAt: { type: 'string', format: 'date-time' },
         ageSeconds: { type: 'number', minimum: 0 },
-        origin: { type: 'string', description: 'Where the data came from' },
+        origin: {
+          type: 'string',
+          enum: ['source', 'disk', 'pin'],
+          description: 'Loaded from the source, or read from a snapshot file',
+        },
       },
       required: ['id', 'events', 'rejected', 'builtAt', 'ageSeconds', 'origin'],
       additionalProperties: false,
@@ -81,7 +106,7 @@ export const HEALTH_SCHEMA: JsonSchema = {
     source: {
       type: 'object',
       properties: {
-        state: { type: 'string', enum: ['loading', 'loaded', 'failed'] },
+        state: { type: 'string', enum: ['loading', 'loaded', 'failed', 'refused'] },
         lastSuccess: { type: ['string', 'null'], format: 'date-time' },
         lastError: { type: ['string', 'null'] },
       },

@@ -27,7 +27,8 @@ export type ParameterKind =
   | 'conflict-cursor'
   | 'format'
   | 'by'
-  | 'merge';
+  | 'merge'
+  | 'since';
 
 const FILTERS: readonly (readonly [string, ParameterKind])[] = [
   ...PARAMETER_FIELDS.map((field) => [field.name, 'filter'] as const),
@@ -41,7 +42,7 @@ const EVENT_PAGE: readonly (readonly [string, ParameterKind])[] = [
 const FORMAT: readonly (readonly [string, ParameterKind])[] = [['format', 'format']];
 
 /** The endpoints that return lists. */
-export type EndpointName = 'schedule' | 'personal' | 'all' | 'types' | 'conflicts';
+export type EndpointName = 'schedule' | 'personal' | 'all' | 'types' | 'conflicts' | 'changes';
 
 /** Which parameters each endpoint has: the descriptor table of the query string. */
 export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ReadonlyMap<string, ParameterKind>>> = {
@@ -57,7 +58,11 @@ export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ReadonlyMap<stri
     ['cursor', 'conflict-cursor'],
     ...FORMAT,
   ]),
+  changes: new Map<string, ParameterKind>([['since', 'since'], ...FORMAT]),
 };
+
+/** Parameters without which an endpoint cannot answer. */
+const REQUIRED: readonly string[] = ['since'];
 
 /** The parameters of one request, parsed. Fields that the endpoint does not have keep their defaults. */
 export interface Parameters {
@@ -70,6 +75,8 @@ export interface Parameters {
   readonly format: FormatName | null;
   readonly by: readonly ConflictBy[];
   readonly merge: boolean;
+  /** The snapshot to compare with. */
+  readonly since: string | null;
 }
 
 export type ParametersResult =
@@ -113,6 +120,7 @@ class Parser {
     format: null,
     by: CONFLICT_DIMENSIONS.map((dimension) => dimension.by),
     merge: true,
+    since: null,
   };
 
   constructor(known: ReadonlyMap<string, ParameterKind>, options: ParseOptions, facts: DataSetFacts) {
@@ -134,7 +142,10 @@ class Parser {
   finish(): ParametersResult {
     for (const [name, kind] of this.#known) {
       const values = this.#values.get(name);
-      if (values === undefined) continue;
+      if (values === undefined) {
+        if (REQUIRED.includes(name)) this.#fault(name, 'missing-parameter', `${name} must be given`);
+        continue;
+      }
       if (values.includes('')) {
         this.#fault(name, 'empty-value', `${name} has no value; leave it out to select everything`);
         continue;
@@ -234,6 +245,9 @@ class Parser {
           );
         break;
       }
+      case 'since':
+        this.#result.since = snapshotIdOf(value);
+        break;
       case 'merge':
         if (value === 'true' || value === 'false') this.#result.merge = value === 'true';
         else this.#unknownValue(name, value, ['true', 'false']);
@@ -272,6 +286,14 @@ class Parser {
   #unknownValue(name: string, value: string, known: readonly string[]): void {
     this.#fault(name, 'unknown-value', `${quote(value)} is not one of ${known.join(', ')}`);
   }
+}
+
+/** Snapshot ids are 22 characters of base64url; entity tags are `W/"<snapshot id>-<digest>"`. */
+const ENTITY_TAG = /^(?:W\/)?"([\w-]{22})-[^"]*"$/;
+
+/** The id that a value of `since` means: the value itself, or where it is an entity tag, the snapshot it was made of. */
+function snapshotIdOf(value: string): string {
+  return ENTITY_TAG.exec(value)?.[1] ?? value;
 }
 
 const QUOTED_CHARACTERS_MAX = 64;

@@ -1,4 +1,14 @@
-import { closeSync, fsyncSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import { endianness } from 'node:os';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -59,8 +69,15 @@ const packr = new Packr({ useRecords: false });
 /**
  * Writes an image: to a temporary file beside the target, flushed, then renamed over it, and the folder flushed. Whoever
  * reads the path finds the old image or the new one, whole, whenever this process dies. Synchronous: for a worker thread.
+ *
+ * @param keep earlier images to keep beside it, as `path.1` (the one before) to `path.<keep>`
  */
-export function writeImageFile(path: string, image: SnapshotImage, sourceVersion: string | null): void {
+export function writeImageFile(
+  path: string,
+  image: SnapshotImage,
+  sourceVersion: string | null,
+  keep = 0,
+): void {
   const { summary, ...parts } = image;
   const views = arraysOf(parts, []);
   const header: Header = {
@@ -96,6 +113,7 @@ export function writeImageFile(path: string, image: SnapshotImage, sourceVersion
   } finally {
     closeSync(file);
   }
+  if (keep > 0) keepEarlier(path, keep);
   renameSync(temporary, path);
   const folder = openSync(dirname(path), 'r');
   try {
@@ -103,6 +121,16 @@ export function writeImageFile(path: string, image: SnapshotImage, sourceVersion
   } finally {
     closeSync(folder);
   }
+}
+
+/** Moves each earlier image on by one, and gives the present one a second name: the path itself is never without one. */
+function keepEarlier(path: string, keep: number): void {
+  if (!existsSync(path)) return;
+  for (let n = keep - 1; n >= 1; n--) {
+    if (existsSync(`${path}.${n}`)) renameSync(`${path}.${n}`, `${path}.${n + 1}`);
+  }
+  rmSync(`${path}.1`, { force: true });
+  linkSync(path, `${path}.1`);
 }
 
 /**

@@ -1,15 +1,30 @@
+import type { BigIntStats } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { addAbortSignal, type Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isMainThread } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
-import { READ_CHUNK_BYTES } from '../limits.js';
+import { FILE_AGE_MS_MIN, READ_CHUNK_BYTES } from '../limits.js';
 import { readRecords } from './formats/read-records.js';
-import type { LoadOptions, LoadSummary, RecordSink, Source } from './source.js';
+import {
+  type LoadOptions,
+  type LoadSummary,
+  NOT_MODIFIED,
+  type NotModified,
+  type ReadSummary,
+  type RecordSink,
+  type Source,
+} from './source.js';
 
 /**
  * A file of records in any of the known formats, recognised by content. It is read as a stream, so its size does not
- * matter. Each load reads it again, so a file that was replaced gives its new records.
+ * matter. Each load opens it again, so a file that was replaced gives its new records.
  *
- * @param path a path, or `-` for standard input, which can be loaded once only
+ * Its version is what the file system says of it: device, inode, size and time of the last change. A file that changes
+ * while it is read is not taken: that is `source-unreadable`, and a later load will find it whole.
+ *
+ * @param path a path, or `-` for standard input, which can be loaded once only and has no version
  */
 export function fileSource(path: string): Source {
   return path === '-'
@@ -17,7 +32,11 @@ export function fileSource(path: string): Source {
     : { name: path, load: (sink, options = {}) => loadFile(path, sink, options) };
 }
 
-async function loadFile(path: string, sink: RecordSink, options: LoadOptions): Promise<LoadSummary> {
+async function loadFile(
+  path: string,
+  sink: RecordSink,
+  options: LoadOptions,
+): Promise<LoadSummary | NotModified> {
   options.signal?.throwIfAborted();
   let handle: FileHandle;
   try {
@@ -26,23 +45,74 @@ async function loadFile(path: string, sink: RecordSink, options: LoadOptions): P
     throw unreadable(path, error);
   }
   try {
-    const status = await handle.stat();
-    if (status.isDirectory()) {
-      throw new LecternError('source-unreadable', `cannot read ${path}: it is a directory; expected a file`);
-    }
-    // Pipes and devices have no size.
-    const bytesTotal = status.isFile() && status.size > 0 ? status.size : null;
-    const stream = handle.createReadStream({ highWaterMark: READ_CHUNK_BYTES, autoClose: false });
-    const bytes = bytesOf(path, stream, options.signal);
-    const summary = await readRecords(bytes, sink, { ...options, sourceName: path, bytesTotal });
-    if (bytesTotal !== null && summary.bytesRead < bytesTotal) {
-      const problem = `it ended after ${summary.bytesRead} of ${bytesTotal} bytes: it was cut while it was read`;
-      throw new LecternError('source-unreadable', `cannot read ${path}: ${problem}`);
-    }
-    return summary;
+    return await loadOpened(path, handle, sink, options);
   } finally {
     await handle.close();
   }
+}
+
+async function loadOpened(
+  path: string,
+  handle: FileHandle,
+  sink: RecordSink,
+  options: LoadOptions,
+): Promise<LoadSummary | NotModified> {
+  const status = await settledStatus(handle, options.signal);
+  if (status.isDirectory()) {
+    throw new LecternError('source-unreadable', `cannot read ${path}: it is a directory; expected a file`);
+  }
+  const version = fileVersion(status);
+  if (version !== null && version === options.previous) return NOT_MODIFIED;
+  // Pipes and devices have no size.
+  const bytesTotal = version === null ? null : Number(status.size);
+  const stream = handle.createReadStream({ highWaterMark: READ_CHUNK_BYTES, autoClose: false });
+  const bytes = bytesOf(path, stream, options.signal);
+  const changed = async (): Promise<boolean> => {
+    const now = await handle.stat({ bigint: true });
+    return status.isFile() && (now.size !== status.size || now.mtimeNs !== status.mtimeNs);
+  };
+  let read: ReadSummary;
+  try {
+    read = await readRecords(bytes, sink, { ...options, sourceName: path, bytesTotal });
+  } catch (error) {
+    // What looks malformed while somebody is writing it need not be.
+    const isMalformed = error instanceof LecternError && error.code === 'source-malformed';
+    throw isMalformed && (await changed()) ? changedWhileRead(path, error) : error;
+  }
+  if (bytesTotal !== null && read.bytesRead < bytesTotal) {
+    const problem = `it ended after ${read.bytesRead} of ${bytesTotal} bytes: it was cut while it was read`;
+    throw new LecternError('source-unreadable', `cannot read ${path}: ${problem}`);
+  }
+  if (await changed()) throw changedWhileRead(path);
+  return { ...read, version };
+}
+
+function changedWhileRead(path: string, cause?: unknown): LecternError {
+  return new LecternError('source-unreadable', `cannot read ${path}: it changed while it was read`, {
+    cause,
+  });
+}
+
+/**
+ * What the file system says of the file, once it is old enough that every further change would show in its time of
+ * change. Clocks of file systems tick every few milliseconds.
+ */
+async function settledStatus(handle: FileHandle, signal: AbortSignal | undefined): Promise<BigIntStats> {
+  const status = await handle.stat({ bigint: true });
+  const ageMs = Date.now() - Number(status.mtimeMs);
+  if (!status.isFile() || ageMs < 0 || ageMs >= FILE_AGE_MS_MIN) return status;
+  await delay(FILE_AGE_MS_MIN - ageMs, undefined, signal === undefined ? {} : { signal }).catch(() => {});
+  signal?.throwIfAborted();
+  return handle.stat({ bigint: true });
+}
+
+/**
+ * Equal for two looks at a file only where nobody wrote it in between. Null for what is no file, and for the files of
+ * /proc, which have no size.
+ */
+function fileVersion(status: BigIntStats): string | null {
+  if (!status.isFile() || status.size === 0n) return null;
+  return `${status.dev}-${status.ino}-${status.size}-${status.mtimeNs}`;
 }
 
 let standardInputTaken = false;
@@ -53,8 +123,11 @@ async function loadStandardInput(sink: RecordSink, options: LoadOptions = {}): P
     throw new LecternError('source-unreadable', `cannot read ${name}: it was read already`);
   }
   standardInputTaken = true;
-  const bytes = bytesOf(name, process.stdin, options.signal);
-  return readRecords(bytes, sink, { ...options, sourceName: name, bytesTotal: null });
+  // The process.stdin of a worker thread is another, and empty.
+  const stream = isMainThread ? process.stdin : createReadStream('', { fd: 0, autoClose: false });
+  const bytes = bytesOf(name, stream, options.signal);
+  const read = await readRecords(bytes, sink, { ...options, sourceName: name, bytesTotal: null });
+  return { ...read, version: null };
 }
 
 /** The bytes of a stream; what fails on the way becomes `source-unreadable`, an abort stays the signal's reason. */

@@ -55,7 +55,7 @@ async function load(
     if (!exhausted) await steps.return?.();
   }
   onProgress?.({ bytesRead: 0, bytesTotal: null, records: count });
-  return { format: 'memory', gzipped: false, bytesRead: 0 };
+  return { format: 'memory', gzipped: false, bytesRead: 0, version: null };
 }
 
 /** The two kinds of iterator in one: a step or the promise of one. */

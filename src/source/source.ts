@@ -27,29 +27,56 @@ export interface LoadProgress {
 
 export interface LoadOptions {
   readonly signal?: AbortSignal;
+  /**
+   * The version of what is being served, as an earlier load gave it. A source that still has this version answers
+   * {@link NotModified} without reading. Null or absent: load whatever is there.
+   */
+  readonly previous?: string | null;
   /** Called after each chunk. */
   readonly onProgress?: (progress: LoadProgress) => void;
 }
 
-/** What a load found out about the source itself. */
-export interface LoadSummary {
-  /** `ndjson`, `json-array` or `messagepack`. */
+/** What reading the bytes of a source found out about them. */
+export interface ReadSummary {
   readonly format: SourceFormat;
   readonly gzipped: boolean;
   /** Bytes before decompression. */
   readonly bytesRead: number;
 }
 
-export type SourceFormat = 'ndjson' | 'json-array' | 'messagepack' | 'memory';
+/** What a load found out about the source itself. */
+export interface LoadSummary extends ReadSummary {
+  /**
+   * Opaque: equal for two loads only where the second would bring the same records. Null where the source cannot say,
+   * so that it is read each time.
+   */
+  readonly version: string | null;
+}
+
+/** The source still has the version that the caller has. Nothing was put into the sink. */
+export interface NotModified {
+  readonly notModified: true;
+}
+
+export const NOT_MODIFIED: NotModified = { notModified: true };
+
+export function isNotModified(result: object): result is NotModified {
+  return 'notModified' in result;
+}
+
+/** `mixed`: several sources of different formats. */
+export type SourceFormat = 'ndjson' | 'json-array' | 'messagepack' | 'memory' | 'mixed';
 
 /**
  * A place that records come from. One contract for every kind.
  *
  * `load` pushes every record into the sink and resolves when the source has been read whole; it throws a LecternError
- * `source-unreadable` (cannot be opened or read) or `source-malformed` (is not any known format, or ends early).
+ * `source-unreadable` (cannot be opened or read, or changed while it was read) or `source-malformed` (is not any known
+ * format, or ends early). Asked with `previous`, it may answer {@link NotModified} instead, before it puts anything into
+ * the sink. What the sink throws comes through as it is.
  */
 export interface Source {
   /** For messages: a path, `standard input`, … */
   readonly name: string;
-  load(sink: RecordSink, options?: LoadOptions): Promise<LoadSummary>;
+  load(sink: RecordSink, options?: LoadOptions): Promise<LoadSummary | NotModified>;
 }

@@ -27,5 +27,11 @@ export interface Read {
   execute(format: FormatName): Answer;
 }
 
-/** Either a read, or every fault of the parameters at once. */
-export type ReadResult = { readonly read: Read } | { readonly faults: readonly ParameterFault[] };
+/**
+ * Either a read, or every fault of the parameters at once, or one sentence on why what was asked about cannot be known any
+ * more.
+ */
+export type ReadResult =
+  | { readonly read: Read }
+  | { readonly faults: readonly ParameterFault[] }
+  | { readonly gone: string };

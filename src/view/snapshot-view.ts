@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto';
+import { jsonChanges, messagePackChanges } from '../encode/changes.js';
 import { jsonConflicts, messagePackConflicts } from '../encode/conflicts.js';
 import { jsonRows } from '../encode/json.js';
 import { messagePackRows, packPlain } from '../encode/msgpack.js';
 import type { FormatName } from '../model/format.js';
+import { parseIdentifier } from '../model/identifier.js';
 import { findConflicts } from '../query/conflicts.js';
 import { clusterAfter, encodeConflictCursor, encodeEventCursor } from '../query/cursor.js';
 import { executePlan } from '../query/execute.js';
@@ -17,21 +19,28 @@ import {
 import { planQuery } from '../query/plan.js';
 import { ALWAYS, type FieldFilter, type Query } from '../query/query.js';
 import type { Selection } from '../query/selection.js';
+import { History } from '../snapshot/history.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import { lowerBound } from '../structures/search.js';
 import type { Answer, Body, Read, ReadResult } from './answer.js';
 import type { ParameterPairs, ParseOptions, View } from './view.js';
 
-/** Opens a snapshot for reading. */
-export function viewOf(snapshot: Snapshot): View {
-  return new SnapshotView(snapshot);
+/**
+ * Opens a snapshot for reading.
+ *
+ * @param history the differences that led to it
+ */
+export function viewOf(snapshot: Snapshot, history: History = History.EMPTY): View {
+  return new SnapshotView(snapshot, history);
 }
 
 class SnapshotView implements View {
   readonly #snapshot: Snapshot;
+  readonly #history: History;
 
-  constructor(snapshot: Snapshot) {
+  constructor(snapshot: Snapshot, history: History) {
     this.#snapshot = snapshot;
+    this.#history = history;
   }
 
   get summary(): View['summary'] {
@@ -56,6 +65,37 @@ class SnapshotView implements View {
 
   conflicts(pairs: ParameterPairs, options: ParseOptions): ReadResult {
     return this.#read('conflicts', pairs, options, null, conflictsAnswer);
+  }
+
+  changes(pairs: ParameterPairs, options: ParseOptions): ReadResult {
+    const snapshot = this.#snapshot;
+    const parsed = parseParameters('changes', pairs, options, factsOf(snapshot));
+    if ('faults' in parsed) return parsed;
+    const { parameters } = parsed;
+    const changes = this.#history.changesSince(parameters.since ?? '', snapshot);
+    if (changes === null) {
+      return {
+        gone: `the snapshot to compare with is not known, or not any more; read everything, which is now ${snapshot.summary.id}`,
+      };
+    }
+    const count = changes.added.length + changes.changed.length + changes.removed.length;
+    const read: Read = {
+      format: parameters.format,
+      entityTag: (format) => entityTagOf(snapshot.summary.id, 'changes', parameters, null, format),
+      execute: (format) => ({
+        total: count,
+        count,
+        nextCursor: null,
+        body: (format === 'json' ? jsonChanges : messagePackChanges)(snapshot.rows, changes),
+      }),
+    };
+    return { read };
+  }
+
+  eventOf(id: string): Uint8Array | null {
+    const canonical = parseIdentifier(id, this.#snapshot.summary.identifiers);
+    const ordinal = canonical === null ? -1 : this.#snapshot.ordinalOf(canonical);
+    return ordinal === -1 ? null : this.#snapshot.rows.rowOf(ordinal);
   }
 
   explain(pairs: ParameterPairs, options: ParseOptions): ReturnType<View['explain']> {
@@ -133,7 +173,7 @@ function entityTagOf(
   identities: readonly FieldFilter[] | null,
   format: FormatName,
 ): string {
-  const { filters, startMs, endMs, limit, eventCursor, conflictCursor, by, merge } = parameters;
+  const { filters, startMs, endMs, limit, eventCursor, conflictCursor, by, merge, since } = parameters;
   // Infinity becomes null in JSON, which no number does.
   const canonical = JSON.stringify([
     endpoint,
@@ -141,7 +181,7 @@ function entityTagOf(
     filters,
     [startMs, endMs],
     [limit, eventCursor, conflictCursor],
-    [by, merge],
+    [by, merge, since],
     identities,
   ]);
   return `W/"${contentId}-${hash('sha1', canonical, 'base64').slice(0, 16)}"`;

@@ -1,19 +1,37 @@
+import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { View } from './view.js';
 
-/** What the HTTP layer needs of a timetable: the present view, or null while there is none. */
+/** What the HTTP layer needs of a timetable: the present view, and how it is doing. */
 export interface ViewSource {
+  /** The present snapshot; null while there is none, or none that is fresh enough. A request takes it once. */
   readonly view: View | null;
-  readonly status: 'starting' | 'ok' | 'degraded';
+  /** `starting`: no snapshot yet. `degraded`: the last good one is served, but the source has a problem. */
+  /** Of the present snapshot, fresh enough or not; null while there is none. */
+  readonly summary: SnapshotSummary | null;
+  readonly status: TimetableStatus;
   readonly source: SourceState;
+  readonly publication: PublicationState | null;
 }
 
-/** How the source is doing. */
+export type TimetableStatus = 'starting' | 'ok' | 'degraded';
+
+/** Where the present snapshot came from. */
+export type Origin = 'source' | 'disk' | 'pin';
+
+export interface PublicationState {
+  readonly origin: Origin;
+  /** Epoch milliseconds. */
+  readonly publishedAtMs: number;
+}
+
+/** How the source is doing. Times are epoch milliseconds. */
 export interface SourceState {
-  /** A path, `standard input`, … */
+  /** A path, an address without credentials, `standard input`, … */
   readonly name: string;
-  readonly state: 'loading' | 'loaded' | 'failed';
-  /** Epoch milliseconds of the last load that was published. */
+  /** `refused`: the last load worked, but the gate did not let its snapshot through. */
+  readonly state: 'loading' | 'loaded' | 'failed' | 'refused';
+  /** When the source last gave, or confirmed, what is served. */
   readonly lastSuccessMs: number | null;
-  /** One line, or null where the last load went well. */
+  /** One line: why the last load failed or was refused; null where it went well. */
   readonly lastError: string | null;
 }

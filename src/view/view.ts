@@ -23,6 +23,10 @@ export interface View {
   types(parameters: ParameterPairs, options: ParseOptions): ReadResult;
   /** GET /schedule/conflicts. */
   conflicts(parameters: ParameterPairs, options: ParseOptions): ReadResult;
+  /** GET /schedule/changes: what is different from a past snapshot. */
+  changes(parameters: ParameterPairs, options: ParseOptions): ReadResult;
+  /** The JSON of one event by its canonical id, or null. A view of shared memory. */
+  eventOf(id: string): Uint8Array | null;
   /** How GET /schedule answers: the plan as text, with counts and timings. Executes the query. */
   explain(
     parameters: ParameterPairs,

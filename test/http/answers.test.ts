@@ -200,6 +200,8 @@ test('a request sees one snapshot: the view is taken once', async (t) => {
   const counting = {
     status: views.status,
     source: views.source,
+    publication: views.publication,
+    summary: views.summary,
     get view() {
       taken++;
       return views.view;

@@ -154,6 +154,15 @@ test('every problem code that a request can cause is reached, with its header fi
   check(unavailable, 'snapshot-unavailable');
   t.equal(unavailable.headers['retry-after'], '2');
   t.equal((await sendStarting(path)).status, 401, 'authentication comes before the snapshot');
+  const stale = viewsOf();
+  const { send: sendStale } = await serve(
+    t,
+    setUp({ views: { ...stale, summary: stale.summary, view: null } }).handler,
+  );
+  const tooOld = await sendStale(path, { headers: GOOD });
+  check(tooOld, 'snapshot-stale');
+  t.equal(tooOld.headers['retry-after'], '2');
+  check(await send(`${path}/changes?since=nothing`, { headers: GOOD }), 'snapshot-gone');
   const keys = await sendWithoutKeys(path, { headers: GOOD });
   check(keys, 'keys-unavailable');
   t.equal(keys.headers['retry-after'], '9');

@@ -114,7 +114,7 @@ test('health tells what is served and how the source is', async (t) => {
     snapshot: {
       events: 11,
       rejected: 0,
-      origin: 'test.ndjson',
+      origin: 'source',
       ageSeconds: Number,
       builtAt: /Z$/,
       id: String,

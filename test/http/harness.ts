@@ -51,7 +51,11 @@ export interface TestViews extends ViewSource {
 export function viewsOf(events: readonly NormalisedEvent[] = EVENTS): TestViews {
   return {
     view: viewOfEvents(events, 'uuid'),
+    get summary() {
+      return this.view?.summary ?? null;
+    },
     status: 'ok',
+    publication: { origin: 'source', publishedAtMs: FIRST_MS },
     source: { name: 'test.ndjson', state: 'loaded', lastSuccessMs: FIRST_MS, lastError: null },
   };
 }

@@ -109,6 +109,7 @@ test('every endpoint has exactly the parameters that it takes', async (t) => {
     all: '/schedule/all',
     types: '/schedule/types',
     conflicts: '/schedule/conflicts',
+    changes: '/schedule/changes',
   } as const;
   for (const [endpoint, path] of Object.entries(paths)) {
     const known = [...ENDPOINT_PARAMETERS[endpoint as keyof typeof paths].keys()];
@@ -171,17 +172,19 @@ test('what the endpoints answer is what the document says', async (t) => {
   const { send } = await serve(t, setUp({ mode: 'development' }).handler);
   const good = bearer({ studyGroup: 'A' });
   const lists = Object.keys(document.paths).filter((path) => path.startsWith('/schedule'));
-  t.equal(lists.length, 5);
+  t.equal(lists.length, 6);
+  const { id } = viewsOf().summary ?? {};
   for (const path of lists) {
-    await hold(t, send, path, 200, { headers: good });
-    await hold(t, send, path, 200, { headers: { ...good, Accept: 'application/msgpack' } });
-    await hold(t, send, path, 304, { headers: { ...good, 'If-None-Match': '*' } });
+    const query = path === '/schedule/changes' ? `?since=${id}` : '';
+    await hold(t, send, path, 200, { query, headers: good });
+    await hold(t, send, path, 200, { query, headers: { ...good, Accept: 'application/msgpack' } });
+    await hold(t, send, path, 304, { query, headers: { ...good, 'If-None-Match': '*' } });
     await hold(t, send, path, 400, { headers: good, query: '?x=1&x=2&format=xml' });
     await hold(t, send, path, 400, { headers: { Authorization: 'Bearer' } });
     await hold(t, send, path, 401);
     await hold(t, send, path, 401, { headers: { Authorization: 'Bearer x' } });
     await hold(t, send, path, 405, { method: 'PUT' });
-    await hold(t, send, path, 406, { headers: { ...good, Accept: 'text/html' } });
+    await hold(t, send, path, 406, { query, headers: { ...good, Accept: 'text/html' } });
     await hold(t, send, path, 414, { query: `?${'x'.repeat(8192)}` });
   }
   await hold(t, send, '/schedule', 200, { headers: good, query: '?limit=1' });

@@ -1,6 +1,5 @@
 import { test } from 'tap';
-import type { ScheduleQuery } from '../../src/timetable.js';
-import { openTimetable, type Timetable } from '../../src/timetable.js';
+import { openTimetable, type ScheduleQuery, type Timetable } from '../../src/index.js';
 
 /**
  * Plans are text, and the text is tested: which index was used, not only which rows came back.
@@ -22,7 +21,7 @@ const records = Array.from({ length: 100 }, (_, i) => ({
 }));
 
 async function timetable(): Promise<Timetable> {
-  const opened = openTimetable({ source: records, identifiers: 'any' });
+  const opened = openTimetable({ source: records, identifiers: 'any', buildOn: 'here' });
   await opened.ready;
   return opened;
 }
@@ -114,6 +113,7 @@ test('the plan says which index leads, what the window gave, and what is checked
 test('slots that do not touch stay runs of their own', async (t) => {
   const opened = openTimetable({
     identifiers: 'any',
+    buildOn: 'here',
     source: [
       { id: 'a', time: at(0), endTime: at(9) },
       { id: 'b', time: at(1), endTime: at(2) },

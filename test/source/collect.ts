@@ -1,12 +1,20 @@
 import type { RecordPosition, Rejection } from '../../src/model/event.js';
 import { readRecords } from '../../src/source/formats/read-records.js';
-import type { LoadOptions, LoadSummary, RawRecord, RecordSink, Source } from '../../src/source/source.js';
+import {
+  isNotModified,
+  type LoadOptions,
+  type LoadSummary,
+  type RawRecord,
+  type ReadSummary,
+  type RecordSink,
+  type Source,
+} from '../../src/source/source.js';
 
 /** Everything that a load brought. */
-export interface Collected {
+export interface Collected<Summary extends ReadSummary = LoadSummary> {
   readonly records: RawRecord[];
   readonly rejections: Rejection[];
-  readonly summary: LoadSummary;
+  readonly summary: Summary;
 }
 
 class Collector implements RecordSink {
@@ -23,11 +31,15 @@ class Collector implements RecordSink {
 export async function collect(source: Source, options?: LoadOptions): Promise<Collected> {
   const sink = new Collector();
   const summary = await source.load(sink, options);
+  if (isNotModified(summary)) throw new Error('expected a load, but nothing was modified');
   return { records: sink.records, rejections: sink.rejections, summary };
 }
 
 /** Reads bytes that come in pieces of the given size; 0 for all at once. */
-export async function collectBytes(bytes: string | Uint8Array, pieceBytes = 0): Promise<Collected> {
+export async function collectBytes(
+  bytes: string | Uint8Array,
+  pieceBytes = 0,
+): Promise<Collected<ReadSummary>> {
   const sink = new Collector();
   const summary = await readRecords(inPieces(Buffer.from(bytes), pieceBytes), sink, {
     sourceName: 'test',
@@ -43,6 +55,20 @@ export async function* inPieces(bytes: Uint8Array, pieceBytes: number): AsyncGen
   }
   for (let start = 0; start < bytes.length; start += pieceBytes)
     yield bytes.subarray(start, start + pieceBytes);
+}
+
+/** Whether the source, asked for what is newer than `previous`, has nothing. Fails where it puts records in nevertheless. */
+export async function isUnchanged(
+  source: Source,
+  previous: string | null,
+  options?: LoadOptions,
+): Promise<boolean> {
+  const sink = new Collector();
+  const result = await source.load(sink, { ...options, previous });
+  if (!isNotModified(result)) return false;
+  if (sink.records.length + sink.rejections.length > 0)
+    throw new Error('records came although nothing was modified');
+  return true;
 }
 
 /** The error that a promise is rejected with; fails where it is not. */

@@ -11,7 +11,7 @@ test('records come in order, numbered from 1', async (t) => {
     { value: 'x', position: { record: 3 } },
   ]);
   t.same(rejections, []);
-  t.same(summary, { format: 'memory', gzipped: false, bytesRead: 0 });
+  t.same(summary, { format: 'memory', gzipped: false, bytesRead: 0, version: null });
 });
 
 test('an array can be loaded again, and no records are a valid set', async (t) => {

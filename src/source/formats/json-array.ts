@@ -48,6 +48,7 @@ function tableOf(...bytes: number[]): Uint8Array {
  */
 export class JsonArrayReader implements FormatReader {
   readonly format = 'json-array';
+  readonly selfDelimiting = true;
   readonly #sourceName: string;
   readonly #sink: RecordSink;
   readonly #carry: Carry = new Carry();

@@ -40,6 +40,11 @@ export class MessagePackReader implements FormatReader {
     return this.#records;
   }
 
+  /** An array declares its length, a sequence does not. */
+  get selfDelimiting(): boolean {
+    return this.#declared !== -1;
+  }
+
   push(chunk: Buffer): void {
     let i = 0;
     if (this.#declared === null) {

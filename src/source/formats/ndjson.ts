@@ -15,6 +15,7 @@ const LF = 0x0a;
  */
 export class NdjsonReader implements FormatReader {
   readonly format = 'ndjson';
+  readonly selfDelimiting = false;
   readonly #sourceName: string;
   readonly #sink: RecordSink;
   /** The last line so far, where its LF has not come yet. */

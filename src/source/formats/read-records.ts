@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { READ_CHUNK_BYTES } from '../../limits.js';
-import type { LoadOptions, LoadSummary, RecordSink } from '../source.js';
+import type { LoadOptions, ReadSummary, RecordSink } from '../source.js';
 import { gunzip } from './gunzip.js';
 import { JsonArrayReader } from './json-array.js';
 import { MessagePackReader } from './messagepack.js';
@@ -8,11 +8,16 @@ import { NdjsonReader } from './ndjson.js';
 import { type FormatReader, malformed } from './reader.js';
 import { isGzip, sniff } from './sniff.js';
 
-export interface ReadOptions extends LoadOptions {
+export interface ReadOptions extends Omit<LoadOptions, 'previous'> {
   /** What the messages call the source: a path, an address. */
   readonly sourceName: string;
   /** Size of the source before decompression, or null where it is not known. For the progress only. */
   readonly bytesTotal: number | null;
+  /**
+   * Whether the end of the bytes is known to be the end of the data. Where it is not, a format that does not say itself
+   * where it ends is refused: what was cut between two records would pass for whole. Default true.
+   */
+  readonly endIsCertain?: boolean;
 }
 
 const READERS: {
@@ -38,7 +43,7 @@ export async function readRecords(
   chunks: AsyncIterable<Uint8Array>,
   sink: RecordSink,
   options: ReadOptions,
-): Promise<LoadSummary> {
+): Promise<ReadSummary> {
   const { sourceName, signal } = options;
   let bytesRead = 0;
   const counted = pieces(chunks, signal, (bytes) => {
@@ -62,6 +67,10 @@ export async function readRecords(
   signal?.throwIfAborted();
   reader ??= begin(sourceName, sink, head, true);
   reader.finish();
+  if (options.endIsCertain === false && !gzipped && !reader.selfDelimiting) {
+    const problem = `nobody can tell whether it is whole: neither does ${reader.format} say where it ends, nor do the bytes`;
+    throw malformed(sourceName, `${problem}; expected a known length, an array, or gzip data`);
+  }
   return { format: reader.format, gzipped, bytesRead };
 }
 

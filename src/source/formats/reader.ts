@@ -11,6 +11,8 @@ export interface FormatReader {
   readonly format: SourceFormat;
   /** Records met so far, those that could not be decoded included. */
   readonly records: number;
+  /** Whether the data says itself where it ends, so that data cut short cannot pass for whole. */
+  readonly selfDelimiting: boolean;
   /** The next bytes. They may be reused by the caller afterwards. */
   push(chunk: Buffer): void;
   /** There are no more bytes. */

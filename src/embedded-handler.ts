@@ -1,0 +1,84 @@
+import type { IncomingMessage } from 'node:http';
+import { type Authenticator, createAuthenticator } from './auth/authenticator.js';
+import { parseEnrolments } from './auth/enrolments.js';
+import { canonicalIdentities, createClaimTable, type IdentityValues } from './auth/identity.js';
+import { createPublicKeySet, createSecretKeySet, type KeySet } from './auth/key-set.js';
+import { createVerifier } from './auth/verifier.js';
+import { LecternError } from './errors.js';
+import { createHandler, type RequestHandler } from './http/handler.js';
+import type { Logger } from './http/logger.js';
+import type { IdentifierMode } from './model/event.js';
+import { VERSION } from './version.js';
+import type { ParseOptions } from './view/view.js';
+import type { ViewSource } from './view/view-source.js';
+
+/** How tokens are verified, where Lectern does it: at least one kind of key. */
+export interface EmbeddedAuthOptions {
+  /** At least 32 bytes. */
+  readonly hs256Secret?: string | Uint8Array | undefined;
+  /** A JSON Web Key Set (RFC 7517) with public keys, parsed. */
+  readonly jwks?: object | undefined;
+  /** Once given, every token must have exactly this `iss`. */
+  readonly issuer?: string | undefined;
+  /** Once given, every token's `aud` must be or contain it. */
+  readonly audience?: string | undefined;
+  /** Token claims by the field that they select on, in place of the field's own. */
+  readonly claims?: Readonly<Record<string, readonly string[]>> | undefined;
+  /** User → field → values, added to what the claims say. */
+  readonly enrolments?: object | undefined;
+}
+
+export interface EmbeddedHandlerOptions {
+  /** Where the resources are, as the handler sees request targets. Default `/api/v1`; `/` where the framework strips it. */
+  readonly basePath?: string | undefined;
+  /** Verify bearer tokens. Without it the embedding program answers for authentication: every request is let in. */
+  readonly auth?: EmbeddedAuthOptions | undefined;
+  /**
+   * Without `auth`: what selects the events of /schedule/personal for a request that the embedding program has let in; null
+   * where nothing does. Default: nothing.
+   */
+  readonly identify?: ((req: IncomingMessage) => IdentityValues | null) | undefined;
+  readonly log?: Logger | undefined;
+}
+
+/** @throws LecternError `option-invalid`, `key-invalid`, `key-missing` */
+export function createEmbeddedHandler(
+  views: ViewSource,
+  options: EmbeddedHandlerOptions,
+  reading: {
+    readonly unknownParameters: ParseOptions['unknownParameters'];
+    readonly identifiers: IdentifierMode;
+  },
+): RequestHandler {
+  const { auth, identify = () => null, basePath, log } = options;
+  if (auth !== undefined && options.identify !== undefined) {
+    throw new LecternError('option-invalid', 'handler() takes auth or identify, not both');
+  }
+  const { unknownParameters, identifiers } = reading;
+  return createHandler(views, {
+    mode: 'production',
+    version: VERSION,
+    unknownParameters,
+    ...(basePath === undefined ? {} : { basePath }),
+    ...(log === undefined ? {} : { log }),
+    ...(auth === undefined
+      ? { identify: (req) => canonicalIdentities(identify(req), identifiers) }
+      : { authenticator: authenticatorOf(auth, identifiers) }),
+  });
+}
+
+function authenticatorOf(auth: EmbeddedAuthOptions, identifiers: IdentifierMode): Authenticator {
+  const keySets: KeySet[] = [];
+  if (auth.hs256Secret !== undefined) keySets.push(createSecretKeySet(auth.hs256Secret));
+  if (auth.jwks !== undefined) keySets.push(createPublicKeySet(auth.jwks, 'auth.jwks'));
+  if (keySets.length === 0) {
+    throw new LecternError('key-missing', 'handler({ auth }) needs a key: hs256Secret or jwks');
+  }
+  const { issuer, audience, claims, enrolments } = auth;
+  return createAuthenticator({
+    verifier: createVerifier({ keySets, issuer, audience }),
+    table: createClaimTable(claims),
+    enrolments: enrolments === undefined ? null : parseEnrolments(enrolments, identifiers, 'auth.enrolments'),
+    mode: identifiers,
+  });
+}

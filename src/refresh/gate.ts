@@ -1,0 +1,73 @@
+import type { SnapshotSummary } from '../snapshot/summary.js';
+
+/** What a new snapshot must be like to replace the one that is served. */
+export interface GateOptions {
+  /** A set smaller by more than this is refused. Percent of the events now served, 0 to 100. Default 30. */
+  readonly shrinkPercentMax?: number;
+  /** More rejected records than this are refused. Percent of all records, 0 to 100. Default 10. */
+  readonly rejectPercentMax?: number;
+  /** Whether a set of no events may be served. Default false. */
+  readonly allowEmpty?: boolean;
+}
+
+export const GATE_DEFAULTS: Required<GateOptions> = {
+  shrinkPercentMax: 30,
+  rejectPercentMax: 10,
+  allowEmpty: false,
+};
+
+export type RefusalCode = 'empty' | 'shrunk' | 'rejected';
+
+/** Why a snapshot was not published. */
+export interface Refusal {
+  readonly code: RefusalCode;
+  /** One sentence with the numbers. */
+  readonly detail: string;
+}
+
+/**
+ * Decides whether a freshly built snapshot is published. A source that breaks tends to give nothing, half, or garbage;
+ * then the last good snapshot is worth more.
+ *
+ * @param served the snapshot being served; null at the first load, when there is nothing good to protect: then only an
+ *   empty set is refused
+ * @returns null to publish
+ */
+export function judge(
+  next: SnapshotSummary,
+  served: SnapshotSummary | null,
+  options: Required<GateOptions>,
+): Refusal | null {
+  if (next.events === 0 && !options.allowEmpty) return { code: 'empty', detail: describeEmpty(next) };
+  if (served === null) return null;
+  const records = next.events + next.rejected;
+  const rejectedPercent = records === 0 ? 0 : (100 * next.rejected) / records;
+  if (rejectedPercent > options.rejectPercentMax) {
+    return {
+      code: 'rejected',
+      detail:
+        `${next.rejected} of ${records} records were rejected (${percent(rejectedPercent)}); ` +
+        `at most ${options.rejectPercentMax} % are let through`,
+    };
+  }
+  const shrunkPercent = served.events === 0 ? 0 : (100 * (served.events - next.events)) / served.events;
+  if (shrunkPercent > options.shrinkPercentMax) {
+    return {
+      code: 'shrunk',
+      detail:
+        `it has ${next.events} events, ${percent(shrunkPercent)} fewer than the ${served.events} being served; ` +
+        `at most ${options.shrinkPercentMax} % fewer are let through`,
+    };
+  }
+  return null;
+}
+
+function describeEmpty(next: SnapshotSummary): string {
+  const first = next.rejections[0];
+  if (first === undefined) return 'it has no events';
+  return `it has no events: all ${next.rejected} records were rejected, the first because ${first.detail}`;
+}
+
+function percent(value: number): string {
+  return `${value.toFixed(1)} %`;
+}

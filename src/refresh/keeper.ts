@@ -1,0 +1,213 @@
+import { LecternError } from '../errors.js';
+import type { Delta } from '../snapshot/delta.js';
+import type { SnapshotImage } from '../snapshot/image.js';
+import type { SnapshotSummary } from '../snapshot/summary.js';
+import type { LoadProgress } from '../source/source.js';
+import { type GateOptions, judge, type Refusal } from './gate.js';
+import type { Loader, LoadRequest } from './loader.js';
+import { Refresher, type RefreshOutcome } from './refresher.js';
+import { SnapshotFile } from './snapshot-file.js';
+
+export type Origin = 'source' | 'disk' | 'pin';
+
+/** A snapshot that is to be served from now on. */
+export interface Publication {
+  readonly image: SnapshotImage;
+  readonly origin: Origin;
+  /** What changed; null at the first publication. */
+  readonly delta: Delta | null;
+}
+
+export interface KeeperEvents {
+  /** Swaps the reference. Called before anything else hears of the publication. */
+  publish(publication: Publication): void;
+  refused(refusal: Refusal, summary: SnapshotSummary): void;
+  /** A load failed, or the snapshot file could not be read or written. What is served stays. */
+  failed(error: Error): void;
+}
+
+export interface KeeperOptions {
+  /** Null where nothing is ever loaded: one image is served. */
+  readonly loader: Loader;
+  /** Null: everything is published. */
+  readonly gate: Required<GateOptions> | null;
+  readonly refreshSeconds: number;
+  /** Whether to load when the source says that it changed. */
+  readonly watch: boolean;
+  readonly snapshotFile: { readonly path: string; readonly keep: number } | null;
+  /** An image file to serve and nothing else. */
+  readonly pin: string | null;
+  readonly onProgress?: (progress: LoadProgress) => void;
+  readonly events: KeeperEvents;
+  readonly now?: () => number;
+  readonly random?: () => number;
+}
+
+/** How the source is doing; see view/view-source.ts. */
+export interface KeeperState {
+  readonly state: 'loading' | 'loaded' | 'failed' | 'refused';
+  readonly lastSuccessMs: number | null;
+  readonly lastError: string | null;
+}
+
+/**
+ * Keeps a snapshot fresh: loads, judges, publishes, writes to disk, and starts over. Everything slow happens on other
+ * threads; here one reference is swapped.
+ */
+export class Keeper {
+  readonly #options: KeeperOptions;
+  readonly #refresher: Refresher;
+  readonly #abort = new AbortController();
+  readonly #file: SnapshotFile | null;
+  #watch: { close(): void } | null = null;
+  #served: SnapshotImage | null = null;
+  /** The source's version of what is served, or of what was refused: either way there is no need to see it again. */
+  #seenVersion: string | null = null;
+  #refusal: Refusal | null = null;
+  #state: KeeperState = { state: 'loading', lastSuccessMs: null, lastError: null };
+  #lastError: unknown = null;
+
+  constructor(options: KeeperOptions) {
+    this.#options = options;
+    const { loader, snapshotFile, events } = options;
+    this.#file =
+      snapshotFile === null
+        ? null
+        : new SnapshotFile(snapshotFile.path, snapshotFile.keep, loader, this.#abort.signal, (error) =>
+            events.failed(error),
+          );
+    this.#refresher = new Refresher({
+      refresh: (force) => this.#refresh(force),
+      intervalMs: options.pin === null ? options.refreshSeconds * 1000 : 0,
+      ...(options.random === undefined ? {} : { random: options.random }),
+    });
+  }
+
+  get state(): KeeperState {
+    return this.#state;
+  }
+
+  /**
+   * Serves what is on disk, if anything; then asks the source.
+   *
+   * @returns when there is a snapshot
+   * @throws LecternError why there is none. With a regular refresh a failed first load is not the end: it resolves when a
+   *   later one succeeds, and never throws.
+   */
+  async start(): Promise<void> {
+    const { pin, watch, loader, refreshSeconds } = this.#options;
+    if (pin !== null) {
+      const stored = await loader.run({ task: 'read-image', path: pin }, this.#request(true));
+      if (stored.kind === 'loaded') this.#publish(stored.image, 'pin', null);
+      this.#state = { state: 'loaded', lastSuccessMs: this.#now(), lastError: null };
+      return;
+    }
+    // Watched before it is read: a change in between is not missed.
+    if (watch) this.#watch = loader.watch(() => void this.#refresher.request());
+    const stored = await this.#file?.read();
+    if (stored !== undefined && stored !== null) {
+      this.#seenVersion = stored.sourceVersion;
+      this.#publish(stored.image, 'disk', null);
+      void this.#refresher.request();
+      return;
+    }
+    await this.#refresher.request();
+    if (this.#served !== null) return;
+    if (refreshSeconds === 0) throw this.#lastError;
+    await new Promise<void>((resolve) => {
+      this.#firstSnapshot = resolve;
+    });
+  }
+
+  #firstSnapshot: (() => void) | null = null;
+
+  /** Loads now. `force` publishes whatever comes, past the gate. Resolves when it has been tried. */
+  refresh(force: boolean): Promise<void> {
+    return this.#options.pin === null ? this.#refresher.request(force) : Promise.resolve();
+  }
+
+  /** Aborts loads, ends timers, watches and threads. An image that is being written is written to its end. */
+  async close(): Promise<void> {
+    this.#watch?.close();
+    this.#abort.abort(new LecternError('closed', 'the timetable was closed'));
+    await this.#refresher.close();
+    await this.#file?.close();
+    this.#firstSnapshot?.();
+  }
+
+  #now(): number {
+    return (this.#options.now ?? Date.now)();
+  }
+
+  #request(keepsProcessAlive: boolean): Omit<LoadRequest, 'previousVersion' | 'served'> {
+    const { onProgress } = this.#options;
+    return {
+      signal: this.#abort.signal,
+      keepsProcessAlive,
+      ...(onProgress === undefined || this.#served !== null ? {} : { onProgress }),
+    };
+  }
+
+  async #refresh(force: boolean): Promise<RefreshOutcome> {
+    const { loader, gate, events } = this.#options;
+    const served = this.#served;
+    try {
+      const result = await loader.load({
+        ...this.#request(served === null),
+        previousVersion: force ? null : this.#seenVersion,
+        served,
+      });
+      switch (result.kind) {
+        case 'not-modified':
+          // Of what was refused, or of what is served.
+          if (this.#refusal === null) this.#succeed();
+          break;
+        case 'unchanged':
+          this.#seenVersion = result.sourceVersion;
+          this.#refusal = null;
+          this.#succeed();
+          break;
+        case 'loaded': {
+          const refusal =
+            force || gate === null ? null : judge(result.image.summary, served?.summary ?? null, gate);
+          this.#seenVersion = result.sourceVersion;
+          if (refusal === null) {
+            this.#refusal = null;
+            this.#publish(result.image, 'source', result.delta);
+            this.#succeed();
+            this.#file?.write(result.image, result.sourceVersion);
+          } else this.#refuse(refusal, result.image.summary);
+          break;
+        }
+        case 'written':
+          throw new Error('a load was answered with a write');
+      }
+      return { failed: false, retryAfterMs: null };
+    } catch (error) {
+      if (this.#abort.signal.aborted) return { failed: true, retryAfterMs: null };
+      const failure = error instanceof Error ? error : new Error(String(error));
+      this.#lastError = failure;
+      this.#state = { ...this.#state, state: 'failed', lastError: failure.message };
+      events.failed(failure);
+      return { failed: true, retryAfterMs: failure instanceof LecternError ? failure.retryAfterMs : null };
+    }
+  }
+
+  #publish(image: SnapshotImage, origin: Origin, delta: Delta | null): void {
+    this.#served = image;
+    this.#options.events.publish({ image, origin, delta });
+    this.#firstSnapshot?.();
+  }
+
+  #succeed(): void {
+    this.#state = { state: 'loaded', lastSuccessMs: this.#now(), lastError: null };
+  }
+
+  #refuse(refusal: Refusal, summary: SnapshotSummary): void {
+    this.#refusal = refusal;
+    const message = `the new snapshot was refused: ${refusal.detail}`;
+    this.#lastError = new LecternError('snapshot-refused', message);
+    this.#state = { ...this.#state, state: 'refused', lastError: message };
+    this.#options.events.refused(refusal, summary);
+  }
+}

@@ -1,0 +1,103 @@
+import type { IdentifierMode } from '../model/event.js';
+import type { SnapshotImage } from '../snapshot/image.js';
+import { watchSource } from '../source/file-watch.js';
+import { memorySource } from '../source/memory.js';
+import type { RecordSource } from '../source/records.js';
+import type { LoadProgress, Source } from '../source/source.js';
+import type { SourceSpec } from '../source/spec.js';
+import { sourceOfSpec } from '../source/spec.js';
+import type { Failed, Task, TaskResult } from '../thread/protocol.js';
+import { recordChunks } from '../thread/record-chunks.js';
+import { type Feed, spawnTask } from '../thread/spawn-task.js';
+import { runTaskHere } from '../thread/task.js';
+
+/** What can be loaded: a source as plain data, or one that the embedding program implements. */
+export type AnySource = SourceSpec | RecordSource;
+
+/** Where snapshots are built: on a thread of their own, or, for small sets and where there are no threads, right here. */
+export type BuildPlace = 'thread' | 'here';
+
+export interface LoadRequest {
+  readonly previousVersion: string | null;
+  readonly served: SnapshotImage | null;
+  readonly signal: AbortSignal;
+  readonly onProgress?: (progress: LoadProgress) => void;
+  readonly keepsProcessAlive: boolean;
+}
+
+type Done = Exclude<TaskResult, Failed>;
+
+/** Loads one source into snapshot images. */
+export class Loader {
+  readonly name: string;
+  readonly #source: AnySource;
+  readonly #identifiers: IdentifierMode;
+  readonly #place: BuildPlace;
+
+  /** @throws LecternError `option-invalid` for a source that cannot be */
+  constructor(source: AnySource, identifiers: IdentifierMode, place: BuildPlace) {
+    this.#source = source;
+    this.#identifiers = identifiers;
+    this.#place = place;
+    this.name = 'load' in source ? source.name : sourceOfSpec(source).name;
+  }
+
+  /** @throws LecternErrors of the source; the signal's reason */
+  async load(request: LoadRequest): Promise<Done> {
+    const { previousVersion, served, signal } = request;
+    const common = { task: 'load', identifiers: this.#identifiers, previousVersion, served } as const;
+    const { name } = this;
+    if ('load' in this.#source) {
+      const given = await this.#source.load({ previous: previousVersion, signal });
+      if ('notModified' in given) return { kind: 'not-modified' };
+      const source = { kind: 'stream', content: 'records', name, version: given.version } as const;
+      return this.#place === 'thread'
+        ? this.run({ ...common, source }, request, recordChunks(given.records))
+        : this.run({ ...common, source }, request, null, memorySource(given.records, name));
+    }
+    if (isStandardInput(this.#source) && this.#place === 'thread') {
+      // Only this thread has it.
+      const source = { kind: 'stream', content: 'bytes', name, version: null } as const;
+      return this.run({ ...common, source }, request, standardInputChunks());
+    }
+    return this.run({ ...common, source: this.#source }, request, null);
+  }
+
+  /**
+   * Does any task in the loader's place.
+   *
+   * @param feed what a thread is fed, where its source is a stream; `source` is that stream right here
+   */
+  run(
+    task: Task,
+    request: Pick<LoadRequest, 'signal' | 'onProgress' | 'keepsProcessAlive'>,
+    feed: Feed | null = null,
+    source: Source | null = null,
+  ): Promise<Done> {
+    const { signal, onProgress, keepsProcessAlive } = request;
+    const progress = onProgress === undefined ? {} : { onProgress };
+    if (this.#place === 'thread') {
+      return spawnTask(task, { signal, keepsProcessAlive, ...progress, ...(feed === null ? {} : { feed }) });
+    }
+    return runTaskHere(task, {
+      signal,
+      ...progress,
+      openStream: ({ name }) => source ?? memorySource([], name),
+    }) as Promise<Done>;
+  }
+
+  /** Calls back whenever there may be something new, until closed. Keeps no process alive. */
+  watch(onChange: () => void): { close(): void } {
+    if ('load' in this.#source) return this.#source.watch?.(onChange) ?? { close() {} };
+    return watchSource(this.#source, onChange);
+  }
+}
+
+function isStandardInput(source: SourceSpec): boolean {
+  return source.kind === 'file' && source.path === '-';
+}
+
+async function* standardInputChunks(): Feed {
+  // A copy each: what arrives may be a part of a larger buffer, which cannot be handed over.
+  for await (const chunk of process.stdin) yield Uint8Array.from(chunk as Uint8Array);
+}

@@ -1,0 +1,81 @@
+import { pauseMs } from './schedule.js';
+
+/** How one refresh ended, as far as the next one depends on it. */
+export interface RefreshOutcome {
+  readonly failed: boolean;
+  /** How long the source asked to be left alone, or null. */
+  readonly retryAfterMs: number | null;
+}
+
+export interface RefresherOptions {
+  /** One refresh. Never rejects. */
+  readonly refresh: (force: boolean) => Promise<RefreshOutcome>;
+  /** The regular pause; 0 for none. */
+  readonly intervalMs: number;
+  /** From 0 to 1; default Math.random. */
+  readonly random?: () => number;
+}
+
+/**
+ * Runs refreshes one at a time. Whoever asks while one is under way gets another right behind it, however many ask: what
+ * made them ask may have come too late for the one under way. No timer here keeps a process alive.
+ */
+export class Refresher {
+  readonly #options: RefresherOptions;
+  #running: Promise<void> | null = null;
+  #next: Promise<void> | null = null;
+  #nextIsForced = false;
+  #timer: NodeJS.Timeout | null = null;
+  #failures = 0;
+  #closed = false;
+
+  constructor(options: RefresherOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Asks for a refresh now.
+   *
+   * @param force whether the result is published past the gate
+   * @returns when the refresh that this call led to has ended, however it ended
+   */
+  request(force = false): Promise<void> {
+    if (this.#closed) return Promise.resolve();
+    // One that already waits for its turn is joined, also in the moment between two runs.
+    if (this.#running === null && this.#next === null) return this.#run(force);
+    this.#nextIsForced ||= force;
+    this.#next ??= (this.#running ?? Promise.resolve()).then(() => {
+      const forced = this.#nextIsForced;
+      this.#next = null;
+      this.#nextIsForced = false;
+      return this.#closed ? undefined : this.#run(forced);
+    });
+    return this.#next;
+  }
+
+  /** Ends the timers. A refresh under way is the caller's to abort; resolves when it has ended. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    await this.#running;
+    await this.#next;
+  }
+
+  #run(force: boolean): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#running = this.#options.refresh(force).then(({ failed, retryAfterMs }) => {
+      this.#running = null;
+      this.#failures = failed ? this.#failures + 1 : 0;
+      this.#schedule(retryAfterMs);
+    });
+    return this.#running;
+  }
+
+  #schedule(retryAfterMs: number | null): void {
+    const { intervalMs, random = Math.random } = this.#options;
+    const pause = pauseMs(intervalMs, this.#failures, retryAfterMs, random());
+    if (pause === null || this.#closed) return;
+    this.#timer = setTimeout(() => void this.request(), pause);
+    this.#timer.unref();
+  }
+}

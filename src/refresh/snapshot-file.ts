@@ -1,0 +1,83 @@
+import { existsSync } from 'node:fs';
+import type { SnapshotImage } from '../snapshot/image.js';
+import type { Loader } from './loader.js';
+
+export interface StoredSnapshot {
+  readonly image: SnapshotImage;
+  readonly sourceVersion: string | null;
+}
+
+/**
+ * The snapshot file of a timetable: read once at the start, written in the background after each publication. One write
+ * at a time; of those that wait only the newest is written.
+ */
+export class SnapshotFile {
+  readonly #path: string;
+  readonly #keep: number;
+  readonly #loader: Loader;
+  readonly #signal: AbortSignal;
+  readonly #onError: (error: Error) => void;
+  #writing: Promise<void> | null = null;
+  #waiting: StoredSnapshot | null = null;
+
+  /**
+   * @param keep earlier images to keep beside it
+   * @param signal aborts the reading; a write is never cut off
+   */
+  constructor(
+    path: string,
+    keep: number,
+    loader: Loader,
+    signal: AbortSignal,
+    onError: (error: Error) => void,
+  ) {
+    this.#path = path;
+    this.#keep = keep;
+    this.#loader = loader;
+    this.#signal = signal;
+    this.#onError = onError;
+  }
+
+  /** What is on disk; null where there is nothing, or nothing that can be used. */
+  async read(): Promise<StoredSnapshot | null> {
+    if (!existsSync(this.#path)) return null;
+    try {
+      const task = { task: 'read-image', path: this.#path } as const;
+      const result = await this.#loader.run(task, { signal: this.#signal, keepsProcessAlive: true });
+      return result.kind === 'loaded' ? result : null;
+    } catch (error) {
+      if (!this.#signal.aborted) this.#onError(error instanceof Error ? error : new Error(String(error)));
+      return null;
+    }
+  }
+
+  /** Writes in the background; a failure is told and changes nothing else. */
+  write(image: SnapshotImage, sourceVersion: string | null): void {
+    this.#waiting = { image, sourceVersion };
+    this.#writing ??= this.#writeWaiting().finally(() => {
+      this.#writing = null;
+    });
+  }
+
+  /** Resolves when nothing is being written. */
+  async close(): Promise<void> {
+    await this.#writing;
+  }
+
+  async #writeWaiting(): Promise<void> {
+    // Terminates: each round takes what waits, and something waits only after another publication.
+    while (this.#waiting !== null) {
+      const { image, sourceVersion } = this.#waiting;
+      this.#waiting = null;
+      const task = { task: 'write-image', path: this.#path, image, sourceVersion, keep: this.#keep } as const;
+      try {
+        await this.#loader.run(task, { signal: new AbortController().signal, keepsProcessAlive: true });
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        this.#onError(
+          new Error(`the snapshot file ${this.#path} could not be written: ${reason}`, { cause: error }),
+        );
+      }
+    }
+  }
+}

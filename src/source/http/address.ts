@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+import { LecternError } from '../../errors.js';
+
+/**
+ * The address of an upstream.
+ *
+ * @throws LecternError `option-invalid`; the message shows nothing that could be a secret
+ */
+export function parseAddress(text: string): URL {
+  // The error of the constructor carries the whole text, so it is not kept as the cause.
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    const found = url === null ? 'it cannot be parsed' : `its scheme is ${url.protocol.slice(0, -1)}`;
+    throw new LecternError(
+      'option-invalid',
+      `the address of the source is not valid: ${found}; expected http://… or https://…`,
+    );
+  }
+  return url;
+}
+
+/**
+ * An address for messages: without user, password and fragment, and with only the names of its query parameters, since
+ * keys and tokens stand there.
+ */
+export function redactAddress(url: URL): string {
+  const names = [...new URLSearchParams(url.search).keys()];
+  const query =
+    names.length === 0 ? '' : `?${names.map((name) => `${encodeURIComponent(name)}=…`).join('&')}`;
+  return `${url.origin}${url.pathname}${query}`;
+}
+
+/** Identifies an address without showing it. 22 base64url characters. */
+export function addressDigest(url: URL): string {
+  return createHash('sha256')
+    .update(withoutCredentials(url).href)
+    .digest()
+    .subarray(0, 16)
+    .toString('base64url');
+}
+
+/** What is asked for: user and password travel as a header field, and the fragment not at all (RFC 9110 section 7.1). */
+export function withoutCredentials(url: URL): URL {
+  const bare = new URL(url.href);
+  bare.username = '';
+  bare.password = '';
+  bare.hash = '';
+  return bare;
+}
+
+/**
+ * Where a redirect or a link leads, or what is wrong with it. An upstream cannot make us use credentials of its choice,
+ * nor fall back from https to http.
+ *
+ * @param from the address of the answer, which relative references start from
+ */
+export function resolveReference(reference: string, from: URL): URL | { readonly problem: string } {
+  if (!URL.canParse(reference, from.href)) return { problem: 'to what is no address' };
+  const url = withoutCredentials(new URL(reference, from));
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    return { problem: `to an address of the scheme ${url.protocol.slice(0, -1)}; expected http or https` };
+  }
+  if (from.protocol === 'https:' && url.protocol === 'http:') {
+    return { problem: `from https to ${redactAddress(url)}, which is not encrypted` };
+  }
+  return url;
+}

@@ -1,0 +1,73 @@
+import { STATUS_CODES } from 'node:http';
+import { LecternError } from '../../errors.js';
+import { RETRY_AFTER_MS_MAX } from '../../limits.js';
+import { redactAddress } from './address.js';
+
+/** @param url shown without what could be a secret */
+export function unreadable(
+  url: URL,
+  problem: string,
+  options: { cause?: unknown; retryAfterMs?: number | null } = {},
+): LecternError {
+  return new LecternError('source-unreadable', `cannot read ${redactAddress(url)}: ${problem}`, options);
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was closed',
+  EPIPE: 'the connection was closed',
+  ETIMEDOUT: 'the connection timed out',
+  EHOSTUNREACH: 'the host cannot be reached',
+  ENETUNREACH: 'the network cannot be reached',
+  ENOTFOUND: 'there is no host of this name',
+  EAI_AGAIN: 'the name of the host cannot be looked up at present',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is signed by itself',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is of an authority that is not trusted',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is of an authority that is not trusted',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate is of an authority that is not trusted',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
+  HPE_HEADER_OVERFLOW: 'the header fields of the answer are too large',
+};
+
+/** What is wrong with the connection, in words. */
+export function describeFailure(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const code = 'code' in error ? String(error.code) : '';
+  const reason = REASONS[code];
+  if (reason !== undefined) return reason;
+  if (code.startsWith('HPE_')) return `what it answers is not HTTP (${code})`;
+  // Errors of several attempts at once have a code and no message.
+  return error.message === '' ? code : error.message;
+}
+
+/**
+ * An answer that is not the data. The reason phrase is left out: it is the upstream's to choose.
+ *
+ * @param retryAfter the header field Retry-After
+ * @param hint what else may help, or an empty text
+ */
+export function refused(
+  url: URL,
+  status: number,
+  retryAfter: string | undefined,
+  hint: string,
+): LecternError {
+  const retryAfterMs = retryAfter === undefined ? null : parseRetryAfter(retryAfter, Date.now());
+  const phrase = STATUS_CODES[status];
+  const answer = `the answer is ${status}${phrase === undefined ? '' : ` ${phrase}`}; expected 200`;
+  const wait =
+    retryAfterMs === null ? '' : `; it asks to be left alone for ${Math.ceil(retryAfterMs / 1000)} s`;
+  return unreadable(url, answer + wait + hint, { retryAfterMs });
+}
+
+/**
+ * RFC 9110 section 10.2.3: a number of seconds, or a date.
+ *
+ * @returns milliseconds from `nowMs`, at most RETRY_AFTER_MS_MAX; null for what is neither
+ */
+export function parseRetryAfter(field: string, nowMs: number): number | null {
+  const text = field.trim();
+  const waitMs = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs;
+  return Number.isNaN(waitMs) ? null : Math.min(Math.max(waitMs, 0), RETRY_AFTER_MS_MAX);
+}

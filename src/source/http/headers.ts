@@ -1,0 +1,83 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+import { LecternError } from '../../errors.js';
+
+/** Header fields of a request by name. The values may be secrets. */
+export type RequestHeaders = Readonly<Record<string, string>>;
+
+/** `env:NAME`, by itself or behind an authentication scheme: `Bearer env:UPSTREAM_TOKEN`. */
+const FROM_ENVIRONMENT = /^(?:(\S+) )?env:([A-Za-z_][A-Za-z0-9_]*)$/;
+
+/** Fields that the transfer itself depends on. A range, say, would make a part of the data look like all of it. */
+const RESERVED: ReadonlySet<string> = new Set(
+  'accept-encoding connection content-length expect host if-match if-modified-since if-none-match if-range if-unmodified-since keep-alive range te trailer transfer-encoding upgrade'.split(
+    ' ',
+  ),
+);
+
+/**
+ * Puts the values of environment variables in place of `env:NAME` and `<scheme> env:NAME`.
+ *
+ * @throws LecternError `option-invalid` with the name of a variable that is not set or empty
+ */
+export function resolveHeaders(
+  headers: RequestHeaders,
+  environment: Readonly<Record<string, string | undefined>>,
+): RequestHeaders {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => {
+      const [reference, scheme, variable] = FROM_ENVIRONMENT.exec(value) ?? [];
+      if (reference === undefined || variable === undefined) return [name, value];
+      const secret = environment[variable]?.trim();
+      if (secret === undefined || secret === '') {
+        const problem = `header ${name} of the source: the environment variable ${variable} is not set`;
+        throw new LecternError('option-invalid', problem);
+      }
+      return [name, scheme === undefined ? secret : `${scheme} ${secret}`];
+    }),
+  );
+}
+
+/**
+ * The configured header fields, in lower case, with the user and password of the address among them (RFC 7617).
+ *
+ * @throws LecternError `option-invalid`; no message repeats a value
+ */
+export function checkHeaders(headers: RequestHeaders, url: URL): RequestHeaders {
+  const checked: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    const key = name.toLowerCase();
+    if (!isAccepted(() => validateHeaderName(name)))
+      throw invalid(JSON.stringify(name), 'it is no field name');
+    if (typeof value !== 'string' || !isAccepted(() => validateHeaderValue(name, value))) {
+      throw invalid(name, 'its value is no text that a header can hold');
+    }
+    if (RESERVED.has(key)) throw invalid(name, 'the source sets this field itself, or it must not be set');
+    if (Object.hasOwn(checked, key)) throw invalid(name, 'it is given twice');
+    checked[key] = value;
+  }
+  if (url.username === '' && url.password === '') return checked;
+  if (Object.hasOwn(checked, 'authorization')) {
+    throw invalid('Authorization', 'the address holds a user and password as well; give one of the two');
+  }
+  let credentials: string;
+  try {
+    credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  } catch {
+    throw invalid('Authorization', 'the percent-encoding of the user or password in the address is broken');
+  }
+  return { ...checked, authorization: `Basic ${Buffer.from(credentials, 'utf8').toString('base64')}` };
+}
+
+/** The validators of node:http throw, with nothing in their message that we do not say ourselves. */
+function isAccepted(validate: () => void): boolean {
+  try {
+    validate();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function invalid(name: string, problem: string): LecternError {
+  return new LecternError('option-invalid', `header ${name} of the source is not valid: ${problem}`);
+}

@@ -1,0 +1,60 @@
+/**
+ * The Link header field: RFC 8288 section 3. Parsed by the algorithm of its appendix B.2, but for what cannot be parsed:
+ * a link that is skipped could be the one to the next page, and the rest of the data would be missing.
+ */
+
+/** One link: its target as it stands there, and its relation types in lower case. */
+export interface Link {
+  readonly target: string;
+  readonly relations: readonly string[];
+}
+
+const TARGET = /[ \t,]*<([^>]*)>/y;
+/** token [ BWS "=" BWS ( token / quoted-string ) ]; `*` at the end of a name is part of a token. */
+const PARAMETER =
+  /[ \t]*;[ \t]*(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*(?:=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^",; \t]*)))?)?/y;
+const END = /[ \t]*(?:,|$)/y;
+
+/** @returns null where the field cannot be understood whole */
+export function parseLinks(field: string): Link[] | null {
+  const links: Link[] = [];
+  let at = 0;
+  while (!/^[ \t,]*$/.test(field.slice(at))) {
+    TARGET.lastIndex = at;
+    const target = TARGET.exec(field)?.[1];
+    if (target === undefined) return null;
+    at = TARGET.lastIndex;
+    const parameters = new Map<string, string>();
+    for (;;) {
+      PARAMETER.lastIndex = at;
+      const parameter = PARAMETER.exec(field);
+      if (parameter === null) break;
+      at = PARAMETER.lastIndex;
+      const [, name, quoted, plain] = parameter;
+      // The first of each name counts (RFC 8288 section 3.3 for rel).
+      if (name === undefined || parameters.has(name.toLowerCase())) continue;
+      parameters.set(name.toLowerCase(), quoted?.replace(/\\(.)/g, '$1') ?? plain ?? '');
+    }
+    END.lastIndex = at;
+    if (!END.test(field)) return null;
+    at = END.lastIndex;
+    // With an anchor the link is about another resource (section 3.2).
+    if (parameters.has('anchor')) continue;
+    const relations = (parameters.get('rel') ?? '').toLowerCase().split(/[ \t]+/);
+    links.push({ target, relations: relations.filter((relation) => relation !== '') });
+  }
+  return links;
+}
+
+/** Relation types that only a part of something has (RFC 5988, RFC 8288 section 4.2 registry). */
+const OF_PAGES: ReadonlySet<string> = new Set(['next', 'prev', 'previous', 'first', 'last']);
+
+/** Whether an answer with these links is one page of several, or may become so. */
+export function isPage(links: readonly Link[]): boolean {
+  return links.some(({ relations }) => relations.some((relation) => OF_PAGES.has(relation)));
+}
+
+/** The target of the first link to the next page, or null on the last page. */
+export function nextTarget(links: readonly Link[]): string | null {
+  return links.find(({ relations }) => relations.includes('next'))?.target ?? null;
+}

@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto';
+import { open } from 'node:fs/promises';
+import { LecternError } from '../errors.js';
+import { LECTURER_IDS_BYTES_MAX } from '../limits.js';
+import { normaliseText } from '../model/text.js';
+import {
+  isNotModified,
+  type LoadOptions,
+  type LoadSummary,
+  type NotModified,
+  type RecordSink,
+  type Source,
+} from './source.js';
+
+/** Lecturer identifiers by display name, or the path of a JSON file that holds such an object. */
+export type LecturerIds = Readonly<Record<string, string>> | string;
+
+/**
+ * A source whose records name their lecturer but do not identify them, as those of the API do: fills `lecturerId` from
+ * `lecturer` where a record has none. Names are compared as they are served, in Unicode NFC; a name that is not in the
+ * map stays without.
+ *
+ * A file is read at each load. The version covers the map, so a map that changed is a source that changed.
+ */
+export function withLecturerIds(source: Source, lecturerIds: LecturerIds): Source {
+  return {
+    name: source.name,
+    async load(sink, options = {}) {
+      const map = typeof lecturerIds === 'string' ? await readMap(lecturerIds) : lecturerIds;
+      return load(source, idsByName(map), sink, options);
+    },
+  };
+}
+
+async function load(
+  source: Source,
+  ids: ReadonlyMap<string, string>,
+  sink: RecordSink,
+  options: LoadOptions,
+): Promise<LoadSummary | NotModified> {
+  const digest = digestOf(ids);
+  const { previous = null, ...unconditional } = options;
+  const prefix = `${digest} `;
+  const filling: RecordSink = {
+    record: (value, position) => sink.record(fill(value, ids), position),
+    reject: (rejection) => sink.reject(rejection),
+  };
+  const answer = await source.load(filling, {
+    ...unconditional,
+    previous: previous?.startsWith(prefix) ? previous.slice(prefix.length) : null,
+  });
+  if (isNotModified(answer) || answer.version === null) return answer;
+  return { ...answer, version: prefix + answer.version };
+}
+
+/** The record itself, or a copy that has the identifier. It may be the object of an embedding program. */
+function fill(value: unknown, ids: ReadonlyMap<string, string>): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  try {
+    const { lecturer, lecturerId } = value as Readonly<Record<string, unknown>>;
+    if (typeof lecturer !== 'string' || (lecturerId !== undefined && lecturerId !== null)) return value;
+    const id = ids.get(lecturer) ?? ids.get(normaliseText(lecturer) ?? lecturer);
+    return id === undefined ? value : { ...value, lecturerId: id };
+  } catch {
+    // Accessors may throw; the normaliser says so.
+    return value;
+  }
+}
+
+function idsByName(map: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
+  const ids = new Map<string, string>();
+  for (const [name, id] of Object.entries(map)) {
+    if (typeof id !== 'string') {
+      const problem = `the identifier of ${JSON.stringify(name)} is no string`;
+      throw new LecternError('option-invalid', `the map of lecturer identifiers is not valid: ${problem}`);
+    }
+    ids.set(normaliseText(name) ?? name, id);
+  }
+  return ids;
+}
+
+function digestOf(ids: ReadonlyMap<string, string>): string {
+  const entries = [...ids].sort(([a], [b]) => (a < b ? -1 : 1));
+  return createHash('sha256').update(JSON.stringify(entries)).digest().subarray(0, 16).toString('base64url');
+}
+
+async function readMap(path: string): Promise<Readonly<Record<string, string>>> {
+  const name = `the map of lecturer identifiers ${path}`;
+  let map: unknown;
+  try {
+    const file = await open(path);
+    try {
+      const { size } = await file.stat();
+      if (size > LECTURER_IDS_BYTES_MAX) {
+        throw new Error(`it has ${size} bytes; expected at most ${LECTURER_IDS_BYTES_MAX}`);
+      }
+      map = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(await file.readFile()));
+    } finally {
+      await file.close();
+    }
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new LecternError('source-unreadable', `cannot read ${name}: ${reason}`, { cause });
+  }
+  if (typeof map === 'object' && map !== null && !Array.isArray(map)) return map as Record<string, string>;
+  throw new LecternError(
+    'source-malformed',
+    `${name}: expected an object of the form {"name": "identifier"}`,
+  );
+}

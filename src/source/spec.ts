@@ -1,0 +1,114 @@
+import { fileURLToPath } from 'node:url';
+import { LecternError } from '../errors.js';
+import { fileSource } from './file.js';
+import { parseAddress } from './http/address.js';
+import { resolveHeaders } from './http/headers.js';
+import { type HttpSpec, httpSource } from './http.js';
+import { type LecturerIds, withLecturerIds } from './lecturer-ids.js';
+import { mergedSource } from './merged.js';
+import type { Source } from './source.js';
+
+/** A source as plain data, which can be given to another thread. Header values in it may be secrets. */
+export type SourceSpec = (FileSpec | HttpSpec | MergedSpec) & {
+  /** Fills `lecturerId` from `lecturer`: a map from name to identifier, or the path of one. Default none. */
+  readonly lecturerIds?: LecturerIds | undefined;
+};
+
+export interface FileSpec {
+  readonly kind: 'file';
+  /** A path, or `-` for standard input. */
+  readonly path: string;
+}
+
+/** Several sources, of which the later wins where two have the same id. */
+export interface MergedSpec {
+  readonly kind: 'merged';
+  readonly specs: readonly SourceSpec[];
+}
+
+/** @throws LecternError `option-invalid` for an address or header fields that cannot be, or no source at all */
+export function sourceOfSpec(spec: SourceSpec): Source {
+  const source = bareSourceOf(spec);
+  return spec.lecturerIds === undefined ? source : withLecturerIds(source, spec.lecturerIds);
+}
+
+function bareSourceOf(spec: SourceSpec): Source {
+  switch (spec.kind) {
+    case 'file':
+      return fileSource(spec.path);
+    case 'http':
+      return httpSource(spec);
+    case 'merged':
+      return mergedSource(spec.specs.map(sourceOfSpec));
+  }
+}
+
+/** What is common to all sources that one command names. */
+export interface SourceArgumentOptions
+  extends Omit<Partial<HttpSpec>, 'kind' | 'url'>,
+    Pick<SourceSpec, 'lecturerIds'> {
+  /** Where the `env:NAME` of header values come from, such as process.env. Default: they stay as they are. */
+  readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
+}
+
+/**
+ * What a command line calls a source: an address (`http://…`, `https://…`), a path, a `file:` URL, or `-`. Several are
+ * one merged source, the later winning.
+ *
+ * The options for addresses go to each address that is given; header fields only to one origin, since nobody means to
+ * show the token of one upstream to another. Specs that are put together by hand can have different ones.
+ *
+ * @throws LecternError `option-invalid`
+ */
+export function parseSourceArgument(
+  text: string | readonly string[],
+  options: SourceArgumentOptions = {},
+): SourceSpec {
+  const { environment, lecturerIds, ...http } = options;
+  const headers = http.headers ?? {};
+  const resolved = {
+    ...http,
+    headers: environment === undefined ? headers : resolveHeaders(headers, environment),
+  };
+  const specs = (typeof text === 'string' ? [text] : text).map((each) => parseOne(each, resolved));
+  const [first, ...others] = specs;
+  if (first === undefined)
+    throw new LecternError('option-invalid', 'no source is given; expected at least one');
+  const origins = new Set(
+    specs.flatMap((each) => (each.kind === 'http' ? [parseAddress(each.url).origin] : [])),
+  );
+  if (origins.size > 1 && Object.keys(resolved.headers).length > 0) {
+    throw new LecternError(
+      'option-invalid',
+      `header fields are given, and sources on several origins: ${[...origins].join(', ')}; expected one origin`,
+    );
+  }
+  const spec: SourceSpec = others.length === 0 ? first : { kind: 'merged', specs };
+  // Addresses and header fields are checked now, where a person is waiting for the answer.
+  sourceOfSpec(spec);
+  return lecturerIds === undefined ? spec : { ...spec, lecturerIds };
+}
+
+function parseOne(text: string, http: Omit<Partial<HttpSpec>, 'kind' | 'url'>): SourceSpec {
+  if (text === '')
+    throw new LecternError('option-invalid', 'the source is empty; expected a path or an address');
+  const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(text)?.[1]?.toLowerCase();
+  switch (scheme) {
+    case undefined:
+      return { kind: 'file', path: text };
+    case 'http':
+    case 'https':
+      return { ...http, kind: 'http', url: text };
+    case 'file':
+      try {
+        return { kind: 'file', path: fileURLToPath(text) };
+      } catch (cause) {
+        throw new LecternError('option-invalid', 'the source is no file: URL of this machine', { cause });
+      }
+    default:
+      throw new LecternError(
+        'option-invalid',
+        `a source of the scheme ${scheme} cannot be read; expected a path, http://… or https://…`,
+      );
+  }
+}

@@ -1,0 +1,55 @@
+import { STREAM_CHUNK_MS_MAX } from '../limits.js';
+import type { Records } from '../source/records.js';
+
+/**
+ * Turns records into chunks of NDJSON, for a thread that builds from them. A chunk ends after a few milliseconds, so that
+ * this thread is never busy for long. What JSON does to a value happens here, too: a Date becomes its text.
+ *
+ * A record that JSON cannot represent (undefined, a circle, a bigint) becomes a text that says so, which is rejected
+ * like any other record that is no object, under its own number.
+ */
+export async function* recordChunks(records: Records): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  const chunk = new ChunkBuilder();
+  if (Symbol.iterator in records) {
+    // Not `for await`: it would wait a turn for each record.
+    for (const record of records) {
+      if (chunk.add(record)) yield chunk.take();
+    }
+  } else {
+    for await (const record of records) {
+      if (chunk.add(record)) yield chunk.take();
+    }
+  }
+  if (!chunk.isEmpty) yield chunk.take();
+}
+
+class ChunkBuilder {
+  #lines: string[] = [];
+  #beganMs = 0;
+
+  get isEmpty(): boolean {
+    return this.#lines.length === 0;
+  }
+
+  /** Adds a record and says whether the chunk is due. */
+  add(record: unknown): boolean {
+    if (this.isEmpty) this.#beganMs = performance.now();
+    this.#lines.push(lineOf(record));
+    return performance.now() - this.#beganMs >= STREAM_CHUNK_MS_MAX;
+  }
+
+  take(): Uint8Array<ArrayBuffer> {
+    const text = `${this.#lines.join('\n')}\n`;
+    this.#lines = [];
+    return new TextEncoder().encode(text) as Uint8Array<ArrayBuffer>;
+  }
+}
+
+function lineOf(record: unknown): string {
+  try {
+    return JSON.stringify(record) ?? '"a record that JSON cannot represent"';
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.split('\n')[0] : String(error);
+    return JSON.stringify(`a record that JSON cannot represent: ${reason}`);
+  }
+}

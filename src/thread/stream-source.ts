@@ -1,0 +1,66 @@
+import type { MessagePort } from 'node:worker_threads';
+import { LecternError } from '../errors.js';
+import { NdjsonReader } from '../source/formats/ndjson.js';
+import { readRecords } from '../source/formats/read-records.js';
+import type { LoadOptions, LoadSummary, RecordSink, Source } from '../source/source.js';
+import type { StreamChunk, StreamSpec } from './protocol.js';
+
+/**
+ * A source that another thread feeds. One chunk is asked for at a time, so neither side holds more.
+ *
+ * @param askForMore tells the sender that the next chunk may come
+ */
+export function streamSource(spec: StreamSpec, port: MessagePort, askForMore: () => void): Source {
+  return {
+    name: spec.name,
+    load: (sink, options = {}) => {
+      const chunks = chunksFrom(port, askForMore);
+      return spec.content === 'records'
+        ? loadRecords(spec, chunks, sink)
+        : loadBytes(spec, chunks, sink, options);
+    },
+  };
+}
+
+/** Bytes of any format, as a file would have them. */
+async function loadBytes(
+  spec: StreamSpec,
+  chunks: AsyncIterable<Uint8Array>,
+  sink: RecordSink,
+  options: LoadOptions,
+): Promise<LoadSummary> {
+  const summary = await readRecords(chunks, sink, { ...options, sourceName: spec.name, bytesTotal: null });
+  return { ...summary, version: spec.version };
+}
+
+/** NDJSON that the sender made of records, whole lines in each chunk. No chunk at all is a set of no records. */
+async function loadRecords(
+  spec: StreamSpec,
+  chunks: AsyncIterable<Uint8Array>,
+  sink: RecordSink,
+): Promise<LoadSummary> {
+  // Lines are an affair of the transport; to whoever gave the records they are numbers.
+  const reader = new NdjsonReader(spec.name, {
+    record: (value, { record }) => sink.record(value, { record }),
+    reject: (rejection) => sink.reject({ ...rejection, position: { record: rejection.position.record } }),
+  });
+  let bytesRead = 0;
+  for await (const chunk of chunks) {
+    bytesRead += chunk.length;
+    reader.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+  }
+  if (bytesRead > 0) reader.finish();
+  return { format: 'memory', gzipped: false, bytesRead, version: spec.version };
+}
+
+/** @throws LecternError `source-unreadable` where the sender says that it failed */
+async function* chunksFrom(port: MessagePort, askForMore: () => void): AsyncGenerator<Uint8Array> {
+  for (;;) {
+    const message = new Promise<StreamChunk>((resolve) => port.once('message', resolve));
+    askForMore();
+    const chunk = await message;
+    if (chunk.kind === 'end') return;
+    if (chunk.kind === 'failed') throw new LecternError('source-unreadable', chunk.message);
+    yield chunk.bytes;
+  }
+}

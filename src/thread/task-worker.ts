@@ -1,0 +1,27 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { LecternError } from '../errors.js';
+import type { Task, TaskNotice, TaskResult } from './protocol.js';
+import { streamSource } from './stream-source.js';
+import { runTaskHere } from './task.js';
+
+/** The entry of a worker thread: does its one task, posts the result and ends. */
+const port = parentPort;
+if (port === null) throw new Error('this module is the entry of a worker thread');
+
+const notify = (notice: TaskNotice): void => port.postMessage(notice);
+const result: TaskResult = await runTaskHere(workerData as Task, {
+  onProgress: (progress) => notify({ kind: 'progress', progress }),
+  openStream: (spec) => streamSource(spec, port, () => notify({ kind: 'more' })),
+}).catch((error: unknown) => {
+  const known = error instanceof LecternError ? error : null;
+  return {
+    kind: 'failed' as const,
+    code: known?.code ?? null,
+    message:
+      error instanceof Error ? ((known === null ? error.stack : undefined) ?? error.message) : String(error),
+    retryAfterMs: known?.retryAfterMs ?? null,
+  };
+});
+port.postMessage(result);
+// A stream that failed half-way still listens; nothing may keep the thread.
+port.close();

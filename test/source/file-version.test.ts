@@ -1,0 +1,159 @@
+import { execFileSync } from 'node:child_process';
+import {
+  appendFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'tap';
+import { READ_CHUNK_BYTES } from '../../src/limits.js';
+import { fileSource } from '../../src/source/file.js';
+import type { RecordSink } from '../../src/source/source.js';
+import { collect, failureOf, isUnchanged } from './collect.js';
+
+const LINE = `${JSON.stringify({ filler: 'x'.repeat(200) })}\n`;
+/** More than the stream reads ahead. */
+const MANY = LINE.repeat(Math.ceil((8 * READ_CHUNK_BYTES) / LINE.length));
+
+/** Does something at the first record. */
+function atFirst(action: () => void): RecordSink {
+  let done = false;
+  return {
+    record(): void {
+      if (!done) action();
+      done = true;
+    },
+    reject(): void {},
+  };
+}
+
+test('a file that did not change is not read again', async (t) => {
+  const path = join(t.testdir({ data: LINE }), 'data');
+  const source = fileSource(path);
+  const { version } = (await collect(source)).summary;
+  t.type(version, 'string');
+  t.ok(await isUnchanged(source, version));
+  t.ok(await isUnchanged(fileSource(path), version), 'whoever asks');
+  t.notOk(await isUnchanged(source, null), 'but only if it is asked');
+  t.notOk(await isUnchanged(source, 'of another kind of source'));
+});
+
+test('every way to change a file changes its version', async (t) => {
+  const folder = t.testdir({ data: LINE, other: LINE, link: t.fixture('symlink', 'data') });
+  const path = join(folder, 'link');
+  const source = fileSource(path);
+  const changes: [how: string, change: () => void][] = [
+    ['a write in place, of the same size', () => writeFileSync(join(folder, 'data'), LINE.replace('x', 'y'))],
+    ['more at the end', () => appendFileSync(join(folder, 'data'), LINE)],
+    ['less', () => truncateSync(join(folder, 'data'), LINE.length)],
+    ['another time only', () => utimesSync(join(folder, 'data'), 1, 1)],
+    [
+      'an atomic rename that keeps size and time',
+      () => {
+        const { atime, mtime } = statSync(join(folder, 'data'));
+        writeFileSync(join(folder, 'new'), LINE);
+        utimesSync(join(folder, 'new'), atime, mtime);
+        renameSync(join(folder, 'new'), join(folder, 'data'));
+      },
+    ],
+    [
+      'another target of the link',
+      () => {
+        symlinkSync('other', join(folder, 'new'));
+        renameSync(join(folder, 'new'), path);
+      },
+    ],
+  ];
+  const seen = new Set<string | null>();
+  let { version } = (await collect(source)).summary;
+  seen.add(version);
+  for (const [how, change] of changes) {
+    change();
+    t.notOk(await isUnchanged(source, version), how);
+    version = (await collect(source)).summary.version;
+    t.notOk(seen.has(version), how);
+    seen.add(version);
+  }
+});
+
+test('writes that follow each other at once have different versions', async (t) => {
+  // File systems count time in ticks of several milliseconds; two writes within one look the same.
+  const path = join(t.testdir(), 'data');
+  const source = fileSource(path);
+  let previous: string | null = null;
+  for (let i = 0; i < 20; i++) {
+    writeFileSync(path, `{"id":${i % 10}}\n`);
+    const sink: unknown[] = [];
+    const result = await source.load({ record: (value) => sink.push(value), reject() {} }, { previous });
+    t.same(sink, [{ id: i % 10 }]);
+    previous = 'version' in result ? result.version : null;
+  }
+});
+
+test('a file that changes while it is read is not taken', async (t) => {
+  const cases: [how: string, contents: string, change: (path: string) => void][] = [
+    ['more at the end', MANY, (path) => appendFileSync(path, LINE)],
+    ['written anew', MANY, (path) => writeFileSync(path, MANY.replaceAll('x', 'y'))],
+    [
+      'written anew, so that it ends in the middle',
+      `[${MANY.replaceAll('\n', ',')}{}]`,
+      (path) => writeFileSync(path, '['),
+    ],
+    ['only begun', LINE, (path) => appendFileSync(path, MANY)],
+  ];
+  for (const [how, contents, change] of cases) {
+    const path = join(t.testdir({ data: contents }), 'data');
+    const failure = await failureOf(fileSource(path).load(atFirst(() => change(path))));
+    t.match(failure, { code: 'source-unreadable' }, how);
+    t.match(failure.message, /it (changed|was cut) while it was read$|it ended after \d+ of \d+ bytes/, how);
+  }
+});
+
+test('what is malformed stays malformed where nobody is writing', async (t) => {
+  const path = join(t.testdir({ data: '[{},' }), 'data');
+  t.match(await failureOf(collect(fileSource(path))), { code: 'source-malformed' });
+});
+
+test('a file that is replaced while it is read is read as it was, and the new one is another version', async (t) => {
+  const folder = t.testdir({ data: MANY, new: LINE });
+  const path = join(folder, 'data');
+  const source = fileSource(path);
+  const result = await source.load(atFirst(() => renameSync(join(folder, 'new'), path)));
+  if (!('version' in result)) throw new Error('nothing was read');
+  t.equal(result.bytesRead, MANY.length);
+  t.notOk(await isUnchanged(source, result.version));
+  t.equal((await collect(source)).records.length, 1);
+});
+
+test('a file that comes back as another is another version', async (t) => {
+  const path = join(t.testdir({ data: LINE }), 'data');
+  const source = fileSource(path);
+  const { version } = (await collect(source)).summary;
+  unlinkSync(path);
+  t.match(
+    await failureOf(
+      source.load(
+        atFirst(() => {}),
+        { previous: version },
+      ),
+    ),
+    { code: 'source-unreadable', message: `cannot read ${path}: there is no such file` },
+    'gone is not unchanged',
+  );
+  writeFileSync(path, LINE + LINE);
+  t.notOk(await isUnchanged(source, version));
+});
+
+test('a pipe has no version', { skip: process.platform === 'win32' && 'no named pipes' }, async (t) => {
+  const path = join(t.testdir({}), 'pipe');
+  execFileSync('mkfifo', [path]);
+  const [{ records, summary }] = await Promise.all([collect(fileSource(path)), writeFile(path, LINE)]);
+  t.equal(records.length, 1);
+  t.equal(summary.version, null);
+});

@@ -1,0 +1,261 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { type Test, test } from 'tap';
+import { type WatchOptions, watchSource } from '../../src/source/file-watch.js';
+import type { SourceSpec } from '../../src/source/spec.js';
+
+/** Quick enough for a test, and settling clearly longer than it takes to look. */
+const QUICK = { pollMs: 25, settleMs: 60 } as const;
+/** Looks so seldom that whatever comes in time came by a notice. */
+const BY_NOTICE_ONLY = { pollMs: 60_000, settleMs: 40 } as const;
+const BY_LOOKING_ONLY = { ...QUICK, useNotices: false } as const;
+
+/** Counts what a watch tells. */
+function watching(t: Test, spec: SourceSpec, options: WatchOptions = QUICK) {
+  let count = 0;
+  let heard = (): void => {};
+  const watch = watchSource(
+    spec,
+    () => {
+      count++;
+      heard();
+    },
+    options,
+  );
+  t.teardown(() => watch.close());
+  return {
+    close: () => watch.close(),
+    get count() {
+      return count;
+    },
+    /** Waits until it has told so many times. The timer also keeps the test alive, which a watch does not. */
+    async told(times: number): Promise<void> {
+      let late = false;
+      const timer = setTimeout(() => {
+        late = true;
+        heard();
+      }, 5000);
+      while (count < times && !late) {
+        await new Promise<void>((resolve) => {
+          heard = resolve;
+        });
+      }
+      clearTimeout(timer);
+      if (late) throw new Error(`told ${count} times; expected ${times}`);
+    },
+  };
+}
+
+const file = (path: string): SourceSpec => ({ kind: 'file', path });
+
+/** Puts a new link in the place of an old one, as `ln -sfn` with a rename does. */
+function swapLink(target: string, path: string): void {
+  symlinkSync(target, `${path}.new`);
+  renameSync(`${path}.new`, path);
+}
+
+for (const [how, options] of [
+  ['by looking', BY_LOOKING_ONLY],
+  ['by notices', BY_NOTICE_ONLY],
+] as const) {
+  test(`changes of a file are noticed ${how}`, async (t) => {
+    const folder = t.testdir({ data: 'a', other: 'b' });
+    const path = join(folder, 'data');
+    const watch = watching(t, file(path), options);
+    // Notices are heard from the next turns on; a change before that is found by the look that follows.
+    const changes: [what: string, change: () => void][] = [
+      ['a write in place', () => writeFileSync(path, 'c')],
+      ['more at the end', () => appendFileSync(path, 'd')],
+      [
+        'an atomic rename',
+        () => {
+          writeFileSync(`${path}.tmp`, 'e');
+          renameSync(`${path}.tmp`, path);
+        },
+      ],
+      ['its end', () => unlinkSync(path)],
+      ['its return', () => writeFileSync(path, 'f')],
+      ['a link in its place', () => swapLink('other', path)],
+      ['a write behind the link', () => writeFileSync(join(folder, 'other'), 'g')],
+    ];
+    for (const [i, [what, change]] of changes.entries()) {
+      change();
+      await watch.told(i + 1);
+      t.equal(watch.count, i + 1, what);
+    }
+  });
+
+  test(`swapped links high up on the path are noticed ${how}`, async (t) => {
+    // As Kubernetes mounts a ConfigMap.
+    const folder = t.testdir({
+      mount: {
+        '..2024_09_02': { 'events.ndjson': 'a' },
+        '..2024_09_03': { 'events.ndjson': 'b' },
+        '..data': t.fixture('symlink', '..2024_09_02'),
+        'events.ndjson': t.fixture('symlink', '..data/events.ndjson'),
+      },
+      releases: { one: { data: { 'events.ndjson': 'c' } }, two: { data: { 'events.ndjson': 'd' } } },
+      current: t.fixture('symlink', 'releases/one'),
+    });
+    const mounted = watching(t, file(join(folder, 'mount', 'events.ndjson')), options);
+    const released = watching(t, file(join(folder, 'current', 'data', 'events.ndjson')), options);
+
+    swapLink('..2024_09_03', join(folder, 'mount', '..data'));
+    rmSync(join(folder, 'mount', '..2024_09_02'), { recursive: true });
+    await mounted.told(1);
+    mkdirSync(join(folder, 'mount', '..2024_09_04'));
+    writeFileSync(join(folder, 'mount', '..2024_09_04', 'events.ndjson'), 'e');
+    swapLink('..2024_09_04', join(folder, 'mount', '..data'));
+    await mounted.told(2);
+
+    t.equal(released.count, 0);
+    swapLink('releases/two', join(folder, 'current'));
+    await released.told(1);
+    writeFileSync(join(folder, 'releases', 'two', 'data', 'events.ndjson'), 'f');
+    await released.told(2);
+    t.equal(mounted.count, 2);
+    t.equal(released.count, 2);
+  });
+}
+
+test('a directory that is replaced as a whole is noticed, and what changes in the new one', async (t) => {
+  const folder = t.testdir({ in: { data: 'a' }, next: { data: 'b' } });
+  const path = join(folder, 'in', 'data');
+  const watch = watching(t, file(path));
+  renameSync(join(folder, 'in'), join(folder, 'old'));
+  renameSync(join(folder, 'next'), join(folder, 'in'));
+  await watch.told(1);
+  writeFileSync(path, 'c');
+  await watch.told(2);
+  t.equal(watch.count, 2);
+});
+
+test('a file that is being written is told of when it is finished, once', async (t) => {
+  const path = join(t.testdir({ data: 'a' }), 'data');
+  const watch = watching(t, file(path), { pollMs: 20, settleMs: 300 });
+  for (let i = 0; i < 10; i++) {
+    appendFileSync(path, 'b');
+    await delay(30);
+    t.equal(watch.count, 0, `after ${i + 1} writes`);
+  }
+  await watch.told(1);
+  await delay(350);
+  t.equal(watch.count, 1);
+});
+
+test('what vanishes and comes back as it was is no change', async (t) => {
+  const path = join(t.testdir({ data: 'a' }), 'data');
+  const watch = watching(t, file(path), { pollMs: 10, settleMs: 100 });
+  renameSync(path, `${path}.away`);
+  await delay(40);
+  renameSync(`${path}.away`, path);
+  await delay(150);
+  t.equal(watch.count, 0);
+});
+
+test('a file that is not there yet is told of when it comes, also with its directory', async (t) => {
+  const folder = t.testdir({});
+  const watch = watching(t, file(join(folder, 'sub', 'data')));
+  mkdirSync(join(folder, 'sub'));
+  writeFileSync(join(folder, 'sub', 'data'), 'a');
+  await watch.told(1);
+  t.equal(watch.count, 1);
+});
+
+test('links that go in a circle are like a file that is not there', async (t) => {
+  const folder = t.testdir({ one: t.fixture('symlink', 'two'), two: t.fixture('symlink', 'one'), data: 'a' });
+  const watch = watching(t, file(join(folder, 'one')));
+  swapLink('data', join(folder, 'one'));
+  await watch.told(1);
+  t.equal(watch.count, 1);
+});
+
+test('every file of a source is watched, maps of lecturer identifiers too, and nothing else', async (t) => {
+  const folder = t.testdir({ one: 'a', two: 'a', ids: '{}', unrelated: 'a' });
+  const watch = watching(t, {
+    kind: 'merged',
+    specs: [
+      file(join(folder, 'one')),
+      { kind: 'merged', specs: [file(join(folder, 'two'))] },
+      { kind: 'http', url: 'http://localhost:1/' },
+      file('-'),
+    ],
+    lecturerIds: join(folder, 'ids'),
+  });
+  writeFileSync(join(folder, 'unrelated'), 'b');
+  await delay(150);
+  t.equal(watch.count, 0);
+  for (const [i, name] of ['one', 'two', 'ids'].entries()) {
+    writeFileSync(join(folder, name), '{"b":"c"}');
+    await watch.told(i + 1);
+  }
+  t.equal(watch.count, 3);
+});
+
+test('a closed watch tells nothing more and leaves nothing open', async (t) => {
+  const path = join(t.testdir({ data: 'a' }), 'data');
+  const before = noticesAskedFor();
+  const watch = watching(t, file(path));
+  await delay(30);
+  if (process.platform === 'linux') t.ok(noticesAskedFor() > before);
+  writeFileSync(path, 'b');
+  watch.close();
+  watch.close();
+  t.equal(noticesAskedFor(), before);
+  const early = watching(t, file(path));
+  early.close();
+  await delay(150);
+  t.equal(watch.count + early.count, 0);
+  t.equal(noticesAskedFor(), before, 'also where it is closed before it listens');
+});
+
+/** Directories that this process has asked the kernel for notices of. */
+function noticesAskedFor(): number {
+  if (process.platform !== 'linux') return 0;
+  let count = 0;
+  for (const descriptor of readdirSync('/proc/self/fdinfo')) {
+    try {
+      const info = readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8');
+      count += info.match(/^inotify /gm)?.length ?? 0;
+    } catch {
+      // The descriptor of the listing itself.
+    }
+  }
+  return count;
+}
+
+test('a watch does not keep the process alive', async (t) => {
+  const module = new URL('../../src/source/file-watch.ts', import.meta.url).href;
+  const folder = t.testdir({ data: 'a' });
+  const script = join(folder, 'watch.mts');
+  writeFileSync(
+    script,
+    `import { watchSource } from ${JSON.stringify(module)};
+     watchSource({ kind: 'file', path: ${JSON.stringify(join(folder, 'data'))} }, () => {});
+     setTimeout(() => console.log('done'), 100);`,
+  );
+  const cwd = fileURLToPath(new URL('../..', import.meta.url));
+  const child = spawn(process.execPath, ['--import=tsx', script], {
+    cwd,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  t.teardown(() => child.kill());
+  const [chunk] = (await once(child.stdout, 'data')) as [Buffer];
+  t.equal(chunk.toString(), 'done\n');
+  const [code] = (await once(child, 'close')) as [number];
+  t.equal(code, 0);
+});

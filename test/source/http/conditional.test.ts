@@ -1,0 +1,168 @@
+import { test } from 'tap';
+import { addressDigest } from '../../../src/source/http/address.js';
+import { httpSource } from '../../../src/source/http.js';
+import { collect, failureOf, isUnchanged } from '../collect.js';
+import { type Answer, allClosed, ndjson, records, startUpstream } from './upstream.js';
+
+const BODY = ndjson(records(3));
+const DATE = 'Mon, 02 Sep 2024 08:00:00 GMT';
+
+/** Answers as an upstream does that knows what is not modified. */
+function withEntityTag(state: { etag: string }): Answer {
+  return (request, response) => {
+    response.setHeader('etag', state.etag);
+    if (request.headers['if-none-match'] === state.etag) response.writeHead(304).end();
+    else response.end(BODY);
+  };
+}
+
+test('what has the same entity tag is not read again', async (t) => {
+  for (const etag of ['"one"', 'W/"one"', '""', '"with\\and-é"']) {
+    const state = { etag };
+    const upstream = await startUpstream(t, withEntityTag(state));
+    const source = httpSource({ kind: 'http', url: `${upstream.origin}/all` });
+    const { version } = (await collect(source)).summary;
+    t.type(version, 'string', etag);
+    t.ok(await isUnchanged(source, version), etag);
+    await allClosed(upstream);
+
+    state.etag = '"two"';
+    t.notOk(await isUnchanged(source, version));
+    const next = (await collect(source, { previous: version })).summary.version;
+    t.not(next, version);
+    t.ok(await isUnchanged(source, next));
+    t.notOk(await isUnchanged(source, null), 'and it is read where nobody asks');
+  }
+});
+
+test('an upstream that gives entity tags but does not look at them is not read again either', async (t) => {
+  const upstream = await startUpstream(t, (_, response) => {
+    response.setHeader('etag', '"one"').write(BODY);
+    // It never ends: the body is not waited for.
+  });
+  const source = httpSource({ kind: 'http', url: upstream.origin });
+  t.ok(await isUnchanged(source, versionFor(upstream.origin)));
+  await allClosed(upstream);
+});
+
+test('without an entity tag the date of the last change counts, where it is older than the answer', async (t) => {
+  const cases: [lastModified: string | null, date: string | null, isUsed: boolean][] = [
+    ['Mon, 02 Sep 2024 07:59:59 GMT', DATE, true],
+    ['Sun, 01 Sep 2024 08:00:00 GMT', DATE, true],
+    ['Mon, 02 Sep 2024 08:00:00 GMT', DATE, false],
+    ['Mon, 02 Sep 2024 08:00:05 GMT', DATE, false],
+    ['yesterday', DATE, false],
+    ['Sun, 01 Sep 2024 08:00:00 GMT', null, false],
+    [null, DATE, false],
+  ];
+  for (const [lastModified, date, isUsed] of cases) {
+    const upstream = await startUpstream(t, (request, response) => {
+      response.sendDate = false;
+      if (lastModified !== null) response.setHeader('last-modified', lastModified);
+      if (date !== null) response.setHeader('date', date);
+      if (request.headers['if-modified-since'] === lastModified) response.writeHead(304).end();
+      else response.end(BODY);
+    });
+    const source = httpSource({ kind: 'http', url: upstream.origin });
+    const { version } = (await collect(source)).summary;
+    const about = `${lastModified} at ${date}`;
+    t.equal(version !== null, isUsed, about);
+    t.equal(await isUnchanged(source, version), isUsed, about);
+  }
+});
+
+test('a version is of one address, and of no other', async (t) => {
+  const upstream = await startUpstream(t, withEntityTag({ etag: '"one"' }));
+  const at = (path: string) => httpSource({ kind: 'http', url: upstream.origin + path });
+  const { version } = (await collect(at('/a?term=fall'))).summary;
+  t.notOk(await isUnchanged(at('/a?term=spring'), version), 'the same entity tag means something else there');
+  t.equal(upstream.requests.at(-1)?.headers['if-none-match'], undefined);
+  t.ok(await isUnchanged(at('/a?term=fall#part'), version));
+  t.notMatch(version, /term|fall/, 'and does not show it');
+});
+
+test('a version of a redirected address is of where it led', async (t) => {
+  let target = '/one';
+  const upstream = await startUpstream(t, {
+    '/': (request, response) => {
+      t.equal(request.headers['if-none-match'], undefined);
+      response.writeHead(302, { location: target }).end();
+    },
+    '/one': withEntityTag({ etag: '"same"' }),
+    '/two': withEntityTag({ etag: '"same"' }),
+  });
+  const source = httpSource({ kind: 'http', url: upstream.origin });
+  const { version } = (await collect(source)).summary;
+  t.ok(await isUnchanged(source, version));
+  target = '/two';
+  t.notOk(await isUnchanged(source, version));
+});
+
+test('what is no version of ours is not sent', async (t) => {
+  const upstream = await startUpstream(t, (_, response) => response.end(BODY));
+  const source = httpSource({ kind: 'http', url: upstream.origin });
+  const { url } = JSON.parse(versionFor(upstream.origin)) as { url: string };
+  for (const previous of [
+    '',
+    'null',
+    '[]',
+    '{"url":1}',
+    '65024-1-2-3',
+    JSON.stringify({ url, etag: '"a"\r\nx: y' }),
+    JSON.stringify({ url, lastModified: 'x\r\ny: z' }),
+  ]) {
+    t.notOk(await isUnchanged(source, previous), previous);
+    const headers = upstream.requests.at(-1)?.headers;
+    t.notOk(headers?.['if-none-match'] ?? headers?.['if-modified-since'] ?? headers?.x, previous);
+  }
+});
+
+test('304 that nobody asked for is a failure', async (t) => {
+  const upstream = await startUpstream(t, (_, response) => response.writeHead(304).end());
+  const source = httpSource({ kind: 'http', url: upstream.origin });
+  const message = `cannot read ${upstream.origin}/: the answer is 304 Not Modified; expected 200`;
+  t.match(await failureOf(collect(source)), { code: 'source-unreadable', message });
+  t.match(await failureOf(collect(source, { previous: 'of another address' })), { message });
+});
+
+test('a set in pages has no version', async (t) => {
+  const rels = ['next', 'prev', 'previous', 'first', 'last'];
+  for (const rel of rels) {
+    const upstream = await startUpstream(t, (request, response) => {
+      response.setHeader('etag', '"one"');
+      if (request.url === '/') response.setHeader('link', `</2>; rel="${rel}"`);
+      response.end(BODY);
+    });
+    const read = await collect(httpSource({ kind: 'http', url: upstream.origin }));
+    t.equal(read.summary.version, null, rel);
+  }
+  const upstream = await startUpstream(t, (_, response) => {
+    response.setHeader('etag', '"one"').setHeader('link', '</style.css>; rel=stylesheet').end(BODY);
+  });
+  t.type((await collect(httpSource({ kind: 'http', url: upstream.origin }))).summary.version, 'string');
+});
+
+test('a first page that did not change but is no longer the only one is read with the others', async (t) => {
+  let pages = 1;
+  const upstream = await startUpstream(t, (request, response) => {
+    const isFirst = request.url === '/';
+    // The body of the first page, and so its tag, are the same whether there is a second or not.
+    if (isFirst) response.setHeader('etag', '"first"');
+    if (isFirst && pages > 1) response.setHeader('link', '</2>; rel="next"');
+    if (isFirst && request.headers['if-none-match'] === '"first"') response.writeHead(304).end();
+    else response.end(BODY);
+  });
+  const source = httpSource({ kind: 'http', url: upstream.origin });
+  const { version } = (await collect(source)).summary;
+  t.ok(await isUnchanged(source, version));
+  pages = 2;
+  const read = await collect(source, { previous: version });
+  t.equal(read.records.length, 6);
+  t.equal(read.summary.version, null);
+});
+
+/** A version such as a load from the address would give. */
+function versionFor(origin: string): string {
+  const url = addressDigest(new URL(origin));
+  return JSON.stringify({ url, etag: '"one"' });
+}

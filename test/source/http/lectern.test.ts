@@ -1,0 +1,63 @@
+import { test } from 'tap';
+import { loadImage } from '../../../src/load.js';
+import { startService } from '../../../src/service.js';
+import { httpSource } from '../../../src/source/http.js';
+import { withLecturerIds } from '../../../src/source/lecturer-ids.js';
+import type { Source } from '../../../src/source/source.js';
+import { collect, failureOf, isUnchanged } from '../collect.js';
+
+const uuid = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
+
+const EVENTS = Array.from({ length: 25 }, (_, n) => ({
+  id: uuid(n),
+  time: `2024-09-02T08:${String(n).padStart(2, '0')}:00.000Z`,
+  endTime: '2024-09-02T10:00:00.000Z',
+  title: null,
+  roomId: null,
+  courseId: null,
+  studyGroup: null,
+  lecturer: n % 2 === 0 ? 'Lovelace, Ada' : null,
+  type: 'LEC',
+  groupId: null,
+}));
+
+test('another Lectern is a source', async (t) => {
+  const service = await startService({ source: EVENTS, port: 0, mode: 'development' });
+  t.teardown(() => service.close());
+  await service.ready;
+  const login = await fetch(`${service.baseUrl}/login`);
+  const { access_token: token } = (await login.json()) as { access_token: string };
+  const at = (query: string, authorization = `Bearer ${token}`): Source =>
+    httpSource({ kind: 'http', url: `${service.baseUrl}/schedule/all${query}`, headers: { authorization } });
+
+  for (const query of ['', '?format=msgpack']) {
+    const read = await collect(at(query));
+    t.same(
+      read.records.map(({ value }) => value),
+      EVENTS,
+      query,
+    );
+    t.ok(await isUnchanged(at(query), read.summary.version), 'which says when nothing changed');
+  }
+
+  const paged = await collect(at('?limit=10'));
+  t.same(
+    paged.records.map(({ value }) => value),
+    EVENTS,
+    'page by page',
+  );
+  t.equal(paged.summary.version, null);
+
+  const { image } = await loadImage(withLecturerIds(at(''), { 'Lovelace, Ada': uuid(99) }), 'uuid');
+  t.equal(image.summary.events, EVENTS.length);
+  t.equal(
+    image.fields.lecturerId.codes.filter((code) => code === 0).length,
+    13,
+    'with what it does not give',
+  );
+
+  t.match(await failureOf(collect(at('', 'Bearer wrong'))), {
+    code: 'source-unreadable',
+    message: 'the answer is 401 Unauthorized; expected 200',
+  });
+});

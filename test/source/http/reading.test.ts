@@ -1,0 +1,188 @@
+import { gzipSync } from 'node:zlib';
+import { pack } from 'msgpackr';
+import { test } from 'tap';
+import { httpSource } from '../../../src/source/http.js';
+import type { LoadProgress } from '../../../src/source/source.js';
+import { collect, failureOf } from '../collect.js';
+import { allClosed, ndjson, records, startUpstream } from './upstream.js';
+
+const VALUES = records(500);
+
+test('every format is read by content, whatever the media type, plain and gzipped in every way', async (t) => {
+  const bodies: [format: string, body: Buffer][] = [
+    ['ndjson', Buffer.from(ndjson(VALUES))],
+    ['json-array', Buffer.from(JSON.stringify(VALUES))],
+    ['messagepack', Buffer.from(pack(VALUES))],
+  ];
+  for (const [format, body] of bodies) {
+    const packed = gzipSync(body);
+    const ways: [way: string, sent: Buffer, headers: Record<string, string>][] = [
+      ['plain', body, { 'content-type': 'text/html' }],
+      ['a gzipped file', packed, { 'content-type': 'application/json' }],
+      ['gzip on the way', packed, { 'content-encoding': 'gzip' }],
+      ['gzip on the way by its old name', packed, { 'content-encoding': 'X-GZip' }],
+      ['both', gzipSync(packed), { 'content-encoding': 'gzip' }],
+      ['said to be as it is', body, { 'content-encoding': 'identity' }],
+    ];
+    for (const [way, sent, headers] of ways) {
+      for (const framing of ['content-length', 'chunked']) {
+        const upstream = await startUpstream(t, (_, response) => {
+          response.writeHead(
+            200,
+            framing === 'chunked' ? headers : { ...headers, 'content-length': sent.length },
+          );
+          response.write(sent.subarray(0, 100));
+          setImmediate(() => response.end(sent.subarray(100)));
+        });
+        const source = httpSource({ kind: 'http', url: `${upstream.origin}/all` });
+        const read = await collect(source);
+        const about = `${format}, ${way}, ${framing}`;
+        t.strictSame(
+          read.records.map(({ value }) => value),
+          VALUES,
+          about,
+        );
+        const gzipped = sent !== body;
+        t.strictSame(read.summary, { format, gzipped, bytesRead: sent.length, version: null }, about);
+        await allClosed(upstream);
+      }
+    }
+  }
+});
+
+test('a source is named by its address, without what could be a secret', (t) => {
+  const name = (url: string): string => httpSource({ kind: 'http', url }).name;
+  t.equal(name('https://example.org/schedule/all'), 'https://example.org/schedule/all');
+  t.equal(name('HTTPS://Example.org:443'), 'https://example.org/');
+  t.equal(
+    name('http://user:pass@example.org:8080/a?token=secret&term=fall#part'),
+    'http://example.org:8080/a?token=…&term=…',
+  );
+  t.end();
+});
+
+test('header fields of the configuration are sent, and what we can read is asked for', async (t) => {
+  const upstream = await startUpstream(t, (_, response) => response.end('[]'));
+  const url = `${upstream.origin}/all?term=fall%20term#part`;
+  await collect(
+    httpSource({ kind: 'http', url, headers: { Authorization: 'Bearer abc', 'X-Tenant': 'one' } }),
+  );
+  const [request] = upstream.requests;
+  t.equal(request?.method, 'GET');
+  t.equal(request?.url, '/all?term=fall%20term');
+  t.match(request?.headers, { authorization: 'Bearer abc', 'x-tenant': 'one', 'accept-encoding': 'gzip' });
+  t.match(
+    request?.headers.accept,
+    /^application\/x-ndjson, application\/json;q=0.9, application\/vnd.msgpack;q=0.8/,
+  );
+  t.notOk(request?.headers['if-none-match']);
+
+  await collect(httpSource({ kind: 'http', url, headers: { accept: 'application/vnd.timetable+json' } }));
+  t.equal(upstream.requests[1]?.headers.accept, 'application/vnd.timetable+json', 'and can be set');
+});
+
+test('user and password of the address are sent as Basic credentials', async (t) => {
+  const upstream = await startUpstream(t, (_, response) => response.end('[]'));
+  const url = `${upstream.origin.replace('://', '://us%C3%A9r:p%40ss@')}/`;
+  await collect(httpSource({ kind: 'http', url }));
+  const expected = `Basic ${Buffer.from('usér:p@ss').toString('base64')}`;
+  t.equal(upstream.requests[0]?.headers.authorization, expected);
+});
+
+test('addresses and header fields that cannot be are refused at once, without showing them', (t) => {
+  const good = 'http://localhost/';
+  const cases: [url: string, headers: Record<string, string>, problem: RegExp][] = [
+    ['http://sec ret@', {}, /cannot be parsed; expected http/],
+    ['ftp://secret@localhost/', {}, /its scheme is ftp/],
+    [good, { 'bad name': 'secret' }, /header "bad name" of the source is not valid/],
+    [good, { 'X-Key': 'secret\nvalue' }, /header X-Key .* no text that a header can hold/],
+    [good, { Host: 'secret' }, /header Host/],
+    [good, { Range: 'bytes=0-1' }, /header Range/],
+    [good, { 'IF-NONE-MATCH': '"secret"' }, /header IF-NONE-MATCH/],
+    [good, { 'x-a': 'secret', 'X-A': 'secret' }, /header X-A .* twice/],
+    [
+      'http://user:secret@localhost/',
+      { authorization: 'Bearer secret' },
+      /header Authorization .* one of the two/,
+    ],
+    ['http://user:secret%zz@localhost/', {}, /percent-encoding/],
+  ];
+  for (const [url, headers, message] of cases) {
+    try {
+      httpSource({ kind: 'http', url, headers });
+      t.fail(`${url} was accepted`);
+    } catch (error) {
+      t.match(error, { name: 'LecternError', code: 'option-invalid', message });
+      t.notMatch(String((error as Error).stack), /secret|sec ret/);
+    }
+  }
+  t.end();
+});
+
+test('progress counts the bytes that came over the wire', async (t) => {
+  const packed = gzipSync(ndjson(records(50_000)));
+  const upstream = await startUpstream(t, (_, response) => {
+    response.writeHead(200, { 'content-length': packed.length, 'content-encoding': 'gzip' }).end(packed);
+  });
+  const progress: LoadProgress[] = [];
+  await collect(httpSource({ kind: 'http', url: upstream.origin }), { onProgress: (p) => progress.push(p) });
+  t.ok(progress.length > 1);
+  t.match(progress.at(-1), { bytesRead: packed.length, bytesTotal: packed.length });
+  t.ok(progress.every((p, i) => i === 0 || p.records >= (progress[i - 1]?.records ?? 0)));
+});
+
+test('records that cannot be decoded are rejected one by one, as from a file', async (t) => {
+  const upstream = await startUpstream(t, (_, response) => response.end('{"n":1}\n{"n":\n{"n":3}\n'));
+  const read = await collect(httpSource({ kind: 'http', url: upstream.origin }));
+  t.equal(read.records.length, 2);
+  t.match(read.rejections, [{ position: { record: 2, line: 2 }, code: 'malformed-record' }]);
+});
+
+test('an abort ends the load with its reason, at every stage', async (t) => {
+  const stages: [stage: string, answer: Parameters<typeof startUpstream>[1]][] = [
+    ['before the answer', () => {}],
+    [
+      'in the middle of the body',
+      (_, response) => {
+        response.write('{"n":1}\n');
+      },
+    ],
+    [
+      'in the middle of gzip data',
+      (_, response) => {
+        response
+          .writeHead(200, { 'content-encoding': 'gzip' })
+          .write(gzipSync(ndjson(VALUES)).subarray(0, 200));
+      },
+    ],
+  ];
+  for (const [stage, answer] of stages) {
+    const upstream = await startUpstream(t, answer);
+    const controller = new AbortController();
+    const reason = new Error('enough');
+    const source = httpSource({ kind: 'http', url: upstream.origin });
+    setTimeout(() => controller.abort(reason), 50);
+    t.equal(await failureOf(collect(source, { signal: controller.signal })), reason, stage);
+    await allClosed(upstream);
+    t.equal(await failureOf(collect(source, { signal: controller.signal })), reason, 'and before it begins');
+    t.equal(upstream.requests.length, 1);
+  }
+});
+
+test('what the sink throws comes through as it is, and the connection is closed', async (t) => {
+  const upstream = await startUpstream(t, (_, response) => {
+    response.write('{"n":1}\n{"n":2}\n');
+  });
+  const mistake = new TypeError('a mistake');
+  const source = httpSource({ kind: 'http', url: upstream.origin });
+  const failure = await failureOf(
+    source.load({
+      record() {
+        throw mistake;
+      },
+      reject() {},
+    }),
+  );
+  t.equal(failure, mistake);
+  await allClosed(upstream);
+});

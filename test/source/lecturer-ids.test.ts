@@ -1,0 +1,115 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'tap';
+import { LECTURER_IDS_BYTES_MAX } from '../../src/limits.js';
+import { fileSource } from '../../src/source/file.js';
+import { withLecturerIds } from '../../src/source/lecturer-ids.js';
+import { memorySource } from '../../src/source/memory.js';
+import { collect, failureOf, isUnchanged } from './collect.js';
+
+const ADA = '00000000-0000-4000-8000-00000000000a';
+const ŘEHOŘ = '00000000-0000-4000-8000-00000000000b';
+const IDS = { 'Lovelace, Ada': ADA, Řehoř: ŘEHOŘ };
+
+async function filled(record: unknown): Promise<unknown> {
+  const read = await collect(withLecturerIds(memorySource([record]), IDS));
+  return read.records[0]?.value;
+}
+
+test('lecturerId is filled from the name where a record has none', async (t) => {
+  t.same(await filled({ lecturer: 'Lovelace, Ada', n: 1 }), {
+    lecturer: 'Lovelace, Ada',
+    n: 1,
+    lecturerId: ADA,
+  });
+  t.same(await filled({ lecturer: 'Lovelace, Ada', lecturerId: null }), {
+    lecturer: 'Lovelace, Ada',
+    lecturerId: ADA,
+  });
+  t.same(
+    await filled({ lecturer: 'Řehoř'.normalize('NFD') }),
+    { lecturer: 'Řehoř'.normalize('NFD'), lecturerId: ŘEHOŘ },
+    'however the name is composed',
+  );
+});
+
+test('every other record is left as it is', async (t) => {
+  const throwing = Object.defineProperty({}, 'lecturer', {
+    get() {
+      throw new Error('no');
+    },
+  });
+  for (const record of [
+    { lecturer: 'Lovelace, Ada', lecturerId: 'given' },
+    { lecturer: 'Lovelace, Ada', lecturerId: 7 },
+    { lecturer: 'somebody else' },
+    { lecturer: 'toString' },
+    { lecturer: '\ud800' },
+    { lecturer: 7 },
+    { lecturer: null },
+    {},
+    [],
+    null,
+    'Lovelace, Ada',
+    throwing,
+  ]) {
+    t.equal(await filled(record), record);
+  }
+  const record = Object.freeze({ lecturer: 'Lovelace, Ada' });
+  t.not(await filled(record), record, 'and one that is filled is a copy');
+});
+
+test('positions, rejections and the summary come through', async (t) => {
+  const path = join(t.testdir({ data: '{"lecturer":"Řehoř"}\n{\n' }), 'data');
+  const source = withLecturerIds(fileSource(path), IDS);
+  t.equal(source.name, path);
+  const read = await collect(source);
+  t.match(read.records, [{ value: { lecturerId: ŘEHOŘ }, position: { record: 1, line: 1 } }]);
+  t.match(read.rejections, [{ code: 'malformed-record', position: { record: 2 } }]);
+  t.match(read.summary, { format: 'ndjson', version: String });
+});
+
+test('the version covers the map, whether it is given or a file', async (t) => {
+  const folder = t.testdir({ data: '{}\n', ids: JSON.stringify(IDS) });
+  const data = fileSource(join(folder, 'data'));
+  const inFile = withLecturerIds(data, join(folder, 'ids'));
+  const { version } = (await collect(inFile)).summary;
+  t.ok(await isUnchanged(inFile, version));
+  t.ok(
+    await isUnchanged(withLecturerIds(data, { Řehoř: ŘEHOŘ, 'Lovelace, Ada': ADA }), version),
+    'in any order',
+  );
+  t.notOk(await isUnchanged(withLecturerIds(data, { ...IDS, x: 'y' }), version));
+  t.notOk(await isUnchanged(data, version), 'not the version of the data alone');
+  t.notOk(await isUnchanged(inFile, (await collect(data)).summary.version));
+
+  writeFileSync(join(folder, 'ids'), '{}');
+  t.notOk(await isUnchanged(inFile, version));
+  writeFileSync(join(folder, 'ids'), JSON.stringify(IDS));
+  t.ok(await isUnchanged(inFile, version), 'what counts is what it says');
+  writeFileSync(join(folder, 'data'), '{}\n{}\n');
+  t.notOk(await isUnchanged(inFile, version));
+  t.equal((await collect(withLecturerIds(memorySource([]), IDS))).summary.version, null);
+});
+
+test('a map that is none is a failure', async (t) => {
+  const folder = t.testdir({
+    array: '[]',
+    broken: '{"a":',
+    numbers: '{"Ada":7}',
+    latin: Buffer.from('{"\xe9":"a"}', 'latin1'),
+    large: Buffer.alloc(LECTURER_IDS_BYTES_MAX + 1, 0x20),
+  });
+  const cases: [name: string, code: string, problem: RegExp][] = [
+    ['array', 'source-malformed', /expected an object of the form/],
+    ['broken', 'source-unreadable', /JSON/],
+    ['numbers', 'option-invalid', /the identifier of "Ada" is no string/],
+    ['latin', 'source-unreadable', /encoded data was not valid/],
+    ['large', 'source-unreadable', /it has \d+ bytes; expected at most/],
+    ['missing', 'source-unreadable', /ENOENT/],
+  ];
+  for (const [name, code, message] of cases) {
+    const source = withLecturerIds(memorySource([]), join(folder, name));
+    t.match(await failureOf(collect(source)), { code, message }, name);
+  }
+});
