@@ -12,7 +12,7 @@ import {
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'tap';
-import { READ_CHUNK_BYTES } from '../../src/limits.js';
+import { FILE_AGE_MS_MIN, READ_CHUNK_BYTES } from '../../src/limits.js';
 import { fileSource } from '../../src/source/file.js';
 import type { RecordSink } from '../../src/source/source.js';
 import { collect, failureOf, isUnchanged } from './collect.js';
@@ -82,18 +82,33 @@ test('every way to change a file changes its version', async (t) => {
   }
 });
 
-test('writes that follow each other at once have different versions', async (t) => {
-  // File systems count time in ticks of several milliseconds; two writes within one look the same.
+test('a file is read once it is old enough for a further write to show', async (t) => {
+  // File systems count time in ticks of several milliseconds: two writes within one tick look the same.
   const path = join(t.testdir(), 'data');
   const source = fileSource(path);
-  let previous: string | null = null;
-  for (let i = 0; i < 20; i++) {
-    writeFileSync(path, `{"id":${i % 10}}\n`);
-    const sink: unknown[] = [];
-    const result = await source.load({ record: (value) => sink.push(value), reject() {} }, { previous });
-    t.same(sink, [{ id: i % 10 }]);
-    previous = 'version' in result ? result.version : null;
+  for (let i = 0; i < 10; i++) {
+    writeFileSync(path, '{"id":1}\n');
+    let ageMs = 0;
+    const sink = atFirst(() => {
+      ageMs = Date.now() - statSync(path).mtimeMs;
+      writeFileSync(path, '{"id":2}\n');
+    });
+    const failure = await failureOf(source.load(sink));
+    t.match(failure.message, 'it changed while it was read');
+    t.ok(ageMs >= FILE_AGE_MS_MIN - 1, `${ageMs} ms`);
   }
+  const aborted = AbortSignal.abort(new Error('enough'));
+  t.equal(
+    (
+      await failureOf(
+        source.load(
+          atFirst(() => {}),
+          { signal: aborted },
+        ),
+      )
+    ).message,
+    'enough',
+  );
 });
 
 test('a file that changes while it is read is not taken', async (t) => {

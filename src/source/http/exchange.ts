@@ -144,6 +144,7 @@ export class Exchange {
         yield bytes;
         clear = this.#within(idleMsMax, idle);
       }
+      // Node says so by an error already; but nothing must make a part of the data pass for all of it.
       if (!message.complete) throw new Error('it ended early');
     } catch (error) {
       const expected = message.headers['content-length'];
