@@ -1,49 +1,9 @@
 import { isIP } from 'node:net';
 import { LecternError } from './errors.js';
-import type { IdentifierMode } from './model/event.js';
 import { INDEXED_FIELDS } from './model/fields.js';
-import type { TimetableOptions } from './timetable-options.js';
+import { LOG_LEVELS, type ServeSettings, type ServiceOptions } from './service-options.js';
 
-/** Everything that configures a service. Only the source has no default; production also needs a key. */
-export interface ServiceOptions {
-  /** Path of a file, `-` for standard input, a Source, or records in memory. */
-  readonly source: TimetableOptions['source'];
-  /** TCP port, 0 to 65535; 0 takes any free one. Default 3000. */
-  readonly port?: number | undefined;
-  /** Address or name to listen on. Default 127.0.0.1: reachable from this machine only. */
-  readonly host?: string | undefined;
-  /** Path in front of every endpoint but /health: segments of letters, digits, `-._~`. Default /api/v1. */
-  readonly basePath?: string | undefined;
-  /** `development` adds /login, /docs and /health and makes a key of its own. Default `production`. */
-  readonly mode?: 'production' | 'development' | undefined;
-  /** What identifiers of the data look like. Default `uuid`. */
-  readonly identifiers?: IdentifierMode | undefined;
-  /** Whether an unknown query parameter is a fault. Default `reject`. */
-  readonly unknownParameters?: 'reject' | 'ignore' | undefined;
-  /** Once given, every token must have exactly this `iss`. Default: not looked at. */
-  readonly issuer?: string | undefined;
-  /** Once given, every token's `aud` must be or contain it. Default: not looked at. */
-  readonly audience?: string | undefined;
-  /** Path of a JSON Web Key Set (RFC 7517) with public keys. Default none. */
-  readonly jwksFile?: string | undefined;
-  /** The HS256 secret, at least 32 bytes of UTF-8. Default none. Not together with `hs256SecretFile`. */
-  readonly hs256Secret?: string | undefined;
-  /** Path of a file that holds the HS256 secret; one line end after it does not count. Default none. */
-  readonly hs256SecretFile?: string | undefined;
-  /** Token claims by the field that they select on, in place of the field's own. Default: the contract's. */
-  readonly claims?: Readonly<Record<string, readonly string[]>> | undefined;
-  /** Path of an enrolment map, JSON: user → field → values. Default none. */
-  readonly enrolmentsFile?: string | undefined;
-}
-
-export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
-
-/** What `lectern serve` takes: the service's options, and how much is logged. */
-export interface ServeSettings extends ServiceOptions {
-  /** Default `info` in production, `warn` in development. */
-  readonly logLevel?: LogLevel | undefined;
-}
+export type { LogLevel, ServeSettings, ServiceOptions } from './service-options.js';
 
 export type SettingName = Exclude<keyof ServeSettings, 'source'>;
 
@@ -53,9 +13,9 @@ export interface Setting {
   /** As commander has it: `--port <number>`. Null where a secret would show in the list of processes. */
   readonly flags: string | null;
   readonly environment: `LECTERN_${string}`;
-  readonly group: 'Listening' | 'Data' | 'Tokens' | 'Users' | 'Logging';
+  readonly group: 'Listening' | 'Data' | 'Refreshing' | 'Tokens' | 'Users' | 'Logging';
   /** The defaults of the service itself; undefined where there is none, or where it depends. */
-  readonly default?: string | number;
+  readonly default?: string | number | boolean;
   readonly choices?: readonly string[];
   readonly description: string;
   /** From text to value; without it the text is the value. Whatever it returns is still checked by `fault`. */
@@ -131,6 +91,103 @@ export const SETTINGS: readonly Setting[] = [
     ...oneOf(['reject', 'ignore']),
   },
   {
+    name: 'sourceHeaders',
+    flags: '--header <name:value>',
+    environment: 'LECTERN_HEADER',
+    group: 'Data',
+    description:
+      "header field for addresses, such as 'Authorization: Bearer env:UPSTREAM_TOKEN', which takes the value from the environment; repeatable",
+    parse: parseHeader,
+    fault: (value) => (typeof value === 'object' && value !== null ? null : 'it must be "Name: value"'),
+  },
+  {
+    name: 'lecturerIdsFile',
+    flags: '--lecturer-ids <file>',
+    environment: 'LECTERN_LECTURER_IDS',
+    group: 'Data',
+    description: 'JSON object from names to identifiers, for sources that give the names of lecturers only',
+    fault: text,
+  },
+  {
+    name: 'refreshSeconds',
+    flags: '--refresh-seconds <seconds>',
+    environment: 'LECTERN_REFRESH_SECONDS',
+    group: 'Refreshing',
+    default: 0,
+    description: 'load again so often; 0 for never. SIGHUP loads at once',
+    ...amount(0, 31_536_000),
+  },
+  {
+    name: 'watch',
+    flags: '--watch <on|off>',
+    environment: 'LECTERN_WATCH',
+    group: 'Refreshing',
+    default: true,
+    description: 'load a file again when it changes; on where it is left out',
+    parse: (given) => (given === 'on' ? true : given === 'off' ? false : given),
+    fault: (value) => (typeof value === 'boolean' ? null : 'it must be on or off'),
+  },
+  {
+    name: 'shrinkPercentMax',
+    flags: '--shrink-percent-max <percent>',
+    environment: 'LECTERN_SHRINK_PERCENT_MAX',
+    group: 'Refreshing',
+    default: 30,
+    description: 'refuse a timetable that is smaller by more. SIGUSR2 loads and lets anything through',
+    ...amount(0, 100),
+  },
+  {
+    name: 'rejectPercentMax',
+    flags: '--reject-percent-max <percent>',
+    environment: 'LECTERN_REJECT_PERCENT_MAX',
+    group: 'Refreshing',
+    default: 10,
+    description: 'refuse a timetable with more bad records',
+    ...amount(0, 100),
+  },
+  {
+    name: 'emptySet',
+    flags: '--empty-set <how>',
+    environment: 'LECTERN_EMPTY_SET',
+    group: 'Refreshing',
+    default: 'refuse',
+    description: 'refuse a timetable without events, or publish it',
+    ...oneOf(['refuse', 'publish']),
+  },
+  {
+    name: 'staleSecondsMax',
+    flags: '--stale-seconds-max <seconds>',
+    environment: 'LECTERN_STALE_SECONDS_MAX',
+    group: 'Refreshing',
+    description: 'answer 503 when the last good load is older; where it is left out, never',
+    ...amount(0, 31_536_000),
+  },
+  {
+    name: 'snapshotFile',
+    flags: '--snapshot-file <file>',
+    environment: 'LECTERN_SNAPSHOT_FILE',
+    group: 'Refreshing',
+    description: 'write each timetable here, and serve it at once at the next start',
+    fault: text,
+  },
+  {
+    name: 'snapshotFilesKept',
+    flags: '--snapshot-files-kept <number>',
+    environment: 'LECTERN_SNAPSHOT_FILES_KEPT',
+    group: 'Refreshing',
+    default: 0,
+    description: 'earlier snapshot files to keep beside it, as <file>.1 and so on',
+    ...amount(0, 100, true),
+  },
+  {
+    name: 'pin',
+    flags: '--pin <file>',
+    environment: 'LECTERN_PIN',
+    group: 'Refreshing',
+    description: 'serve exactly this snapshot file and ask no source',
+    fault: text,
+  },
+  {
     name: 'hs256Secret',
     flags: null,
     environment: 'LECTERN_HS256_SECRET',
@@ -204,7 +261,19 @@ export const SETTINGS: readonly Setting[] = [
 /** The options with their defaults, checked one by one. */
 export type ResolvedOptions = ServiceOptions &
   Required<{ [Name in DefaultedName]: NonNullable<ServiceOptions[Name]> }>;
-type DefaultedName = 'port' | 'host' | 'basePath' | 'mode' | 'identifiers' | 'unknownParameters';
+type DefaultedName =
+  | 'port'
+  | 'host'
+  | 'basePath'
+  | 'mode'
+  | 'identifiers'
+  | 'unknownParameters'
+  | 'refreshSeconds'
+  | 'watch'
+  | 'shrinkPercentMax'
+  | 'rejectPercentMax'
+  | 'emptySet'
+  | 'snapshotFilesKept';
 
 /**
  * Checks options and fills in defaults. Files are not opened here.
@@ -246,9 +315,29 @@ function oneOf(choices: readonly string[]): Pick<Setting, 'choices' | 'fault'> {
   };
 }
 
+/** A number from min to max; text is turned into one. */
+function amount(min: number, max: number, whole = false): Pick<Setting, 'parse' | 'fault'> {
+  return {
+    parse: (given) => (/^\d+(\.\d+)?$/.test(given) ? Number(given) : given),
+    fault: (value) =>
+      typeof value === 'number' && value >= min && value <= max && (!whole || Number.isInteger(value))
+        ? null
+        : `it must be a ${whole ? 'whole ' : ''}number from ${min} to ${max}`,
+  };
+}
+
 /** Empty is never meant: an empty LECTERN_ISSUER that passed for "not given" would switch a check off. */
 function text(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? null : 'it must not be empty';
+}
+
+/** Adds `Name: value` to what was given before; null where it is no such thing. Whether it can be sent is checked later. */
+function parseHeader(argument: string, previous: unknown): Readonly<Record<string, string>> | null {
+  const colon = argument.indexOf(':');
+  const name = argument.slice(0, Math.max(0, colon)).trim();
+  const value = argument.slice(colon + 1).trim();
+  if (name === '' || value === '') return null;
+  return { ...(previous as Record<string, string> | undefined), [name]: value };
 }
 
 /** Adds `studyGroup=groups,groupId=gid` to what was given before; null where it is no such thing. */

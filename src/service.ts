@@ -13,7 +13,9 @@ import { KEY_FILE_BYTES_MAX } from './limits.js';
 import { type ResolvedOptions, resolveOptions, type ServiceOptions } from './options.js';
 import type { SnapshotSummary } from './snapshot/summary.js';
 import type { LoadProgress } from './source/source.js';
+import { parseSourceArgument } from './source/spec.js';
 import { openTimetable, type Timetable } from './timetable.js';
+import type { TimetableOptions } from './timetable-options.js';
 import { VERSION } from './version.js';
 
 /** A timetable that is served over HTTP. */
@@ -60,6 +62,7 @@ export async function startService(
   const { log, onProgress } = observer;
   const { basePath, mode, identifiers, unknownParameters, issuer, audience } = settings;
 
+  const source = sourceOf(settings);
   const table = createClaimTable(settings.claims);
   const keySets = await readKeySets(settings);
   const development = mode === 'development' ? createDevelopmentIssuer({ issuer, audience, table }) : null;
@@ -85,11 +88,16 @@ export async function startService(
   const address = await server.listen(settings);
   // No request can come in before this turn of the event loop ends.
   const timetable = openTimetable({
-    source: settings.source,
-    identifiers,
-    unknownParameters,
-    ...(onProgress === undefined ? {} : { onProgress }),
+    ...settings,
+    source,
+    gate: {
+      shrinkPercentMax: settings.shrinkPercentMax,
+      rejectPercentMax: settings.rejectPercentMax,
+      allowEmpty: settings.emptySet === 'publish',
+    },
+    onProgress,
   });
+  if (log !== undefined) logEvents(timetable, log);
   const common = {
     basePath,
     authenticator,
@@ -102,7 +110,6 @@ export async function startService(
       ? { ...common, mode: 'production' }
       : { ...common, mode: 'development', issuer: development, identifiers };
   handler = createHandler(timetable, handlerOptions);
-  if (log !== undefined) logLoad(timetable, log);
 
   const baseUrl = reachableOrigin(address) + basePath;
   return {
@@ -142,16 +149,43 @@ async function readKeySets({ hs256Secret, hs256SecretFile, jwksFile }: ResolvedO
   return keySets;
 }
 
-/** A first load that fails is not logged here: `ready` says so, and whoever started the service decides. */
-function logLoad(timetable: Timetable, log: Logger): void {
-  timetable.ready.then(
-    ({ id, events, rejected, buildMs }) =>
-      log.info(
-        { source: timetable.source.name, snapshot: id, events, rejected, buildMs },
-        'timetable loaded',
-      ),
-    () => {},
-  );
+/** Paths and addresses as sources, with what the settings say of addresses; anything else as it is. */
+function sourceOf({
+  source,
+  sourceHeaders,
+  lecturerIdsFile,
+  pin,
+}: ResolvedOptions): TimetableOptions['source'] {
+  // What is pinned needs no source, and none is asked.
+  if (pin !== undefined) return [];
+  const given = typeof source === 'string' ? [source] : source;
+  if (!isTexts(given)) return given as TimetableOptions['source'];
+  return parseSourceArgument(given, {
+    environment: process.env,
+    ...(sourceHeaders === undefined ? {} : { headers: sourceHeaders }),
+    ...(lecturerIdsFile === undefined ? {} : { lecturerIds: lecturerIdsFile }),
+  });
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === 'string');
+}
+
+/** One line for each publication, refusal and fault. */
+function logEvents(timetable: Timetable, log: Logger): void {
+  const source = timetable.source.name;
+  timetable.on('published', ({ summary, origin, changes }) => {
+    const { id, events, rejected, buildMs } = summary;
+    log.info({ source, snapshot: id, origin, events, rejected, buildMs, ...changes }, 'timetable published');
+  });
+  timetable.on('refused', ({ refusal, summary }) => {
+    const { id, events, rejected } = summary;
+    log.warn({ source, snapshot: id, events, rejected, reason: refusal.detail }, 'timetable refused');
+  });
+  timetable.on('error', (error) => {
+    // A first load that fails for good is reported by `ready`; whoever started the service decides.
+    if (timetable.summary !== null) log.error({ source, reason: error.message }, 'timetable not loaded');
+  });
 }
 
 /** As somebody who has events of their own, where the data and the claims allow it; otherwise as anybody. */

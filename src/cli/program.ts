@@ -39,12 +39,18 @@ function createProgram(exit: (code: number) => void): Command {
     .command('serve')
     .summary('serve a timetable over HTTP')
     .description('Loads a timetable into memory and serves it over HTTP.')
-    .argument('<source>', SOURCE);
+    .argument('[source...]', `${SOURCE}; or an http(s) address; several are merged by id, the later winning`);
   for (const option of SETTINGS.map(toOption)) if (option !== null) serve.addOption(option);
   serve
     .addOption(new Option('--dev', 'short for --mode development').helpGroup(heading('Listening')))
     .addHelpText('after', SERVE_HELP)
-    .action(async (source: string, parsed: Record<string, unknown>, command: Command) => {
+    .action(async (source: readonly string[], parsed: Record<string, unknown>, command: Command) => {
+      if (source.length === 0 && parsed.pin === undefined) {
+        command.error("error: missing required argument 'source'");
+      }
+      if (source.length > 0 && parsed.pin !== undefined) {
+        command.error("error: '--pin' serves a snapshot file in place of any source: give one of them");
+      }
       if (parsed.dev === true && command.getOptionValueSource('mode') === 'cli') {
         command.error("error: the options '--dev' and '--mode' say the same thing: give one of them");
       }
@@ -116,7 +122,9 @@ tokens is given as LECTERN_HS256_SECRET or in a file, never on the command line.
 Examples:
   lectern serve timetable.ndjson.gz --dev
   LECTERN_HS256_SECRET=… lectern serve timetable.json --host 0.0.0.0 --port 8080
-  lectern serve timetable.ndjson --jwks keys.json --issuer https://login.example.org/ --claim studyGroup=groups`;
+  lectern serve timetable.ndjson --jwks keys.json --issuer https://login.example.org/ --claim studyGroup=groups
+  lectern serve https://example.org/api/v1/schedule/all --header 'Authorization: Bearer env:UPSTREAM_TOKEN' \\
+    --refresh-seconds 60 --snapshot-file /var/lib/lectern/snapshot`;
 
 function example(line: string): string {
   return `\nExample:\n  ${line}`;
@@ -151,7 +159,7 @@ function identifiersOption(): Option {
 }
 
 /** Commander names a value after its flag, and settings have names of their own. */
-function toSettings(source: string, parsed: Record<string, unknown>): ServeSettings {
+function toSettings(source: readonly string[], parsed: Record<string, unknown>): ServeSettings {
   const settings: Partial<Record<SettingName, unknown>> = {};
   for (const setting of SETTINGS) {
     const value =

@@ -3,7 +3,7 @@ import type { LogLevel, ServeSettings } from '../options.js';
 import { startService } from '../service.js';
 import { createProgressLine } from './progress.js';
 import { formatReady } from './ready.js';
-import { listenForSignals } from './signals.js';
+import { listenForSignals, refreshOnSignals } from './signals.js';
 
 /**
  * `lectern serve`: resolves to the exit code when the service has been closed by SIGINT or SIGTERM.
@@ -14,11 +14,12 @@ export async function serve(settings: ServeSettings): Promise<number> {
   // A person in development reads the text below; in production nobody may be looking but the log.
   const level: LogLevel = settings.logLevel ?? (settings.mode === 'development' ? 'warn' : 'info');
   const log = pino({ level, base: null }, pino.destination({ dest: 2, sync: true }));
-  const progress = createProgressLine(process.stderr, String(settings.source));
+  const progress = createProgressLine(process.stderr, [settings.source].flat().join(', '));
   const signals = listenForSignals();
   try {
     const service = await startService(settings, { log, onProgress: progress.update });
     log.info({ address: service.address.origin, mode: service.mode }, 'listening');
+    const stopRefreshing = refreshOnSignals(service.timetable, log);
     try {
       const outcome = await Promise.race([service.ready, signals.first]);
       progress.clear();
@@ -28,6 +29,7 @@ export async function serve(settings: ServeSettings): Promise<number> {
       log.info({ signal: await signals.first }, 'closing');
     } finally {
       progress.clear();
+      stopRefreshing();
       await service.close();
     }
     log.info({}, 'closed');

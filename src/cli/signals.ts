@@ -1,3 +1,6 @@
+import type { Logger } from '../http/logger.js';
+import type { Timetable } from '../timetable.js';
+
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 export interface SignalListener {
@@ -22,4 +25,26 @@ export function listenForSignals(): SignalListener {
   }
   for (const name of SIGNALS) process.on(name, onSignal);
   return { first, stop };
+}
+
+/**
+ * SIGHUP loads the source now; SIGUSR2 loads it and publishes whatever comes, past the gate.
+ *
+ * @returns gives the signals back to their default
+ */
+export function refreshOnSignals(timetable: Pick<Timetable, 'refresh'>, log: Logger): () => void {
+  const listeners = [
+    { signal: 'SIGHUP', force: false },
+    { signal: 'SIGUSR2', force: true },
+  ].map(({ signal, force }) => {
+    const listener = (): void => {
+      log.info({ signal, force }, 'loading on request');
+      void timetable.refresh({ force });
+    };
+    process.on(signal, listener);
+    return { signal, listener };
+  });
+  return () => {
+    for (const { signal, listener } of listeners) process.off(signal, listener);
+  };
 }

@@ -1,4 +1,4 @@
-import type { SnapshotSummary } from '../snapshot/summary.js';
+import { faultyRecords, type SnapshotSummary } from '../snapshot/summary.js';
 
 /** What a new snapshot must be like to replace the one that is served. */
 export interface GateOptions {
@@ -40,13 +40,15 @@ export function judge(
 ): Refusal | null {
   if (next.events === 0 && !options.allowEmpty) return { code: 'empty', detail: describeEmpty(next) };
   if (served === null) return null;
-  const records = next.events + next.rejected;
-  const rejectedPercent = records === 0 ? 0 : (100 * next.rejected) / records;
+  // A record that a later source overrides is no fault of the data.
+  const faulty = faultyRecords(next);
+  const records = next.events + faulty;
+  const rejectedPercent = records === 0 ? 0 : (100 * faulty) / records;
   if (rejectedPercent > options.rejectPercentMax) {
     return {
       code: 'rejected',
       detail:
-        `${next.rejected} of ${records} records were rejected (${percent(rejectedPercent)}); ` +
+        `${faulty} of ${records} records were rejected (${percent(rejectedPercent)}); ` +
         `at most ${options.rejectPercentMax} % are let through`,
     };
   }

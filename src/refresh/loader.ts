@@ -33,6 +33,7 @@ export class Loader {
   readonly #source: AnySource;
   readonly #identifiers: IdentifierMode;
   readonly #place: BuildPlace;
+  #standardInputRead = false;
 
   /** @throws LecternError `option-invalid` for a source that cannot be */
   constructor(source: AnySource, identifiers: IdentifierMode, place: BuildPlace) {
@@ -56,7 +57,9 @@ export class Loader {
         : this.run({ ...common, source }, request, null, memorySource(given.records, name));
     }
     if (isStandardInput(this.#source) && this.#place === 'thread') {
-      // Only this thread has it.
+      // It can be read once, and then it is what it was; and only this thread has it.
+      if (this.#standardInputRead) return { kind: 'not-modified' };
+      this.#standardInputRead = true;
       const source = { kind: 'stream', content: 'bytes', name, version: null } as const;
       return this.run({ ...common, source }, request, standardInputChunks());
     }

@@ -18,7 +18,7 @@ interface Case {
 
 const USAGE: readonly Case[] = [
   { name: 'no source', argv: ['serve'], code: 2, message: /missing required argument 'source'/ },
-  { name: 'two sources', argv: ['serve', 'a', 'b'], code: 2, message: /too many arguments/ },
+  { name: 'a source beside --pin', argv: ['serve', 'a', '--pin', 'b'], code: 2, message: /give one of them/ },
   {
     name: 'unknown command',
     argv: ['serv', 'x'],

@@ -1,0 +1,65 @@
+import type { IdentifierMode } from './model/event.js';
+import type { TimetableOptions } from './timetable-options.js';
+
+/** Everything that configures a service. Only the source has no default; production also needs a key. */
+export interface ServiceOptions {
+  /** As {@link TimetableOptions.source}; several paths or addresses are merged, the later winning. */
+  readonly source: TimetableOptions['source'] | readonly string[];
+  /** Header fields for addresses; values may refer to the environment as `env:NAME`. Default none. */
+  readonly sourceHeaders?: Readonly<Record<string, string>> | undefined;
+  /** Path of a JSON object from lecturers' names to identifiers, for sources that give names only. Default none. */
+  readonly lecturerIdsFile?: string | undefined;
+  /** Seconds between two loads; 0 for never. Default 0. */
+  readonly refreshSeconds?: number | undefined;
+  /** Whether a file that changes is loaded at once. Default true. */
+  readonly watch?: boolean | undefined;
+  /** A new snapshot that is smaller by more percent than this is refused. 0 to 100, default 30. */
+  readonly shrinkPercentMax?: number | undefined;
+  /** A new snapshot of whose records more percent than this were rejected is refused. 0 to 100, default 10. */
+  readonly rejectPercentMax?: number | undefined;
+  /** What happens to a new snapshot without events. Default `refuse`. */
+  readonly emptySet?: 'refuse' | 'publish' | undefined;
+  /** Seconds after the last success from which on reads are answered with 503. Default: never. */
+  readonly staleSecondsMax?: number | undefined;
+  /** Path of the file that snapshots are written to, and served from at the next start. Default none. */
+  readonly snapshotFile?: string | undefined;
+  /** Earlier snapshots to keep beside it. 0 to 100, default 0. */
+  readonly snapshotFilesKept?: number | undefined;
+  /** Path of a snapshot file to serve in place of any source. Default none. */
+  readonly pin?: string | undefined;
+  /** TCP port, 0 to 65535; 0 takes any free one. Default 3000. */
+  readonly port?: number | undefined;
+  /** Address or name to listen on. Default 127.0.0.1: reachable from this machine only. */
+  readonly host?: string | undefined;
+  /** Path in front of every endpoint but /health: segments of letters, digits, `-._~`. Default /api/v1. */
+  readonly basePath?: string | undefined;
+  /** `development` adds /login, /docs and /health and makes a key of its own. Default `production`. */
+  readonly mode?: 'production' | 'development' | undefined;
+  /** What identifiers of the data look like. Default `uuid`. */
+  readonly identifiers?: IdentifierMode | undefined;
+  /** Whether an unknown query parameter is a fault. Default `reject`. */
+  readonly unknownParameters?: 'reject' | 'ignore' | undefined;
+  /** Once given, every token must have exactly this `iss`. Default: not looked at. */
+  readonly issuer?: string | undefined;
+  /** Once given, every token's `aud` must be or contain it. Default: not looked at. */
+  readonly audience?: string | undefined;
+  /** Path of a JSON Web Key Set (RFC 7517) with public keys. Default none. */
+  readonly jwksFile?: string | undefined;
+  /** The HS256 secret, at least 32 bytes of UTF-8. Default none. Not together with `hs256SecretFile`. */
+  readonly hs256Secret?: string | undefined;
+  /** Path of a file that holds the HS256 secret; one line end after it does not count. Default none. */
+  readonly hs256SecretFile?: string | undefined;
+  /** Token claims by the field that they select on, in place of the field's own. Default: the contract's. */
+  readonly claims?: Readonly<Record<string, readonly string[]>> | undefined;
+  /** Path of an enrolment map, JSON: user → field → values. Default none. */
+  readonly enrolmentsFile?: string | undefined;
+}
+
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** What `lectern serve` takes: the service's options, and how much is logged. */
+export interface ServeSettings extends ServiceOptions {
+  /** Default `info` in production, `warn` in development. */
+  readonly logLevel?: LogLevel | undefined;
+}
