@@ -1,15 +1,31 @@
-import { chmodSync, copyFileSync, mkdirSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { bundleWorker } from './worker-text.mjs';
+
+const dist = fileURLToPath(new URL('../dist', import.meta.url));
 
 // The docs page's assets are copied into the package: whoever installs Lectern gets Swagger UI without
 // installing swagger-ui-dist, which brings a dependency that reports installs.
 const require = createRequire(import.meta.url);
 const from = dirname(require.resolve('swagger-ui-dist/package.json'));
-const to = fileURLToPath(new URL('../dist/http/docs/swagger-ui/', import.meta.url));
+const to = join(dist, 'http/docs/swagger-ui');
 mkdirSync(to, { recursive: true });
 for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png', 'LICENSE', 'NOTICE']) {
   copyFileSync(join(from, file), join(to, file));
 }
-chmodSync(new URL('../dist/cli.js', import.meta.url), 0o755);
+chmodSync(join(dist, 'cli.js'), 0o755);
+
+/** Puts a module of one constant in the place of a compiled one, whose types stay as they are. */
+function fillIn(module, name, value) {
+  writeFileSync(join(dist, module), `export const ${name} = ${JSON.stringify(value)};\n`);
+  rmSync(join(dist, `${module}.map`));
+}
+
+// Programs that embed Lectern and are bundled into one file find neither package.json nor the thread's module.
+const { version } = JSON.parse(readFileSync(join(dist, '../package.json'), 'utf8'));
+fillIn('version.js', 'VERSION', version);
+const { text, licences } = await bundleWorker(join(dist, 'thread/task-worker.js'));
+fillIn('thread/worker-text.js', 'WORKER_TEXT', text);
+writeFileSync(join(dist, 'thread/worker-text-licences.txt'), licences);

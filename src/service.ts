@@ -109,7 +109,12 @@ export async function startService(
     development === null
       ? { ...common, mode: 'production' }
       : { ...common, mode: 'development', issuer: development, identifiers };
-  handler = createHandler(timetable, handlerOptions);
+  try {
+    handler = createHandler(timetable, handlerOptions);
+  } catch (error) {
+    await Promise.all([server.close({ deadlineMs: 0 }), timetable.close()]);
+    throw error;
+  }
 
   const baseUrl = reachableOrigin(address) + basePath;
   return {

@@ -157,7 +157,7 @@ class KeptTimetable implements Timetable {
       this.#reading.identifiers,
       options.buildOn ?? 'thread',
     );
-    this.#sourceName = loader.name;
+    this.#sourceName = pin ?? loader.name;
     this.#keeper = new Keeper({
       loader,
       gate: gate === false ? null : { ...GATE_DEFAULTS, ...gate },

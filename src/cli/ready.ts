@@ -10,9 +10,12 @@ export function formatReady(
   example: ExampleRequest | null,
 ): string {
   const { events, buildMs, bytes } = summary;
+  const { publication, source } = service.timetable;
+  const how =
+    publication?.origin === 'source' ? `loaded in ${formatMs(buildMs)}` : 'read from a snapshot file';
   const lines = [
-    `Lectern serves ${service.timetable.source.name} at ${service.baseUrl} (${service.mode})`,
-    `${formatCountOf(events, 'event')}, loaded in ${formatMs(buildMs)}, ${formatBytes(bytes)} in memory`,
+    `Lectern serves ${source.name} at ${service.baseUrl} (${service.mode})`,
+    `${formatCountOf(events, 'event')}, ${how}, ${formatBytes(bytes)} in memory`,
     ...describeRejections(summary),
   ];
   if (example !== null) {

@@ -2,10 +2,17 @@ import type { RecordPosition, Rejection } from '../model/event.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { formatCount, formatCountOf } from './quantity.js';
 
-/** `line 17 (record 16)`, `record 3 at byte 512`: where to look in the source. */
-export function formatPosition({ record, line, byte }: RecordPosition): string {
-  if (line !== undefined) return line === record ? `line ${line}` : `line ${line} (record ${record})`;
-  return byte === undefined ? `record ${record}` : `record ${record} at byte ${byte}`;
+/** `line 17 (record 16)`, `record 3 at byte 512`, `page 2, line 5 of a.ndjson`: where to look in the source. */
+export function formatPosition({ record, line, byte, page, source }: RecordPosition): string {
+  const place =
+    line !== undefined
+      ? line === record
+        ? `line ${line}`
+        : `line ${line} (record ${record})`
+      : byte === undefined
+        ? `record ${record}`
+        : `record ${record} at byte ${byte}`;
+  return `${page === undefined ? '' : `page ${page}, `}${place}${source === undefined ? '' : ` of ${source}`}`;
 }
 
 /** `line 17, endTime: …` */

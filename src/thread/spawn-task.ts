@@ -85,19 +85,29 @@ function describeCrash(error: Error): Error {
   return error;
 }
 
+/** This module's own address; bundlers leave nothing in its place where they make CommonJS. */
+const OWN_URL: string | undefined = import.meta.url;
+const OWN_NAME = /\/thread\/spawn-task\.(js|ts)$/;
+
 /**
- * Starts a thread on the task. Its module is beside this one, in `dist` as in `src`; a program that was bundled into
- * one file has no such file, and gets the module as a text that the bundle contains.
+ * Starts a thread on the task. Its module is beside this one, in `dist` as in `src`. In a program that was bundled this
+ * module lies in a file of another name, with nothing beside it: then the thread's module is a text in the bundle.
+ *
+ * The address is made by replacing a part of a string, since `new URL('./…', import.meta.url)` is what bundlers look for
+ * to copy that one file without what it imports.
  */
 async function startWorker(task: Task): Promise<Worker> {
   const options: WorkerOptions = { workerData: task, execArgv: [], name: `lectern ${task.task}` };
-  if (import.meta.url.endsWith('.ts')) {
-    const entry = JSON.stringify(new URL('./task-worker.ts', import.meta.url).href);
-    const boot = `import('tsx/esm/api').then(({ register }) => { register(); return import(${entry}); });`;
-    return new Worker(boot, { ...options, eval: true });
+  const extension = OWN_NAME.exec(OWN_URL ?? '')?.[1];
+  if (OWN_URL !== undefined && extension !== undefined) {
+    const entry = OWN_URL.replace(OWN_NAME, `/thread/task-worker.${extension}`);
+    if (extension === 'ts') {
+      const boot = `import('tsx/esm/api').then(({ register }) => { register(); return import(${JSON.stringify(entry)}); });`;
+      return new Worker(boot, { ...options, eval: true });
+    }
+    // Some bundlers keep the address that this module had where the bundle was made.
+    if (existsSync(fileURLToPath(entry))) return new Worker(new URL(entry), options);
   }
-  const beside = new URL('./task-worker.js', import.meta.url);
-  if (beside.protocol === 'file:' && existsSync(fileURLToPath(beside))) return new Worker(beside, options);
   const { WORKER_TEXT } = await import('./worker-text.js');
   return new Worker(WORKER_TEXT, { ...options, eval: true });
 }

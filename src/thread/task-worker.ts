@@ -1,4 +1,4 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 import type { Task, TaskNotice, TaskResult } from './protocol.js';
 import { streamSource } from './stream-source.js';
@@ -9,19 +9,30 @@ const port = parentPort;
 if (port === null) throw new Error('this module is the entry of a worker thread');
 
 const notify = (notice: TaskNotice): void => port.postMessage(notice);
-const result: TaskResult = await runTaskHere(workerData as Task, {
-  onProgress: (progress) => notify({ kind: 'progress', progress }),
-  openStream: (spec) => streamSource(spec, port, () => notify({ kind: 'more' })),
-}).catch((error: unknown) => {
-  const known = error instanceof LecternError ? error : null;
-  return {
-    kind: 'failed' as const,
-    code: known?.code ?? null,
-    message:
-      error instanceof Error ? ((known === null ? error.stack : undefined) ?? error.message) : String(error),
-    retryAfterMs: known?.retryAfterMs ?? null,
-  };
+
+async function work(): Promise<TaskResult> {
+  try {
+    return await runTaskHere(workerData as Task, {
+      onProgress: (progress) => notify({ kind: 'progress', progress }),
+      openStream: (spec) => streamSource(spec, port as MessagePort, () => notify({ kind: 'more' })),
+    });
+  } catch (error) {
+    const known = error instanceof LecternError ? error : null;
+    return {
+      kind: 'failed',
+      code: known?.code ?? null,
+      message:
+        error instanceof Error
+          ? ((known === null ? error.stack : undefined) ?? error.message)
+          : String(error),
+      retryAfterMs: known?.retryAfterMs ?? null,
+    };
+  }
+}
+
+// No top-level await: as a text inside a bundle this module is a CommonJS script.
+void work().then((result) => {
+  port.postMessage(result);
+  // A stream that failed half-way still listens; nothing may keep the thread.
+  port.close();
 });
-port.postMessage(result);
-// A stream that failed half-way still listens; nothing may keep the thread.
-port.close();

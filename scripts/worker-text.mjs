@@ -1,0 +1,63 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+
+/**
+ * Modules that the build thread never gets to use, and what it finds in their place. Together they would be two thirds of
+ * the text.
+ */
+const STAND_INS = {
+  // fast-json-stringify validates only what a schema leaves open (anyOf, if); the schema of an event leaves nothing open.
+  ajv: 'module.exports = class Ajv { constructor() { throw new Error("the schema needs a validator, which was left out of this bundle"); } };',
+  'ajv-formats': 'module.exports = () => {};',
+  'fast-uri': 'module.exports = {};',
+  // msgpackr goes without its native part where that cannot be loaded.
+  'msgpackr-extract': 'throw new Error("native modules cannot be bundled");',
+};
+
+const standIns = {
+  name: 'stand-ins',
+  setup(build) {
+    const names = new RegExp(`^(${Object.keys(STAND_INS).join('|')})$`);
+    build.onResolve({ filter: names }, ({ path }) => ({ path, namespace: 'stand-in' }));
+    build.onLoad({ filter: /.*/, namespace: 'stand-in' }, ({ path }) => ({ contents: STAND_INS[path] }));
+  },
+};
+
+/**
+ * Bundles the module of the build thread, from the compiled `dist`, into one CommonJS script, as `new Worker(text, { eval:
+ * true })` takes it.
+ *
+ * @param {string} entry path of task-worker.js
+ * @returns {Promise<{ text: string, licences: string }>} the script; the licence texts of every package in it
+ */
+export async function bundleWorker(entry) {
+  const { outputFiles, metafile } = await build({
+    entryPoints: [entry],
+    bundle: true,
+    write: false,
+    metafile: true,
+    platform: 'node',
+    target: 'node20',
+    format: 'cjs',
+    minify: true,
+    legalComments: 'none',
+    plugins: [standIns],
+    // msgpackr asks for the address of its module to look for its native part, which is not there anyway.
+    logOverride: { 'empty-import-meta': 'silent' },
+  });
+  const folders = new Set(
+    Object.keys(metafile.inputs).flatMap((path) => {
+      const found = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path);
+      return found === null ? [] : [found[0]];
+    }),
+  );
+  return { text: outputFiles[0].text, licences: [...folders].sort().map(licenceOf).join('\n') };
+}
+
+function licenceOf(folder) {
+  const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  const file = readdirSync(folder).find((each) => /^licen[cs]e(\.|$)/i.test(each));
+  const text = file === undefined ? `Licensed under ${license}.` : readFileSync(join(folder, file), 'utf8').trim();
+  return `${name} ${version}\n\n${text}\n`;
+}
