@@ -58,6 +58,7 @@ export async function bundleWorker(entry) {
 function licenceOf(folder) {
   const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
   const file = readdirSync(folder).find((each) => /^licen[cs]e(\.|$)/i.test(each));
-  const text = file === undefined ? `Licensed under ${license}.` : readFileSync(join(folder, file), 'utf8').trim();
+  const text =
+    file === undefined ? `Licensed under ${license}.` : readFileSync(join(folder, file), 'utf8').trim();
   return `${name} ${version}\n\n${text}\n`;
 }

@@ -97,7 +97,7 @@ export async function startService(
     },
     onProgress,
   });
-  if (log !== undefined) logEvents(timetable, log);
+  if (log !== undefined) logEvents(timetable, settings.refreshSeconds > 0, log);
   const common = {
     basePath,
     authenticator,
@@ -176,20 +176,26 @@ function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === 'string');
 }
 
-/** One line for each publication, refusal and fault. */
-function logEvents(timetable: Timetable, log: Logger): void {
+/**
+ * One line for each publication, refusal and fault. A first load that fails for good is not among them: `ready` reports it,
+ * and whoever started the service decides.
+ *
+ * @param retries whether a first load that fails is tried again
+ */
+function logEvents(timetable: Timetable, retries: boolean, log: Logger): void {
   const source = timetable.source.name;
+  const isFinal = (): boolean => timetable.summary === null && !retries;
   timetable.on('published', ({ summary, origin, changes }) => {
     const { id, events, rejected, buildMs } = summary;
     log.info({ source, snapshot: id, origin, events, rejected, buildMs, ...changes }, 'timetable published');
   });
   timetable.on('refused', ({ refusal, summary }) => {
+    if (isFinal()) return;
     const { id, events, rejected } = summary;
     log.warn({ source, snapshot: id, events, rejected, reason: refusal.detail }, 'timetable refused');
   });
   timetable.on('error', (error) => {
-    // A first load that fails for good is reported by `ready`; whoever started the service decides.
-    if (timetable.summary !== null) log.error({ source, reason: error.message }, 'timetable not loaded');
+    if (!isFinal()) log.error({ source, reason: error.message }, 'timetable not loaded');
   });
 }
 

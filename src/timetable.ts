@@ -62,7 +62,8 @@ export interface TimetableEvents {
 export interface Timetable extends ViewSource, AsyncDisposable {
   /**
    * Resolves when the first snapshot can be read; rejects with the LecternError that kept it from being built. With a
-   * regular refresh a failed load is not the end, and `ready` waits for the first that succeeds.
+   * regular refresh a failed load is not the end, and `ready` waits for the first that succeeds. Until it has settled, the
+   * process stays alive; the timetable keeps no process alive later on.
    */
   readonly ready: Promise<SnapshotSummary>;
   /**
@@ -87,7 +88,8 @@ export interface Timetable extends ViewSource, AsyncDisposable {
   /** How GET /schedule would answer `query`. Throws as {@link find} does. */
   explain(query?: ScheduleQuery): Explanation;
   /**
-   * Loads now, off this thread, and resolves when it has been tried; how it went is in `status` and `source`.
+   * Loads now, off this thread, and resolves when it has been tried; how it went is in `status` and `source`. Until then
+   * the process stays alive.
    *
    * @param options.force publishes whatever comes, past the gate
    */

@@ -5,6 +5,7 @@ import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { LoadProgress } from '../source/source.js';
 import { type GateOptions, judge, type Refusal } from './gate.js';
 import type { Loader, LoadRequest } from './loader.js';
+import { keepingProcessAlive } from './process-alive.js';
 import { Refresher, type RefreshOutcome } from './refresher.js';
 import { SnapshotFile } from './snapshot-file.js';
 
@@ -60,6 +61,7 @@ export class Keeper {
   readonly #abort = new AbortController();
   readonly #file: SnapshotFile | null;
   #watch: { close(): void } | null = null;
+  #changeNotice: NodeJS.Immediate | null = null;
   #served: SnapshotImage | null = null;
   /** The source's version of what is served, or of what was refused: either way there is no need to see it again. */
   #seenVersion: string | null = null;
@@ -88,13 +90,17 @@ export class Keeper {
   }
 
   /**
-   * Serves what is on disk, if anything; then asks the source.
+   * Serves what is on disk, if anything; then asks the source. Keeps the process alive until it has ended.
    *
    * @returns when there is a snapshot
    * @throws LecternError why there is none. With a regular refresh a failed first load is not the end: it resolves when a
    *   later one succeeds, and never throws.
    */
-  async start(): Promise<void> {
+  start(): Promise<void> {
+    return keepingProcessAlive(this.#start());
+  }
+
+  async #start(): Promise<void> {
     const { pin, watch, loader, refreshSeconds } = this.#options;
     if (pin !== null) {
       const stored = await loader.run({ task: 'read-image', path: pin }, this.#request(true));
@@ -103,7 +109,7 @@ export class Keeper {
       return;
     }
     // Watched before it is read: a change in between is not missed.
-    if (watch) this.#watch = loader.watch(() => void this.#refresher.request());
+    if (watch) this.#watch = loader.watch(() => this.#changed());
     const stored = await this.#file?.read();
     if (stored !== undefined && stored !== null) {
       this.#seenVersion = stored.sourceVersion;
@@ -113,6 +119,7 @@ export class Keeper {
     }
     await this.#refresher.request();
     if (this.#served !== null) return;
+    this.#abort.signal.throwIfAborted();
     if (refreshSeconds === 0) throw this.#lastError;
     await new Promise<void>((resolve) => {
       this.#firstSnapshot = resolve;
@@ -121,14 +128,28 @@ export class Keeper {
 
   #firstSnapshot: (() => void) | null = null;
 
-  /** Loads now. `force` publishes whatever comes, past the gate. Resolves when it has been tried. */
+  /**
+   * Loads now. `force` publishes whatever comes, past the gate. Resolves when it has been tried, and keeps the process
+   * alive until then.
+   */
   refresh(force: boolean): Promise<void> {
-    return this.#options.pin === null ? this.#refresher.request(force) : Promise.resolve();
+    return this.#options.pin === null
+      ? keepingProcessAlive(this.#refresher.request(force))
+      : Promise.resolve();
+  }
+
+  /** Changes that are told of in one turn of the event loop become one load. */
+  #changed(): void {
+    this.#changeNotice ??= setImmediate(() => {
+      this.#changeNotice = null;
+      void this.#refresher.request();
+    });
   }
 
   /** Aborts loads, ends timers, watches and threads. An image that is being written is written to its end. */
   async close(): Promise<void> {
     this.#watch?.close();
+    if (this.#changeNotice !== null) clearImmediate(this.#changeNotice);
     this.#abort.abort(new LecternError('closed', 'the timetable was closed'));
     await this.#refresher.close();
     await this.#file?.close();

@@ -10,6 +10,7 @@ import type { Failed, Task, TaskResult } from '../thread/protocol.js';
 import { recordChunks } from '../thread/record-chunks.js';
 import { type Feed, spawnTask } from '../thread/spawn-task.js';
 import { runTaskHere } from '../thread/task.js';
+import { abortable } from './abortable.js';
 
 /** What can be loaded: a source as plain data, or one that the embedding program implements. */
 export type AnySource = SourceSpec | RecordSource;
@@ -49,7 +50,8 @@ export class Loader {
     const common = { task: 'load', identifiers: this.#identifiers, previousVersion, served } as const;
     const { name } = this;
     if ('load' in this.#source) {
-      const given = await this.#source.load({ previous: previousVersion, signal });
+      const loading = Promise.resolve(this.#source.load({ previous: previousVersion, signal }));
+      const given = await abortable(loading, signal);
       if ('notModified' in given) return { kind: 'not-modified' };
       const source = { kind: 'stream', content: 'records', name, version: given.version } as const;
       return this.#place === 'thread'
@@ -61,7 +63,7 @@ export class Loader {
       if (this.#standardInputRead) return { kind: 'not-modified' };
       this.#standardInputRead = true;
       const source = { kind: 'stream', content: 'bytes', name, version: null } as const;
-      return this.run({ ...common, source }, request, standardInputChunks());
+      return this.run({ ...common, source }, request, standardInputChunks(signal));
     }
     return this.run({ ...common, source: this.#source }, request, null);
   }
@@ -82,11 +84,12 @@ export class Loader {
     if (this.#place === 'thread') {
       return spawnTask(task, { signal, keepsProcessAlive, ...progress, ...(feed === null ? {} : { feed }) });
     }
-    return runTaskHere(task, {
+    const done = runTaskHere(task, {
       signal,
       ...progress,
       openStream: ({ name }) => source ?? memorySource([], name),
     }) as Promise<Done>;
+    return abortable(done, signal);
   }
 
   /** Calls back whenever there may be something new, until closed. Keeps no process alive. */
@@ -100,7 +103,9 @@ function isStandardInput(source: SourceSpec): boolean {
   return source.kind === 'file' && source.path === '-';
 }
 
-async function* standardInputChunks(): Feed {
+async function* standardInputChunks(signal: AbortSignal): Feed {
+  // Waiting for more of it would keep the process alive.
+  signal.addEventListener('abort', () => void process.stdin.destroy(), { once: true });
   // A copy each: what arrives may be a part of a larger buffer, which cannot be handed over.
   for await (const chunk of process.stdin) yield Uint8Array.from(chunk as Uint8Array);
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { LecternError } from '../errors.js';
 
 /** Records in memory: an array, a generator, a database cursor. Plain objects as JSON would give them. */
@@ -45,7 +46,9 @@ export class MemorySource implements RecordSource {
   #records: Records;
   /** By id, once a change was applied; null while `#records` is what was given. */
   #byId: Map<string, unknown> | null = null;
-  #version = 1;
+  /** Another one in each process: versions are kept in snapshot files, where they must not be taken for another's. */
+  readonly #origin = randomUUID();
+  #changes = 0;
   readonly #watchers = new Set<() => void>();
 
   /** @param name for messages */
@@ -55,7 +58,7 @@ export class MemorySource implements RecordSource {
   }
 
   load({ previous }: RecordLoadOptions): RecordLoad {
-    const version = String(this.#version);
+    const version = `${this.#origin}-${this.#changes}`;
     if (previous === version) return { notModified: true };
     return { records: this.#byId === null ? this.#records : [...this.#byId.values()], version };
   }
@@ -93,7 +96,7 @@ export class MemorySource implements RecordSource {
   }
 
   #changed(): void {
-    this.#version++;
+    this.#changes++;
     for (const onChange of this.#watchers) onChange();
   }
 

@@ -29,6 +29,8 @@ export async function spawnTask(task: Task, options: SpawnOptions): Promise<Excl
   const feed = options.feed ?? null;
   const abort = (): void => void worker.terminate();
   options.signal?.addEventListener('abort', abort, { once: true });
+  // While its text was being imported.
+  if (options.signal?.aborted) abort();
   try {
     const result = await resultOf(worker, feed, options);
     if (result.kind === 'failed') throw errorOf(result);
@@ -36,7 +38,10 @@ export async function spawnTask(task: Task, options: SpawnOptions): Promise<Excl
   } finally {
     options.signal?.removeEventListener('abort', abort);
     await worker.terminate();
-    await feed?.return(undefined);
+    const returned = feed?.return(undefined);
+    // It waits for the record that was asked for last; whoever aborts does not.
+    if (options.signal?.aborted) returned?.catch(() => {});
+    else await returned;
   }
 }
 

@@ -18,15 +18,23 @@ export interface Running {
   printed(text: string): Promise<string>;
 }
 
-/** Starts the command line from its source, with no LECTERN_ variables but those given. */
+/** Where a build is known to be fresh, as in `npm test`, it is what is tested, and starts ten times as fast. */
+const CLI: readonly string[] =
+  process.env.LECTERN_TEST_DIST === '1' ? ['dist/cli.js'] : ['--import', 'tsx', 'src/cli.ts'];
+
+/** Starts the command line, with no LECTERN_ variables but those given. */
 export function start(argv: readonly string[], env?: Readonly<Record<string, string>>): Running {
-  return startNode(['src/cli.ts', ...argv], env);
+  return spawnNode([...CLI, ...argv], env);
 }
 
 /** The same for any TypeScript. */
-export function startNode(argv: readonly string[], env: Readonly<Record<string, string>> = {}): Running {
+export function startNode(argv: readonly string[], env?: Readonly<Record<string, string>>): Running {
+  return spawnNode(['--import', 'tsx', ...argv], env);
+}
+
+function spawnNode(argv: readonly string[], env: Readonly<Record<string, string>> = {}): Running {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('LECTERN_'));
-  const child = spawn(process.execPath, ['--import', 'tsx', ...argv], {
+  const child = spawn(process.execPath, argv, {
     cwd: ROOT,
     env: { ...Object.fromEntries(inherited), ...env },
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -1,0 +1,106 @@
+import { existsSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { test } from 'tap';
+import { start } from './lectern.js';
+
+function lines(count: number, title: string): string {
+  return Array.from({ length: count }, (_, i) =>
+    JSON.stringify({
+      id: `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`,
+      time: '2026-09-14T08:00:00Z',
+      endTime: '2026-09-14T09:00:00Z',
+      title,
+      studyGroup: 'G1',
+    }),
+  ).join('\n');
+}
+
+interface Health {
+  readonly status: string;
+  readonly snapshot: { readonly events: number; readonly origin: string } | null;
+  readonly source: { readonly state: string; readonly lastError: string | null };
+}
+
+/** Asks /health until it is as wanted, for at most ten seconds. */
+async function healthWhen(origin: string, wanted: (health: Health) => boolean): Promise<Health> {
+  let health: Health | null = null;
+  for (let i = 0; i < 100; i++) {
+    health = (await (await fetch(`${origin}/health`)).json()) as Health;
+    if (wanted(health)) return health;
+    await delay(100);
+  }
+  throw new Error(`not in time: ${JSON.stringify(health)}`);
+}
+
+test('serve follows its file, refuses what looks broken, obeys its operator, and starts from disk', async (t) => {
+  const folder = t.testdir({ 'a.ndjson': lines(10, 'first') });
+  const source = join(folder, 'a.ndjson');
+  const snapshot = join(folder, 'snapshot');
+  const put = (text: string): void => {
+    writeFileSync(join(folder, 'new'), text);
+    renameSync(join(folder, 'new'), source);
+  };
+  const options = ['--dev', '--port', '0', '--snapshot-file', snapshot, '--snapshot-files-kept', '1'];
+
+  const first = start(['serve', source, ...options, '--log-level', 'info']);
+  const origin = /at (http:\/\/[^/]+)/.exec(await first.printed('Another token'))?.[1] ?? '';
+  put(lines(12, 'second'));
+  t.equal((await healthWhen(origin, ({ snapshot }) => snapshot?.events === 12)).status, 'ok');
+
+  put(lines(2, 'third'));
+  const refused = await healthWhen(origin, ({ source }) => source.state === 'refused');
+  t.match(refused, { status: 'degraded', snapshot: { events: 12 }, source: { lastError: /83\.3 % fewer/ } });
+  first.child.kill('SIGHUP');
+  await delay(300);
+  t.equal((await healthWhen(origin, () => true)).snapshot?.events, 12, 'SIGHUP does not get past the gate');
+  first.child.kill('SIGUSR2');
+  t.match(await healthWhen(origin, ({ snapshot }) => snapshot?.events === 2), {
+    status: 'ok',
+    source: { state: 'loaded', lastError: null },
+  });
+  first.child.kill('SIGTERM');
+  const outcome = await first.ended;
+  t.equal(outcome.code, 0);
+  t.match(outcome.stderr, /"added":2,"changed":10,"removed":0,"msg":"timetable published"/);
+  t.match(outcome.stderr, /"msg":"timetable refused"/);
+  t.ok(existsSync(`${snapshot}.1`), 'the snapshot before is kept');
+
+  const second = start(['serve', source, ...options]);
+  const again = await second.printed('Another token');
+  t.match(again, /^2 events, read from a snapshot file/m);
+  second.child.kill('SIGTERM');
+  t.equal((await second.ended).code, 0);
+
+  const pinned = start(['serve', '--pin', `${snapshot}.1`, '--dev', '--port', '0']);
+  t.match(await pinned.printed('Another token'), /^12 events, read from a snapshot file/m);
+  pinned.child.kill('SIGTERM');
+  t.equal((await pinned.ended).code, 0);
+
+  const damaged = join(folder, 'damaged');
+  writeFileSync(damaged, 'LECTERN and then something else');
+  const failed = await start(['serve', '--pin', damaged, '--dev', '--port', '0']).ended;
+  t.equal(failed.code, 1);
+  t.match(failed.stderr, /cannot be used: /);
+  t.equal(failed.stderr.trim().split('\n').length, 1);
+});
+
+test('a first load that gives nothing is one clear line, unless an empty timetable is what is wanted', async (t) => {
+  const folder = t.testdir({ 'empty.json': '[]', 'none.ndjson': '{"id":"not-a-uuid"}\n{"id":"neither"}\n' });
+  const refused = await start(['serve', join(folder, 'none.ndjson'), '--dev', '--port', '0']).ended;
+  t.equal(refused.code, 1);
+  t.match(refused.stderr, /no events: all 2 records were rejected, the first because .*--identifiers any/);
+  t.equal(refused.stderr.trim().split('\n').length, 1);
+  const empty = start([
+    'serve',
+    join(folder, 'empty.json'),
+    '--dev',
+    '--port',
+    '0',
+    '--empty-set',
+    'publish',
+  ]);
+  t.match(await empty.printed('Another token'), /^0 events/m);
+  empty.child.kill('SIGTERM');
+  t.equal((await empty.ended).code, 0);
+});
