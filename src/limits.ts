@@ -95,3 +95,8 @@ export const LECTURER_IDS_BYTES_MAX: number = 16 * MIB;
 /** Past snapshots that /schedule/changes knows, and the entries of all their differences: 0.2 KB each, 40 MB. */
 export const SNAPSHOTS_KEPT_MAX = 16;
 export const SNAPSHOT_HISTORY_ENTRIES_MAX = 200_000;
+/**
+ * What one snapshot counts with the garbage collector. V8 begins to collect after 64 MiB and does so at once, without
+ * small steps, beyond half of the heap limit: this is more than the one and, with two snapshots, less than the other.
+ */
+export const SNAPSHOT_WEIGHT_BYTES_MAX: number = 96 * MIB;

@@ -16,7 +16,7 @@ import type { FieldFilter } from '../query/query.js';
 import type { ParseOptions } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
 import { docsRoutes } from './docs/page.js';
-import { type Exchange, readHeaderFacts, splitTarget } from './exchange.js';
+import { type Exchange, mountPathOf, readHeaderFacts, splitTarget } from './exchange.js';
 import { healthRoute } from './health.js';
 import type { Logger } from './logger.js';
 import { loginRoute } from './login.js';
@@ -177,7 +177,7 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
     if (route === null) {
       sendProblem(exchange, {
         code: 'not-found',
-        detail: `There is nothing at this path. The timetable is at ${basePath}/schedule.`,
+        detail: `There is nothing at this path. The timetable is at ${mountPathOf(req)}${basePath}/schedule.`,
       });
       return;
     }

@@ -10,7 +10,7 @@ import build, { type Schema } from 'fast-json-stringify';
 import { type ParameterFault, PROBLEMS, type ProblemCode } from '../errors.js';
 import { PARAMETER_FAULTS_MAX } from '../limits.js';
 import { PROBLEM_SCHEMA } from '../openapi/schemas.js';
-import type { Exchange } from './exchange.js';
+import { type Exchange, mountPathOf } from './exchange.js';
 import { type FlatHeaders, sendText } from './respond.js';
 
 export const PROBLEM_CONTENT_TYPE = 'application/problem+json';
@@ -64,7 +64,7 @@ export function problemBody(problem: Problem, path: string | undefined): string 
 export function sendProblem(exchange: Exchange, problem: Problem): void {
   const headers: FlatHeaders = ['Content-Type', PROBLEM_CONTENT_TYPE, 'Cache-Control', 'no-store'];
   if (problem.headers !== undefined) headers.push(...problem.headers);
-  sendText(exchange, PROBLEMS[problem.code].status, headers, problemBody(problem, exchange.path));
+  sendText(exchange, PROBLEMS[problem.code].status, headers, problemBody(problem, mountPathOf(exchange.req) + exchange.path));
 }
 
 /** What RFC 3986 does not allow in a path is encoded; a percent sign that encodes nothing, too. */

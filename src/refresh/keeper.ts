@@ -8,6 +8,7 @@ import type { Loader, LoadRequest } from './loader.js';
 import { keepingProcessAlive } from './process-alive.js';
 import { Refresher, type RefreshOutcome } from './refresher.js';
 import { SnapshotFile } from './snapshot-file.js';
+import { Weight } from './weight.js';
 
 export type Origin = 'source' | 'disk' | 'pin';
 
@@ -63,6 +64,7 @@ export class Keeper {
   #watch: { close(): void } | null = null;
   #changeNotice: NodeJS.Immediate | null = null;
   #served: SnapshotImage | null = null;
+  readonly #weight = new Weight();
   /** The source's version of what is served, or of what was refused: either way there is no need to see it again. */
   #seenVersion: string | null = null;
   #refusal: Refusal | null = null;
@@ -216,6 +218,7 @@ export class Keeper {
 
   #publish(image: SnapshotImage, origin: Origin, delta: Delta | null): void {
     this.#served = image;
+    this.#weight.replace(image.summary.bytes);
     this.#options.events.publish({ image, origin, delta });
     this.#firstSnapshot?.();
   }
