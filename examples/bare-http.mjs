@@ -1,0 +1,36 @@
+// A timetable in a server of node:http, with Lectern verifying the tokens.
+//
+//   TIMETABLE_SECRET="a secret of at least 32 bytes, please" node examples/bare-http.mjs
+//
+// The secret is the one that whoever issues your tokens signs them with (HS256). For asymmetric keys give `jwks`.
+import { createServer } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { openTimetable } from 'lectern';
+
+const secret = process.env.TIMETABLE_SECRET;
+if (secret === undefined) {
+  console.error('TIMETABLE_SECRET is not set: it is the secret that tokens are signed with');
+  process.exit(1);
+}
+
+const timetable = openTimetable({
+  source: fileURLToPath(new URL('../fixtures/demo.ndjson.gz', import.meta.url)),
+});
+const readTimetable = timetable.handler({ auth: { hs256Secret: secret } });
+
+const server = createServer((req, res) => {
+  if (req.url?.startsWith('/api/v1/')) readTimetable(req, res);
+  else if (req.url === '/') res.end('The timetable is at /api/v1/schedule.\n');
+  else res.writeHead(404).end('Not found\n');
+});
+
+await timetable.ready;
+server.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
+  console.log(`http://127.0.0.1:${server.address().port}/api/v1/schedule`);
+});
+
+process.once('SIGTERM', async () => {
+  // What is being answered is answered to its end; then nothing keeps the process any more.
+  server.close();
+  await timetable.close();
+});
