@@ -86,6 +86,5 @@ export class LecternError extends Error {
     this.code = code;
     this.faults = options.faults ?? [];
     this.retryAfterMs = options.retryAfterMs ?? null;
-    this.retryAfterMs = options.retryAfterMs ?? null;
   }
 }

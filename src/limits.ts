@@ -100,3 +100,14 @@ export const SNAPSHOT_HISTORY_ENTRIES_MAX = 200_000;
  * small steps, beyond half of the heap limit: this is more than the one and, with two snapshots, less than the other.
  */
 export const SNAPSHOT_WEIGHT_BYTES_MAX: number = 96 * MIB;
+
+/** Time for all header fields of a request to arrive. */
+export const HEADERS_TIMEOUT_MS = 10_000;
+/** Time for a whole request to arrive. */
+export const REQUEST_TIMEOUT_MS = 15_000;
+/** An idle connection is kept this long: longer than the minute of common load balancers, so that they close first. */
+export const KEEP_ALIVE_TIMEOUT_MS = 75_000;
+/** How often the timeouts are looked at: with node's default of 30 s they would be met up to 30 s late. */
+export const CONNECTIONS_CHECKING_INTERVAL_MS = 1000;
+/** Request line and header fields together; beyond it 431. */
+export const HEADERS_BYTES_MAX: number = 16 * KIB;

@@ -206,6 +206,21 @@ test('package.json has exact versions, and ARCHITECTURE.md justifies every runti
   t.end();
 });
 
+test('the lock file has an entry for every platform, or npm ci would refuse it', (t) => {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { optionalDependencies?: Record<string, string> }>;
+  };
+  let checked = 0;
+  for (const [path, { optionalDependencies = {} }] of Object.entries(packages)) {
+    for (const name of Object.keys(optionalDependencies)) {
+      checked++;
+      t.ok(packages[`node_modules/${name}`] ?? packages[`${path}/node_modules/${name}`], name);
+    }
+  }
+  t.ok(checked > 0);
+  t.end();
+});
+
 test('the lock file names no registry', (t) => {
   t.notMatch(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'), /"resolved": "http/);
   t.match(readFileSync(join(ROOT, '.npmrc'), 'utf8'), 'omit-lockfile-registry-resolved=true');

@@ -42,8 +42,8 @@ export async function inspect({ source, identifiers, json = false }: InspectArgu
 }
 
 /** The inspection as text, a topic a paragraph. */
-export function formatInspection({ summary, fields, conflicts, bytes }: Inspection): string {
-  const { events, slots, span } = summary;
+export function formatInspection({ summary, conflicts, bytes }: Inspection): string {
+  const { events, slots, span, fields } = summary;
   const paragraphs = [
     formatTable([
       ['events', formatCount(events)],

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { PROBLEMS, type ProblemCode } from '../errors.js';
 import { REQUEST_TARGET_BYTES_MAX } from '../limits.js';
 import { PROBLEM_CONTENT_TYPE, problemBody } from './problem.js';
+import { ALLOW } from './routes.js';
 
 interface ClientErrorKind {
   readonly code: ProblemCode;
@@ -52,11 +53,20 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Socket):
     socket.destroy();
     return;
   }
-  socket.end(formatClientError(error), () => socket.destroy());
+  socket.end(format(kindOf(error), []), () => socket.destroy());
 }
 
-function formatClientError(error: NodeJS.ErrnoException & { rawPacket?: Buffer }): string {
-  const { code, reason, detail } = kindOf(error);
+/** CONNECT asks for a tunnel, which node hands over as a bare socket. */
+export function answerConnect(socket: Socket): void {
+  const kind: ClientErrorKind = {
+    code: 'method-not-allowed',
+    reason: 'Method Not Allowed',
+    detail: `The timetable is for reading only; the methods are ${ALLOW}.`,
+  };
+  socket.end(format(kind, [`Allow: ${ALLOW}`]), () => socket.destroy());
+}
+
+function format({ code, reason, detail }: ClientErrorKind, headers: readonly string[]): string {
   const body = problemBody({ code, detail }, undefined);
   return [
     `HTTP/1.1 ${PROBLEMS[code].status} ${reason}`,
@@ -64,6 +74,7 @@ function formatClientError(error: NodeJS.ErrnoException & { rawPacket?: Buffer }
     'Cache-Control: no-store',
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
+    ...headers,
     '',
     body,
   ].join('\r\n');

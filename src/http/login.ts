@@ -8,6 +8,7 @@ import type { IdentifierMode } from '../model/event.js';
 import type { IndexedFieldName } from '../model/fields.js';
 import { describeIdentifier } from '../model/identifier.js';
 import { LOGIN_SCHEMA } from '../openapi/schemas.js';
+import { suggest } from '../query/suggest.js';
 import type { ParameterPairs, View } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
 import { sendProblem } from './problem.js';
@@ -88,11 +89,12 @@ function parseLogin(
   for (const [name, value] of pairs) {
     const field = table.find((row) => row.field.name === name)?.field;
     if (name !== 'sub' && field === undefined) {
-      const known = ['sub', ...table.map((row) => row.field.name)].join(', ');
+      const known = ['sub', ...table.map((row) => row.field.name)];
+      const near = suggest(name, known);
       faults.push({
         parameter: name,
         code: 'unknown-parameter',
-        detail: `there is no parameter of this name here: its parameters are ${known}`,
+        detail: `there is no parameter of this name here: ${near === null ? `its parameters are ${known.join(', ')}` : `did you mean ${near}?`}`,
       });
     } else if (value === '') {
       faults.push({

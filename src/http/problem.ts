@@ -64,7 +64,12 @@ export function problemBody(problem: Problem, path: string | undefined): string 
 export function sendProblem(exchange: Exchange, problem: Problem): void {
   const headers: FlatHeaders = ['Content-Type', PROBLEM_CONTENT_TYPE, 'Cache-Control', 'no-store'];
   if (problem.headers !== undefined) headers.push(...problem.headers);
-  sendText(exchange, PROBLEMS[problem.code].status, headers, problemBody(problem, mountPathOf(exchange.req) + exchange.path));
+  sendText(
+    exchange,
+    PROBLEMS[problem.code].status,
+    headers,
+    problemBody(problem, mountPathOf(exchange.req) + exchange.path),
+  );
 }
 
 /** What RFC 3986 does not allow in a path is encoded; a percent sign that encodes nothing, too. */

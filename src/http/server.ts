@@ -2,23 +2,19 @@
  * The server's lifecycle: a bare node:http server with every limit set, a listen that says what went wrong, and a close
  * that ends in time.
  */
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { LecternError } from '../errors.js';
-import { answerClientError } from './client-error.js';
+import {
+  CONNECTIONS_CHECKING_INTERVAL_MS,
+  HEADERS_BYTES_MAX,
+  HEADERS_TIMEOUT_MS,
+  KEEP_ALIVE_TIMEOUT_MS,
+  REQUEST_TIMEOUT_MS,
+} from '../limits.js';
+import { answerClientError, answerConnect } from './client-error.js';
 import type { RequestHandler } from './handler.js';
 import { createPipelineGuard } from './pipeline-guard.js';
-
-/** Time for all header fields of a request to arrive. */
-export const HEADERS_TIMEOUT_MS = 10_000;
-/** Time for a whole request to arrive. */
-export const REQUEST_TIMEOUT_MS = 15_000;
-/** An idle connection is kept this long: longer than the minute of common load balancers, so that they close first. */
-export const KEEP_ALIVE_TIMEOUT_MS = 75_000;
-/** How often the timeouts are looked at: with node's default of 30 s they would be met up to 30 s late. */
-export const CONNECTIONS_CHECKING_INTERVAL_MS = 1000;
-/** Request line and header fields together; beyond it 431. */
-export const HEADERS_BYTES_MAX: number = 16 * 1024;
 
 /** How often close() looks for connections that have become idle. */
 const CLOSE_POLL_MS = 25;
@@ -62,6 +58,18 @@ export function createHttpServer(handler: RequestHandler): HttpServer {
   const sockets = new Map<Socket, number>();
   let closing: Promise<void> | null = null;
 
+  function answer(req: IncomingMessage, res: ServerResponse): void {
+    unused.delete(req.socket);
+    if (closing !== null) res.shouldKeepAlive = false;
+    if (!guard.admit(req.socket, res)) return;
+    handler(req, res);
+    guard.count(req.socket, res);
+    if (!res.headersSent) {
+      pending.add(res);
+      res.once('close', () => pending.delete(res));
+    } else if (!res.shouldKeepAlive) ending.add(req.socket);
+  }
+
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -73,18 +81,11 @@ export function createHttpServer(handler: RequestHandler): HttpServer {
       requireHostHeader: false,
       noDelay: true,
     },
-    (req, res) => {
-      unused.delete(req.socket);
-      if (closing !== null) res.shouldKeepAlive = false;
-      if (!guard.admit(req.socket, res)) return;
-      handler(req, res);
-      guard.count(req.socket, res);
-      if (!res.headersSent) {
-        pending.add(res);
-        res.once('close', () => pending.delete(res));
-      } else if (!res.shouldKeepAlive) ending.add(req.socket);
-    },
+    answer,
   );
+  // An expectation that is not understood may be ignored (RFC 9110 section 10.1.1); node would answer 417 without a body.
+  server.on('checkExpectation', answer);
+  server.on('connect', (_req, socket) => answerConnect(socket as Socket));
   server.on('connection', (socket) => {
     // Accepted by the kernel just before the port was closed.
     if (closing !== null) socket.destroy();

@@ -163,6 +163,12 @@ export const PARAMETER_FIELDS: readonly (Field & { name: ParameterFieldName })[]
   (f) => f.parameter,
 );
 
+/**
+ * Rows equal in time, endTime and these fields are one lesson, told to several groups. The first must be known; of the
+ * others, unknown equals unknown.
+ */
+export const LESSON_FIELDS = ['courseId', 'roomId', 'type'] as const;
+
 /** What a conflict can be about, and the fields that give its key: the first that is not null. */
 export const CONFLICT_DIMENSIONS = [
   { by: 'group', keys: ['groupId', 'studyGroup'] },

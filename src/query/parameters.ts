@@ -1,7 +1,7 @@
 import type { ParameterFault, ParameterFaultCode } from '../errors.js';
 import { PAGE_LIMIT_MAX, PARAMETER_FAULTS_MAX, PARAMETER_VALUES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
-import { CONFLICT_DIMENSIONS, type ConflictBy, PARAMETER_FIELDS } from '../model/fields.js';
+import { CONFLICT_DIMENSIONS, type ConflictBy, FIELDS, PARAMETER_FIELDS } from '../model/fields.js';
 import { FORMATS, type FormatName } from '../model/format.js';
 import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
 import { compareCodePoints, normaliseText } from '../model/text.js';
@@ -147,7 +147,7 @@ class Parser {
         continue;
       }
       if (values.includes('')) {
-        this.#fault(name, 'empty-value', `${name} has no value; leave it out to select everything`);
+        this.#fault(name, 'empty-value', `${name} has no value; give one, or leave the parameter out`);
         continue;
       }
       if (kind === 'filter') this.#filter(name, values);
@@ -172,7 +172,9 @@ class Parser {
   }
 
   #unknown(name: string): void {
-    const near = suggest(name, [...this.#known.keys()]);
+    // A field of events that is no filter is not misspelt; another name would be misleading.
+    const isField = FIELDS.some((field) => field.name === name);
+    const near = isField ? null : suggest(name, [...this.#known.keys()]);
     const hint =
       near === null ? `its parameters are ${[...this.#known.keys()].join(', ')}` : `did you mean ${near}?`;
     this.#fault(shorten(name), 'unknown-parameter', `there is no parameter ${quote(name)} here: ${hint}`);

@@ -8,7 +8,14 @@ import type {
   RejectionCode,
   TimetableEvent,
 } from '../model/event.js';
-import { type FieldName, INDEXED_FIELDS, type IndexedFieldName, OUTPUT_FIELDS } from '../model/fields.js';
+import {
+  FIELDS,
+  type FieldName,
+  INDEXED_FIELDS,
+  type IndexedFieldName,
+  LESSON_FIELDS,
+  OUTPUT_FIELDS,
+} from '../model/fields.js';
 import { formatInstant } from '../model/time.js';
 import { DictionaryBuilder, NO_CODE } from '../structures/dictionary.js';
 import { GrowableFloat64, GrowableUint32 } from '../structures/growable.js';
@@ -22,13 +29,13 @@ import { byteLengthOf, type FieldImage, type SnapshotImage } from './image.js';
 import { conflictKeys, lessonNumbers } from './lessons.js';
 import { orderEvents } from './order.js';
 import { jsonByteLength, ROW_FRAME_BYTES, RowWriter } from './rows.js';
+import type { SnapshotSummary } from './summary.js';
 
-/** The fields kept as dictionary codes until the rows are written: all but id and the two instants. */
-const TEXT_FIELDS = ['title', 'lecturer'] as const satisfies readonly FieldName[];
-const CODED_FIELDS: readonly (IndexedFieldName | 'title' | 'lecturer')[] = [
-  ...TEXT_FIELDS,
-  ...INDEXED_FIELDS.map((field) => field.name),
-];
+/** The fields kept as dictionary codes until the rows are written: all that have few distinct values, or may have none. */
+const CODED_FIELDS: readonly CodedFieldName[] = FIELDS.filter((field) => !field.required).map(
+  (field) => field.name,
+);
+type CodedFieldName = Extract<(typeof FIELDS)[number], { required: false }>['name'];
 
 /** A field during the build: codes in order of arrival, values in order of first appearance. */
 interface Column {
@@ -146,7 +153,7 @@ export class SnapshotBuilder {
       count,
       startMs,
       endMs,
-      lesson: lessonNumbers(slotOf, codesOf('courseId'), codesOf('roomId'), codesOf('type')),
+      lesson: lessonNumbers(slotOf, LESSON_FIELDS.map(codesOf)),
       ...conflictKeys(count, codesOf, dictionaryOf),
     };
     const clusters = {
@@ -176,9 +183,19 @@ export class SnapshotBuilder {
         buildMs: builtAtMs - this.#startedAtMs,
         bytes: byteLengthOf(parts),
         identifiers: this.#identifiers,
+        fields: this.#countFields(),
         span: count === 0 ? null : { startMs: startMs[0]!, endMs: maxOf(slots.endMs) },
       },
     };
+  }
+
+  #countFields(): SnapshotSummary['fields'] {
+    return CODED_FIELDS.map((name) => {
+      const { dictionary, codes } = this.#column(name);
+      let events = 0;
+      for (const code of codes.view()) if (code !== NO_CODE) events++;
+      return { name, values: dictionary.size, events };
+    });
   }
 
   #column(name: FieldName): Column {

@@ -4,13 +4,16 @@ import {
   fsyncSync,
   linkSync,
   openSync,
+  readdirSync,
   readSync,
   renameSync,
   rmSync,
+  statSync,
   writeSync,
 } from 'node:fs';
 import { endianness } from 'node:os';
-import { dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
+import { threadId } from 'node:worker_threads';
 import { crc32 } from 'node:zlib';
 import { Packr, unpack } from 'msgpackr';
 import { LecternError } from '../errors.js';
@@ -97,7 +100,8 @@ export function writeImageFile(
   MAGIC.copy(prefix);
   prefix.writeUInt32LE(packed.length, 8);
   prefix.writeUInt32LE(crc32(packed), 12);
-  const temporary = `${path}.${process.pid}.tmp`;
+  removeAbandoned(path);
+  const temporary = `${path}.${process.pid}-${threadId}.tmp`;
   const file = openSync(temporary, 'w', 0o600);
   try {
     let offset = writeAll(file, prefix);
@@ -120,6 +124,38 @@ export function writeImageFile(
     fsyncSync(folder);
   } finally {
     closeSync(folder);
+  }
+}
+
+/**
+ * Removes what writers of this image left behind when they were killed: temporary files of processes that are gone, and
+ * of this process's number from before it began, as in a container, where every process is the first.
+ */
+function removeAbandoned(path: string): void {
+  const folder = dirname(path);
+  const prefix = `${basename(path)}.`;
+  const beganMs = Date.now() - process.uptime() * 1000;
+  for (const name of readdirSync(folder)) {
+    const writer = name.startsWith(prefix)
+      ? /^(\d+)-\d+\.tmp$/.exec(name.slice(prefix.length))?.[1]
+      : undefined;
+    if (writer === undefined) continue;
+    const temporary = join(folder, name);
+    const ours = Number(writer) === process.pid;
+    const status = statSync(temporary, { throwIfNoEntry: false });
+    if (ours ? status !== undefined && status.mtimeMs < beganMs : !isRunning(Number(writer))) {
+      rmSync(temporary, { force: true });
+    }
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM: it is somebody else's.
+    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
   }
 }
 

@@ -1,10 +1,4 @@
-import {
-  CONFLICT_DIMENSIONS,
-  type ConflictBy,
-  INDEXED_FIELDS,
-  type IndexedFieldName,
-} from '../model/fields.js';
-import { NO_CODE } from '../structures/dictionary.js';
+import { CONFLICT_DIMENSIONS, type ConflictBy } from '../model/fields.js';
 import type { Clusters } from './cluster-reader.js';
 import { byteLengthOf, type SnapshotImage } from './image.js';
 import { Snapshot } from './snapshot.js';
@@ -13,13 +7,6 @@ import type { SnapshotSummary } from './summary.js';
 /** What is in a data set, counted. */
 export interface Inspection {
   readonly summary: SnapshotSummary;
-  readonly fields: readonly {
-    readonly name: IndexedFieldName;
-    /** Distinct values. */
-    readonly values: number;
-    /** Events that have one. */
-    readonly events: number;
-  }[];
   /** Conflict clusters of each kind: rows of one lesson merged, and every row a lesson of its own. */
   readonly conflicts: {
     readonly merged: Readonly<Record<ConflictBy, number>>;
@@ -41,12 +28,6 @@ export function inspectImage(image: SnapshotImage): Inspection {
   const snapshot = new Snapshot(image);
   return {
     summary: image.summary,
-    fields: INDEXED_FIELDS.map((field) => {
-      const { dictionary, codes } = snapshot.field(field.name);
-      let events = 0;
-      for (const code of codes) if (code !== NO_CODE) events++;
-      return { name: field.name, values: dictionary.size, events };
-    }),
     conflicts: { merged: countByDimension(snapshot.merged), unmerged: countByDimension(snapshot.unmerged) },
     bytes: {
       rows: byteLengthOf(image.rows),

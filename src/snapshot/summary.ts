@@ -1,4 +1,5 @@
 import type { IdentifierMode, Rejection, RejectionCode } from '../model/event.js';
+import type { FieldName } from '../model/fields.js';
 
 /** What is known about a snapshot without reading it. Plain data: it crosses threads and goes to disk. */
 export interface SnapshotSummary {
@@ -18,6 +19,8 @@ export interface SnapshotSummary {
   /** Bytes of the snapshot's typed arrays. */
   readonly bytes: number;
   readonly identifiers: IdentifierMode;
+  /** Per field that may be unknown: distinct values, and events that have one. */
+  readonly fields: readonly { readonly name: FieldName; readonly values: number; readonly events: number }[];
   /** Earliest start and latest end, or null where there are no events. */
   readonly span: { readonly startMs: number; readonly endMs: number } | null;
 }

@@ -32,6 +32,11 @@ export class DictionaryBuilder {
     return code;
   }
 
+  /** The code of a value that may not be there: then NO_CODE. */
+  find(value: string): number {
+    return this.#codes.get(value) ?? NO_CODE;
+  }
+
   valueOf(code: number): string | null {
     return code === NO_CODE ? null : (this.#values[code] ?? null);
   }

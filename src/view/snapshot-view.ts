@@ -225,7 +225,7 @@ function conflictsAnswer(
   return {
     total: found.length,
     count: page.length,
-    nextCursor: more ? encodeConflictCursor(clusters.keyOf(page[page.length - 1]!)) : null,
+    nextCursor: more ? encodeConflictCursor(clusters.keyOf(page.at(-1) ?? 0)) : null,
     body: encode(snapshot.rows, clusters, page),
   };
 }

@@ -120,8 +120,14 @@ test('inspect prints what is in a source, as text and as JSON', async (t) => {
   const json = await lectern(['inspect', '-', '--json'], { input });
   t.match(JSON.parse(json.stdout), {
     source: { format: 'ndjson', gzipped: false },
-    summary: { events: 1, rejected: 2 },
-    fields: [{ name: 'roomId', values: 0, events: 0 }],
+    summary: {
+      events: 1,
+      rejected: 2,
+      fields: [
+        { name: 'title', values: 0, events: 0 },
+        { name: 'roomId', values: 0, events: 0 },
+      ],
+    },
     conflicts: { merged: { room: 0 }, unmerged: { room: 0 } },
   });
 });

@@ -45,7 +45,11 @@ for (const name of ['express.mjs', 'fastify.mjs']) {
       const personal = await fetch(`${schedule}/personal`, ANNA);
       t.equal(personal.headers.get('x-total-count'), '136');
       t.ok((await eventsOf(personal)).every((event) => event.studyGroup === 'BIO-1D'));
-      t.equal((await fetch(`${schedule}/personal`, JANITOR)).status, 403, 'a user without events of their own');
+      t.equal(
+        (await fetch(`${schedule}/personal`, JANITOR)).status,
+        403,
+        'a user without events of their own',
+      );
       t.equal((await fetch(`${schedule}?limit=1`, JANITOR)).status, 200, 'who may read all the same');
     } finally {
       t.strictSame(await end(), { code: 0, stderr: '' });

@@ -40,11 +40,12 @@ function lessonsOf(events: readonly NormalisedEvent[], merge: boolean): Lesson[]
   return [...lessons.values()];
 }
 
-/** What a row needs in one dimension: the first of the key fields that is known, or null. */
+/** What a row needs in one dimension: the first of the key fields that is known and not empty, or null. */
 function keyOf(row: NormalisedEvent, dimension: (typeof CONFLICT_DIMENSIONS)[number]): string | null {
   for (const field of dimension.keys) {
     const value = row[field];
-    if (value !== null) return value;
+    // An empty text names nobody.
+    if (value !== null && value !== '') return value;
   }
   return null;
 }

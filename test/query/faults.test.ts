@@ -190,6 +190,9 @@ test('every fault code is reached, except the one that decoding the request targ
     ['endTime', '2024-09-02T10:00:00+02:00'],
   ]);
   if ('faults' in emptyWindow) for (const fault of emptyWindow.faults) reached.add(fault.code);
+  const noSnapshot = view.changes([], { unknownParameters: 'reject' });
+  t.match(noSnapshot, { faults: [{ parameter: 'since', code: 'missing-parameter' }] });
+  if ('faults' in noSnapshot) for (const fault of noSnapshot.faults) reached.add(fault.code);
   const unreached = Object.keys(PARAMETER_FAULTS).filter((code) => !reached.has(code));
   t.same(unreached, ['malformed-encoding']);
   t.end();

@@ -259,6 +259,7 @@ function compareConflicts(t: Test, dataSet: DataSet, loaded: Loaded): void {
 
 const dataSets = findDataSets();
 if (dataSets.length === 0) {
+  process.stderr.write(`${NO_DATA}\n`);
   test(NO_DATA, (t) => {
     t.same(dataSets, []);
     t.end();

@@ -1,0 +1,33 @@
+/** What Linux says of this process. Elsewhere there is nothing to read, and the figures are null. */
+import { readFileSync, writeFileSync } from 'node:fs';
+
+function read(path) {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * The main thread so far, in milliseconds: on a processor, and waiting for one although it could run. The second is what
+ * a busy machine adds to a stall.
+ */
+export function mainThreadTimes() {
+  const text = read(`/proc/self/task/${process.pid}/schedstat`);
+  if (text === null) return { ranMs: 0, waitedMs: 0 };
+  const [ran, waited] = text.split(' ');
+  return { ranMs: Number(ran) / 1e6, waitedMs: Number(waited) / 1e6 };
+}
+
+/** Resident memory in bytes: now, and the most since {@link forgetPeak}. */
+export function residentBytes() {
+  const text = read('/proc/self/status');
+  const kibibytes = (name) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(text ?? '')?.[1] ?? Number.NaN);
+  return { now: kibibytes('VmRSS') * 1024, peak: kibibytes('VmHWM') * 1024 };
+}
+
+export function forgetPeak() {
+  // 5: resets the peak, see proc(5).
+  writeFileSync('/proc/self/clear_refs', '5');
+}

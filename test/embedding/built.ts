@@ -1,0 +1,65 @@
+/** The library as it is shipped, built, with threads that start as fast as those of a user. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { mkdtemp, realpath } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+export const ROOT: string = fileURLToPath(new URL('../..', import.meta.url));
+export const BUILT_MODULE: string = join(ROOT, 'dist/index.js');
+
+const built = (await import(pathToFileURL(BUILT_MODULE).href)) as typeof import('../../src/index.js');
+export const { LecternError, MemorySource, openTimetable } = built;
+
+/** One event of September 2024; `n` from 1 to 999. */
+export function record(n: number, more: object = {}): { readonly id: string } {
+  return {
+    id: idOf(n),
+    time: `2024-09-02T08:00:00.${String(n).padStart(3, '0')}Z`,
+    endTime: '2024-09-02T10:00:00Z',
+    ...more,
+  };
+}
+
+export function idOf(n: number): string {
+  return `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
+}
+
+/** A folder that is gone when the test has ended. */
+export async function temporaryFolder(t: { teardown(end: () => void): void }): Promise<string> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'lectern-embedding-')));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export interface ProgramOutcome {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Longer than any program here takes: it hangs. */
+const PROGRAM_MS_MAX = 20_000;
+
+/** Runs a program with nothing but Node, in the folder. */
+export async function runProgram(folder: string, argv: readonly string[]): Promise<ProgramOutcome> {
+  const child = spawn(process.execPath, argv, {
+    cwd: folder,
+    env: { ...process.env, NODE_OPTIONS: '', NODE_PATH: '' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: PROGRAM_MS_MAX,
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+  return { code, signal, stdout, stderr };
+}

@@ -1,0 +1,150 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { test } from 'tap';
+import { ROOT, runProgram, temporaryFolder } from './built.js';
+
+/** Uses every part that is found at run time: threads, files, streams, snapshot files, MessagePack, the handler, tokens. */
+const PROGRAM = `
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import { MemorySource, openTimetable } from 'lectern';
+
+async function main() {
+  const file = openTimetable({ source: process.argv[2], snapshotFile: 'snapshot.image' });
+  const { events } = await file.ready;
+  const memory = new MemorySource([{ id: '00000000-0000-4000-8000-000000000001', time: '2024-09-02T08:00:00Z', endTime: '2024-09-02T10:00:00Z', title: 'Bündel' }]);
+  const records = openTimetable({ source: memory });
+  await records.ready;
+  const handler = records.handler({ auth: { hs256Secret: 'a secret of the tests, 32 bytes or more' } });
+  const server = createServer(handler).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = 'http://127.0.0.1:' + server.address().port + '/api/v1/';
+  const statuses = [];
+  for (const path of ['schedule', 'nothing']) statuses.push((await fetch(address + path)).status);
+  const open = createServer(records.handler({ identify: () => ({ studyGroup: 'X' }) })).listen(0, '127.0.0.1');
+  await once(open, 'listening');
+  const base = 'http://127.0.0.1:' + open.address().port + '/api/v1/schedule';
+  const msgpack = await fetch(base + '?format=msgpack');
+  const personal = await fetch(base + '/personal');
+  const http = openTimetable({ source: base + '/all' });
+  await http.ready;
+  console.log(JSON.stringify({
+    events,
+    found: file.find({ studyGroup: 'BIO-1D', limit: 1 }).total,
+    conflicts: file.conflicts({ limit: 1 }).total > 0,
+    title: records.get('00000000-0000-4000-8000-000000000001').title,
+    statuses,
+    msgpack: [msgpack.status, msgpack.headers.get('content-type')],
+    personal: personal.status,
+    http: http.find().events[0].title,
+  }));
+  server.close();
+  open.close();
+  await Promise.all([file.close(), records.close(), http.close()]);
+  const again = openTimetable({ source: process.argv[2], snapshotFile: 'snapshot.image', watch: false });
+  again.on('published', ({ origin }) => console.log(origin));
+  await again.ready;
+  await again.close();
+}
+main();
+`;
+
+/**
+ * What esbuild needs in an ES module wherever a CommonJS dependency (find-my-way, here) asks for a module of Node. Under a
+ * name of its own, since msgpackr imports `createRequire`, too.
+ *
+ * https://github.com/evanw/esbuild/issues/1921
+ */
+const ESM_BANNER = {
+  js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
+};
+
+for (const format of ['esm', 'cjs'] as const) {
+  for (const minify of [false, true]) {
+    test(`a program runs from one bundled file: ${format}${minify ? ', minified' : ''}`, async (t) => {
+      const folder = await temporaryFolder(t);
+      const outfile = join(folder, format === 'esm' ? 'program.mjs' : 'program.cjs');
+      const { warnings } = await build({
+        stdin: { contents: PROGRAM, resolveDir: ROOT, sourcefile: 'program.js' },
+        bundle: true,
+        platform: 'node',
+        target: 'node20',
+        format,
+        ...(format === 'esm' ? { banner: ESM_BANNER } : {}),
+        minify,
+        outfile,
+        logLevel: 'silent',
+      });
+      t.strictSame(
+        warnings.map(({ id }) => id).filter((id) => id !== 'empty-import-meta'),
+        [],
+      );
+      const { code, stdout, stderr } = await runProgram(folder, [
+        outfile,
+        join(ROOT, 'fixtures/demo.ndjson.gz'),
+      ]);
+      t.equal(stderr, '');
+      t.equal(code, 0);
+      const [answers = '', ...origins] = stdout.trimEnd().split('\n');
+      t.strictSame(JSON.parse(answers), {
+        events: 10_000,
+        found: 136,
+        conflicts: true,
+        title: 'Bündel',
+        statuses: [401, 404],
+        msgpack: [200, 'application/vnd.msgpack'],
+        personal: 200,
+        http: 'Bündel',
+      });
+      t.equal(origins[0], 'disk', 'the image that was written is read at the next start');
+    });
+  }
+}
+
+test('a file beside the bundle that has the name of the thread is not taken for it', async (t) => {
+  const folder = await temporaryFolder(t);
+  const outfile = join(folder, 'program.mjs');
+  await writeFile(join(folder, 'task-worker.js'), 'process.exit(7)');
+  await writeFile(join(folder, 'spawn-task.js'), 'process.exit(7)');
+  await build({
+    stdin: {
+      contents: `import { openTimetable } from 'lectern';
+        const timetable = openTimetable({ source: process.argv[2] });
+        console.log((await timetable.ready).events);`,
+      resolveDir: ROOT,
+    },
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    banner: ESM_BANNER,
+    outfile,
+    logLevel: 'silent',
+  });
+  const { code, stdout } = await runProgram(folder, [outfile, join(ROOT, 'fixtures/demo.ndjson.gz')]);
+  t.equal(stdout, '10000\n');
+  t.equal(code, 0);
+});
+
+test('a TypeScript program runs through tsx', async (t) => {
+  const folder = await temporaryFolder(t);
+  const program = join(folder, 'program.ts');
+  await writeFile(
+    program,
+    `import { openTimetable, type Timetable } from ${JSON.stringify(join(ROOT, 'dist/index.js'))};
+    const timetable: Timetable = openTimetable({ source: process.argv[2] as string });
+    await timetable.ready;
+    console.log(timetable.find({ studyGroup: 'BIO-1D' }).total);
+    await timetable.close();`,
+  );
+  await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
+  const tsx = join(ROOT, 'node_modules/tsx/dist/cli.mjs');
+  const { code, stdout, stderr } = await runProgram(folder, [
+    tsx,
+    program,
+    join(ROOT, 'fixtures/demo.ndjson.gz'),
+  ]);
+  t.equal(stderr, '');
+  t.equal(stdout, '136\n');
+  t.equal(code, 0);
+});

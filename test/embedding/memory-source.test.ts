@@ -1,0 +1,195 @@
+import { join } from 'node:path';
+import { test } from 'tap';
+import type { PublishedEvent, Timetable } from '../../src/index.js';
+import { idOf, LecternError, MemorySource, openTimetable, record, temporaryFolder } from './built.js';
+
+/** Resolves when a snapshot with that many events has been published. */
+function published(timetable: Timetable, events: number): Promise<PublishedEvent> {
+  return new Promise((resolve) => {
+    timetable.on('published', (event) => {
+      if (event.summary.events === events) resolve(event);
+    });
+  });
+}
+
+const idsOf = (timetable: Timetable): string[] => timetable.all().events.map((event) => event.id);
+
+test('changes in one go become one rebuild', async (t) => {
+  const memory = new MemorySource([record(1), record(2)]);
+  const timetable = openTimetable({ source: memory });
+  await timetable.ready;
+  const events: PublishedEvent[] = [];
+  timetable.on('published', (event) => events.push(event));
+
+  const done = published(timetable, 102);
+  for (let n = 3; n <= 103; n++) memory.apply({ upsert: [record(n)] });
+  memory.apply({ remove: [idOf(1)], upsert: [record(2, { title: 'changed' })] });
+  await done;
+  t.equal(events.length, 1, '102 calls');
+  t.match(events[0], { origin: 'source', changes: { added: 101, changed: 1, removed: 1 } });
+  t.equal(timetable.get(idOf(2))?.title, 'changed');
+  t.equal(timetable.get(idOf(1)), null);
+
+  const again = published(timetable, 90);
+  memory.replace([record(500)]);
+  memory.replace(Array.from({ length: 90 }, (_, n) => record(n + 1)));
+  await again;
+  t.equal(events.length, 2, 'the last of two replacements');
+  await timetable.close();
+});
+
+test('changes that arrive while a snapshot is built become one more', async (t) => {
+  const memory = new MemorySource([record(1)]);
+  const timetable = openTimetable({ source: memory });
+  await timetable.ready;
+  let count = 0;
+  timetable.on('published', () => count++);
+  const done = published(timetable, 41);
+  for (let n = 2; n <= 41; n++) {
+    memory.apply({ upsert: [record(n)] });
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  await done;
+  t.ok(count < 20, `${count} rebuilds for 40 changes`);
+  t.equal(timetable.all().total, 41);
+  await timetable.close();
+});
+
+test('what is applied and then refreshed is there', async (t) => {
+  const memory = new MemorySource();
+  const timetable = openTimetable({ source: memory, gate: { allowEmpty: true } });
+  await timetable.ready;
+  t.equal(timetable.all().total, 0);
+  memory.apply({ upsert: new Set([record(1), record(2)]) });
+  await timetable.refresh();
+  t.strictSame(idsOf(timetable), [idOf(1), idOf(2)]);
+  memory.apply({ remove: [idOf(1), idOf(77)] });
+  await timetable.refresh();
+  t.strictSame(idsOf(timetable), [idOf(2)], 'an unknown id is skipped');
+  await timetable.close();
+});
+
+test('without watching, a change waits for a refresh', async (t) => {
+  const memory = new MemorySource([record(1)]);
+  const timetable = openTimetable({ source: memory, watch: false });
+  await timetable.ready;
+  memory.apply({ upsert: [record(2)] });
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  t.equal(timetable.all().total, 1);
+  await timetable.refresh();
+  t.equal(timetable.all().total, 2);
+  await timetable.close();
+});
+
+test('ids in apply() are compared without regard to case', async (t) => {
+  const id = 'ABCDEF00-0000-4000-8000-00000000000A';
+  const memory = new MemorySource([record(1, { id })]);
+  const timetable = openTimetable({ source: memory });
+  await timetable.ready;
+  memory.apply({ upsert: [record(1, { id: id.toLowerCase(), title: 'once' })] });
+  await timetable.refresh();
+  t.match(timetable.all().events, [{ id: id.toLowerCase(), title: 'once' }]);
+  await timetable.close();
+});
+
+test('an apply() that cannot be changes nothing', async (t) => {
+  const memory = new MemorySource([record(1)]);
+  const timetable = openTimetable({ source: memory });
+  await timetable.ready;
+  let count = 0;
+  timetable.on('published', () => count++);
+  const invalid = { code: 'option-invalid', message: /a record to upsert has no id/ };
+  t.throws(() => memory.apply({ remove: [idOf(1)], upsert: [record(2), {}] }), invalid);
+  t.throws(() => memory.apply({ upsert: [record(2, { id: 7 })] }), invalid);
+  t.throws(() => memory.apply({ upsert: [null as unknown as object] }), invalid);
+  await timetable.refresh();
+  t.strictSame(idsOf(timetable), [idOf(1)]);
+  t.equal(count, 0);
+  await timetable.close();
+
+  const stream = new MemorySource(
+    (function* () {
+      yield record(1);
+    })(),
+  );
+  t.throws(() => stream.apply({ remove: [idOf(1)] }), { code: 'option-invalid', message: /array or a Set/ });
+  stream.replace([record(2)]);
+  t.doesNotThrow(() => stream.apply({ remove: [idOf(2)] }), 'once they are an array');
+});
+
+for (const buildOn of ['thread', 'here'] as const) {
+  test(`records need not be JSON: dates are times, what cannot be is rejected (built ${buildOn})`, async (t) => {
+    const circle: Record<string, unknown> = { ...record(3) };
+    circle.title = circle;
+    const timetable = openTimetable({
+      buildOn,
+      source: [
+        record(1, { time: new Date('2024-09-02T08:00:00Z'), endTime: new Date('2024-09-02T09:30:00Z') }),
+        undefined,
+        circle,
+        record(4, { title: 10n }),
+        record(5, { time: new Date(Number.NaN) }),
+        () => record(6),
+        record(7),
+      ],
+    });
+    const { rejections, rejected, events } = await timetable.ready;
+    t.strictSame([events, rejected], [2, 5]);
+    t.strictSame(
+      rejections.map(({ position }) => position),
+      [2, 3, 4, 5, 6].map((number) => ({ record: number })),
+      'under the number that each has in the array',
+    );
+    t.match(timetable.get(idOf(1)), {
+      time: '2024-09-02T08:00:00.000Z',
+      endTime: '2024-09-02T09:30:00.000Z',
+    });
+    await timetable.close();
+  });
+}
+
+test('records may be an async generator, and its failure is told', async (t) => {
+  const timetable = openTimetable({
+    source: (async function* () {
+      for (let n = 1; n <= 5000; n++) yield record(n % 1000, { id: idOf(n) });
+    })(),
+  });
+  t.equal((await timetable.ready).events, 5000);
+  await timetable.close();
+
+  let cleanedUp = false;
+  const failing = openTimetable({
+    source: (async function* () {
+      try {
+        yield record(1);
+        throw new LecternError('source-unreadable', 'the cursor was closed');
+      } finally {
+        cleanedUp = true;
+      }
+    })(),
+  });
+  await t.rejects(failing.ready, { code: 'source-unreadable', message: /the cursor was closed/ });
+  t.ok(cleanedUp);
+  await failing.close();
+});
+
+test('an image of another process is not taken for what is in memory now', async (t) => {
+  const snapshotFile = join(await temporaryFolder(t), 'snapshot.image');
+  const before = openTimetable({ source: [record(1)], snapshotFile });
+  await before.ready;
+  await before.close();
+
+  const after = openTimetable({ source: [record(2)], snapshotFile });
+  const origins: string[] = [];
+  const fresh = new Promise<void>((resolve) => {
+    after.on('published', ({ origin }) => {
+      origins.push(origin);
+      if (origin === 'source') resolve();
+    });
+  });
+  await after.ready;
+  await fresh;
+  t.strictSame(origins, ['disk', 'source']);
+  t.strictSame(idsOf(after), [idOf(2)]);
+  await after.close();
+});

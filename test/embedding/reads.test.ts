@@ -1,0 +1,218 @@
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'tap';
+import type { TimetableOptions } from '../../src/index.js';
+import { idOf, MemorySource, openTimetable, ROOT, record, temporaryFolder } from './built.js';
+
+const DEMO = join(ROOT, 'fixtures/demo.ndjson.gz');
+
+test('findBytes gives the bytes of the events that find gives', async (t) => {
+  const timetable = openTimetable({ source: DEMO });
+  await timetable.ready;
+  const queries = [
+    {},
+    { studyGroup: 'BIO-1D' },
+    { studyGroup: ['BIO-1D', 'INF-2B'], type: 'LEC' },
+    { startTime: '2026-09-21T00:00:00Z', endTime: new Date('2026-09-22T00:00:00Z') },
+    { limit: 7 },
+    { type: 'no such type' },
+  ];
+  for (const query of queries) {
+    const { events } = timetable.find(query);
+    const bytes = timetable.findBytes(query);
+    t.equal(Buffer.from(bytes).toString('utf8'), JSON.stringify(events), JSON.stringify(query));
+  }
+  await timetable.close();
+});
+
+test('get() takes an id in any case', async (t) => {
+  const id = 'abcdef00-0000-4000-8000-00000000000a';
+  const timetable = openTimetable({ source: [record(1, { id, title: 'Ärger' }), record(2)] });
+  await timetable.ready;
+  for (const spelling of [id, id.toUpperCase(), 'ABCDEF00-0000-4000-8000-00000000000a']) {
+    t.match(timetable.get(spelling), { id, title: 'Ärger' }, spelling);
+  }
+  for (const nothing of [idOf(3), '', 'no id at all', `${id} `, '\u0000'])
+    t.equal(timetable.get(nothing), null);
+  await timetable.close();
+
+  const exact = openTimetable({ source: [record(1, { id: 'Raum-1' })], identifiers: 'any' });
+  await exact.ready;
+  t.match(exact.get('Raum-1'), { id: 'Raum-1' });
+  t.equal(exact.get('raum-1'), null, 'identifiers of other kinds are compared exactly');
+  await exact.close();
+});
+
+test('changes() tells what is different from any snapshot that is still known', async (t) => {
+  const memory = new MemorySource([record(1), record(2), record(3)]);
+  const timetable = openTimetable({ source: memory, gate: false });
+  const first = (await timetable.ready).id;
+  const change = async (what: Parameters<typeof memory.apply>[0]): Promise<string> => {
+    memory.apply(what);
+    await timetable.refresh();
+    return timetable.summary?.id ?? '';
+  };
+  const second = await change({ upsert: [record(1, { title: 'a' }), record(4)] });
+  const third = await change({ remove: [idOf(2)], upsert: [record(3, { time: '2024-09-02T07:00:00Z' })] });
+  const fourth = await change({ remove: [idOf(4)], upsert: [record(1)] });
+  t.equal(new Set([first, second, third, fourth]).size, 4);
+
+  const short = (since: string): unknown => {
+    const changes = timetable.changes(since);
+    if (changes === null) return null;
+    const { from, to, added, changed, removed } = changes;
+    t.strictSame([from, to], [since, fourth]);
+    return [added.map((event) => event.id), changed.map((event) => event.id), removed];
+  };
+  t.strictSame(
+    short(first),
+    [[], [idOf(3)], [idOf(2)]],
+    'what was changed back, and what came and went, is not among them',
+  );
+  t.strictSame(short(second), [[], [idOf(3), idOf(1)], [idOf(2), idOf(4)]], 'in order of time');
+  t.strictSame(short(third), [[], [idOf(1)], [idOf(4)]]);
+  t.strictSame(short(fourth), [[], [], []]);
+  t.match(
+    timetable.changes(first)?.changed,
+    [{ id: idOf(3), time: '2024-09-02T07:00:00.000Z' }],
+    'as it is now',
+  );
+  t.equal(timetable.changes('0123456789abcdef'), null);
+  t.equal(timetable.changes(`${first}x`), null);
+
+  const back = await change({ upsert: [record(2), record(3)] });
+  t.equal(back, first, 'the same content is the same snapshot');
+  t.strictSame(timetable.changes(first), { from: first, to: first, added: [], changed: [], removed: [] });
+  t.match(timetable.changes(fourth), { added: [{ id: idOf(2) }], changed: [{ id: idOf(3) }], removed: [] });
+  await timetable.close();
+  t.throws(() => timetable.changes(first), { code: 'closed' });
+});
+
+test('only the last 16 snapshots are known', async (t) => {
+  const memory = new MemorySource([record(1)]);
+  const timetable = openTimetable({ source: memory, buildOn: 'here' });
+  const ids = [(await timetable.ready).id];
+  for (let n = 2; n <= 20; n++) {
+    memory.apply({ upsert: [record(n)] });
+    await timetable.refresh();
+    ids.push(timetable.summary?.id ?? '');
+  }
+  const known = ids.filter((id) => timetable.changes(id) !== null);
+  t.strictSame(known, ids.slice(-17), 'the present one and 16 before it');
+  t.equal(timetable.changes(known[0] ?? '')?.added.length, 16);
+  await timetable.close();
+});
+
+test('listeners come and go', async (t) => {
+  const memory = new MemorySource([record(1)]);
+  const timetable = openTimetable({ source: memory, watch: false });
+  const heard: string[] = [];
+  const listener = (): void => void heard.push('one');
+  timetable.on('published', listener).on('published', ({ changes }) => heard.push(`two ${changes?.added}`));
+  await timetable.ready;
+  timetable.off('published', listener);
+  memory.apply({ upsert: [record(2)] });
+  await timetable.refresh();
+  t.strictSame(heard, ['one', 'two undefined', 'two 1']);
+  await timetable.close();
+});
+
+test('timetables in one process have nothing in common, and dispose of themselves', async (t) => {
+  const folder = await temporaryFolder(t);
+  await writeFile(
+    join(folder, 'two.ndjson'),
+    [record(1), record(2)].map((each) => JSON.stringify(each)).join('\n'),
+  );
+  const opened = [];
+  {
+    await using one = openTimetable({ source: [record(1)] });
+    await using two = openTimetable({ source: join(folder, 'two.ndjson'), unknownParameters: 'ignore' });
+    await using demo = openTimetable({ source: DEMO });
+    opened.push(one, two, demo);
+    await Promise.all([one.ready, two.ready, demo.ready]);
+    t.strictSame(
+      opened.map((timetable) => timetable.all().total),
+      [1, 2, 10_000],
+    );
+    t.equal(two.find({ room: 'x' } as object).total, 2);
+    t.throws(() => one.find({ room: 'x' } as object), { code: 'parameters-invalid' });
+    await one.close();
+    t.equal(demo.find({ studyGroup: 'BIO-1D' }).total, 136, 'one is closed, the others go on');
+  }
+  for (const timetable of opened) t.throws(() => timetable.find(), { code: 'closed' });
+});
+
+test('a handler answers for its own timetable, and 503 after close', async (t) => {
+  const timetable = openTimetable({ source: [record(1)] });
+  const handler = timetable.handler();
+  await timetable.ready;
+  const server = createServer(handler).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const schedule = `http://127.0.0.1:${port}/api/v1/schedule`;
+  t.equal((await fetch(schedule)).status, 200);
+  t.equal((await fetch(`${schedule}/personal`)).status, 403, 'nothing says whose events to select');
+  await timetable.close();
+  t.equal((await fetch(schedule)).status, 503);
+});
+
+test('ready rejects with the reason, in words for people', async (t) => {
+  const folder = await temporaryFolder(t);
+  await writeFile(join(folder, 'page.ndjson'), '<!doctype html><title>Login</title>');
+  const cases: [source: TimetableOptions['source'], code: string, message: RegExp][] = [
+    [join(folder, 'none.ndjson'), 'source-unreadable', /none\.ndjson/],
+    [folder, 'source-unreadable', /directory/],
+    [join(folder, 'page.ndjson'), 'source-malformed', /page\.ndjson/],
+    [[], 'snapshot-refused', /no events/],
+    [[{ id: 'x' }], 'snapshot-refused', /all 1 records were rejected/],
+  ];
+  for (const [source, code, message] of cases) {
+    const timetable = openTimetable({ source });
+    const errors: Error[] = [];
+    timetable.on('error', (error) => errors.push(error));
+    await t.rejects(timetable.ready, { code, message });
+    t.throws(() => timetable.find(), { code: 'not-ready', message });
+    t.equal(errors.length, code === 'snapshot-refused' ? 0 : 1);
+    await timetable.close();
+  }
+});
+
+test('options that cannot be are refused at once', (t) => {
+  const source = [record(1)];
+  const cases: [options: object, message: RegExp][] = [
+    [{}, /source must be a path/],
+    [{ source: null }, /source must be a path/],
+    [{ source: 7 }, /source must be a path/],
+    [{ source: {} }, /source must be a path/],
+    [{ source: '' }, /source is empty/],
+    [{ source: 'ftp://example.org/x' }, /scheme ftp/],
+    [{ source: { kind: 'carrier-pigeon' } }, /kind.*carrier-pigeon/],
+    [{ source: { kind: 'file' } }, /path/],
+    [{ source: { kind: 'merged', specs: [] } }, /source/],
+    [{ source: { name: 'x', load: 7 } }, /load/],
+    [{ source, refreshSeconds: -1 }, /refreshSeconds/],
+    [{ source, refreshSeconds: Number.NaN }, /refreshSeconds/],
+    [{ source, refreshSeconds: '60' }, /refreshSeconds/],
+    [{ source, staleSecondsMax: 0 }, /staleSecondsMax/],
+    [{ source, identifiers: 'UUID' }, /identifiers.*uuid.*any/],
+    [{ source, unknownParameters: 'skip' }, /unknownParameters.*reject.*ignore/],
+    [{ source, buildOn: 'moon' }, /buildOn.*thread.*here/],
+    [{ source, gate: { shrinkPercentMax: 130 } }, /shrinkPercentMax/],
+    [{ source, gate: { rejectPercentMax: -1 } }, /rejectPercentMax/],
+    [{ source, snapshotFile: '' }, /snapshotFile/],
+    [{ source, snapshotFile: 'x', snapshotFilesKept: -1 }, /snapshotFilesKept/],
+    [{ source, refreshSecond: 60 }, /refreshSecond.*refreshSeconds/],
+  ];
+  for (const [options, message] of cases) {
+    t.throws(
+      () => openTimetable(options as TimetableOptions),
+      { name: 'LecternError', code: 'option-invalid', message },
+      JSON.stringify(options),
+    );
+  }
+  t.end();
+});

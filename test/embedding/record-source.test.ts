@@ -1,0 +1,152 @@
+import { test } from 'tap';
+import type { RecordLoad, RecordLoadOptions, RecordSource } from '../../src/index.js';
+import { idOf, LecternError, openTimetable, record } from './built.js';
+
+/** A source whose next answer can be set, and that remembers what it was asked. */
+class ScriptedSource implements RecordSource {
+  readonly name = 'the script';
+  readonly asked: (string | null)[] = [];
+  next: (options: RecordLoadOptions) => RecordLoad | Promise<RecordLoad>;
+  watchers = 0;
+  changed: () => void = () => {};
+
+  constructor(next: ScriptedSource['next']) {
+    this.next = next;
+  }
+
+  load(options: RecordLoadOptions): RecordLoad | Promise<RecordLoad> {
+    this.asked.push(options.previous);
+    return this.next(options);
+  }
+
+  watch(onChange: () => void): { close(): void } {
+    this.watchers++;
+    this.changed = onChange;
+    return { close: () => void this.watchers-- };
+  }
+}
+
+for (const buildOn of ['thread', 'here'] as const) {
+  test(`a version that did not change builds nothing (built ${buildOn})`, async (t) => {
+    const source = new ScriptedSource(() => ({ records: [record(1)], version: 'v1' }));
+    const timetable = openTimetable({ source, buildOn });
+    const { id } = await timetable.ready;
+    const { view } = timetable;
+    let published = 0;
+    timetable.on('published', () => published++);
+
+    source.next = () => ({ notModified: true });
+    const confirmedMs = timetable.source.lastSuccessMs ?? 0;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await timetable.refresh();
+    t.equal(timetable.view, view, 'the very same snapshot');
+    t.ok((timetable.source.lastSuccessMs ?? 0) > confirmedMs, 'it was confirmed');
+
+    source.next = () => ({ records: [record(1)], version: 'v2' });
+    await timetable.refresh();
+    t.equal(timetable.view, view, 'another version of the same content');
+    t.equal(published, 0);
+
+    source.next = () => ({ records: [record(1, { title: 'new' })], version: 'v3' });
+    await timetable.refresh();
+    t.equal(published, 1);
+    t.not(timetable.summary?.id, id);
+
+    await timetable.refresh({ force: true });
+    t.strictSame(
+      source.asked,
+      [null, 'v1', 'v1', 'v2', null],
+      'asked for what it gave last; by force for anything',
+    );
+    t.equal(timetable.source.name, 'the script');
+    await timetable.close();
+    t.equal(source.watchers, 0, 'the watch was closed');
+  });
+}
+
+test('a source that tells of a change is loaded again', async (t) => {
+  const source = new ScriptedSource(() => ({ records: [record(1)], version: null }));
+  const timetable = openTimetable({ source });
+  await timetable.ready;
+  source.next = async () => ({ records: [record(1), record(2)], version: null });
+  const published = new Promise((resolve) => timetable.on('published', resolve));
+  source.changed();
+  source.changed();
+  await published;
+  t.equal(timetable.all().total, 2);
+  t.equal(source.asked.length, 2, 'told twice, asked once');
+  await timetable.close();
+});
+
+test('a source that fails leaves what is served, and says why', async (t) => {
+  const source = new ScriptedSource(() => ({ records: [record(1)], version: 'v1' }));
+  const timetable = openTimetable({ source });
+  await timetable.ready;
+  const errors: Error[] = [];
+  const listener = (error: Error): void => void errors.push(error);
+  timetable.on('error', listener);
+  const failures: (() => RecordLoad | Promise<RecordLoad>)[] = [
+    () => {
+      throw new Error('the database is gone');
+    },
+    () => Promise.reject(new LecternError('source-unreadable', 'the database is gone')),
+    () => ({
+      records: (function* () {
+        yield record(2);
+        throw new Error('the database is gone');
+      })(),
+      version: 'v2',
+    }),
+  ];
+  for (const next of failures) {
+    source.next = next;
+    await timetable.refresh();
+    t.equal(timetable.status, 'degraded');
+    t.match(timetable.source, { state: 'failed', lastError: /the database is gone/ });
+    t.equal(timetable.find().total, 1, 'reads go on');
+  }
+  t.equal(errors.length, failures.length);
+  timetable.off('error', listener);
+  await timetable.refresh();
+  t.equal(errors.length, failures.length, 'nobody listens any more, and nothing is thrown');
+
+  source.next = () => ({ notModified: true });
+  await timetable.refresh();
+  t.match(timetable.source, { state: 'loaded', lastError: null });
+  t.equal(timetable.status, 'ok');
+  await timetable.close();
+});
+
+test('an answer that is none is a failure, not an empty timetable', async (t) => {
+  const source = new ScriptedSource(() => ({ records: [record(1)], version: 'v1' }));
+  const timetable = openTimetable({ source });
+  await timetable.ready;
+  for (const answer of [undefined, null, {}, { records: 7, version: null }, { events: [] }]) {
+    source.next = () => answer as unknown as RecordLoad;
+    await timetable.refresh();
+    t.match(timetable.source, { state: 'failed', lastError: /the script/ }, JSON.stringify(answer));
+    t.equal(timetable.find().total, 1);
+  }
+  await timetable.close();
+});
+
+test('a refused snapshot is told, and let through by force', async (t) => {
+  const source = new ScriptedSource(() => ({ records: [record(1), record(2)], version: 'v1' }));
+  const timetable = openTimetable({ source });
+  await timetable.ready;
+  const refused: string[] = [];
+  timetable.on('refused', ({ refusal, summary }) => refused.push(`${refusal.code} ${summary.events}`));
+  source.next = ({ previous }) =>
+    previous === 'v2' ? { notModified: true } : { records: [record(1)], version: 'v2' };
+  await timetable.refresh();
+  t.strictSame(refused, ['shrunk 1']);
+  t.match(timetable.source, { state: 'refused', lastError: /50\.0 %/ });
+  await timetable.refresh();
+  t.equal(timetable.source.state, 'refused', 'still the same, and not built again');
+  t.equal(timetable.all().total, 2);
+  await timetable.refresh({ force: true });
+  t.equal(timetable.all().total, 1);
+  t.equal(timetable.status, 'ok');
+  t.equal(timetable.get(idOf(2)), null);
+  await timetable.close();
+});
