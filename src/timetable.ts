@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events';
+import { checkTimetableOptions } from './check-timetable-options.js';
 import { createEmbeddedHandler, type EmbeddedHandlerOptions } from './embedded-handler.js';
 import { LecternError, type ParameterFault } from './errors.js';
 import type { RequestHandler } from './http/handler.js';
@@ -126,7 +127,11 @@ export function openTimetable(options: TimetableOptions): Timetable {
 function sourceOf(source: TimetableOptions['source']): AnySource {
   if (typeof source === 'string') return parseSourceArgument(source, {});
   if (typeof source === 'object' && source !== null) {
-    if ('load' in source || 'kind' in source) return source;
+    if ('kind' in source) return source;
+    if ('load' in source) {
+      if (typeof source.load === 'function') return source;
+      throw new LecternError('option-invalid', 'source.load is no function');
+    }
     if (Symbol.iterator in source || Symbol.asyncIterator in source)
       return new MemorySource(source as Records);
   }
@@ -150,6 +155,7 @@ class KeptTimetable implements Timetable {
   #closed = false;
 
   constructor(options: TimetableOptions) {
+    checkTimetableOptions(options);
     const { refreshSeconds = 0, watch = true, gate = {}, snapshotFile, pin, onProgress } = options;
     this.#parseOptions = { unknownParameters: options.unknownParameters ?? 'reject' };
     this.#reading = { ...this.#parseOptions, identifiers: options.identifiers ?? 'uuid' };

@@ -6,7 +6,7 @@
  * A timer of 1 ms reads from the timetable and measures the time since the last. Linux says how much of that time the
  * thread waited for a processor: the rest is our own.
  */
-import { copyFileSync, renameSync } from 'node:fs';
+import { copyFile, rename } from 'node:fs/promises';
 import { monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openTimetable } from '../../dist/index.js';
@@ -54,12 +54,12 @@ if (replacement === '-') {
   await delay(Number(seconds) * 1000);
 } else {
   before = timetable.summary.id;
-  copyFileSync(replacement, `${file}.next`);
-  // Copying was ours and is no part of it.
-  await delay(100);
+  await copyFile(replacement, `${file}.next`);
+  await rename(`${file}.next`, file);
+  // Copying and renaming were ours and are no part of it.
+  await delay(200);
   gaps.length = 0;
   histogram.reset();
-  renameSync(`${file}.next`, file);
   await timetable.refresh();
 }
 const loadMs = performance.now() - beganMs;
@@ -87,7 +87,9 @@ process.stdout.write(
     p999Ms: gapsMs[Math.floor(gapsMs.length * 0.999)],
     ownLongestMs: Math.max(...gaps.map(own)),
     ranLongestMs: Math.max(...gaps.map(({ ranMs }) => ranMs)),
+    ranInLongestMs: longest.ranMs,
     waitedInLongestMs: longest.waitedMs,
+    atLoad: gaps.indexOf(longest) / gaps.length,
     histogramMaxMs: histogram.max / 1e6,
     collectionLongestMs: Math.max(0, ...collections.map(({ ms }) => ms)),
   }),

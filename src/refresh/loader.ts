@@ -1,13 +1,14 @@
+import { LecternError } from '../errors.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import { watchSource } from '../source/file-watch.js';
 import { memorySource } from '../source/memory.js';
-import type { RecordSource } from '../source/records.js';
+import type { RecordLoad, RecordSource, Records } from '../source/records.js';
 import type { LoadProgress, Source } from '../source/source.js';
 import type { SourceSpec } from '../source/spec.js';
 import { sourceOfSpec } from '../source/spec.js';
 import type { Failed, Task, TaskResult } from '../thread/protocol.js';
-import { recordChunks } from '../thread/record-chunks.js';
+import { plainRecords, recordChunks } from '../thread/record-chunks.js';
 import { type Feed, spawnTask } from '../thread/spawn-task.js';
 import { runTaskHere } from '../thread/task.js';
 import { abortable } from './abortable.js';
@@ -51,12 +52,12 @@ export class Loader {
     const { name } = this;
     if ('load' in this.#source) {
       const loading = Promise.resolve(this.#source.load({ previous: previousVersion, signal }));
-      const given = await abortable(loading, signal);
+      const given = checkRecordLoad(await abortable(loading, signal), name, previousVersion);
       if ('notModified' in given) return { kind: 'not-modified' };
       const source = { kind: 'stream', content: 'records', name, version: given.version } as const;
       return this.#place === 'thread'
         ? this.run({ ...common, source }, request, recordChunks(given.records))
-        : this.run({ ...common, source }, request, null, memorySource(given.records, name));
+        : this.run({ ...common, source }, request, null, memorySource(plainRecords(given.records), name));
     }
     if (isStandardInput(this.#source) && this.#place === 'thread') {
       // It can be read once, and then it is what it was; and only this thread has it.
@@ -97,6 +98,34 @@ export class Loader {
     if ('load' in this.#source) return this.#source.watch?.(onChange) ?? { close() {} };
     return watchSource(this.#source, onChange);
   }
+}
+
+/**
+ * What a source of the embedding program gave, once it is certain that it is what it should be: programs without types
+ * give other things, and none of them may pass for an empty timetable.
+ */
+function checkRecordLoad(given: RecordLoad, name: string, previous: string | null): RecordLoad {
+  const fault = (problem: string): LecternError =>
+    new LecternError('source-malformed', `load() of ${name} ${problem}`);
+  if (typeof given !== 'object' || given === null) {
+    throw fault('gave no object; expected { records, version } or { notModified: true }');
+  }
+  if ('notModified' in given) {
+    if (previous !== null) return given;
+    throw fault('says that nothing changed, but was not asked whether anything did: `previous` is null');
+  }
+  const { records, version = null } = given as { readonly records?: unknown; readonly version?: unknown };
+  if (typeof records !== 'object' || records === null || !isIterable(records)) {
+    throw fault('gave no records that can be iterated');
+  }
+  if (version !== null && typeof version !== 'string') {
+    throw fault('gave a version that is no text; expected a text or null');
+  }
+  return { records, version };
+}
+
+function isIterable(value: object): value is Records {
+  return Symbol.iterator in value || Symbol.asyncIterator in value;
 }
 
 function isStandardInput(source: SourceSpec): boolean {

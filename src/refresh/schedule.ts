@@ -8,6 +8,8 @@ export interface ScheduleOptions {
 const JITTER_SHARE = 0.1;
 /** After a failure the pause begins here and doubles, up to the interval itself. */
 const BACK_OFF_MS_MIN = 1000;
+/** The longest that a timer takes, 24 days: a longer one would fire at once, over and over. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
 
 /**
  * The pause before the next load.
@@ -30,5 +32,5 @@ export function pauseMs(
   if (intervalMs <= 0) return null;
   const regular = failures === 0 ? intervalMs : Math.min(intervalMs, BACK_OFF_MS_MIN * 2 ** (failures - 1));
   const jittered = regular * (1 + JITTER_SHARE * (2 * random - 1));
-  return Math.round(Math.max(jittered, retryAfterMs ?? 0));
+  return Math.min(Math.round(Math.max(jittered, retryAfterMs ?? 0)), TIMER_MS_MAX);
 }

@@ -35,11 +35,21 @@ export function sourceOfSpec(spec: SourceSpec): Source {
 function bareSourceOf(spec: SourceSpec): Source {
   switch (spec.kind) {
     case 'file':
+      if (typeof spec.path !== 'string' || spec.path === '') {
+        throw new LecternError('option-invalid', 'a source of the kind file has no path');
+      }
       return fileSource(spec.path);
     case 'http':
       return httpSource(spec);
     case 'merged':
       return mergedSource(spec.specs.map(sourceOfSpec));
+    default: {
+      const { kind } = spec as { readonly kind: unknown };
+      throw new LecternError(
+        'option-invalid',
+        `a source of the kind ${JSON.stringify(kind)} is not known; expected file, http or merged`,
+      );
+    }
   }
 }
 

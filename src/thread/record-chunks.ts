@@ -23,6 +23,19 @@ export async function* recordChunks(records: Records): AsyncGenerator<Uint8Array
   if (!chunk.isEmpty) yield chunk.take();
 }
 
+/** The same records as the thread gets to see them, for building without one. */
+export function plainRecords(records: Records): Records {
+  return Symbol.iterator in records ? plainSync(records) : plainAsync(records);
+}
+
+function* plainSync(records: Iterable<unknown>): Generator<unknown> {
+  for (const record of records) yield JSON.parse(lineOf(record));
+}
+
+async function* plainAsync(records: AsyncIterable<unknown>): AsyncGenerator<unknown> {
+  for await (const record of records) yield JSON.parse(lineOf(record));
+}
+
 class ChunkBuilder {
   #lines: string[] = [];
   #beganMs = 0;

@@ -10,11 +10,14 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 export const ROOT: string = fileURLToPath(new URL('../..', import.meta.url));
 export const BUILT_MODULE: string = join(ROOT, 'dist/index.js');
 
-const built = (await import(pathToFileURL(BUILT_MODULE).href)) as typeof import('../../src/index.js');
-export const { LecternError, MemorySource, openTimetable } = built;
+type Library = typeof import('../../src/index.js');
+const built = (await import(pathToFileURL(BUILT_MODULE).href)) as Library;
+export const LecternError: Library['LecternError'] = built.LecternError;
+export const MemorySource: Library['MemorySource'] = built.MemorySource;
+export const openTimetable: Library['openTimetable'] = built.openTimetable;
 
 /** One event of September 2024; `n` from 1 to 999. */
-export function record(n: number, more: object = {}): { readonly id: string } {
+export function record(n: number, more: object = {}): object {
   return {
     id: idOf(n),
     time: `2024-09-02T08:00:00.${String(n).padStart(3, '0')}Z`,

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { test } from 'tap';
@@ -147,4 +147,13 @@ test('a TypeScript program runs through tsx', async (t) => {
   t.equal(stderr, '');
   t.equal(stdout, '136\n');
   t.equal(code, 0);
+});
+
+test('the text that bundles carry is small, and comes with the licences of what is in it', async (t) => {
+  const { size } = await stat(join(ROOT, 'dist/thread/worker-text.js'));
+  t.ok(size > 50_000 && size < 300_000, `${size} bytes`);
+  const licences = await readFile(join(ROOT, 'dist/thread/worker-text-licences.txt'), 'utf8');
+  for (const name of ['fast-json-stringify', 'interval-tree-1d', 'msgpackr']) {
+    t.match(licences, new RegExp(`^${name} \\d`, 'm'), name);
+  }
 });

@@ -57,7 +57,7 @@ test('changes that arrive while a snapshot is built become one more', async (t) 
 
 test('what is applied and then refreshed is there', async (t) => {
   const memory = new MemorySource();
-  const timetable = openTimetable({ source: memory, gate: { allowEmpty: true } });
+  const timetable = openTimetable({ source: memory, gate: false });
   await timetable.ready;
   t.equal(timetable.all().total, 0);
   memory.apply({ upsert: new Set([record(1), record(2)]) });

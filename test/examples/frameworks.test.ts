@@ -10,9 +10,9 @@ async function eventsOf(response: Response): Promise<TimetableEvent[]> {
 }
 
 for (const name of ['express.mjs', 'fastify.mjs']) {
-  test(`${name}: reads under a mount path, behind the application's own authentication`, async (t) => {
+  test(name, async (t) => {
     const { schedule, end } = await runExample(name);
-    try {
+    await t.test("reads under a mount path, behind the application's own authentication", async (t) => {
       t.match(schedule, /^http:\/\/127\.0\.0\.1:\d+\/timetable\/schedule$/, 'its address is one line');
 
       const filtered = await fetch(`${schedule}?studyGroup=BIO-1D&startTime=2026-09-21T00:00:00Z`, ANNA);
@@ -34,14 +34,9 @@ for (const name of ['express.mjs', 'fastify.mjs']) {
       t.equal((await fetch(new URL('/', schedule))).status, 200, 'the application has pages of its own');
       t.equal((await fetch(schedule, { ...ANNA, method: 'DELETE' })).status, 405);
       t.equal((await fetch(schedule, { ...ANNA, method: 'HEAD' })).headers.get('x-total-count'), '10000');
-    } finally {
-      t.strictSame(await end(), { code: 0, stderr: '' }, 'ends by itself when it is asked to');
-    }
-  });
+    });
 
-  test(`${name}: the personal timetable is that of the application's user`, async (t) => {
-    const { schedule, end } = await runExample(name);
-    try {
+    await t.test("the personal timetable is that of the application's user", async (t) => {
       const personal = await fetch(`${schedule}/personal`, ANNA);
       t.equal(personal.headers.get('x-total-count'), '136');
       t.ok((await eventsOf(personal)).every((event) => event.studyGroup === 'BIO-1D'));
@@ -51,14 +46,9 @@ for (const name of ['express.mjs', 'fastify.mjs']) {
         'a user without events of their own',
       );
       t.equal((await fetch(`${schedule}?limit=1`, JANITOR)).status, 200, 'who may read all the same');
-    } finally {
-      t.strictSame(await end(), { code: 0, stderr: '' });
-    }
-  });
+    });
 
-  test(`${name}: following the links of pages reads everything once`, async (t) => {
-    const { schedule, end } = await runExample(name);
-    try {
+    await t.test('following the links of pages reads everything once', async (t) => {
       const seen: string[] = [];
       let next: string | undefined = '/timetable/schedule?studyGroup=BIO-1D&limit=50';
       while (next !== undefined && seen.length < 1000) {
@@ -69,14 +59,9 @@ for (const name of ['express.mjs', 'fastify.mjs']) {
       }
       t.equal(seen.length, 136);
       t.equal(new Set(seen).size, 136);
-    } finally {
-      t.strictSame(await end(), { code: 0, stderr: '' });
-    }
-  });
+    });
 
-  test(`${name}: a path that is nothing is 404 and says where the timetable is`, async (t) => {
-    const { schedule, end } = await runExample(name);
-    try {
+    await t.test('a path that is nothing is 404 and says where the timetable is', async (t) => {
       for (const path of ['/timetable/nothing', '/timetable/schedule/nothing', '/timetable/health']) {
         const response = await fetch(new URL(path, schedule), ANNA);
         t.equal(response.status, 404, path);
@@ -92,8 +77,7 @@ for (const name of ['express.mjs', 'fastify.mjs']) {
         t.equal(response.status, 404, path);
         t.not(response.headers.get('content-type'), 'application/problem+json', 'an answer of the framework');
       }
-    } finally {
-      t.strictSame(await end(), { code: 0, stderr: '' });
-    }
+    });
+    t.strictSame(await end(), { code: 0, stderr: '' }, 'ends by itself when it is asked to');
   });
 }

@@ -1,0 +1,81 @@
+import { test } from 'tap';
+import { GATE_DEFAULTS, type GateOptions, judge, type RefusalCode } from '../../src/refresh/gate.js';
+import type { SnapshotSummary } from '../../src/snapshot/summary.js';
+
+function summary(events: number, rejected = 0, more: Partial<SnapshotSummary> = {}): SnapshotSummary {
+  return {
+    id: 'x',
+    events,
+    slots: 0,
+    rejected,
+    rejectedByCode: {},
+    rejections: [],
+    builtAtMs: 0,
+    buildMs: 0,
+    bytes: 0,
+    identifiers: 'uuid',
+    span: null,
+    ...more,
+  };
+}
+
+type Row = readonly [
+  name: string,
+  next: SnapshotSummary,
+  served: SnapshotSummary | null,
+  gate: GateOptions,
+  expected: RefusalCode | null,
+];
+
+const ROWS: readonly Row[] = [
+  ['the same number', summary(100), summary(100), {}, null],
+  ['more', summary(1000), summary(100), {}, null],
+  ['30 % fewer', summary(70), summary(100), {}, null],
+  ['just over 30 % fewer', summary(699), summary(1000), {}, 'shrunk'],
+  ['one of two gone', summary(1), summary(2), {}, 'shrunk'],
+  ['one of ten gone, none may', summary(9), summary(10), { shrinkPercentMax: 0 }, 'shrunk'],
+  ['the same number, none may go', summary(10), summary(10), { shrinkPercentMax: 0 }, null],
+  ['nearly all gone, all may', summary(1), summary(1000), { shrinkPercentMax: 100 }, null],
+  ['none', summary(0), summary(100), {}, 'empty'],
+  ['none, and all may go', summary(0), summary(100), { shrinkPercentMax: 100 }, 'empty'],
+  ['none where none may be', summary(0), summary(100), { shrinkPercentMax: 100, allowEmpty: true }, null],
+  ['none is also 100 % fewer', summary(0), summary(100), { allowEmpty: true }, 'shrunk'],
+  ['none at first', summary(0), null, {}, 'empty'],
+  ['none at first where none may be', summary(0), null, { allowEmpty: true }, null],
+  ['none after none', summary(0), summary(0), { allowEmpty: true }, null],
+  ['some after none', summary(5), summary(0), {}, null],
+  ['10 % rejected', summary(90, 10), summary(90), {}, null],
+  ['just over 10 % rejected', summary(899, 101), summary(899), {}, 'rejected'],
+  ['one of ten rejected, none may be', summary(9, 1), summary(9), { rejectPercentMax: 0 }, 'rejected'],
+  ['half rejected, half may be', summary(50, 50), summary(50), { rejectPercentMax: 50 }, null],
+  ['nearly all rejected at first', summary(1, 999), null, {}, null],
+  ['all rejected at first', summary(0, 999), null, {}, 'empty'],
+  [
+    'overridden by a later source',
+    summary(50, 50, { rejectedByCode: { overridden: 50 } }),
+    summary(50),
+    {},
+    null,
+  ],
+  ['both rejected and fewer: the cause comes first', summary(50, 50), summary(100), {}, 'rejected'],
+];
+
+test('the gate refuses what is empty, much smaller, or much rejected', async (t) => {
+  for (const [name, next, served, gate, expected] of ROWS) {
+    const refusal = judge(next, served, { ...GATE_DEFAULTS, ...gate });
+    t.equal(refusal?.code ?? null, expected, name);
+  }
+});
+
+test('a refusal says the numbers', async (t) => {
+  t.match(judge(summary(60), summary(100), GATE_DEFAULTS)?.detail, /60 events.*40\.0 %.*100 being served.*30 %/);
+  t.match(judge(summary(80, 20), summary(100), GATE_DEFAULTS)?.detail, /20 of 100 records.*20\.0 %.*10 %/);
+  t.equal(judge(summary(0), null, GATE_DEFAULTS)?.detail, 'it has no events');
+  const rejections = [
+    { code: 'missing-id', position: { record: 1 }, field: 'id', detail: 'id is missing' },
+  ] as const;
+  t.match(
+    judge(summary(0, 7, { rejections }), null, GATE_DEFAULTS)?.detail,
+    /all 7 records were rejected, the first because id is missing/,
+  );
+});

@@ -1,0 +1,49 @@
+/** Small snapshot images, built as the service builds them. */
+import type { NormalisedEvent } from '../../src/model/event.js';
+import { SnapshotBuilder } from '../../src/snapshot/builder.js';
+import type { SnapshotImage } from '../../src/snapshot/image.js';
+
+const FIRST_MS = Date.UTC(2024, 8, 2, 8);
+const HOUR_MS = 3_600_000;
+
+export function idOf(n: number): string {
+  return `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
+}
+
+/** Event n: one hour, 24 of them a day, four rooms; every eleventh runs into the next. */
+export function eventOf(n: number, more: Partial<NormalisedEvent> = {}): NormalisedEvent {
+  const time = FIRST_MS + Math.floor(n / 4) * HOUR_MS;
+  return {
+    id: idOf(n),
+    time,
+    endTime: time + (n % 11 === 0 ? 2 : 1) * HOUR_MS,
+    title: `Lesson ${n}`,
+    roomId: `2c3c9bfd-5da4-5a45-8bdb-00000000000${n % 4}`,
+    courseId: null,
+    studyGroup: n % 2 === 0 ? 'A' : 'B',
+    lecturer: 'Zoë Übermut',
+    type: n % 3 === 0 ? 'Lab' : 'Lecture',
+    groupId: null,
+    lecturerId: null,
+    ...more,
+  };
+}
+
+/** @param rejected records to count as left out */
+export function imageOf(events: Iterable<NormalisedEvent>, rejected = 0): SnapshotImage {
+  const builder = new SnapshotBuilder({ identifiers: 'uuid', startedAtMs: 0 });
+  let record = 0;
+  for (const event of events) builder.add(event, { record: ++record });
+  for (let n = 0; n < rejected; n++) {
+    builder.reject({ code: 'missing-id', position: { record: ++record }, field: 'id', detail: 'it has no id' });
+  }
+  return builder.finish();
+}
+
+/** Events 0 to count - 1. */
+export function imageOfCount(count: number, more: Partial<NormalisedEvent> = {}, rejected = 0): SnapshotImage {
+  return imageOf(
+    Array.from({ length: count }, (_, n) => eventOf(n, more)),
+    rejected,
+  );
+}
