@@ -1,4 +1,5 @@
 import { LecternError } from './errors.js';
+import { suggest } from './query/suggest.js';
 import type { TimetableOptions } from './timetable-options.js';
 
 /** What a number may be. */
@@ -24,6 +25,16 @@ const CHOICES = {
   watch: [true, false],
 } as const satisfies Partial<Record<keyof TimetableOptions, readonly unknown[]>>;
 
+const NAMES: readonly string[] = [
+  'source',
+  'gate',
+  'snapshotFile',
+  'pin',
+  'onProgress',
+  ...Object.keys(RANGES),
+  ...Object.keys(CHOICES),
+];
+
 /**
  * Checks what a program without types may have got wrong; the source is checked where it is used. Undefined is always
  * the default.
@@ -31,6 +42,12 @@ const CHOICES = {
  * @throws LecternError `option-invalid`
  */
 export function checkTimetableOptions(options: TimetableOptions): void {
+  for (const name of Object.keys(options)) {
+    if (NAMES.includes(name)) continue;
+    const near = suggest(name, NAMES);
+    const hint = near === null ? `the options are ${NAMES.join(', ')}` : `did you mean ${near}?`;
+    throw new LecternError('option-invalid', `there is no option ${JSON.stringify(name)}: ${hint}`);
+  }
   for (const [name, range] of Object.entries(RANGES)) {
     checkNumber(name, options[name as keyof typeof RANGES], range);
   }

@@ -88,8 +88,15 @@ export async function startService(
   const address = await server.listen(settings);
   // No request can come in before this turn of the event loop ends.
   const timetable = openTimetable({
-    ...settings,
     source,
+    identifiers,
+    unknownParameters,
+    refreshSeconds: settings.refreshSeconds,
+    watch: settings.watch,
+    staleSecondsMax: settings.staleSecondsMax,
+    snapshotFile: settings.snapshotFile,
+    snapshotFilesKept: settings.snapshotFilesKept,
+    pin: settings.pin,
     gate: {
       shrinkPercentMax: settings.shrinkPercentMax,
       rejectPercentMax: settings.rejectPercentMax,

@@ -33,7 +33,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'timetable-options.ts': ['refresh', 'view', 'source', 'model'],
   'embedded-handler.ts': ['version.ts', 'http', 'auth', 'view', 'model', 'errors.ts'],
   'options.ts': ['service-options.ts', 'auth', 'model', 'errors.ts', 'limits.ts'],
-  'check-timetable-options.ts': ['timetable-options.ts', 'errors.ts'],
+  'check-timetable-options.ts': ['query', 'timetable-options.ts', 'errors.ts'],
   'timetable.ts': [
     'check-timetable-options.ts',
     'embedded-handler.ts',

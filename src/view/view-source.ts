@@ -5,9 +5,9 @@ import type { View } from './view.js';
 export interface ViewSource {
   /** The present snapshot; null while there is none, or none that is fresh enough. A request takes it once. */
   readonly view: View | null;
-  /** `starting`: no snapshot yet. `degraded`: the last good one is served, but the source has a problem. */
   /** Of the present snapshot, fresh enough or not; null while there is none. */
   readonly summary: SnapshotSummary | null;
+  /** `starting`: no snapshot yet. `degraded`: the last good one is served, but the source has a problem. */
   readonly status: TimetableStatus;
   readonly source: SourceState;
   readonly publication: PublicationState | null;

@@ -68,7 +68,10 @@ test('the gate refuses what is empty, much smaller, or much rejected', async (t)
 });
 
 test('a refusal says the numbers', async (t) => {
-  t.match(judge(summary(60), summary(100), GATE_DEFAULTS)?.detail, /60 events.*40\.0 %.*100 being served.*30 %/);
+  t.match(
+    judge(summary(60), summary(100), GATE_DEFAULTS)?.detail,
+    /60 events.*40\.0 %.*100 being served.*30 %/,
+  );
   t.match(judge(summary(80, 20), summary(100), GATE_DEFAULTS)?.detail, /20 of 100 records.*20\.0 %.*10 %/);
   t.equal(judge(summary(0), null, GATE_DEFAULTS)?.detail, 'it has no events');
   const rejections = [

@@ -35,13 +35,22 @@ export function imageOf(events: Iterable<NormalisedEvent>, rejected = 0): Snapsh
   let record = 0;
   for (const event of events) builder.add(event, { record: ++record });
   for (let n = 0; n < rejected; n++) {
-    builder.reject({ code: 'missing-id', position: { record: ++record }, field: 'id', detail: 'it has no id' });
+    builder.reject({
+      code: 'missing-id',
+      position: { record: ++record },
+      field: 'id',
+      detail: 'it has no id',
+    });
   }
   return builder.finish();
 }
 
 /** Events 0 to count - 1. */
-export function imageOfCount(count: number, more: Partial<NormalisedEvent> = {}, rejected = 0): SnapshotImage {
+export function imageOfCount(
+  count: number,
+  more: Partial<NormalisedEvent> = {},
+  rejected = 0,
+): SnapshotImage {
   return imageOf(
     Array.from({ length: count }, (_, n) => eventOf(n, more)),
     rejected,
