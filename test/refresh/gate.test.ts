@@ -15,6 +15,7 @@ function summary(events: number, rejected = 0, more: Partial<SnapshotSummary> = 
     bytes: 0,
     identifiers: 'uuid',
     span: null,
+    fields: [],
     ...more,
   };
 }
@@ -75,7 +76,7 @@ test('a refusal says the numbers', async (t) => {
   t.match(judge(summary(80, 20), summary(100), GATE_DEFAULTS)?.detail, /20 of 100 records.*20\.0 %.*10 %/);
   t.equal(judge(summary(0), null, GATE_DEFAULTS)?.detail, 'it has no events');
   const rejections = [
-    { code: 'missing-id', position: { record: 1 }, field: 'id', detail: 'id is missing' },
+    { code: 'missing-field', position: { record: 1 }, field: 'id', detail: 'id is missing' },
   ] as const;
   t.match(
     judge(summary(0, 7, { rejections }), null, GATE_DEFAULTS)?.detail,

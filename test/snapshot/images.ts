@@ -36,7 +36,7 @@ export function imageOf(events: Iterable<NormalisedEvent>, rejected = 0): Snapsh
   for (const event of events) builder.add(event, { record: ++record });
   for (let n = 0; n < rejected; n++) {
     builder.reject({
-      code: 'missing-id',
+      code: 'missing-field',
       position: { record: ++record },
       field: 'id',
       detail: 'it has no id',

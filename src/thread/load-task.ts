@@ -1,0 +1,34 @@
+import { SNAPSHOT_DELTA_ENTRIES_MAX } from '../limits.js';
+import { loadImage } from '../load.js';
+import { compareSnapshots } from '../snapshot/delta.js';
+import { Snapshot } from '../snapshot/snapshot.js';
+import { isNotModified } from '../source/source.js';
+import { sourceOfSpec } from '../source/spec.js';
+import type { LoadTask, TaskResult } from './protocol.js';
+import type { TaskSurroundings } from './task.js';
+
+/** Loads a source into an image, and says what is different from the one that is served. Throws LecternErrors. */
+export async function runLoadTask(task: LoadTask, surroundings: TaskSurroundings): Promise<TaskResult> {
+  const { signal, onProgress, openStream } = surroundings;
+  const source = task.source.kind === 'stream' ? openStream(task.source) : sourceOfSpec(task.source);
+  const loaded = await loadImage(source, task.identifiers, {
+    previous: task.previousVersion,
+    ...(signal === undefined ? {} : { signal }),
+    ...(onProgress === undefined ? {} : { onProgress }),
+  });
+  if (isNotModified(loaded)) return { kind: 'not-modified' };
+  const { image, source: summary } = loaded;
+  const sourceVersion = task.source.kind === 'stream' ? task.source.version : summary.version;
+  // Other bytes, equal content: nothing to publish.
+  if (
+    task.served?.summary.id === image.summary.id &&
+    image.summary.rejected === task.served.summary.rejected
+  ) {
+    return { kind: 'unchanged', sourceVersion };
+  }
+  const delta =
+    task.served === null
+      ? null
+      : compareSnapshots(new Snapshot(task.served), new Snapshot(image), SNAPSHOT_DELTA_ENTRIES_MAX);
+  return { kind: 'loaded', image, sourceVersion, summary, delta };
+}

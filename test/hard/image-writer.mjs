@@ -1,0 +1,36 @@
+/**
+ * Writes images of growing number to a path, one after the other, until it is killed.
+ *
+ *     node image-writer.mjs <built image-file module> <built builder module> <path> <events> <first number>
+ *
+ * Image n holds events that all have the title `version n`. Says "ready" once the first is about to be written.
+ */
+const [imageFile = '', builder = '', path = '', events = '', first = ''] = process.argv.slice(2);
+const { writeImageFile } = await import(imageFile);
+const { SnapshotBuilder } = await import(builder);
+
+process.stdout.write('ready\n');
+for (let version = Number(first); ; version++) {
+  const snapshot = new SnapshotBuilder({ identifiers: 'uuid', startedAtMs: 0 });
+  for (let n = 0; n < Number(events); n++) {
+    snapshot.add(
+      {
+        id: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
+        time: Date.UTC(2024, 8, 2, 8) + n * 60_000,
+        endTime: Date.UTC(2024, 8, 2, 9) + n * 60_000,
+        title: `version ${version}`,
+        roomId: null,
+        courseId: null,
+        studyGroup: null,
+        lecturer: null,
+        type: null,
+        groupId: null,
+        lecturerId: null,
+      },
+      { record: n + 1 },
+    );
+  }
+  const image = snapshot.finish();
+  // Several writes to one build: it is the writing that is to be hit.
+  for (let again = 0; again < 25; again++) writeImageFile(path, image, String(version), 1);
+}

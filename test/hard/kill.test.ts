@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { test } from 'tap';
+import { readImageFile } from '../../src/snapshot/image-file.js';
+import { Snapshot } from '../../src/snapshot/snapshot.js';
+import { builtModule, openTimetable } from '../refresh/built.js';
+import { size } from './size.js';
+
+const KILLS = size(8, 200);
+const EVENTS = size(2000, 5000);
+const WRITER = fileURLToPath(new URL('./image-writer.mjs', import.meta.url));
+
+/** Numerical Recipes' linear congruential generator: from 0 to 1, the same ones each time. */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+/** The version that every event of an image has; throws where the image is not whole. */
+function versionOf(path: string): number {
+  const { image, sourceVersion } = readImageFile(path);
+  const snapshot = new Snapshot(image);
+  const titles = new Set(
+    Buffer.from(image.rows.bytes)
+      .toString('utf8')
+      .match(/version \d+/g),
+  );
+  const found = [...titles].join(', ');
+  if (found !== `version ${sourceVersion}` || snapshot.eventCount !== EVENTS) {
+    throw new Error(`an image of ${snapshot.eventCount} events: ${found}, said to be ${sourceVersion}`);
+  }
+  return Number(sourceVersion);
+}
+
+test(`killed ${KILLS} times while writing: a whole image each time`, {
+  timeout: size(60_000, 900_000),
+}, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'lectern-kill-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, 'image');
+  const random = seeded(20240902);
+  let version = 0;
+  let inTheMiddle = 0;
+  let leftMax = 0;
+  for (let kill = 0; kill < KILLS; kill++) {
+    const args = [builtModule('snapshot/image-file.js'), builtModule('snapshot/builder.js'), path];
+    const writer = spawn(process.execPath, [WRITER, ...args, String(EVENTS), String(version + 1)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const exited = once(writer, 'exit');
+    await once(writer.stdout, 'data');
+    // The first image has to be there; whatever is killed before it leaves none, which is no news.
+    while (version === 0 && !existsSync(path)) await delay(2);
+    await delay(random() * 120);
+    writer.kill('SIGKILL');
+    const [, signal] = await exited;
+    t.equal(signal, 'SIGKILL', 'it was writing until then');
+
+    const left = readdirSync(folder).filter((name) => name.endsWith('.tmp'));
+    if (left.length > 0) inTheMiddle++;
+    leftMax = Math.max(leftMax, left.length);
+    const found = versionOf(path);
+    t.ok(found >= version, `whole: version ${found}, after ${version}`);
+    if (existsSync(`${path}.1`)) t.ok(versionOf(`${path}.1`) <= found, 'and so is the one before');
+    version = found;
+  }
+  t.ok(inTheMiddle > 0, `${inTheMiddle} of ${KILLS} were hit in the middle of a write`);
+  t.ok(leftMax <= 1, 'what a killed writer leaves is removed by the next');
+
+  const timetable = openTimetable({ source: join(folder, 'no source'), snapshotFile: path, watch: false });
+  t.equal((await timetable.ready).events, EVENTS, 'and a restart serves it');
+  t.equal(timetable.find({ limit: 1 }).events[0]?.title, `version ${version}`);
+  await timetable.close();
+});

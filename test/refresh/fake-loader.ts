@@ -1,0 +1,75 @@
+/** A loader whose answers a test writes down beforehand. */
+
+import type { Loader, LoadRequest } from '../../src/refresh/loader.js';
+import { compareSnapshots } from '../../src/snapshot/delta.js';
+import type { SnapshotImage } from '../../src/snapshot/image.js';
+import { Snapshot } from '../../src/snapshot/snapshot.js';
+import type { Failed, Task, TaskResult } from '../../src/thread/protocol.js';
+
+type Done = Exclude<TaskResult, Failed>;
+
+/** What the source holds: data under a version, or a failure. */
+export type FakeSource = { readonly image: SnapshotImage; readonly version: string | null } | Error;
+
+export class FakeLoader {
+  readonly name = 'fake';
+  source: FakeSource;
+  /** What the snapshot file holds, or why it cannot be read. */
+  stored: { readonly image: SnapshotImage; readonly sourceVersion: string | null } | Error | null = null;
+  /** Images that were written. */
+  readonly written: { readonly image: SnapshotImage; readonly sourceVersion: string | null }[] = [];
+  writeFailure: Error | null = null;
+  /** The version that each load asked about. */
+  readonly asked: (string | null)[] = [];
+  onChange: (() => void) | null = null;
+  /** Until it resolves, loads do not end. */
+  gate: Promise<void> = Promise.resolve();
+
+  constructor(source: FakeSource) {
+    this.source = source;
+  }
+
+  get asLoader(): Loader {
+    return this as unknown as Loader;
+  }
+
+  async load({ previousVersion, served, signal }: LoadRequest): Promise<Done> {
+    this.asked.push(previousVersion);
+    const aborted = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason));
+    });
+    await Promise.race([this.gate, aborted]);
+    const { source } = this;
+    if (source instanceof Error) throw source;
+    const { image, version } = source;
+    if (version !== null && version === previousVersion) return { kind: 'not-modified' };
+    if (served?.summary.id === image.summary.id && served.summary.rejected === image.summary.rejected) {
+      return { kind: 'unchanged', sourceVersion: version };
+    }
+    const delta =
+      served === null ? null : compareSnapshots(new Snapshot(served), new Snapshot(image), 100_000);
+    return { kind: 'loaded', image, sourceVersion: version, summary: null, delta };
+  }
+
+  async run(task: Task): Promise<Done> {
+    if (task.task === 'read-image') {
+      if (this.stored === null || this.stored instanceof Error)
+        throw this.stored ?? new Error('no such file');
+      return { kind: 'loaded', ...this.stored, summary: null, delta: null };
+    }
+    if (task.task === 'load') throw new Error('loads come by load()');
+    if (this.writeFailure !== null) throw this.writeFailure;
+    const { image, sourceVersion } = task;
+    this.written.push({ image, sourceVersion });
+    return { kind: 'written' };
+  }
+
+  watch(onChange: () => void): { close(): void } {
+    this.onChange = onChange;
+    return {
+      close: () => {
+        this.onChange = null;
+      },
+    };
+  }
+}

@@ -1,0 +1,321 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { test } from 'tap';
+import { LecternError } from '../../src/errors.js';
+import { GATE_DEFAULTS } from '../../src/refresh/gate.js';
+import { Keeper, type KeeperOptions } from '../../src/refresh/keeper.js';
+import { imageOfCount } from '../snapshot/images.js';
+import { FakeLoader, type FakeSource } from './fake-loader.js';
+
+const full = imageOfCount(10, { title: 'full' });
+const other = imageOfCount(10, { title: 'other' });
+const half = imageOfCount(5, { title: 'half' });
+const down = new LecternError('source-unreadable', 'the upstream is down');
+
+interface Setting {
+  readonly loader: FakeLoader;
+  readonly keeper: Keeper;
+  /** What the keeper told, one line each. */
+  readonly told: string[];
+}
+
+function keep(
+  source: FakeSource,
+  options: Partial<KeeperOptions> = {},
+  loader = new FakeLoader(source),
+): Setting {
+  const told: string[] = [];
+  let nowMs = 0;
+  const keeper = new Keeper({
+    loader: loader.asLoader,
+    gate: GATE_DEFAULTS,
+    refreshSeconds: 0,
+    watch: false,
+    snapshotFile: null,
+    pin: null,
+    events: {
+      publish: ({ image, origin, delta }) =>
+        told.push(
+          `published ${titleOf(image)} from ${origin}${delta === null ? '' : ` +${delta.added} ~${delta.changed} -${delta.removed}`}`,
+        ),
+      refused: ({ code }) => told.push(`refused: ${code}`),
+      failed: ({ message }) => told.push(`failed: ${message}`),
+    },
+    now: () => ++nowMs,
+    random: () => 0.5,
+    ...options,
+  });
+  return { loader, keeper, told };
+}
+
+function titleOf(image: { readonly rows: { readonly bytes: Uint8Array } }): string {
+  return /"title":"([^"]*)"/.exec(Buffer.from(image.rows.bytes).toString('utf8'))?.[1] ?? 'nothing';
+}
+
+/** A path where there is a file, as the keeper looks before it asks the loader. */
+function existingFile(t: { teardown(callback: () => void): unknown }): string {
+  const folder = mkdtempSync(join(tmpdir(), 'lectern-keeper-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'image'), '');
+  return join(folder, 'image');
+}
+
+test('what a load brings is published, and what did not change is not', async (t) => {
+  const { loader, keeper, told } = keep({ image: full, version: '1' });
+  t.strictSame(keeper.state, { state: 'loading', lastSuccessMs: null, lastError: null });
+  await keeper.start();
+  t.strictSame(keeper.state, { state: 'loaded', lastSuccessMs: 1, lastError: null });
+  await keeper.refresh(false);
+  loader.source = { image: imageOfCount(10, { title: 'full' }), version: '2' };
+  await keeper.refresh(false);
+  loader.source = { image: other, version: '3' };
+  await keeper.refresh(false);
+  t.strictSame(told, ['published full from source', 'published other from source +0 ~10 -0']);
+  t.strictSame(loader.asked, [null, '1', '1', '2'], 'each asks about the version that came last');
+  t.equal(keeper.state.lastSuccessMs, 4, 'not modified and unchanged are successes, too');
+  await keeper.close();
+});
+
+test('a failure is told and changes nothing that is served; the next success ends it', async (t) => {
+  const { loader, keeper, told } = keep({ image: full, version: '1' });
+  await keeper.start();
+  loader.source = down;
+  await keeper.refresh(false);
+  t.strictSame(keeper.state, { state: 'failed', lastSuccessMs: 1, lastError: 'the upstream is down' });
+  loader.source = { image: full, version: '1' };
+  await keeper.refresh(false);
+  t.strictSame(keeper.state, { state: 'loaded', lastSuccessMs: 2, lastError: null });
+  t.strictSame(told, ['published full from source', 'failed: the upstream is down']);
+  t.strictSame(loader.asked, [null, '1', '1']);
+  await keeper.close();
+});
+
+test('what is refused stays refused, until the source has something else', async (t) => {
+  const { loader, keeper, told } = keep({ image: full, version: '1' });
+  await keeper.start();
+  loader.source = { image: half, version: '2' };
+  await keeper.refresh(false);
+  const refused = {
+    state: 'refused',
+    lastSuccessMs: 1,
+    lastError: /^the new snapshot was refused: it has 5 events, 50\.0 % fewer/,
+  };
+  t.match(keeper.state, refused);
+  await keeper.refresh(false);
+  t.match(keeper.state, refused, 'not modified: still what was refused');
+  t.strictSame(loader.asked, [null, '1', '2'], 'and it was not loaded again');
+
+  loader.source = down;
+  await keeper.refresh(false);
+  t.equal(keeper.state.state, 'failed');
+  loader.source = { image: half, version: '2' };
+  await keeper.refresh(false);
+  t.match(keeper.state, refused, 'back, with what was refused: not a failure any more, nor a success');
+
+  loader.source = { image: full, version: '3' };
+  await keeper.refresh(false);
+  t.match(keeper.state, { state: 'loaded', lastError: null }, 'the served content is back');
+  await keeper.refresh(false);
+  t.equal(keeper.state.state, 'loaded');
+  t.strictSame(told, ['published full from source', 'refused: shrunk', 'failed: the upstream is down']);
+  await keeper.close();
+});
+
+test('a forced load lets through what was refused', async (t) => {
+  const { loader, keeper, told } = keep({ image: full, version: '1' });
+  await keeper.start();
+  loader.source = { image: half, version: '2' };
+  await keeper.refresh(false);
+  await keeper.refresh(true);
+  t.strictSame(told, [
+    'published full from source',
+    'refused: shrunk',
+    'published half from source +0 ~5 -5',
+  ]);
+  t.strictSame(loader.asked, [null, '1', null], 'asked without a version: not modified would bring nothing');
+  t.match(keeper.state, { state: 'loaded', lastError: null });
+  loader.source = { image: imageOfCount(0), version: '3' };
+  await keeper.refresh(true);
+  t.equal(told.at(-1), 'published nothing from source +0 ~0 -5');
+  await keeper.close();
+});
+
+test('without a gate everything is published', async (t) => {
+  const { loader, keeper, told } = keep({ image: full, version: null }, { gate: null });
+  await keeper.start();
+  loader.source = { image: imageOfCount(0), version: null };
+  await keeper.refresh(false);
+  t.strictSame(told, ['published full from source', 'published nothing from source +0 ~0 -10']);
+  await keeper.close();
+});
+
+test('too many rejected records are refused, and a different number of them is published', async (t) => {
+  const { loader, keeper, told } = keep({ image: full, version: null });
+  await keeper.start();
+  loader.source = { image: imageOfCount(10, { title: 'full' }, 2), version: null };
+  await keeper.refresh(false);
+  loader.source = { image: imageOfCount(10, { title: 'full' }, 1), version: null };
+  await keeper.refresh(false);
+  t.strictSame(told, [
+    'published full from source',
+    'refused: rejected',
+    'published full from source +0 ~0 -0',
+  ]);
+  await keeper.close();
+});
+
+test('what is on disk is served at once, and the source is asked conditionally', async (t) => {
+  const loader = new FakeLoader({ image: other, version: '8' });
+  loader.stored = { image: full, sourceVersion: '7' };
+  let open = (): void => {};
+  loader.gate = new Promise((resolve) => {
+    open = resolve;
+  });
+  const snapshotFile = { path: existingFile(t), keep: 0 };
+  const { keeper, told } = keep({ image: other, version: '8' }, { snapshotFile }, loader);
+  await keeper.start();
+  t.strictSame(told, ['published full from disk'], 'served before the source has answered');
+  t.strictSame(keeper.state, { state: 'loading', lastSuccessMs: null, lastError: null });
+  open();
+  await keeper.refresh(false);
+  t.strictSame(told, ['published full from disk', 'published other from source +0 ~10 -0']);
+  t.strictSame(loader.asked, ['7', '8']);
+  await keeper.close();
+  t.strictSame(
+    loader.written.map(({ image, sourceVersion }) => [titleOf(image), sourceVersion]),
+    [['other', '8']],
+    'what came from disk is not written again',
+  );
+});
+
+test('a source that still has what is on disk confirms it', async (t) => {
+  const loader = new FakeLoader({ image: full, version: '7' });
+  loader.stored = { image: full, sourceVersion: '7' };
+  const snapshotFile = { path: existingFile(t), keep: 0 };
+  const { keeper, told } = keep({ image: full, version: '7' }, { snapshotFile }, loader);
+  await keeper.start();
+  await keeper.refresh(false);
+  t.strictSame(told, ['published full from disk']);
+  t.match(keeper.state, { state: 'loaded', lastError: null });
+  t.strictSame(loader.written, []);
+  await keeper.close();
+});
+
+test('the gate protects what came from disk', async (t) => {
+  const loader = new FakeLoader({ image: half, version: '8' });
+  loader.stored = { image: full, sourceVersion: '7' };
+  const snapshotFile = { path: existingFile(t), keep: 0 };
+  const { keeper, told } = keep({ image: half, version: '8' }, { snapshotFile }, loader);
+  await keeper.start();
+  await keeper.refresh(false);
+  t.strictSame(told, ['published full from disk', 'refused: shrunk']);
+  t.equal(keeper.state.state, 'refused');
+  await keeper.close();
+  t.strictSame(loader.written, [], 'what is refused does not go to disk');
+});
+
+test('a damaged snapshot file is told, and the source is loaded', async (t) => {
+  const loader = new FakeLoader({ image: full, version: '7' });
+  loader.stored = new LecternError('image-unusable', 'its header is damaged');
+  const snapshotFile = { path: existingFile(t), keep: 0 };
+  const { keeper, told } = keep({ image: full, version: '7' }, { snapshotFile }, loader);
+  await keeper.start();
+  t.strictSame(told, ['failed: its header is damaged', 'published full from source']);
+  t.strictSame(loader.asked, [null]);
+  t.match(keeper.state, { state: 'loaded', lastError: null });
+  await keeper.close();
+  t.equal(loader.written.length, 1, 'and it is written anew');
+});
+
+test('a snapshot file that cannot be written is told, and changes nothing else', async (t) => {
+  const loader = new FakeLoader({ image: full, version: '1' });
+  loader.writeFailure = new Error('no space left');
+  const snapshotFile = { path: join(tmpdir(), 'lectern-keeper-none'), keep: 0 };
+  const { keeper, told } = keep({ image: full, version: '1' }, { snapshotFile }, loader);
+  await keeper.start();
+  await keeper.close();
+  t.strictSame(told, [
+    'published full from source',
+    `failed: the snapshot file ${snapshotFile.path} could not be written: no space left`,
+  ]);
+  t.match(keeper.state, { state: 'loaded', lastError: null });
+});
+
+test('what is pinned is served, and the source is never asked', async (t) => {
+  const loader = new FakeLoader(down);
+  loader.stored = { image: full, sourceVersion: '7' };
+  const { keeper, told } = keep(down, { pin: 'some image', refreshSeconds: 0.001, watch: true }, loader);
+  await keeper.start();
+  await keeper.refresh(true);
+  await delay(20);
+  t.strictSame(told, ['published full from pin']);
+  t.strictSame(loader.asked, []);
+  t.equal(loader.onChange, null);
+  await keeper.close();
+  loader.stored = new LecternError('image-unusable', 'its header is damaged');
+  const damaged = keep(down, { pin: 'some image' }, loader);
+  await t.rejects(damaged.keeper.start(), { code: 'image-unusable' });
+  await damaged.keeper.close();
+});
+
+test('a first load that fails is the end where nothing will ever try again', async (t) => {
+  const failing = keep(down);
+  await t.rejects(failing.keeper.start(), down);
+  await failing.keeper.close();
+  const empty = keep({ image: imageOfCount(0), version: '1' });
+  await t.rejects(empty.keeper.start(), { code: 'snapshot-refused', message: /it has no events/ });
+  t.equal(empty.keeper.state.state, 'refused');
+  await empty.keeper.refresh(true);
+  t.strictSame(empty.told, ['refused: empty', 'published nothing from source'], 'but it can be forced');
+  await empty.keeper.close();
+});
+
+test('with a regular refresh a first load that fails is tried again', async (t) => {
+  const { loader, keeper, told } = keep(down, { refreshSeconds: 0.005 });
+  const started = keeper.start();
+  for (let n = 0; n < 200 && loader.asked.length < 3; n++) await delay(5);
+  t.equal(keeper.state.state, 'failed');
+  loader.source = { image: full, version: '1' };
+  await started;
+  t.equal(told.at(-1), 'published full from source');
+  t.ok(told.length >= 4);
+  t.ok(told.slice(0, -1).every((line) => line === 'failed: the upstream is down'));
+  await keeper.close();
+});
+
+test('a source that says that it changed is loaded at once, until the keeper is closed', async (t) => {
+  const { loader, keeper, told } = keep({ image: full, version: '1' }, { watch: true });
+  await keeper.start();
+  loader.source = { image: other, version: '2' };
+  for (let n = 0; n < 5; n++) loader.onChange?.();
+  await delay(10);
+  t.strictSame(told, ['published full from source', 'published other from source +0 ~10 -0']);
+  t.equal(loader.asked.length, 2, 'changes that come together are one load');
+  await keeper.close();
+  t.equal(loader.onChange, null);
+});
+
+for (const refreshSeconds of [0, 10]) {
+  test(`closing aborts the first load, refresh every ${refreshSeconds} s`, { timeout: 5000 }, async (t) => {
+    const loader = new FakeLoader({ image: full, version: '1' });
+    loader.gate = new Promise(() => {});
+    const { keeper, told } = keep({ image: full, version: '1' }, { refreshSeconds }, loader);
+    const started = keeper.start();
+    const rejected = t.rejects(started, { code: 'closed' });
+    await delay(0);
+    await keeper.close();
+    await rejected;
+    t.strictSame(told, [], 'which is no failure');
+  });
+}
+
+test('closing while a later first load is waited for', { timeout: 5000 }, async (t) => {
+  const { keeper, told } = keep(down, { refreshSeconds: 10 });
+  const started = keeper.start();
+  await delay(5);
+  await keeper.close();
+  await started;
+  t.strictSame(told, ['failed: the upstream is down']);
+});

@@ -1,0 +1,47 @@
+/** A real process that a timetable is read from, and that does whatever an upstream can do wrong. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+/** What the upstream does with a request from now on. */
+export interface Behaviour {
+  readonly kind:
+    | 'serve'
+    | 'status'
+    /** Takes the request and never answers. */
+    | 'hang'
+    /** Sends the head, and then a byte now and then. */
+    | 'trickle'
+    /** Sends half of what it announced, and closes. */
+    | 'cut'
+    /** The same without an announced length: only the missing last chunk tells. */
+    | 'cut-chunked'
+    | 'refuse-connections';
+  readonly status?: number;
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Upstream {
+  readonly url: string;
+  behave(behaviour: Behaviour): Promise<void>;
+  close(): void;
+}
+
+export async function startUpstream(): Promise<Upstream> {
+  const child: ChildProcess = fork(fileURLToPath(new URL('./upstream-process.mjs', import.meta.url)), {
+    execArgv: [],
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  const next = (): Promise<{ port: number }> =>
+    new Promise((resolve) => child.once('message', (message) => resolve(message as { port: number })));
+  const { port } = await next();
+  return {
+    url: `http://127.0.0.1:${port}/schedule/all`,
+    async behave(behaviour) {
+      const done = next();
+      child.send(behaviour);
+      await done;
+    },
+    close: () => void child.kill('SIGKILL'),
+  };
+}

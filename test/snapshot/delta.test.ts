@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { test } from 'tap';
+import { SNAPSHOT_HISTORY_ENTRIES_MAX, SNAPSHOTS_KEPT_MAX } from '../../src/limits.js';
+import type { NormalisedEvent } from '../../src/model/event.js';
+import { compareSnapshots, type Delta } from '../../src/snapshot/delta.js';
+import { History } from '../../src/snapshot/history.js';
+import { Snapshot } from '../../src/snapshot/snapshot.js';
+import { eventOf, idOf, imageOf } from './images.js';
+
+const ENTRIES_MAX = 1000;
+
+type Content = ReadonlyMap<string, NormalisedEvent>;
+
+interface Generation {
+  readonly content: Content;
+  readonly snapshot: Snapshot;
+}
+
+/** Small sets of few events that take few forms: so that the same set, and the same event, come again. */
+const contentArbitrary: fc.Arbitrary<Content> = fc
+  .uniqueArray(fc.tuple(fc.nat(11), fc.nat(2), fc.nat(2)), { selector: ([n]) => n, maxLength: 12 })
+  .map((events) => {
+    const content = events.map(([n, hour, title]) => {
+      const { time } = eventOf(0);
+      const moved = { time: time + hour * 3_600_000, endTime: time + (hour + 1 + (n % 2)) * 3_600_000 };
+      return eventOf(n, { ...moved, title: `form ${title}` });
+    });
+    return new Map(content.map((event) => [event.id, event]));
+  });
+
+function generationOf(content: Content): Generation {
+  return { content, snapshot: new Snapshot(imageOf(content.values())) };
+}
+
+/** The slow way: both sets, event by event. Ids in order. */
+function differences(before: Content, after: Content): Record<'added' | 'changed' | 'removed', string[]> {
+  const same = (id: string): boolean => JSON.stringify(before.get(id)) === JSON.stringify(after.get(id));
+  return {
+    added: [...after.keys()].filter((id) => !before.has(id)).sort(),
+    changed: [...after.keys()].filter((id) => before.has(id) && !same(id)).sort(),
+    removed: [...before.keys()].filter((id) => !after.has(id)).sort(),
+  };
+}
+
+function counts(of: {
+  added: number | string[];
+  changed: number | string[];
+  removed: number | string[];
+}): number[] {
+  return [of.added, of.changed, of.removed].map((each) => (Array.isArray(each) ? each.length : each));
+}
+
+test('two snapshots are compared as the slow way compares them', async (t) => {
+  const check = (): void =>
+    fc.assert(
+      fc.property(contentArbitrary, contentArbitrary, (a, b) => {
+        const [before, after] = [generationOf(a), generationOf(b)];
+        const delta = compareSnapshots(before.snapshot, after.snapshot, ENTRIES_MAX);
+        const expected = differences(a, b);
+        assert.deepEqual(counts(delta), counts(expected));
+        assert.deepEqual([delta.from, delta.to], [before.snapshot.summary.id, after.snapshot.summary.id]);
+        assert.deepEqual(
+          [...(delta.before ?? [])].map(([id, digest]) => [id, digest === null]).sort(),
+          [
+            ...expected.added.map((id) => [id, true]),
+            ...[...expected.changed, ...expected.removed].map((id) => [id, false]),
+          ].sort(),
+          'every event that is different, and whether there was one before',
+        );
+      }),
+      { seed: 20240902, numRuns: 150 },
+    );
+  t.doesNotThrow(check);
+});
+
+test('what changed since any past snapshot is what the two full sets say', async (t) => {
+  const check = (): void =>
+    fc.assert(
+      fc.property(fc.array(contentArbitrary, { minLength: 1, maxLength: 10 }), (contents) => {
+        const generations = contents.map(generationOf);
+        let history = History.EMPTY;
+        for (const [n, present] of generations.entries()) {
+          const last = generations[n - 1];
+          if (last !== undefined) {
+            history = history.with(compareSnapshots(last.snapshot, present.snapshot, ENTRIES_MAX));
+          }
+          for (const past of generations.slice(0, n + 1)) {
+            const changes = history.changesSince(past.snapshot.summary.id, present.snapshot);
+            const idsOf = (ordinals: readonly number[]): string[] =>
+              ordinals.map((ordinal) => present.snapshot.rows.idOf(ordinal)).sort();
+            assert.deepEqual(
+              changes === null
+                ? null
+                : { added: idsOf(changes.added), changed: idsOf(changes.changed), removed: changes.removed },
+              differences(past.content, present.content),
+            );
+          }
+        }
+        assert.equal(history.changesSince('of another process', generations[0]?.snapshot as Snapshot), null);
+      }),
+      { seed: 20240902, numRuns: 60 },
+    );
+  t.doesNotThrow(check);
+});
+
+test('a difference too large to keep is told as counts, and ends the history', async (t) => {
+  const sets = [3, 6, 9, 10].map((count) =>
+    generationOf(new Map(Array.from({ length: count }, (_, n) => [idOf(n), eventOf(n)]))),
+  );
+  const [a, b, c, d] = sets.map(({ snapshot }) => snapshot) as [Snapshot, Snapshot, Snapshot, Snapshot];
+  const tooLarge = compareSnapshots(b, c, 2);
+  t.strictSame([tooLarge.added, tooLarge.before], [3, null]);
+  t.equal(compareSnapshots(b, c, 3).before?.size, 3, 'exactly as many as are kept');
+  const swapped = compareSnapshots(a, generationOf(new Map([[idOf(0), eventOf(0)]])).snapshot, 1);
+  t.strictSame([swapped.removed, swapped.before], [2, null]);
+
+  const history = History.EMPTY.with(compareSnapshots(a, b, 100))
+    .with(tooLarge)
+    .with(compareSnapshots(c, d, 100));
+  t.equal(history.changesSince(a.summary.id, d), null);
+  t.equal(history.changesSince(b.summary.id, d), null);
+  t.strictSame(history.changesSince(c.summary.id, d)?.added.length, 1, 'what came after it is known');
+});
+
+test('the history is bounded in snapshots and in entries, and the oldest go first', async (t) => {
+  const [present] = [generationOf(new Map()).snapshot];
+  const delta = (n: number, entries: number): Delta => ({
+    from: `snapshot ${n}`,
+    to: `snapshot ${n + 1}`,
+    added: 0,
+    removed: entries,
+    changed: 0,
+    before: new Map(Array.from({ length: entries }, (_, entry) => [`${n}-${entry}`, 'digest'])),
+  });
+  let history = History.EMPTY;
+  for (let n = 0; n < SNAPSHOTS_KEPT_MAX + 3; n++) history = history.with(delta(n, 1));
+  t.equal(history.changesSince('snapshot 2', present), null);
+  t.equal(history.changesSince('snapshot 3', present)?.removed.length, SNAPSHOTS_KEPT_MAX);
+
+  const half = SNAPSHOT_HISTORY_ENTRIES_MAX / 2;
+  let large = History.EMPTY;
+  for (let n = 0; n < 3; n++) large = large.with(delta(n, half));
+  t.equal(large.changesSince('snapshot 0', present), null);
+  t.equal(large.changesSince('snapshot 1', present)?.removed.length, 2 * half, 'exactly as many as are kept');
+  const tooLarge = large.with(delta(3, SNAPSHOT_HISTORY_ENTRIES_MAX + 1));
+  t.equal(tooLarge.changesSince('snapshot 3', present), null);
+  t.equal(tooLarge.changesSince('snapshot 2', present), null);
+});

@@ -1,0 +1,236 @@
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { endianness, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { Packr, unpack } from 'msgpackr';
+import { test } from 'tap';
+import { LecternError } from '../../src/errors.js';
+import type { SnapshotImage } from '../../src/snapshot/image.js';
+import { IMAGE_FORMAT_VERSION, readImageFile, writeImageFile } from '../../src/snapshot/image-file.js';
+import { Snapshot } from '../../src/snapshot/snapshot.js';
+import { HARD } from '../hard/size.js';
+import { eventOf, imageOf, imageOfCount } from './images.js';
+
+interface Test {
+  teardown(callback: () => void): unknown;
+}
+
+function folderFor(t: Test): string {
+  const folder = mkdtempSync(join(tmpdir(), 'lectern-image-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A written image and its bytes. */
+function written(t: Test, image: SnapshotImage): { path: string; bytes: Buffer } {
+  const path = join(folderFor(t), 'image');
+  writeImageFile(path, image, 'version 1');
+  return { path, bytes: readFileSync(path) };
+}
+
+/** Why the file cannot be used; `used` where it was. */
+function reasonFor(path: string): string {
+  try {
+    readImageFile(path);
+    return 'used';
+  } catch (error) {
+    if (!(error instanceof LecternError) || error.code !== 'image-unusable') throw error;
+    return error.message;
+  }
+}
+
+/** The numbers of every array, by its path. */
+function contentOf(part: object, path = ''): [string, string, number[]][] {
+  return Object.entries(part).flatMap(([name, inner]: [string, unknown]) => {
+    if (ArrayBuffer.isView(inner)) {
+      const array = inner as Uint8Array | Uint32Array | Float64Array;
+      return [[`${path}${name}`, array.constructor.name, Array.from(array)]];
+    }
+    return name === 'summary' ? [] : contentOf(inner as object, `${path}${name}.`);
+  });
+}
+
+const IMAGES: readonly (readonly [string, SnapshotImage])[] = [
+  ['no events', imageOfCount(0)],
+  ['one event', imageOfCount(1)],
+  ['a hundred events and rejections', imageOfCount(100, {}, 3)],
+  ['clashes', imageOf(Array.from({ length: 30 }, (_, n) => eventOf(n, { roomId: null, lecturer: 'X' })))],
+  ['a quarter of a megabyte', imageOfCount(500)],
+];
+
+for (const [name, image] of IMAGES) {
+  test(`an image comes back as it was: ${name}`, async (t) => {
+    const { path, bytes } = written(t, image);
+    const { image: read, sourceVersion } = readImageFile(path);
+    t.equal(sourceVersion, 'version 1');
+    t.strictSame(read.summary, image.summary);
+    t.strictSame(contentOf(read), contentOf(image), 'every array');
+    t.ok(read.rows.bytes.buffer instanceof SharedArrayBuffer, 'in shared memory');
+    t.equal(new Snapshot(read).eventCount, image.summary.events);
+    t.notOk(bytes.includes(process.cwd()), 'nothing of this machine is in it');
+    t.strictSame(readdirSync(join(path, '..')), ['image'], 'and nothing beside it');
+  });
+}
+
+test('a source without a version', async (t) => {
+  const path = join(folderFor(t), 'image');
+  writeImageFile(path, imageOfCount(1), null);
+  t.equal(readImageFile(path).sourceVersion, null);
+});
+
+test('every byte of an image flipped once is found', async (t) => {
+  const { path, bytes } = written(t, imageOfCount(2));
+  const file = openSync(path, 'r+');
+  const undetected: string[] = [];
+  const masks = HARD ? [1, 2, 4, 8, 16, 32, 64, 128, 255] : null;
+  for (let at = 0; at < bytes.length; at++) {
+    // One bit, each time another.
+    for (const mask of masks ?? [1 << (at % 8)]) {
+      writeSync(file, Buffer.of((bytes[at] ?? 0) ^ mask), 0, 1, at);
+      if (reasonFor(path) === 'used') undetected.push(`byte ${at}, mask ${mask}`);
+    }
+    writeSync(file, bytes, at, 1, at);
+  }
+  closeSync(file);
+  t.strictSame(undetected, [], `${bytes.length} bytes`);
+  t.equal(reasonFor(path), 'used', 'as it was written it can be used');
+});
+
+test('an image cut anywhere is found', async (t) => {
+  const { path, bytes } = written(t, imageOfCount(2));
+  const undetected: number[] = [];
+  // From the end on, as a file only ever gets shorter.
+  for (let length = bytes.length - 1; length >= 0; length--) {
+    truncateSync(path, length);
+    if (reasonFor(path) === 'used') undetected.push(length);
+  }
+  t.strictSame(undetected, []);
+
+  const larger = written(t, imageOfCount(2000));
+  const lengths: number[] = [];
+  for (let length = larger.bytes.length - 1; length > 0; length -= 1 + Math.floor(length / 97)) {
+    truncateSync(larger.path, length);
+    if (reasonFor(larger.path) === 'used') lengths.push(length);
+  }
+  t.strictSame(lengths, []);
+});
+
+/** Every kind of file that is no image of ours. */
+const FOREIGN: readonly (readonly [string, (bytes: Buffer) => Buffer, RegExp])[] = [
+  ['empty', () => Buffer.alloc(0), /it ends early/],
+  ['text', () => Buffer.from('{"id":"2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417"}\n'), /it is not a snapshot file/],
+  ['zeros', (bytes) => Buffer.alloc(bytes.length), /it is not a snapshot file/],
+  ['a longer one', (bytes) => Buffer.concat([bytes, Buffer.of(0)]), /it is longer than it should be/],
+  ['twice the same', (bytes) => Buffer.concat([bytes, bytes]), /it is longer than it should be/],
+  [
+    'a header of 4 GB',
+    (bytes) => {
+      bytes.writeUInt32LE(0xffffffff, 8);
+      return bytes;
+    },
+    /its header is damaged/,
+  ],
+  [
+    'another format version',
+    withHeader({ formatVersion: IMAGE_FORMAT_VERSION + 1 }),
+    /its format version is/,
+  ],
+  ['another byte order', withHeader({ byteOrder: endianness() === 'LE' ? 'BE' : 'LE' }), /its byte order is/],
+];
+
+/** Changes the header and makes it good again. */
+function withHeader(change: object): (bytes: Buffer) => Buffer {
+  return (bytes) => {
+    const end = 16 + bytes.readUInt32LE(8);
+    const header = unpack(bytes.subarray(16, end)) as object;
+    const packed = new Packr({ useRecords: false }).pack({ ...header, ...change });
+    const prefix = Buffer.from(bytes.subarray(0, 16));
+    prefix.writeUInt32LE(packed.length, 8);
+    prefix.writeUInt32LE(crc32(packed), 12);
+    return Buffer.concat([prefix, packed, bytes.subarray(end)]);
+  };
+}
+
+for (const [name, make, reason] of FOREIGN) {
+  test(`a file that is no image of ours is not used: ${name}`, async (t) => {
+    const { path, bytes } = written(t, imageOfCount(3));
+    writeFileSync(path, make(bytes));
+    t.match(reasonFor(path), reason);
+    t.match(reasonFor(path), path, 'the message names the file');
+  });
+}
+
+test('a directory, and no file at all', async (t) => {
+  const folder = folderFor(t);
+  t.match(reasonFor(folder), /EISDIR/);
+  t.throws(() => readImageFile(join(folder, 'none')), {
+    code: 'source-unreadable',
+    message: /there is no such file/,
+  });
+});
+
+test('the last few images are kept beside the newest', async (t) => {
+  const folder = folderFor(t);
+  const path = join(folder, 'image');
+  const eventsOf = (name: string): number => readImageFile(join(folder, name)).image.summary.events;
+  for (let events = 1; events <= 5; events++) writeImageFile(path, imageOfCount(events), null, 2);
+  t.strictSame(readdirSync(folder).sort(), ['image', 'image.1', 'image.2']);
+  t.strictSame([eventsOf('image'), eventsOf('image.1'), eventsOf('image.2')], [5, 4, 3]);
+  // Killed between two renames: a number is missing.
+  rmSync(`${path}.1`);
+  writeImageFile(path, imageOfCount(6), null, 2);
+  t.strictSame([eventsOf('image'), eventsOf('image.1'), eventsOf('image.2')], [6, 5, 3]);
+  writeImageFile(path, imageOfCount(7), null);
+  t.strictSame([eventsOf('image'), eventsOf('image.1')], [7, 5], 'without keep the others are left alone');
+});
+
+test('an image that cannot be written leaves the present one, and nothing else', async (t) => {
+  const { path } = written(t, imageOfCount(3));
+  const unwritable = { ...imageOfCount(4), ids: new Int8Array(3) } as unknown as SnapshotImage;
+  t.throws(() => writeImageFile(path, unwritable, null), /ids is an array of an unknown type/);
+  t.equal(readImageFile(path).image.summary.events, 3);
+  t.strictSame(readdirSync(join(path, '..')), ['image']);
+  t.throws(() => writeImageFile(join(path, 'below a file'), imageOfCount(1), null), { code: 'ENOTDIR' });
+});
+
+test('what a killed writer left behind is removed by the next, and nothing else is', async (t) => {
+  const folder = folderFor(t);
+  const path = join(folder, 'image');
+  const leave = (name: string): string => {
+    appendFileSync(join(folder, name), 'half an image');
+    return name;
+  };
+  // No process has this number: Linux gives at most 4,194,304, others less.
+  const abandoned = leave('image.99999999-1.tmp');
+  const ofEarlierUs = leave(`image.${process.pid}-77.tmp`);
+  const longAgo = new Date(Date.now() - 86_400_000);
+  utimesSync(join(folder, ofEarlierUs), longAgo, longAgo);
+  const others = [
+    leave(`image.${process.pid}-78.tmp`),
+    leave(`image.${process.ppid}-1.tmp`),
+    leave('image.bak.tmp'),
+    leave('other.99999999-1.tmp'),
+    leave('image.1'),
+  ];
+  writeImageFile(path, imageOfCount(1), null);
+  t.notOk(existsSync(join(folder, abandoned)));
+  t.notOk(existsSync(join(folder, ofEarlierUs)));
+  t.strictSame(readdirSync(folder).sort(), ['image', ...others].sort());
+  mkdirSync(join(folder, 'deep'));
+  writeImageFile(join(folder, 'deep', 'image'), imageOfCount(1), null);
+  t.strictSame(readdirSync(join(folder, 'deep')), ['image']);
+});
