@@ -284,8 +284,12 @@ function developmentPaths(identifiers: IdentifierMode): Record<string, JsonSchem
   };
 }
 
+/** The tables are folded: the page is opened for the operations, and nobody should have to scroll to them. */
 function describeService(): string {
   return `A timetable for reading: filtered, personal, whole, and checked for conflicts.
+
+**Filters**: different parameters must all match; one that is repeated matches any of its values. Values are not split at
+commas.
 
 **Times** are UTC with milliseconds in answers, and RFC 3339 with an offset in parameters. **Paging** is up to the
 client: with \`limit\` (1 to ${PAGE_LIMIT_MAX}) a list comes in pages, linked by the \`Link\` header. **HEAD** answers as GET
@@ -294,10 +298,14 @@ without a body; **OPTIONS** gives \`Allow\`. **Caching**: every list has an \`ET
 **Errors** are \`application/problem+json\` (RFC 9457) with a stable \`code\`. Checks run in this order: 414, 404, 405,
 401, 403, 406, 400.
 
+<details><summary>All codes</summary>
+
 ${problemTable()}
 
 With \`parameters-invalid\`, \`errors\` lists all faults at once:
 
 ${parameterFaultTable()}
+
+</details>
 `;
 }

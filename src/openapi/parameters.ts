@@ -42,9 +42,7 @@ function single(name: string, description: string, schema: JsonSchema, example?:
   };
 }
 
-const ALTERNATIVES =
-  `Repeat it for any of several values (at most ${PARAMETER_VALUES_MAX}). ` +
-  'Several parameters must all match. Values are not split at commas.';
+const ALTERNATIVES = `Repeat it for any of several values (at most ${PARAMETER_VALUES_MAX}).`;
 
 /** The filters of /schedule: one parameter for each filterable field, and the window. */
 export function filterParameters(identifiers: IdentifierMode): Record<string, ParameterObject> {

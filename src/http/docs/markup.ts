@@ -41,6 +41,11 @@ export const DOCS_CSS = `body { margin: 0; background: #fafafa; }
 .lectern-header h1 { margin: 0; font-size: 1.35rem; letter-spacing: 0.02em; }
 .lectern-header p { margin: 0; font-size: 0.9rem; color: #cfe0ea; }
 .swagger-ui .info { margin: 1.5rem 0; }
+/* Long types of parameters would touch their descriptions. */
+.swagger-ui table td.parameters-col_name { padding-right: 1rem; }
+.swagger-ui .info summary { cursor: pointer; }
+.swagger-ui .info table { width: auto; }
+.swagger-ui .info td { padding: 0.25rem 1.5rem 0.25rem 0; }
 `;
 
 /** Runs in the browser. Everything is looked up relative to its own address. */
