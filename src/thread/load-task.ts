@@ -5,7 +5,7 @@ import { Snapshot } from '../snapshot/snapshot.js';
 import { isNotModified } from '../source/source.js';
 import { sourceOfSpec } from '../source/spec.js';
 import type { LoadTask, TaskResult } from './protocol.js';
-import type { TaskSurroundings } from './task.js';
+import type { TaskSurroundings } from './surroundings.js';
 
 /** Loads a source into an image, and says what is different from the one that is served. Throws LecternErrors. */
 export async function runLoadTask(task: LoadTask, surroundings: TaskSurroundings): Promise<TaskResult> {

@@ -1,12 +1,5 @@
-import type { LoadProgress, Source } from '../source/source.js';
-import type { StreamSpec, Task, TaskResult } from './protocol.js';
-
-export interface TaskSurroundings {
-  readonly signal?: AbortSignal;
-  readonly onProgress?: (progress: LoadProgress) => void;
-  /** The source of a task that is fed by whoever asked. */
-  readonly openStream: (spec: StreamSpec) => Source;
-}
+import type { Task, TaskResult } from './protocol.js';
+import type { TaskSurroundings } from './surroundings.js';
 
 /**
  * Does a task on the thread that it is called on. Throws LecternErrors.

@@ -1,0 +1,10 @@
+import type { LoadProgress, Source } from '../source/source.js';
+import type { StreamSpec } from './protocol.js';
+
+/** What a task needs of the thread that it is done on. */
+export interface TaskSurroundings {
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: LoadProgress) => void;
+  /** The source of a task that is fed by whoever asked. */
+  readonly openStream: (spec: StreamSpec) => Source;
+}

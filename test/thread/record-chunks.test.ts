@@ -1,0 +1,75 @@
+import { test } from 'tap';
+import type { Records } from '../../src/source/records.js';
+import { recordChunks } from '../../src/thread/record-chunks.js';
+
+/** The chunks as texts. Each must be whole lines in a buffer of its own, which can be handed over. */
+async function chunksOf(records: Records): Promise<string[]> {
+  const chunks: string[] = [];
+  for await (const chunk of recordChunks(records)) {
+    if (chunk.byteLength !== chunk.buffer.byteLength) throw new Error('a part of a larger buffer');
+    chunks.push(new TextDecoder().decode(chunk));
+  }
+  return chunks;
+}
+
+test('records become lines, in order', async (t) => {
+  const lines = (await chunksOf([{ id: 'a' }, { id: 'ü"\n' }, 3, 'text', null, [1]])).join('');
+  t.equal(lines, '{"id":"a"}\n{"id":"ü\\"\\n"}\n3\n"text"\nnull\n[1]\n');
+});
+
+test('no records are no chunk', async (t) => {
+  t.strictSame(await chunksOf([]), []);
+  t.strictSame(await chunksOf((async function* () {})()), []);
+});
+
+test('values become what JSON makes of them', async (t) => {
+  const time = new Date(Date.UTC(2024, 8, 2, 8));
+  t.strictSame(await chunksOf([{ time, title: undefined, n: Number.NaN, toJSON: undefined }]), [
+    '{"time":"2024-09-02T08:00:00.000Z","n":null}\n',
+  ]);
+});
+
+test('what JSON cannot represent becomes a text that says so, in its place', async (t) => {
+  const circle: Record<string, unknown> = {};
+  circle.self = circle;
+  const broken = {
+    get id(): string {
+      throw new Error('the getter failed');
+    },
+  };
+  const [text = ''] = await chunksOf([undefined, () => {}, circle, { id: 1n }, broken, { id: 'good' }]);
+  const values = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as unknown);
+  t.equal(values.length, 6, 'a line each');
+  for (const value of values.slice(0, 5)) t.match(value, /^a record that JSON cannot represent/);
+  t.match(values[4], /the getter failed/);
+  t.strictSame(values[5], { id: 'good' });
+});
+
+test('a chunk ends after a few milliseconds', async (t) => {
+  function* slow(): Generator<object> {
+    for (let n = 0; n < 5; n++) {
+      const untilMs = performance.now() + 5;
+      while (performance.now() < untilMs);
+      yield { n };
+    }
+  }
+  const chunks = await chunksOf(slow());
+  t.ok(chunks.length >= 2, `${chunks.length} chunks`);
+  t.equal(chunks.join(''), '{"n":0}\n{"n":1}\n{"n":2}\n{"n":3}\n{"n":4}\n');
+});
+
+test('records of an async iterable; and one that fails', async (t) => {
+  async function* failing(): AsyncGenerator<object> {
+    yield { n: 1 };
+    throw new Error('the cursor was closed');
+  }
+  await t.rejects(chunksOf(failing()), { message: 'the cursor was closed' });
+  async function* good(): AsyncGenerator<object> {
+    yield { n: 1 };
+    yield { n: 2 };
+  }
+  t.equal((await chunksOf(good())).join(''), '{"n":1}\n{"n":2}\n');
+});

@@ -1,0 +1,143 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { test } from 'tap';
+import { LecternError } from '../../src/errors.js';
+import type { SnapshotImage } from '../../src/snapshot/image.js';
+import { Snapshot } from '../../src/snapshot/snapshot.js';
+import { memorySource } from '../../src/source/memory.js';
+import type { LoadTask, TaskResult } from '../../src/thread/protocol.js';
+import { recordChunks } from '../../src/thread/record-chunks.js';
+import { spawnTask } from '../../src/thread/spawn-task.js';
+import { runTaskHere } from '../../src/thread/task.js';
+import { idOf, imageOfCount } from '../snapshot/images.js';
+
+const record = (n: number, title = 'a title'): object => ({
+  id: idOf(n),
+  time: '2024-09-02T08:00:00Z',
+  endTime: '2024-09-02T09:00:00Z',
+  title,
+});
+const RECORDS = [record(1), record(2), { id: 'bad' }, record(3)];
+
+function folderFor(t: { teardown(callback: () => void): unknown }): string {
+  const folder = mkdtempSync(join(tmpdir(), 'lectern-task-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+function loadTask(more: Partial<LoadTask>): LoadTask {
+  const source = { kind: 'stream', content: 'records', name: 'records', version: '7' } as const;
+  return { task: 'load', source, identifiers: 'uuid', previousVersion: null, served: null, ...more };
+}
+
+function imageOf(result: TaskResult): SnapshotImage {
+  if (result.kind !== 'loaded') throw new Error(`expected an image, not ${result.kind}`);
+  return result.image;
+}
+
+test('a thread builds the same image as this one, in memory that both share', async (t) => {
+  const here = imageOf(
+    await runTaskHere(loadTask({}), { openStream: ({ name }) => memorySource(RECORDS, name) }),
+  );
+  const threaded = await spawnTask(loadTask({}), {
+    feed: recordChunks(RECORDS),
+    keepsProcessAlive: true,
+  });
+  const there = imageOf(threaded);
+  t.match(threaded, { kind: 'loaded', sourceVersion: '7', delta: null });
+  t.ok(there.rows.bytes.buffer instanceof SharedArrayBuffer);
+  const { builtAtMs: _1, buildMs: _2, ...summary } = here.summary;
+  t.match(there.summary, summary);
+  t.equal(there.summary.rejections[0]?.position.record, 3, 'positions are those of the records');
+  t.strictSame(there.rows.bytes, here.rows.bytes);
+  t.equal(new Snapshot(there).ordinalOf(idOf(2)), 1);
+});
+
+test('what a load of records can come to', async (t) => {
+  const load = (records: readonly object[], served: SnapshotImage | null): Promise<TaskResult> =>
+    runTaskHere(loadTask({ served }), { openStream: ({ name }) => memorySource(records, name) });
+  const first = imageOf(await load(RECORDS, null));
+  t.strictSame(await load(RECORDS, first), { kind: 'unchanged', sourceVersion: '7' });
+  t.match(await load([record(1), record(2, 'other'), { id: 'bad' }, record(4)], first), {
+    kind: 'loaded',
+    delta: { from: first.summary.id, added: 1, changed: 1, removed: 1 },
+  });
+  t.match(
+    await load([record(1), record(2), record(3)], first),
+    { kind: 'loaded', delta: { added: 0, changed: 0, removed: 0 } },
+    'one rejected record fewer is news, too',
+  );
+});
+
+test('a file that did not change is not read again', async (t) => {
+  const path = join(folderFor(t), 'events.ndjson');
+  writeFileSync(path, RECORDS.map((each) => JSON.stringify(each)).join('\n'));
+  const source = { kind: 'file', path } as const;
+  const openStream = (): never => t.fail('no stream') as never;
+  const loaded = await runTaskHere(loadTask({ source }), { openStream });
+  const { sourceVersion } = loaded as { readonly sourceVersion: string };
+  t.type(sourceVersion, 'string');
+  t.strictSame(await runTaskHere(loadTask({ source, previousVersion: sourceVersion }), { openStream }), {
+    kind: 'not-modified',
+  });
+});
+
+test('an image is written and read on threads', async (t) => {
+  const path = join(folderFor(t), 'image');
+  const options = { keepsProcessAlive: true };
+  const image = imageOfCount(50);
+  t.strictSame(await spawnTask({ task: 'write-image', path, image, sourceVersion: '7', keep: 0 }, options), {
+    kind: 'written',
+  });
+  const read = await spawnTask({ task: 'read-image', path }, options);
+  t.match(read, { kind: 'loaded', sourceVersion: '7', delta: null });
+  t.strictSame(imageOf(read).rows.bytes, image.rows.bytes);
+});
+
+test('an error of the task keeps its code on the way', async (t) => {
+  const source = { kind: 'file', path: join(folderFor(t), 'none') } as const;
+  const failing = spawnTask(loadTask({ source }), { keepsProcessAlive: true });
+  await t.rejects(failing, { code: 'source-unreadable', message: /there is no such file/ });
+  await t.rejects(failing, LecternError);
+});
+
+test('records that fail half-way fail the load', async (t) => {
+  async function* failing(): AsyncGenerator<object> {
+    yield record(1);
+    throw new Error('the cursor was closed');
+  }
+  const load = spawnTask(loadTask({}), { feed: recordChunks(failing()), keepsProcessAlive: true });
+  await t.rejects(load, { code: 'source-unreadable', message: /the cursor was closed/ });
+});
+
+test('aborting ends the thread, and lets go of the records', { timeout: 20_000 }, async (t) => {
+  let asked = 0;
+  let returned = false;
+  async function* endless(): AsyncGenerator<object> {
+    try {
+      for (let n = 0; ; n++) {
+        await delay(1);
+        asked = n;
+        yield record(n);
+      }
+    } finally {
+      returned = true;
+    }
+  }
+  const abort = new AbortController();
+  const reason = new LecternError('closed', 'not wanted any more');
+  const load = spawnTask(loadTask({}), {
+    feed: recordChunks(endless()),
+    signal: abort.signal,
+    keepsProcessAlive: true,
+  });
+  const rejected = t.rejects(load, reason);
+  for (let n = 0; n < 1000 && asked < 10; n++) await delay(10);
+  abort.abort(reason);
+  await rejected;
+  for (let n = 0; n < 200 && !returned; n++) await delay(10);
+  t.ok(returned);
+  await t.rejects(spawnTask(loadTask({}), { signal: abort.signal, keepsProcessAlive: true }), reason);
+});
