@@ -86,7 +86,7 @@ test('a query that is not valid throws every fault, and never returns everything
 });
 
 test('reads before the first snapshot, after a failure and after close say so', async (t) => {
-  const loading = openTimetable({ source: [record(1)] });
+  const loading = openTimetable({ buildOn: 'here', source: [record(1)] });
   t.throws(() => loading.find(), { code: 'not-ready' });
   t.equal(loading.status, 'starting');
   await loading.ready;
@@ -120,8 +120,8 @@ test('bad records are left out and counted, good ones served', async (t) => {
 });
 
 test('several timetables in one process do not know of each other', async (t) => {
-  const one = openTimetable({ source: [record(1)] });
-  const two = openTimetable({ source: [record(1), record(2)] });
+  const one = openTimetable({ buildOn: 'here', source: [record(1)] });
+  const two = openTimetable({ buildOn: 'here', source: [record(1), record(2)] });
   await Promise.all([one.ready, two.ready]);
   t.equal(one.all().total, 1);
   t.equal(two.all().total, 2);

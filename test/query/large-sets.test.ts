@@ -76,7 +76,7 @@ for (const [layout, place] of Object.entries(LAYOUTS)) {
     const conflicts = { true: allConflicts(ordered, true), false: allConflicts(ordered, false) };
     const schedule = (pairs: ParameterPairs) => view.schedule(pairs, STRICT);
     let selective = 0;
-    fc.sample(fc.tuple(recipes, conflictRecipes), { seed: 20241021, numRuns: 120 }).forEach(
+    fc.sample(fc.tuple(recipes, conflictRecipes), { seed: 20241021, numRuns: 60 }).forEach(
       ([recipe, conflictRecipe], i) => {
         const request = requestOf(recipe, universe);
         if (request.faults.length > 0) {

@@ -89,7 +89,7 @@ function load(dataSet: DataSet): Loaded {
     ordered,
     rows: new Map(ordered.map((event) => [event, JSON.stringify(recordOf(event))])),
     universe: universeOf(ordered, 'uuid'),
-    asked: ordered.length < 5000 ? 2000 : 500 * (process.env.LECTERN_HARD === '1' ? 4 : 0.6),
+    asked: ordered.length < 5000 ? 2000 : 500 * (process.env.LECTERN_HARD === '1' ? 4 : 0.4),
   };
 }
 
