@@ -9,7 +9,7 @@ import { test } from 'tap';
 import { readImageFile } from '../../src/snapshot/image-file.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { builtModule, openTimetable } from '../refresh/built.js';
-import { size } from './size.js';
+import { HARD, size } from './size.js';
 
 const KILLS = size(8, 200);
 const EVENTS = size(2000, 5000);
@@ -72,7 +72,8 @@ test(`killed ${KILLS} times while writing: a whole image each time`, {
     if (existsSync(`${path}.1`)) t.ok(versionOf(`${path}.1`) <= found, 'and so is the one before');
     version = found;
   }
-  t.ok(inTheMiddle > 0, `${inTheMiddle} of ${KILLS} were hit in the middle of a write`);
+  // A few kills may all fall between two writes; of two hundred some must not.
+  t.ok(!HARD || inTheMiddle > 0, `${inTheMiddle} of ${KILLS} were hit in the middle of a write`);
   t.ok(leftMax <= 1, 'what a killed writer leaves is removed by the next');
 
   const timetable = openTimetable({ source: join(folder, 'no source'), snapshotFile: path, watch: false });
