@@ -149,7 +149,8 @@ function toOption(setting: Setting): Option | null {
       return value;
     });
   if (setting.choices !== undefined) option.argChoices = [...setting.choices];
-  if (setting.default !== undefined) option.default(setting.default);
+  if (setting.default === true) option.default(true, 'on');
+  else if (setting.default !== undefined) option.default(setting.default);
   return option;
 }
 
