@@ -81,6 +81,7 @@ export function writeImageFile(
   sourceVersion: string | null,
   keep = 0,
 ): void {
+  refuseForeign(path);
   const { summary, ...parts } = image;
   const views = arraysOf(parts, []);
   const header: Header = {
@@ -124,6 +125,28 @@ export function writeImageFile(
     fsyncSync(folder);
   } finally {
     closeSync(folder);
+  }
+}
+
+/**
+ * A mistyped path must not cost anybody a file: only a snapshot file, or an empty one, is ever replaced.
+ *
+ * @throws LecternError `image-unusable` where something else is there
+ */
+function refuseForeign(path: string): void {
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return;
+  const head = Buffer.alloc(MAGIC.length);
+  const file = openSync(path, 'r');
+  try {
+    readSync(file, head, 0, head.length, 0);
+  } finally {
+    closeSync(file);
+  }
+  if (!head.equals(MAGIC)) {
+    throw new LecternError(
+      'image-unusable',
+      `${path} is not a snapshot file and is not replaced; expected a path of its own for snapshots`,
+    );
   }
 }
 
