@@ -136,6 +136,8 @@ async function* bytesOf(
   stream: Readable,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Uint8Array> {
+  // An aborted file may tell its error when it has closed, long after the loop below has ended and stopped listening.
+  stream.on('error', () => {});
   if (signal !== undefined) addAbortSignal(signal, stream);
   try {
     for await (const chunk of stream) yield chunk as Uint8Array;

@@ -18,9 +18,10 @@ export interface Running {
   printed(text: string): Promise<string>;
 }
 
-/** Where a build is known to be fresh, as in `npm test`, it is what is tested, and starts ten times as fast. */
-const CLI: readonly string[] =
-  process.env.LECTERN_TEST_DIST === '1' ? ['dist/cli.js'] : ['--import', 'tsx', 'src/cli.ts'];
+/** Tests that are compiled, as in `npm test`, try the build; one that is run by itself from test/ needs none. */
+const CLI: readonly string[] = import.meta.url.endsWith('.js')
+  ? ['dist/cli.js']
+  : ['--import', 'tsx', 'src/cli.ts'];
 
 /** Starts the command line, with no LECTERN_ variables but those given. */
 export function start(argv: readonly string[], env?: Readonly<Record<string, string>>): Running {

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { test } from 'tap';
@@ -128,6 +129,28 @@ test('an abort ends the load with its reason', async (t) => {
     const aborted = await failureOf(fileSource(join(folder, name)).load(sink, { signal: controller.signal }));
     t.equal(aborted.message, 'enough', 'also before it begins');
   }
+});
+
+test('an abort at any moment is a rejection and nothing else', async (t) => {
+  const folder = t.testdir({ plain: LINE.repeat(LINES) });
+  const outcomes = new Set<string>();
+  for (let turns = 0; turns < 60; turns++) {
+    const controller = new AbortController();
+    const loading = fileSource(join(folder, 'plain')).load(
+      counting(() => {}),
+      { signal: controller.signal },
+    );
+    const outcome = loading.then(
+      () => 'loaded',
+      (error: Error) => error.message,
+    );
+    for (let turn = 0; turn < turns; turn++) await (turn % 2 === 0 ? Promise.resolve() : nextTurn());
+    controller.abort(new Error('enough'));
+    outcomes.add(await outcome);
+  }
+  t.ok(outcomes.delete('enough'));
+  outcomes.delete('loaded');
+  t.same([...outcomes], []);
 });
 
 test('what the sink throws comes through as it is', async (t) => {

@@ -1,0 +1,35 @@
+/**
+ * Compiles test/ into .tests/, where each file lies as deep as in test/ and takes the project from its build instead of
+ * from src/: the tests try what is shipped, and none of their many processes compiles anything.
+ */
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { transform } from 'esbuild';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const FROM = join(ROOT, 'test');
+const TO = join(ROOT, '.tests');
+const SOURCE_IMPORT = /((?:from|import\(?)\s*['"])((?:\.\.\/)+)src\/([^'"]+\.js['"])/g;
+
+rmSync(TO, { recursive: true, force: true });
+const files = readdirSync(FROM, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+await Promise.all(
+  files.map(async ({ parentPath, name }) => {
+    const from = join(parentPath, name);
+    const to = join(TO, relative(FROM, from));
+    mkdirSync(dirname(to), { recursive: true });
+    if (!name.endsWith('.ts')) {
+      copyFileSync(from, to);
+      return;
+    }
+    const { code } = await transform(readFileSync(from, 'utf8'), {
+      loader: 'ts',
+      target: 'node20',
+      sourcefile: relative(dirname(to), from),
+      sourcemap: 'inline',
+      sourcesContent: false,
+    });
+    writeFileSync(to.replace(/\.ts$/, '.js'), code.replace(SOURCE_IMPORT, '$1$2dist/$3'));
+  }),
+);
