@@ -1,6 +1,7 @@
 /**
  * Compiles test/ into .tests/, where each file lies as deep as in test/ and takes the project from its build instead of
- * from src/: the tests try what is shipped, and none of their many processes compiles anything.
+ * from src/: the tests try what is shipped, and none of their many processes compiles anything. Folders of many short
+ * files become one program each, since starting one costs more than such a file does.
  */
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -10,6 +11,16 @@ import { transform } from 'esbuild';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const FROM = join(ROOT, 'test');
 const TO = join(ROOT, '.tests');
+const TOGETHER = [
+  'auth',
+  'http',
+  'normalise',
+  'snapshot',
+  'source',
+  'source/formats',
+  'source/http',
+  'structures',
+];
 const SOURCE_IMPORT = /((?:from|import\(?)\s*['"])((?:\.\.\/)+)src\/([^'"]+\.js['"])/g;
 
 rmSync(TO, { recursive: true, force: true });
@@ -17,7 +28,8 @@ const files = readdirSync(FROM, { recursive: true, withFileTypes: true }).filter
 await Promise.all(
   files.map(async ({ parentPath, name }) => {
     const from = join(parentPath, name);
-    const to = join(TO, relative(FROM, from));
+    const isTogether = TOGETHER.includes(relative(FROM, parentPath));
+    const to = join(TO, relative(FROM, from)).replace(/\.test\.ts$/, isTogether ? '.part.ts' : '.test.ts');
     mkdirSync(dirname(to), { recursive: true });
     if (!name.endsWith('.ts')) {
       copyFileSync(from, to);
@@ -33,3 +45,8 @@ await Promise.all(
     writeFileSync(to.replace(/\.ts$/, '.js'), code.replace(SOURCE_IMPORT, '$1$2dist/$3'));
   }),
 );
+for (const folder of TOGETHER) {
+  const parts = readdirSync(join(TO, folder)).filter((name) => name.endsWith('.part.js'));
+  const imports = parts.map((name) => `import './${folder}/${name}';\n`);
+  writeFileSync(join(TO, `${folder.replaceAll('/', '-')}.test.js`), imports.join(''));
+}

@@ -60,46 +60,47 @@ const ESM_BANNER = {
   js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
 };
 
-for (const format of ['esm', 'cjs'] as const) {
-  for (const minify of [false, true]) {
-    test(`a program runs from one bundled file: ${format}${minify ? ', minified' : ''}`, async (t) => {
-      const folder = await temporaryFolder(t);
-      const outfile = join(folder, format === 'esm' ? 'program.mjs' : 'program.cjs');
-      const { warnings } = await build({
-        stdin: { contents: PROGRAM, resolveDir: ROOT, sourcefile: 'program.js' },
-        bundle: true,
-        platform: 'node',
-        target: 'node20',
-        format,
-        ...(format === 'esm' ? { banner: ESM_BANNER } : {}),
-        minify,
-        outfile,
-        logLevel: 'silent',
-      });
-      t.strictSame(
-        warnings.map(({ id }) => id).filter((id) => id !== 'empty-import-meta'),
-        [],
-      );
-      const { code, stdout, stderr } = await runProgram(folder, [
-        outfile,
-        join(ROOT, 'fixtures/demo.ndjson.gz'),
-      ]);
-      t.equal(stderr, '');
-      t.equal(code, 0);
-      const [answers = '', ...origins] = stdout.trimEnd().split('\n');
-      t.strictSame(JSON.parse(answers), {
-        events: 10_000,
-        found: 136,
-        conflicts: true,
-        title: 'Bündel',
-        statuses: [401, 404],
-        msgpack: [200, 'application/vnd.msgpack'],
-        personal: 200,
-        http: 'Bündel',
-      });
-      t.equal(origins[0], 'disk', 'the image that was written is read at the next start');
+for (const [format, minify] of [
+  ['esm', true],
+  ['cjs', false],
+] as const) {
+  test(`a program runs from one bundled file: ${format}${minify ? ', minified' : ''}`, async (t) => {
+    const folder = await temporaryFolder(t);
+    const outfile = join(folder, format === 'esm' ? 'program.mjs' : 'program.cjs');
+    const { warnings } = await build({
+      stdin: { contents: PROGRAM, resolveDir: ROOT, sourcefile: 'program.js' },
+      bundle: true,
+      platform: 'node',
+      target: 'node20',
+      format,
+      ...(format === 'esm' ? { banner: ESM_BANNER } : {}),
+      minify,
+      outfile,
+      logLevel: 'silent',
     });
-  }
+    t.strictSame(
+      warnings.map(({ id }) => id).filter((id) => id !== 'empty-import-meta'),
+      [],
+    );
+    const { code, stdout, stderr } = await runProgram(folder, [
+      outfile,
+      join(ROOT, 'fixtures/demo.ndjson.gz'),
+    ]);
+    t.equal(stderr, '');
+    t.equal(code, 0);
+    const [answers = '', ...origins] = stdout.trimEnd().split('\n');
+    t.strictSame(JSON.parse(answers), {
+      events: 10_000,
+      found: 136,
+      conflicts: true,
+      title: 'Bündel',
+      statuses: [401, 404],
+      msgpack: [200, 'application/vnd.msgpack'],
+      personal: 200,
+      http: 'Bündel',
+    });
+    t.equal(origins[0], 'disk', 'the image that was written is read at the next start');
+  });
 }
 
 test('a file beside the bundle that has the name of the thread is not taken for it', async (t) => {

@@ -9,7 +9,7 @@ import { builtModule } from '../refresh/built.js';
 import { size } from './size.js';
 
 const EVENTS = size(2000, 20_000);
-const RELOADS = size(12, 300);
+const RELOADS = size(8, 300);
 const PER_ROUND = size(2, 10);
 const SCRIPT = fileURLToPath(new URL('./leak.mjs', import.meta.url));
 const MIB = 1024 * 1024;

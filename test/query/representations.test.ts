@@ -33,7 +33,7 @@ function richSet(): NormalisedEvent[] {
   const isRich = (events: NormalisedEvent[]): boolean =>
     events.length > 30 &&
     [...universeOf(events, 'uuid').values.values()].every((values) => values.length >= 2);
-  const sets = fc.sample(eventSets('uuid'), { seed: 4, numRuns: 200 });
+  const sets = fc.sample(eventSets('uuid'), { seed: 4, numRuns: 100 });
   return sets.find(isRich) ?? assert.fail('no generated set is large enough');
 }
 
@@ -68,7 +68,7 @@ test('MessagePack answers, read by another decoder, equal the JSON ones', (t) =>
         assertAgree(view.conflicts([...request.pairs, ...conflictPairsOf(conflictRecipe)], STRICT));
       }
     }),
-    { seed: 20241010, numRuns: 200 },
+    { seed: 20241010, numRuns: 100 },
   );
   t.ok(entries > 2000, `${entries} entries compared`);
   t.end();
