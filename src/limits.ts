@@ -50,6 +50,10 @@ export const EVENTS_MAX = 0xfffffffe;
 
 /** Bodies up to this size are gathered into one buffer and written with the headers at once. */
 export const BODY_GATHER_BYTES_MAX: number = 64 * KIB;
+/** Bodies up to this size are made at once; what is larger is made while it is sent, see BODY_SLICE_BYTES. */
+export const BODY_WHOLE_BYTES_MAX: number = 1024 * KIB;
+/** A large body is made in slices of about this size, with a turn of the event loop after each: 1 ms at most. */
+export const BODY_SLICE_BYTES: number = 256 * KIB;
 /** Different Accept headers remembered with what they negotiate to: 256 × 0.2 KB. */
 export const ACCEPT_MEMO_ENTRIES_MAX = 256;
 /** Intervals per interval-tree-1d tree: 1,024 take about 2 ms to build, so no request waits longer for one. */

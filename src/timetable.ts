@@ -372,8 +372,8 @@ function eventPage(answer: Answer): EventPage {
 }
 
 function bytesOf(answer: Answer): Uint8Array {
-  const [only, ...others] = answer.body.chunks;
-  return only !== undefined && others.length === 0 ? only : Buffer.concat(answer.body.chunks);
+  const chunks = [...answer.body.chunks];
+  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
 }
 
 function parse<T>(answer: Answer): T {

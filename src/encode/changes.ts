@@ -10,9 +10,9 @@ export function jsonChanges(rows: Rows, changes: Changes): Body {
   const head = JSON.stringify({ from: changes.from, to: changes.to }).slice(0, -1);
   return joined([
     text(`${head},"added":`),
-    ...rowChunks(jsonRows(rows, selectionOf(changes.added))),
+    ...jsonRows(rows, selectionOf(changes.added)).chunks,
     text(',"changed":'),
-    ...rowChunks(jsonRows(rows, selectionOf(changes.changed))),
+    ...jsonRows(rows, selectionOf(changes.changed)).chunks,
     text(`,"removed":${JSON.stringify(changes.removed)}}`),
   ]);
 }
@@ -28,9 +28,9 @@ export function messagePackChanges(rows: Rows, changes: Changes): Body {
     packPlain('to'),
     packPlain(changes.to),
     packPlain('added'),
-    ...rowChunks(messagePackRows(rows, selectionOf(changes.added))),
+    ...messagePackRows(rows, selectionOf(changes.added)).chunks,
     packPlain('changed'),
-    ...rowChunks(messagePackRows(rows, selectionOf(changes.changed))),
+    ...messagePackRows(rows, selectionOf(changes.changed)).chunks,
     packPlain('removed'),
     packPlain(changes.removed),
   ]);
@@ -38,10 +38,6 @@ export function messagePackChanges(rows: Rows, changes: Changes): Body {
 
 function selectionOf(ordinals: readonly number[]): Selection {
   return Selection.ofList(Uint32Array.from(ordinals));
-}
-
-function rowChunks(body: Body): readonly Uint8Array[] {
-  return body.chunks;
 }
 
 function text(content: string): Uint8Array {

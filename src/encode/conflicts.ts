@@ -1,13 +1,14 @@
 import build, { type Schema } from 'fast-json-stringify';
+import { BODY_WHOLE_BYTES_MAX } from '../limits.js';
 import type { ConflictEntry } from '../model/event.js';
 import { CONFLICT_ENTRY_SCHEMA } from '../model/schemas.js';
 import { formatInstant } from '../model/time.js';
 import { Selection } from '../query/selection.js';
 import type { Clusters } from '../snapshot/cluster-reader.js';
 import type { Rows } from '../snapshot/rows.js';
-import type { Body } from './body.js';
-import { copyJsonRows, jsonRowsLength } from './json.js';
-import { ARRAY_HEADER_BYTES_MAX, copyMessagePackRows, packPlain, writeArrayHeader } from './msgpack.js';
+import { type Body, slicedBody, wholeBody } from './body.js';
+import { copyJsonRows, jsonRowPieces } from './json.js';
+import { arrayHeader, packedRowPieces, packPlain } from './msgpack.js';
 
 const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
@@ -28,50 +29,69 @@ function headOf(clusters: Clusters, cluster: number): Omit<ConflictEntry, 'event
   };
 }
 
+/** `{…,"events":[` of an entry: the closing bracket and brace come behind the rows. */
+function jsonHead(clusters: Clusters, cluster: number): Buffer {
+  return Buffer.from(serialiseEntry({ ...headOf(clusters, cluster), events: [] }).slice(0, -2), 'utf8');
+}
+
 /** The given clusters as one JSON array of conflict entries; their events are copied from the rows. */
 export function jsonConflicts(rows: Rows, clusters: Clusters, wanted: Uint32Array): Body {
-  const heads: Buffer[] = [];
-  let byteLength = wanted.length === 0 ? 2 : 1;
-  for (const cluster of wanted) {
-    const entry = serialiseEntry({ ...headOf(clusters, cluster), events: [] });
-    // `…,"events":[` : the closing bracket and brace come behind the rows.
-    const head = Buffer.from(entry.slice(0, -2), 'utf8');
-    heads.push(head);
-    // The comma behind the last row is where the closing bracket goes; brace and comma follow.
-    byteLength += head.length + jsonRowsLength(rows, Selection.ofList(clusters.eventsOf(cluster))) + 2;
+  let byteLength = 1 + Math.max(1, wanted.length);
+  for (const cluster of wanted) byteLength += clusters.jsonBytesOf(cluster);
+  if (byteLength > BODY_WHOLE_BYTES_MAX) {
+    return slicedBody(byteLength, () => jsonEntryPieces(rows, clusters, wanted));
   }
   const target = Buffer.allocUnsafe(byteLength);
   target[0] = OPENING_BRACKET;
   let at = 1;
-  for (let i = 0; i < wanted.length; i++) {
-    at += heads[i]?.copy(target, at) ?? 0;
-    at = copyJsonRows(rows, Selection.ofList(clusters.eventsOf(wanted[i] ?? 0)), target, at);
+  for (const cluster of wanted) {
+    at += jsonHead(clusters, cluster).copy(target, at);
+    at = copyJsonRows(rows, Selection.ofList(clusters.eventsOf(cluster)), target, at);
+    // In place of the comma behind the last row.
     target[at - 1] = CLOSING_BRACKET;
     target[at++] = CLOSING_BRACE;
     target[at++] = COMMA;
   }
   target[byteLength - 1] = CLOSING_BRACKET;
-  return { byteLength, chunks: [target] };
+  return wholeBody(target);
 }
 
+function* jsonEntryPieces(rows: Rows, clusters: Clusters, wanted: Uint32Array): Generator<Uint8Array> {
+  let opening = Buffer.from('[');
+  for (const cluster of wanted) {
+    yield opening;
+    yield jsonHead(clusters, cluster);
+    yield* jsonRowPieces(rows, Selection.ofList(clusters.eventsOf(cluster)));
+    opening = BETWEEN_ENTRIES;
+  }
+  yield BEHIND_LAST_ENTRY;
+}
+
+const BETWEEN_ENTRIES = Buffer.from(']},');
+const BEHIND_LAST_ENTRY = Buffer.from(']}]');
 const ENTRY_MAP = 0x86;
 
 /** The given clusters as one MessagePack array of maps. */
 export function messagePackConflicts(rows: Rows, clusters: Clusters, wanted: Uint32Array): Body {
-  const chunks: Uint8Array[] = [];
-  const header = Buffer.allocUnsafe(ARRAY_HEADER_BYTES_MAX);
-  chunks.push(header.subarray(0, writeArrayHeader(header, 0, wanted.length)));
+  let byteLength = arrayHeader(wanted.length).length;
+  for (const cluster of wanted) byteLength += clusters.packedBytesOf(cluster);
+  const pieces = () => packedEntryPieces(rows, clusters, wanted);
+  return byteLength > BODY_WHOLE_BYTES_MAX
+    ? slicedBody(byteLength, pieces)
+    : wholeBody(Buffer.concat([...pieces()], byteLength));
+}
+
+function* packedEntryPieces(rows: Rows, clusters: Clusters, wanted: Uint32Array): Generator<Uint8Array> {
+  yield arrayHeader(wanted.length);
   for (const cluster of wanted) {
-    chunks.push(Buffer.from([ENTRY_MAP]));
+    yield Buffer.from([ENTRY_MAP]);
     for (const [name, value] of Object.entries(headOf(clusters, cluster))) {
-      chunks.push(packPlain(name), packPlain(value));
+      yield packPlain(name);
+      yield packPlain(value);
     }
-    chunks.push(packPlain('events'));
+    yield packPlain('events');
     const selection = Selection.ofList(clusters.eventsOf(cluster));
-    const target = Buffer.allocUnsafe(ARRAY_HEADER_BYTES_MAX + jsonRowsLength(rows, selection));
-    const end = copyMessagePackRows(rows, selection, target, writeArrayHeader(target, 0, selection.count));
-    chunks.push(target.subarray(0, end));
+    yield arrayHeader(selection.count);
+    yield* packedRowPieces(rows, selection);
   }
-  const body = Buffer.concat(chunks);
-  return { byteLength: body.length, chunks: [body] };
 }

@@ -1,7 +1,7 @@
-import { BODY_GATHER_BYTES_MAX } from '../limits.js';
+import { BODY_GATHER_BYTES_MAX, BODY_WHOLE_BYTES_MAX } from '../limits.js';
 import type { Selection } from '../query/selection.js';
 import type { Rows } from '../snapshot/rows.js';
-import type { Body } from './body.js';
+import { type Body, slicedBody, wholeBody } from './body.js';
 
 const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
@@ -12,10 +12,10 @@ const VIEW_RUNS_MAX = 16;
 
 /**
  * The selected rows as one JSON array. Everything at once is the arena itself; large results of few runs are views of
- * it; all others are gathered into one buffer.
+ * it; others are gathered into one buffer, or where they are long, into slices.
  */
 export function jsonRows(rows: Rows, selection: Selection): Body {
-  if (selection.count === rows.count) return { byteLength: rows.bytes.length, chunks: [rows.bytes] };
+  if (selection.count === rows.count) return wholeBody(rows.bytes);
   let runs = 0;
   let byteLength = selection.count === 0 ? 2 : 1;
   selection.forEachRun((first, end) => {
@@ -23,22 +23,20 @@ export function jsonRows(rows: Rows, selection: Selection): Body {
     byteLength += rows.start[end]! - rows.start[first]!;
   });
   if (byteLength > BODY_GATHER_BYTES_MAX && runs <= VIEW_RUNS_MAX) {
-    return { byteLength, chunks: viewChunks(rows, selection) };
+    return { byteLength, chunks: [OPENING, ...jsonRowPieces(rows, selection), CLOSING] };
+  }
+  if (byteLength > BODY_WHOLE_BYTES_MAX) {
+    return slicedBody(byteLength, function* () {
+      yield OPENING;
+      yield* jsonRowPieces(rows, selection);
+      yield CLOSING;
+    });
   }
   const gathered = Buffer.allocUnsafe(byteLength);
   gathered[0] = OPENING_BRACKET;
   copyJsonRows(rows, selection, gathered, 1);
   gathered[byteLength - 1] = CLOSING_BRACKET;
-  return { byteLength, chunks: [gathered] };
-}
-
-/** Bytes of the selected rows with a separator behind each. */
-export function jsonRowsLength(rows: Rows, selection: Selection): number {
-  let byteLength = 0;
-  selection.forEachRun((first, end) => {
-    byteLength += rows.start[end]! - rows.start[first]!;
-  });
-  return byteLength;
+  return wholeBody(gathered);
 }
 
 /**
@@ -56,14 +54,14 @@ export function copyJsonRows(rows: Rows, selection: Selection, target: Buffer, o
   return at;
 }
 
-function viewChunks(rows: Rows, selection: Selection): Uint8Array[] {
-  const chunks: Uint8Array[] = [];
-  selection.forEachRun((first, end) => {
-    chunks.push(chunks.length === 0 ? OPENING : SEPARATOR);
-    chunks.push(rows.bytes.subarray(rows.start[first]!, rows.start[end]! - 1));
-  });
-  chunks.push(CLOSING);
-  return chunks;
+/** The selected rows as views of the arena, with a comma between them. */
+export function* jsonRowPieces(rows: Rows, selection: Selection): Generator<Uint8Array> {
+  let isFirst = true;
+  for (const [first, end] of selection.runs()) {
+    if (!isFirst) yield SEPARATOR;
+    isFirst = false;
+    yield rows.bytes.subarray(rows.start[first]!, rows.start[end]! - 1);
+  }
 }
 
 const OPENING = Buffer.from('[');

@@ -1,15 +1,15 @@
 import { Packr } from 'msgpackr';
+import { BODY_SLICE_BYTES, BODY_WHOLE_BYTES_MAX } from '../limits.js';
 import type { Selection } from '../query/selection.js';
 import type { Rows } from '../snapshot/rows.js';
-import type { Body } from './body.js';
-import { jsonRowsLength } from './json.js';
+import { type Body, slicedBody, wholeBody } from './body.js';
 import { writeMessagePackRow } from './msgpack-row.js';
 
 const FIXARRAY = 0x90;
 const ARRAY16 = 0xdc;
 const ARRAY32 = 0xdd;
 /** Longest header of an array. */
-export const ARRAY_HEADER_BYTES_MAX = 5;
+const ARRAY_HEADER_BYTES_MAX = 5;
 
 /** Plain MessagePack: objects as maps of the smallest size, no records, no extension types. */
 const packr = new Packr({ useRecords: false, variableMapSize: true });
@@ -19,8 +19,14 @@ export function packPlain(value: string | number | readonly string[]): Uint8Arra
   return packr.pack(value);
 }
 
+/** The header of an array. */
+export function arrayHeader(count: number): Buffer {
+  const header = Buffer.allocUnsafe(ARRAY_HEADER_BYTES_MAX);
+  return header.subarray(0, writeArrayHeader(header, 0, count));
+}
+
 /** Writes the header of an array and returns the offset behind it. */
-export function writeArrayHeader(target: Buffer, offset: number, count: number): number {
+function writeArrayHeader(target: Buffer, offset: number, count: number): number {
   if (count < 16) {
     target[offset] = FIXARRAY | count;
     return offset + 1;
@@ -35,10 +41,44 @@ export function writeArrayHeader(target: Buffer, offset: number, count: number):
 
 /** The selected rows as one MessagePack array. */
 export function messagePackRows(rows: Rows, selection: Selection): Body {
-  // An upper bound: a row is never longer than its JSON.
-  const target = Buffer.allocUnsafe(ARRAY_HEADER_BYTES_MAX + jsonRowsLength(rows, selection));
-  const end = copyMessagePackRows(rows, selection, target, writeArrayHeader(target, 0, selection.count));
-  return { byteLength: end, chunks: [target.subarray(0, end)] };
+  const header = arrayHeader(selection.count);
+  const byteLength = header.length + packedRowsLength(rows, selection);
+  if (byteLength > BODY_WHOLE_BYTES_MAX) {
+    return slicedBody(byteLength, function* () {
+      yield header;
+      yield* packedRowPieces(rows, selection);
+    });
+  }
+  const target = Buffer.allocUnsafe(byteLength);
+  copyMessagePackRows(rows, selection, target, header.copy(target));
+  return wholeBody(target);
+}
+
+/** Bytes of the selected rows, without the array's header. */
+function packedRowsLength(rows: Rows, selection: Selection): number {
+  let byteLength = 0;
+  selection.forEachRun((first, end) => {
+    byteLength += rows.packedStart[end]! - rows.packedStart[first]!;
+  });
+  return byteLength;
+}
+
+/** The selected rows in buffers of about one slice. */
+export function* packedRowPieces(rows: Rows, selection: Selection): Generator<Uint8Array> {
+  const { packedStart } = rows;
+  for (const [first, end] of selection.runs()) {
+    // Terminates: `to` is at least one behind `from`.
+    for (let from = first; from < end; ) {
+      const room = packedStart[from]! + BODY_SLICE_BYTES;
+      let to = from + 1;
+      while (to < end && packedStart[to + 1]! <= room) to++;
+      const piece = Buffer.allocUnsafe(packedStart[to]! - packedStart[from]!);
+      let at = 0;
+      for (let ordinal = from; ordinal < to; ordinal++) at = writeMessagePackRow(rows, ordinal, piece, at);
+      yield piece;
+      from = to;
+    }
+  }
 }
 
 /** Writes the selected rows one behind the other and returns the offset behind the last. */

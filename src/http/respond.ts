@@ -24,8 +24,8 @@ export function sendBody(exchange: Exchange, status: number, headers: FlatHeader
     return;
   }
   const { chunks } = body;
-  const [first] = chunks;
-  if (chunks.length === 1) res.end(first);
+  if (!Array.isArray(chunks)) writeSlices(res, chunks[Symbol.iterator]());
+  else if (chunks.length === 1) res.end(chunks[0]);
   else if (body.byteLength <= BODY_GATHER_BYTES_MAX) res.end(Buffer.concat(chunks, body.byteLength));
   else writeChunks(res, chunks);
 }
@@ -36,6 +36,19 @@ function writeChunks(res: ServerResponse, chunks: readonly Uint8Array[]): void {
   for (const chunk of chunks) res.write(chunk);
   res.uncork();
   res.end();
+}
+
+/** Makes a slice only when the one before has gone, and lets others have their turn in between. */
+function writeSlices(res: ServerResponse, slices: Iterator<Uint8Array>): void {
+  const next = (): void => {
+    if (res.destroyed) return;
+    const slice = slices.next();
+    if (slice.done) res.end();
+    // An event of its own even where the kernel took everything at once: a fast reader must not keep others waiting.
+    else if (res.write(slice.value)) setImmediate(next);
+    else res.once('drain', () => setImmediate(next));
+  };
+  next();
 }
 
 /** Sends a text as UTF-8. */

@@ -76,6 +76,23 @@ export class Selection {
     }
   }
 
+  /** The same runs, one at a time, for whoever stops on the way. */
+  *runs(): Generator<readonly [first: number, end: number]> {
+    if (this.#list === null) {
+      for (let r = 0; r < this.#runs.length; r += 2) yield [this.#runs[r]!, this.#runs[r + 1]!];
+      return;
+    }
+    const list = this.#list;
+    let i = 0;
+    while (i < list.length) {
+      const first = list[i]!;
+      let end = first + 1;
+      // Terminates: i grows with every step.
+      for (i++; i < list.length && list[i] === end; i++) end++;
+      yield [first, end];
+    }
+  }
+
   forEach(visit: (ordinal: number) => void): void {
     this.forEachRun((first, end) => {
       for (let ordinal = first; ordinal < end; ordinal++) visit(ordinal);

@@ -23,12 +23,13 @@ import { buildHashIndex } from '../structures/hash-index.js';
 import { buildIntervalIndex } from '../structures/interval-index.js';
 import { buildPostingLists } from '../structures/posting-lists.js';
 import { sharedUint32 } from '../structures/shared.js';
+import { jsonByteLength, packedByteLength } from './byte-lengths.js';
 import { buildClusters } from './clusters.js';
 import { contentVersionOf } from './content-version.js';
 import { byteLengthOf, type FieldImage, type SnapshotImage } from './image.js';
 import { conflictKeys, lessonNumbers } from './lessons.js';
 import { orderEvents } from './order.js';
-import { jsonByteLength, ROW_FRAME_BYTES, RowWriter } from './rows.js';
+import { PACKED_ROW_FRAME_BYTES, ROW_FRAME_BYTES, RowWriter } from './rows.js';
 import type { SnapshotSummary } from './summary.js';
 
 /** The fields kept as dictionary codes until the rows are written: all that have few distinct values, or may have none. */
@@ -157,8 +158,8 @@ export class SnapshotBuilder {
       ...conflictKeys(count, codesOf, dictionaryOf),
     };
     const clusters = {
-      merged: buildClusters(clusterInput, true),
-      unmerged: buildClusters(clusterInput, false),
+      merged: buildClusters(clusterInput, rows, true),
+      unmerged: buildClusters(clusterInput, rows, false),
     };
     const fields = Object.fromEntries(
       INDEXED_FIELDS.map((field) => [
@@ -217,20 +218,29 @@ export class SnapshotBuilder {
       const lengths = Uint32Array.from({ length: dictionary.size }, (_, code) =>
         jsonByteLength(dictionary.valueOf(code)),
       );
-      return { codes: codes.view(), lengths };
+      const packedLengths = Uint32Array.from({ length: dictionary.size }, (_, code) =>
+        packedByteLength(dictionary.valueOf(code)),
+      );
+      return { codes: codes.view(), lengths, packedLengths };
     });
-    const fixed = ROW_FRAME_BYTES + 2 * jsonByteLength(formatInstant(0));
+    const instant = formatInstant(0);
+    const fixed = ROW_FRAME_BYTES + 2 * jsonByteLength(instant);
+    const packedFixed = PACKED_ROW_FRAME_BYTES + 2 * packedByteLength(instant);
     const rowBytes = new Uint32Array(order.length);
+    const packedBytes = new Uint32Array(order.length);
     for (let ordinal = 0; ordinal < order.length; ordinal++) {
       const arrival = order[ordinal]!;
       let length = fixed + jsonByteLength(this.#ids[arrival]!);
-      for (const { codes, lengths } of columns) {
+      let packedLength = packedFixed + packedByteLength(this.#ids[arrival]!);
+      for (const { codes, lengths, packedLengths } of columns) {
         const code = codes[arrival]!;
         length += code === NO_CODE ? 4 : lengths[code]!;
+        packedLength += code === NO_CODE ? 1 : packedLengths[code]!;
       }
       rowBytes[ordinal] = length;
+      packedBytes[ordinal] = packedLength;
     }
-    const writer = new RowWriter(rowBytes);
+    const writer = new RowWriter(rowBytes, packedBytes);
     const event = {} as { -readonly [Name in keyof TimetableEvent]: TimetableEvent[Name] };
     let slot = -1;
     for (let ordinal = 0; ordinal < order.length; ordinal++) {

@@ -47,6 +47,16 @@ export class Clusters {
     return this.#image.peak[cluster]!;
   }
 
+  /** The length of a cluster's entry as JSON, its events included. */
+  jsonBytesOf(cluster: number): number {
+    return this.#image.jsonBytes[cluster]!;
+  }
+
+  /** The same in MessagePack. */
+  packedBytesOf(cluster: number): number {
+    return this.#image.packedBytes[cluster]!;
+  }
+
   /** The ordinals of a cluster's events, ascending. A view of shared memory. */
   eventsOf(cluster: number): Uint32Array {
     return this.#image.events.subarray(this.#image.first[cluster]!, this.#image.first[cluster + 1]!);

@@ -5,7 +5,8 @@ import { GrowableUint32 } from '../structures/growable.js';
 import { buildIntervalIndex } from '../structures/interval-index.js';
 import { buildPostingLists, type PostingListsImage } from '../structures/posting-lists.js';
 import { sharedUint8, sharedUint32, shareFloat64, shareUint32 } from '../structures/shared.js';
-import type { ClustersImage } from './image.js';
+import { entryByteLengths, type UnmeasuredClusters } from './entry-lengths.js';
+import type { ClustersImage, RowsImage } from './image.js';
 
 /** What clustering needs to know of the events, all by ordinal. */
 export interface ClusterInput {
@@ -33,9 +34,10 @@ interface FoundClusters {
  * One sweep over the events of a key in time order: an event that starts before everything so far has ended belongs to
  * the present cluster. O(n log n) in the number of events, never in the number of overlapping pairs.
  *
+ * @param rows of the same events, for their lengths
  * @param merge whether rows of one lesson count as one; otherwise every row is a lesson
  */
-export function buildClusters(input: ClusterInput, merge: boolean): ClustersImage {
+export function buildClusters(input: ClusterInput, rows: RowsImage, merge: boolean): ClustersImage {
   const found: FoundClusters = {
     by: new GrowableUint32(),
     key: new GrowableUint32(),
@@ -52,7 +54,8 @@ export function buildClusters(input: ClusterInput, merge: boolean): ClustersImag
       sweep(input, lessonRows, by, key, ordinals, found);
     }
   }
-  return finish(input, found);
+  const unmeasured = finish(input, found);
+  return { ...unmeasured, ...entryByteLengths(unmeasured, rows) };
 }
 
 /**
@@ -138,7 +141,7 @@ function peakOf(lessons: readonly number[], startMs: Float64Array, endMs: Float6
 }
 
 /** Sorts the clusters by (start, end, by, key) and builds what reading them needs. */
-function finish(input: ClusterInput, found: FoundClusters): ClustersImage {
+function finish(input: ClusterInput, found: FoundClusters): UnmeasuredClusters {
   const count = found.by.length;
   const by = found.by.view();
   const key = found.key.view();

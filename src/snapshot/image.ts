@@ -43,6 +43,8 @@ export interface FieldImage {
 export interface RowsImage {
   readonly bytes: Uint8Array;
   readonly start: Uint32Array;
+  /** Sums of the lengths that the rows have in MessagePack, which is made when it is asked for. */
+  readonly packedStart: Uint32Array;
 }
 
 /** Conflict clusters, sorted by (start, end, by, key). */
@@ -56,6 +58,9 @@ export interface ClustersImage {
   readonly keys: DictionaryImage;
   /** The largest number of lessons at one instant. */
   readonly peak: Uint32Array;
+  /** The length of each cluster's entry as JSON, and in MessagePack. */
+  readonly jsonBytes: Uint32Array;
+  readonly packedBytes: Uint32Array;
   /** Cluster c holds events [first[c], first[c + 1]), as ordinals. */
   readonly first: Uint32Array;
   readonly events: Uint32Array;

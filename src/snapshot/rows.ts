@@ -5,6 +5,7 @@ import type { TimetableEvent } from '../model/event.js';
 import { OUTPUT_FIELDS } from '../model/fields.js';
 import { EVENT_SCHEMA } from '../model/schemas.js';
 import { sharedUint8, sharedUint32 } from '../structures/shared.js';
+import { jsonByteLength, packedByteLength } from './byte-lengths.js';
 import type { RowsImage } from './image.js';
 
 const OPENING_BRACKET = 0x5b;
@@ -14,14 +15,15 @@ const COMMA = 0x2c;
 /** Serialises one Event record; compiled once from the schema that the OpenAPI document shows. */
 const serialiseEvent: (event: TimetableEvent) => string = build(EVENT_SCHEMA as unknown as Schema);
 
-/** The UTF-8 length of a string as a JSON value, quotes and escapes included; of `null` for null. */
-export function jsonByteLength(value: string | null): number {
-  return value === null ? 4 : Buffer.byteLength(JSON.stringify(value), 'utf8');
-}
-
 /** Bytes of a row without its values: braces, quoted names, colons, commas. */
 export const ROW_FRAME_BYTES: number =
   serialiseEvent(emptyEvent()).length - OUTPUT_FIELDS.length * jsonByteLength('');
+
+/** Bytes of a row in MessagePack without its values: the map's header and the names. */
+export const PACKED_ROW_FRAME_BYTES: number = OUTPUT_FIELDS.reduce(
+  (sum, field) => sum + packedByteLength(field.name),
+  1,
+);
 
 function emptyEvent(): TimetableEvent {
   return Object.fromEntries(OUTPUT_FIELDS.map((field) => [field.name, ''])) as unknown as TimetableEvent;
@@ -34,14 +36,16 @@ function emptyEvent(): TimetableEvent {
 export class RowWriter {
   readonly #bytes: Buffer;
   readonly #start: Uint32Array;
+  readonly #packedStart: Uint32Array;
   #ordinal = 0;
   #offset = 1;
 
   /**
    * @param rowBytes for each ordinal the length of its row, without separators
+   * @param packedBytes the same in MessagePack
    * @throws LecternError `source-too-large` where they do not fit into one arena
    */
-  constructor(rowBytes: Uint32Array) {
+  constructor(rowBytes: Uint32Array, packedBytes: Uint32Array) {
     let byteLength = 1 + Math.max(1, rowBytes.length);
     for (const length of rowBytes) byteLength += length;
     if (byteLength > ROW_BYTES_MAX) {
@@ -57,6 +61,10 @@ export class RowWriter {
     this.#start[0] = 1;
     for (let ordinal = 0; ordinal < rowBytes.length; ordinal++) {
       this.#start[ordinal + 1] = this.#start[ordinal]! + rowBytes[ordinal]! + 1;
+    }
+    this.#packedStart = sharedUint32(packedBytes.length + 1);
+    for (let ordinal = 0; ordinal < packedBytes.length; ordinal++) {
+      this.#packedStart[ordinal + 1] = this.#packedStart[ordinal]! + packedBytes[ordinal]!;
     }
   }
 
@@ -78,6 +86,7 @@ export class RowWriter {
     return {
       bytes: new Uint8Array(this.#bytes.buffer, this.#bytes.byteOffset, this.#bytes.length),
       start: this.#start,
+      packedStart: this.#packedStart,
     };
   }
 }
@@ -92,10 +101,13 @@ export class Rows {
   readonly bytes: Buffer;
   /** Row n begins at start[n]; start[count] is one byte past the closing bracket or comma of the last. */
   readonly start: Uint32Array;
+  /** Rows [m, n) take packedStart[n] - packedStart[m] bytes in MessagePack. */
+  readonly packedStart: Uint32Array;
 
   constructor(image: RowsImage) {
     this.bytes = Buffer.from(image.bytes.buffer, image.bytes.byteOffset, image.bytes.byteLength);
     this.start = image.start;
+    this.packedStart = image.packedStart;
   }
 
   get count(): number {

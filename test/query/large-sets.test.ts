@@ -96,6 +96,9 @@ for (const [layout, place] of Object.entries(LAYOUTS)) {
         );
         const pairs = [...request.pairs, ...conflictPairsOf(conflictRecipe)];
         assertWhole(readOf(view.conflicts(pairs, STRICT)), found.map(conflictRecordOf));
+        // Long enough for some of them to be made in slices.
+        assertWhole(readOf(schedule(request.pairs)), expected, 'msgpack');
+        assertWhole(readOf(view.conflicts(pairs, STRICT)), found.map(conflictRecordOf), 'msgpack');
       },
     );
     t.ok(selective > 15, `${selective} requests selected some events, but not all`);

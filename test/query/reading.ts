@@ -39,7 +39,7 @@ export function assertFaults(result: ReadResult, expected: readonly ExpectedFaul
 
 /** The whole body, as bytes; its length is the one announced. */
 export function bytesOf(answer: Answer): Buffer {
-  const bytes = Buffer.concat(answer.body.chunks);
+  const bytes = Buffer.concat([...answer.body.chunks]);
   assert.equal(answer.body.byteLength, bytes.length, 'byteLength is the length of the chunks');
   return bytes;
 }
