@@ -1,5 +1,7 @@
-import { setImmediate as nextTurn } from 'node:timers';
 import { SNAPSHOT_WEIGHT_BYTES_MAX } from '../limits.js';
+
+/** By then a publication is over: the thread that built has ended, and what referred to the old snapshot is gone. */
+const DELAY_MS = 1000;
 
 /**
  * Makes the memory of snapshots count with the garbage collector.
@@ -11,6 +13,13 @@ import { SNAPSHOT_WEIGHT_BYTES_MAX } from '../limits.js';
  */
 export class Weight {
   #held: ArrayBuffer | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  readonly #delayMs: number;
+
+  /** @param delayMs between a replacement and the collection that it may bring about */
+  constructor(delayMs: number = DELAY_MS) {
+    this.#delayMs = delayMs;
+  }
 
   /**
    * The snapshot that is held now.
@@ -18,15 +27,16 @@ export class Weight {
    * @param bytes its size
    */
   replace(bytes: number): void {
-    this.#held = null;
-    // A turn later nothing on the stack refers to the snapshot before it any more: the collection finds it.
-    nextTurn(() => {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      this.#held = null;
       try {
         this.#held = new ArrayBuffer(Math.min(bytes, SNAPSHOT_WEIGHT_BYTES_MAX));
       } catch {
         // The system does not even promise that much. Then collections come when they come.
       }
-    });
+    }, this.#delayMs).unref();
   }
 
   get bytes(): number {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { DIGEST_BYTES, type PastRecords, PastRecordsBuilder } from './past-records.js';
 import type { Snapshot } from './snapshot.js';
 
 /** What one publication changed. Plain data: it crosses threads. */
@@ -9,11 +10,8 @@ export interface Delta {
   readonly added: number;
   readonly removed: number;
   readonly changed: number;
-  /**
-   * Every event that was added, removed or changed, and a digest of its record before; null where there was none. Null
-   * where there are too many to keep.
-   */
-  readonly before: ReadonlyMap<string, string | null> | null;
+  /** Every event that was added, removed or changed, as it was before. Null where there are too many to keep. */
+  readonly before: PastRecords | null;
 }
 
 /**
@@ -25,7 +23,7 @@ export interface Delta {
 export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: number): Delta {
   const vanished: number[] = [];
   const appeared: number[] = [];
-  const beforeDigests = new Map<string, string | null>();
+  const past = new PastRecordsBuilder();
   let changed = 0;
   let b = 0;
   let a = 0;
@@ -39,7 +37,7 @@ export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: 
     const order = compareKeys(before, b, after, a);
     if (order === 0) {
       changed++;
-      if (beforeDigests.size < entriesMax) beforeDigests.set(before.rows.idOf(b), rowDigest(before, b));
+      if (past.size < entriesMax) past.add(before.rows.idOf(b), rowDigest(before, b));
       b++;
       a++;
     } else if (order < 0) vanished.push(b++);
@@ -51,11 +49,11 @@ export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: 
     const id = before.rows.idOf(ordinal);
     if (appearedIds.delete(id)) changed++;
     else removed++;
-    if (beforeDigests.size < entriesMax) beforeDigests.set(id, rowDigest(before, ordinal));
+    if (past.size < entriesMax) past.add(id, rowDigest(before, ordinal));
   }
   const added = appearedIds.size;
   for (const id of appearedIds) {
-    if (beforeDigests.size < entriesMax) beforeDigests.set(id, null);
+    if (past.size < entriesMax) past.add(id, null);
   }
   const kept = added + removed + changed <= entriesMax;
   return {
@@ -64,13 +62,13 @@ export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: 
     added,
     removed,
     changed,
-    before: kept ? beforeDigests : null,
+    before: kept ? past.finish() : null,
   };
 }
 
-/** A digest of an event's record, to tell whether it is what it was. */
+/** A digest of an event's record, to tell whether it is what it was: DIGEST_BYTES characters of one byte each. */
 export function rowDigest(snapshot: Snapshot, ordinal: number): string {
-  return createHash('sha1').update(snapshot.rows.rowOf(ordinal)).digest('base64').slice(0, 16);
+  return createHash('sha1').update(snapshot.rows.rowOf(ordinal)).digest('binary').slice(0, DIGEST_BYTES);
 }
 
 function sameRow(before: Snapshot, b: number, after: Snapshot, a: number): boolean {

@@ -1,5 +1,6 @@
 import { SNAPSHOT_HISTORY_ENTRIES_MAX, SNAPSHOTS_KEPT_MAX } from '../limits.js';
 import { type Delta, rowDigest } from './delta.js';
+import { pastRecordCount, readPastRecords } from './past-records.js';
 import type { Snapshot } from './snapshot.js';
 
 /** What is different between a past snapshot and the present one. */
@@ -34,7 +35,8 @@ export class History {
     let first = Math.max(gap + 1, deltas.length - SNAPSHOTS_KEPT_MAX);
     let entries = 0;
     for (let i = deltas.length - 1; i >= first; i--) {
-      entries += deltas[i]?.before?.size ?? 0;
+      const past = deltas[i]?.before ?? null;
+      entries += past === null ? 0 : pastRecordCount(past);
       if (entries > SNAPSHOT_HISTORY_ENTRIES_MAX) first = i + 1;
     }
     return new History(deltas.slice(first));
@@ -55,7 +57,8 @@ export class History {
     // The first difference that names an event says what it was at the beginning.
     const before = new Map<string, string | null>();
     for (const delta of this.#deltas.slice(first)) {
-      for (const [event, digest] of delta.before ?? []) {
+      if (delta.before === null) continue;
+      for (const [event, digest] of readPastRecords(delta.before)) {
         if (!before.has(event)) before.set(event, digest);
       }
     }

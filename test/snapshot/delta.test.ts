@@ -5,6 +5,12 @@ import { SNAPSHOT_HISTORY_ENTRIES_MAX, SNAPSHOTS_KEPT_MAX } from '../../src/limi
 import type { NormalisedEvent } from '../../src/model/event.js';
 import { compareSnapshots, type Delta } from '../../src/snapshot/delta.js';
 import { History } from '../../src/snapshot/history.js';
+import {
+  type PastRecords,
+  PastRecordsBuilder,
+  pastRecordCount,
+  readPastRecords,
+} from '../../src/snapshot/past-records.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { eventOf, idOf, imageOf } from './images.js';
 
@@ -61,7 +67,9 @@ test('two snapshots are compared as the slow way compares them', async (t) => {
         assert.deepEqual(counts(delta), counts(expected));
         assert.deepEqual([delta.from, delta.to], [before.snapshot.summary.id, after.snapshot.summary.id]);
         assert.deepEqual(
-          [...(delta.before ?? [])].map(([id, digest]) => [id, digest === null]).sort(),
+          [...(delta.before === null ? [] : readPastRecords(delta.before))]
+            .map(([id, digest]) => [id, digest === null])
+            .sort(),
           [
             ...expected.added.map((id) => [id, true]),
             ...[...expected.changed, ...expected.removed].map((id) => [id, false]),
@@ -111,7 +119,8 @@ test('a difference too large to keep is told as counts, and ends the history', a
   const [a, b, c, d] = sets.map(({ snapshot }) => snapshot) as [Snapshot, Snapshot, Snapshot, Snapshot];
   const tooLarge = compareSnapshots(b, c, 2);
   t.strictSame([tooLarge.added, tooLarge.before], [3, null]);
-  t.equal(compareSnapshots(b, c, 3).before?.size, 3, 'exactly as many as are kept');
+  const fits = compareSnapshots(b, c, 3).before;
+  t.equal(fits === null ? null : pastRecordCount(fits), 3, 'exactly as many as are kept');
   const swapped = compareSnapshots(a, generationOf(new Map([[idOf(0), eventOf(0)]])).snapshot, 1);
   t.strictSame([swapped.removed, swapped.before], [2, null]);
 
@@ -123,6 +132,29 @@ test('a difference too large to keep is told as counts, and ends the history', a
   t.strictSame(history.changesSince(c.summary.id, d)?.added.length, 1, 'what came after it is known');
 });
 
+/** Events that were there before, all with ids of their own. */
+function past(n: number, entries: number): PastRecords {
+  const builder = new PastRecordsBuilder();
+  for (let entry = 0; entry < entries; entry++) builder.add(`${n}-${entry}`, 'some digest.');
+  return builder.finish();
+}
+
+test('past records come back as they were', async (t) => {
+  const records: readonly (readonly [string, string | null])[] = [
+    ['a', 'digest of a.'],
+    ['ü\u{1F600}', null],
+    ['', '\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u00ff'],
+    ['an identifier', '\u00ff\u0080\n         '],
+  ];
+  const builder = new PastRecordsBuilder();
+  for (const [id, digest] of records) builder.add(id, digest);
+  const flat = builder.finish();
+  t.strictSame([...readPastRecords(flat)], records);
+  t.equal(pastRecordCount(flat), 4);
+  t.ok(flat.ids.buffer instanceof SharedArrayBuffer);
+  t.strictSame([...readPastRecords(new PastRecordsBuilder().finish())], []);
+});
+
 test('the history is bounded in snapshots and in entries, and the oldest go first', async (t) => {
   const [present] = [generationOf(new Map()).snapshot];
   const delta = (n: number, entries: number): Delta => ({
@@ -131,7 +163,7 @@ test('the history is bounded in snapshots and in entries, and the oldest go firs
     added: 0,
     removed: entries,
     changed: 0,
-    before: new Map(Array.from({ length: entries }, (_, entry) => [`${n}-${entry}`, 'digest'])),
+    before: past(n, entries),
   });
   let history = History.EMPTY;
   for (let n = 0; n < SNAPSHOTS_KEPT_MAX + 3; n++) history = history.with(delta(n, 1));
