@@ -1,42 +1,41 @@
 import type { Snapshot } from '../snapshot/snapshot.js';
-import { copyWithinRuns, countWithinRuns, sortUnique } from '../structures/ordinal-set.js';
+import { sortUnique } from '../structures/ordinal-set.js';
 import type { Clause, Plan } from './plan.js';
 import { Selection } from './selection.js';
+import type { WindowOrdinals } from './window.js';
 
 /** Carries out a plan. The result is ascending and without repeats, and so in the documented order. */
 export function executePlan(snapshot: Snapshot, plan: Plan): Selection {
   if (plan.lead.kind === 'nothing') return Selection.ofRuns(new Uint32Array(0));
   if (plan.lead.kind === 'runs') {
     return plan.checks.length === 0
-      ? Selection.ofRuns(plan.runs)
-      : filterRuns(plan.runs, plan.runsCount, checkerOf(snapshot, plan.checks));
+      ? Selection.ofRuns(plan.window.runs)
+      : filterRuns(plan.window.runs, plan.window.runsCount, checkerOf(snapshot, plan.checks));
   }
-  const candidates = narrowedPostings(snapshot, plan.lead.clause, plan.runs);
+  const candidates = narrowedPostings(snapshot, plan.lead.clause, plan.window);
   if (plan.checks.length === 0) return Selection.ofList(candidates);
   return filterList(candidates, checkerOf(snapshot, plan.checks));
 }
 
-/** The union of a clause's posting lists, within the runs. A view of the snapshot where one list covers it. */
-function narrowedPostings(snapshot: Snapshot, clause: Clause, runs: Uint32Array): Uint32Array {
-  const lists: { postings: Uint32Array; low: number; high: number }[] = [];
+/** The union of a clause's posting lists, within the window. A view of the snapshot where one piece of a list covers it. */
+function narrowedPostings(snapshot: Snapshot, clause: Clause, window: WindowOrdinals): Uint32Array {
+  const lists: Uint32Array[] = [];
   for (const term of clause.terms) {
     const field = snapshot.field(term.field);
-    for (const code of term.codes) {
-      lists.push({ postings: field.postings, low: field.postingStart(code), high: field.postingEnd(code) });
-    }
+    for (const code of term.codes) lists.push(window.narrow(field, code));
   }
-  const everything = runs.length === 2 && runs[0] === 0 && runs[1] === snapshot.eventCount;
   const only = lists.length === 1 ? lists[0] : undefined;
-  if (everything && only !== undefined) return only.postings.subarray(only.low, only.high);
+  if (only !== undefined) return only;
   let count = 0;
-  for (const { postings, low, high } of lists) count += countWithinRuns(postings, low, high, runs);
+  for (const list of lists) count += list.length;
   const union = new Uint32Array(count);
   let written = 0;
-  for (const { postings, low, high } of lists) {
-    written += copyWithinRuns(postings, low, high, runs, union, written);
+  for (const list of lists) {
+    union.set(list, written);
+    written += list.length;
   }
-  // One list is in order already; several interleave, and those of different fields can share events.
-  return only === undefined ? union.subarray(0, sortUnique(union, count, snapshot.eventCount)) : union;
+  // Several lists interleave, and those of different fields can share events.
+  return union.subarray(0, sortUnique(union, count, snapshot.eventCount));
 }
 
 /** Whether an event passes every clause. */

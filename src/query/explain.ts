@@ -25,10 +25,11 @@ export interface Explanation {
  */
 export function explainPlan(plan: Plan): string {
   const lines: string[] = [];
-  if (plan.window !== null) {
+  const { window, runs, runsCount, slotsRunning } = plan.window;
+  if (window !== null) {
     lines.push(
-      `WINDOW ${describeWindow(plan.window)}: ${count(plan.runs.length / 2, 'run')} of ordinals, ` +
-        `${count(plan.runsCount, 'event')}, ${count(plan.slotsRunning, 'slot')} running at its start`,
+      `WINDOW ${describeWindow(window)}: ${count(runs.length / 2, 'run')} of ordinals, ` +
+        `${count(runsCount, 'event')}, ${count(slotsRunning, 'slot')} running at its start`,
     );
   }
   switch (plan.lead.kind) {
@@ -36,14 +37,12 @@ export function explainPlan(plan: Plan): string {
       lines.push('LEAD nothing can match');
       break;
     case 'runs':
-      lines.push(
-        `LEAD ${plan.window === null ? 'all events' : 'window'}: ${count(plan.runsCount, 'candidate')}`,
-      );
+      lines.push(`LEAD ${window === null ? 'all events' : 'window'}: ${count(runsCount, 'candidate')}`);
       break;
     case 'postings':
       lines.push(
         `LEAD ${describeClause(plan.lead.clause)}: ${count(plan.lead.clause.postings, 'posting')}` +
-          (plan.window === null ? '' : ', narrowed by the window'),
+          (window === null ? '' : ', narrowed by the window'),
       );
       break;
   }

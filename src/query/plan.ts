@@ -1,8 +1,8 @@
 import type { IndexedFieldName } from '../model/fields.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import { NO_CODE } from '../structures/dictionary.js';
-import { countRuns } from '../structures/ordinal-set.js';
-import type { FieldFilter, Query, Window } from './query.js';
+import type { FieldFilter, Query } from './query.js';
+import { WindowOrdinals } from './window.js';
 
 /** "field has one of codes", against one snapshot. */
 export interface Term {
@@ -32,41 +32,42 @@ export type Lead =
 
 /** How a query is to be answered from one snapshot. */
 export interface Plan {
-  readonly window: Window | null;
-  /** The window as runs of ordinals, [first, end) pairs; one run over everything where there is no window. */
-  readonly runs: Uint32Array;
-  readonly runsCount: number;
-  /** Slots that were already running when the window began: what the interval tree found. */
-  readonly slotsRunning: number;
+  readonly window: WindowOrdinals;
   readonly lead: Lead;
   /** Clauses that are checked for each candidate, those with fewest postings first. */
   readonly checks: readonly Clause[];
 }
 
+/** Walking one posting list within a window costs about as much as checking this many candidates. */
+const LIST_COST = 16;
+/** Asking the interval trees who is running costs about as much as checking this many candidates. */
+const TREE_COST = 64;
+
 /**
- * Chooses how to answer: the clause with the fewest postings leads, unless the window holds fewer events still. All
- * other clauses are looked up per candidate in their columns, which costs one read each and so is never worse than
- * walking a second, longer posting list.
+ * Chooses how to answer: the clause with the fewest postings leads, unless it has many lists and the window holds few
+ * events. All other clauses are looked up per candidate in their columns, which costs one read each and so is never worse
+ * than walking a second, longer posting list.
  */
 export function planQuery(snapshot: Snapshot, query: Query): Plan {
   const clauses = query.filters.map((filter) => clauseOf(snapshot, filter.field, [filter]));
   if (query.identities !== null) clauses.push(clauseOf(snapshot, 'identities', query.identities));
   clauses.sort((a, b) => a.postings - b.postings);
-  const { runs, slotsRunning } = windowRuns(snapshot, query.window);
-  const runsCount = countRuns(runs);
-  const window = isAlways(query.window) ? null : query.window;
-  const shared = { window, runs, runsCount, slotsRunning };
+  const window = new WindowOrdinals(snapshot, query.window);
   const shortest = clauses[0];
-  if (runsCount === 0 || shortest?.postings === 0)
-    return { ...shared, lead: { kind: 'nothing' }, checks: [] };
-  if (shortest === undefined || runsCount < shortest.postings) {
-    return { ...shared, lead: { kind: 'runs' }, checks: clauses };
+  if (shortest?.postings === 0) return { window, lead: { kind: 'nothing' }, checks: [] };
+  if (shortest === undefined || isCheaperByRuns(shortest, window)) {
+    return window.runsCount === 0
+      ? { window, lead: { kind: 'nothing' }, checks: [] }
+      : { window, lead: { kind: 'runs' }, checks: clauses };
   }
-  return { ...shared, lead: { kind: 'postings', clause: shortest }, checks: clauses.slice(1) };
+  return { window, lead: { kind: 'postings', clause: shortest }, checks: clauses.slice(1) };
 }
 
-function isAlways(window: Window): boolean {
-  return window.startMs === Number.NEGATIVE_INFINITY && window.endMs === Number.POSITIVE_INFINITY;
+function isCheaperByRuns({ terms, postings }: Clause, { starting }: WindowOrdinals): boolean {
+  let lists = 0;
+  for (const { codes } of terms) lists += codes.length;
+  const candidates = starting.end - starting.first;
+  return TREE_COST + candidates < Math.min(LIST_COST * lists, postings);
 }
 
 function clauseOf(snapshot: Snapshot, label: string, filters: readonly FieldFilter[]): Clause {
@@ -88,26 +89,4 @@ function clauseOf(snapshot: Snapshot, label: string, filters: readonly FieldFilt
     postings += termPostings;
   }
   return { label, values, terms, postings };
-}
-
-/**
- * The events that overlap a window, as runs of ordinals: those of the slots already running when it begins, from the
- * interval tree, then one run of those that start within it.
- */
-function windowRuns(snapshot: Snapshot, window: Window): { runs: Uint32Array; slotsRunning: number } {
-  const { slotIndex } = snapshot;
-  const within = slotIndex.startingWithin(window.startMs, window.endMs);
-  const running = slotIndex.runningAt(window.startMs);
-  const bounds: number[] = [];
-  const append = (firstSlot: number, endSlot: number): void => {
-    if (firstSlot === endSlot) return;
-    const first = snapshot.firstOrdinal(firstSlot);
-    // Slots that follow one another join into one run.
-    if (bounds.at(-1) === first) bounds.pop();
-    else bounds.push(first);
-    bounds.push(snapshot.firstOrdinal(endSlot));
-  };
-  for (const slot of running) append(slot, slot + 1);
-  append(within.first, within.end);
-  return { runs: Uint32Array.from(bounds), slotsRunning: running.length };
 }

@@ -22,7 +22,7 @@ import { GrowableFloat64, GrowableUint32 } from '../structures/growable.js';
 import { buildHashIndex } from '../structures/hash-index.js';
 import { buildIntervalIndex } from '../structures/interval-index.js';
 import { buildPostingLists } from '../structures/posting-lists.js';
-import { sharedUint32 } from '../structures/shared.js';
+import { sharedFloat64, sharedUint32 } from '../structures/shared.js';
 import { jsonByteLength, packedByteLength } from './byte-lengths.js';
 import { buildClusters } from './clusters.js';
 import { contentVersionOf } from './content-version.js';
@@ -164,7 +164,7 @@ export class SnapshotBuilder {
     const fields = Object.fromEntries(
       INDEXED_FIELDS.map((field) => [
         field.name,
-        finishField(this.#column(field.name).dictionary, codesOf(field.name)),
+        finishField(this.#column(field.name).dictionary, codesOf(field.name), startMs, endMs),
       ]),
     ) as unknown as Record<IndexedFieldName, FieldImage>;
     const slotIndex = buildIntervalIndex(slots.startMs, slots.endMs, INTERVALS_PER_TREE_MAX);
@@ -261,14 +261,26 @@ export class SnapshotBuilder {
   }
 }
 
-function finishField(builder: DictionaryBuilder, arrivalCodes: Uint32Array): FieldImage {
+function finishField(
+  builder: DictionaryBuilder,
+  arrivalCodes: Uint32Array,
+  startMs: Float64Array,
+  endMs: Float64Array,
+): FieldImage {
   const { image, recode } = builder.finish();
   const codes = sharedUint32(arrivalCodes.length);
+  const longestMs = sharedFloat64(recode.length);
   for (let ordinal = 0; ordinal < codes.length; ordinal++) {
-    const code = arrivalCodes[ordinal]!;
-    codes[ordinal] = code === NO_CODE ? NO_CODE : recode[code]!;
+    const arrivalCode = arrivalCodes[ordinal]!;
+    if (arrivalCode === NO_CODE) {
+      codes[ordinal] = NO_CODE;
+      continue;
+    }
+    const code = recode[arrivalCode]!;
+    codes[ordinal] = code;
+    longestMs[code] = Math.max(longestMs[code]!, endMs[ordinal]! - startMs[ordinal]!);
   }
-  return { dictionary: image, codes, postings: buildPostingLists(codes, recode.length) };
+  return { dictionary: image, codes, postings: buildPostingLists(codes, recode.length), longestMs };
 }
 
 function permute(values: Uint32Array, order: Uint32Array): Uint32Array {

@@ -34,6 +34,8 @@ export interface FieldImage {
   /** Per ordinal: a code of the dictionary, or NO_CODE for null. */
   readonly codes: Uint32Array;
   readonly postings: PostingListsImage;
+  /** Per code: the length of its longest event, in milliseconds. How far back a window has to look for those running. */
+  readonly longestMs: Float64Array;
 }
 
 /**

@@ -17,12 +17,14 @@ export class FieldIndex {
   readonly codes: Uint32Array;
   readonly #start: Uint32Array;
   readonly #ordinals: Uint32Array;
+  readonly #longestMs: Float64Array;
 
   constructor(image: FieldImage) {
     this.dictionary = new Dictionary(image.dictionary);
     this.codes = image.codes;
     this.#start = image.postings.start;
     this.#ordinals = image.postings.ordinals;
+    this.#longestMs = image.longestMs;
   }
 
   /** All posting lists, one behind the other; that of a code is [postingStart(code), postingEnd(code)). */
@@ -40,6 +42,11 @@ export class FieldIndex {
 
   postingCount(code: number): number {
     return this.#start[code + 1]! - this.#start[code]!;
+  }
+
+  /** The length of the longest event with this value, in milliseconds. */
+  longestMs(code: number): number {
+    return this.#longestMs[code]!;
   }
 }
 
@@ -102,6 +109,21 @@ export class Snapshot {
     return this.#slots.first[slot]!;
   }
 
+  /** The first ordinal of those that start at or after an instant; the number of events where there is none. */
+  ordinalFrom(startMs: number): number {
+    return this.#slots.first[lowerBound(this.#slots.startMs, startMs)]!;
+  }
+
+  /** When an event ends. */
+  endMsOf(ordinal: number): number {
+    return this.#slots.endMs[this.#slotOf(ordinal)]!;
+  }
+
+  /** The last slot that begins at or before the ordinal. */
+  #slotOf(ordinal: number): number {
+    return lowerBound(this.#slots.first, ordinal + 1) - 1;
+  }
+
   /** The distinct values of a field, sorted by code point. */
   valuesOf(name: IndexedFieldName): string[] {
     const { dictionary } = this.field(name);
@@ -140,8 +162,7 @@ export class Snapshot {
 
   /** The sort key of an event. */
   keyOf(ordinal: number): EventKey {
-    // The last slot that begins at or before the ordinal.
-    const slot = lowerBound(this.#slots.first, ordinal + 1) - 1;
+    const slot = this.#slotOf(ordinal);
     return {
       timeMs: this.#slots.startMs[slot]!,
       endTimeMs: this.#slots.endMs[slot]!,

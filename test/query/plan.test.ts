@@ -71,14 +71,23 @@ test('the plan says which index leads, what the window gave, and what is checked
       9,
     ],
     [
-      'a short window and a filter: the window leads',
+      'a short window and a filter: the posting list still leads, since its part in the window is two searches away',
       { startTime: at(10), endTime: at(12), roomId: 'room-1' },
       [
         `WINDOW [${at(10)}, ${at(12)}): 1 run of ordinals, 3 events, 1 slot running at its start`,
-        'LEAD window: 3 candidates',
-        'CHECK roomId of 1 value per event (50 postings not walked)',
+        'LEAD roomId of 1 value: 50 postings, narrowed by the window',
       ],
       2,
+    ],
+    [
+      'a short window and a filter of many values: the window leads',
+      { startTime: at(10), endTime: at(12), courseId: records.slice(0, 10).map(({ courseId }) => courseId) },
+      [
+        `WINDOW [${at(10)}, ${at(12)}): 1 run of ordinals, 3 events, 1 slot running at its start`,
+        'LEAD window: 3 candidates',
+        'CHECK courseId of 10 values per event (100 postings not walked)',
+      ],
+      3,
     ],
     [
       'only an end: no tree is asked',

@@ -1,0 +1,112 @@
+import type { FieldIndex, Snapshot } from '../snapshot/snapshot.js';
+import { copyWithinRuns, countRuns } from '../structures/ordinal-set.js';
+import { lowerBound } from '../structures/search.js';
+import type { Window } from './query.js';
+
+/** Events of one posting list that are looked at one by one for whether they are running; more are found by the trees. */
+const LOOK_BACK_MAX = 32;
+
+/**
+ * The events that overlap a window: one run of ordinals that start in it, and those that were already running when it
+ * began. The former are two binary searches; the latter are looked for only when they are needed.
+ */
+export class WindowOrdinals {
+  /** Null where everything is asked for. */
+  readonly window: Window | null;
+  /** Ordinals of the events that start in the window: [first, end). */
+  readonly starting: { readonly first: number; readonly end: number };
+  readonly #snapshot: Snapshot;
+  readonly #startMs: number;
+  #runs: Uint32Array | null = null;
+  #slotsRunning = 0;
+
+  constructor(snapshot: Snapshot, window: Window) {
+    const { startMs, endMs } = window;
+    this.#snapshot = snapshot;
+    this.#startMs = startMs;
+    const isAlways = startMs === Number.NEGATIVE_INFINITY && endMs === Number.POSITIVE_INFINITY;
+    this.window = isAlways ? null : window;
+    if (isAlways) this.starting = { first: 0, end: snapshot.eventCount };
+    else {
+      const slots = snapshot.slotIndex.startingWithin(startMs, endMs);
+      this.starting = { first: snapshot.firstOrdinal(slots.first), end: snapshot.firstOrdinal(slots.end) };
+    }
+  }
+
+  /** All events of the window as runs of ordinals, [first, end) pairs. */
+  get runs(): Uint32Array {
+    this.#runs ??= this.#findRuns();
+    return this.#runs;
+  }
+
+  get runsCount(): number {
+    return countRuns(this.runs);
+  }
+
+  /** Slots that were already running when the window began: what the interval trees found. */
+  get slotsRunning(): number {
+    this.#runs ??= this.#findRuns();
+    return this.#slotsRunning;
+  }
+
+  #findRuns(): Uint32Array {
+    const snapshot = this.#snapshot;
+    const bounds: number[] = [];
+    const append = (first: number, end: number): void => {
+      if (first === end) return;
+      // What follows without a gap joins the run before.
+      if (bounds.at(-1) === first) bounds.pop();
+      else bounds.push(first);
+      bounds.push(end);
+    };
+    const running = snapshot.slotIndex.runningAt(this.#startMs);
+    this.#slotsRunning = running.length;
+    for (const slot of running) append(snapshot.firstOrdinal(slot), snapshot.firstOrdinal(slot + 1));
+    append(this.starting.first, this.starting.end);
+    return Uint32Array.from(bounds);
+  }
+
+  /**
+   * The part of one posting list that lies in the window, ascending.
+   *
+   * An event that is running when the window begins cannot have begun earlier than the longest event of its value takes. So
+   * only the last few before the window are looked at, and the trees are asked where those would be many.
+   *
+   * @returns a view of the snapshot where it is one piece
+   */
+  narrow(field: FieldIndex, code: number): Uint32Array {
+    const { postings } = field;
+    const low = field.postingStart(code);
+    const high = field.postingEnd(code);
+    if (this.window === null) return postings.subarray(low, high);
+    const first = lowerBound(postings, this.starting.first, low, high);
+    const end = lowerBound(postings, this.starting.end, first, high);
+    if (first === low || this.#startMs === Number.NEGATIVE_INFINITY) return postings.subarray(first, end);
+    const earliest = this.#snapshot.ordinalFrom(this.#startMs - field.longestMs(code));
+    const before = lowerBound(postings, earliest, low, first);
+    if (first - before > LOOK_BACK_MAX) return this.#narrowByRuns(postings, low, high);
+    return this.#narrowByLookingBack(postings, before, first, end);
+  }
+
+  #narrowByLookingBack(postings: Uint32Array, before: number, first: number, end: number): Uint32Array {
+    let running = 0;
+    for (let p = before; p < first; p++) {
+      if (this.#snapshot.endMsOf(postings[p]!) > this.#startMs) running++;
+    }
+    // All of them, or none: then what was found is one piece of the list.
+    if (running === 0 || running === first - before) return postings.subarray(first - running, end);
+    const found = new Uint32Array(running + end - first);
+    let count = 0;
+    for (let p = before; p < first; p++) {
+      if (this.#snapshot.endMsOf(postings[p]!) > this.#startMs) found[count++] = postings[p]!;
+    }
+    found.set(postings.subarray(first, end), count);
+    return found;
+  }
+
+  #narrowByRuns(postings: Uint32Array, low: number, high: number): Uint32Array {
+    const { runs } = this;
+    const found = new Uint32Array(Math.min(high - low, countRuns(runs)));
+    return found.subarray(0, copyWithinRuns(postings, low, high, runs, found, 0));
+  }
+}
