@@ -61,6 +61,9 @@ export function checkTimetableOptions(options: TimetableOptions): void {
     if (value === undefined || (typeof value === 'string' && value !== '')) continue;
     throw invalid(name, value, 'a path');
   }
+  if ((options.snapshotFilesKept ?? 0) > 0 && options.snapshotFile === undefined) {
+    throw new LecternError('option-invalid', 'snapshotFilesKept has no effect without snapshotFile');
+  }
   const gate: unknown = options.gate ?? {};
   if (gate === false) return;
   if (typeof gate !== 'object') throw invalid('gate', gate, 'an object or false');

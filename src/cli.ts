@@ -1,4 +1,8 @@
 #!/usr/bin/env node
+import { guardOutput } from './cli/output.js';
 import { run } from './cli/program.js';
 
-process.exitCode = await run(process.argv.slice(2));
+guardOutput();
+const exitCode = await run(process.argv.slice(2));
+// What was printed may have failed, and then the exit code says so.
+process.exitCode ??= exitCode;

@@ -41,6 +41,21 @@ export interface EmbeddedHandlerOptions {
   readonly log?: Logger | undefined;
 }
 
+const HANDLER_NAMES = [
+  'basePath',
+  'auth',
+  'identify',
+  'log',
+] as const satisfies (keyof EmbeddedHandlerOptions)[];
+const AUTH_NAMES = [
+  'hs256Secret',
+  'jwks',
+  'issuer',
+  'audience',
+  'claims',
+  'enrolments',
+] as const satisfies (keyof EmbeddedAuthOptions)[];
+
 /** @throws LecternError `option-invalid`, `key-invalid`, `key-missing` */
 export function createEmbeddedHandler(
   views: ViewSource,
@@ -50,6 +65,7 @@ export function createEmbeddedHandler(
     readonly identifiers: IdentifierMode;
   },
 ): RequestHandler {
+  checkNames('handler()', options, HANDLER_NAMES);
   const { auth, identify = () => null, basePath, log } = options;
   if (auth !== undefined && options.identify !== undefined) {
     throw new LecternError('option-invalid', 'handler() takes auth or identify, not both');
@@ -68,6 +84,7 @@ export function createEmbeddedHandler(
 }
 
 function authenticatorOf(auth: EmbeddedAuthOptions, identifiers: IdentifierMode): Authenticator {
+  checkNames('handler({ auth })', auth, AUTH_NAMES);
   const keySets: KeySet[] = [];
   if (auth.hs256Secret !== undefined) keySets.push(createSecretKeySet(auth.hs256Secret));
   if (auth.jwks !== undefined) keySets.push(createPublicKeySet(auth.jwks, 'auth.jwks'));
@@ -81,4 +98,18 @@ function authenticatorOf(auth: EmbeddedAuthOptions, identifiers: IdentifierMode)
     enrolments: enrolments === undefined ? null : parseEnrolments(enrolments, identifiers, 'auth.enrolments'),
     mode: identifiers,
   });
+}
+
+/** A mistyped `auth` or `issuer` must not pass for one that was left out: it would let in whoever comes. */
+function checkNames(taker: string, options: unknown, names: readonly string[]): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new LecternError('option-invalid', `${taker} takes an object of options: ${names.join(', ')}`);
+  }
+  const unknown = Object.keys(options).filter((name) => !names.includes(name));
+  if (unknown.length > 0) {
+    throw new LecternError(
+      'option-invalid',
+      `${taker} has no option ${unknown.map((name) => JSON.stringify(name)).join(', ')}; its options are ${names.join(', ')}`,
+    );
+  }
 }

@@ -6,6 +6,7 @@
 export const PROBLEMS = {
   'not-found': { status: 404, title: 'There is no such resource' },
   'method-not-allowed': { status: 405, title: 'The resource does not support this method' },
+  'method-not-implemented': { status: 501, title: 'The service does not know this method' },
   'request-target-too-long': { status: 414, title: 'The request target is too long' },
   'credentials-missing': { status: 401, title: 'A bearer token is required' },
   'token-invalid': { status: 401, title: 'The bearer token is not valid' },
@@ -59,6 +60,7 @@ export type LecternErrorCode =
   | 'source-malformed'
   | 'source-too-large'
   | 'image-unusable'
+  | 'image-not-written'
   | 'snapshot-refused'
   | 'key-missing'
   | 'key-invalid'

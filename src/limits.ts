@@ -113,5 +113,10 @@ export const REQUEST_TIMEOUT_MS = 15_000;
 export const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 /** How often the timeouts are looked at: with node's default of 30 s they would be met up to 30 s late. */
 export const CONNECTIONS_CHECKING_INTERVAL_MS = 1000;
+/**
+ * Header fields of one request; beyond it 431. Browsers behind a few proxies send about 40. Node by itself would drop
+ * every field after the 2,000th without a word, be it Authorization.
+ */
+export const HEADER_FIELDS_MAX = 100;
 /** Request line and header fields together; beyond it 431. */
 export const HEADERS_BYTES_MAX: number = 16 * KIB;

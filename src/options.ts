@@ -1,4 +1,6 @@
 import { isIP } from 'node:net';
+import { SECRET_BYTES_MIN } from './auth/key-set.js';
+import { checkTogether } from './check-service-options.js';
 import { LecternError } from './errors.js';
 import { INDEXED_FIELDS } from './model/fields.js';
 import { LOG_LEVELS, type ServeSettings, type ServiceOptions } from './service-options.js';
@@ -18,6 +20,8 @@ export interface Setting {
   readonly default?: string | number | boolean;
   readonly choices?: readonly string[];
   readonly description: string;
+  /** Whether the text may hold a secret, and so is never repeated in a message. Default false. */
+  readonly isSecret?: boolean;
   /** From text to value; without it the text is the value. Whatever it returns is still checked by `fault`. */
   readonly parse?: (text: string, previous: unknown) => unknown;
   /** What a value must be, where it is not; null where it is good. */
@@ -97,6 +101,7 @@ export const SETTINGS: readonly Setting[] = [
     group: 'Data',
     description:
       "header field for addresses, such as 'Authorization: Bearer env:UPSTREAM_TOKEN', which takes the value from the environment; repeatable",
+    isSecret: true,
     parse: parseHeader,
     fault: (value) => (typeof value === 'object' && value !== null ? null : 'it must be "Name: value"'),
   },
@@ -119,11 +124,12 @@ export const SETTINGS: readonly Setting[] = [
   },
   {
     name: 'watch',
-    flags: '--watch <on|off>',
+    flags: '--watch <how>',
     environment: 'LECTERN_WATCH',
     group: 'Refreshing',
     default: true,
     description: 'load a file again when it changes; on where it is left out',
+    choices: ['on', 'off'],
     parse: (given) => (given === 'on' ? true : given === 'off' ? false : given),
     fault: (value) => (typeof value === 'boolean' ? null : 'it must be on or off'),
   },
@@ -167,7 +173,8 @@ export const SETTINGS: readonly Setting[] = [
     flags: '--snapshot-file <file>',
     environment: 'LECTERN_SNAPSHOT_FILE',
     group: 'Refreshing',
-    description: 'write each timetable here, and serve it at once at the next start',
+    description:
+      'write each timetable here, over what the file holds, and serve it at once at the next start',
     fault: text,
   },
   {
@@ -193,7 +200,7 @@ export const SETTINGS: readonly Setting[] = [
     environment: 'LECTERN_HS256_SECRET',
     group: 'Tokens',
     description: 'secret of HS256 tokens, at least 32 bytes',
-    fault: text,
+    fault: secret,
   },
   {
     name: 'hs256SecretFile',
@@ -238,7 +245,7 @@ export const SETTINGS: readonly Setting[] = [
     fault: (value) =>
       typeof value === 'object' && value !== null
         ? null
-        : `it must be field=claim, with one of the fields ${INDEXED_FIELDS.map((f) => f.name).join(', ')}`,
+        : `it must be field=claim, with one of the fields ${anyOf(INDEXED_FIELDS.map((f) => f.name))}`,
   },
   {
     name: 'enrolmentsFile',
@@ -284,18 +291,18 @@ export function resolveOptions(options: ServiceOptions): ResolvedOptions {
   for (const setting of SETTINGS) {
     const value = (options as Partial<Record<SettingName, unknown>>)[setting.name];
     const fault = value === undefined ? null : setting.fault(value);
-    if (fault !== null)
-      throw new LecternError(
-        'option-invalid',
-        `option ${setting.name} (${setting.environment}) is invalid: ${fault}`,
-      );
+    if (fault !== null) throw new LecternError('option-invalid', `${labelOf(setting)} is invalid: ${fault}`);
   }
-  if (options.hs256Secret !== undefined && options.hs256SecretFile !== undefined) {
-    throw new LecternError('option-invalid', 'the HS256 secret is given twice: as itself, and as a file');
-  }
+  checkTogether(options);
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   const resolved = { ...DEFAULTS, ...given } as ResolvedOptions;
   return { ...resolved, basePath: resolved.basePath.replace(/\/$/, '') };
+}
+
+/** `--port (LECTERN_PORT)`: a setting as the person knows it who gave it. */
+export function labelOf({ flags, environment }: Setting): string {
+  const flag = flags === null ? undefined : /--[a-z0-9-]+/.exec(flags)?.[0];
+  return flag === undefined ? environment : `${flag} (${environment})`;
 }
 
 const DEFAULTS: Readonly<Record<string, unknown>> = Object.fromEntries(
@@ -310,8 +317,7 @@ function isBasePath(path: string): boolean {
 function oneOf(choices: readonly string[]): Pick<Setting, 'choices' | 'fault'> {
   return {
     choices,
-    fault: (value) =>
-      choices.some((choice) => choice === value) ? null : `it must be ${choices.join(' or ')}`,
+    fault: (value) => (choices.some((choice) => choice === value) ? null : `it must be ${anyOf(choices)}`),
   };
 }
 
@@ -331,12 +337,25 @@ function text(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? null : 'it must not be empty';
 }
 
+/** The value itself is never part of the message. */
+function secret(value: unknown): string | null {
+  if (typeof value !== 'string' || value === '') return text(value);
+  const bytes = Buffer.byteLength(value);
+  return bytes >= SECRET_BYTES_MIN ? null : `it has ${bytes} bytes; HS256 needs at least ${SECRET_BYTES_MIN}`;
+}
+
+/** `a, b or c`. */
+function anyOf(choices: readonly string[]): string {
+  return choices.length < 2 ? choices.join() : `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`;
+}
+
 /** Adds `Name: value` to what was given before; null where it is no such thing. Whether it can be sent is checked later. */
 function parseHeader(argument: string, previous: unknown): Readonly<Record<string, string>> | null {
   const colon = argument.indexOf(':');
   const name = argument.slice(0, Math.max(0, colon)).trim();
   const value = argument.slice(colon + 1).trim();
-  if (name === '' || value === '') return null;
+  // A value without its colon would pass for a part of the name; and no message repeats either.
+  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || value === '') return null;
   return { ...(previous as Record<string, string> | undefined), [name]: value };
 }
 

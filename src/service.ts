@@ -2,13 +2,13 @@ import { createAuthenticator } from './auth/authenticator.js';
 import { createDevelopmentIssuer, type DevelopmentIssuer } from './auth/development-issuer.js';
 import { readEnrolments } from './auth/enrolments.js';
 import { createClaimTable } from './auth/identity.js';
-import { createSecretKeySet, type KeySet, readPublicKeySet } from './auth/key-set.js';
+import { createSecretKeySet, type KeySet, readPublicKeySet, SECRET_BYTES_MIN } from './auth/key-set.js';
 import { readTextFile } from './auth/text-file.js';
 import { createVerifier } from './auth/verifier.js';
 import { LecternError } from './errors.js';
 import { createHandler, type HandlerOptions, type RequestHandler } from './http/handler.js';
 import type { Logger } from './http/logger.js';
-import { createHttpServer, type ListenAddress } from './http/server.js';
+import { createHttpServer, type HttpServer, type ListenAddress } from './http/server.js';
 import { KEY_FILE_BYTES_MAX } from './limits.js';
 import { type ResolvedOptions, resolveOptions, type ServiceOptions } from './options.js';
 import type { SnapshotSummary } from './snapshot/summary.js';
@@ -87,42 +87,36 @@ export async function startService(
   const server = createHttpServer((req, res) => handler(req, res));
   const address = await server.listen(settings);
   // No request can come in before this turn of the event loop ends.
-  const timetable = openTimetable({
-    source,
-    identifiers,
-    unknownParameters,
-    refreshSeconds: settings.refreshSeconds,
-    watch: settings.watch,
-    staleSecondsMax: settings.staleSecondsMax,
-    snapshotFile: settings.snapshotFile,
-    snapshotFilesKept: settings.snapshotFilesKept,
-    pin: settings.pin,
-    gate: {
-      shrinkPercentMax: settings.shrinkPercentMax,
-      rejectPercentMax: settings.rejectPercentMax,
-      allowEmpty: settings.emptySet === 'publish',
-    },
-    onProgress,
-  });
-  if (log !== undefined) logEvents(timetable, settings.refreshSeconds > 0, log);
-  const common = {
-    basePath,
-    authenticator,
-    unknownParameters,
-    version: VERSION,
-    ...(log === undefined ? {} : { log }),
-  };
-  const handlerOptions: HandlerOptions =
-    development === null
-      ? { ...common, mode: 'production' }
-      : { ...common, mode: 'development', issuer: development, identifiers };
+  let timetable: Timetable | null = null;
   try {
+    timetable = openTimetable(timetableOptionsOf(settings, source, onProgress));
+    if (log !== undefined) logEvents(timetable, settings.refreshSeconds > 0, log);
+    const common = {
+      basePath,
+      authenticator,
+      unknownParameters,
+      version: VERSION,
+      ...(log === undefined ? {} : { log }),
+    };
+    const handlerOptions: HandlerOptions =
+      development === null
+        ? { ...common, mode: 'production' }
+        : { ...common, mode: 'development', issuer: development, identifiers };
     handler = createHandler(timetable, handlerOptions);
   } catch (error) {
-    await Promise.all([server.close({ deadlineMs: 0 }), timetable.close()]);
+    await Promise.all([server.close({ deadlineMs: 0 }), timetable?.close()]);
     throw error;
   }
+  return serviceOf(server, address, timetable, settings, development);
+}
 
+function serviceOf(
+  server: HttpServer,
+  address: ListenAddress,
+  timetable: Timetable,
+  { mode, basePath }: ResolvedOptions,
+  development: DevelopmentIssuer | null,
+): Service {
   const baseUrl = reachableOrigin(address) + basePath;
   return {
     address,
@@ -138,6 +132,30 @@ export async function startService(
   };
 }
 
+function timetableOptionsOf(
+  settings: ResolvedOptions,
+  source: TimetableOptions['source'],
+  onProgress: ServiceObserver['onProgress'],
+): TimetableOptions {
+  return {
+    source,
+    identifiers: settings.identifiers,
+    unknownParameters: settings.unknownParameters,
+    refreshSeconds: settings.refreshSeconds,
+    watch: settings.watch,
+    staleSecondsMax: settings.staleSecondsMax,
+    snapshotFile: settings.snapshotFile,
+    snapshotFilesKept: settings.snapshotFilesKept,
+    pin: settings.pin,
+    gate: {
+      shrinkPercentMax: settings.shrinkPercentMax,
+      rejectPercentMax: settings.rejectPercentMax,
+      allowEmpty: settings.emptySet === 'publish',
+    },
+    onProgress,
+  };
+}
+
 /** "Every address" can be listened on and, on many systems, not be connected to. */
 function reachableOrigin({ host, port, origin }: ListenAddress): string {
   if (host === '0.0.0.0') return `http://127.0.0.1:${port}`;
@@ -148,14 +166,19 @@ async function readKeySets({ hs256Secret, hs256SecretFile, jwksFile }: ResolvedO
   const keySets: KeySet[] = [];
   if (hs256Secret !== undefined) keySets.push(createSecretKeySet(hs256Secret));
   if (hs256SecretFile !== undefined) {
-    const name = `HS256 secret file ${hs256SecretFile}`;
+    const name = `the HS256 secret file ${hs256SecretFile}`;
     const text = await readTextFile(hs256SecretFile, {
       name,
       bytesMax: KEY_FILE_BYTES_MAX,
       code: 'key-invalid',
     });
     // Editors end the last line; nobody means that line end to be part of the secret.
-    keySets.push(createSecretKeySet(text.replace(/\r?\n$/, ''), name));
+    const secret = text.replace(/\r?\n$/, '');
+    if (secret === '') {
+      const expected = `expected a secret of at least ${SECRET_BYTES_MIN} bytes`;
+      throw new LecternError('key-invalid', `${name} is empty; ${expected}`);
+    }
+    keySets.push(createSecretKeySet(secret, name));
   }
   if (jwksFile !== undefined) keySets.push(await readPublicKeySet(jwksFile, KEY_FILE_BYTES_MAX));
   return keySets;
@@ -202,7 +225,12 @@ function logEvents(timetable: Timetable, retries: boolean, log: Logger): void {
     log.warn({ source, snapshot: id, events, rejected, reason: refusal.detail }, 'timetable refused');
   });
   timetable.on('error', (error) => {
-    if (!isFinal()) log.error({ source, reason: error.message }, 'timetable not loaded');
+    const reason = error.message;
+    const code = error instanceof LecternError ? error.code : null;
+    // Of the snapshot file. The timetable itself may be as good as ever.
+    if (code === 'image-not-written') log.error({ source, reason }, 'snapshot file not written');
+    else if (code === 'image-unusable') log.error({ source, reason }, 'snapshot file not read');
+    else if (!isFinal()) log.error({ source, reason }, 'timetable not loaded');
   });
 }
 

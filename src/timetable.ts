@@ -1,13 +1,14 @@
-import { EventEmitter } from 'node:events';
 import { checkTimetableOptions } from './check-timetable-options.js';
 import { createEmbeddedHandler, type EmbeddedHandlerOptions } from './embedded-handler.js';
-import { LecternError, type ParameterFault } from './errors.js';
+import { LecternError } from './errors.js';
 import type { RequestHandler } from './http/handler.js';
 import type { IdentifierMode, TimetableEvent } from './model/event.js';
 import type { Explanation } from './query/explain.js';
-import type { ParameterPairs } from './query/parameters.js';
+import { checkText, invalidParameters, readQueryObject } from './query/object-form.js';
+import type { EndpointName } from './query/parameters.js';
 import { GATE_DEFAULTS, type Refusal } from './refresh/gate.js';
 import { Keeper, type Publication } from './refresh/keeper.js';
+import { Listeners } from './refresh/listeners.js';
 import { type AnySource, Loader } from './refresh/loader.js';
 import { History } from './snapshot/history.js';
 import { Snapshot } from './snapshot/snapshot.js';
@@ -52,7 +53,10 @@ export interface RefusedEvent {
 export interface TimetableEvents {
   published: [event: PublishedEvent];
   refused: [event: RefusedEvent];
-  /** A load failed, or the snapshot file could not be read or written. What is served stays as it is. */
+  /**
+   * A load failed, the snapshot file could not be read or written, or a listener of another event threw. What is served
+   * stays as it is.
+   */
   error: [error: Error];
 }
 
@@ -76,7 +80,7 @@ export interface Timetable extends ViewSource, AsyncDisposable {
   find(query?: ScheduleQuery): EventPage;
   /** The events of {@link find} as JSON bytes, without parsing them. Shared memory where that saves a copy: do not write. */
   findBytes(query?: ScheduleQuery): Uint8Array;
-  /** One event by its id, or null. */
+  /** One event by its id, or null. Throws `parameters-invalid` for what is no text. */
   get(id: string): TimetableEvent | null;
   /** GET /schedule/conflicts. Throws as {@link find} does. */
   conflicts(query?: ConflictQuery): ConflictPage;
@@ -95,6 +99,11 @@ export interface Timetable extends ViewSource, AsyncDisposable {
    * @param options.force publishes whatever comes, past the gate
    */
   refresh(options?: { readonly force?: boolean }): Promise<void>;
+  /**
+   * Listeners are called one after the other, right after what they are told of. One that throws, or returns a promise that
+   * is rejected, changes nothing: not what is served, nor what the others are told. What it threw is told to the listeners of
+   * `error`; where there are none, or one of them threw it, Node prints it as a warning of the process.
+   */
   on<Name extends keyof TimetableEvents>(
     name: Name,
     listener: (...event: TimetableEvents[Name]) => void,
@@ -148,13 +157,19 @@ class KeptTimetable implements Timetable {
   readonly #keeper: Keeper;
   readonly #staleMsMax: number;
   readonly #sourceName: string;
-  readonly #emitter = new EventEmitter();
+  readonly #listeners = new Listeners<TimetableEvents>();
   #view: View | null = null;
   #history = History.EMPTY;
   #publication: PublicationState | null = null;
   #closed = false;
 
   constructor(options: TimetableOptions) {
+    if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+      throw new LecternError(
+        'option-invalid',
+        "openTimetable() takes an object of options, of which source is required: { source: 'events.ndjson' }",
+      );
+    }
     checkTimetableOptions(options);
     const { refreshSeconds = 0, watch = true, gate = {}, snapshotFile, pin, onProgress } = options;
     this.#parseOptions = { unknownParameters: options.unknownParameters ?? 'reject' };
@@ -177,8 +192,8 @@ class KeptTimetable implements Timetable {
       ...(onProgress === undefined ? {} : { onProgress }),
       events: {
         publish: (publication) => this.#publish(publication),
-        refused: (refusal, summary) => this.#emit('refused', { refusal, summary }),
-        failed: (error) => this.#emit('error', error),
+        refused: (refusal, summary) => this.#listeners.tell('refused', { refusal, summary }),
+        failed: (error) => this.#listeners.tell('error', error),
       },
     });
     this.ready = this.#keeper.start().then(() => {
@@ -210,40 +225,45 @@ class KeptTimetable implements Timetable {
     return { name: this.#sourceName, ...this.#keeper.state };
   }
 
-  find(query: ScheduleQuery = {}): EventPage {
-    return eventPage(answerOf(this.#open().schedule(pairsOf(query), this.#parseOptions)));
+  find(query?: ScheduleQuery): EventPage {
+    return eventPage(this.#answer('schedule', 'find', query));
   }
 
-  findBytes(query: ScheduleQuery = {}): Uint8Array {
-    return bytesOf(answerOf(this.#open().schedule(pairsOf(query), this.#parseOptions)));
+  findBytes(query?: ScheduleQuery): Uint8Array {
+    return bytesOf(this.#answer('schedule', 'findBytes', query));
   }
 
   get(id: string): TimetableEvent | null {
-    const bytes = this.#open().eventOf(id);
+    const bytes = this.#open().eventOf(checkText('id', 'get', 'the id of an event', id));
     return bytes === null ? null : (JSON.parse(Buffer.from(bytes).toString('utf8')) as TimetableEvent);
   }
 
-  all(query: PageQuery = {}): EventPage {
-    return eventPage(answerOf(this.#open().all(pairsOf(query), this.#parseOptions)));
+  all(query?: PageQuery): EventPage {
+    return eventPage(this.#answer('all', 'all', query));
   }
 
-  conflicts(query: ConflictQuery = {}): ConflictPage {
-    const answer = answerOf(this.#open().conflicts(pairsOf(query), this.#parseOptions));
+  conflicts(query?: ConflictQuery): ConflictPage {
+    const answer = this.#answer('conflicts', 'conflicts', query);
     return { conflicts: parse(answer), total: answer.total, nextCursor: answer.nextCursor };
   }
 
   types(): string[] {
-    return parse(answerOf(this.#open().types([], this.#parseOptions)));
+    return parse(this.#answer('types', 'types', undefined));
   }
 
   changes(since: string): ChangeSet | null {
-    const result = this.#open().changes(pairsOf({ since }), this.#parseOptions);
+    const view = this.#open();
+    const id = checkText('since', 'changes', 'the id of a snapshot', since);
+    const result = view.changes([['since', id]], this.#parseOptions);
     return 'gone' in result ? null : parse(answerOf(result));
   }
 
-  explain(query: ScheduleQuery = {}): Explanation {
-    const result = this.#open().explain(pairsOf(query), this.#parseOptions);
-    if ('faults' in result) throw invalidParameters(result.faults);
+  explain(query?: ScheduleQuery): Explanation {
+    const view = this.#open();
+    const { pairs, faults } = readQueryObject('schedule', 'explain', query);
+    const result = view.explain(pairs, this.#parseOptions);
+    if ('faults' in result) throw invalidParameters([...faults, ...result.faults]);
+    if (faults.length > 0) throw invalidParameters(faults);
     return result;
   }
 
@@ -256,7 +276,7 @@ class KeptTimetable implements Timetable {
     name: Name,
     listener: (...event: TimetableEvents[Name]) => void,
   ): this {
-    this.#emitter.on(name, listener as (...event: unknown[]) => void);
+    this.#listeners.add(name, listener);
     return this;
   }
 
@@ -264,7 +284,7 @@ class KeptTimetable implements Timetable {
     name: Name,
     listener: (...event: TimetableEvents[Name]) => void,
   ): this {
-    this.#emitter.off(name, listener as (...event: unknown[]) => void);
+    this.#listeners.remove(name, listener);
     return this;
   }
 
@@ -281,6 +301,15 @@ class KeptTimetable implements Timetable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  /** @throws LecternError `parameters-invalid` with every fault, of the types of the values and of the values */
+  #answer(endpoint: Exclude<EndpointName, 'personal' | 'changes'>, method: string, query: unknown): Answer {
+    const view = this.#open();
+    const { pairs, faults } = readQueryObject(endpoint, method, query);
+    const result = view[endpoint](pairs, this.#parseOptions);
+    if (faults.length > 0) throw invalidParameters([...faults, ...('faults' in result ? result.faults : [])]);
+    return answerOf(result);
   }
 
   #open(): View {
@@ -319,46 +348,16 @@ class KeptTimetable implements Timetable {
     this.#history = delta === null ? History.EMPTY : this.#history.with(delta);
     this.#view = viewOf(new Snapshot(image), this.#history);
     this.#publication = { origin, publishedAtMs: Date.now() };
-    this.#emit('published', {
+    this.#listeners.tell('published', {
       summary: image.summary,
       origin,
       changes: delta === null ? null : { added: delta.added, changed: delta.changed, removed: delta.removed },
     });
   }
-
-  #emit<Name extends keyof TimetableEvents>(name: Name, ...event: TimetableEvents[Name]): void {
-    // An 'error' that nobody listens for would be thrown, and end the process that wants to go on serving.
-    if (this.#emitter.listenerCount(name) > 0) this.#emitter.emit(name, ...event);
-  }
 }
 
 function closedError(): LecternError {
   return new LecternError('closed', 'the timetable is closed');
-}
-
-/**
- * The object form of a query as the pairs that a query string would give. An empty list becomes an empty value, which is
- * a fault: "any of none" must not turn into "everything".
- */
-function pairsOf(query: object): ParameterPairs {
-  const pairs: [string, string][] = [];
-  for (const [name, given] of Object.entries(query) as [string, unknown][]) {
-    if (given === undefined) continue;
-    const values: readonly unknown[] = Array.isArray(given) ? given : [given];
-    if (values.length === 0) pairs.push([name, '']);
-    for (const value of values) pairs.push([name, textOf(value)]);
-  }
-  return pairs;
-}
-
-function textOf(value: unknown): string {
-  if (value === null || value === undefined) return '';
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'an invalid Date' : value.toISOString();
-  return String(value);
-}
-
-function invalidParameters(faults: readonly ParameterFault[]): LecternError {
-  return new LecternError('parameters-invalid', faults.map((fault) => fault.detail).join('; '), { faults });
 }
 
 function answerOf(result: ReadResult): Answer {

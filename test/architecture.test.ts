@@ -32,7 +32,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'service-options.ts': ['timetable-options.ts', 'model'],
   'timetable-options.ts': ['refresh', 'view', 'source', 'model'],
   'embedded-handler.ts': ['version.ts', 'http', 'auth', 'view', 'model', 'errors.ts'],
-  'options.ts': ['service-options.ts', 'auth', 'model', 'errors.ts', 'limits.ts'],
+  'check-service-options.ts': ['service-options.ts', 'errors.ts'],
+  'options.ts': ['check-service-options.ts', 'service-options.ts', 'auth', 'model', 'errors.ts', 'limits.ts'],
   'check-timetable-options.ts': ['query', 'timetable-options.ts', 'errors.ts'],
   'timetable.ts': [
     'check-timetable-options.ts',

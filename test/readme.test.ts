@@ -239,6 +239,7 @@ const ERRORS: Readonly<Record<LecternErrorCode, true>> = {
   'source-malformed': true,
   'source-too-large': true,
   'image-unusable': true,
+  'image-not-written': true,
   'snapshot-refused': true,
   'key-missing': true,
   'key-invalid': true,

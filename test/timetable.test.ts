@@ -1,5 +1,6 @@
+import { fileURLToPath } from 'node:url';
 import { test } from 'tap';
-import { LecternError, openTimetable, type TimetableEvent } from '../src/index.js';
+import { LecternError, MemorySource, openTimetable, type TimetableEvent } from '../src/index.js';
 
 const ROOM = '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417';
 const record = (n: number, more: object = {}): object => ({
@@ -82,6 +83,200 @@ test('a query that is not valid throws every fault, and never returns everything
     }
   }
   t.equal(timetable.find({ roomId: ROOM }).total, 1);
+  await timetable.close();
+});
+
+test('what is no query is refused, every value of a wrong type by name, and nothing becomes everything', async (t) => {
+  for (const unknownParameters of ['reject', 'ignore'] as const) {
+    const timetable = openTimetable({
+      buildOn: 'here',
+      unknownParameters,
+      source: [record(1, { roomId: ROOM, studyGroup: 'A', type: 'LEC' })],
+    });
+    await timetable.ready;
+    const refused = (read: () => unknown, message: RegExp, codes: string[]): void => {
+      try {
+        read();
+        t.fail(`${read} was accepted`);
+      } catch (error) {
+        if (!(error instanceof LecternError)) throw error;
+        t.equal(error.code, 'parameters-invalid', String(read));
+        t.match(error.message, message);
+        t.notMatch(error.message, /\n|\[object/);
+        const faults = error.faults.map(({ parameter, code }) => `${parameter} ${code}`);
+        t.strictSame(faults, codes, error.message);
+      }
+    };
+    const noQueries: [value: unknown, shown: string][] = [
+      [5, 'number 5'],
+      ['x', 'the text "x"'],
+      [true, 'boolean true'],
+      [null, 'null'],
+      [[], 'a list'],
+      [[{ studyGroup: 'A' }], 'a list'],
+      [() => ({}), 'a function'],
+      [new Map([['studyGroup', 'A']]), 'a Map'],
+      [new URLSearchParams('studyGroup=A'), 'a URLSearchParams'],
+      [new Date(0), 'a Date'],
+      [Promise.resolve({}), 'a Promise'],
+    ];
+    for (const [value, shown] of noQueries) {
+      for (const method of ['find', 'findBytes', 'all', 'conflicts', 'explain'] as const) {
+        refused(
+          () => timetable[method](value as object),
+          new RegExp(`^${method}\\(\\) takes an object of parameters, .* not ${shown}$`),
+          ['query unknown-value'],
+        );
+      }
+    }
+    const badValues: [query: object, message: RegExp, codes: string[]][] = [
+      [
+        { studyGroup: { a: 1 } },
+        /^studyGroup must be a text or a list of texts, not an object$/,
+        ['studyGroup malformed-text'],
+      ],
+      [{ studyGroup: 5 }, /not number 5$/, ['studyGroup malformed-text']],
+      [
+        { roomId: [ROOM, [ROOM], Symbol('x')] },
+        /roomId must be .* not a list; roomId must be .* not symbol Symbol\(x\)$/,
+        ['roomId malformed-text', 'roomId malformed-text'],
+      ],
+      [{ startTime: 0 }, /RFC 3339 text or a Date, not number 0/, ['startTime malformed-time']],
+      [{ limit: true }, /a whole number, not boolean true/, ['limit malformed-limit']],
+      [{ limit: Number.NaN }, /^limit: "NaN" is not a whole number/, ['limit malformed-limit']],
+      [{ cursor: {} }, /^cursor must be a text/, ['cursor malformed-cursor']],
+      [
+        { studyGroup: {}, roomId: 'x', limit: 0, type: [] },
+        /^studyGroup must .*; roomId: "x" is not .*; type has no value.*; limit: "0" is not/,
+        [
+          'studyGroup malformed-text',
+          'roomId malformed-identifier',
+          'type empty-value',
+          'limit malformed-limit',
+        ],
+      ],
+    ];
+    for (const [query, message, codes] of badValues) {
+      for (const method of ['find', 'findBytes', 'conflicts', 'explain'] as const) {
+        // The cursors of conflicts are others, their faults are not.
+        refused(() => timetable[method](query), message, codes);
+      }
+    }
+    refused(() => timetable.all({ limit: {} } as object), /^limit must be/, ['limit malformed-limit']);
+    refused(
+      () => timetable.conflicts({ by: 5, merge: 'no', limit: [] } as object),
+      /^by must be .*; merge: "no" is not one of true, false/,
+      ['by unknown-value', 'merge unknown-value', 'limit empty-value'],
+    );
+    for (const value of [undefined, null, 5, {}, ['a']]) {
+      refused(() => timetable.get(value as string), /^get\(\) takes the id of an event as text, not /, [
+        'id malformed-text',
+      ]);
+      refused(() => timetable.changes(value as string), /^changes\(\) takes the id of a snapshot as text/, [
+        'since malformed-text',
+      ]);
+    }
+    const unknown = { room: { a: 1 } } as object;
+    if (unknownParameters === 'ignore') t.equal(timetable.find(unknown).total, 1);
+    else refused(() => timetable.find(unknown), /did you mean roomId/, ['room unknown-parameter']);
+    await timetable.close();
+  }
+});
+
+test('texts do for every parameter, as a framework gives them, and so do objects of a class', async (t) => {
+  const timetable = openTimetable({
+    buildOn: 'here',
+    source: [record(1, { studyGroup: 'A' }), record(2, { studyGroup: 'B' })],
+  });
+  await timetable.ready;
+  class Query {
+    readonly studyGroup = 'A';
+  }
+  const withoutPrototype: object = Object.assign(Object.create(null), { studyGroup: 'A' });
+  for (const query of [new Query(), withoutPrototype, { studyGroup: 'A', limit: undefined }]) {
+    t.equal(timetable.find(query).total, 1);
+  }
+  const ofText = { limit: '1', startTime: '2024-09-01T00:00:00Z' } as object;
+  t.equal(timetable.find(ofText).events.length, 1);
+  t.strictSame(timetable.conflicts({ merge: 'false' } as object).conflicts, []);
+  t.equal(timetable.find(undefined).total, 2);
+  await timetable.close();
+});
+
+test('a timetable cannot be opened without options', (t) => {
+  for (const options of [undefined, null, 5, 'events.ndjson', [], [record(1)]]) {
+    t.throws(
+      () => openTimetable(options as never),
+      { name: 'LecternError', code: 'option-invalid', message: /takes an object of options, .*source/ },
+      JSON.stringify(options),
+    );
+  }
+  t.end();
+});
+
+test('a handler with a mistyped option is refused, rather than open to everybody', async (t) => {
+  const timetable = openTimetable({ buildOn: 'here', source: [record(1)] });
+  const hs256Secret = 'a secret of the tests, 32 bytes or more';
+  const cases: [options: unknown, message: RegExp][] = [
+    [null, /^handler\(\) takes an object of options: basePath, auth, identify, log$/],
+    [5, /^handler\(\) takes an object/],
+    [{ atuh: { hs256Secret } }, /^handler\(\) has no option "atuh"; its options are basePath, auth/],
+    [{ auth: { hs256Secret, isuer: 'x' } }, /^handler\(\{ auth \}\) has no option "isuer"; .* issuer/],
+    [{ auth: null }, /^handler\(\{ auth \}\) takes an object/],
+  ];
+  for (const [options, message] of cases) {
+    t.throws(
+      () => timetable.handler(options as never),
+      { name: 'LecternError', code: 'option-invalid', message },
+      JSON.stringify(options),
+    );
+  }
+  for (const options of [undefined, {}, { auth: { hs256Secret, issuer: undefined } }]) {
+    t.type(timetable.handler(options), 'function');
+  }
+  await timetable.close();
+});
+
+test('what onProgress throws is why the timetable could not be loaded', async (t) => {
+  const mistake = new Error('a mistake in the program');
+  for (const buildOn of ['thread', 'here'] as const) {
+    const timetable = openTimetable({
+      source: fileURLToPath(new URL('../fixtures/demo.ndjson.gz', import.meta.url)),
+      buildOn,
+      onProgress() {
+        throw mistake;
+      },
+    });
+    const errors: Error[] = [];
+    timetable.on('error', (error) => errors.push(error));
+    t.equal(await timetable.ready.catch((error: unknown) => error), mistake, buildOn);
+    t.strictSame(errors, [mistake]);
+    t.throws(() => timetable.find(), { code: 'not-ready', message: /a mistake in the program$/ });
+    await timetable.close();
+  }
+});
+
+test('a listener that throws stops no refresh and no other listener', async (t) => {
+  const memory = new MemorySource([record(1)]);
+  const timetable = openTimetable({ source: memory, buildOn: 'here', watch: false });
+  const errors: string[] = [];
+  const heard: (number | undefined)[] = [];
+  timetable
+    .on('published', () => {
+      throw new Error('a mistake');
+    })
+    .on('published', ({ changes }) => void heard.push(changes?.added))
+    .on('error', (error) => void errors.push(error.message));
+  await timetable.ready;
+  memory.apply({ upsert: [record(2)] });
+  await timetable.refresh();
+  memory.apply({ upsert: [record(3)] });
+  await timetable.refresh();
+  t.equal(timetable.all().total, 3);
+  t.equal(timetable.status, 'ok', 'the load itself did not fail');
+  t.equal(timetable.source.lastError, null);
+  t.strictSame(heard, [undefined, 1, 1]);
+  t.strictSame(errors, Array(3).fill("a listener of 'published' threw: a mistake"));
   await timetable.close();
 });
 

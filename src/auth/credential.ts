@@ -9,7 +9,12 @@ export type Credential =
   /** None, or another scheme: RFC 6750 section 3.1 wants a challenge without an error code. */
   | { readonly kind: 'missing' }
   /** RFC 6750 section 3.1, `invalid_request`. */
-  | { readonly kind: 'malformed'; readonly detail: string };
+  | {
+      readonly kind: 'malformed';
+      readonly detail: string;
+      /** The header is there more than once: whoever put them there does not agree on who asks. */
+      readonly repeated: boolean;
+    };
 
 const MISSING: Credential = { kind: 'missing' };
 
@@ -28,7 +33,8 @@ export function readCredential(rawHeaders: readonly string[]): Credential {
     // The length is compared first because it settles nearly every header.
     if (name.length !== 13 || (name !== 'Authorization' && name.toLowerCase() !== 'authorization')) continue;
     if (value !== undefined) {
-      return { kind: 'malformed', detail: 'The Authorization header is given more than once; send it once.' };
+      const detail = 'The Authorization header is given more than once; send it once.';
+      return { kind: 'malformed', detail, repeated: true };
     }
     value = rawHeaders[i + 1] as string;
   }
@@ -42,18 +48,19 @@ function parseCredential(value: string): Credential {
   // RFC 9110 section 11.4 allows several spaces between scheme and token.
   const token = schemeEnd < 0 ? '' : value.slice(schemeEnd + 1).trim();
   if (token === '') {
-    return { kind: 'malformed', detail: 'The Authorization header says Bearer but has no token after it.' };
+    return malformed('The Authorization header says Bearer but has no token after it.');
   }
   if (token.includes(' ')) {
-    return { kind: 'malformed', detail: 'The Authorization header has more than one part after Bearer.' };
+    return malformed('The Authorization header has more than one part after Bearer.');
   }
   if (!B64TOKEN.test(token)) {
-    return {
-      kind: 'malformed',
-      detail: 'The token in the Authorization header has characters that no bearer token has.',
-    };
+    return malformed('The token in the Authorization header has characters that no bearer token has.');
   }
   return { kind: 'token', token };
+}
+
+function malformed(detail: string): Credential {
+  return { kind: 'malformed', detail, repeated: false };
 }
 
 const PARTS = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/;

@@ -1,16 +1,21 @@
-import { open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { LecternError, type LecternErrorCode } from '../errors.js';
 
 /** What {@link readTextFile} reads, and how it complains. */
 export interface TextFileOptions {
   /** For messages: `key set /etc/keys.json`. */
   readonly name: string;
+  /** Of anything: no more than one byte beyond it is ever read. */
   readonly bytesMax: number;
   readonly code: LecternErrorCode;
 }
 
+/** What is read at a time. Key files are a few kilobytes. */
+const CHUNK_BYTES = 64 * 1024;
+
 /**
- * A small UTF-8 file of the service's configuration, read whole. A byte order mark is dropped.
+ * A small UTF-8 file of the service's configuration, read whole. A byte order mark is dropped. Pipes and devices are read to
+ * their end, too, but never beyond the bound.
  *
  * @throws LecternError with the given code and one line for people
  */
@@ -23,7 +28,10 @@ export async function readTextFile(path: string, options: TextFileOptions): Prom
       if (size > bytesMax) {
         throw new LecternError(code, `${name} has ${size} bytes; at most ${bytesMax} are read`);
       }
-      const bytes = await file.readFile();
+      const bytes = await readAtMost(file, bytesMax);
+      if (bytes === null) {
+        throw new LecternError(code, `${name} has more than ${bytesMax} bytes, the most that are read`);
+      }
       return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     } finally {
       await file.close();
@@ -31,6 +39,25 @@ export async function readTextFile(path: string, options: TextFileOptions): Prom
   } catch (cause) {
     if (cause instanceof LecternError) throw cause;
     throw new LecternError(code, `${name} cannot be read: ${describeCause(cause)}`, { cause });
+  }
+}
+
+/**
+ * Everything from the present position on. The size of a pipe or a device is told as 0, and a file may grow meanwhile: only
+ * what has been read is certain.
+ *
+ * @returns null where there is more than `bytesMax`
+ */
+async function readAtMost(file: FileHandle, bytesMax: number): Promise<Buffer | null> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for (;;) {
+    const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, bytesMax + 1 - length));
+    const { bytesRead } = await file.read(chunk, 0, chunk.byteLength, null);
+    if (bytesRead === 0) return Buffer.concat(chunks, length);
+    chunks.push(chunk.subarray(0, bytesRead));
+    length += bytesRead;
+    if (length > bytesMax) return null;
   }
 }
 

@@ -1,6 +1,7 @@
 import { LecternError } from '../errors.js';
 import { parseQueryString } from '../http/query-string.js';
 import type { IdentifierMode } from '../model/event.js';
+import { parseParameters } from '../query/parameters.js';
 import { openTimetable } from '../timetable.js';
 import { createProgressLine } from './progress.js';
 import { formatBytes, formatCount, formatCountOf, formatMs } from './quantity.js';
@@ -12,12 +13,19 @@ export interface ExplainArguments {
   readonly identifiers: IdentifierMode;
 }
 
+const PARSE_OPTIONS = { unknownParameters: 'reject' } as const;
+
 /**
- * `lectern explain`: how one query is answered.
+ * `lectern explain`: how one query is answered. What can be said of the query without the data is said before the source
+ * is read.
  *
- * @throws LecternError where the source cannot be loaded, or `parameters-invalid`
+ * @throws LecternError where the source cannot be loaded; `parameters-invalid` with every fault
  */
 export async function explain({ source, query, identifiers }: ExplainArguments): Promise<void> {
+  const { pairs, faults } = parseQueryString(query.replace(/^\?/, ''));
+  const parsed = parseParameters('schedule', pairs, PARSE_OPTIONS, { identifiers, hasField: () => true });
+  const allFaults = 'faults' in parsed ? [...faults, ...parsed.faults] : faults;
+  if (allFaults.length > 0) throw invalid(allFaults);
   const progress = createProgressLine(process.stderr, source);
   const timetable = openTimetable({
     source,
@@ -30,9 +38,7 @@ export async function explain({ source, query, identifiers }: ExplainArguments):
     const summary = await timetable.ready;
     const view = timetable.view;
     if (view === null) throw new LecternError('not-ready', 'the timetable is not loaded');
-    const { pairs, faults } = parseQueryString(query.replace(/^\?/, ''));
-    if (faults.length > 0) throw invalid(faults);
-    const explanation = view.explain(pairs, { unknownParameters: 'reject' });
+    const explanation = view.explain(pairs, PARSE_OPTIONS);
     if ('faults' in explanation) throw invalid(explanation.faults);
     const { plan, total, count, bodyBytes, timings } = explanation;
     const { parseMs, planMs, executeMs, encodeMs } = timings;

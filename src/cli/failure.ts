@@ -8,6 +8,10 @@ export const EXIT_USAGE = 2;
 /** What the person at the keyboard wrote, as against what the world is like. */
 const USAGE_CODES: readonly LecternErrorCode[] = ['option-invalid', 'parameters-invalid'];
 
+export function exitCodeOf({ code }: LecternError): number {
+  return USAGE_CODES.includes(code) ? EXIT_USAGE : EXIT_FAILURE;
+}
+
 /**
  * Says in one line on standard error what went wrong, and returns the exit code. A stack trace is printed only for
  * mistakes of the program itself.
@@ -15,7 +19,7 @@ const USAGE_CODES: readonly LecternErrorCode[] = ['option-invalid', 'parameters-
 export function reportFailure(error: unknown): number {
   if (error instanceof LecternError) {
     writeError(`error: ${error.message}`);
-    return USAGE_CODES.includes(error.code) ? EXIT_USAGE : EXIT_FAILURE;
+    return exitCodeOf(error);
   }
   process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
   return EXIT_FAILURE;

@@ -1,12 +1,12 @@
 import { type GenerateOptions, generateEvents } from '../generate/events.js';
 import { writeNdjson } from '../generate/write.js';
+import { isWriteFailure } from './output.js';
 
 /** `lectern generate`: NDJSON on standard output, as fast as its reader takes it. */
 export async function generate(options: GenerateOptions): Promise<void> {
   try {
     await writeNdjson(generateEvents(options), process.stdout);
   } catch (error) {
-    // The reader has seen enough, as with `| head`.
-    if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
+    if (!isWriteFailure(error)) throw error;
   }
 }

@@ -84,9 +84,13 @@ function formatRejections(summary: Inspection['summary']): string {
     '',
     ...listed,
     ...(more > 0
-      ? [`  and ${formatCount(more)} more (--json lists the first ${formatCount(rejections.length)})`]
+      ? [`  and ${formatCount(more)} more (--json lists ${listedByJson(rejected, rejections.length)})`]
       : []),
   ].join('\n');
+}
+
+function listedByJson(rejected: number, kept: number): string {
+  return kept < rejected ? `the first ${formatCount(kept)}` : 'them all';
 }
 
 function toCell(value: string | number): string {

@@ -1,6 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { LecternError } from '../errors.js';
 import { GENERATED_EVENTS_MAX } from '../generate/limits.js';
-import { SETTINGS, type ServeSettings, type Setting, type SettingName } from '../options.js';
+import { labelOf, SETTINGS, type ServeSettings, type Setting, type SettingName } from '../options.js';
 import { VERSION } from '../version.js';
 import { EXIT_USAGE, reportFailure, writeError } from './failure.js';
 import type { InspectArguments } from './inspect.js';
@@ -17,12 +18,19 @@ export async function run(argv: readonly string[]): Promise<number> {
     exitCode = code;
   });
   try {
-    await program.parseAsync(argv, { from: 'user' });
+    await program.parseAsync(withKnownHelp(argv, program), { from: 'user' });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
     return reportFailure(error);
   }
+}
+
+/** Commander answers `help nonsense` with the help of everything; like `nonsense` by itself it says what was wrong. */
+function withKnownHelp(argv: readonly string[], program: Command): readonly string[] {
+  const [first, second] = argv;
+  if (first !== 'help' || second === undefined || second.startsWith('-')) return argv;
+  return program.commands.some((command) => command.name() === second) ? argv : [second];
 }
 
 function createProgram(exit: (code: number) => void): Command {
@@ -52,7 +60,15 @@ function createProgram(exit: (code: number) => void): Command {
         command.error("error: '--pin' serves a snapshot file in place of any source: give one of them");
       }
       if (parsed.dev === true && command.getOptionValueSource('mode') === 'cli') {
-        command.error("error: the options '--dev' and '--mode' say the same thing: give one of them");
+        const relation = parsed.mode === 'development' ? 'say the same thing' : 'contradict each other';
+        command.error(`error: the options '--dev' and '--mode' ${relation}: give one of them`);
+      }
+      if (
+        parsed.dev === true &&
+        parsed.mode === 'production' &&
+        command.getOptionValueSource('mode') === 'env'
+      ) {
+        writeError('warning: --dev wins over LECTERN_MODE=production: this is development mode');
       }
       const { serve: runServe } = await import('./serve.js');
       exit(await runServe(toSettings(source, parsed)));
@@ -136,7 +152,7 @@ function heading(group: Setting['group']): string {
 
 /** The commander option of a setting, or null where it is not for the command line. */
 function toOption(setting: Setting): Option | null {
-  const { flags, description, environment, group, parse, fault } = setting;
+  const { flags, description, environment, group, parse, fault, isSecret = false } = setting;
   if (flags === null) return null;
   const option = new Option(flags, description)
     .env(environment)
@@ -144,9 +160,10 @@ function toOption(setting: Setting): Option | null {
     .argParser((text: string, previous: unknown) => {
       const value = parse === undefined ? text : parse(text, previous);
       const wrong = fault(value);
-      if (wrong !== null)
-        throw new InvalidArgumentError(`${wrong.charAt(0).toUpperCase()}${wrong.slice(1)}.`);
-      return value;
+      if (wrong === null) return value;
+      // Commander would repeat the value.
+      if (isSecret) throw new LecternError('option-invalid', `${labelOf(setting)} is invalid: ${wrong}`);
+      throw new InvalidArgumentError(`${wrong.charAt(0).toUpperCase()}${wrong.slice(1)}.`);
     });
   if (setting.choices !== undefined) option.argChoices = [...setting.choices];
   if (setting.default === true) option.default(true, 'on');

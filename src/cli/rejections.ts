@@ -1,23 +1,12 @@
-import type { RecordPosition, Rejection } from '../model/event.js';
+import type { Rejection } from '../model/event.js';
+import { formatPosition } from '../model/position.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { formatCount, formatCountOf } from './quantity.js';
 
-/** `line 17 (record 16)`, `record 3 at byte 512`, `page 2, line 5 of a.ndjson`: where to look in the source. */
-export function formatPosition({ record, line, byte, page, source }: RecordPosition): string {
-  const place =
-    line !== undefined
-      ? line === record
-        ? `line ${line}`
-        : `line ${line} (record ${record})`
-      : byte === undefined
-        ? `record ${record}`
-        : `record ${record} at byte ${byte}`;
-  return `${page === undefined ? '' : `page ${page}, `}${place}${source === undefined ? '' : ` of ${source}`}`;
-}
-
-/** `line 17, endTime: …` */
+/** `line 17: endTime is missing …`; the field stands in front where the detail does not begin with it. */
 export function formatRejection({ position, field, detail }: Rejection): string {
-  return `${formatPosition(position)}${field === null ? '' : `, ${field}`}: ${detail}`;
+  const named = field === null || detail.startsWith(field);
+  return `${formatPosition(position)}${named ? '' : `, ${field}`}: ${detail}`;
 }
 
 /** A line for each reason, the commonest first, with the first record that it left out. Nothing where none was. */

@@ -1,40 +1,127 @@
-import { pino } from 'pino';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type DestinationStream, type Logger, pino } from 'pino';
+import { LecternError } from '../errors.js';
 import type { LogLevel, ServeSettings } from '../options.js';
-import { startService } from '../service.js';
+import { type Service, startService } from '../service.js';
+import { EXIT_FAILURE, exitCodeOf, writeError } from './failure.js';
+import { carryOnWithoutOutput } from './output.js';
 import { createProgressLine } from './progress.js';
 import { formatReady } from './ready.js';
-import { listenForSignals, refreshOnSignals } from './signals.js';
+import { listenForSignals, refreshOnSignals, type SignalListener } from './signals.js';
+
+/** Log lines that wait for standard error to take them again; beyond that they are dropped. */
+const LOG_BYTES_MAX = 1024 * 1024;
+/** How long a start that was called off may take to end; a read that nobody answers cannot be called off. */
+const CALLED_OFF_MS_MAX = 1000;
 
 /**
- * `lectern serve`: resolves to the exit code when the service has been closed by SIGINT or SIGTERM.
+ * `lectern serve`: resolves to the exit code when the service has been closed by SIGINT or SIGTERM, or could not be
+ * started in production, where the log says why.
  *
- * @throws LecternError where the service cannot be set up, or its source not be loaded
+ * @throws LecternError in development, where the service cannot be set up, or its source not be loaded
  */
 export async function serve(settings: ServeSettings): Promise<number> {
+  carryOnWithoutOutput();
+  const isDevelopment = settings.mode === 'development';
   // A person in development reads the text below; in production nobody may be looking but the log.
-  const level: LogLevel = settings.logLevel ?? (settings.mode === 'development' ? 'warn' : 'info');
-  const log = pino({ level, base: null }, pino.destination({ dest: 2, sync: true }));
-  const progress = createProgressLine(process.stderr, [settings.source].flat().join(', '));
+  const level: LogLevel = settings.logLevel ?? (isDevelopment ? 'warn' : 'info');
+  const log = pino({ level, base: null }, standardError());
   const signals = listenForSignals();
   try {
-    const service = await startService(settings, { log, onProgress: progress.update });
-    log.info({ address: service.address.origin, mode: service.mode }, 'listening');
-    const stopRefreshing = refreshOnSignals(service.timetable, log);
-    try {
-      const outcome = await Promise.race([service.ready, signals.first]);
-      progress.clear();
-      if (typeof outcome !== 'string') {
-        process.stdout.write(formatReady(service, outcome, await service.example()));
-      }
-      log.info({ signal: await signals.first }, 'closing');
-    } finally {
-      progress.clear();
-      stopRefreshing();
-      await service.close();
-    }
-    log.info({}, 'closed');
-    return 0;
+    return await serveUntilSignal(settings, signals, log);
+  } catch (error) {
+    // A log that is switched off must not hide why there is no service.
+    if (isDevelopment || level === 'silent') throw error;
+    if (error instanceof LecternError) log.fatal({ code: error.code, reason: error.message }, 'cannot serve');
+    else log.fatal({ err: error }, 'cannot serve');
+    return error instanceof LecternError ? exitCodeOf(error) : EXIT_FAILURE;
   } finally {
     signals.stop();
   }
+}
+
+async function serveUntilSignal(
+  settings: ServeSettings,
+  signals: SignalListener,
+  log: Logger,
+): Promise<number> {
+  const progress = createProgressLine(process.stderr, [settings.source].flat().join(', '));
+  let service: Service | null = null;
+  let isReady = false;
+  // Before the service is there: a SIGHUP must not end the process just because it came early.
+  const stopRefreshing = refreshOnSignals(() => service?.timetable ?? null, log);
+  try {
+    const starting = startService(settings, { log, onProgress: progress.update });
+    const started = await Promise.race([starting, signals.first]);
+    if (typeof started === 'string') {
+      log.info({ signal: started }, 'closing');
+      await callOff(
+        starting.then((late) => late.close()),
+        started,
+        signals,
+      );
+      return 0;
+    }
+    service = started;
+    log.info({ address: service.address.origin, mode: service.mode }, 'listening');
+    warnOfOpenDoor(service);
+    const outcome = await Promise.race([service.ready, signals.first]);
+    progress.clear();
+    if (typeof outcome !== 'string') {
+      isReady = true;
+      process.stdout.write(formatReady(service, outcome, await service.example()));
+    }
+    log.info({ signal: await signals.first }, 'closing');
+  } finally {
+    progress.clear();
+    if (service !== null) {
+      const closing = service.close();
+      // What was served may have answers in flight and an image half written; what never was has nothing to finish.
+      const signal = signals.received;
+      await (isReady || signal === null ? closing : callOff(closing, signal, signals));
+    }
+    stopRefreshing();
+  }
+  log.info({}, 'closed');
+  return 0;
+}
+
+/**
+ * Waits a little for the end of what was called off, and otherwise lets the signal end the process as if nobody had
+ * listened for it. Not `process.exit`, which waits for every read under way.
+ */
+async function callOff(
+  ending: Promise<void>,
+  signal: NodeJS.Signals,
+  signals: SignalListener,
+): Promise<void> {
+  const waiting = new AbortController();
+  const tooLong = delay(CALLED_OFF_MS_MAX, true, { signal: waiting.signal }).catch(() => false);
+  const hangs = await Promise.race([
+    tooLong,
+    ending.then(
+      () => false,
+      () => false,
+    ),
+  ]);
+  waiting.abort();
+  if (!hangs) return;
+  signals.stop();
+  process.kill(process.pid, signal);
+}
+
+/** In development anybody gets a token; beyond this machine that is seldom meant. */
+function warnOfOpenDoor({ mode, address }: Service): void {
+  if (mode !== 'development' || /^(?:127\.|::1$|::ffff:127\.)/i.test(address.host)) return;
+  writeError(
+    `warning: development mode on ${address.origin}: anybody who can reach this address gets a token; ` +
+      'expected --host 127.0.0.1, or production mode',
+  );
+}
+
+/** The log's destination. When it fails, what is served matters more than what is logged. */
+function standardError(): DestinationStream {
+  const stream = pino.destination({ dest: 2, sync: true, maxLength: LOG_BYTES_MAX });
+  stream.on('error', () => {});
+  return stream;
 }

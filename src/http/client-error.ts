@@ -19,6 +19,21 @@ const MALFORMED: ClientErrorKind = {
   detail: 'What arrived is not an HTTP/1.1 request.',
 };
 
+/** LF alone may mean one thing here and another to a proxy; RFC 9112 section 2.2 lets it be refused. */
+const LINE_END: ClientErrorKind = {
+  ...MALFORMED,
+  detail: 'A line of the request does not end with CR LF, as every line of HTTP/1.1 does.',
+};
+
+/** RFC 9110 section 9.1: 501 for a method that is not recognised; names of methods are case-sensitive. */
+const UNKNOWN_METHOD: ClientErrorKind = {
+  code: 'method-not-implemented',
+  reason: 'Not Implemented',
+  detail: `The method of the request is not known here; the methods are ${ALLOW}, in capital letters.`,
+};
+/** RFC 9112 section 3, `request-line` as far as the version, with any method: RFC 9110 section 5.6.2, `token`. */
+const REQUEST_LINE = /^[\w!#$%&'*+\-.^`|~]+ [^\s]+ HTTP\/1\.[01]\r\n/;
+
 /** By the code of node's error. */
 const KINDS: Readonly<Record<string, ClientErrorKind>> = {
   HPE_HEADER_OVERFLOW: {
@@ -80,7 +95,20 @@ function format({ code, reason, detail }: ClientErrorKind, headers: readonly str
   ].join('\r\n');
 }
 
-function kindOf(error: NodeJS.ErrnoException & { rawPacket?: Buffer }): ClientErrorKind {
+/** What node adds to the error of its parser. */
+interface ParserError extends NodeJS.ErrnoException {
+  /** What arrived last, at most the size of one read. */
+  readonly rawPacket?: Buffer;
+  /** Where in it the parser stopped. */
+  readonly bytesParsed?: number;
+  readonly reason?: string;
+}
+
+function kindOf(error: ParserError): ClientErrorKind {
+  if (error.code === 'HPE_INVALID_METHOD') return hasRequestLine(error) ? UNKNOWN_METHOD : MALFORMED;
+  // The parser has several codes for the end of the request line, and only its words tell what was missing.
+  if (error.reason?.startsWith('Expected CRLF') || error.reason?.startsWith('Missing expected CR'))
+    return LINE_END;
   const kind = KINDS[error.code ?? ''] ?? MALFORMED;
   // The first packet of a request that is all target so far: then it is the target that is too long.
   const packet = error.rawPacket?.toString('latin1') ?? '';
@@ -89,4 +117,11 @@ function kindOf(error: NodeJS.ErrnoException & { rawPacket?: Buffer }): ClientEr
     if (lineEnd < 0 || lineEnd > REQUEST_TARGET_BYTES_MAX) return TARGET_TOO_LONG;
   }
   return kind;
+}
+
+/** Whether the line where the parser stopped is that of a request, but for its method. */
+function hasRequestLine({ rawPacket, bytesParsed = 0 }: ParserError): boolean {
+  const packet = rawPacket?.toString('latin1') ?? '';
+  const lineStart = bytesParsed === 0 ? 0 : packet.lastIndexOf('\n', bytesParsed - 1) + 1;
+  return REQUEST_LINE.test(packet.slice(lineStart));
 }

@@ -22,6 +22,8 @@ export interface HeaderFacts {
   readonly ifNoneMatch: string | undefined;
   /** Number of Host fields; anything but one is malformed in HTTP/1.1 (RFC 9112 section 3.2). */
   readonly hosts: number;
+  /** The last of them; empty where there is none. */
+  readonly host: string;
   /** The request announces a body. */
   readonly hasContent: boolean;
 }
@@ -31,6 +33,7 @@ export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
   let accept: string | undefined;
   let ifNoneMatch: string | undefined;
   let hosts = 0;
+  let host = '';
   let hasContent = false;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string;
@@ -38,7 +41,10 @@ export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
     // Lengths first: they settle most fields without comparing any text.
     switch (name.length) {
       case 4:
-        if (name === 'Host' || name.toLowerCase() === 'host') hosts++;
+        if (name === 'Host' || name.toLowerCase() === 'host') {
+          hosts++;
+          host = value;
+        }
         break;
       case 6:
         if (name === 'Accept' || name.toLowerCase() === 'accept') {
@@ -58,7 +64,7 @@ export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
         break;
     }
   }
-  return { accept, ifNoneMatch, hosts, hasContent };
+  return { accept, ifNoneMatch, hosts, host, hasContent };
 }
 
 /** RFC 9112 section 3.2.2: what proxies send, and what every server must accept. */

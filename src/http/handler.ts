@@ -20,6 +20,7 @@ import { type Exchange, mountPathOf, readHeaderFacts, splitTarget } from './exch
 import { healthRoute } from './health.js';
 import type { Logger } from './logger.js';
 import { loginRoute } from './login.js';
+import { messageFault } from './message-fault.js';
 import { bearerChallenge, sendProblem } from './problem.js';
 import { answerRead } from './read.js';
 import { sendEmpty } from './respond.js';
@@ -91,7 +92,11 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
   ]);
 
   function fail(exchange: Exchange, error: unknown): void {
-    log.error({ err: error, method: exchange.req.method, path: exchange.path }, 'a request failed');
+    try {
+      log.error({ err: error, method: exchange.req.method, path: exchange.path }, 'a request failed');
+    } catch {
+      // A logger that fails, too, must take neither the answer nor the process with it.
+    }
     // With the head on its way there is nothing left to say but that the answer is not whole.
     if (exchange.res.headersSent) exchange.res.destroy();
     else
@@ -125,6 +130,7 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
         headers: ['WWW-Authenticate', bearerChallenge(realm)],
       });
     } else {
+      if (credential.repeated) closeAfter(exchange);
       sendProblem(exchange, {
         code: 'invalid-request',
         detail: credential.detail,
@@ -162,11 +168,13 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
     const { req } = exchange;
     if (exchange.headers.hasContent) {
       // Nothing here takes a body. It is not read, so what follows on this connection cannot be told from it.
-      exchange.res.shouldKeepAlive = false;
+      closeAfter(exchange);
     }
-    const fault = describeMessageFault(req, exchange.headers.hosts);
+    const fault = messageFault(req, exchange.headers);
     if (fault !== null) {
-      sendProblem(exchange, { code: 'invalid-request', detail: fault });
+      // What is malformed may have been understood otherwise on its way here.
+      closeAfter(exchange);
+      sendProblem(exchange, fault);
       return;
     }
     if (exchange.path === '*' && req.method === 'OPTIONS') {
@@ -177,7 +185,9 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
     if (route === null) {
       sendProblem(exchange, {
         code: 'not-found',
-        detail: `There is nothing at this path. The timetable is at ${mountPathOf(req)}${basePath}/schedule.`,
+        detail: `There is nothing at this path. The timetable is at ${mountPathOf(req)}${basePath}/schedule${
+          options.mode === 'development' ? `, its documentation at ${mountPathOf(req)}${basePath}/docs` : ''
+        }.`,
       });
       return;
     }
@@ -223,20 +233,17 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
 
 function developmentRoutes(views: ViewSource, basePath: string, options: HandlerOptions): OpenRoute[] {
   if (options.mode !== 'development') return [];
-  const { issuer, identifiers, version } = options;
+  const { issuer, identifiers, version, unknownParameters = 'reject' } = options;
   return [
-    loginRoute(views, { path: `${basePath}/login`, issuer, identifiers }),
+    loginRoute(views, { path: `${basePath}/login`, issuer, identifiers, unknownParameters }),
     healthRoute(views, { path: '/health', version, now: options.now ?? Date.now }),
     ...docsRoutes({ basePath, identifiers, version }),
   ];
 }
 
-/** What node:http lets through although RFC 9112 section 3.2 wants 400. Null where nothing is wrong. */
-function describeMessageFault(req: IncomingMessage, hosts: number): string | null {
-  if (hosts > 1) return 'The Host header is given more than once.';
-  if (hosts === 0 && req.httpVersion === '1.1') return 'The Host header is missing.';
-  if (req.httpVersionMajor < 1) return 'HTTP/0.9 is not spoken here.';
-  return null;
+/** The connection ends with this answer. */
+function closeAfter({ res }: Exchange): void {
+  res.shouldKeepAlive = false;
 }
 
 function checkRealm(realm: string): string {

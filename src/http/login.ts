@@ -9,7 +9,7 @@ import type { IndexedFieldName } from '../model/fields.js';
 import { describeIdentifier } from '../model/identifier.js';
 import { LOGIN_SCHEMA } from '../openapi/schemas.js';
 import { suggest } from '../query/suggest.js';
-import type { ParameterPairs, View } from '../view/view.js';
+import type { ParameterPairs, ParseOptions, View } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
 import { sendProblem } from './problem.js';
 import { parseQueryString } from './query-string.js';
@@ -39,6 +39,7 @@ export function loginRoute(
     readonly path: string;
     readonly issuer: DevelopmentIssuer;
     readonly identifiers: IdentifierMode;
+    readonly unknownParameters: ParseOptions['unknownParameters'];
   },
 ): OpenRoute {
   const { issuer, identifiers } = options;
@@ -52,7 +53,11 @@ export function loginRoute(
         return;
       }
       const query = parseQueryString(exchange.query);
-      const parsed = parseLogin(query.pairs, issuer.table, identifiers);
+      const pairs =
+        options.unknownParameters === 'reject'
+          ? query.pairs
+          : query.pairs.filter(([name]) => isParameter(name, issuer.table));
+      const parsed = parseLogin(pairs, issuer.table, identifiers);
       const faults = [...query.faults, ...parsed.faults];
       if (faults.length > 0) {
         sendProblem(exchange, {
@@ -63,7 +68,7 @@ export function loginRoute(
         return;
       }
       const request =
-        query.pairs.length === 0
+        pairs.length === 0
           ? { subject: undefined, values: sampleValues(view, issuer.table) }
           : parsed.request;
       const { token, expiresInSeconds } = await issuer.issue(request);
@@ -75,6 +80,10 @@ export function loginRoute(
       );
     },
   };
+}
+
+function isParameter(name: string, table: ClaimTable): boolean {
+  return name === 'sub' || table.some((row) => row.field.name === name);
 }
 
 /** `sub` once; every field that a claim selects on, any number of times. */

@@ -124,7 +124,10 @@ function listOperation(operation: ListOperation): JsonSchema {
   };
 }
 
-/** Creates the document; plain data, to be serialised as JSON. */
+/**
+ * Creates the document; plain data, to be serialised as JSON. Its servers are relative to {base}/docs/openapi.json, where it is
+ * served, and so stay true behind a proxy that adds, strips or renames a prefix.
+ */
 export function createOpenApiDocument(options: OpenApiOptions): JsonSchema {
   const { basePath, identifiers, version } = options;
   const parameters: Record<string, ParameterObject> = {
@@ -143,7 +146,7 @@ export function createOpenApiDocument(options: OpenApiOptions): JsonSchema {
       description: describeService(),
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: basePath === '' ? '/' : basePath }],
+    servers: [{ url: '..', description: `Relative to this document: ${basePath === '' ? '/' : basePath}` }],
     tags: [
       { name: 'schedule', description: 'The timetable' },
       { name: 'development', description: 'In development mode only; elsewhere 404' },
@@ -151,7 +154,7 @@ export function createOpenApiDocument(options: OpenApiOptions): JsonSchema {
     security: [{ bearerAuth: [] }],
     paths: {
       ...schedulePaths(),
-      ...developmentPaths(identifiers),
+      ...developmentPaths(basePath, identifiers),
     },
     components: {
       schemas: {
@@ -237,7 +240,9 @@ function schedulePaths(): Record<string, JsonSchema> {
   };
 }
 
-function developmentPaths(identifiers: IdentifierMode): Record<string, JsonSchema> {
+function developmentPaths(basePath: string, identifiers: IdentifierMode): Record<string, JsonSchema> {
+  // From {base}/docs/openapi.json: a step up for each segment of the base path, and one for docs.
+  const root = Array(basePath.split('/').length).fill('..').join('/');
   const common = { tags: ['development'], security: [] };
   return {
     '/login': {
@@ -266,7 +271,7 @@ function developmentPaths(identifiers: IdentifierMode): Record<string, JsonSchem
     },
     '/health': {
       // The one path outside the base path.
-      servers: [{ url: '/' }],
+      servers: [{ url: root, description: 'Relative to this document: /' }],
       get: {
         ...common,
         operationId: 'checkHealth',

@@ -1,3 +1,4 @@
+import { formatPosition } from '../model/position.js';
 import { faultyRecords, type SnapshotSummary } from '../snapshot/summary.js';
 
 /** What a new snapshot must be like to replace the one that is served. */
@@ -49,7 +50,7 @@ export function judge(
       code: 'rejected',
       detail:
         `${faulty} of ${records} records were rejected (${percent(rejectedPercent)}); ` +
-        `at most ${options.rejectPercentMax} % are let through`,
+        `at most ${options.rejectPercentMax} % are let through${describeFirst(next, '; the first is')}`,
     };
   }
   const shrunkPercent = served.events === 0 ? 0 : (100 * (served.events - next.events)) / served.events;
@@ -57,7 +58,7 @@ export function judge(
     return {
       code: 'shrunk',
       detail:
-        `it has ${next.events} events, ${percent(shrunkPercent)} fewer than the ${served.events} being served; ` +
+        `it has ${next.events} ${next.events === 1 ? 'event' : 'events'}, ${percent(shrunkPercent)} fewer than the ${served.events} being served; ` +
         `at most ${options.shrinkPercentMax} % fewer are let through`,
     };
   }
@@ -65,9 +66,16 @@ export function judge(
 }
 
 function describeEmpty(next: SnapshotSummary): string {
-  const first = next.rejections[0];
-  if (first === undefined) return 'it has no events';
-  return `it has no events: all ${next.rejected} records were rejected, the first because ${first.detail}`;
+  const { rejected } = next;
+  if (rejected === 0) return 'it has no events';
+  const all = rejected === 1 ? 'its only record was rejected' : `all ${rejected} records were rejected`;
+  return `it has no events: ${all}${describeFirst(next, rejected === 1 ? ',' : ', the first')}`;
+}
+
+/** Where and why the first record was rejected that is a fault of the data; nothing where that was not kept. */
+function describeFirst({ rejections }: SnapshotSummary, lead: string): string {
+  const first = rejections.find(({ code }) => code !== 'overridden');
+  return first === undefined ? '' : `${lead} at ${formatPosition(first.position)}: ${first.detail}`;
 }
 
 function percent(value: number): string {

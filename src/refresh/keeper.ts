@@ -184,7 +184,7 @@ export class Keeper {
         case 'not-modified':
           // Of what was refused, or of what is served.
           if (this.#refusal === null) this.#succeed();
-          else this.#state = { ...this.#state, state: 'refused', lastError: messageOf(this.#refusal) };
+          else this.#state = { ...this.#state, state: 'refused', lastError: this.#messageOf(this.#refusal) };
           break;
         case 'unchanged':
           this.#seenVersion = result.sourceVersion;
@@ -230,13 +230,13 @@ export class Keeper {
 
   #refuse(refusal: Refusal, summary: SnapshotSummary): void {
     this.#refusal = refusal;
-    const message = messageOf(refusal);
+    const message = this.#messageOf(refusal);
     this.#lastError = new LecternError('snapshot-refused', message);
     this.#state = { ...this.#state, state: 'refused', lastError: message };
     this.#options.events.refused(refusal, summary);
   }
-}
 
-function messageOf(refusal: Refusal): string {
-  return `the new snapshot was refused: ${refusal.detail}`;
+  #messageOf(refusal: Refusal): string {
+    return `the new snapshot of ${this.#options.loader.name} was refused: ${refusal.detail}`;
+  }
 }

@@ -1,7 +1,7 @@
 import { LecternError } from '../errors.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { SnapshotImage } from '../snapshot/image.js';
-import { watchSource } from '../source/file-watch.js';
+import { filesOf, watchSource } from '../source/file-watch.js';
 import { memorySource } from '../source/memory.js';
 import type { RecordLoad, RecordSource, Records } from '../source/records.js';
 import type { LoadProgress, Source } from '../source/source.js';
@@ -32,6 +32,8 @@ type Done = Exclude<TaskResult, Failed>;
 /** Loads one source into snapshot images. */
 export class Loader {
   readonly name: string;
+  /** Absolute paths of the files that are read. */
+  readonly files: readonly string[];
   readonly #source: AnySource;
   readonly #identifiers: IdentifierMode;
   readonly #place: BuildPlace;
@@ -43,6 +45,7 @@ export class Loader {
     this.#identifiers = identifiers;
     this.#place = place;
     this.name = 'load' in source ? source.name : sourceOfSpec(source).name;
+    this.files = 'load' in source ? [] : filesOf(source);
   }
 
   /** @throws LecternErrors of the source; the signal's reason */

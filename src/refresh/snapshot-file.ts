@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
+import { LecternError } from '../errors.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { Loader } from './loader.js';
+import { checkSnapshotPath } from './snapshot-path.js';
 
 export interface StoredSnapshot {
   readonly image: SnapshotImage;
@@ -23,6 +25,7 @@ export class SnapshotFile {
   /**
    * @param keep earlier images to keep beside it
    * @param signal aborts the reading; a write is never cut off
+   * @throws LecternError `option-invalid` for a path that cannot be written to, or that is one of the source's files
    */
   constructor(
     path: string,
@@ -31,6 +34,7 @@ export class SnapshotFile {
     signal: AbortSignal,
     onError: (error: Error) => void,
   ) {
+    checkSnapshotPath(path, keep, loader.files);
     this.#path = path;
     this.#keep = keep;
     this.#loader = loader;
@@ -46,7 +50,7 @@ export class SnapshotFile {
       const result = await this.#loader.run(task, { signal: this.#signal, keepsProcessAlive: true });
       return result.kind === 'loaded' ? result : null;
     } catch (error) {
-      if (!this.#signal.aborted) this.#onError(error instanceof Error ? error : new Error(String(error)));
+      if (!this.#signal.aborted) this.#onError(unread(this.#path, error));
       return null;
     }
   }
@@ -73,11 +77,25 @@ export class SnapshotFile {
       try {
         await this.#loader.run(task, { signal: new AbortController().signal, keepsProcessAlive: true });
       } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error);
-        this.#onError(
-          new Error(`the snapshot file ${this.#path} could not be written: ${reason}`, { cause: error }),
-        );
+        this.#onError(isUnwritten(error) ? error : unwritten(this.#path, error));
       }
     }
   }
+}
+
+function unread(path: string, cause: unknown): LecternError {
+  if (cause instanceof LecternError && cause.code === 'image-unusable') return cause;
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new LecternError('image-unusable', `the snapshot file ${path} cannot be used: ${reason}`, { cause });
+}
+
+function isUnwritten(error: unknown): error is LecternError {
+  return error instanceof LecternError && error.code === 'image-not-written';
+}
+
+function unwritten(path: string, cause: unknown): LecternError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new LecternError('image-not-written', `the snapshot file ${path} could not be written: ${reason}`, {
+    cause,
+  });
 }

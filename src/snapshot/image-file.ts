@@ -38,7 +38,7 @@ import type { SnapshotSummary } from './summary.js';
 const MAGIC = Buffer.from('LECTERN\u001a', 'latin1');
 const PREFIX_BYTES = 16;
 /** Changes with every change of the image's arrays or their meaning. */
-export const IMAGE_FORMAT_VERSION = 2;
+export const IMAGE_FORMAT_VERSION = 3;
 const ALIGNMENT_BYTES = 8;
 /** One write or read: Node takes at most 2 GiB at a time. */
 const PIECE_BYTES = 256 * 1024 * 1024;
@@ -74,6 +74,7 @@ const packr = new Packr({ useRecords: false });
  * reads the path finds the old image or the new one, whole, whenever this process dies. Synchronous: for a worker thread.
  *
  * @param keep earlier images to keep beside it, as `path.1` (the one before) to `path.<keep>`
+ * @throws LecternError `image-not-written` with the reason; nothing is left behind
  */
 export function writeImageFile(
   path: string,
@@ -81,7 +82,6 @@ export function writeImageFile(
   sourceVersion: string | null,
   keep = 0,
 ): void {
-  refuseForeign(path);
   const { summary, ...parts } = image;
   const views = arraysOf(parts, []);
   const header: Header = {
@@ -101,25 +101,51 @@ export function writeImageFile(
   MAGIC.copy(prefix);
   prefix.writeUInt32LE(packed.length, 8);
   prefix.writeUInt32LE(crc32(packed), 12);
-  removeAbandoned(path);
-  const temporary = `${path}.${process.pid}-${threadId}.tmp`;
-  const file = openSync(temporary, 'w', 0o600);
   try {
-    let offset = writeAll(file, prefix);
-    offset += writeAll(file, packed);
-    for (const { bytes } of views) {
-      offset += writeAll(file, Buffer.alloc(paddingAt(offset)));
-      offset += writeAll(file, bytes);
+    refuseForeign(path);
+    removeAbandoned(path);
+    replaceFile(path, [prefix, packed, ...views.map(({ bytes }) => bytes)], keep);
+  } catch (error) {
+    if (error instanceof LecternError || !(error instanceof Error && 'code' in error)) throw error;
+    throw unwritten(path, WRITE_FAILURES[String(error.code)] ?? error.message, error);
+  }
+}
+
+/** Reasons that a person meets, in words. */
+const WRITE_FAILURES: Readonly<Record<string, string>> = {
+  ENOENT: 'its folder is not there any more',
+  ENOTDIR: 'a part of its path is not a directory',
+  EISDIR: 'it is a directory',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'no space is left on the device',
+  EDQUOT: 'the disk quota is used up',
+  EFBIG: 'it would become larger than files may be',
+  EIO: 'the device failed (input/output error)',
+};
+
+/** Each part begins at a multiple of 8 bytes, but for the second, which follows the first at once. */
+function replaceFile(path: string, parts: readonly Uint8Array[], keep: number): void {
+  const temporary = `${path}.${process.pid}-${threadId}.tmp`;
+  try {
+    const file = openSync(temporary, 'w', 0o600);
+    try {
+      let offset = 0;
+      for (const [n, bytes] of parts.entries()) {
+        if (n > 1) offset += writeAll(file, Buffer.alloc(paddingAt(offset)));
+        offset += writeAll(file, bytes);
+      }
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
     }
-    fsyncSync(file);
+    if (keep > 0) keepEarlier(path, keep);
+    renameSync(temporary, path);
   } catch (error) {
     rmSync(temporary, { force: true });
     throw error;
-  } finally {
-    closeSync(file);
   }
-  if (keep > 0) keepEarlier(path, keep);
-  renameSync(temporary, path);
   const folder = openSync(dirname(path), 'r');
   try {
     fsyncSync(folder);
@@ -131,7 +157,7 @@ export function writeImageFile(
 /**
  * A mistyped path must not cost anybody a file: only a snapshot file, or an empty one, is ever replaced.
  *
- * @throws LecternError `image-unusable` where something else is there
+ * @throws LecternError `image-not-written` where something else is there
  */
 function refuseForeign(path: string): void {
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return;
@@ -143,9 +169,9 @@ function refuseForeign(path: string): void {
     closeSync(file);
   }
   if (!head.equals(MAGIC)) {
-    throw new LecternError(
-      'image-unusable',
-      `${path} is not a snapshot file and is not replaced; expected a path of its own for snapshots`,
+    throw unwritten(
+      path,
+      'what is there is not a snapshot file, and is not replaced; expected a path of its own',
     );
   }
 }
@@ -253,6 +279,12 @@ function read(file: number, path: string): StoredImage {
 
 function unusable(path: string, reason: string): LecternError {
   return new LecternError('image-unusable', `the snapshot file ${path} cannot be used: ${reason}`);
+}
+
+function unwritten(path: string, reason: string, cause?: unknown): LecternError {
+  return new LecternError('image-not-written', `the snapshot file ${path} could not be written: ${reason}`, {
+    cause,
+  });
 }
 
 function paddingAt(offset: number): number {

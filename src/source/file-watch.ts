@@ -37,7 +37,8 @@ export function watchSource(spec: SourceSpec, onChange: () => void, options: Wat
   };
 }
 
-function filesOf(spec: SourceSpec): string[] {
+/** Every file that a source is made of, with its absolute path; standard input is none. */
+export function filesOf(spec: SourceSpec): string[] {
   const files = typeof spec.lecturerIds === 'string' ? [resolve(spec.lecturerIds)] : [];
   if (spec.kind === 'merged') return [...files, ...spec.specs.flatMap(filesOf)];
   return spec.kind === 'file' && spec.path !== '-' ? [...files, resolve(spec.path)] : files;

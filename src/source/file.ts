@@ -1,6 +1,6 @@
-import type { BigIntStats } from 'node:fs';
-import { createReadStream } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { type BigIntStats, constants, createReadStream, openSync } from 'node:fs';
+import { type FileHandle, open, stat } from 'node:fs/promises';
+import { Socket } from 'node:net';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isMainThread } from 'node:worker_threads';
@@ -38,17 +38,33 @@ async function loadFile(
   options: LoadOptions,
 ): Promise<LoadSummary | NotModified> {
   options.signal?.throwIfAborted();
-  let handle: FileHandle;
+  let handle: FileHandle | Socket;
   try {
-    handle = await open(path);
+    handle = (await stat(path)).isFIFO() ? openPipe(path) : await open(path);
   } catch (error) {
     throw unreadable(path, error);
+  }
+  if (handle instanceof Socket) {
+    const bytes = bytesOf(path, handle, options.signal);
+    return {
+      ...(await readRecords(bytes, sink, { ...options, sourceName: path, bytesTotal: null })),
+      version: null,
+    };
   }
   try {
     return await loadOpened(path, handle, sink, options);
   } finally {
     await handle.close();
   }
+}
+
+/**
+ * A named pipe. To open one for reading waits for its writer, on a thread that nobody can call back; so does every read.
+ * Opened without waiting and polled instead, it can be given up at any time.
+ */
+function openPipe(path: string): Socket {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  return new Socket({ fd, readable: true, writable: false });
 }
 
 async function loadOpened(
@@ -160,7 +176,11 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 function unreadable(name: string, error: unknown): LecternError {
+  return new LecternError('source-unreadable', `cannot read ${name}: ${reasonOf(error)}`, { cause: error });
+}
+
+/** Why a file could not be opened or read, for people. */
+export function reasonOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const reason = REASONS[code] ?? (error instanceof Error ? error.message : String(error));
-  return new LecternError('source-unreadable', `cannot read ${name}: ${reason}`, { cause: error });
+  return REASONS[code] ?? (error instanceof Error ? error.message : String(error));
 }

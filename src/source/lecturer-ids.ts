@@ -1,8 +1,11 @@
+import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { LecternError } from '../errors.js';
 import { LECTURER_IDS_BYTES_MAX } from '../limits.js';
 import { normaliseText } from '../model/text.js';
+import { reasonOf } from './file.js';
+import { findJsonFault, placeOf } from './formats/json-fault.js';
 import {
   isNotModified,
   type LoadOptions,
@@ -84,6 +87,19 @@ function digestOf(ids: ReadonlyMap<string, string>): string {
   return createHash('sha256').update(JSON.stringify(entries)).digest().subarray(0, 16).toString('base64url');
 }
 
+function parseMap(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) throw new Error('it is not UTF-8 text');
+  const text = bytes.toString('utf8').replace(/^\ufeff/, '');
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const fault = findJsonFault(text);
+    if (fault === null) throw cause;
+    const { line, column } = placeOf(text, fault.offset);
+    throw new Error(`it is not JSON: line ${line}, column ${column}: ${fault.problem}`, { cause });
+  }
+}
+
 async function readMap(path: string): Promise<Readonly<Record<string, string>>> {
   const name = `the map of lecturer identifiers ${path}`;
   let map: unknown;
@@ -94,13 +110,12 @@ async function readMap(path: string): Promise<Readonly<Record<string, string>>> 
       if (size > LECTURER_IDS_BYTES_MAX) {
         throw new Error(`it has ${size} bytes; expected at most ${LECTURER_IDS_BYTES_MAX}`);
       }
-      map = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(await file.readFile()));
+      map = parseMap(await file.readFile());
     } finally {
       await file.close();
     }
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new LecternError('source-unreadable', `cannot read ${name}: ${reason}`, { cause });
+    throw new LecternError('source-unreadable', `cannot read ${name}: ${reasonOf(cause)}`, { cause });
   }
   if (typeof map === 'object' && map !== null && !Array.isArray(map)) return map as Record<string, string>;
   throw new LecternError(

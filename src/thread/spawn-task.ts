@@ -8,6 +8,7 @@ export type Feed = AsyncGenerator<Uint8Array<ArrayBuffer>>;
 export interface SpawnOptions {
   /** Ends the thread; the promise then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
+  /** What it throws rejects the promise, and ends the thread. */
   readonly onProgress?: (progress: LoadProgress) => void;
   /** For a task whose source is a stream: its chunks, each in a buffer of its own, which is handed over. */
   readonly feed?: Feed;
@@ -18,7 +19,7 @@ export interface SpawnOptions {
 /**
  * Does a task on a thread of its own.
  *
- * @throws LecternError as the task does; the signal's reason where it was aborted
+ * @throws LecternError as the task does; the signal's reason where it was aborted; what `onProgress` throws
  */
 export async function spawnTask(task: Task, options: SpawnOptions): Promise<Exclude<TaskResult, Failed>> {
   options.signal?.throwIfAborted();
@@ -46,8 +47,14 @@ export async function spawnTask(task: Task, options: SpawnOptions): Promise<Excl
 function resultOf(worker: Worker, feed: Feed | null, options: SpawnOptions): Promise<TaskResult> {
   return new Promise((resolve, reject) => {
     worker.on('message', (message: TaskNotice | TaskResult) => {
-      if (message.kind === 'progress') options.onProgress?.(message.progress);
-      else if (message.kind === 'more') void feedOne(worker, feed);
+      if (message.kind === 'progress') {
+        try {
+          options.onProgress?.(message.progress);
+        } catch (error) {
+          // Thrown from here it would be nobody's, and end the process.
+          reject(error);
+        }
+      } else if (message.kind === 'more') void feedOne(worker, feed);
       else resolve(message);
     });
     worker.on('error', (error: Error) => reject(describeCrash(error)));

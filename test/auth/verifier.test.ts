@@ -47,6 +47,21 @@ test('good tokens of every kind of key are accepted', async (t) => {
   }
 });
 
+test('of claims that are given more than once the last counts', async (t) => {
+  const verifier = verifierOf([secretSet]);
+  const exp = NOW_SECONDS + 3600;
+  const cases: [claims: string, outcome: string | null][] = [
+    [`{"sub":"mallory","exp":${exp},"sub":"alice"}`, null],
+    [`{"sub":"alice","exp":1,"exp":${exp}}`, null],
+    [`{"sub":"alice","exp":${exp},"exp":1}`, 'expired'],
+  ];
+  for (const [claims, outcome] of cases) {
+    const verification = await verifier.verify(hs256(claims));
+    if (outcome === null) t.match(verification, { outcome: 'ok', token: { subject: 'alice' } }, claims);
+    else t.equal(outcomeOf(verification), outcome, claims);
+  }
+});
+
 test('a token that is not signed by a known key with its own algorithm is refused', async (t) => {
   const both = verifierOf([secretSet, publicSet]);
   const publicOnly = verifierOf([publicSet]);

@@ -36,7 +36,7 @@ interface OpenPage {
   readonly page: Page;
   /** Everything that was asked for, in order. */
   readonly requested: string[];
-  /** Console errors, and exceptions that nothing caught. */
+  /** Console errors, parts of the page that are missing, and exceptions that nothing caught. */
   readonly errors: string[];
 }
 
@@ -132,7 +132,7 @@ async function openPage(browser: BrowserContext, address: string): Promise<OpenP
   page.on('pageerror', (error) => errors.push(error.message));
   page.on('console', (message) => {
     const text = message.text();
-    if (message.type() === 'error' || /content security policy/i.test(text)) errors.push(text);
+    if (message.type() === 'error' || /content security policy|could not find/i.test(text)) errors.push(text);
   });
   await page.goto(address);
   await page.locator('#lectern-status', { hasText: 'Authorised' }).waitFor();

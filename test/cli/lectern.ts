@@ -19,7 +19,7 @@ export interface Running {
 }
 
 /** Tests that are compiled, as in `npm test`, try the build; one that is run by itself from test/ needs none. */
-const CLI: readonly string[] = import.meta.url.endsWith('.js')
+export const CLI: readonly string[] = import.meta.url.endsWith('.js')
   ? ['dist/cli.js']
   : ['--import', 'tsx', 'src/cli.ts'];
 

@@ -89,7 +89,10 @@ test('a first load that gives nothing is one clear line, unless an empty timetab
   const folder = t.testdir({ 'empty.json': '[]', 'none.ndjson': '{"id":"not-a-uuid"}\n{"id":"neither"}\n' });
   const refused = await start(['serve', join(folder, 'none.ndjson'), '--dev', '--port', '0']).ended;
   t.equal(refused.code, 1);
-  t.match(refused.stderr, /no events: all 2 records were rejected, the first because .*--identifiers any/);
+  t.match(
+    refused.stderr,
+    /none\.ndjson was refused: it has no events: all 2 records were rejected, the first at line 1: id is .*--identifiers any/,
+  );
   t.equal(refused.stderr.trim().split('\n').length, 1);
   const empty = start([
     'serve',

@@ -51,7 +51,7 @@ test('in production: settings from the environment, a log on standard error, no 
   const text = await printed('duplicate-id');
   t.match(text, /^2 events, /m);
   t.match(text, /^2 records left out:$/m);
-  t.match(text, /^ {2}1 malformed-time, first at line 3, time: .*30/m);
+  t.match(text, /^ {2}1 malformed-time, first at line 3: time .*30/m);
   t.match(text, /^ {2}1 duplicate-id, first at line 4/m);
   t.notMatch(text, /curl|token/i);
   const base = /at (http:\S+) \(production\)/.exec(text)?.[1] ?? '';
@@ -117,6 +117,9 @@ test('inspect prints what is in a source, as text and as JSON', async (t) => {
   t.match(text.stdout, /^type +1 +1 +0$/m);
   t.match(text.stdout, /^2 records left out:$/m);
   t.match(text.stdout, /^ {2}line 2: /m);
+  const many = await lectern(['inspect', '-'], { input: `${input}${'\n{}'.repeat(25)}` });
+  t.match(many.stdout, /first at line 3: id is "x"/, 'a field is named once');
+  t.match(many.stdout, /^ {2}and 7 more \(--json lists them all\)$/m);
   const json = await lectern(['inspect', '-', '--json'], { input });
   t.match(JSON.parse(json.stdout), {
     source: { format: 'ndjson', gzipped: false },

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { type Test, test } from 'tap';
 import { run } from '../../src/cli/program.js';
 import { lectern, type Outcome } from './lectern.js';
@@ -43,7 +43,43 @@ const USAGE: readonly Case[] = [
     name: '--dev and --mode',
     argv: ['serve', 'x', '--dev', '--mode', 'production'],
     code: 2,
-    message: /give one of them/,
+    message: /'--dev' and '--mode' contradict each other: give one of them/,
+  },
+  {
+    name: '--dev and --mode development',
+    argv: ['serve', 'x', '--dev', '--mode', 'development'],
+    code: 2,
+    message: /'--dev' and '--mode' say the same thing: give one of them/,
+  },
+  {
+    name: 'help of an unknown command',
+    argv: ['help', 'serve2'],
+    code: 2,
+    message: /unknown command 'serve2' \(Did you mean serve\?\)/,
+  },
+  {
+    name: 'choice of many',
+    argv: ['serve', 'x', '--log-level', 'loud'],
+    code: 2,
+    message: /It must be fatal, error, warn, info, debug or silent\./,
+  },
+  {
+    name: 'watch that is neither',
+    argv: ['serve', 'x', '--watch', 'yes'],
+    code: 2,
+    message: /It must be on or off\./,
+  },
+  {
+    name: 'explain with many faults, of a source that is never read',
+    argv: ['explain', 'no-such-file', '?studyGrop=x&limit=0&type=%zz&roomId=1'],
+    code: 2,
+    message: /encoding of the value is broken.*did you mean studyGroup\?; roomId: .*; limit: "0" is not/,
+  },
+  {
+    name: 'map of lecturers that does not exist',
+    argv: ['serve', DEMO, '--dev', '--port', '0', '--lecturer-ids', 'no-such-map'],
+    code: 1,
+    message: /cannot read the map of lecturer identifiers no-such-map: there is no such file$/m,
   },
   {
     name: 'base path without slash',
@@ -85,10 +121,10 @@ const USAGE: readonly Case[] = [
   },
   {
     name: 'empty secret',
-    argv: ['serve', 'x'],
+    argv: ['serve', 'x', '--dev'],
     env: { LECTERN_HS256_SECRET: '' },
     code: 2,
-    message: /LECTERN_HS256_SECRET.*empty/,
+    message: /^error: LECTERN_HS256_SECRET is invalid: it must not be empty$/m,
   },
   {
     name: 'secret on the command line',
@@ -98,7 +134,7 @@ const USAGE: readonly Case[] = [
   },
   {
     name: 'secret given twice',
-    argv: ['serve', DEMO, '--hs256-secret-file', 'f'],
+    argv: ['serve', DEMO, '--dev', '--hs256-secret-file', 'f'],
     env: { LECTERN_HS256_SECRET: SECRET },
     code: 2,
     message: /given twice/,
@@ -152,27 +188,21 @@ const USAGE: readonly Case[] = [
     message: /LICENSE: line 1, column 1/,
   },
   {
-    name: 'production without a key',
-    argv: ['serve', DEMO, '--port', '0'],
-    code: 1,
-    message: /production needs a key/,
-  },
-  {
     name: 'short secret',
-    argv: ['serve', DEMO],
+    argv: ['serve', DEMO, '--dev'],
     env: { LECTERN_HS256_SECRET: 'short-secret' },
-    code: 1,
-    message: /has 12 bytes; HS256 needs at least 32/,
+    code: 2,
+    message: /^error: LECTERN_HS256_SECRET is invalid: it has 12 bytes; HS256 needs at least 32$/m,
   },
   {
     name: 'secret file that does not exist',
-    argv: ['serve', DEMO, '--hs256-secret-file', 'no-such-file'],
+    argv: ['serve', DEMO, '--dev', '--hs256-secret-file', 'no-such-file'],
     code: 1,
     message: /HS256 secret file no-such-file/,
   },
   {
     name: 'key set that is none',
-    argv: ['serve', DEMO, '--jwks', 'package.json'],
+    argv: ['serve', DEMO, '--dev', '--jwks', 'package.json'],
     code: 1,
     message: /not a JSON Web Key Set/,
   },
@@ -193,9 +223,74 @@ test('the process itself ends with that code, too', async (t) => {
 test('a secret file that is too short is refused without repeating it, and its last line end does not count', async (t) => {
   const file = join(t.testdir({}), 'secret.txt');
   writeFileSync(file, `${'s3cr3t-'.repeat(4)}xyz\n`);
-  const outcome = await runHere(t, ['serve', DEMO, '--hs256-secret-file', file, '--port', '0']);
+  const outcome = await runHere(t, ['serve', DEMO, '--dev', '--hs256-secret-file', file, '--port', '0']);
   assertOneLine(t, outcome, 1, /has 31 bytes; HS256 needs at least 32/, 'short secret file');
   t.notMatch(outcome.stderr, /s3cr3t/);
+});
+
+test('an empty secret file is called empty', async (t) => {
+  const file = join(t.testdir({}), 'secret.txt');
+  writeFileSync(file, '\n');
+  const outcome = await runHere(t, ['serve', DEMO, '--dev', '--hs256-secret-file', file, '--port', '0']);
+  assertOneLine(t, outcome, 1, /secret\.txt is empty; expected a secret of at least 32 bytes/, 'empty file');
+});
+
+test('a header that is malformed is never repeated', async (t) => {
+  const name = /^error: --header \(LECTERN_HEADER\) is invalid: it must be "Name: value"$/m;
+  for (const header of [SECRET, `Authorization Bearer ${SECRET}:x`, `${SECRET}:`, `: ${SECRET}`]) {
+    const argument = await runHere(t, ['serve', 'http://127.0.0.1:9/', '--dev', '--header', header]);
+    assertOneLine(t, argument, 2, name, 'argument');
+    const variable = await runHere(t, ['serve', 'http://127.0.0.1:9/', '--dev'], { LECTERN_HEADER: header });
+    assertOneLine(t, variable, 2, name, 'variable');
+  }
+});
+
+test('options that have no effect beside the others are refused', async (t) => {
+  const address = 'http://127.0.0.1:9/';
+  const cases: readonly (readonly [argv: readonly string[], message: RegExp])[] = [
+    [['-', '-'], /standard input \(-\) is given twice/],
+    [['-', '--refresh-seconds', '5'], /--refresh-seconds cannot load standard input \(-\) again/],
+    [[address, '-', '--refresh-seconds', '5'], /--refresh-seconds cannot load standard input/],
+    [['x', '--header', `A: ${SECRET}`], /--header has no effect, as no source is an http\(s\) address/],
+    [['x', '--snapshot-files-kept', '2'], /--snapshot-files-kept has no effect without --snapshot-file/],
+    [['--pin', 'x', '--snapshot-file', 'y'], /--snapshot-file has no effect with --pin/],
+    [['--pin', 'x', '--lecturer-ids', 'y'], /--lecturer-ids has no effect with --pin/],
+    [['--pin', 'x', '--stale-seconds-max', '9'], /--stale-seconds-max has no effect with --pin/],
+    [['--pin', 'x', '--empty-set', 'publish'], /--empty-set has no effect with --pin/],
+    [['--pin', 'x', '--shrink-percent-max', '9'], /--shrink-percent-max has no effect with --pin/],
+    [['--pin', 'x', '--reject-percent-max', '9'], /--reject-percent-max has no effect with --pin/],
+    [['--pin', 'x', '--refresh-seconds', '9'], /--refresh-seconds has no effect with --pin/],
+    [
+      ['--pin', 'x', '--header', `A: ${SECRET}`, '--snapshot-files-kept', '2'],
+      /--header has no effect with --pin.*; --snapshot-files-kept has no effect without/,
+    ],
+  ];
+  for (const [argv, message] of cases) {
+    assertOneLine(t, await runHere(t, ['serve', ...argv, '--dev']), 2, message, argv.join(' '));
+  }
+});
+
+test('a snapshot file that cannot be written, or would replace a source, is refused at the start', async (t) => {
+  const folder = t.testdir({ source: '', 'source.1': '', linked: t.fixture('symlink', 'source'), sub: {} });
+  const file = join(folder, 'source');
+  const cases: readonly (readonly [source: string, snapshot: string, message: RegExp])[] = [
+    [DEMO, join(folder, 'none', 'snapshot'), /cannot be written: there is no folder .*none$/m],
+    [DEMO, join(file, 'snapshot'), /cannot be written: .*source is not a directory$/m],
+    [DEMO, join(folder, 'sub'), /cannot be written: it is a directory; expected the path of a file$/m],
+    [DEMO, '/dev/null', /cannot be written: it is no regular file/],
+    [file, file, /cannot be written: it would replace the source .*source; expected a path of its own/],
+    [file, join(folder, 'linked'), /it would replace the source/],
+    [join(folder, 'linked'), file, /it would replace the source/],
+    [file, relative(process.cwd(), file), /it would replace the source/],
+    [file, join(folder, 'sub', '..', 'source'), /it would replace the source/],
+    [join(folder, 'source.1'), file, /it would replace the source .*source\.1/],
+  ];
+  for (const [source, snapshot, message] of cases) {
+    const options = ['--dev', '--port', '0', '--snapshot-file', snapshot, '--snapshot-files-kept', '1'];
+    assertOneLine(t, await runHere(t, ['serve', source, ...options]), 2, message, snapshot);
+  }
+  const merged = await runHere(t, ['serve', DEMO, file, '--dev', '--port', '0', '--snapshot-file', file]);
+  assertOneLine(t, merged, 2, /it would replace the source/, 'one of several sources');
 });
 
 test('a port that is taken is known before the source is read', async (t) => {

@@ -135,6 +135,33 @@ test('close() while it loads ends at once: ready rejects, and nothing is left', 
   t.ok(outcome.sinceLastLineMs < 2000, `${outcome.sinceLastLineMs} ms`);
 });
 
+test('what callbacks of the program throw does not end it', async (t) => {
+  const outcome = await run(
+    t,
+    `const fail = (where) => { throw new Error('a mistake in ' + where); };
+    const failing = openTimetable({ source: 'events.ndjson.gz', onProgress: () => fail('onProgress') });
+    await failing.ready.catch((error) => print('ready: ' + error.message));
+    await failing.close();
+    const source = new MemorySource(RECORDS);
+    const timetable = openTimetable({ source, watch: false });
+    timetable.on('published', () => fail('published')).on('published', async () => fail('an async listener'));
+    timetable.on('error', (error) => { print('error: ' + error.message); fail('error'); });
+    await timetable.ready;
+    source.apply({ upsert: [{ ...RECORDS[0], title: 'another' }] });
+    await timetable.refresh();
+    print(timetable.find().events[0].title + ', ' + timetable.status);
+    await timetable.close();`,
+  );
+  const told =
+    "error: a listener of 'published' threw: a mistake in published\n" +
+    "error: a listener of 'published' threw: a mistake in an async listener\n";
+  t.match(outcome, {
+    code: 0,
+    stdout: `ready: a mistake in onProgress\n${told}${told}another, ok\n`,
+    stderr: /LecternWarning: a listener of 'error' threw: a mistake in error/,
+  });
+});
+
 test('a snapshot file is written to its end before close() resolves', async (t) => {
   const outcome = await run(
     t,

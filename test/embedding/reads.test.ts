@@ -168,7 +168,7 @@ test('ready rejects with the reason, in words for people', async (t) => {
     [folder, 'source-unreadable', /directory/],
     [join(folder, 'page.ndjson'), 'source-malformed', /page\.ndjson/],
     [[], 'snapshot-refused', /no events/],
-    [[{ id: 'x' }], 'snapshot-refused', /all 1 records were rejected/],
+    [[{ id: 'x' }], 'snapshot-refused', /its only record was rejected, at record 1: id is "x"/],
   ];
   for (const [source, code, message] of cases) {
     const timetable = openTimetable({ source });
@@ -205,6 +205,9 @@ test('options that cannot be are refused at once', (t) => {
     [{ source, gate: { rejectPercentMax: -1 } }, /rejectPercentMax/],
     [{ source, snapshotFile: '' }, /snapshotFile/],
     [{ source, snapshotFile: 'x', snapshotFilesKept: -1 }, /snapshotFilesKept/],
+    [{ source, snapshotFilesKept: 1 }, /snapshotFilesKept has no effect without snapshotFile/],
+    [{ source, snapshotFile: 'no-such-folder/x' }, /cannot be written: there is no folder .*no-such-folder/],
+    [{ source: 'package.json', snapshotFile: './package.json' }, /it would replace the source/],
   ];
   for (const [options, message] of cases) {
     t.throws(

@@ -9,7 +9,7 @@ const [imageFile = '', builder = '', path = '', events = '', first = ''] = proce
 const { writeImageFile } = await import(imageFile);
 const { SnapshotBuilder } = await import(builder);
 
-process.stdout.write('ready\n');
+let isReady = false;
 for (let version = Number(first); ; version++) {
   const snapshot = new SnapshotBuilder({ identifiers: 'uuid', startedAtMs: 0 });
   for (let n = 0; n < Number(events); n++) {
@@ -31,6 +31,8 @@ for (let version = Number(first); ; version++) {
     );
   }
   const image = snapshot.finish();
+  if (!isReady) process.stdout.write('ready\n');
+  isReady = true;
   // Several writes to one build: it is the writing that is to be hit.
   for (let again = 0; again < 25; again++) writeImageFile(path, image, String(version), 1);
 }

@@ -59,7 +59,7 @@ test(`killed ${KILLS} times while writing: a whole image each time`, {
     await once(writer.stdout, 'data');
     // The first image has to be there; whatever is killed before it leaves none, which is no news.
     while (version === 0 && !existsSync(path)) await delay(2);
-    await delay(random() * 120);
+    await delay(random() * 150);
     writer.kill('SIGKILL');
     const [, signal] = await exited;
     t.equal(signal, 'SIGKILL', 'it was writing until then');

@@ -161,6 +161,76 @@ test('the docs page works with and without a trailing slash, and is closed to th
   t.doesNotThrow(() => new Function(initializer), 'it is a program');
 });
 
+test('behind a proxy that adds a prefix the page, its files, its token and its operations are found', async (t) => {
+  const { handler } = setUp({ mode: 'development' });
+  const PREFIX = '/timetable';
+  const { send } = await serve(t, (req, res) => {
+    if (req.url?.startsWith(`${PREFIX}/`)) req.url = req.url.slice(PREFIX.length);
+    else req.url = '/outside';
+    handler(req, res);
+  });
+  const page = `http://proxy.example${PREFIX}/api/v1/docs`;
+  const pathOf = (reference: string, base: string): string => {
+    const { pathname } = new URL(reference, base);
+    return pathname;
+  };
+  const script = new URL('./docs/initializer.js', page).href;
+  const login = await send(pathOf('../login', script));
+  const { access_token: token } = login.json() as { access_token: string };
+  const address = new URL('openapi.json', script).href;
+  const { servers, paths } = (await send(pathOf('', address))).json() as {
+    servers: { url: string }[];
+    paths: Record<string, { servers?: { url: string }[] }>;
+  };
+  for (const path of ['/schedule', '/schedule/types', '/login', '/docs', '/health']) {
+    const [server] = paths[path]?.servers ?? servers;
+    const found = pathOf(server?.url ?? '', address).replace(/\/$/, '') + path;
+    t.ok(found.startsWith(PREFIX), found);
+    t.equal((await send(found, { headers: { Authorization: `Bearer ${token}` } })).status, 200, found);
+  }
+});
+
+test('a path where nothing is tells where the timetable and its documentation are', async (t) => {
+  for (const basePath of ['/api/v1', '/']) {
+    const base = basePath === '/' ? '' : basePath;
+    for (const [mode, detail] of [
+      ['development', `The timetable is at ${base}/schedule, its documentation at ${base}/docs.`],
+      ['production', `The timetable is at ${base}/schedule.`],
+    ] as const) {
+      const { send } = await serve(t, setUp({ mode, basePath }).handler);
+      for (const path of ['/', '/nowhere']) {
+        const problem = (await send(path)).json();
+        t.match(problem, { status: 404, detail: `There is nothing at this path. ${detail}` }, mode);
+      }
+    }
+  }
+});
+
+test('login skips unknown parameters where that is configured, and broken encoding nowhere', async (t) => {
+  const views = viewsOf();
+  const { send: reject } = await serve(t, setUp({ mode: 'development', views }).handler);
+  const options = { mode: 'development', views, unknownParameters: 'ignore' } as const;
+  const { send: ignore } = await serve(t, setUp(options).handler);
+  const cases: [query: string, rejected: number, ignored: number][] = [
+    ['studyGroup=A', 200, 200],
+    ['utm_source=x', 400, 200],
+    ['utm_source=x&studyGroup=A', 400, 200],
+    ['utm_source=', 400, 200],
+    ['sub=a&sub=b', 400, 400],
+    ['utm_source=%ff', 400, 400],
+  ];
+  for (const [query, rejected, ignored] of cases) {
+    t.equal((await reject(`/api/v1/login?${query}`)).status, rejected, `reject ${query}`);
+    t.equal((await ignore(`/api/v1/login?${query}`)).status, ignored, `ignore ${query}`);
+  }
+  t.match(claimsOf(await ignore('/api/v1/login?utm_source=x&studyGroup=B')), { studyGroup: 'B' });
+  t.same(
+    claimsOf(await ignore('/api/v1/login?utm_source=x')).studyGroup,
+    claimsOf(await ignore('/api/v1/login')).studyGroup,
+    'what is skipped counts as not given',
+  );
+});
+
 test('assets have types and strong entity tags, and there are no others', async (t) => {
   const { send } = await serve(t, setUp({ mode: 'development' }).handler);
   for (const [name, contentType] of [

@@ -40,6 +40,40 @@ test('what is not a request gets a problem document, and the connection is close
   }
 });
 
+test('a method that nobody knows gets 501, what is no request line 400', async (t) => {
+  const { raw } = await serve(t, setUp().handler);
+  const rest = 'HTTP/1.1\r\nHost: a\r\n\r\n';
+  const cases: [bytes: string, status: number, code: string, detail: RegExp][] = [
+    [`FOO /x ${rest}`, 501, 'method-not-implemented', /the methods are GET, HEAD, OPTIONS/],
+    [`get /api/v1/schedule ${rest}`, 501, 'method-not-implemented', /in capital letters/],
+    [`GETX /api/v1/schedule?a=b ${rest}`, 501, 'method-not-implemented', /not known/],
+    [`\r\nX-Y / ${rest}`, 501, 'method-not-implemented', /not known/],
+    [`F\u00d6O /x ${rest}`, 400, 'invalid-request', /not an HTTP\/1.1 request/],
+    ['FOO /x\r\n\r\n', 400, 'invalid-request', /not an HTTP\/1.1 request/],
+    ['FOO /x HTTP/3.0\r\n\r\n', 400, 'invalid-request', /not an HTTP\/1.1 request/],
+    [`FOO /x y ${rest}`, 400, 'invalid-request', /not an HTTP\/1.1 request/],
+    [`FOO ${rest}`, 400, 'invalid-request', /not an HTTP\/1.1 request/],
+    ['GET / HTTP/1.1\nHost: a\n\n', 400, 'invalid-request', /does not end with CR LF/],
+    ['GET / HTTP/1.1\rHost: a\r\n\r\n', 400, 'invalid-request', /does not end with CR LF/],
+    ['GET / HTTP/1.1\r\nHost: a\n\n', 400, 'invalid-request', /does not end with CR LF/],
+  ];
+  for (const [bytes, status, code, detail] of cases) {
+    const reply = parse(await raw(bytes));
+    t.match(reply.body, { status, code, detail }, JSON.stringify(bytes));
+    t.equal(reply.status, status);
+    t.match(reply.head, /\r\nContent-Type: application\/problem\+json\r\n/);
+    t.match(reply.head, /\r\nConnection: close$/);
+  }
+  const second = await raw(`GET /nowhere ${rest}FOO /x ${rest}`);
+  t.match(second, /^HTTP\/1.1 404 /, 'a good request before it is answered');
+  t.match(
+    (await raw(`PROPFIND /api/v1/schedule ${rest.replace('Host: a', 'Host: a\r\nConnection: close')}`)).slice(
+      9,
+    ),
+    /^405 /,
+  );
+});
+
 test('a request line without a version is refused', async (t) => {
   const { raw } = await serve(t, setUp().handler);
   t.match(await raw('GET /\r\n\r\n'), /^HTTP\/1.1 400 /);

@@ -99,7 +99,24 @@ test('the Event record has the fields of the table, in order, all required', asy
     version: '1',
   }) as unknown as Document;
   t.notMatch(JSON.stringify(any), /"uuid"/, 'no UUID is promised where identifiers are any text');
-  t.equal(any.servers[0]?.url, '/');
+});
+
+test('servers are found from where the document is, whatever prefix a proxy adds', async (t) => {
+  for (const basePath of ['', '/x', '/api/v1', '/a/b/c']) {
+    const { servers, paths } = createOpenApiDocument({
+      basePath,
+      identifiers: 'uuid',
+      version: '1',
+    }) as unknown as Document & { paths: { '/health': { servers: { url: string }[] } } };
+    for (const prefix of ['', '/timetable', '/far/away']) {
+      const address = `http://proxy.example${prefix}${basePath}/docs/openapi.json`;
+      // A slash at the end of a server is not doubled by the one that every path begins with.
+      const from = (server: { url: string } | undefined): string =>
+        new URL(server?.url ?? '', address).pathname.replace(/\/$/, '');
+      t.equal(from(servers[0]), prefix + basePath, address);
+      t.equal(from(paths['/health'].servers[0]), prefix, `${address} health`);
+    }
+  }
 });
 
 test('every endpoint has exactly the parameters that it takes', async (t) => {

@@ -76,10 +76,19 @@ test('a refusal says the numbers', async (t) => {
   t.match(judge(summary(80, 20), summary(100), GATE_DEFAULTS)?.detail, /20 of 100 records.*20\.0 %.*10 %/);
   t.equal(judge(summary(0), null, GATE_DEFAULTS)?.detail, 'it has no events');
   const rejections = [
-    { code: 'missing-field', position: { record: 1 }, field: 'id', detail: 'id is missing' },
+    { code: 'missing-field', position: { record: 1, line: 1 }, field: 'id', detail: 'id is missing' },
   ] as const;
   t.match(
     judge(summary(0, 7, { rejections }), null, GATE_DEFAULTS)?.detail,
-    /all 7 records were rejected, the first because id is missing/,
+    /all 7 records were rejected, the first at line 1: id is missing$/,
   );
+  t.match(
+    judge(summary(0, 1, { rejections }), null, GATE_DEFAULTS)?.detail,
+    /its only record was rejected, at line 1: id is missing$/,
+  );
+  t.match(
+    judge(summary(80, 20, { rejections }), summary(100), GATE_DEFAULTS)?.detail,
+    /at most 10 % are let through; the first is at line 1: id is missing$/,
+  );
+  t.match(judge(summary(1), summary(10), GATE_DEFAULTS)?.detail, /^it has 1 event, /);
 });

@@ -100,7 +100,7 @@ test('what is refused stays refused, until the source has something else', async
   const refused = {
     state: 'refused',
     lastSuccessMs: 1,
-    lastError: /^the new snapshot was refused: it has 5 events, 50\.0 % fewer/,
+    lastError: /^the new snapshot of fake was refused: it has 5 events, 50\.0 % fewer/,
   };
   t.match(keeper.state, refused);
   await keeper.refresh(false);

@@ -204,7 +204,30 @@ test('an image that cannot be written leaves the present one, and nothing else',
   t.throws(() => writeImageFile(path, unwritable, null), /ids is an array of an unknown type/);
   t.equal(readImageFile(path).image.summary.events, 3);
   t.strictSame(readdirSync(join(path, '..')), ['image']);
-  t.throws(() => writeImageFile(join(path, 'below a file'), imageOfCount(1), null), { code: 'ENOTDIR' });
+  t.throws(() => writeImageFile(join(path, 'below a file'), imageOfCount(1), null), {
+    code: 'image-not-written',
+    message: /below a file could not be written: a part of its path is not a directory$/,
+  });
+  // Where the image before would go there is a folder: that shows when everything is written.
+  mkdirSync(`${path}.1`);
+  t.throws(() => writeImageFile(path, imageOfCount(4), null, 1), { code: 'image-not-written' });
+  t.strictSame(readdirSync(join(path, '..')).sort(), ['image', 'image.1'], 'no temporary file is left');
+  t.equal(readImageFile(path).image.summary.events, 3);
+});
+
+test('a file that is something else is never replaced, an empty one is', async (t) => {
+  const path = join(folderFor(t), 'notes.txt');
+  for (const text of ['notes of mine, a whole page of them', 'LECTER']) {
+    writeFileSync(path, text);
+    t.throws(() => writeImageFile(path, imageOfCount(1), null), {
+      code: 'image-not-written',
+      message: /is not a snapshot file, and is not replaced/,
+    });
+    t.equal(readFileSync(path, 'utf8'), text);
+  }
+  writeFileSync(path, '');
+  writeImageFile(path, imageOfCount(1), null);
+  t.equal(readImageFile(path).image.summary.events, 1);
 });
 
 test('what a killed writer left behind is removed by the next, and nothing else is', async (t) => {

@@ -141,3 +141,21 @@ test('aborting ends the thread, and lets go of the records', { timeout: 20_000 }
   t.ok(returned);
   await t.rejects(spawnTask(loadTask({}), { signal: abort.signal, keepsProcessAlive: true }), reason);
 });
+
+test('what onProgress throws rejects the task, whatever it is, and the thread ends', async (t) => {
+  const path = join(folderFor(t), 'events.ndjson');
+  writeFileSync(path, RECORDS.map((each) => JSON.stringify(each)).join('\n'));
+  const source = { kind: 'file', path } as const;
+  for (const thrown of [new Error('a mistake in the program'), 'a text']) {
+    let calls = 0;
+    const load = spawnTask(loadTask({ source }), {
+      keepsProcessAlive: true,
+      onProgress() {
+        calls++;
+        throw thrown;
+      },
+    });
+    t.equal(await load.catch((error: unknown) => error), thrown, String(thrown));
+    t.ok(calls > 0);
+  }
+});

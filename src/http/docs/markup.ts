@@ -4,7 +4,8 @@
  */
 
 /**
- * The page. Its links are relative, so that it works behind a proxy that adds a prefix.
+ * The page. Its links are relative, as are the servers of the OpenAPI document, so that it works behind a proxy that adds a
+ * prefix.
  *
  * @param assets where the page's files are, seen from the page: `./` or `./docs/`
  */
@@ -66,10 +67,19 @@ export const DOCS_INITIALIZER = `'use strict';
     }
   }
 
+  // An input for items that are UUIDs: that of any text. Swagger UI looks for one, and warns where there is none.
+  const identifierInput = (system) => ({
+    components: {
+      JsonSchema_string_uuid: (props) =>
+        system.React.createElement(props.getComponent('JsonSchema_string'), props),
+    },
+  });
+
   window.ui = SwaggerUIBundle({
     url: new URL('openapi.json', here).href,
     dom_id: '#swagger-ui',
     presets: [SwaggerUIBundle.presets.apis],
+    plugins: [identifierInput],
     layout: 'BaseLayout',
     deepLinking: true,
     tryItOutEnabled: true,

@@ -8,6 +8,8 @@ import { type FormatReader, malformed, rejectNotUtf8, rejectTooLarge, rejectUnde
 
 /** Headers of an array: 1, 3 or 5 bytes. */
 const ARRAY_HEADER_BYTES_MAX = 5;
+/** The longest headers of an array and of a map, and the first byte behind them. */
+const HEAD_BYTES = ARRAY_HEADER_BYTES_MAX + 5 + 1;
 
 /**
  * MessagePack: either one array of maps, or maps one after the other to the end of the source. The header of the
@@ -30,6 +32,10 @@ export class MessagePackReader implements FormatReader {
   #inValue = false;
   #valueByte = 0;
   #records = 0;
+  /** The first bytes, as many as tell whether they can be the beginning of a record. */
+  #head: Buffer = Buffer.alloc(0);
+  /** Whether anything looked like a record. The first byte alone is a guess: one binary file in eight begins like that. */
+  #likely = false;
 
   constructor(sourceName: string, sink: RecordSink) {
     this.#sourceName = sourceName;
@@ -46,6 +52,9 @@ export class MessagePackReader implements FormatReader {
   }
 
   push(chunk: Buffer): void {
+    if (this.#head.length < HEAD_BYTES) {
+      this.#head = Buffer.concat([this.#head, chunk.subarray(0, HEAD_BYTES - this.#head.length)]);
+    }
     let i = 0;
     if (this.#declared === null) {
       i = this.#readArrayHeader(chunk);
@@ -70,15 +79,16 @@ export class MessagePackReader implements FormatReader {
 
   finish(): void {
     const end = `the source ends at byte ${this.#bytesBefore}`;
-    if (this.#declared === null) throw malformed(this.#sourceName, `${end}, inside the header of an array`);
+    if (this.#declared === null) throw this.#malformed(`${end}, inside the header of an array`);
     if (this.#inValue) {
       const where = `in the middle of record ${this.#records + 1} (which begins at byte ${this.#valueByte})`;
-      throw malformed(this.#sourceName, `${end}, ${where}; expected the rest of it`);
+      throw this.#malformed(`${end}, ${where}; expected the rest of it`);
     }
     if (this.#declared > this.#records) {
       const missing = `after ${this.#records} of the ${this.#declared} records that its array declares`;
-      throw malformed(this.#sourceName, `${end}, ${missing}; expected the rest of them`);
+      throw this.#malformed(`${end}, ${missing}; expected the rest of them`);
     }
+    if (this.#declared < 0 && this.#records > 1 && !this.#isLikely()) throw this.#neither();
   }
 
   /** @returns the offset of the first byte behind the header; `#declared` stays null until the header is whole */
@@ -121,6 +131,7 @@ export class MessagePackReader implements FormatReader {
   }
 
   #decode(bytes: Buffer, start: number, end: number, position: RecordPosition): void {
+    if (!this.#likely) this.#likely = beginsRecord(bytes, start);
     if (end - start > RECORD_BYTES_MAX) {
       this.#sink.reject(rejectTooLarge(position, end - start));
       return;
@@ -152,15 +163,53 @@ export class MessagePackReader implements FormatReader {
 
   #trailingBytes(at: number): Error {
     const array = `behind the end of the array of ${this.#declared} records`;
-    return malformed(this.#sourceName, `byte ${at}: found more bytes ${array}; expected nothing more`);
+    return this.#malformed(`byte ${at}: found more bytes ${array}; expected nothing more`);
   }
 
   #corrupt(at: number): Error {
     const where = `byte ${at}, in record ${this.#records + 1} (which begins at byte ${this.#valueByte})`;
-    const problem =
-      this.#scan.fault === 'record-structure'
-        ? "found a record structure of msgpackr's own; expected plain maps (write them with useRecords: false)"
-        : 'found 0xc1, which MessagePack never uses; the data is corrupt';
-    return malformed(this.#sourceName, `${where}: ${problem}`);
+    if (this.#scan.fault === 'record-structure') {
+      const found = "found a record structure of msgpackr's own";
+      return malformed(
+        this.#sourceName,
+        `${where}: ${found}; expected plain maps (write them with useRecords: false)`,
+      );
+    }
+    return this.#malformed(`${where}: found 0xc1, which MessagePack never uses; the data is corrupt`);
   }
+
+  #malformed(problem: string): Error {
+    return this.#isLikely() ? malformed(this.#sourceName, problem) : this.#neither();
+  }
+
+  /** The guess was wrong: where exactly it is no MessagePack helps nobody. */
+  #neither(): Error {
+    const shown = [...this.#head.subarray(0, 4)].map((byte) => byte.toString(16).padStart(2, '0'));
+    const found = `it begins with the bytes ${shown.join(' ')} (hexadecimal)`;
+    return malformed(
+      this.#sourceName,
+      `it is neither JSON, NDJSON nor MessagePack: ${found}; expected one of them, plain or gzipped`,
+    );
+  }
+
+  #isLikely(): boolean {
+    // Behind an array of nothing there is no record to look at.
+    return this.#likely || this.#declared === 0 || beginsRecord(this.#head, arrayHeaderBytes(this.#head[0]));
+  }
+}
+
+/** A map whose first name is a text, as far as the bytes go; of a map without entries, the map. */
+function beginsRecord(bytes: Uint8Array, at: number): boolean {
+  const byte = bytes[at];
+  if (byte === undefined || byte === 0x80) return true;
+  const isShort = byte > 0x80 && byte < 0x90;
+  if (!isShort && byte !== 0xde && byte !== 0xdf) return false;
+  const name = bytes[at + (isShort ? 1 : byte === 0xde ? 3 : 5)];
+  return name === undefined || (name >= 0xa0 && name < 0xc0) || (name >= 0xd9 && name <= 0xdb);
+}
+
+/** Bytes of the header of the array that the first byte begins; 0 where it begins none. */
+function arrayHeaderBytes(byte = 0): number {
+  if (byte >= 0x90 && byte < 0xa0) return 1;
+  return byte === 0xdc ? 3 : byte === 0xdd ? 5 : 0;
 }

@@ -7,6 +7,11 @@ import { findJsonFault, placeOf } from './json-fault.js';
 import { type FormatReader, malformed, rejectNotUtf8, rejectTooLarge, rejectUndecodable } from './reader.js';
 
 const LF = 0x0a;
+/** Of the first bytes, as many as show an array inside an object: `{ "count": 2, "events": [`. */
+const HEAD_BYTES = 512;
+/** An object whose names and plain values up to its first array are all that was seen, and the array's name. */
+const WRAPPED_ARRAY =
+  /^\ufeff?\s*\{(?:\s*"[^"\\]*"\s*:\s*(?:"[^"\\]*"|[\w.+-]+)\s*,)*\s*"([^"\\]{1,40})"\s*:\s*\[/;
 
 /**
  * Newline-delimited JSON: one value a line, ended by LF or CRLF, the last line by the end of the source. Blank lines
@@ -24,6 +29,11 @@ export class NdjsonReader implements FormatReader {
   #records = 0;
   #decoded = 0;
   #firstProblem: string | null = null;
+  #head: Buffer = Buffer.alloc(0);
+  /** Whether line 1 is JSON by itself. */
+  #startsWithRecord = false;
+  /** Whether it has an id, as events do. */
+  #startsWithEvent = false;
 
   constructor(sourceName: string, sink: RecordSink) {
     this.#sourceName = sourceName;
@@ -35,6 +45,9 @@ export class NdjsonReader implements FormatReader {
   }
 
   push(chunk: Buffer): void {
+    if (this.#head.length < HEAD_BYTES) {
+      this.#head = Buffer.concat([this.#head, chunk.subarray(0, HEAD_BYTES - this.#head.length)]);
+    }
     const end = chunk.lastIndexOf(LF) + 1;
     let start = 0;
     if (end > 0 && this.#carry.length > 0) {
@@ -48,12 +61,34 @@ export class NdjsonReader implements FormatReader {
 
   finish(): void {
     if (this.#carry.length > 0) this.#readCarry();
+    const wrapped = this.#wrappedArray();
+    if (wrapped !== null) {
+      const found = `found an object around an array ${JSON.stringify(wrapped)}`;
+      throw malformed(
+        this.#sourceName,
+        `line 1: ${found}; expected that array at the top level ([…]), or NDJSON (one record a line)`,
+      );
+    }
     if (this.#decoded === 0 && this.#firstProblem !== null) {
       throw malformed(
         this.#sourceName,
         `${this.#firstProblem}. No line is JSON by itself; expected NDJSON (one record a line), a JSON array or MessagePack`,
       );
     }
+  }
+
+  /**
+   * The name of the array that the source is, wrapped in an object; null where it may be NDJSON. One line of many that is cut
+   * behind a "[" must not look like it.
+   */
+  #wrappedArray(): string | null {
+    const head = this.#head.toString('utf8');
+    const match = WRAPPED_ARRAY.exec(head);
+    if (match === null) return null;
+    const [begin, name = ''] = match;
+    const goesOn =
+      this.#decoded === 0 || begin.includes('\n') || /^[ \t\r]*\n/.test(head.slice(begin.length));
+    return (this.#records === 1 ? !this.#startsWithEvent : !this.#startsWithRecord && goesOn) ? name : null;
   }
 
   /**
@@ -115,6 +150,10 @@ export class NdjsonReader implements FormatReader {
       return;
     }
     this.#decoded++;
+    if (position.record === 1) {
+      this.#startsWithRecord = true;
+      this.#startsWithEvent = typeof value === 'object' && value !== null && 'id' in value;
+    }
     this.#sink.record(value, position);
   }
 

@@ -206,3 +206,40 @@ test('columns count characters, not UTF-16 units', async (t) => {
   t.same(placeOf('a\n😀b', 4), { line: 2, column: 2 });
   t.same(placeOf('', 0), { line: 1, column: 1 });
 });
+
+test('an array inside an object is refused, with a hint where it belongs', async (t) => {
+  const wrapped: readonly (readonly [text: string, name: string])[] = [
+    ['{"events":[{"id":"a"},{"id":"b"}]}', 'events'],
+    ['{"count":2,"next":null,"at":"now","items": []}\n', 'items'],
+    ['{\n  "events": [\n    {\n      "id": "a"\n    }\n  ]\n}\n', 'events'],
+    // Its last line would pass for a record.
+    ['{"events":[\n{"id":"a"},\n{"id":"b"}\n]}', 'events'],
+    ['{\n"events":[\n{"id":"a"}\n]}', 'events'],
+    [`{"events":[${'{"id":"a"},'.repeat(200_000)}{"id":"b"}]}`, 'events'],
+  ];
+  for (const [text, name] of wrapped) {
+    for (const pieceBytes of text.length < 100 ? [0, 1] : [0]) {
+      t.match(
+        await failureOf(collectBytes(text, pieceBytes)),
+        {
+          code: 'source-malformed',
+          message: `line 1: found an object around an array "${name}"; expected that array at the top level`,
+        },
+        text.slice(0, 50),
+      );
+    }
+  }
+});
+
+test('records that hold arrays are no such object', async (t) => {
+  const records: readonly (readonly [text: string, records: number, rejections: number])[] = [
+    ['{"tags":["x"],"id":"a"}', 1, 0],
+    ['{"tags":["x"]}\n{"tags":["y"]}', 2, 0],
+    ['{"tags":["x"\n{"id":"a"}\n{"id":"b"}', 2, 1],
+    ['{"id":"a"}\n{"tags":["x"\n', 1, 1],
+  ];
+  for (const [text, count, rejected] of records) {
+    const read = await collectBytes(text);
+    t.same([read.records.length, read.rejections.length], [count, rejected], text);
+  }
+});

@@ -208,6 +208,30 @@ for (const [bytes, message] of DAMAGED) {
   });
 }
 
+test('binary data that only begins like MessagePack is called neither', async (t) => {
+  const cases: readonly (readonly [bytes: string, shown: string])[] = [
+    // The signature of a PNG: a map of 9 entries, by its first byte.
+    ['89 504e47 0d0a1a0a 0000000d 49484452 00000001 00000001', '89 50 4e 47'],
+    ['93 01 02 c1', '93 01 02 c1'],
+    ['93 01 02', '93 01 02'],
+    ['dc 0002 07 08 09', 'dc 00 02 07'],
+    ['81 01 02 03 04', '81 01 02 03'],
+    ['df 00000001 01 c1', 'df 00 00 00'],
+  ];
+  for (const [bytes, shown] of cases) {
+    for (const pieceBytes of [0, 1]) {
+      t.match(
+        await failureOf(collectBytes(hex(bytes), pieceBytes)),
+        {
+          code: 'source-malformed',
+          message: `test: it is neither JSON, NDJSON nor MessagePack: it begins with the bytes ${shown} (hexadecimal); expected one of them, plain or gzipped`,
+        },
+        bytes,
+      );
+    }
+  }
+});
+
 test("msgpackr's record structures are refused by name, at the top and inside", async (t) => {
   const structured = new Packr();
   for (const bytes of [

@@ -1,0 +1,93 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { test } from 'tap';
+import { CLI, ROOT } from './lectern.js';
+
+const DEMO = 'fixtures/demo.ndjson.gz';
+const FULL = existsSync('/dev/full');
+
+interface Ended {
+  readonly code: number | null;
+  readonly stderr: string;
+}
+
+/** Runs a line of the shell in which $L is the command line. */
+function shell(line: string): Promise<Ended> {
+  return new Promise((resolve) => {
+    const child = execFile('bash', ['-c', line], {
+      cwd: ROOT,
+      env: { ...process.env, L: [process.execPath, ...CLI].join(' ') },
+    });
+    let stderr = '';
+    child.stderr?.on('data', (text: string) => {
+      stderr += text;
+    });
+    child.once('close', (code) => resolve({ code, stderr }));
+  });
+}
+
+const COMMANDS = ['--help', `inspect ${DEMO}`, `explain ${DEMO} type=LEC`, 'generate --events 2000'];
+
+test('a reader that goes away ends commands quietly', async (t) => {
+  await Promise.all(
+    COMMANDS.map(async (command) => {
+      t.same(await shell(`set -o pipefail; $L ${command} | true`), { code: 0, stderr: '' }, command);
+    }),
+  );
+});
+
+test('output that cannot be written is one line and exit code 1', {
+  skip: !FULL && 'no /dev/full',
+}, async (t) => {
+  const stderr = 'error: cannot write to standard output: no space is left on the device\n';
+  await Promise.all(
+    COMMANDS.map(async (command) => {
+      t.same(await shell(`$L ${command} > /dev/full`), { code: 1, stderr }, command);
+    }),
+  );
+});
+
+const BROKEN: readonly (readonly [name: string, open: () => number | null])[] = [
+  ['a reader that goes away', () => null],
+  ...(FULL ? [['a full device', () => openSync('/dev/full', 'w')] as const] : []),
+];
+
+for (const [name, open] of BROKEN) {
+  for (const broken of [1, 2]) {
+    test(`serve carries on: ${name}, on ${broken === 1 ? 'standard output' : 'the log'}`, async (t) => {
+      const file = open();
+      const stdio = ['ignore', 'pipe', 'pipe'].map((each, fd) => (fd === broken ? (file ?? each) : each));
+      const argv = ['serve', DEMO, '--dev', '--port', '0', '--log-level', 'info'];
+      const child = spawn(process.execPath, [...CLI, ...argv], { cwd: ROOT, stdio: stdio as 'pipe'[] });
+      if (file !== null) closeSync(file);
+      child.stdio[broken]?.destroy();
+      const ended = once(child, 'exit');
+      const origin = await new Promise<string>((resolve) => {
+        let text = '';
+        child.stdio[broken === 1 ? 2 : 1]?.on('data', (chunk: Buffer) => {
+          text += chunk;
+          const match = /(http:\/\/127[^/"]+).*\n/.exec(text);
+          if (match !== null) resolve(match[1] ?? '');
+        });
+      });
+      t.match(await healthyWithin(origin), { status: 'ok' }, 'ready, and what is printed then is printed');
+      child.kill('SIGHUP');
+      t.match(await healthyWithin(origin), { status: 'ok' }, 'and after something was logged');
+      child.kill('SIGTERM');
+      t.same(await ended, [0, null]);
+    });
+  }
+}
+
+/** /health once there is a snapshot; a little later, when what is said of it has been said. */
+async function healthyWithin(origin: string): Promise<unknown> {
+  for (let i = 0; i < 100; i++) {
+    await delay(100);
+    const response = await fetch(`${origin}/health`);
+    const health: unknown = await response.json();
+    if (response.ok && i > 0) return health;
+  }
+  throw new Error('not ready in time');
+}

@@ -1,0 +1,146 @@
+/** How `lectern serve` starts, fails to start, and is called off while it does. */
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, existsSync, mkdirSync, openSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { test } from 'tap';
+import { lectern, type Running, start } from './lectern.js';
+
+const DEMO = 'fixtures/demo.ndjson.gz';
+const SECRET = 'this-is-a-secret-of-more-than-thirty-two-bytes';
+/** For a process that was told to end, on a machine that has other things to do. */
+const END_MS_MAX = 5000;
+
+function recordsOf(log: string): Record<string, unknown>[] {
+  return log
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+/** Resolves when standard error has the text. */
+function logged({ child }: Running, text: string): Promise<void> {
+  return new Promise((resolve) => {
+    let log = '';
+    child.stderr?.on('data', (chunk: string) => {
+      log += chunk;
+      if (log.includes(text)) resolve();
+    });
+  });
+}
+
+/** A pipe without waiting for its reader cannot be opened for writing (ENXIO): when it can, somebody reads. */
+async function openOnceRead(pipe: string): Promise<number> {
+  for (;;) {
+    try {
+      return openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
+    } catch {
+      await delay(50);
+    }
+  }
+}
+
+test('a signal ends a service whose source or secret nobody delivers', async (t) => {
+  const folder = t.testdir({});
+  const pipe = join(folder, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+
+  const source = start(['serve', pipe, '--dev', '--port', '0', '--log-level', 'info']);
+  await logged(source, '"listening"');
+  const beganMs = performance.now();
+  source.child.kill('SIGTERM');
+  t.match(await source.ended, { code: 0, signal: null, stderr: /"msg":"closed"/ }, 'source: in good order');
+  t.ok(performance.now() - beganMs < END_MS_MAX);
+
+  const secret = start(['serve', DEMO, '--port', '0', '--hs256-secret-file', pipe]);
+  const writer = await openOnceRead(pipe);
+  t.teardown(() => closeSync(writer));
+  secret.child.kill('SIGINT');
+  t.match(await secret.ended, { code: null, signal: 'SIGINT', stderr: /"msg":"closing"/ }, 'secret: at all');
+});
+
+test('a named pipe is a source like another, once somebody writes to it', async (t) => {
+  const pipe = join(t.testdir({}), 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const inspecting = lectern(['inspect', pipe]);
+  await delay(300);
+  const event =
+    '{"id":"2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417","time":"2026-09-14T08:00:00Z","endTime":"2026-09-14T09:00:00Z"}';
+  writeFileSync(pipe, `${event}\n`);
+  t.match(await inspecting, { code: 0, stdout: /^events +1$/m });
+});
+
+test('a start that fails in production is a fatal record of the log', async (t) => {
+  const cases: readonly (readonly [
+    argv: readonly string[],
+    env: Record<string, string>,
+    code: 1 | 2,
+    reason: RegExp,
+  ])[] = [
+    [[DEMO], {}, 1, /^production needs a key/],
+    [['no-such-file'], { LECTERN_HS256_SECRET: SECRET }, 1, /no-such-file: there is no such file$/],
+    [[DEMO, '--snapshot-files-kept', '1'], { LECTERN_HS256_SECRET: SECRET }, 2, /has no effect/],
+  ];
+  for (const [argv, env, code, reason] of cases) {
+    const outcome = await lectern(['serve', ...argv, '--port', '0'], { env });
+    t.equal(outcome.code, code);
+    t.match(recordsOf(outcome.stderr).at(-1), { level: 60, msg: 'cannot serve', reason });
+    t.notOk(outcome.stderr.includes(SECRET));
+  }
+  const silent = await lectern(['serve', DEMO, '--port', '0', '--log-level', 'silent']);
+  t.match(
+    silent,
+    { code: 1, stderr: /^error: production needs a key[^\n]*\n$/ },
+    'without a log, a plain line',
+  );
+});
+
+test('development says when it is open to others, and when it overrules the environment', async (t) => {
+  const open = start(['serve', DEMO, '--dev', '--port', '0', '--host', '0.0.0.0'], {
+    LECTERN_MODE: 'production',
+  });
+  await open.printed('Another token');
+  open.child.kill('SIGTERM');
+  const { stderr } = await open.ended;
+  t.match(stderr, /^warning: --dev wins over LECTERN_MODE=production: this is development mode$/m);
+  t.match(
+    stderr,
+    /^warning: development mode on http:\/\/0\.0\.0\.0:\d+: anybody who can reach .* gets a token/m,
+  );
+  t.equal(stderr.trim().split('\n').length, 2);
+});
+
+test('a snapshot file that can no longer be written is one message, and serving goes on', async (t) => {
+  const event = (title: string): string =>
+    `{"id":"2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417","time":"2026-09-14T08:00:00Z","endTime":"2026-09-14T09:00:00Z","title":"${title}"}`;
+  const folder = t.testdir({ source: event('first'), 'notes.txt': 'not a snapshot file' });
+  const image = join(folder, 'image');
+  mkdirSync(`${image}.1`);
+  for (const [file, reason] of [
+    [join(folder, 'notes.txt'), /notes\.txt could not be written: what is there is not a snapshot file/],
+    [image, /image could not be written: /],
+  ] as const) {
+    const options = ['--dev', '--port', '0', '--snapshot-file', file, '--snapshot-files-kept', '1'];
+    const running = start(['serve', join(folder, 'source'), ...options]);
+    const unwritten = logged(running, 'snapshot file not written');
+    const printed = await running.printed('Another token');
+    if (file === image) {
+      // The first is written. Where it would be kept for the sake of the second stands a folder.
+      while (!existsSync(image)) await delay(50);
+      writeFileSync(join(folder, 'source'), event('second'));
+    }
+    await unwritten;
+    const origin = /at (http:\/\/[^/]+)/.exec(printed)?.[1] ?? '';
+    t.equal((await fetch(`${origin}/health`)).status, 200, 'it serves');
+    running.child.kill('SIGTERM');
+    const { code, stderr } = await running.ended;
+    t.equal(code, 0);
+    const records = recordsOf(stderr).filter(({ msg }) => msg === 'snapshot file not written');
+    t.match(records, [{ reason }]);
+    t.notMatch(stderr, /timetable not loaded|\bat .*\.[jt]s:\d/, 'no other message, no stack');
+    t.notOk(
+      readdirSync(folder).some((name) => name.endsWith('.tmp')),
+      'no temporary file',
+    );
+  }
+});
