@@ -56,10 +56,12 @@ export const BODY_WHOLE_BYTES_MAX: number = 1024 * KIB;
 export const BODY_SLICE_BYTES: number = 256 * KIB;
 /** Different Accept headers remembered with what they negotiate to: 256 × 0.2 KB. */
 export const ACCEPT_MEMO_ENTRIES_MAX = 256;
-/** Intervals per interval-tree-1d tree: 1,024 take about 2 ms to build, so no request waits longer for one. */
+/** Intervals per interval-tree-1d tree: 1,024 take about 2 ms to build, and a request waits for one at most. */
 export const INTERVALS_PER_TREE_MAX = 1024;
 /** Trees kept by one interval index: 256 × 1,024 intervals at about 100 bytes are 26 MB. */
 export const INTERVAL_TREES_MAX = 256;
+/** As often as this, so many intervals are scanned (a few µs each time) before a tree is built of them. At most 255. */
+export const INTERVAL_SCANS_MAX = 64;
 /** Requests of one connection whose answers wait behind an earlier one: as many as clients that pipeline send. */
 export const PIPELINED_REQUESTS_MAX = 128;
 /** Bytes of such answers. 300 of 5 MB each would be 1.5 GB, as every handler runs before Node pauses the connection. */

@@ -1,4 +1,4 @@
-import { INTERVAL_TREES_MAX } from '../limits.js';
+import { INTERVAL_SCANS_MAX, INTERVAL_TREES_MAX } from '../limits.js';
 import { CONFLICT_DIMENSIONS, type ConflictBy } from '../model/fields.js';
 import { compareCodePoints } from '../model/text.js';
 import { Dictionary } from '../structures/dictionary.js';
@@ -22,7 +22,10 @@ export class Clusters {
   constructor(image: ClustersImage) {
     this.#image = image;
     this.#keys = new Dictionary(image.keys);
-    this.index = new IntervalIndex(image.startMs, image.endMs, image.index, INTERVAL_TREES_MAX);
+    this.index = new IntervalIndex(image.startMs, image.endMs, image.index, {
+      treesMax: INTERVAL_TREES_MAX,
+      scansMax: INTERVAL_SCANS_MAX,
+    });
   }
 
   get count(): number {

@@ -1,4 +1,4 @@
-import { INTERVAL_TREES_MAX } from '../limits.js';
+import { INTERVAL_SCANS_MAX, INTERVAL_TREES_MAX } from '../limits.js';
 import { INDEXED_FIELDS, type IndexedFieldName } from '../model/fields.js';
 import { compareCodePoints } from '../model/text.js';
 import { Dictionary } from '../structures/dictionary.js';
@@ -76,12 +76,10 @@ export class Snapshot {
     this.rows = new Rows(image.rows);
     this.#slots = image.slots;
     this.#ids = image.ids;
-    this.slotIndex = new IntervalIndex(
-      image.slots.startMs,
-      image.slots.endMs,
-      image.slots.index,
-      INTERVAL_TREES_MAX,
-    );
+    this.slotIndex = new IntervalIndex(image.slots.startMs, image.slots.endMs, image.slots.index, {
+      treesMax: INTERVAL_TREES_MAX,
+      scansMax: INTERVAL_SCANS_MAX,
+    });
     this.merged = new Clusters(image.clusters.merged);
     this.unmerged = new Clusters(image.clusters.unmerged);
     this.#fields = new Map(

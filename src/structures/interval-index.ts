@@ -8,8 +8,8 @@ import { sharedFloat64, sharedUint32 } from './shared.js';
  *
  * Those that start inside the window are one run of the sorted intervals, found by binary search. Only those that are
  * already running when the window begins need a tree, as a point query. interval-tree-1d builds slowly (6 s for
- * 1,000,000 intervals) and cannot cross threads, so there is not one tree but many small ones, each built when it is
- * first asked: intervals are grouped by the power of two of their length, then cut into buckets in order of their
+ * 1,000,000 intervals) and cannot cross threads, so there is not one tree but many small ones, each built when its
+ * intervals have been asked for often enough to repay it, and scanned until then: intervals are grouped by the power of two of their length, then cut into buckets in order of their
  * start, and one tree over the buckets' spans says which of them to ask. Grouping by length keeps those spans short:
  * a bucket is only asked when intervals of that length can still be running, however long others are.
  */
@@ -83,19 +83,30 @@ export class IntervalIndex {
   readonly #ends: Float64Array;
   readonly #image: IntervalIndexImage;
   readonly #treesMax: number;
+  readonly #scansMax: number;
+  /** How often each bucket was scanned. */
+  readonly #scans: Uint8Array;
   readonly #bucketTree: IntervalTree<Entry>;
-  /** Built on first use; the oldest goes when there are too many. */
+  /** The oldest goes when there are too many, and has to be asked for often again to come back. */
   readonly #trees = new Map<number, IntervalTree<Entry>>();
 
   /**
    * @param starts the arrays that the image was built from
-   * @param treesMax trees kept at a time
+   * @param bounds.treesMax trees kept at a time
+   * @param bounds.scansMax times that a bucket is scanned before a tree is built of it; at most 255
    */
-  constructor(starts: Float64Array, ends: Float64Array, image: IntervalIndexImage, treesMax: number) {
+  constructor(
+    starts: Float64Array,
+    ends: Float64Array,
+    image: IntervalIndexImage,
+    bounds: { readonly treesMax: number; readonly scansMax: number },
+  ) {
     this.#starts = starts;
     this.#ends = ends;
     this.#image = image;
-    this.#treesMax = treesMax;
+    this.#treesMax = bounds.treesMax;
+    this.#scansMax = bounds.scansMax;
+    this.#scans = new Uint8Array(image.bucketLast.length);
     const spans: Entry[] = [];
     for (let bucket = 0; bucket < image.bucketLast.length; bucket++) {
       const first = image.members[image.bucketStart[bucket]!]!;
@@ -132,15 +143,34 @@ export class IntervalIndex {
     const visitInterval = (entry: Entry): void => {
       if (entry[0] < point) found.push(entry[2]);
     };
+    let hasBuilt = false;
     this.#bucketTree.queryPoint(point, (span) => {
-      this.#treeOf(span[2]).queryPoint(point, visitInterval);
+      const bucket = span[2];
+      let tree = this.#trees.get(bucket);
+      // One tree takes 2 ms: no more than that for one question.
+      if (tree === undefined && !hasBuilt && this.#scans[bucket]! >= this.#scansMax) {
+        tree = this.#buildTree(bucket);
+        hasBuilt = true;
+      }
+      if (tree === undefined) this.#scan(bucket, point, found);
+      else tree.queryPoint(point, visitInterval);
     });
     return found.sort((a, b) => a - b);
   }
 
-  #treeOf(bucket: number): IntervalTree<Entry> {
-    const known = this.#trees.get(bucket);
-    if (known !== undefined) return known;
+  #scan(bucket: number, point: number, found: number[]): void {
+    if (this.#scans[bucket]! < this.#scansMax) this.#scans[bucket]!++;
+    const { members, bucketStart } = this.#image;
+    const end = bucketStart[bucket + 1]!;
+    for (let m = bucketStart[bucket]!; m < end; m++) {
+      const i = members[m]!;
+      // Within a bucket they are in order of their start.
+      if (this.#starts[i]! >= point) return;
+      if (this.#ends[i]! > point) found.push(i);
+    }
+  }
+
+  #buildTree(bucket: number): IntervalTree<Entry> {
     const { members, bucketStart } = this.#image;
     const entries: Entry[] = [];
     for (let m = bucketStart[bucket]!; m < bucketStart[bucket + 1]!; m++) {
@@ -150,7 +180,10 @@ export class IntervalIndex {
     const tree = createIntervalTree(entries);
     if (this.#trees.size >= this.#treesMax) {
       const oldest = this.#trees.keys().next();
-      if (oldest.done !== true) this.#trees.delete(oldest.value);
+      if (oldest.done !== true) {
+        this.#trees.delete(oldest.value);
+        this.#scans[oldest.value] = 0;
+      }
     }
     this.#trees.set(bucket, tree);
     return tree;

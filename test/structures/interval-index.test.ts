@@ -4,11 +4,19 @@ import { buildIntervalIndex, IntervalIndex } from '../../src/structures/interval
 
 type Interval = readonly [start: number, end: number];
 
-function indexOf(intervals: readonly Interval[], perBucketMax = 4, treesMax = 3): IntervalIndex {
+function indexOf(
+  intervals: readonly Interval[],
+  perBucketMax = 4,
+  treesMax = 3,
+  scansMax = 0,
+): IntervalIndex {
   const sorted = [...intervals].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
   const starts = Float64Array.from(sorted, (interval) => interval[0]);
   const ends = Float64Array.from(sorted, (interval) => interval[1]);
-  return new IntervalIndex(starts, ends, buildIntervalIndex(starts, ends, perBucketMax), treesMax);
+  return new IntervalIndex(starts, ends, buildIntervalIndex(starts, ends, perBucketMax), {
+    treesMax,
+    scansMax,
+  });
 }
 
 /** The window rule, read off its definition. */
@@ -41,10 +49,11 @@ test('a window finds exactly the intervals that overlap it', (t) => {
       fc.integer({ min: -2, max: 95 }),
       fc.integer({ min: 1, max: 95 }),
       (intervals, from, length) => {
-        t.strictSame(
-          ask(indexOf(intervals), from, from + length),
-          overlapping(intervals, from, from + length),
-        );
+        const expected = overlapping(intervals, from, from + length);
+        // By trees, by scans, and by what is asked for a second and third time.
+        t.strictSame(ask(indexOf(intervals), from, from + length), expected);
+        const index = indexOf(intervals, 4, 3, 1);
+        for (let time = 0; time < 3; time++) t.strictSame(ask(index, from, from + length), expected);
       },
     ),
     { seed: 1, numRuns: 2000 },
@@ -91,6 +100,18 @@ test('the trees in memory stay within their bound, and answers stay right', (t) 
     t.strictSame(ask(index, from, from + 1), overlapping(intervals, from, from + 1));
     t.ok(index.treeCount <= 3);
   }
+  t.end();
+});
+
+test('a tree is built when scanning has cost as much, one for a question, and again only after as much', (t) => {
+  const intervals = Array.from({ length: 12 }, (_, i): Interval => [i, i + 100]);
+  const index = indexOf(intervals, 4, 2, 3);
+  const counts = Array.from({ length: 9 }, () => {
+    t.strictSame(ask(index, 50, 51), overlapping(intervals, 50, 51));
+    return index.treeCount;
+  });
+  // Three buckets: three questions scan them, then one tree a question, of which two are kept.
+  t.strictSame(counts, [0, 0, 0, 1, 2, 2, 2, 2, 2]);
   t.end();
 });
 
