@@ -11,7 +11,7 @@ import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { builtModule, openTimetable } from '../refresh/built.js';
 import { HARD, size } from './size.js';
 
-const KILLS = size(8, 200);
+const KILLS = size(4, 200);
 const EVENTS = size(2000, 5000);
 const WRITER = fileURLToPath(new URL('./image-writer.mjs', import.meta.url));
 

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'tap';
 import { formatQueryString, parseQueryString } from '../../src/http/query-string.js';
@@ -74,11 +75,12 @@ test('what is formatted is parsed again to the same pairs, and is safe in a head
   fc.assert(
     fc.property(pairs, (given) => {
       const query = formatQueryString(given);
-      t.same(parseQueryString(query), { pairs: given, faults: [] });
+      assert.deepEqual(parseQueryString(query), { pairs: given, faults: [] });
       t.match(query, /^[A-Za-z0-9\-._~!'()*%:=&]*$/);
     }),
     { seed: 7, numRuns: 300 },
   );
+  t.pass('every generated case');
 });
 
 test('parsing never throws', async (t) => {
@@ -86,8 +88,9 @@ test('parsing never throws', async (t) => {
   fc.assert(
     fc.property(ascii, (query) => {
       const { pairs, faults } = parseQueryString(query);
-      t.ok(pairs.length + faults.length <= query.length);
+      assert.ok(pairs.length + faults.length <= query.length);
     }),
     { seed: 8, numRuns: 500 },
   );
+  t.pass('every generated case');
 });
