@@ -45,8 +45,18 @@ function writeSlices(res: ServerResponse, slices: Iterator<Uint8Array>): void {
     const slice = slices.next();
     if (slice.done) res.end();
     // An event of its own even where the kernel took everything at once: a fast reader must not keep others waiting.
-    else if (res.write(slice.value)) setImmediate(next);
-    else res.once('drain', () => setImmediate(next));
+    else if (res.write(slice.value)) setImmediate(later);
+    else res.once('drain', () => setImmediate(later));
+  };
+  // The first is made within the request handler, which answers for what it throws; nobody does for the others.
+  const later = (): void => {
+    try {
+      next();
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      process.emitWarning(`an answer was cut off: ${reason}`, { type: 'LecternWarning' });
+      res.destroy();
+    }
   };
   next();
 }

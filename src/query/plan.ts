@@ -38,9 +38,9 @@ export interface Plan {
   readonly checks: readonly Clause[];
 }
 
-/** Walking one posting list within a window costs about as much as checking this many candidates. */
+/** Walking one posting list within a window costs about as much as checking this many candidates: an estimate. */
 const LIST_COST = 16;
-/** Asking the interval trees who is running costs about as much as checking this many candidates. */
+/** Asking the interval trees who is running costs about as much as checking this many candidates: an estimate. */
 const TREE_COST = 64;
 
 /**

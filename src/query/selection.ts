@@ -66,13 +66,9 @@ export class Selection {
       return;
     }
     const list = this.#list;
-    let i = 0;
-    while (i < list.length) {
-      const first = list[i]!;
-      let end = first + 1;
-      // Terminates: i grows with every step.
-      for (i++; i < list.length && list[i] === end; i++) end++;
-      visit(first, end);
+    for (let from = 0, to = 0; from < list.length; from = to) {
+      to = endOfRun(list, from);
+      visit(list[from]!, list[to - 1]! + 1);
     }
   }
 
@@ -83,13 +79,9 @@ export class Selection {
       return;
     }
     const list = this.#list;
-    let i = 0;
-    while (i < list.length) {
-      const first = list[i]!;
-      let end = first + 1;
-      // Terminates: i grows with every step.
-      for (i++; i < list.length && list[i] === end; i++) end++;
-      yield [first, end];
+    for (let from = 0, to = 0; from < list.length; from = to) {
+      to = endOfRun(list, from);
+      yield [list[from]!, list[to - 1]! + 1];
     }
   }
 
@@ -98,4 +90,11 @@ export class Selection {
       for (let ordinal = first; ordinal < end; ordinal++) visit(ordinal);
     });
   }
+}
+
+/** The position behind the run of neighbours that begins at `from`: always beyond it, so that walking runs ends. */
+function endOfRun(list: Uint32Array, from: number): number {
+  let to = from + 1;
+  while (to < list.length && list[to] === list[to - 1]! + 1) to++;
+  return to;
 }

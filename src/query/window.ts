@@ -1,5 +1,5 @@
 import type { FieldIndex, Snapshot } from '../snapshot/snapshot.js';
-import { copyWithinRuns, countRuns } from '../structures/ordinal-set.js';
+import { copyWithinRuns, countRuns, countWithinRuns } from '../structures/ordinal-set.js';
 import { lowerBound } from '../structures/search.js';
 import type { Window } from './query.js';
 
@@ -106,7 +106,8 @@ export class WindowOrdinals {
 
   #narrowByRuns(postings: Uint32Array, low: number, high: number): Uint32Array {
     const { runs } = this;
-    const found = new Uint32Array(Math.min(high - low, countRuns(runs)));
-    return found.subarray(0, copyWithinRuns(postings, low, high, runs, found, 0));
+    const found = new Uint32Array(countWithinRuns(postings, low, high, runs));
+    copyWithinRuns(postings, low, high, runs, found, 0);
+    return found;
   }
 }

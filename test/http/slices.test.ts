@@ -1,16 +1,21 @@
 /** Large bodies are made while they are sent. */
 import { once } from 'node:events';
 import { get } from 'node:http';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'tap';
 import type { Body, Read } from '../../src/view/answer.js';
+import type { View } from '../../src/view/view.js';
 import { bearer, serve, setUp, viewsOf } from './harness.js';
 
 const SLICES = 300;
 const SLICE_BYTES = 256 * 1024;
 
 /** A view of which `/schedule` is one large body, and the number of slices that were made of it. */
-function largeAnswer(): { readonly views: ReturnType<typeof viewsOf>; made: number } {
+function largeAnswer(failAt = Number.POSITIVE_INFINITY): {
+  readonly views: ReturnType<typeof viewsOf>;
+  made: number;
+} {
   const views = viewsOf();
   const counter = { views, made: 0 };
   const body: Body = {
@@ -19,6 +24,7 @@ function largeAnswer(): { readonly views: ReturnType<typeof viewsOf>; made: numb
       *[Symbol.iterator]() {
         for (let n = 0; n < SLICES; n++) {
           counter.made++;
+          if (n === failAt) throw new Error('broken');
           yield Buffer.alloc(SLICE_BYTES, 65 + (n % 26));
         }
       },
@@ -29,7 +35,10 @@ function largeAnswer(): { readonly views: ReturnType<typeof viewsOf>; made: numb
     entityTag: () => 'W/"x"',
     execute: () => ({ total: 1, count: 1, nextCursor: null, body }),
   };
-  views.view = Object.assign(Object.create(views.view), { schedule: () => ({ read }) });
+  const { view } = views;
+  if (view === null) throw new Error('the test views have a view');
+  const types: View['types'] = (pairs, options) => view.types(pairs, options);
+  views.view = Object.assign(Object.create(view), { schedule: () => ({ read }), types });
   return counter;
 }
 
@@ -43,8 +52,8 @@ test('a large body arrives in order and whole, and others are answered meanwhile
     isOver = true;
   });
   while (!isOver) {
-    await send('/api/v1/schedule/types', { headers: bearer() });
-    if (!isOver) answeredBefore++;
+    const { status } = await send('/api/v1/schedule/types', { headers: bearer() });
+    if (!isOver && status === 200) answeredBefore++;
   }
   const { body, headers } = await reply;
   t.equal(headers['content-length'], String(SLICES * SLICE_BYTES));
@@ -80,4 +89,25 @@ test('whoever does not read has no more made for them than fits into the socket,
   req.destroy();
   await sleep(100);
   t.ok(large.made <= before + 1, 'nothing for a connection that is gone');
+});
+
+test('large answers to requests on one connection, all sent at once, follow one another whole', async (t) => {
+  const large = largeAnswer();
+  const { port } = await serve(t, setUp({ views: large.views }).handler);
+  const head = `GET /api/v1/schedule HTTP/1.1\r\nHost: a\r\nAuthorization: ${bearer().Authorization}\r\n`;
+  const socket = connect(port, '127.0.0.1');
+  socket.write(`${head}\r\n${head}\r\n${head}Connection: close\r\n\r\n`);
+  let bytes = 0;
+  for await (const chunk of socket) bytes += (chunk as Buffer).length;
+  t.ok(bytes > 3 * SLICES * SLICE_BYTES, `${bytes} bytes`);
+  t.ok(bytes < 3 * SLICES * SLICE_BYTES + 3000, 'and nothing but three heads beside them');
+});
+
+test('what fails on the way cuts the answer off, and nothing else', async (t) => {
+  const large = largeAnswer(100);
+  const { send } = await serve(t, setUp({ views: large.views }).handler);
+  const warned = once(process, 'warning');
+  await t.rejects(send('/api/v1/schedule', { headers: bearer() }), { code: 'ECONNRESET' });
+  t.match(await warned, [{ name: 'LecternWarning', message: 'an answer was cut off: broken' }]);
+  t.equal((await send('/api/v1/schedule/types', { headers: bearer() })).status, 200);
 });
