@@ -15,15 +15,19 @@ export interface Delta {
 }
 
 /**
- * Compares two snapshots, event by event: a merge of both in order of (time, endTime, id). An event whose times changed
- * stands at two places and is put together by its id.
+ * Compares two snapshots, event by event: a merge of both in order of (time, endTime, id). An event that has no equal at
+ * its place stands elsewhere in the other set, where its times changed, or is not in it; the index of ids tells. So
+ * nothing is collected, also where every event is another.
  *
  * @param entriesMax beyond it only the counts are kept
  */
 export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: number): Delta {
-  const vanished: number[] = [];
-  const appeared: number[] = [];
   const past = new PastRecordsBuilder();
+  const remember = (id: string, digest: () => string | null): void => {
+    if (past.size < entriesMax) past.add(id, digest());
+  };
+  let added = 0;
+  let removed = 0;
   let changed = 0;
   let b = 0;
   let a = 0;
@@ -35,25 +39,20 @@ export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: 
       continue;
     }
     const order = compareKeys(before, b, after, a);
-    if (order === 0) {
-      changed++;
-      if (past.size < entriesMax) past.add(before.rows.idOf(b), rowDigest(before, b));
-      b++;
-      a++;
-    } else if (order < 0) vanished.push(b++);
-    else appeared.push(a++);
-  }
-  const appearedIds = new Set(appeared.map((ordinal) => after.rows.idOf(ordinal)));
-  let removed = 0;
-  for (const ordinal of vanished) {
-    const id = before.rows.idOf(ordinal);
-    if (appearedIds.delete(id)) changed++;
-    else removed++;
-    if (past.size < entriesMax) past.add(id, rowDigest(before, ordinal));
-  }
-  const added = appearedIds.size;
-  for (const id of appearedIds) {
-    if (past.size < entriesMax) past.add(id, null);
+    if (order <= 0) {
+      const ordinal = b++;
+      const id = before.rows.idOf(ordinal);
+      if (order === 0 || after.ordinalOf(id) !== -1) changed++;
+      else removed++;
+      remember(id, () => rowDigest(before, ordinal));
+      if (order === 0) a++;
+    } else {
+      // What has changed its place was counted, or will be, where it was before.
+      const id = after.rows.idOf(a++);
+      if (before.ordinalOf(id) !== -1) continue;
+      added++;
+      remember(id, () => null);
+    }
   }
   const kept = added + removed + changed <= entriesMax;
   return {
