@@ -78,9 +78,24 @@ export function createEmbeddedHandler(
     ...(basePath === undefined ? {} : { basePath }),
     ...(log === undefined ? {} : { log }),
     ...(auth === undefined
-      ? { identify: (req) => canonicalIdentities(identify(req), identifiers) }
+      ? { identify: (req) => canonicalIdentities(checkIdentity(identify(req)), identifiers) }
       : { authenticator: authenticatorOf(auth, identifiers) }),
   });
+}
+
+/**
+ * Nothing passes for nobody. A promise would pass for a user without events.
+ *
+ * @throws LecternError `option-invalid`
+ */
+function checkIdentity(given: unknown): IdentityValues | null {
+  if (given === undefined || given === null) return null;
+  if (typeof given === 'object' && !Array.isArray(given) && !('then' in given)) return given;
+  if (given instanceof Promise) given.catch(() => {});
+  throw new LecternError(
+    'option-invalid',
+    "identify() has to answer at once, with values by field, { studyGroup: ['CS-1'] }, or null; what takes time belongs before the handler",
+  );
 }
 
 function authenticatorOf(auth: EmbeddedAuthOptions, identifiers: IdentifierMode): Authenticator {

@@ -80,6 +80,8 @@ export const STREAM_CHUNK_MS_MAX = 4;
 export const FILE_POLL_MS = 1000;
 /** How long a changed file must stay as it is before it is taken. Writers flush more often than that. */
 export const FILE_SETTLE_MS = 200;
+/** How long a file must have rested whose last record looks cut, before that is taken for a fault of the data. */
+export const FILE_CUT_REST_MS = 2000;
 /** Clocks of file systems tick every 1 to 10 ms: what is younger could be written again without its time changing. */
 export const FILE_AGE_MS_MIN = 20;
 /** Symbolic links followed on one path, as Linux does. */
@@ -91,6 +93,11 @@ export const UPSTREAM_HEADERS_MS_MAX = 60_000;
 export const UPSTREAM_IDLE_MS_MAX = 30_000;
 /** One load from an upstream, all pages: 1,000,000 events are 380 MB, at 1 MB/s seven minutes. */
 export const UPSTREAM_TOTAL_MS_MAX: number = 15 * 60_000;
+/**
+ * Where an upstream is asked regularly, it gets the interval for all that, or twice what it ever took, but no less than
+ * this: with the pause of a second after it, a hang is over within an interval and five seconds.
+ */
+export const UPSTREAM_QUICK_MS_MIN = 4000;
 /** Redirects in a row; RFC 1945 recommended five, and nobody means more. */
 export const UPSTREAM_REDIRECTS_MAX = 5;
 /** Pages of one load. 100 events each are 1,000,000 events; the addresses seen, 0.2 KB each, are 2 MB. */

@@ -25,7 +25,7 @@ export interface TimetableOptions {
   readonly watch?: boolean | undefined;
   /** What a new snapshot must be like to be published; false publishes everything. Default: see {@link GateOptions}. */
   readonly gate?: GateOptions | false | undefined;
-  /** Seconds after the last success from which on reads fail rather than answer stale. Default Infinity. */
+  /** Seconds after the last success from which on reads fail rather than answer stale; not for what is pinned. Default Infinity. */
   readonly staleSecondsMax?: number | undefined;
   /** A file that each published snapshot is written to, and that is served at once at the next start. Default none. */
   readonly snapshotFile?: string | undefined;
@@ -35,7 +35,7 @@ export interface TimetableOptions {
   readonly pin?: string | undefined;
   /** `thread`, the default: snapshots are built on a thread of their own. `here`: right here, for small sets. */
   readonly buildOn?: BuildPlace | undefined;
-  /** Told now and then during the first load. */
+  /** Told now and then during the first load, which fails with what it throws. A promise that it returns is not waited for. */
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
 }
 

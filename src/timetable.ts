@@ -114,7 +114,10 @@ export interface Timetable extends ViewSource, AsyncDisposable {
   ): this;
   /** A handler `(req, res)` to mount in an existing server; see {@link EmbeddedHandlerOptions}. */
   handler(options?: EmbeddedHandlerOptions): RequestHandler;
-  /** Aborts loads and ends timers, watches and threads. Later reads throw `closed`. */
+  /**
+   * Aborts loads and ends timers, watches and threads. Later reads throw `closed`. Rejects with what closing the watch of a
+   * source of one's own throws, after everything else has been closed.
+   */
   close(): Promise<void>;
 }
 
@@ -174,7 +177,9 @@ class KeptTimetable implements Timetable {
     const { refreshSeconds = 0, watch = true, gate = {}, snapshotFile, pin, onProgress } = options;
     this.#parseOptions = { unknownParameters: options.unknownParameters ?? 'reject' };
     this.#reading = { ...this.#parseOptions, identifiers: options.identifiers ?? 'uuid' };
-    this.#staleMsMax = (options.staleSecondsMax ?? Number.POSITIVE_INFINITY) * 1000;
+    // What is pinned is never asked about, so it does not grow old.
+    const staleSecondsMax = pin === undefined ? options.staleSecondsMax : undefined;
+    this.#staleMsMax = (staleSecondsMax ?? Number.POSITIVE_INFINITY) * 1000;
     const loader = new Loader(
       sourceOf(options.source),
       this.#reading.identifiers,
@@ -189,7 +194,9 @@ class KeptTimetable implements Timetable {
       snapshotFile:
         snapshotFile === undefined ? null : { path: snapshotFile, keep: options.snapshotFilesKept ?? 0 },
       pin: pin ?? null,
-      ...(onProgress === undefined ? {} : { onProgress }),
+      ...(onProgress === undefined
+        ? {}
+        : { onProgress: (progress) => this.#listeners.heed('onProgress', onProgress(progress)) }),
       events: {
         publish: (publication) => this.#publish(publication),
         refused: (refusal, summary) => this.#listeners.tell('refused', { refusal, summary }),
@@ -294,9 +301,12 @@ class KeptTimetable implements Timetable {
 
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#keeper.close();
-    this.#view = null;
-    this.#history = History.EMPTY;
+    try {
+      await this.#keeper.close();
+    } finally {
+      this.#view = null;
+      this.#history = History.EMPTY;
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

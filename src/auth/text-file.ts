@@ -1,4 +1,6 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import { closeSync, constants, openSync, readSync } from 'node:fs';
+import { type FileHandle, open, stat } from 'node:fs/promises';
+import { Socket } from 'node:net';
 import { LecternError, type LecternErrorCode } from '../errors.js';
 
 /** What {@link readTextFile} reads, and how it complains. */
@@ -14,14 +16,17 @@ export interface TextFileOptions {
 const CHUNK_BYTES = 64 * 1024;
 
 /**
- * A small UTF-8 file of the service's configuration, read whole. A byte order mark is dropped. Pipes and devices are read to
- * their end, too, but never beyond the bound.
+ * A small UTF-8 file of the service's configuration, read whole. A byte order mark is dropped. Devices are read to their end,
+ * too, but never beyond the bound; so are pipes that somebody writes to, as a shell makes them of `<(command)`.
  *
  * @throws LecternError with the given code and one line for people
  */
 export async function readTextFile(path: string, options: TextFileOptions): Promise<string> {
   const { name, bytesMax, code } = options;
   try {
+    const status = await stat(path);
+    if (status.isFIFO()) return decode(await readPipe(path, options));
+    if (status.isSocket()) throw new LecternError(code, `${name} is a socket; expected a file`);
     const file = await open(path);
     try {
       const { size } = await file.stat();
@@ -29,10 +34,8 @@ export async function readTextFile(path: string, options: TextFileOptions): Prom
         throw new LecternError(code, `${name} has ${size} bytes; at most ${bytesMax} are read`);
       }
       const bytes = await readAtMost(file, bytesMax);
-      if (bytes === null) {
-        throw new LecternError(code, `${name} has more than ${bytesMax} bytes, the most that are read`);
-      }
-      return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+      if (bytes === null) throw tooLarge(options);
+      return decode(bytes);
     } finally {
       await file.close();
     }
@@ -40,6 +43,50 @@ export async function readTextFile(path: string, options: TextFileOptions): Prom
     if (cause instanceof LecternError) throw cause;
     throw new LecternError(code, `${name} cannot be read: ${describeCause(cause)}`, { cause });
   }
+}
+
+function decode(bytes: Buffer): string {
+  return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+}
+
+function tooLarge({ name, bytesMax, code }: TextFileOptions): LecternError {
+  return new LecternError(code, `${name} has more than ${bytesMax} bytes, the most that are read`);
+}
+
+/**
+ * To open a pipe waits for a writer, and so does every read, on a thread that nobody can call back. Opened without waiting,
+ * a pipe that nobody has opened for writing is at its end at once; any other is polled, and can be given up.
+ */
+async function readPipe(path: string, options: TextFileOptions): Promise<Buffer> {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const chunks: Buffer[] = [];
+  const first = Buffer.allocUnsafe(CHUNK_BYTES);
+  try {
+    const bytesRead = readSync(fd, first);
+    if (bytesRead === 0) {
+      closeSync(fd);
+      throw new LecternError(
+        options.code,
+        `${options.name} is a pipe that nobody writes to; expected a file`,
+      );
+    }
+    chunks.push(first.subarray(0, bytesRead));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+  }
+  let length = chunks[0]?.length ?? 0;
+  const socket = new Socket({ fd, readable: true, writable: false });
+  try {
+    if (length > options.bytesMax) throw tooLarge(options);
+    for await (const chunk of socket) {
+      chunks.push(chunk as Buffer);
+      length += (chunk as Buffer).length;
+      if (length > options.bytesMax) throw tooLarge(options);
+    }
+  } finally {
+    socket.destroy();
+  }
+  return Buffer.concat(chunks, length);
 }
 
 /**

@@ -5,9 +5,10 @@ import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { LoadProgress } from '../source/source.js';
 import { type GateOptions, judge, type Refusal } from './gate.js';
 import type { Loader, LoadRequest } from './loader.js';
+import { Patience } from './patience.js';
 import { keepingProcessAlive } from './process-alive.js';
 import { Refresher, type RefreshOutcome } from './refresher.js';
-import { SnapshotFile } from './snapshot-file.js';
+import { checkIdentifiers, SnapshotFile } from './snapshot-file.js';
 import { Weight } from './weight.js';
 
 export type Origin = 'source' | 'disk' | 'pin';
@@ -65,6 +66,7 @@ export class Keeper {
   #changeNotice: NodeJS.Immediate | null = null;
   #served: SnapshotImage | null = null;
   readonly #weight = new Weight();
+  readonly #patience: Patience;
   /** The source's version of what is served, or of what was refused: either way there is no need to see it again. */
   #seenVersion: string | null = null;
   #refusal: Refusal | null = null;
@@ -80,9 +82,11 @@ export class Keeper {
         : new SnapshotFile(snapshotFile.path, snapshotFile.keep, loader, this.#abort.signal, (error) =>
             events.failed(error),
           );
+    const intervalMs = options.pin === null ? options.refreshSeconds * 1000 : 0;
+    this.#patience = new Patience(intervalMs);
     this.#refresher = new Refresher({
       refresh: (force) => this.#refresh(force),
-      intervalMs: options.pin === null ? options.refreshSeconds * 1000 : 0,
+      intervalMs,
       ...(options.random === undefined ? {} : { random: options.random }),
     });
   }
@@ -103,16 +107,12 @@ export class Keeper {
   }
 
   async #start(): Promise<void> {
-    const { pin, watch, loader, refreshSeconds } = this.#options;
-    if (pin !== null) {
-      const stored = await loader.run({ task: 'read-image', path: pin }, this.#request(true));
-      if (stored.kind === 'loaded') this.#publish(stored.image, 'pin', null);
-      this.#state = { state: 'loaded', lastSuccessMs: this.#now(), lastError: null };
-      return;
-    }
+    const { pin, watch, refreshSeconds } = this.#options;
+    if (pin !== null) return this.#startPinned(pin);
     // Watched before it is read: a change in between is not missed.
-    if (watch) this.#watch = loader.watch(() => this.#changed());
+    if (watch) this.#startWatch();
     const stored = await this.#file?.read();
+    this.#abort.signal.throwIfAborted();
     if (stored !== undefined && stored !== null) {
       this.#seenVersion = stored.sourceVersion;
       this.#publish(stored.image, 'disk', null);
@@ -128,7 +128,33 @@ export class Keeper {
     });
   }
 
+  async #startPinned(path: string): Promise<void> {
+    const { loader } = this.#options;
+    try {
+      const stored = await loader.run({ task: 'read-image', path }, this.#request(true));
+      this.#abort.signal.throwIfAborted();
+      if (stored.kind !== 'loaded') throw new Error('a reading was answered with something else');
+      checkIdentifiers(path, stored.image.summary, loader.identifiers);
+      this.#publish(stored.image, 'pin', null);
+      this.#succeed();
+    } catch (error) {
+      // Nothing follows that could fail or succeed, so `start` alone tells of it.
+      if (!this.#abort.signal.aborted) this.#setFailed(error);
+      throw error;
+    }
+  }
+
   #firstSnapshot: (() => void) | null = null;
+
+  /** @throws what a source of the embedding program throws: nobody would ever learn of a change */
+  #startWatch(): void {
+    try {
+      this.#watch = this.#options.loader.watch(() => this.#changed());
+    } catch (error) {
+      this.#fail(error);
+      throw error;
+    }
+  }
 
   /**
    * Loads now. `force` publishes whatever comes, past the gate. Resolves when it has been tried, and keeps the process
@@ -148,14 +174,23 @@ export class Keeper {
     });
   }
 
-  /** Aborts loads, ends timers, watches and threads. An image that is being written is written to its end. */
+  /**
+   * Aborts loads, ends timers, watches and threads. An image that is being written is written to its end.
+   *
+   * @throws what closing the watch throws, which may be the embedding program's; everything else is closed all the same
+   */
   async close(): Promise<void> {
-    this.#watch?.close();
+    const watch = this.#watch;
+    this.#watch = null;
+    // Not awaited before the rest is closed: it may take its time, or throw.
+    const unwatched = (async () => watch?.close())();
+    unwatched.catch(() => {});
     if (this.#changeNotice !== null) clearImmediate(this.#changeNotice);
     this.#abort.abort(new LecternError('closed', 'the timetable was closed'));
     await this.#refresher.close();
     await this.#file?.close();
     this.#firstSnapshot?.();
+    await unwatched;
   }
 
   #now(): number {
@@ -172,14 +207,19 @@ export class Keeper {
   }
 
   async #refresh(force: boolean): Promise<RefreshOutcome> {
-    const { loader, gate, events } = this.#options;
+    const { loader, gate } = this.#options;
     const served = this.#served;
+    const beganMs = performance.now();
     try {
       const result = await loader.load({
         ...this.#request(served === null),
         previousVersion: force ? null : this.#seenVersion,
         served,
+        timeLimits: this.#patience.limits,
       });
+      // It may have been on its way already: nothing is published any more.
+      this.#abort.signal.throwIfAborted();
+      this.#patience.succeeded(result.kind === 'not-modified' ? null : performance.now() - beganMs);
       switch (result.kind) {
         case 'not-modified':
           // Of what was refused, or of what is served.
@@ -209,12 +249,23 @@ export class Keeper {
       return { failed: false, retryAfterMs: null };
     } catch (error) {
       if (this.#abort.signal.aborted) return { failed: true, retryAfterMs: null };
-      const failure = error instanceof Error ? error : new Error(String(error));
-      this.#lastError = failure;
-      this.#state = { ...this.#state, state: 'failed', lastError: failure.message };
-      events.failed(failure);
+      this.#patience.failed();
+      const failure = this.#fail(error);
       return { failed: true, retryAfterMs: failure instanceof LecternError ? failure.retryAfterMs : null };
     }
+  }
+
+  #fail(error: unknown): Error {
+    const failure = this.#setFailed(error);
+    this.#options.events.failed(failure);
+    return failure;
+  }
+
+  #setFailed(error: unknown): Error {
+    const failure = error instanceof Error ? error : new Error(String(error));
+    this.#lastError = failure;
+    this.#state = { ...this.#state, state: 'failed', lastError: failure.message };
+    return failure;
   }
 
   #publish(image: SnapshotImage, origin: Origin, delta: Delta | null): void {

@@ -22,6 +22,18 @@ export class Listeners<Events extends { readonly [Name in keyof Events]: readonl
     this.#tell(name, event);
   }
 
+  /**
+   * For another callback of the program, which may be asynchronous though nobody waits for it: what its promise rejects
+   * with is told as if it came from a listener.
+   *
+   * @param returned what it returned
+   */
+  heed(callback: string, returned: unknown): void {
+    if (returned instanceof Promise) {
+      returned.catch((thrown: unknown) => this.#report('', `${callback} failed`, thrown));
+    }
+  }
+
   #tell(name: string, event: readonly unknown[]): void {
     for (const listener of this.#emitter.listeners(name)) {
       try {
@@ -34,8 +46,11 @@ export class Listeners<Events extends { readonly [Name in keyof Events]: readonl
   }
 
   #failed(name: string, thrown: unknown): void {
-    const reason = thrown instanceof Error ? thrown.message : String(thrown);
-    const message = `a listener of '${name}' threw: ${reason}`;
+    this.#report(name, `a listener of '${name}' threw`, thrown);
+  }
+
+  #report(name: string, problem: string, thrown: unknown): void {
+    const message = `${problem}: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
     if (name !== 'error' && this.#emitter.listenerCount('error') > 0) {
       this.#tell('error', [new Error(message, { cause: thrown })]);
       return;

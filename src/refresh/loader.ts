@@ -12,6 +12,7 @@ import { plainRecords, recordChunks } from '../thread/record-chunks.js';
 import { type Feed, spawnTask } from '../thread/spawn-task.js';
 import { runTaskHere } from '../thread/task.js';
 import { abortable } from './abortable.js';
+import { type TimeLimits, withTimeLimits } from './patience.js';
 
 /** What can be loaded: a source as plain data, or one that the embedding program implements. */
 export type AnySource = SourceSpec | RecordSource;
@@ -25,6 +26,8 @@ export interface LoadRequest {
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: LoadProgress) => void;
   readonly keepsProcessAlive: boolean;
+  /** For addresses that have none of their own; null for the defaults. */
+  readonly timeLimits?: TimeLimits | null;
 }
 
 type Done = Exclude<TaskResult, Failed>;
@@ -35,14 +38,15 @@ export class Loader {
   /** Absolute paths of the files that are read. */
   readonly files: readonly string[];
   readonly #source: AnySource;
-  readonly #identifiers: IdentifierMode;
+  readonly identifiers: IdentifierMode;
   readonly #place: BuildPlace;
-  #standardInputRead = false;
+  /** Its one load: whoever asks again hears of a failure again. */
+  #standardInput: Promise<void> | null = null;
 
   /** @throws LecternError `option-invalid` for a source that cannot be */
   constructor(source: AnySource, identifiers: IdentifierMode, place: BuildPlace) {
     this.#source = source;
-    this.#identifiers = identifiers;
+    this.identifiers = identifiers;
     this.#place = place;
     this.name = 'load' in source ? source.name : sourceOfSpec(source).name;
     this.files = 'load' in source ? [] : filesOf(source);
@@ -51,7 +55,7 @@ export class Loader {
   /** @throws LecternErrors of the source; the signal's reason */
   async load(request: LoadRequest): Promise<Done> {
     const { previousVersion, served, signal } = request;
-    const common = { task: 'load', identifiers: this.#identifiers, previousVersion, served } as const;
+    const common = { task: 'load', identifiers: this.identifiers, previousVersion, served } as const;
     const { name } = this;
     if ('load' in this.#source) {
       const loading = Promise.resolve(this.#source.load({ previous: previousVersion, signal }));
@@ -64,12 +68,19 @@ export class Loader {
     }
     if (isStandardInput(this.#source) && this.#place === 'thread') {
       // It can be read once, and then it is what it was; and only this thread has it.
-      if (this.#standardInputRead) return { kind: 'not-modified' };
-      this.#standardInputRead = true;
+      if (this.#standardInput !== null) {
+        await this.#standardInput;
+        return { kind: 'not-modified' };
+      }
       const source = { kind: 'stream', content: 'bytes', name, version: null } as const;
-      return this.run({ ...common, source }, request, standardInputChunks(signal));
+      const loading = this.run({ ...common, source }, request, standardInputChunks(signal));
+      this.#standardInput = loading.then(() => {});
+      this.#standardInput.catch(() => {});
+      return loading;
     }
-    return this.run({ ...common, source: this.#source }, request, null);
+    const { timeLimits = null } = request;
+    const source = timeLimits === null ? this.#source : withTimeLimits(this.#source, timeLimits);
+    return this.run({ ...common, source }, request, null);
   }
 
   /**
@@ -98,9 +109,21 @@ export class Loader {
 
   /** Calls back whenever there may be something new, until closed. Keeps no process alive. */
   watch(onChange: () => void): { close(): void } {
-    if ('load' in this.#source) return this.#source.watch?.(onChange) ?? { close() {} };
-    return watchSource(this.#source, onChange);
+    if (!('load' in this.#source)) return watchSource(this.#source, onChange);
+    return checkWatch(this.#source.watch?.(onChange), this.name);
   }
+}
+
+/** @throws LecternError `source-malformed` where a watch was begun that nobody can end */
+function checkWatch(given: unknown, name: string): { close(): void } {
+  if (given === undefined || given === null) return { close() {} };
+  if (typeof (given as { readonly close?: unknown }).close === 'function') return given as { close(): void };
+  // A promise of a watch, say, whose rejection would be nobody's.
+  if (given instanceof Promise) given.catch(() => {});
+  throw new LecternError(
+    'source-malformed',
+    `watch() of ${name} gave no object with a close(); expected one`,
+  );
 }
 
 /**

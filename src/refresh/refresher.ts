@@ -63,17 +63,18 @@ export class Refresher {
 
   #run(force: boolean): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
+    const beganMs = performance.now();
     this.#running = this.#options.refresh(force).then(({ failed, retryAfterMs }) => {
       this.#running = null;
       this.#failures = failed ? this.#failures + 1 : 0;
-      this.#schedule(retryAfterMs);
+      this.#schedule(retryAfterMs, performance.now() - beganMs);
     });
     return this.#running;
   }
 
-  #schedule(retryAfterMs: number | null): void {
+  #schedule(retryAfterMs: number | null, spentMs: number): void {
     const { intervalMs, random = Math.random } = this.#options;
-    const pause = pauseMs(intervalMs, this.#failures, retryAfterMs, random());
+    const pause = pauseMs(intervalMs, this.#failures, retryAfterMs, random(), spentMs);
     if (pause === null || this.#closed) return;
     this.#timer = setTimeout(() => void this.request(), pause);
     this.#timer.unref();

@@ -21,6 +21,7 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
  * @param failures failed loads in a row
  * @param retryAfterMs what the source asked for, or null
  * @param random from 0 to 1
+ * @param spentMs how long the last load took. After a failure that counts, so that a hang is not followed by as long a pause.
  * @returns milliseconds, or null for never
  */
 export function pauseMs(
@@ -28,9 +29,11 @@ export function pauseMs(
   failures: number,
   retryAfterMs: number | null,
   random: number,
+  spentMs = 0,
 ): number | null {
   if (intervalMs <= 0) return null;
   const regular = failures === 0 ? intervalMs : Math.min(intervalMs, BACK_OFF_MS_MIN * 2 ** (failures - 1));
-  const jittered = regular * (1 + JITTER_SHARE * (2 * random - 1));
+  const rest = failures === 0 ? regular : Math.max(Math.min(regular, BACK_OFF_MS_MIN), regular - spentMs);
+  const jittered = rest * (1 + JITTER_SHARE * (2 * random - 1));
   return Math.min(Math.round(Math.max(jittered, retryAfterMs ?? 0)), TIMER_MS_MAX);
 }

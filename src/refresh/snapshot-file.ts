@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { LecternError } from '../errors.js';
+import type { IdentifierMode } from '../model/event.js';
 import type { SnapshotImage } from '../snapshot/image.js';
+import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { Loader } from './loader.js';
 import { checkSnapshotPath } from './snapshot-path.js';
 
@@ -48,7 +50,9 @@ export class SnapshotFile {
     try {
       const task = { task: 'read-image', path: this.#path } as const;
       const result = await this.#loader.run(task, { signal: this.#signal, keepsProcessAlive: true });
-      return result.kind === 'loaded' ? result : null;
+      if (result.kind !== 'loaded') return null;
+      checkIdentifiers(this.#path, result.image.summary, this.#loader.identifiers);
+      return result;
     } catch (error) {
       if (!this.#signal.aborted) this.#onError(unread(this.#path, error));
       return null;
@@ -81,6 +85,18 @@ export class SnapshotFile {
       }
     }
   }
+}
+
+/**
+ * A source that did not change would confirm a snapshot in which the identifiers are of another kind.
+ *
+ * @throws LecternError `image-unusable`
+ */
+export function checkIdentifiers(path: string, summary: SnapshotSummary, expected: IdentifierMode): void {
+  const found = summary.identifiers;
+  if (found === expected) return;
+  const problem = `it was made with identifiers '${found}'; expected '${expected}', as the timetable has them`;
+  throw new LecternError('image-unusable', `the snapshot file ${path} cannot be used: ${problem}`);
 }
 
 function unread(path: string, cause: unknown): LecternError {

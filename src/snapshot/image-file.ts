@@ -1,6 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import {
   closeSync,
+  constants,
   existsSync,
+  fstatSync,
   fsyncSync,
   linkSync,
   openSync,
@@ -127,9 +130,10 @@ const WRITE_FAILURES: Readonly<Record<string, string>> = {
 
 /** Each part begins at a multiple of 8 bytes, but for the second, which follows the first at once. */
 function replaceFile(path: string, parts: readonly Uint8Array[], keep: number): void {
-  const temporary = `${path}.${process.pid}-${threadId}.tmp`;
+  // In two containers that share a folder, process and thread may have the same numbers.
+  const temporary = `${path}.${process.pid}-${threadId}-${randomBytes(4).toString('hex')}.tmp`;
   try {
-    const file = openSync(temporary, 'w', 0o600);
+    const file = openSync(temporary, 'wx', 0o600);
     try {
       let offset = 0;
       for (const [n, bytes] of parts.entries()) {
@@ -186,7 +190,7 @@ function removeAbandoned(path: string): void {
   const beganMs = Date.now() - process.uptime() * 1000;
   for (const name of readdirSync(folder)) {
     const writer = name.startsWith(prefix)
-      ? /^(\d+)-\d+\.tmp$/.exec(name.slice(prefix.length))?.[1]
+      ? /^(\d+)-\d+(?:-[0-9a-f]{8})?\.tmp$/.exec(name.slice(prefix.length))?.[1]
       : undefined;
     if (writer === undefined) continue;
     const temporary = join(folder, name);
@@ -227,7 +231,8 @@ function keepEarlier(path: string, keep: number): void {
 export function readImageFile(path: string): StoredImage {
   let file: number;
   try {
-    file = openSync(path, 'r');
+    // To open a pipe would wait for its writer.
+    file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
     const reason = code === 'ENOENT' ? 'there is no such file' : code;
@@ -236,6 +241,10 @@ export function readImageFile(path: string): StoredImage {
     });
   }
   try {
+    const status = fstatSync(file);
+    if (!status.isFile()) {
+      throw unusable(path, status.isDirectory() ? 'it is a directory' : 'it is no regular file');
+    }
     return read(file, path);
   } catch (error) {
     if (error instanceof LecternError) throw error;

@@ -5,7 +5,7 @@ import { addAbortSignal, type Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isMainThread } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
-import { FILE_AGE_MS_MIN, READ_CHUNK_BYTES } from '../limits.js';
+import { FILE_AGE_MS_MIN, FILE_CUT_REST_MS, READ_CHUNK_BYTES } from '../limits.js';
 import { readRecords } from './formats/read-records.js';
 import {
   type LoadOptions,
@@ -22,7 +22,8 @@ import {
  * matter. Each load opens it again, so a file that was replaced gives its new records.
  *
  * Its version is what the file system says of it: device, inode, size and time of the last change. A file that changes
- * while it is read is not taken: that is `source-unreadable`, and a later load will find it whole.
+ * while it is read is not taken: that is `source-unreadable`, and a later load will find it whole. Nor is one that was
+ * written a moment ago and ends in the middle of a record, until it has rested.
  *
  * @param path a path, or `-` for standard input, which can be loaded once only and has no version
  */
@@ -31,6 +32,8 @@ export function fileSource(path: string): Source {
     ? { name: 'standard input', load: loadStandardInput }
     : { name: path, load: (sink, options = {}) => loadFile(path, sink, options) };
 }
+
+const CUT_POLL_MS = 50;
 
 async function loadFile(
   path: string,
@@ -99,8 +102,23 @@ async function loadOpened(
     const problem = `it ended after ${read.bytesRead} of ${bytesTotal} bytes: it was cut while it was read`;
     throw new LecternError('source-unreadable', `cannot read ${path}: ${problem}`);
   }
+  if (read.endsCut && status.isFile()) await restOf(status, changed, options.signal);
   if (await changed()) throw changedWhileRead(path);
   return { ...read, version };
+}
+
+/** Waits until a file whose last record looks cut has rested for long enough, or has changed: somebody may be writing it. */
+async function restOf(
+  status: BigIntStats,
+  changed: () => Promise<boolean>,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const restedMs = (): number => Date.now() - Number(status.mtimeMs);
+  // Terminates: time passes. A time of change that lies ahead is no sign of anybody writing.
+  while (restedMs() >= 0 && restedMs() < FILE_CUT_REST_MS && !(await changed())) {
+    await delay(CUT_POLL_MS, undefined, signal === undefined ? {} : { signal }).catch(() => {});
+    signal?.throwIfAborted();
+  }
 }
 
 function changedWhileRead(path: string, cause?: unknown): LecternError {

@@ -24,7 +24,10 @@ import {
   type SourceFormat,
 } from './source.js';
 
-/** A source at an address, as plain data. Times are milliseconds. */
+/**
+ * A source at an address, as plain data. Times are milliseconds; those that are left out are shorter where the address is
+ * asked regularly, see refresh/patience.ts.
+ */
 export interface HttpSpec {
   readonly kind: 'http';
   /** `http://…` or `https://…`; user and password in it are sent as Basic credentials. */
@@ -46,7 +49,7 @@ export interface HttpSpec {
   readonly totalMsMax?: number | undefined;
   /** Default UPSTREAM_PAGES_MAX. */
   readonly pagesMax?: number | undefined;
-  /** Of all pages together, as they come over the wire. Default UPSTREAM_BYTES_MAX. */
+  /** Of all pages together, as they come over the wire; and of each page once it is unpacked. Default UPSTREAM_BYTES_MAX. */
   readonly bytesMax?: number | undefined;
 }
 
@@ -150,7 +153,8 @@ async function readPages(
         );
       },
     };
-    const read = await readPage(exchange, answer, page === 1 && next === null, paged, options, () => records);
+    const isOnly = page === 1 && next === null;
+    const read = await readPage(exchange, answer, spec, isOnly, paged, options, () => records);
     format = format === null || format === read.format ? read.format : 'mixed';
     gzipped ||= read.gzipped;
     if (next === null) return { format, gzipped, bytesRead: exchange.bytesRead };
@@ -167,6 +171,7 @@ async function readPages(
 async function readPage(
   exchange: Exchange,
   answer: Answer,
+  spec: HttpSpec,
   isOnly: boolean,
   sink: RecordSink,
   options: LoadOptions,
@@ -186,13 +191,13 @@ async function readPage(
     bytesTotal,
     // Without either of these the body ends where the connection does, for whatever reason (RFC 9112 section 6.3).
     endIsCertain: isEncoded || length !== undefined || headers['transfer-encoding'] !== undefined,
+    unpackedBytesMax: spec.bytesMax ?? UPSTREAM_BYTES_MAX,
     ...(signal === undefined ? {} : { signal }),
-    ...(onProgress === undefined
-      ? {}
-      : {
-          onProgress: () =>
-            onProgress({ bytesRead: exchange.bytesRead, bytesTotal, records: recordsSoFar() }),
-        }),
+    onProgress: () => {
+      // Also while what has arrived long ago is still being unpacked.
+      exchange.throwIfEnded();
+      onProgress?.({ bytesRead: exchange.bytesRead, bytesTotal, records: recordsSoFar() });
+    },
   });
   return { ...read, gzipped: read.gzipped || isEncoded };
 }

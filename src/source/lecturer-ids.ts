@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { open } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
 import { LecternError } from '../errors.js';
 import { LECTURER_IDS_BYTES_MAX } from '../limits.js';
 import { normaliseText } from '../model/text.js';
@@ -100,10 +101,19 @@ function parseMap(bytes: Buffer): unknown {
   }
 }
 
+function kindFault(status: Stats): string {
+  if (status.isDirectory()) return 'it is a directory; expected a file';
+  const kind = status.isFIFO() ? 'a pipe' : 'no regular file';
+  return `it is ${kind}; expected a file, which can be read again at each load`;
+}
+
 async function readMap(path: string): Promise<Readonly<Record<string, string>>> {
   const name = `the map of lecturer identifiers ${path}`;
   let map: unknown;
   try {
+    // To open a pipe waits for its writer, on a thread that nobody can call back.
+    const status = await stat(path);
+    if (!status.isFile()) throw new Error(kindFault(status));
     const file = await open(path);
     try {
       const { size } = await file.stat();

@@ -44,77 +44,148 @@ export interface RecordChange {
 export class MemorySource implements RecordSource {
   readonly name: string;
   #records: Records;
+  /** Whether `#records` can be read once only, and was. */
+  #isSpent = false;
   /** By id, once a change was applied; null while `#records` is what was given. */
   #byId: Map<string, unknown> | null = null;
+  /** Beside `#byId`: records without an id, or with one that an earlier record has. They are rejected when they are loaded. */
+  #strays: readonly Stray[] = [];
   /** Another one in each process: versions are kept in snapshot files, where they must not be taken for another's. */
   readonly #origin = randomUUID();
   #changes = 0;
   readonly #watchers = new Set<() => void>();
 
-  /** @param name for messages */
+  /**
+   * @param name for messages
+   * @throws LecternError `option-invalid` for what cannot be iterated
+   */
   constructor(records: Records = [], name = 'records in memory') {
-    this.#records = records;
+    this.#records = checkRecords(records, 'new MemorySource()');
     this.name = name;
   }
 
+  /** @throws LecternError `source-unreadable` where the records are a stream that was read already */
   load({ previous }: RecordLoadOptions): RecordLoad {
     const version = `${this.#origin}-${this.#changes}`;
     if (previous === version) return { notModified: true };
-    return { records: this.#byId === null ? this.#records : [...this.#byId.values()], version };
+    if (this.#byId !== null) {
+      const strays = this.#strays.map(({ record }) => record);
+      return { records: [...this.#byId.values(), ...strays], version };
+    }
+    if (this.#isSpent) {
+      const problem = 'they are a stream, which was read already; expected replace() with others';
+      throw new LecternError('source-unreadable', `cannot read ${this.name}: ${problem}`);
+    }
+    this.#isSpent = isStream(this.#records);
+    return { records: this.#records, version };
   }
 
-  /** Puts other records in the place of all. */
+  /**
+   * Puts other records in the place of all.
+   *
+   * @throws LecternError `option-invalid` for what cannot be iterated
+   */
   replace(records: Records): void {
-    this.#records = records;
+    this.#records = checkRecords(records, 'replace()');
+    this.#isSpent = false;
     this.#byId = null;
+    this.#strays = [];
     this.#changed();
   }
 
   /**
    * Adds, replaces and removes single records. Ids are compared without regard to case where they are UUIDs.
    *
-   * @throws LecternError `option-invalid` where a record to upsert has no id, or where the records were given as a
-   *   stream, which cannot be read a second time. Nothing is changed then.
+   * @throws LecternError `option-invalid` where a record to upsert has no id, where upsert or remove is no list, or where the
+   *   records were given as a stream, which cannot be read a second time. Nothing is changed then.
    */
   apply(change: RecordChange): void {
-    const byId = this.#byId ?? this.#indexed();
-    const upserts = [...(change.upsert ?? [])].map((record) => {
+    const upserts = listOf(change, 'upsert').map((record) => {
       const id = idOf(record);
       if (id === null)
         throw new LecternError('option-invalid', 'a record to upsert has no id that is a text');
       return [id, record] as const;
     });
-    for (const id of change.remove ?? []) byId.delete(comparable(id));
+    const removed = listOf(change, 'remove').map((id) => (typeof id === 'string' ? comparable(id) : null));
+    if (this.#byId === null) this.#index();
+    const byId = this.#byId ?? new Map<string, unknown>();
+    for (const id of removed) if (id !== null) byId.delete(id);
     for (const [id, record] of upserts) byId.set(id, record);
+    if (this.#strays.length > 0) {
+      const touched = new Set([...removed, ...upserts.map(([id]) => id)]);
+      this.#strays = this.#strays.filter(({ id }) => id === null || !touched.has(id));
+    }
     this.#byId = byId;
     this.#changed();
   }
 
   watch(onChange: () => void): { close(): void } {
-    this.#watchers.add(onChange);
-    return { close: () => void this.#watchers.delete(onChange) };
+    // One entry for each call, also where two give the same function.
+    const watcher = (): void => onChange();
+    this.#watchers.add(watcher);
+    return { close: () => void this.#watchers.delete(watcher) };
   }
 
   #changed(): void {
     this.#changes++;
-    for (const onChange of this.#watchers) onChange();
+    for (const watcher of this.#watchers) watcher();
   }
 
-  #indexed(): Map<string, unknown> {
+  #index(): void {
     const records = this.#records;
     if (!Array.isArray(records) && !(records instanceof Set)) {
       throw new LecternError('option-invalid', 'apply() needs records that were given as an array or a Set');
     }
     const byId = new Map<string, unknown>();
-    let number = 0;
+    const strays: Stray[] = [];
     for (const record of records as Iterable<unknown>) {
-      // What has no id, or one a second time, is kept under a name of its own: it is rejected when it is loaded.
       const id = idOf(record);
-      byId.set(id === null || byId.has(id) ? `\u0000${number}` : id, record);
-      number++;
+      if (id === null || byId.has(id)) strays.push({ id, record });
+      else byId.set(id, record);
     }
-    return byId;
+    this.#byId = byId;
+    this.#strays = strays;
+    // What is replaced later on is not to be kept by what was given.
+    this.#records = [];
   }
+}
+
+interface Stray {
+  readonly id: string | null;
+  readonly record: unknown;
+}
+
+/** Programs without types give other things; a text is iterable, and its characters are no records. */
+function checkRecords(given: unknown, taker: string): Records {
+  const isIterable =
+    typeof given === 'object' &&
+    given !== null &&
+    (Symbol.iterator in given || Symbol.asyncIterator in given);
+  if (isIterable) return given as Records;
+  throw new LecternError('option-invalid', `${taker} takes an iterable of records, such as an array`);
+}
+
+/** Whether records are their own iterator, as those of a generator are, or a stream of Node or the web. */
+function isStream(records: Records): boolean {
+  return ['next', 'pipe', 'getReader'].some(
+    (name) => typeof (records as unknown as Readonly<Record<string, unknown>>)[name] === 'function',
+  );
+}
+
+const CHANGE_NAMES: readonly string[] = ['upsert', 'remove'] satisfies (keyof RecordChange)[];
+
+function listOf(change: unknown, name: keyof RecordChange): unknown[] {
+  const fault = (problem: string): LecternError =>
+    new LecternError('option-invalid', `apply() takes { upsert: [records], remove: [ids] }: ${problem}`);
+  if (typeof change !== 'object' || change === null) throw fault('it got none');
+  const unknown = Object.keys(change).find((key) => !CHANGE_NAMES.includes(key));
+  if (unknown !== undefined) throw fault(`there is no ${JSON.stringify(unknown)}`);
+  const list: unknown = (change as RecordChange)[name];
+  if (list === undefined) return [];
+  // A text is iterable, too: the characters of one id.
+  if (typeof list === 'object' && list !== null && Symbol.iterator in list)
+    return [...(list as Iterable<unknown>)];
+  throw fault(`${name} is no list`);
 }
 
 function idOf(record: unknown): string | null {

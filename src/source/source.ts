@@ -42,6 +42,8 @@ export interface ReadSummary {
   readonly gzipped: boolean;
   /** Bytes before decompression. */
   readonly bytesRead: number;
+  /** Only where the last record may be the first part of one, although the bytes have ended. */
+  readonly endsCut?: true;
 }
 
 /** What a load found out about the source itself. */

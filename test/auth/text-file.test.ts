@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
 import { readTextFile } from '../../src/auth/text-file.js';
 
@@ -56,13 +57,37 @@ test('a pipe is read to its end, and no further than the bound', {
 }, async (t) => {
   const path = join(folderFor(t), 'pipe');
   execFileSync('mkfifo', [path]);
-  const [text] = await Promise.all([read(path), writeFile(path, 'é'.repeat(80_000))]);
-  t.equal(text, 'é'.repeat(80_000));
+  const silent = {
+    code: 'key-invalid',
+    message: 'the secret is a pipe that nobody writes to; expected a file',
+  };
+  await t.rejects(read(path), silent, 'it is not waited for');
+  // Opened for both, it counts as a writer, and waits for nobody.
+  const writer = openSync(path, 'r+');
+  const whole = Promise.all([read(path), writeFile(path, 'é'.repeat(80_000)).then(() => closeSync(writer))]);
+  t.equal((await whole)[0], 'é'.repeat(80_000));
   // The reader leaves early, so the writer may be told that nobody reads any more.
   const writing = writeFile(path, 'x'.repeat(2_000_000)).then(
     () => 'written',
     (error: NodeJS.ErrnoException) => error.code,
   );
+  // Its opening waits for the reader's, in another thread.
+  await delay(100);
   await t.rejects(read(path), { code: 'key-invalid', message: /more than 200000 bytes/ });
   t.equal(await writing, 'EPIPE');
+});
+
+test('what a shell makes of <(command) is read', { skip: !existsSync('/bin/bash') }, (t) => {
+  const module = new URL(
+    import.meta.url.endsWith('.js') ? '../../dist/auth/text-file.js' : '../../src/auth/text-file.ts',
+    import.meta.url,
+  );
+  const program = `import(${JSON.stringify(module.href)}).then(async ({ readTextFile }) => {
+    console.log(await readTextFile(process.argv[1], { name: 'it', bytesMax: 100, code: 'key-invalid' }));
+  });`;
+  const loader = import.meta.url.endsWith('.js') ? [] : ['--import', 'tsx'];
+  const script = '"$0" "$@" <(sleep 0.2; printf "a secret")';
+  const argv = ['-c', script, process.execPath, ...loader, '-e', program];
+  t.equal(execFileSync('/bin/bash', argv, { encoding: 'utf8' }), 'a secret\n');
+  t.end();
 });

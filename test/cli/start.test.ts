@@ -1,6 +1,15 @@
 /** How `lectern serve` starts, fails to start, and is called off while it does. */
 import { execFileSync } from 'node:child_process';
-import { closeSync, constants, existsSync, mkdirSync, openSync, readdirSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
@@ -29,11 +38,20 @@ function logged({ child }: Running, text: string): Promise<void> {
   });
 }
 
-/** A pipe without waiting for its reader cannot be opened for writing (ENXIO): when it can, somebody reads. */
-async function openOnceRead(pipe: string): Promise<number> {
+/** Opens a pipe for writing, without waiting for anybody who reads. */
+function openWriter(pipe: string): number {
+  const both = openSync(pipe, 'r+');
+  const writer = openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
+  closeSync(both);
+  return writer;
+}
+
+/** Resolves when somebody has opened the pipe: until then a write fails (EPIPE). */
+async function whenRead(writer: number): Promise<void> {
   for (;;) {
     try {
-      return openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
+      writeSync(writer, 'x');
+      return;
     } catch {
       await delay(50);
     }
@@ -52,9 +70,13 @@ test('a signal ends a service whose source or secret nobody delivers', async (t)
   t.match(await source.ended, { code: 0, signal: null, stderr: /"msg":"closed"/ }, 'source: in good order');
   t.ok(performance.now() - beganMs < END_MS_MAX);
 
-  const secret = start(['serve', DEMO, '--port', '0', '--hs256-secret-file', pipe]);
-  const writer = await openOnceRead(pipe);
+  const unwritten = await lectern(['serve', DEMO, '--port', '0', '--hs256-secret-file', pipe]);
+  t.match(unwritten, { code: 1, stderr: /pipe is a pipe that nobody writes to/ }, 'a pipe without a writer');
+
+  const writer = openWriter(pipe);
   t.teardown(() => closeSync(writer));
+  const secret = start(['serve', DEMO, '--port', '0', '--hs256-secret-file', pipe]);
+  await whenRead(writer);
   secret.child.kill('SIGINT');
   t.match(await secret.ended, { code: null, signal: 'SIGINT', stderr: /"msg":"closing"/ }, 'secret: at all');
 });

@@ -103,6 +103,10 @@ for (const [format, minify] of [
   });
 }
 
+test('README.md says what esbuild needs', async (t) => {
+  t.ok((await readFile(join(ROOT, 'README.md'), 'utf8')).includes(`--banner:js="${ESM_BANNER.js}"`));
+});
+
 test('a file beside the bundle that has the name of the thread is not taken for it', async (t) => {
   const folder = await temporaryFolder(t);
   const outfile = join(folder, 'program.mjs');

@@ -162,6 +162,47 @@ test('what callbacks of the program throw does not end it', async (t) => {
   });
 });
 
+test('an asynchronous onProgress that fails ends neither the process nor the load', async (t) => {
+  const outcome = await run(
+    t,
+    `const told = new Set();
+    const onProgress = async () => { throw new Error('the terminal is gone'); };
+    for (const buildOn of ['thread', 'here']) {
+      const timetable = openTimetable({ source: 'events.ndjson.gz', buildOn, onProgress });
+      timetable.on('error', (error) => told.add(error.message));
+      print((await timetable.ready).events);
+      await timetable.close();
+      for (const message of told) print(message);
+    }
+    const silent = openTimetable({ source: 'events.ndjson.gz', onProgress });
+    print((await silent.ready).events);
+    await silent.close();`,
+  );
+  t.match(outcome, {
+    code: 0,
+    stdout: /^10000\nonProgress failed: the terminal is gone\n10000\nonProgress failed: .*\n10000\n$/,
+    stderr: /LecternWarning: onProgress failed: the terminal is gone/,
+  });
+});
+
+test('standard input that fails fails every load, and is no success later on', async (t) => {
+  const outcome = await run(
+    t,
+    `const timetable = openTimetable({ source: '-', refreshSeconds: 0.05 });
+    const errors = [];
+    const failed = new Promise((resolve) => timetable.on('error', (error) => errors.push(error.message) === 3 && resolve()));
+    await failed;
+    print(timetable.status + ' ' + timetable.source.state + ' ' + timetable.source.lastSuccessMs);
+    print([...new Set(errors)].join());
+    await timetable.close();`,
+  );
+  t.match(outcome, {
+    code: 0,
+    stdout: /^starting failed null\nstandard input: the source is empty; expected [^\n]*\n$/,
+    stderr: '',
+  });
+});
+
 test('a snapshot file is written to its end before close() resolves', async (t) => {
   const outcome = await run(
     t,

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { test } from 'tap';
 import type { PublishedEvent, Timetable } from '../../src/index.js';
 import { idOf, LecternError, MemorySource, openTimetable, record, temporaryFolder } from './built.js';
@@ -192,4 +193,131 @@ test('an image of another process is not taken for what is in memory now', async
   t.strictSame(origins, ['disk', 'source']);
   t.strictSame(idsOf(after), [idOf(2)]);
   await after.close();
+});
+
+test('records of one id go together: a change is of all that have it', async (t) => {
+  const memory = new MemorySource([
+    record(1, { title: 'a' }),
+    record(1, { title: 'b' }),
+    record(2),
+    { title: 'without an id' },
+  ]);
+  const timetable = openTimetable({ source: memory, watch: false, gate: false });
+  await timetable.ready;
+  const counts = async (): Promise<unknown> => {
+    await timetable.refresh();
+    return [idsOf(timetable), timetable.summary?.rejected];
+  };
+  t.strictSame(await counts(), [[idOf(1), idOf(2)], 2]);
+  memory.apply({});
+  t.strictSame(await counts(), [[idOf(1), idOf(2)], 2], 'what was wrong before is wrong still');
+  memory.apply({ remove: [idOf(1).toUpperCase()] });
+  t.strictSame(await counts(), [[idOf(2)], 1], 'the one that was hidden does not come to light');
+  memory.apply({ upsert: [record(1, { title: 'c' }), record(1, { title: 'd' })] });
+  t.strictSame(await counts(), [[idOf(1), idOf(2)], 1]);
+  t.equal(timetable.get(idOf(1))?.title, 'd', 'the last of two');
+  memory.apply({ upsert: [record(1, { title: 'kept' })], remove: [idOf(1), idOf(2)] });
+  t.strictSame(await counts(), [[idOf(1)], 1], 'what is removed and upserted is there');
+  await timetable.close();
+});
+
+test('what is no change and no records is refused at once, and changes nothing', async (t) => {
+  const memory = new MemorySource([record(1)]);
+  const timetable = openTimetable({ source: memory, watch: false });
+  await timetable.ready;
+  const changes: [change: unknown, problem: RegExp][] = [
+    [undefined, /^apply\(\) takes \{ upsert: \[records\], remove: \[ids\] \}: it got none$/],
+    [{ remove: idOf(1) }, /remove is no list$/],
+    [{ upsert: record(2) }, /upsert is no list$/],
+    [{ upsert: null }, /upsert is no list$/],
+    [{ upserts: [record(2)] }, /there is no "upserts"$/],
+    [{ upsert: [record(2)], remove: idOf(1) }, /remove is no list$/],
+  ];
+  for (const [change, message] of changes) {
+    t.throws(() => memory.apply(change as object), { code: 'option-invalid', message });
+  }
+  const failing = (function* () {
+    yield idOf(1);
+    throw new Error('half-way');
+  })();
+  t.throws(() => memory.apply({ remove: failing }), { message: 'half-way' });
+  for (const records of [undefined, null, 'events.ndjson', 7, { id: idOf(1) }]) {
+    const refusal = { code: 'option-invalid', message: /takes an iterable of records/ };
+    t.throws(() => memory.replace(records as unknown as object[]), refusal);
+    if (records !== undefined) t.throws(() => new MemorySource(records as unknown as object[]), refusal);
+  }
+  memory.apply({ remove: [7 as unknown as string] });
+  await timetable.refresh();
+  t.strictSame(idsOf(timetable), [idOf(1)]);
+  await timetable.close();
+});
+
+test('a stream that was read is not taken for an empty set, also by force', async (t) => {
+  const streams = {
+    generator: (function* () {
+      yield record(1);
+    })(),
+    readable: Readable.from([record(1)]),
+    web: new Blob([]).stream(),
+  };
+  for (const [name, stream] of Object.entries(streams)) {
+    const memory = new MemorySource(stream as Iterable<object>);
+    const timetable = openTimetable({ source: memory, gate: name === 'web' ? false : {} });
+    const { events } = await timetable.ready;
+    await timetable.refresh({ force: true });
+    t.equal(timetable.all().total, events, name);
+    t.match(timetable.source, { state: 'failed', lastError: /are a stream, which was read already/ });
+    await timetable.refresh();
+    t.match(timetable.source, { state: 'loaded', lastError: null }, 'nothing changed');
+    memory.replace([record(1), record(2)]);
+    await timetable.refresh();
+    t.equal(timetable.all().total, 2);
+    await timetable.close();
+  }
+});
+
+test('replace() and apply() while a load is under way are in the next one', async (t) => {
+  let go = (): void => {};
+  const begun = new Promise<void>((begin) => {
+    go = begin;
+  });
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const memory = new MemorySource(
+    (async function* () {
+      yield record(1);
+      go();
+      await released;
+      yield record(2);
+    })(),
+  );
+  const timetable = openTimetable({ source: memory });
+  await begun;
+  memory.replace([record(3), record(4), record(5)]);
+  memory.apply({ remove: [idOf(5)], upsert: [record(6)] });
+  const done = published(timetable, 3);
+  release();
+  t.equal((await timetable.ready).events, 2, 'the load under way is of what was there when it began');
+  await done;
+  t.strictSame(idsOf(timetable), [idOf(3), idOf(4), idOf(6)]);
+  await timetable.close();
+});
+
+test('a memory source without events is refused as any other, and told of when it has some', async (t) => {
+  const refused = openTimetable({ source: new MemorySource() });
+  await t.rejects(refused.ready, { code: 'snapshot-refused', message: /it has no events$/ });
+  await refused.close();
+
+  const memory = new MemorySource();
+  const timetable = openTimetable({ source: memory, gate: { allowEmpty: true, shrinkPercentMax: 100 } });
+  t.equal((await timetable.ready).events, 0);
+  const done = published(timetable, 1);
+  memory.apply({ upsert: [record(1)] });
+  await done;
+  memory.apply({ remove: [idOf(1)] });
+  await published(timetable, 0);
+  t.equal(timetable.status, 'ok', 'down to nothing again, as is allowed');
+  await timetable.close();
 });

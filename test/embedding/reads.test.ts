@@ -218,3 +218,37 @@ test('options that cannot be are refused at once', (t) => {
   }
   t.end();
 });
+
+test('whoever asks is said at once: nothing else passes for a user without events', async (t) => {
+  const timetable = openTimetable({ source: [record(1, { studyGroup: 'A' }), record(2)] });
+  await timetable.ready;
+  const lines: { readonly err: Error }[] = [];
+  const log = { info() {}, warn() {}, error: (fields: object) => void lines.push(fields as { err: Error }) };
+  const cases: [identify: () => unknown, status: number, total?: number][] = [
+    [() => ({ studyGroup: 'A' }), 200, 1],
+    [() => ({}), 200, 0],
+    [() => null, 403],
+    [() => undefined, 403],
+    [async () => ({ studyGroup: 'A' }), 500],
+    [() => Promise.reject(new Error('the session store is gone')), 500],
+    [() => 'A', 500],
+    [() => ['A'], 500],
+    [() => ({ studyGroup: 7 }), 500],
+  ];
+  for (const [identify, status, total] of cases) {
+    lines.length = 0;
+    const server = createServer(timetable.handler({ identify: identify as () => null, log, basePath: '/' }));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const answer = await fetch(`http://127.0.0.1:${port}/schedule/personal`);
+    t.equal(answer.status, status, String(identify));
+    const body = (await answer.json()) as unknown[];
+    if (total !== undefined) t.equal(body.length, total);
+    t.equal(lines.length, status === 500 ? 1 : 0);
+    if (status === 500) t.match(lines[0]?.err, { code: 'option-invalid', message: /identi/ });
+    server.close();
+    server.closeAllConnections();
+  }
+  await timetable.close();
+});

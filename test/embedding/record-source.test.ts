@@ -150,3 +150,82 @@ test('a refused snapshot is told, and let through by force', async (t) => {
   t.equal(timetable.get(idOf(2)), null);
   await timetable.close();
 });
+
+test('a watch that cannot begin is why the timetable could not be loaded', async (t) => {
+  const begin: readonly [watch: () => unknown, message: RegExp][] = [
+    [
+      () => {
+        throw new Error('no connection for notices');
+      },
+      /no connection for notices/,
+    ],
+    [() => () => {}, /^watch\(\) of the script gave no object with a close\(\); expected one$/],
+    [() => Promise.reject(new Error('nobody waits for it')), /gave no object with a close\(\)/],
+  ];
+  for (const [watch, message] of begin) {
+    const errors: string[] = [];
+    const source = { name: 'the script', load: () => ({ records: [record(1)], version: null }), watch };
+    const timetable = openTimetable({ source: source as unknown as RecordSource });
+    timetable.on('error', (error) => errors.push(error.message));
+    await t.rejects(timetable.ready, { message });
+    t.match(timetable.source, { state: 'failed', lastError: message });
+    t.throws(() => timetable.find(), { code: 'not-ready', message: /could not be loaded: / });
+    await timetable.close();
+    t.throws(() => timetable.find(), { code: 'closed' });
+  }
+  const none = { name: 'the script', load: () => ({ records: [record(1)], version: null }), watch() {} };
+  const timetable = openTimetable({ source: none as unknown as RecordSource });
+  await timetable.ready;
+  await timetable.close();
+});
+
+test('a watch that cannot be closed keeps nothing else open, and is told', async (t) => {
+  const fail = (): never => {
+    throw new Error('cannot unsubscribe');
+  };
+  for (const close of [fail, async () => fail()]) {
+    let signal: AbortSignal | null = null;
+    let closes = 0;
+    const source = new ScriptedSource(() => ({ records: [record(1)], version: null }));
+    source.watch = () => ({
+      close() {
+        closes++;
+        return close();
+      },
+    });
+    const timetable = openTimetable({ source, refreshSeconds: 0.05 });
+    const handler = timetable.handler();
+    await timetable.ready;
+    source.next = (options) => {
+      signal = options.signal;
+      return new Promise(() => {});
+    };
+    while (signal === null) await new Promise((resolve) => setTimeout(resolve, 5));
+    await t.rejects(timetable.close(), { message: 'cannot unsubscribe' });
+    t.ok((signal as AbortSignal).aborted, 'the load was given up');
+    t.equal(timetable.view, null, 'and the data let go of');
+    t.throws(() => timetable.find(), { code: 'closed' });
+    t.type(handler, 'function');
+    const { length } = source.asked;
+    await new Promise((resolve) => setTimeout(resolve, 120));
+    t.equal(source.asked.length, length, 'no other load begins');
+    await timetable.close();
+    t.equal(closes, 1, 'a watch is closed once');
+  }
+});
+
+test('nothing is published once it is closed, however far the load had come', async (t) => {
+  for (let delayMs = 0; delayMs < 40; delayMs += 4) {
+    const source = new ScriptedSource(() => ({ records: [record(1)], version: null }));
+    const timetable = openTimetable({ source });
+    const events: string[] = [];
+    timetable.on('published', () => events.push('published')).on('error', () => events.push('error'));
+    await new Promise((resolve) => setTimeout(resolve, delayMs));
+    events.length = 0;
+    const closing = timetable.close();
+    await closing;
+    await timetable.ready.catch(() => {});
+    t.strictSame(events, [], `closed after ${delayMs} ms`);
+    t.equal(timetable.view, null);
+  }
+});

@@ -14,6 +14,7 @@ export type FakeSource = { readonly image: SnapshotImage; readonly version: stri
 export class FakeLoader {
   readonly name = 'fake';
   readonly files: readonly string[] = [];
+  readonly identifiers = 'uuid';
   source: FakeSource;
   /** What the snapshot file holds, or why it cannot be read. */
   stored: { readonly image: SnapshotImage; readonly sourceVersion: string | null } | Error | null = null;

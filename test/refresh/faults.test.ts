@@ -48,12 +48,14 @@ interface Setting {
   until(name: string, is: (health: HealthBody) => boolean): Promise<HealthBody>;
 }
 
-async function setUp(t: Test, options: object = {}): Promise<Setting> {
+const LIMITS = { headersMsMax: 300, idleMsMax: 300, totalMsMax: 600 };
+
+async function setUp(t: Test, options: object = {}, limits: object = LIMITS): Promise<Setting> {
   const upstream = await startUpstream();
   t.teardown(() => upstream.close());
   await upstream.behave({ kind: 'serve', body: json(100, 'first') });
   const service = await startService({
-    source: { kind: 'http', url: upstream.url, headersMsMax: 300, idleMsMax: 300, totalMsMax: 600 },
+    source: { kind: 'http', url: upstream.url, ...limits },
     port: 0,
     mode: 'development',
     hs256Secret: SECRET,
@@ -255,4 +257,16 @@ test('what is too old is not answered, where that is asked for, until there is s
   await upstream.behave({ kind: 'serve', body: json(100, 'first') });
   await until('back', ({ status }) => status === 'ok');
   t.equal((await get(url, authorization)).status, 200);
+});
+
+test('a hang is noticed, and over, in time without any limits in the configuration', async (t) => {
+  const { upstream, until } = await setUp(t, {}, {});
+  await upstream.behave({ kind: 'hang' });
+  const hung = await until('hangs', ({ source }) => source.state === 'failed');
+  t.match(hung, { status: 'degraded', source: { lastError: /no answer came within 3\.6 s$/ } });
+  // The next request hangs already.
+  await delay(2 * INTERVAL_SECONDS * 1000);
+  await upstream.behave({ kind: 'serve', body: json(100, 'back') });
+  const back = await until('is back', ({ snapshot }) => snapshot.id !== hung.snapshot.id);
+  t.match(back, { status: 'ok', source: { state: 'loaded', lastError: null } });
 });

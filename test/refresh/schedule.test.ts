@@ -39,3 +39,18 @@ test('the pause before the next load', async (t) => {
     t.equal(pauseMs(intervalMs, failures, retryAfterMs, random), expected, name);
   }
 });
+
+test('what a failed load took is a part of the pause, but for a second', (t) => {
+  const cases: [intervalMs: number, failures: number, spentMs: number, expected: number][] = [
+    [60_000, 0, 50_000, 60_000],
+    [60_000, 1, 50_000, 1000],
+    [60_000, 6, 10_000, 22_000],
+    [60_000, 7, 60_000, 1000],
+    [200, 3, 4000, 200],
+  ];
+  for (const [intervalMs, failures, spentMs, expected] of cases) {
+    t.equal(pauseMs(intervalMs, failures, null, 0.5, spentMs), expected);
+  }
+  t.equal(pauseMs(60_000, 7, 90_000, 0.5, 60_000), 90_000, 'what the source asks for is a least');
+  t.end();
+});

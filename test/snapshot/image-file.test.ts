@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
   closeSync,
@@ -176,7 +177,7 @@ for (const [name, make, reason] of FOREIGN) {
 
 test('a directory, and no file at all', async (t) => {
   const folder = folderFor(t);
-  t.match(reasonFor(folder), /EISDIR/);
+  t.match(reasonFor(folder), /it is a directory$/);
   t.throws(() => readImageFile(join(folder, 'none')), {
     code: 'source-unreadable',
     message: /there is no such file/,
@@ -239,6 +240,7 @@ test('what a killed writer left behind is removed by the next, and nothing else 
   };
   // No process has this number: Linux gives at most 4,194,304, others less.
   const abandoned = leave('image.99999999-1.tmp');
+  const abandonedToo = leave('image.99999999-1-0123abcd.tmp');
   const ofEarlierUs = leave(`image.${process.pid}-77.tmp`);
   const longAgo = new Date(Date.now() - 86_400_000);
   utimesSync(join(folder, ofEarlierUs), longAgo, longAgo);
@@ -251,9 +253,19 @@ test('what a killed writer left behind is removed by the next, and nothing else 
   ];
   writeImageFile(path, imageOfCount(1), null);
   t.notOk(existsSync(join(folder, abandoned)));
+  t.notOk(existsSync(join(folder, abandonedToo)));
   t.notOk(existsSync(join(folder, ofEarlierUs)));
   t.strictSame(readdirSync(folder).sort(), ['image', ...others].sort());
   mkdirSync(join(folder, 'deep'));
   writeImageFile(join(folder, 'deep', 'image'), imageOfCount(1), null);
   t.strictSame(readdirSync(join(folder, 'deep')), ['image']);
+});
+
+test('a pipe is refused at once, though nobody ever writes to it', {
+  skip: process.platform === 'win32' && 'no named pipes',
+}, (t) => {
+  const path = join(folderFor(t), 'pipe');
+  execFileSync('mkfifo', [path]);
+  t.match(reasonFor(path), /it is no regular file$/);
+  t.end();
 });

@@ -12,7 +12,7 @@ import {
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'tap';
-import { FILE_AGE_MS_MIN, READ_CHUNK_BYTES } from '../../src/limits.js';
+import { FILE_AGE_MS_MIN, FILE_CUT_REST_MS, READ_CHUNK_BYTES } from '../../src/limits.js';
 import { fileSource } from '../../src/source/file.js';
 import type { RecordSink } from '../../src/source/source.js';
 import { collect, failureOf, isUnchanged } from './collect.js';
@@ -171,4 +171,36 @@ test('a pipe has no version', { skip: process.platform === 'win32' && 'no named 
   const [{ records, summary }] = await Promise.all([collect(fileSource(path)), writeFile(path, LINE)]);
   t.equal(records.length, 1);
   t.equal(summary.version, null);
+});
+
+const FULL = LINE.repeat(3);
+const CUT = FULL.slice(0, -40);
+
+test('a file that was written a moment ago and ends in the middle of a record is not taken while it is written', async (t) => {
+  const path = join(t.testdir({ data: CUT }), 'data');
+  const loading = failureOf(collect(fileSource(path)));
+  setTimeout(() => appendFileSync(path, FULL.slice(CUT.length)), 300);
+  t.match(await loading, { code: 'source-unreadable', message: /it changed while it was read$/ });
+  const whole = await collect(fileSource(path));
+  t.strictSame([whole.records.length, whole.rejections.length], [3, 0]);
+});
+
+test('once it has rested, its last record is bad as any other', async (t) => {
+  const path = join(t.testdir({ data: CUT }), 'data');
+  const beganMs = Date.now();
+  const young = await collect(fileSource(path));
+  t.strictSame([young.records.length, young.rejections.length], [2, 1]);
+  t.ok(Date.now() - statSync(path).mtimeMs >= FILE_CUT_REST_MS);
+  t.ok(Date.now() - beganMs < FILE_CUT_REST_MS + 3000);
+  for (const seconds of [1e9, Date.now() / 1000 + 3600]) {
+    utimesSync(path, seconds, seconds);
+    const againMs = Date.now();
+    t.equal((await collect(fileSource(path))).rejections.length, 1);
+    t.ok(Date.now() - againMs < FILE_CUT_REST_MS, 'an old file is not waited for, nor one of the future');
+  }
+  const controller = new AbortController();
+  writeFileSync(path, CUT);
+  const aborted = failureOf(collect(fileSource(path), { signal: controller.signal }));
+  setTimeout(() => controller.abort(new Error('enough')), 100);
+  t.match(await aborted, { message: 'enough' });
 });

@@ -1,4 +1,5 @@
-import { writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
 import { LECTURER_IDS_BYTES_MAX } from '../../src/limits.js';
@@ -107,7 +108,12 @@ test('a map that is none is a failure', async (t) => {
     ['latin', 'source-unreadable', /it is not UTF-8 text/],
     ['large', 'source-unreadable', /it has \d+ bytes; expected at most/],
     ['missing', 'source-unreadable', /there is no such file$/],
+    ['folder', 'source-unreadable', /it is a directory; expected a file/],
+    // Opened, it would wait for its writer for ever.
+    ['pipe', 'source-unreadable', /it is a pipe; expected a file, which can be read again/],
   ];
+  mkdirSync(join(folder, 'folder'));
+  execFileSync('mkfifo', [join(folder, 'pipe')]);
   for (const [name, code, message] of cases) {
     const source = withLecturerIds(memorySource([]), join(folder, name));
     t.match(await failureOf(collect(source)), { code, message }, name);

@@ -34,6 +34,7 @@ export class NdjsonReader implements FormatReader {
   #startsWithRecord = false;
   /** Whether it has an id, as events do. */
   #startsWithEvent = false;
+  #endsCut = false;
 
   constructor(sourceName: string, sink: RecordSink) {
     this.#sourceName = sourceName;
@@ -42,6 +43,11 @@ export class NdjsonReader implements FormatReader {
 
   get records(): number {
     return this.#records;
+  }
+
+  /** A last line that is not JSON and has no LF. */
+  get endsCut(): boolean {
+    return this.#endsCut;
   }
 
   push(chunk: Buffer): void {
@@ -60,7 +66,11 @@ export class NdjsonReader implements FormatReader {
   }
 
   finish(): void {
-    if (this.#carry.length > 0) this.#readCarry();
+    if (this.#carry.length > 0) {
+      const [records, decoded] = [this.#records, this.#decoded];
+      this.#readCarry();
+      this.#endsCut = this.#records > records && this.#decoded === decoded;
+    }
     const wrapped = this.#wrappedArray();
     if (wrapped !== null) {
       const found = `found an object around an array ${JSON.stringify(wrapped)}`;

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { LecternError } from '../../errors.js';
 import { READ_CHUNK_BYTES } from '../../limits.js';
 import type { LoadOptions, ReadSummary, RecordSink } from '../source.js';
 import { gunzip } from './gunzip.js';
@@ -18,6 +19,8 @@ export interface ReadOptions extends Omit<LoadOptions, 'previous'> {
    * where it ends is refused: what was cut between two records would pass for whole. Default true.
    */
   readonly endIsCertain?: boolean;
+  /** Of the data once it is unpacked: a little of it may unpack to more than anybody can wait for. Default none. */
+  readonly unpackedBytesMax?: number;
 }
 
 const READERS: {
@@ -37,14 +40,14 @@ const READERS: {
  * progress is told.
  *
  * @param chunks bytes in pieces of any size, which nobody may change afterwards: unpacking reads ahead
- * @throws LecternError `source-malformed`; the signal's reason where it was aborted; what `chunks` or the sink throws
+ * @throws LecternError `source-malformed`, `source-too-large`; the signal's reason where it was aborted; what `chunks` or the sink throws
  */
 export async function readRecords(
   chunks: AsyncIterable<Uint8Array>,
   sink: RecordSink,
   options: ReadOptions,
 ): Promise<ReadSummary> {
-  const { sourceName, signal } = options;
+  const { sourceName, signal, unpackedBytesMax = Number.POSITIVE_INFINITY } = options;
   let bytesRead = 0;
   const counted = pieces(chunks, signal, (bytes) => {
     bytesRead += bytes;
@@ -54,8 +57,14 @@ export async function readRecords(
   let reader: FormatReader | null = null;
   /** The first bytes, while they do not tell the format yet. */
   let head: Buffer = Buffer.alloc(0);
+  let unpackedBytes = 0;
   for await (const chunk of bytes) {
     signal?.throwIfAborted();
+    unpackedBytes += chunk.length;
+    if (unpackedBytes > unpackedBytesMax) {
+      const problem = `it has more than ${unpackedBytesMax} bytes, unpacked from ${bytesRead}`;
+      throw new LecternError('source-too-large', `cannot read ${sourceName}: ${problem}`);
+    }
     if (reader === null) {
       head = head.length === 0 ? chunk : Buffer.concat([head, chunk]);
       reader = begin(sourceName, sink, head, false);
@@ -71,7 +80,7 @@ export async function readRecords(
     const problem = `nobody can tell whether it is whole: neither does ${reader.format} say where it ends, nor do the bytes`;
     throw malformed(sourceName, `${problem}; expected a known length, an array, or gzip data`);
   }
-  return { format: reader.format, gzipped, bytesRead };
+  return { format: reader.format, gzipped, bytesRead, ...(reader.endsCut === true ? { endsCut: true } : {}) };
 }
 
 /** Chooses the reader and gives it the first bytes. Null, before the end, where the format is still open. */

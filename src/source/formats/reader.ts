@@ -13,6 +13,8 @@ export interface FormatReader {
   readonly records: number;
   /** Whether the data says itself where it ends, so that data cut short cannot pass for whole. */
   readonly selfDelimiting: boolean;
+  /** After the end: whether it may have come in the middle of a record. */
+  readonly endsCut?: boolean;
   /** The next bytes. They may be reused by the caller afterwards. */
   push(chunk: Buffer): void;
   /** There are no more bytes. */

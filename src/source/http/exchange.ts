@@ -72,6 +72,11 @@ export class Exchange {
     return this.#bytesRead;
   }
 
+  /** Throws why it has ended before its time: it took too long, or was aborted. */
+  throwIfEnded(): void {
+    this.#abort.signal.throwIfAborted();
+  }
+
   /** Closes every connection. */
   close(): void {
     clearTimeout(this.#totalTimer);

@@ -24,12 +24,13 @@ export function resolveHeaders(
   environment: Readonly<Record<string, string | undefined>>,
 ): RequestHeaders {
   return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => {
+    Object.entries(headers).map(([name, value], i) => {
       const [reference, scheme, variable] = FROM_ENVIRONMENT.exec(value) ?? [];
       if (reference === undefined || variable === undefined) return [name, value];
       const secret = environment[variable]?.trim();
       if (secret === undefined || secret === '') {
-        const problem = `header ${name} of the source: the environment variable ${variable} is not set`;
+        const header = isName(name) ? `header ${name}` : `header field ${i + 1}`;
+        const problem = `${header} of the source: the environment variable ${variable} is not set`;
         throw new LecternError('option-invalid', problem);
       }
       return [name, scheme === undefined ? secret : `${scheme} ${secret}`];
@@ -40,14 +41,16 @@ export function resolveHeaders(
 /**
  * The configured header fields, in lower case, with the user and password of the address among them (RFC 7617).
  *
- * @throws LecternError `option-invalid`; no message repeats a value
+ * @throws LecternError `option-invalid`; no message repeats a value, nor what is no name: it may be a value in the wrong place
  */
 export function checkHeaders(headers: RequestHeaders, url: URL): RequestHeaders {
   const checked: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
+  for (const [i, [name, value]] of Object.entries(headers).entries()) {
     const key = name.toLowerCase();
-    if (!isAccepted(() => validateHeaderName(name)))
-      throw invalid(JSON.stringify(name), 'it is no field name');
+    if (!isName(name)) {
+      const expected = "expected a name such as 'Authorization', and the rest as its value";
+      throw invalid(`field ${i + 1}`, `its name is no field name; ${expected}`);
+    }
     if (typeof value !== 'string' || !isAccepted(() => validateHeaderValue(name, value))) {
       throw invalid(name, 'its value is no text that a header can hold');
     }
@@ -66,6 +69,10 @@ export function checkHeaders(headers: RequestHeaders, url: URL): RequestHeaders 
     throw invalid('Authorization', 'the percent-encoding of the user or password in the address is broken');
   }
   return { ...checked, authorization: `Basic ${Buffer.from(credentials, 'utf8').toString('base64')}` };
+}
+
+function isName(name: string): boolean {
+  return isAccepted(() => validateHeaderName(name));
 }
 
 /** The validators of node:http throw, with nothing in their message that we do not say ourselves. */

@@ -321,3 +321,18 @@ test('after each failure the next load is a fresh one', async (t) => {
   }
   await allClosed(upstream);
 });
+
+test('a little that unpacks to very much is given up: at a number of bytes, and when its time is over', async (t) => {
+  const packed = gzipSync(Buffer.concat([Buffer.from('{}'), Buffer.alloc(64 * 1024 * 1024, '\n')]));
+  for (const encoding of ['gzip', 'identity']) {
+    const answer: Answer = (_, response) => {
+      response.writeHead(200, { 'content-encoding': encoding, 'content-length': packed.length }).end(packed);
+    };
+    const tooLarge = await failingLoad(t, answer, { bytesMax: 1024 * 1024 });
+    t.equal(tooLarge.code, 'source-too-large');
+    t.match(tooLarge.message, /it has more than 1048576 bytes, unpacked from \d+$/);
+    const tooLong = await failingLoad(t, answer, { totalMsMax: 100 });
+    t.equal(tooLong.code, 'source-unreadable');
+    t.match(tooLong.message, /it was not read whole within 0\.1 s$/);
+  }
+});

@@ -1,0 +1,149 @@
+/** Snapshot files as a program sees them: who may use one, what is pinned, and what can be told of changes afterwards. */
+import { execFileSync } from 'node:child_process';
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Test, test } from 'tap';
+import type { TimetableOptions } from '../../src/index.js';
+import { BUILT_MODULE, idOf, openTimetable, record, runProgram, temporaryFolder } from './built.js';
+
+/** Writes a snapshot file of these records. */
+async function snapshotOf(
+  t: Test,
+  records: object[],
+  options: Partial<TimetableOptions> = {},
+): Promise<string> {
+  const snapshotFile = join(await temporaryFolder(t), 'image');
+  const timetable = openTimetable({ source: records, snapshotFile, ...options });
+  await timetable.ready;
+  await timetable.close();
+  return snapshotFile;
+}
+
+test('a snapshot with identifiers of another kind is not served, although the source did not change', async (t) => {
+  const folder = await temporaryFolder(t);
+  const source = join(folder, 'events.json');
+  await writeFile(source, JSON.stringify([record(1), record(2, { id: 'event-2' })]));
+  const snapshotFile = join(folder, 'image');
+  const any = openTimetable({ source, snapshotFile, identifiers: 'any' });
+  t.equal((await any.ready).events, 2);
+  await any.close();
+
+  const expected = /image cannot be used: it was made with identifiers 'any'; expected 'uuid'/;
+  const pinned = openTimetable({ source: [], pin: snapshotFile });
+  await t.rejects(pinned.ready, { code: 'image-unusable', message: expected });
+  await pinned.close();
+
+  const uuid = openTimetable({ source, snapshotFile });
+  const errors: Error[] = [];
+  uuid.on('error', (error) => errors.push(error));
+  const { events, rejected, identifiers } = await uuid.ready;
+  t.strictSame([events, rejected, identifiers], [1, 1, 'uuid']);
+  t.equal(uuid.publication?.origin, 'source');
+  t.match(errors, [{ code: 'image-unusable', message: expected }]);
+  await uuid.close();
+});
+
+test('what is pinned is served for ever, damage and pipes are refused at once', async (t) => {
+  const pin = await snapshotOf(t, [record(1), record(2)]);
+  const timetable = openTimetable({ source: [record(9)], pin, staleSecondsMax: 0.05, refreshSeconds: 0.05 });
+  const { id } = await timetable.ready;
+  await delay(200);
+  await timetable.refresh({ force: true });
+  t.equal(timetable.find().total, 2, 'nobody asks a source, so it does not grow old');
+  t.match([timetable.status, timetable.publication], ['ok', { origin: 'pin' }]);
+  t.match(timetable.changes(id), { added: [], changed: [], removed: [] });
+  t.equal(timetable.changes('another'), null, 'nothing is known of the past');
+  await timetable.close();
+
+  const bytes = await readFile(pin);
+  const folder = await temporaryFolder(t);
+  const damaged = join(folder, 'damaged');
+  bytes[bytes.length - 20] = (bytes[bytes.length - 20] ?? 0) ^ 1;
+  await writeFile(damaged, bytes);
+  const pipe = join(folder, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  for (const [path, message] of [
+    [damaged, /is damaged$/],
+    [pipe, /it is no regular file$/],
+    [folder, /it is a directory$/],
+  ] as const) {
+    const failing = openTimetable({ source: [record(1)], pin: path });
+    await t.rejects(failing.ready, { code: 'image-unusable', message });
+    t.match(failing.source, { state: 'failed', lastError: message });
+    t.throws(() => failing.find(), { code: 'not-ready', message });
+    await failing.close();
+  }
+});
+
+test('changes since a snapshot are told across a forced publication, not across a restart', async (t) => {
+  let records = [1, 2, 3, 4].map((n) => record(n));
+  const snapshotFile = join(await temporaryFolder(t), 'image');
+  const source = { name: 'the script', load: () => ({ records, version: null }) };
+  const timetable = openTimetable({ source, snapshotFile });
+  const { id: first } = await timetable.ready;
+  records = [record(1, { title: 'new' })];
+  await timetable.refresh();
+  t.equal(timetable.source.state, 'refused');
+  t.strictSame(timetable.changes(first)?.removed, [], 'what was refused is no change');
+  await timetable.refresh({ force: true });
+  t.match(timetable.changes(first), {
+    from: first,
+    to: timetable.summary?.id,
+    added: [],
+    changed: [{ id: idOf(1), title: 'new' }],
+    removed: [idOf(2), idOf(3), idOf(4)],
+  });
+  await timetable.close();
+
+  const again = openTimetable({ source, snapshotFile });
+  const { id } = await again.ready;
+  t.equal(again.changes(first), null);
+  t.match(again.changes(id), { from: id, to: id, added: [], changed: [], removed: [] });
+  await again.close();
+});
+
+test('two processes that write the same snapshot file leave a whole image, and nothing else', async (t) => {
+  const folder = await temporaryFolder(t);
+  const program = join(folder, 'program.mjs');
+  await writeFile(
+    program,
+    `import { MemorySource, openTimetable } from ${JSON.stringify(BUILT_MODULE)};
+    const events = (title) => Array.from({ length: 2000 }, (_, n) => ({
+      id: '00000000-0000-4000-8000-' + String(n).padStart(12, '0'), time: '2024-09-02T08:00:00Z', endTime: '2024-09-02T10:00:00Z', title,
+    }));
+    const memory = new MemorySource(events('0'));
+    const timetable = openTimetable({ source: memory, watch: false, snapshotFile: 'image', buildOn: 'here' });
+    timetable.on('error', (error) => console.log(error.code + ' ' + error.message));
+    await timetable.ready;
+    for (let n = 1; n <= 30; n++) { memory.replace(events(process.argv[2] + n)); await timetable.refresh(); }
+    await timetable.close();`,
+  );
+  const outcomes = await Promise.all(['a', 'b', 'c'].map((name) => runProgram(folder, [program, name])));
+  for (const outcome of outcomes) t.match(outcome, { code: 0, stdout: '', stderr: '' });
+  t.strictSame((await readdir(folder)).sort(), ['image', 'program.mjs']);
+  const pinned = openTimetable({ source: [], pin: join(folder, 'image') });
+  t.equal((await pinned.ready).events, 2000);
+  t.match(pinned.find({ limit: 1 }).events[0]?.title, /^[abc]30$/);
+  await pinned.close();
+});
+
+test('a snapshot file that cannot be is refused when the timetable is opened', async (t) => {
+  const folder = await temporaryFolder(t);
+  const readOnly = join(folder, 'read-only');
+  await mkdir(readOnly);
+  await chmod(readOnly, 0o500);
+  const pipe = join(folder, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const cases: [path: string, message: RegExp][] = [
+    [folder, /it is a directory; expected the path of a file$/],
+    [pipe, /it is no regular file; expected one$/],
+    [join(folder, 'none', 'image'), /there is no folder /],
+  ];
+  // Nothing is forbidden to the superuser.
+  if (process.getuid?.() !== 0) cases.push([join(readOnly, 'image'), /permission denied/]);
+  for (const [snapshotFile, message] of cases) {
+    const options = { source: [record(1)], snapshotFile };
+    t.throws(() => openTimetable(options), { code: 'option-invalid', message }, snapshotFile);
+  }
+});
