@@ -4,7 +4,7 @@
 import type { IdentifierMode } from '../model/event.js';
 import type { FieldFilter } from '../query/query.js';
 import { type ClaimTable, type Enrolments, mapIdentities } from './identity.js';
-import { createTokenCache, type TokenCache } from './token-cache.js';
+import { createTokenCache, type Remembered, type TokenCache } from './token-cache.js';
 import type { VerificationFailure, Verifier } from './verifier.js';
 
 /** A user whose token was verified. Immutable and shared between the requests of one token. */
@@ -16,13 +16,18 @@ export interface AuthenticatedUser {
   readonly usableFromMs: number;
 }
 
+/** A user as the token cache has it. */
+export type RememberedUser = Remembered<AuthenticatedUser>;
+
 export type Authentication =
   | { readonly outcome: 'ok'; readonly user: AuthenticatedUser }
   | VerificationFailure;
 
 export interface Authenticator {
   /** The user of a token verified before, at once; undefined where it must be verified. */
-  lookup(token: string): AuthenticatedUser | undefined;
+  lookup(token: string): RememberedUser | undefined;
+  /** Whether a user who was looked up may still be let in now, without looking at the token again. */
+  isUsable(user: RememberedUser): boolean;
   /** Verifies a token and remembers it where it is good. Never rejects for a bad token. */
   verify(token: string): Promise<Authentication>;
   /** Forgets every token. To be called when a key changes. */
@@ -51,6 +56,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   let generation = 0;
   return {
     lookup: (token) => cache.get(token),
+    isUsable: (user) => cache.isUsable(user),
     async verify(token) {
       const began = generation;
       const verification = await verifier.verify(token);

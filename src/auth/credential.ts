@@ -24,19 +24,13 @@ const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 /**
  * Reads the bearer credential (RFC 6750 section 2.1; the scheme is case-insensitive, RFC 9110 section 11.1).
  *
- * @param rawHeaders names and values in turn, as node:http gives them: `headers` would hide a repeated field
+ * @param value of the Authorization header; undefined where there is none
+ * @param times that the header is there
  */
-export function readCredential(rawHeaders: readonly string[]): Credential {
-  let value: string | undefined;
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i] as string;
-    // The length is compared first because it settles nearly every header.
-    if (name.length !== 13 || (name !== 'Authorization' && name.toLowerCase() !== 'authorization')) continue;
-    if (value !== undefined) {
-      const detail = 'The Authorization header is given more than once; send it once.';
-      return { kind: 'malformed', detail, repeated: true };
-    }
-    value = rawHeaders[i + 1] as string;
+export function readCredential(value: string | undefined, times: number): Credential {
+  if (times > 1) {
+    const detail = 'The Authorization header is given more than once; send it once.';
+    return { kind: 'malformed', detail, repeated: true };
   }
   return value === undefined ? MISSING : parseCredential(value);
 }

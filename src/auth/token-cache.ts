@@ -17,8 +17,10 @@ export interface Usable {
   readonly usableFromMs: number;
 }
 
-interface Entry<Value> {
+export interface Remembered<Value> {
   readonly value: Value;
+  /** Of the cache when this was put in; another one after clear(). */
+  readonly epoch: object;
   readonly usableFromMs: number;
   /** The earlier of the token's own end and the longest time to live. */
   readonly untilMs: number;
@@ -28,8 +30,10 @@ interface Entry<Value> {
 
 export interface TokenCache<Value extends Usable> {
   readonly size: number;
-  /** The value stored with exactly this token, as long as it may be used; undefined otherwise. */
-  get(token: string): Value | undefined;
+  /** What was stored with exactly this token, as long as it may be used; undefined otherwise. */
+  get(token: string): Remembered<Value> | undefined;
+  /** Whether what was found may still be used now: neither its time nor clear() has come since. */
+  isUsable(remembered: Remembered<Value>): boolean;
   /** Only ever called with tokens that were verified; failures are not remembered. */
   set(token: string, value: Value): void;
   /** To be called when a key or a setting of the verifier changes. */
@@ -54,10 +58,11 @@ export function createTokenCache<Value extends Usable>(options: TokenCacheOption
   const generationEntriesMax = Math.max(1, Math.floor((options.entriesMax ?? TOKEN_CACHE_ENTRIES_MAX) / 2));
   const ttlMsMax = options.ttlMsMax ?? TOKEN_CACHE_TTL_MS_MAX;
   const now = options.now ?? Date.now;
-  let young = new Map<string, Entry<Value>>();
-  let old = new Map<string, Entry<Value>>();
+  let epoch = {};
+  let young = new Map<string, Remembered<Value>>();
+  let old = new Map<string, Remembered<Value>>();
 
-  function put(key: string, entry: Entry<Value>): void {
+  function put(key: string, entry: Remembered<Value>): void {
     if (young.size >= generationEntriesMax && !young.has(key)) {
       old = young;
       young = new Map();
@@ -67,32 +72,40 @@ export function createTokenCache<Value extends Usable>(options: TokenCacheOption
     young.set(key, entry);
   }
 
+  function isUsable({ untilMs, usableFromMs, storedAtMs, epoch: storedIn }: Remembered<Value>): boolean {
+    const nowMs = now();
+    return storedIn === epoch && nowMs < untilMs && nowMs >= usableFromMs && nowMs >= storedAtMs;
+  }
+
+  function get(token: string): Remembered<Value> | undefined {
+    const key = keyOf(token);
+    let entry = young.get(key);
+    const isOld = entry === undefined;
+    if (entry === undefined) entry = old.get(key);
+    if (entry === undefined) return undefined;
+    if (!isUsable(entry)) {
+      young.delete(key);
+      old.delete(key);
+      return undefined;
+    }
+    if (isOld) put(key, entry);
+    return entry;
+  }
+
   return {
     get size() {
       return young.size + old.size;
     },
-    get(token) {
-      const key = keyOf(token);
-      let entry = young.get(key);
-      const isOld = entry === undefined;
-      if (entry === undefined) entry = old.get(key);
-      if (entry === undefined) return undefined;
-      const nowMs = now();
-      if (nowMs >= entry.untilMs || nowMs < entry.usableFromMs || nowMs < entry.storedAtMs) {
-        young.delete(key);
-        old.delete(key);
-        return undefined;
-      }
-      if (isOld) put(key, entry);
-      return entry.value;
-    },
+    get,
+    isUsable,
     set(token, value) {
       const storedAtMs = now();
       const untilMs = Math.min(value.usableUntilMs, storedAtMs + ttlMsMax);
       if (storedAtMs >= untilMs) return;
-      put(keyOf(token), { value, usableFromMs: value.usableFromMs, untilMs, storedAtMs });
+      put(keyOf(token), { value, epoch, usableFromMs: value.usableFromMs, untilMs, storedAtMs });
     },
     clear() {
+      epoch = {};
       young = new Map();
       old = new Map();
     },

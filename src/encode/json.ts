@@ -1,7 +1,9 @@
 import { BODY_GATHER_BYTES_MAX, BODY_WHOLE_BYTES_MAX } from '../limits.js';
-import type { Selection } from '../query/selection.js';
+import type { Origin, Selection } from '../query/selection.js';
 import type { Rows } from '../snapshot/rows.js';
-import { type Body, slicedBody, wholeBody } from './body.js';
+import { allocateBody, type Body, slicedBody, wholeBody } from './body.js';
+import { JSON_LAYOUT, type KeyRows } from './key-rows.js';
+import type { RowCache } from './row-cache.js';
 
 const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
@@ -14,8 +16,11 @@ const VIEW_RUNS_MAX = 16;
  * The selected rows as one JSON array. Everything at once is the arena itself; large results of few runs are views of
  * it; others are gathered into one buffer, or where they are long, into slices.
  */
-export function jsonRows(rows: Rows, selection: Selection): Body {
+export function jsonRows(rows: Rows, selection: Selection, cache: RowCache | null = null): Body {
   if (selection.count === rows.count) return wholeBody(rows.bytes);
+  const { origin } = selection;
+  const keyRows = origin === null || cache === null ? null : cache.find(origin, JSON_LAYOUT, selection.count);
+  if (origin !== null && keyRows !== null) return jsonKeyRows(selection, origin, keyRows);
   let runs = 0;
   let byteLength = selection.count === 0 ? 2 : 1;
   selection.forEachRun((first, end) => {
@@ -32,11 +37,30 @@ export function jsonRows(rows: Rows, selection: Selection): Body {
       yield CLOSING;
     });
   }
-  const gathered = Buffer.allocUnsafe(byteLength);
+  const gathered = allocateBody(byteLength);
   gathered[0] = OPENING_BRACKET;
   copyJsonRows(rows, selection, gathered, 1);
   gathered[byteLength - 1] = CLOSING_BRACKET;
   return wholeBody(gathered);
+}
+
+/** The selected rows from lists that lie side by side; each row is followed by its comma there. */
+function jsonKeyRows(selection: Selection, origin: Origin, keyRows: readonly KeyRows[]): Body {
+  let byteLength = selection.count === 0 ? 2 : 1;
+  selection.forEachPiece(origin, (list, from, to) => {
+    const { start } = keyRows[list]!;
+    byteLength += start[to]! - start[from]!;
+  });
+  const target = allocateBody(byteLength);
+  target[0] = OPENING_BRACKET;
+  let at = 1;
+  selection.forEachPiece(origin, (list, from, to) => {
+    const { bytes, start } = keyRows[list]!;
+    at += bytes.copy(target, at, start[from]!, start[to]!);
+  });
+  // In place of the last comma, where there is one.
+  target[byteLength - 1] = CLOSING_BRACKET;
+  return wholeBody(target);
 }
 
 /**

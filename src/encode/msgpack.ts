@@ -1,9 +1,12 @@
 import { Packr } from 'msgpackr';
 import { BODY_SLICE_BYTES, BODY_WHOLE_BYTES_MAX } from '../limits.js';
-import type { Selection } from '../query/selection.js';
+import type { Origin, Selection } from '../query/selection.js';
+import { packedArrayHeaderLength } from '../snapshot/byte-lengths.js';
 import type { Rows } from '../snapshot/rows.js';
-import { type Body, slicedBody, wholeBody } from './body.js';
+import { allocateBody, type Body, slicedBody, wholeBody } from './body.js';
+import { type KeyRows, MESSAGE_PACK_LAYOUT } from './key-rows.js';
 import { writeMessagePackRow } from './msgpack-row.js';
+import type { RowCache } from './row-cache.js';
 
 const FIXARRAY = 0x90;
 const ARRAY16 = 0xdc;
@@ -40,7 +43,11 @@ function writeArrayHeader(target: Buffer, offset: number, count: number): number
 }
 
 /** The selected rows as one MessagePack array. */
-export function messagePackRows(rows: Rows, selection: Selection): Body {
+export function messagePackRows(rows: Rows, selection: Selection, cache: RowCache | null = null): Body {
+  const { origin } = selection;
+  const keyRows =
+    origin === null || cache === null ? null : cache.find(origin, MESSAGE_PACK_LAYOUT, selection.count);
+  if (origin !== null && keyRows !== null) return packedKeyRows(selection, origin, keyRows);
   const header = arrayHeader(selection.count);
   const byteLength = header.length + packedRowsLength(rows, selection);
   if (byteLength > BODY_WHOLE_BYTES_MAX) {
@@ -49,8 +56,24 @@ export function messagePackRows(rows: Rows, selection: Selection): Body {
       yield* packedRowPieces(rows, selection);
     });
   }
-  const target = Buffer.allocUnsafe(byteLength);
+  const target = allocateBody(byteLength);
   copyMessagePackRows(rows, selection, target, header.copy(target));
+  return wholeBody(target);
+}
+
+/** The selected rows from lists that lie side by side. */
+function packedKeyRows(selection: Selection, origin: Origin, keyRows: readonly KeyRows[]): Body {
+  let byteLength = packedArrayHeaderLength(selection.count);
+  selection.forEachPiece(origin, (list, from, to) => {
+    const { start } = keyRows[list]!;
+    byteLength += start[to]! - start[from]!;
+  });
+  const target = allocateBody(byteLength);
+  let at = writeArrayHeader(target, 0, selection.count);
+  selection.forEachPiece(origin, (list, from, to) => {
+    const { bytes, start } = keyRows[list]!;
+    at += bytes.copy(target, at, start[from]!, start[to]!);
+  });
   return wholeBody(target);
 }
 

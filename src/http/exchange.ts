@@ -20,6 +20,10 @@ export interface HeaderFacts {
   /** Several fields are one list (RFC 9110 section 5.3). */
   readonly accept: string | undefined;
   readonly ifNoneMatch: string | undefined;
+  /** The last of the Authorization fields. */
+  readonly authorization: string | undefined;
+  /** Their number; more than one is nothing that can be answered. */
+  readonly authorizations: number;
   /** Number of Host fields; anything but one is malformed in HTTP/1.1 (RFC 9112 section 3.2). */
   readonly hosts: number;
   /** The last of them; empty where there is none. */
@@ -32,6 +36,8 @@ export interface HeaderFacts {
 export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
   let accept: string | undefined;
   let ifNoneMatch: string | undefined;
+  let authorization: string | undefined;
+  let authorizations = 0;
   let hosts = 0;
   let host = '';
   let hasContent = false;
@@ -52,7 +58,10 @@ export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
         }
         break;
       case 13:
-        if (name.toLowerCase() === 'if-none-match') {
+        if (name === 'Authorization' || name.toLowerCase() === 'authorization') {
+          authorizations++;
+          authorization = value;
+        } else if (name.toLowerCase() === 'if-none-match') {
           ifNoneMatch = ifNoneMatch === undefined ? value : `${ifNoneMatch}, ${value}`;
         }
         break;
@@ -64,7 +73,7 @@ export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
         break;
     }
   }
-  return { accept, ifNoneMatch, hosts, host, hasContent };
+  return { accept, ifNoneMatch, authorization, authorizations, hosts, host, hasContent };
 }
 
 /** RFC 9112 section 3.2.2: what proxies send, and what every server must accept. */

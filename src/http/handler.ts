@@ -6,11 +6,17 @@
  * turn of the event loop.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AuthenticatedUser, Authentication, Authenticator } from '../auth/authenticator.js';
+import type { Socket } from 'node:net';
+import type {
+  AuthenticatedUser,
+  Authentication,
+  Authenticator,
+  RememberedUser,
+} from '../auth/authenticator.js';
 import { readCredential } from '../auth/credential.js';
 import type { DevelopmentIssuer } from '../auth/development-issuer.js';
 import { LecternError } from '../errors.js';
-import { REQUEST_TARGET_BYTES_MAX } from '../limits.js';
+import { ANSWER_CACHE_BYTES_DEFAULT, REQUEST_TARGET_BYTES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { FieldFilter } from '../query/query.js';
 import type { ParseOptions } from '../view/view.js';
@@ -22,7 +28,7 @@ import type { Logger } from './logger.js';
 import { loginRoute } from './login.js';
 import { messageFault } from './message-fault.js';
 import { bearerChallenge, sendProblem } from './problem.js';
-import { answerRead } from './read.js';
+import { Reader } from './read.js';
 import { sendEmpty } from './respond.js';
 import {
   ALLOW,
@@ -47,6 +53,8 @@ interface CommonOptions {
   readonly unknownParameters?: ParseOptions['unknownParameters'];
   /** For WWW-Authenticate: printable ASCII. Default `lectern`. */
   readonly realm?: string;
+  /** Bytes for whole answers that are asked for again. Default: a part of CACHE_BYTES_DEFAULT. */
+  readonly cacheBytesMax?: number;
   /** Default: nothing is logged. */
   readonly log?: Logger;
   /** Of the service, for /health and the OpenAPI document. */
@@ -86,6 +94,12 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
     throw new LecternError('option-invalid', 'a handler needs an authenticator or identify, and not both');
   }
   const parseOptions: ParseOptions = { unknownParameters: options.unknownParameters ?? 'reject' };
+  const reader = new Reader(views, parseOptions, options.cacheBytesMax ?? ANSWER_CACHE_BYTES_DEFAULT);
+  /**
+   * Who the last request of each connection was from: clients send the same header again and again, and comparing it is
+   * cheaper than hashing it. Gone with the connection.
+   */
+  const lastUsers = new WeakMap<Socket, { readonly authorization: string; readonly user: RememberedUser }>();
   const findRoute = createRouter([
     ...scheduleRoutes(basePath),
     ...developmentRoutes(views, basePath, options),
@@ -109,14 +123,25 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
   function authenticate(exchange: Exchange, route: ReadRoute): void {
     if (authenticator === undefined) {
       const identities = identify?.(exchange.req) ?? null;
-      answerRead(exchange, route, views, { identities }, parseOptions);
+      reader.answer(exchange, route, { identities });
       return;
     }
-    const credential = readCredential(exchange.req.rawHeaders);
+    const { authorization, authorizations } = exchange.headers;
+    const { socket } = exchange.req;
+    const last = lastUsers.get(socket);
+    if (last?.authorization === authorization && last !== undefined && authorizations === 1) {
+      if (authenticator.isUsable(last.user)) {
+        reader.answer(exchange, route, last.user.value);
+        return;
+      }
+      lastUsers.delete(socket);
+    }
+    const credential = readCredential(authorization, authorizations);
     if (credential.kind === 'token') {
       const user = authenticator.lookup(credential.token);
       if (user !== undefined) {
-        answerRead(exchange, route, views, user, parseOptions);
+        if (authorization !== undefined) lastUsers.set(socket, { authorization, user });
+        reader.answer(exchange, route, user.value);
         return;
       }
       authenticator
@@ -143,7 +168,7 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
     switch (authentication.outcome) {
       case 'ok': {
         const user: AuthenticatedUser = authentication.user;
-        answerRead(exchange, route, views, user, parseOptions);
+        reader.answer(exchange, route, user);
         return;
       }
       case 'invalid':

@@ -7,12 +7,13 @@ import type { FormatName } from '../model/format.js';
 import { FORMATS } from '../model/format.js';
 import type { ParameterPairs, ParseOptions, View } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
+import { AnswerCache, type KnownTarget } from './answer-cache.js';
 import { CACHE_CONTROL, matchesEntityTag, nextLink, VARY } from './conditional.js';
 import { type Exchange, mountPathOf } from './exchange.js';
 import { contentTypeOf, isFormatName, negotiateFormat } from './negotiate.js';
 import { type Problem, sendProblem } from './problem.js';
 import { parseQueryString } from './query-string.js';
-import { type FlatHeaders, sendBody, sendEmpty } from './respond.js';
+import { type FlatHeaders, sendBody, sendBytes, sendEmpty } from './respond.js';
 import type { ReadRoute } from './routes.js';
 
 /** When to ask again while the first snapshot is being built. */
@@ -48,62 +49,103 @@ export function sendSnapshotUnavailable(exchange: Exchange, views: ViewSource): 
   sendProblem(exchange, views.summary === null ? NO_SNAPSHOT : STALE_SNAPSHOT);
 }
 
-/** Synchronous from beginning to end. Takes the view once, so that the whole answer is of one snapshot. */
-export function answerRead(
-  exchange: Exchange,
-  route: ReadRoute,
-  views: ViewSource,
-  user: Pick<AuthenticatedUser, 'identities'>,
-  options: ParseOptions,
-): void {
-  if (route.personal && user.identities === null) {
-    sendProblem(exchange, NOT_MAPPED);
-    return;
+/** Who asks, as far as answering a read needs to know. */
+type Asker = Pick<AuthenticatedUser, 'identities'>;
+
+/** Answers reads of one handler. */
+export class Reader {
+  readonly #views: ViewSource;
+  readonly #options: ParseOptions;
+  readonly #cache: AnswerCache;
+
+  /** @param cacheBytesMax for whole answers; 0 for none */
+  constructor(views: ViewSource, options: ParseOptions, cacheBytesMax: number) {
+    this.#views = views;
+    this.#options = options;
+    this.#cache = new AnswerCache(cacheBytesMax);
   }
-  const view: View | null = views.view;
-  if (view === null) {
-    sendSnapshotUnavailable(exchange, views);
-    return;
+
+  /** Synchronous from beginning to end. Takes the view once, so that the whole answer is of one snapshot. */
+  answer(exchange: Exchange, route: ReadRoute, asker: Asker): void {
+    if (route.personal && asker.identities === null) {
+      sendProblem(exchange, NOT_MAPPED);
+      return;
+    }
+    const view: View | null = this.#views.view;
+    if (view === null) {
+      sendSnapshotUnavailable(exchange, this.#views);
+      return;
+    }
+    this.#cache.keepOnly(view.summary.id);
+    const known = route.cacheable ? this.#cache.find(exchange.req.url ?? '') : undefined;
+    if (known === undefined || !answerKnown(exchange, known)) this.#answerFrom(view, exchange, route, asker);
   }
-  const { pairs, faults: encodingFaults } = parseQueryString(exchange.query);
-  const result = route.read(view, pairs, options, user.identities ?? []);
-  if ('faults' in result || encodingFaults.length > 0) {
-    const faults = 'faults' in result ? [...encodingFaults, ...result.faults] : encodingFaults;
-    sendFaults(exchange, pairs, faults);
-    return;
+
+  #answerFrom(view: View, exchange: Exchange, route: ReadRoute, asker: Asker): void {
+    const { pairs, faults: encodingFaults } = parseQueryString(exchange.query);
+    const result = route.read(view, pairs, this.#options, asker.identities ?? []);
+    if ('faults' in result || encodingFaults.length > 0) {
+      const faults = 'faults' in result ? [...encodingFaults, ...result.faults] : encodingFaults;
+      sendFaults(exchange, pairs, faults);
+      return;
+    }
+    if ('gone' in result) {
+      sendProblem(exchange, { code: 'snapshot-gone', detail: result.gone });
+      return;
+    }
+    const { read } = result;
+    const format = read.format ?? negotiateFormat(exchange.headers.accept);
+    if (format === null) {
+      sendProblem(exchange, NOT_ACCEPTABLE);
+      return;
+    }
+    const entityTag = read.entityTag(format);
+    if (isNotModified(exchange, entityTag)) return;
+    const { total, nextCursor, body } = read.execute(format);
+    const headers: FlatHeaders = [
+      'Content-Type',
+      contentTypeOf(format),
+      'ETag',
+      entityTag,
+      'Cache-Control',
+      CACHE_CONTROL,
+      'Vary',
+      VARY,
+      'X-Total-Count',
+      total,
+    ];
+    if (nextCursor !== null) {
+      headers.push('Link', nextLink(mountPathOf(exchange.req) + route.path, pairs, nextCursor));
+    }
+    headers.push('Content-Length', body.byteLength);
+    sendBody(exchange, 200, headers, body);
+    // A next link depends on where the handler is mounted.
+    if (route.cacheable && nextCursor === null && Array.isArray(body.chunks) && body.chunks.length === 1) {
+      const answer = { entityTag, headers, body: body.chunks[0] as Uint8Array };
+      this.#cache.offer(exchange.req.url ?? '', read.format, format, answer);
+    }
   }
-  if ('gone' in result) {
-    sendProblem(exchange, { code: 'snapshot-gone', detail: result.gone });
-    return;
-  }
-  const { read } = result;
-  const format = read.format ?? negotiateFormat(exchange.headers.accept);
+}
+
+/** False where the answer in this format is not known. */
+function answerKnown(exchange: Exchange, { format: named, answers }: KnownTarget): boolean {
+  const format = named ?? negotiateFormat(exchange.headers.accept);
   if (format === null) {
     sendProblem(exchange, NOT_ACCEPTABLE);
-    return;
+    return true;
   }
-  const entityTag = read.entityTag(format);
+  const answer = answers[format];
+  if (answer === undefined) return false;
+  if (!isNotModified(exchange, answer.entityTag)) sendBytes(exchange, 200, answer.headers, answer.body);
+  return true;
+}
+
+/** Answers 304 where the client has this already. */
+function isNotModified(exchange: Exchange, entityTag: string): boolean {
   const { ifNoneMatch } = exchange.headers;
-  if (ifNoneMatch !== undefined && matchesEntityTag(ifNoneMatch, entityTag)) {
-    sendEmpty(exchange, 304, ['ETag', entityTag, 'Cache-Control', CACHE_CONTROL, 'Vary', VARY]);
-    return;
-  }
-  const answer = read.execute(format);
-  const headers: FlatHeaders = [
-    'Content-Type',
-    contentTypeOf(format),
-    'ETag',
-    entityTag,
-    'Cache-Control',
-    CACHE_CONTROL,
-    'Vary',
-    VARY,
-    'X-Total-Count',
-    answer.total,
-  ];
-  if (answer.nextCursor !== null)
-    headers.push('Link', nextLink(mountPathOf(exchange.req) + route.path, pairs, answer.nextCursor));
-  sendBody(exchange, 200, headers, answer.body);
+  if (ifNoneMatch === undefined || !matchesEntityTag(ifNoneMatch, entityTag)) return false;
+  sendEmpty(exchange, 304, ['ETag', entityTag, 'Cache-Control', CACHE_CONTROL, 'Vary', VARY]);
+  return true;
 }
 
 /** 406 comes before 400, so the format has to be known even where the parameters are at fault. */

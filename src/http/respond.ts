@@ -10,14 +10,21 @@ import type { Exchange } from './exchange.js';
 /** Names and values in turn. */
 export type FlatHeaders = (string | number)[];
 
-/**
- * Sends a body of chunks. Content-Length is added here; for HEAD it is all that remains of the body.
- *
- * @param headers is added to
- */
+/** Sends a body that is there in one piece. `headers` are complete. */
+export function sendBytes(
+  { res, head }: Exchange,
+  status: number,
+  headers: FlatHeaders,
+  body: Uint8Array,
+): void {
+  res.writeHead(status, headers as string[]);
+  if (head || body.length === 0) res.end();
+  else res.end(body);
+}
+
+/** Sends a body of chunks. `headers` are complete, Content-Length included; for HEAD they are all that is sent. */
 export function sendBody(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): void {
   const { res } = exchange;
-  headers.push('Content-Length', body.byteLength);
   res.writeHead(status, headers as string[]);
   if (exchange.head || body.byteLength === 0) {
     res.end();

@@ -16,6 +16,8 @@ export interface ReadRoute {
   readonly path: string;
   /** Needs to know who asks: without identities it is 403. */
   readonly personal: boolean;
+  /** Whether the answer is decided by snapshot, target and Accept alone. */
+  readonly cacheable: boolean;
   read(
     view: View,
     parameters: ParameterPairs,
@@ -39,10 +41,12 @@ export const ALLOW = 'GET, HEAD, OPTIONS';
 
 /** The six resources of the timetable, under a base path. */
 export function scheduleRoutes(basePath: string): ReadRoute[] {
-  const route = (path: string, read: ReadRoute['read'], personal = false): ReadRoute => ({
+  const route = (path: string, read: ReadRoute['read'], traits: Partial<ReadRoute> = {}): ReadRoute => ({
     kind: 'read',
     path: `${basePath}${path}`,
-    personal,
+    personal: false,
+    cacheable: true,
+    ...traits,
     read,
   });
   return [
@@ -50,12 +54,15 @@ export function scheduleRoutes(basePath: string): ReadRoute[] {
     route(
       '/schedule/personal',
       (view, parameters, options, identities) => view.personal(parameters, options, identities),
-      true,
+      { personal: true, cacheable: false },
     ),
     route('/schedule/all', (view, parameters, options) => view.all(parameters, options)),
     route('/schedule/types', (view, parameters, options) => view.types(parameters, options)),
     route('/schedule/conflicts', (view, parameters, options) => view.conflicts(parameters, options)),
-    route('/schedule/changes', (view, parameters, options) => view.changes(parameters, options)),
+    // What is known of the past is not part of the snapshot.
+    route('/schedule/changes', (view, parameters, options) => view.changes(parameters, options), {
+      cacheable: false,
+    }),
   ];
 }
 

@@ -24,6 +24,10 @@ function isLeapYear(year: number): boolean {
   return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
 }
 
+function daysInMonth(year: number, month: number): number {
+  return month === 2 && isLeapYear(year) ? 29 : (MONTH_DAYS[month - 1] as number);
+}
+
 /** Days from 1970-01-01 to the given civil date, proleptic Gregorian, any year from 0. */
 function daysFromCivil(year: number, month: number, day: number): number {
   // Years begin in March here, so that the leap day is the last of its year.
@@ -33,12 +37,69 @@ function daysFromCivil(year: number, month: number, day: number): number {
   return y * 365 + leapDays + Math.floor((153 * m + 2) / 5) + day - 1 - 719_468;
 }
 
+/** The two digits at a place; NaN where they are none. */
+function twoDigits(text: string, at: number): number {
+  const tens = text.charCodeAt(at) - 0x30;
+  const ones = text.charCodeAt(at + 1) - 0x30;
+  return tens >>> 0 < 10 && ones >>> 0 < 10 ? tens * 10 + ones : Number.NaN;
+}
+
+const HYPHEN = 0x2d;
+const COLON = 0x3a;
+const DOT = 0x2e;
+const LETTER_T = 0x54;
+const LETTER_Z = 0x5a;
+
+/**
+ * The commonest forms, `YYYY-MM-DDTHH:mm:ssZ` and `YYYY-MM-DDTHH:mm:ss.sssZ`, read in place: ten times as fast as the
+ * regular expression. On every request there are two of them, in every record of a source as well.
+ *
+ * @returns epoch milliseconds; NaN for every other form, and for what is wrong
+ */
+function parseUtc(text: string): number {
+  const { length } = text;
+  if (
+    (length !== 20 && length !== 24) ||
+    text.charCodeAt(4) !== HYPHEN ||
+    text.charCodeAt(7) !== HYPHEN ||
+    text.charCodeAt(10) !== LETTER_T ||
+    text.charCodeAt(13) !== COLON ||
+    text.charCodeAt(16) !== COLON ||
+    text.charCodeAt(length - 1) !== LETTER_Z
+  ) {
+    return Number.NaN;
+  }
+  let milliseconds = 0;
+  if (length === 24) {
+    const hundreds = text.charCodeAt(20) - 0x30;
+    if (text.charCodeAt(19) !== DOT || hundreds >>> 0 >= 10) return Number.NaN;
+    milliseconds = hundreds * 100 + twoDigits(text, 21);
+  }
+  const year = twoDigits(text, 0) * 100 + twoDigits(text, 2);
+  const month = twoDigits(text, 5);
+  const day = twoDigits(text, 8);
+  const hour = twoDigits(text, 11);
+  const minute = twoDigits(text, 14);
+  const second = twoDigits(text, 17);
+  // Written so that NaN fails; what fails is looked at again, to say why.
+  if (!(month >= 1 && month <= 12 && hour < 24 && minute < 60 && second < 60)) return Number.NaN;
+  if (!(day >= 1 && day <= daysInMonth(year, month))) return Number.NaN;
+  return (
+    daysFromCivil(year, month, day) * DAY_MS + ((hour * 60 + minute) * 60 + second) * 1000 + milliseconds
+  );
+}
+
 /**
  * Parses an RFC 3339 date-time with offset.
  *
  * @returns epoch milliseconds (an integer), or a sentence for people saying what is wrong; never throws.
  */
 export function parseInstant(text: string): InstantResult {
+  const utc = parseUtc(text);
+  return Number.isNaN(utc) ? parseAnyForm(text) : utc;
+}
+
+function parseAnyForm(text: string): InstantResult {
   const match = DATE_TIME.exec(text);
   if (match === null) return describeMalformed(text);
   const year = Number(match[1]);
@@ -48,8 +109,7 @@ export function parseInstant(text: string): InstantResult {
   const minute = Number(match[5]);
   const second = Number(match[6]);
   if (month < 1 || month > 12) return `month ${match[2]} does not exist`;
-  const daysInMonth = month === 2 && isLeapYear(year) ? 29 : (MONTH_DAYS[month - 1] as number);
-  if (day < 1 || day > daysInMonth) return `${match[1]}-${match[2]} has no day ${match[3]}`;
+  if (day < 1 || day > daysInMonth(year, month)) return `${match[1]}-${match[2]} has no day ${match[3]}`;
   if (hour > 23) return `hour ${match[4]} does not exist`;
   if (minute > 59) return `minute ${match[5]} does not exist`;
   if (second > 59) return `second ${match[6]} cannot be represented`;

@@ -1,6 +1,7 @@
 import { CONFLICT_DIMENSIONS } from '../model/fields.js';
 import type { Clusters } from '../snapshot/cluster-reader.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
+import { sortUnique } from '../structures/ordinal-set.js';
 import { executePlan } from './execute.js';
 import { planQuery } from './plan.js';
 import type { ConflictOptions, Query } from './query.js';
@@ -43,16 +44,16 @@ function clustersOfEvents(
   wanted: readonly boolean[],
 ): Uint32Array {
   const events = executePlan(snapshot, planQuery(snapshot, query));
-  // Clusters are far fewer than events, so one bit each is cheaper than a list that grows.
-  const found = new Uint32Array(clusters.count);
-  const marked = new Uint8Array(clusters.count);
+  let memberships = 0;
+  events.forEachRun((first, end) => {
+    memberships += clusters.membershipCount(first, end);
+  });
+  const found = new Uint32Array(memberships);
   let count = 0;
-  events.forEach((ordinal) => {
-    for (const cluster of clusters.clustersOf(ordinal)) {
-      if (marked[cluster] === 1 || wanted[clusters.dimensionOf(cluster)] !== true) continue;
-      marked[cluster] = 1;
-      found[count++] = cluster;
+  events.forEachRun((first, end) => {
+    for (const cluster of clusters.memberships(first, end)) {
+      if (wanted[clusters.dimensionOf(cluster)] === true) found[count++] = cluster;
     }
   });
-  return found.subarray(0, count).sort();
+  return found.subarray(0, sortUnique(found, count, clusters.count));
 }

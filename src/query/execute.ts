@@ -1,8 +1,13 @@
 import type { Snapshot } from '../snapshot/snapshot.js';
 import { sortUnique } from '../structures/ordinal-set.js';
 import type { Clause, Plan } from './plan.js';
-import { Selection } from './selection.js';
-import type { WindowOrdinals } from './window.js';
+import { type ListRef, type Origin, Selection } from './selection.js';
+import type { Narrowed, WindowOrdinals } from './window.js';
+
+/** Posting lists whose union is found by merging; more are sorted. */
+const MERGED_LISTS_MAX = 8;
+/** Candidates for which it is remembered where they were found; larger results are not served from materialised lists. */
+const ORIGIN_ENTRIES_MAX = 4096;
 
 /** Carries out a plan. The result is ascending and without repeats, and so in the documented order. */
 export function executePlan(snapshot: Snapshot, plan: Plan): Selection {
@@ -13,29 +18,84 @@ export function executePlan(snapshot: Snapshot, plan: Plan): Selection {
       : filterRuns(plan.window.runs, plan.window.runsCount, checkerOf(snapshot, plan.checks));
   }
   const candidates = narrowedPostings(snapshot, plan.lead.clause, plan.window);
-  if (plan.checks.length === 0) return Selection.ofList(candidates);
-  return filterList(candidates, checkerOf(snapshot, plan.checks));
+  return plan.checks.length === 0
+    ? candidates
+    : filterSelection(candidates, checkerOf(snapshot, plan.checks));
 }
 
-/** The union of a clause's posting lists, within the window. A view of the snapshot where one piece of a list covers it. */
-function narrowedPostings(snapshot: Snapshot, clause: Clause, window: WindowOrdinals): Uint32Array {
-  const lists: Uint32Array[] = [];
+/** The union of a clause's posting lists, within the window. */
+function narrowedPostings(snapshot: Snapshot, clause: Clause, window: WindowOrdinals): Selection {
+  const lists: ListRef[] = [];
+  const parts: Narrowed[] = [];
   for (const term of clause.terms) {
     const field = snapshot.field(term.field);
-    for (const code of term.codes) lists.push(window.narrow(field, code));
+    for (const code of term.codes) {
+      const part = window.narrow(field, code);
+      if (part.list.length === 0) continue;
+      lists.push({ field, code });
+      parts.push(part);
+    }
   }
-  const only = lists.length === 1 ? lists[0] : undefined;
-  if (only !== undefined) return only;
+  const only = parts.length === 1 ? parts[0] : undefined;
+  if (only !== undefined) {
+    const { list, positions, first } = only;
+    return Selection.ofList(list, { lists, listOf: null, positions, first });
+  }
   let count = 0;
-  for (const list of lists) count += list.length;
+  for (const { list } of parts) count += list.length;
+  return lists.length <= MERGED_LISTS_MAX && count <= ORIGIN_ENTRIES_MAX
+    ? mergeLists(lists, parts, count)
+    : uniteLists(snapshot, parts, count);
+}
+
+/** A merge that remembers where each event was found: one that is in several lists is taken from the first. */
+function mergeLists(lists: readonly ListRef[], parts: readonly Narrowed[], countMax: number): Selection {
+  const merged = new Uint32Array(countMax);
+  const listOf = new Uint8Array(countMax);
+  const positions = new Uint32Array(countMax);
+  const heads = new Uint32Array(parts.length);
+  let count = 0;
+  for (;;) {
+    let least = NO_ORDINAL;
+    let from = 0;
+    for (let p = 0; p < parts.length; p++) {
+      const { list } = parts[p]!;
+      const head = heads[p]!;
+      if (head >= list.length || list[head]! >= least) continue;
+      least = list[head]!;
+      from = p;
+    }
+    // Every round moves at least one head on, so this is reached.
+    if (least === NO_ORDINAL) break;
+    merged[count] = least;
+    listOf[count] = from;
+    const { positions: known, first } = parts[from]!;
+    positions[count] = known === null ? first + heads[from]! : known[heads[from]!]!;
+    count++;
+    for (let p = 0; p < parts.length; p++) {
+      if (parts[p]!.list[heads[p]!] === least) heads[p]!++;
+    }
+  }
+  return Selection.ofList(merged.subarray(0, count), {
+    lists,
+    listOf: listOf.subarray(0, count),
+    positions: positions.subarray(0, count),
+    first: 0,
+  });
+}
+
+/** Larger than every ordinal. */
+const NO_ORDINAL = 0xffffffff;
+
+function uniteLists(snapshot: Snapshot, parts: readonly Narrowed[], count: number): Selection {
   const union = new Uint32Array(count);
   let written = 0;
-  for (const list of lists) {
+  for (const { list } of parts) {
     union.set(list, written);
     written += list.length;
   }
   // Several lists interleave, and those of different fields can share events.
-  return union.subarray(0, sortUnique(union, count, snapshot.eventCount));
+  return Selection.ofList(union.subarray(0, sortUnique(union, count, snapshot.eventCount)));
 }
 
 /** Whether an event passes every clause. */
@@ -74,12 +134,31 @@ function filterRuns(runs: Uint32Array, countMax: number, passes: Checker): Selec
   return Selection.ofList(list.subarray(0, count));
 }
 
-function filterList(candidates: Uint32Array, passes: Checker): Selection {
-  const list = new Uint32Array(candidates.length);
+function filterSelection(candidates: Selection, passes: Checker): Selection {
+  const origin = candidates.count <= ORIGIN_ENTRIES_MAX ? candidates.origin : null;
+  const list = new Uint32Array(candidates.count);
+  const kept = new Uint32Array(candidates.count);
   let count = 0;
-  for (let i = 0; i < candidates.length; i++) {
-    const ordinal = candidates[i]!;
-    if (passes(ordinal)) list[count++] = ordinal;
-  }
-  return Selection.ofList(list.subarray(0, count));
+  let candidate = 0;
+  candidates.forEach((ordinal) => {
+    if (passes(ordinal)) {
+      list[count] = ordinal;
+      kept[count++] = candidate;
+    }
+    candidate++;
+  });
+  return Selection.ofList(
+    list.subarray(0, count),
+    origin === null ? null : pick(origin, kept.subarray(0, count)),
+  );
+}
+
+/** The origin of some of the entries. */
+function pick({ lists, listOf, positions, first }: Origin, entries: Uint32Array): Origin {
+  return {
+    lists,
+    listOf: listOf === null ? null : Uint8Array.from(entries, (entry) => listOf[entry]!),
+    positions: entries.map((entry) => (positions === null ? first + entry : positions[entry]!)),
+    first: 0,
+  };
 }

@@ -64,6 +64,37 @@ export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ReadonlyMap<stri
 /** Parameters without which an endpoint cannot answer. */
 const REQUIRED: readonly string[] = ['since'];
 
+/** One row of the table, as parsing wants it. */
+interface Parameter {
+  readonly name: string;
+  readonly kind: ParameterKind;
+  /** Its place in the table: faults and filters are told in this order. */
+  readonly rank: number;
+}
+
+interface ParameterTable {
+  readonly byName: ReadonlyMap<string, Parameter>;
+  readonly required: readonly string[];
+}
+
+const TABLES = Object.fromEntries(
+  Object.entries(ENDPOINT_PARAMETERS).map(([endpoint, kinds]) => {
+    const rows = [...kinds].map(([name, kind], rank): Parameter => ({ name, kind, rank }));
+    return [
+      endpoint,
+      {
+        byName: new Map(rows.map((row) => [row.name, row])),
+        required: REQUIRED.filter((name) => kinds.has(name)),
+      },
+    ];
+  }),
+) as unknown as Readonly<Record<EndpointName, ParameterTable>>;
+
+const FIELD_BY_PARAMETER: ReadonlyMap<string, (typeof PARAMETER_FIELDS)[number]> = new Map(
+  PARAMETER_FIELDS.map((field) => [field.name, field]),
+);
+const ALL_DIMENSIONS: readonly ConflictBy[] = CONFLICT_DIMENSIONS.map((dimension) => dimension.by);
+
 /** The parameters of one request, parsed. Fields that the endpoint does not have keep their defaults. */
 export interface Parameters {
   readonly filters: readonly FieldFilter[];
@@ -88,6 +119,8 @@ export interface DataSetFacts {
   readonly identifiers: IdentifierMode;
   /** Whether any event has a value in the field. */
   hasField(name: FieldFilter['field']): boolean;
+  /** Whether any event has exactly this value in the field: then it is canonical. */
+  hasValue(name: FieldFilter['field'], value: string): boolean;
 }
 
 /** Parses the parameters of one endpoint; finds every fault, not only the first. */
@@ -97,55 +130,70 @@ export function parseParameters(
   options: ParseOptions,
   facts: DataSetFacts,
 ): ParametersResult {
-  const parser = new Parser(ENDPOINT_PARAMETERS[endpoint], options, facts);
+  const parser = new Parser(TABLES[endpoint], options, facts);
   for (const [name, value] of pairs) parser.take(name, value);
   return parser.finish();
 }
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
+/** A parameter of the request, with all of its values. */
+interface Given {
+  readonly parameter: Parameter;
+  readonly values: string[];
+}
+
 class Parser {
-  readonly #known: ReadonlyMap<string, ParameterKind>;
+  readonly #table: ParameterTable;
   readonly #options: ParseOptions;
   readonly #facts: DataSetFacts;
-  readonly #values = new Map<string, string[]>();
+  readonly #given: Given[] = [];
   readonly #faults: ParameterFault[] = [];
-  readonly #result: Mutable<Parameters> = {
-    filters: [],
-    startMs: Number.NEGATIVE_INFINITY,
-    endMs: Number.POSITIVE_INFINITY,
-    limit: Number.POSITIVE_INFINITY,
-    eventCursor: null,
-    conflictCursor: null,
-    format: null,
-    by: CONFLICT_DIMENSIONS.map((dimension) => dimension.by),
-    merge: true,
-    since: null,
-  };
+  readonly #filters: FieldFilter[] = [];
+  readonly #result: Mutable<Parameters>;
 
-  constructor(known: ReadonlyMap<string, ParameterKind>, options: ParseOptions, facts: DataSetFacts) {
-    this.#known = known;
+  constructor(table: ParameterTable, options: ParseOptions, facts: DataSetFacts) {
+    this.#table = table;
     this.#options = options;
     this.#facts = facts;
+    this.#result = {
+      filters: this.#filters,
+      startMs: Number.NEGATIVE_INFINITY,
+      endMs: Number.POSITIVE_INFINITY,
+      limit: Number.POSITIVE_INFINITY,
+      eventCursor: null,
+      conflictCursor: null,
+      format: null,
+      by: ALL_DIMENSIONS,
+      merge: true,
+      since: null,
+    };
   }
 
   take(name: string, value: string): void {
-    if (!this.#known.has(name)) {
+    const parameter = this.#table.byName.get(name);
+    if (parameter === undefined) {
       if (this.#options.unknownParameters === 'reject') this.#unknown(name);
       return;
     }
-    const values = this.#values.get(name);
-    if (values === undefined) this.#values.set(name, [value]);
-    else values.push(value);
+    // There are at most as many as the table has rows: quicker to look through than a map is to build.
+    for (const given of this.#given) {
+      if (given.parameter !== parameter) continue;
+      given.values.push(value);
+      return;
+    }
+    this.#given.push({ parameter, values: [value] });
   }
 
   finish(): ParametersResult {
-    for (const [name, kind] of this.#known) {
-      const values = this.#values.get(name);
-      if (values === undefined) {
-        if (REQUIRED.includes(name)) this.#fault(name, 'missing-parameter', `${name} must be given`);
-        continue;
+    for (const name of this.#table.required) {
+      if (!this.#given.some(({ parameter }) => parameter.name === name)) {
+        this.#fault(name, 'missing-parameter', `${name} must be given`);
       }
+    }
+    if (this.#given.length > 1) this.#given.sort((a, b) => a.parameter.rank - b.parameter.rank);
+    for (const { parameter, values } of this.#given) {
+      const { name, kind } = parameter;
       if (values.includes('')) {
         this.#fault(name, 'empty-value', `${name} has no value; give one, or leave the parameter out`);
         continue;
@@ -174,15 +222,20 @@ class Parser {
   #unknown(name: string): void {
     // A field of events that is no filter is not misspelt; another name would be misleading.
     const isField = FIELDS.some((field) => field.name === name);
-    const near = isField ? null : suggest(name, [...this.#known.keys()]);
-    const hint =
-      near === null ? `its parameters are ${[...this.#known.keys()].join(', ')}` : `did you mean ${near}?`;
+    const known = [...this.#table.byName.keys()];
+    const near = isField ? null : suggest(name, known);
+    const hint = near === null ? `its parameters are ${known.join(', ')}` : `did you mean ${near}?`;
     this.#fault(shorten(name), 'unknown-parameter', `there is no parameter ${quote(name)} here: ${hint}`);
   }
 
   #filter(name: string, values: readonly string[]): void {
-    const field = PARAMETER_FIELDS.find((candidate) => candidate.name === name);
+    const field = FIELD_BY_PARAMETER.get(name);
     if (field === undefined) throw new Error(`${name} is not a filter`);
+    const only = values.length === 1 ? values[0] : undefined;
+    if (only !== undefined && this.#facts.hasValue(field.name, only)) {
+      this.#filters.push({ field: field.name, values });
+      return;
+    }
     if (values.length > PARAMETER_VALUES_MAX) {
       this.#fault(
         name,
@@ -208,10 +261,7 @@ class Parser {
         `no event of this data set has a ${name}, so it cannot be filtered by`,
       );
     }
-    this.#result.filters = [
-      ...this.#result.filters,
-      { field: field.name, values: [...canonical].sort(compareCodePoints) },
-    ];
+    this.#filters.push({ field: field.name, values: [...canonical].sort(compareCodePoints) });
   }
 
   #by(name: string, values: readonly string[]): void {
@@ -259,7 +309,7 @@ class Parser {
 
   #instant(name: string, value: string): void {
     // A "+" that was not percent-encoded arrives as a space; nothing else in a date-time can be one.
-    const instant = parseInstant(value.replace(/ (?=\d\d:\d\d$)/, '+'));
+    const instant = parseInstant(value.includes(' ') ? value.replace(/ (?=\d\d:\d\d$)/, '+') : value);
     if (typeof instant === 'string') {
       this.#fault(name, 'malformed-time', `${quote(value)} is not a time: ${instant}`);
     } else if (name === 'startTime') this.#result.startMs = instant;

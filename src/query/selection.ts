@@ -1,5 +1,25 @@
+import type { FieldIndex } from '../snapshot/snapshot.js';
 import { countRuns } from '../structures/ordinal-set.js';
 import { lowerBound } from '../structures/search.js';
+
+/** One posting list. */
+export interface ListRef {
+  readonly field: FieldIndex;
+  readonly code: number;
+}
+
+/**
+ * Where the entries of a result stand in posting lists. The rows of a list may lie side by side somewhere, and then they
+ * need not be gathered from all over the arena.
+ */
+export interface Origin {
+  readonly lists: readonly ListRef[];
+  /** For each entry which of the lists it was found in; null where there is one list. */
+  readonly listOf: Uint8Array | null;
+  /** For each entry its position within that list. Null where they are consecutive, from `first` on, in one list. */
+  readonly positions: Uint32Array | null;
+  readonly first: number;
+}
 
 /**
  * A result: ascending ordinals, as a list or as runs. Positions count from 0 within the result. Immutable; may be a view
@@ -7,23 +27,26 @@ import { lowerBound } from '../structures/search.js';
  */
 export class Selection {
   readonly count: number;
+  /** Null where it is not known. */
+  readonly origin: Origin | null;
   readonly #list: Uint32Array | null;
   readonly #runs: Uint32Array;
 
-  private constructor(list: Uint32Array | null, runs: Uint32Array) {
+  private constructor(list: Uint32Array | null, runs: Uint32Array, origin: Origin | null) {
     this.#list = list;
     this.#runs = runs;
+    this.origin = origin;
     this.count = list === null ? countRuns(runs) : list.length;
   }
 
   /** @param list ascending, without repeats */
-  static ofList(list: Uint32Array): Selection {
-    return new Selection(list, new Uint32Array(0));
+  static ofList(list: Uint32Array, origin: Origin | null = null): Selection {
+    return new Selection(list, NO_RUNS, origin);
   }
 
   /** @param runs pairs [first, end), ascending and disjoint */
   static ofRuns(runs: Uint32Array): Selection {
-    return new Selection(null, runs);
+    return new Selection(null, runs, null);
   }
 
   /** How many of the result are smaller than `ordinal`: the position at which it stands or would stand. */
@@ -40,7 +63,9 @@ export class Selection {
   /** The part from position `from` to before `to`. */
   slice(from: number, to: number): Selection {
     if (from <= 0 && to >= this.count) return this;
-    if (this.#list !== null) return Selection.ofList(this.#list.subarray(from, to));
+    if (this.#list !== null) {
+      return Selection.ofList(this.#list.subarray(from, to), sliceOrigin(this.origin, from, to));
+    }
     const bounds: number[] = [];
     let position = 0;
     for (let r = 0; r < this.#runs.length && position < to; r += 2) {
@@ -90,6 +115,44 @@ export class Selection {
       for (let ordinal = first; ordinal < end; ordinal++) visit(ordinal);
     });
   }
+
+  /**
+   * Visits a result whose origin is known as pieces of its posting lists, in order of the result: entries that are
+   * neighbours in one list are joined.
+   */
+  forEachPiece(origin: Origin, visit: (list: number, from: number, to: number) => void): void {
+    const { listOf, positions, first } = origin;
+    if (positions === null) {
+      if (this.count > 0) visit(0, first, first + this.count);
+      return;
+    }
+    // Terminates: `to` is at least one behind `from`.
+    for (let from = 0, to = 0; from < positions.length; from = to) {
+      const list = listOf === null ? 0 : listOf[from]!;
+      to = from + 1;
+      while (
+        to < positions.length &&
+        positions[to] === positions[to - 1]! + 1 &&
+        (listOf === null || listOf[to] === list)
+      ) {
+        to++;
+      }
+      visit(list, positions[from]!, positions[to - 1]! + 1);
+    }
+  }
+}
+
+const NO_RUNS = new Uint32Array(0);
+
+function sliceOrigin(origin: Origin | null, from: number, to: number): Origin | null {
+  if (origin === null) return null;
+  const { lists, listOf, positions, first } = origin;
+  return {
+    lists,
+    listOf: listOf === null ? null : listOf.subarray(from, to),
+    positions: positions === null ? null : positions.subarray(from, to),
+    first: first + from,
+  };
 }
 
 /** The position behind the run of neighbours that begins at `from`: always beyond it, so that walking runs ends. */

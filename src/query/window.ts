@@ -1,10 +1,19 @@
 import type { FieldIndex, Snapshot } from '../snapshot/snapshot.js';
-import { copyWithinRuns, countRuns, countWithinRuns } from '../structures/ordinal-set.js';
+import { countRuns, countWithinRuns, positionsWithinRuns } from '../structures/ordinal-set.js';
 import { lowerBound } from '../structures/search.js';
 import type { Window } from './query.js';
 
 /** Events of one posting list that are looked at one by one for whether they are running; more are found by the trees. */
 const LOOK_BACK_MAX = 32;
+
+/** The part of a posting list that lies in a window. */
+export interface Narrowed {
+  /** Ordinals, ascending: a view of the snapshot where it is one piece of the posting list. */
+  readonly list: Uint32Array;
+  /** The position of each within the posting list; null where they are consecutive, from `first` on. */
+  readonly positions: Uint32Array | null;
+  readonly first: number;
+}
 
 /**
  * The events that overlap a window: one run of ordinals that start in it, and those that were already running when it
@@ -71,43 +80,54 @@ export class WindowOrdinals {
    *
    * An event that is running when the window begins cannot have begun earlier than the longest event of its value takes. So
    * only the last few before the window are looked at, and the trees are asked where those would be many.
-   *
-   * @returns a view of the snapshot where it is one piece
    */
-  narrow(field: FieldIndex, code: number): Uint32Array {
+  narrow(field: FieldIndex, code: number): Narrowed {
     const { postings } = field;
     const low = field.postingStart(code);
     const high = field.postingEnd(code);
-    if (this.window === null) return postings.subarray(low, high);
+    if (this.window === null) return pieceOf(postings, low, low, high);
     const first = lowerBound(postings, this.starting.first, low, high);
     const end = lowerBound(postings, this.starting.end, first, high);
-    if (first === low || this.#startMs === Number.NEGATIVE_INFINITY) return postings.subarray(first, end);
+    if (first === low || this.#startMs === Number.NEGATIVE_INFINITY)
+      return pieceOf(postings, low, first, end);
     const earliest = this.#snapshot.ordinalFrom(this.#startMs - field.longestMs(code));
     const before = lowerBound(postings, earliest, low, first);
     if (first - before > LOOK_BACK_MAX) return this.#narrowByRuns(postings, low, high);
-    return this.#narrowByLookingBack(postings, before, first, end);
+    return this.#narrowByLookingBack(postings, low, before, first, end);
   }
 
-  #narrowByLookingBack(postings: Uint32Array, before: number, first: number, end: number): Uint32Array {
+  #narrowByLookingBack(
+    postings: Uint32Array,
+    low: number,
+    before: number,
+    first: number,
+    end: number,
+  ): Narrowed {
     let running = 0;
-    for (let p = before; p < first; p++) {
-      if (this.#snapshot.endMsOf(postings[p]!) > this.#startMs) running++;
+    let earliestRunning = first;
+    for (let p = first - 1; p >= before; p--) {
+      if (this.#snapshot.endMsOf(postings[p]!) <= this.#startMs) continue;
+      running++;
+      earliestRunning = p;
     }
-    // All of them, or none: then what was found is one piece of the list.
-    if (running === 0 || running === first - before) return postings.subarray(first - running, end);
-    const found = new Uint32Array(running + end - first);
+    // None, or the last ones before the window: then what was found is one piece of the list.
+    if (running === first - earliestRunning) return pieceOf(postings, low, earliestRunning, end);
+    const positions = new Uint32Array(running + end - first);
     let count = 0;
-    for (let p = before; p < first; p++) {
-      if (this.#snapshot.endMsOf(postings[p]!) > this.#startMs) found[count++] = postings[p]!;
+    for (let p = earliestRunning; p < end; p++) {
+      if (p >= first || this.#snapshot.endMsOf(postings[p]!) > this.#startMs) positions[count++] = p - low;
     }
-    found.set(postings.subarray(first, end), count);
-    return found;
+    return { list: positions.map((position) => postings[low + position]!), positions, first: 0 };
   }
 
-  #narrowByRuns(postings: Uint32Array, low: number, high: number): Uint32Array {
+  #narrowByRuns(postings: Uint32Array, low: number, high: number): Narrowed {
     const { runs } = this;
-    const found = new Uint32Array(countWithinRuns(postings, low, high, runs));
-    copyWithinRuns(postings, low, high, runs, found, 0);
-    return found;
+    const positions = new Uint32Array(countWithinRuns(postings, low, high, runs));
+    positionsWithinRuns(postings, low, high, runs, positions);
+    return { list: positions.map((position) => postings[low + position]!), positions, first: 0 };
   }
+}
+
+function pieceOf(postings: Uint32Array, low: number, from: number, to: number): Narrowed {
+  return { list: postings.subarray(from, to), positions: null, first: from - low };
 }

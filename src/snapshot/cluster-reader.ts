@@ -65,10 +65,19 @@ export class Clusters {
     return this.#image.events.subarray(this.#image.first[cluster]!, this.#image.first[cluster + 1]!);
   }
 
-  /** The clusters that an event is in, of any dimension, ascending. A view of shared memory. */
-  clustersOf(ordinal: number): Uint32Array {
+  /**
+   * The clusters that the events [first, end) are in, of any dimension: ascending for one event, with repeats for several.
+   * A view of shared memory.
+   */
+  memberships(first: number, end: number): Uint32Array {
     const { start, ordinals } = this.#image.clustersOf;
-    return ordinals.subarray(start[ordinal]!, start[ordinal + 1]!);
+    return ordinals.subarray(start[first]!, start[end]!);
+  }
+
+  /** How many that are. */
+  membershipCount(first: number, end: number): number {
+    const { start } = this.#image.clustersOf;
+    return start[end]! - start[first]!;
   }
 
   /** The first cluster whose sort key is greater than `key`. */

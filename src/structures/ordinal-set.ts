@@ -25,27 +25,23 @@ export function countWithinRuns(list: Uint32Array, low: number, high: number, ru
 }
 
 /**
- * Copies the ordinals of list[low, high) that lie within the runs to `out` from `offset` on.
- *
- * @returns how many were written
+ * Writes to `out` where the ordinals of list[low, high) that lie within the runs stand, counted from `low`; there are
+ * countWithinRuns of them.
  */
-export function copyWithinRuns(
+export function positionsWithinRuns(
   list: Uint32Array,
   low: number,
   high: number,
   runs: Uint32Array,
   out: Uint32Array,
-  offset: number,
-): number {
-  let written = offset;
+): void {
+  let written = 0;
   let at = low;
   for (let r = 0; r < runs.length && at < high; r += 2) {
     const first = gallop(list, runs[r]!, at, high);
     at = gallop(list, runs[r + 1]!, first, high);
-    out.set(list.subarray(first, at), written);
-    written += at - first;
+    for (let position = first - low; position < at - low; position++) out[written++] = position;
   }
-  return written - offset;
 }
 
 /**

@@ -1,8 +1,9 @@
-import { hash } from 'node:crypto';
 import { jsonChanges, messagePackChanges } from '../encode/changes.js';
 import { jsonConflicts, messagePackConflicts } from '../encode/conflicts.js';
 import { jsonRows } from '../encode/json.js';
 import { messagePackRows, packPlain } from '../encode/msgpack.js';
+import { RowCache } from '../encode/row-cache.js';
+import { ROW_CACHE_BYTES_DEFAULT } from '../limits.js';
 import type { FormatName } from '../model/format.js';
 import { parseIdentifier } from '../model/identifier.js';
 import { findConflicts } from '../query/conflicts.js';
@@ -21,30 +22,39 @@ import { ALWAYS, type FieldFilter, type Query } from '../query/query.js';
 import type { Selection } from '../query/selection.js';
 import { History } from '../snapshot/history.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
+import { NO_CODE } from '../structures/dictionary.js';
 import { lowerBound } from '../structures/search.js';
 import type { Answer, Body, Read, ReadResult } from './answer.js';
+import { entityTagOf } from './entity-tag.js';
 import type { ParameterPairs, ParseOptions, View } from './view.js';
 
 /**
  * Opens a snapshot for reading.
  *
  * @param history the differences that led to it
+ * @param cacheBytesMax for rows that are laid side by side; 0 for none
  */
-export function viewOf(snapshot: Snapshot, history: History = History.EMPTY): View {
-  return new SnapshotView(snapshot, history);
+export function viewOf(
+  snapshot: Snapshot,
+  history: History = History.EMPTY,
+  cacheBytesMax: number = ROW_CACHE_BYTES_DEFAULT,
+): View {
+  return new SnapshotView(snapshot, history, cacheBytesMax);
 }
 
 class SnapshotView implements View {
+  readonly summary: View['summary'];
   readonly #snapshot: Snapshot;
   readonly #history: History;
+  readonly #facts: DataSetFacts;
+  readonly #cache: RowCache;
 
-  constructor(snapshot: Snapshot, history: History) {
+  constructor(snapshot: Snapshot, history: History, cacheBytesMax: number) {
+    this.#cache = new RowCache(snapshot.rows, cacheBytesMax);
+    this.summary = snapshot.summary;
     this.#snapshot = snapshot;
     this.#history = history;
-  }
-
-  get summary(): View['summary'] {
-    return this.#snapshot.summary;
+    this.#facts = factsOf(snapshot);
   }
 
   schedule(pairs: ParameterPairs, options: ParseOptions): ReadResult {
@@ -69,7 +79,7 @@ class SnapshotView implements View {
 
   changes(pairs: ParameterPairs, options: ParseOptions): ReadResult {
     const snapshot = this.#snapshot;
-    const parsed = parseParameters('changes', pairs, options, factsOf(snapshot));
+    const parsed = parseParameters('changes', pairs, options, this.#facts);
     if ('faults' in parsed) return parsed;
     const { parameters } = parsed;
     const changes = this.#history.changesSince(parameters.since ?? '', snapshot);
@@ -101,7 +111,7 @@ class SnapshotView implements View {
   explain(pairs: ParameterPairs, options: ParseOptions): ReturnType<View['explain']> {
     const snapshot = this.#snapshot;
     const began = performance.now();
-    const parsed = parseParameters('schedule', pairs, options, factsOf(snapshot));
+    const parsed = parseParameters('schedule', pairs, options, this.#facts);
     if ('faults' in parsed) return parsed;
     const planning = performance.now();
     const plan = planQuery(snapshot, queryOf(parsed.parameters, null));
@@ -109,7 +119,7 @@ class SnapshotView implements View {
     const selection = executePlan(snapshot, plan);
     const encoding = performance.now();
     const { page } = eventPage(snapshot, selection, parsed.parameters);
-    const body = jsonRows(snapshot.rows, page);
+    const body = jsonRows(snapshot.rows, page, this.#cache);
     const ended = performance.now();
     return {
       plan: explainPlan(plan),
@@ -135,24 +145,34 @@ class SnapshotView implements View {
     pairs: ParameterPairs,
     options: ParseOptions,
     identities: readonly FieldFilter[] | null,
-    answer: (snapshot: Snapshot, query: Query, parameters: Parameters, format: FormatName) => Answer,
+    answer: (source: AnswerSource, query: Query, parameters: Parameters, format: FormatName) => Answer,
   ): ReadResult {
     const snapshot = this.#snapshot;
-    const parsed = parseParameters(endpoint, pairs, options, factsOf(snapshot));
+    const parsed = parseParameters(endpoint, pairs, options, this.#facts);
     if ('faults' in parsed) return parsed;
     const { parameters } = parsed;
     const query = queryOf(parameters, identities);
     const read: Read = {
       format: parameters.format,
       entityTag: (format) => entityTagOf(snapshot.summary.id, endpoint, parameters, identities, format),
-      execute: (format) => answer(snapshot, query, parameters, format),
+      execute: (format) => answer({ snapshot, cache: this.#cache }, query, parameters, format),
     };
     return { read };
   }
 }
 
+/** What answers are made from. */
+interface AnswerSource {
+  readonly snapshot: Snapshot;
+  readonly cache: RowCache;
+}
+
 function factsOf(snapshot: Snapshot): DataSetFacts {
-  return { identifiers: snapshot.summary.identifiers, hasField: (name) => snapshot.hasField(name) };
+  return {
+    identifiers: snapshot.summary.identifiers,
+    hasField: (name) => snapshot.hasField(name),
+    hasValue: (name, value) => snapshot.field(name).dictionary.codeOf(value) !== NO_CODE,
+  };
 }
 
 /** The selecting part of parsed parameters. */
@@ -160,31 +180,6 @@ function queryOf(parameters: Parameters, identities: readonly FieldFilter[] | nu
   const { filters, startMs, endMs } = parameters;
   const window = startMs === ALWAYS.startMs && endMs === ALWAYS.endMs ? ALWAYS : { startMs, endMs };
   return { filters, identities, window };
-}
-
-/**
- * A weak tag over everything that decides the answer: content, endpoint, canonical parameters, identities, media type.
- * Weak, because representations of one content are equivalent rather than promised to be equal to the byte for ever.
- */
-function entityTagOf(
-  contentId: string,
-  endpoint: EndpointName,
-  parameters: Parameters,
-  identities: readonly FieldFilter[] | null,
-  format: FormatName,
-): string {
-  const { filters, startMs, endMs, limit, eventCursor, conflictCursor, by, merge, since } = parameters;
-  // Infinity becomes null in JSON, which no number does.
-  const canonical = JSON.stringify([
-    endpoint,
-    format,
-    filters,
-    [startMs, endMs],
-    [limit, eventCursor, conflictCursor],
-    [by, merge, since],
-    identities,
-  ]);
-  return `W/"${contentId}-${hash('sha1', canonical, 'base64').slice(0, 16)}"`;
 }
 
 /** The part of a result that was asked for. */
@@ -199,19 +194,24 @@ function eventPage(
   return { page, nextCursor: more ? encodeEventCursor(snapshot.keyOf(page.last())) : null };
 }
 
-function eventsAnswer(snapshot: Snapshot, query: Query, parameters: Parameters, format: FormatName): Answer {
+function eventsAnswer(
+  { snapshot, cache }: AnswerSource,
+  query: Query,
+  parameters: Parameters,
+  format: FormatName,
+): Answer {
   const selection = executePlan(snapshot, planQuery(snapshot, query));
   const { page, nextCursor } = eventPage(snapshot, selection, parameters);
   return {
     total: selection.count,
     count: page.count,
     nextCursor,
-    body: format === 'json' ? jsonRows(snapshot.rows, page) : messagePackRows(snapshot.rows, page),
+    body: (format === 'json' ? jsonRows : messagePackRows)(snapshot.rows, page, cache),
   };
 }
 
 function conflictsAnswer(
-  snapshot: Snapshot,
+  { snapshot }: AnswerSource,
   query: Query,
   { conflictCursor, limit, by, merge }: Parameters,
   format: FormatName,
@@ -230,7 +230,12 @@ function conflictsAnswer(
   };
 }
 
-function typesAnswer(snapshot: Snapshot, _query: Query, _parameters: Parameters, format: FormatName): Answer {
+function typesAnswer(
+  { snapshot }: AnswerSource,
+  _query: Query,
+  _parameters: Parameters,
+  format: FormatName,
+): Answer {
   const types = snapshot.valuesOf('type');
   const bytes = format === 'json' ? Buffer.from(JSON.stringify(types), 'utf8') : packPlain(types);
   const body: Body = { byteLength: bytes.length, chunks: [bytes] };

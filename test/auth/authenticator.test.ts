@@ -28,7 +28,7 @@ test('a good token is verified once, then looked up synchronously with its ident
   const token = hs256(goodClaims({ studyGroup: 'A' }));
   t.equal(authenticator.lookup(token), undefined);
   const authentication = await authenticator.verify(token);
-  const user = authenticator.lookup(token);
+  const user = authenticator.lookup(token)?.value;
   t.match(user, { subject: 'alice', identities: [{ field: 'studyGroup', values: ['A'] }] });
   t.equal(authentication.outcome === 'ok' && authentication.user, user, 'one object for all requests');
   t.equal(clock.verified, 1);

@@ -1,7 +1,14 @@
 import { test } from 'tap';
-import { describeTokenShapeFault, readCredential } from '../../src/auth/credential.js';
+import { type Credential, describeTokenShapeFault, readCredential } from '../../src/auth/credential.js';
+import { readHeaderFacts } from '../../src/http/exchange.js';
 import { TOKEN_BYTES_MAX } from '../../src/limits.js';
 import { goodClaims, hs256 } from './tokens.js';
+
+/** Of raw header fields, as the handler reads them. */
+function credentialOf(rawHeaders: readonly string[]): Credential {
+  const { authorization, authorizations } = readHeaderFacts(rawHeaders);
+  return readCredential(authorization, authorizations);
+}
 
 test('the Authorization header is read as RFC 6750 has it', async (t) => {
   const cases: [value: string, kind: string, token?: string][] = [
@@ -23,7 +30,7 @@ test('the Authorization header is read as RFC 6750 has it', async (t) => {
     ['Bearer ä', 'malformed'],
   ];
   for (const [value, kind, token] of cases) {
-    const credential = readCredential(['Host', 'x', 'Authorization', value]);
+    const credential = credentialOf(['Host', 'x', 'Authorization', value]);
     t.equal(credential.kind, kind, JSON.stringify(value));
     if (credential.kind === 'token') t.equal(credential.token, token);
     if (credential.kind === 'malformed') t.match(credential.detail, /Authorization header/);
@@ -31,14 +38,14 @@ test('the Authorization header is read as RFC 6750 has it', async (t) => {
 });
 
 test('no header, a header of another name, and any case of the name', async (t) => {
-  t.same(readCredential([]), { kind: 'missing' });
-  t.same(readCredential(['X-Authorization', 'Bearer a', 'authorizatiom', 'Bearer a']), { kind: 'missing' });
-  t.same(readCredential(['aUTHORIZATION', 'Bearer a']), { kind: 'token', token: 'a' });
+  t.same(credentialOf([]), { kind: 'missing' });
+  t.same(credentialOf(['X-Authorization', 'Bearer a', 'authorizatiom', 'Bearer a']), { kind: 'missing' });
+  t.same(credentialOf(['aUTHORIZATION', 'Bearer a']), { kind: 'token', token: 'a' });
 });
 
 test('a repeated Authorization header is malformed, also where both say the same or one is another scheme', async (t) => {
   for (const second of ['Bearer a', 'Basic YTpi', '']) {
-    t.equal(readCredential(['Authorization', 'Bearer a', 'authorization', second]).kind, 'malformed');
+    t.equal(credentialOf(['Authorization', 'Bearer a', 'authorization', second]).kind, 'malformed');
   }
 });
 

@@ -6,7 +6,7 @@ const ALWAYS = { usableFromMs: Number.NEGATIVE_INFINITY, usableUntilMs: Number.P
 test('a value is found under its own token only', async (t) => {
   const cache = createTokenCache<typeof ALWAYS>();
   cache.set('a', ALWAYS);
-  t.equal(cache.get('a'), ALWAYS);
+  t.equal(cache.get('a')?.value, ALWAYS);
   t.equal(cache.get('A'), undefined);
   t.equal(cache.get('a '), undefined);
   t.equal(cache.get(''), undefined);

@@ -13,11 +13,15 @@ import type { ExpectedFault } from './generated-requests.js';
 export const STRICT = { unknownParameters: 'reject' } as const;
 
 export function viewOfEvents(events: readonly NormalisedEvent[], identifiers: IdentifierMode): View {
+  return viewOf(snapshotOfEvents(events, identifiers));
+}
+
+export function snapshotOfEvents(events: readonly NormalisedEvent[], identifiers: IdentifierMode): Snapshot {
   const builder = new SnapshotBuilder({ identifiers });
   events.forEach((event, i) => {
     builder.add(event, { record: i + 1 });
   });
-  return viewOf(new Snapshot(builder.finish()));
+  return new Snapshot(builder.finish());
 }
 
 /** The read, where the parameters have no fault. */

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
-import { copyWithinRuns, countRuns, countWithinRuns, sortUnique } from '../../src/structures/ordinal-set.js';
+import {
+  countRuns,
+  countWithinRuns,
+  positionsWithinRuns,
+  sortUnique,
+} from '../../src/structures/ordinal-set.js';
 import { gallop, lowerBound } from '../../src/structures/search.js';
 
 const ordinals = fc.uniqueArray(fc.nat(200), { maxLength: 80 }).map((list) => list.sort((a, b) => a - b));
@@ -23,9 +28,12 @@ test('a list within runs is what a scan gives', (t) => {
       const packedList = Uint32Array.from(list);
       const packedRuns = Uint32Array.from(bounds);
       assert.equal(countWithinRuns(packedList, 0, list.length, packedRuns), expected.length);
-      const out = new Uint32Array(expected.length + 1);
-      assert.equal(copyWithinRuns(packedList, 0, list.length, packedRuns, out, 1), expected.length);
-      assert.deepEqual([...out.subarray(1)], expected);
+      const positions = new Uint32Array(expected.length);
+      positionsWithinRuns(packedList, 0, list.length, packedRuns, positions);
+      assert.deepEqual(
+        [...positions].map((position) => list[position]),
+        expected,
+      );
     }),
     { seed: 2, numRuns: 1000 },
   );
@@ -36,6 +44,9 @@ test('a list within runs is what a scan gives', (t) => {
 test('only the asked part of a list is looked at', (t) => {
   const list = Uint32Array.from([1, 2, 3, 4, 5]);
   t.equal(countWithinRuns(list, 1, 3, Uint32Array.from([0, 100])), 2);
+  const positions = new Uint32Array(2);
+  positionsWithinRuns(list, 1, 3, Uint32Array.from([0, 100]), positions);
+  t.strictSame([...positions], [0, 1], 'counted from where the part begins');
   t.equal(countRuns(Uint32Array.from([0, 2, 5, 9])), 6);
   t.end();
 });

@@ -4,7 +4,7 @@ import type { IdentifierMode } from '../../model/event.js';
 import { createOpenApiDocument } from '../../openapi/document.js';
 import { matchesEntityTag } from '../conditional.js';
 import type { Exchange } from '../exchange.js';
-import { sendBody, sendEmpty } from '../respond.js';
+import { sendBytes, sendEmpty } from '../respond.js';
 import type { OpenRoute } from '../routes.js';
 import { type Asset, readSwaggerUiAssets } from './assets.js';
 import { DOCS_CSS, DOCS_INITIALIZER, docsHtml } from './markup.js';
@@ -79,6 +79,6 @@ function send(exchange: Exchange, resource: StaticResource): void {
     sendEmpty(exchange, 304, headers);
     return;
   }
-  headers.push('Content-Type', resource.contentType);
-  sendBody(exchange, 200, headers, { byteLength: resource.bytes.byteLength, chunks: [resource.bytes] });
+  headers.push('Content-Type', resource.contentType, 'Content-Length', String(resource.bytes.byteLength));
+  sendBytes(exchange, 200, headers, resource.bytes);
 }

@@ -1,0 +1,150 @@
+import { KEY_ROWS_BYTES_MAX } from '../limits.js';
+import type { ListRef, Origin } from '../query/selection.js';
+import type { Rows } from '../snapshot/rows.js';
+import type { FieldIndex } from '../snapshot/snapshot.js';
+import {
+  buildKeyRows,
+  JSON_LAYOUT,
+  type KeyRows,
+  keyRowsBytes,
+  MESSAGE_PACK_LAYOUT,
+  type RowLayout,
+} from './key-rows.js';
+
+/** Lists that one insertion may look at to make room. */
+const EVICTION_STEPS_MAX = 8;
+
+/** One list that is kept. */
+interface Entry {
+  readonly shelf: Shelf;
+  readonly code: number;
+  readonly keyRows: KeyRows;
+  readonly bytes: number;
+  used: boolean;
+}
+
+/** The lists of one field in one representation. */
+class Shelf {
+  readonly layout: RowLayout;
+  readonly entries = new Map<number, Entry>();
+  /** For each code how many of its rows were gathered from the arena so far. */
+  readonly gathered: Uint32Array;
+
+  constructor(field: FieldIndex, layout: RowLayout) {
+    this.layout = layout;
+    this.gathered = new Uint32Array(field.dictionary.size);
+  }
+}
+
+/**
+ * Posting lists with their rows laid side by side, so that a window of one is one copy from one place, and in MessagePack
+ * nothing is transcoded. Bounded in bytes.
+ *
+ * A list is laid out once as many of its rows were gathered one by one as it has: the layout costs about what has been
+ * spent by then, so at most twice the least possible is ever spent, whatever is asked for. When the cache is full, a list
+ * that was not used since the last look at it makes room (the CLOCK algorithm); where all that are looked at were used, the
+ * new one has to be asked for as often again.
+ */
+export class RowCache {
+  readonly #rows: Rows;
+  readonly #bytesMax: number;
+  readonly #shelves: ReadonlyMap<RowLayout, Map<FieldIndex, Shelf>> = new Map([
+    [JSON_LAYOUT, new Map()],
+    [MESSAGE_PACK_LAYOUT, new Map()],
+  ]);
+  #clock: Entry[] = [];
+  #hand = 0;
+  #bytes = 0;
+
+  constructor(rows: Rows, bytesMax: number) {
+    this.#rows = rows;
+    this.#bytesMax = bytesMax;
+  }
+
+  /** What is kept. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get listCount(): number {
+    return this.#clock.length;
+  }
+
+  /**
+   * The materialised lists of a result.
+   *
+   * @param count entries of the result
+   * @returns null where not all of them are there: then the caller gathers the rows from the arena
+   */
+  find(origin: Origin, layout: RowLayout, count: number): KeyRows[] | null {
+    const found: KeyRows[] = [];
+    for (const list of origin.lists) {
+      const keyRows = this.#find(list, layout, count);
+      if (keyRows !== null) found.push(keyRows);
+    }
+    return found.length === origin.lists.length ? found : null;
+  }
+
+  #find(list: ListRef, layout: RowLayout, count: number): KeyRows | null {
+    const shelf = this.#shelfOf(list.field, layout);
+    const { code } = list;
+    const entry = shelf.entries.get(code);
+    if (entry !== undefined) {
+      entry.used = true;
+      return entry.keyRows;
+    }
+    const gathered = shelf.gathered[code]! + count;
+    shelf.gathered[code] = gathered;
+    return gathered >= list.field.postingCount(code) ? this.#add(shelf, list) : null;
+  }
+
+  #shelfOf(field: FieldIndex, layout: RowLayout): Shelf {
+    const shelves = this.#shelves.get(layout);
+    let shelf = shelves?.get(field);
+    if (shelf === undefined) {
+      shelf = new Shelf(field, layout);
+      shelves?.set(field, shelf);
+    }
+    return shelf;
+  }
+
+  #add(shelf: Shelf, list: ListRef): KeyRows | null {
+    const { code } = list;
+    shelf.gathered[code] = 0;
+    const bytes = keyRowsBytes(this.#rows, list, shelf.layout, Math.min(KEY_ROWS_BYTES_MAX, this.#bytesMax));
+    if (bytes === Number.POSITIVE_INFINITY || !this.#makeRoom(bytes)) return null;
+    const entry = { shelf, code, keyRows: buildKeyRows(this.#rows, list, shelf.layout), bytes, used: false };
+    shelf.entries.set(code, entry);
+    this.#clock.push(entry);
+    this.#bytes += bytes;
+    return entry.keyRows;
+  }
+
+  #makeRoom(bytes: number): boolean {
+    for (let step = 0; this.#bytes + bytes > this.#bytesMax; step++) {
+      if (step === EVICTION_STEPS_MAX || this.#clock.length === 0) return false;
+      if (this.#hand >= this.#clock.length) this.#hand = 0;
+      const entry = this.#clock[this.#hand]!;
+      if (entry.used) {
+        entry.used = false;
+        this.#hand++;
+      } else this.#removeAtHand(entry);
+    }
+    return true;
+  }
+
+  #removeAtHand(entry: Entry): void {
+    entry.shelf.entries.delete(entry.code);
+    this.#bytes -= entry.bytes;
+    const last = this.#clock.pop();
+    if (last !== undefined && last !== entry) this.#clock[this.#hand] = last;
+  }
+
+  /** Drops everything. What was handed out stays valid. */
+  clear(): void {
+    for (const shelves of this.#shelves.values()) shelves.clear();
+    this.#clock = [];
+    this.#hand = 0;
+    this.#bytes = 0;
+  }
+}

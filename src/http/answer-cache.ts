@@ -1,0 +1,71 @@
+/**
+ * Whole answers, by request target: what is asked for again is sent again, header fields and all, until there is another
+ * snapshot. A target is kept from its second time on: most are never seen twice, and keeping those would only cost.
+ */
+import { ANSWER_CACHE_ENTRY_BYTES_MAX, TARGETS_SEEN_ENTRIES } from '../limits.js';
+import type { FormatName } from '../model/format.js';
+import { GenerationalCache } from '../structures/generational-cache.js';
+import type { FlatHeaders } from './respond.js';
+
+/** An answer of 200 as it is sent. */
+export interface PreparedAnswer {
+  readonly entityTag: string;
+  /** With Content-Length. Not to be changed. */
+  readonly headers: FlatHeaders;
+  readonly body: Uint8Array;
+}
+
+/** What is known of a target: it has no faults, and what it comes to in the formats that were asked for. */
+export interface KnownTarget {
+  /** The one that its query names; null where Accept decides. */
+  readonly format: FormatName | null;
+  readonly answers: Partial<Record<FormatName, PreparedAnswer>>;
+}
+
+/** An entry besides body and target: objects, header fields, a place in a Map. */
+const ENTRY_BYTES = 1024;
+
+export class AnswerCache {
+  readonly #known: GenerationalCache<KnownTarget>;
+  readonly #seen = new Int32Array(TARGETS_SEEN_ENTRIES);
+  #snapshotId = '';
+
+  /** @param bytesMax 0 for no cache */
+  constructor(bytesMax: number) {
+    this.#known = new GenerationalCache(bytesMax);
+  }
+
+  get bytes(): number {
+    return this.#known.bytes;
+  }
+
+  /** Forgets everything that was not made of this snapshot. To be called before anything else of a request. */
+  keepOnly(snapshotId: string): void {
+    if (snapshotId === this.#snapshotId) return;
+    this.#snapshotId = snapshotId;
+    this.#known.clear();
+  }
+
+  find(target: string): KnownTarget | undefined {
+    return this.#known.get(target);
+  }
+
+  /** Keeps an answer if its target was seen before. The body is copied. */
+  offer(target: string, format: FormatName | null, answerFormat: FormatName, answer: PreparedAnswer): void {
+    if (answer.body.length > ANSWER_CACHE_ENTRY_BYTES_MAX || !this.#wasSeen(target)) return;
+    const known = this.#known.get(target);
+    const body = Uint8Array.from(answer.body);
+    const answers = { ...known?.answers, [answerFormat]: { ...answer, body } };
+    this.#known.set(target, { format, answers }, ENTRY_BYTES + target.length + body.length);
+  }
+
+  #wasSeen(target: string): boolean {
+    // FNV-1a. A target that shares its digest with another is kept one time too early.
+    let digest = 0x811c9dc5 | 0;
+    for (let i = 0; i < target.length; i++) digest = Math.imul(digest ^ target.charCodeAt(i), 0x01000193);
+    const place = (digest ^ (digest >>> 15)) & (TARGETS_SEEN_ENTRIES - 1);
+    const was = this.#seen[place] === digest;
+    this.#seen[place] = digest;
+    return was;
+  }
+}

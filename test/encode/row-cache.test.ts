@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { test } from 'tap';
+import { JSON_LAYOUT, MESSAGE_PACK_LAYOUT } from '../../src/encode/key-rows.js';
+import { RowCache } from '../../src/encode/row-cache.js';
+import { generateEvents } from '../../src/generate/events.js';
+import { FORMATS } from '../../src/model/format.js';
+import { createNormaliser } from '../../src/normalise/normalise.js';
+import type { Snapshot } from '../../src/snapshot/snapshot.js';
+import { viewOf } from '../../src/view/snapshot-view.js';
+import type { ParameterPairs } from '../../src/view/view.js';
+import { bytesOf, readOf, STRICT, snapshotOfEvents } from '../query/reading.js';
+
+const normalise = createNormaliser('uuid');
+const events = [...generateEvents({ events: 3000, seed: 5 })].map((record, n) => {
+  const event = normalise(record, { record: n + 1 });
+  assert.ok(!('code' in event));
+  return event;
+});
+const snapshot = snapshotOfEvents(events, 'uuid');
+
+const originOf = (snapshot: Snapshot, code: number) => {
+  const field = snapshot.field('studyGroup');
+  return { lists: [{ field, code }], listOf: null, positions: null, first: 0 };
+};
+
+test('answers are the same to the byte, whether rows are gathered or come from lists laid out', (t) => {
+  const views = [0, 30_000, undefined].map((bytes) => viewOf(snapshot, undefined, bytes));
+  const few = [0, 1, 2, 3, 5, 8, 13, 21].map((n) => events[n * 40]).filter((event) => event !== undefined);
+  const request = fc.record({
+    event: fc.constantFrom(...few),
+    second: fc.constantFrom(...few),
+    filters: fc.subarray(['roomId', 'courseId', 'studyGroup', 'lecturerId', 'type'] as const),
+    doubled: fc.boolean(),
+    personal: fc.boolean(),
+    fromHours: fc.option(fc.integer({ min: -30, max: 400 })),
+    hours: fc.integer({ min: 1, max: 2000 }),
+    limit: fc.option(fc.integer({ min: 1, max: 20 })),
+    format: fc.constantFrom(...FORMATS.map(({ name }) => name)),
+  });
+  // Chunks as they were handed out: later answers must not write over them.
+  const kept: { readonly chunks: readonly Uint8Array[]; readonly bytes: Buffer }[] = [];
+  fc.assert(
+    fc.property(request, ({ event, second, filters, doubled, personal, fromHours, hours, limit, format }) => {
+      const pairs: [string, string][] = [];
+      for (const name of filters) {
+        for (const value of new Set([event[name], ...(doubled ? [second[name]] : [])])) {
+          if (value !== null) pairs.push([name, value]);
+        }
+      }
+      if (fromHours !== null) {
+        const startMs = event.time + fromHours * 3_600_000;
+        pairs.push(['startTime', new Date(startMs).toISOString()]);
+        pairs.push(['endTime', new Date(startMs + hours * 3_600_000).toISOString()]);
+      }
+      if (limit !== null) pairs.push(['limit', String(limit)]);
+      const identities = [
+        {
+          field: 'studyGroup' as const,
+          values: [event.studyGroup ?? 'none', second.studyGroup ?? 'none'].sort(),
+        },
+        { field: 'lecturerId' as const, values: [event.lecturerId ?? second.lecturerId ?? 'none'] },
+      ];
+      const answers = views.map((view) => {
+        const given: ParameterPairs = pairs;
+        const result = personal ? view.personal(given, STRICT, identities) : view.schedule(given, STRICT);
+        return readOf(result).execute(format);
+      });
+      const [expected, ...others] = answers;
+      assert.ok(expected !== undefined);
+      const bytes = bytesOf(expected);
+      for (const answer of others) {
+        assert.equal(answer.total, expected.total);
+        assert.equal(answer.nextCursor, expected.nextCursor);
+        assert.ok(bytesOf(answer).equals(bytes), 'the bytes');
+        kept.push({ chunks: [...answer.body.chunks], bytes });
+      }
+    }),
+    { seed: 21, numRuns: 3000 },
+  );
+  for (const { chunks, bytes } of kept) if (!Buffer.concat(chunks).equals(bytes)) t.fail('written over');
+  t.pass('every generated case');
+  t.end();
+});
+
+test('a list is laid out once as many of its rows were asked for as it has', (t) => {
+  const cache = new RowCache(snapshot.rows, 10_000_000);
+  const field = snapshot.field('studyGroup');
+  const origin = originOf(snapshot, 0);
+  const size = field.postingCount(0);
+  t.ok(size > 3);
+  t.equal(cache.find(origin, JSON_LAYOUT, size - 1), null);
+  t.equal(cache.listCount, 0);
+  t.ok(cache.find(origin, JSON_LAYOUT, 1));
+  t.equal(cache.listCount, 1);
+  t.equal(cache.find(origin, MESSAGE_PACK_LAYOUT, 1), null, 'each representation for itself');
+  cache.clear();
+  t.equal(cache.bytes, 0);
+  t.equal(cache.find(origin, JSON_LAYOUT, 1), null);
+  t.end();
+});
+
+test('the bound in bytes is kept, and lists that are used stay', (t) => {
+  const bytesMax = 300_000;
+  const cache = new RowCache(snapshot.rows, bytesMax);
+  const field = snapshot.field('studyGroup');
+  const often = originOf(snapshot, 3);
+  const size = field.postingCount(3);
+  t.ok(cache.find(often, JSON_LAYOUT, size));
+  let lists = 0;
+  for (let round = 0; round < 50; round++) {
+    for (let code = 0; code < field.dictionary.size; code++) {
+      for (const layout of [JSON_LAYOUT, MESSAGE_PACK_LAYOUT]) {
+        cache.find(originOf(snapshot, code), layout, field.postingCount(code));
+        if (cache.bytes > bytesMax) t.fail(`${cache.bytes} bytes`);
+        if (cache.find(often, JSON_LAYOUT, 1) === null) t.fail('what is used all the time was lost');
+        lists = Math.max(lists, cache.listCount);
+      }
+    }
+  }
+  t.ok(lists > 1 && lists < field.dictionary.size, `${lists} of ${field.dictionary.size} lists`);
+  t.end();
+});
+
+test('a list that alone is more than the bound is never laid out', (t) => {
+  const cache = new RowCache(snapshot.rows, 100);
+  const origin = originOf(snapshot, 0);
+  for (let n = 0; n < 100; n++) t.equal(cache.find(origin, JSON_LAYOUT, 1000), null);
+  t.equal(cache.bytes, 0);
+  t.end();
+});
