@@ -1,0 +1,69 @@
+/**
+ * Bare node:http and an array: what one writes who thinks that no index is needed. Arguments: source file, secret. It uses
+ * jose, which Lectern has as well, and nothing else.
+ */
+import { createServer } from 'node:http';
+import { jwtVerify } from 'jose';
+import { underMeasurement } from '../../servers/measured.mjs';
+import { eventsOf, FILTERS, filterValue, inOrder, OUTPUT, PATH } from '../schedule.mjs';
+import { bearerOf, TokenCache } from '../tokens.mjs';
+
+const [source, secret] = process.argv.slice(2);
+const key = new TextEncoder().encode(secret);
+const verified = new TokenCache();
+
+// What an event is matched by lies beside what is answered, so that the answer needs no copies.
+const entries = [...eventsOf(source)].sort(inOrder).map((event) => ({
+  event: Object.fromEntries(OUTPUT.map((name) => [name, event[name]])),
+  startMs: event.startMs,
+  lastMs: event.lastMs,
+  ...Object.fromEntries(FILTERS.map((name) => [name, event[name]])),
+}));
+
+function answer(url, res) {
+  const { pathname, searchParams } = new URL(url, 'http://localhost');
+  if (pathname !== PATH) {
+    res.writeHead(404).end();
+    return;
+  }
+  const filters = [];
+  for (const name of FILTERS) {
+    const value = searchParams.get(name);
+    if (value !== null) filters.push([name, filterValue(name, value)]);
+  }
+  const startTime = searchParams.get('startTime');
+  const endTime = searchParams.get('endTime');
+  const startMs = startTime === null ? -Infinity : Date.parse(startTime);
+  const endMs = endTime === null ? Infinity : Date.parse(endTime);
+  const found = entries
+    .filter(
+      (entry) =>
+        entry.startMs < endMs &&
+        entry.lastMs >= startMs &&
+        filters.every(([name, value]) => entry[name] === value),
+    )
+    .map(({ event }) => event);
+  const body = JSON.stringify(found);
+  res.writeHead(200, {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(body),
+  });
+  res.end(body);
+}
+
+underMeasurement(
+  createServer((req, res) => {
+    const token = bearerOf(req.headers.authorization);
+    if (token !== undefined && verified.has(token)) {
+      answer(req.url, res);
+      return;
+    }
+    jwtVerify(token ?? '', key, { algorithms: ['HS256'], requiredClaims: ['sub', 'exp'] }).then(
+      ({ payload }) => {
+        verified.add(token, payload.exp);
+        answer(req.url, res);
+      },
+      () => res.writeHead(401, { 'WWW-Authenticate': 'Bearer' }).end(),
+    );
+  }),
+);

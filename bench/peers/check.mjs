@@ -1,0 +1,225 @@
+/**
+ * Whether the peers answer as Lectern does: a comparison of costs means nothing otherwise.
+ *
+ *     node bench/peers/check.mjs [--events 10000] [--requests 60] [--only <part of a name>]
+ */
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual, parseArgs, promisify } from 'node:util';
+import { startServer } from '../measure.mjs';
+import { tokenOf, workloadsOf } from '../workloads.mjs';
+import { installCommandOf, PEERS } from './peers.mjs';
+import { eventsOf } from './schedule.mjs';
+
+const WORKLOADS = ['filter + window', 'two filters + window', 'window of a day'];
+const FILTERS = ['roomId', 'lecturerId', 'studyGroup', 'courseId', 'type'];
+const LONG_MS = 180 * 24 * 3_600_000;
+const SECRET = 'a secret for the check, of 32 bytes or more';
+
+function answerOf(port, { path, headers }) {
+  return new Promise((resolve, reject) => {
+    const sent = request({ host: '127.0.0.1', port, path, headers, agent: false }, (res) => {
+      const chunks = [];
+      res.on('data', (chunk) => chunks.push(chunk));
+      res.on('end', () => resolve({ status: res.statusCode, body: Buffer.concat(chunks).toString('utf8') }));
+      res.on('error', reject);
+    });
+    sent.on('error', reject);
+    sent.end();
+  });
+}
+
+async function eventsAt(name, port, each) {
+  const { status, body } = await answerOf(port, each);
+  if (status !== 200) throw new Error(`${name} answers ${each.path} with ${status}: ${body.slice(0, 300)}`);
+  return JSON.parse(body);
+}
+
+/** @returns what is different first, in words; undefined for equal answers. The order of an event's fields counts too. */
+function difference(expected, actual) {
+  if (!Array.isArray(actual)) return `no array but ${JSON.stringify(actual).slice(0, 300)}`;
+  for (const [i, event] of expected.entries()) {
+    if (isDeepStrictEqual(event, actual[i]) && String(Object.keys(event)) === String(Object.keys(actual[i])))
+      continue;
+    return (
+      `event ${i} of ${expected.length} (${actual.length}) differs\n` +
+      `  Lectern: ${JSON.stringify(event)}\n  peer:    ${JSON.stringify(actual[i])}`
+    );
+  }
+  if (actual.length > expected.length) {
+    return `${actual.length} events instead of ${expected.length}, the first too many ${JSON.stringify(actual[expected.length])}`;
+  }
+}
+
+/** The token with another signature. */
+function forged(authorization) {
+  const at = authorization.lastIndexOf('.') + 1;
+  return authorization.slice(0, at) + (authorization[at] === 'A' ? 'B' : 'A') + authorization.slice(at + 1);
+}
+
+/**
+ * Sends the same requests to Lectern and to each peer, and compares the answers: as parsed JSON, in their order. Also
+ * that a forged token and none are refused.
+ *
+ * @param {number} lecternPort
+ * @param {{ name: string, port: number }[]} peers running, on the same events
+ * @param {{ path: string, headers: { authorization: string } }[]} requests of GET /api/v1/schedule
+ * @returns {Promise<{ requests: number, events: number }>} what was compared with each peer
+ * @throws Error that shows the first difference
+ */
+export async function checkPeers(lecternPort, peers, requests) {
+  let events = 0;
+  for (const each of requests) {
+    const expected = await eventsAt('Lectern', lecternPort, each);
+    events += expected.length;
+    for (const { name, port } of peers) {
+      const found = difference(expected, await eventsAt(name, port, each));
+      if (found !== undefined)
+        throw new Error(`${name} does not answer ${each.path} as Lectern does: ${found}`);
+    }
+  }
+  if (events === 0) throw new Error('no request selects any event: nothing was compared');
+  const [{ path, headers }] = requests;
+  for (const { name, port } of [{ name: 'Lectern', port: lecternPort }, ...peers]) {
+    for (const refused of [{}, { ...headers, authorization: forged(headers.authorization) }]) {
+      const { status } = await answerOf(port, { path, headers: refused });
+      if (status === 401) continue;
+      throw new Error(
+        `${name} answers ${refused.authorization === undefined ? 'no token' : 'a forged token'} with ${status} instead of 401`,
+      );
+    }
+  }
+  return { requests: requests.length, events };
+}
+
+/** Some of each workload that the peers are measured on. */
+function sampleOf(events, secret, count) {
+  const workloads = workloadsOf(events, { secret, count, seed: 2 });
+  return WORKLOADS.flatMap((wanted) => workloads.find(({ name }) => name === wanted).requests);
+}
+
+/**
+ * Windows that only touch events, begin or end inside them or are open, with each filter: where rules of overlap differ.
+ *
+ * @param {object[]} events of the set
+ * @param {string} secret
+ * @param {number} count of events whose borders are tried
+ */
+function bordersOf(events, secret, count) {
+  const headers = { authorization: `Bearer ${tokenOf(secret, { sub: 'check' })}` };
+  // Odd, so that it meets events with and without a length.
+  const step = Math.max(1, Math.floor(events.length / count)) | 1;
+  const requests = [];
+  for (let i = 0; i < events.length; i += step) {
+    const event = events[i];
+    const at = (ms) => new Date(ms).toISOString();
+    const { startMs, endMs } = event;
+    const windows = [
+      { startTime: at(endMs), endTime: at(endMs + 3_600_000) },
+      { startTime: at(endMs - 1), endTime: at(endMs) },
+      { startTime: at(startMs - 3_600_000), endTime: at(startMs) },
+      { startTime: at(startMs), endTime: at(startMs + 1) },
+      { startTime: at(startMs + 1), endTime: at(startMs + 2) },
+      { startTime: at(startMs).replace('.000Z', '+00:00') },
+      { endTime: at(startMs + 1) },
+      {},
+    ];
+    for (const [w, window] of windows.entries()) {
+      const name = FILTERS[(requests.length + w) % (FILTERS.length - 1)];
+      if (event[name] === null) continue;
+      // Identifiers are compared without regard to case.
+      const value = name.endsWith('Id') && w % 2 === 1 ? event[name].toUpperCase() : event[name];
+      requests.push({
+        path: `/api/v1/schedule?${new URLSearchParams({ [name]: value, ...window })}`,
+        headers,
+      });
+    }
+    const [moment] = windows.slice(3);
+    requests.push({ path: `/api/v1/schedule?${new URLSearchParams(moment)}`, headers });
+  }
+  return requests;
+}
+
+/**
+ * A set of events of which every second has no length; `generate` makes none.
+ *
+ * @param {boolean} withLong whether one lasts for half a year: some peers then search in another way
+ */
+async function writeEvents(file, count, withLong) {
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [
+      fileURLToPath(new URL('../../dist/cli.js', import.meta.url)),
+      'generate',
+      '--events',
+      String(count),
+      '--seed',
+      '2',
+    ],
+    { maxBuffer: 2 ** 30 },
+  );
+  const lines = stdout.trimEnd().split('\n');
+  for (let i = 0; i < lines.length; i += 2) {
+    const event = JSON.parse(lines[i]);
+    lines[i] = JSON.stringify({ ...event, endTime: event.time });
+  }
+  if (withLong) {
+    const event = JSON.parse(lines[0]);
+    lines[0] = JSON.stringify({
+      ...event,
+      endTime: new Date(Date.parse(event.time) + LONG_MS).toISOString(),
+    });
+  }
+  writeFileSync(file, `${lines.join('\n')}\n`);
+}
+
+async function main() {
+  const { values: given } = parseArgs({
+    options: {
+      events: { type: 'string', default: '10000' },
+      requests: { type: 'string', default: '60' },
+      only: { type: 'string', default: '' },
+    },
+  });
+  const wanted = PEERS.filter(({ name, answers }) => answers === 'events' && name.includes(given.only));
+  const peers = wanted.filter((peer) => peer.installed());
+  const install = installCommandOf(wanted);
+  if (install !== undefined) console.error(`Not all peers are installed. This installs them:\n${install}`);
+  if (peers.length === 0) throw new Error('no peer to check');
+
+  for (const withLong of [false, true]) {
+    console.log(withLong ? 'With an event of half a year:' : 'Events of usual lengths:');
+    await checkOn({ count: Number(given.events), withLong }, peers, Number(given.requests));
+  }
+}
+
+async function checkOn(set, peers, count) {
+  const folder = mkdtempSync(join(tmpdir(), 'lectern-bench-check-'));
+  const servers = [];
+  const start = async (...args) => {
+    const server = await startServer(...args);
+    servers.push(server);
+    return server;
+  };
+  try {
+    const source = join(folder, 'events.ndjson');
+    await writeEvents(source, set.count, set.withLong);
+    const events = [...eventsOf(source)];
+    const requests = [...sampleOf(events, SECRET, count), ...bordersOf(events, SECRET, count)];
+    const { port } = await start('./servers/lectern.mjs', source, SECRET);
+    for (const peer of peers) {
+      const server = await start(peer.file, source, SECRET);
+      const compared = await checkPeers(port, [{ name: peer.name, port: server.port }], requests);
+      console.log(`  ${peer.name}: ${compared.requests} answers of ${compared.events} events are the same`);
+    }
+  } finally {
+    await Promise.all(servers.map(({ program }) => program.end()));
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main();

@@ -1,0 +1,66 @@
+/** Fastify and PostgreSQL on the same machine, through a Unix socket. Arguments: source file, secret. */
+import { createVerifier } from 'fast-jwt';
+import Fastify from 'fastify';
+import { ANSWER_SCHEMA, FILTERS, filterValue, PATH, QUERY_SCHEMA } from '../schedule.mjs';
+import { requireToken } from '../tokens.mjs';
+import { Cluster } from './cluster.mjs';
+import { Store } from './store.mjs';
+
+const [source, secret] = process.argv.slice(2);
+const cluster = new Cluster();
+
+async function end(code) {
+  await cluster.stop();
+  process.exit(code);
+}
+// An interrupt reaches the parent as well, whose end is then seen as a disconnection: nothing is left behind.
+process.on('disconnect', () => end(0));
+process.on('SIGINT', () => {});
+process.on('SIGTERM', () => end(143));
+
+try {
+  await cluster.start();
+  const store = await Store.load(cluster.connection, source);
+  const app = Fastify();
+  const verify = createVerifier({
+    key: secret,
+    algorithms: ['HS256'],
+    requiredClaims: ['sub', 'exp'],
+    cache: true,
+  });
+  app.get(
+    PATH,
+    {
+      schema: { querystring: QUERY_SCHEMA, response: { 200: ANSWER_SCHEMA } },
+      onRequest: requireToken(verify),
+    },
+    (request) => {
+      const { query } = request;
+      const filters = [];
+      const values = [];
+      for (const name of FILTERS) {
+        if (query[name] === undefined) continue;
+        filters.push(name);
+        values.push(filterValue(name, query[name]));
+      }
+      const startMs = query.startTime === undefined ? undefined : Date.parse(query.startTime);
+      const endMs = query.endTime === undefined ? undefined : Date.parse(query.endTime);
+      return store.find(filters, values, startMs, endMs);
+    },
+  );
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  process.on('message', (message) => {
+    if (message !== 'usage') return;
+    const { user, system } = process.cpuUsage();
+    const database = cluster.usage();
+    process.send({
+      kind: 'usage',
+      cpuMicros: user + system + database.cpuMicros,
+      rssBytes: process.memoryUsage.rss() + database.rssBytes,
+    });
+  });
+  process.send({ kind: 'ready', port: app.server.address().port });
+} catch (error) {
+  console.error(error);
+  await end(1);
+}

@@ -1,0 +1,65 @@
+/**
+ * json-server as a module, with what it needs of its own middleware: no static files, log or compression. Arguments: source
+ * file, secret.
+ */
+import { createServer } from 'node:http';
+import jsonServer from 'json-server';
+import jsonwebtoken from 'jsonwebtoken';
+import { underMeasurement } from '../../servers/measured.mjs';
+import { eventsOf, FILTERS, filterValue, inOrder, OUTPUT, PATH } from '../schedule.mjs';
+import { bearerOf, TokenCache } from '../tokens.mjs';
+
+const [source, secret] = process.argv.slice(2);
+const verified = new TokenCache();
+
+function requireToken(req, res, next) {
+  const token = bearerOf(req.headers.authorization);
+  if (token !== undefined && verified.has(token)) {
+    next();
+    return;
+  }
+  jsonwebtoken.verify(token ?? '', secret, { algorithms: ['HS256'] }, (error, claims) => {
+    if (error !== null || claims.exp === undefined || claims.sub === undefined) {
+      res.status(401).set('WWW-Authenticate', 'Bearer').end();
+      return;
+    }
+    verified.add(token, claims.exp);
+    next();
+  });
+}
+
+/** A window in json-server's own operators, which include both ends. The filter on a field comes first: it leaves fewer. */
+function expressWindow(req, _res, next) {
+  const { startTime, endTime } = req.query;
+  const query = {};
+  for (const name of FILTERS) {
+    if (req.query[name] !== undefined) query[name] = filterValue(name, req.query[name]);
+  }
+  if (startTime !== undefined) query.lastTime_gte = new Date(startTime).toISOString();
+  if (endTime !== undefined) query.time_lte = new Date(Date.parse(endTime) - 1).toISOString();
+  req.query = query;
+  next();
+}
+
+// The events lie in the order of the answer, which filters keep.
+const events = [...eventsOf(source)].sort(inOrder).map((event) => ({
+  ...Object.fromEntries(OUTPUT.map((name) => [name, event[name]])),
+  lecturerId: event.lecturerId,
+  lastTime: new Date(event.lastMs).toISOString(),
+}));
+const router = jsonServer.router({ schedule: events });
+router.render = (_req, res) => {
+  for (const event of res.locals.data) {
+    delete event.lecturerId;
+    delete event.lastTime;
+  }
+  res.json(res.locals.data);
+};
+
+const app = jsonServer.create();
+app.set('json spaces', 0);
+app.set('etag', false);
+app.use(requireToken);
+app.get(PATH, expressWindow);
+app.use(PATH.slice(0, PATH.lastIndexOf('/')), router);
+underMeasurement(createServer(app));

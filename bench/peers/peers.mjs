@@ -1,0 +1,71 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const HERE = fileURLToPath(new URL('.', import.meta.url));
+
+/** A server that Lectern is compared with. */
+class Peer {
+  /** @param {{ name: string, folder: string, answers?: 'events' | 'constant', eventsMax?: number | null, built?: string[], platform?: string }} peer */
+  constructor({ name, folder, answers = 'events', eventsMax = null, built = [], platform }) {
+    /** As it is called in tables. */
+    this.name = name;
+    /** Below bench/peers. */
+    this.folder = folder;
+    /** As `startServer` of measure.mjs takes it. */
+    this.file = `./peers/${folder}/server.mjs`;
+    /** 'events': started with source and secret; 'constant': with an answer as servers/floor.mjs, and a secret or none. */
+    this.answers = answers;
+    /** With more events it takes too long to be measured; null: it takes any number. */
+    this.eventsMax = eventsMax;
+    /** The only operating system on which it can be measured; undefined: any. */
+    this.platform = platform;
+    this.built = built;
+  }
+
+  /** @returns whether it can be started here: all its packages are there in the versions of its package.json */
+  installed() {
+    if (this.platform !== undefined && this.platform !== process.platform) return false;
+    const folder = join(HERE, this.folder);
+    const manifest = join(folder, 'package.json');
+    // What has no packages of its own uses the project's.
+    if (!existsSync(manifest)) return true;
+    const { dependencies } = JSON.parse(readFileSync(manifest, 'utf8'));
+    const areThere = Object.entries(dependencies).every(([name, version]) => {
+      const installed = join(folder, 'node_modules', name, 'package.json');
+      return existsSync(installed) && JSON.parse(readFileSync(installed, 'utf8')).version === version;
+    });
+    return areThere && this.built.every((file) => existsSync(join(folder, 'node_modules', file)));
+  }
+
+  /** @returns the command, to be run in the project's folder, that installs it */
+  installCommand() {
+    return `npm ci --prefix bench/peers/${this.folder}`;
+  }
+}
+
+export const PEERS = [
+  new Peer({ name: 'Fastify, constant body', folder: 'fastify-constant', answers: 'constant' }),
+  new Peer({
+    name: 'Fastify + better-sqlite3',
+    folder: 'fastify-sqlite',
+    built: ['better-sqlite3/build/Release/better_sqlite3.node'],
+  }),
+  // Its processes' time is read from /proc.
+  new Peer({ name: 'Fastify + PostgreSQL', folder: 'fastify-postgres', platform: 'linux' }),
+  new Peer({ name: 'array filter', folder: 'array-filter' }),
+  new Peer({ name: 'json-server', folder: 'json-server', eventsMax: 100_000 }),
+];
+
+/**
+ * What to say about peers that cannot be started.
+ *
+ * @param {Peer[]} [peers] those wanted; without it all
+ * @returns {string | undefined} the commands that install those missing, joined to one; undefined if none is missing
+ */
+export function installCommandOf(peers = PEERS) {
+  const missing = peers.filter(
+    (peer) => !peer.installed() && (peer.platform === undefined || peer.platform === process.platform),
+  );
+  return missing.length === 0 ? undefined : missing.map((peer) => peer.installCommand()).join(' && ');
+}

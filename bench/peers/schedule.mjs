@@ -1,0 +1,98 @@
+/**
+ * What the peers have in common: the events, and what GET /api/v1/schedule is asked and answers. No packages are imported
+ * here: each peer has its own.
+ */
+import { readFileSync } from 'node:fs';
+
+export const PATH = '/api/v1/schedule';
+
+/** The fields of an answer, in its order. */
+export const OUTPUT = [
+  'id',
+  'time',
+  'endTime',
+  'title',
+  'roomId',
+  'courseId',
+  'studyGroup',
+  'lecturer',
+  'type',
+  'groupId',
+];
+
+/** The parameters of which each selects on the field of its name. */
+export const FILTERS = ['roomId', 'lecturerId', 'studyGroup', 'courseId', 'type'];
+
+const IDENTIFIERS = new Set(['id', 'roomId', 'courseId', 'groupId', 'lecturerId']);
+
+/** JSON Schema of the query string, for Fastify. */
+export const QUERY_SCHEMA = {
+  type: 'object',
+  properties: {
+    ...Object.fromEntries(
+      FILTERS.map((name) => [
+        name,
+        IDENTIFIERS.has(name) ? { type: 'string', format: 'uuid' } : { type: 'string', minLength: 1 },
+      ]),
+    ),
+    startTime: { type: 'string', format: 'date-time' },
+    endTime: { type: 'string', format: 'date-time' },
+  },
+};
+
+/** JSON Schema of the answer, from which Fastify compiles the serialiser. */
+export const ANSWER_SCHEMA = {
+  type: 'array',
+  items: {
+    type: 'object',
+    required: OUTPUT,
+    properties: Object.fromEntries(
+      OUTPUT.map((name) => [
+        name,
+        { type: 'string', nullable: name !== 'id' && name !== 'time' && name !== 'endTime' },
+      ]),
+    ),
+  },
+};
+
+/**
+ * The events of a file, one after the other, so that a database takes them without a second copy in memory.
+ *
+ * Besides its fields each has `startMs`, `endMs` and `lastMs`, the last whole millisecond in which it runs. An event
+ * overlaps the window [start, end) exactly when startMs < end and lastMs >= start, and so a zero-length event lies in the
+ * window that holds its instant.
+ *
+ * @param {string} file NDJSON without faults, as `lectern generate` writes it
+ */
+export function* eventsOf(file) {
+  const bytes = readFileSync(file);
+  for (let start = 0; start < bytes.length; ) {
+    const newline = bytes.indexOf(10, start);
+    const end = newline === -1 ? bytes.length : newline;
+    if (end > start) yield normalised(JSON.parse(bytes.toString('utf8', start, end)));
+    start = end + 1;
+  }
+}
+
+function normalised(record) {
+  const startMs = Date.parse(record.time);
+  const endMs = Date.parse(record.endTime);
+  const event = {};
+  for (const name of [...OUTPUT, 'lecturerId']) {
+    const value = record[name] ?? null;
+    event[name] = IDENTIFIERS.has(name) ? (value?.toLowerCase() ?? null) : (value?.normalize('NFC') ?? null);
+  }
+  event.time = new Date(startMs).toISOString();
+  event.endTime = new Date(endMs).toISOString();
+  return { ...event, startMs, endMs, lastMs: Math.max(startMs, endMs - 1) };
+}
+
+/** The order of an answer: time, endTime, id. */
+export function inOrder(a, b) {
+  return a.startMs - b.startMs || a.endMs - b.endMs || (a.id < b.id ? -1 : 1);
+}
+
+/** @returns what an event matches when it has it: the value of each filter, in lower case where it is an identifier */
+export function filterValue(name, value) {
+  return IDENTIFIERS.has(name) ? value.toLowerCase() : value;
+}
