@@ -63,12 +63,14 @@ export const ROW_CACHE_BYTES_DEFAULT: number = 224 * MIB;
 export const ANSWER_CACHE_BYTES_DEFAULT: number = 32 * MIB;
 /** One answer that is kept whole. Larger ones are not that much cheaper for it. */
 export const ANSWER_CACHE_ENTRY_BYTES_MAX: number = 64 * KIB;
-/** Digests of request targets that were seen once: 8,192 of 4 bytes. */
-export const TARGETS_SEEN_ENTRIES = 8192;
+/** Tags of answers that were made once: 8,192 of 60 bytes. */
+export const ANSWERS_SEEN_ENTRIES = 8192;
 /** One posting list laid out: 1,400 events. It is laid out in one turn, in 1 ms, as MessagePack in 5. */
 export const KEY_ROWS_BYTES_MAX: number = 512 * KIB;
 /** Different Accept headers remembered with what they negotiate to: 256 × 0.2 KB. */
 export const ACCEPT_MEMO_ENTRIES_MAX = 256;
+/** Spellings of paths remembered with their route: 64 × 0.3 KB. */
+export const ROUTE_MEMO_ENTRIES_MAX = 64;
 /** Intervals per interval-tree-1d tree: 1,024 take about 2 ms to build, and a request waits for one at most. */
 export const INTERVALS_PER_TREE_MAX = 1024;
 /** Trees kept by one interval index: 256 × 1,024 intervals at about 100 bytes are 26 MB. */

@@ -96,6 +96,7 @@ export async function startService(
       authenticator,
       unknownParameters,
       version: VERSION,
+      ownsSocket: true,
       ...(log === undefined ? {} : { log }),
     };
     const handlerOptions: HandlerOptions =

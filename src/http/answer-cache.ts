@@ -2,7 +2,7 @@
  * Whole answers, by request target: what is asked for again is sent again, header fields and all, until there is another
  * snapshot. A target is kept from its second time on: most are never seen twice, and keeping those would only cost.
  */
-import { ANSWER_CACHE_ENTRY_BYTES_MAX, TARGETS_SEEN_ENTRIES } from '../limits.js';
+import { ANSWER_CACHE_ENTRY_BYTES_MAX, ANSWERS_SEEN_ENTRIES } from '../limits.js';
 import type { FormatName } from '../model/format.js';
 import { GenerationalCache } from '../structures/generational-cache.js';
 import type { FlatHeaders } from './respond.js';
@@ -27,7 +27,8 @@ const ENTRY_BYTES = 1024;
 
 export class AnswerCache {
   readonly #known: GenerationalCache<KnownTarget>;
-  readonly #seen = new Int32Array(TARGETS_SEEN_ENTRIES);
+  /** Tags of answers that were made of this snapshot, each in the place that its end says. */
+  #seen: (string | undefined)[] = new Array(ANSWERS_SEEN_ENTRIES).fill(undefined);
   #snapshotId = '';
 
   /** @param bytesMax 0 for no cache */
@@ -44,28 +45,29 @@ export class AnswerCache {
     if (snapshotId === this.#snapshotId) return;
     this.#snapshotId = snapshotId;
     this.#known.clear();
+    this.#seen.fill(undefined);
   }
 
   find(target: string): KnownTarget | undefined {
     return this.#known.get(target);
   }
 
-  /** Keeps an answer if its target was seen before. The body is copied. */
+  /** Keeps an answer if one with its tag was offered before. The body is copied. */
   offer(target: string, format: FormatName | null, answerFormat: FormatName, answer: PreparedAnswer): void {
-    if (answer.body.length > ANSWER_CACHE_ENTRY_BYTES_MAX || !this.#wasSeen(target)) return;
+    if (answer.body.length > ANSWER_CACHE_ENTRY_BYTES_MAX || !this.#wasSeen(answer.entityTag)) return;
     const known = this.#known.get(target);
     const body = Uint8Array.from(answer.body);
     const answers = { ...known?.answers, [answerFormat]: { ...answer, body } };
     this.#known.set(target, { format, answers }, ENTRY_BYTES + target.length + body.length);
   }
 
-  #wasSeen(target: string): boolean {
-    // FNV-1a. A target that shares its digest with another is kept one time too early.
-    let digest = 0x811c9dc5 | 0;
-    for (let i = 0; i < target.length; i++) digest = Math.imul(digest ^ target.charCodeAt(i), 0x01000193);
-    const place = (digest ^ (digest >>> 15)) & (TARGETS_SEEN_ENTRIES - 1);
-    const was = this.#seen[place] === digest;
-    this.#seen[place] = digest;
-    return was;
+  #wasSeen(entityTag: string): boolean {
+    // The tag ends with a quote; the two letters before it are six bits each of a digest.
+    const { length } = entityTag;
+    const place = (entityTag.charCodeAt(length - 2) << 6) ^ entityTag.charCodeAt(length - 3);
+    const at = place & (ANSWERS_SEEN_ENTRIES - 1);
+    if (this.#seen[at] === entityTag) return true;
+    this.#seen[at] = entityTag;
+    return false;
   }
 }

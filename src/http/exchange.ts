@@ -13,6 +13,11 @@ export interface Exchange {
   /** HEAD: everything as for GET, but no body (RFC 9110 section 9.3.2). */
   readonly head: boolean;
   readonly headers: HeaderFacts;
+  /**
+   * Nobody stands between `res` and the socket, as middleware does that compresses: what the socket has written is not
+   * looked at any more.
+   */
+  readonly ownsSocket: boolean;
 }
 
 /** What the service wants to know of the header fields. */
@@ -58,7 +63,7 @@ export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
         }
         break;
       case 13:
-        if (name === 'Authorization' || name.toLowerCase() === 'authorization') {
+        if (name === 'authorization' || name === 'Authorization' || name.toLowerCase() === 'authorization') {
           authorizations++;
           authorization = value;
         } else if (name.toLowerCase() === 'if-none-match') {

@@ -53,6 +53,8 @@ interface CommonOptions {
   readonly unknownParameters?: ParseOptions['unknownParameters'];
   /** For WWW-Authenticate: printable ASCII. Default `lectern`. */
   readonly realm?: string;
+  /** Set where the handler is mounted in a server of its own; see {@link Exchange}. Default false. */
+  readonly ownsSocket?: boolean;
   /** Bytes for whole answers that are asked for again. Default: a part of CACHE_BYTES_DEFAULT. */
   readonly cacheBytesMax?: number;
   /** Default: nothing is logged. */
@@ -78,7 +80,16 @@ export type HandlerOptions = CommonOptions &
 
 export type RequestHandler = (req: IncomingMessage, res: ServerResponse) => void;
 
-const SILENT: Logger = { info() {}, warn() {}, error() {} };
+/** Where no log was given: nobody is told but of what is a fault of the service's own, which must not go unheard. */
+const SILENT: Logger = {
+  info() {},
+  warn() {},
+  error(fields, message) {
+    const { err } = fields as { readonly err?: unknown };
+    const reason = err instanceof Error ? (err.stack ?? err.message) : String(err);
+    process.emitWarning(`${message}: ${reason}`, { type: 'LecternWarning' });
+  },
+};
 
 /**
  * Creates the handler.
@@ -89,7 +100,7 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
   const basePath = normaliseBasePath(options.basePath ?? '/api/v1');
   const realm = checkRealm(options.realm ?? 'lectern');
   const log = options.log ?? SILENT;
-  const { authenticator, identify } = options;
+  const { authenticator, identify, ownsSocket = false } = options;
   if ((authenticator === undefined) === (identify === undefined)) {
     throw new LecternError('option-invalid', 'a handler needs an authenticator or identify, and not both');
   }
@@ -241,6 +252,7 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
       query,
       head: req.method === 'HEAD',
       headers: readHeaderFacts(req.rawHeaders),
+      ownsSocket,
     };
     try {
       // node:http gives one character for each byte.

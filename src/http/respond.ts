@@ -3,6 +3,7 @@
  * without copying them.
  */
 import type { ServerResponse } from 'node:http';
+import { releaseBody } from '../encode/body.js';
 import { BODY_GATHER_BYTES_MAX } from '../limits.js';
 import type { Body } from '../view/answer.js';
 import type { Exchange } from './exchange.js';
@@ -32,8 +33,11 @@ export function sendBody(exchange: Exchange, status: number, headers: FlatHeader
   }
   const { chunks } = body;
   if (!Array.isArray(chunks)) writeSlices(res, chunks[Symbol.iterator]());
-  else if (chunks.length === 1) res.end(chunks[0]);
-  else if (body.byteLength <= BODY_GATHER_BYTES_MAX) res.end(Buffer.concat(chunks, body.byteLength));
+  else if (chunks.length === 1) {
+    res.end(chunks[0]);
+    // With nothing left to write the kernel has taken the bytes.
+    if (exchange.ownsSocket && res.socket?.writableLength === 0) releaseBody(chunks[0]);
+  } else if (body.byteLength <= BODY_GATHER_BYTES_MAX) res.end(Buffer.concat(chunks, body.byteLength));
   else writeChunks(res, chunks);
 }
 

@@ -4,6 +4,7 @@
  */
 import Router from 'find-my-way';
 import { LecternError } from '../errors.js';
+import { ROUTE_MEMO_ENTRIES_MAX } from '../limits.js';
 import type { FieldFilter } from '../query/query.js';
 import type { ReadResult } from '../view/answer.js';
 import type { ParameterPairs, ParseOptions, View } from '../view/view.js';
@@ -67,6 +68,7 @@ export function scheduleRoutes(basePath: string): ReadRoute[] {
 }
 
 const NO_SEARCH_PARAMETERS = {};
+const ROUTE_MEMO_CHARACTERS_MAX = 256;
 
 /**
  * A function from path to route: a trailing slash is ignored, letters' case is not, percent-encoded letters are the
@@ -81,11 +83,19 @@ export function createRouter(routes: readonly Route[]): (path: string) => Route 
     querystringParser: () => NO_SEARCH_PARAMETERS,
   });
   for (const route of routes) router.on('GET', route.path, () => undefined, route);
+  /** Paths that were found, as they were spelled: a handful, since clients spell them as they are documented. */
+  const known = new Map<string, Route>();
   return (path) => {
+    const remembered = known.get(path);
+    if (remembered !== undefined) return remembered;
     // find-my-way would cut the path at these; in a path without query they are malformed (RFC 9112 section 3.2).
     if (path.charCodeAt(0) !== 0x2f || path.includes('#')) return null;
     const found = router.find('GET', path);
-    return found === null ? null : (found.store as Route);
+    if (found === null) return null;
+    const route = found.store as Route;
+    if (known.size < ROUTE_MEMO_ENTRIES_MAX && path.length <= ROUTE_MEMO_CHARACTERS_MAX)
+      known.set(path, route);
+    return route;
   };
 }
 

@@ -1,48 +1,67 @@
 import type { FormatName } from '../model/format.js';
 import type { EndpointName, Parameters } from '../query/parameters.js';
 import type { FieldFilter } from '../query/query.js';
-import { textDigest } from '../structures/text-digest.js';
+import { DIGEST_CHARACTERS, Digest } from '../structures/digest.js';
 
 /**
- * A weak tag over everything that decides the answer: content, endpoint, canonical parameters, identities, media type.
- * Weak, because representations of one content are equivalent rather than promised to be equal to the byte for ever.
+ * Makes the weak entity tags of one snapshot's answers: over everything that decides an answer, which is content, endpoint,
+ * canonical parameters, identities and media type. Weak, because representations of one content are equivalent rather than
+ * promised to be equal to the byte for ever.
  *
  * The query's part is a digest of 64 bits that is no secret and keeps nobody out: tags are compared among answers of one
  * URL, and whoever looks for two queries with one digest finds them for themselves only.
  */
-export function entityTagOf(
-  contentId: string,
-  endpoint: EndpointName,
-  parameters: Parameters,
-  identities: readonly FieldFilter[] | null,
-  format: FormatName,
-): string {
-  return `W/"${contentId}-${textDigest(canonicalText(endpoint, parameters, identities, format))}"`;
-}
+export class EntityTags {
+  /** `W/"<snapshot id>-<digest>"`, of which only the digest changes. */
+  readonly #bytes: Buffer;
+  readonly #digestOffset: number;
 
-/** Texts that are equal exactly when the queries are. */
-function canonicalText(
-  endpoint: EndpointName,
-  parameters: Parameters,
-  identities: readonly FieldFilter[] | null,
-  format: FormatName,
-): string {
-  const { filters, startMs, endMs, limit, eventCursor, conflictCursor, by, merge, since } = parameters;
-  let text = `${endpoint} ${format} ${startMs} ${endMs} ${limit}${filtersText(filters)}`;
-  if (identities !== null) text += ` identities${filtersText(identities)}`;
-  if (eventCursor !== null || conflictCursor !== null)
-    text += ` ${JSON.stringify([eventCursor, conflictCursor])}`;
-  if (endpoint === 'conflicts') text += ` ${by.join()} ${merge}`;
-  if (since !== null) text += ` ${JSON.stringify(since)}`;
-  return text;
-}
-
-/** Values may hold any character, so each is told with its length. */
-function filtersText(filters: readonly FieldFilter[]): string {
-  let text = '';
-  for (const { field, values } of filters) {
-    text += ` ${field}`;
-    for (const value of values) text += ` ${value.length}:${value}`;
+  constructor(contentId: string) {
+    const before = `W/"${contentId}-`;
+    this.#bytes = Buffer.from(`${before}${'x'.repeat(DIGEST_CHARACTERS)}"`, 'latin1');
+    this.#digestOffset = before.length;
   }
-  return text;
+
+  of(
+    endpoint: EndpointName,
+    parameters: Parameters,
+    identities: readonly FieldFilter[] | null,
+    format: FormatName,
+  ): string {
+    const { startMs, endMs, limit, eventCursor, conflictCursor, by, merge, since } = parameters;
+    const digest = new Digest();
+    digest.text(endpoint);
+    digest.text(format);
+    digest.number(startMs);
+    digest.number(endMs);
+    digest.number(limit);
+    addFilters(digest, parameters.filters);
+    if (identities !== null) {
+      digest.text('identities');
+      addFilters(digest, identities);
+    }
+    if (eventCursor !== null) {
+      digest.text('after');
+      digest.number(eventCursor.timeMs);
+      digest.number(eventCursor.endTimeMs);
+      digest.text(eventCursor.id);
+    }
+    if (conflictCursor !== null) digest.text(JSON.stringify(conflictCursor));
+    if (endpoint === 'conflicts') {
+      digest.text(by.join());
+      digest.word(merge ? 1 : 0);
+    }
+    if (since !== null) digest.text(since);
+    digest.writeTo(this.#bytes, this.#digestOffset);
+    return this.#bytes.toString('latin1');
+  }
+}
+
+function addFilters(digest: Digest, filters: readonly FieldFilter[]): void {
+  digest.word(filters.length);
+  for (const { field, values } of filters) {
+    digest.text(field);
+    digest.word(values.length);
+    for (const value of values) digest.text(value);
+  }
 }

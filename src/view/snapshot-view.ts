@@ -25,7 +25,7 @@ import type { Snapshot } from '../snapshot/snapshot.js';
 import { NO_CODE } from '../structures/dictionary.js';
 import { lowerBound } from '../structures/search.js';
 import type { Answer, Body, Read, ReadResult } from './answer.js';
-import { entityTagOf } from './entity-tag.js';
+import { EntityTags } from './entity-tag.js';
 import type { ParameterPairs, ParseOptions, View } from './view.js';
 
 /**
@@ -48,6 +48,7 @@ class SnapshotView implements View {
   readonly #history: History;
   readonly #facts: DataSetFacts;
   readonly #cache: RowCache;
+  readonly #tags: EntityTags;
 
   constructor(snapshot: Snapshot, history: History, cacheBytesMax: number) {
     this.#cache = new RowCache(snapshot.rows, cacheBytesMax);
@@ -55,6 +56,7 @@ class SnapshotView implements View {
     this.#snapshot = snapshot;
     this.#history = history;
     this.#facts = factsOf(snapshot);
+    this.#tags = new EntityTags(snapshot.summary.id);
   }
 
   schedule(pairs: ParameterPairs, options: ParseOptions): ReadResult {
@@ -91,7 +93,7 @@ class SnapshotView implements View {
     const count = changes.added.length + changes.changed.length + changes.removed.length;
     const read: Read = {
       format: parameters.format,
-      entityTag: (format) => entityTagOf(snapshot.summary.id, 'changes', parameters, null, format),
+      entityTag: (format) => this.#tags.of('changes', parameters, null, format),
       execute: (format) => ({
         total: count,
         count,
@@ -154,7 +156,7 @@ class SnapshotView implements View {
     const query = queryOf(parameters, identities);
     const read: Read = {
       format: parameters.format,
-      entityTag: (format) => entityTagOf(snapshot.summary.id, endpoint, parameters, identities, format),
+      entityTag: (format) => this.#tags.of(endpoint, parameters, identities, format),
       execute: (format) => answer({ snapshot, cache: this.#cache }, query, parameters, format),
     };
     return { read };

@@ -80,28 +80,34 @@ test('one user never gets what was kept of another, and nobody gets anything wit
   }
 });
 
-function answerOf(bodyBytes: number): PreparedAnswer {
-  return { entityTag: '"x"', headers: [], body: Buffer.alloc(bodyBytes, 'x') };
+let tags = 0;
+
+function answerOf(
+  bodyBytes: number,
+  entityTag = `W/"x-${String(tags++).padStart(11, '0')}"`,
+): PreparedAnswer {
+  return { entityTag, headers: [], body: Buffer.alloc(bodyBytes, 'x') };
 }
 
-test('a target is kept from its second time on; only so many bytes are kept, and none of another snapshot', (t) => {
+test('an answer is kept from its second time on; only so many bytes are kept, and none of another snapshot', (t) => {
   const cache = new AnswerCache(1_000_000);
   cache.keepOnly('first');
-  cache.offer('/once', null, 'json', answerOf(10));
+  const [once, packed] = [answerOf(10), answerOf(7)];
+  cache.offer('/once', null, 'json', once);
   t.equal(cache.find('/once'), undefined);
-  cache.offer('/once', null, 'json', answerOf(10));
+  cache.offer('/once', null, 'json', once);
   t.equal(cache.find('/once')?.answers.json?.body.length, 10);
-  cache.offer('/once', null, 'msgpack', answerOf(7));
+  for (let n = 0; n < 2; n++) cache.offer('/once', null, 'msgpack', packed);
   t.equal(cache.find('/once')?.answers.json?.body.length, 10, 'the other format stays');
   t.equal(cache.find('/once')?.answers.msgpack?.body.length, 7);
   for (let n = 0; n < 2000; n++) {
-    for (let again = 0; again < 3; again++) cache.offer(`/target/${n}`, null, 'json', answerOf(5000));
+    const answer = answerOf(5000);
+    for (let again = 0; again < 3; again++) cache.offer(`/target/${n}`, null, 'json', answer);
     if (cache.bytes > 1_000_000) t.fail(`${cache.bytes} bytes`);
   }
   t.ok(cache.bytes > 400_000, 'and it is used');
-  for (let again = 0; again < 3; again++) {
-    cache.offer('/large', null, 'json', answerOf(ANSWER_CACHE_ENTRY_BYTES_MAX + 1));
-  }
+  const large = answerOf(ANSWER_CACHE_ENTRY_BYTES_MAX + 1);
+  for (let again = 0; again < 3; again++) cache.offer('/large', null, 'json', large);
   t.equal(cache.find('/large'), undefined);
   cache.keepOnly('first');
   t.ok(cache.find('/target/1999'));

@@ -1,0 +1,66 @@
+/** Characters of a digest as text. */
+export const DIGEST_CHARACTERS = 11;
+
+const ALPHABET = Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_', 'latin1');
+const float = new Float64Array(1);
+const words = new Uint32Array(float.buffer);
+
+/**
+ * 64 bits that tell sequences of texts and numbers apart: for names and places in tables, not against anybody who looks
+ * for two with one digest. Two multiplicative hashes, each mixed with the other at the end (multipliers and shifts of
+ * MurmurHash3). A tenth of the time of JSON and SHA-1 for the parameters of a request, and no call into another language.
+ */
+export class Digest {
+  #a = 0x2c1b3c6d;
+  #b = 0x297a2d39;
+
+  /** Adds 32 bits. */
+  word(value: number): void {
+    const a = Math.imul(this.#a ^ value, 0xcc9e2d51);
+    const b = Math.imul(this.#b ^ value, 0x1b873593);
+    this.#a = (a << 15) | (a >>> 17);
+    this.#b = (b << 13) | (b >>> 19);
+  }
+
+  /** Adds a number, infinite or not. */
+  number(value: number): void {
+    float[0] = value;
+    this.word(words[0]!);
+    this.word(words[1]!);
+  }
+
+  /** Adds a text; its length comes first, so that two texts are not one. */
+  text(value: string): void {
+    let a = this.#a ^ value.length;
+    let b = this.#b ^ value.length;
+    for (let i = 0; i < value.length; i++) {
+      const unit = value.charCodeAt(i);
+      a = Math.imul(a ^ unit, 0xcc9e2d51);
+      a = (a << 15) | (a >>> 17);
+      b = Math.imul(b ^ unit, 0x1b873593);
+      b = (b << 13) | (b >>> 19);
+    }
+    this.#a = a;
+    this.#b = b;
+    // An empty text is something, too, and no number.
+    this.word(~value.length);
+  }
+
+  /** Writes DIGEST_CHARACTERS letters, digits, "-" and "_" to `target`. What was added cannot be added to any more. */
+  writeTo(target: Uint8Array, offset: number): void {
+    let high = mix(this.#a ^ this.#b);
+    let low = mix(this.#b ^ high);
+    for (let i = DIGEST_CHARACTERS - 1; i >= 0; i--) {
+      target[offset + i] = ALPHABET[low & 63]!;
+      low = (low >>> 6) | ((high & 63) << 26);
+      high >>>= 6;
+    }
+  }
+}
+
+/** Every bit of the input changes half of the bits of the output. */
+function mix(value: number): number {
+  let mixed = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return mixed ^ (mixed >>> 16);
+}
