@@ -6,7 +6,7 @@ import { formatInstant } from '../model/time.js';
 import { Selection } from '../query/selection.js';
 import type { Clusters } from '../snapshot/cluster-reader.js';
 import type { Rows } from '../snapshot/rows.js';
-import { type Body, slicedBody, wholeBody } from './body.js';
+import { allocateBody, type Body, slicedBody, wholeBody } from './body.js';
 import { copyJsonRows, jsonRowPieces } from './json.js';
 import { arrayHeader, packedRowPieces, packPlain } from './msgpack.js';
 
@@ -30,8 +30,8 @@ function headOf(clusters: Clusters, cluster: number): Omit<ConflictEntry, 'event
 }
 
 /** `{…,"events":[` of an entry: the closing bracket and brace come behind the rows. */
-function jsonHead(clusters: Clusters, cluster: number): Buffer {
-  return Buffer.from(serialiseEntry({ ...headOf(clusters, cluster), events: [] }).slice(0, -2), 'utf8');
+function jsonHead(clusters: Clusters, cluster: number): string {
+  return serialiseEntry({ ...headOf(clusters, cluster), events: [] }).slice(0, -2);
 }
 
 /** The given clusters as one JSON array of conflict entries; their events are copied from the rows. */
@@ -41,11 +41,11 @@ export function jsonConflicts(rows: Rows, clusters: Clusters, wanted: Uint32Arra
   if (byteLength > BODY_WHOLE_BYTES_MAX) {
     return slicedBody(byteLength, () => jsonEntryPieces(rows, clusters, wanted));
   }
-  const target = Buffer.allocUnsafe(byteLength);
+  const target = allocateBody(byteLength);
   target[0] = OPENING_BRACKET;
   let at = 1;
   for (const cluster of wanted) {
-    at += jsonHead(clusters, cluster).copy(target, at);
+    at += target.write(jsonHead(clusters, cluster), at, 'utf8');
     at = copyJsonRows(rows, Selection.ofList(clusters.eventsOf(cluster)), target, at);
     // In place of the comma behind the last row.
     target[at - 1] = CLOSING_BRACKET;
@@ -60,7 +60,7 @@ function* jsonEntryPieces(rows: Rows, clusters: Clusters, wanted: Uint32Array): 
   let opening = Buffer.from('[');
   for (const cluster of wanted) {
     yield opening;
-    yield jsonHead(clusters, cluster);
+    yield Buffer.from(jsonHead(clusters, cluster), 'utf8');
     yield* jsonRowPieces(rows, Selection.ofList(clusters.eventsOf(cluster)));
     opening = BETWEEN_ENTRIES;
   }

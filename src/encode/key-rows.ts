@@ -11,6 +11,8 @@ export interface KeyRows {
 
 /** How the rows of a list are laid out in one representation. */
 export interface RowLayout {
+  /** Its number among the layouts. */
+  readonly number: number;
   /** Of the rows [first, end). */
   byteLength(rows: Rows, first: number, end: number): number;
   /** Writes one row and returns the offset behind it. */
@@ -21,6 +23,7 @@ const COMMA = 0x2c;
 
 /** Each row with a comma behind it. */
 export const JSON_LAYOUT: RowLayout = {
+  number: 0,
   byteLength: ({ start }, first, end) => start[end]! - start[first]!,
   write({ bytes, start }, ordinal, target, offset) {
     const at = offset + bytes.copy(target, offset, start[ordinal]!, start[ordinal + 1]! - 1);
@@ -30,6 +33,7 @@ export const JSON_LAYOUT: RowLayout = {
 };
 
 export const MESSAGE_PACK_LAYOUT: RowLayout = {
+  number: 1,
   byteLength: ({ packedStart }, first, end) => packedStart[end]! - packedStart[first]!,
   write: writeMessagePackRow,
 };
@@ -60,3 +64,5 @@ export function buildKeyRows(rows: Rows, list: ListRef, layout: RowLayout): KeyR
   for (let n = 0; n < ordinals.length; n++) layout.write(rows, ordinals[n]!, bytes, start[n]!);
   return { bytes, start };
 }
+
+export const LAYOUTS: readonly RowLayout[] = [JSON_LAYOUT, MESSAGE_PACK_LAYOUT];

@@ -2,14 +2,7 @@ import { KEY_ROWS_BYTES_MAX } from '../limits.js';
 import type { ListRef, Origin } from '../query/selection.js';
 import type { Rows } from '../snapshot/rows.js';
 import type { FieldIndex } from '../snapshot/snapshot.js';
-import {
-  buildKeyRows,
-  JSON_LAYOUT,
-  type KeyRows,
-  keyRowsBytes,
-  MESSAGE_PACK_LAYOUT,
-  type RowLayout,
-} from './key-rows.js';
+import { buildKeyRows, type KeyRows, keyRowsBytes, LAYOUTS, type RowLayout } from './key-rows.js';
 
 /** Lists that one insertion may look at to make room. */
 const EVICTION_STEPS_MAX = 8;
@@ -26,12 +19,14 @@ interface Entry {
 /** The lists of one field in one representation. */
 class Shelf {
   readonly layout: RowLayout;
-  readonly entries = new Map<number, Entry>();
+  /** By code. */
+  readonly entries: (Entry | undefined)[];
   /** For each code how many of its rows were gathered from the arena so far. */
   readonly gathered: Uint32Array;
 
   constructor(field: FieldIndex, layout: RowLayout) {
     this.layout = layout;
+    this.entries = new Array(field.dictionary.size).fill(undefined);
     this.gathered = new Uint32Array(field.dictionary.size);
   }
 }
@@ -48,10 +43,8 @@ class Shelf {
 export class RowCache {
   readonly #rows: Rows;
   readonly #bytesMax: number;
-  readonly #shelves: ReadonlyMap<RowLayout, Map<FieldIndex, Shelf>> = new Map([
-    [JSON_LAYOUT, new Map()],
-    [MESSAGE_PACK_LAYOUT, new Map()],
-  ]);
+  /** By number of the field and of the layout; each is made when it is asked for. */
+  #shelves: (Shelf | undefined)[] = [];
   #clock: Entry[] = [];
   #hand = 0;
   #bytes = 0;
@@ -88,7 +81,7 @@ export class RowCache {
   #find(list: ListRef, layout: RowLayout, count: number): KeyRows | null {
     const shelf = this.#shelfOf(list.field, layout);
     const { code } = list;
-    const entry = shelf.entries.get(code);
+    const entry = shelf.entries[code];
     if (entry !== undefined) {
       entry.used = true;
       return entry.keyRows;
@@ -99,11 +92,11 @@ export class RowCache {
   }
 
   #shelfOf(field: FieldIndex, layout: RowLayout): Shelf {
-    const shelves = this.#shelves.get(layout);
-    let shelf = shelves?.get(field);
+    const place = field.number * LAYOUTS.length + layout.number;
+    let shelf = this.#shelves[place];
     if (shelf === undefined) {
       shelf = new Shelf(field, layout);
-      shelves?.set(field, shelf);
+      this.#shelves[place] = shelf;
     }
     return shelf;
   }
@@ -114,7 +107,7 @@ export class RowCache {
     const bytes = keyRowsBytes(this.#rows, list, shelf.layout, Math.min(KEY_ROWS_BYTES_MAX, this.#bytesMax));
     if (bytes === Number.POSITIVE_INFINITY || !this.#makeRoom(bytes)) return null;
     const entry = { shelf, code, keyRows: buildKeyRows(this.#rows, list, shelf.layout), bytes, used: false };
-    shelf.entries.set(code, entry);
+    shelf.entries[code] = entry;
     this.#clock.push(entry);
     this.#bytes += bytes;
     return entry.keyRows;
@@ -134,7 +127,7 @@ export class RowCache {
   }
 
   #removeAtHand(entry: Entry): void {
-    entry.shelf.entries.delete(entry.code);
+    entry.shelf.entries[entry.code] = undefined;
     this.#bytes -= entry.bytes;
     const last = this.#clock.pop();
     if (last !== undefined && last !== entry) this.#clock[this.#hand] = last;
@@ -142,7 +135,7 @@ export class RowCache {
 
   /** Drops everything. What was handed out stays valid. */
   clear(): void {
-    for (const shelves of this.#shelves.values()) shelves.clear();
+    this.#shelves = [];
     this.#clock = [];
     this.#hand = 0;
     this.#bytes = 0;

@@ -56,7 +56,9 @@ export class AnswerCache {
   offer(target: string, format: FormatName | null, answerFormat: FormatName, answer: PreparedAnswer): void {
     if (answer.body.length > ANSWER_CACHE_ENTRY_BYTES_MAX || !this.#wasSeen(answer.entityTag)) return;
     const known = this.#known.get(target);
-    const body = Uint8Array.from(answer.body);
+    // A Buffer, since node:http makes one of anything else each time.
+    const body = Buffer.allocUnsafeSlow(answer.body.length);
+    body.set(answer.body);
     const answers = { ...known?.answers, [answerFormat]: { ...answer, body } };
     this.#known.set(target, { format, answers }, ENTRY_BYTES + target.length + body.length);
   }

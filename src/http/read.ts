@@ -112,12 +112,12 @@ export class Reader {
       'Vary',
       VARY,
       'X-Total-Count',
-      total,
+      String(total),
     ];
     if (nextCursor !== null) {
       headers.push('Link', nextLink(mountPathOf(exchange.req) + route.path, pairs, nextCursor));
     }
-    headers.push('Content-Length', body.byteLength);
+    headers.push('Content-Length', String(body.byteLength));
     sendBody(exchange, 200, headers, body);
     // A next link depends on where the handler is mounted.
     if (route.cacheable && nextCursor === null && Array.isArray(body.chunks) && body.chunks.length === 1) {

@@ -6,6 +6,8 @@ import { executePlan } from './execute.js';
 import { planQuery } from './plan.js';
 import type { ConflictOptions, Query } from './query.js';
 
+const NONE = new Uint32Array(0);
+
 /**
  * The clusters that are in the scope of a query: at least one of their events matches all of its filters.
  *
@@ -48,9 +50,11 @@ function clustersOfEvents(
   events.forEachRun((first, end) => {
     memberships += clusters.membershipCount(first, end);
   });
+  if (memberships === 0) return NONE;
   const found = new Uint32Array(memberships);
   let count = 0;
   events.forEachRun((first, end) => {
+    if (clusters.membershipCount(first, end) === 0) return;
     for (const cluster of clusters.memberships(first, end)) {
       if (wanted[clusters.dimensionOf(cluster)] === true) found[count++] = cluster;
     }

@@ -1,7 +1,7 @@
 import type { Snapshot } from '../snapshot/snapshot.js';
 import { sortUnique } from '../structures/ordinal-set.js';
 import type { Clause, Plan } from './plan.js';
-import { type ListRef, type Origin, Selection } from './selection.js';
+import { type ListRef, Selection } from './selection.js';
 import type { Narrowed, WindowOrdinals } from './window.js';
 
 /** Posting lists whose union is found by merging; more are sorted. */
@@ -134,31 +134,33 @@ function filterRuns(runs: Uint32Array, countMax: number, passes: Checker): Selec
   return Selection.ofList(list.subarray(0, count));
 }
 
+/** @param candidates of posting lists */
 function filterSelection(candidates: Selection, passes: Checker): Selection {
-  const origin = candidates.count <= ORIGIN_ENTRIES_MAX ? candidates.origin : null;
-  const list = new Uint32Array(candidates.count);
-  const kept = new Uint32Array(candidates.count);
-  let count = 0;
-  let candidate = 0;
-  candidates.forEach((ordinal) => {
-    if (passes(ordinal)) {
-      list[count] = ordinal;
-      kept[count++] = candidate;
+  const { count, origin } = candidates;
+  const ordinals = candidates.ordinals!;
+  const kept = new Uint32Array(count);
+  let keptCount = 0;
+  for (let entry = 0; entry < count; entry++) if (passes(ordinals[entry]!)) kept[keptCount++] = entry;
+  if (keptCount === count) return candidates;
+  const entries = kept.subarray(0, keptCount);
+  if (origin === null || count > ORIGIN_ENTRIES_MAX) {
+    for (let i = 0; i < keptCount; i++) entries[i] = ordinals[entries[i]!]!;
+    return Selection.ofList(entries);
+  }
+  const { lists, listOf, positions, first } = origin;
+  if (listOf === null) {
+    for (let i = 0; i < keptCount; i++) {
+      entries[i] = positions === null ? first + entries[i]! : positions[entries[i]!]!;
     }
-    candidate++;
-  });
+    return Selection.ofPositions(lists[0]!, entries);
+  }
   return Selection.ofList(
-    list.subarray(0, count),
-    origin === null ? null : pick(origin, kept.subarray(0, count)),
+    entries.map((entry) => ordinals[entry]!),
+    {
+      lists,
+      listOf: Uint8Array.from(entries, (entry) => listOf[entry]!),
+      positions: entries.map((entry) => positions![entry]!),
+      first: 0,
+    },
   );
-}
-
-/** The origin of some of the entries. */
-function pick({ lists, listOf, positions, first }: Origin, entries: Uint32Array): Origin {
-  return {
-    lists,
-    listOf: listOf === null ? null : Uint8Array.from(entries, (entry) => listOf[entry]!),
-    positions: entries.map((entry) => (positions === null ? first + entry : positions[entry]!)),
-    first: 0,
-  };
 }

@@ -51,7 +51,7 @@ const TREE_COST = 64;
 export function planQuery(snapshot: Snapshot, query: Query): Plan {
   const clauses = query.filters.map((filter) => clauseOf(snapshot, filter.field, [filter]));
   if (query.identities !== null) clauses.push(clauseOf(snapshot, 'identities', query.identities));
-  clauses.sort((a, b) => a.postings - b.postings);
+  if (clauses.length > 1) clauses.sort((a, b) => a.postings - b.postings);
   const window = new WindowOrdinals(snapshot, query.window);
   const shortest = clauses[0];
   if (shortest?.postings === 0) return { window, lead: { kind: 'nothing' }, checks: [] };

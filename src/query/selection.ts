@@ -29,33 +29,58 @@ export class Selection {
   readonly count: number;
   /** Null where it is not known. */
   readonly origin: Origin | null;
-  readonly #list: Uint32Array | null;
-  readonly #runs: Uint32Array;
+  /** Null where there are runs, and where the ordinals have not been asked for so far. */
+  #list: Uint32Array | null;
+  /** Null where there is a list. */
+  readonly #runs: Uint32Array | null;
 
-  private constructor(list: Uint32Array | null, runs: Uint32Array, origin: Origin | null) {
+  private constructor(
+    list: Uint32Array | null,
+    runs: Uint32Array | null,
+    origin: Origin | null,
+    count: number,
+  ) {
     this.#list = list;
     this.#runs = runs;
     this.origin = origin;
-    this.count = list === null ? countRuns(runs) : list.length;
+    this.count = count;
   }
 
   /** @param list ascending, without repeats */
   static ofList(list: Uint32Array, origin: Origin | null = null): Selection {
-    return new Selection(list, NO_RUNS, origin);
+    return new Selection(list, null, origin, list.length);
+  }
+
+  /** @param positions within the posting list, ascending, without repeats */
+  static ofPositions(list: ListRef, positions: Uint32Array): Selection {
+    const origin = { lists: [list], listOf: null, positions, first: 0 };
+    return new Selection(null, null, origin, positions.length);
   }
 
   /** @param runs pairs [first, end), ascending and disjoint */
   static ofRuns(runs: Uint32Array): Selection {
-    return new Selection(null, runs, null);
+    return new Selection(null, runs, null, countRuns(runs));
+  }
+
+  /** The ordinals of a result that is not runs; null for one that is. A view of the snapshot, perhaps. */
+  get ordinals(): Uint32Array | null {
+    if (this.#list === null && this.#runs === null) {
+      const { lists, positions } = this.origin as Origin;
+      const { field, code } = lists[0]!;
+      const start = field.postingStart(code);
+      this.#list = (positions as Uint32Array).map((position) => field.postings[start + position]!);
+    }
+    return this.#list;
   }
 
   /** How many of the result are smaller than `ordinal`: the position at which it stands or would stand. */
   positionOf(ordinal: number): number {
-    if (this.#list !== null) return lowerBound(this.#list, ordinal);
+    const runs = this.#runs;
+    if (runs === null) return lowerBound(this.ordinals!, ordinal);
     let position = 0;
-    for (let r = 0; r < this.#runs.length; r += 2) {
-      if (ordinal < this.#runs[r + 1]!) return position + Math.max(0, ordinal - this.#runs[r]!);
-      position += this.#runs[r + 1]! - this.#runs[r]!;
+    for (let r = 0; r < runs.length; r += 2) {
+      if (ordinal < runs[r + 1]!) return position + Math.max(0, ordinal - runs[r]!);
+      position += runs[r + 1]! - runs[r]!;
     }
     return position;
   }
@@ -63,14 +88,15 @@ export class Selection {
   /** The part from position `from` to before `to`. */
   slice(from: number, to: number): Selection {
     if (from <= 0 && to >= this.count) return this;
-    if (this.#list !== null) {
-      return Selection.ofList(this.#list.subarray(from, to), sliceOrigin(this.origin, from, to));
+    const runs = this.#runs;
+    if (runs === null) {
+      return Selection.ofList(this.ordinals!.subarray(from, to), sliceOrigin(this.origin, from, to));
     }
     const bounds: number[] = [];
     let position = 0;
-    for (let r = 0; r < this.#runs.length && position < to; r += 2) {
-      const first = this.#runs[r]!;
-      const length = this.#runs[r + 1]! - first;
+    for (let r = 0; r < runs.length && position < to; r += 2) {
+      const first = runs[r]!;
+      const length = runs[r + 1]! - first;
       const low = Math.max(0, from - position);
       const high = Math.min(length, to - position);
       if (low < high) bounds.push(first + low, first + high);
@@ -81,16 +107,18 @@ export class Selection {
 
   /** The last ordinal of a result that is not empty. */
   last(): number {
-    return this.#list === null ? this.#runs[this.#runs.length - 1]! - 1 : this.#list[this.#list.length - 1]!;
+    const runs = this.#runs;
+    return runs === null ? this.ordinals!.at(-1)! : runs.at(-1)! - 1;
   }
 
   /** Visits the result as maximal runs [first, end), ascending: neighbours in the list are joined. */
   forEachRun(visit: (first: number, end: number) => void): void {
-    if (this.#list === null) {
-      for (let r = 0; r < this.#runs.length; r += 2) visit(this.#runs[r]!, this.#runs[r + 1]!);
+    const runs = this.#runs;
+    if (runs !== null) {
+      for (let r = 0; r < runs.length; r += 2) visit(runs[r]!, runs[r + 1]!);
       return;
     }
-    const list = this.#list;
+    const list = this.ordinals!;
     for (let from = 0, to = 0; from < list.length; from = to) {
       to = endOfRun(list, from);
       visit(list[from]!, list[to - 1]! + 1);
@@ -99,11 +127,12 @@ export class Selection {
 
   /** The same runs, one at a time, for whoever stops on the way. */
   *runs(): Generator<readonly [first: number, end: number]> {
-    if (this.#list === null) {
-      for (let r = 0; r < this.#runs.length; r += 2) yield [this.#runs[r]!, this.#runs[r + 1]!];
+    const runs = this.#runs;
+    if (runs !== null) {
+      for (let r = 0; r < runs.length; r += 2) yield [runs[r]!, runs[r + 1]!];
       return;
     }
-    const list = this.#list;
+    const list = this.ordinals!;
     for (let from = 0, to = 0; from < list.length; from = to) {
       to = endOfRun(list, from);
       yield [list[from]!, list[to - 1]! + 1];
@@ -141,8 +170,6 @@ export class Selection {
     }
   }
 }
-
-const NO_RUNS = new Uint32Array(0);
 
 function sliceOrigin(origin: Origin | null, from: number, to: number): Origin | null {
   if (origin === null) return null;

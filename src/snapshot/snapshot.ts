@@ -12,6 +12,8 @@ import type { SnapshotSummary } from './summary.js';
 
 /** One indexed field, for reading. */
 export class FieldIndex {
+  /** Its number among the indexed fields. */
+  readonly number: number;
   readonly dictionary: Dictionary;
   /** Per ordinal: a code, or NO_CODE. */
   readonly codes: Uint32Array;
@@ -19,7 +21,8 @@ export class FieldIndex {
   readonly #ordinals: Uint32Array;
   readonly #longestMs: Float64Array;
 
-  constructor(image: FieldImage) {
+  constructor(image: FieldImage, number: number) {
+    this.number = number;
     this.dictionary = new Dictionary(image.dictionary);
     this.codes = image.codes;
     this.#start = image.postings.start;
@@ -83,7 +86,7 @@ export class Snapshot {
     this.merged = new Clusters(image.clusters.merged);
     this.unmerged = new Clusters(image.clusters.unmerged);
     this.#fields = new Map(
-      INDEXED_FIELDS.map((field) => [field.name, new FieldIndex(image.fields[field.name])]),
+      INDEXED_FIELDS.map((field, n) => [field.name, new FieldIndex(image.fields[field.name], n)]),
     );
   }
 

@@ -68,20 +68,28 @@ export class Dictionary {
   readonly #bytes: Buffer;
   readonly #start: Uint32Array;
   readonly #codes = new Map<string, number>();
+  /** What was looked up last: one request asks for the same value when it is checked and when it is planned. */
+  #lastValue = '';
+  #lastCode = NO_CODE;
   readonly size: number;
 
   constructor(image: DictionaryImage) {
     this.#bytes = Buffer.from(image.bytes.buffer, image.bytes.byteOffset, image.bytes.byteLength);
     this.#start = image.start;
     this.size = image.start.length - 1;
+    this.#lastCode = this.#search(Buffer.alloc(0));
   }
 
   /** The code of `value`, or NO_CODE. */
   codeOf(value: string): number {
-    const known = this.#codes.get(value);
-    if (known !== undefined) return known;
-    const code = this.#search(Buffer.from(value, 'utf8'));
-    if (code !== NO_CODE) this.#codes.set(value, code);
+    if (value === this.#lastValue) return this.#lastCode;
+    let code = this.#codes.get(value);
+    if (code === undefined) {
+      code = this.#search(Buffer.from(value, 'utf8'));
+      if (code !== NO_CODE) this.#codes.set(value, code);
+    }
+    this.#lastValue = value;
+    this.#lastCode = code;
     return code;
   }
 

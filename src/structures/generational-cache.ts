@@ -21,6 +21,8 @@ export class GenerationalCache<Value> {
   }
 
   get(key: string): Value | undefined {
+    // To look for a key that was never seen costs its hash, which is most of a look-up.
+    if (this.#youngBytes === 0 && this.#oldBytes === 0) return undefined;
     const young = this.#young.get(key);
     if (young !== undefined) return young.value;
     const old = this.#old.get(key);
@@ -29,7 +31,7 @@ export class GenerationalCache<Value> {
     return old.value;
   }
 
-  /** Keeps a value, in place of the one that the key had. One of more than half of the bound is not taken. */
+  /** Keeps a value of at least one byte, in place of the one that the key had. One of more than half of the bound is not taken. */
   set(key: string, value: Value, bytes: number): void {
     this.#delete(key);
     if (bytes > this.#generationBytesMax) return;
