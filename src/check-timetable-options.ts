@@ -1,4 +1,5 @@
 import { LecternError } from './errors.js';
+import { CACHE_MB_MAX } from './limits.js';
 import { suggest } from './query/suggest.js';
 import type { TimetableOptions } from './timetable-options.js';
 
@@ -16,6 +17,7 @@ const RANGES = {
   refreshSeconds: { min: 0, max: SECONDS_MAX },
   staleSecondsMax: { min: 0, max: Number.POSITIVE_INFINITY },
   snapshotFilesKept: { min: 0, max: 100, integer: true },
+  cacheMb: { min: 0, max: CACHE_MB_MAX },
 } as const satisfies Partial<Record<keyof TimetableOptions, Range>>;
 
 const CHOICES = {

@@ -63,6 +63,7 @@ export function createEmbeddedHandler(
   reading: {
     readonly unknownParameters: ParseOptions['unknownParameters'];
     readonly identifiers: IdentifierMode;
+    readonly cacheBytesMax: number;
   },
 ): RequestHandler {
   checkNames('handler()', options, HANDLER_NAMES);
@@ -70,11 +71,12 @@ export function createEmbeddedHandler(
   if (auth !== undefined && options.identify !== undefined) {
     throw new LecternError('option-invalid', 'handler() takes auth or identify, not both');
   }
-  const { unknownParameters, identifiers } = reading;
+  const { unknownParameters, identifiers, cacheBytesMax } = reading;
   return createHandler(views, {
     mode: 'production',
     version: VERSION,
     unknownParameters,
+    cacheBytesMax,
     ...(basePath === undefined ? {} : { basePath }),
     ...(log === undefined ? {} : { log }),
     ...(auth === undefined

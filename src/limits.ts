@@ -55,12 +55,14 @@ export const BODY_WHOLE_BYTES_MAX: number = 1024 * KIB;
 /** A large body is made in slices of about this size, with a turn of the event loop after each: 2 ms as MessagePack. */
 export const BODY_SLICE_BYTES: number = 256 * KIB;
 /**
- * Rows that are laid side by side. 100,000 events have 38 MB of rows, each in five posting lists: with 224 MiB nearly
- * all of them fit.
+ * Bytes of all caches of one timetable. 100,000 events have 38 MB of rows, each in five posting lists: laid side by side
+ * they nearly all fit beside an eighth for whole answers.
  */
-export const ROW_CACHE_BYTES_DEFAULT: number = 224 * MIB;
-/** Answers that are kept whole: 5,000 of 6 KB. Together with the rows 256 MiB. */
-export const ANSWER_CACHE_BYTES_DEFAULT: number = 32 * MIB;
+export const CACHE_BYTES_DEFAULT: number = 256 * MIB;
+/** The most that they may be set to, in MiB: a TiB. */
+export const CACHE_MB_MAX = 1_048_576;
+/** The part of the caches that is for whole answers: 5,000 of 6 KB. The rest is for rows that are laid side by side. */
+export const ANSWER_CACHE_SHARE: number = 1 / 8;
 /** One answer that is kept whole. Larger ones are not that much cheaper for it. */
 export const ANSWER_CACHE_ENTRY_BYTES_MAX: number = 64 * KIB;
 /** Tags of answers that were made once: 8,192 of 60 bytes. */

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { SECRET_BYTES_MIN } from './auth/key-set.js';
 import { checkTogether } from './check-service-options.js';
 import { LecternError } from './errors.js';
+import { CACHE_MB_MAX } from './limits.js';
 import { INDEXED_FIELDS } from './model/fields.js';
 import { LOG_LEVELS, type ServeSettings, type ServiceOptions } from './service-options.js';
 
@@ -93,6 +94,15 @@ export const SETTINGS: readonly Setting[] = [
     default: 'reject',
     description: 'answer an unknown query parameter with 400, or ignore it',
     ...oneOf(['reject', 'ignore']),
+  },
+  {
+    name: 'cacheMb',
+    flags: '--cache-mb <megabytes>',
+    environment: 'LECTERN_CACHE_MB',
+    group: 'Data',
+    default: 256,
+    description: 'MiB of memory for caches besides the timetable; 0 for none',
+    ...amount(0, CACHE_MB_MAX),
   },
   {
     name: 'sourceHeaders',
@@ -280,7 +290,8 @@ type DefaultedName =
   | 'shrinkPercentMax'
   | 'rejectPercentMax'
   | 'emptySet'
-  | 'snapshotFilesKept';
+  | 'snapshotFilesKept'
+  | 'cacheMb';
 
 /**
  * Checks options and fills in defaults. Files are not opened here.

@@ -27,6 +27,8 @@ export interface ServiceOptions {
   readonly snapshotFilesKept?: number | undefined;
   /** Path of a snapshot file to serve in place of any source. Default none. */
   readonly pin?: string | undefined;
+  /** MiB of memory for caches besides the snapshot; 0 for none. Default 256. */
+  readonly cacheMb?: number | undefined;
   /** TCP port, 0 to 65535; 0 takes any free one. Default 3000. */
   readonly port?: number | undefined;
   /** Address or name to listen on. Default 127.0.0.1: reachable from this machine only. */

@@ -9,7 +9,7 @@ import { LecternError } from './errors.js';
 import { createHandler, type HandlerOptions, type RequestHandler } from './http/handler.js';
 import type { Logger } from './http/logger.js';
 import { createHttpServer, type HttpServer, type ListenAddress } from './http/server.js';
-import { KEY_FILE_BYTES_MAX } from './limits.js';
+import { ANSWER_CACHE_SHARE, KEY_FILE_BYTES_MAX } from './limits.js';
 import { type ResolvedOptions, resolveOptions, type ServiceOptions } from './options.js';
 import type { SnapshotSummary } from './snapshot/summary.js';
 import type { LoadProgress } from './source/source.js';
@@ -97,6 +97,7 @@ export async function startService(
       unknownParameters,
       version: VERSION,
       ownsSocket: true,
+      cacheBytesMax: settings.cacheMb * 2 ** 20 * ANSWER_CACHE_SHARE,
       ...(log === undefined ? {} : { log }),
     };
     const handlerOptions: HandlerOptions =
@@ -148,6 +149,7 @@ function timetableOptionsOf(
     snapshotFile: settings.snapshotFile,
     snapshotFilesKept: settings.snapshotFilesKept,
     pin: settings.pin,
+    cacheMb: settings.cacheMb,
     gate: {
       shrinkPercentMax: settings.shrinkPercentMax,
       rejectPercentMax: settings.rejectPercentMax,

@@ -2,6 +2,7 @@ import { checkTimetableOptions } from './check-timetable-options.js';
 import { createEmbeddedHandler, type EmbeddedHandlerOptions } from './embedded-handler.js';
 import { LecternError } from './errors.js';
 import type { RequestHandler } from './http/handler.js';
+import { ANSWER_CACHE_SHARE, CACHE_BYTES_DEFAULT } from './limits.js';
 import type { IdentifierMode, TimetableEvent } from './model/event.js';
 import type { Explanation } from './query/explain.js';
 import { checkText, invalidParameters, readQueryObject } from './query/object-form.js';
@@ -159,6 +160,7 @@ class KeptTimetable implements Timetable {
   readonly #reading: ParseOptions & { readonly identifiers: IdentifierMode };
   readonly #keeper: Keeper;
   readonly #staleMsMax: number;
+  readonly #cacheBytesMax: number;
   readonly #sourceName: string;
   readonly #listeners = new Listeners<TimetableEvents>();
   #view: View | null = null;
@@ -180,6 +182,7 @@ class KeptTimetable implements Timetable {
     // What is pinned is never asked about, so it does not grow old.
     const staleSecondsMax = pin === undefined ? options.staleSecondsMax : undefined;
     this.#staleMsMax = (staleSecondsMax ?? Number.POSITIVE_INFINITY) * 1000;
+    this.#cacheBytesMax = options.cacheMb === undefined ? CACHE_BYTES_DEFAULT : options.cacheMb * 2 ** 20;
     const loader = new Loader(
       sourceOf(options.source),
       this.#reading.identifiers,
@@ -296,7 +299,8 @@ class KeptTimetable implements Timetable {
   }
 
   handler(options: EmbeddedHandlerOptions = {}): RequestHandler {
-    return createEmbeddedHandler(this, options, this.#reading);
+    const cacheBytesMax = this.#cacheBytesMax * ANSWER_CACHE_SHARE;
+    return createEmbeddedHandler(this, options, { ...this.#reading, cacheBytesMax });
   }
 
   async close(): Promise<void> {
@@ -356,7 +360,9 @@ class KeptTimetable implements Timetable {
   #publish({ image, origin, delta }: Publication): void {
     // Without a difference nothing of the past can be told any more.
     this.#history = delta === null ? History.EMPTY : this.#history.with(delta);
-    this.#view = viewOf(new Snapshot(image), this.#history);
+    this.#view?.dropCaches();
+    const rowsBytes = this.#cacheBytesMax * (1 - ANSWER_CACHE_SHARE);
+    this.#view = viewOf(new Snapshot(image), this.#history, rowsBytes);
     this.#publication = { origin, publishedAtMs: Date.now() };
     this.#listeners.tell('published', {
       summary: image.summary,

@@ -23,7 +23,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   view: ['encode', 'query', 'snapshot', 'structures', 'model', 'errors.ts', 'limits.ts'],
   auth: ['query', 'model', 'errors.ts', 'limits.ts'],
   openapi: ['query', 'model', 'errors.ts', 'limits.ts'],
-  http: ['openapi', 'auth', 'view', 'query', 'model', 'errors.ts', 'limits.ts'],
+  http: ['openapi', 'auth', 'view', 'query', 'structures', 'model', 'errors.ts', 'limits.ts'],
   generate: ['model', 'errors.ts'],
   'version.ts': [],
   refresh: ['thread', 'snapshot', 'source', 'model', 'errors.ts', 'limits.ts'],
@@ -34,7 +34,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'embedded-handler.ts': ['version.ts', 'http', 'auth', 'view', 'model', 'errors.ts'],
   'check-service-options.ts': ['service-options.ts', 'errors.ts'],
   'options.ts': ['check-service-options.ts', 'service-options.ts', 'auth', 'model', 'errors.ts', 'limits.ts'],
-  'check-timetable-options.ts': ['query', 'timetable-options.ts', 'errors.ts'],
+  'check-timetable-options.ts': ['query', 'timetable-options.ts', 'errors.ts', 'limits.ts'],
   'timetable.ts': [
     'check-timetable-options.ts',
     'embedded-handler.ts',
@@ -50,6 +50,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'source',
     'model',
     'errors.ts',
+    'limits.ts',
   ],
   'service.ts': [
     'timetable-options.ts',

@@ -16,7 +16,7 @@ import type {
 import { readCredential } from '../auth/credential.js';
 import type { DevelopmentIssuer } from '../auth/development-issuer.js';
 import { LecternError } from '../errors.js';
-import { ANSWER_CACHE_BYTES_DEFAULT, REQUEST_TARGET_BYTES_MAX } from '../limits.js';
+import { ANSWER_CACHE_SHARE, CACHE_BYTES_DEFAULT, REQUEST_TARGET_BYTES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { FieldFilter } from '../query/query.js';
 import type { ParseOptions } from '../view/view.js';
@@ -55,7 +55,7 @@ interface CommonOptions {
   readonly realm?: string;
   /** Set where the handler is mounted in a server of its own; see {@link Exchange}. Default false. */
   readonly ownsSocket?: boolean;
-  /** Bytes for whole answers that are asked for again. Default: a part of CACHE_BYTES_DEFAULT. */
+  /** Bytes for whole answers that are asked for again; 0 for none. Default: their share of CACHE_BYTES_DEFAULT. */
   readonly cacheBytesMax?: number;
   /** Default: nothing is logged. */
   readonly log?: Logger;
@@ -105,7 +105,11 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
     throw new LecternError('option-invalid', 'a handler needs an authenticator or identify, and not both');
   }
   const parseOptions: ParseOptions = { unknownParameters: options.unknownParameters ?? 'reject' };
-  const reader = new Reader(views, parseOptions, options.cacheBytesMax ?? ANSWER_CACHE_BYTES_DEFAULT);
+  const reader = new Reader(
+    views,
+    parseOptions,
+    options.cacheBytesMax ?? CACHE_BYTES_DEFAULT * ANSWER_CACHE_SHARE,
+  );
   /**
    * Who the last request of each connection was from: clients send the same header again and again, and comparing it is
    * cheaper than hashing it. Gone with the connection.

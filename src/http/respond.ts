@@ -3,9 +3,8 @@
  * without copying them.
  */
 import type { ServerResponse } from 'node:http';
-import { releaseBody } from '../encode/body.js';
 import { BODY_GATHER_BYTES_MAX } from '../limits.js';
-import type { Body } from '../view/answer.js';
+import { type Body, releaseBody } from '../view/answer.js';
 import type { Exchange } from './exchange.js';
 
 /** Names and values in turn. No numbers: node:http would take them, but checks them a slower way. */

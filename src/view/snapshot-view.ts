@@ -3,7 +3,7 @@ import { jsonConflicts, messagePackConflicts } from '../encode/conflicts.js';
 import { jsonRows } from '../encode/json.js';
 import { messagePackRows, packPlain } from '../encode/msgpack.js';
 import { RowCache } from '../encode/row-cache.js';
-import { ROW_CACHE_BYTES_DEFAULT } from '../limits.js';
+import { CACHE_BYTES_DEFAULT } from '../limits.js';
 import type { FormatName } from '../model/format.js';
 import { parseIdentifier } from '../model/identifier.js';
 import { findConflicts } from '../query/conflicts.js';
@@ -37,7 +37,7 @@ import type { ParameterPairs, ParseOptions, View } from './view.js';
 export function viewOf(
   snapshot: Snapshot,
   history: History = History.EMPTY,
-  cacheBytesMax: number = ROW_CACHE_BYTES_DEFAULT,
+  cacheBytesMax: number = CACHE_BYTES_DEFAULT,
 ): View {
   return new SnapshotView(snapshot, history, cacheBytesMax);
 }
@@ -102,6 +102,10 @@ class SnapshotView implements View {
       }),
     };
     return { read };
+  }
+
+  dropCaches(): void {
+    this.#cache.clear();
   }
 
   eventOf(id: string): Uint8Array | null {

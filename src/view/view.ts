@@ -25,6 +25,8 @@ export interface View {
   conflicts(parameters: ParameterPairs, options: ParseOptions): ReadResult;
   /** GET /schedule/changes: what is different from a past snapshot. */
   changes(parameters: ParameterPairs, options: ParseOptions): ReadResult;
+  /** Gives the memory of caches back, when another view takes the place of this one. It can be read all the same. */
+  dropCaches(): void;
   /** The JSON of one event by its canonical id, or null. A view of shared memory. */
   eventOf(id: string): Uint8Array | null;
   /** How GET /schedule answers: the plan as text, with counts and timings. Executes the query. */

@@ -203,6 +203,8 @@ test('options that cannot be are refused at once', (t) => {
     [{ source, buildOn: 'moon' }, /buildOn.*thread.*here/],
     [{ source, gate: { shrinkPercentMax: 130 } }, /shrinkPercentMax/],
     [{ source, gate: { rejectPercentMax: -1 } }, /rejectPercentMax/],
+    [{ source, cacheMb: -1 }, /cacheMb/],
+    [{ source, cacheMb: '256' }, /cacheMb/],
     [{ source, snapshotFile: '' }, /snapshotFile/],
     [{ source, snapshotFile: 'x', snapshotFilesKept: -1 }, /snapshotFilesKept/],
     [{ source, snapshotFilesKept: 1 }, /snapshotFilesKept has no effect without snapshotFile/],
