@@ -31,6 +31,7 @@ import { conflictKeys, lessonNumbers } from './lessons.js';
 import { orderEvents } from './order.js';
 import { PACKED_ROW_FRAME_BYTES, ROW_FRAME_BYTES, RowWriter } from './rows.js';
 import type { SnapshotSummary } from './summary.js';
+import { valueBytesOf } from './value-bytes.js';
 
 /** The fields kept as dictionary codes until the rows are written: all that have few distinct values, or may have none. */
 const CODED_FIELDS: readonly CodedFieldName[] = FIELDS.filter((field) => !field.required).map(
@@ -212,17 +213,12 @@ export class SnapshotBuilder {
     slotStartMs: Float64Array,
     slotEndMs: Float64Array,
   ): SnapshotImage['rows'] {
-    const valueFields = OUTPUT_FIELDS.filter((field) => field.kind !== 'instant' && field.name !== 'id');
-    const columns = valueFields.map((field) => {
-      const { codes, dictionary } = this.#column(field.name);
-      const lengths = Uint32Array.from({ length: dictionary.size }, (_, code) =>
-        jsonByteLength(dictionary.valueOf(code)),
-      );
-      const packedLengths = Uint32Array.from({ length: dictionary.size }, (_, code) =>
-        packedByteLength(dictionary.valueOf(code)),
-      );
-      return { codes: codes.view(), lengths, packedLengths };
-    });
+    const columns = OUTPUT_FIELDS.filter((field) => field.kind !== 'instant' && field.name !== 'id').map(
+      ({ name }) => {
+        const { codes, dictionary } = this.#column(name);
+        return { name, dictionary, codes: codes.view(), values: valueBytesOf(dictionary) };
+      },
+    );
     const instant = formatInstant(0);
     const fixed = ROW_FRAME_BYTES + 2 * jsonByteLength(instant);
     const packedFixed = PACKED_ROW_FRAME_BYTES + 2 * packedByteLength(instant);
@@ -232,33 +228,55 @@ export class SnapshotBuilder {
       const arrival = order[ordinal]!;
       let length = fixed + jsonByteLength(this.#ids[arrival]!);
       let packedLength = packedFixed + packedByteLength(this.#ids[arrival]!);
-      for (const { codes, lengths, packedLengths } of columns) {
+      for (const { codes, values } of columns) {
         const code = codes[arrival]!;
-        length += code === NO_CODE ? 4 : lengths[code]!;
-        packedLength += code === NO_CODE ? 1 : packedLengths[code]!;
+        length += code === NO_CODE ? NULL_BYTES.length : values.start[code + 1]! - values.start[code]!;
+        packedLength += code === NO_CODE ? 1 : values.packedLength[code]!;
       }
       rowBytes[ordinal] = length;
       packedBytes[ordinal] = packedLength;
     }
     const writer = new RowWriter(rowBytes, packedBytes);
-    const event = {} as { -readonly [Name in keyof TimetableEvent]: TimetableEvent[Name] };
     let slot = -1;
+    let time = NULL_BYTES;
+    let endTime = NULL_BYTES;
     for (let ordinal = 0; ordinal < order.length; ordinal++) {
       const arrival = order[ordinal]!;
       if (slotOf[ordinal] !== slot) {
         slot = slotOf[ordinal]!;
-        event.time = formatInstant(slotStartMs[slot]!);
-        event.endTime = formatInstant(slotEndMs[slot]!);
+        time = instantBytes(slotStartMs[slot]!);
+        endTime = instantBytes(slotEndMs[slot]!);
       }
-      event.id = this.#ids[arrival]!;
-      for (const field of valueFields) {
-        const { codes, dictionary } = this.#column(field.name);
-        (event as Record<string, string | null>)[field.name] = dictionary.valueOf(codes.view()[arrival]!);
+      writer.text(this.#ids[arrival]!);
+      writer.value(time, 0, time.length);
+      writer.value(endTime, 0, endTime.length);
+      for (const { codes, values } of columns) {
+        const code = codes[arrival]!;
+        if (code === NO_CODE) writer.value(NULL_BYTES, 0, NULL_BYTES.length);
+        else writer.value(values.bytes, values.start[code]!, values.start[code + 1]!);
       }
-      writer.write(event);
+      writer.end(() => {
+        const texts = columns.map(({ name, dictionary, codes }) => [
+          name,
+          dictionary.valueOf(codes[arrival]!),
+        ]);
+        return {
+          ...(Object.fromEntries(texts) as Omit<TimetableEvent, 'id' | 'time' | 'endTime'>),
+          id: this.#ids[arrival]!,
+          time: formatInstant(slotStartMs[slot]!),
+          endTime: formatInstant(slotEndMs[slot]!),
+        };
+      });
     }
     return writer.finish();
   }
+}
+
+const NULL_BYTES: Buffer = Buffer.from('null');
+
+/** The JSON of an instant. */
+function instantBytes(instantMs: number): Buffer {
+  return Buffer.from(`"${formatInstant(instantMs)}"`, 'latin1');
 }
 
 function finishField(

@@ -3,9 +3,13 @@
  * allocated once, and Content-Length is known before a long body is made.
  */
 
+/** Texts of which every character is one byte in JSON and in MessagePack. */
+const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
+
 /** The UTF-8 length of a string as a JSON value, quotes and escapes included; of `null` for null. */
 export function jsonByteLength(value: string | null): number {
-  return value === null ? 4 : Buffer.byteLength(JSON.stringify(value), 'utf8');
+  if (value === null) return 4;
+  return PLAIN.test(value) ? value.length + 2 : Buffer.byteLength(JSON.stringify(value), 'utf8');
 }
 
 /** The length of a string in MessagePack, its header included; of nil for null. */
