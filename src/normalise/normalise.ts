@@ -99,7 +99,8 @@ export function createNormaliser(mode: IdentifierMode): Normalise {
       required: field.required,
       expected: field.required ? kind.expected : 'a string or null',
       read: (text) => kind.read(field.name, text),
-      memo: field.indexed || field.kind === 'instant' ? new Map() : null,
+      // Times come often, too, but reading one costs no more than looking it up.
+      memo: field.indexed ? new Map() : null,
     };
   });
   const blank = blankEvent(FIELDS);
@@ -164,7 +165,7 @@ export function createNormaliser(mode: IdentifierMode): Normalise {
 }
 
 /**
- * Times, rooms, groups and courses come hundreds of times each, and looking one up costs a quarter of checking it.
+ * Rooms, groups and courses come hundreds of times each, and looking one up costs a quarter of checking it.
  * Where they do not repeat, the memo is emptied again and again: that costs less than anything cleverer would.
  */
 function remember(memo: Map<string, string | number>, text: string, canonical: string | number): void {

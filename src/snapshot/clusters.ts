@@ -73,9 +73,10 @@ function sweep(
   found: FoundClusters,
 ): void {
   const { startMs, endMs, lesson } = input;
-  /** One row of each lesson of the present cluster. */
-  let lessons: number[] = [];
-  let seen = new Set<number>();
+  /** One row of each lesson of the present cluster. Most clusters are one lesson, so nothing is made anew for each. */
+  const lessons: number[] = [];
+  /** The numbers of the lessons, once they are too many to be looked through. */
+  const seen = new Set<number>();
   let clusterEndMs = Number.NEGATIVE_INFINITY;
   const close = (): void => {
     if (lessons.length < 2) return;
@@ -90,18 +91,35 @@ function sweep(
     if (startMs[ordinal] === endMs[ordinal]) continue;
     if (startMs[ordinal]! >= clusterEndMs) {
       close();
-      lessons = [];
-      seen = new Set();
+      lessons.length = 0;
+      if (seen.size > 0) seen.clear();
       clusterEndMs = endMs[ordinal]!;
     }
     const number = lessonRows === null ? NO_CODE : lesson[ordinal]!;
-    if (number === NO_CODE || !seen.has(number)) {
+    if (number === NO_CODE || !isAmong(number, lessons, lesson, seen)) {
       lessons.push(ordinal);
-      if (number !== NO_CODE) seen.add(number);
+      if (lessons.length > LESSONS_LOOKED_THROUGH_MAX) {
+        if (seen.size === 0) for (const row of lessons) seen.add(lesson[row]!);
+        else seen.add(number);
+      }
     }
     if (endMs[ordinal]! > clusterEndMs) clusterEndMs = endMs[ordinal]!;
   }
   close();
+}
+
+/** Lessons of one cluster that are compared one by one; of more the numbers are kept in a set. */
+const LESSONS_LOOKED_THROUGH_MAX = 8;
+
+function isAmong(
+  number: number,
+  lessons: readonly number[],
+  lesson: Uint32Array,
+  seen: ReadonlySet<number>,
+): boolean {
+  if (lessons.length > LESSONS_LOOKED_THROUGH_MAX) return seen.has(number);
+  for (const row of lessons) if (lesson[row] === number) return true;
+  return false;
 }
 
 /** Every row of the given lessons, ascending: also those whose own key is another, a second lecturer's for instance. */
