@@ -1,39 +1,66 @@
 /**
- * The load: autocannon in a process of its own. Messages: { requests } to be sent in turn, over all connections together, so
- * that none is repeated before all were sent; then { run: { port, durationSeconds, connections } }.
+ * The load: autocannon in a process of its own. Messages: { requests, as } to be sent in turn, over all connections together,
+ * so that none is repeated before all were sent; { forget: true } forgets them all; { run: { as, port, amount, connections,
+ * expect304 } } sends `amount` of them. It is a number and no duration: of what a duration cuts off, the server would have
+ * done some.
  */
+import { createHistogram } from 'node:perf_hooks';
 import autocannon from 'autocannon';
 
-let requests = [];
-let next = 0;
-process.on('message', async (message) => {
-  if (message.requests !== undefined) {
-    requests = message.requests;
-    next = 0;
-    process.send({ kind: 'taken' });
-    return;
-  }
-  const { port, durationSeconds, connections } = message.run;
-  const result = await autocannon({
+/** Where latencies are told, in percent of all requests. */
+const PERCENTILES = [10, 25, 50, 75, 90, 95, 99, 99.9, 100];
+/** autocannon looks only so often whether all is done. */
+const SAMPLE_MS = 20;
+const TIMEOUT_SECONDS = 60;
+
+const known = new Map();
+
+async function run({ as, port, amount, connections, expect304 }) {
+  const list = known.get(as);
+  const latencies = createHistogram();
+  const began = performance.now();
+  let ended = began;
+  const options = {
     url: `http://127.0.0.1:${port}`,
-    duration: durationSeconds,
+    amount,
     connections,
+    sampleInt: SAMPLE_MS,
+    timeout: TIMEOUT_SECONDS,
     requests: [
       {
         setupRequest: (request) => {
-          const { path, headers } = requests[next++ % requests.length];
+          const { path, headers } = list.requests[list.next++ % list.requests.length];
           return { ...request, path, headers: { ...request.headers, ...headers } };
         },
       },
     ],
+  };
+  const result = await new Promise((resolve, reject) => {
+    const instance = autocannon(options, (error, done) => (error ? reject(error) : resolve(done)));
+    instance.on('response', (_client, _status, _bytes, latencyMs) => {
+      ended = performance.now();
+      latencies.record(Math.max(1, Math.round(latencyMs * 1000)));
+    });
   });
+  const seconds = (ended - began) / 1000;
+  const good = expect304 ? result['3xx'] : result['2xx'];
   process.send({
     kind: 'result',
-    requests: result.requests.total,
-    failed: result.non2xx - (message.run.expect304 ? result['3xx'] : 0) + result.errors + result.timeouts,
-    perSecond: result.requests.average,
-    bytes: result.throughput.total,
-    latencyMs: { p50: result.latency.p50, p99: result.latency.p99, p999: result.latency.p99_9 },
+    requests: amount,
+    failed: amount - good + result.errors + result.timeouts,
+    seconds,
+    perSecond: amount / seconds,
+    latencyMs: Object.fromEntries(PERCENTILES.map((p) => [`p${p}`, latencies.percentile(p) / 1000])),
   });
+}
+
+process.on('message', (message) => {
+  if (message.run !== undefined) {
+    run(message.run);
+    return;
+  }
+  if (message.forget) known.clear();
+  else known.set(message.as, { requests: message.requests, next: 0 });
+  process.send({ kind: 'taken' });
 });
 process.on('disconnect', () => process.exit());

@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto';
 const KEYS = ['roomId', 'lecturerId', 'studyGroup', 'courseId'];
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
+const USERS = 10_000;
 
 /** Numbers from 0 to below 1, the same for the same seed (mulberry32). */
 export function randomFrom(seed) {
@@ -24,109 +25,176 @@ export function tokenOf(secret, claims) {
 }
 
 const instant = (ms) => new Date(ms).toISOString();
+const path = (rest) => `/api/v1/schedule${rest}`;
 
-/**
- * The workloads on one set of events.
- *
- * @param {object[]} events as they were generated, in order of time
- * @param {{ secret: string, count: number, seed: number }} options `count` different requests of each
- * @returns name, target ratio to the floor, requests; `expect304` where the answer is that
- */
-export function workloadsOf(events, { secret, count, seed }) {
-  const random = randomFrom(seed);
-  const pick = (list) => list[Math.floor(random() * list.length)];
-  const headers = { authorization: `Bearer ${tokenOf(secret, { sub: 'bench' })}` };
-  const byKey = new Map();
-  for (const event of events) {
-    for (const key of KEYS) {
-      if (event[key] === null) continue;
-      const name = `${key}=${encodeURIComponent(event[key])}`;
-      if (!byKey.has(name)) byKey.set(name, []);
-      byKey.get(name).push(event);
+/** What can be asked of one set of events, at random. */
+class Questions {
+  #lists;
+  #rooms;
+
+  /** @param {object[]} events in order of time */
+  constructor(events, secret) {
+    this.secret = secret;
+    this.headers = { authorization: `Bearer ${tokenOf(secret, { sub: 'bench' })}` };
+    const byKey = new Map();
+    for (const event of events) {
+      for (const key of KEYS) {
+        if ((event[key] ?? null) === null) continue;
+        const name = `${key}=${encodeURIComponent(event[key])}`;
+        if (!byKey.has(name)) byKey.set(name, []);
+        byKey.get(name).push(event);
+      }
     }
+    this.#lists = [...byKey].filter(([, list]) => list.length >= 20);
+    this.#rooms = this.#lists.filter(([name]) => name.startsWith('roomId'));
+    this.spanStartMs = Date.parse(events[0].time);
+    this.spanMs = Date.parse(events.at(-1).time) - this.spanStartMs;
   }
-  const lists = [...byKey].filter(([, list]) => list.length >= 20);
-  const rooms = lists.filter(([name]) => name.startsWith('roomId'));
 
-  /** A filter and a window that holds about `size` events of it. Milliseconds make each a URL of its own. */
-  const filtered = (from, size) => {
-    const [name, list] = pick(from);
+  /**
+   * A filter and a window that holds about `size` events of it. Milliseconds make each a URL of its own.
+   *
+   * @param {() => number} random
+   * @param {number} size
+   * @param {boolean} [ofRoom] whether the filter is a room, or any
+   */
+  filtered(random, size, ofRoom = false) {
+    const from = ofRoom ? this.#rooms : this.#lists;
+    const [name, list] = from[Math.floor(random() * from.length)];
     const first = Math.floor(random() * (list.length - size));
     const startMs = Date.parse(list[first].time) + Math.floor(random() * 1000);
     const endMs = Date.parse(list[first + size - 1].time) + 1 + Math.floor(random() * 60_000);
     return { name, event: list[first], window: `startTime=${instant(startMs)}&endTime=${instant(endMs)}` };
-  };
-  const spanStartMs = Date.parse(events[0].time);
-  const spanMs = Date.parse(events.at(-1).time) - spanStartMs;
-  const many = (make) => Array.from({ length: count }, make);
-  const path = (rest) => `/api/v1/schedule${rest}`;
-  const one = filtered(lists, 14);
-  const hot = path(`?${one.name}&${one.window}`);
-  const users = Array.from({ length: Math.min(10_000, count) }, (_, n) => {
-    const { event } = filtered(lists, 14);
-    return tokenOf(secret, {
-      sub: `user-${n}`,
-      studyGroup: event.studyGroup ?? 'none',
-      lecturerId: event.lecturerId ?? undefined,
+  }
+
+  /** A window of so many days anywhere in the set. */
+  window(random, days) {
+    const startMs = this.spanStartMs + Math.floor(random() * this.spanMs);
+    return `startTime=${instant(startMs)}&endTime=${instant(startMs + days * DAY_MS)}`;
+  }
+
+  /** A URL that is asked again and again. */
+  hot(random) {
+    const { name, window } = this.filtered(random, 14);
+    return { path: path(`?${name}&${window}`), headers: this.headers };
+  }
+
+  users(random, count) {
+    return Array.from({ length: count }, (_, n) => {
+      const { event } = this.filtered(random, 14);
+      return tokenOf(this.secret, {
+        sub: `user-${n}`,
+        studyGroup: event.studyGroup ?? 'none',
+        lecturerId: event.lecturerId ?? undefined,
+      });
     });
-  });
-  return [
-    { name: 'hot URL', target: 1.1, requests: [{ path: hot, headers }] },
-    {
-      name: 'filter + window',
-      target: 1.25,
-      requests: many(() => {
-        const { name, window } = filtered(lists, 14);
+  }
+}
+
+/**
+ * Every workload: its name, what it may cost at most as a ratio to the floor, and its requests, of which `many` makes as many
+ * as are wanted. `expect304`: the answer is that. `connections`: so many instead of the usual number.
+ */
+export const WORKLOADS = [
+  { name: 'hot URL', target: 1.1, requests: (questions, random) => [questions.hot(random)] },
+  {
+    name: 'filter + window',
+    target: 1.25,
+    requests: (questions, random, many) =>
+      many(() => {
+        const { name, window } = questions.filtered(random, 14);
+        return { path: path(`?${name}&${window}`), headers: questions.headers };
+      }),
+  },
+  {
+    name: 'two filters + window',
+    target: 1.5,
+    requests: (questions, random, many) =>
+      many(() => {
+        const { name, event, window } = questions.filtered(random, 20);
+        const type = encodeURIComponent(event.type ?? 'LEC');
+        return { path: path(`?${name}&type=${type}&${window}`), headers: questions.headers };
+      }),
+  },
+  {
+    name: 'window of a day',
+    target: 1.3,
+    requests: (questions, random, many) =>
+      many(() => ({ path: path(`?${questions.window(random, 1)}`), headers: questions.headers })),
+  },
+  {
+    name: 'personal',
+    target: 1.4,
+    requests(questions, random, many) {
+      const fields = questions.users(random, USERS).map((token) => ({ authorization: `Bearer ${token}` }));
+      return many((_, n) => ({
+        path: path(`/personal?${questions.window(random, 7)}`),
+        headers: fields[n % fields.length],
+      }));
+    },
+  },
+  {
+    name: '304',
+    target: 1.15,
+    expect304: true,
+    requests: (questions, random) => [questions.hot(random)],
+  },
+  {
+    name: 'all',
+    target: 1.05,
+    connections: 4,
+    requests: (questions) => [{ path: path('/all'), headers: questions.headers }],
+  },
+  {
+    name: 'conflicts of a room + window',
+    target: 1.5,
+    requests: (questions, random, many) =>
+      many(() => {
+        const { name, window } = questions.filtered(random, 20, true);
+        return { path: path(`/conflicts?${name}&${window}`), headers: questions.headers };
+      }),
+  },
+  {
+    name: 'MessagePack, filter + window',
+    target: 1.35,
+    requests(questions, random, many) {
+      const headers = { ...questions.headers, accept: 'application/vnd.msgpack' };
+      return many(() => {
+        const { name, window } = questions.filtered(random, 14);
         return { path: path(`?${name}&${window}`), headers };
-      }),
+      });
     },
-    {
-      name: 'two filters + window',
-      target: 1.5,
-      requests: many(() => {
-        const { name, event, window } = filtered(lists, 20);
-        return { path: path(`?${name}&type=${encodeURIComponent(event.type ?? 'LEC')}&${window}`), headers };
-      }),
+  },
+];
+
+/**
+ * The workloads on one set of events.
+ *
+ * @param {object[]} events in order of time
+ * @param {{ secret: string, count: number, seed: number }} options `count` different requests of each
+ * @returns those of {@link WORKLOADS}, with their requests; these are made when they are asked for
+ */
+export function workloadsOf(events, { secret, count, seed }) {
+  const questions = new Questions(events, secret);
+  const many = (make) => Array.from({ length: count }, make);
+  return WORKLOADS.map((workload, n) => ({
+    ...workload,
+    get requests() {
+      return workload.requests(questions, randomFrom(seed * 1000 + n), many);
     },
-    {
-      name: 'window of a day',
-      target: 1.3,
-      requests: many(() => {
-        const startMs = spanStartMs + Math.floor(random() * spanMs);
-        return { path: path(`?startTime=${instant(startMs)}&endTime=${instant(startMs + DAY_MS)}`), headers };
-      }),
-    },
-    {
-      name: 'personal',
-      target: 1.4,
-      requests: many((_, n) => {
-        const startMs = spanStartMs + Math.floor(random() * spanMs);
-        return {
-          path: path(`/personal?startTime=${instant(startMs)}&endTime=${instant(startMs + 7 * DAY_MS)}`),
-          headers: { authorization: `Bearer ${users[n % users.length]}` },
-        };
-      }),
-    },
-    { name: '304', target: 1.15, requests: [{ path: hot, headers }], expect304: true },
-    { name: 'all', target: 1.05, requests: [{ path: path('/all'), headers }], connections: 4 },
-    {
-      name: 'conflicts of a room + window',
-      target: 1.5,
-      requests: many(() => {
-        const { name, window } = filtered(rooms, 20);
-        return { path: path(`/conflicts?${name}&${window}`), headers };
-      }),
-    },
-    {
-      name: 'MessagePack, filter + window',
-      target: 1.35,
-      requests: many(() => {
-        const { name, window } = filtered(lists, 14);
-        return {
-          path: path(`?${name}&${window}`),
-          headers: { ...headers, accept: 'application/vnd.msgpack' },
-        };
-      }),
-    },
-  ];
+  }));
+}
+
+/**
+ * Requests of one URL, each with a valid token of its own.
+ *
+ * @param {object[]} events in order of time
+ * @param {{ secret: string, count: number, seed: number }} options as many tokens
+ */
+export function firstSights(events, { secret, count, seed }) {
+  const { path: hot } = new Questions(events, secret).hot(randomFrom(seed));
+  return Array.from({ length: count }, (_, n) => ({
+    path: hot,
+    headers: { authorization: `Bearer ${tokenOf(secret, { sub: `visitor-${n}` })}` },
+  }));
 }

@@ -6,8 +6,8 @@ const HERE = fileURLToPath(new URL('.', import.meta.url));
 
 /** A server that Lectern is compared with. */
 class Peer {
-  /** @param {{ name: string, folder: string, answers?: 'events' | 'constant', eventsMax?: number | null, built?: string[], platform?: string }} peer */
-  constructor({ name, folder, answers = 'events', eventsMax = null, built = [], platform }) {
+  /** @param {{ name: string, folder: string, answers?: 'events' | 'constant', eventsMax?: number | null, connections?: number, built?: string[], platform?: string }} peer */
+  constructor({ name, folder, answers = 'events', eventsMax = null, connections, built = [], platform }) {
     /** As it is called in tables. */
     this.name = name;
     /** Below bench/peers. */
@@ -18,6 +18,8 @@ class Peer {
     this.answers = answers;
     /** With more events it takes too long to be measured; null: it takes any number. */
     this.eventsMax = eventsMax;
+    /** Asked over so many; undefined: as many as the others. Each takes one request at least in a round. */
+    this.connections = connections;
     /** The only operating system on which it can be measured; undefined: any. */
     this.platform = platform;
     this.built = built;
@@ -54,7 +56,7 @@ export const PEERS = [
   // Its processes' time is read from /proc.
   new Peer({ name: 'Fastify + PostgreSQL', folder: 'fastify-postgres', platform: 'linux' }),
   new Peer({ name: 'array filter', folder: 'array-filter' }),
-  new Peer({ name: 'json-server', folder: 'json-server', eventsMax: 100_000 }),
+  new Peer({ name: 'json-server', folder: 'json-server', eventsMax: 100_000, connections: 4 }),
 ];
 
 /**

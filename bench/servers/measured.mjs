@@ -9,11 +9,27 @@ export function underMeasurement(server) {
   answerUsage();
 }
 
-export function answerUsage() {
+/**
+ * @param {() => { userMicros: number, systemMicros: number, rssBytes: number }} [others] of processes that belong to the
+ *   server
+ */
+export function answerUsage(others = () => ({ userMicros: 0, systemMicros: 0, rssBytes: 0 })) {
   process.on('message', (message) => {
     if (message !== 'usage') return;
     const { user, system } = process.cpuUsage();
-    process.send({ kind: 'usage', cpuMicros: user + system, rssBytes: process.memoryUsage.rss() });
+    const { rss, heapUsed, heapTotal, external } = process.memoryUsage();
+    const { userMicros, systemMicros, rssBytes } = others();
+    process.send({
+      kind: 'usage',
+      userMicros: user + userMicros,
+      systemMicros: system + systemMicros,
+      cpuMicros: user + userMicros + system + systemMicros,
+      rssBytes: rss + rssBytes,
+      heapUsedBytes: heapUsed,
+      heapTotalBytes: heapTotal,
+      externalBytes: external,
+    });
   });
-  process.on('disconnect', () => process.exit());
+  // PostgreSQL is ended first by the server that started it.
+  if (process.listenerCount('disconnect') === 0) process.on('disconnect', () => process.exit());
 }

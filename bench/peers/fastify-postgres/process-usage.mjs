@@ -8,7 +8,7 @@ const TICKS_PER_SECOND = Number(execFileSync('getconf', ['CLK_TCK'], { encoding:
  * is in their parent's. Shared memory is counted once.
  *
  * @param {number} root process id
- * @returns {{ cpuMicros: number, rssBytes: number }}
+ * @returns {{ userMicros: number, systemMicros: number, rssBytes: number }}
  */
 export function usageOfTree(root) {
   const processes = new Map();
@@ -23,15 +23,18 @@ export function usageOfTree(root) {
       // It has ended meanwhile.
     }
   }
-  let ticks = 0;
+  let userTicks = 0;
+  let systemTicks = 0;
   let rssBytes = 0;
   for (const [pid, { fields }] of processes) {
     if (!isBelow(processes, pid, root)) continue;
-    // utime, stime, cutime, cstime
-    for (const field of fields.slice(11, 15)) ticks += Number(field);
+    const [utime, stime, cutime, cstime] = fields.slice(11, 15).map(Number);
+    userTicks += utime + cutime;
+    systemTicks += stime + cstime;
     rssBytes += ownBytes(pid);
   }
-  return { cpuMicros: (ticks * 1e6) / TICKS_PER_SECOND, rssBytes };
+  const micros = (ticks) => (ticks * 1e6) / TICKS_PER_SECOND;
+  return { userMicros: micros(userTicks), systemMicros: micros(systemTicks), rssBytes };
 }
 
 function isBelow(processes, pid, root) {

@@ -1,6 +1,7 @@
 /** Fastify and PostgreSQL on the same machine, through a Unix socket. Arguments: source file, secret. */
 import { createVerifier } from 'fast-jwt';
 import Fastify from 'fastify';
+import { answerUsage } from '../../servers/measured.mjs';
 import { ANSWER_SCHEMA, FILTERS, filterValue, PATH, QUERY_SCHEMA } from '../schedule.mjs';
 import { requireToken } from '../tokens.mjs';
 import { Cluster } from './cluster.mjs';
@@ -49,16 +50,7 @@ try {
     },
   );
   await app.listen({ port: 0, host: '127.0.0.1' });
-  process.on('message', (message) => {
-    if (message !== 'usage') return;
-    const { user, system } = process.cpuUsage();
-    const database = cluster.usage();
-    process.send({
-      kind: 'usage',
-      cpuMicros: user + system + database.cpuMicros,
-      rssBytes: process.memoryUsage.rss() + database.rssBytes,
-    });
-  });
+  answerUsage(() => cluster.usage());
   process.send({ kind: 'ready', port: app.server.address().port });
 } catch (error) {
   console.error(error);

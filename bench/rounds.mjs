@@ -1,0 +1,88 @@
+/**
+ * Servers measured against each other: each is warmed up by the same rule, then in every round each of them is asked once, so
+ * that what else happens on the machine happens to all of them.
+ */
+
+/** Until the rate is known, requests are multiplied by at most this. */
+const GROWTH_MAX = 10;
+
+/**
+ * One that is measured.
+ *
+ * @typedef {object} Contestant
+ * @property {string} name
+ * @property {{ port: number, program: import('./measure.mjs').Program }} server
+ * @property {string} as under which name the load knows its requests
+ * @property {number} connections each sends its next request when its last was answered
+ * @property {boolean} [expect304]
+ */
+
+/** Processor time of the server per request, in microseconds, over `amount` requests. */
+async function runOnce(load, { name, server, as, connections, expect304 }, amount) {
+  const before = await server.program.ask('usage', 'usage');
+  const result = await load.ask(
+    { run: { as, port: server.port, amount, connections, expect304: expect304 ?? false } },
+    'result',
+  );
+  const after = await server.program.ask('usage', 'usage');
+  if (result.failed > 0) throw new Error(`${name}: ${result.failed} of ${result.requests} requests failed`);
+  const perRequest = (field) => (after[field] - before[field]) / result.requests;
+  return {
+    ...result,
+    userMicros: perRequest('userMicros'),
+    systemMicros: perRequest('systemMicros'),
+    cpuMicros: perRequest('cpuMicros'),
+  };
+}
+
+/**
+ * Slices of load until two in a row cost about the same per request.
+ *
+ * @param {{ sliceSeconds: number, slicesMin: number, slicesMax: number, differenceMax: number }} rule
+ * @returns {Promise<{ slices: number, perSecond: number }>}
+ */
+async function warmUp(load, contestant, { sliceSeconds, slicesMin, slicesMax, differenceMax }) {
+  let amount = contestant.connections;
+  let slices = 0;
+  let seconds = 0;
+  let previous;
+  for (;;) {
+    const slice = await runOnce(load, contestant, amount);
+    seconds += slice.seconds;
+    const isWhole = slice.seconds > sliceSeconds / 2;
+    if (isWhole) {
+      slices++;
+      const isSteady = previous !== undefined && Math.abs(slice.cpuMicros / previous - 1) < differenceMax;
+      previous = slice.cpuMicros;
+      if ((isSteady && slices >= slicesMin) || seconds > (slicesMax - 0.5) * sliceSeconds) {
+        return { slices, perSecond: slice.perSecond };
+      }
+    }
+    amount = amountFor(contestant, Math.min(slice.perSecond * sliceSeconds, amount * GROWTH_MAX));
+  }
+}
+
+function amountFor({ connections }, requests) {
+  return Math.max(connections, Math.round(requests));
+}
+
+/**
+ * @param {import('./measure.mjs').Program} load which has been given the requests
+ * @param {Contestant[]} contestants
+ * @param {{ rounds: number, roundSeconds: number, warmUp: object }} settings
+ * @returns for each contestant { name, warmUpSlices, rounds }
+ */
+export async function interleave(load, contestants, settings) {
+  const all = [];
+  for (const contestant of contestants) {
+    const { slices, perSecond } = await warmUp(load, contestant, settings.warmUp);
+    const amount = amountFor(contestant, perSecond * settings.roundSeconds);
+    all.push({ contestant, amount, warmUpSlices: slices, rounds: [] });
+  }
+  for (let round = 0; round < settings.rounds; round++) {
+    // There and back again: what grows or falls steadily favours nobody.
+    const order = round % 2 === 0 ? all : all.toReversed();
+    for (const { contestant, amount, rounds } of order) rounds.push(await runOnce(load, contestant, amount));
+  }
+  return all.map(({ contestant: { name }, warmUpSlices, rounds }) => ({ name, warmUpSlices, rounds }));
+}

@@ -1,0 +1,32 @@
+/**
+ * The floor of a token's first sight: bare node:http that has jose verify the token, as Lectern asks it to, and sends one
+ * constant answer. Nothing is remembered. Arguments: JSON of { status, headers, bodyBytes }, secret.
+ */
+import { createSecretKey } from 'node:crypto';
+import { createServer } from 'node:http';
+import { jwtVerify } from 'jose';
+import { underMeasurement } from './measured.mjs';
+
+const { status, headers, bodyBytes } = JSON.parse(process.argv[2]);
+const key = createSecretKey(Buffer.from(process.argv[3]));
+const body = Buffer.alloc(bodyBytes, 'x');
+underMeasurement(
+  createServer((req, res) => {
+    const token = req.headers.authorization.slice('Bearer '.length);
+    jwtVerify(token, key, {
+      algorithms: ['HS256'],
+      requiredClaims: ['exp', 'sub'],
+      clockTolerance: 5,
+      currentDate: new Date(),
+    }).then(
+      () => {
+        res.writeHead(status, headers);
+        res.end(body);
+      },
+      () => {
+        res.writeHead(401);
+        res.end();
+      },
+    );
+  }),
+);

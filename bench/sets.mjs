@@ -1,0 +1,65 @@
+import { spawn } from 'node:child_process';
+import { createWriteStream, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+/** A real timetable, which is no part of the project: in the data folder beside the checkout, or where LECTERN_DATA says. */
+const REAL = 'rpi-fall-2024';
+const REAL_FILE = join(process.env.LECTERN_DATA ?? join(ROOT, '..', 'shared', 'data'), `${REAL}.ndjson.gz`);
+
+/** Generated ones in three sizes; one in which every event has a slot of its own; a real one. */
+export const SETS = ['small', 'medium', 'large', 'distinct', REAL];
+
+/** Those that are there wherever the bench runs. */
+export const GENERATED_SETS = SETS.filter((name) => name !== REAL);
+
+/** The sets of events, made once each when they are first asked for. */
+export class Sets {
+  #folder;
+  #events;
+  #made = new Map();
+
+  /**
+   * @param {string} folder where they may lie
+   * @param {Record<string, number>} events how many each has
+   */
+  constructor(folder, events) {
+    this.#folder = folder;
+    this.#events = events;
+  }
+
+  /** @returns {Promise<string | null>} the file with a set; null where there is none */
+  async file(name) {
+    if (name === REAL) return existsSync(REAL_FILE) ? REAL_FILE : null;
+    if (!this.#made.has(name)) this.#made.set(name, this.#make(name));
+    return this.#made.get(name);
+  }
+
+  async #make(name) {
+    const file = join(this.#folder, `${name}.ndjson`);
+    const options = ['--events', String(this.#events[name]), '--seed', '1'];
+    if (name === 'distinct') options.push('--distinct-slots');
+    const child = spawn(process.execPath, [join(ROOT, 'dist/cli.js'), 'generate', ...options], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await pipeline(child.stdout, createWriteStream(file));
+    return file;
+  }
+}
+
+/** The events of a file of NDJSON, in its order. One string each, since all of a large set is no string in Node. */
+export function readEvents(file) {
+  const content = readFileSync(file);
+  const bytes = file.endsWith('.gz') ? gunzipSync(content) : content;
+  const events = [];
+  for (let start = 0; start < bytes.length; ) {
+    const newline = bytes.indexOf(10, start);
+    const end = newline === -1 ? bytes.length : newline;
+    if (end > start) events.push(JSON.parse(bytes.toString('utf8', start, end)));
+    start = end + 1;
+  }
+  return events;
+}
