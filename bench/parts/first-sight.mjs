@@ -1,0 +1,43 @@
+/** What the first sight of a token costs beyond what jose takes to verify it. */
+import { floorOf } from '../answers.mjs';
+import { ROW_NAMES, rowOf } from '../rows.mjs';
+import { SECRET } from '../session.mjs';
+import { readEvents } from '../sets.mjs';
+import { median } from '../statistics.mjs';
+import { firstSights } from '../workloads.mjs';
+
+const MICROS_MAX = 5;
+
+/** @param {import('../session.mjs').Session} session */
+export async function measureFirstSight(session) {
+  if (!session.wants(ROW_NAMES.firstSight)) return;
+  const source = await session.sets.file('medium');
+  const { requests: count, seed, connections } = session.settings;
+  const requests = firstSights(readEvents(source), { secret: SECRET, count, seed });
+  const lectern = await session.startLectern(source);
+  const { answer } = await floorOf(lectern.port, requests.slice(0, 1));
+  const floor = await session.startFloor(answer);
+  const jose = await session.start('./servers/jose.mjs', JSON.stringify(answer), SECRET);
+  // Each of Lectern's is the first: what was seen is forgotten long before all have been.
+  await session.give('tokens', requests);
+  await session.give('other tokens', requests.slice(0, 1000));
+  const rounds = await session.measure({ name: ROW_NAMES.firstSight, set: 'medium' }, [
+    { name: 'floor', server: floor, as: 'other tokens', connections },
+    { name: 'floor with jose', server: jose, as: 'other tokens', connections },
+    { name: 'Lectern', server: lectern, as: 'tokens', connections },
+  ]);
+  const [floorRounds, joseRounds, own] = [...rounds.values()];
+  const micros = (some) => median(some.map(({ cpuMicros }) => cpuMicros));
+  session.add(
+    rowOf(
+      { group: 'token', name: ROW_NAMES.firstSight, set: 'medium', unit: 'µs', target: MICROS_MAX },
+      own.map(({ cpuMicros }, n) => cpuMicros - joseRounds[n].cpuMicros),
+      {
+        requestMicros: micros(own),
+        floorWithJoseMicros: micros(joseRounds),
+        joseMicros: median(joseRounds.map(({ cpuMicros }, n) => cpuMicros - floorRounds[n].cpuMicros)),
+      },
+    ),
+  );
+  await session.stop(lectern, floor, jose);
+}

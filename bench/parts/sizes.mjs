@@ -1,0 +1,97 @@
+/** What the size of a set costs: the same questions, answered with as many events, on a small and on a large set. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { answerOf, fieldOf, floorOf } from '../answers.mjs';
+import { ROW_NAMES, rowOf, SECOND_ROW, workloadRow } from '../rows.mjs';
+import { SECRET } from '../session.mjs';
+import { readEvents } from '../sets.mjs';
+import { WORKLOADS, workloadsOf } from '../workloads.mjs';
+
+const MIB = 1024 * 1024;
+/** What all caches together take by default. */
+const CACHE_BYTES_DEFAULT = 256 * MIB;
+/** Rows of a million events in each of five posting lists, and more. */
+const CACHE_MB_LARGE = 4096;
+const CACHED = 'large, caches large enough';
+const MEMORY_RATIO_MAX = 1.5;
+
+/** @param {import('../session.mjs').Session} session */
+export async function measureSizes(session) {
+  const names = [SECOND_ROW, ...Object.values(ROW_NAMES).filter((name) => /^(large|memory)/.test(name))];
+  if (!session.wants(...names)) return;
+  const small = await prepare(session, 'small');
+  const large = await prepare(session, 'large');
+  const cached = {
+    ...large,
+    set: CACHED,
+    server: await session.startLectern(large.source, CACHE_MB_LARGE),
+    floor: await session.startFloor(large.answer),
+  };
+  const cases = [small, large, cached];
+  const { connections } = session.settings;
+  const contestants = cases.flatMap(({ set, as, floor, server }) => [
+    { name: `floor, ${set}`, server: floor, as, connections },
+    { name: `Lectern, ${set}`, server, as, connections },
+  ]);
+  const settings = { ...session.settings, warmUp: session.settings.warmUpOfSizes };
+  const rounds = await session.measure({ name: SECOND_ROW, set: 'small and large' }, contestants, settings);
+  const full = await memoryOf(session, large.server);
+
+  const { target } = WORKLOADS.find(({ name }) => name === SECOND_ROW);
+  for (const { set, answer, meanEvents } of cases) {
+    const about = { group: 'workload', name: SECOND_ROW, set, target };
+    const detail = { meanEvents, bodyBytes: answer.bodyBytes };
+    session.add(workloadRow(about, rounds.get(`floor, ${set}`), rounds.get(`Lectern, ${set}`), detail));
+  }
+  const against = (set) =>
+    rounds
+      .get(`Lectern, ${set}`)
+      .map(({ cpuMicros }, n) => cpuMicros / rounds.get('Lectern, small')[n].cpuMicros);
+  const size = { group: 'size', set: 'large', unit: 'times' };
+  session.add(rowOf({ ...size, name: ROW_NAMES.largeAgainstSmall, target: 1.6 }, against('large')));
+  session.add(rowOf({ ...size, name: ROW_NAMES.largeAgainstSmallCached, target: 1.3 }, against(CACHED)));
+  addMemory(session, large, full);
+  await session.stop(...cases.flatMap(({ floor, server }) => [floor, server]));
+}
+
+async function prepare(session, set) {
+  const { requests: count, seed } = session.settings;
+  const source = await session.sets.file(set);
+  const server = await session.startLectern(source);
+  const idle = set === 'large' ? await memoryOf(session, server) : null;
+  const workloads = workloadsOf(readEvents(source), { secret: SECRET, count, seed });
+  const { requests } = workloads.find(({ name }) => name === SECOND_ROW);
+  const { answer, meanEvents } = await floorOf(server.port, requests);
+  await session.give(set, requests);
+  const all = { ...requests[0], path: '/api/v1/schedule/all' };
+  const allBytes = Number(fieldOf(await answerOf(server.port, all, 'HEAD'), 'content-length'));
+  const floor = await session.startFloor(answer);
+  return { set, as: set, source, server, floor, answer, meanEvents, idle, allBytes };
+}
+
+/** What a server uses, once it has had nothing to do for a while. */
+async function memoryOf(session, server) {
+  await delay(session.settings.settleSeconds * 1000);
+  const { rssBytes, heapUsedBytes, heapTotalBytes, externalBytes } = await server.program.ask(
+    'usage',
+    'usage',
+  );
+  return { rssBytes, heapUsedBytes, heapTotalBytes, externalBytes };
+}
+
+function addMemory(session, { idle, allBytes }, full) {
+  const about = { group: 'memory', set: 'large', unit: 'times' };
+  const cacheRatio = CACHE_BYTES_DEFAULT / allBytes;
+  session.add(
+    rowOf({ ...about, name: ROW_NAMES.memoryIdle, target: MEMORY_RATIO_MAX }, [idle.rssBytes / allBytes], {
+      ...idle,
+      allBytes,
+    }),
+  );
+  session.add(
+    rowOf(
+      { ...about, name: ROW_NAMES.memoryFull, target: MEMORY_RATIO_MAX + cacheRatio },
+      [full.rssBytes / allBytes],
+      { ...full, allBytes, cacheBytes: CACHE_BYTES_DEFAULT },
+    ),
+  );
+}

@@ -1,0 +1,120 @@
+/** Rows: what a run found, each a figure with its spread and what it may be at most. */
+import { PEERS } from './peers/peers.mjs';
+import { median, spreadOf } from './statistics.mjs';
+import { WORKLOADS } from './workloads.mjs';
+
+/** The workload that every set is measured with. */
+export const SECOND_ROW = 'filter + window';
+export const PEER_WORKLOADS = [SECOND_ROW, 'two filters + window', 'window of a day'];
+/** How many times Lectern's processor time a peer takes at least. */
+export const PEER_TARGETS = new Map([
+  ['Fastify + better-sqlite3', 10],
+  ['Fastify + PostgreSQL', 20],
+  ['json-server', 3000],
+]);
+export const ROW_NAMES = {
+  largeAgainstSmall: 'large set against small, default caches',
+  largeAgainstSmallCached: 'large set against small, caches large enough',
+  firstSight: 'first sight of a token, beyond jose and the floor',
+  coldLoad: 'cold load against JSON.parse of every line',
+  memoryIdle: 'memory before the first request',
+  memoryFull: 'memory with full caches',
+};
+
+/**
+ * A row from the values of all rounds.
+ *
+ * @param {{ group: string, name: string, set: string, unit: string, target: number | null, isLeast?: boolean }} about `isLeast`:
+ *   the target is what it shall be at least, not at most
+ * @param {number[]} values one for each round
+ * @param {object} [detail] what else is told
+ */
+export function rowOf(about, values, detail = {}) {
+  return { isLeast: false, ...about, ...spreadOf(values), values, detail };
+}
+
+/** The row of a workload: each round of Lectern as a ratio to the floor's of the same round. */
+export function workloadRow(about, floorRounds, ownRounds, detail) {
+  const ratios = ownRounds.map((own, n) => own.cpuMicros / floorRounds[n].cpuMicros);
+  const middle = (rounds, field) => median(rounds.map((each) => each[field]));
+  return rowOf({ unit: 'ratio', ...about }, ratios, {
+    micros: middle(ownRounds, 'cpuMicros'),
+    userMicros: middle(ownRounds, 'userMicros'),
+    systemMicros: middle(ownRounds, 'systemMicros'),
+    floorMicros: middle(floorRounds, 'cpuMicros'),
+    perSecond: middle(ownRounds, 'perSecond'),
+    floorPerSecond: middle(floorRounds, 'perSecond'),
+    latencyMs: Object.fromEntries(
+      ['p50', 'p99', 'p99.9'].map((p) => [p, median(ownRounds.map(({ latencyMs }) => latencyMs[p]))]),
+    ),
+    ...detail,
+  });
+}
+
+/**
+ * The rows that a run of everything has, the set that is no part of the project aside.
+ *
+ * @param {{ peers: boolean }} options whether peers are among them
+ * @returns {{ group: string, name: string, set: string }[]}
+ */
+export function expectedRows({ peers }) {
+  const rows = WORKLOADS.map(({ name }) => ({ group: 'workload', name, set: 'medium' }));
+  for (const set of ['small', 'large', 'distinct']) rows.push({ group: 'workload', name: SECOND_ROW, set });
+  rows.push({ group: 'workload', name: SECOND_ROW, set: 'large, caches large enough' });
+  rows.push({ group: 'size', name: ROW_NAMES.largeAgainstSmall, set: 'large' });
+  rows.push({ group: 'size', name: ROW_NAMES.largeAgainstSmallCached, set: 'large' });
+  rows.push({ group: 'token', name: ROW_NAMES.firstSight, set: 'medium' });
+  rows.push({ group: 'load', name: ROW_NAMES.coldLoad, set: 'large' });
+  rows.push({ group: 'memory', name: ROW_NAMES.memoryIdle, set: 'large' });
+  rows.push({ group: 'memory', name: ROW_NAMES.memoryFull, set: 'large' });
+  if (!peers) return rows;
+  for (const workload of PEER_WORKLOADS) {
+    for (const { name } of PEERS) rows.push({ group: `peer, ${workload}`, name, set: 'medium' });
+  }
+  return rows;
+}
+
+/** Those expected rows that are not there. */
+export function missingRows(rows, options) {
+  return expectedRows(options).filter(
+    (wanted) =>
+      !rows.some(
+        ({ group, name, set }) => group === wanted.group && name === wanted.name && set === wanted.set,
+      ),
+  );
+}
+
+/** Whether the median is on the good side; null where there is no target. */
+export function isMet({ median: found, target, isLeast }) {
+  if (target === null) return null;
+  return isLeast ? found >= target : found <= target;
+}
+
+/** With as many digits as mean something. */
+export function figure(value) {
+  const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
+  return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+/** A row in one line, for the console. */
+export function tell(row) {
+  const { group, name, set, unit, target, isLeast, detail } = row;
+  const suffix = unit === 'ratio' ? '' : ` ${unit}`;
+  const parts = [
+    `${(group === 'workload' ? '' : `${group}: `) + name} (${set})`.padEnd(62),
+    `${figure(row.median)}${suffix}, ${figure(row.q1)} to ${figure(row.q3)} (${figure(row.min)} to ${figure(row.max)})`,
+  ];
+  if (target !== null) {
+    parts.push(`${isLeast ? 'at least' : 'at most'} ${figure(target)}${isMet(row) ? '' : ' MISSED'}`);
+  }
+  if (detail.floorMicros !== undefined) {
+    const { latencyMs } = detail;
+    parts.push(
+      `${figure(detail.micros)} µs against ${figure(detail.floorMicros)}`,
+      `${Math.round(detail.perSecond)}/s against ${Math.round(detail.floorPerSecond)}`,
+      `p50 ${figure(latencyMs.p50)} p99 ${figure(latencyMs.p99)} p99.9 ${figure(latencyMs['p99.9'])} ms`,
+      `${figure(detail.meanEvents)} events, ${detail.bodyBytes} bytes`,
+    );
+  }
+  return parts.join('; ');
+}

@@ -1,0 +1,90 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Program, startServer } from './measure.mjs';
+import { interleave } from './rounds.mjs';
+import { tell } from './rows.mjs';
+import { Sets } from './sets.mjs';
+
+export const SECRET = 'a secret for the bench, of 32 bytes or more';
+
+/** One run of the bench: its processes, its sets, and what it has found. */
+export class Session {
+  #folder = mkdtempSync(join(tmpdir(), 'lectern-bench-'));
+  #load = Program.start('./load.mjs');
+  #servers = new Set();
+  rows = [];
+  measurements = [];
+
+  constructor(settings) {
+    this.settings = settings;
+    this.sets = new Sets(this.#folder, settings.events);
+  }
+
+  /** Whether something of this name is asked for. */
+  wants(...names) {
+    return names.some((name) => name.includes(this.settings.only));
+  }
+
+  async start(file, ...args) {
+    const server = await startServer(file, ...args);
+    this.#servers.add(server);
+    return server;
+  }
+
+  startLectern(source, cacheMb) {
+    const sizes = cacheMb === undefined ? [] : [String(cacheMb)];
+    return this.start('./servers/lectern.mjs', source, SECRET, ...sizes);
+  }
+
+  startFloor(answer) {
+    return this.start('./servers/floor.mjs', JSON.stringify(answer));
+  }
+
+  async stop(...servers) {
+    for (const server of servers) {
+      this.#servers.delete(server);
+      await server.program.end();
+    }
+  }
+
+  /** Gives requests to the load, under a name. */
+  async give(as, requests) {
+    await this.#load.ask({ requests, as }, 'taken');
+  }
+
+  /**
+   * Measures servers against each other and keeps the rounds.
+   *
+   * @param {{ name: string, set: string }} about what is measured, on which set
+   * @param {import('./rounds.mjs').Contestant[]} contestants
+   * @param {object} [settings] those of the run, or some instead
+   * @returns {Promise<Map<string, object[]>>} the rounds of each, by its name
+   */
+  async measure(about, contestants, settings = this.settings) {
+    let servers;
+    try {
+      servers = await interleave(this.#load, contestants, settings);
+    } catch (error) {
+      throw new Error(`${about.name}, ${about.set}: ${error.message}`, { cause: error });
+    }
+    await this.#load.ask({ forget: true }, 'taken');
+    this.measurements.push({ ...about, servers });
+    return new Map(servers.map(({ name, rounds }) => [name, rounds]));
+  }
+
+  add(row) {
+    this.rows.push(row);
+    this.say(tell(row));
+  }
+
+  say(line) {
+    process.stdout.write(`${line}\n`);
+  }
+
+  async end() {
+    await this.stop(...this.#servers);
+    await this.#load.end();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,94 @@
+import { parseArgs } from 'node:util';
+import { SETS } from './sets.mjs';
+
+const FULL = {
+  // Many short rounds: what disturbs one of them is no part of the median.
+  rounds: 15,
+  roundSeconds: 1,
+  warmUp: { sliceSeconds: 1, slicesMin: 3, slicesMax: 15, differenceMax: 0.05 },
+  // What a large set's caches take to fill is longer than a steady slice or two.
+  warmUpOfSizes: { sliceSeconds: 1, slicesMin: 12, slicesMax: 15, differenceMax: 0.05 },
+  requests: 200_000,
+  coldLoads: 5,
+  settleSeconds: 12,
+  events: { small: 10_000, medium: 100_000, large: 1_000_000, distinct: 100_000 },
+};
+
+/** Whether everything works: no figure of it means much. */
+const QUICK = {
+  rounds: 2,
+  roundSeconds: 0.15,
+  warmUp: { sliceSeconds: 0.15, slicesMin: 1, slicesMax: 2, differenceMax: 0.05 },
+  warmUpOfSizes: { sliceSeconds: 0.15, slicesMin: 1, slicesMax: 2, differenceMax: 0.05 },
+  requests: 10_000,
+  coldLoads: 1,
+  settleSeconds: 0.1,
+  events: { small: 5000, medium: 10_000, large: 20_000, distinct: 5000 },
+};
+
+const HELP = `npm run bench -- [options]
+
+  --quick           see whether everything works: small sets, short rounds
+  --sets <names>    with commas, of ${SETS.join(', ')}; all by default
+  --only <text>     only what has this in its name
+  --rounds <n>      rounds of each measurement, ${FULL.rounds} by default
+  --seconds <s>     length of a round for each server, ${FULL.roundSeconds} by default
+  --no-peers        without the servers that Lectern is compared with
+  --peers <names>   with commas, parts of the names of those to compare with; all by default
+  --json <file>     where the results go. By default a whole run writes bench/results/node<major>.json, others nothing
+`;
+
+/**
+ * What the command line asks for.
+ *
+ * @param {string[]} argv
+ * @returns the settings; `isWhole` if nothing was left out or shortened; null where the help was printed instead
+ */
+export function settingsOf(argv) {
+  const { values } = parseArgs({
+    args: argv,
+    options: {
+      quick: { type: 'boolean', default: false },
+      sets: { type: 'string' },
+      only: { type: 'string', default: '' },
+      rounds: { type: 'string' },
+      seconds: { type: 'string' },
+      peers: { type: 'string' },
+      'no-peers': { type: 'boolean', default: false },
+      json: { type: 'string' },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(HELP);
+    return null;
+  }
+  const base = values.quick ? QUICK : FULL;
+  const sets = values.sets?.split(',') ?? SETS;
+  const unknown = sets.filter((name) => !SETS.includes(name));
+  if (unknown.length > 0) throw new Error(`--sets ${unknown.join(',')}: the sets are ${SETS.join(', ')}`);
+  return {
+    ...base,
+    quick: values.quick,
+    rounds: numberOf('--rounds', values.rounds, base.rounds),
+    roundSeconds: numberOf('--seconds', values.seconds, base.roundSeconds),
+    connections: 64,
+    seed: 1,
+    sets,
+    only: values.only,
+    peers: values['no-peers'] ? [] : (values.peers?.split(',') ?? ['']),
+    json: values.json,
+    isWhole:
+      !values.quick &&
+      !values['no-peers'] &&
+      values.only === '' &&
+      [values.sets, values.rounds, values.seconds, values.peers].every((value) => value === undefined),
+  };
+}
+
+function numberOf(option, text, fallback) {
+  if (text === undefined) return fallback;
+  const value = Number(text);
+  if (!(value > 0)) throw new Error(`${option} ${text}: expected a number above 0`);
+  return value;
+}
