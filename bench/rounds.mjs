@@ -70,7 +70,7 @@ function amountFor({ connections }, requests) {
  * @param {import('./measure.mjs').Program} load which has been given the requests
  * @param {Contestant[]} contestants
  * @param {{ rounds: number, roundSeconds: number, warmUp: object }} settings
- * @returns for each contestant { name, warmUpSlices, rounds }
+ * @returns for each contestant { name, connections, warmUpSlices, rounds }
  */
 export async function interleave(load, contestants, settings) {
   const all = [];
@@ -84,5 +84,10 @@ export async function interleave(load, contestants, settings) {
     const order = round % 2 === 0 ? all : all.toReversed();
     for (const { contestant, amount, rounds } of order) rounds.push(await runOnce(load, contestant, amount));
   }
-  return all.map(({ contestant: { name }, warmUpSlices, rounds }) => ({ name, warmUpSlices, rounds }));
+  return all.map(({ contestant: { name, connections }, warmUpSlices, rounds }) => ({
+    name,
+    connections,
+    warmUpSlices,
+    rounds,
+  }));
 }

@@ -37,9 +37,8 @@ export async function measureSizes(session) {
   const full = await memoryOf(session, large.server);
 
   const { target } = WORKLOADS.find(({ name }) => name === SECOND_ROW);
-  for (const { set, answer, meanEvents } of cases) {
+  for (const { set, detail } of cases) {
     const about = { group: 'workload', name: SECOND_ROW, set, target };
-    const detail = { meanEvents, bodyBytes: answer.bodyBytes };
     session.add(workloadRow(about, rounds.get(`floor, ${set}`), rounds.get(`Lectern, ${set}`), detail));
   }
   const against = (set) =>
@@ -58,14 +57,16 @@ async function prepare(session, set) {
   const source = await session.sets.file(set);
   const server = await session.startLectern(source);
   const idle = set === 'large' ? await memoryOf(session, server) : null;
-  const workloads = workloadsOf(readEvents(source), { secret: SECRET, count, seed });
+  const events = readEvents(source);
+  const workloads = workloadsOf(events, { secret: SECRET, count, seed });
   const { requests } = workloads.find(({ name }) => name === SECOND_ROW);
   const { answer, meanEvents } = await floorOf(server.port, requests);
   await session.give(set, requests);
   const all = { ...requests[0], path: '/api/v1/schedule/all' };
   const allBytes = Number(fieldOf(await answerOf(server.port, all, 'HEAD'), 'content-length'));
   const floor = await session.startFloor(answer);
-  return { set, as: set, source, server, floor, answer, meanEvents, idle, allBytes };
+  const detail = { setEvents: events.length, meanEvents, bodyBytes: answer.bodyBytes };
+  return { set, as: set, source, server, floor, answer, detail, idle, allBytes };
 }
 
 /** What a server uses, once it has had nothing to do for a while. */

@@ -26,14 +26,16 @@ export async function measureWorkloads(session, set, wanted, peers) {
     return;
   }
   const { requests: count, seed } = session.settings;
-  const workloads = workloadsOf(readEvents(source), { secret: SECRET, count, seed });
+  const events = readEvents(source);
+  const about = { set, setEvents: events.length };
+  const workloads = workloadsOf(events, { secret: SECRET, count, seed });
   const lectern = await session.startLectern(source);
   const isCompared = names.some((name) => PEER_WORKLOADS.includes(name));
   const others = isCompared ? await startPeers(session, lectern, peers, source, workloads) : [];
   for (const workload of workloads.filter(({ name }) => names.includes(name))) {
     await measureWorkload(
       session,
-      set,
+      about,
       workload,
       lectern,
       PEER_WORKLOADS.includes(workload.name) ? others : [],
@@ -63,7 +65,7 @@ async function startPeers(session, lectern, peers, source, workloads) {
   return others;
 }
 
-async function measureWorkload(session, set, workload, lectern, others) {
+async function measureWorkload(session, { set, setEvents }, workload, lectern, others) {
   const { name, target, expect304 } = workload;
   const as = name;
   let { requests } = workload;
@@ -95,7 +97,7 @@ async function measureWorkload(session, set, workload, lectern, others) {
   await session.stop(...own);
   const floorRounds = rounds.get('floor');
   const lecternRounds = rounds.get('Lectern');
-  const detail = { meanEvents, bodyBytes: answer.bodyBytes };
+  const detail = { setEvents, meanEvents, bodyBytes: answer.bodyBytes };
   session.add(workloadRow({ group: 'workload', name, set, target }, floorRounds, lecternRounds, detail));
   for (const { peer } of others)
     session.add(peerRow(peer.name, workload, set, lecternRounds, rounds.get(peer.name)));
