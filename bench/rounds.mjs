@@ -38,23 +38,30 @@ async function runOnce(load, { name, server, as, connections, expect304 }, amoun
 /**
  * Slices of load until two in a row cost about the same per request.
  *
- * @param {{ sliceSeconds: number, slicesMin: number, slicesMax: number, differenceMax: number }} rule
+ * @param {{ sliceSeconds: number, slicesMin: number, slicesMax: number, requestsMin: number, differenceMax: number }} rule no
+ *   fewer slices and requests, and no more slices
  * @returns {Promise<{ slices: number, perSecond: number }>}
  */
-async function warmUp(load, contestant, { sliceSeconds, slicesMin, slicesMax, differenceMax }) {
+async function warmUp(load, contestant, rule) {
+  const { sliceSeconds, slicesMin, slicesMax, requestsMin, differenceMax } = rule;
   let amount = contestant.connections;
   let slices = 0;
   let seconds = 0;
+  let requests = 0;
   let previous;
   for (;;) {
     const slice = await runOnce(load, contestant, amount);
     seconds += slice.seconds;
+    requests += amount;
     const isWhole = slice.seconds > sliceSeconds / 2;
     if (isWhole) {
       slices++;
       const isSteady = previous !== undefined && Math.abs(slice.cpuMicros / previous - 1) < differenceMax;
       previous = slice.cpuMicros;
-      if ((isSteady && slices >= slicesMin) || seconds > (slicesMax - 0.5) * sliceSeconds) {
+      if (
+        (isSteady && slices >= slicesMin && requests >= requestsMin) ||
+        seconds > (slicesMax - 0.5) * sliceSeconds
+      ) {
         return { slices, perSecond: slice.perSecond };
       }
     }

@@ -79,23 +79,29 @@ async function measureAll(session, peers) {
   if (sets.includes('large')) await measureColdLoads(session);
 }
 
+/** How it is measured, in words. */
+function introduction(
+  { node, machine },
+  { rounds, roundSeconds, connections, warmUp, warmUpOfSizes, events },
+) {
+  const ruleOf = ({ slicesMin, slicesMax, requestsMin }) =>
+    `${slicesMin} to ${slicesMax}, and ${requestsMin.toLocaleString('en')} requests where that many can be`;
+  const sets = Object.entries(events).map(([name, count]) => `${name} ${count.toLocaleString('en')}`);
+  return `${node}, ${machine.cpu}, ${machine.cores} cores
+${connections} connections; ${rounds} rounds of ${roundSeconds} s for each server, all servers in turn.
+Every server is warmed up by one rule, in slices of ${warmUp.sliceSeconds} s until two in a row differ by less than ${warmUp.differenceMax * 100} % per request:
+${ruleOf(warmUp)}; where sizes of sets are compared, ${ruleOf(warmUpOfSizes)}.
+Figures are medians, then the middle half and the whole of all rounds. Events: ${sets.join(', ')}.`;
+}
+
 async function main() {
   const settings = settingsOf(process.argv.slice(2));
   if (settings === null) return;
   const peers = peersOf(settings);
   const began = performance.now();
   const about = surroundings();
-  const { rounds, roundSeconds, connections, warmUp, events } = settings;
   const session = new Session(settings);
-  session.say(
-    `${about.node}, ${about.machine.cpu}, ${about.machine.cores} cores; ${connections} connections, ${rounds} rounds of ` +
-      `${roundSeconds} s for each server in turn\nEvery server is warmed up in slices of ${warmUp.sliceSeconds} s, ` +
-      `${warmUp.slicesMin} or more, until two in a row differ by less than ${warmUp.differenceMax * 100} % per request, ` +
-      `at most ${warmUp.slicesMax}; where sizes of sets are compared, ${settings.warmUpOfSizes.slicesMin} or more.\n` +
-      `Medians, the middle half of the rounds, and the whole of them. Sets: ${Object.entries(events)
-        .map(([name, count]) => `${name} ${count.toLocaleString('en')} events`)
-        .join(', ')}`,
-  );
+  session.say(introduction(about, settings));
   try {
     await measureAll(session, peers);
   } finally {

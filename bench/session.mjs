@@ -17,6 +17,9 @@ export class Session {
   measurements = [];
 
   constructor(settings) {
+    // At an interrupt, too, nothing is left behind; what was started ends with this process.
+    process.once('exit', () => rmSync(this.#folder, { recursive: true, force: true }));
+    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
     this.settings = settings;
     this.sets = new Sets(this.#folder, settings.events);
   }
@@ -85,6 +88,5 @@ export class Session {
   async end() {
     await this.stop(...this.#servers);
     await this.#load.end();
-    rmSync(this.#folder, { recursive: true, force: true });
   }
 }

@@ -125,8 +125,10 @@ export const WORKLOADS = [
   {
     name: 'personal',
     target: 1.4,
-    requests(questions, random, many) {
-      const fields = questions.users(random, USERS).map((token) => ({ authorization: `Bearer ${token}` }));
+    requests(questions, random, many, count) {
+      const fields = questions
+        .users(random, Math.min(USERS, count))
+        .map((token) => ({ authorization: `Bearer ${token}` }));
       return many((_, n) => ({
         path: path(`/personal?${questions.window(random, 7)}`),
         headers: fields[n % fields.length],
@@ -180,7 +182,7 @@ export function workloadsOf(events, { secret, count, seed }) {
   return WORKLOADS.map((workload, n) => ({
     ...workload,
     get requests() {
-      return workload.requests(questions, randomFrom(seed * 1000 + n), many);
+      return workload.requests(questions, randomFrom(seed * 1000 + n), many, count);
     },
   }));
 }
