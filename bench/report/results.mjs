@@ -1,0 +1,78 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { missingRows } from '../rows.mjs';
+
+const ROW_NUMBERS = ['median', 'q1', 'q3', 'min', 'max'];
+const DETAIL_NUMBERS = ['micros', 'floorMicros', 'perSecond', 'floorPerSecond', 'setEvents'];
+const LATENCIES = ['p50', 'p99', 'p99.9'];
+
+/** The major version of Node that results are of. */
+export function majorOf({ node }) {
+  return Number(/^v(\d+)/.exec(node)?.[1] ?? Number.NaN);
+}
+
+/**
+ * The published results: one file for each major version of Node, the newest of it.
+ *
+ * @param {string} folder
+ * @returns {object[]} by version; the first is told in full
+ * @throws Error where one of them is no whole set of results
+ */
+export function readResults(folder) {
+  const files = readdirSync(folder).filter((name) => name.endsWith('.json'));
+  const all = files.map((name) => {
+    try {
+      return JSON.parse(readFileSync(join(folder, name), 'utf8'));
+    } catch (error) {
+      throw new Error(`${name} is not JSON: ${error.message}`, { cause: error });
+    }
+  });
+  if (all.length === 0) throw new Error(`no results in ${folder}: npm run bench makes them`);
+  all.sort((a, b) => majorOf(a) - majorOf(b));
+  for (const [n, results] of all.entries()) checkResults(results, { peers: n === 0 });
+  return all;
+}
+
+/**
+ * Whether results can be reported: every row is there, with numbers that can be.
+ *
+ * @param {object} results as `npm run bench` writes them
+ * @param {{ peers: boolean }} options whether peers have to be among them
+ * @throws Error that names the first fault
+ */
+export function checkResults(results, { peers }) {
+  const fail = (what) => {
+    throw new Error(`the results of ${results.node ?? 'no version of Node'} ${what}`);
+  };
+  if (Number.isNaN(majorOf({ node: String(results.node) })))
+    fail('do not say which version of Node they are of');
+  for (const field of ['date', 'commit', 'machine', 'settings', 'rows', 'measurements']) {
+    if (results[field] === undefined) fail(`have no "${field}"`);
+  }
+  if (results.settings.quick) fail('are of a quick run, which measures nothing');
+  const missing = missingRows(results.rows, { peers });
+  if (missing.length > 0) {
+    fail(`lack rows: ${missing.map(({ group, name, set }) => `${group}: ${name} (${set})`).join(', ')}`);
+  }
+  for (const row of results.rows) checkRow(row, (what) => fail(`say of ${row.group}, ${row.name}: ${what}`));
+}
+
+function checkRow(row, fail) {
+  const isNumber = (value) => typeof value === 'number' && Number.isFinite(value);
+  for (const field of ROW_NUMBERS) if (!isNumber(row[field])) fail(`${field} ${row[field]}`);
+  const ascending = ['min', 'q1', 'median', 'q3', 'max'].map((field) => row[field]);
+  if (ascending.some((value, n) => n > 0 && value < ascending[n - 1])) fail(`a spread of ${ascending}`);
+  if (row.target !== null && !(isNumber(row.target) && row.target > 0)) fail(`target ${row.target}`);
+  if (row.group !== 'workload') return;
+  for (const field of DETAIL_NUMBERS) {
+    if (!(isNumber(row.detail[field]) && row.detail[field] > 0)) fail(`${field} ${row.detail[field]}`);
+  }
+  for (const p of LATENCIES) if (!isNumber(row.detail.latencyMs[p])) fail(`latency ${p}`);
+}
+
+/** The values of each server of a measurement, by its name. */
+export function serversOf(results, name, set) {
+  const found = results.measurements.find((each) => each.name === name && each.set === set);
+  if (found === undefined) throw new Error(`the results have no measurement of ${name} (${set})`);
+  return found.servers;
+}

@@ -1,0 +1,137 @@
+/** Parts of plots, as SVG that can be read on light and dark pages. */
+
+const FONT = "font-family:system-ui,'Segoe UI',Helvetica,Arial,sans-serif";
+
+/** Colours of series, one for light pages and one for dark; all can be told apart without seeing red or green. */
+const SERIES = [
+  ['#5b6470', '#a3acb8'],
+  ['#0b62c4', '#62a8ff'],
+  ['#c25700', '#ffa057'],
+  ['#7a3fb5', '#c497f5'],
+  ['#00796b', '#4cc9b5'],
+  ['#a3195b', '#ff7fb6'],
+];
+
+function style() {
+  const colours = (n) =>
+    SERIES.map((pair, i) => `.f${i}{fill:${pair[n]}}.s${i}{stroke:${pair[n]};fill:none}`).join('');
+  const theme = (back, ink, faint) =>
+    `.back{fill:${back}}text{fill:${ink}}.grid{stroke:${faint}}.axis{stroke:${ink}}.mark{stroke:${ink}}`;
+  return (
+    `<style>text{${FONT};font-size:13px}.title{font-size:15px;font-weight:600}.grid,.axis{stroke-width:1}` +
+    `${theme('#ffffff', '#1f2328', '#d5dae0')}${colours(0)}` +
+    `@media (prefers-color-scheme:dark){${theme('#0d1117', '#e6edf3', '#363d47')}${colours(1)}}</style>`
+  );
+}
+
+const ESCAPES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+const escaped = (content) => String(content).replace(/[&<>"]/g, (character) => ESCAPES[character]);
+
+/** One decimal is a tenth of a pixel. */
+const at = (value) => String(Math.round(value * 10) / 10);
+
+/** @param {Record<string, string | number>} attributes numbers are coordinates */
+export function element(name, attributes, content = '') {
+  const list = Object.entries(attributes).map(
+    ([key, value]) => ` ${key}="${typeof value === 'number' ? at(value) : escaped(value)}"`,
+  );
+  return content === '' ? `<${name}${list.join('')}/>` : `<${name}${list.join('')}>${content}</${name}>`;
+}
+
+/** @param {'start' | 'middle' | 'end'} [anchor] */
+export function text(x, y, content, anchor = 'start', more = {}) {
+  return element('text', { x, y, 'text-anchor': anchor, ...more }, escaped(content));
+}
+
+export function line(x1, y1, x2, y2, className, more = {}) {
+  return element('line', { x1, y1, x2, y2, class: className, ...more });
+}
+
+/**
+ * A whole plot.
+ *
+ * @param {{ title: string, description: string, width: number, height: number }} about the description says in words what is seen
+ * @param {string[]} parts
+ */
+export function document({ title, description, width, height }, parts) {
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="title desc">`,
+    `<title id="title">${escaped(title)}</title>`,
+    `<desc id="desc">${escaped(description)}</desc>`,
+    style(),
+    element('rect', { class: 'back', width, height }),
+    text(16, 26, title, 'start', { class: 'title' }),
+    ...parts,
+    '</svg>\n',
+  ].join('\n');
+}
+
+/** @returns {(value: number) => number} from [from, to] to pixels */
+export function linear(from, to, start, end) {
+  return (value) => start + ((value - from) / (to - from)) * (end - start);
+}
+
+/** Like {@link linear}, each power of ten as long as the next. */
+export function logarithmic(from, to, start, end) {
+  const scale = linear(Math.log10(from), Math.log10(to), start, end);
+  return (value) => scale(Math.log10(value));
+}
+
+/** The powers of ten around all values. */
+export function decades(values) {
+  const first = Math.floor(Math.log10(Math.min(...values)));
+  const last = Math.ceil(Math.log10(Math.max(...values)));
+  return Array.from({ length: Math.max(1, last - first) + 1 }, (_, n) => 10 ** (first + n));
+}
+
+/** Round steps from 0 on to beyond the value, some five to ten. */
+export function steps(most) {
+  const rough = most / 8;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough);
+  return Array.from({ length: Math.ceil(most / step) + 1 }, (_, n) => Number((n * step).toPrecision(6)));
+}
+
+/** A number on an axis. */
+export function tickLabel(value) {
+  return value.toLocaleString('en', { maximumFractionDigits: 3 });
+}
+
+/** Ticks, grid and name of a horizontal axis at the bottom. */
+export function xAxis({ ticks, scale, top, bottom, name, label = tickLabel }) {
+  const [left, right] = [scale(ticks[0]), scale(ticks.at(-1))];
+  return [
+    ...ticks.map((tick) => line(scale(tick), top, scale(tick), bottom, 'grid')),
+    line(left, bottom, right, bottom, 'axis'),
+    ...ticks.map((tick) => text(scale(tick), bottom + 18, label(tick), 'middle')),
+    text((left + right) / 2, bottom + 38, name, 'middle'),
+  ];
+}
+
+/** Ticks, grid and name of a vertical axis on the left. */
+export function yAxis({ ticks, scale, left, right, name, label = tickLabel }) {
+  const [bottom, top] = [scale(ticks[0]), scale(ticks.at(-1))];
+  const middle = (top + bottom) / 2;
+  return [
+    ...ticks.map((tick) => line(left, scale(tick), right, scale(tick), 'grid')),
+    line(left, top, left, bottom, 'axis'),
+    ...ticks.map((tick) => text(left - 8, scale(tick) + 4, label(tick), 'end')),
+    text(18, middle, name, 'middle', { transform: `rotate(-90 18 ${at(middle)})` }),
+  ];
+}
+
+/** A mark of series n; each has a shape of its own, so that colour is not all that tells them apart. */
+export function symbol(n, x, y, size = 5) {
+  const className = `f${n % SERIES.length}`;
+  if (n % 3 === 0) return element('circle', { cx: x, cy: y, r: size, class: className });
+  if (n % 3 === 1) {
+    return element('rect', { x: x - size, y: y - size, width: 2 * size, height: 2 * size, class: className });
+  }
+  const corners = `${at(x)},${at(y - size)} ${at(x + size)},${at(y + size)} ${at(x - size)},${at(y + size)}`;
+  return element('polygon', { points: corners, class: className });
+}
+
+/** A legend from the left to the right. */
+export function legend(names, left, y, step) {
+  return names.flatMap((name, n) => [symbol(n, left + n * step, y), text(left + n * step + 12, y + 4, name)]);
+}

@@ -1,0 +1,151 @@
+/** The results as Markdown. */
+import { figure, isMet, PEER_WORKLOADS, SECOND_ROW } from '../rows.mjs';
+import { majorOf } from './results.mjs';
+
+const BEGIN = '<!-- bench:begin -->';
+const END = '<!-- bench:end -->';
+
+const line = (cells) => `| ${cells.join(' | ')} |`;
+const table = (head, rows) =>
+  [line(head), `|${head.map(() => '---|').join('')}`, ...rows.map(line)].join('\n');
+const count = (value) => Math.round(value).toLocaleString('en');
+
+function measured(row, found = row) {
+  const unit = found.unit === 'µs' ? ' µs' : '';
+  return `${figure(found.median)}${unit}${isMet({ ...found, target: row.target }) === false ? ' (missed)' : ''}`;
+}
+
+const middle = ({ q1, q3 }) => `${figure(q1)} to ${figure(q3)}`;
+
+/** The same row of other results; undefined where they have none. */
+function sameRow({ rows }, { group, name, set }) {
+  return rows.find((row) => row.group === group && row.name === name && row.set === set);
+}
+
+function otherColumns(others, row) {
+  return others.map((results) => {
+    const found = sameRow(results, row);
+    return found === undefined ? '' : measured(row, found);
+  });
+}
+
+const otherHeads = (others) => others.map((results) => `Node ${majorOf(results)}`);
+
+/** What a workload's row is called; on the usual set by the workload alone. */
+export function labelOf({ name, set, detail }) {
+  if (set === 'medium') return name;
+  const events = `${count(detail.setEvents)} events`;
+  const kinds = { distinct: `${events}, each a slot of its own`, small: events, large: events };
+  if (set.startsWith('large,')) return `${name}, ${events}, caches large enough`;
+  return `${name}, ${kinds[set] ?? set}`;
+}
+
+function workloads(results, others) {
+  const rows = results.rows.filter(({ group }) => group === 'workload');
+  return table(
+    [
+      'workload',
+      'at most',
+      'measured',
+      'middle half',
+      ...otherHeads(others),
+      'µs (floor)',
+      'requests/s (floor)',
+      'p50, p99, p99.9 in ms',
+    ],
+    rows.map((row) => {
+      const { micros, floorMicros, perSecond, floorPerSecond, latencyMs } = row.detail;
+      return [
+        labelOf(row),
+        figure(row.target),
+        measured(row),
+        middle(row),
+        ...otherColumns(others, row),
+        `${figure(micros)} (${figure(floorMicros)})`,
+        `${count(perSecond)} (${count(floorPerSecond)})`,
+        ['p50', 'p99', 'p99.9'].map((p) => figure(latencyMs[p])).join(', '),
+      ];
+    }),
+  );
+}
+
+function others(results, more) {
+  const rows = results.rows.filter(({ group }) => ['size', 'token', 'load', 'memory'].includes(group));
+  return table(
+    ['what', 'at most', 'measured', 'middle half', ...otherHeads(more)],
+    rows.map((row) => [
+      row.name,
+      `${figure(row.target)}${row.unit === 'µs' ? ' µs' : ''}`,
+      measured(row),
+      row.values.length === 1 ? '' : middle(row),
+      ...otherColumns(more, row),
+    ]),
+  );
+}
+
+function peers(results) {
+  const of = (workload) => results.rows.filter(({ group }) => group === `peer, ${workload}`);
+  return table(
+    [
+      'peer',
+      'at least',
+      `times, ${SECOND_ROW}`,
+      'middle half',
+      'µs',
+      'requests/s',
+      ...PEER_WORKLOADS.slice(1),
+    ],
+    of(SECOND_ROW).map((row) => [
+      row.name,
+      row.target === null ? '' : count(row.target),
+      measured(row),
+      middle(row),
+      figure(row.detail.micros),
+      figure(row.detail.perSecond),
+      ...PEER_WORKLOADS.slice(1).map((workload) => {
+        const found = of(workload).find(({ name }) => name === row.name);
+        return found === undefined ? '' : figure(found.median);
+      }),
+    ]),
+  );
+}
+
+function about({ node, machine, commit, isChanged, date, settings }) {
+  const { events, rounds, roundSeconds, connections } = settings;
+  return (
+    `Node ${node.slice(1)}, ${machine.cpu}, ${machine.cores} cores, ${Math.round(machine.memoryBytes / 2 ** 30)} GiB, ` +
+    `commit ${commit.slice(0, 10)}${isChanged ? ' with changes' : ''}, ${date.slice(0, 10)}: medians of ${rounds} rounds of ${roundSeconds} s, ` +
+    `${connections} connections; ${count(events.medium)} events where nothing else is said.`
+  );
+}
+
+/**
+ * @param {object[]} all results by version of Node; the first is told in full, of the others the medians
+ * @param {{ file: string, title: string }[]} plots of the first, shown below the tables
+ * @returns {string} Markdown
+ */
+export function reportOf([first, ...more], plots) {
+  return [
+    about(first),
+    'Server processor time per request, as a ratio to the floor of the same round:',
+    workloads(first, more),
+    'Other promises. Sizes compare the same questions with as many events in the answer; memory is compared with the bytes of ' +
+      '`/schedule/all`, the load with processor time of `JSON.parse` alone:',
+    others(first, more),
+    'How many times the processor time of Lectern others take for the same answers to the same requests:',
+    peers(first),
+    ...plots.map(({ file, title }) => `![${title}](bench/results/${file})`),
+  ].join('\n\n');
+}
+
+/**
+ * @param {string} readme
+ * @param {string} report
+ * @returns {string} the README with the report between its markers
+ */
+export function withReport(readme, report) {
+  const begin = readme.indexOf(BEGIN);
+  const end = readme.indexOf(END);
+  if (begin === -1 || end < begin) throw new Error(`the README has no ${BEGIN} before an ${END}`);
+  return `${readme.slice(0, begin + BEGIN.length)}\n${report}\n${readme.slice(end)}`;
+}

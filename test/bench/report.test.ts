@@ -1,0 +1,128 @@
+/** What README.md and the plots say of the bench is what its newest results give. */
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { test } from 'tap';
+
+interface Row {
+  readonly group: string;
+  readonly name: string;
+  readonly set: string;
+  readonly median: number;
+}
+
+interface Results {
+  readonly node: string;
+  readonly rows: readonly Row[];
+}
+
+interface Plot {
+  readonly file: string;
+  readonly title: string;
+  readonly svg: string;
+}
+
+interface ResultsModule {
+  readResults(folder: string): Results[];
+}
+
+interface TableModule {
+  reportOf(all: readonly Results[], plots: readonly Plot[]): string;
+  withReport(readme: string, report: string): string;
+}
+
+interface PlotsModule {
+  plotsOf(results: Results): Plot[];
+}
+
+interface WorkloadsModule {
+  readonly WORKLOADS: readonly { readonly name: string; readonly target: number }[];
+}
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const RESULTS = join(ROOT, 'bench/results');
+const load = (path: string): Promise<unknown> => import(new URL(`../../bench/${path}`, import.meta.url).href);
+
+const { readResults } = (await load('report/results.mjs')) as ResultsModule;
+const { reportOf, withReport } = (await load('report/table.mjs')) as TableModule;
+const { plotsOf } = (await load('report/plots.mjs')) as PlotsModule;
+const { WORKLOADS } = (await load('workloads.mjs')) as WorkloadsModule;
+
+const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const all = readResults(RESULTS);
+const first = all[0] as Results;
+const HINT = 'npm run bench:report writes it';
+
+test('README.md says what the results give', async (t) => {
+  const report = reportOf(all, plotsOf(first));
+  t.equal(withReport(readme, report), readme, HINT);
+  for (const { name, median } of first.rows) {
+    t.ok(report.includes(` ${name}`), name);
+    t.type(median, 'number');
+  }
+});
+
+test('a README with other figures would be noticed', async (t) => {
+  const rows = first.rows.map((row, n) => (n === 0 ? { ...row, median: row.median * 2 } : row));
+  t.not(withReport(readme, reportOf([{ ...first, rows }], plotsOf(first))), readme);
+  t.throws(() => withReport('# no markers', 'report'), /bench:begin/);
+});
+
+test('the plots are those of the results', async (t) => {
+  const plots = plotsOf(first);
+  t.ok(plots.length >= 4);
+  for (const { file, title, svg } of plots) {
+    t.equal(readFileSync(join(RESULTS, file), 'utf8'), svg, `${file}: ${HINT}`);
+    t.match(svg, /<svg [^>]*role="img" aria-labelledby="title desc"/, 'it has a role and names');
+    t.match(svg, /<title id="title">.+<\/title>/);
+    t.match(svg, /<desc id="desc">.+<\/desc>/);
+    t.match(svg, 'prefers-color-scheme:dark', 'it suits dark pages');
+    t.notMatch(svg, /NaN|undefined|Infinity/);
+    t.ok(readme.includes(`![${title}](bench/results/${file})`), `README.md shows ${file}`);
+  }
+  const files = readdirSync(RESULTS).filter((name) => name.endsWith('.svg'));
+  t.same(files.sort(), plots.map(({ file }) => file).sort(), 'there are no others');
+});
+
+test('a row for every workload', async (t) => {
+  t.ok(WORKLOADS.length > 0);
+  for (const results of all) {
+    const names = results.rows.filter(({ group }) => group === 'workload').map(({ name }) => name);
+    for (const { name } of WORKLOADS) t.ok(names.includes(name), `${results.node}: ${name}`);
+  }
+});
+
+test('broken results are refused, with what is wrong', async (t) => {
+  const source = readdirSync(RESULTS).find((name) => name.endsWith('.json')) ?? '';
+  const good = JSON.parse(readFileSync(join(RESULTS, source), 'utf8')) as Results & {
+    readonly settings: object;
+  };
+  const folder = mkdtempSync(join(tmpdir(), 'lectern-results-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const refused = (text: string, expected: RegExp) => {
+    writeFileSync(join(folder, 'node20.json'), text);
+    t.throws(() => readResults(folder), expected, String(expected));
+  };
+  t.throws(() => readResults(folder), /no results in/, 'none at all');
+  cpSync(join(RESULTS, source), join(folder, 'node20.json'));
+  t.doesNotThrow(() => readResults(folder), 'those that are good are taken');
+
+  const { rows } = good;
+  const withRow = (change: object) =>
+    JSON.stringify({ ...good, rows: rows.map((row, n) => (n === 0 ? { ...row, ...change } : row)) });
+  const json = JSON.stringify(good);
+  refused(json.slice(0, json.length / 2), /node20\.json is not JSON/);
+  refused(JSON.stringify({ ...good, rows: undefined }), /have no "rows"/);
+  refused(JSON.stringify({ ...good, node: undefined }), /no version of Node/);
+  refused(JSON.stringify({ ...good, rows: rows.slice(1) }), new RegExp(`lack rows: .*${rows[0]?.name}`));
+  refused(
+    JSON.stringify({ ...good, rows: rows.filter(({ group }) => !group.startsWith('peer')) }),
+    /lack rows: peer/,
+  );
+  refused(JSON.stringify({ ...good, settings: { ...good.settings, quick: true } }), /quick run/);
+  refused(withRow({ median: null }), /median null/);
+  refused(withRow({ min: 1000 }), /a spread of 1000/);
+  refused(withRow({ target: 0 }), /target 0/);
+  refused(withRow({ detail: { micros: 0 } }), /micros 0/);
+});
