@@ -112,9 +112,13 @@ const FORBIDDEN_NAMES = /^(utils?|helpers?|commons?)(\.|$)/;
 
 function sourceFiles(folder: string): string[] {
   if (!existsSync(join(ROOT, folder))) return [];
-  return readdirSync(join(ROOT, folder), { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && /\.(ts|mjs)$/.test(entry.name))
-    .map((entry) => relative(ROOT, join(entry.parentPath ?? entry.path, entry.name)));
+  return (
+    readdirSync(join(ROOT, folder), { withFileTypes: true, recursive: true })
+      .filter((entry) => entry.isFile() && /\.(ts|mjs)$/.test(entry.name))
+      .map((entry) => relative(ROOT, join(entry.parentPath ?? entry.path, entry.name)))
+      // Peers of the bench have packages of their own.
+      .filter((path) => !path.includes('/node_modules/'))
+  );
 }
 
 /** Relative imports of a file, resolved to paths from the root. Covers import, export … from and import(). */
