@@ -26,6 +26,9 @@ function fillIn(module, name, value) {
 // Programs that embed Lectern and are bundled into one file find neither package.json nor the thread's module.
 const { version } = JSON.parse(readFileSync(join(dist, '../package.json'), 'utf8'));
 fillIn('version.js', 'VERSION', version);
-const { text, licences } = await bundleWorker(join(dist, 'thread/task-worker.js'));
-fillIn('thread/worker-text.js', 'WORKER_TEXT', text);
-writeFileSync(join(dist, 'thread/worker-text-licences.txt'), licences);
+const load = await bundleWorker(join(dist, 'thread/task-worker.js'));
+fillIn('thread/worker-text.js', 'WORKER_TEXT', load.text);
+writeFileSync(join(dist, 'thread/worker-text-licences.txt'), load.licences);
+const serving = await bundleWorker(join(dist, 'serving/serving-worker.js'));
+fillIn('serving/serving-text.js', 'SERVING_TEXT', serving.text);
+writeFileSync(join(dist, 'serving/serving-text-licences.txt'), serving.licences);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 
 /**
- * Modules that the build thread never gets to use, and what it finds in their place. Together they would be two thirds of
+ * Modules that threads never get to use, and what it finds in their place. Together they would be two thirds of
  * the text.
  */
 const STAND_INS = {
@@ -25,10 +25,10 @@ const standIns = {
 };
 
 /**
- * Bundles the module of the build thread, from the compiled `dist`, into one CommonJS script, as `new Worker(text, { eval:
+ * Bundles the module of a thread, from the compiled `dist`, into one CommonJS script, as `new Worker(text, { eval:
  * true })` takes it.
  *
- * @param {string} entry path of task-worker.js
+ * @param {string} entry path of the module that the thread begins with
  * @returns {Promise<{ text: string, licences: string }>} the script; the licence texts of every package in it
  */
 export async function bundleWorker(entry) {

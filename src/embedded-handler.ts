@@ -1,9 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import { type Authenticator, createAuthenticator } from './auth/authenticator.js';
+import { type AuthPlan, authenticatorOfPlan } from './auth/auth-plan.js';
 import { parseEnrolments } from './auth/enrolments.js';
-import { canonicalIdentities, createClaimTable, type IdentityValues } from './auth/identity.js';
-import { createPublicKeySet, createSecretKeySet, type KeySet } from './auth/key-set.js';
-import { createVerifier } from './auth/verifier.js';
+import { canonicalIdentities, type IdentityValues } from './auth/identity.js';
+import type { KeyMaterial } from './auth/key-set.js';
 import { LecternError } from './errors.js';
 import { createHandler, type RequestHandler } from './http/handler.js';
 import type { Logger } from './http/logger.js';
@@ -81,7 +80,7 @@ export function createEmbeddedHandler(
     ...(log === undefined ? {} : { log }),
     ...(auth === undefined
       ? { identify: (req) => canonicalIdentities(checkIdentity(identify(req)), identifiers) }
-      : { authenticator: authenticatorOf(auth, identifiers) }),
+      : { authenticator: authenticatorOfPlan(planAuth('handler', auth, identifiers)) }),
   });
 }
 
@@ -100,25 +99,33 @@ function checkIdentity(given: unknown): IdentityValues | null {
   );
 }
 
-function authenticatorOf(auth: EmbeddedAuthOptions, identifiers: IdentifierMode): Authenticator {
-  checkNames('handler({ auth })', auth, AUTH_NAMES);
-  const keySets: KeySet[] = [];
-  if (auth.hs256Secret !== undefined) keySets.push(createSecretKeySet(auth.hs256Secret));
-  if (auth.jwks !== undefined) keySets.push(createPublicKeySet(auth.jwks, 'auth.jwks'));
-  if (keySets.length === 0) {
-    throw new LecternError('key-missing', 'handler({ auth }) needs a key: hs256Secret or jwks');
+/**
+ * What a program says of tokens, as plain data.
+ *
+ * @param taker the method that was called, for messages
+ * @throws LecternError `option-invalid`, `key-missing`
+ */
+export function planAuth(taker: string, auth: EmbeddedAuthOptions, identifiers: IdentifierMode): AuthPlan {
+  checkNames(`${taker}({ auth })`, auth, AUTH_NAMES);
+  const keys: KeyMaterial[] = [];
+  if (auth.hs256Secret !== undefined) keys.push({ kind: 'secret', secret: auth.hs256Secret });
+  if (auth.jwks !== undefined) keys.push({ kind: 'public', jwks: auth.jwks, name: 'auth.jwks' });
+  if (keys.length === 0) {
+    throw new LecternError('key-missing', `${taker}({ auth }) needs a key: hs256Secret or jwks`);
   }
   const { issuer, audience, claims, enrolments } = auth;
-  return createAuthenticator({
-    verifier: createVerifier({ keySets, issuer, audience }),
-    table: createClaimTable(claims),
+  return {
+    keys,
+    issuer,
+    audience,
+    claims,
     enrolments: enrolments === undefined ? null : parseEnrolments(enrolments, identifiers, 'auth.enrolments'),
-    mode: identifiers,
-  });
+    identifiers,
+  };
 }
 
 /** A mistyped `auth` or `issuer` must not pass for one that was left out: it would let in whoever comes. */
-function checkNames(taker: string, options: unknown, names: readonly string[]): void {
+export function checkNames(taker: string, options: unknown, names: readonly string[]): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new LecternError('option-invalid', `${taker} takes an object of options: ${names.join(', ')}`);
   }

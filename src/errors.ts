@@ -66,6 +66,7 @@ export type LecternErrorCode =
   | 'key-invalid'
   | 'address-unavailable'
   | 'parameters-invalid'
+  | 'thread-lost'
   | 'not-ready'
   | 'stale'
   | 'closed';

@@ -9,6 +9,7 @@ export {
 } from './errors.js';
 export type { RequestHandler } from './http/handler.js';
 export type { Logger } from './http/logger.js';
+export type { ListenAddress } from './http/server.js';
 export type {
   ConflictEntry,
   IdentifierMode,
@@ -31,13 +32,8 @@ export {
 } from './source/records.js';
 export type { LoadProgress } from './source/source.js';
 export type { SourceSpec } from './source/spec.js';
-export {
-  openTimetable,
-  type PublishedEvent,
-  type RefusedEvent,
-  type Timetable,
-  type TimetableEvents,
-} from './timetable.js';
+export { openTimetable, type Timetable } from './timetable.js';
+export type { PublishedEvent, RefusedEvent, TimetableEvents } from './timetable-events.js';
 export type {
   ChangeSet,
   ConflictPage,
@@ -47,4 +43,5 @@ export type {
   ScheduleQuery,
   TimetableOptions,
 } from './timetable-options.js';
+export type { ServeOptions, TimetableServer } from './timetable-server.js';
 export type { Origin, PublicationState, SourceState, TimetableStatus } from './view/view-source.js';

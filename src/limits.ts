@@ -48,6 +48,11 @@ export const ROW_BYTES_MAX: number = 4 * 1024 * MIB - 64 * KIB;
 /** Events: ordinals are 32-bit, with 0xFFFFFFFF kept as "none". The row bytes end earlier. */
 export const EVENTS_MAX = 0xfffffffe;
 
+/**
+ * Serving threads. What is bounded per thread besides the snapshot: caches of rows and answers, of which each has its part
+ * only; tokens and interval trees, of which each has its own.
+ */
+export const SERVING_THREADS_MAX = 128;
 /** Bodies up to this size are gathered into one buffer and written with the headers at once. */
 export const BODY_GATHER_BYTES_MAX: number = 64 * KIB;
 /** Bodies up to this size are made at once; what is larger is made while it is sent, see BODY_SLICE_BYTES. */

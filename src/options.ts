@@ -5,6 +5,7 @@ import { LecternError } from './errors.js';
 import { CACHE_MB_MAX } from './limits.js';
 import { INDEXED_FIELDS } from './model/fields.js';
 import { LOG_LEVELS, type ServeSettings, type ServiceOptions } from './service-options.js';
+import { workersFault } from './serving/worker-count.js';
 
 export type { LogLevel, ServeSettings, ServiceOptions } from './service-options.js';
 
@@ -55,6 +56,16 @@ export const SETTINGS: readonly Setting[] = [
       typeof value === 'string' && (isIP(value) !== 0 || /^[A-Za-z0-9._-]+$/.test(value))
         ? null
         : 'it must be an IP address or a host name',
+  },
+  {
+    name: 'workers',
+    flags: '--workers <number>',
+    environment: 'LECTERN_WORKERS',
+    group: 'Listening',
+    default: 1,
+    description: 'threads that serve, on one snapshot in shared memory; auto for as many as there are cores',
+    parse: (text) => (/^\d+$/.test(text) ? Number(text) : text),
+    fault: workersFault,
   },
   {
     name: 'basePath',
@@ -281,6 +292,7 @@ export type ResolvedOptions = ServiceOptions &
 type DefaultedName =
   | 'port'
   | 'host'
+  | 'workers'
   | 'basePath'
   | 'mode'
   | 'identifiers'

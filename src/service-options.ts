@@ -1,4 +1,5 @@
 import type { IdentifierMode } from './model/event.js';
+import type { WorkerCount } from './serving/worker-count.js';
 import type { TimetableOptions } from './timetable-options.js';
 
 /** Everything that configures a service. Only the source has no default; production also needs a key. */
@@ -33,6 +34,8 @@ export interface ServiceOptions {
   readonly port?: number | undefined;
   /** Address or name to listen on. Default 127.0.0.1: reachable from this machine only. */
   readonly host?: string | undefined;
+  /** Threads that serve: 1 to 128, or `auto` for as many as there are cores. Default 1. */
+  readonly workers?: WorkerCount | undefined;
   /** Path in front of every endpoint but /health: segments of letters, digits, `-._~`. Default /api/v1. */
   readonly basePath?: string | undefined;
   /** `development` adds /login, /docs and /health and makes a key of its own. Default `production`. */

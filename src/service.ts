@@ -1,26 +1,30 @@
-import { createAuthenticator } from './auth/authenticator.js';
-import { createDevelopmentIssuer, type DevelopmentIssuer } from './auth/development-issuer.js';
+import { createDevelopmentSecret, type DevelopmentIssuer } from './auth/development-issuer.js';
 import { readEnrolments } from './auth/enrolments.js';
 import { createClaimTable } from './auth/identity.js';
-import { createSecretKeySet, type KeySet, readPublicKeySet, SECRET_BYTES_MIN } from './auth/key-set.js';
+import { type KeyMaterial, keySetOf, readPublicKeys, SECRET_BYTES_MIN } from './auth/key-set.js';
 import { readTextFile } from './auth/text-file.js';
-import { createVerifier } from './auth/verifier.js';
 import { LecternError } from './errors.js';
-import { createHandler, type HandlerOptions, type RequestHandler } from './http/handler.js';
+import { findSwaggerUi } from './http/docs/assets.js';
 import type { Logger } from './http/logger.js';
-import { createHttpServer, type HttpServer, type ListenAddress } from './http/server.js';
-import { ANSWER_CACHE_SHARE, KEY_FILE_BYTES_MAX } from './limits.js';
+import type { ListenAddress } from './http/server.js';
+import { KEY_FILE_BYTES_MAX } from './limits.js';
 import { type ResolvedOptions, resolveOptions, type ServiceOptions } from './options.js';
+import { type HandlerPlan, issuerOfPlan } from './serving/handler-plan.js';
+import { openServing } from './serving/open-serving.js';
+import type { Serving } from './serving/serving.js';
+import { threadsOf } from './serving/worker-count.js';
 import type { SnapshotSummary } from './snapshot/summary.js';
 import type { LoadProgress } from './source/source.js';
 import { parseSourceArgument } from './source/spec.js';
-import { openTimetable, type Timetable } from './timetable.js';
+import { cacheBytesMaxOf, openFollowedTimetable, staleMsMaxOf, type Timetable } from './timetable.js';
 import type { TimetableOptions } from './timetable-options.js';
 import { VERSION } from './version.js';
 
 /** A timetable that is served over HTTP. */
 export interface Service {
   readonly address: ListenAddress;
+  /** Threads that serve. */
+  readonly workers: number;
   /** Where the endpoints are for this machine: origin and base path, without a slash at the end. */
   readonly baseUrl: string;
   readonly mode: ResolvedOptions['mode'];
@@ -60,14 +64,13 @@ export async function startService(
 ): Promise<Service> {
   const settings = resolveOptions(options);
   const { log, onProgress } = observer;
-  const { basePath, mode, identifiers, unknownParameters, issuer, audience } = settings;
+  const { basePath, mode, identifiers, unknownParameters, issuer, audience, claims } = settings;
 
   const source = sourceOf(settings);
-  const table = createClaimTable(settings.claims);
-  const keySets = await readKeySets(settings);
-  const development = mode === 'development' ? createDevelopmentIssuer({ issuer, audience, table }) : null;
-  if (development !== null) keySets.push(development.keySet);
-  if (keySets.length === 0) {
+  createClaimTable(claims);
+  const keys = await readKeys(settings);
+  for (const key of keys) keySetOf(key);
+  if (keys.length === 0 && mode === 'production') {
     throw new LecternError(
       'key-missing',
       'production needs a key that verifies tokens: set LECTERN_HS256_SECRET or give --hs256-secret-file or --jwks, ' +
@@ -76,59 +79,58 @@ export async function startService(
   }
   const enrolments =
     settings.enrolmentsFile === undefined ? null : await readEnrolments(settings.enrolmentsFile, identifiers);
-  const authenticator = createAuthenticator({
-    verifier: createVerifier({ keySets, issuer, audience }),
-    table,
-    enrolments,
-    mode: identifiers,
+  const plan: HandlerPlan = {
+    auth: { keys, issuer, audience, claims, enrolments, identifiers },
+    basePath,
+    unknownParameters,
+    version: VERSION,
+    development:
+      mode === 'production' ? null : { secret: createDevelopmentSecret(), docsAssets: findSwaggerUi().href },
+  };
+  const timetableOptions = timetableOptionsOf(settings, source, onProgress);
+  const serving = await openServing({
+    plan,
+    host: settings.host,
+    port: settings.port,
+    workers: threadsOf(settings.workers),
+    source: { name: '', state: 'loading', lastSuccessMs: null, lastError: null },
+    staleMsMax: staleMsMaxOf(timetableOptions),
+    cacheBytesMax: cacheBytesMaxOf(timetableOptions),
+    log,
+    onLost: (error) => log?.error({ reason: error.message }, 'serving thread lost'),
   });
-
-  let handler: RequestHandler;
-  const server = createHttpServer((req, res) => handler(req, res));
-  const address = await server.listen(settings);
-  // No request can come in before this turn of the event loop ends.
+  // Where this thread serves, no request can come in before this turn of the event loop ends.
   let timetable: Timetable | null = null;
   try {
-    timetable = openTimetable(timetableOptionsOf(settings, source, onProgress));
+    timetable = openFollowedTimetable(timetableOptions, serving.follower);
     if (log !== undefined) logEvents(timetable, settings.refreshSeconds > 0, log);
-    const common = {
-      basePath,
-      authenticator,
-      unknownParameters,
-      version: VERSION,
-      ownsSocket: true,
-      cacheBytesMax: settings.cacheMb * 2 ** 20 * ANSWER_CACHE_SHARE,
-      ...(log === undefined ? {} : { log }),
-    };
-    const handlerOptions: HandlerOptions =
-      development === null
-        ? { ...common, mode: 'production' }
-        : { ...common, mode: 'development', issuer: development, identifiers };
-    handler = createHandler(timetable, handlerOptions);
+    serving.answerFrom(timetable);
+    await serving.started;
   } catch (error) {
-    await Promise.all([server.close({ deadlineMs: 0 }), timetable?.close()]);
+    await Promise.all([serving.close({ deadlineMs: 0 }), timetable?.close()]);
     throw error;
   }
-  return serviceOf(server, address, timetable, settings, development);
+  return serviceOf(serving, timetable, settings, issuerOfPlan(plan));
 }
 
 function serviceOf(
-  server: HttpServer,
-  address: ListenAddress,
+  serving: Serving,
   timetable: Timetable,
   { mode, basePath }: ResolvedOptions,
   development: DevelopmentIssuer | null,
 ): Service {
+  const { address, workers } = serving;
   const baseUrl = reachableOrigin(address) + basePath;
   return {
     address,
+    workers,
     baseUrl,
     mode,
     timetable,
     ready: timetable.ready,
     example: async () => (development === null ? null : exampleRequest(baseUrl, timetable, development)),
     async close() {
-      await server.close();
+      await serving.close();
       await timetable.close();
     },
   };
@@ -165,9 +167,9 @@ function reachableOrigin({ host, port, origin }: ListenAddress): string {
   return host === '::' ? `http://[::1]:${port}` : origin;
 }
 
-async function readKeySets({ hs256Secret, hs256SecretFile, jwksFile }: ResolvedOptions): Promise<KeySet[]> {
-  const keySets: KeySet[] = [];
-  if (hs256Secret !== undefined) keySets.push(createSecretKeySet(hs256Secret));
+async function readKeys({ hs256Secret, hs256SecretFile, jwksFile }: ResolvedOptions): Promise<KeyMaterial[]> {
+  const keys: KeyMaterial[] = [];
+  if (hs256Secret !== undefined) keys.push({ kind: 'secret', secret: hs256Secret });
   if (hs256SecretFile !== undefined) {
     const name = `the HS256 secret file ${hs256SecretFile}`;
     const text = await readTextFile(hs256SecretFile, {
@@ -181,10 +183,10 @@ async function readKeySets({ hs256Secret, hs256SecretFile, jwksFile }: ResolvedO
       const expected = `expected a secret of at least ${SECRET_BYTES_MIN} bytes`;
       throw new LecternError('key-invalid', `${name} is empty; ${expected}`);
     }
-    keySets.push(createSecretKeySet(secret, name));
+    keys.push({ kind: 'secret', secret, name });
   }
-  if (jwksFile !== undefined) keySets.push(await readPublicKeySet(jwksFile, KEY_FILE_BYTES_MAX));
-  return keySets;
+  if (jwksFile !== undefined) keys.push(await readPublicKeys(jwksFile, KEY_FILE_BYTES_MAX));
+  return keys;
 }
 
 /** Paths and addresses as sources, with what the settings say of addresses; anything else as it is. */

@@ -7,15 +7,16 @@ import type { IdentifierMode, TimetableEvent } from './model/event.js';
 import type { Explanation } from './query/explain.js';
 import { checkText, invalidParameters, readQueryObject } from './query/object-form.js';
 import type { EndpointName } from './query/parameters.js';
-import { GATE_DEFAULTS, type Refusal } from './refresh/gate.js';
+import { GATE_DEFAULTS } from './refresh/gate.js';
 import { Keeper, type Publication } from './refresh/keeper.js';
 import { Listeners } from './refresh/listeners.js';
 import { type AnySource, Loader } from './refresh/loader.js';
 import { History } from './snapshot/history.js';
-import { Snapshot } from './snapshot/snapshot.js';
 import type { SnapshotSummary } from './snapshot/summary.js';
 import { MemorySource, type Records } from './source/records.js';
 import { parseSourceArgument } from './source/spec.js';
+import { answerOf, bytesOf, eventPage, parse } from './timetable-answers.js';
+import type { TimetableEvents } from './timetable-events.js';
 import type {
   ChangeSet,
   ConflictPage,
@@ -25,41 +26,12 @@ import type {
   ScheduleQuery,
   TimetableOptions,
 } from './timetable-options.js';
-import type { Answer, ReadResult } from './view/answer.js';
-import { viewOf } from './view/snapshot-view.js';
+import type { ServeOptions, TimetableServer } from './timetable-server.js';
+import { TimetableServers } from './timetable-servers.js';
+import type { Answer } from './view/answer.js';
+import { type Follower, Present } from './view/present.js';
 import type { ParseOptions, View } from './view/view.js';
-import type {
-  Origin,
-  PublicationState,
-  SourceState,
-  TimetableStatus,
-  ViewSource,
-} from './view/view-source.js';
-
-/** A snapshot was published. */
-export interface PublishedEvent {
-  readonly summary: SnapshotSummary;
-  readonly origin: Origin;
-  /** Counts of what is different from the snapshot before; null at the first. */
-  readonly changes: { readonly added: number; readonly changed: number; readonly removed: number } | null;
-}
-
-/** A snapshot was built and not published. */
-export interface RefusedEvent {
-  readonly refusal: Refusal;
-  /** Of the snapshot that was refused. */
-  readonly summary: SnapshotSummary;
-}
-
-export interface TimetableEvents {
-  published: [event: PublishedEvent];
-  refused: [event: RefusedEvent];
-  /**
-   * A load failed, the snapshot file could not be read or written, or a listener of another event threw. What is served
-   * stays as it is.
-   */
-  error: [error: Error];
-}
+import type { PublicationState, SourceState, TimetableStatus, ViewSource } from './view/view-source.js';
 
 /**
  * A timetable in memory: loads its source, keeps it fresh, and answers reads from one immutable snapshot. The HTTP layer
@@ -116,7 +88,14 @@ export interface Timetable extends ViewSource, AsyncDisposable {
   /** A handler `(req, res)` to mount in an existing server; see {@link EmbeddedHandlerOptions}. */
   handler(options?: EmbeddedHandlerOptions): RequestHandler;
   /**
-   * Aborts loads and ends timers, watches and threads. Later reads throw `closed`. Rejects with what closing the watch of a
+   * Listens, and answers requests as `lectern serve` does in production: on this thread, or on several that share the one
+   * snapshot. Before the first snapshot it answers 503. Resolves when it listens.
+   *
+   * @throws LecternError `option-invalid`, `key-missing`, `key-invalid`, `address-unavailable`, `closed`
+   */
+  serve(options: ServeOptions): Promise<TimetableServer>;
+  /**
+   * Closes what {@link serve} opened, aborts loads and ends timers, watches and threads. Later reads throw `closed`. Rejects with what closing the watch of a
    * source of one's own throws, after everything else has been closed.
    */
   close(): Promise<void>;
@@ -133,7 +112,27 @@ export interface Timetable extends ViewSource, AsyncDisposable {
  * const { events } = timetable.find({ studyGroup: 'CSCI-1100-01' });
  */
 export function openTimetable(options: TimetableOptions): Timetable {
-  return new KeptTimetable(options);
+  return new KeptTimetable(options, []);
+}
+
+/** The same for a timetable that others follow from its first publication on. */
+export function openFollowedTimetable(options: TimetableOptions, follower: Follower | null): Timetable {
+  return new KeptTimetable(options, follower === null ? [] : [follower]);
+}
+
+/** Milliseconds after which what was good last is stale. What is pinned is never asked about, so it does not grow old. */
+export function staleMsMaxOf({
+  pin,
+  staleSecondsMax,
+}: Pick<TimetableOptions, 'pin' | 'staleSecondsMax'>): number {
+  return pin === undefined && staleSecondsMax !== undefined
+    ? staleSecondsMax * 1000
+    : Number.POSITIVE_INFINITY;
+}
+
+/** Bytes of all caches together. */
+export function cacheBytesMaxOf({ cacheMb }: Pick<TimetableOptions, 'cacheMb'>): number {
+  return cacheMb === undefined ? CACHE_BYTES_DEFAULT : cacheMb * 2 ** 20;
 }
 
 /** The kinds of source that a caller may give, as those that can be loaded. */
@@ -159,16 +158,13 @@ class KeptTimetable implements Timetable {
   readonly #parseOptions: ParseOptions;
   readonly #reading: ParseOptions & { readonly identifiers: IdentifierMode };
   readonly #keeper: Keeper;
-  readonly #staleMsMax: number;
   readonly #cacheBytesMax: number;
-  readonly #sourceName: string;
+  readonly #present: Present;
+  readonly #servers: TimetableServers;
   readonly #listeners = new Listeners<TimetableEvents>();
-  #view: View | null = null;
-  #history = History.EMPTY;
-  #publication: PublicationState | null = null;
   #closed = false;
 
-  constructor(options: TimetableOptions) {
+  constructor(options: TimetableOptions, followers: readonly Follower[]) {
     if (typeof options !== 'object' || options === null || Array.isArray(options)) {
       throw new LecternError(
         'option-invalid',
@@ -179,16 +175,28 @@ class KeptTimetable implements Timetable {
     const { refreshSeconds = 0, watch = true, gate = {}, snapshotFile, pin, onProgress } = options;
     this.#parseOptions = { unknownParameters: options.unknownParameters ?? 'reject' };
     this.#reading = { ...this.#parseOptions, identifiers: options.identifiers ?? 'uuid' };
-    // What is pinned is never asked about, so it does not grow old.
-    const staleSecondsMax = pin === undefined ? options.staleSecondsMax : undefined;
-    this.#staleMsMax = (staleSecondsMax ?? Number.POSITIVE_INFINITY) * 1000;
-    this.#cacheBytesMax = options.cacheMb === undefined ? CACHE_BYTES_DEFAULT : options.cacheMb * 2 ** 20;
+    const staleMsMax = staleMsMaxOf(options);
+    this.#cacheBytesMax = cacheBytesMaxOf(options);
     const loader = new Loader(
       sourceOf(options.source),
       this.#reading.identifiers,
       options.buildOn ?? 'thread',
     );
-    this.#sourceName = pin ?? loader.name;
+    const name = pin ?? loader.name;
+    this.#present = new Present(
+      { name, state: 'loading', lastSuccessMs: null, lastError: null },
+      { staleMsMax, cacheBytesMax: this.#cacheBytesMax * (1 - ANSWER_CACHE_SHARE) },
+    );
+    this.#servers = new TimetableServers(
+      {
+        present: this.#present,
+        staleMsMax,
+        cacheBytesMax: this.#cacheBytesMax,
+        reading: this.#reading,
+        onLost: (error) => this.#listeners.tell('error', error),
+      },
+      followers,
+    );
     this.#keeper = new Keeper({
       loader,
       gate: gate === false ? null : { ...GATE_DEFAULTS, ...gate },
@@ -204,35 +212,37 @@ class KeptTimetable implements Timetable {
         publish: (publication) => this.#publish(publication),
         refused: (refusal, summary) => this.#listeners.tell('refused', { refusal, summary }),
         failed: (error) => this.#listeners.tell('error', error),
+        changed: (state) => this.#become({ name, ...state }),
       },
     });
-    this.ready = this.#keeper.start().then(() => {
-      if (this.#view === null) throw this.#unreadable();
-      return this.#view.summary;
+    this.ready = this.#keeper.start().then(async () => {
+      const { summary } = this.#present;
+      if (summary === null) throw this.#unreadable();
+      await this.#servers.settled();
+      return summary;
     });
     // Whoever does not wait for `ready` learns of a failure from `status`, from 'error' and from the reads.
     this.ready.catch(() => {});
   }
 
   get view(): View | null {
-    return this.#staleMsMax === Number.POSITIVE_INFINITY || !this.#isStale() ? this.#view : null;
+    return this.#present.view;
   }
 
   get summary(): SnapshotSummary | null {
-    return this.#view?.summary ?? null;
+    return this.#present.summary;
   }
 
   get publication(): PublicationState | null {
-    return this.#publication;
+    return this.#present.publication;
   }
 
   get status(): TimetableStatus {
-    if (this.#view === null) return 'starting';
-    return this.#keeper.state.lastError === null && !this.#isStale() ? 'ok' : 'degraded';
+    return this.#present.status;
   }
 
   get source(): SourceState {
-    return { name: this.#sourceName, ...this.#keeper.state };
+    return this.#present.source;
   }
 
   find(query?: ScheduleQuery): EventPage {
@@ -280,6 +290,7 @@ class KeptTimetable implements Timetable {
   async refresh({ force = false }: { readonly force?: boolean } = {}): Promise<void> {
     if (this.#closed) throw closedError();
     await this.#keeper.refresh(force);
+    await this.#servers.settled();
   }
 
   on<Name extends keyof TimetableEvents>(
@@ -303,13 +314,19 @@ class KeptTimetable implements Timetable {
     return createEmbeddedHandler(this, options, { ...this.#reading, cacheBytesMax });
   }
 
+  async serve(options: ServeOptions): Promise<TimetableServer> {
+    if (this.#closed) throw closedError();
+    return this.#servers.open(options);
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
+    const served = this.#servers.close();
     try {
       await this.#keeper.close();
     } finally {
-      this.#view = null;
-      this.#history = History.EMPTY;
+      await served;
+      this.#present.clear();
     }
   }
 
@@ -336,7 +353,7 @@ class KeptTimetable implements Timetable {
   #unreadable(): LecternError {
     if (this.#closed) return closedError();
     const { lastError } = this.#keeper.state;
-    if (this.#view !== null) {
+    if (this.#present.summary !== null) {
       return new LecternError(
         'stale',
         `the snapshot is older than staleSecondsMax: ${lastError ?? 'no load since'}`,
@@ -350,49 +367,26 @@ class KeptTimetable implements Timetable {
     );
   }
 
-  #isStale(): boolean {
-    if (this.#view === null || this.#staleMsMax === Number.POSITIVE_INFINITY) return false;
-    // What came from disk was good when it was built.
-    const goodAtMs = this.#keeper.state.lastSuccessMs ?? this.#view.summary.builtAtMs;
-    return Date.now() - goodAtMs > this.#staleMsMax;
-  }
-
   #publish({ image, origin, delta }: Publication): void {
+    const before = History.of(this.#present.published?.deltas ?? []);
     // Without a difference nothing of the past can be told any more.
-    this.#history = delta === null ? History.EMPTY : this.#history.with(delta);
-    this.#view?.dropCaches();
-    const rowsBytes = this.#cacheBytesMax * (1 - ANSWER_CACHE_SHARE);
-    this.#view = viewOf(new Snapshot(image), this.#history, rowsBytes);
-    this.#publication = { origin, publishedAtMs: Date.now() };
+    const { deltas } = delta === null ? History.EMPTY : before.with(delta);
+    const published = { image, deltas, state: { origin, publishedAtMs: Date.now() } };
+    this.#present.publish(published);
+    this.#servers.publish(published);
     this.#listeners.tell('published', {
       summary: image.summary,
       origin,
       changes: delta === null ? null : { added: delta.added, changed: delta.changed, removed: delta.removed },
     });
   }
+
+  #become(source: SourceState): void {
+    this.#present.become(source);
+    this.#servers.become(source);
+  }
 }
 
 function closedError(): LecternError {
   return new LecternError('closed', 'the timetable is closed');
-}
-
-function answerOf(result: ReadResult): Answer {
-  if ('faults' in result) throw invalidParameters(result.faults);
-  if ('gone' in result) throw new LecternError('not-ready', result.gone);
-  return result.read.execute('json');
-}
-
-function eventPage(answer: Answer): EventPage {
-  return { events: parse(answer), total: answer.total, nextCursor: answer.nextCursor };
-}
-
-function bytesOf(answer: Answer): Uint8Array {
-  const chunks = [...answer.body.chunks];
-  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
-}
-
-function parse<T>(answer: Answer): T {
-  // A Buffer decodes shared memory, a TextDecoder does not.
-  const bytes = bytesOf(answer);
-  return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')) as T;
 }

@@ -15,6 +15,8 @@ export interface DevelopmentIssuerOptions {
   readonly audience?: string | undefined;
   /** Says how the claims are called. */
   readonly table: ClaimTable;
+  /** At least 32 bytes: what several threads have in common. Default: random. */
+  readonly secret?: Uint8Array | undefined;
   /** Epoch milliseconds. Default `Date.now`. */
   readonly now?: () => number;
 }
@@ -42,10 +44,15 @@ export interface DevelopmentIssuer {
 /** Long enough for a working day, so that nobody has to log in again over lunch. */
 export const TEST_TOKEN_LIFETIME_SECONDS: number = 8 * 60 * 60;
 
+/** A key for test tokens. */
+export function createDevelopmentSecret(): Uint8Array {
+  return randomBytes(32);
+}
+
 export function createDevelopmentIssuer(options: DevelopmentIssuerOptions): DevelopmentIssuer {
   const { issuer, audience, table } = options;
   const now = options.now ?? Date.now;
-  const secret = randomBytes(32);
+  const secret = options.secret ?? createDevelopmentSecret();
   return {
     keySet: createSecretKeySet(secret, 'the development key'),
     table,

@@ -108,8 +108,29 @@ export function createPublicKeySet(json: unknown, name: string): KeySet {
   };
 }
 
+/** Keys as plain data, which crosses threads. `name` is for messages. */
+export type KeyMaterial =
+  | { readonly kind: 'secret'; readonly secret: string | Uint8Array; readonly name?: string }
+  | { readonly kind: 'public'; readonly jwks: unknown; readonly name: string };
+
+/** @throws LecternError `key-invalid` */
+export function keySetOf(material: KeyMaterial): KeySet {
+  return material.kind === 'secret'
+    ? createSecretKeySet(material.secret, material.name)
+    : createPublicKeySet(material.jwks, material.name);
+}
+
 /** @throws LecternError `key-invalid` where the file cannot be read or is not a usable key set */
 export async function readPublicKeySet(path: string, bytesMax: number): Promise<KeySet> {
+  return keySetOf(await readPublicKeys(path, bytesMax));
+}
+
+/**
+ * The document of a key set file; whether its keys can be used is not looked at.
+ *
+ * @throws LecternError `key-invalid` where the file cannot be read or is no JSON
+ */
+export async function readPublicKeys(path: string, bytesMax: number): Promise<KeyMaterial> {
   const name = `key set ${path}`;
   const text = await readTextFile(path, { name, bytesMax, code: 'key-invalid' });
   let json: unknown;
@@ -119,7 +140,7 @@ export async function readPublicKeySet(path: string, bytesMax: number): Promise<
     // The parser's message quotes the text around the fault, which may be a key.
     throw invalid(`${name} is not JSON`);
   }
-  return createPublicKeySet(json, name);
+  return { kind: 'public', jwks: json, name };
 }
 
 function readPublicKey(value: unknown, where: string): PublicKey | null {

@@ -5,7 +5,7 @@ import { describeRejections } from './rejections.js';
 
 /** What `lectern serve` prints once it can be used. */
 export function formatReady(
-  service: Pick<Service, 'address' | 'baseUrl' | 'mode' | 'timetable'>,
+  service: Pick<Service, 'baseUrl' | 'mode' | 'timetable' | 'workers'>,
   summary: SnapshotSummary,
   example: ExampleRequest | null,
 ): string {
@@ -13,8 +13,9 @@ export function formatReady(
   const { publication, source } = service.timetable;
   const how =
     publication?.origin === 'source' ? `loaded in ${formatMs(buildMs)}` : 'read from a snapshot file';
+  const threads = service.workers === 1 ? '' : `, ${service.workers} threads`;
   const lines = [
-    `Lectern serves ${source.name} at ${service.baseUrl} (${service.mode})`,
+    `Lectern serves ${source.name} at ${service.baseUrl} (${service.mode}${threads})`,
     `${formatCountOf(events, 'event')}, ${how}, ${formatBytes(bytes)} in memory`,
     ...describeRejections(summary),
   ];

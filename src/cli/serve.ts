@@ -63,7 +63,7 @@ async function serveUntilSignal(
       return 0;
     }
     service = started;
-    log.info({ address: service.address.origin, mode: service.mode }, 'listening');
+    log.info({ address: service.address.origin, mode: service.mode, workers: service.workers }, 'listening');
     warnOfOpenDoor(service);
     const outcome = await Promise.race([service.ready, signals.first]);
     progress.clear();

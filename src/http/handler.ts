@@ -75,6 +75,8 @@ export type HandlerOptions = CommonOptions &
         readonly issuer: DevelopmentIssuer;
         /** How /login and the docs page understand identifiers. */
         readonly identifiers: IdentifierMode;
+        /** Address of the folder of the docs page's files, for code that does not know its own place. */
+        readonly docsAssets?: string | undefined;
       }
   );
 
@@ -278,7 +280,7 @@ function developmentRoutes(views: ViewSource, basePath: string, options: Handler
   return [
     loginRoute(views, { path: `${basePath}/login`, issuer, identifiers, unknownParameters }),
     healthRoute(views, { path: '/health', version, now: options.now ?? Date.now }),
-    ...docsRoutes({ basePath, identifiers, version }),
+    ...docsRoutes({ basePath, identifiers, version, assetsFolder: options.docsAssets }),
   ];
 }
 

@@ -24,6 +24,10 @@ export interface ListenOptions {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
+  /** Several servers share the port, each with a socket of its own, between which the system divides the connections. */
+  readonly reusePort?: boolean | undefined;
+  /** A socket that listens already, as node:net takes it; host and port are then for messages. */
+  readonly handle?: object | undefined;
 }
 
 export interface ListenAddress {
@@ -145,7 +149,8 @@ export function createHttpServer(handler: RequestHandler): HttpServer {
         server.once('error', onError);
         server.once('listening', onListening);
         try {
-          server.listen({ host: options.host, port: options.port });
+          const { host, port, reusePort, handle } = options;
+          server.listen(handle ?? { host, port, ...(reusePort ? { reusePort } : {}) });
         } catch (error) {
           server.off('listening', onListening);
           server.off('error', onError);
@@ -160,7 +165,8 @@ export function createHttpServer(handler: RequestHandler): HttpServer {
   };
 }
 
-function toListenAddress({ address, port, family }: AddressInfo): ListenAddress {
+/** The address of a server that listens. */
+export function toListenAddress({ address, port, family }: AddressInfo): ListenAddress {
   const host = family === 'IPv6' ? `[${address}]` : address;
   return { host: address, port, origin: `http://${host}:${port}` };
 }
@@ -168,13 +174,18 @@ function toListenAddress({ address, port, family }: AddressInfo): ListenAddress 
 const LISTEN_ERRORS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is taken',
   EACCES: 'permission denied (ports below 1024 are for privileged users)',
+  ENOTSUP: 'this system cannot divide the connections of a port among threads',
   EADDRNOTAVAIL: 'this machine has no such address',
   ENOTFOUND: 'there is no such host name',
   EAI_AGAIN: 'the host name cannot be resolved at the moment',
   ERR_SOCKET_BAD_PORT: 'a port is a number from 0 to 65535',
 };
 
-function describeListenError(error: NodeJS.ErrnoException, { host, port }: ListenOptions): LecternError {
+/** What a failed attempt to listen means to people. */
+export function describeListenError(
+  error: NodeJS.ErrnoException,
+  { host, port }: Pick<ListenOptions, 'host' | 'port'>,
+): LecternError {
   const code = error.code ?? 'unknown error';
   const reason = LISTEN_ERRORS[code];
   return new LecternError(

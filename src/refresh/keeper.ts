@@ -27,6 +27,8 @@ export interface KeeperEvents {
   refused(refusal: Refusal, summary: SnapshotSummary): void;
   /** A load failed, or the snapshot file could not be read or written. What is served stays. */
   failed(error: Error): void;
+  /** What `state` says is another. */
+  changed?(state: KeeperState): void;
 }
 
 export interface KeeperOptions {
@@ -224,7 +226,7 @@ export class Keeper {
         case 'not-modified':
           // Of what was refused, or of what is served.
           if (this.#refusal === null) this.#succeed();
-          else this.#state = { ...this.#state, state: 'refused', lastError: this.#messageOf(this.#refusal) };
+          else this.#become({ ...this.#state, state: 'refused', lastError: this.#messageOf(this.#refusal) });
           break;
         case 'unchanged':
           this.#seenVersion = result.sourceVersion;
@@ -264,7 +266,7 @@ export class Keeper {
   #setFailed(error: unknown): Error {
     const failure = error instanceof Error ? error : new Error(String(error));
     this.#lastError = failure;
-    this.#state = { ...this.#state, state: 'failed', lastError: failure.message };
+    this.#become({ ...this.#state, state: 'failed', lastError: failure.message });
     return failure;
   }
 
@@ -275,15 +277,20 @@ export class Keeper {
     this.#firstSnapshot?.();
   }
 
+  #become(state: KeeperState): void {
+    this.#state = state;
+    this.#options.events.changed?.(state);
+  }
+
   #succeed(): void {
-    this.#state = { state: 'loaded', lastSuccessMs: this.#now(), lastError: null };
+    this.#become({ state: 'loaded', lastSuccessMs: this.#now(), lastError: null });
   }
 
   #refuse(refusal: Refusal, summary: SnapshotSummary): void {
     this.#refusal = refusal;
     const message = this.#messageOf(refusal);
     this.#lastError = new LecternError('snapshot-refused', message);
-    this.#state = { ...this.#state, state: 'refused', lastError: message };
+    this.#become({ ...this.#state, state: 'refused', lastError: message });
     this.#options.events.refused(refusal, summary);
   }
 

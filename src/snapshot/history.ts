@@ -27,6 +27,16 @@ export class History {
 
   static readonly EMPTY: History = new History([]);
 
+  /** The history that has these, as another thread's {@link deltas} were. */
+  static of(deltas: readonly Delta[]): History {
+    return deltas.length === 0 ? History.EMPTY : new History(deltas);
+  }
+
+  /** Oldest first. Plain data in shared memory: it crosses threads. */
+  get deltas(): readonly Delta[] {
+    return this.#deltas;
+  }
+
   /** The history after one more publication. */
   with(delta: Delta): History {
     const deltas = [...this.#deltas, delta];

@@ -1,7 +1,13 @@
-import { Worker, type WorkerOptions } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 import type { LoadProgress } from '../source/source.js';
 import type { Failed, StreamChunk, Task, TaskNotice, TaskResult } from './protocol.js';
+import { startThread, type ThreadEntry } from './start-thread.js';
+
+const ENTRY: ThreadEntry = {
+  source: '/thread/task-worker.ts',
+  text: async () => (await import('./worker-text.js')).WORKER_TEXT,
+};
 
 export type Feed = AsyncGenerator<Uint8Array<ArrayBuffer>>;
 
@@ -23,7 +29,7 @@ export interface SpawnOptions {
  */
 export async function spawnTask(task: Task, options: SpawnOptions): Promise<Exclude<TaskResult, Failed>> {
   options.signal?.throwIfAborted();
-  const worker = await startWorker(task);
+  const worker = await startThread(ENTRY, { workerData: task, name: `lectern ${task.task}` });
   if (!options.keepsProcessAlive) worker.unref();
   const feed = options.feed ?? null;
   const abort = (): void => void worker.terminate();
@@ -93,24 +99,4 @@ function describeCrash(error: Error): Error {
     );
   }
   return error;
-}
-
-/** This module's own address; bundlers leave nothing in its place where they make CommonJS. */
-const OWN_URL: string | undefined = import.meta.url;
-const SOURCE_NAME = /\/thread\/spawn-task\.ts$/;
-
-/**
- * Starts a thread on the task. What it runs is a text that the build made of the task's module and all that it imports: it
- * is found wherever this module is, in a program bundled into one file too, and starts three times as fast as dozens of
- * files. Only the project's own tests, which run from source, start the module itself.
- */
-async function startWorker(task: Task): Promise<Worker> {
-  const options: WorkerOptions = { workerData: task, execArgv: [], name: `lectern ${task.task}` };
-  if (OWN_URL !== undefined && SOURCE_NAME.test(OWN_URL)) {
-    const entry = JSON.stringify(OWN_URL.replace(SOURCE_NAME, '/thread/task-worker.ts'));
-    const boot = `import('tsx/esm/api').then(({ register }) => { register(); return import(${entry}); });`;
-    return new Worker(boot, { ...options, eval: true });
-  }
-  const { WORKER_TEXT } = await import('./worker-text.js');
-  return new Worker(WORKER_TEXT, { ...options, eval: true });
 }

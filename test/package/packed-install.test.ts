@@ -56,7 +56,7 @@ const ALLOWED: readonly RegExp[] = [
   /^src\/[a-z0-9/-]+(?:\.d)?\.ts$/,
   /^dist\/[a-z0-9/-]+\.(?:js|d\.ts)(?:\.map)?$/,
   /^dist\/http\/docs\/swagger-ui\/(?:swagger-ui\.css|swagger-ui-bundle\.js|favicon-32x32\.png|LICENSE|NOTICE)$/,
-  /^dist\/thread\/worker-text-licences\.txt$/,
+  /^dist\/(?:thread\/worker|serving\/serving)-text-licences\.txt$/,
 ];
 /** What somebody would miss. */
 const REQUIRED: readonly string[] = [

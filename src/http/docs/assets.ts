@@ -23,15 +23,15 @@ const SWAGGER_UI_FILES = [
 /**
  * Reads the files of Swagger UI, 1.7 MB, synchronously: for start-up.
  *
+ * @param folder address of the folder that they are in, for code that does not know its own place
  * @throws where a file is missing: then the package is not whole
  */
-export function readSwaggerUiAssets(): readonly Asset[] {
-  const folder = findSwaggerUi();
+export function readSwaggerUiAssets(folder: URL = findSwaggerUi()): readonly Asset[] {
   return SWAGGER_UI_FILES.map((file) => ({ ...file, bytes: readFileSync(new URL(file.name, folder)) }));
 }
 
 /** The copy in the package; in a checkout, where nothing has been built, the development dependency. */
-function findSwaggerUi(): URL {
+export function findSwaggerUi(): URL {
   const packaged = new URL('./swagger-ui/', import.meta.url);
   if (existsSync(packaged)) return packaged;
   const manifest = createRequire(import.meta.url).resolve('swagger-ui-dist/package.json');

@@ -24,14 +24,17 @@ export function docsRoutes(options: {
   readonly basePath: string;
   readonly identifiers: IdentifierMode;
   readonly version: string;
+  /** Address of the folder of Swagger UI's files; see {@link readSwaggerUiAssets}. */
+  readonly assetsFolder?: string | undefined;
 }): OpenRoute[] {
   const path = `${options.basePath}/docs`;
+  const folder = options.assetsFolder === undefined ? undefined : new URL(options.assetsFolder);
   const html = 'text/html; charset=utf-8';
   const below = toResource('docs', html, docsHtml('./'));
   const beside = toResource('docs', html, docsHtml('./docs/'));
   const document = JSON.stringify(createOpenApiDocument(options));
   const files = [
-    ...readSwaggerUiAssets().map((asset) => withEntityTag(asset)),
+    ...readSwaggerUiAssets(folder).map((asset) => withEntityTag(asset)),
     toResource('lectern.css', 'text/css; charset=utf-8', DOCS_CSS),
     toResource('initializer.js', 'text/javascript; charset=utf-8', DOCS_INITIALIZER),
     toResource('openapi.json', 'application/json; charset=utf-8', document),

@@ -1,0 +1,71 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { LecternError } from '../errors.js';
+import { describeListenError, type ListenAddress, toListenAddress } from '../http/server.js';
+import { duplicateSocket, type SocketHandle } from './duplicate-socket.js';
+import type { Entrance } from './protocol.js';
+
+/** One port for several threads. */
+export interface Door {
+  readonly address: ListenAddress;
+  readonly entrance: Entrance;
+  /** For threads that come later there is no port any more. */
+  close(): void;
+}
+
+/** Where the system divides the connections of a port among its sockets (libuv's UV_TCP_REUSEPORT). */
+const REUSE_PORT_PLATFORMS: readonly string[] = ['linux', 'freebsd', 'aix', 'sunos'];
+
+/** Whether Node can listen with `reusePort`: since 22.12 and 23.1. */
+export function canReusePort(version: string, platform: string): boolean {
+  const [major = 0, minor = 0] = version.replace(/^v/, '').split('.').map(Number);
+  const isKnown = major > 23 || (major === 23 && minor >= 1) || (major === 22 && minor >= 12);
+  return isKnown && REUSE_PORT_PLATFORMS.includes(platform);
+}
+
+/**
+ * Takes a port for several threads. With `reusePort` each thread binds a socket of its own; without, all listen on
+ * duplicates of one. Nothing is accepted here.
+ *
+ * @throws LecternError `address-unavailable`
+ */
+export async function openDoor(
+  options: { readonly host: string; readonly port: number },
+  reusePort: boolean = canReusePort(process.version, process.platform),
+): Promise<Door> {
+  if (!reusePort && process.platform === 'win32') {
+    throw new LecternError('address-unavailable', 'on Windows a port is served by one thread: --workers 1');
+  }
+  const server = createServer();
+  // Bound alone first: a second service with `reusePort`, of the same user, would otherwise share a port that is taken.
+  try {
+    server.listen({ host: options.host, port: options.port, exclusive: true });
+    await once(server, 'listening');
+  } catch (error) {
+    throw describeListenError(error as NodeJS.ErrnoException, options);
+  }
+  // No turn of the event loop in between, in which a connection would be accepted.
+  const address = toListenAddress(server.address() as AddressInfo);
+  const closed = once(server, 'close');
+  const duplicate = reusePort ? null : duplicateSocket(descriptorOf(server));
+  server.close();
+  await closed;
+  if (duplicate === null) return { address, entrance: { how: 'reuse-port' }, close() {} };
+  let socket: SocketHandle;
+  try {
+    socket = await duplicate;
+  } catch (cause) {
+    const message = `cannot share ${address.origin} among threads: ${(cause as Error).message}`;
+    throw new LecternError('address-unavailable', message, { cause });
+  }
+  return {
+    address,
+    entrance: { how: 'descriptor', fd: socket.fd },
+    close: () => socket.close(),
+  };
+}
+
+/** Node tells it to nobody in public. It has since long before Node 20, the one that needs this. */
+function descriptorOf(server: Server): number {
+  return (server as unknown as { readonly _handle: { readonly fd: number } })._handle.fd;
+}

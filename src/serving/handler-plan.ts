@@ -1,0 +1,71 @@
+import { type AuthPlan, authenticatorOfPlan } from '../auth/auth-plan.js';
+import { createDevelopmentIssuer, type DevelopmentIssuer } from '../auth/development-issuer.js';
+import { createClaimTable } from '../auth/identity.js';
+import { createHandler, type RequestHandler } from '../http/handler.js';
+import type { Logger } from '../http/logger.js';
+import type { ParseOptions } from '../view/view.js';
+import type { ViewSource } from '../view/view-source.js';
+
+/** A request handler as plain data: every serving thread makes the same of it. */
+export interface HandlerPlan {
+  readonly auth: AuthPlan;
+  readonly basePath: string | undefined;
+  readonly unknownParameters: ParseOptions['unknownParameters'];
+  readonly version: string;
+  /** Null in production. */
+  readonly development: {
+    /** What signs test tokens, so that each thread verifies those of the others. */
+    readonly secret: Uint8Array;
+    /** Address of the folder of the docs page's files. */
+    readonly docsAssets: string;
+  } | null;
+}
+
+export interface HandlerSurroundings {
+  readonly log?: Logger | undefined;
+  /** Bytes for whole answers. */
+  readonly cacheBytesMax: number;
+}
+
+/** Null in production. */
+export function issuerOfPlan({ auth, development }: HandlerPlan): DevelopmentIssuer | null {
+  if (development === null) return null;
+  const { issuer, audience, claims } = auth;
+  const table = createClaimTable(claims);
+  return createDevelopmentIssuer({ issuer, audience, table, secret: development.secret });
+}
+
+/**
+ * A handler for a server of its own.
+ *
+ * @throws LecternError `option-invalid`, `key-invalid`
+ */
+export function handlerOfPlan(
+  plan: HandlerPlan,
+  views: ViewSource,
+  { log, cacheBytesMax }: HandlerSurroundings,
+): RequestHandler {
+  const { auth, basePath, unknownParameters, version, development } = plan;
+  const issuer = issuerOfPlan(plan);
+  const common = {
+    authenticator: authenticatorOfPlan(auth, issuer === null ? [] : [issuer.keySet]),
+    unknownParameters,
+    version,
+    ownsSocket: true,
+    cacheBytesMax,
+    ...(basePath === undefined ? {} : { basePath }),
+    ...(log === undefined ? {} : { log }),
+  };
+  return createHandler(
+    views,
+    issuer === null
+      ? { ...common, mode: 'production' }
+      : {
+          ...common,
+          mode: 'development',
+          issuer,
+          identifiers: auth.identifiers,
+          docsAssets: development?.docsAssets,
+        },
+  );
+}

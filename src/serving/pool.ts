@@ -1,0 +1,214 @@
+import { LecternError } from '../errors.js';
+import type { ListenAddress } from '../http/server.js';
+import { ANSWER_CACHE_SHARE } from '../limits.js';
+import type { Follower, PublishedImage } from '../view/present.js';
+import type { SourceState } from '../view/view-source.js';
+import { type Door, openDoor } from './door.js';
+import type { NumberedPublication, ServingTask, ToThread } from './protocol.js';
+import type { Serving, ServingOptions } from './serving.js';
+import { ServingThread } from './serving-thread.js';
+
+/** Pauses before a thread is replaced: none at first, then this, doubling up to the other. */
+const REPLACE_MS_MIN = 100;
+const REPLACE_MS_MAX = 30_000;
+/** A thread that has served so long was in order: the next pause is none. */
+const SOUND_MS = 60_000;
+const CLOSE_DEADLINE_MS = 10_000;
+
+/** One of the threads, and those that took its place. */
+interface Seat {
+  thread: ServingThread | null;
+  /** The publication that it serves. */
+  serving: number;
+  /** Losses in a row. */
+  losses: number;
+  timer: NodeJS.Timeout | null;
+}
+
+/**
+ * Threads that serve one port from one snapshot in shared memory. One that is lost is replaced, by one that serves what the
+ * others serve from its first request on.
+ */
+export class ThreadPool implements Serving, Follower {
+  readonly workers: number;
+  readonly started: Promise<void>;
+  readonly #options: ServingOptions;
+  readonly #door: Door;
+  readonly #seats: readonly Seat[];
+  #source: SourceState;
+  #published: NumberedPublication | null = null;
+  #waiting: { readonly number: number; readonly resolve: () => void }[] = [];
+  #closing: Promise<void> | null = null;
+
+  private constructor(options: ServingOptions, door: Door) {
+    this.#options = options;
+    this.#door = door;
+    this.#source = options.source;
+    this.workers = options.workers;
+    this.#seats = Array.from({ length: options.workers }, () => ({
+      thread: null,
+      serving: 0,
+      losses: 0,
+      timer: null,
+    }));
+    this.started = this.#startAll();
+    this.started.catch(() => {});
+  }
+
+  /**
+   * Resolves when the port is taken.
+   *
+   * @throws LecternError `address-unavailable`
+   */
+  static async open(options: ServingOptions): Promise<ThreadPool> {
+    return new ThreadPool(options, await openDoor(options));
+  }
+
+  /** Those that cannot even begin are not replaced. */
+  async #startAll(): Promise<void> {
+    await Promise.all(this.#seats.map((seat) => this.#start(seat)));
+    for (const seat of this.#seats) this.#attend(seat);
+  }
+
+  get address(): ListenAddress {
+    return this.#door.address;
+  }
+
+  get follower(): Follower {
+    return this;
+  }
+
+  /** Those that live: for tests. */
+  get threads(): readonly ServingThread[] {
+    return this.#seats.flatMap(({ thread }) => (thread === null ? [] : [thread]));
+  }
+
+  answerFrom(): void {
+    // The threads do.
+  }
+
+  publish(published: PublishedImage): void {
+    this.#published = { number: (this.#published?.number ?? 0) + 1, published };
+    this.#tell({ kind: 'publish', ...this.#published });
+  }
+
+  become(source: SourceState): void {
+    this.#source = source;
+    this.#tell({ kind: 'source', source });
+  }
+
+  settled(): Promise<void> {
+    const number = this.#published?.number ?? 0;
+    return new Promise((resolve) => {
+      this.#waiting.push({ number, resolve });
+      this.#settle();
+    });
+  }
+
+  close({ deadlineMs = CLOSE_DEADLINE_MS }: { readonly deadlineMs?: number } = {}): Promise<void> {
+    this.#closing ??= this.#close(deadlineMs);
+    return this.#closing;
+  }
+
+  async #close(deadlineMs: number): Promise<void> {
+    for (const { timer } of this.#seats) if (timer !== null) clearTimeout(timer);
+    await Promise.all(this.#seats.map(({ thread }) => thread?.close(deadlineMs)));
+    this.#door.close();
+    this.#settle();
+  }
+
+  #tell(message: ToThread): void {
+    for (const { thread } of this.#seats) thread?.send(message);
+  }
+
+  #task(): ServingTask {
+    const { plan, log, staleMsMax, cacheBytesMax, workers } = this.#options;
+    const { host, port } = this.#door.address;
+    return {
+      plan,
+      hasLog: log !== undefined,
+      host,
+      port,
+      entrance: this.#door.entrance,
+      rowCacheBytes: Math.floor((cacheBytesMax * (1 - ANSWER_CACHE_SHARE)) / workers),
+      answerCacheBytes: Math.floor((cacheBytesMax * ANSWER_CACHE_SHARE) / workers),
+      staleMsMax,
+      source: this.#source,
+      published: this.#published,
+    };
+  }
+
+  /** Resolves when the thread listens. */
+  async #start(seat: Seat): Promise<void> {
+    const begun = this.#task();
+    const thread = await ServingThread.start(begun, {
+      log: this.#options.log,
+      serving: (number) => {
+        if (seat.thread !== thread) return;
+        seat.serving = number;
+        this.#settle();
+      },
+    });
+    seat.serving = 0;
+    seat.thread = thread;
+    // What came while its text was being imported.
+    if (this.#published !== null && this.#published !== begun.published) {
+      thread.send({ kind: 'publish', ...this.#published });
+    }
+    if (this.#source !== begun.source) thread.send({ kind: 'source', source: this.#source });
+    await (this.#closing === null ? thread.listening : thread.close(0));
+  }
+
+  /** Replaces the thread of a seat when it is lost. */
+  #attend(seat: Seat): void {
+    const { thread } = seat;
+    if (thread === null) return;
+    const beganMs = performance.now();
+    void thread.ended.then((reason) => {
+      seat.thread = null;
+      this.#settle();
+      if (this.#closing !== null || reason === null) return;
+      if (performance.now() - beganMs > SOUND_MS) seat.losses = 0;
+      this.#lost(seat, reason);
+    });
+  }
+
+  #lost(seat: Seat, reason: Error): void {
+    const pauseMs = seat.losses === 0 ? 0 : Math.min(REPLACE_MS_MIN * 2 ** (seat.losses - 1), REPLACE_MS_MAX);
+    seat.losses++;
+    const next = pauseMs === 0 ? 'it is replaced' : `it is replaced in ${pauseMs} ms`;
+    const message = `a serving thread was lost, and ${next}: ${describeLoss(reason)}`;
+    seat.timer = setTimeout(() => {
+      seat.timer = null;
+      this.#start(seat).then(
+        () => this.#attend(seat),
+        (error: unknown) => this.#attendFailed(seat, error),
+      );
+    }, pauseMs);
+    this.#options.onLost(new LecternError('thread-lost', message, { cause: reason }));
+  }
+
+  /** It did not even begin to listen. */
+  #attendFailed(seat: Seat, error: unknown): void {
+    const { thread } = seat;
+    seat.thread = null;
+    void thread?.terminate();
+    if (this.#closing === null) this.#lost(seat, error instanceof Error ? error : new Error(String(error)));
+  }
+
+  /** Lets go of whoever waits for something that every thread serves by now. One that is not there serves it later. */
+  #settle(): void {
+    const present = this.#seats.filter(({ thread }) => thread !== null);
+    const isServed = (number: number): boolean => present.every(({ serving }) => serving >= number);
+    const done = this.#waiting.filter(({ number }) => isServed(number));
+    this.#waiting = this.#waiting.filter((each) => !done.includes(each));
+    for (const { resolve } of done) resolve();
+  }
+}
+
+function describeLoss(reason: Error): string {
+  if ('code' in reason && reason.code === 'ERR_WORKER_OUT_OF_MEMORY') {
+    return 'it ran out of memory: give Node a larger heap with --max-old-space-size';
+  }
+  return reason.message;
+}

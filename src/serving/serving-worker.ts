@@ -1,0 +1,83 @@
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { LecternError } from '../errors.js';
+import type { RequestHandler } from '../http/handler.js';
+import type { Logger } from '../http/logger.js';
+import { createHttpServer, type HttpServer, type ListenAddress } from '../http/server.js';
+import { Weight } from '../refresh/weight.js';
+import { Present } from '../view/present.js';
+import { duplicateSocket } from './duplicate-socket.js';
+import { handlerOfPlan } from './handler-plan.js';
+import type { FromThread, NumberedPublication, ServingTask, ToThread } from './protocol.js';
+
+/** The entry of a serving thread: a server of its own, which answers from images in memory that all threads share. */
+const port = parentPort;
+if (port === null) throw new Error('this module is the entry of a worker thread');
+
+const tell = (message: FromThread): void => (port as MessagePort).postMessage(message);
+const task = workerData as ServingTask;
+
+const present = new Present(task.source, { staleMsMax: task.staleMsMax, cacheBytesMax: task.rowCacheBytes });
+const weight = new Weight();
+
+function publish({ number, published }: NumberedPublication): void {
+  present.publish(published);
+  // Every thread has to let go of what was served before.
+  weight.replace(published.image.summary.bytes);
+  tell({ kind: 'serving', number });
+}
+
+function logger(): Logger {
+  const line =
+    (level: 'info' | 'warn' | 'error') =>
+    (fields: object, message: string): void => {
+      try {
+        tell({ kind: 'log', level, fields, message });
+      } catch {
+        // What cannot be cloned; an error among it matters most.
+        const { err } = fields as { readonly err?: unknown };
+        tell({ kind: 'log', level, fields: err instanceof Error ? { err: `${err.stack}` } : {}, message });
+      }
+    };
+  return { info: line('info'), warn: line('warn'), error: line('error') };
+}
+
+async function listen(server: HttpServer): Promise<ListenAddress> {
+  const { host, port, entrance } = task;
+  return entrance.how === 'reuse-port'
+    ? server.listen({ host, port, reusePort: true })
+    : server.listen({ host, port, handle: await duplicateSocket(entrance.fd) });
+}
+
+async function serve(): Promise<void> {
+  if (task.published !== null) publish(task.published);
+  const handler: RequestHandler = handlerOfPlan(task.plan, present, {
+    cacheBytesMax: task.answerCacheBytes,
+    ...(task.hasLog ? { log: logger() } : {}),
+  });
+  const server = createHttpServer(handler);
+  port?.on('message', (message: ToThread) => {
+    switch (message.kind) {
+      case 'publish':
+        publish(message);
+        return;
+      case 'source':
+        present.become(message.source);
+        return;
+      case 'close':
+        void server.close({ deadlineMs: message.deadlineMs }).then(() => process.exit());
+        return;
+      default:
+        throw new Error(`a serving thread was sent ${JSON.stringify(message)}`);
+    }
+  });
+  tell({ kind: 'listening', address: await listen(server) });
+}
+
+// No top-level await: as a text inside a bundle this module is a CommonJS script.
+serve().catch((error: unknown) => {
+  const known = error instanceof LecternError;
+  const message =
+    error instanceof Error ? ((known ? undefined : error.stack) ?? error.message) : String(error);
+  tell({ kind: 'failed', code: known ? error.code : null, message });
+  port.close();
+});

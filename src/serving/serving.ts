@@ -1,0 +1,45 @@
+import type { Logger } from '../http/logger.js';
+import type { ListenAddress } from '../http/server.js';
+import type { Follower } from '../view/present.js';
+import type { SourceState, ViewSource } from '../view/view-source.js';
+import type { HandlerPlan } from './handler-plan.js';
+
+export interface ServingOptions {
+  readonly plan: HandlerPlan;
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+  /** Serving threads: 1 for this one. */
+  readonly workers: number;
+  /** What is served before the first publication. */
+  readonly source: SourceState;
+  /** See PresentOptions. */
+  readonly staleMsMax: number;
+  /** Of all caches together, also those of several threads. */
+  readonly cacheBytesMax: number;
+  readonly log?: Logger | undefined;
+  /** A thread was lost, and why; another takes its place. */
+  readonly onLost: (error: Error) => void;
+}
+
+/** A port that is listened on, by this thread or by several. */
+export interface Serving {
+  readonly address: ListenAddress;
+  readonly workers: number;
+  /** To be told of publications; null where this thread serves. */
+  readonly follower: Follower | null;
+  /**
+   * Resolves when every thread listens; until then the port takes no connection, or nobody answers on it.
+   *
+   * Rejects with a LecternError `address-unavailable`.
+   */
+  readonly started: Promise<void>;
+  /**
+   * What this thread answers from; until then no request must come in. Nothing where other threads serve.
+   *
+   * @throws LecternError `option-invalid` for a plan that cannot be
+   */
+  answerFrom(views: ViewSource): void;
+  /** As HttpServer has it. */
+  close(options?: { readonly deadlineMs?: number }): Promise<void>;
+}

@@ -1,0 +1,80 @@
+import { checkNames, type EmbeddedAuthOptions, planAuth } from './embedded-handler.js';
+import { LecternError } from './errors.js';
+import type { Logger } from './http/logger.js';
+import type { ListenAddress } from './http/server.js';
+import type { IdentifierMode } from './model/event.js';
+import type { HandlerPlan } from './serving/handler-plan.js';
+import { type WorkerCount, workersFault } from './serving/worker-count.js';
+import { VERSION } from './version.js';
+import type { ParseOptions } from './view/view.js';
+
+/** How a timetable is served by {@link Timetable.serve}. Without a key that verifies tokens nothing is. */
+export interface ServeOptions {
+  /** How bearer tokens are verified: at least one kind of key. */
+  readonly auth: EmbeddedAuthOptions;
+  /** TCP port, 0 to 65535; 0 takes any free one. Default 3000. */
+  readonly port?: number | undefined;
+  /** Address or name to listen on. Default 127.0.0.1: reachable from this machine only. */
+  readonly host?: string | undefined;
+  /** Where the resources are. Default `/api/v1`. */
+  readonly basePath?: string | undefined;
+  /**
+   * Threads that serve, 1 to 128, all from the one snapshot in shared memory; `auto` for as many as there are cores. 1, the
+   * default: the program's own thread serves.
+   */
+  readonly workers?: WorkerCount | undefined;
+  readonly log?: Logger | undefined;
+}
+
+/** A port on which a timetable is served. It keeps the process alive. */
+export interface TimetableServer extends AsyncDisposable {
+  readonly address: ListenAddress;
+  /** Threads that serve. */
+  readonly workers: number;
+  /**
+   * Stops accepting and lets answers in flight finish; resolves when every connection is closed, and the threads have ended.
+   *
+   * @param options.deadlineMs after it, what is left is cut. Default 10,000
+   */
+  close(options?: { readonly deadlineMs?: number }): Promise<void>;
+}
+
+const NAMES = [
+  'auth',
+  'port',
+  'host',
+  'basePath',
+  'workers',
+  'log',
+] as const satisfies (keyof ServeOptions)[];
+
+/** @throws LecternError `option-invalid`, `key-missing` */
+export function planServer(
+  options: ServeOptions,
+  reading: {
+    readonly unknownParameters: ParseOptions['unknownParameters'];
+    readonly identifiers: IdentifierMode;
+  },
+): {
+  readonly plan: HandlerPlan;
+  readonly host: string;
+  readonly port: number;
+  readonly workers: WorkerCount;
+} {
+  checkNames('serve()', options, NAMES);
+  const { auth, host = '127.0.0.1', port = 3000, workers = 1, basePath } = options;
+  const fault = workersFault(workers);
+  if (fault !== null) throw new LecternError('option-invalid', `workers is invalid: ${fault}`);
+  if (auth === undefined) {
+    throw new LecternError('key-missing', 'serve() needs auth, with a key: hs256Secret or jwks');
+  }
+  const { unknownParameters, identifiers } = reading;
+  const plan = {
+    auth: planAuth('serve', auth, identifiers),
+    basePath,
+    unknownParameters,
+    version: VERSION,
+    development: null,
+  };
+  return { plan, host, port, workers };
+}

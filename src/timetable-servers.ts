@@ -1,0 +1,93 @@
+import { LecternError } from './errors.js';
+import type { IdentifierMode } from './model/event.js';
+import { openServing } from './serving/open-serving.js';
+import { threadsOf } from './serving/worker-count.js';
+import { planServer, type ServeOptions, type TimetableServer } from './timetable-server.js';
+import type { Follower, Present, PublishedImage } from './view/present.js';
+import type { ParseOptions } from './view/view.js';
+import type { SourceState } from './view/view-source.js';
+
+/** What the servers of a timetable need to know of it. */
+export interface ServedTimetable {
+  readonly present: Present;
+  readonly staleMsMax: number;
+  readonly cacheBytesMax: number;
+  readonly reading: {
+    readonly unknownParameters: ParseOptions['unknownParameters'];
+    readonly identifiers: IdentifierMode;
+  };
+  /** A serving thread was lost. */
+  readonly onLost: (error: Error) => void;
+}
+
+/** The servers of one timetable, and whoever else follows it. */
+export class TimetableServers implements Follower {
+  readonly #timetable: ServedTimetable;
+  readonly #followers: Set<Follower>;
+  readonly #open = new Set<TimetableServer>();
+  #closed = false;
+
+  /** @param followers others, besides the servers that are opened here */
+  constructor(timetable: ServedTimetable, followers: readonly Follower[]) {
+    this.#timetable = timetable;
+    this.#followers = new Set(followers);
+  }
+
+  publish(published: PublishedImage): void {
+    for (const follower of this.#followers) follower.publish(published);
+  }
+
+  become(source: SourceState): void {
+    for (const follower of this.#followers) follower.become(source);
+  }
+
+  async settled(): Promise<void> {
+    await Promise.all([...this.#followers].map((follower) => follower.settled()));
+  }
+
+  /** Resolves when it listens, and serves what is present. Throws as {@link Timetable.serve} does. */
+  async open(options: ServeOptions): Promise<TimetableServer> {
+    const { present, staleMsMax, cacheBytesMax, reading, onLost } = this.#timetable;
+    const planned = planServer(options, reading);
+    const serving = await openServing({
+      ...planned,
+      workers: threadsOf(planned.workers),
+      source: present.source,
+      staleMsMax,
+      cacheBytesMax,
+      log: options.log,
+      onLost,
+    });
+    const { address, workers, follower } = serving;
+    const close: TimetableServer['close'] = async (closing) => {
+      if (follower !== null) this.#followers.delete(follower);
+      await serving.close(closing);
+      this.#open.delete(server);
+    };
+    const server = { address, workers, close, [Symbol.asyncDispose]: () => close() };
+    this.#open.add(server);
+    try {
+      serving.answerFrom(present);
+      if (this.#closed) throw new LecternError('closed', 'the timetable is closed');
+      if (follower !== null) await this.#follow(follower);
+      await serving.started;
+    } catch (error) {
+      await close({ deadlineMs: 0 });
+      throw error;
+    }
+    return server;
+  }
+
+  async #follow(follower: Follower): Promise<void> {
+    const { present } = this.#timetable;
+    this.#followers.add(follower);
+    follower.become(present.source);
+    if (present.published !== null) follower.publish(present.published);
+    await follower.settled();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#open].map((server) => server.close()));
+  }
+}

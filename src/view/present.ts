@@ -1,0 +1,99 @@
+import type { Delta } from '../snapshot/delta.js';
+import { History } from '../snapshot/history.js';
+import type { SnapshotImage } from '../snapshot/image.js';
+import { Snapshot } from '../snapshot/snapshot.js';
+import type { SnapshotSummary } from '../snapshot/summary.js';
+import { viewOf } from './snapshot-view.js';
+import type { View } from './view.js';
+import type { PublicationState, SourceState, TimetableStatus, ViewSource } from './view-source.js';
+
+/** A publication as plain data in shared memory: every thread can make a view of it. */
+export interface PublishedImage {
+  readonly image: SnapshotImage;
+  /** The differences that led to it, oldest first. */
+  readonly deltas: readonly Delta[];
+  readonly state: PublicationState;
+}
+
+/** What else a reader has to know. */
+export interface PresentOptions {
+  /** A snapshot whose source was last good longer ago than this is not served. Infinity for never. */
+  readonly staleMsMax: number;
+  /** For rows that are laid side by side. */
+  readonly cacheBytesMax: number;
+}
+
+/** Whoever is told of what is served: another thread, say. */
+export interface Follower {
+  publish(published: PublishedImage): void;
+  become(source: SourceState): void;
+  /** Resolves when everything that it was told of so far is what it serves. */
+  settled(): Promise<void>;
+}
+
+/** What one thread serves at present. */
+export class Present implements ViewSource {
+  readonly #options: PresentOptions;
+  #source: SourceState;
+  #published: PublishedImage | null = null;
+  #publication: PublicationState | null = null;
+  #view: View | null = null;
+
+  constructor(source: SourceState, options: PresentOptions) {
+    this.#source = source;
+    this.#options = options;
+  }
+
+  get view(): View | null {
+    return this.#options.staleMsMax === Number.POSITIVE_INFINITY || !this.isStale ? this.#view : null;
+  }
+
+  get summary(): SnapshotSummary | null {
+    return this.#view?.summary ?? null;
+  }
+
+  get publication(): PublicationState | null {
+    return this.#publication;
+  }
+
+  get status(): TimetableStatus {
+    if (this.#view === null) return 'starting';
+    return this.#source.lastError === null && !this.isStale ? 'ok' : 'degraded';
+  }
+
+  get source(): SourceState {
+    return this.#source;
+  }
+
+  /** Null before the first publication. */
+  get published(): PublishedImage | null {
+    return this.#published;
+  }
+
+  get isStale(): boolean {
+    const { staleMsMax } = this.#options;
+    if (this.#view === null || staleMsMax === Number.POSITIVE_INFINITY) return false;
+    // What came from disk was good when it was built.
+    const goodAtMs = this.#source.lastSuccessMs ?? this.#view.summary.builtAtMs;
+    return Date.now() - goodAtMs > staleMsMax;
+  }
+
+  /** Swaps the reference. */
+  publish(published: PublishedImage): void {
+    const { cacheBytesMax } = this.#options;
+    this.#view?.dropCaches();
+    this.#view = viewOf(new Snapshot(published.image), History.of(published.deltas), cacheBytesMax);
+    this.#published = published;
+    this.#publication = published.state;
+  }
+
+  become(source: SourceState): void {
+    this.#source = source;
+  }
+
+  /** Lets go of the snapshot. */
+  clear(): void {
+    this.#view = null;
+    this.#published = null;
+  }
+}
