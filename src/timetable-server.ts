@@ -1,3 +1,4 @@
+import type { AuthPlan } from './auth/auth-plan.js';
 import { checkNames, type EmbeddedAuthOptions, planAuth } from './embedded-handler.js';
 import { LecternError } from './errors.js';
 import type { Logger } from './http/logger.js';
@@ -48,6 +49,14 @@ const NAMES = [
   'log',
 ] as const satisfies (keyof ServeOptions)[];
 
+/** A key set is JSON, whatever object it comes as: only that crosses threads. */
+function withPlainKeys(plan: AuthPlan): AuthPlan {
+  const keys = plan.keys.map((key) =>
+    key.kind === 'secret' ? key : { ...key, jwks: JSON.parse(JSON.stringify(key.jwks)) as unknown },
+  );
+  return { ...plan, keys };
+}
+
 /** @throws LecternError `option-invalid`, `key-missing` */
 export function planServer(
   options: ServeOptions,
@@ -70,7 +79,7 @@ export function planServer(
   }
   const { unknownParameters, identifiers } = reading;
   const plan = {
-    auth: planAuth('serve', auth, identifiers),
+    auth: withPlainKeys(planAuth('serve', auth, identifiers)),
     basePath,
     unknownParameters,
     version: VERSION,

@@ -46,6 +46,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'timetable-events.ts': ['refresh', 'snapshot', 'view'],
   'timetable-answers.ts': ['timetable-options.ts', 'view', 'query', 'errors.ts'],
   'timetable-server.ts': [
+    'auth',
     'embedded-handler.ts',
     'version.ts',
     'serving',

@@ -32,15 +32,14 @@ export async function duplicateSocket(fd: number): Promise<SocketHandle> {
     stdio: ['ignore', 'ignore', 'ignore', 'ipc', fd],
     env,
   });
-  const ended = once(child, 'exit').then(([code, signal]) => {
-    throw new Error(`the process that duplicates the socket ended with ${code ?? signal}`);
+  const exited = once(child, 'exit');
+  const handle = await new Promise<SocketHandle>((resolve, reject) => {
+    child.once('message', (_message, received) => resolve(received as unknown as SocketHandle));
+    child.once('error', reject);
+    // Messages come before it.
+    child.once('disconnect', () => reject(new Error('the process that duplicates the socket sent nothing')));
   });
-  const handle = await Promise.race([
-    new Promise<SocketHandle>((resolve) => {
-      child.once('message', (_message, received) => resolve(received as unknown as SocketHandle));
-    }),
-    ended,
-  ]);
-  ended.catch(() => {});
+  // Until then it may hold the socket, too.
+  await exited;
   return handle;
 }

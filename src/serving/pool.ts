@@ -78,11 +78,6 @@ export class ThreadPool implements Serving, Follower {
     return this;
   }
 
-  /** Those that live: for tests. */
-  get threads(): readonly ServingThread[] {
-    return this.#seats.flatMap(({ thread }) => (thread === null ? [] : [thread]));
-  }
-
   answerFrom(): void {
     // The threads do.
   }

@@ -1,0 +1,89 @@
+/** Services of several threads, from the build, and what tests need to know of their threads. */
+import { type Agent, type IncomingHttpHeaders, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import type { Worker } from 'node:worker_threads';
+import type { Logger } from '../../src/http/logger.js';
+
+export const SECRET = 'a secret of the tests, of 32 bytes or more';
+
+export interface LogLine {
+  readonly level: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly message: string;
+}
+
+/** A logger that keeps everything. */
+export function keptLog(): { readonly log: Logger; readonly lines: LogLine[] } {
+  const lines: LogLine[] = [];
+  const line =
+    (level: string) =>
+    (fields: object, message: string): void => {
+      lines.push({ level, fields: fields as LogLine['fields'], message });
+    };
+  return { log: { info: line('info'), warn: line('warn'), error: line('error') }, lines };
+}
+
+/** Every thread that is started from now on and has not ended, in order. */
+export function watchThreads(t: { teardown(end: () => void): void }): Worker[] {
+  const threads: Worker[] = [];
+  const onWorker = (worker: Worker): void => {
+    threads.push(worker);
+    worker.once('exit', () => threads.splice(threads.indexOf(worker), 1));
+  };
+  process.on('worker', onWorker);
+  t.teardown(() => process.off('worker', onWorker));
+  return threads;
+}
+
+/** Makes a thread throw where nobody catches. */
+export function makeThrow(thread: Worker | undefined): void {
+  thread?.postMessage({ kind: 'nonsense' });
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** On a connection of its own, or of the agent. */
+export function get(url: string, headers: Record<string, string> = {}, agent?: Agent): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const req = request(url, { headers, agent: agent ?? false }, (res) => {
+      const chunks: Buffer[] = [];
+      res.on('data', (chunk: Buffer) => chunks.push(chunk));
+      res.on('error', reject);
+      res.on('end', () =>
+        resolve({ status: res.statusCode ?? 0, headers: res.headers, body: Buffer.concat(chunks) }),
+      );
+    });
+    req.on('error', reject);
+    req.end();
+  });
+}
+
+/** Connections that have sent one request and stay open. Each removes itself when it is closed. */
+export async function openConnections(count: number, port: number, path: string): Promise<Set<Socket>> {
+  const open = new Set<Socket>();
+  await Promise.all(
+    Array.from(
+      { length: count },
+      () =>
+        new Promise<void>((resolve, reject) => {
+          const socket = connect(port, '127.0.0.1', () =>
+            socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`),
+          );
+          open.add(socket);
+          socket.once('data', () => resolve());
+          socket.once('error', reject);
+          socket.once('close', () => open.delete(socket));
+        }),
+    ),
+  );
+  return open;
+}
+
+/** Waits until something is so, which a test's own time limit bounds. */
+export async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 10));
+}
