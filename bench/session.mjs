@@ -36,8 +36,8 @@ export class Session {
   }
 
   startLectern(source, cacheMb) {
-    const sizes = cacheMb === undefined ? [] : [String(cacheMb)];
-    return this.start('./servers/lectern.mjs', source, SECRET, ...sizes);
+    const options = cacheMb === undefined ? [] : [JSON.stringify({ cacheMb })];
+    return this.start('./servers/lectern.mjs', source, SECRET, ...options);
   }
 
   startFloor(answer) {

@@ -1,15 +1,18 @@
-/** Lectern as it is shipped. Arguments: source file, secret; for caches of another size, that in MiB. */
+/**
+ * Lectern as it is shipped. Arguments: source file, secret; the options cacheMb and workers as JSON, where they are other
+ * than by default.
+ */
 import { startService } from '../../dist/service.js';
 import { answerUsage } from './measured.mjs';
 
-const [source, hs256Secret, cacheMb] = process.argv.slice(2);
+const [source, hs256Secret, options = '{}'] = process.argv.slice(2);
 const service = await startService({
   source,
   hs256Secret,
   mode: 'production',
   port: 0,
   watch: false,
-  ...(cacheMb === undefined ? {} : { cacheMb: Number(cacheMb) }),
+  ...JSON.parse(options),
 });
 await service.ready;
 process.send({ kind: 'ready', port: Number(new URL(service.baseUrl).port) });

@@ -27,6 +27,9 @@ async function main() {
   const base = 'http://127.0.0.1:' + open.address().port + '/api/v1/schedule';
   const msgpack = await fetch(base + '?format=msgpack');
   const personal = await fetch(base + '/personal');
+  const threads = await records.serve({ auth: { hs256Secret: 'a secret of the tests, 32 bytes or more' }, port: 0, workers: 2 });
+  for (const path of ['schedule', 'nothing']) statuses.push((await fetch(threads.address.origin + '/api/v1/' + path)).status);
+  await threads.close();
   const http = openTimetable({ source: base + '/all' });
   await http.ready;
   console.log(JSON.stringify({
@@ -94,7 +97,7 @@ for (const [format, minify] of [
       found: 136,
       conflicts: true,
       title: 'Bündel',
-      statuses: [401, 404],
+      statuses: [401, 404, 401, 404],
       msgpack: [200, 'application/vnd.msgpack'],
       personal: 200,
       http: 'Bündel',
@@ -154,11 +157,16 @@ test('a TypeScript program runs through tsx', async (t) => {
   t.equal(code, 0);
 });
 
-test('the text that bundles carry is small, and comes with the licences of what is in it', async (t) => {
+test('the texts that bundles carry are small, and come with the licences of what is in it', async (t) => {
   const { size } = await stat(join(ROOT, 'dist/thread/worker-text.js'));
   t.ok(size > 50_000 && size < 300_000, `${size} bytes`);
-  const licences = await readFile(join(ROOT, 'dist/thread/worker-text-licences.txt'), 'utf8');
-  for (const name of ['fast-json-stringify', 'interval-tree-1d', 'msgpackr']) {
-    t.match(licences, new RegExp(`^${name} \\d`, 'm'), name);
+  const serving = await stat(join(ROOT, 'dist/serving/serving-text.js'));
+  t.ok(serving.size > 100_000 && serving.size < 450_000, `${serving.size} bytes`);
+  for (const [file, names] of [
+    ['thread/worker-text', ['fast-json-stringify', 'interval-tree-1d', 'msgpackr']],
+    ['serving/serving-text', ['find-my-way', 'interval-tree-1d', 'jose', 'negotiator']],
+  ] as const) {
+    const licences = await readFile(join(ROOT, `dist/${file}-licences.txt`), 'utf8');
+    for (const name of names) t.match(licences, new RegExp(`^${name} \\d`, 'm'), name);
   }
 });

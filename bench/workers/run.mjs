@@ -1,0 +1,127 @@
+/**
+ * What several serving threads cost: memory against one thread, and server processor time per request.
+ *
+ *     npm run bench:workers -- [--quick] [--events 1000000] [--rounds 7] [--seconds 3] [--source <file>] [--json <file>]
+ *
+ * Memory is the resident set of the process, once it is ready and again after the same load, with all that is then cached.
+ * Processor time is that of the whole process, over rounds in which each number of threads has its turn.
+ */
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { createReadStream, createWriteStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { interleave, median, Program } from '../measure.mjs';
+import { workloadsOf } from '../workloads.mjs';
+
+const { values: given } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    events: { type: 'string' },
+    rounds: { type: 'string' },
+    seconds: { type: 'string' },
+    source: { type: 'string' },
+    json: { type: 'string' },
+  },
+});
+const settings = {
+  events: Number(given.events ?? (given.quick ? 10_000 : 1_000_000)),
+  rounds: Number(given.rounds ?? (given.quick ? 1 : 7)),
+  durationSeconds: Number(given.seconds ?? (given.quick ? 1 : 3)),
+  requests: given.quick ? 5_000 : 200_000,
+  connections: 64,
+};
+const SECRET = 'a secret for the bench, of 32 bytes or more';
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** Of those, the workloads that are measured: one that is never answered from memory, and one that is. */
+const WORKLOADS = /^(?:hot URL|filter \+ window)$/;
+const MEMORY_WORKERS = [1, 2, 4];
+const MB = 1_000_000;
+
+async function generate(file) {
+  const child = execFile(
+    process.execPath,
+    [join(ROOT, 'dist/cli.js'), 'generate', '--events', String(settings.events), '--seed', '7'],
+    { maxBuffer: 2 ** 33 },
+  );
+  await once(child.stdout.pipe(createWriteStream(file)), 'finish');
+}
+
+/** What requests are made of. */
+async function readEvents(file) {
+  const events = [];
+  for await (const line of createInterface({ input: createReadStream(file) })) {
+    if (line === '') continue;
+    const { time, endTime, roomId, lecturerId, studyGroup, courseId, type, groupId } = JSON.parse(line);
+    events.push({ time, endTime, roomId, lecturerId, studyGroup, courseId, type, groupId });
+  }
+  return events;
+}
+
+async function startThreads(source, workers) {
+  const program = Program.start('./servers/lectern.mjs', source, SECRET, JSON.stringify({ workers }));
+  const { port } = await program.ask(null, 'ready');
+  return { port, program };
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'lectern-bench-'));
+const load = Program.start('./load.mjs');
+try {
+  const source = given.source ?? join(folder, 'events.ndjson');
+  if (given.source === undefined) await generate(source);
+  const all = workloadsOf(await readEvents(source), { secret: SECRET, count: settings.requests, seed: 1 });
+  const workloads = all.filter(({ name }) => WORKLOADS.test(name));
+  if (workloads.length === 0) throw new Error(`no workload of ${all.map(({ name }) => name).join(', ')}`);
+
+  const memory = [];
+  const readyRss = async (server) => {
+    // What was only needed for loading has gone back by then.
+    await new Promise((resolve) => setTimeout(resolve, 3000));
+    return (await server.program.ask('usage', 'usage')).rssBytes;
+  };
+  for (const workers of MEMORY_WORKERS) {
+    const server = await startThreads(source, workers);
+    const ready = await readyRss(server);
+    const { requests } = workloads.at(-1);
+    const [runs] = await interleave(load, [server], requests, { ...settings, rounds: 2, durationSeconds: 5 });
+    memory.push({ workers, ready, loaded: runs.at(-1).rssBytes });
+    await server.program.end();
+    const [one] = memory;
+    const { loaded } = memory.at(-1);
+    console.log(
+      `${workers} threads: ${Math.round(ready / MB)} MB when ready (${(ready / one.ready).toFixed(2)}), ` +
+        `${Math.round(loaded / MB)} MB after load (${(loaded / one.loaded).toFixed(2)})`,
+    );
+  }
+
+  const servers = [await startThreads(source, 1), await startThreads(source, 2)];
+  const rows = [];
+  for (const { name, requests } of workloads) {
+    const [one, two] = await interleave(load, servers, requests, settings);
+    const ratios = two.map((each, round) => each.cpuMicros / one[round].cpuMicros);
+    const row = {
+      workload: name,
+      ratio: median(ratios),
+      ratioMin: Math.min(...ratios),
+      ratioMax: Math.max(...ratios),
+      micros: [one, two].map((runs) => median(runs.map((each) => each.cpuMicros))),
+      perSecond: [one, two].map((runs) => median(runs.map((each) => each.perSecond))),
+    };
+    rows.push(row);
+    console.log(
+      `${name.padEnd(30)} 2 threads against 1: ${row.ratio.toFixed(2)} (${row.ratioMin.toFixed(2)} to ${row.ratioMax.toFixed(2)}) of the processor time; ` +
+        `${row.micros.map((each) => each.toFixed(1)).join(' → ')} µs, ${row.perSecond.map(Math.round).join(' → ')}/s`,
+    );
+  }
+  for (const { program } of servers) await program.end();
+  const machine = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.version };
+  const results = { machine, settings, memory, rows };
+  if (given.json === undefined) console.log(JSON.stringify(results));
+  else writeFileSync(given.json, `${JSON.stringify(results, null, 2)}\n`);
+} finally {
+  await load.end();
+  rmSync(folder, { recursive: true, force: true });
+}
