@@ -59,7 +59,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'timetable-options.ts': ['refresh', 'view', 'source', 'model'],
   'embedded-handler.ts': ['version.ts', 'http', 'auth', 'view', 'model', 'errors.ts'],
   'check-service-options.ts': ['service-options.ts', 'errors.ts'],
+  'option-values.ts': ['model'],
   'options.ts': [
+    'option-values.ts',
     'check-service-options.ts',
     'service-options.ts',
     'serving',
