@@ -1,5 +1,6 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
+import { letOthersGoFirst } from './priority.js';
 import type { Task, TaskNotice, TaskResult } from './protocol.js';
 import { streamSource } from './stream-source.js';
 import { runTaskHere } from './task.js';
@@ -8,11 +9,15 @@ import { runTaskHere } from './task.js';
 const port = parentPort;
 if (port === null) throw new Error('this module is the entry of a worker thread');
 
+const task = workerData as Task;
+// A first load is all that there is to do; everything else goes on beside answers.
+if (task.task === 'write-image' || (task.task === 'load' && task.served !== null)) letOthersGoFirst();
+
 const notify = (notice: TaskNotice): void => port.postMessage(notice);
 
 async function work(): Promise<TaskResult> {
   try {
-    return await runTaskHere(workerData as Task, {
+    return await runTaskHere(task, {
       onProgress: (progress) => notify({ kind: 'progress', progress }),
       openStream: (spec) => streamSource(spec, port as MessagePort, () => notify({ kind: 'more' })),
     });
