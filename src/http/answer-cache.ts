@@ -12,7 +12,8 @@ export interface PreparedAnswer {
   readonly entityTag: string;
   /** With Content-Length. Not to be changed. */
   readonly headers: FlatHeaders;
-  readonly body: Uint8Array;
+  /** Null where only the tag is known: all who asked so far had the answer already. */
+  readonly body: Uint8Array | null;
 }
 
 /** What is known of a target: it has no faults, and what it comes to in the formats that were asked for. */
@@ -54,13 +55,15 @@ export class AnswerCache {
 
   /** Keeps an answer if one with its tag was offered before. The body is copied. */
   offer(target: string, format: FormatName | null, answerFormat: FormatName, answer: PreparedAnswer): void {
-    if (answer.body.length > ANSWER_CACHE_ENTRY_BYTES_MAX || !this.#wasSeen(answer.entityTag)) return;
-    const known = this.#known.get(target);
-    // A Buffer, since node:http makes one of anything else each time.
-    const body = Buffer.allocUnsafeSlow(answer.body.length);
-    body.set(answer.body);
-    const answers = { ...known?.answers, [answerFormat]: { ...answer, body } };
-    this.#known.set(target, { format, answers }, ENTRY_BYTES + target.length + body.length);
+    const length = answer.body?.length ?? 0;
+    if (length > ANSWER_CACHE_ENTRY_BYTES_MAX || !this.#wasSeen(answer.entityTag)) return;
+    const answers = {
+      ...this.#known.get(target)?.answers,
+      [answerFormat]: { ...answer, body: copyOf(answer.body) },
+    };
+    let bytes = ENTRY_BYTES + target.length;
+    for (const { body } of Object.values(answers)) bytes += body?.length ?? 0;
+    this.#known.set(target, { format, answers }, bytes);
   }
 
   #wasSeen(entityTag: string): boolean {
@@ -72,4 +75,12 @@ export class AnswerCache {
     this.#seen[at] = entityTag;
     return false;
   }
+}
+
+/** A Buffer, since node:http makes one of anything else each time. */
+function copyOf(body: Uint8Array | null): Buffer | null {
+  if (body === null) return null;
+  const copy = Buffer.allocUnsafeSlow(body.length);
+  copy.set(body);
+  return copy;
 }

@@ -100,7 +100,12 @@ export class Reader {
       return;
     }
     const entityTag = read.entityTag(format);
-    if (isNotModified(exchange, entityTag)) return;
+    const target = exchange.req.url ?? '';
+    if (isNotModified(exchange, entityTag)) {
+      if (route.cacheable)
+        this.#cache.offer(target, read.format, format, { entityTag, headers: [], body: null });
+      return;
+    }
     const { total, nextCursor, body } = read.execute(format);
     const headers: FlatHeaders = [
       'Content-Type',
@@ -122,7 +127,7 @@ export class Reader {
     // A next link depends on where the handler is mounted.
     if (route.cacheable && nextCursor === null && Array.isArray(body.chunks) && body.chunks.length === 1) {
       const answer = { entityTag, headers, body: body.chunks[0] as Uint8Array };
-      this.#cache.offer(exchange.req.url ?? '', read.format, format, answer);
+      this.#cache.offer(target, read.format, format, answer);
     }
   }
 }
@@ -136,7 +141,9 @@ function answerKnown(exchange: Exchange, { format: named, answers }: KnownTarget
   }
   const answer = answers[format];
   if (answer === undefined) return false;
-  if (!isNotModified(exchange, answer.entityTag)) sendBytes(exchange, 200, answer.headers, answer.body);
+  if (isNotModified(exchange, answer.entityTag)) return true;
+  if (answer.body === null) return false;
+  sendBytes(exchange, 200, answer.headers, answer.body);
   return true;
 }
 

@@ -96,10 +96,10 @@ test('an answer is kept from its second time on; only so many bytes are kept, an
   cache.offer('/once', null, 'json', once);
   t.equal(cache.find('/once'), undefined);
   cache.offer('/once', null, 'json', once);
-  t.equal(cache.find('/once')?.answers.json?.body.length, 10);
+  t.equal(cache.find('/once')?.answers.json?.body?.length, 10);
   for (let n = 0; n < 2; n++) cache.offer('/once', null, 'msgpack', packed);
-  t.equal(cache.find('/once')?.answers.json?.body.length, 10, 'the other format stays');
-  t.equal(cache.find('/once')?.answers.msgpack?.body.length, 7);
+  t.equal(cache.find('/once')?.answers.json?.body?.length, 10, 'the other format stays');
+  t.equal(cache.find('/once')?.answers.msgpack?.body?.length, 7);
   for (let n = 0; n < 2000; n++) {
     const answer = answerOf(5000);
     for (let again = 0; again < 3; again++) cache.offer(`/target/${n}`, null, 'json', answer);
@@ -117,12 +117,33 @@ test('an answer is kept from its second time on; only so many bytes are kept, an
   t.end();
 });
 
+test('what everybody has already is known by its tag, and made when somebody has not', async (t) => {
+  const { send } = await serve(t, setUp().handler);
+  const headers = bearer();
+  const first = await send('/api/v1/schedule', { headers });
+  const having = { ...headers, 'If-None-Match': String(first.headers.etag) };
+  for (let n = 0; n < 4; n++) t.equal((await send('/api/v1/schedule', { headers: having })).status, 304);
+  for (let n = 0; n < 4; n++) {
+    t.strictSame(visible(await send('/api/v1/schedule', { headers })), visible(first));
+    t.equal((await send('/api/v1/schedule', { headers: having })).status, 304);
+  }
+  const cache = new AnswerCache(1_000_000);
+  cache.keepOnly('first');
+  const known = answerOf(10);
+  const tagOnly = { ...known, headers: [], body: null };
+  for (let n = 0; n < 2; n++) cache.offer('/target', null, 'json', tagOnly);
+  t.equal(cache.find('/target')?.answers.json?.entityTag, known.entityTag);
+  t.equal(cache.find('/target')?.answers.json?.body, null);
+  cache.offer('/target', null, 'json', known);
+  t.equal(cache.find('/target')?.answers.json?.body?.length, 10, 'a body takes the place of none');
+});
+
 test('what is kept is a copy', (t) => {
   const cache = new AnswerCache(1_000_000);
   cache.keepOnly('first');
   const answer = answerOf(10);
   for (let n = 0; n < 2; n++) cache.offer('/target', null, 'json', answer);
-  answer.body.fill(0);
+  answer.body?.fill(0);
   t.equal(Buffer.from(cache.find('/target')?.answers.json?.body ?? []).toString(), 'xxxxxxxxxx');
   t.end();
 });
