@@ -2,7 +2,7 @@ import { BODY_GATHER_BYTES_MAX, BODY_WHOLE_BYTES_MAX } from '../limits.js';
 import type { Origin, Selection } from '../query/selection.js';
 import type { Rows } from '../snapshot/rows.js';
 import { allocateBody, type Body, slicedBody, wholeBody } from './body.js';
-import { JSON_LAYOUT, type KeyRows } from './key-rows.js';
+import { copyPicked, JSON_LAYOUT, type KeyRows, pickedLength } from './key-rows.js';
 import type { RowCache } from './row-cache.js';
 
 const OPENING_BRACKET = 0x5b;
@@ -46,18 +46,10 @@ export function jsonRows(rows: Rows, selection: Selection, cache: RowCache | nul
 
 /** The selected rows from lists that lie side by side; each row is followed by its comma there. */
 function jsonKeyRows(selection: Selection, origin: Origin, keyRows: readonly KeyRows[]): Body {
-  let byteLength = selection.count === 0 ? 2 : 1;
-  selection.forEachPiece(origin, (list, from, to) => {
-    const { start } = keyRows[list]!;
-    byteLength += start[to]! - start[from]!;
-  });
+  const byteLength = Math.max(2, 1 + pickedLength(selection, origin, keyRows));
   const target = allocateBody(byteLength);
   target[0] = OPENING_BRACKET;
-  let at = 1;
-  selection.forEachPiece(origin, (list, from, to) => {
-    const { bytes, start } = keyRows[list]!;
-    at += bytes.copy(target, at, start[from]!, start[to]!);
-  });
+  copyPicked(selection, origin, keyRows, target, 1);
   // In place of the last comma, where there is one.
   target[byteLength - 1] = CLOSING_BRACKET;
   return wholeBody(target);

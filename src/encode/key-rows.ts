@@ -1,4 +1,4 @@
-import type { ListRef } from '../query/selection.js';
+import type { ListRef, Origin, Selection } from '../query/selection.js';
 import type { Rows } from '../snapshot/rows.js';
 import { writeMessagePackRow } from './msgpack-row.js';
 
@@ -66,3 +66,28 @@ export function buildKeyRows(rows: Rows, list: ListRef, layout: RowLayout): KeyR
 }
 
 export const LAYOUTS: readonly RowLayout[] = [JSON_LAYOUT, MESSAGE_PACK_LAYOUT];
+
+/** How many bytes the rows of a result take. */
+export function pickedLength(selection: Selection, origin: Origin, keyRows: readonly KeyRows[]): number {
+  let byteLength = 0;
+  selection.forEachPiece(origin, (list, from, to) => {
+    const { start } = keyRows[list]!;
+    byteLength += start[to]! - start[from]!;
+  });
+  return byteLength;
+}
+
+/** Copies the rows of a result to `target` from `offset` on. */
+export function copyPicked(
+  selection: Selection,
+  origin: Origin,
+  keyRows: readonly KeyRows[],
+  target: Buffer,
+  offset: number,
+): void {
+  let at = offset;
+  selection.forEachPiece(origin, (list, from, to) => {
+    const { bytes, start } = keyRows[list]!;
+    at += bytes.copy(target, at, start[from]!, start[to]!);
+  });
+}

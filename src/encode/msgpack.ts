@@ -4,7 +4,7 @@ import type { Origin, Selection } from '../query/selection.js';
 import { packedArrayHeaderLength } from '../snapshot/byte-lengths.js';
 import type { Rows } from '../snapshot/rows.js';
 import { allocateBody, type Body, slicedBody, wholeBody } from './body.js';
-import { type KeyRows, MESSAGE_PACK_LAYOUT } from './key-rows.js';
+import { copyPicked, type KeyRows, MESSAGE_PACK_LAYOUT, pickedLength } from './key-rows.js';
 import { writeMessagePackRow } from './msgpack-row.js';
 import type { RowCache } from './row-cache.js';
 
@@ -63,17 +63,9 @@ export function messagePackRows(rows: Rows, selection: Selection, cache: RowCach
 
 /** The selected rows from lists that lie side by side. */
 function packedKeyRows(selection: Selection, origin: Origin, keyRows: readonly KeyRows[]): Body {
-  let byteLength = packedArrayHeaderLength(selection.count);
-  selection.forEachPiece(origin, (list, from, to) => {
-    const { start } = keyRows[list]!;
-    byteLength += start[to]! - start[from]!;
-  });
-  const target = allocateBody(byteLength);
-  let at = writeArrayHeader(target, 0, selection.count);
-  selection.forEachPiece(origin, (list, from, to) => {
-    const { bytes, start } = keyRows[list]!;
-    at += bytes.copy(target, at, start[from]!, start[to]!);
-  });
+  const { count } = selection;
+  const target = allocateBody(packedArrayHeaderLength(count) + pickedLength(selection, origin, keyRows));
+  copyPicked(selection, origin, keyRows, target, writeArrayHeader(target, 0, count));
   return wholeBody(target);
 }
 

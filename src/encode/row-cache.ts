@@ -33,7 +33,7 @@ class Shelf {
 
 /**
  * Posting lists with their rows laid side by side, so that a window of one is one copy from one place, and in MessagePack
- * nothing is transcoded. Bounded in bytes.
+ * nothing is transcoded. Bounded in bytes, besides a place and a count for each distinct value of a field.
  *
  * A list is laid out once as many of its rows were gathered one by one as it has: the layout costs about what has been
  * spent by then, so at most twice the least possible is ever spent, whatever is asked for. When the cache is full, a list
@@ -64,31 +64,35 @@ export class RowCache {
   }
 
   /**
-   * The materialised lists of a result.
+   * The materialised lists of a result. At most one is laid out for it: that takes milliseconds, for which nobody should wait
+   * several times.
    *
    * @param count entries of the result
    * @returns null where not all of them are there: then the caller gathers the rows from the arena
    */
   find(origin: Origin, layout: RowLayout, count: number): KeyRows[] | null {
     const found: KeyRows[] = [];
-    for (const list of origin.lists) {
-      const keyRows = this.#find(list, layout, count);
-      if (keyRows !== null) found.push(keyRows);
+    let mayAdd = true;
+    for (const [n, list] of origin.lists.entries()) {
+      const shelf = this.#shelfOf(list.field, layout);
+      const entry = shelf.entries[list.code];
+      if (entry !== undefined) {
+        entry.used = true;
+        found.push(entry.keyRows);
+      } else if (this.#isDue(shelf, list, entriesOf(origin, n, count)) && mayAdd) {
+        mayAdd = false;
+        const added = this.#add(shelf, list);
+        if (added !== null) found.push(added);
+      }
     }
     return found.length === origin.lists.length ? found : null;
   }
 
-  #find(list: ListRef, layout: RowLayout, count: number): KeyRows | null {
-    const shelf = this.#shelfOf(list.field, layout);
-    const { code } = list;
-    const entry = shelf.entries[code];
-    if (entry !== undefined) {
-      entry.used = true;
-      return entry.keyRows;
-    }
+  /** Whether as many of its rows were asked for as it has, with those that are now. */
+  #isDue(shelf: Shelf, { field, code }: ListRef, count: number): boolean {
     const gathered = shelf.gathered[code]! + count;
     shelf.gathered[code] = gathered;
-    return gathered >= list.field.postingCount(code) ? this.#add(shelf, list) : null;
+    return gathered >= field.postingCount(code);
   }
 
   #shelfOf(field: FieldIndex, layout: RowLayout): Shelf {
@@ -140,4 +144,12 @@ export class RowCache {
     this.#hand = 0;
     this.#bytes = 0;
   }
+}
+
+/** How many entries of a result come from one of its lists. */
+function entriesOf({ listOf }: Origin, list: number, count: number): number {
+  if (listOf === null) return count;
+  let entries = 0;
+  for (const from of listOf) if (from === list) entries++;
+  return entries;
 }

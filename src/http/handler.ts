@@ -57,7 +57,7 @@ interface CommonOptions {
   readonly ownsSocket?: boolean;
   /** Bytes for whole answers that are asked for again; 0 for none. Default: their share of CACHE_BYTES_DEFAULT. */
   readonly cacheBytesMax?: number;
-  /** Default: nothing is logged. */
+  /** Default: nothing is logged, and faults of the service itself are warnings of the process. */
   readonly log?: Logger;
   /** Of the service, for /health and the OpenAPI document. */
   readonly version: string;

@@ -100,6 +100,32 @@ test('a list is laid out once as many of its rows were asked for as it has', (t)
   t.end();
 });
 
+test('one request lays out one list, and each list counts the rows that came from it', (t) => {
+  const cache = new RowCache(snapshot.rows, 10_000_000);
+  const field = snapshot.field('studyGroup');
+  const codes = [0, 1, 2];
+  const sizes = codes.map((code) => field.postingCount(code));
+  const count = sizes.reduce((sum, size) => sum + size, 0);
+  const origin = {
+    lists: codes.map((code) => ({ field, code })),
+    listOf: Uint8Array.from(sizes.flatMap((size, n) => Array<number>(size).fill(n))),
+    positions: Uint32Array.from(
+      sizes.flatMap((size) => Array.from({ length: size }, (_, position) => position)),
+    ),
+    first: 0,
+  };
+  for (const lists of [1, 2]) {
+    t.equal(cache.find(origin, JSON_LAYOUT, count), null);
+    t.equal(cache.listCount, lists);
+  }
+  t.equal(cache.find(origin, JSON_LAYOUT, count)?.length, 3);
+  const few = { ...origin, listOf: Uint8Array.from([0, 0, 0, 1]), positions: Uint32Array.from([0, 1, 2, 0]) };
+  const other = new RowCache(snapshot.rows, 10_000_000);
+  for (let n = 0; n + 1 < (sizes[1] ?? 0); n++) other.find(few, JSON_LAYOUT, 4);
+  t.equal(other.listCount, 1, 'only the first was asked for often enough');
+  t.end();
+});
+
 test('the bound in bytes is kept, and lists that are used stay', (t) => {
   const bytesMax = 300_000;
   const cache = new RowCache(snapshot.rows, bytesMax);
