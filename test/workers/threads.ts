@@ -4,8 +4,6 @@ import { connect, type Socket } from 'node:net';
 import type { Worker } from 'node:worker_threads';
 import type { Logger } from '../../src/http/logger.js';
 
-export const SECRET = 'a secret of the tests, of 32 bytes or more';
-
 export interface LogLine {
   readonly level: string;
   readonly fields: Readonly<Record<string, unknown>>;
