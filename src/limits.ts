@@ -55,6 +55,8 @@ export const EVENTS_MAX = 0xfffffffe;
 export const SERVING_THREADS_MAX = 128;
 /** Bodies up to this size are gathered into one buffer and written with the headers at once. */
 export const BODY_GATHER_BYTES_MAX: number = 64 * KIB;
+/** Room that is kept before a small body for its head: 330 bytes are usual. Longer heads are written apart from the body. */
+export const DIRECT_HEAD_BYTES_MAX = 768;
 /** Bodies up to this size are made at once; what is larger is made while it is sent, see BODY_SLICE_BYTES. */
 export const BODY_WHOLE_BYTES_MAX: number = 1024 * KIB;
 /** A large body is made in slices of about this size, with a turn of the event loop after each: 2 ms as MessagePack. */

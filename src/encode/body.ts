@@ -1,4 +1,4 @@
-import { BODY_SLICE_BYTES } from '../limits.js';
+import { BODY_SLICE_BYTES, DIRECT_HEAD_BYTES_MAX } from '../limits.js';
 
 /**
  * The body of an answer: byte chunks to be written in order. Chunks may be views of the snapshot's shared memory and must
@@ -8,6 +8,8 @@ import { BODY_SLICE_BYTES } from '../limits.js';
 export interface Body {
   readonly byteLength: number;
   readonly chunks: Iterable<Uint8Array>;
+  /** Whether there are DIRECT_HEAD_BYTES_MAX bytes before the only chunk, in the same memory, for whoever sends the body. */
+  readonly hasHeadRoom?: true;
 }
 
 /** Small bodies are cut from slabs of this size. A reader that does not take its answer keeps one of them from being freed. */
@@ -18,16 +20,17 @@ let slab = Buffer.alloc(0);
 let cut = 0;
 
 /**
- * Memory for a body, not cleared. As Node's own pool, which serves pieces of up to 4 KB, but for the common length of
+ * Memory for a body, not cleared, with room for a head before it. As Node's own pool, which serves pieces of up to 4 KB, but for the common length of
  * answers: an ArrayBuffer of its own for each costs as much as filling it.
  */
 export function allocateBody(byteLength: number): Buffer {
-  if (byteLength > CUT_BYTES_MAX) return Buffer.allocUnsafeSlow(byteLength);
-  if (cut + byteLength > slab.length) {
+  const allBytes = DIRECT_HEAD_BYTES_MAX + byteLength;
+  if (allBytes > CUT_BYTES_MAX) return Buffer.allocUnsafeSlow(allBytes).subarray(DIRECT_HEAD_BYTES_MAX);
+  if (cut + allBytes > slab.length) {
     slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
     cut = 0;
   }
-  cut += byteLength;
+  cut += allBytes;
   return slab.subarray(cut - byteLength, cut);
 }
 
@@ -37,12 +40,19 @@ export function allocateBody(byteLength: number): Buffer {
  */
 export function releaseBody(bytes: Uint8Array): void {
   const end = bytes.byteOffset + bytes.length;
-  if (bytes.buffer === slab.buffer && end === slab.byteOffset + cut) cut -= bytes.length;
+  if (bytes.buffer === slab.buffer && end === slab.byteOffset + cut) {
+    cut -= DIRECT_HEAD_BYTES_MAX + bytes.length;
+  }
 }
 
 /** A body that is there already, in one piece. */
 export function wholeBody(bytes: Uint8Array): Body {
   return { byteLength: bytes.byteLength, chunks: [bytes] };
+}
+
+/** @param bytes all that {@link allocateBody} gave */
+export function madeBody(bytes: Buffer): Body {
+  return { byteLength: bytes.length, chunks: [bytes], hasHeadRoom: true };
 }
 
 /**

@@ -6,7 +6,7 @@ import { formatInstant } from '../model/time.js';
 import { Selection } from '../query/selection.js';
 import type { Clusters } from '../snapshot/cluster-reader.js';
 import type { Rows } from '../snapshot/rows.js';
-import { allocateBody, type Body, slicedBody, wholeBody } from './body.js';
+import { allocateBody, type Body, madeBody, slicedBody, wholeBody } from './body.js';
 import { copyJsonRows, jsonRowPieces } from './json.js';
 import { arrayHeader, packedRowPieces, packPlain } from './msgpack.js';
 
@@ -53,7 +53,7 @@ export function jsonConflicts(rows: Rows, clusters: Clusters, wanted: Uint32Arra
     target[at++] = COMMA;
   }
   target[byteLength - 1] = CLOSING_BRACKET;
-  return wholeBody(target);
+  return madeBody(target);
 }
 
 function* jsonEntryPieces(rows: Rows, clusters: Clusters, wanted: Uint32Array): Generator<Uint8Array> {

@@ -1,7 +1,7 @@
 import { BODY_GATHER_BYTES_MAX, BODY_WHOLE_BYTES_MAX } from '../limits.js';
 import type { Origin, Selection } from '../query/selection.js';
 import type { Rows } from '../snapshot/rows.js';
-import { allocateBody, type Body, slicedBody, wholeBody } from './body.js';
+import { allocateBody, type Body, madeBody, slicedBody, wholeBody } from './body.js';
 import { copyPicked, JSON_LAYOUT, type KeyRows, pickedLength } from './key-rows.js';
 import type { RowCache } from './row-cache.js';
 
@@ -41,7 +41,7 @@ export function jsonRows(rows: Rows, selection: Selection, cache: RowCache | nul
   gathered[0] = OPENING_BRACKET;
   copyJsonRows(rows, selection, gathered, 1);
   gathered[byteLength - 1] = CLOSING_BRACKET;
-  return wholeBody(gathered);
+  return madeBody(gathered);
 }
 
 /** The selected rows from lists that lie side by side; each row is followed by its comma there. */
@@ -52,7 +52,7 @@ function jsonKeyRows(selection: Selection, origin: Origin, keyRows: readonly Key
   copyPicked(selection, origin, keyRows, target, 1);
   // In place of the last comma, where there is one.
   target[byteLength - 1] = CLOSING_BRACKET;
-  return wholeBody(target);
+  return madeBody(target);
 }
 
 /**

@@ -3,7 +3,7 @@ import { BODY_SLICE_BYTES, BODY_WHOLE_BYTES_MAX } from '../limits.js';
 import type { Origin, Selection } from '../query/selection.js';
 import { packedArrayHeaderLength } from '../snapshot/byte-lengths.js';
 import type { Rows } from '../snapshot/rows.js';
-import { allocateBody, type Body, slicedBody, wholeBody } from './body.js';
+import { allocateBody, type Body, madeBody, slicedBody } from './body.js';
 import { copyPicked, type KeyRows, MESSAGE_PACK_LAYOUT, pickedLength } from './key-rows.js';
 import { writeMessagePackRow } from './msgpack-row.js';
 import type { RowCache } from './row-cache.js';
@@ -58,7 +58,7 @@ export function messagePackRows(rows: Rows, selection: Selection, cache: RowCach
   }
   const target = allocateBody(byteLength);
   copyMessagePackRows(rows, selection, target, header.copy(target));
-  return wholeBody(target);
+  return madeBody(target);
 }
 
 /** The selected rows from lists that lie side by side. */
@@ -66,7 +66,7 @@ function packedKeyRows(selection: Selection, origin: Origin, keyRows: readonly K
   const { count } = selection;
   const target = allocateBody(packedArrayHeaderLength(count) + pickedLength(selection, origin, keyRows));
   copyPicked(selection, origin, keyRows, target, writeArrayHeader(target, 0, count));
-  return wholeBody(target);
+  return madeBody(target);
 }
 
 /** Bytes of the selected rows, without the array's header. */

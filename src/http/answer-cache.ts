@@ -6,6 +6,7 @@ import { ANSWER_CACHE_ENTRY_BYTES_MAX, ANSWERS_SEEN_ENTRIES } from '../limits.js
 import type { FormatName } from '../model/format.js';
 import { GenerationalCache } from '../structures/generational-cache.js';
 import type { FlatHeaders } from './respond.js';
+import type { Wire } from './wire.js';
 
 /** An answer of 200 as it is sent. */
 export interface PreparedAnswer {
@@ -16,15 +17,23 @@ export interface PreparedAnswer {
   readonly body: Uint8Array | null;
 }
 
+/** An answer that is kept. */
+export interface KnownAnswer extends PreparedAnswer {
+  /** As in {@link PreparedAnswer}; part of `wire` where there is one, so that it is held once. */
+  body: Uint8Array | null;
+  /** As it is sent directly, from the first time on that it was. */
+  wire: Wire | null;
+}
+
 /** What is known of a target: it has no faults, and what it comes to in the formats that were asked for. */
 export interface KnownTarget {
   /** The one that its query names; null where Accept decides. */
   readonly format: FormatName | null;
-  readonly answers: Partial<Record<FormatName, PreparedAnswer>>;
+  readonly answers: Partial<Record<FormatName, KnownAnswer>>;
 }
 
-/** An entry besides body and target: objects, header fields, a place in a Map. */
-const ENTRY_BYTES = 1024;
+/** An entry besides body and target: objects, header fields twice, a place in a Map. */
+const ENTRY_BYTES = 1536;
 
 export class AnswerCache {
   readonly #known: GenerationalCache<KnownTarget>;
@@ -59,7 +68,7 @@ export class AnswerCache {
     if (length > ANSWER_CACHE_ENTRY_BYTES_MAX || !this.#wasSeen(answer.entityTag)) return;
     const answers = {
       ...this.#known.get(target)?.answers,
-      [answerFormat]: { ...answer, body: copyOf(answer.body) },
+      [answerFormat]: { ...answer, body: copyOf(answer.body), wire: null },
     };
     let bytes = ENTRY_BYTES + target.length;
     for (const { body } of Object.values(answers)) bytes += body?.length ?? 0;

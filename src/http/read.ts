@@ -9,12 +9,14 @@ import type { ParameterPairs, ParseOptions, View } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
 import { AnswerCache, type KnownTarget } from './answer-cache.js';
 import { CACHE_CONTROL, matchesEntityTag, nextLink, VARY } from './conditional.js';
+import { canSendDirectly } from './direct.js';
 import { type Exchange, mountPathOf } from './exchange.js';
 import { contentTypeOf, isFormatName, negotiateFormat } from './negotiate.js';
 import { type Problem, sendProblem } from './problem.js';
 import { parseQueryString } from './query-string.js';
 import { type FlatHeaders, sendBody, sendBytes, sendEmpty } from './respond.js';
 import type { ReadRoute } from './routes.js';
+import { createWire, sendWire } from './wire.js';
 
 /** When to ask again while the first snapshot is being built. */
 const RETRY_AFTER_SECONDS = '2';
@@ -143,6 +145,14 @@ function answerKnown(exchange: Exchange, { format: named, answers }: KnownTarget
   if (answer === undefined) return false;
   if (isNotModified(exchange, answer.entityTag)) return true;
   if (answer.body === null) return false;
+  if (canSendDirectly(exchange)) {
+    answer.wire ??= createWire(200, answer.headers, answer.body);
+    if (answer.wire !== null) {
+      answer.body = answer.wire.body;
+      if (!sendWire(exchange.res, answer.wire)) answer.wire = null;
+      return true;
+    }
+  }
   sendBytes(exchange, 200, answer.headers, answer.body);
   return true;
 }

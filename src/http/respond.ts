@@ -5,6 +5,7 @@
 import type { ServerResponse } from 'node:http';
 import { BODY_GATHER_BYTES_MAX } from '../limits.js';
 import { type Body, releaseBody } from '../view/answer.js';
+import { canSendDirectly, directHead, sendDirectly } from './direct.js';
 import type { Exchange } from './exchange.js';
 
 /** Names and values in turn. No numbers: node:http would take them, but checks them a slower way. */
@@ -25,19 +26,31 @@ export function sendBytes(
 /** Sends a body of chunks. `headers` are complete, Content-Length included; for HEAD they are all that is sent. */
 export function sendBody(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): void {
   const { res } = exchange;
+  const { chunks } = body;
+  if (body.hasHeadRoom && Array.isArray(chunks) && canSendDirectly(exchange)) {
+    const head = directHead(status, headers);
+    if (head !== null) {
+      sendWithHead(res, head, chunks[0] as Uint8Array);
+      return;
+    }
+  }
   res.writeHead(status, headers);
   if (exchange.head || body.byteLength === 0) {
     res.end();
     return;
   }
-  const { chunks } = body;
   if (!Array.isArray(chunks)) writeSlices(res, chunks[Symbol.iterator]());
   else if (chunks.length === 1) {
     res.end(chunks[0]);
-    // With nothing left to write the kernel has taken the bytes.
-    if (exchange.ownsSocket && res.socket?.writableLength === 0) releaseBody(chunks[0]);
   } else if (body.byteLength <= BODY_GATHER_BYTES_MAX) res.end(Buffer.concat(chunks, body.byteLength));
   else writeChunks(res, chunks);
+}
+
+/** @param body with room for the head before it */
+function sendWithHead(res: ServerResponse, head: string, body: Uint8Array): void {
+  const whole = Buffer.from(body.buffer, body.byteOffset - head.length, head.length + body.length);
+  whole.write(head, 'latin1');
+  if (sendDirectly(res, whole)) releaseBody(body);
 }
 
 /** Corked, the chunks go to the kernel in one call; none is copied. */
@@ -82,6 +95,13 @@ export function sendText(exchange: Exchange, status: number, headers: FlatHeader
 
 /** Sends a response that has no body by its nature: 204, 304. */
 export function sendEmpty(exchange: Exchange, status: number, headers: FlatHeaders): void {
+  if (canSendDirectly(exchange)) {
+    const head = directHead(status, headers);
+    if (head !== null) {
+      sendDirectly(exchange.res, head);
+      return;
+    }
+  }
   exchange.res.writeHead(status, headers);
   exchange.res.end();
 }

@@ -67,7 +67,8 @@ export function createHttpServer(handler: RequestHandler): HttpServer {
     if (closing !== null) res.shouldKeepAlive = false;
     if (!guard.admit(req.socket, res)) return;
     handler(req, res);
-    guard.count(req.socket, res);
+    // What was sent directly has its connection behind it, and waits for nothing.
+    if (!res.writableFinished) guard.count(req.socket, res);
     if (!res.headersSent) {
       pending.add(res);
       res.once('close', () => pending.delete(res));

@@ -69,6 +69,8 @@ export interface SetUpOptions {
   readonly basePath?: string;
   readonly realm?: string;
   readonly unknownParameters?: 'reject' | 'ignore';
+  /** Default true, as in Lectern's own server. */
+  readonly ownsSocket?: boolean;
 }
 
 export interface LogLine {
@@ -104,6 +106,7 @@ export function setUp(options: SetUpOptions = {}): {
     authenticator,
     log,
     version: '1.2.3',
+    ownsSocket: options.ownsSocket ?? true,
     ...(basePath === undefined ? {} : { basePath }),
     ...(realm === undefined ? {} : { realm }),
     ...(unknownParameters === undefined ? {} : { unknownParameters }),
@@ -136,7 +139,7 @@ export interface Reply {
 export interface Client {
   readonly port: number;
   readonly server: HttpServer;
-  /** A request on a connection of its own. */
+  /** A request on a connection of its own, which the client would keep open. */
   send(
     path: string,
     options?: { method?: string; headers?: Record<string, string | string[]> },
@@ -158,7 +161,9 @@ export async function serve(
     server,
     send: (path, { method = 'GET', headers = {} } = {}) =>
       new Promise((resolve, reject) => {
-        const req = request({ host: '127.0.0.1', port, path, method, headers, agent: false }, (res) => {
+        const fields = { Connection: 'keep-alive', ...headers };
+        const options = { host: '127.0.0.1', port, path, method, headers: fields, agent: false };
+        const req = request(options, (res) => {
           const chunks: Buffer[] = [];
           res.on('data', (chunk: Buffer) => chunks.push(chunk));
           res.on('error', reject);

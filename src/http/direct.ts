@@ -1,0 +1,86 @@
+/**
+ * Answers in one piece: head and body in one buffer, handed to the socket in one write. node:http would check and join the
+ * header fields of every answer anew, and give the kernel two pieces; here both are known to be good, and lie side by side.
+ *
+ * Everything else stays node's: the server, its parser, the connection, the response object, and what happens when an
+ * answer is over. So this touches three things that the class OutgoingMessage does itself otherwise: the text of the
+ * head, by which `headersSent` is known; `finished`, by which `writableEnded` is; and the event `finish`, on which the
+ * server lets the connection go on. They have been the same from Node 20 to 26; in any other version nothing is sent this way.
+ */
+import { type ServerResponse, STATUS_CODES } from 'node:http';
+import { DIRECT_HEAD_BYTES_MAX, KEEP_ALIVE_TIMEOUT_MS } from '../limits.js';
+import type { Exchange } from './exchange.js';
+import type { FlatHeaders } from './respond.js';
+
+const NODE_MAJOR = Number(process.versions.node.split('.')[0]);
+const IS_KNOWN_NODE: boolean = NODE_MAJOR >= 20 && NODE_MAJOR <= 26;
+
+/** What node:http adds where a connection stays open. */
+const CONNECTION = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(KEEP_ALIVE_TIMEOUT_MS / 1000)}\r\n`;
+
+let dateMs = 0;
+let dateText = '';
+
+/** The value of Date (RFC 9110 section 6.6.1), always 29 characters. Equal texts are one string until the second has passed. */
+export function httpDate(): string {
+  const nowMs = Date.now();
+  // Also where the clock was set back.
+  if (nowMs - dateMs >= 1000 || nowMs < dateMs) {
+    dateMs = nowMs - (nowMs % 1000);
+    dateText = new Date(nowMs).toUTCString();
+  }
+  return dateText;
+}
+
+/**
+ * Whether an answer to this request may be sent directly: a GET of HTTP/1.1 whose turn it is, on a connection of Lectern's own
+ * server that stays open and has nothing left to write.
+ */
+export function canSendDirectly({ req, res, head, ownsSocket }: Exchange): boolean {
+  if (!ownsSocket || head || !IS_KNOWN_NODE || !res.shouldKeepAlive) return false;
+  const { socket } = res;
+  return socket !== null && !socket.destroyed && socket.writableLength === 0 && req.httpVersionMinor === 1;
+}
+
+/**
+ * The head of an answer, to the empty line.
+ *
+ * @param headers complete; only characters of ISO 8859-1 that a header field may have
+ * @returns null where it is longer than the room that is kept for it
+ */
+export function directHead(status: number, headers: FlatHeaders): string | null {
+  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
+  for (let i = 0; i < headers.length; i += 2) head += `${headers[i]}: ${headers[i + 1]}\r\n`;
+  head += `Date: ${httpDate()}\r\n${CONNECTION}\r\n`;
+  return head.length <= DIRECT_HEAD_BYTES_MAX ? head : null;
+}
+
+/** `finished`, which the types call deprecated, is what node's own end() sets. */
+interface Sent {
+  _header: string;
+  finished: boolean;
+}
+
+/**
+ * Sends a whole answer, head included. Only where {@link canSendDirectly}.
+ *
+ * @returns whether the kernel has taken the bytes: then nobody looks at them any more
+ */
+export function sendDirectly(res: ServerResponse, bytes: Uint8Array | string): boolean {
+  const { socket } = res;
+  if (socket === null) return false;
+  const sent = res as unknown as Sent;
+  sent._header = ' ';
+  sent.finished = true;
+  if (typeof bytes === 'string') socket.write(bytes, 'latin1');
+  else socket.write(bytes);
+  if (socket.writableLength === 0) {
+    res.emit('finish');
+    return true;
+  }
+  // Behind what waits; the connection goes on when all of it has gone. An error ends the connection, and with it this answer.
+  socket.write('', (error) => {
+    if (error === undefined || error === null) res.emit('finish');
+  });
+  return false;
+}

@@ -1,0 +1,194 @@
+/** Answers that are sent in one piece, past node's own writing of heads, are the answers that node would have sent. */
+import { connect, type Socket } from 'node:net';
+import { test } from 'tap';
+import { directHead } from '../../src/http/direct.js';
+import { DIRECT_HEAD_BYTES_MAX } from '../../src/limits.js';
+import type { NormalisedEvent } from '../../src/model/event.js';
+import { viewOfEvents } from '../query/reading.js';
+import { EVENTS, ROOM, serve, setUp, token, viewsOf } from './harness.js';
+
+const AUTHORIZATION = `Authorization: Bearer ${token({ studyGroup: 'A' })}\r\n`;
+
+function get(target: string, more = ''): string {
+  return `GET ${target} HTTP/1.1\r\nHost: a\r\n${AUTHORIZATION}${more}\r\n`;
+}
+
+/** One connection that stays open; answers are read as they come. */
+class Connection {
+  readonly socket: Socket;
+  #received = '';
+  #wake: () => void = () => {};
+
+  constructor(port: number) {
+    this.socket = connect(port, '127.0.0.1');
+    this.socket.on('data', (chunk) => {
+      this.#received += chunk.toString('latin1');
+      this.#wake();
+    });
+  }
+
+  send(bytes: string): void {
+    this.socket.write(bytes, 'latin1');
+  }
+
+  /** The next answer: head with its empty line, and body. */
+  async next(): Promise<{ head: string; body: string }> {
+    for (;;) {
+      const end = this.#received.indexOf('\r\n\r\n') + 4;
+      if (end >= 4) {
+        const head = this.#received.slice(0, end);
+        const length = head.startsWith('HTTP/1.1 304')
+          ? 0
+          : Number(/\r\nContent-Length: (\d+)/.exec(head)?.[1]);
+        if (this.#received.length >= end + length) {
+          const body = this.#received.slice(end, end + length);
+          this.#received = this.#received.slice(end + length);
+          return { head, body };
+        }
+      }
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  async ask(bytes: string): Promise<{ head: string; body: string }> {
+    this.send(bytes);
+    return this.next();
+  }
+}
+
+function withoutDate(head: string): string {
+  return head.replace(/\r\nDate: \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT\r\n/, '\r\nDate: -\r\n');
+}
+
+const TARGETS = [
+  '/api/v1/schedule',
+  '/api/v1/schedule/personal',
+  '/api/v1/schedule/types',
+  '/api/v1/schedule/conflicts',
+  '/api/v1/schedule?limit=2',
+  '/api/v1/schedule?format=msgpack',
+  '/api/v1/schedule?studyGroup=nobody',
+  `/api/v1/schedule?roomId=${ROOM}&startTime=2024-09-02T09:00:00Z&endTime=2024-09-02T12:00:00Z`,
+];
+
+test('byte for byte what node:http sends, whether made, known or not modified', async (t) => {
+  const own = await serve(t, setUp().handler);
+  const plain = await serve(t, setUp({ ownsSocket: false }).handler);
+  const direct = new Connection(own.port);
+  const ordinary = new Connection(plain.port);
+  for (const target of TARGETS) {
+    let tag = '';
+    for (let n = 0; n < 4; n++) {
+      const [one, other] = await Promise.all([direct.ask(get(target)), ordinary.ask(get(target))]);
+      t.match(one.head, /^HTTP\/1.1 200 OK\r\n[\s\S]*\r\nDate: [^\r]{29}\r\n/);
+      t.equal(withoutDate(one.head), withoutDate(other.head), target);
+      t.ok(withoutDate(one.head) !== one.head);
+      t.equal(one.body, other.body, target);
+      tag = /ETag: (.*)\r/.exec(one.head)?.[1] ?? '';
+    }
+    const conditional = get(target, `If-None-Match: ${tag}\r\n`);
+    const [one, other] = await Promise.all([direct.ask(conditional), ordinary.ask(conditional)]);
+    t.match(one.head, /^HTTP\/1.1 304 Not Modified\r\n/);
+    t.equal(withoutDate(one.head), withoutDate(other.head), target);
+  }
+  direct.socket.destroy();
+  ordinary.socket.destroy();
+});
+
+test('requests that arrive at once are answered in their order', async (t) => {
+  const { port } = await serve(t, setUp().handler);
+  const connection = new Connection(port);
+  const targets = [
+    ...TARGETS,
+    '/api/v1/nowhere',
+    ...TARGETS.toReversed(),
+    '/api/v1/schedule/all',
+    ...TARGETS,
+  ];
+  const alone: string[] = [];
+  for (const target of targets) alone.push((await connection.ask(get(target))).body);
+  // Of six, that none is too much for one connection.
+  for (let from = 0; from < targets.length; from += 6) {
+    const some = targets.slice(from, from + 6);
+    connection.send(some.map((target) => get(target)).join(''));
+    for (let n = 0; n < some.length; n++)
+      t.equal((await connection.next()).body, alone[from + n], `answer ${from + n}`);
+  }
+  connection.socket.destroy();
+});
+
+test('the date moves on, in answers that are sent again, too', async (t) => {
+  const { port } = await serve(t, setUp().handler);
+  const connection = new Connection(port);
+  const now = Date.now;
+  t.teardown(() => {
+    Date.now = now;
+  });
+  const base = now();
+  for (const seconds of [0, 1, 59, 3600, -7200]) {
+    Date.now = () => base + seconds * 1000;
+    const expected = `Date: ${new Date(base + seconds * 1000).toUTCString()}\r\n`;
+    for (let n = 0; n < 3; n++) {
+      const { head, body } = await connection.ask(get('/api/v1/schedule?type=Lab'));
+      t.ok(head.includes(expected), `${seconds} s`);
+      t.equal((JSON.parse(body) as unknown[]).length, 4);
+    }
+  }
+  connection.socket.destroy();
+});
+
+/** Enough that a few answers of 55 KB fill what the kernel holds for a connection that nobody reads. */
+const MANY: NormalisedEvent[] = Array.from({ length: 150 }, (_, n) => ({
+  ...(EVENTS[0] as NormalisedEvent),
+  id: `00000000-0000-4000-9000-${String(n).padStart(12, '0')}`,
+  title: `Lesson ${n}`,
+  type: n % 2 === 0 ? 'Lab' : 'Lecture',
+}));
+
+test('whoever does not read gets what he was sent, whole, and nobody else gets any of it', async (t) => {
+  const views = viewsOf();
+  views.view = viewOfEvents(MANY, 'uuid');
+  const { handler } = setUp({ views });
+  let waiting = 0;
+  const { port } = await serve(t, (req, res) => {
+    handler(req, res);
+    if (req.socket.writableLength > 0) waiting++;
+  });
+  const fast = new Connection(port);
+  const target = '/api/v1/schedule?type=Lab';
+  const cases: [name: string, target: (n: number) => string][] = [
+    ['an answer that is known', () => target],
+    ['answers that are made', (n) => `${target}&startTime=2010-01-01T00:00:00.${100 + n}Z`],
+  ];
+  const expected = (await fast.ask(get(target))).body;
+  for (const [name, targetOf] of cases) {
+    const slow = new Connection(port);
+    slow.socket.pause();
+    waiting = 0;
+    let asked = 0;
+    // One after the other, as a client may that never looks, until the kernel takes no more; and three on top of it.
+    for (; waiting < 4 && asked < 800; asked++) {
+      slow.send(get(targetOf(asked)));
+      t.equal((await fast.ask(get(targetOf(asked)))).body, expected);
+    }
+    t.ok(waiting >= 4, `${name}: after ${asked} answers some waited`);
+    for (let n = 0; n < 20; n++) t.equal((await fast.ask(get(targetOf(n)))).body, expected);
+    slow.socket.resume();
+    for (let n = 0; n < asked; n++) {
+      const { head, body } = await slow.next();
+      t.match(head, /\r\nDate: [^\r]{29}\r\n/);
+      t.equal(body, expected, `${name}: answer ${n}`);
+    }
+    t.equal((await slow.ask(get(target))).body, expected, 'the connection goes on');
+    slow.socket.destroy();
+  }
+  fast.socket.destroy();
+});
+
+test('a head that is longer than the room for it is left to node', (t) => {
+  t.equal(directHead(200, ['A', 'x'.repeat(DIRECT_HEAD_BYTES_MAX)]), null);
+  t.match(directHead(304, ['A', 'x']), /^HTTP\/1.1 304 Not Modified\r\nA: x\r\nDate: /);
+  t.end();
+});
