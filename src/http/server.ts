@@ -19,6 +19,12 @@ import { createPipelineGuard } from './pipeline-guard.js';
 /** How often close() looks for connections that have become idle. */
 const CLOSE_POLL_MS = 25;
 
+/**
+ * From Node 24 on, a request that announces no body is not made a stream that would have to be read to its end. Older
+ * versions, and the types, do not know the option.
+ */
+const EMPTY_REQUESTS: object = { optimizeEmptyRequests: true };
+
 export interface ListenOptions {
   /** A name or an address. */
   readonly host: string;
@@ -85,6 +91,7 @@ export function createHttpServer(handler: RequestHandler): HttpServer {
       // The handler answers a missing Host itself, with a problem document.
       requireHostHeader: false,
       noDelay: true,
+      ...EMPTY_REQUESTS,
     },
     answer,
   );
