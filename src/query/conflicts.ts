@@ -2,8 +2,8 @@ import { CONFLICT_DIMENSIONS } from '../model/fields.js';
 import type { Clusters } from '../snapshot/cluster-reader.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import { sortUnique } from '../structures/ordinal-set.js';
-import { executePlan } from './execute.js';
-import { planQuery } from './plan.js';
+import { executePlan, passerOf } from './execute.js';
+import { type Plan, planQuery } from './plan.js';
 import type { ConflictOptions, Query } from './query.js';
 
 const NONE = new Uint32Array(0);
@@ -39,13 +39,44 @@ function clustersInWindow(clusters: Clusters, query: Query, wanted: readonly boo
   return found.subarray(0, count);
 }
 
+/** How many events the plan would look at, at most. */
+function candidatesMax({ lead, window }: Plan): number {
+  if (lead.kind === 'nothing') return 0;
+  return lead.kind === 'runs' ? window.runsCount : lead.clause.postings;
+}
+
+/**
+ * The other way round, for filters that most events pass: each cluster in the window is asked for an event that does. There are
+ * far fewer of those than there are events.
+ */
+function clustersThatPass(
+  snapshot: Snapshot,
+  clusters: Clusters,
+  query: Query,
+  wanted: readonly boolean[],
+): Uint32Array {
+  const { startMs, endMs } = query.window;
+  const passes = passerOf(snapshot, query);
+  return clustersInWindow(clusters, query, wanted).filter((cluster) => {
+    for (const ordinal of clusters.eventsOf(cluster)) {
+      if (!passes(ordinal)) continue;
+      // No event of a cluster is of zero length.
+      const { timeMs, endTimeMs } = snapshot.timesOf(ordinal);
+      if (timeMs < endMs && endTimeMs > startMs) return true;
+    }
+    return false;
+  });
+}
+
 function clustersOfEvents(
   snapshot: Snapshot,
   clusters: Clusters,
   query: Query,
   wanted: readonly boolean[],
 ): Uint32Array {
-  const events = executePlan(snapshot, planQuery(snapshot, query));
+  const plan = planQuery(snapshot, query);
+  if (candidatesMax(plan) > clusters.eventsCount) return clustersThatPass(snapshot, clusters, query, wanted);
+  const events = executePlan(snapshot, plan);
   let memberships = 0;
   events.forEachRun((first, end) => {
     memberships += clusters.membershipCount(first, end);

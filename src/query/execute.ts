@@ -1,6 +1,7 @@
 import type { Snapshot } from '../snapshot/snapshot.js';
 import { sortUnique } from '../structures/ordinal-set.js';
-import type { Clause, Plan } from './plan.js';
+import { type Clause, clausesOf, type Plan } from './plan.js';
+import type { Query } from './query.js';
 import { type ListRef, Selection } from './selection.js';
 import type { Narrowed, WindowOrdinals } from './window.js';
 
@@ -96,6 +97,11 @@ function uniteLists(snapshot: Snapshot, parts: readonly Narrowed[], count: numbe
   }
   // Several lists interleave, and those of different fields can share events.
   return Selection.ofList(union.subarray(0, sortUnique(union, count, snapshot.eventCount)));
+}
+
+/** Tells whether an event matches all that a query asks for but its window. */
+export function passerOf(snapshot: Snapshot, query: Query): (ordinal: number) => boolean {
+  return checkerOf(snapshot, clausesOf(snapshot, query));
 }
 
 /** Whether an event passes every clause. */

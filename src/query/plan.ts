@@ -49,9 +49,7 @@ const TREE_COST = 64;
  * than walking a second, longer posting list.
  */
 export function planQuery(snapshot: Snapshot, query: Query): Plan {
-  const clauses = query.filters.map((filter) => clauseOf(snapshot, filter.field, [filter]));
-  if (query.identities !== null) clauses.push(clauseOf(snapshot, 'identities', query.identities));
-  if (clauses.length > 1) clauses.sort((a, b) => a.postings - b.postings);
+  const clauses = clausesOf(snapshot, query);
   const window = new WindowOrdinals(snapshot, query.window);
   const shortest = clauses[0];
   if (shortest?.postings === 0) return { window, lead: { kind: 'nothing' }, checks: [] };
@@ -61,6 +59,14 @@ export function planQuery(snapshot: Snapshot, query: Query): Plan {
       : { window, lead: { kind: 'runs' }, checks: clauses };
   }
   return { window, lead: { kind: 'postings', clause: shortest }, checks: clauses.slice(1) };
+}
+
+/** The clauses of a query, those with fewest postings first. */
+export function clausesOf(snapshot: Snapshot, query: Query): Clause[] {
+  const clauses = query.filters.map((filter) => clauseOf(snapshot, filter.field, [filter]));
+  if (query.identities !== null) clauses.push(clauseOf(snapshot, 'identities', query.identities));
+  if (clauses.length > 1) clauses.sort((a, b) => a.postings - b.postings);
+  return clauses;
 }
 
 function isCheaperByRuns({ terms, postings }: Clause, { starting }: WindowOrdinals): boolean {

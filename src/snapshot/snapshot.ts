@@ -115,6 +115,12 @@ export class Snapshot {
     return this.#slots.first[lowerBound(this.#slots.startMs, startMs)]!;
   }
 
+  /** When an event begins and ends. */
+  timesOf(ordinal: number): Pick<EventKey, 'timeMs' | 'endTimeMs'> {
+    const slot = this.#slotOf(ordinal);
+    return { timeMs: this.#slots.startMs[slot]!, endTimeMs: this.#slots.endMs[slot]! };
+  }
+
   /** When an event ends. */
   endMsOf(ordinal: number): number {
     return this.#slots.endMs[this.#slotOf(ordinal)]!;
@@ -163,11 +169,6 @@ export class Snapshot {
 
   /** The sort key of an event. */
   keyOf(ordinal: number): EventKey {
-    const slot = this.#slotOf(ordinal);
-    return {
-      timeMs: this.#slots.startMs[slot]!,
-      endTimeMs: this.#slots.endMs[slot]!,
-      id: this.rows.idOf(ordinal),
-    };
+    return { ...this.timesOf(ordinal), id: this.rows.idOf(ordinal) };
   }
 }
