@@ -1,4 +1,4 @@
-import { BODY_GATHER_BYTES_MAX, BODY_WHOLE_BYTES_MAX } from '../limits.js';
+import { BODY_WHOLE_BYTES_MAX } from '../limits.js';
 import type { Origin, Selection } from '../query/selection.js';
 import type { Rows } from '../snapshot/rows.js';
 import { allocateBody, type Body, madeBody, slicedBody, wholeBody } from './body.js';
@@ -9,26 +9,32 @@ const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
 const COMMA = 0x2c;
 
-/** A large result of at most this many runs is sent as views of the arena; more would cost more in system calls. */
-const VIEW_RUNS_MAX = 16;
+/** A run of rows of this length or more is sent as a view of the arena: writing one more piece costs less than copying it. */
+const VIEW_BYTES_MIN = 32 * 1024;
+/** At most so many in one answer: each is one more piece for the system to take. */
+const VIEWS_MAX = 16;
 
 /**
- * The selected rows as one JSON array. Everything at once is the arena itself; large results of few runs are views of
- * it; others are gathered into one buffer, or where they are long, into slices.
+ * The selected rows as one JSON array. Everything at once is the arena itself; long runs are views of it; others are gathered
+ * into one buffer, or where they are many, into slices.
  */
 export function jsonRows(rows: Rows, selection: Selection, cache: RowCache | null = null): Body {
   if (selection.count === rows.count) return wholeBody(rows.bytes);
   const { origin } = selection;
   const keyRows = origin === null || cache === null ? null : cache.find(origin, JSON_LAYOUT, selection.count);
   if (origin !== null && keyRows !== null) return jsonKeyRows(selection, origin, keyRows);
-  let runs = 0;
+  let views = 0;
+  let viewBytes = 0;
   let byteLength = selection.count === 0 ? 2 : 1;
   selection.forEachRun((first, end) => {
-    runs++;
-    byteLength += rows.start[end]! - rows.start[first]!;
+    const runBytes = rows.start[end]! - rows.start[first]!;
+    byteLength += runBytes;
+    if (runBytes < VIEW_BYTES_MIN) return;
+    views++;
+    viewBytes += runBytes;
   });
-  if (byteLength > BODY_GATHER_BYTES_MAX && runs <= VIEW_RUNS_MAX) {
-    return { byteLength, chunks: [OPENING, ...jsonRowPieces(rows, selection), CLOSING] };
+  if (views > 0 && views <= VIEWS_MAX && byteLength - viewBytes <= BODY_WHOLE_BYTES_MAX) {
+    return jsonViews(rows, selection, byteLength);
   }
   if (byteLength > BODY_WHOLE_BYTES_MAX) {
     return slicedBody(byteLength, function* () {
@@ -42,6 +48,34 @@ export function jsonRows(rows: Rows, selection: Selection, cache: RowCache | nul
   copyJsonRows(rows, selection, gathered, 1);
   gathered[byteLength - 1] = CLOSING_BRACKET;
   return madeBody(gathered);
+}
+
+/** Long runs as views of the arena, and what is before, between and behind them gathered. */
+function jsonViews(rows: Rows, selection: Selection, byteLength: number): Body {
+  const { start, bytes } = rows;
+  let gatheredBytes = 2;
+  selection.forEachRun((first, end) => {
+    const runBytes = start[end]! - start[first]!;
+    gatheredBytes += runBytes < VIEW_BYTES_MIN ? runBytes : 1;
+  });
+  const gathered = Buffer.allocUnsafe(gatheredBytes);
+  const chunks: Uint8Array[] = [];
+  gathered[0] = OPENING_BRACKET;
+  let from = 0;
+  let to = 1;
+  selection.forEachRun((first, end) => {
+    // Without what stands behind the last row: a comma follows in any case, in place of the last of which the array ends.
+    const view = bytes.subarray(start[first]!, start[end]! - 1);
+    if (view.length + 1 < VIEW_BYTES_MIN) to += view.copy(gathered, to);
+    else {
+      chunks.push(gathered.subarray(from, to), view);
+      from = to;
+    }
+    gathered[to++] = COMMA;
+  });
+  gathered[to - 1] = CLOSING_BRACKET;
+  chunks.push(gathered.subarray(from, to));
+  return { byteLength, chunks };
 }
 
 /** The selected rows from lists that lie side by side; each row is followed by its comma there. */

@@ -9,8 +9,7 @@
  */
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import { DIRECT_HEAD_BYTES_MAX, KEEP_ALIVE_TIMEOUT_MS } from '../limits.js';
-import type { Exchange } from './exchange.js';
-import type { FlatHeaders } from './respond.js';
+import type { Exchange, FlatHeaders } from './exchange.js';
 
 const NODE_MAJOR = Number(process.versions.node.split('.')[0]);
 const IS_KNOWN_NODE: boolean = NODE_MAJOR >= 20 && NODE_MAJOR <= 26;

@@ -20,6 +20,9 @@ export interface Exchange {
   readonly ownsSocket: boolean;
 }
 
+/** Header fields of an answer, names and values in turn. No numbers: node:http would take them, but checks them a slower way. */
+export type FlatHeaders = string[];
+
 /** What the service wants to know of the header fields. */
 export interface HeaderFacts {
   /** Several fields are one list (RFC 9110 section 5.3). */

@@ -10,8 +10,8 @@ import build, { type Schema } from 'fast-json-stringify';
 import { type ParameterFault, PROBLEMS, type ProblemCode } from '../errors.js';
 import { PARAMETER_FAULTS_MAX } from '../limits.js';
 import { PROBLEM_SCHEMA } from '../openapi/schemas.js';
-import { type Exchange, mountPathOf } from './exchange.js';
-import { type FlatHeaders, sendText } from './respond.js';
+import { type Exchange, type FlatHeaders, mountPathOf } from './exchange.js';
+import { sendText } from './respond.js';
 
 export const PROBLEM_CONTENT_TYPE = 'application/problem+json';
 

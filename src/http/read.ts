@@ -10,11 +10,11 @@ import type { ViewSource } from '../view/view-source.js';
 import { AnswerCache, type KnownTarget } from './answer-cache.js';
 import { CACHE_CONTROL, matchesEntityTag, nextLink, VARY } from './conditional.js';
 import { canSendDirectly } from './direct.js';
-import { type Exchange, mountPathOf } from './exchange.js';
+import { type Exchange, type FlatHeaders, mountPathOf } from './exchange.js';
 import { contentTypeOf, isFormatName, negotiateFormat } from './negotiate.js';
 import { type Problem, sendProblem } from './problem.js';
 import { parseQueryString } from './query-string.js';
-import { type FlatHeaders, sendBody, sendBytes, sendEmpty } from './respond.js';
+import { sendBody, sendBytes, sendEmpty } from './respond.js';
 import type { ReadRoute } from './routes.js';
 import { createWire, sendWire } from './wire.js';
 

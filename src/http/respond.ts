@@ -6,10 +6,7 @@ import type { ServerResponse } from 'node:http';
 import { BODY_GATHER_BYTES_MAX } from '../limits.js';
 import { type Body, releaseBody } from '../view/answer.js';
 import { canSendDirectly, directHead, sendDirectly } from './direct.js';
-import type { Exchange } from './exchange.js';
-
-/** Names and values in turn. No numbers: node:http would take them, but checks them a slower way. */
-export type FlatHeaders = string[];
+import type { Exchange, FlatHeaders } from './exchange.js';
 
 /** Sends a body that is there in one piece. `headers` are complete. */
 export function sendBytes(

@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import { directHead, httpDate, sendDirectly } from './direct.js';
-import type { FlatHeaders } from './respond.js';
+import type { FlatHeaders } from './exchange.js';
 
 const DATE_FIELD = '\r\nDate: ';
 
