@@ -1,3 +1,4 @@
+import { isAddress, REMOTE_KEYS_SECONDS } from './auth/remote-keys-plan.js';
 import { LecternError } from './errors.js';
 import type { ServiceOptions } from './service-options.js';
 
@@ -29,7 +30,37 @@ const WITHOUT_EFFECT_ON_A_PIN: readonly (readonly [
   ['--snapshot-file', ({ snapshotFile }) => snapshotFile !== undefined],
 ];
 
+/** What is asked of a key set that is fetched. */
+const OF_FETCHED_KEYS = [
+  ['--jwks-refresh-seconds', 'jwksRefreshSeconds', REMOTE_KEYS_SECONDS.refresh.default],
+  ['--jwks-cooldown-seconds', 'jwksCooldownSeconds', REMOTE_KEYS_SECONDS.cooldown.default],
+  ['--jwks-stale-seconds-max', 'jwksStaleSecondsMax', REMOTE_KEYS_SECONDS.stale.default],
+] as const;
+
 const RULES: readonly Rule[] = [
+  ...OF_FETCHED_KEYS.map(([flag, name, usual]) => ({
+    isBroken: ({ options }: Given) => (options[name] ?? usual) !== usual && !isAddress(options.jwks ?? ''),
+    problem: `${flag} has no effect, as --jwks is not an http(s) address`,
+  })),
+  {
+    isBroken: ({ options: { jwks = '', jwksCooldownSeconds, jwksRefreshSeconds } }) =>
+      isAddress(jwks) &&
+      (jwksCooldownSeconds ?? REMOTE_KEYS_SECONDS.cooldown.default) >
+        (jwksRefreshSeconds ?? REMOTE_KEYS_SECONDS.refresh.default),
+    problem: '--jwks-cooldown-seconds must not be more than --jwks-refresh-seconds',
+  },
+  {
+    isBroken: ({ options: { jwks = '', jwksStaleSecondsMax, jwksRefreshSeconds } }) =>
+      isAddress(jwks) &&
+      (jwksStaleSecondsMax ?? REMOTE_KEYS_SECONDS.stale.default) <
+        2 * (jwksRefreshSeconds ?? REMOTE_KEYS_SECONDS.refresh.default),
+    problem: '--jwks-stale-seconds-max must be at least twice --jwks-refresh-seconds',
+  },
+  {
+    isBroken: ({ options: { tokenType, issuer, audience } }) =>
+      tokenType === 'at+jwt' && (issuer === undefined || audience === undefined),
+    problem: '--token-type at+jwt needs --issuer and --audience: RFC 9068 has both checked',
+  },
   ...WITHOUT_EFFECT_ON_A_PIN.map(([flag, isGiven]) => ({
     isBroken: ({ options }: Given) => options.pin !== undefined && isGiven(options),
     problem: `${flag} has no effect with --pin, which asks no source`,

@@ -1,8 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { type AuthPlan, authenticatorOfPlan } from './auth/auth-plan.js';
+import type { Authenticator } from './auth/authenticator.js';
 import { parseEnrolments } from './auth/enrolments.js';
 import { canonicalIdentities, type IdentityValues } from './auth/identity.js';
 import type { KeyMaterial } from './auth/key-set.js';
+import { RemoteKeys } from './auth/remote-keys.js';
+import { planRemoteKeys, REMOTE_KEYS_SECONDS } from './auth/remote-keys-plan.js';
+import { TOKEN_TYPES, type TokenType } from './auth/verifier.js';
 import { LecternError } from './errors.js';
 import { createHandler, type RequestHandler } from './http/handler.js';
 import type { Logger } from './http/logger.js';
@@ -15,8 +19,19 @@ import type { ViewSource } from './view/view-source.js';
 export interface EmbeddedAuthOptions {
   /** At least 32 bytes. */
   readonly hs256Secret?: string | Uint8Array | undefined;
-  /** A JSON Web Key Set (RFC 7517) with public keys, parsed. */
-  readonly jwks?: object | undefined;
+  /**
+   * A JSON Web Key Set (RFC 7517) with public keys, parsed; or the http(s) address of one, which is fetched at once and
+   * again and again until the timetable is closed.
+   */
+  readonly jwks?: object | string | undefined;
+  /** Seconds between two regular fetches of an address, 1 to 86,400. Default 300. */
+  readonly jwksRefreshSeconds?: number | undefined;
+  /** Least seconds between any two fetches, also after a failure or for a key that is not known, 1 to 3,600. Default 30. */
+  readonly jwksCooldownSeconds?: number | undefined;
+  /** Seconds that fetched keys serve while they cannot be fetched again, 2 to 31,536,000. Default 86,400. */
+  readonly jwksStaleSecondsMax?: number | undefined;
+  /** `at+jwt` accepts only access tokens as RFC 9068 has them, and needs issuer and audience. Default `any`. */
+  readonly tokenType?: TokenType | undefined;
   /** Once given, every token must have exactly this `iss`. */
   readonly issuer?: string | undefined;
   /** Once given, every token's `aud` must be or contain it. */
@@ -49,6 +64,10 @@ const HANDLER_NAMES = [
 const AUTH_NAMES = [
   'hs256Secret',
   'jwks',
+  'jwksRefreshSeconds',
+  'jwksCooldownSeconds',
+  'jwksStaleSecondsMax',
+  'tokenType',
   'issuer',
   'audience',
   'claims',
@@ -63,6 +82,8 @@ export function createEmbeddedHandler(
     readonly unknownParameters: ParseOptions['unknownParameters'];
     readonly identifiers: IdentifierMode;
     readonly cacheBytesMax: number;
+    /** Takes what is to be called when the timetable is closed. */
+    readonly whenClosed: (close: () => void) => void;
   },
 ): RequestHandler {
   checkNames('handler()', options, HANDLER_NAMES);
@@ -70,7 +91,7 @@ export function createEmbeddedHandler(
   if (auth !== undefined && options.identify !== undefined) {
     throw new LecternError('option-invalid', 'handler() takes auth or identify, not both');
   }
-  const { unknownParameters, identifiers, cacheBytesMax } = reading;
+  const { unknownParameters, identifiers, cacheBytesMax, whenClosed } = reading;
   return createHandler(views, {
     mode: 'production',
     version: VERSION,
@@ -80,8 +101,19 @@ export function createEmbeddedHandler(
     ...(log === undefined ? {} : { log }),
     ...(auth === undefined
       ? { identify: (req) => canonicalIdentities(checkIdentity(identify(req)), identifiers) }
-      : { authenticator: authenticatorOfPlan(planAuth('handler', auth, identifiers)) }),
+      : { authenticator: authenticatorHere(planAuth('handler', auth, identifiers), log, whenClosed) }),
   });
+}
+
+function authenticatorHere(
+  plan: AuthPlan,
+  log: Logger | undefined,
+  whenClosed: (close: () => void) => void,
+): Authenticator {
+  if (plan.remoteKeys === null) return authenticatorOfPlan(plan, { feed: null });
+  const feed = new RemoteKeys(plan.remoteKeys, { log });
+  whenClosed(() => feed.close());
+  return authenticatorOfPlan(plan, { feed });
 }
 
 /**
@@ -109,19 +141,49 @@ export function planAuth(taker: string, auth: EmbeddedAuthOptions, identifiers: 
   checkNames(`${taker}({ auth })`, auth, AUTH_NAMES);
   const keys: KeyMaterial[] = [];
   if (auth.hs256Secret !== undefined) keys.push({ kind: 'secret', secret: auth.hs256Secret });
-  if (auth.jwks !== undefined) keys.push({ kind: 'public', jwks: auth.jwks, name: 'auth.jwks' });
-  if (keys.length === 0) {
+  const { jwks, tokenType = 'any' } = auth;
+  checkTimes(auth);
+  const remoteKeys = typeof jwks === 'string' ? planRemoteKeys(jwks, auth, 'auth.jwks') : null;
+  if (jwks !== undefined && typeof jwks !== 'string') keys.push({ kind: 'public', jwks, name: 'auth.jwks' });
+  if (keys.length === 0 && remoteKeys === null) {
     throw new LecternError('key-missing', `${taker}({ auth }) needs a key: hs256Secret or jwks`);
   }
   const { issuer, audience, claims, enrolments } = auth;
+  if (!TOKEN_TYPES.includes(tokenType)) {
+    throw new LecternError('option-invalid', `auth.tokenType must be ${TOKEN_TYPES.join(' or ')}`);
+  }
+  // RFC 9068 section 4: both must be checked.
+  if (tokenType === 'at+jwt' && (issuer === undefined || audience === undefined)) {
+    throw new LecternError('option-invalid', 'auth.tokenType at+jwt needs auth.issuer and auth.audience');
+  }
   return {
     keys,
+    remoteKeys,
     issuer,
     audience,
+    tokenType,
     claims,
     enrolments: enrolments === undefined ? null : parseEnrolments(enrolments, identifiers, 'auth.enrolments'),
     identifiers,
   };
+}
+
+const TIMES = [
+  ['jwksRefreshSeconds', REMOTE_KEYS_SECONDS.refresh],
+  ['jwksCooldownSeconds', REMOTE_KEYS_SECONDS.cooldown],
+  ['jwksStaleSecondsMax', REMOTE_KEYS_SECONDS.stale],
+] as const;
+
+function checkTimes(auth: EmbeddedAuthOptions): void {
+  for (const [name, { min, max }] of TIMES) {
+    const value: unknown = auth[name];
+    if (value === undefined || (typeof value === 'number' && value >= min && value <= max)) continue;
+    throw new LecternError('option-invalid', `auth.${name} must be a number from ${min} to ${max}`);
+  }
+  const useless = TIMES.find(([name]) => auth[name] !== undefined && typeof auth.jwks !== 'string');
+  if (useless !== undefined) {
+    throw new LecternError('option-invalid', `auth.${useless[0]} has no effect, as auth.jwks is no address`);
+  }
 }
 
 /** A mistyped `auth` or `issuer` must not pass for one that was left out: it would let in whoever comes. */

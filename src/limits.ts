@@ -27,6 +27,14 @@ export const TOKEN_CACHE_ENTRIES_MAX = 20_000;
 export const TOKEN_CACHE_TTL_MS_MAX = 60_000;
 /** Keys tried for one token that names none of them. Each try costs about 0.1 ms. */
 export const KEYS_TRIED_MAX = 8;
+/** Bits of an RSA key. At 8,192 a verification takes about 0.6 ms, four times that of 4,096. */
+export const RSA_MODULUS_BITS_MAX = 8192;
+/** Keys read of a key set from an address: more than any issuer has, and imported in about 10 ms. */
+export const KEY_SET_KEYS_MAX = 100;
+/** Such a key set, in bytes: 100 RSA keys with their certificates are about 500 KB. */
+export const KEY_SET_BYTES_MAX: number = 1 * MIB;
+/** One fetch of it, redirects included; requests that need it wait no longer than that. */
+export const KEY_SET_FETCH_MS_MAX = 5000;
 /** Values that one token or one enrolment may select on, over all fields. */
 export const IDENTITY_VALUES_MAX = 1000;
 /** Key file (JWKS or secret) and enrolment map. 100,000 users with five groups are about 20 MB. */

@@ -1,35 +1,16 @@
 import { isIP } from 'node:net';
-import { SECRET_BYTES_MIN } from './auth/key-set.js';
 import { checkTogether } from './check-service-options.js';
 import { LecternError } from './errors.js';
 import { CACHE_MB_MAX } from './limits.js';
 import { INDEXED_FIELDS } from './model/fields.js';
 import { parseClaims, parseHeader } from './option-values.js';
-import { LOG_LEVELS, type ServeSettings, type ServiceOptions } from './service-options.js';
+import { LOG_LEVELS, type ServiceOptions } from './service-options.js';
 import { workersFault } from './serving/worker-count.js';
+import { amount, anyOf, oneOf, type Setting, type SettingName, text } from './setting.js';
+import { TOKEN_SETTINGS } from './token-settings.js';
 
 export type { LogLevel, ServeSettings, ServiceOptions } from './service-options.js';
-
-export type SettingName = Exclude<keyof ServeSettings, 'source'>;
-
-/** One setting, on the command line and in the environment. */
-export interface Setting {
-  readonly name: SettingName;
-  /** As commander has it: `--port <number>`. Null where a secret would show in the list of processes. */
-  readonly flags: string | null;
-  readonly environment: `LECTERN_${string}`;
-  readonly group: 'Listening' | 'Data' | 'Refreshing' | 'Tokens' | 'Users' | 'Logging';
-  /** The defaults of the service itself; undefined where there is none, or where it depends. */
-  readonly default?: string | number | boolean;
-  readonly choices?: readonly string[];
-  readonly description: string;
-  /** Whether the text may hold a secret, and so is never repeated in a message. Default false. */
-  readonly isSecret?: boolean;
-  /** From text to value; without it the text is the value. Whatever it returns is still checked by `fault`. */
-  readonly parse?: (text: string, previous: unknown) => unknown;
-  /** What a value must be, where it is not; null where it is good. */
-  readonly fault: (value: unknown) => string | null;
-}
+export type { Setting, SettingName } from './setting.js';
 
 /** One row per setting: the command line, the environment and the checks are all made from it. */
 export const SETTINGS: readonly Setting[] = [
@@ -216,46 +197,7 @@ export const SETTINGS: readonly Setting[] = [
     description: 'serve exactly this snapshot file and ask no source',
     fault: text,
   },
-  {
-    name: 'hs256Secret',
-    flags: null,
-    environment: 'LECTERN_HS256_SECRET',
-    group: 'Tokens',
-    description: 'secret of HS256 tokens, at least 32 bytes',
-    fault: secret,
-  },
-  {
-    name: 'hs256SecretFile',
-    flags: '--hs256-secret-file <file>',
-    environment: 'LECTERN_HS256_SECRET_FILE',
-    group: 'Tokens',
-    description: 'file with the secret of HS256 tokens, at least 32 bytes',
-    fault: text,
-  },
-  {
-    name: 'jwksFile',
-    flags: '--jwks <file>',
-    environment: 'LECTERN_JWKS',
-    group: 'Tokens',
-    description: 'JSON Web Key Set with the public keys that sign tokens',
-    fault: text,
-  },
-  {
-    name: 'issuer',
-    flags: '--issuer <iss>',
-    environment: 'LECTERN_ISSUER',
-    group: 'Tokens',
-    description: 'accept only tokens of this issuer',
-    fault: text,
-  },
-  {
-    name: 'audience',
-    flags: '--audience <aud>',
-    environment: 'LECTERN_AUDIENCE',
-    group: 'Tokens',
-    description: 'accept only tokens for this audience',
-    fault: text,
-  },
+  ...TOKEN_SETTINGS,
   {
     name: 'claims',
     flags: '--claim <field=claim>',
@@ -304,6 +246,10 @@ type DefaultedName =
   | 'rejectPercentMax'
   | 'emptySet'
   | 'snapshotFilesKept'
+  | 'jwksRefreshSeconds'
+  | 'jwksCooldownSeconds'
+  | 'jwksStaleSecondsMax'
+  | 'tokenType'
   | 'cacheMb';
 
 /**
@@ -336,39 +282,4 @@ const DEFAULTS: Readonly<Record<string, unknown>> = Object.fromEntries(
 function isBasePath(path: string): boolean {
   // The router takes ":" and "*" for patterns, and clients resolve "." and ".." away.
   return /^(?:\/[A-Za-z0-9._~-]+)+\/?$/.test(path) && !/\/\.{1,2}(?:\/|$)/.test(path);
-}
-
-function oneOf(choices: readonly string[]): Pick<Setting, 'choices' | 'fault'> {
-  return {
-    choices,
-    fault: (value) => (choices.some((choice) => choice === value) ? null : `it must be ${anyOf(choices)}`),
-  };
-}
-
-/** A number from min to max; text is turned into one. */
-function amount(min: number, max: number, whole = false): Pick<Setting, 'parse' | 'fault'> {
-  return {
-    parse: (given) => (/^\d+(\.\d+)?$/.test(given) ? Number(given) : given),
-    fault: (value) =>
-      typeof value === 'number' && value >= min && value <= max && (!whole || Number.isInteger(value))
-        ? null
-        : `it must be a ${whole ? 'whole ' : ''}number from ${min} to ${max}`,
-  };
-}
-
-/** Empty is never meant: an empty LECTERN_ISSUER that passed for "not given" would switch a check off. */
-function text(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? null : 'it must not be empty';
-}
-
-/** The value itself is never part of the message. */
-function secret(value: unknown): string | null {
-  if (typeof value !== 'string' || value === '') return text(value);
-  const bytes = Buffer.byteLength(value);
-  return bytes >= SECRET_BYTES_MIN ? null : `it has ${bytes} bytes; HS256 needs at least ${SECRET_BYTES_MIN}`;
-}
-
-/** `a, b or c`. */
-function anyOf(choices: readonly string[]): string {
-  return choices.length < 2 ? choices.join() : `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`;
 }

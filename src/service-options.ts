@@ -1,3 +1,4 @@
+import type { TokenType } from './auth/verifier.js';
 import type { IdentifierMode } from './model/event.js';
 import type { WorkerCount } from './serving/worker-count.js';
 import type { TimetableOptions } from './timetable-options.js';
@@ -48,8 +49,16 @@ export interface ServiceOptions {
   readonly issuer?: string | undefined;
   /** Once given, every token's `aud` must be or contain it. Default: not looked at. */
   readonly audience?: string | undefined;
-  /** Path of a JSON Web Key Set (RFC 7517) with public keys. Default none. */
-  readonly jwksFile?: string | undefined;
+  /** Path or http(s) address of a JSON Web Key Set (RFC 7517) with public keys; an address is fetched again. Default none. */
+  readonly jwks?: string | undefined;
+  /** Seconds between two regular fetches of that address, 1 to 86,400. Default 300. */
+  readonly jwksRefreshSeconds?: number | undefined;
+  /** Least seconds between any two fetches of it, also after a failure or for a key that is not known, 1 to 3,600. Default 30. */
+  readonly jwksCooldownSeconds?: number | undefined;
+  /** Seconds that its keys serve while they cannot be fetched again, 2 to 31,536,000; then 503. Default 86,400. */
+  readonly jwksStaleSecondsMax?: number | undefined;
+  /** `at+jwt` accepts only access tokens as RFC 9068 has them, and needs issuer and audience. Default `any`. */
+  readonly tokenType?: TokenType | undefined;
   /** The HS256 secret, at least 32 bytes of UTF-8. Default none. Not together with `hs256SecretFile`. */
   readonly hs256Secret?: string | undefined;
   /** Path of a file that holds the HS256 secret; one line end after it does not count. Default none. */

@@ -2,6 +2,7 @@ import { createDevelopmentSecret, type DevelopmentIssuer } from './auth/developm
 import { readEnrolments } from './auth/enrolments.js';
 import { createClaimTable } from './auth/identity.js';
 import { type KeyMaterial, keySetOf, readPublicKeys, SECRET_BYTES_MIN } from './auth/key-set.js';
+import { isAddress, planRemoteKeys } from './auth/remote-keys-plan.js';
 import { readTextFile } from './auth/text-file.js';
 import { LecternError } from './errors.js';
 import { findSwaggerUi } from './http/docs/assets.js';
@@ -64,13 +65,16 @@ export async function startService(
 ): Promise<Service> {
   const settings = resolveOptions(options);
   const { log, onProgress } = observer;
-  const { basePath, mode, identifiers, unknownParameters, issuer, audience, claims } = settings;
+  const { basePath, mode, identifiers, unknownParameters, issuer, audience, claims, jwks, tokenType } =
+    settings;
 
   const source = sourceOf(settings);
   createClaimTable(claims);
   const keys = await readKeys(settings);
   for (const key of keys) keySetOf(key);
-  if (keys.length === 0 && mode === 'production') {
+  const remoteKeys =
+    jwks !== undefined && isAddress(jwks) ? planRemoteKeys(jwks, settings, '--jwks (LECTERN_JWKS)') : null;
+  if (keys.length === 0 && remoteKeys === null && mode === 'production') {
     throw new LecternError(
       'key-missing',
       'production needs a key that verifies tokens: set LECTERN_HS256_SECRET or give --hs256-secret-file or --jwks, ' +
@@ -80,7 +84,7 @@ export async function startService(
   const enrolments =
     settings.enrolmentsFile === undefined ? null : await readEnrolments(settings.enrolmentsFile, identifiers);
   const plan: HandlerPlan = {
-    auth: { keys, issuer, audience, claims, enrolments, identifiers },
+    auth: { keys, remoteKeys, issuer, audience, tokenType, claims, enrolments, identifiers },
     basePath,
     unknownParameters,
     version: VERSION,
@@ -167,7 +171,7 @@ function reachableOrigin({ host, port, origin }: ListenAddress): string {
   return host === '::' ? `http://[::1]:${port}` : origin;
 }
 
-async function readKeys({ hs256Secret, hs256SecretFile, jwksFile }: ResolvedOptions): Promise<KeyMaterial[]> {
+async function readKeys({ hs256Secret, hs256SecretFile, jwks }: ResolvedOptions): Promise<KeyMaterial[]> {
   const keys: KeyMaterial[] = [];
   if (hs256Secret !== undefined) keys.push({ kind: 'secret', secret: hs256Secret });
   if (hs256SecretFile !== undefined) {
@@ -185,7 +189,7 @@ async function readKeys({ hs256Secret, hs256SecretFile, jwksFile }: ResolvedOpti
     }
     keys.push({ kind: 'secret', secret, name });
   }
-  if (jwksFile !== undefined) keys.push(await readPublicKeys(jwksFile, KEY_FILE_BYTES_MAX));
+  if (jwks !== undefined && !isAddress(jwks)) keys.push(await readPublicKeys(jwks, KEY_FILE_BYTES_MAX));
   return keys;
 }
 

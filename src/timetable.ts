@@ -156,6 +156,8 @@ function sourceOf(source: TimetableOptions['source']): AnySource {
 class KeptTimetable implements Timetable {
   readonly ready: Promise<SnapshotSummary>;
   readonly #parseOptions: ParseOptions;
+  /** What handlers have to end. */
+  readonly #closers: (() => void)[] = [];
   readonly #reading: ParseOptions & { readonly identifiers: IdentifierMode };
   readonly #keeper: Keeper;
   readonly #cacheBytesMax: number;
@@ -311,7 +313,8 @@ class KeptTimetable implements Timetable {
 
   handler(options: EmbeddedHandlerOptions = {}): RequestHandler {
     const cacheBytesMax = this.#cacheBytesMax * ANSWER_CACHE_SHARE;
-    return createEmbeddedHandler(this, options, { ...this.#reading, cacheBytesMax });
+    const whenClosed = (close: () => void) => this.#closers.push(close);
+    return createEmbeddedHandler(this, options, { ...this.#reading, cacheBytesMax, whenClosed });
   }
 
   async serve(options: ServeOptions): Promise<TimetableServer> {
@@ -321,6 +324,7 @@ class KeptTimetable implements Timetable {
 
   async close(): Promise<void> {
     this.#closed = true;
+    for (const close of this.#closers) close();
     const served = this.#servers.close();
     try {
       await this.#keeper.close();

@@ -2,17 +2,20 @@
  * Issues test tokens in development, with a key made at start-up that never leaves the process: a restart makes
  * every token worthless, and no production service can know the key.
  */
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
 import type { IndexedFieldName } from '../model/fields.js';
 import type { ClaimTable } from './identity.js';
 import { createSecretKeySet, type KeySet } from './key-set.js';
+import type { TokenType } from './verifier.js';
 
 export interface DevelopmentIssuerOptions {
   /** As configured for the verifier; becomes `iss`. */
   readonly issuer?: string | undefined;
   /** Likewise; becomes `aud`. */
   readonly audience?: string | undefined;
+  /** As configured for the verifier. */
+  readonly tokenType?: TokenType | undefined;
   /** Says how the claims are called. */
   readonly table: ClaimTable;
   /** At least 32 bytes: what several threads have in common. Default: random. */
@@ -49,8 +52,13 @@ export function createDevelopmentSecret(): Uint8Array {
   return randomBytes(32);
 }
 
+/** What RFC 9068 section 2.2 requires besides. */
+function accessTokenClaims(): object {
+  return { client_id: 'development', jti: randomUUID() };
+}
+
 export function createDevelopmentIssuer(options: DevelopmentIssuerOptions): DevelopmentIssuer {
-  const { issuer, audience, table } = options;
+  const { issuer, audience, tokenType = 'any', table } = options;
   const now = options.now ?? Date.now;
   const secret = options.secret ?? createDevelopmentSecret();
   return {
@@ -67,8 +75,16 @@ export function createDevelopmentIssuer(options: DevelopmentIssuerOptions): Deve
         if (first !== undefined) claims[claim] = wanted.length === 1 || claim === 'sub' ? first : wanted;
       }
       const issuedAtSeconds = Math.floor(now() / 1000);
-      const jwt = new SignJWT({ sub: 'developer', ...claims })
-        .setProtectedHeader({ alg: 'HS256', kid: 'development', typ: 'JWT' })
+      const jwt = new SignJWT({
+        sub: 'developer',
+        ...(tokenType === 'any' ? {} : accessTokenClaims()),
+        ...claims,
+      })
+        .setProtectedHeader({
+          alg: 'HS256',
+          kid: 'development',
+          typ: tokenType === 'any' ? 'JWT' : tokenType,
+        })
         .setIssuedAt(issuedAtSeconds)
         .setExpirationTime(issuedAtSeconds + TEST_TOKEN_LIFETIME_SECONDS);
       if (subject !== undefined) jwt.setSubject(subject);

@@ -6,6 +6,13 @@ import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose'
 import { describeTokenShapeFault } from './credential.js';
 import type { KeySet, TokenHeader } from './key-set.js';
 
+/**
+ * What kind of token is accepted: any JWT, or only access tokens as RFC 9068 has them, so that no other token of the same
+ * issuer (an ID token, say) passes for one.
+ */
+export const TOKEN_TYPES = ['any', 'at+jwt'] as const;
+export type TokenType = (typeof TOKEN_TYPES)[number];
+
 export interface VerifierOptions {
   /** Tried in order; each only with tokens of its own algorithms. At least one. */
   readonly keySets: readonly KeySet[];
@@ -13,6 +20,8 @@ export interface VerifierOptions {
   readonly issuer?: string | undefined;
   /** Once given, every token's `aud` must be or contain it. */
   readonly audience?: string | undefined;
+  /** Default `any`. */
+  readonly tokenType?: TokenType | undefined;
   /** How far clocks may differ, in milliseconds. Default 5,000. */
   readonly clockToleranceMs?: number;
   /** Epoch milliseconds. Default `Date.now`. */
@@ -34,6 +43,7 @@ export interface VerifiedClaims {
 export type TokenFault =
   | 'malformed'
   | 'algorithm'
+  | 'type'
   | 'no-key'
   | 'signature'
   | 'expired'
@@ -67,12 +77,15 @@ const CLAIM_DESCRIPTIONS: Readonly<Record<string, readonly [reason: TokenFault, 
   exp: ['claims', 'The token has no valid "exp" claim.'],
   nbf: ['not-yet-valid', 'The token is not valid yet.'],
   sub: ['claims', 'The token has no "sub" claim that is a non-empty string.'],
-  iat: ['claims', 'The "iat" claim of the token is not a valid time.'],
+  iat: ['claims', 'The token has no valid "iat" claim.'],
+  client_id: ['claims', 'The token has no "client_id" claim that is a non-empty string.'],
+  jti: ['claims', 'The token has no "jti" claim that is a non-empty string.'],
 };
 
 /** Creates a verifier. It keeps nothing between tokens. */
 export function createVerifier(options: VerifierOptions): Verifier {
-  const { keySets, issuer, audience } = options;
+  const { keySets, issuer, audience, tokenType = 'any' } = options;
+  const isAccessToken = tokenType === 'at+jwt';
   if (keySets.length === 0) throw new TypeError('createVerifier needs at least one key set');
   const now = options.now ?? Date.now;
   const toleranceMs = options.clockToleranceMs ?? CLOCK_TOLERANCE_MS_DEFAULT;
@@ -86,13 +99,14 @@ export function createVerifier(options: VerifierOptions): Verifier {
     try {
       const { payload } = await jwtVerify(token, key, {
         algorithms: [...set.algorithms],
-        requiredClaims: ['exp', 'sub'],
+        requiredClaims: isAccessToken ? ACCESS_TOKEN_CLAIMS : ['exp', 'sub'],
         clockTolerance: toleranceMs / 1000,
         currentDate: new Date(now()),
         ...(issuer === undefined ? {} : { issuer }),
         ...(audience === undefined ? {} : { audience }),
       });
-      return checkClaims(payload, now(), toleranceMs);
+      const fault = isAccessToken ? accessTokenFault(payload) : null;
+      return fault ?? checkClaims(payload, now(), toleranceMs);
     } catch (error) {
       if (error instanceof errors.JWSSignatureVerificationFailed) return undefined;
       return describeJoseError(error);
@@ -105,6 +119,9 @@ export function createVerifier(options: VerifierOptions): Verifier {
       if (shapeFault !== null) return invalid('malformed', shapeFault);
       const header = readHeader(token);
       if (header === null) return invalid('malformed', 'The header of the token is not valid.');
+      if (isAccessToken && !isAccessTokenType(header.typ)) {
+        return invalid('type', 'The token is not an access token: its "typ" is not "at+jwt".');
+      }
       const fitting = keySets.filter((set) => set.algorithms.includes(header.alg));
       if (fitting.length === 0) {
         return invalid('algorithm', 'The token is signed with an algorithm that is not accepted.');
@@ -136,14 +153,50 @@ export function createVerifier(options: VerifierOptions): Verifier {
   };
 }
 
-function readHeader(token: string): TokenHeader | null {
+/** What of a token's header is looked at, once it is well-formed. Keys and addresses of keys in it never are. */
+interface ReadHeader extends TokenHeader {
+  readonly typ: unknown;
+}
+
+/**
+ * Nothing is understood that a header could call critical (RFC 7515 section 4.1.11), `b64` (RFC 7797), which JWTs must not
+ * have, included; nor a token inside the token (RFC 7519 section 5.2).
+ */
+function readHeader(token: string): ReadHeader | null {
   try {
-    const { alg, kid } = decodeProtectedHeader(token);
+    const header: Readonly<Record<string, unknown>> = decodeProtectedHeader(token);
+    const { alg, kid, typ, cty } = header;
     if (typeof alg !== 'string' || (kid !== undefined && typeof kid !== 'string')) return null;
-    return { alg, kid };
+    if (Object.hasOwn(header, 'crit') || Object.hasOwn(header, 'b64')) return null;
+    if (cty !== undefined && (typeof cty !== 'string' || mediaTypeOf(cty) === 'jwt')) return null;
+    return { alg, kid, typ };
   } catch {
     return null;
   }
+}
+
+/** RFC 7515 section 4.1.9: `application/` may be left out, and case does not count. */
+function mediaTypeOf(text: string): string {
+  return text.toLowerCase().replace(/^application\//, '');
+}
+
+/** RFC 9068 section 4. */
+function isAccessTokenType(typ: unknown): boolean {
+  return typeof typ === 'string' && mediaTypeOf(typ) === 'at+jwt';
+}
+
+/** RFC 9068 section 2.2. */
+const ACCESS_TOKEN_CLAIMS = ['iss', 'exp', 'aud', 'sub', 'client_id', 'iat', 'jti'];
+
+/** The types of what only access tokens must have (RFC 8693 section 4.3, RFC 7519 section 4.1). */
+function accessTokenFault(claims: JWTPayload): Verification | null {
+  for (const name of ['iss', 'client_id', 'jti']) {
+    const value = claims[name];
+    if (typeof value !== 'string' || value === '') {
+      return invalid('claims', `The token has no "${name}" claim that is a non-empty string.`);
+    }
+  }
+  return null;
 }
 
 function isNumericDate(value: unknown): value is number {

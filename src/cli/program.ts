@@ -139,6 +139,7 @@ Examples:
   lectern serve timetable.ndjson.gz --dev
   LECTERN_HS256_SECRET=… lectern serve timetable.json --host 0.0.0.0 --port 8080
   lectern serve timetable.ndjson --jwks keys.json --issuer https://login.example.org/ --claim studyGroup=groups
+  lectern serve timetable.ndjson --jwks https://login.example.org/jwks --audience timetable
   lectern serve https://example.org/api/v1/schedule/all --header 'Authorization: Bearer env:UPSTREAM_TOKEN' \\
     --refresh-seconds 60 --snapshot-file /var/lib/lectern/snapshot`;
 

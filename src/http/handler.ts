@@ -82,6 +82,9 @@ export type HandlerOptions = CommonOptions &
 
 export type RequestHandler = (req: IncomingMessage, res: ServerResponse) => void;
 
+/** Whoever has a bad token can ask a thousand times a second; the log is told this often at most. */
+const KEYS_LOG_MS = 60_000;
+
 /** Where no log was given: nobody is told but of what is a fault of the service's own, which must not go unheard. */
 const SILENT: Logger = {
   info() {},
@@ -117,6 +120,7 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
    * cheaper than hashing it. Gone with the connection.
    */
   const lastUsers = new WeakMap<Socket, { readonly authorization: string; readonly user: RememberedUser }>();
+  let keysLoggedMs = Number.NEGATIVE_INFINITY;
   const findRoute = createRouter([
     ...scheduleRoutes(basePath),
     ...developmentRoutes(views, basePath, options),
@@ -196,7 +200,10 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
         });
         return;
       case 'unavailable':
-        log.warn({ reason: authentication.description }, 'a token cannot be verified');
+        if (performance.now() - keysLoggedMs >= KEYS_LOG_MS) {
+          keysLoggedMs = performance.now();
+          log.warn({ reason: authentication.description }, 'a token cannot be verified');
+        }
         sendProblem(exchange, {
           code: 'keys-unavailable',
           detail: 'The keys that verify tokens cannot be had at the moment. Ask again in a few seconds.',

@@ -1,6 +1,7 @@
 import { type AuthPlan, authenticatorOfPlan } from '../auth/auth-plan.js';
 import { createDevelopmentIssuer, type DevelopmentIssuer } from '../auth/development-issuer.js';
 import { createClaimTable } from '../auth/identity.js';
+import type { KeyFeed } from '../auth/key-feed.js';
 import { createHandler, type RequestHandler } from '../http/handler.js';
 import type { Logger } from '../http/logger.js';
 import type { ParseOptions } from '../view/view.js';
@@ -25,14 +26,16 @@ export interface HandlerSurroundings {
   readonly log?: Logger | undefined;
   /** Bytes for whole answers. */
   readonly cacheBytesMax: number;
+  /** See AuthSurroundings. */
+  readonly feed: KeyFeed | null;
 }
 
 /** Null in production. */
 export function issuerOfPlan({ auth, development }: HandlerPlan): DevelopmentIssuer | null {
   if (development === null) return null;
-  const { issuer, audience, claims } = auth;
+  const { issuer, audience, tokenType, claims } = auth;
   const table = createClaimTable(claims);
-  return createDevelopmentIssuer({ issuer, audience, table, secret: development.secret });
+  return createDevelopmentIssuer({ issuer, audience, tokenType, table, secret: development.secret });
 }
 
 /**
@@ -43,12 +46,12 @@ export function issuerOfPlan({ auth, development }: HandlerPlan): DevelopmentIss
 export function handlerOfPlan(
   plan: HandlerPlan,
   views: ViewSource,
-  { log, cacheBytesMax }: HandlerSurroundings,
+  { log, cacheBytesMax, feed }: HandlerSurroundings,
 ): RequestHandler {
   const { auth, basePath, unknownParameters, version, development } = plan;
   const issuer = issuerOfPlan(plan);
   const common = {
-    authenticator: authenticatorOfPlan(auth, issuer === null ? [] : [issuer.keySet]),
+    authenticator: authenticatorOfPlan(auth, { feed, more: issuer === null ? [] : [issuer.keySet] }),
     unknownParameters,
     version,
     ownsSocket: true,

@@ -1,9 +1,10 @@
+import { RemoteKeys } from '../auth/remote-keys.js';
 import type { RequestHandler } from '../http/handler.js';
 import { createHttpServer } from '../http/server.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
 import { handlerOfPlan } from './handler-plan.js';
 import { ThreadPool } from './pool.js';
-import type { Serving, ServingOptions } from './serving.js';
+import type { FedServingOptions, Serving, ServingOptions } from './serving.js';
 
 /**
  * Takes the port, for this thread or for several. Resolves when it is theirs, which is at once; threads take a moment longer
@@ -12,10 +13,21 @@ import type { Serving, ServingOptions } from './serving.js';
  * @throws LecternError `address-unavailable`
  */
 export async function openServing(options: ServingOptions): Promise<Serving> {
-  return options.workers === 1 ? serveHere(options) : ThreadPool.open(options);
+  const { plan, workers, log } = options;
+  const { remoteKeys } = plan.auth;
+  // One for all threads, so that the issuer is not asked more often for there being many.
+  const keys = remoteKeys === null ? null : new RemoteKeys(remoteKeys, { log });
+  const closing = { ...options, feed: keys, onClose: () => keys?.close() };
+  try {
+    return workers === 1 ? await serveHere(closing) : await ThreadPool.open(closing);
+  } catch (error) {
+    keys?.close();
+    throw error;
+  }
 }
 
-async function serveHere({ plan, host, port, cacheBytesMax, log }: ServingOptions): Promise<Serving> {
+async function serveHere(options: FedServingOptions): Promise<Serving> {
+  const { plan, host, port, cacheBytesMax, log, feed, onClose } = options;
   let handler: RequestHandler;
   const server = createHttpServer((req, res) => handler(req, res));
   const address = await server.listen({ host, port });
@@ -25,8 +37,8 @@ async function serveHere({ plan, host, port, cacheBytesMax, log }: ServingOption
     started: Promise.resolve(),
     follower: null,
     answerFrom(views) {
-      handler = handlerOfPlan(plan, views, { log, cacheBytesMax: cacheBytesMax * ANSWER_CACHE_SHARE });
+      handler = handlerOfPlan(plan, views, { log, feed, cacheBytesMax: cacheBytesMax * ANSWER_CACHE_SHARE });
     },
-    close: (options) => server.close(options),
+    close: (options) => server.close(options).finally(onClose),
   };
 }

@@ -5,7 +5,7 @@ import type { Follower, PublishedImage } from '../view/present.js';
 import type { SourceState } from '../view/view-source.js';
 import { type Door, openDoor } from './door.js';
 import type { NumberedPublication, ServingTask, ToThread } from './protocol.js';
-import type { Serving, ServingOptions } from './serving.js';
+import type { FedServingOptions, Serving } from './serving.js';
 import { ServingThread } from './serving-thread.js';
 
 /** Pauses before a thread is replaced: none at first, then this, doubling up to the other. */
@@ -32,7 +32,7 @@ interface Seat {
 export class ThreadPool implements Serving, Follower {
   readonly workers: number;
   readonly started: Promise<void>;
-  readonly #options: ServingOptions;
+  readonly #options: FedServingOptions;
   readonly #door: Door;
   readonly #seats: readonly Seat[];
   #source: SourceState;
@@ -40,7 +40,7 @@ export class ThreadPool implements Serving, Follower {
   #waiting: { readonly number: number; readonly resolve: () => void }[] = [];
   #closing: Promise<void> | null = null;
 
-  private constructor(options: ServingOptions, door: Door) {
+  private constructor(options: FedServingOptions, door: Door) {
     this.#options = options;
     this.#door = door;
     this.#source = options.source;
@@ -51,6 +51,9 @@ export class ThreadPool implements Serving, Follower {
       losses: 0,
       timer: null,
     }));
+    options.feed?.follow(() => {
+      for (const { thread } of this.#seats) if (thread !== null) this.#sendKeys(thread, false);
+    });
     this.started = this.#startAll();
     this.started.catch(() => {});
   }
@@ -60,7 +63,7 @@ export class ThreadPool implements Serving, Follower {
    *
    * @throws LecternError `address-unavailable`
    */
-  static async open(options: ServingOptions): Promise<ThreadPool> {
+  static async open(options: FedServingOptions): Promise<ThreadPool> {
     return new ThreadPool(options, await openDoor(options));
   }
 
@@ -109,6 +112,7 @@ export class ThreadPool implements Serving, Follower {
     for (const { timer } of this.#seats) if (timer !== null) clearTimeout(timer);
     await Promise.all(this.#seats.map(({ thread }) => thread?.close(deadlineMs)));
     this.#door.close();
+    this.#options.onClose();
     this.#settle();
   }
 
@@ -116,8 +120,13 @@ export class ThreadPool implements Serving, Follower {
     for (const { thread } of this.#seats) thread?.send(message);
   }
 
+  #sendKeys(thread: ServingThread, isReply: boolean): void {
+    const { feed } = this.#options;
+    if (feed !== null) thread.send({ kind: 'keys', state: feed.state, isReply });
+  }
+
   #task(): ServingTask {
-    const { plan, log, staleMsMax, cacheBytesMax, workers } = this.#options;
+    const { plan, log, staleMsMax, cacheBytesMax, workers, feed } = this.#options;
     const { host, port } = this.#door.address;
     return {
       plan,
@@ -130,6 +139,7 @@ export class ThreadPool implements Serving, Follower {
       staleMsMax,
       source: this.#source,
       published: this.#published,
+      keys: feed?.state ?? null,
     };
   }
 
@@ -143,6 +153,7 @@ export class ThreadPool implements Serving, Follower {
         seat.serving = number;
         this.#settle();
       },
+      wantKeys: () => void this.#options.feed?.want().then(() => this.#sendKeys(thread, true)),
     });
     seat.serving = 0;
     seat.thread = thread;
@@ -150,6 +161,7 @@ export class ThreadPool implements Serving, Follower {
     if (this.#published !== null && this.#published !== begun.published) {
       thread.send({ kind: 'publish', ...this.#published });
     }
+    if (this.#options.feed !== null && this.#options.feed.state !== begun.keys) this.#sendKeys(thread, false);
     if (this.#source !== begun.source) thread.send({ kind: 'source', source: this.#source });
     await (this.#closing === null ? thread.listening : thread.close(0));
   }

@@ -1,3 +1,4 @@
+import type { KeyState } from '../auth/key-feed.js';
 import type { LecternErrorCode } from '../errors.js';
 import type { ListenAddress } from '../http/server.js';
 import type { PublishedImage } from '../view/present.js';
@@ -26,6 +27,8 @@ export interface ServingTask {
   readonly source: SourceState;
   /** Null where nothing was published so far; otherwise it is served from the first request on. */
   readonly published: NumberedPublication | null;
+  /** Null where no keys are fetched. */
+  readonly keys: KeyState | null;
 }
 
 /** Publications are counted, so that a thread can say which it serves. */
@@ -37,6 +40,8 @@ export interface NumberedPublication {
 export type ToThread =
   | ({ readonly kind: 'publish' } & NumberedPublication)
   | { readonly kind: 'source'; readonly source: SourceState }
+  /** Keys that were fetched. `isReply`: to this thread's `want-keys`. */
+  | { readonly kind: 'keys'; readonly state: KeyState; readonly isReply: boolean }
   | { readonly kind: 'close'; readonly deadlineMs: number };
 
 export type FromThread =
@@ -45,6 +50,8 @@ export type FromThread =
   | { readonly kind: 'failed'; readonly code: LecternErrorCode | null; readonly message: string }
   /** It answers from the publication of this number. */
   | { readonly kind: 'serving'; readonly number: number }
+  /** A token names a key that is not known. */
+  | { readonly kind: 'want-keys' }
   | {
       readonly kind: 'log';
       readonly level: 'info' | 'warn' | 'error';

@@ -16,6 +16,8 @@ export interface ServingThreadEvents {
   readonly log?: Logger | undefined;
   /** It answers from the publication of this number. */
   serving(number: number): void;
+  /** It wants newer keys, and waits for a reply. */
+  wantKeys(): void;
 }
 
 /** One thread that serves. */
@@ -53,6 +55,9 @@ export class ServingThread {
             return;
           case 'serving':
             events.serving(message.number);
+            return;
+          case 'want-keys':
+            events.wantKeys();
             return;
           case 'log':
             events.log?.[message.level](message.fields, message.message);

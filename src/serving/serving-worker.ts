@@ -7,6 +7,7 @@ import { Weight } from '../refresh/weight.js';
 import { Present } from '../view/present.js';
 import { duplicateSocket } from './duplicate-socket.js';
 import { handlerOfPlan } from './handler-plan.js';
+import { PostedKeys } from './posted-keys.js';
 import type { FromThread, NumberedPublication, ServingTask, ToThread } from './protocol.js';
 
 /** The entry of a serving thread: a server of its own, which answers from images in memory that all threads share. */
@@ -18,6 +19,7 @@ const task = workerData as ServingTask;
 
 const present = new Present(task.source, { staleMsMax: task.staleMsMax, cacheBytesMax: task.rowCacheBytes });
 const weight = new Weight();
+const keys = task.keys === null ? null : new PostedKeys(task.keys, () => tell({ kind: 'want-keys' }));
 
 function publish({ number, published }: NumberedPublication): void {
   present.publish(published);
@@ -52,6 +54,7 @@ async function serve(): Promise<void> {
   if (task.published !== null) publish(task.published);
   const handler: RequestHandler = handlerOfPlan(task.plan, present, {
     cacheBytesMax: task.answerCacheBytes,
+    feed: keys,
     ...(task.hasLog ? { log: logger() } : {}),
   });
   const server = createHttpServer(handler);
@@ -62,6 +65,9 @@ async function serve(): Promise<void> {
         return;
       case 'source':
         present.become(message.source);
+        return;
+      case 'keys':
+        keys?.receive(message.state, message.isReply);
         return;
       case 'close':
         void server.close({ deadlineMs: message.deadlineMs }).then(() => process.exit());

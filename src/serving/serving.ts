@@ -1,3 +1,4 @@
+import type { KeyFeed } from '../auth/key-feed.js';
 import type { Logger } from '../http/logger.js';
 import type { ListenAddress } from '../http/server.js';
 import type { Follower } from '../view/present.js';
@@ -20,6 +21,14 @@ export interface ServingOptions {
   readonly log?: Logger | undefined;
   /** A thread was lost, and why; another takes its place. */
   readonly onLost: (error: Error) => void;
+}
+
+/** With the keys that this thread fetches for all. */
+export interface FedServingOptions extends ServingOptions {
+  /** Null where no keys are fetched. */
+  readonly feed: KeyFeed | null;
+  /** To be called once nothing is served any more. */
+  readonly onClose: () => void;
 }
 
 /** A port that is listened on, by this thread or by several. */

@@ -5,12 +5,13 @@ import {
   UPSTREAM_PAGES_MAX,
   UPSTREAM_TOTAL_MS_MAX,
 } from '../limits.js';
+import { parseAddress, redactAddress, resolveReference, withoutCredentials } from '../upstream/address.js';
+import { type Answer, Exchange } from '../upstream/exchange.js';
+import { refused, unreadable } from '../upstream/failure.js';
+import type { RequestHeaders } from '../upstream/request-headers.js';
 import { gunzip } from './formats/gunzip.js';
 import { readRecords } from './formats/read-records.js';
-import { parseAddress, redactAddress, resolveReference, withoutCredentials } from './http/address.js';
-import { type Answer, Exchange } from './http/exchange.js';
-import { refused, unreadable } from './http/failure.js';
-import { checkHeaders, type RequestHeaders } from './http/headers.js';
+import { checkHeaders } from './http/headers.js';
 import { isPage, type Link, nextTarget, parseLinks } from './http/link.js';
 import { conditionalHeaders, isConditional, versionOf } from './http/validators.js';
 import {

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { LecternError } from '../errors.js';
+import { parseAddress } from '../upstream/address.js';
 import { fileSource } from './file.js';
-import { parseAddress } from './http/address.js';
 import { resolveHeaders } from './http/headers.js';
 import { type HttpSpec, httpSource } from './http.js';
 import { type LecturerIds, withLecturerIds } from './lecturer-ids.js';

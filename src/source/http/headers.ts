@@ -1,8 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { LecternError } from '../../errors.js';
-
-/** Header fields of a request by name. The values may be secrets. */
-export type RequestHeaders = Readonly<Record<string, string>>;
+import type { RequestHeaders } from '../../upstream/request-headers.js';
 
 /** `env:NAME`, by itself or behind an authentication scheme: `Bearer env:UPSTREAM_TOKEN`. */
 const FROM_ENVIRONMENT = /^(?:(\S+) )?env:([A-Za-z_][A-Za-z0-9_]*)$/;

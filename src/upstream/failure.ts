@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
-import { LecternError } from '../../errors.js';
-import { RETRY_AFTER_MS_MAX } from '../../limits.js';
+import { LecternError } from '../errors.js';
+import { RETRY_AFTER_MS_MAX } from '../limits.js';
 import { redactAddress } from './address.js';
 
 /** @param url shown without what could be a secret */

@@ -1,11 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import { Agent, type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps, Agent as SecureAgent } from 'node:https';
-import { LecternError } from '../../errors.js';
-import { UPSTREAM_REDIRECTS_MAX } from '../../limits.js';
+import { LecternError } from '../errors.js';
+import { UPSTREAM_REDIRECTS_MAX } from '../limits.js';
 import { redactAddress, resolveReference } from './address.js';
 import { describeFailure, unreadable } from './failure.js';
-import type { RequestHeaders } from './headers.js';
+import type { RequestHeaders } from './request-headers.js';
 
 export interface ExchangeOptions {
   /** Sent with every request. */

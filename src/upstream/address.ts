@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { LecternError } from '../../errors.js';
+import { LecternError } from '../errors.js';
 
 /**
  * The address of an upstream.

@@ -1,0 +1,45 @@
+import { LecternError } from '../errors.js';
+import { KEY_SET_BYTES_MAX, KEY_SET_FETCH_MS_MAX } from '../limits.js';
+import { redactAddress } from '../upstream/address.js';
+import { Exchange } from '../upstream/exchange.js';
+import { refused, unreadable } from '../upstream/failure.js';
+
+/**
+ * One GET of a JSON Web Key Set (RFC 7517 section 8.5), at most KEY_SET_BYTES_MAX within KEY_SET_FETCH_MS_MAX. Redirects
+ * are followed, but never from https to http. The media type is not looked at: many issuers say `application/json`.
+ *
+ * @returns the parsed document
+ * @throws LecternError `source-unreadable`, `source-too-large`, `key-invalid`; no message quotes the answer
+ */
+export async function fetchKeySet(url: URL, signal?: AbortSignal): Promise<unknown> {
+  const exchange = new Exchange(url, {
+    headers: { accept: 'application/jwk-set+json, application/json;q=0.9', 'user-agent': 'lectern' },
+    secretHeaders: {},
+    headersMsMax: KEY_SET_FETCH_MS_MAX,
+    idleMsMax: KEY_SET_FETCH_MS_MAX,
+    totalMsMax: KEY_SET_FETCH_MS_MAX,
+    bytesMax: KEY_SET_BYTES_MAX,
+    signal,
+  });
+  try {
+    const answer = await exchange.get(url, false);
+    const { 'content-encoding': encoding = 'identity', 'retry-after': retryAfter } = answer.message.headers;
+    if (answer.status !== 200) throw refused(answer.url, answer.status, retryAfter, '');
+    if (encoding !== 'identity')
+      throw unreadable(answer.url, 'the answer is compressed, which was not asked for');
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of exchange.body(answer)) chunks.push(chunk);
+    return parse(Buffer.concat(chunks), answer.url);
+  } finally {
+    exchange.close();
+  }
+}
+
+function parse(bytes: Buffer, url: URL): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    // The parser's message quotes the text around the fault.
+    throw new LecternError('key-invalid', `${redactAddress(url)} is not JSON`);
+  }
+}

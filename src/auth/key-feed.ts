@@ -1,0 +1,38 @@
+/**
+ * Keys that change while the service runs, as seen by whoever verifies tokens. One thread fetches them; the state is plain
+ * data, so that others can follow.
+ */
+import type { JsonWebKey } from 'node:crypto';
+
+/** All that is known at one moment. Times are those of {@link monotonicMs}. */
+export interface KeyState {
+  /** Where the keys come from, without what could be a secret. */
+  readonly name: string;
+  /** Of the keys: another one whenever they are others. 0 where there were none so far. */
+  readonly number: number;
+  /** Public keys only. */
+  readonly keys: readonly JsonWebKey[];
+  /** Until when they may be used. */
+  readonly usableUntilMs: number;
+  /** Before it nothing is fetched, whoever asks. */
+  readonly nextFetchMs: number;
+  /** Why the last attempt failed, in one sentence; null where it did not. */
+  readonly problem: string | null;
+}
+
+export interface KeyFeed {
+  readonly state: KeyState;
+  /**
+   * Asks for newer keys. Resolves when the fetch is over, which all who ask meanwhile share, or at once where none may
+   * begin yet. Never rejects.
+   */
+  want(): Promise<void>;
+  /** Calls back after each change of the state. */
+  follow(listener: () => void): void;
+}
+
+/** Milliseconds of a clock that nobody sets, the same for all threads of the process. */
+export function monotonicMs(): number {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1000 + nanoseconds / 1e6;
+}

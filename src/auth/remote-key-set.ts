@@ -1,0 +1,72 @@
+import { type KeyFeed, type KeyState, monotonicMs } from './key-feed.js';
+import { candidatesOf, type KeyLookup, type KeySet, readUsableKeys, type TokenHeader } from './key-set.js';
+import { PUBLIC_KEY_ALGORITHMS, type PublicKey } from './public-key.js';
+
+/**
+ * The key set of a feed. A token that names a key which is not known makes the feed look for newer keys, and waits for
+ * them; where none may be fetched yet, it is answered from what there is.
+ *
+ * @param onChange called when tokens that were verified before must not be trusted any more: the keys are others, or have
+ *   become too old
+ */
+export function createRemoteKeySet(
+  feed: KeyFeed,
+  onChange: () => void,
+  now: () => number = monotonicMs,
+): KeySet {
+  let number = 0;
+  let keys: readonly PublicKey[] = [];
+  let wasUsable = false;
+
+  function take(): void {
+    const { state } = feed;
+    const isUsable = now() < state.usableUntilMs;
+    const isChanged = state.number !== number;
+    if (isChanged) {
+      keys = readUsableKeys({ keys: state.keys }, state.name).keys;
+      number = state.number;
+    }
+    if (isChanged || (wasUsable && !isUsable)) onChange();
+    wasUsable = isUsable;
+  }
+
+  function lookUp(header: TokenHeader): KeyLookup {
+    const { state } = feed;
+    if (now() >= state.usableUntilMs) {
+      return unavailable(state, state.problem ?? 'it has not come yet');
+    }
+    // The key may be one that the issuer has added since: only a set that is new says that there is no such key.
+    if (state.problem !== null && !isNamed(header))
+      return withKnown(header, unavailable(state, state.problem));
+    return { keys: candidatesOf(keys, header) };
+  }
+
+  /** Keys without a name may be the one, and then nobody has to wait for another. */
+  function withKnown(header: TokenHeader, otherwise: KeyLookup): KeyLookup {
+    const candidates = candidatesOf(keys, header);
+    return candidates.length > 0 ? { keys: candidates } : otherwise;
+  }
+
+  /** Whether nothing that could be fetched would be likelier than what there is. */
+  function isNamed({ alg, kid }: TokenHeader): boolean {
+    return kid === undefined
+      ? keys.some((key) => key.algorithms.includes(alg))
+      : keys.some((key) => key.kid === kid);
+  }
+
+  function unavailable({ nextFetchMs }: KeyState, reason: string): KeyLookup {
+    const waitMs = Math.max(0, nextFetchMs - now());
+    return { unavailable: reason, retryAfterSeconds: Math.ceil(waitMs / 1000) + 1 };
+  }
+
+  feed.follow(take);
+  take();
+  return {
+    name: feed.state.name,
+    algorithms: PUBLIC_KEY_ALGORITHMS,
+    candidates(header) {
+      const isKnown = now() < feed.state.usableUntilMs && isNamed(header);
+      return isKnown ? lookUp(header) : feed.want().then(() => lookUp(header));
+    },
+  };
+}
