@@ -138,7 +138,8 @@ if (MISSING.length > 0) {
         const free = /--port \d+/.test(command)
           ? command.replace(/--port \d+/, '--port 0')
           : command.replace(/\n$/, ' --port 0');
-        const script = `token=${token}\n${local(free).replace('lectern serve', 'exec node dist/cli.js serve')}`;
+        const alone = local(free).replace('https://login.example.org/jwks', 'http://127.0.0.1:9/jwks');
+        const script = `token=${token}\n${alone.replace('lectern serve', 'exec node dist/cli.js serve')}`;
         return run('bash', ['-c', script], folder, ', loaded in ');
       });
       for (const [n, { output }] of (await Promise.all(started)).entries()) {

@@ -40,7 +40,7 @@ function parseCredential(value: string): Credential {
   const scheme = schemeEnd < 0 ? value : value.slice(0, schemeEnd);
   if (scheme !== 'Bearer' && scheme.toLowerCase() !== 'bearer') return MISSING;
   // RFC 9110 section 11.4 allows several spaces between scheme and token.
-  const token = schemeEnd < 0 ? '' : value.slice(schemeEnd + 1).trim();
+  const token = schemeEnd < 0 ? '' : value.slice(schemeEnd).replace(/^ +/, '');
   if (token === '') {
     return malformed('The Authorization header says Bearer but has no token after it.');
   }

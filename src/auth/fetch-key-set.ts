@@ -8,16 +8,21 @@ import { refused, unreadable } from '../upstream/failure.js';
  * One GET of a JSON Web Key Set (RFC 7517 section 8.5), at most KEY_SET_BYTES_MAX within KEY_SET_FETCH_MS_MAX. Redirects
  * are followed, but never from https to http. The media type is not looked at: many issuers say `application/json`.
  *
+ * @param msMax for tests
  * @returns the parsed document
  * @throws LecternError `source-unreadable`, `source-too-large`, `key-invalid`; no message quotes the answer
  */
-export async function fetchKeySet(url: URL, signal?: AbortSignal): Promise<unknown> {
+export async function fetchKeySet(
+  url: URL,
+  signal?: AbortSignal,
+  msMax: number = KEY_SET_FETCH_MS_MAX,
+): Promise<unknown> {
   const exchange = new Exchange(url, {
     headers: { accept: 'application/jwk-set+json, application/json;q=0.9', 'user-agent': 'lectern' },
     secretHeaders: {},
-    headersMsMax: KEY_SET_FETCH_MS_MAX,
-    idleMsMax: KEY_SET_FETCH_MS_MAX,
-    totalMsMax: KEY_SET_FETCH_MS_MAX,
+    headersMsMax: msMax,
+    idleMsMax: msMax,
+    totalMsMax: msMax,
     bytesMax: KEY_SET_BYTES_MAX,
     signal,
   });

@@ -73,7 +73,7 @@ export class RemoteKeys implements KeyFeed {
     this.#plan = plan;
     this.#url = new URL(plan.url);
     this.#log = surroundings.log;
-    this.#fetch = surroundings.fetch ?? fetchKeySet;
+    this.#fetch = surroundings.fetch ?? ((url, signal) => fetchKeySet(url, signal));
     this.#now = surroundings.now ?? monotonicMs;
     this.#schedule = surroundings.schedule ?? scheduleUnref;
     this.#random = surroundings.random ?? Math.random;

@@ -1,0 +1,73 @@
+/** Hostile tokens over HTTP: none is let in, and none makes the service fail. */
+import { Agent, request } from 'node:http';
+import { type Test, test } from 'tap';
+import { createAuthenticator } from '../../src/auth/authenticator.js';
+import { createClaimTable } from '../../src/auth/identity.js';
+import { createVerifier } from '../../src/auth/verifier.js';
+import { createHandler } from '../../src/http/handler.js';
+import { size } from '../hard/size.js';
+import { serve, viewsOf } from '../http/harness.js';
+import { AUDIENCE, attackMatrix, goodTokens, hostileTokens, ISSUER, KEY_SETS } from './hostile-tokens.js';
+
+const GENERATED = size(4000, 100_000);
+const CONNECTIONS = 16;
+
+/** Asks with a token on one of few connections. */
+async function setUp(t: Test): Promise<(token: string) => Promise<number>> {
+  const authenticator = createAuthenticator({
+    verifier: createVerifier({ keySets: KEY_SETS, issuer: ISSUER, audience: AUDIENCE }),
+    table: createClaimTable(),
+    enrolments: null,
+    mode: 'uuid',
+  });
+  const { port } = await serve(
+    t,
+    createHandler(viewsOf(), { mode: 'production', version: '1', authenticator, ownsSocket: true }),
+  );
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+  t.teardown(() => agent.destroy());
+  return (token) =>
+    new Promise((resolve, reject) => {
+      const headers = { Authorization: `Bearer ${token}` };
+      request({ host: '127.0.0.1', port, agent, path: '/api/v1/schedule/types', headers }, (res) => {
+        res.resume().on('end', () => resolve(res.statusCode ?? 0));
+      })
+        .on('error', reject)
+        .end();
+    });
+}
+
+test('every attack of the matrix is refused', async (t) => {
+  const ask = await setUp(t);
+  for (const token of goodTokens()) t.equal(await ask(token), 200, 'good tokens are let in');
+  const matrix = attackMatrix();
+  t.ok(matrix.length >= 120, `${matrix.length} attacks`);
+  for (const [name, token] of matrix) {
+    const status = await ask(token);
+    t.ok(status === 401 || status === 400, `${name}: ${status}`);
+    const again = await ask(token);
+    t.equal(again, status, `${name}: nothing of it is remembered`);
+  }
+  for (const token of goodTokens()) t.equal(await ask(token), 200);
+});
+
+test(`${GENERATED} generated tokens are refused`, { timeout: 900_000 }, async (t) => {
+  const ask = await setUp(t);
+  const tokens = hostileTokens(GENERATED, 20_240_902);
+  const statuses = new Map<number, number>();
+  const accepted: string[] = [];
+  await Promise.all(
+    Array.from({ length: CONNECTIONS }, async () => {
+      for (const token of tokens) {
+        const status = await ask(token);
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        if (status !== 401 && status !== 400) accepted.push(token);
+      }
+    }),
+  );
+  t.same(accepted, [], 'each is answered with 400 or 401');
+  t.equal((statuses.get(400) ?? 0) + (statuses.get(401) ?? 0), GENERATED);
+  t.ok((statuses.get(401) ?? 0) > GENERATED / 2, 'most look like tokens');
+  for (const token of goodTokens()) t.equal(await ask(token), 200, 'good tokens are let in afterwards');
+  t.comment(JSON.stringify([...statuses]));
+});

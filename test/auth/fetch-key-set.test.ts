@@ -1,0 +1,82 @@
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { type Test, test } from 'tap';
+import { fetchKeySet } from '../../src/auth/fetch-key-set.js';
+import { KEY_SET_BYTES_MAX, UPSTREAM_REDIRECTS_MAX } from '../../src/limits.js';
+
+async function serve(t: Test, listener: RequestListener): Promise<URL> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`);
+}
+
+test('a key set is fetched, also where it has moved', async (t) => {
+  const url = await serve(t, (req, res) => {
+    if (req.url === '/keys') res.writeHead(302, { Location: '/moved' }).end();
+    else res.writeHead(200, { 'Content-Type': 'text/plain' }).end('{"keys":[1]}');
+  });
+  t.same(await fetchKeySet(url), { keys: [1] });
+});
+
+test('what is no key set, or does not end, is given up with a reason that quotes nothing', async (t) => {
+  const cases: [name: string, listener: RequestListener, message: RegExp][] = [
+    ['an error', (_, res) => res.writeHead(500).end('hidden'), /answer is 500 .*expected 200/],
+    ['empty, 204', (_, res) => res.writeHead(204).end(), /answer is 204/],
+    ['no JSON', (_, res) => res.end('hidden'), /is not JSON$/],
+    ['no UTF-8', (_, res) => res.end(Buffer.from([0x22, 0xff, 0x22])), /is not JSON$/],
+    [
+      'too large, as it says',
+      (_, res) => res.end(Buffer.alloc(KEY_SET_BYTES_MAX + 1)),
+      /more than 1048576 bytes/,
+    ],
+    [
+      'too large, without an end',
+      (_, res) => {
+        const chunk = Buffer.alloc(65_536, ' ');
+        const more = (): void => void (res.destroyed || res.write(chunk, () => setImmediate(more)));
+        more();
+      },
+      /more than 1048576 bytes/,
+    ],
+    [
+      'compressed',
+      (_, res) => res.setHeader('Content-Encoding', 'gzip').end(gzipSync('{"keys":[]}')),
+      /compressed/,
+    ],
+    [
+      'cut short',
+      (_, res) => res.writeHead(200, { 'Content-Length': 99 }).write('{', () => res.destroy()),
+      /closed/,
+    ],
+    ['no answer', () => {}, /within 0\.3 s/],
+    ['a drop now and then', (_, res) => void setInterval(() => res.write(' '), 50).unref(), /within 0\.3 s/],
+    ['a circle', (_, res) => res.writeHead(301, { Location: '/keys' }).end(), /circle/],
+    [
+      'redirects without end',
+      (req, res) => res.writeHead(307, { Location: `${req.url}x` }).end(),
+      new RegExp(`more than ${UPSTREAM_REDIRECTS_MAX} times`),
+    ],
+    ['a file', (_, res) => res.writeHead(302, { Location: 'file:///etc/passwd' }).end(), /scheme file/],
+    ['nowhere', (_, res) => res.writeHead(302).end(), /does not say where/],
+  ];
+  await Promise.all(
+    cases.map(async ([name, listener, message]) => {
+      const url = await serve(t, listener);
+      await t.rejects(fetchKeySet(url, undefined, 300), { message }, name);
+      await t.rejects(fetchKeySet(url, undefined, 300), { message: /^(?!.*hidden)/ }, name);
+    }),
+  );
+});
+
+test('nobody there, or called off', async (t) => {
+  const url = await serve(t, () => {});
+  await t.rejects(fetchKeySet(new URL('http://127.0.0.1:9/keys')), { message: /refused/ });
+  const abort = new AbortController();
+  setTimeout(() => abort.abort(new Error('enough')), 20);
+  await t.rejects(fetchKeySet(url, abort.signal), { message: 'enough' });
+});

@@ -1,0 +1,205 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { test } from 'tap';
+import { LecternError } from '../../src/errors.js';
+import { leastGapMs, PLAN, setUp } from '../attack/issuer.js';
+
+test('keys are fetched at the start and again, and a token is verified with them', async (t) => {
+  const { clock, issuer, lines, start } = setUp();
+  const { ask, feed } = start();
+  t.equal(await ask(issuer.token('a')), 'ok', 'the first request waits for the first fetch');
+  t.equal(issuer.askedMs.length, 1);
+  await clock.advance(PLAN.refreshMs);
+  t.equal(issuer.askedMs.length, 2, 'a little earlier than the interval');
+  t.same(
+    lines.map(({ message }) => message),
+    ['key set taken'],
+    'keys that stay the same are not worth a line',
+  );
+  t.same(lines[0]?.fields, { keySet: 'https://issuer.example/keys?secret=…', keys: 1 });
+  feed.close();
+  await clock.advance(PLAN.refreshMs * 3);
+  t.equal(issuer.askedMs.length, 2, 'nothing after close');
+  t.equal(clock.waiting, 0);
+});
+
+test('a rotated key is taken up with its first token once the cooldown has passed; who waits shares the fetch', async (t) => {
+  const { clock, issuer, start } = setUp();
+  const { ask } = start();
+  t.equal(await ask(issuer.token('a')), 'ok');
+  issuer.publish('a', 'b');
+  t.equal(await ask(issuer.token('b')), 'no-key', 'within the cooldown');
+  await clock.advance(PLAN.cooldownMs - 1);
+  t.equal(await ask(issuer.token('b')), 'no-key');
+  await clock.advance(1);
+  const tokens = Array.from({ length: 20 }, (_, n) => issuer.token('b', { n }));
+  t.same(new Set(await Promise.all(tokens.map(ask))), new Set(['ok']));
+  t.equal(issuer.askedMs.length, 2);
+  t.equal(await ask(issuer.token('a')), 'ok', 'the old one is still published');
+});
+
+test('a token of a key that was withdrawn is not served from the cache once the set is taken', async (t) => {
+  const { clock, issuer, start } = setUp({}, ['a', 'b']);
+  const service = start();
+  await clock.advance(0);
+  const [withdrawn, kept] = [issuer.token('a'), issuer.token('b')];
+  for (const token of [withdrawn, kept]) {
+    t.equal(await service.ask(token), 'ok');
+    t.equal(await service.ask(token), 'remembered');
+  }
+  const user = service.authenticator.lookup(withdrawn);
+  const clearedBefore = service.cleared;
+  issuer.publish('b');
+  // Within the time that the cache would have kept it.
+  await clock.advance(PLAN.cooldownMs);
+  t.equal(await service.ask(issuer.token('unknown')), 'no-key');
+  t.equal(service.cleared, clearedBefore + 1);
+  t.equal(await service.ask(withdrawn), 'no-key');
+  t.ok(user !== undefined && !service.authenticator.isUsable(user), 'nor on the connection it came over');
+  t.equal(await service.ask(kept), 'ok');
+});
+
+test('keys in another order are the same keys', async (t) => {
+  const { clock, issuer, start } = setUp({}, ['a', 'b']);
+  const service = start();
+  await clock.advance(0);
+  const { cleared } = service;
+  issuer.publish('b', 'a');
+  await clock.advance(PLAN.refreshMs);
+  t.equal(issuer.askedMs.length, 2);
+  t.equal(service.cleared, cleared);
+});
+
+test('old keys serve for a bounded time, then the answer is 503 until there are new ones', async (t) => {
+  const staleMsMax = 600_000;
+  const { clock, issuer, lines, start } = setUp({ staleMsMax });
+  const { ask } = start();
+  const token = issuer.token('a');
+  t.equal(await ask(token), 'ok');
+  issuer.failure = new Error('away');
+  await clock.advance(staleMsMax - 10_000);
+  t.equal(await ask(token), 'ok', 'nearly too old');
+  t.equal(await ask(token), 'remembered');
+  await clock.advance(9_999);
+  t.equal(await ask(token), 'remembered');
+  await clock.advance(1);
+  t.equal(await ask(token), 'unavailable', 'not even from the cache');
+  await clock.advance(3_600_000);
+  t.equal(await ask(token), 'unavailable');
+  issuer.failure = null;
+  await clock.advance(PLAN.cooldownMs * 1.2);
+  t.equal(await ask(token), 'ok', 'it has recovered by itself');
+  t.equal(await ask(token), 'remembered');
+  t.ok(leastGapMs(issuer.askedMs) >= PLAN.cooldownMs);
+  t.same(
+    lines.map(({ level, message }) => `${level}: ${message}`),
+    [
+      'info: key set taken',
+      'warn: key set cannot be had',
+      'warn: key set too old, tokens are not verified any more',
+      'info: key set can be had again',
+    ],
+    'one line per streak, however long',
+  );
+  t.match(lines[1]?.fields, { reason: 'away', usableSeconds: 315 });
+});
+
+test('a service that starts while the issuer is away answers 503, and recovers by itself', async (t) => {
+  const { clock, issuer, start } = setUp();
+  issuer.failure = new LecternError('source-unreadable', 'the connection was refused');
+  const { ask, authenticator } = start();
+  const token = issuer.token('a');
+  for (let n = 0; n < 100; n++) t.equal(await ask(token), 'unavailable');
+  t.equal(issuer.askedMs.length, 1);
+  const authentication = await authenticator.verify(token);
+  t.match(authentication, { description: /connection was refused/, retryAfterSeconds: 31 });
+  await clock.advance(PLAN.cooldownMs * 1.2);
+  t.equal(issuer.askedMs.length, 2);
+  issuer.failure = null;
+  await clock.advance(PLAN.cooldownMs * 1.2);
+  t.equal(await ask(token), 'ok');
+});
+
+test('while the issuer cannot be asked, a token of a key that is not known is not called invalid', async (t) => {
+  const { clock, issuer, start } = setUp();
+  const { ask } = start();
+  t.equal(await ask(issuer.token('a')), 'ok');
+  issuer.failure = new Error('away');
+  await clock.advance(PLAN.refreshMs);
+  t.equal(await ask(issuer.token('new')), 'unavailable', 'it may be new');
+  t.equal(await ask(`${issuer.token('a').slice(0, -4)}AAAA`), 'signature', 'this one is known');
+});
+
+test('what an issuer answers wrongly does not replace good keys', async (t) => {
+  const { clock, issuer, lines, start } = setUp();
+  const { ask } = start();
+  const token = issuer.token('a');
+  t.equal(await ask(token), 'ok');
+  for (const document of [null, [], {}, { keys: [] }, { keys: 'x' }, { keys: [{ kty: 'oct', k: 'AQ' }] }]) {
+    issuer.document = document;
+    await clock.advance(PLAN.refreshMs);
+    t.equal(await ask(token), 'ok', JSON.stringify(document));
+  }
+  t.equal(lines.filter(({ message }) => message === 'key set cannot be had').length, 1);
+});
+
+test('an issuer that asks to be left alone is, up to the regular interval', async (t) => {
+  for (const [retryAfterMs, expectedMs] of [
+    [1000, 30_000],
+    [120_000, 120_000],
+    [86_400_000, 300_000],
+  ] as const) {
+    const { clock, issuer, start } = setUp();
+    issuer.failure = new LecternError('source-unreadable', '429', { retryAfterMs });
+    const { ask } = start();
+    await clock.advance(expectedMs - 1);
+    t.equal(await ask(issuer.token('a')), 'unavailable');
+    t.equal(issuer.askedMs.length, 1, `${retryAfterMs}`);
+    await clock.advance(expectedMs * 0.2);
+    t.equal(issuer.askedMs.length, 2, `${retryAfterMs}`);
+  }
+});
+
+test('keys that are unfit are left out with a warning, and the fit ones serve', async (t) => {
+  const { clock, issuer, lines, start } = setUp();
+  const small = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ format: 'jwk' });
+  const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const { keys } = issuer.document as { keys: object[] };
+  issuer.document = {
+    keys: [
+      { kty: 'oct', kid: 'a', k: 'c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0IQ' },
+      { ...small, kid: 'a' },
+      rsa.privateKey.export({ format: 'jwk' }),
+      { ...rsa.publicKey.export({ format: 'jwk' }), e: 'AQ' },
+      { kty: 'OKP', crv: 'X25519', x: 'AQ' },
+      'x',
+      { ...rsa.publicKey.export({ format: 'jwk' }), use: 'enc' },
+      { ...rsa.publicKey.export({ format: 'jwk' }), key_ops: 'verify' },
+      ...keys,
+    ],
+  };
+  const { ask, feed } = start();
+  t.equal(await ask(issuer.token('a')), 'ok');
+  t.equal(feed.state.keys.length, 1);
+  await clock.advance(PLAN.refreshMs);
+  const warnings = lines.filter(({ level }) => level === 'warn');
+  t.equal(warnings.length, 1, 'once, not at every fetch');
+  t.match(warnings[0], {
+    message: 'keys of the key set left out',
+    fields: {
+      leftOut: 6,
+      reasons: [/^key 1 is symmetric/, /1024 bits/, /private/, /exponent 1;/, /^key 5/, /^key 6 is not/],
+    },
+  });
+  t.notMatch(JSON.stringify(lines), /c2VjcmV0/);
+});
+
+test('a feed of more keys than are read has the first of them', async (t) => {
+  const { issuer, start } = setUp(
+    {},
+    Array.from({ length: 130 }, (_, n) => `k${n}`),
+  );
+  const { ask, feed } = start();
+  t.equal(await ask(issuer.token('k99')), 'ok');
+  t.equal(await ask(issuer.token('k100')), 'no-key');
+  t.equal(feed.state.keys.length, 100);
+});
