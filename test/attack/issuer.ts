@@ -20,6 +20,8 @@ export interface Issuer {
   publish(...kids: string[]): void;
   /** In place of an answer. */
   failure: Error | null;
+  /** What it waits for before it answers. */
+  hold: Promise<void> | null;
   /** What it answers in place of its keys. */
   document: unknown;
   /** When it was asked, by the clock. */
@@ -37,6 +39,7 @@ export function createIssuer(clock: FakeClock): Issuer {
   };
   const issuer: Issuer = {
     failure: null,
+    hold: null,
     document: { keys: [] },
     askedMs: [],
     publish(...kids) {
@@ -55,6 +58,7 @@ export function createIssuer(clock: FakeClock): Issuer {
       ),
     async fetch() {
       issuer.askedMs.push(clock.now());
+      if (issuer.hold !== null) await issuer.hold;
       if (issuer.failure !== null) throw issuer.failure;
       return issuer.document;
     },

@@ -1,0 +1,145 @@
+/** A real issuer is rotated, stopped and started under a service; nobody with a good token notices. */
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { test } from 'tap';
+import { size } from '../hard/size.js';
+import { MemorySource, startService } from '../refresh/built.js';
+import { get, keptLog } from '../workers/threads.js';
+import { leastGapMs } from './issuer.js';
+import { createRealIssuer } from './real-issuer.js';
+
+const COOLDOWN_MS = 1000;
+const ROUNDS = size(1, 20);
+const RECORDS = [
+  {
+    id: '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417',
+    time: '2024-09-02T08:00:00Z',
+    endTime: '2024-09-02T09:00:00Z',
+  },
+];
+
+/** Of an issuer that nobody knows, under a kid of its own each. */
+function forge(n: number): string {
+  const { privateKey: key } = generateKeyPairSync('ed25519');
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const input = `${part({ alg: 'EdDSA', typ: 'at+jwt', kid: `forged-${n}` })}.${part({ sub: 'x', exp: 4e9 })}`;
+  return `${input}.${sign(null, Buffer.from(input), key).toString('base64url')}`;
+}
+
+for (const workers of [1, 3]) {
+  test(`an issuer that is rotated, stopped and started, with ${workers} serving threads`, {
+    timeout: 120_000 + ROUNDS * 30_000,
+  }, async (t) => {
+    const issuer = await createRealIssuer();
+    t.teardown(() => issuer.stop());
+    await issuer.start('key 0');
+    const first = await issuer.token();
+    await issuer.stop();
+    const { log, lines } = keptLog();
+    const service = await startService(
+      {
+        source: new MemorySource(RECORDS),
+        port: 0,
+        workers,
+        jwks: issuer.keysAddress,
+        issuer: issuer.address,
+        audience: 'timetable',
+        tokenType: 'at+jwt',
+        jwksCooldownSeconds: COOLDOWN_MS / 1000,
+        jwksRefreshSeconds: 2,
+      },
+      { log },
+    );
+    t.teardown(() => service.close());
+    await service.ready;
+    let forged = 0;
+    const ask = async (token: string): Promise<number> =>
+      (await get(`${service.baseUrl}/schedule`, { authorization: `Bearer ${token}` })).status;
+    const attack = async (count: number): Promise<number[]> => {
+      const statuses = new Set<number>();
+      for (let n = 0; n < count; n++) statuses.add(await ask(forge(forged++)));
+      return [...statuses];
+    };
+
+    t.equal(await ask(first), 503, 'it was started before the issuer');
+    t.same(await attack(20), [503]);
+    await issuer.start('key 0');
+    for (let n = 0; n < 100 && (await ask(first)) === 503; n++) await delay(50);
+    t.equal(await ask(first), 200, 'it has recovered by itself');
+
+    const failed: number[] = [];
+    let valid = 0;
+    const use = async (token: string): Promise<void> => {
+      // On connections of their own, and so on every thread.
+      for (let n = 0; n < workers * 2; n++) {
+        const status = await ask(token);
+        valid++;
+        if (status !== 200) failed.push(status);
+      }
+    };
+    for (let round = 0; round < ROUNDS; round++) {
+      const [old, next] = [`key ${round}`, `key ${round + 1}`];
+      const before = await Promise.all(Array.from({ length: 60 }, () => issuer.token()));
+      const wanted = before.values();
+      const wantNext = async (): Promise<void> => use(wanted.next().value ?? before[0] ?? '');
+      await use(before[0] ?? '');
+
+      await issuer.stop();
+      await issuer.start(next, old);
+      await delay(COOLDOWN_MS * 1.2);
+      const rotated = await issuer.token();
+      t.match(Buffer.from(rotated.split('.')[0] ?? '', 'base64url').toString(), next);
+      await Promise.all([use(rotated), use(rotated), wantNext()]);
+
+      await issuer.stop();
+      const until = performance.now() + COOLDOWN_MS * size(2.2, 5);
+      const statuses = new Set<number>();
+      while (performance.now() < until) {
+        await wantNext();
+        await use(rotated);
+        for (const status of await attack(5)) statuses.add(status);
+      }
+      t.ok(
+        [...statuses].every((status) => status === 401 || status === 503),
+        `forged: ${[...statuses].join()}`,
+      );
+
+      await issuer.start(next);
+      await delay(COOLDOWN_MS * 2.2);
+      await use(await issuer.token());
+      await use(rotated);
+      t.equal(await ask(before[1] ?? ''), 401, 'the key that was withdrawn is not accepted any more');
+    }
+    t.same(failed, [], `${valid} valid requests`);
+    // By the clock of the issuer, which a busy machine reaches a little late.
+    t.ok(leastGapMs(issuer.askedMs) > COOLDOWN_MS * 0.9, `${issuer.askedMs.length} fetches`);
+    const messages = lines.map(({ message }) => message);
+    t.ok(messages.filter((message) => message === 'key set cannot be had').length <= 1 + ROUNDS * 2);
+    t.ok(messages.includes('key set can be had again'));
+    t.notMatch(JSON.stringify(lines), /"n":|eyJ/, 'neither keys nor tokens are logged');
+  });
+}
+
+test('an access token of another type is refused', async (t) => {
+  const issuer = await createRealIssuer();
+  t.teardown(() => issuer.stop());
+  await issuer.start('key');
+  const token = await issuer.token();
+  for (const [options, status] of [
+    [{ issuer: issuer.address, audience: 'timetable' }, 200],
+    [{ issuer: issuer.address, audience: 'other' }, 401],
+    [{ issuer: `${issuer.address}/`, audience: 'timetable' }, 401],
+  ] as const) {
+    const service = await startService({
+      source: new MemorySource(RECORDS),
+      port: 0,
+      jwks: issuer.keysAddress,
+      tokenType: 'at+jwt',
+      ...options,
+    });
+    await service.ready;
+    const answer = await get(`${service.baseUrl}/schedule`, { authorization: `Bearer ${token}` });
+    t.equal(answer.status, status);
+    await service.close();
+  }
+});

@@ -1,0 +1,115 @@
+/** A real issuer on a port of its own, which can be stopped, started and given other keys. */
+import { generateKeyPairSync, type JsonWebKey } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import Provider from 'oidc-provider';
+
+export interface RealIssuer {
+  readonly address: string;
+  readonly keysAddress: string;
+  /** When its key set was asked for, by performance.now(). */
+  readonly askedMs: readonly number[];
+  /** The first key signs; all are published. */
+  start(...kids: string[]): Promise<void>;
+  stop(): Promise<void>;
+  /** An access token as RFC 9068 has it. */
+  token(): Promise<string>;
+}
+
+const SECRET = 'secret-of-the-client';
+const ONE_HOUR = (): number => 3600;
+
+export async function createRealIssuer(): Promise<RealIssuer> {
+  const port = await freePort();
+  const address = `http://127.0.0.1:${port}`;
+  const keys = new Map<string, JsonWebKey>();
+  const askedMs: number[] = [];
+  let server: Server | null = null;
+  const keyOf = (kid: string): object => {
+    const key =
+      keys.get(kid) ??
+      generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'jwk' });
+    keys.set(kid, key);
+    return { ...key, kid, use: 'sig', alg: 'RS256' };
+  };
+  return {
+    address,
+    keysAddress: `${address}/jwks`,
+    askedMs,
+    async start(...kids) {
+      const handle = createProvider(address, kids.map(keyOf)).callback();
+      const started = createServer((req, res) => {
+        if (req.url === '/jwks') askedMs.push(performance.now());
+        handle(req, res);
+      });
+      await new Promise<void>((resolve, reject) => {
+        started.once('error', reject).listen(port, '127.0.0.1', resolve);
+      });
+      server = started;
+    },
+    async stop() {
+      const stopped = server;
+      server = null;
+      if (stopped === null) return;
+      stopped.closeAllConnections();
+      await new Promise((resolve) => stopped.close(resolve));
+    },
+    async token() {
+      const response = await fetch(`${address}/token`, {
+        method: 'POST',
+        headers: { Authorization: `Basic ${Buffer.from(`timetable:${SECRET}`).toString('base64')}` },
+        body: new URLSearchParams({ grant_type: 'client_credentials' }),
+      });
+      const { access_token: token } = (await response.json()) as { access_token: string };
+      return token;
+    },
+  };
+}
+
+function createProvider(address: string, keys: readonly object[]): Provider {
+  const { info, warn } = console;
+  // It tells of every default that a test has no reason to change.
+  Object.assign(console, { info: () => {}, warn: () => {} });
+  try {
+    return new Provider(address, {
+      jwks: { keys },
+      clients: [
+        {
+          client_id: 'timetable',
+          client_secret: SECRET,
+          grant_types: ['client_credentials'],
+          redirect_uris: [],
+          response_types: [],
+        },
+      ],
+      cookies: { keys: ['x'] },
+      ttl: { ClientCredentials: ONE_HOUR },
+      features: {
+        devInteractions: { enabled: false },
+        clientCredentials: { enabled: true },
+        resourceIndicators: {
+          enabled: true,
+          defaultResource: () => 'urn:timetable',
+          getResourceServerInfo: () => ({
+            scope: '',
+            audience: 'timetable',
+            accessTokenFormat: 'jwt',
+            accessTokenTTL: 3600,
+            jwt: { sign: { alg: 'RS256' } },
+          }),
+        },
+      },
+    });
+  } finally {
+    Object.assign(console, { info, warn });
+  }
+}
+
+/** Free now, and with luck still so when the issuer is started again. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
