@@ -1,5 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { test } from 'tap';
+import { createDevelopmentIssuer } from '../../src/auth/development-issuer.js';
+import { createClaimTable } from '../../src/auth/identity.js';
 import { createPublicKeySet, createSecretKeySet, type KeySet } from '../../src/auth/key-set.js';
 import { createVerifier, type Verification } from '../../src/auth/verifier.js';
 import { base64url, goodClaims, hs256, NOW_MS, NOW_SECONDS, SECRET, signed } from './tokens.js';
@@ -171,6 +173,80 @@ test('claims are checked at their boundaries', async (t) => {
   for (const [name, subject, claims, outcome] of cases) {
     t.equal(outcomeOf(await subject.verify(hs256(claims))), outcome, name);
   }
+});
+
+test('an access token has the type and the claims of RFC 9068', async (t) => {
+  const own = {
+    iss: 'https://issuer.example',
+    aud: 'timetable',
+    client_id: 'app',
+    iat: NOW_SECONDS,
+    jti: 'x',
+  };
+  const verifier = verifierOf([secretSet], {
+    issuer: own.iss,
+    audience: own.aud,
+    tokenType: 'at+jwt',
+  });
+  const ask = async (claims: object, typ: unknown = 'at+jwt') =>
+    outcomeOf(await verifier.verify(hs256(claims, { header: { alg: 'HS256', typ } })));
+  for (const typ of ['at+jwt', 'application/at+jwt', 'AT+JWT', 'Application/At+Jwt']) {
+    t.equal(await ask(goodClaims(own), typ), 'ok', typ);
+  }
+  for (const typ of [
+    'JWT',
+    'jwt',
+    'at+jwt ',
+    'application/application/at+jwt',
+    'x/at+jwt',
+    '',
+    null,
+    ['at+jwt'],
+    7,
+  ]) {
+    t.equal(await ask(goodClaims(own), typ), 'type', JSON.stringify(typ));
+  }
+  t.equal(outcomeOf(await verifier.verify(hs256(goodClaims(own), { header: { alg: 'HS256' } }))), 'type');
+  const missing: [claim: string, outcome: string][] = [
+    ['iss', 'issuer'],
+    ['aud', 'audience'],
+    ['exp', 'claims'],
+    ['sub', 'claims'],
+    ['client_id', 'claims'],
+    ['iat', 'claims'],
+    ['jti', 'claims'],
+  ];
+  for (const [claim, outcome] of missing) {
+    t.equal(await ask(goodClaims({ ...own, [claim]: undefined })), outcome, `without ${claim}`);
+  }
+  for (const value of ['', null, 7, ['app'], {}]) {
+    t.equal(
+      await ask(goodClaims({ ...own, client_id: value })),
+      'claims',
+      `client_id ${JSON.stringify(value)}`,
+    );
+    t.equal(await ask(goodClaims({ ...own, jti: value })), 'claims', `jti ${JSON.stringify(value)}`);
+  }
+  t.equal(await ask(goodClaims({ ...own, iat: 'now' })), 'claims');
+  const any = verifierOf([secretSet], { issuer: own.iss, audience: own.aud });
+  t.equal(outcomeOf(await any.verify(hs256(goodClaims(own)))), 'ok', 'where any type is accepted');
+});
+
+test('a development token is an access token where those are asked for', async (t) => {
+  const issuer = createDevelopmentIssuer({
+    issuer: 'https://issuer.example',
+    audience: 'timetable',
+    tokenType: 'at+jwt',
+    table: createClaimTable(),
+    now: () => NOW_MS,
+  });
+  const { token } = await issuer.issue({});
+  const verifier = verifierOf([issuer.keySet], {
+    issuer: 'https://issuer.example',
+    audience: 'timetable',
+    tokenType: 'at+jwt',
+  });
+  t.equal(outcomeOf(await verifier.verify(token)), 'ok');
 });
 
 test('a refusal describes itself and repeats nothing of the token', async (t) => {

@@ -1,0 +1,46 @@
+/** What the options of tokens may be, by themselves and beside each other. */
+import { test } from 'tap';
+import { resolveOptions, type ServiceOptions } from '../../src/options.js';
+
+const ADDRESS = 'https://issuer.example/keys';
+
+test('options of tokens that cannot be are refused, and nothing of an address is repeated', async (t) => {
+  const cases: [options: Partial<ServiceOptions>, message: RegExp][] = [
+    [
+      { jwks: 'https://user:hidden@issuer.example/keys' },
+      /^--jwks \(LECTERN_JWKS\) is invalid: its address must not hold a user or password$/,
+    ],
+    [{ jwks: 'https://' }, /it is not a valid address; expected https:/],
+    [{ jwks: '' }, /must not be empty/],
+    [{ jwks: ADDRESS, jwksRefreshSeconds: 0.5 }, /--jwks-refresh-seconds .* from 1 to 86400/],
+    [{ jwks: ADDRESS, jwksCooldownSeconds: 0 }, /--jwks-cooldown-seconds .* from 1 to 3600/],
+    [{ jwks: ADDRESS, jwksStaleSecondsMax: 1 }, /--jwks-stale-seconds-max .* from 2 to 31536000/],
+    [
+      { jwks: 'keys.json', jwksStaleSecondsMax: 900 },
+      /^--jwks-stale-seconds-max has no effect, as --jwks is not/,
+    ],
+    [{ jwksRefreshSeconds: 60 }, /^--jwks-refresh-seconds has no effect/],
+    [{ jwksCooldownSeconds: 60 }, /^--jwks-cooldown-seconds has no effect/],
+    [{ jwks: ADDRESS, jwksStaleSecondsMax: 500 }, /must be at least twice --jwks-refresh-seconds$/],
+    [{ jwks: ADDRESS, jwksRefreshSeconds: 10 }, /^--jwks-cooldown-seconds must not be more than/],
+    [{ tokenType: 'at+jwt', issuer: 'i' }, /^--token-type at\+jwt needs --issuer and --audience/],
+    [{ tokenType: 'at+jwt', audience: 'a' }, /^--token-type at\+jwt needs/],
+    [{ tokenType: 'jwt' as 'any' }, /--token-type .* must be any or at\+jwt/],
+  ];
+  for (const [options, message] of cases) {
+    t.throws(() => resolveOptions({ source: 'x', ...options }), { code: 'option-invalid', message });
+    t.throws(() => resolveOptions({ source: 'x', ...options }), { message: /^(?!.*hidden)/ });
+  }
+});
+
+test('options of tokens have defaults, which are fine beside a file', async (t) => {
+  t.match(resolveOptions({ source: 'x', jwks: 'keys.json' }), {
+    jwks: 'keys.json',
+    jwksRefreshSeconds: 300,
+    jwksCooldownSeconds: 30,
+    jwksStaleSecondsMax: 86_400,
+    tokenType: 'any',
+  });
+  t.equal(resolveOptions({ source: 'x', jwks: ADDRESS, jwksRefreshSeconds: 60 }).jwksRefreshSeconds, 60);
+  t.equal(resolveOptions({ source: 'x', jwks: 'HTTPS://issuer.example' }).jwks, 'HTTPS://issuer.example');
+});

@@ -1,0 +1,81 @@
+/** Programs that give the address of a key set. */
+import { generateKeyPairSync } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type Test, test } from 'tap';
+import { signed } from '../auth/tokens.js';
+import { MemorySource, openTimetable, record } from './built.js';
+
+const key = generateKeyPairSync('ed25519');
+const exp = Math.floor(Date.now() / 1000) + 3600;
+const token = signed({ sub: 'alice', exp }, key.privateKey, { alg: 'EdDSA', kid: 'a' });
+const headers = { authorization: `Bearer ${token}` };
+
+async function issuer(t: Test): Promise<{ readonly address: string; readonly asked: () => number }> {
+  let asked = 0;
+  const server = createServer((_, res) => {
+    asked++;
+    res.end(JSON.stringify({ keys: [{ ...key.publicKey.export({ format: 'jwk' }), kid: 'a' }] }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { address: `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`, asked: () => asked };
+}
+
+test('a handler and a server verify tokens with keys from an address, until they are closed', async (t) => {
+  const { address, asked } = await issuer(t);
+  const timetable = openTimetable({ source: new MemorySource([record(1)]) });
+  await timetable.ready;
+  const auth = { jwks: address, jwksRefreshSeconds: 1, jwksCooldownSeconds: 1, jwksStaleSecondsMax: 60 };
+  const server = await timetable.serve({ port: 0, auth, workers: 2 });
+  const mounted = createServer(timetable.handler({ auth }));
+  await new Promise<void>((resolve) => mounted.listen(0, '127.0.0.1', resolve));
+  const origins = [server.address.origin, `http://127.0.0.1:${(mounted.address() as AddressInfo).port}`];
+  for (const origin of origins) {
+    const answer = await fetch(`${origin}/api/v1/schedule`, { headers });
+    t.equal(answer.status, 200, origin);
+    t.equal(((await answer.json()) as unknown[]).length, 1);
+    const refused = await fetch(`${origin}/api/v1/schedule`, {
+      headers: { authorization: `Bearer ${token}A` },
+    });
+    t.equal(refused.status, 401);
+  }
+  t.equal(asked(), 2, 'one for the server, whatever its threads, and one for the handler');
+  mounted.closeAllConnections();
+  mounted.close();
+  await timetable.close();
+  const before = asked();
+  await new Promise((resolve) => setTimeout(resolve, 1300));
+  t.equal(asked(), before, 'nothing is fetched after close()');
+});
+
+test('what cannot be is refused at once', async (t) => {
+  const timetable = openTimetable({ source: new MemorySource([record(1)]) });
+  t.teardown(() => timetable.close());
+  await timetable.ready;
+  const jwks = 'https://issuer.example/keys';
+  const inline = { keys: [key.publicKey.export({ format: 'jwk' })] };
+  const cases: [auth: object, message: RegExp][] = [
+    [{ jwks: 'keys.json' }, /auth\.jwks is invalid: it is not a valid address/],
+    [
+      { jwks: 'https://user:hidden@issuer.example/' },
+      /^auth\.jwks is invalid: its address must not hold a user or password$/,
+    ],
+    [{ jwks, jwksRefreshSeconds: 0 }, /auth\.jwksRefreshSeconds must be a number from 1 to 86400/],
+    [{ jwks, jwksCooldownSeconds: '30' }, /auth\.jwksCooldownSeconds must be a number/],
+    [{ jwks, jwksStaleSecondsMax: Number.NaN }, /auth\.jwksStaleSecondsMax must be a number/],
+    [{ jwks, jwksRefreshSeconds: 10 }, /jwksCooldownSeconds must not be more than jwksRefreshSeconds/],
+    [{ jwks, jwksStaleSecondsMax: 500 }, /at least twice jwksRefreshSeconds/],
+    [{ jwks: inline, jwksRefreshSeconds: 60 }, /auth\.jwksRefreshSeconds has no effect/],
+    [{ jwks: 7 }, /not a JSON Web Key Set/],
+    [{ jwks: inline, tokenType: 'jwt' }, /auth\.tokenType must be any or at\+jwt/],
+    [{ jwks: inline, tokenType: 'at+jwt', issuer: 'i' }, /needs auth\.issuer and auth\.audience/],
+  ];
+  for (const [auth, message] of cases) {
+    t.throws(() => timetable.handler({ auth }), { message }, String(message));
+    await t.rejects(timetable.serve({ auth, port: 0 }), { name: 'LecternError' });
+  }
+});
