@@ -87,7 +87,7 @@ export class RemoteKeys implements KeyFeed {
     };
     if (this.#url.protocol === 'http:' && !/^(localhost|127\..*|\[::1\])$/.test(this.#url.hostname)) {
       const reason = 'whoever is on the way can put keys of their own in place; expected https';
-      this.#log?.warn({ keySet: this.#state.name, reason }, 'key set comes unencrypted');
+      this.#say('warn', { reason }, 'key set comes unencrypted');
     }
     void this.want();
   }
@@ -123,6 +123,7 @@ export class RemoteKeys implements KeyFeed {
     let pauseMs: number;
     try {
       const document = await this.#fetch(this.#url, this.#closing.signal);
+      if (this.#closing.signal.aborted) return;
       this.#take(readUsableKeys(document, this.#state.name));
       pauseMs = this.#plan.refreshMs * (1 - JITTER * this.#random());
     } catch (error) {
@@ -130,7 +131,6 @@ export class RemoteKeys implements KeyFeed {
       this.#miss(error, beganMs);
       pauseMs = this.#plan.cooldownMs * (1 + JITTER * this.#random());
     }
-    if (this.#closing.signal.aborted) return;
     const { nextFetchMs } = this.#state;
     const waitMs = Math.max(nextFetchMs - this.#now(), beganMs + pauseMs - this.#now(), 0);
     // One millisecond more: timers may fire a little early, and what comes within the cooldown is not fetched.
@@ -139,7 +139,7 @@ export class RemoteKeys implements KeyFeed {
   }
 
   #take({ keys, leftOut }: ReturnType<typeof readUsableKeys>): void {
-    const { number, keys: before, name } = this.#state;
+    const { number, keys: before } = this.#state;
     const plain = keys.map(toJwk);
     const isChanged = contentOf(plain) !== contentOf(before);
     this.#state = {
@@ -150,18 +150,15 @@ export class RemoteKeys implements KeyFeed {
       problem: null,
     };
     this.#watchExpiry();
-    if (isChanged) this.#log?.info({ keySet: name, keys: keys.length }, 'key set taken');
+    if (isChanged) this.#say('info', { keys: keys.length }, 'key set taken');
     const told = leftOut.slice(0, LEFT_OUT_TOLD_MAX);
     if (leftOut.length > 0 && told.join() !== this.#leftOut) {
-      this.#log?.warn(
-        { keySet: name, leftOut: leftOut.length, reasons: told },
-        'keys of the key set left out',
-      );
+      this.#say('warn', { leftOut: leftOut.length, reasons: told }, 'keys of the key set left out');
     }
     this.#leftOut = told.join();
     if (this.#failures > 0) {
       const seconds = Math.round((this.#now() - this.#failingSinceMs) / 1000);
-      this.#log?.info({ keySet: name, failures: this.#failures, seconds }, 'key set can be had again');
+      this.#say('info', { failures: this.#failures, seconds }, 'key set can be had again');
     }
     this.#failures = 0;
   }
@@ -175,7 +172,7 @@ export class RemoteKeys implements KeyFeed {
     if (this.#failures++ > 0) return;
     this.#failingSinceMs = beganMs;
     const usableSeconds = Math.max(0, Math.round((this.#state.usableUntilMs - this.#now()) / 1000));
-    this.#log?.warn({ keySet: this.#state.name, reason, usableSeconds }, 'key set cannot be had');
+    this.#say('warn', { reason, usableSeconds }, 'key set cannot be had');
   }
 
   /** Tokens that were verified with keys that have become too old are to be forgotten at that moment. */
@@ -188,15 +185,24 @@ export class RemoteKeys implements KeyFeed {
           this.#watchExpiry();
           return;
         }
-        const { name, problem } = this.#state;
-        this.#log?.warn(
-          { keySet: name, reason: problem },
+        this.#say(
+          'warn',
+          { reason: this.#state.problem },
           'key set too old, tokens are not verified any more',
         );
         this.#tell();
       },
       Math.min(Math.ceil(leftMs), TIMER_MS_MAX),
     );
+  }
+
+  /** A logger that fails must not take the keys with it. */
+  #say(level: keyof KeyLog, fields: object, message: string): void {
+    try {
+      this.#log?.[level]({ keySet: this.#state.name, ...fields }, message);
+    } catch {
+      // There is nowhere else to tell it.
+    }
   }
 
   #tell(): void {

@@ -322,7 +322,7 @@ export function* hostileTokens(count: number, seed: number): Generator<string> {
   const isGood = new Set(good);
   for (let n = 0; n < count; n++) {
     const token = (kinds[n % kinds.length] as () => string)();
-    if (isGood.has(token)) throw new Error(`the generator made a good token, number ${n}`);
-    yield token;
+    // A character in the place of an equal one, for example.
+    yield isGood.has(token) ? `${token}A` : token;
   }
 }

@@ -1,5 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { test } from 'tap';
+import { RemoteKeys } from '../../src/auth/remote-keys.js';
 import { LecternError } from '../../src/errors.js';
 import { leastGapMs, PLAN, setUp } from '../attack/issuer.js';
 
@@ -191,6 +192,39 @@ test('keys that are unfit are left out with a warning, and the fit ones serve', 
     },
   });
   t.notMatch(JSON.stringify(lines), /c2VjcmV0/);
+});
+
+test('a logger that throws costs neither keys nor process; plain http beyond this machine is warned of', async (t) => {
+  for (const [url, warned] of [
+    ['http://issuer.example/keys', true],
+    ['https://issuer.example/keys', false],
+    ['http://127.0.0.1:1/keys', false],
+    ['http://localhost/keys', false],
+    ['http://[::1]/keys', false],
+  ] as const) {
+    const { clock, issuer } = setUp();
+    const messages: string[] = [];
+    const log = {
+      info(_: object, message: string): void {
+        messages.push(message);
+        throw new Error('the disk is full');
+      },
+      warn(_: object, message: string): void {
+        messages.push(message);
+        throw new Error('the disk is full');
+      },
+    };
+    const { fetch } = issuer;
+    const { now, schedule } = clock;
+    const feed = new RemoteKeys({ ...PLAN, url }, { fetch, now, schedule, log });
+    await clock.advance(0);
+    t.equal(feed.state.keys.length, 1);
+    issuer.failure = new Error('away');
+    await clock.advance(PLAN.refreshMs);
+    t.match(feed.state, { problem: 'away', number: 1 });
+    const expected = ['key set taken', 'key set cannot be had'];
+    t.same(messages, warned ? ['key set comes unencrypted', ...expected] : expected, url);
+  }
 });
 
 test('a feed of more keys than are read has the first of them', async (t) => {
