@@ -25,11 +25,12 @@ async function issuer(t: Test): Promise<{ readonly address: string; readonly ask
   return { address: `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`, asked: () => asked };
 }
 
-test('a handler and a server verify tokens with keys from an address, until they are closed', async (t) => {
+test('a handler and a server verify tokens with keys from an address', async (t) => {
   const { address, asked } = await issuer(t);
   const timetable = openTimetable({ source: new MemorySource([record(1)]) });
   await timetable.ready;
-  const auth = { jwks: address, jwksRefreshSeconds: 1, jwksCooldownSeconds: 1, jwksStaleSecondsMax: 60 };
+  t.teardown(() => timetable.close());
+  const auth = { jwks: address };
   const server = await timetable.serve({ port: 0, auth, workers: 2 });
   const mounted = createServer(timetable.handler({ auth }));
   await new Promise<void>((resolve) => mounted.listen(0, '127.0.0.1', resolve));
@@ -46,6 +47,16 @@ test('a handler and a server verify tokens with keys from an address, until they
   t.equal(asked(), 2, 'one for the server, whatever its threads, and one for the handler');
   mounted.closeAllConnections();
   mounted.close();
+});
+
+test('keys are fetched again until the timetable is closed', async (t) => {
+  const { address, asked } = await issuer(t);
+  const timetable = openTimetable({ source: new MemorySource([record(1)]) });
+  await timetable.ready;
+  const auth = { jwks: address, jwksRefreshSeconds: 1, jwksCooldownSeconds: 1, jwksStaleSecondsMax: 60 };
+  await timetable.serve({ port: 0, auth });
+  timetable.handler({ auth });
+  while (asked() < 4) await new Promise((resolve) => setTimeout(resolve, 20));
   await timetable.close();
   const before = asked();
   await new Promise((resolve) => setTimeout(resolve, 1300));
