@@ -97,10 +97,34 @@ export const INTERVAL_TREES_MAX = 256;
  * takes 2 ms to build. At most 255.
  */
 export const INTERVAL_SCANS_MAX = 255;
-/** Requests of one connection whose answers wait behind an earlier one: as many as clients that pipeline send. */
-export const PIPELINED_REQUESTS_MAX = 128;
-/** Bytes of such answers. 300 of 5 MB each would be 1.5 GB, as every handler runs before Node pauses the connection. */
-export const PIPELINED_BYTES_MAX: number = 16 * MIB;
+/** Requests of one connection that are being answered at a time; browsers had at most six where they pipelined at all. */
+export const REQUESTS_IN_FLIGHT_MAX = 8;
+/** Requests that wait for these, 3 KB each. Whoever sends more of them without reading an answer is cut off. */
+export const PIPELINED_WAITING_MAX = 128;
+/**
+ * Bytes of answers that wait behind an earlier one; beyond it the next request waits, too. So a connection whose client does
+ * not read holds this and two bodies of BODY_WHOLE_BYTES_MAX at most. 300 answers of 5 MB each would be 1.5 GB, as node:http
+ * handles everything that has arrived.
+ */
+export const PIPELINED_BYTES_MAX: number = 256 * KIB;
+/**
+ * While an answer waits to be read: bytes that have to be taken in any window of this length. 8 KiB a second are less than any
+ * network in use gives. The window has to be longer than the pauses that buffers of the system make of a steady reader: 2 MB at
+ * 100 KB a second are 20 s.
+ */
+export const READER_WINDOW_MS = 30_000;
+export const READER_BYTES_MIN: number = 240 * KIB;
+/**
+ * A connection without any request for longer than this is closed, whatever else arrives on it: node's own timeouts, 75 and 10
+ * s, do not run after an empty line.
+ */
+export const CONNECTION_IDLE_MS_MAX = 90_000;
+/** How long what a client still sends is read after the last answer of its connection. */
+export const LINGER_MS_MAX = 1000;
+/** Connections at a time, of one serving thread. One that is idle takes 10 KiB: 160 MiB. */
+export const CONNECTIONS_MAX_DEFAULT = 16_384;
+/** The most that this may be set to: as many as Linux gives descriptors to one process. */
+export const CONNECTIONS_MAX_MAX = 1_048_576;
 /** Header of a snapshot file: the summary with 1,000 rejections of 0.5 KB, and 60 arrays of 0.1 KB. */
 export const IMAGE_HEADER_BYTES_MAX: number = 16 * MIB;
 /** Events of one publication's difference that are kept, 0.2 KB each: 20 MB. A larger one is told as counts only. */

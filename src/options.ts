@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { checkTogether } from './check-service-options.js';
 import { LecternError } from './errors.js';
-import { CACHE_MB_MAX } from './limits.js';
+import { CACHE_MB_MAX, CONNECTIONS_MAX_DEFAULT, CONNECTIONS_MAX_MAX } from './limits.js';
 import { INDEXED_FIELDS } from './model/fields.js';
 import { parseClaims, parseHeader } from './option-values.js';
 import { LOG_LEVELS, type ServiceOptions } from './service-options.js';
@@ -48,6 +48,15 @@ export const SETTINGS: readonly Setting[] = [
     description: 'threads that serve, on one snapshot in shared memory; auto for as many as there are cores',
     parse: (text) => (/^\d+$/.test(text) ? Number(text) : text),
     fault: workersFault,
+  },
+  {
+    name: 'connectionsMax',
+    flags: '--connections-max <number>',
+    environment: 'LECTERN_CONNECTIONS_MAX',
+    group: 'Listening',
+    default: CONNECTIONS_MAX_DEFAULT,
+    description: 'connections at a time, of each thread that serves; more are closed as they come',
+    ...amount(1, CONNECTIONS_MAX_MAX, true),
   },
   {
     name: 'basePath',
@@ -236,6 +245,7 @@ type DefaultedName =
   | 'port'
   | 'host'
   | 'workers'
+  | 'connectionsMax'
   | 'basePath'
   | 'mode'
   | 'identifiers'

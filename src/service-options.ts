@@ -37,6 +37,8 @@ export interface ServiceOptions {
   readonly host?: string | undefined;
   /** Threads that serve: 1 to 128, or `auto` for as many as there are cores. Default 1. */
   readonly workers?: WorkerCount | undefined;
+  /** Connections at a time, of each thread that serves: 1 to 1,048,576. More are closed as they come. Default 16,384. */
+  readonly connectionsMax?: number | undefined;
   /** Path in front of every endpoint but /health: segments of letters, digits, `-._~`. Default /api/v1. */
   readonly basePath?: string | undefined;
   /** `development` adds /login, /docs and /health and makes a key of its own. Default `production`. */

@@ -97,6 +97,7 @@ export async function startService(
     host: settings.host,
     port: settings.port,
     workers: threadsOf(settings.workers),
+    connectionsMax: settings.connectionsMax,
     source: { name: '', state: 'loading', lastSuccessMs: null, lastError: null },
     staleMsMax: staleMsMaxOf(timetableOptions),
     cacheBytesMax: cacheBytesMaxOf(timetableOptions),

@@ -3,6 +3,7 @@ import { checkNames, type EmbeddedAuthOptions, planAuth } from './embedded-handl
 import { LecternError } from './errors.js';
 import type { Logger } from './http/logger.js';
 import type { ListenAddress } from './http/server.js';
+import { CONNECTIONS_MAX_MAX } from './limits.js';
 import type { IdentifierMode } from './model/event.js';
 import type { HandlerPlan } from './serving/handler-plan.js';
 import { type WorkerCount, workersFault } from './serving/worker-count.js';
@@ -24,6 +25,8 @@ export interface ServeOptions {
    * default: the program's own thread serves.
    */
   readonly workers?: WorkerCount | undefined;
+  /** Connections at a time, of each thread that serves: 1 to 1,048,576. More are closed as they come. Default 16,384. */
+  readonly connectionsMax?: number | undefined;
   readonly log?: Logger | undefined;
 }
 
@@ -46,6 +49,7 @@ const NAMES = [
   'host',
   'basePath',
   'workers',
+  'connectionsMax',
   'log',
 ] as const satisfies (keyof ServeOptions)[];
 
@@ -69,11 +73,19 @@ export function planServer(
   readonly host: string;
   readonly port: number;
   readonly workers: WorkerCount;
+  readonly connectionsMax: number | undefined;
 } {
   checkNames('serve()', options, NAMES);
-  const { auth, host = '127.0.0.1', port = 3000, workers = 1, basePath } = options;
+  const { auth, host = '127.0.0.1', port = 3000, workers = 1, connectionsMax, basePath } = options;
   const fault = workersFault(workers);
   if (fault !== null) throw new LecternError('option-invalid', `workers is invalid: ${fault}`);
+  const isCount =
+    connectionsMax === undefined ||
+    (Number.isInteger(connectionsMax) && connectionsMax >= 1 && connectionsMax <= CONNECTIONS_MAX_MAX);
+  if (!isCount) {
+    const expected = `it must be a whole number from 1 to ${CONNECTIONS_MAX_MAX}`;
+    throw new LecternError('option-invalid', `connectionsMax is invalid: ${expected}`);
+  }
   if (auth === undefined) {
     throw new LecternError('key-missing', 'serve() needs auth, with a key: hs256Secret or jwks');
   }
@@ -85,5 +97,5 @@ export function planServer(
     version: VERSION,
     development: null,
   };
-  return { plan, host, port, workers };
+  return { plan, host, port, workers, connectionsMax };
 }

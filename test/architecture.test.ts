@@ -55,6 +55,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'view',
     'model',
     'errors.ts',
+    'limits.ts',
   ],
   'timetable-servers.ts': ['timetable-server.ts', 'serving', 'view', 'model', 'errors.ts'],
   'timetable-options.ts': ['refresh', 'view', 'source', 'model'],

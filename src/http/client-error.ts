@@ -31,8 +31,16 @@ const UNKNOWN_METHOD: ClientErrorKind = {
   reason: 'Not Implemented',
   detail: `The method of the request is not known here; the methods are ${ALLOW}, in capital letters.`,
 };
+const OTHER_HTTP: ClientErrorKind = {
+  code: 'version-not-supported',
+  reason: 'HTTP Version Not Supported',
+  detail: 'HTTP/1.1 and HTTP/1.0 are spoken here.',
+};
 /** RFC 9112 section 3, `request-line` as far as the version, with any method: RFC 9110 section 5.6.2, `token`. */
 const REQUEST_LINE = /^[\w!#$%&'*+\-.^`|~]+ [^\s]+ HTTP\/1\.[01]\r\n/;
+
+/** The same with any version, which is what is wrong. */
+const OTHER_VERSION = /^[\w!#$%&'*+\-.^`|~]+ [^\s]+ HTTP\/(?!1\.[01]\r)\d\.\d\r\n/;
 
 /** By the code of node's error. */
 const KINDS: Readonly<Record<string, ClientErrorKind>> = {
@@ -41,6 +49,12 @@ const KINDS: Readonly<Record<string, ClientErrorKind>> = {
     reason: 'Request Header Fields Too Large',
     detail: 'Request line and header fields together are longer than 16 KiB.',
   },
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: {
+    code: 'content-too-large',
+    reason: 'Content Too Large',
+    detail: 'The extensions of a chunk are longer than 16 KiB.',
+  },
+  HPE_PAUSED_H2_UPGRADE: OTHER_HTTP,
   HPE_INVALID_URL: {
     ...MALFORMED,
     detail:
@@ -60,7 +74,7 @@ const TARGET_TOO_LONG: ClientErrorKind = {
 };
 
 /**
- * Sends a problem document and closes the connection. Where an answer is still being written, or the client has gone,
+ * Sends a problem document as the last thing on the connection. Where an answer is still being written, or the client has gone,
  * the connection is only closed: a second answer would end up inside the first.
  */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
@@ -68,7 +82,7 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Socket):
     socket.destroy();
     return;
   }
-  socket.end(format(kindOf(error), []), () => socket.destroy());
+  socket.end(format(kindOf(error), []));
 }
 
 /** CONNECT asks for a tunnel, which node hands over as a bare socket. */
@@ -78,7 +92,7 @@ export function answerConnect(socket: Socket): void {
     reason: 'Method Not Allowed',
     detail: `The timetable is for reading only; the methods are ${ALLOW}.`,
   };
-  socket.end(format(kind, [`Allow: ${ALLOW}`]), () => socket.destroy());
+  socket.end(format(kind, [`Allow: ${ALLOW}`]));
 }
 
 function format({ code, reason, detail }: ClientErrorKind, headers: readonly string[]): string {
@@ -105,10 +119,11 @@ interface ParserError extends NodeJS.ErrnoException {
 }
 
 function kindOf(error: ParserError): ClientErrorKind {
-  if (error.code === 'HPE_INVALID_METHOD') return hasRequestLine(error) ? UNKNOWN_METHOD : MALFORMED;
+  if (error.code === 'HPE_INVALID_METHOD') return hasLine(error, REQUEST_LINE) ? UNKNOWN_METHOD : MALFORMED;
   // The parser has several codes for the end of the request line, and only its words tell what was missing.
   if (error.reason?.startsWith('Expected CRLF') || error.reason?.startsWith('Missing expected CR'))
     return LINE_END;
+  if (error.code === 'HPE_INVALID_VERSION') return hasLine(error, OTHER_VERSION) ? OTHER_HTTP : MALFORMED;
   const kind = KINDS[error.code ?? ''] ?? MALFORMED;
   // The first packet of a request that is all target so far: then it is the target that is too long.
   const packet = error.rawPacket?.toString('latin1') ?? '';
@@ -119,9 +134,9 @@ function kindOf(error: ParserError): ClientErrorKind {
   return kind;
 }
 
-/** Whether the line where the parser stopped is that of a request, but for its method. */
-function hasRequestLine({ rawPacket, bytesParsed = 0 }: ParserError): boolean {
+/** Whether the line where the parser stopped is one like this. */
+function hasLine({ rawPacket, bytesParsed = 0 }: ParserError, line: RegExp): boolean {
   const packet = rawPacket?.toString('latin1') ?? '';
   const lineStart = bytesParsed === 0 ? 0 : packet.lastIndexOf('\n', bytesParsed - 1) + 1;
-  return REQUEST_LINE.test(packet.slice(lineStart));
+  return line.test(packet.slice(lineStart));
 }

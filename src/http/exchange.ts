@@ -38,7 +38,14 @@ export interface HeaderFacts {
   readonly host: string;
   /** The request announces a body. */
   readonly hasContent: boolean;
+  /** Transfer codings, several fields as one list; undefined where there are none. */
+  readonly transferEncoding: string | undefined;
+  readonly expect: string | undefined;
+  readonly hasUpgrade: boolean;
 }
+
+/** A Content-Length of nothing. */
+const NO_BYTES = /^0+$/;
 
 /** One pass over the raw headers: node's `headers` object would hide repeated fields. */
 export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
@@ -49,6 +56,9 @@ export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
   let hosts = 0;
   let host = '';
   let hasContent = false;
+  let transferEncoding: string | undefined;
+  let expect: string | undefined;
+  let hasUpgrade = false;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string;
     const value = rawHeaders[i + 1] as string;
@@ -63,7 +73,12 @@ export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
       case 6:
         if (name === 'Accept' || name.toLowerCase() === 'accept') {
           accept = accept === undefined ? value : `${accept}, ${value}`;
+        } else if (name.toLowerCase() === 'expect') {
+          expect = expect === undefined ? value : `${expect}, ${value}`;
         }
+        break;
+      case 7:
+        if (name.toLowerCase() === 'upgrade') hasUpgrade = true;
         break;
       case 13:
         if (name === 'authorization' || name === 'Authorization' || name.toLowerCase() === 'authorization') {
@@ -74,14 +89,28 @@ export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
         }
         break;
       case 14:
-        if (name.toLowerCase() === 'content-length' && value !== '0') hasContent = true;
+        if (name.toLowerCase() === 'content-length' && !NO_BYTES.test(value)) hasContent = true;
         break;
       case 17:
-        if (name.toLowerCase() === 'transfer-encoding') hasContent = true;
+        if (name.toLowerCase() === 'transfer-encoding') {
+          hasContent = true;
+          transferEncoding = transferEncoding === undefined ? value : `${transferEncoding}, ${value}`;
+        }
         break;
     }
   }
-  return { accept, ifNoneMatch, authorization, authorizations, hosts, host, hasContent };
+  return {
+    accept,
+    ifNoneMatch,
+    authorization,
+    authorizations,
+    hosts,
+    host,
+    hasContent,
+    transferEncoding,
+    expect,
+    hasUpgrade,
+  };
 }
 
 /** RFC 9112 section 3.2.2: what proxies send, and what every server must accept. */

@@ -175,14 +175,15 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
         detail: 'Send a token in the header "Authorization: Bearer <token>".',
         headers: ['WWW-Authenticate', bearerChallenge(realm)],
       });
-    } else {
-      if (credential.repeated) closeAfter(exchange);
-      sendProblem(exchange, {
-        code: 'invalid-request',
-        detail: credential.detail,
-        headers: ['WWW-Authenticate', bearerChallenge(realm, 'invalid_request', credential.detail)],
-      });
-    }
+    } else refuseCredential(exchange, credential.detail);
+  }
+
+  function refuseCredential(exchange: Exchange, detail: string): void {
+    sendProblem(exchange, {
+      code: 'invalid-request',
+      detail,
+      headers: ['WWW-Authenticate', bearerChallenge(realm, 'invalid_request', detail)],
+    });
   }
 
   function answerAuthenticated(exchange: Exchange, route: ReadRoute, authentication: Authentication): void {
@@ -215,16 +216,21 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
 
   function dispatch(exchange: Exchange): void {
     const { req } = exchange;
-    if (exchange.headers.hasContent) {
-      // Nothing here takes a body. It is not read, so what follows on this connection cannot be told from it.
-      closeAfter(exchange);
-    }
-    const fault = messageFault(req, exchange.headers);
+    const fault = messageFault(req, exchange.path, exchange.headers);
     if (fault !== null) {
       // What is malformed may have been understood otherwise on its way here.
       closeAfter(exchange);
       sendProblem(exchange, fault);
       return;
+    }
+    const { authorization, authorizations } = exchange.headers;
+    if (authorizations > 1 && authenticator !== undefined) {
+      const credential = readCredential(authorization, authorizations);
+      if (credential.kind === 'malformed' && credential.repeated) {
+        closeAfter(exchange);
+        refuseCredential(exchange, credential.detail);
+        return;
+      }
     }
     if (exchange.path === '*' && req.method === 'OPTIONS') {
       sendEmpty(exchange, 204, ['Allow', ALLOW]);
@@ -268,6 +274,8 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
       ownsSocket,
     };
     try {
+      // Nothing here takes a body. It is not read, so what follows on this connection cannot be told from it.
+      if (exchange.headers.hasContent) closeAfter(exchange);
       // node:http gives one character for each byte.
       if (target.length > REQUEST_TARGET_BYTES_MAX) {
         sendProblem(exchange, {

@@ -1,11 +1,12 @@
 /**
- * Requests that node:http lets through although RFC 9112 section 3.2 wants 400, and those with more header fields than are
- * read.
+ * Requests that node:http lets through although RFC 9112 section 3.2 wants 400, those that somebody on their way here may have
+ * understood otherwise, and those with more header fields than are read.
  */
 import type { IncomingMessage } from 'node:http';
 import { HEADER_FIELDS_MAX } from '../limits.js';
 import type { HeaderFacts } from './exchange.js';
 import type { Problem } from './problem.js';
+import { ALLOW } from './routes.js';
 
 /** RFC 9110 section 7.2: a host as in a URI (RFC 3986 section 3.2.2) and a port; both may be empty. */
 const HOST = /^(?:\[[\w.:~%-]+\]|(?:[\w\-.~!$&'()*+,;=]|%[0-9A-Fa-f]{2})*)(?::\d*)?$/;
@@ -17,7 +18,8 @@ let lastHost = '';
  * What is wrong with a request before anything of it is understood; null where nothing is. After such an answer the connection
  * has to be closed.
  */
-export function messageFault(req: IncomingMessage, { hosts, host }: HeaderFacts): Problem | null {
+export function messageFault(req: IncomingMessage, path: string, facts: HeaderFacts): Problem | null {
+  const { hosts, host } = facts;
   const fields = req.rawHeaders.length / 2;
   if (fields > HEADER_FIELDS_MAX) {
     // Node drops fields after some number of them; then the count is no more than what it kept.
@@ -26,6 +28,8 @@ export function messageFault(req: IncomingMessage, { hosts, host }: HeaderFacts)
       detail: `The request has more than ${HEADER_FIELDS_MAX} header fields, the most that are read.`,
     };
   }
+  if (req.httpVersionMajor < 1) return malformed('HTTP/0.9 is not spoken here.');
+  if (req.httpVersionMajor > 1) return WRONG_VERSION;
   if (hosts > 1) return malformed('The Host header is given more than once.');
   if (hosts === 0 && req.httpVersion === '1.1') return malformed('The Host header is missing.');
   if (host !== lastHost && !HOST.test(host)) {
@@ -34,8 +38,61 @@ export function messageFault(req: IncomingMessage, { hosts, host }: HeaderFacts)
     );
   }
   lastHost = host;
-  if (req.httpVersionMajor < 1) return malformed('HTTP/0.9 is not spoken here.');
-  return null;
+  // A framework that has taken its mount path off may leave nothing; what "*" means depends on the method.
+  if (path.charCodeAt(0) !== 0x2f && path !== '' && path !== '*') {
+    return malformed('The request target is neither a path nor an http or https address.');
+  }
+  if (facts.hasContent) {
+    const fault = contentFault(req, facts.transferEncoding);
+    if (fault !== null) return fault;
+  }
+  // RFC 9110 section 10.1.1: in HTTP/1.0 it has to be ignored.
+  if (
+    facts.expect !== undefined &&
+    req.httpVersion !== '1.0' &&
+    facts.expect.toLowerCase() !== '100-continue'
+  ) {
+    return UNKNOWN_EXPECTATION;
+  }
+  if (facts.hasUpgrade) return malformed('No other protocol can be switched to: leave Upgrade out.');
+  // RFC 9110 section 9.3.8: it would show the client's own header fields to whoever can make it send one.
+  return req.method === 'TRACE' ? NO_TRACE : null;
+}
+
+export const WRONG_VERSION: Problem = {
+  code: 'version-not-supported',
+  detail: 'HTTP/1.1 and HTTP/1.0 are spoken here.',
+};
+
+const NO_TRACE: Problem = {
+  code: 'method-not-allowed',
+  detail: `The timetable is for reading only; the methods are ${ALLOW}.`,
+  headers: ['Allow', ALLOW],
+};
+
+const UNKNOWN_EXPECTATION: Problem = {
+  code: 'expectation-failed',
+  detail: 'The Expect header asks for something else than 100-continue, the only expectation that there is.',
+};
+
+/** RFC 9112 sections 6.1 and 6.3, and RFC 9110 section 9.3.1: content of a GET is what request smuggling is made of. */
+function contentFault(
+  { method, httpVersion }: IncomingMessage,
+  transferEncoding: string | undefined,
+): Problem | null {
+  if (transferEncoding !== undefined) {
+    if (httpVersion === '1.0') return malformed('HTTP/1.0 has no Transfer-Encoding.');
+    // Newer versions of node refuse this themselves.
+    if (transferEncoding === '') return malformed('The Transfer-Encoding header names no transfer coding.');
+    if (transferEncoding.toLowerCase() !== 'chunked') {
+      return {
+        code: 'transfer-coding-not-implemented',
+        detail: 'Transfer-Encoding is something else than chunked, the only transfer coding known here.',
+      };
+    }
+  }
+  if (method !== 'GET' && method !== 'HEAD') return null;
+  return malformed(`A ${method} request has a body, which would mean nothing: leave it out.`);
 }
 
 function malformed(detail: string): Problem {

@@ -7,14 +7,21 @@ import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { LecternError } from '../errors.js';
 import {
   CONNECTIONS_CHECKING_INTERVAL_MS,
+  CONNECTIONS_MAX_DEFAULT,
   HEADERS_BYTES_MAX,
   HEADERS_TIMEOUT_MS,
   KEEP_ALIVE_TIMEOUT_MS,
   REQUEST_TIMEOUT_MS,
 } from '../limits.js';
 import { answerClientError, answerConnect } from './client-error.js';
+import {
+  type Connection,
+  type ConnectionCounts,
+  type ConnectionPatience,
+  Connections,
+} from './connections.js';
 import type { RequestHandler } from './handler.js';
-import { createPipelineGuard } from './pipeline-guard.js';
+import { handleInTurn } from './pipeline-guard.js';
 
 /** How often close() looks for connections that have become idle. */
 const CLOSE_POLL_MS = 25;
@@ -43,7 +50,16 @@ export interface ListenAddress {
   readonly origin: string;
 }
 
+export interface HttpServerOptions {
+  /** Connections at a time; more are closed as they come, and counted. Default CONNECTIONS_MAX_DEFAULT. */
+  readonly connectionsMax?: number | undefined;
+  /** For tests. Default: the bounds of limits.ts. */
+  readonly patience?: ConnectionPatience | undefined;
+}
+
 export interface HttpServer {
+  /** How many connections there are, and how many were closed for what their clients did. */
+  readonly counts: ConnectionCounts;
   /** @throws LecternError `address-unavailable` */
   listen(options: ListenOptions): Promise<ListenAddress>;
   /**
@@ -56,29 +72,59 @@ export interface HttpServer {
 }
 
 /** Creates a server for a handler. Nothing is opened before `listen`. */
-export function createHttpServer(handler: RequestHandler): HttpServer {
+export function createHttpServer(
+  handler: RequestHandler,
+  { connectionsMax = CONNECTIONS_MAX_DEFAULT, patience }: HttpServerOptions = {},
+): HttpServer {
   /** Responses whose handler is still waiting for something: rare, as reads are synchronous. */
   const pending = new Set<ServerResponse>();
-  /** Connections without a request so far: node does not count them as idle. */
-  const unused = new Set<Socket>();
-  /** Connections whose last answer is under way: whatever else arrives on them is not answered. */
-  const ending = new WeakSet<Socket>();
-  const guard = createPipelineGuard();
-  /** Every open connection, and how many bytes had come in when it was last looked at for closing. */
-  const sockets = new Map<Socket, number>();
+  const connections = new Connections(patience);
   let closing: Promise<void> | null = null;
 
   function answer(req: IncomingMessage, res: ServerResponse): void {
-    unused.delete(req.socket);
-    if (closing !== null) res.shouldKeepAlive = false;
-    if (!guard.admit(req.socket, res)) return;
+    const connection = connections.get(req.socket);
+    // What follows on a connection that is about to be closed may not be a request at all.
+    if (connection === undefined || connection.isEnding) return;
+    connections.use(connection, res);
+    if (handleInTurn(connection, req, res, handle)) return;
+    connections.flooded++;
+    req.socket.destroy();
+  }
+
+  function handle(connection: Connection, req: IncomingMessage, res: ServerResponse): void {
+    // Those that came before their turn are all answered before the connection ends.
+    if (closing !== null && !connection.queue?.waiting.length) res.shouldKeepAlive = false;
     handler(req, res);
-    // What was sent directly has its connection behind it, and waits for nothing.
-    if (!res.writableFinished) guard.count(req.socket, res);
     if (!res.headersSent) {
       pending.add(res);
       res.once('close', () => pending.delete(res));
-    } else if (!res.shouldKeepAlive) ending.add(req.socket);
+    } else if (!res.shouldKeepAlive) {
+      connection.isEnding = true;
+      if (announcesBody(req)) closeGently(connection);
+    }
+  }
+
+  /** Instead of destroying the socket as soon as the answer is out, as node would. */
+  function closeGently(connection: Connection): void {
+    const { socket } = connection;
+    socket.destroySoon = () => {
+      socket.end();
+      connections.linger(connection);
+    };
+  }
+
+  /** Says a last word on a connection when everything before it has been said. */
+  function endWith(socket: Socket, say: () => void): void {
+    const connection = connections.get(socket);
+    if (connection === undefined || connection.isEnding) return;
+    connection.isEnding = true;
+    const speak = (): void => {
+      say();
+      connections.linger(connection);
+    };
+    const { answer } = connection;
+    if (answer === null || answer.writableFinished || answer.destroyed) speak();
+    else answer.once('close', speak);
   }
 
   const server = createServer(
@@ -90,29 +136,41 @@ export function createHttpServer(handler: RequestHandler): HttpServer {
       maxHeaderSize: HEADERS_BYTES_MAX,
       // The handler answers a missing Host itself, with a problem document.
       requireHostHeader: false,
+      // Whatever NODE_OPTIONS says.
+      insecureHTTPParser: false,
       noDelay: true,
       ...EMPTY_REQUESTS,
     },
     answer,
   );
-  // An expectation that is not understood may be ignored (RFC 9110 section 10.1.1); node would answer 417 without a body.
+  // A client may close its half of the connection behind a request: it gets its answer all the same.
+  Object.assign(server, { httpAllowHalfOpen: true });
+  server.maxConnections = connectionsMax;
+  server.on('drop', () => {
+    connections.dropped++;
+  });
+  // No body is ever asked for (RFC 9110 section 10.1.1: a final status may come in place of 100); the handler refuses the rest.
+  server.on('checkContinue', answer);
   server.on('checkExpectation', answer);
-  server.on('connect', (_req, socket) => answerConnect(socket as Socket));
+  server.on('connect', (_req, duplex) => {
+    const socket = duplex as Socket;
+    // Node has taken its own listeners off: an error that nobody listens to would end the process.
+    socket.on('error', () => socket.destroy());
+    socket.resume();
+    endWith(socket, () => answerConnect(socket));
+  });
+  function forget(this: Socket): void {
+    connections.delete(this);
+  }
   server.on('connection', (socket) => {
     // Accepted by the kernel just before the port was closed.
     if (closing !== null) socket.destroy();
-    unused.add(socket);
-    sockets.set(socket, 0);
-    socket.once('close', () => {
-      unused.delete(socket);
-      sockets.delete(socket);
-    });
+    connections.add(socket);
+    socket.once('close', forget);
   });
   server.on('clientError', (error: NodeJS.ErrnoException, duplex) => {
     const socket = duplex as Socket;
-    if (ending.has(socket)) return;
-    ending.add(socket);
-    answerClientError(error, socket);
+    endWith(socket, () => answerClientError(error, socket));
   });
 
   /**
@@ -122,8 +180,9 @@ export function createHttpServer(handler: RequestHandler): HttpServer {
    */
   function sweep(): void {
     const busy = new Set([...pending].map((res) => res.req.socket));
-    for (const [socket, bytesReadBefore] of sockets) {
-      if (socket.bytesRead !== bytesReadBefore) sockets.set(socket, socket.bytesRead);
+    for (const connection of connections) {
+      const { socket, bytesRead } = connection;
+      if (socket.bytesRead !== bytesRead) connection.bytesRead = socket.bytesRead;
       else if (socket.writableLength === 0 && !busy.has(socket)) socket.destroy();
     }
   }
@@ -133,17 +192,23 @@ export function createHttpServer(handler: RequestHandler): HttpServer {
     if (!server.listening) return;
     // The http server's own close() would call closeIdleConnections; this only stops listening.
     const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
-    for (const socket of sockets.keys()) sockets.set(socket, unused.has(socket) ? 0 : socket.bytesRead);
+    for (const connection of connections) {
+      connection.bytesRead = connection.isUnused ? 0 : connection.socket.bytesRead;
+    }
     const poll = setInterval(sweep, CLOSE_POLL_MS);
     const deadline = setTimeout(() => server.closeAllConnections(), deadlineMs);
     await closed;
     clearInterval(poll);
     clearTimeout(deadline);
+    connections.stop();
     // Ends the http server's own timer; it has no connection left to close.
     server.close();
   }
 
   return {
+    get counts() {
+      return connections.counts;
+    },
     listen(options) {
       return new Promise((resolve, reject) => {
         const onError = (error: NodeJS.ErrnoException) => {
@@ -152,6 +217,7 @@ export function createHttpServer(handler: RequestHandler): HttpServer {
         };
         const onListening = () => {
           server.off('error', onError);
+          connections.start();
           resolve(toListenAddress(server.address() as AddressInfo));
         };
         server.once('error', onError);
@@ -171,6 +237,11 @@ export function createHttpServer(handler: RequestHandler): HttpServer {
       return closing;
     },
   };
+}
+
+/** RFC 9112 section 6.3; asked only where the connection is about to be closed. */
+function announcesBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 
 /** The address of a server that listens. */

@@ -83,6 +83,7 @@ const EVERYWHERE: readonly ProblemCode[] = [
   'method-not-allowed',
   'request-timeout',
   'request-target-too-long',
+  'expectation-failed',
   'headers-too-large',
   'internal-error',
 ];

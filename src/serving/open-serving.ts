@@ -27,9 +27,9 @@ export async function openServing(options: ServingOptions): Promise<Serving> {
 }
 
 async function serveHere(options: FedServingOptions): Promise<Serving> {
-  const { plan, host, port, cacheBytesMax, log, feed, onClose } = options;
+  const { plan, host, port, connectionsMax, cacheBytesMax, log, feed, onClose } = options;
   let handler: RequestHandler;
-  const server = createHttpServer((req, res) => handler(req, res));
+  const server = createHttpServer((req, res) => handler(req, res), { connectionsMax });
   const address = await server.listen({ host, port });
   return {
     address,

@@ -126,7 +126,7 @@ export class ThreadPool implements Serving, Follower {
   }
 
   #task(): ServingTask {
-    const { plan, log, staleMsMax, cacheBytesMax, workers, feed } = this.#options;
+    const { plan, log, staleMsMax, cacheBytesMax, workers, connectionsMax, feed } = this.#options;
     const { host, port } = this.#door.address;
     return {
       plan,
@@ -134,6 +134,7 @@ export class ThreadPool implements Serving, Follower {
       host,
       port,
       entrance: this.#door.entrance,
+      connectionsMax,
       rowCacheBytes: Math.floor((cacheBytesMax * (1 - ANSWER_CACHE_SHARE)) / workers),
       answerCacheBytes: Math.floor((cacheBytesMax * ANSWER_CACHE_SHARE) / workers),
       staleMsMax,

@@ -20,6 +20,8 @@ export interface ServingTask {
   readonly host: string;
   readonly port: number;
   readonly entrance: Entrance;
+  /** Of this thread; see HttpServerOptions. */
+  readonly connectionsMax: number | undefined;
   /** This thread's part of what all have together, in bytes. */
   readonly rowCacheBytes: number;
   readonly answerCacheBytes: number;

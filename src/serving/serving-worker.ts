@@ -57,7 +57,7 @@ async function serve(): Promise<void> {
     feed: keys,
     ...(task.hasLog ? { log: logger() } : {}),
   });
-  const server = createHttpServer(handler);
+  const server = createHttpServer(handler, { connectionsMax: task.connectionsMax });
   port?.on('message', (message: ToThread) => {
     switch (message.kind) {
       case 'publish':

@@ -12,6 +12,8 @@ export interface ServingOptions {
   readonly port: number;
   /** Serving threads: 1 for this one. */
   readonly workers: number;
+  /** Connections at a time, of each thread; see HttpServerOptions. */
+  readonly connectionsMax: number | undefined;
   /** What is served before the first publication. */
   readonly source: SourceState;
   /** See PresentOptions. */

@@ -79,16 +79,15 @@ test('a request line without a version is refused', async (t) => {
   t.match(await raw('GET /\r\n\r\n'), /^HTTP\/1.1 400 /);
 });
 
-test('a request with a body is answered, and its connection is closed', async (t) => {
+test('a request with a body is refused, and its connection is closed', async (t) => {
   const { raw } = await serve(t, setUp().handler);
   const head = `GET /api/v1/schedule?limit=1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token()}\r\n`;
   for (const body of [
     'Content-Length: 5\r\n\r\nhello',
     'Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n',
-    'Transfer-Encoding: xchunked\r\n\r\n',
   ]) {
     const reply = await raw(head + body);
-    t.match(reply, /^HTTP\/1.1 (200|400) [\s\S]*Connection: close\r\n/, body);
+    t.match(reply, /^HTTP\/1.1 400 [\s\S]*Connection: close\r\n/, body);
     t.equal(reply.split('HTTP/1.1 ').length, 2, 'one answer');
   }
   const pipelined = await raw(`${head}Content-Length: 0\r\n\r\n${head}Connection: close\r\n\r\n`);
