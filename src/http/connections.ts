@@ -167,7 +167,8 @@ export class Connections {
         connection.usedAt = look;
         if (this.#isTooSlow(connection)) {
           this.#slowReaders++;
-          socket.destroy();
+          // The system would otherwise keep what it has taken, some MB, until the client reads it or is given up.
+          socket.resetAndDestroy();
         }
         continue;
       }

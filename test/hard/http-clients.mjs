@@ -1,0 +1,123 @@
+/**
+ * Clients that behave badly, in a process of their own. Each mode prints lines of JSON.
+ *
+ *     node http-clients.mjs <mode> <port> <count> <authorization> [<path>]
+ */
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const [mode = '', port = '', count = '', authorization = '', path = '/api/v1/schedule/all'] =
+  process.argv.slice(2);
+const REQUEST = `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\n`;
+const tell = (fact) => process.stdout.write(`${JSON.stringify(fact)}\n`);
+
+/** In batches: the queue of connections that wait to be accepted is short. */
+async function open(use) {
+  const sockets = [];
+  for (let n = 0; n < Number(count); n++) {
+    sockets.push(
+      new Promise((resolve, reject) => {
+        const socket = connect(Number(port), '127.0.0.1', () => resolve(socket));
+        socket.once('error', reject);
+      }).then((socket) => {
+        // What the service cuts off is reset.
+        socket.on('error', () => {});
+        return use(socket);
+      }),
+    );
+    if (n % 100 === 99) await Promise.all(sockets);
+  }
+  return Promise.all(sockets);
+}
+
+const MODES = {
+  /** Ask for a large answer and never read. */
+  async stalled() {
+    await open((socket) => {
+      socket.pause();
+      socket.write(`${REQUEST}\r\n`);
+    });
+    tell({ open: Number(count) });
+  },
+
+  /** All requests at once on one connection, which is not read for a while, and then is. */
+  async pipelined() {
+    const socket = connect(Number(port), '127.0.0.1');
+    let bytes = 0;
+    socket.on('error', () => {});
+    socket.on('close', () => tell({ closed: true, bytes }));
+    socket.pause();
+    socket.write(`${REQUEST}\r\n`.repeat(Number(count)));
+    tell({ open: 1 });
+    await delay(3000);
+    socket.on('data', (chunk) => {
+      bytes += chunk.length;
+    });
+    socket.resume();
+  },
+
+  /** Header fields that never end, one a second. */
+  async slowloris() {
+    let closed = 0;
+    let slowestMs = 0;
+    const statuses = {};
+    await open((socket) => {
+      const beganMs = performance.now();
+      let text = '';
+      socket.write(REQUEST);
+      const timer = setInterval(() => socket.write('a: b\r\n'), 1000);
+      socket.on('data', (chunk) => {
+        text += chunk;
+      });
+      socket.on('close', () => {
+        clearInterval(timer);
+        slowestMs = Math.max(slowestMs, performance.now() - beganMs);
+        const status = text.slice(9, 12);
+        statuses[status] = (statuses[status] ?? 0) + 1;
+        if (++closed === Number(count)) tell({ closed, slowestMs, statuses });
+      });
+    });
+    tell({ open: Number(count) });
+  },
+
+  /** One request, and nothing more. */
+  async idle() {
+    await open(
+      (socket) =>
+        new Promise((resolve, reject) => {
+          socket.once('data', () => resolve(socket));
+          socket.once('close', () => reject(new Error('closed')));
+          socket.write(`${REQUEST}\r\n`);
+        }),
+    );
+    tell({ open: Number(count) });
+  },
+
+  /** Read steadily: `count` KiB a second. */
+  async steady() {
+    const socket = connect(Number(port), '127.0.0.1');
+    let bytes = 0;
+    let text = '';
+    let total = Number.POSITIVE_INFINITY;
+    socket.on('error', () => {});
+    socket.on('close', () => tell({ bytes, total }));
+    socket.write(`${REQUEST}Connection: close\r\n\r\n`);
+    const beganMs = performance.now();
+    socket.on('data', (chunk) => {
+      bytes += chunk.length;
+      if (total === Number.POSITIVE_INFINITY) {
+        text += chunk.toString('latin1');
+        const length = /Content-Length: (\d+)/.exec(text)?.[1];
+        if (length !== undefined) total = Number(length) + text.indexOf('\r\n\r\n') + 4;
+      }
+      const aheadMs = (bytes / 1024 / Number(count)) * 1000 - (performance.now() - beganMs);
+      if (aheadMs > 20) {
+        socket.pause();
+        setTimeout(() => socket.resume(), aheadMs);
+      }
+    });
+  },
+};
+await MODES[mode]();
+// Stays until it is ended: most of these connections are to be closed by the service.
+setInterval(() => {}, 60_000);

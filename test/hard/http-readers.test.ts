@@ -1,0 +1,97 @@
+/** What clients cost that do not read what they asked for: figures of RELIABILITY.md, with fewer clients where the run is short. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { test } from 'tap';
+import {
+  latencyP99Ms,
+  type ServiceProcess,
+  startClients,
+  startWarmService,
+  timetableFile,
+  told,
+  watchMax,
+} from './http-service.js';
+import { size } from './size.js';
+
+const EVENTS = 100_000;
+const STALLED = size(60, 500);
+const TIMEOUT = { timeout: 170_000 };
+const MSGPACK = '/api/v1/schedule/all?format=msgpack';
+
+const teardowns: (() => unknown)[] = [];
+const source = await timetableFile((end) => teardowns.push(end), EVENTS);
+
+async function untilSockets(service: ServiceProcess, count: number, timeoutMs: number): Promise<number> {
+  const beganMs = performance.now();
+  while (service.sockets() > count) {
+    if (performance.now() - beganMs > timeoutMs) break;
+    await delay(50);
+  }
+  return performance.now() - beganMs;
+}
+
+for (const [name, path, options] of [
+  ['JSON', undefined, []],
+  ['MessagePack', MSGPACK, []],
+  ['JSON, two serving threads', undefined, ['--workers', '2']],
+] as const) {
+  test(
+    `${STALLED} clients that do not read /schedule/all of ${EVENTS} events: ${name}`,
+    TIMEOUT,
+    async (t) => {
+      const service = await startWarmService((end) => t.teardown(end), source, options);
+      const before = service.rssMib();
+      const sockets = service.sockets();
+      const rss = watchMax(service.rssMib);
+      const beganMs = performance.now();
+      const clients = startClients((end) => t.teardown(end), 'stalled', service, STALLED, path);
+      await clients.next();
+      const openedMs = performance.now() - beganMs;
+      // The system has accepted them; the service does so a moment later.
+      while (service.sockets() < sockets + STALLED) await delay(20);
+      const p99 = await latencyP99Ms(service, 2000);
+      const closedMs = openedMs + 2000 + (await untilSockets(service, sockets, 40_000));
+      const grown = rss.stop() - before;
+      t.ok(grown <= 50, `${grown.toFixed(1)} MiB more`);
+      t.ok(closedMs <= 35_000, `all closed after ${closedMs.toFixed(0)} ms`);
+      t.ok(service.sockets() <= sockets, 'no descriptor is left');
+      t.comment(
+        told(
+          `RSS +${grown.toFixed(1)} MiB, closed after ${(closedMs / 1000).toFixed(1)} s, p99 ${p99.toFixed(1)} ms meanwhile`,
+        ),
+      );
+    },
+  );
+}
+
+for (const [name, path] of [
+  ['JSON', undefined],
+  ['MessagePack', MSGPACK],
+] as const) {
+  test(`1,000 pipelined requests for /schedule/all on one connection: ${name}`, TIMEOUT, async (t) => {
+    const service = await startWarmService((end) => t.teardown(end), source);
+    const before = service.rssMib();
+    const rss = watchMax(service.rssMib, 20);
+    const clients = startClients((end) => t.teardown(end), 'pipelined', service, 1000, path);
+    await clients.next();
+    await delay(2000);
+    const p99 = await latencyP99Ms(service, 1000);
+    const outcome = await clients.next();
+    const grown = rss.stop() - before;
+    t.ok(grown <= 50, `${grown.toFixed(1)} MiB more`);
+    t.match(outcome, { closed: true });
+    t.comment(told(`RSS +${grown.toFixed(1)} MiB, p99 ${p99.toFixed(1)} ms meanwhile`));
+  });
+}
+
+test('a client that reads /schedule/all steadily gets all of it', TIMEOUT, async (t) => {
+  const service = await startWarmService((end) => t.teardown(end), source);
+  const clients = startClients((end) => t.teardown(end), 'steady', service, size(2048, 512));
+  const { bytes, total } = await clients.next();
+  t.ok(Number(total) > 30_000_000, `${total} bytes`);
+  t.equal(bytes, total);
+});
+
+test('the timetable is removed', TIMEOUT, async (t) => {
+  for (const end of teardowns) end();
+  t.pass('removed');
+});

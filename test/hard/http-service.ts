@@ -1,0 +1,179 @@
+/** A service in a process of its own, clients in others, and what the system says of the service. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface, type Interface } from 'node:readline';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { hs256, SECRET } from '../auth/tokens.js';
+
+const MIB = 1024 * 1024;
+const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+const CLIENTS = fileURLToPath(new URL('./http-clients.mjs', import.meta.url));
+
+export const AUTHORIZATION: string = `Bearer ${hs256({ sub: 'alice', exp: Math.floor(Date.now() / 1000) + 7200 })}`;
+
+type Teardown = (end: () => unknown) => unknown;
+
+/** A generated timetable, as a file that is there until the tests end. */
+export async function timetableFile(teardown: Teardown, events: number): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'lectern-http-'));
+  teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, 'events.ndjson');
+  const generator = spawn(process.execPath, [CLI, 'generate', '--events', String(events)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await pipeline(generator.stdout, createWriteStream(path));
+  return path;
+}
+
+export interface ServiceProcess {
+  readonly pid: number;
+  readonly port: number;
+  rssMib(): number;
+  /** Open connections, listening sockets among them, as the system counts them. */
+  sockets(): number;
+}
+
+/** @param node the program that runs it; default: the one of this process */
+export async function startServiceProcess(
+  teardown: Teardown,
+  source: string,
+  options: readonly string[] = [],
+  node: string = process.execPath,
+): Promise<ServiceProcess> {
+  const child = spawn(node, [CLI, 'serve', source, '--port', '0', ...options], {
+    env: { ...process.env, LECTERN_HS256_SECRET: SECRET, LECTERN_LOG_LEVEL: 'info' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  teardown(() => end(child));
+  let log = '';
+  const port = await new Promise<number>((resolve, reject) => {
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      log += text;
+      const found = /http:\/\/127\.0\.0\.1:(\d+)/.exec(log)?.[1];
+      if (found !== undefined && log.includes('timetable published')) resolve(Number(found));
+    });
+    child.once('exit', () => reject(new Error(`the service ended: ${log}`)));
+  });
+  const { pid = 0 } = child;
+  return {
+    pid,
+    port,
+    rssMib: () =>
+      (Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024) / MIB,
+    sockets() {
+      let count = 0;
+      for (const fd of readdirSync(`/proc/${pid}/fd`)) {
+        try {
+          if (readlinkSync(`/proc/${pid}/fd/${fd}`).startsWith('socket:')) count++;
+        } catch {
+          // Closed since the folder was read.
+        }
+      }
+      return count;
+    },
+  };
+}
+
+/** The service at rest, with its caches and the heap as they are after some use. */
+export async function startWarmService(
+  teardown: Teardown,
+  source: string,
+  options: readonly string[] = [],
+): Promise<ServiceProcess> {
+  const service = await startServiceProcess(teardown, source, options);
+  await latencyP99Ms(service, 1000);
+  // Its connection is closed.
+  await delay(200);
+  return service;
+}
+
+/** A figure with what it was measured on. */
+export function told(figure: string): string {
+  return `${figure} (Node ${process.version}, ${availableParallelism()} cores)`;
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+}
+
+export interface Clients {
+  /** The next line that they print. */
+  next(): Promise<Record<string, unknown>>;
+  end(): Promise<void>;
+}
+
+export function startClients(
+  teardown: Teardown,
+  mode: string,
+  { port }: ServiceProcess,
+  count: number,
+  path = '/api/v1/schedule/all',
+): Clients {
+  const child = spawn(process.execPath, [CLIENTS, mode, String(port), String(count), AUTHORIZATION, path], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  teardown(() => end(child));
+  const lines: Interface = createInterface(child.stdout);
+  const iterator = lines[Symbol.asyncIterator]();
+  return {
+    async next() {
+      const { value, done } = await iterator.next();
+      if (done) throw new Error(`the clients (${mode}) ended`);
+      return JSON.parse(value as string) as Record<string, unknown>;
+    },
+    end: () => end(child),
+  };
+}
+
+/** The largest of what is measured until it is told to stop. */
+export function watchMax(measure: () => number, everyMs = 100): { stop(): number } {
+  let max = measure();
+  const timer = setInterval(() => {
+    max = Math.max(max, measure());
+  }, everyMs);
+  return {
+    stop() {
+      clearInterval(timer);
+      return Math.max(max, measure());
+    },
+  };
+}
+
+/** Requests one after the other on a connection for so long; the 99th percentile of what they took, in ms. */
+export async function latencyP99Ms({ port }: ServiceProcess, forMs: number): Promise<number> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const times: number[] = [];
+  const endMs = performance.now() + forMs;
+  while (performance.now() < endMs) {
+    const beganMs = performance.now();
+    await new Promise<void>((resolve, reject) => {
+      const req = request(
+        {
+          host: '127.0.0.1',
+          port,
+          path: '/api/v1/schedule?limit=10',
+          agent,
+          headers: { Authorization: AUTHORIZATION },
+        },
+        (res) => {
+          if (res.statusCode !== 200) reject(new Error(`status ${res.statusCode}`));
+          res.on('end', resolve).on('error', reject).resume();
+        },
+      );
+      req.on('error', reject).end();
+    });
+    times.push(performance.now() - beganMs);
+    await delay(2);
+  }
+  agent.destroy();
+  times.sort((a, b) => a - b);
+  return times[Math.floor(times.length * 0.99)] ?? 0;
+}
