@@ -1,4 +1,4 @@
-import { BODY_SLICE_BYTES, DIRECT_HEAD_BYTES_MAX } from '../limits.js';
+import { BODY_SLICE_BYTES, BODY_SLICES_KEPT_MAX, DIRECT_HEAD_BYTES_MAX } from '../limits.js';
 
 /**
  * The body of an answer: byte chunks to be written in order. Chunks may be views of the snapshot's shared memory and must
@@ -45,6 +45,27 @@ export function releaseBody(bytes: Uint8Array): void {
   }
 }
 
+/** Memory of slices, and what of it is free: made anew for each slice, it would lie about until the next collection. */
+const sliceMemory = new WeakSet<ArrayBufferLike>();
+const freeSlices: Buffer[] = [];
+
+/** Memory for a part of a large body, not cleared. */
+export function allocateSlice(byteLength: number): Buffer {
+  if (byteLength > BODY_SLICE_BYTES) return Buffer.allocUnsafeSlow(byteLength);
+  let slice = freeSlices.pop();
+  if (slice === undefined) {
+    slice = Buffer.allocUnsafeSlow(BODY_SLICE_BYTES);
+    sliceMemory.add(slice.buffer);
+  }
+  return slice.subarray(0, byteLength);
+}
+
+/** Gives the memory of a slice back, under the conditions of {@link releaseBody}. What is none is left alone. */
+export function releaseSlice(bytes: Uint8Array): void {
+  if (freeSlices.length >= BODY_SLICES_KEPT_MAX || !sliceMemory.has(bytes.buffer)) return;
+  freeSlices.push(Buffer.from(bytes.buffer as ArrayBuffer));
+}
+
 /** A body that is there already, in one piece. */
 export function wholeBody(bytes: Uint8Array): Body {
   return { byteLength: bytes.byteLength, chunks: [bytes] };
@@ -68,13 +89,13 @@ export function slicedBody(byteLength: number, pieces: () => Iterable<Uint8Array
 
 /** Gathers small pieces into slices; large ones pass as they are. */
 function* slices(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
-  let slice = Buffer.allocUnsafe(BODY_SLICE_BYTES);
+  let slice: Buffer | null = null;
   let length = 0;
   for (const piece of pieces) {
     if (length + piece.length > BODY_SLICE_BYTES) {
-      if (length > 0) {
+      if (slice !== null) {
         yield slice.subarray(0, length);
-        slice = Buffer.allocUnsafe(BODY_SLICE_BYTES);
+        slice = null;
         length = 0;
       }
       if (piece.length >= BODY_SLICE_BYTES / 2) {
@@ -82,8 +103,9 @@ function* slices(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
         continue;
       }
     }
+    slice ??= allocateSlice(BODY_SLICE_BYTES);
     slice.set(piece, length);
     length += piece.length;
   }
-  if (length > 0) yield slice.subarray(0, length);
+  if (slice !== null) yield slice.subarray(0, length);
 }

@@ -3,7 +3,7 @@ import { BODY_SLICE_BYTES, BODY_WHOLE_BYTES_MAX } from '../limits.js';
 import type { Origin, Selection } from '../query/selection.js';
 import { packedArrayHeaderLength } from '../snapshot/byte-lengths.js';
 import type { Rows } from '../snapshot/rows.js';
-import { allocateBody, type Body, madeBody, slicedBody } from './body.js';
+import { allocateBody, allocateSlice, type Body, madeBody, slicedBody } from './body.js';
 import { copyPicked, type KeyRows, MESSAGE_PACK_LAYOUT, pickedLength } from './key-rows.js';
 import { writeMessagePackRow } from './msgpack-row.js';
 import type { RowCache } from './row-cache.js';
@@ -87,7 +87,7 @@ export function* packedRowPieces(rows: Rows, selection: Selection): Generator<Ui
       const room = packedStart[from]! + BODY_SLICE_BYTES;
       let to = from + 1;
       while (to < end && packedStart[to + 1]! <= room) to++;
-      const piece = Buffer.allocUnsafe(packedStart[to]! - packedStart[from]!);
+      const piece = allocateSlice(packedStart[to]! - packedStart[from]!);
       let at = 0;
       for (let ordinal = from; ordinal < to; ordinal++) at = writeMessagePackRow(rows, ordinal, piece, at);
       yield piece;

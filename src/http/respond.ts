@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import { BODY_GATHER_BYTES_MAX } from '../limits.js';
-import { type Body, releaseBody } from '../view/answer.js';
+import { type Body, releaseBody, releaseSlice } from '../view/answer.js';
 import { canSendDirectly, directHead, sendDirectly } from './direct.js';
 import type { Exchange, FlatHeaders } from './exchange.js';
 
@@ -36,7 +36,7 @@ export function sendBody(exchange: Exchange, status: number, headers: FlatHeader
     res.end();
     return;
   }
-  if (!Array.isArray(chunks)) writeSlices(res, chunks[Symbol.iterator]());
+  if (!Array.isArray(chunks)) writeSlices(exchange, chunks[Symbol.iterator]());
   else if (chunks.length === 1) {
     res.end(chunks[0]);
   } else if (body.byteLength <= BODY_GATHER_BYTES_MAX) res.end(Buffer.concat(chunks, body.byteLength));
@@ -59,13 +59,21 @@ function writeChunks(res: ServerResponse, chunks: readonly Uint8Array[]): void {
 }
 
 /** Makes a slice only when the one before has gone, and lets others have their turn in between. */
-function writeSlices(res: ServerResponse, slices: Iterator<Uint8Array>): void {
+function writeSlices({ res, ownsSocket }: Exchange, slices: Iterator<Uint8Array>): void {
+  let sent: Uint8Array | null = null;
   const next = (): void => {
     if (res.destroyed) return;
+    // With nothing left to write the kernel has taken the slice before.
+    if (sent !== null && ownsSocket && res.socket?.writableLength === 0) releaseSlice(sent);
+    sent = null;
     const slice = slices.next();
-    if (slice.done) res.end();
+    if (slice.done) {
+      res.end();
+      return;
+    }
+    sent = slice.value;
     // An event of its own even where the kernel took everything at once: a fast reader must not keep others waiting.
-    else if (res.write(slice.value)) setImmediate(later);
+    if (res.write(sent)) setImmediate(later);
     else res.once('drain', () => setImmediate(later));
   };
   // The first is made within the request handler, which answers for what it throws; nobody does for the others.

@@ -220,6 +220,8 @@ class Parser {
   }
 
   #unknown(name: string): void {
+    // A name that is like others costs microseconds to tell: only where the fault is listed.
+    if (this.#faults.length >= PARAMETER_FAULTS_MAX) return;
     // A field of events that is no filter is not misspelt; another name would be misleading.
     const isField = FIELDS.some((field) => field.name === name);
     const known = [...this.#table.byName.keys()];

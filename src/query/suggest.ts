@@ -11,6 +11,8 @@ export function suggest(typed: string, names: readonly string[]): string | null 
   let best: string | null = null;
   let bestDistance = Math.min(EDITS_MAX, Math.ceil(wanted.length / 2)) + 1;
   for (const name of names) {
+    // At least as many edits as one is longer than the other.
+    if (Math.abs(wanted.length - name.length) >= bestDistance) continue;
     const distance = editDistance(wanted, name.toLowerCase());
     if (distance < bestDistance) {
       best = name;

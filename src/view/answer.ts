@@ -1,4 +1,4 @@
-export { type Body, releaseBody } from '../encode/body.js';
+export { type Body, releaseBody, releaseSlice } from '../encode/body.js';
 
 import type { Body } from '../encode/body.js';
 import type { ParameterFault } from '../errors.js';
