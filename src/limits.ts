@@ -120,6 +120,11 @@ export const PIPELINED_BYTES_MAX: number = 256 * KIB;
 export const READER_WINDOW_MS = 30_000;
 export const READER_BYTES_MIN: number = 240 * KIB;
 /**
+ * Where so many are cut off at once, the window is half as long for all others, too. It takes some GB of the system's buffers that
+ * many do not read, and when some are cut off the others' buffers grow: that would look as if they read.
+ */
+export const READERS_CUT_OFF_MANY = 16;
+/**
  * A connection without any request for longer than this is closed, whatever else arrives on it: node's own timeouts, 75 and 10
  * s, do not run after an empty line.
  */

@@ -4,7 +4,13 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { CONNECTION_IDLE_MS_MAX, LINGER_MS_MAX, READER_BYTES_MIN, READER_WINDOW_MS } from '../limits.js';
+import {
+  CONNECTION_IDLE_MS_MAX,
+  LINGER_MS_MAX,
+  READER_BYTES_MIN,
+  READER_WINDOW_MS,
+  READERS_CUT_OFF_MANY,
+} from '../limits.js';
 
 /** How long a connection may go on being of no use; the program's own bounds are in limits.ts, tests have shorter ones. */
 export interface ConnectionPatience {
@@ -155,6 +161,7 @@ export class Connections {
   /** One look at every connection: a few comparisons for one that is idle. */
   look(): void {
     const look = ++this.#look;
+    let cutOff = 0;
     const idleLooks = this.#looks(this.#patience.idleMsMax);
     for (const connection of this.#open.values()) {
       const { socket, answer } = connection;
@@ -166,9 +173,8 @@ export class Connections {
       if (socket.writableLength > 0) {
         connection.usedAt = look;
         if (this.#isTooSlow(connection)) {
-          this.#slowReaders++;
-          // The system would otherwise keep what it has taken, some MB, until the client reads it or is given up.
-          socket.resetAndDestroy();
+          cutOff++;
+          this.#cutOff(connection);
         }
         continue;
       }
@@ -177,6 +183,24 @@ export class Connections {
         this.#silent++;
         socket.destroy();
       }
+    }
+    if (cutOff >= READERS_CUT_OFF_MANY) this.#cutOffMore();
+  }
+
+  #cutOff({ socket }: Connection): void {
+    this.#slowReaders++;
+    // The system would otherwise keep what it has taken, some MB, until the client reads it or is given up.
+    socket.resetAndDestroy();
+  }
+
+  /** With half of the patience. */
+  #cutOffMore(): void {
+    const samples = Math.ceil(this.#samplesMax / 2);
+    for (const connection of this.#open.values()) {
+      const { taken, socket } = connection;
+      if (taken === null || taken.length < samples || socket.destroyed) continue;
+      const sinceThen = (taken.at(-1) ?? 0) - (taken.at(-samples) ?? 0);
+      if (sinceThen < this.#patience.readerBytesMin / 2) this.#cutOff(connection);
     }
   }
 

