@@ -120,7 +120,7 @@ export const PIPELINED_BYTES_MAX: number = 256 * KIB;
 export const READER_WINDOW_MS = 30_000;
 export const READER_BYTES_MIN: number = 240 * KIB;
 /**
- * Where so many are cut off at once, the window is half as long for all others, too. It takes some GB of the system's buffers that
+ * Where so many are cut off within a few seconds, the window is half as long for all others, too. It takes some GB of the system's buffers that
  * many do not read, and when some are cut off the others' buffers grow: that would look as if they read.
  */
 export const READERS_CUT_OFF_MANY = 16;

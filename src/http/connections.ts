@@ -74,6 +74,9 @@ export interface ConnectionCounts {
   readonly flooded: number;
 }
 
+/** How much of the readers that were cut off still counts a look later. */
+const CUT_OFF_DECAY = 0.8;
+
 /** What node keeps of a socket. Its own timeout of sockets uses the same to tell whether a write is getting on. */
 interface StreamHandle {
   readonly bytesWritten: number;
@@ -93,6 +96,7 @@ export class Connections {
   #look = 0;
   #timer: NodeJS.Timeout | null = null;
   #slowReaders = 0;
+  #cutOffLately = 0;
   #silent = 0;
   dropped = 0;
   flooded = 0;
@@ -184,7 +188,8 @@ export class Connections {
         socket.destroy();
       }
     }
-    if (cutOff >= READERS_CUT_OFF_MANY) this.#cutOffMore();
+    this.#cutOffLately = this.#cutOffLately * CUT_OFF_DECAY + cutOff;
+    if (this.#cutOffLately >= READERS_CUT_OFF_MANY) this.#cutOffMore();
   }
 
   #cutOff({ socket }: Connection): void {
