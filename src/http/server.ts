@@ -150,7 +150,11 @@ export function createHttpServer(
     connections.dropped++;
   });
   // No body is ever asked for (RFC 9110 section 10.1.1: a final status may come in place of 100); the handler refuses the rest.
-  server.on('checkContinue', answer);
+  server.on('checkContinue', (req, res) => {
+    // As node does where 100 was expected and not sent: what would follow is not waited for.
+    res.shouldKeepAlive = false;
+    answer(req, res);
+  });
   server.on('checkExpectation', answer);
   server.on('connect', (_req, duplex) => {
     const socket = duplex as Socket;
