@@ -278,7 +278,11 @@ export function sendRaw(port: number, { bytes, closes }: RawCase, timeoutMs = 50
     let isProbed = false;
     const timer = setTimeout(() => {
       socket.destroy();
-      reject(new Error(`${JSON.stringify(bytes.slice(-300))}: no answer, and not closed: ${JSON.stringify(text.slice(0, 200))}`));
+      reject(
+        new Error(
+          `${JSON.stringify(bytes.slice(-300))}: no answer, and not closed: ${JSON.stringify(text.slice(0, 200))}`,
+        ),
+      );
     }, timeoutMs);
     socket.on('data', (chunk: Buffer) => {
       text += chunk.toString('latin1');
