@@ -1,5 +1,5 @@
 import type { ParameterFault, ParameterFaultCode } from '../errors.js';
-import { PAGE_LIMIT_MAX, PARAMETER_FAULTS_MAX, PARAMETER_VALUES_MAX } from '../limits.js';
+import { PAGE_LIMIT_MAX, PARAMETER_FAULTS_MAX, PARAMETER_VALUES_MAX, SUGGESTIONS_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import { CONFLICT_DIMENSIONS, type ConflictBy, FIELDS, PARAMETER_FIELDS } from '../model/fields.js';
 import { FORMATS, type FormatName } from '../model/format.js';
@@ -219,13 +219,15 @@ class Parser {
     if (this.#faults.length < PARAMETER_FAULTS_MAX) this.#faults.push({ parameter, code, detail });
   }
 
+  #suggestions = 0;
+
   #unknown(name: string): void {
     // A name that is like others costs microseconds to tell: only where the fault is listed.
     if (this.#faults.length >= PARAMETER_FAULTS_MAX) return;
     // A field of events that is no filter is not misspelt; another name would be misleading.
     const isField = FIELDS.some((field) => field.name === name);
     const known = [...this.#table.byName.keys()];
-    const near = isField ? null : suggest(name, known);
+    const near = isField || this.#suggestions++ >= SUGGESTIONS_MAX ? null : suggest(name, known);
     const hint = near === null ? `its parameters are ${known.join(', ')}` : `did you mean ${near}?`;
     this.#fault(shorten(name), 'unknown-parameter', `there is no parameter ${quote(name)} here: ${hint}`);
   }
