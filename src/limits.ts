@@ -23,6 +23,8 @@ export const SUGGESTIONS_MAX = 10;
 
 /** The credential, in bytes. Tokens with many claims reach 4 KB; Node takes 16 KiB of headers in all. */
 export const TOKEN_BYTES_MAX: number = 8 * KIB;
+/** Headers of good tokens that are known by how they are written, one per key of an issuer: of a few hundred bytes each. */
+export const TOKEN_HEADERS_MAX = 32;
 /** Verified tokens kept. About 0.7 KB each with a handful of claims: 14 MB when full. */
 export const TOKEN_CACHE_ENTRIES_MAX = 20_000;
 /** Longest that a verified token is trusted without verifying it again. */

@@ -4,7 +4,13 @@
 import type { IdentifierMode } from '../model/event.js';
 import type { FieldFilter } from '../query/query.js';
 import { type ClaimTable, type Enrolments, mapIdentities } from './identity.js';
-import { createTokenCache, type Remembered, type TokenCache } from './token-cache.js';
+import {
+  createTokenCache,
+  type Remembered,
+  type TokenCache,
+  type TokenKey,
+  tokenKeyOf,
+} from './token-cache.js';
 import type { VerificationFailure, Verifier } from './verifier.js';
 
 /** A user whose token was verified. Immutable and shared between the requests of one token. */
@@ -54,17 +60,26 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   });
   // A token whose verification began before clear() was verified with the old keys and must not be remembered.
   let generation = 0;
+  /** The token that was looked up last and not found, until it is verified: it need not be hashed twice. */
+  let missed: { readonly token: string; readonly key: TokenKey } | null = null;
   return {
-    lookup: (token) => cache.get(token),
+    lookup(token) {
+      const key = tokenKeyOf(token);
+      const user = cache.get(token, key);
+      if (user === undefined) missed = { token, key };
+      return user;
+    },
     isUsable: (user) => cache.isUsable(user),
     async verify(token) {
       const began = generation;
+      const key = missed?.token === token ? missed.key : tokenKeyOf(token);
+      missed = null;
       const verification = await verifier.verify(token);
       if (verification.outcome !== 'ok') return verification;
       const { subject, usableUntilMs, usableFromMs, claims } = verification.token;
       const identities = mapIdentities(claims, subject, { table, enrolments, mode });
       const user: AuthenticatedUser = { subject, identities, usableUntilMs, usableFromMs };
-      if (began === generation) cache.set(token, user);
+      if (began === generation) cache.set(token, user, key);
       return { outcome: 'ok', user };
     },
     clear() {

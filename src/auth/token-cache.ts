@@ -31,11 +31,11 @@ export interface Remembered<Value> {
 export interface TokenCache<Value extends Usable> {
   readonly size: number;
   /** What was stored with exactly this token, as long as it may be used; undefined otherwise. */
-  get(token: string): Remembered<Value> | undefined;
+  get(token: string, key?: TokenKey): Remembered<Value> | undefined;
   /** Whether what was found may still be used now: neither its time nor clear() has come since. */
   isUsable(remembered: Remembered<Value>): boolean;
   /** Only ever called with tokens that were verified; failures are not remembered. */
-  set(token: string, value: Value): void;
+  set(token: string, value: Value, key?: TokenKey): void;
   /** To be called when a key or a setting of the verifier changes. */
   clear(): void;
 }
@@ -49,8 +49,11 @@ export interface TokenCacheOptions {
   readonly now?: () => number;
 }
 
+/** The key of a token. */
+export type TokenKey = string;
+
 /** The whole token, hashed: tokens themselves are not kept in memory, and long ones cost no more than short ones. */
-function keyOf(token: string): string {
+export function tokenKeyOf(token: string): TokenKey {
   return hash('sha256', token, 'binary');
 }
 
@@ -77,8 +80,7 @@ export function createTokenCache<Value extends Usable>(options: TokenCacheOption
     return storedIn === epoch && nowMs < untilMs && nowMs >= usableFromMs && nowMs >= storedAtMs;
   }
 
-  function get(token: string): Remembered<Value> | undefined {
-    const key = keyOf(token);
+  function get(token: string, key: TokenKey = tokenKeyOf(token)): Remembered<Value> | undefined {
     let entry = young.get(key);
     const isOld = entry === undefined;
     if (entry === undefined) entry = old.get(key);
@@ -98,11 +100,11 @@ export function createTokenCache<Value extends Usable>(options: TokenCacheOption
     },
     get,
     isUsable,
-    set(token, value) {
+    set(token, value, key = tokenKeyOf(token)) {
       const storedAtMs = now();
       const untilMs = Math.min(value.usableUntilMs, storedAtMs + ttlMsMax);
       if (storedAtMs >= untilMs) return;
-      put(keyOf(token), { value, epoch, usableFromMs: value.usableFromMs, untilMs, storedAtMs });
+      put(key, { value, epoch, usableFromMs: value.usableFromMs, untilMs, storedAtMs });
     },
     clear() {
       epoch = {};

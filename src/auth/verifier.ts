@@ -1,10 +1,10 @@
 /**
  * Verifies bearer tokens with jose: signature against an explicit list of algorithms, then the claims.
  */
-import type { KeyObject } from 'node:crypto';
 import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
+import { TOKEN_HEADERS_MAX } from '../limits.js';
 import { describeTokenShapeFault } from './credential.js';
-import type { KeySet, TokenHeader } from './key-set.js';
+import type { KeySet, TokenHeader, VerificationKey } from './key-set.js';
 
 /**
  * What kind of token is accepted: any JWT, or only access tokens as RFC 9068 has them, so that no other token of the same
@@ -82,7 +82,7 @@ const CLAIM_DESCRIPTIONS: Readonly<Record<string, readonly [reason: TokenFault, 
   jti: ['claims', 'The token has no "jti" claim that is a non-empty string.'],
 };
 
-/** Creates a verifier. It keeps nothing between tokens. */
+/** Creates a verifier. Of tokens it keeps nothing but the headers of good ones, which most have in common. */
 export function createVerifier(options: VerifierOptions): Verifier {
   const { keySets, issuer, audience, tokenType = 'any' } = options;
   const isAccessToken = tokenType === 'at+jwt';
@@ -90,20 +90,25 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const now = options.now ?? Date.now;
   const toleranceMs = options.clockToleranceMs ?? CLOCK_TOLERANCE_MS_DEFAULT;
 
+  const headers = new HeaderMemo();
+  const requiredClaims = isAccessToken ? ACCESS_TOKEN_CLAIMS : ['exp', 'sub'];
+  const clockTolerance = toleranceMs / 1000;
+
   /** Undefined: the signature is not by this key. */
   async function verifyWithKey(
     token: string,
     set: KeySet,
-    key: KeyObject,
+    key: VerificationKey,
   ): Promise<Verification | undefined> {
     try {
       const { payload } = await jwtVerify(token, key, {
-        algorithms: [...set.algorithms],
-        requiredClaims: isAccessToken ? ACCESS_TOKEN_CLAIMS : ['exp', 'sub'],
-        clockTolerance: toleranceMs / 1000,
+        algorithms: set.algorithms as string[],
+        requiredClaims,
+        clockTolerance,
         currentDate: new Date(now()),
-        ...(issuer === undefined ? {} : { issuer }),
-        ...(audience === undefined ? {} : { audience }),
+        // jose takes undefined for "whatever".
+        issuer: issuer as string,
+        audience: audience as string,
       });
       const fault = isAccessToken ? accessTokenFault(payload) : null;
       return fault ?? checkClaims(payload, now(), toleranceMs);
@@ -117,7 +122,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
     async verify(token) {
       const shapeFault = describeTokenShapeFault(token);
       if (shapeFault !== null) return invalid('malformed', shapeFault);
-      const header = readHeader(token);
+      const header = headers.find(token) ?? readHeader(token);
       if (header === null) return invalid('malformed', 'The header of the token is not valid.');
       if (isAccessToken && !isAccessTokenType(header.typ)) {
         return invalid('type', 'The token is not an access token: its "typ" is not "at+jwt".');
@@ -129,7 +134,8 @@ export function createVerifier(options: VerifierOptions): Verifier {
       let tried = 0;
       let unavailable: Verification | null = null;
       for (const set of fitting) {
-        const lookup = await set.candidates(header);
+        const asked = set.candidates(header);
+        const lookup = asked instanceof Promise ? await asked : asked;
         if ('unavailable' in lookup) {
           unavailable = {
             outcome: 'unavailable',
@@ -141,7 +147,9 @@ export function createVerifier(options: VerifierOptions): Verifier {
         for (const key of lookup.keys) {
           tried++;
           const verification = await verifyWithKey(token, set, key);
-          if (verification !== undefined) return verification;
+          if (verification === undefined) continue;
+          if (verification.outcome === 'ok') headers.keep(token, header);
+          return verification;
         }
       }
       // A key that cannot be had may be the one: only with all of them is a refusal certain.
@@ -156,6 +164,26 @@ export function createVerifier(options: VerifierOptions): Verifier {
 /** What of a token's header is looked at, once it is well-formed. Keys and addresses of keys in it never are. */
 interface ReadHeader extends TokenHeader {
   readonly typ: unknown;
+}
+
+/**
+ * Headers of good tokens by how they are written: an issuer writes all of its tokens' alike. Nothing of a forged token gets in, and
+ * what is found here decides no more than which key is tried.
+ */
+class HeaderMemo {
+  readonly #known = new Map<string, ReadHeader>();
+
+  find(token: string): ReadHeader | undefined {
+    return this.#known.get(token.slice(0, token.indexOf('.')));
+  }
+
+  keep(token: string, header: ReadHeader): void {
+    const written = token.slice(0, token.indexOf('.'));
+    if (this.#known.has(written)) return;
+    if (this.#known.size >= TOKEN_HEADERS_MAX) this.#known.clear();
+    // A slice would keep the whole token.
+    this.#known.set(Buffer.from(written, 'latin1').toString('latin1'), header);
+  }
 }
 
 /**
