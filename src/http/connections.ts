@@ -48,6 +48,11 @@ export interface Connection {
   isEnding: boolean;
   /** To the request that came last; forgotten by the look after it has gone out. */
   answer: ServerResponse | null;
+  /**
+   * Answers whose handler is still waiting for something: rare, as reads are synchronous. They go with the connection: node
+   * closes none but the answer whose turn it is.
+   */
+  readonly pending: Set<ServerResponse>;
   /** Requests that came before their turn; null where there was none. */
   queue: PipelineQueue | null;
   /** The last look at which it was of use. */
@@ -127,6 +132,7 @@ export class Connections {
       isUnused: true,
       isEnding: false,
       answer: null,
+      pending: new Set(),
       queue: null,
       usedAt: this.#look,
       closedAt: 0,

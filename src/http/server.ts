@@ -76,8 +76,6 @@ export function createHttpServer(
   handler: RequestHandler,
   { connectionsMax = CONNECTIONS_MAX_DEFAULT, patience }: HttpServerOptions = {},
 ): HttpServer {
-  /** Responses whose handler is still waiting for something: rare, as reads are synchronous. */
-  const pending = new Set<ServerResponse>();
   const connections = new Connections(patience);
   let closing: Promise<void> | null = null;
 
@@ -96,8 +94,8 @@ export function createHttpServer(
     if (closing !== null && !connection.queue?.waiting.length) res.shouldKeepAlive = false;
     handler(req, res);
     if (!res.headersSent) {
-      pending.add(res);
-      res.once('close', () => pending.delete(res));
+      connection.pending.add(res);
+      res.once('close', () => connection.pending.delete(res));
     } else if (!res.shouldKeepAlive) {
       connection.isEnding = true;
       if (announcesBody(req)) closeGently(connection);
@@ -183,16 +181,17 @@ export function createHttpServer(
    * cuts off what a slow reader has not taken yet.
    */
   function sweep(): void {
-    const busy = new Set([...pending].map((res) => res.req.socket));
     for (const connection of connections) {
-      const { socket, bytesRead } = connection;
+      const { socket, bytesRead, pending } = connection;
       if (socket.bytesRead !== bytesRead) connection.bytesRead = socket.bytesRead;
-      else if (socket.writableLength === 0 && !busy.has(socket)) socket.destroy();
+      else if (socket.writableLength === 0 && pending.size === 0) socket.destroy();
     }
   }
 
   async function finish(deadlineMs: number): Promise<void> {
-    for (const res of pending) res.shouldKeepAlive = false;
+    for (const { pending } of connections) {
+      for (const res of pending) res.shouldKeepAlive = false;
+    }
     if (!server.listening) return;
     // The http server's own close() would call closeIdleConnections; this only stops listening.
     const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));

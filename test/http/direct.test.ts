@@ -169,11 +169,12 @@ test('whoever does not read gets what he was sent, whole, and nobody else gets a
     waiting = 0;
     let asked = 0;
     // One after the other, as a client may that never looks, until the kernel takes no more; and three on top of it.
-    for (; waiting < 4 && asked < 800; asked++) {
+    for (let more = 3; more > 0 && asked < 800; asked++) {
+      if (waiting > 0) more--;
       slow.send(get(targetOf(asked)));
       t.equal((await fast.ask(get(targetOf(asked)))).body, expected);
     }
-    t.ok(waiting >= 4, `${name}: after ${asked} answers some waited`);
+    t.ok(waiting > 0, `${name}: after ${asked} answers some waited`);
     for (let n = 0; n < 20; n++) t.equal((await fast.ask(get(targetOf(n)))).body, expected);
     slow.socket.resume();
     for (let n = 0; n < asked; n++) {
