@@ -1,6 +1,7 @@
 import type { IdentifierMode } from './model/event.js';
-import { createNormaliser, isRejection } from './normalise/normalise.js';
+import { createNormaliser, createValueReader, isRejection } from './normalise/normalise.js';
 import { SnapshotBuilder } from './snapshot/builder.js';
+import { ByteIntake } from './snapshot/byte-intake.js';
 import type { SnapshotImage } from './snapshot/image.js';
 import {
   isNotModified,
@@ -36,6 +37,7 @@ export async function loadImage(
 ): Promise<LoadedImage | NotModified> {
   const builder = new SnapshotBuilder({ identifiers, startedAtMs: Date.now() });
   const normalise = createNormaliser(identifiers);
+  const intake = new ByteIntake(builder, identifiers, createValueReader(identifiers));
   const summary = await source.load(
     {
       record(value, position) {
@@ -46,6 +48,7 @@ export async function loadImage(
       reject(rejection) {
         builder.reject(rejection);
       },
+      undecoded: (bytes, view, spans) => intake.add(bytes, view, spans),
     },
     options,
   );

@@ -26,3 +26,23 @@ export function describeIdentifier(mode: IdentifierMode): string {
     ? 'a UUID such as 2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417'
     : `a string of 1 to ${IDENTIFIER_CHARACTERS_MAX} characters`;
 }
+
+const UUID_LENGTH = 36;
+/** By byte: whether it is a digit of a canonical UUID. */
+const IS_DIGIT: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
+  /^[0-9a-f]$/.test(String.fromCharCode(byte)) ? 1 : 0,
+);
+const HYPHEN = 0x2d;
+
+/** Whether bytes are a UUID in canonical form, so that parseIdentifier would give it back as it is. */
+export function isCanonicalUuid(bytes: Uint8Array, from: number, to: number): boolean {
+  if (to - from !== UUID_LENGTH || to > bytes.length) return false;
+  let digits = 1;
+  for (let at = from; at < to; at++) {
+    const place = at - from;
+    if (place === 8 || place === 13 || place === 18 || place === 23) {
+      if (bytes[at] !== HYPHEN) return false;
+    } else digits &= IS_DIGIT[bytes[at] as number] as number;
+  }
+  return digits === 1;
+}

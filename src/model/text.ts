@@ -27,3 +27,12 @@ export function normaliseText(text: string): string | null {
   if (ASCII.test(text)) return text;
   return text.isWellFormed() ? text.normalize('NFC') : null;
 }
+
+/** Whether bytes of UTF-8 are, between quotes, a text of JSON that holds no escape: so they are its value. */
+export function isPlainJsonText(bytes: Uint8Array, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) {
+    const byte = bytes[at] as number;
+    if (byte < 0x20 || byte === 0x22 || byte === 0x5c) return false;
+  }
+  return true;
+}

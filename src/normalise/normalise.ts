@@ -81,6 +81,21 @@ function readersOf(mode: IdentifierMode): KindReaders {
   };
 }
 
+/**
+ * Reads a text as the value of one field, as the normaliser does.
+ *
+ * @returns its canonical value; null where a record with it is rejected
+ */
+export type ReadValue = (field: Field, text: string) => string | number | null;
+
+export function createValueReader(mode: IdentifierMode): ReadValue {
+  const kinds = readersOf(mode);
+  return ({ kind, name }, text) => {
+    const read = kinds[kind].read(name as FieldName, text);
+    return typeof read === 'object' ? null : read;
+  };
+}
+
 /** An event with every field absent, in the table's order: its copies all have one hidden class. */
 function blankEvent(fields: readonly Field[]): Record<string, string | number | null> {
   return Object.fromEntries(fields.map((field) => [field.name, field.kind === 'instant' ? 0 : null]));

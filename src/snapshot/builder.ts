@@ -6,7 +6,6 @@ import type {
   RecordPosition,
   Rejection,
   RejectionCode,
-  TimetableEvent,
 } from '../model/event.js';
 import {
   FIELDS,
@@ -14,30 +13,34 @@ import {
   INDEXED_FIELDS,
   type IndexedFieldName,
   LESSON_FIELDS,
-  OUTPUT_FIELDS,
 } from '../model/fields.js';
-import { formatInstant } from '../model/time.js';
+import { ByteStrings, hashBytes, viewOf } from '../structures/byte-strings.js';
 import { DictionaryBuilder, NO_CODE } from '../structures/dictionary.js';
 import { GrowableFloat64, GrowableUint32 } from '../structures/growable.js';
 import { buildHashIndex } from '../structures/hash-index.js';
 import { buildIntervalIndex } from '../structures/interval-index.js';
 import { buildPostingLists } from '../structures/posting-lists.js';
 import { sharedFloat64, sharedUint32 } from '../structures/shared.js';
-import { jsonByteLength, packedByteLength } from './byte-lengths.js';
 import { buildClusters } from './clusters.js';
 import { contentVersionOf } from './content-version.js';
 import { byteLengthOf, type FieldImage, type SnapshotImage } from './image.js';
 import { conflictKeys, lessonNumbers } from './lessons.js';
 import { orderEvents } from './order.js';
-import { PACKED_ROW_FRAME_BYTES, ROW_FRAME_BYTES, RowWriter } from './rows.js';
 import type { SnapshotSummary } from './summary.js';
-import { valueBytesOf } from './value-bytes.js';
+import { writeRows } from './write-rows.js';
 
 /** The fields kept as dictionary codes until the rows are written: all that have few distinct values, or may have none. */
-const CODED_FIELDS: readonly CodedFieldName[] = FIELDS.filter((field) => !field.required).map(
-  (field) => field.name,
-);
-type CodedFieldName = Extract<(typeof FIELDS)[number], { required: false }>['name'];
+type CodedField = Extract<(typeof FIELDS)[number], { required: false }>;
+export type CodedFieldName = CodedField['name'];
+export function isCoded(field: (typeof FIELDS)[number]): field is CodedField {
+  return !field.required;
+}
+const CODED_FIELDS: readonly CodedFieldName[] = FIELDS.filter(isCoded).map((field) => field.name);
+
+/** An identifier of 64 characters, of four bytes each at most. */
+const ID_BUFFER_BYTES = 256;
+/** A UTF-16 unit takes up to three bytes; two that are one character take four. */
+const UTF8_BYTES_PER_UNIT_MAX = 3;
 
 /** A field during the build: codes in order of arrival, values in order of first appearance. */
 interface Column {
@@ -52,12 +55,18 @@ interface Column {
 export class SnapshotBuilder {
   readonly #identifiers: IdentifierMode;
   readonly #startedAtMs: number;
-  readonly #ids: string[] = [];
-  readonly #knownIds = new Map<string, number>();
+  readonly #ids = new ByteStrings();
+  #idBuffer: Buffer = Buffer.alloc(ID_BUFFER_BYTES);
+  #idView: DataView = viewOf(this.#idBuffer);
   readonly #timeMs = new GrowableFloat64();
   readonly #endTimeMs = new GrowableFloat64();
-  readonly #columns: ReadonlyMap<FieldName, Column> = new Map(
-    CODED_FIELDS.map((name) => [name, { dictionary: new DictionaryBuilder(), codes: new GrowableUint32() }]),
+  /** In the order of CODED_FIELDS. */
+  readonly #columns: readonly Column[] = CODED_FIELDS.map(() => ({
+    dictionary: new DictionaryBuilder(),
+    codes: new GrowableUint32(),
+  }));
+  readonly #columnByName: ReadonlyMap<FieldName, Column> = new Map(
+    CODED_FIELDS.map((name, n) => [name, this.#columns[n] as Column]),
   );
   readonly #rejections: Rejection[] = [];
   readonly #rejectedByCode: Partial<Record<RejectionCode, number>> = {};
@@ -73,7 +82,7 @@ export class SnapshotBuilder {
   }
 
   get eventCount(): number {
-    return this.#ids.length;
+    return this.#ids.size;
   }
 
   get rejectedCount(): number {
@@ -87,25 +96,84 @@ export class SnapshotBuilder {
    * @throws LecternError `source-too-large` past EVENTS_MAX
    */
   add(event: NormalisedEvent, position: RecordPosition): void {
-    if (this.#sources.at(-1)?.name !== position.source || this.#sources.length === 0) {
-      this.#sources.push({ name: position.source, start: this.#ids.length });
-    }
-    const known = this.#knownIds.get(event.id);
-    if (known !== undefined) {
+    this.#beginSource(position.source);
+    const length = this.#writeId(event.id);
+    const hash = hashBytes(this.#idView, 0, length);
+    const known = this.#ids.find(hash, this.#idView, 0, length);
+    if (known !== -1) {
       this.reject(this.#duplicate(event.id, known, position));
       return;
     }
-    if (this.#ids.length >= EVENTS_MAX) {
+    this.#addEvent(hash, this.#idView, 0, length, event.time, event.endTime);
+    for (let n = 0; n < CODED_FIELDS.length; n++) {
+      const { codes, dictionary } = this.#columns[n]!;
+      codes.push(dictionary.intern(event[CODED_FIELDS[n]!]));
+    }
+  }
+
+  /**
+   * Whether there is an event with this id.
+   *
+   * @param hash hashBytes of the id, which stands at [from, to) of the view as UTF-8
+   */
+  hasId(hash: number, view: DataView, from: number, to: number): boolean {
+    return this.#ids.find(hash, view, from, to) !== -1;
+  }
+
+  /** The code of a value, for addCoded: an event with it has to follow. */
+  intern(name: CodedFieldName, value: string): number {
+    return this.#column(name).dictionary.intern(value);
+  }
+
+  /**
+   * Adds an event of the only source whose id no other has, see hasId.
+   *
+   * @param codes in the order of the descriptor table for each field that is not required
+   * @throws LecternError as add does
+   */
+  addCoded(
+    hash: number,
+    view: DataView,
+    from: number,
+    to: number,
+    timeMs: number,
+    endTimeMs: number,
+    codes: Uint32Array,
+  ): void {
+    this.#beginSource(undefined);
+    this.#addEvent(hash, view, from, to, timeMs, endTimeMs);
+    for (let n = 0; n < codes.length; n++) this.#columns[n]!.codes.push(codes[n]!);
+  }
+
+  #beginSource(name: string | undefined): void {
+    if (this.#sources.at(-1)?.name !== name || this.#sources.length === 0) {
+      this.#sources.push({ name, start: this.#ids.size });
+    }
+  }
+
+  #addEvent(
+    hash: number,
+    view: DataView,
+    from: number,
+    to: number,
+    timeMs: number,
+    endTimeMs: number,
+  ): void {
+    if (this.#ids.size >= EVENTS_MAX) {
       throw new LecternError('source-too-large', `one snapshot holds at most ${EVENTS_MAX} events`);
     }
-    this.#knownIds.set(event.id, this.#ids.length);
-    this.#ids.push(event.id);
-    this.#timeMs.push(event.time);
-    this.#endTimeMs.push(event.endTime);
-    for (const name of CODED_FIELDS) {
-      const column = this.#column(name);
-      column.codes.push(column.dictionary.intern(event[name]));
+    this.#ids.add(hash, view, from, to);
+    this.#timeMs.push(timeMs);
+    this.#endTimeMs.push(endTimeMs);
+  }
+
+  /** Puts the UTF-8 of an id into the buffer for it, and gives its length. */
+  #writeId(id: string): number {
+    if (this.#idBuffer.length < UTF8_BYTES_PER_UNIT_MAX * id.length) {
+      this.#idBuffer = Buffer.alloc(UTF8_BYTES_PER_UNIT_MAX * id.length);
+      this.#idView = viewOf(this.#idBuffer);
     }
+    return this.#idBuffer.write(id, 'utf8');
   }
 
   /** @param known number, in order of arrival, of the event that has the id already */
@@ -141,14 +209,23 @@ export class SnapshotBuilder {
   finish(): SnapshotImage {
     if (this.#finished) throw new Error('finish() may be called once');
     this.#finished = true;
-    // Nothing reads it any more, and it is the largest thing on the heap.
-    this.#knownIds.clear();
+    this.#ids.seal();
     const { order, slots, slotOf } = orderEvents(this.#timeMs.view(), this.#endTimeMs.view(), this.#ids);
     const count = order.length;
     const startMs = permuteFloat64(this.#timeMs.view(), order);
     const endMs = permuteFloat64(this.#endTimeMs.view(), order);
     const codesOf = (name: FieldName): Uint32Array => permute(this.#column(name).codes.view(), order);
-    const rows = this.#writeRows(order, slotOf, slots.startMs, slots.endMs);
+    const rows = writeRows({
+      order,
+      slotOf,
+      slots,
+      ids: this.#ids,
+      columns: CODED_FIELDS.map((name, n) => ({
+        name,
+        dictionary: this.#columns[n]!.dictionary,
+        codes: this.#columns[n]!.codes.view(),
+      })),
+    });
 
     const dictionaryOf = (name: FieldName): DictionaryBuilder => this.#column(name).dictionary;
     const clusterInput = {
@@ -169,7 +246,7 @@ export class SnapshotBuilder {
       ]),
     ) as unknown as Record<IndexedFieldName, FieldImage>;
     const slotIndex = buildIntervalIndex(slots.startMs, slots.endMs, INTERVALS_PER_TREE_MAX);
-    const ids = buildHashIndex(count, (ordinal) => this.#ids[order[ordinal]!]!);
+    const ids = buildHashIndex(count, (ordinal) => this.#ids.hashOf(order[ordinal]!));
     const parts = { slots: { ...slots, index: slotIndex }, fields, rows, ids, clusters };
     const builtAtMs = Date.now();
     return {
@@ -201,82 +278,10 @@ export class SnapshotBuilder {
   }
 
   #column(name: FieldName): Column {
-    const column = this.#columns.get(name);
+    const column = this.#columnByName.get(name);
     if (column === undefined) throw new Error(`${name} has no column`);
     return column;
   }
-
-  /** Serialises every event in order. Lengths come first, so that the arena is allocated once and never copied. */
-  #writeRows(
-    order: Uint32Array,
-    slotOf: Uint32Array,
-    slotStartMs: Float64Array,
-    slotEndMs: Float64Array,
-  ): SnapshotImage['rows'] {
-    const columns = OUTPUT_FIELDS.filter((field) => field.kind !== 'instant' && field.name !== 'id').map(
-      ({ name }) => {
-        const { codes, dictionary } = this.#column(name);
-        return { name, dictionary, codes: codes.view(), values: valueBytesOf(dictionary) };
-      },
-    );
-    const instant = formatInstant(0);
-    const fixed = ROW_FRAME_BYTES + 2 * jsonByteLength(instant);
-    const packedFixed = PACKED_ROW_FRAME_BYTES + 2 * packedByteLength(instant);
-    const rowBytes = new Uint32Array(order.length);
-    const packedBytes = new Uint32Array(order.length);
-    for (let ordinal = 0; ordinal < order.length; ordinal++) {
-      const arrival = order[ordinal]!;
-      let length = fixed + jsonByteLength(this.#ids[arrival]!);
-      let packedLength = packedFixed + packedByteLength(this.#ids[arrival]!);
-      for (const { codes, values } of columns) {
-        const code = codes[arrival]!;
-        length += code === NO_CODE ? NULL_BYTES.length : values.start[code + 1]! - values.start[code]!;
-        packedLength += code === NO_CODE ? 1 : values.packedLength[code]!;
-      }
-      rowBytes[ordinal] = length;
-      packedBytes[ordinal] = packedLength;
-    }
-    const writer = new RowWriter(rowBytes, packedBytes);
-    let slot = -1;
-    let time = NULL_BYTES;
-    let endTime = NULL_BYTES;
-    for (let ordinal = 0; ordinal < order.length; ordinal++) {
-      const arrival = order[ordinal]!;
-      if (slotOf[ordinal] !== slot) {
-        slot = slotOf[ordinal]!;
-        time = instantBytes(slotStartMs[slot]!);
-        endTime = instantBytes(slotEndMs[slot]!);
-      }
-      writer.text(this.#ids[arrival]!);
-      writer.value(time, 0, time.length);
-      writer.value(endTime, 0, endTime.length);
-      for (const { codes, values } of columns) {
-        const code = codes[arrival]!;
-        if (code === NO_CODE) writer.value(NULL_BYTES, 0, NULL_BYTES.length);
-        else writer.value(values.bytes, values.start[code]!, values.start[code + 1]!);
-      }
-      writer.end(() => {
-        const texts = columns.map(({ name, dictionary, codes }) => [
-          name,
-          dictionary.valueOf(codes[arrival]!),
-        ]);
-        return {
-          ...(Object.fromEntries(texts) as Omit<TimetableEvent, 'id' | 'time' | 'endTime'>),
-          id: this.#ids[arrival]!,
-          time: formatInstant(slotStartMs[slot]!),
-          endTime: formatInstant(slotEndMs[slot]!),
-        };
-      });
-    }
-    return writer.finish();
-  }
-}
-
-const NULL_BYTES: Buffer = Buffer.from('null');
-
-/** The JSON of an instant. */
-function instantBytes(instantMs: number): Buffer {
-  return Buffer.from(`"${formatInstant(instantMs)}"`, 'latin1');
 }
 
 function finishField(

@@ -15,7 +15,11 @@ export function jsonByteLength(value: string | null): number {
 /** The length of a string in MessagePack, its header included; of nil for null. */
 export function packedByteLength(value: string | null): number {
   if (value === null) return 1;
-  const byteLength = Buffer.byteLength(value, 'utf8');
+  return packedTextLength(Buffer.byteLength(value, 'utf8'));
+}
+
+/** The length of a string of so many bytes of UTF-8 in MessagePack, its header included. */
+export function packedTextLength(byteLength: number): number {
   if (byteLength < 32) return 1 + byteLength;
   if (byteLength < 0x100) return 2 + byteLength;
   return (byteLength < 0x10000 ? 3 : 5) + byteLength;

@@ -1,4 +1,4 @@
-import { compareCodePoints } from '../model/text.js';
+import type { ByteStrings } from '../structures/byte-strings.js';
 import { radixSort } from '../structures/radix-sort.js';
 import { shareFloat64, shareUint32 } from '../structures/shared.js';
 
@@ -23,10 +23,11 @@ export interface EventOrder {
 export function orderEvents(
   timeMs: Float64Array,
   endTimeMs: Float64Array,
-  ids: readonly string[],
+  ids: ByteStrings,
 ): EventOrder {
-  const count = ids.length;
-  const order = Uint32Array.from({ length: count }, (_, arrival) => arrival);
+  const count = ids.size;
+  const order = new Uint32Array(count);
+  for (let arrival = 0; arrival < count; arrival++) order[arrival] = arrival;
   if (!isInTimeOrder(timeMs, endTimeMs)) {
     sortByTimes(order, timeMs, endTimeMs);
   }
@@ -72,10 +73,11 @@ function sortByTimes(order: Uint32Array, timeMs: Float64Array, endTimeMs: Float6
   );
 }
 
-function sortById(part: Uint32Array, ids: readonly string[]): void {
+/** By code points, which is the order of the bytes of UTF-8. */
+function sortById(part: Uint32Array, ids: ByteStrings): void {
   for (let i = 1; i < part.length; i++) {
-    if (compareCodePoints(ids[part[i - 1]!]!, ids[part[i]!]!) > 0) {
-      part.sort((a, b) => compareCodePoints(ids[a]!, ids[b]!));
+    if (ids.compare(part[i - 1]!, part[i]!) > 0) {
+      part.sort((a, b) => ids.compare(a, b));
       return;
     }
   }

@@ -4,6 +4,7 @@ import { ROW_BYTES_MAX } from '../limits.js';
 import type { TimetableEvent } from '../model/event.js';
 import { OUTPUT_FIELDS } from '../model/fields.js';
 import { EVENT_SCHEMA } from '../model/schemas.js';
+import { viewOf } from '../structures/byte-strings.js';
 import { sharedUint8, sharedUint32 } from '../structures/shared.js';
 import { packedByteLength } from './byte-lengths.js';
 import type { RowsImage } from './image.js';
@@ -18,13 +19,10 @@ const BACKSLASH = 0x5c;
 const serialiseEvent: (event: TimetableEvent) => string = build(EVENT_SCHEMA as unknown as Schema);
 
 /** The bytes before each value of a row, and those behind the last: what the compiled serialiser puts around empty texts. */
-const FRAME: readonly Buffer[] = serialiseEvent(emptyEvent())
+export const ROW_FRAME: readonly Buffer[] = serialiseEvent(emptyEvent())
   .split('""')
   .map((piece) => Buffer.from(piece, 'utf8'));
-const FRAME_END = FRAME[OUTPUT_FIELDS.length] as Buffer;
-
-/** Bytes of a row without its values: braces, quoted names, colons, commas. */
-export const ROW_FRAME_BYTES: number = FRAME.reduce((sum, piece) => sum + piece.length, 0);
+export const ROW_FRAME_END: Buffer = ROW_FRAME[OUTPUT_FIELDS.length] as Buffer;
 
 /** Bytes of a row in MessagePack without its values: the map's header and the names. */
 export const PACKED_ROW_FRAME_BYTES: number = OUTPUT_FIELDS.reduce(
@@ -38,23 +36,19 @@ function emptyEvent(): TimetableEvent {
 
 /** Of so many rows one is compared with what the compiled serialiser makes of its event. */
 const ROWS_PER_COMPARISON = 1024;
-const SPACE = 0x20;
-const DELETE = 0x7f;
 
 /**
- * Writes the rows of a snapshot into one shared array of exactly the right size. Values are written as bytes that were
- * made once for each distinct value; to serialise whole events would take ten times as long, most of it for joining and
- * encoding texts. Lengths are known beforehand, and they, the frame and every 1,024th whole row are checked against the
- * serialiser.
+ * Puts the rows of a snapshot together in one shared array of exactly the right size, from pieces that were made once for
+ * each distinct value. To serialise whole events would take ten times as long, most of it for joining and encoding texts.
+ * Lengths are known beforehand, and they and every 1,024th whole row are checked against the serialiser.
  */
 export class RowWriter {
   readonly #bytes: Buffer;
+  readonly #view: DataView;
   readonly #start: Uint32Array;
   readonly #packedStart: Uint32Array;
   #ordinal = 0;
   #offset = 1;
-  /** Values of the present row so far. */
-  #values = 0;
 
   /**
    * @param rowBytes for each ordinal the length of its row, without separators
@@ -72,6 +66,7 @@ export class RowWriter {
     }
     const shared = sharedUint8(byteLength);
     this.#bytes = Buffer.from(shared.buffer);
+    this.#view = viewOf(shared);
     this.#bytes[0] = OPENING_BRACKET;
     this.#start = sharedUint32(rowBytes.length + 1);
     this.#start[0] = 1;
@@ -84,30 +79,16 @@ export class RowWriter {
     }
   }
 
-  /** Writes the next value of the row: its JSON is source[from, to). */
-  value(source: Uint8Array, from: number, to: number): void {
-    const frame = FRAME[this.#values++] as Buffer;
-    this.#copy(frame, 0, frame.length);
-    this.#copy(source, from, to);
-  }
-
-  /** The same for a text whose JSON was not made before. */
-  text(value: string): void {
-    const frame = FRAME[this.#values++] as Buffer;
-    this.#copy(frame, 0, frame.length);
-    const bytes = this.#bytes;
-    const begin = this.#offset;
-    let at = begin;
-    bytes[at++] = QUOTE;
-    for (let i = 0; i < value.length; i++) {
-      const unit = value.charCodeAt(i);
-      if (unit < SPACE || unit >= DELETE || unit === QUOTE || unit === BACKSLASH) {
-        this.#offset = begin + bytes.write(JSON.stringify(value), begin, 'utf8');
-        return;
-      }
-      bytes[at++] = unit;
-    }
-    bytes[at++] = QUOTE;
+  /**
+   * Writes the next bytes of the row, source[from, to). Four at a time in a loop: for a few dozen bytes a call into the
+   * engine costs more than they do.
+   */
+  write(source: DataView, from: number, to: number): void {
+    const target = this.#view;
+    let at = this.#offset;
+    let i = from;
+    for (; i + 4 <= to; i += 4, at += 4) target.setInt32(at, source.getInt32(i, true), true);
+    for (; i < to; i++, at++) target.setUint8(at, source.getUint8(i));
     this.#offset = at;
   }
 
@@ -117,9 +98,8 @@ export class RowWriter {
    * @param event the one that the row is of; asked for now and then
    */
   end(event: () => TimetableEvent): void {
-    this.#copy(FRAME_END, 0, FRAME_END.length);
     const ordinal = this.#ordinal++;
-    if (this.#values !== OUTPUT_FIELDS.length || this.#offset !== this.#start[ordinal + 1]! - 1) {
+    if (this.#offset !== this.#start[ordinal + 1]! - 1) {
       throw new Error(`row ${ordinal} ends at ${this.#offset}, which is not what was measured`);
     }
     if (ordinal % ROWS_PER_COMPARISON === 0) {
@@ -127,15 +107,6 @@ export class RowWriter {
       if (row !== serialiseEvent(event())) throw new Error(`row ${ordinal} is not what the serialiser makes`);
     }
     this.#bytes[this.#offset++] = COMMA;
-    this.#values = 0;
-  }
-
-  /** In a loop: for a few dozen bytes a call into the engine costs more than they do. */
-  #copy(source: Uint8Array, from: number, to: number): void {
-    const target = this.#bytes;
-    let at = this.#offset;
-    for (let i = from; i < to; i++) target[at++] = source[i]!;
-    this.#offset = at;
   }
 
   finish(): RowsImage {

@@ -1,26 +1,30 @@
+import { viewOf } from '../structures/byte-strings.js';
 import type { DictionaryBuilder } from '../structures/dictionary.js';
 import { jsonByteLength, packedByteLength } from './byte-lengths.js';
 
-/** The JSON of each distinct value of a field, by code, and its lengths. */
+/** What each distinct value of a field puts into a row, by code, and its lengths. That of null stands behind the last. */
 export interface ValueBytes {
-  /** Value c is bytes [start[c], start[c + 1]). */
-  readonly bytes: Uint8Array;
+  /** The piece of value c is bytes [start[c], start[c + 1]): the frame before it and its JSON. */
+  readonly view: DataView;
   readonly start: Uint32Array;
-  /** Of value c in MessagePack. */
+  /** Of value c in MessagePack, without its name. */
   readonly packedLength: Uint32Array;
 }
 
-export function valueBytesOf(dictionary: DictionaryBuilder): ValueBytes {
-  const start = new Uint32Array(dictionary.size + 1);
-  const packedLength = new Uint32Array(dictionary.size);
-  for (let code = 0; code < dictionary.size; code++) {
+/** @param frame what stands before the value in a row */
+export function valueBytesOf(dictionary: DictionaryBuilder, frame: Buffer): ValueBytes {
+  const count = dictionary.size + 1;
+  const start = new Uint32Array(count + 1);
+  const packedLength = new Uint32Array(count);
+  for (let code = 0; code < count; code++) {
     const value = dictionary.valueOf(code);
-    start[code + 1] = start[code]! + jsonByteLength(value);
+    start[code + 1] = start[code]! + frame.length + jsonByteLength(value);
     packedLength[code] = packedByteLength(value);
   }
-  const bytes = Buffer.allocUnsafe(start[dictionary.size]!);
-  for (let code = 0; code < dictionary.size; code++) {
-    bytes.write(JSON.stringify(dictionary.valueOf(code)), start[code]!, 'utf8');
+  const bytes = Buffer.allocUnsafe(start[count]!);
+  for (let code = 0; code < count; code++) {
+    frame.copy(bytes, start[code]!);
+    bytes.write(JSON.stringify(dictionary.valueOf(code)), start[code]! + frame.length, 'utf8');
   }
-  return { bytes, start, packedLength };
+  return { view: viewOf(bytes), start, packedLength };
 }

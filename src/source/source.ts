@@ -15,6 +15,16 @@ export interface RecordSink {
   record(value: unknown, position: RecordPosition): void;
   /** A record that could not even be decoded, with the reason. */
   reject(rejection: Rejection): void;
+  /**
+   * A record that was not decoded: where its values stand among bytes of UTF-8. Only for a source that is alone, since no
+   * position comes with it. A sink without this method has every record decoded.
+   *
+   * @param view the same bytes
+   * @param spans by number of the field in the descriptor table: the value stands at [spans[2n], spans[2n + 1]); -1 for
+   *   none. Not checked in any way.
+   * @returns false where the record has to be decoded and given to `record`; nothing was taken of it then
+   */
+  undecoded?(bytes: Uint8Array, view: DataView, spans: Int32Array): boolean;
 }
 
 /** Progress of a load, for a person at a terminal. */

@@ -1,3 +1,4 @@
+import { hashBytes, viewOf } from './byte-strings.js';
 import { sharedUint32 } from './shared.js';
 
 /**
@@ -10,15 +11,15 @@ const SLOTS_PER_KEY = 2;
 
 /**
  * @param count keys
- * @param keyOf the key of an ordinal from 0 to count - 1; keys are distinct
+ * @param hashOf hashBytes of the UTF-8 form of the key of an ordinal from 0 to count - 1; keys are distinct
  * @returns the table: a power of two of slots, each 0 or an ordinal + 1
  */
-export function buildHashIndex(count: number, keyOf: (ordinal: number) => string): Uint32Array {
+export function buildHashIndex(count: number, hashOf: (ordinal: number) => number): Uint32Array {
   let size = 2;
   while (size < count * SLOTS_PER_KEY) size *= 2;
   const table = sharedUint32(size);
   for (let ordinal = 0; ordinal < count; ordinal++) {
-    let slot = hashOf(keyOf(ordinal)) & (size - 1);
+    let slot = hashOf(ordinal) & (size - 1);
     // Terminates: at least half of the slots are free.
     while (table[slot] !== 0) slot = (slot + 1) & (size - 1);
     table[slot] = ordinal + 1;
@@ -28,7 +29,8 @@ export function buildHashIndex(count: number, keyOf: (ordinal: number) => string
 
 /** The ordinal of `key`, or -1. */
 export function findInHashIndex(table: Uint32Array, key: string, keyOf: (ordinal: number) => string): number {
-  let slot = hashOf(key) & (table.length - 1);
+  const bytes = Buffer.from(key, 'utf8');
+  let slot = hashBytes(viewOf(bytes), 0, bytes.length) & (table.length - 1);
   // Terminates: at least half of the slots are free.
   while (table[slot] !== 0) {
     const ordinal = table[slot]! - 1;
@@ -36,11 +38,4 @@ export function findInHashIndex(table: Uint32Array, key: string, keyOf: (ordinal
     slot = (slot + 1) & (table.length - 1);
   }
   return -1;
-}
-
-/** FNV-1a over UTF-16 units, with the high bits folded into the low ones that the table uses. */
-function hashOf(key: string): number {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193);
-  return (hash ^ (hash >>> 15)) >>> 0;
 }

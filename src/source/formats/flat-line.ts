@@ -1,0 +1,130 @@
+import { FIELDS } from '../../model/fields.js';
+import { isPlainJsonText } from '../../model/text.js';
+
+const LF = 0x0a;
+const CR = 0x0d;
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const LETTER_N = 0x6e;
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
+/** `null`, read as a little-endian number. */
+const NULL_WORD = 0x6c6c756e;
+
+/** Before the first name of a line, in the place of the field before. */
+const NONE: number = FIELDS.length;
+const UNKNOWN = -1;
+
+/** `"name":` of each field. */
+const NAMES: readonly Buffer[] = FIELDS.map(({ name }) => Buffer.from(`"${name}":`, 'latin1'));
+
+/**
+ * Finds the values of an event in a line of JSON without decoding it, where the line is of the ordinary form: one flat
+ * object of texts and nulls, without escapes in its names, no name of a field twice, no white space but blanks behind
+ * colons and commas. Everything else is left to JSON.parse.
+ *
+ * Names come in the same order line after line, so which one follows is guessed from the line before, and compared.
+ */
+export class FlatLines {
+  /**
+   * Of the last line that was read, by number of the field: [from, to) at 2n and 2n + 1 is what stands between the quotes;
+   * -1 for null and for what is absent. It may hold backslashes and control characters: whoever takes a value that was not
+   * seen before has to look, see isPlainJsonText.
+   */
+  readonly spans: Int32Array = new Int32Array(2 * FIELDS.length);
+  /** The field that last followed each. */
+  readonly #next: Int32Array = new Int32Array(FIELDS.length + 1);
+
+  /**
+   * @param bytes UTF-8, with an LF as the last byte
+   * @param view the same bytes
+   * @param start where the line begins
+   * @returns where its LF stands, or -1 where the line is not of the ordinary form
+   */
+  read(bytes: Uint8Array, view: DataView, start: number): number {
+    const { spans } = this;
+    spans.fill(-1);
+    let at = start;
+    if (bytes[at++] !== OPENING_BRACE) return -1;
+    let before: number = NONE;
+    let seen = 0;
+    // Terminates: each turn moves `at` on, and an LF, the last byte at the latest, ends it.
+    for (;;) {
+      const field = this.#fieldAt(bytes, at, before);
+      if (field === UNKNOWN) {
+        at = skipUnknown(bytes, view, at);
+        if (at === -1) return -1;
+      } else {
+        if ((seen & (1 << field)) !== 0) return -1;
+        seen |= 1 << field;
+        before = field;
+        at += (NAMES[field] as Buffer).length;
+        while (bytes[at] === SPACE) at++;
+        if (bytes[at] === QUOTE) {
+          at++;
+          const end = quoteFrom(bytes, view, at);
+          if (end === -1) return -1;
+          spans[2 * field] = at;
+          spans[2 * field + 1] = end;
+          at = end + 1;
+        } else if (isNull(bytes, view, at)) at += 4;
+        else return -1;
+      }
+      const byte = bytes[at++];
+      if (byte === COMMA) {
+        while (bytes[at] === SPACE) at++;
+      } else if (byte === CLOSING_BRACE) {
+        if (bytes[at] === CR) at++;
+        return bytes[at] === LF ? at : -1;
+      } else return -1;
+    }
+  }
+
+  /** The field whose name stands here, with a colon behind it. */
+  #fieldAt(bytes: Uint8Array, at: number, before: number): number {
+    const guess = this.#next[before] as number;
+    if (startsWith(bytes, at, NAMES[guess] as Buffer)) return guess;
+    const field = NAMES.findIndex((name) => startsWith(bytes, at, name));
+    if (field !== UNKNOWN) this.#next[before] = field;
+    return field;
+  }
+}
+
+function startsWith(bytes: Uint8Array, at: number, text: Buffer): boolean {
+  for (let i = 0; i < text.length; i++) if (bytes[at + i] !== text[i]) return false;
+  return true;
+}
+
+function isNull(bytes: Uint8Array, view: DataView, at: number): boolean {
+  return bytes[at] === LETTER_N && at + 4 <= bytes.length && view.getInt32(at, true) === NULL_WORD;
+}
+
+/** The first quote from here on, or -1. Four bytes at a time: a byte that is zero borrows from its highest bit. */
+function quoteFrom(bytes: Uint8Array, view: DataView, from: number): number {
+  let at = from;
+  for (; at + 4 <= bytes.length; at += 4) {
+    const word = view.getInt32(at, true) ^ 0x22222222;
+    if (((word - 0x01010101) & ~word & 0x80808080) !== 0) break;
+  }
+  for (; at < bytes.length; at++) if (bytes[at] === QUOTE) return at;
+  return -1;
+}
+
+/** Behind a name that is of no field and its value, a text or null; -1 where they are something else. */
+function skipUnknown(bytes: Uint8Array, view: DataView, start: number): number {
+  let at = plainTextEnd(bytes, view, start);
+  if (at === -1 || bytes[at] !== COLON) return -1;
+  at++;
+  while (bytes[at] === SPACE) at++;
+  if (isNull(bytes, view, at)) return at + 4;
+  return plainTextEnd(bytes, view, at);
+}
+
+/** Behind the closing quote. */
+function plainTextEnd(bytes: Uint8Array, view: DataView, start: number): number {
+  if (bytes[start] !== QUOTE) return -1;
+  const end = quoteFrom(bytes, view, start + 1);
+  return end !== -1 && isPlainJsonText(bytes, start + 1, end) ? end + 1 : -1;
+}
