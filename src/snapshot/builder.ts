@@ -212,37 +212,27 @@ export class SnapshotBuilder {
     this.#ids.seal();
     const { order, slots, slotOf } = orderEvents(this.#timeMs.view(), this.#endTimeMs.view(), this.#ids);
     const count = order.length;
-    const startMs = permuteFloat64(this.#timeMs.view(), order);
-    const endMs = permuteFloat64(this.#endTimeMs.view(), order);
-    const codesOf = (name: FieldName): Uint32Array => permute(this.#column(name).codes.view(), order);
-    const rows = writeRows({
-      order,
-      slotOf,
-      slots,
-      ids: this.#ids,
-      columns: CODED_FIELDS.map((name, n) => ({
-        name,
-        dictionary: this.#columns[n]!.dictionary,
-        codes: this.#columns[n]!.codes.view(),
-      })),
+    const isInOrder = order.every((arrival, ordinal) => arrival === ordinal);
+    const columns = CODED_FIELDS.map((name) => {
+      const { dictionary, codes } = this.#column(name);
+      return { name, dictionary, codes: isInOrder ? codes.view() : permute(codes.view(), order) };
     });
-
+    const rows = writeRows({ order, slotOf, slots, ids: this.#ids, columns });
+    const codesOf = (name: FieldName): Uint32Array => columns.find((each) => each.name === name)!.codes;
     const dictionaryOf = (name: FieldName): DictionaryBuilder => this.#column(name).dictionary;
     const clusterInput = {
       count,
-      startMs,
-      endMs,
+      slotOf,
+      slots,
       lesson: lessonNumbers(slotOf, LESSON_FIELDS.map(codesOf)),
       ...conflictKeys(count, codesOf, dictionaryOf),
     };
-    const clusters = {
-      merged: buildClusters(clusterInput, rows, true),
-      unmerged: buildClusters(clusterInput, rows, false),
-    };
+    const clusters = buildClusters(clusterInput, rows);
+    const lengthsMs = slots.endMs.map((endMs, slot) => endMs - slots.startMs[slot]!);
     const fields = Object.fromEntries(
       INDEXED_FIELDS.map((field) => [
         field.name,
-        finishField(this.#column(field.name).dictionary, codesOf(field.name), startMs, endMs),
+        finishField(dictionaryOf(field.name), codesOf(field.name), slotOf, lengthsMs),
       ]),
     ) as unknown as Record<IndexedFieldName, FieldImage>;
     const slotIndex = buildIntervalIndex(slots.startMs, slots.endMs, INTERVALS_PER_TREE_MAX);
@@ -263,7 +253,7 @@ export class SnapshotBuilder {
         bytes: byteLengthOf(parts),
         identifiers: this.#identifiers,
         fields: this.#countFields(),
-        span: count === 0 ? null : { startMs: startMs[0]!, endMs: maxOf(slots.endMs) },
+        span: count === 0 ? null : { startMs: slots.startMs[0]!, endMs: maxOf(slots.endMs) },
       },
     };
   }
@@ -284,11 +274,15 @@ export class SnapshotBuilder {
   }
 }
 
+/**
+ * @param arrivalCodes codes of the builder, by ordinal
+ * @param lengthsMs of events, by slot
+ */
 function finishField(
   builder: DictionaryBuilder,
   arrivalCodes: Uint32Array,
-  startMs: Float64Array,
-  endMs: Float64Array,
+  slotOf: Uint32Array,
+  lengthsMs: Float64Array,
 ): FieldImage {
   const { image, recode } = builder.finish();
   const codes = sharedUint32(arrivalCodes.length);
@@ -300,20 +294,15 @@ function finishField(
       continue;
     }
     const code = recode[arrivalCode]!;
+    const lengthMs = lengthsMs[slotOf[ordinal]!]!;
     codes[ordinal] = code;
-    longestMs[code] = Math.max(longestMs[code]!, endMs[ordinal]! - startMs[ordinal]!);
+    if (lengthMs > longestMs[code]!) longestMs[code] = lengthMs;
   }
   return { dictionary: image, codes, postings: buildPostingLists(codes, recode.length), longestMs };
 }
 
 function permute(values: Uint32Array, order: Uint32Array): Uint32Array {
   const permuted = new Uint32Array(order.length);
-  for (let i = 0; i < order.length; i++) permuted[i] = values[order[i]!]!;
-  return permuted;
-}
-
-function permuteFloat64(values: Float64Array, order: Uint32Array): Float64Array {
-  const permuted = new Float64Array(order.length);
   for (let i = 0; i < order.length; i++) permuted[i] = values[order[i]!]!;
   return permuted;
 }

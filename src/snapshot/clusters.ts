@@ -1,18 +1,20 @@
 import { INTERVALS_PER_TREE_MAX } from '../limits.js';
 import { CONFLICT_DIMENSIONS } from '../model/fields.js';
 import { type DictionaryImage, NO_CODE } from '../structures/dictionary.js';
-import { GrowableUint32 } from '../structures/growable.js';
 import { buildIntervalIndex } from '../structures/interval-index.js';
 import { buildPostingLists, type PostingListsImage } from '../structures/posting-lists.js';
-import { sharedUint8, sharedUint32, shareFloat64, shareUint32 } from '../structures/shared.js';
+import { sortByIntervals } from '../structures/radix-sort.js';
+import { sharedFloat64, sharedUint8, sharedUint32 } from '../structures/shared.js';
+import { ClusterSweep, type FoundClusters, type KeyedEvents } from './cluster-sweep.js';
 import { entryByteLengths, type UnmeasuredClusters } from './entry-lengths.js';
-import type { ClustersImage, RowsImage } from './image.js';
+import type { ClustersImage, RowsImage, SlotsImage } from './image.js';
 
-/** What clustering needs to know of the events, all by ordinal. */
+/** What clustering needs to know of the events, by ordinal unless stated. */
 export interface ClusterInput {
   readonly count: number;
-  readonly startMs: Float64Array;
-  readonly endMs: Float64Array;
+  readonly slotOf: Uint32Array;
+  /** By slot. */
+  readonly slots: Pick<SlotsImage, 'startMs' | 'endMs'>;
   /** Numbers that are equal when the events are rows of one lesson; NO_CODE for a lesson of its own. */
   readonly lesson: Uint32Array;
   /** For each of CONFLICT_DIMENSIONS the key of each event, as a code of `keys`, or NO_CODE. */
@@ -20,185 +22,97 @@ export interface ClusterInput {
   readonly keys: DictionaryImage;
 }
 
-/** Clusters as they are found, in columns; `finish` brings them into order. */
-interface FoundClusters {
-  readonly by: GrowableUint32;
-  readonly key: GrowableUint32;
-  readonly peak: GrowableUint32;
-  readonly first: GrowableUint32;
-  readonly events: GrowableUint32;
-}
-
 /**
- * Finds the conflicts: for each dimension and key the maximal sets of at least two lessons that overlaps connect.
- * One sweep over the events of a key in time order: an event that starts before everything so far has ended belongs to
- * the present cluster. O(n log n) in the number of events, never in the number of overlapping pairs.
+ * Finds the conflicts, with rows of one lesson as one and with every row a lesson: for each dimension and key the maximal
+ * sets of at least two lessons that overlaps connect. O(n log n) in the number of events, never in the number of
+ * overlapping pairs.
  *
  * @param rows of the same events, for their lengths
- * @param merge whether rows of one lesson count as one; otherwise every row is a lesson
  */
-export function buildClusters(input: ClusterInput, rows: RowsImage, merge: boolean): ClustersImage {
-  const found: FoundClusters = {
-    by: new GrowableUint32(),
-    key: new GrowableUint32(),
-    peak: new GrowableUint32(),
-    first: new GrowableUint32(),
-    events: new GrowableUint32(),
-  };
-  const keyCount = input.keys.start.length - 1;
-  const lessonRows = merge ? buildPostingLists(input.lesson, input.count) : null;
-  for (let by = 0; by < CONFLICT_DIMENSIONS.length; by++) {
-    const byKey = buildPostingLists(input.keyOf[by]!, keyCount);
-    for (let key = 0; key < keyCount; key++) {
-      const ordinals = byKey.ordinals.subarray(byKey.start[key]!, byKey.start[key + 1]!);
-      sweep(input, lessonRows, by, key, ordinals, found);
-    }
-  }
-  const unmeasured = finish(input, found);
-  return { ...unmeasured, ...entryByteLengths(unmeasured, rows) };
-}
-
-/**
- * Adds the clusters of one key.
- *
- * @param lessonRows the rows of each lesson by its number; null where every row is a lesson
- * @param ordinals all events of the key, in order of start
- */
-function sweep(
+export function buildClusters(
   input: ClusterInput,
-  lessonRows: PostingListsImage | null,
-  by: number,
-  key: number,
-  ordinals: Uint32Array,
-  found: FoundClusters,
-): void {
-  const { startMs, endMs, lesson } = input;
-  /** One row of each lesson of the present cluster. Most clusters are one lesson, so nothing is made anew for each. */
-  const lessons: number[] = [];
-  /** The numbers of the lessons, once they are too many to be looked through. */
-  const seen = new Set<number>();
-  let clusterEndMs = Number.NEGATIVE_INFINITY;
-  const close = (): void => {
-    if (lessons.length < 2) return;
-    found.by.push(by);
-    found.key.push(key);
-    found.peak.push(peakOf(lessons, startMs, endMs));
-    found.first.push(found.events.length);
-    for (const ordinal of rowsOf(lessons, lesson, lessonRows)) found.events.push(ordinal);
+  rows: RowsImage,
+): { readonly merged: ClustersImage; readonly unmerged: ClustersImage } {
+  const keyCount = input.keys.start.length - 1;
+  const lessonRows = buildPostingLists(input.lesson, input.count);
+  const merged = new ClusterSweep(input.slots, lessonRows);
+  const unmerged = new ClusterSweep(input.slots, null);
+  for (let by = 0; by < CONFLICT_DIMENSIONS.length; by++) {
+    const events = sortByKey(input, input.keyOf[by]!, keyCount);
+    for (let key = 0; key < keyCount; key++) {
+      merged.add(events, by, key);
+      unmerged.add(events, by, key);
+    }
+  }
+  const imageOf = (found: FoundClusters): ClustersImage => {
+    const unmeasured = finish(input, found);
+    return { ...unmeasured, ...entryByteLengths(unmeasured, rows) };
   };
-  for (const ordinal of ordinals) {
-    // An empty event takes no time and cannot overlap anything.
-    if (startMs[ordinal] === endMs[ordinal]) continue;
-    if (startMs[ordinal]! >= clusterEndMs) {
-      close();
-      lessons.length = 0;
-      if (seen.size > 0) seen.clear();
-      clusterEndMs = endMs[ordinal]!;
-    }
-    const number = lessonRows === null ? NO_CODE : lesson[ordinal]!;
-    if (number === NO_CODE || !isAmong(number, lessons, lesson, seen)) {
-      lessons.push(ordinal);
-      if (lessons.length > LESSONS_LOOKED_THROUGH_MAX) {
-        if (seen.size === 0) for (const row of lessons) seen.add(lesson[row]!);
-        else seen.add(number);
-      }
-    }
-    if (endMs[ordinal]! > clusterEndMs) clusterEndMs = endMs[ordinal]!;
-  }
-  close();
+  return { merged: imageOf(merged.found), unmerged: imageOf(unmerged.found) };
 }
 
-/** Lessons of one cluster that are compared one by one; of more the numbers are kept in a set. */
-const LESSONS_LOOKED_THROUGH_MAX = 8;
-
-function isAmong(
-  number: number,
-  lessons: readonly number[],
-  lesson: Uint32Array,
-  seen: ReadonlySet<number>,
-): boolean {
-  if (lessons.length > LESSONS_LOOKED_THROUGH_MAX) return seen.has(number);
-  for (const row of lessons) if (lesson[row] === number) return true;
-  return false;
-}
-
-/** Every row of the given lessons, ascending: also those whose own key is another, a second lecturer's for instance. */
-function rowsOf(
-  lessons: readonly number[],
-  lesson: Uint32Array,
-  lessonRows: PostingListsImage | null,
-): Uint32Array {
-  const rows: number[] = [];
-  for (const ordinal of lessons) {
-    const number = lesson[ordinal]!;
-    if (lessonRows === null || number === NO_CODE) rows.push(ordinal);
-    else {
-      for (let r = lessonRows.start[number]!; r < lessonRows.start[number + 1]!; r++) {
-        rows.push(lessonRows.ordinals[r]!);
-      }
-    }
+/** A counting sort, as that of posting lists. */
+function sortByKey({ slotOf, lesson }: ClusterInput, keyOf: Uint32Array, keyCount: number): KeyedEvents {
+  const start = new Uint32Array(keyCount + 1);
+  for (let ordinal = 0; ordinal < keyOf.length; ordinal++) {
+    const key = keyOf[ordinal]!;
+    if (key !== NO_CODE) start[key + 1]!++;
   }
-  return Uint32Array.from(rows).sort();
-}
-
-/**
- * The largest number of lessons at one instant. Going through starts and ends in order, an end comes before a start at
- * the same instant, because intervals are half-open.
- */
-function peakOf(lessons: readonly number[], startMs: Float64Array, endMs: Float64Array): number {
-  const ends = Float64Array.from(lessons, (ordinal) => endMs[ordinal]!).sort();
-  let ended = 0;
-  let peak = 0;
-  for (let started = 0; started < lessons.length; started++) {
-    const start = startMs[lessons[started]!]!;
-    // Terminates: at most as many lessons have ended as there are.
-    while (ended < ends.length && ends[ended]! <= start) ended++;
-    peak = Math.max(peak, started + 1 - ended);
+  for (let key = 0; key < keyCount; key++) start[key + 1]! += start[key]!;
+  const total = start[keyCount]!;
+  const next = start.slice(0, keyCount);
+  const sorted = {
+    start,
+    ordinals: new Uint32Array(total),
+    slots: new Uint32Array(total),
+    lessons: new Uint32Array(total),
+  };
+  for (let ordinal = 0; ordinal < keyOf.length; ordinal++) {
+    const key = keyOf[ordinal]!;
+    if (key === NO_CODE) continue;
+    const place = next[key]!++;
+    sorted.ordinals[place] = ordinal;
+    sorted.slots[place] = slotOf[ordinal]!;
+    sorted.lessons[place] = lesson[ordinal]!;
   }
-  return peak;
+  return sorted;
 }
 
 /** Sorts the clusters by (start, end, by, key) and builds what reading them needs. */
 function finish(input: ClusterInput, found: FoundClusters): UnmeasuredClusters {
   const count = found.by.length;
-  const by = found.by.view();
-  const key = found.key.view();
-  const first = found.first.view();
-  const events = found.events.view();
-  const endOf = (c: number): number => (c + 1 < count ? first[c + 1]! : events.length);
-  const startMs = new Float64Array(count);
-  const endMs = new Float64Array(count).fill(Number.NEGATIVE_INFINITY);
-  for (let c = 0; c < count; c++) {
-    startMs[c] = input.startMs[events[first[c]!]!]!;
-    for (let e = first[c]!; e < endOf(c); e++) endMs[c] = Math.max(endMs[c]!, input.endMs[events[e]!]!);
-  }
-  const order = Uint32Array.from({ length: count }, (_, c) => c).sort(
-    (a, b) => startMs[a]! - startMs[b]! || endMs[a]! - endMs[b]! || by[a]! - by[b]! || key[a]! - key[b]!,
-  );
-  const sortedFirst = sharedUint32(count + 1);
-  const sortedEvents = sharedUint32(events.length);
-  const sortedBy = sharedUint8(count);
+  const [by, key, peak] = [found.by.view(), found.key.view(), found.peak.view()];
+  const [foundFirst, foundEvents] = [found.first.view(), found.events.view()];
+  const [foundStart, foundEnd] = [found.startMs.view(), found.endMs.view()];
+  const order = new Uint32Array(count);
+  for (let c = 0; c < count; c++) order[c] = c;
+  sortByIntervals(order, foundStart, foundEnd);
+  const sorted = {
+    startMs: sharedFloat64(count),
+    endMs: sharedFloat64(count),
+    by: sharedUint8(count),
+    key: sharedUint32(count),
+    peak: sharedUint32(count),
+    first: sharedUint32(count + 1),
+    events: sharedUint32(foundEvents.length),
+  };
+  let events = 0;
   for (let c = 0; c < count; c++) {
     const from = order[c]!;
-    const part = events.subarray(first[from]!, endOf(from));
-    sortedEvents.set(part, sortedFirst[c]!);
-    sortedFirst[c + 1] = sortedFirst[c]! + part.length;
-    sortedBy[c] = by[from]!;
+    sorted.startMs[c] = foundStart[from]!;
+    sorted.endMs[c] = foundEnd[from]!;
+    sorted.by[c] = by[from]!;
+    sorted.key[c] = key[from]!;
+    sorted.peak[c] = peak[from]!;
+    const end = from + 1 < count ? foundFirst[from + 1]! : foundEvents.length;
+    for (let e = foundFirst[from]!; e < end; e++) sorted.events[events++] = foundEvents[e]!;
+    sorted.first[c + 1] = events;
   }
-  const sortedStart = shareFloat64(order.length === 0 ? [] : Float64Array.from(order, (c) => startMs[c]!));
-  const sortedEnd = shareFloat64(order.length === 0 ? [] : Float64Array.from(order, (c) => endMs[c]!));
-  const peak = found.peak.view();
   return {
-    startMs: sortedStart,
-    endMs: sortedEnd,
-    by: sortedBy,
-    key: shareUint32(Uint32Array.from(order, (c) => key[c]!)),
+    ...sorted,
     keys: input.keys,
-    peak: shareUint32(Uint32Array.from(order, (c) => peak[c]!)),
-    first: sortedFirst,
-    events: sortedEvents,
-    clustersOf: clustersOfEvents(input.count, sortedFirst, sortedEvents),
-    index: buildIntervalIndex(sortedStart, sortedEnd, INTERVALS_PER_TREE_MAX),
+    clustersOf: clustersOfEvents(input.count, sorted.first, sorted.events),
+    index: buildIntervalIndex(sorted.startMs, sorted.endMs, INTERVALS_PER_TREE_MAX),
   };
 }
 

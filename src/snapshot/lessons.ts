@@ -9,27 +9,47 @@ import { DictionaryBuilder, type DictionaryImage, NO_CODE } from '../structures/
  * @param columns the codes of each lesson field, by ordinal
  */
 export function lessonNumbers(slotOf: Uint32Array, columns: readonly Uint32Array[]): Uint32Array {
-  const lessons = new Uint32Array(slotOf.length);
+  const count = slotOf.length;
+  const lessons = new Uint32Array(count);
   const [required] = columns;
-  let numbers = new Map<string, number>();
-  let slot = -1;
-  for (let ordinal = 0; ordinal < slotOf.length; ordinal++) {
-    if (slotOf[ordinal] !== slot) {
-      slot = slotOf[ordinal]!;
-      numbers = new Map();
-    }
+  let size = 2;
+  while (size < 2 * count) size *= 2;
+  /** The first row of each lesson, as its ordinal + 1, by a hash of what its rows have in common. */
+  const table = new Uint32Array(size);
+  for (let ordinal = 0; ordinal < count; ordinal++) {
     if (required?.[ordinal] === NO_CODE) {
       lessons[ordinal] = NO_CODE;
       continue;
     }
-    let signature = '';
-    for (const codes of columns) signature += `${codes[ordinal]} `;
-    const known = numbers.get(signature);
+    let place = lessonHash(slotOf, columns, ordinal) & (size - 1);
+    // Terminates: at least half of the places are free.
+    while (table[place] !== 0 && !isOneLesson(slotOf, columns, table[place]! - 1, ordinal)) {
+      place = (place + 1) & (size - 1);
+    }
+    if (table[place] === 0) table[place] = ordinal + 1;
     // The ordinal of a lesson's first row is its number: unique over all slots.
-    lessons[ordinal] = known ?? ordinal;
-    if (known === undefined) numbers.set(signature, ordinal);
+    lessons[ordinal] = table[place]! - 1;
   }
   return lessons;
+}
+
+function lessonHash(slotOf: Uint32Array, columns: readonly Uint32Array[], ordinal: number): number {
+  let hash = Math.imul(slotOf[ordinal]!, 0xcc9e2d51);
+  for (let n = 0; n < columns.length; n++) {
+    hash = Math.imul(hash ^ (hash >>> 15) ^ columns[n]![ordinal]!, 0x85ebca6b);
+  }
+  return hash ^ (hash >>> 16);
+}
+
+function isOneLesson(
+  slotOf: Uint32Array,
+  columns: readonly Uint32Array[],
+  a: number,
+  b: number,
+): boolean {
+  if (slotOf[a] !== slotOf[b]) return false;
+  for (let n = 0; n < columns.length; n++) if (columns[n]![a] !== columns[n]![b]) return false;
+  return true;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { ByteStrings } from '../structures/byte-strings.js';
-import { radixSort } from '../structures/radix-sort.js';
+import { sortByIntervals } from '../structures/radix-sort.js';
 import { shareFloat64, shareUint32 } from '../structures/shared.js';
 
 /** The order of all events, and the slots that it consists of. */
@@ -29,7 +29,7 @@ export function orderEvents(
   const order = new Uint32Array(count);
   for (let arrival = 0; arrival < count; arrival++) order[arrival] = arrival;
   if (!isInTimeOrder(timeMs, endTimeMs)) {
-    sortByTimes(order, timeMs, endTimeMs);
+    sortByIntervals(order, timeMs, endTimeMs);
   }
   const slotOf = new Uint32Array(count);
   const first: number[] = [];
@@ -57,20 +57,6 @@ function isInTimeOrder(timeMs: Float64Array, endTimeMs: Float64Array): boolean {
     if (byTime < 0) return false;
   }
   return true;
-}
-
-function sortByTimes(order: Uint32Array, timeMs: Float64Array, endTimeMs: Float64Array): void {
-  let timeMsMin = Number.POSITIVE_INFINITY;
-  for (const time of timeMs) timeMsMin = Math.min(timeMsMin, time);
-  // Least significant key first: the sort is stable.
-  radixSort(
-    order,
-    endTimeMs.map((end, i) => end - timeMs[i]!),
-  );
-  radixSort(
-    order,
-    timeMs.map((time) => time - timeMsMin),
-  );
 }
 
 /** By code points, which is the order of the bytes of UTF-8. */

@@ -17,7 +17,7 @@ export interface RowsInput {
   readonly slots: Pick<SlotsImage, 'startMs' | 'endMs'>;
   /** By number of arrival. */
   readonly ids: ByteStrings;
-  /** Codes by number of arrival; of all fields but the id and the times, in any order. */
+  /** Codes by ordinal; of all fields but the id and the times, in any order. */
   readonly columns: readonly {
     readonly name: FieldName;
     readonly dictionary: DictionaryBuilder;
@@ -69,7 +69,7 @@ export function writeRows(input: RowsInput): RowsImage {
     writer.write(times, 0, times.byteLength);
     for (let n = 0; n < columns.length; n++) {
       const { codes, values } = columns[n]!;
-      const code = Math.min(codes[arrival]!, values.packedLength.length - 1);
+      const code = Math.min(codes[ordinal]!, values.packedLength.length - 1);
       writer.write(values.view, values.start[code]!, values.start[code + 1]!);
     }
     writer.write(END, 0, END.byteLength);
@@ -98,7 +98,7 @@ function measure(
     let packedLength = packedFixed + packedTextLength(idEnd - idStart);
     for (let n = 0; n < columns.length; n++) {
       const { codes, values } = columns[n]!;
-      const code = Math.min(codes[arrival]!, values.packedLength.length - 1);
+      const code = Math.min(codes[ordinal]!, values.packedLength.length - 1);
       length += values.start[code + 1]! - values.start[code]!;
       packedLength += values.packedLength[code]!;
     }
@@ -117,7 +117,7 @@ function timesBytes(startMs: number, endMs: number): DataView {
 function eventOf(input: RowsInput, columns: readonly OutputColumn[], ordinal: number): TimetableEvent {
   const arrival = input.order[ordinal]!;
   const slot = input.slotOf[ordinal]!;
-  const texts = columns.map(({ name, dictionary, codes }) => [name, dictionary.valueOf(codes[arrival]!)]);
+  const texts = columns.map(({ name, dictionary, codes }) => [name, dictionary.valueOf(codes[ordinal]!)]);
   return {
     ...(Object.fromEntries(texts) as Omit<TimetableEvent, 'id' | 'time' | 'endTime'>),
     id: input.ids.textOf(arrival),

@@ -43,3 +43,15 @@ export function radixSort(order: Uint32Array, keys: Float64Array): void {
 function digitAt(key: number, divisor: number): number {
   return Math.floor(key / divisor) % DIGIT_VALUES;
 }
+
+/** Sorts `order` by (starts, ends) of what it refers to, ascending and stably. All are integers, no end before its start. */
+export function sortByIntervals(order: Uint32Array, starts: Float64Array, ends: Float64Array): void {
+  let startMin = Number.POSITIVE_INFINITY;
+  for (const start of starts) if (start < startMin) startMin = start;
+  const keys = new Float64Array(starts.length);
+  // Least significant key first: the sort is stable.
+  for (let i = 0; i < keys.length; i++) keys[i] = ends[i]! - starts[i]!;
+  radixSort(order, keys);
+  for (let i = 0; i < keys.length; i++) keys[i] = starts[i]! - startMin;
+  radixSort(order, keys);
+}
