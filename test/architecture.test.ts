@@ -16,7 +16,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   structures: [],
   model: [],
   upstream: ['errors.ts', 'limits.ts'],
-  source: ['upstream', 'model', 'errors.ts', 'limits.ts'],
+  source: ['structures', 'upstream', 'model', 'errors.ts', 'limits.ts'],
   normalise: ['model', 'limits.ts'],
   snapshot: ['structures', 'model', 'errors.ts', 'limits.ts'],
   query: ['snapshot', 'structures', 'model', 'errors.ts', 'limits.ts'],

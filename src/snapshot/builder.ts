@@ -104,7 +104,9 @@ export class SnapshotBuilder {
       this.reject(this.#duplicate(event.id, known, position));
       return;
     }
-    this.#addEvent(hash, this.#idView, 0, length, event.time, event.endTime);
+    this.#addId(hash, this.#idView, 0, length);
+    this.#timeMs.push(event.time);
+    this.#endTimeMs.push(event.endTime);
     for (let n = 0; n < CODED_FIELDS.length; n++) {
       const { codes, dictionary } = this.#columns[n]!;
       codes.push(dictionary.intern(event[CODED_FIELDS[n]!]));
@@ -128,6 +130,7 @@ export class SnapshotBuilder {
   /**
    * Adds an event of the only source whose id no other has, see hasId.
    *
+   * @param times beginning and end, epoch milliseconds
    * @param codes in the order of the descriptor table for each field that is not required
    * @throws LecternError as add does
    */
@@ -136,12 +139,13 @@ export class SnapshotBuilder {
     view: DataView,
     from: number,
     to: number,
-    timeMs: number,
-    endTimeMs: number,
+    times: Float64Array,
     codes: Uint32Array,
   ): void {
     this.#beginSource(undefined);
-    this.#addEvent(hash, view, from, to, timeMs, endTimeMs);
+    this.#addId(hash, view, from, to);
+    this.#timeMs.push(times[0]!);
+    this.#endTimeMs.push(times[1]!);
     for (let n = 0; n < codes.length; n++) this.#columns[n]!.codes.push(codes[n]!);
   }
 
@@ -151,20 +155,11 @@ export class SnapshotBuilder {
     }
   }
 
-  #addEvent(
-    hash: number,
-    view: DataView,
-    from: number,
-    to: number,
-    timeMs: number,
-    endTimeMs: number,
-  ): void {
+  #addId(hash: number, view: DataView, from: number, to: number): void {
     if (this.#ids.size >= EVENTS_MAX) {
       throw new LecternError('source-too-large', `one snapshot holds at most ${EVENTS_MAX} events`);
     }
     this.#ids.add(hash, view, from, to);
-    this.#timeMs.push(timeMs);
-    this.#endTimeMs.push(endTimeMs);
   }
 
   /** Puts the UTF-8 of an id into the buffer for it, and gives its length. */
@@ -212,10 +207,10 @@ export class SnapshotBuilder {
     this.#ids.seal();
     const { order, slots, slotOf } = orderEvents(this.#timeMs.view(), this.#endTimeMs.view(), this.#ids);
     const count = order.length;
-    const isInOrder = order.every((arrival, ordinal) => arrival === ordinal);
+    const inOrder = isInOrder(order);
     const columns = CODED_FIELDS.map((name) => {
       const { dictionary, codes } = this.#column(name);
-      return { name, dictionary, codes: isInOrder ? codes.view() : permute(codes.view(), order) };
+      return { name, dictionary, codes: inOrder ? codes.view() : permute(codes.view(), order) };
     });
     const rows = writeRows({ order, slotOf, slots, ids: this.#ids, columns });
     const codesOf = (name: FieldName): Uint32Array => columns.find((each) => each.name === name)!.codes;
@@ -261,8 +256,9 @@ export class SnapshotBuilder {
   #countFields(): SnapshotSummary['fields'] {
     return CODED_FIELDS.map((name) => {
       const { dictionary, codes } = this.#column(name);
+      const column = codes.view();
       let events = 0;
-      for (const code of codes.view()) if (code !== NO_CODE) events++;
+      for (let arrival = 0; arrival < column.length; arrival++) if (column[arrival] !== NO_CODE) events++;
       return { name, values: dictionary.size, events };
     });
   }
@@ -299,6 +295,12 @@ function finishField(
     if (lengthMs > longestMs[code]!) longestMs[code] = lengthMs;
   }
   return { dictionary: image, codes, postings: buildPostingLists(codes, recode.length), longestMs };
+}
+
+/** Whether events came in the order that they have. */
+function isInOrder(order: Uint32Array): boolean {
+  for (let ordinal = 0; ordinal < order.length; ordinal++) if (order[ordinal] !== ordinal) return false;
+  return true;
 }
 
 function permute(values: Uint32Array, order: Uint32Array): Uint32Array {

@@ -2,16 +2,17 @@ import type { IdentifierMode } from '../model/event.js';
 import { FIELDS, type Field, type FieldName } from '../model/fields.js';
 import { isCanonicalUuid } from '../model/identifier.js';
 import { isPlainJsonText } from '../model/text.js';
-import { ByteStrings, hashBytes } from '../structures/byte-strings.js';
+import { ByteStrings, copyText, isSame } from '../structures/byte-strings.js';
 import { NO_CODE } from '../structures/dictionary.js';
 import { type CodedFieldName, isCoded, type SnapshotBuilder } from './builder.js';
 
 /** The canonical value of a field's text, or null where a record that has it is rejected. */
 export type ReadValue = (field: Field, text: string) => string | number | null;
 
-const ID = numberOf('id');
-const TIME = numberOf('time');
-const END_TIME = numberOf('endTime');
+/** Where the three numbers of these fields stand among the spans. */
+const ID = placeOf('id');
+const TIME = placeOf('time');
+const END_TIME = placeOf('endTime');
 /** A spelling that no event has had yet. */
 const UNUSED = 0xfffffffe;
 const INSTANTS_REMEMBERED = 4096;
@@ -32,15 +33,17 @@ export class ByteIntake {
   /** For each of the coded fields the number of the present record's spelling, or -1. */
   readonly #numbers: Int32Array;
   readonly #codes: Uint32Array;
+  /** Beginning and end of the present record, epoch milliseconds. In an array, since doubles that are passed around are objects. */
+  readonly #times: Float64Array = new Float64Array(2);
 
   constructor(builder: SnapshotBuilder, identifiers: IdentifierMode, read: ReadValue) {
     this.#builder = builder;
     this.#identifiers = identifiers;
     this.#read = read;
     this.#spellings = FIELDS.flatMap((field, n) =>
-      isCoded(field) ? [new Spellings(field.name, n, (text) => read(field, text))] : [],
+      isCoded(field) ? [new Spellings(field.name, 3 * n, (text) => read(field, text))] : [],
     );
-    this.#instants = new InstantMemo((text) => read(FIELDS[TIME] as Field, text));
+    this.#instants = new InstantMemo((text) => read(fieldOf('time'), text));
     this.#numbers = new Int32Array(this.#spellings.length);
     this.#codes = new Uint32Array(this.#spellings.length);
   }
@@ -50,28 +53,28 @@ export class ByteIntake {
    *
    * @param bytes UTF-8
    * @param view the same bytes
-   * @param spans by number of the field where its value stands, two each; -1 for none
+   * @param spans by number of the field three numbers: where its value begins, or -1 for none; where it ends; its hashBytes
    * @returns false where nothing was added, because the record has to be decoded: to be served, or to say why not
    */
   add(bytes: Uint8Array, view: DataView, spans: Int32Array): boolean {
-    const from = spans[2 * ID]!;
-    const to = spans[2 * ID + 1]!;
-    if (from === -1 || spans[2 * TIME] === -1 || spans[2 * END_TIME] === -1) return false;
+    const from = spans[ID]!;
+    const to = spans[ID + 1]!;
+    if (from === -1 || spans[TIME] === -1 || spans[END_TIME] === -1) return false;
     if (this.#identifiers === 'uuid' ? !isCanonicalUuid(bytes, from, to) : !this.#isId(bytes, from, to)) {
       return false;
     }
-    const timeMs = this.#instants.read(bytes, view, spans[2 * TIME]!, spans[2 * TIME + 1]!);
-    const endTimeMs = this.#instants.read(bytes, view, spans[2 * END_TIME]!, spans[2 * END_TIME + 1]!);
+    const times = this.#times;
+    this.#instants.read(bytes, view, spans, TIME, times, 0);
+    this.#instants.read(bytes, view, spans, END_TIME, times, 1);
     // Written so that NaN fails.
-    if (!(timeMs <= endTimeMs)) return false;
+    if (!(times[0]! <= times[1]!)) return false;
     const spellings = this.#spellings;
     for (let column = 0; column < spellings.length; column++) {
-      const spelling = spellings[column]!;
-      const number = spelling.numberOf(bytes, view, spans[2 * spelling.field]!, spans[2 * spelling.field + 1]!);
+      const number = spellings[column]!.numberOf(bytes, view, spans);
       if (number === REFUSED) return false;
       this.#numbers[column] = number;
     }
-    const hash = hashBytes(view, from, to);
+    const hash = spans[ID + 2]!;
     if (this.#builder.hasId(hash, view, from, to)) return false;
     // Only now: a dictionary holds no value that no event has.
     for (let column = 0; column < spellings.length; column++) {
@@ -84,7 +87,7 @@ export class ByteIntake {
       }
       this.#codes[column] = code;
     }
-    this.#builder.addCoded(hash, view, from, to, timeMs, endTimeMs, this.#codes);
+    this.#builder.addCoded(hash, view, from, to, times, this.#codes);
     return true;
   }
 
@@ -92,7 +95,7 @@ export class ByteIntake {
   #isId(bytes: Uint8Array, from: number, to: number): boolean {
     if (!isPlainJsonText(bytes, from, to)) return false;
     const text = textOf(bytes, from, to);
-    return this.#read(FIELDS[ID] as Field, text) === text;
+    return this.#read(fieldOf('id'), text) === text;
   }
 }
 
@@ -101,8 +104,8 @@ const REFUSED = -2;
 /** The spellings of one field's values. */
 class Spellings {
   readonly name: CodedFieldName;
-  /** Its number in the descriptor table. */
-  readonly field: number;
+  /** Where its numbers stand among the spans. */
+  readonly #place: number;
   /** By spelling: the canonical value, or null for what is refused or was handed over. */
   readonly values: (string | null)[] = [];
   /** By spelling: the builder's code, UNUSED or NO_CODE for what is refused. */
@@ -110,16 +113,18 @@ class Spellings {
   readonly #read: (text: string) => string | number | null;
   readonly #strings = new ByteStrings();
 
-  constructor(name: CodedFieldName, field: number, read: (text: string) => string | number | null) {
+  constructor(name: CodedFieldName, place: number, read: (text: string) => string | number | null) {
     this.name = name;
-    this.field = field;
+    this.#place = place;
     this.#read = read;
   }
 
   /** The number of a spelling; -1 for none, REFUSED for one that a decoded record has to be rejected for. */
-  numberOf(bytes: Uint8Array, view: DataView, from: number, to: number): number {
+  numberOf(bytes: Uint8Array, view: DataView, spans: Int32Array): number {
+    const from = spans[this.#place]!;
     if (from === -1) return -1;
-    const hash = hashBytes(view, from, to);
+    const to = spans[this.#place + 1]!;
+    const hash = spans[this.#place + 2]!;
     let number = this.#strings.find(hash, view, from, to);
     if (number === -1) number = this.#learn(hash, bytes, view, from, to);
     return this.codes[number] === NO_CODE ? REFUSED : number;
@@ -157,33 +162,39 @@ class InstantMemo {
     this.#read = read;
   }
 
-  /** Epoch milliseconds; NaN for what cannot be read. */
-  read(bytes: Uint8Array, view: DataView, from: number, to: number): number {
-    const length = to - from;
-    if (length > INSTANT_BYTES_MAX) return Number.NaN;
-    const place = hashBytes(view, from, to) % INSTANTS_REMEMBERED;
-    if (this.#lengths[place] === length && this.#isAt(place, view, from, to)) return this.#instantMs[place]!;
-    const instantMs = this.#read(textOf(bytes, from, to));
-    if (typeof instantMs !== 'number') return Number.NaN;
-    this.#bytes.set(bytes.subarray(from, to), place * INSTANT_BYTES_MAX);
-    this.#lengths[place] = length;
-    this.#instantMs[place] = instantMs;
-    return instantMs;
-  }
-
-  #isAt(place: number, view: DataView, from: number, to: number): boolean {
-    let at = place * INSTANT_BYTES_MAX;
-    let i = from;
-    for (; i + 4 <= to; i += 4, at += 4) {
-      if (this.#view.getInt32(at, true) !== view.getInt32(i, true)) return false;
+  /** Puts the epoch milliseconds of the value at `place` of the spans into `times[n]`; NaN for what cannot be read. */
+  read(
+    bytes: Uint8Array,
+    view: DataView,
+    spans: Int32Array,
+    place: number,
+    times: Float64Array,
+    n: number,
+  ): void {
+    const from = spans[place]!;
+    const to = spans[place + 1]!;
+    const entry = spans[place + 2]! & (INSTANTS_REMEMBERED - 1);
+    const start = entry * INSTANT_BYTES_MAX;
+    if (this.#lengths[entry] !== to - from || !isSame(this.#view, start, view, from, to - from)) {
+      const instantMs = to - from > INSTANT_BYTES_MAX ? null : this.#read(textOf(bytes, from, to));
+      if (typeof instantMs !== 'number') {
+        times[n] = Number.NaN;
+        return;
+      }
+      copyText(view, from, to, this.#view, start);
+      this.#lengths[entry] = to - from;
+      this.#instantMs[entry] = instantMs;
     }
-    for (; i < to; i++, at++) if (this.#bytes[at] !== view.getUint8(i)) return false;
-    return true;
+    times[n] = this.#instantMs[entry]!;
   }
 }
 
-function numberOf(name: FieldName): number {
-  return FIELDS.findIndex((field) => field.name === name);
+function placeOf(name: FieldName): number {
+  return 3 * FIELDS.findIndex((field) => field.name === name);
+}
+
+function fieldOf(name: FieldName): Field {
+  return FIELDS.find((field) => field.name === name) as Field;
 }
 
 function textOf(bytes: Uint8Array, from: number, to: number): string {

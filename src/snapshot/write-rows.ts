@@ -50,6 +50,7 @@ export function writeRows(input: RowsInput): RowsImage {
   });
   const { rowBytes, packedBytes } = measure(order, ids, columns);
   const writer = new RowWriter(rowBytes, packedBytes);
+  const event = (ordinal: number): TimetableEvent => eventOf(input, columns, ordinal);
   let slot = -1;
   let times = END;
   for (let ordinal = 0; ordinal < order.length; ordinal++) {
@@ -73,7 +74,7 @@ export function writeRows(input: RowsInput): RowsImage {
       writer.write(values.view, values.start[code]!, values.start[code + 1]!);
     }
     writer.write(END, 0, END.byteLength);
-    writer.end(() => eventOf(input, columns, ordinal));
+    writer.end(event);
   }
   return writer.finish();
 }

@@ -20,8 +20,8 @@ export interface RecordSink {
    * position comes with it. A sink without this method has every record decoded.
    *
    * @param view the same bytes
-   * @param spans by number of the field in the descriptor table: the value stands at [spans[2n], spans[2n + 1]); -1 for
-   *   none. Not checked in any way.
+   * @param spans by number of the field in the descriptor table three numbers: where its value begins, or -1 for none,
+   *   where it ends, and its hashBytes. Nothing else is known of the value: it may hold backslashes or control characters.
    * @returns false where the record has to be decoded and given to `record`; nothing was taken of it then
    */
   undecoded?(bytes: Uint8Array, view: DataView, spans: Int32Array): boolean;

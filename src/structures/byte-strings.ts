@@ -1,21 +1,56 @@
 const ENTRIES_MIN = 64;
 const BYTES_PER_ENTRY = 16;
 
-/**
- * 32 bits of a run of bytes: each four of them multiplied in (multipliers and shifts of MurmurHash3), then mixed. Not
- * against anybody who looks for collisions.
- */
+/** Where a hash of bytes begins, see addWord. */
+export const HASH_BEGIN = 0x2c1b3c6d;
+
+/** Adds four bytes to a hash, as the number that they are. Multipliers and shifts are those of MurmurHash3. */
+export function addWord(hash: number, word: number): number {
+  const mixed = Math.imul(hash ^ word, 0xcc9e2d51);
+  return (mixed << 13) | (mixed >>> 19);
+}
+
+/** Adds one of the last bytes, of which there are fewer than four. */
+export function addByte(hash: number, byte: number): number {
+  return Math.imul(hash ^ byte, 0x1b873593);
+}
+
+/** Every bit of what was added changes half of the bits of the result, which may be negative. */
+export function endHash(hash: number): number {
+  let mixed = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return mixed ^ (mixed >>> 16);
+}
+
+/** 32 bits of a run of bytes; not against anybody who looks for collisions. */
 export function hashBytes(view: DataView, from: number, to: number): number {
-  let hash = 0x2c1b3c6d ^ (to - from);
+  let hash = HASH_BEGIN;
   let at = from;
-  for (; at + 4 <= to; at += 4) {
-    hash = Math.imul(hash ^ view.getInt32(at, true), 0xcc9e2d51);
-    hash = (hash << 13) | (hash >>> 19);
+  for (; at + 4 <= to; at += 4) hash = addWord(hash, view.getInt32(at, true));
+  for (; at < to; at++) hash = addByte(hash, view.getUint8(at));
+  return endHash(hash);
+}
+
+/**
+ * Copies UTF-8. In a loop: for a few dozen bytes a call into the engine costs more than they do. Eight at a time as a
+ * double, which keeps all bits of it but those of a NaN; and no eight bytes of UTF-8 are one: its last byte would be 7F or
+ * FF, which cannot follow F0 or above.
+ */
+export function copyText(source: DataView, from: number, to: number, target: DataView, offset: number): void {
+  let at = offset;
+  let i = from;
+  for (; i + 8 <= to; i += 8, at += 8) target.setFloat64(at, source.getFloat64(i, true), true);
+  for (; i < to; i++, at++) target.setUint8(at, source.getUint8(i));
+}
+
+/** Whether so many bytes are the same in two places. */
+export function isSame(a: DataView, aFrom: number, b: DataView, bFrom: number, length: number): boolean {
+  let i = 0;
+  for (; i + 4 <= length; i += 4) {
+    if (a.getInt32(aFrom + i, true) !== b.getInt32(bFrom + i, true)) return false;
   }
-  for (; at < to; at++) hash = Math.imul(hash ^ view.getUint8(at), 0x1b873593);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return (hash ^ (hash >>> 16)) >>> 0;
+  for (; i < length; i++) if (a.getUint8(aFrom + i) !== b.getUint8(bFrom + i)) return false;
+  return true;
 }
 
 /** A view of the same bytes, for reading several at a time. */
@@ -24,7 +59,7 @@ export function viewOf(bytes: Uint8Array): DataView {
 }
 
 /**
- * A set of byte strings, numbered in order of arrival: one arena of bytes and an open-addressing table, without an object
+ * A set of texts as UTF-8, numbered in order of arrival: one arena of bytes and an open-addressing table, without an object
  * or a string for any of them. Amortised O(length) for each.
  */
 export class ByteStrings {
@@ -32,9 +67,12 @@ export class ByteStrings {
   #view: DataView = viewOf(this.#bytes);
   /** String n is bytes [start[n], start[n + 1]). */
   #start: Uint32Array = new Uint32Array(ENTRIES_MIN + 1);
-  #hashes: Uint32Array = new Uint32Array(ENTRIES_MIN);
-  /** A power of two of slots, at least twice as many as entries, each 0 or a number + 1. */
-  #table: Uint32Array = new Uint32Array(2 * ENTRIES_MIN);
+  #hashes: Int32Array = new Int32Array(ENTRIES_MIN);
+  /**
+   * A power of two of slots, at least twice as many as entries. Each is a number + 1, or 0, and the hash beside it, so that
+   * to look at a slot is to wait for memory once.
+   */
+  #table: Int32Array = new Int32Array(4 * ENTRIES_MIN);
   #size = 0;
 
   get size(): number {
@@ -71,15 +109,19 @@ export class ByteStrings {
    */
   find(hash: number, view: DataView, from: number, to: number): number {
     const table = this.#table;
-    const mask = table.length - 1;
-    let slot = hash & mask;
+    const last = table.length - 2;
+    let slot = (hash << 1) & last;
     // Terminates: at least half of the slots are free.
-    for (;;) {
-      const n = table[slot]! - 1;
-      if (n === -1) return -1;
-      if (this.#hashes[n] === hash && this.#equals(n, view, from, to)) return n;
-      slot = (slot + 1) & mask;
+    while (table[slot] !== 0) {
+      if (table[slot + 1] === hash) {
+        const n = table[slot]! - 1;
+        const start = this.#start[n]!;
+        const length = this.#start[n + 1]! - start;
+        if (length === to - from && isSame(this.#view, start, view, from, length)) return n;
+      }
+      slot = (slot + 2) & last;
     }
+    return -1;
   }
 
   /** Adds a string that is not there yet, and gives its number. */
@@ -89,11 +131,7 @@ export class ByteStrings {
     const start = this.#start[n]!;
     const end = start + to - from;
     if (end > this.#bytes.length) this.#growBytes(end);
-    const target = this.#view;
-    let at = start;
-    let i = from;
-    for (; i + 4 <= to; i += 4, at += 4) target.setInt32(at, view.getInt32(i, true), true);
-    for (; i < to; i++, at++) target.setUint8(at, view.getUint8(i));
+    copyText(view, from, to, this.#view, start);
     this.#start[n + 1] = end;
     this.#hashes[n] = hash;
     this.#size = n + 1;
@@ -118,27 +156,17 @@ export class ByteStrings {
 
   /** Lets go of the table: nothing can be found or added afterwards. */
   seal(): void {
-    this.#table = new Uint32Array(1);
-  }
-
-  #equals(n: number, view: DataView, from: number, to: number): boolean {
-    let at = this.#start[n]!;
-    if (this.#start[n + 1]! - at !== to - from) return false;
-    const own = this.#view;
-    let i = from;
-    for (; i + 4 <= to; i += 4, at += 4) {
-      if (own.getInt32(at, true) !== view.getInt32(i, true)) return false;
-    }
-    for (; i < to; i++, at++) if (own.getUint8(at) !== view.getUint8(i)) return false;
-    return true;
+    this.#table = new Int32Array(2);
   }
 
   #place(n: number): void {
     const table = this.#table;
-    const mask = table.length - 1;
-    let slot = this.#hashes[n]! & mask;
-    while (table[slot] !== 0) slot = (slot + 1) & mask;
+    const last = table.length - 2;
+    const hash = this.#hashes[n]!;
+    let slot = (hash << 1) & last;
+    while (table[slot] !== 0) slot = (slot + 2) & last;
     table[slot] = n + 1;
+    table[slot + 1] = hash;
   }
 
   #growEntries(): void {
@@ -146,10 +174,10 @@ export class ByteStrings {
     const start = new Uint32Array(capacity + 1);
     start.set(this.#start);
     this.#start = start;
-    const hashes = new Uint32Array(capacity);
+    const hashes = new Int32Array(capacity);
     hashes.set(this.#hashes);
     this.#hashes = hashes;
-    this.#table = new Uint32Array(2 * capacity);
+    this.#table = new Int32Array(4 * capacity);
     for (let n = 0; n < this.#size; n++) this.#place(n);
   }
 

@@ -1,5 +1,6 @@
 import { FIELDS } from '../../model/fields.js';
 import { isPlainJsonText } from '../../model/text.js';
+import { addByte, addWord, endHash, HASH_BEGIN, isSame, viewOf } from '../../structures/byte-strings.js';
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -17,8 +18,12 @@ const NULL_WORD = 0x6c6c756e;
 const NONE: number = FIELDS.length;
 const UNKNOWN = -1;
 
+/** Four quotes. */
+const QUOTES = 0x22222222;
+
 /** `"name":` of each field. */
 const NAMES: readonly Buffer[] = FIELDS.map(({ name }) => Buffer.from(`"${name}":`, 'latin1'));
+const NAME_VIEWS: readonly DataView[] = NAMES.map(viewOf);
 
 /**
  * Finds the values of an event in a line of JSON without decoding it, where the line is of the ordinary form: one flat
@@ -29,11 +34,11 @@ const NAMES: readonly Buffer[] = FIELDS.map(({ name }) => Buffer.from(`"${name}"
  */
 export class FlatLines {
   /**
-   * Of the last line that was read, by number of the field: [from, to) at 2n and 2n + 1 is what stands between the quotes;
-   * -1 for null and for what is absent. It may hold backslashes and control characters: whoever takes a value that was not
-   * seen before has to look, see isPlainJsonText.
+   * Of the last line that was read, by number of the field: what stands between the quotes is [from, to) at 3n and 3n + 1,
+   * its hash at 3n + 2; -1 for null and for what is absent. It may hold backslashes and control characters: whoever takes a
+   * value that was not seen before has to look, see isPlainJsonText.
    */
-  readonly spans: Int32Array = new Int32Array(2 * FIELDS.length);
+  readonly spans: Int32Array = new Int32Array(3 * FIELDS.length);
   /** The field that last followed each. */
   readonly #next: Int32Array = new Int32Array(FIELDS.length + 1);
 
@@ -45,14 +50,14 @@ export class FlatLines {
    */
   read(bytes: Uint8Array, view: DataView, start: number): number {
     const { spans } = this;
-    spans.fill(-1);
+    for (let n = 0; n < spans.length; n++) spans[n] = -1;
     let at = start;
     if (bytes[at++] !== OPENING_BRACE) return -1;
     let before: number = NONE;
     let seen = 0;
     // Terminates: each turn moves `at` on, and an LF, the last byte at the latest, ends it.
     for (;;) {
-      const field = this.#fieldAt(bytes, at, before);
+      const field = this.#fieldAt(bytes, view, at, before);
       if (field === UNKNOWN) {
         at = skipUnknown(bytes, view, at);
         if (at === -1) return -1;
@@ -63,12 +68,8 @@ export class FlatLines {
         at += (NAMES[field] as Buffer).length;
         while (bytes[at] === SPACE) at++;
         if (bytes[at] === QUOTE) {
-          at++;
-          const end = quoteFrom(bytes, view, at);
-          if (end === -1) return -1;
-          spans[2 * field] = at;
-          spans[2 * field + 1] = end;
-          at = end + 1;
+          at = this.#readValue(bytes, view, at + 1, 3 * field);
+          if (at === -1) return -1;
         } else if (isNull(bytes, view, at)) at += 4;
         else return -1;
       }
@@ -83,12 +84,42 @@ export class FlatLines {
   }
 
   /** The field whose name stands here, with a colon behind it. */
-  #fieldAt(bytes: Uint8Array, at: number, before: number): number {
+  #fieldAt(bytes: Uint8Array, view: DataView, at: number, before: number): number {
     const guess = this.#next[before] as number;
-    if (startsWith(bytes, at, NAMES[guess] as Buffer)) return guess;
-    const field = NAMES.findIndex((name) => startsWith(bytes, at, name));
+    const name = NAME_VIEWS[guess] as DataView;
+    const { byteLength } = name;
+    if (at + byteLength <= bytes.length && isSame(name, 0, view, at, byteLength)) return guess;
+    const field = NAMES.findIndex((each) => startsWith(bytes, at, each));
     if (field !== UNKNOWN) this.#next[before] = field;
     return field;
+  }
+
+  /**
+   * Hashes while it looks for the closing quote, four bytes at a time: a byte that is zero, where the quote is, borrows from
+   * its highest bit.
+   *
+   * @returns behind the quote, or -1 where there is none
+   */
+  #readValue(bytes: Uint8Array, view: DataView, from: number, place: number): number {
+    let hash = HASH_BEGIN;
+    let at = from;
+    for (; at + 4 <= bytes.length; at += 4) {
+      const word = view.getInt32(at, true);
+      const zeroed = word ^ QUOTES;
+      if (((zeroed - 0x01010101) & ~zeroed & 0x80808080) !== 0) break;
+      hash = addWord(hash, word);
+    }
+    for (; at < bytes.length; at++) {
+      const byte = bytes[at] as number;
+      if (byte === QUOTE) {
+        this.spans[place] = from;
+        this.spans[place + 1] = at;
+        this.spans[place + 2] = endHash(hash);
+        return at + 1;
+      }
+      hash = addByte(hash, byte);
+    }
+    return -1;
   }
 }
 
@@ -101,30 +132,19 @@ function isNull(bytes: Uint8Array, view: DataView, at: number): boolean {
   return bytes[at] === LETTER_N && at + 4 <= bytes.length && view.getInt32(at, true) === NULL_WORD;
 }
 
-/** The first quote from here on, or -1. Four bytes at a time: a byte that is zero borrows from its highest bit. */
-function quoteFrom(bytes: Uint8Array, view: DataView, from: number): number {
-  let at = from;
-  for (; at + 4 <= bytes.length; at += 4) {
-    const word = view.getInt32(at, true) ^ 0x22222222;
-    if (((word - 0x01010101) & ~word & 0x80808080) !== 0) break;
-  }
-  for (; at < bytes.length; at++) if (bytes[at] === QUOTE) return at;
-  return -1;
-}
-
 /** Behind a name that is of no field and its value, a text or null; -1 where they are something else. */
 function skipUnknown(bytes: Uint8Array, view: DataView, start: number): number {
-  let at = plainTextEnd(bytes, view, start);
+  let at = plainTextEnd(bytes, start);
   if (at === -1 || bytes[at] !== COLON) return -1;
   at++;
   while (bytes[at] === SPACE) at++;
   if (isNull(bytes, view, at)) return at + 4;
-  return plainTextEnd(bytes, view, at);
+  return plainTextEnd(bytes, at);
 }
 
 /** Behind the closing quote. */
-function plainTextEnd(bytes: Uint8Array, view: DataView, start: number): number {
+function plainTextEnd(bytes: Uint8Array, start: number): number {
   if (bytes[start] !== QUOTE) return -1;
-  const end = quoteFrom(bytes, view, start + 1);
+  const end = bytes.indexOf(QUOTE, start + 1);
   return end !== -1 && isPlainJsonText(bytes, start + 1, end) ? end + 1 : -1;
 }
