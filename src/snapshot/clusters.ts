@@ -8,6 +8,7 @@ import { sharedFloat64, sharedUint8, sharedUint32 } from '../structures/shared.j
 import { ClusterSweep, type FoundClusters, type KeyedEvents } from './cluster-sweep.js';
 import { entryByteLengths, type UnmeasuredClusters } from './entry-lengths.js';
 import type { ClustersImage, RowsImage, SlotsImage } from './image.js';
+import { scratchUint32 } from '../structures/scratch.js';
 
 /** What clustering needs to know of the events, by ordinal unless stated. */
 export interface ClusterInput {
@@ -53,7 +54,7 @@ export function buildClusters(
 
 /** A counting sort, as that of posting lists. */
 function sortByKey({ slotOf, lesson }: ClusterInput, keyOf: Uint32Array, keyCount: number): KeyedEvents {
-  const start = new Uint32Array(keyCount + 1);
+  const start = scratchUint32(keyCount + 1);
   for (let ordinal = 0; ordinal < keyOf.length; ordinal++) {
     const key = keyOf[ordinal]!;
     if (key !== NO_CODE) start[key + 1]!++;
@@ -63,9 +64,9 @@ function sortByKey({ slotOf, lesson }: ClusterInput, keyOf: Uint32Array, keyCoun
   const next = start.slice(0, keyCount);
   const sorted = {
     start,
-    ordinals: new Uint32Array(total),
-    slots: new Uint32Array(total),
-    lessons: new Uint32Array(total),
+    ordinals: scratchUint32(total),
+    slots: scratchUint32(total),
+    lessons: scratchUint32(total),
   };
   for (let ordinal = 0; ordinal < keyOf.length; ordinal++) {
     const key = keyOf[ordinal]!;
@@ -84,7 +85,7 @@ function finish(input: ClusterInput, found: FoundClusters): UnmeasuredClusters {
   const [by, key, peak] = [found.by.view(), found.key.view(), found.peak.view()];
   const [foundFirst, foundEvents] = [found.first.view(), found.events.view()];
   const [foundStart, foundEnd] = [found.startMs.view(), found.endMs.view()];
-  const order = new Uint32Array(count);
+  const order = scratchUint32(count);
   for (let c = 0; c < count; c++) order[c] = c;
   sortByIntervals(order, foundStart, foundEnd);
   const sorted = {

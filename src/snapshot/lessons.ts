@@ -1,5 +1,6 @@
 import { CONFLICT_DIMENSIONS, type FieldName } from '../model/fields.js';
 import { DictionaryBuilder, type DictionaryImage, NO_CODE } from '../structures/dictionary.js';
+import { scratchUint32 } from '../structures/scratch.js';
 
 /**
  * Numbers the lessons: rows equal in slot and in every lesson field are one, see LESSON_FIELDS. A row without a value in
@@ -10,12 +11,12 @@ import { DictionaryBuilder, type DictionaryImage, NO_CODE } from '../structures/
  */
 export function lessonNumbers(slotOf: Uint32Array, columns: readonly Uint32Array[]): Uint32Array {
   const count = slotOf.length;
-  const lessons = new Uint32Array(count);
+  const lessons = scratchUint32(count);
   const [required] = columns;
   let size = 2;
   while (size < 2 * count) size *= 2;
   /** The first row of each lesson, as its ordinal + 1, by a hash of what its rows have in common. */
-  const table = new Uint32Array(size);
+  const table = scratchUint32(size);
   for (let ordinal = 0; ordinal < count; ordinal++) {
     if (required?.[ordinal] === NO_CODE) {
       lessons[ordinal] = NO_CODE;
@@ -63,7 +64,7 @@ export function conflictKeys(
 ): { keyOf: Uint32Array[]; keys: DictionaryImage } {
   const keys = new DictionaryBuilder();
   const keyOf = CONFLICT_DIMENSIONS.map((dimension) => {
-    const result = new Uint32Array(count).fill(NO_CODE);
+    const result = scratchUint32(count).fill(NO_CODE);
     for (const name of dimension.keys) {
       const codes = codesOf(name);
       const dictionary = dictionaryOf(name);

@@ -1,6 +1,7 @@
 import type { ByteStrings } from '../structures/byte-strings.js';
 import { sortByIntervals } from '../structures/radix-sort.js';
 import { shareFloat64, shareUint32 } from '../structures/shared.js';
+import { scratchUint32 } from '../structures/scratch.js';
 
 /** The order of all events, and the slots that it consists of. */
 export interface EventOrder {
@@ -26,12 +27,12 @@ export function orderEvents(
   ids: ByteStrings,
 ): EventOrder {
   const count = ids.size;
-  const order = new Uint32Array(count);
+  const order = scratchUint32(count);
   for (let arrival = 0; arrival < count; arrival++) order[arrival] = arrival;
   if (!isInTimeOrder(timeMs, endTimeMs)) {
     sortByIntervals(order, timeMs, endTimeMs);
   }
-  const slotOf = new Uint32Array(count);
+  const slotOf = scratchUint32(count);
   const first: number[] = [];
   for (let ordinal = 0; ordinal < count; ordinal++) {
     const arrival = order[ordinal]!;

@@ -11,7 +11,6 @@ import type { RowsImage } from './image.js';
 
 const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
-const COMMA = 0x2c;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
@@ -22,7 +21,7 @@ const serialiseEvent: (event: TimetableEvent) => string = build(EVENT_SCHEMA as 
 export const ROW_FRAME: readonly Buffer[] = serialiseEvent(emptyEvent())
   .split('""')
   .map((piece) => Buffer.from(piece, 'utf8'));
-export const ROW_FRAME_END: Buffer = ROW_FRAME[OUTPUT_FIELDS.length] as Buffer;
+export const ROW_FRAME_END: string = String(ROW_FRAME[OUTPUT_FIELDS.length]);
 
 /** Bytes of a row in MessagePack without its values: the map's header and the names. */
 export const PACKED_ROW_FRAME_BYTES: number = OUTPUT_FIELDS.reduce(
@@ -48,9 +47,11 @@ export class RowWriter {
   readonly #start: Uint32Array;
   readonly #packedStart: Uint32Array;
   #ordinal = 0;
-  #offset = 1;
+  #offset = 0;
 
   /**
+   * What is written are rows with a bracket before the first and a comma before each other one.
+   *
    * @param rowBytes for each ordinal the length of its row, without separators
    * @param packedBytes the same in MessagePack
    * @throws LecternError `source-too-large` where they do not fit into one arena
@@ -65,7 +66,7 @@ export class RowWriter {
       );
     }
     const shared = sharedUint8(byteLength);
-    this.#bytes = Buffer.from(shared.buffer);
+    this.#bytes = Buffer.from(shared.buffer, shared.byteOffset, shared.byteLength);
     this.#view = viewOf(shared);
     this.#bytes[0] = OPENING_BRACKET;
     this.#start = sharedUint32(rowBytes.length + 1);
@@ -99,7 +100,6 @@ export class RowWriter {
       const row = this.#bytes.toString('utf8', this.#start[ordinal]!, this.#offset);
       if (row !== serialiseEvent(eventOf(ordinal))) throw new Error(`row ${ordinal} is not what the serialiser makes`);
     }
-    this.#bytes[this.#offset++] = COMMA;
   }
 
   finish(): RowsImage {

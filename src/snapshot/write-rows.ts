@@ -8,6 +8,7 @@ import { jsonByteLength, packedByteLength, packedTextLength } from './byte-lengt
 import type { RowsImage, SlotsImage } from './image.js';
 import { PACKED_ROW_FRAME_BYTES, ROW_FRAME, ROW_FRAME_END, RowWriter } from './rows.js';
 import { type ValueBytes, valueBytesOf } from './value-bytes.js';
+import { scratchUint32 } from '../structures/scratch.js';
 
 /** What rows are made of. */
 export interface RowsInput {
@@ -33,9 +34,10 @@ interface OutputColumn {
 }
 
 const QUOTE = '"';
-/** Before the id, its opening quote included. */
-const ID_FRAME: DataView = viewOf(Buffer.concat([ROW_FRAME[0] as Buffer, Buffer.from(QUOTE)]));
-const END: DataView = viewOf(ROW_FRAME_END);
+/** Before the id, its opening quote included, with what separates the row from the one before. */
+const FIRST_ID_FRAME: DataView = viewOf(Buffer.from(`[${ROW_FRAME[0]}${QUOTE}`));
+const ID_FRAME: DataView = viewOf(Buffer.from(`,${ROW_FRAME[0]}${QUOTE}`));
+const ID_FRAME_BYTES: number = ID_FRAME.byteLength;
 const INSTANT: string = formatInstant(0);
 /** The fields that come first in a row and have no column. */
 const COLUMNS_FROM = 3;
@@ -43,23 +45,26 @@ const COLUMNS_FROM = 3;
 /** Serialises every event in order. Lengths come first, so that the arena is allocated once and never copied. */
 export function writeRows(input: RowsInput): RowsImage {
   const { order, slotOf, slots, ids } = input;
-  const columns: OutputColumn[] = OUTPUT_FIELDS.slice(COLUMNS_FROM).map(({ name }, n) => {
+  const columns: OutputColumn[] = OUTPUT_FIELDS.slice(COLUMNS_FROM).map(({ name }, n, { length }) => {
     const column = input.columns.find((each) => each.name === name);
     if (column === undefined) throw new Error(`${name} has no column`);
-    return { ...column, values: valueBytesOf(column.dictionary, ROW_FRAME[COLUMNS_FROM + n] as Buffer) };
+    const behind = n + 1 === length ? ROW_FRAME_END : '';
+    return { ...column, values: valueBytesOf(column.dictionary, String(ROW_FRAME[COLUMNS_FROM + n]), behind) };
   });
   const { rowBytes, packedBytes } = measure(order, ids, columns);
   const writer = new RowWriter(rowBytes, packedBytes);
   const event = (ordinal: number): TimetableEvent => eventOf(input, columns, ordinal);
   let slot = -1;
-  let times = END;
+  let times = ID_FRAME;
+  let timesLength = 0;
   for (let ordinal = 0; ordinal < order.length; ordinal++) {
     const arrival = order[ordinal]!;
     if (slotOf[ordinal] !== slot) {
       slot = slotOf[ordinal]!;
       times = timesBytes(slots.startMs[slot]!, slots.endMs[slot]!);
+      timesLength = times.byteLength;
     }
-    writer.write(ID_FRAME, 0, ID_FRAME.byteLength);
+    writer.write(ordinal === 0 ? FIRST_ID_FRAME : ID_FRAME, 0, ID_FRAME_BYTES);
     const idStart = ids.startOf(arrival);
     const idEnd = ids.startOf(arrival + 1);
     if (isPlainJsonText(ids.bytes, idStart, idEnd)) writer.write(ids.view, idStart, idEnd);
@@ -67,13 +72,12 @@ export function writeRows(input: RowsInput): RowsImage {
       const escaped = Buffer.from(JSON.stringify(ids.textOf(arrival)).slice(1, -1), 'utf8');
       writer.write(viewOf(escaped), 0, escaped.length);
     }
-    writer.write(times, 0, times.byteLength);
+    writer.write(times, 0, timesLength);
     for (let n = 0; n < columns.length; n++) {
       const { codes, values } = columns[n]!;
       const code = Math.min(codes[ordinal]!, values.packedLength.length - 1);
       writer.write(values.view, values.start[code]!, values.start[code + 1]!);
     }
-    writer.write(END, 0, END.byteLength);
     writer.end(event);
   }
   return writer.finish();
@@ -84,10 +88,10 @@ function measure(
   ids: ByteStrings,
   columns: readonly OutputColumn[],
 ): { rowBytes: Uint32Array; packedBytes: Uint32Array } {
-  const fixed = ID_FRAME.byteLength + timesBytes(0, 0).byteLength + END.byteLength;
+  const fixed = ID_FRAME_BYTES - 1 + timesBytes(0, 0).byteLength;
   const packedFixed = PACKED_ROW_FRAME_BYTES + 2 * packedByteLength(INSTANT);
-  const rowBytes = new Uint32Array(order.length);
-  const packedBytes = new Uint32Array(order.length);
+  const rowBytes = scratchUint32(order.length);
+  const packedBytes = scratchUint32(order.length);
   for (let ordinal = 0; ordinal < order.length; ordinal++) {
     const arrival = order[ordinal]!;
     const idStart = ids.startOf(arrival);

@@ -1,3 +1,5 @@
+import { grownByteLength } from './growable.js';
+
 const ENTRIES_MIN = 64;
 const BYTES_PER_ENTRY = 16;
 
@@ -34,13 +36,15 @@ export function hashBytes(view: DataView, from: number, to: number): number {
 /**
  * Copies UTF-8. In a loop: for a few dozen bytes a call into the engine costs more than they do. Eight at a time as a
  * double, which keeps all bits of it but those of a NaN; and no eight bytes of UTF-8 are one: its last byte would be 7F or
- * FF, which cannot follow F0 or above.
+ * FF, which cannot follow F0 or above. What is left over at the end is copied with bytes before it once more.
  */
 export function copyText(source: DataView, from: number, to: number, target: DataView, offset: number): void {
   let at = offset;
   let i = from;
   for (; i + 8 <= to; i += 8, at += 8) target.setFloat64(at, source.getFloat64(i, true), true);
-  for (; i < to; i++, at++) target.setUint8(at, source.getUint8(i));
+  if (i === to) return;
+  if (to - from >= 8) target.setFloat64(at + to - i - 8, source.getFloat64(to - 8, true), true);
+  else for (; i < to; i++, at++) target.setUint8(at, source.getUint8(i));
 }
 
 /** Whether so many bytes are the same in two places. */
@@ -49,6 +53,8 @@ export function isSame(a: DataView, aFrom: number, b: DataView, bFrom: number, l
   for (; i + 4 <= length; i += 4) {
     if (a.getInt32(aFrom + i, true) !== b.getInt32(bFrom + i, true)) return false;
   }
+  if (i === length) return true;
+  if (length >= 4) return a.getInt32(aFrom + length - 4, true) === b.getInt32(bFrom + length - 4, true);
   for (; i < length; i++) if (a.getUint8(aFrom + i) !== b.getUint8(bFrom + i)) return false;
   return true;
 }
@@ -74,6 +80,8 @@ export class ByteStrings {
    */
   #table: Int32Array = new Int32Array(4 * ENTRIES_MIN);
   #size = 0;
+  /** Entries that the table has room for: half of its slots. */
+  #capacity = ENTRIES_MIN;
 
   get size(): number {
     return this.#size;
@@ -127,7 +135,7 @@ export class ByteStrings {
   /** Adds a string that is not there yet, and gives its number. */
   add(hash: number, view: DataView, from: number, to: number): number {
     const n = this.#size;
-    if (n === this.#hashes.length) this.#growEntries();
+    if (n === this.#capacity) this.#growEntries();
     const start = this.#start[n]!;
     const end = start + to - from;
     if (end > this.#bytes.length) this.#growBytes(end);
@@ -137,6 +145,20 @@ export class ByteStrings {
     this.#size = n + 1;
     this.#place(n);
     return n;
+  }
+
+  /** Some of the strings behind each other: `byteLength` bytes. */
+  copyOf(numbers: Uint32Array, byteLength: number): Uint8Array {
+    const copy = new Uint8Array(byteLength);
+    const target = viewOf(copy);
+    let at = 0;
+    for (let i = 0; i < numbers.length; i++) {
+      const from = this.#start[numbers[i]!]!;
+      const to = this.#start[numbers[i]! + 1]!;
+      copyText(this.#view, from, to, target, at);
+      at += to - from;
+    }
+    return copy;
   }
 
   /** Compares two of the strings byte by byte: negative, zero or positive. */
@@ -170,19 +192,23 @@ export class ByteStrings {
   }
 
   #growEntries(): void {
-    const capacity = 2 * this.#hashes.length;
-    const start = new Uint32Array(capacity + 1);
-    start.set(this.#start);
-    this.#start = start;
-    const hashes = new Int32Array(capacity);
-    hashes.set(this.#hashes);
-    this.#hashes = hashes;
+    const capacity = 2 * this.#capacity;
+    if (capacity > this.#hashes.length) {
+      const length = grownByteLength(this.#hashes.byteLength) / 4;
+      const start = new Uint32Array(length + 1);
+      start.set(this.#start);
+      this.#start = start;
+      const hashes = new Int32Array(length);
+      hashes.set(this.#hashes);
+      this.#hashes = hashes;
+    }
+    this.#capacity = capacity;
     this.#table = new Int32Array(4 * capacity);
     for (let n = 0; n < this.#size; n++) this.#place(n);
   }
 
   #growBytes(length: number): void {
-    const grown = new Uint8Array(Math.max(length, 2 * this.#bytes.length));
+    const grown = new Uint8Array(Math.max(length, grownByteLength(this.#bytes.length)));
     grown.set(this.#bytes);
     this.#bytes = grown;
     this.#view = viewOf(grown);

@@ -24,6 +24,7 @@ const QUOTES = 0x22222222;
 /** `"name":` of each field. */
 const NAMES: readonly Buffer[] = FIELDS.map(({ name }) => Buffer.from(`"${name}":`, 'latin1'));
 const NAME_VIEWS: readonly DataView[] = NAMES.map(viewOf);
+const NAME_LENGTHS: Int32Array = Int32Array.from(NAMES, ({ length }) => length);
 
 /**
  * Finds the values of an event in a line of JSON without decoding it, where the line is of the ordinary form: one flat
@@ -65,7 +66,7 @@ export class FlatLines {
         if ((seen & (1 << field)) !== 0) return -1;
         seen |= 1 << field;
         before = field;
-        at += (NAMES[field] as Buffer).length;
+        at += NAME_LENGTHS[field] as number;
         while (bytes[at] === SPACE) at++;
         if (bytes[at] === QUOTE) {
           at = this.#readValue(bytes, view, at + 1, 3 * field);
@@ -86,9 +87,8 @@ export class FlatLines {
   /** The field whose name stands here, with a colon behind it. */
   #fieldAt(bytes: Uint8Array, view: DataView, at: number, before: number): number {
     const guess = this.#next[before] as number;
-    const name = NAME_VIEWS[guess] as DataView;
-    const { byteLength } = name;
-    if (at + byteLength <= bytes.length && isSame(name, 0, view, at, byteLength)) return guess;
+    const length = NAME_LENGTHS[guess] as number;
+    if (at + length <= bytes.length && isSame(NAME_VIEWS[guess] as DataView, 0, view, at, length)) return guess;
     const field = NAMES.findIndex((each) => startsWith(bytes, at, each));
     if (field !== UNKNOWN) this.#next[before] = field;
     return field;

@@ -112,8 +112,7 @@ export class NdjsonReader implements FormatReader {
    * one check of the encoding serves all. The end of a line is never inside a character, so nothing is cut.
    */
   #readLines(bytes: Buffer): void {
-    const ascii = isAscii(bytes);
-    if (bytes.length > RECORD_BYTES_MAX || !(ascii || isUtf8(bytes))) {
+    if (bytes.length > RECORD_BYTES_MAX || !isUtf8(bytes)) {
       this.#readEachLine(bytes);
       return;
     }
@@ -122,7 +121,7 @@ export class NdjsonReader implements FormatReader {
       this.#readFlatLines(bytes);
       return;
     }
-    const text = bytes.toString(ascii ? 'latin1' : 'utf8');
+    const text = bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8');
     let start = 0;
     while (start < text.length) {
       const end = text.indexOf('\n', start);
