@@ -20,6 +20,7 @@ import { GrowableFloat64, GrowableUint32 } from '../structures/growable.js';
 import { buildHashIndex } from '../structures/hash-index.js';
 import { buildIntervalIndex } from '../structures/interval-index.js';
 import { buildPostingLists } from '../structures/posting-lists.js';
+import { inScratch, scratchUint32 } from '../structures/scratch.js';
 import { inOneBuffer, sharedFloat64, sharedUint32 } from '../structures/shared.js';
 import { buildClusters } from './clusters.js';
 import { contentVersionOf } from './content-version.js';
@@ -28,7 +29,6 @@ import { conflictKeys, lessonNumbers } from './lessons.js';
 import { orderEvents } from './order.js';
 import type { SnapshotSummary } from './summary.js';
 import { writeRows } from './write-rows.js';
-import { inScratch, scratchUint32 } from '../structures/scratch.js';
 
 /** The fields kept as dictionary codes until the rows are written: all that have few distinct values, or may have none. */
 type CodedField = Extract<(typeof FIELDS)[number], { required: false }>;

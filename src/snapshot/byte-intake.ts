@@ -155,7 +155,8 @@ class InstantMemo {
   readonly #read: (text: string) => string | number | null;
   readonly #bytes: Uint8Array = new Uint8Array(INSTANTS_REMEMBERED * INSTANT_BYTES_MAX);
   readonly #view: DataView = new DataView(this.#bytes.buffer);
-  readonly #lengths: Uint8Array = new Uint8Array(INSTANTS_REMEMBERED);
+  /** 255 where nothing is remembered: an empty text is a spelling, too. */
+  readonly #lengths: Uint8Array = new Uint8Array(INSTANTS_REMEMBERED).fill(255);
   readonly #instantMs: Float64Array = new Float64Array(INSTANTS_REMEMBERED);
 
   constructor(read: (text: string) => string | number | null) {

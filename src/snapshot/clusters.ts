@@ -4,11 +4,11 @@ import { type DictionaryImage, NO_CODE } from '../structures/dictionary.js';
 import { buildIntervalIndex } from '../structures/interval-index.js';
 import { buildPostingLists, type PostingListsImage } from '../structures/posting-lists.js';
 import { sortByIntervals } from '../structures/radix-sort.js';
+import { scratchUint32 } from '../structures/scratch.js';
 import { sharedFloat64, sharedUint8, sharedUint32 } from '../structures/shared.js';
 import { ClusterSweep, type FoundClusters, type KeyedEvents } from './cluster-sweep.js';
 import { entryByteLengths, type UnmeasuredClusters } from './entry-lengths.js';
 import type { ClustersImage, RowsImage, SlotsImage } from './image.js';
-import { scratchUint32 } from '../structures/scratch.js';
 
 /** What clustering needs to know of the events, by ordinal unless stated. */
 export interface ClusterInput {

@@ -3,8 +3,8 @@ import type { IdentifierMode } from '../model/event.js';
 import type { FieldName } from '../model/fields.js';
 import type { ByteStrings } from '../structures/byte-strings.js';
 import { type DictionaryBuilder, NO_CODE } from '../structures/dictionary.js';
-import type { SlotsImage } from './image.js';
 import { scratchUint32 } from '../structures/scratch.js';
+import type { SlotsImage } from './image.js';
 
 /** Changes whenever the meaning of the hashed bytes does. */
 const SCHEME = 'lectern-content-2';

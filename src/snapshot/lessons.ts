@@ -42,12 +42,7 @@ function lessonHash(slotOf: Uint32Array, columns: readonly Uint32Array[], ordina
   return hash ^ (hash >>> 16);
 }
 
-function isOneLesson(
-  slotOf: Uint32Array,
-  columns: readonly Uint32Array[],
-  a: number,
-  b: number,
-): boolean {
+function isOneLesson(slotOf: Uint32Array, columns: readonly Uint32Array[], a: number, b: number): boolean {
   if (slotOf[a] !== slotOf[b]) return false;
   for (let n = 0; n < columns.length; n++) if (columns[n]![a] !== columns[n]![b]) return false;
   return true;

@@ -1,7 +1,7 @@
 import type { ByteStrings } from '../structures/byte-strings.js';
 import { sortByIntervals } from '../structures/radix-sort.js';
-import { shareFloat64, shareUint32 } from '../structures/shared.js';
 import { scratchUint32 } from '../structures/scratch.js';
+import { shareFloat64, shareUint32 } from '../structures/shared.js';
 
 /** The order of all events, and the slots that it consists of. */
 export interface EventOrder {
@@ -21,11 +21,7 @@ export interface EventOrder {
  *
  * @param timeMs starts in order of arrival; `endTimeMs` and `ids` likewise
  */
-export function orderEvents(
-  timeMs: Float64Array,
-  endTimeMs: Float64Array,
-  ids: ByteStrings,
-): EventOrder {
+export function orderEvents(timeMs: Float64Array, endTimeMs: Float64Array, ids: ByteStrings): EventOrder {
   const count = ids.size;
   const order = scratchUint32(count);
   for (let arrival = 0; arrival < count; arrival++) order[arrival] = arrival;

@@ -98,7 +98,8 @@ export class RowWriter {
     }
     if (ordinal % ROWS_PER_COMPARISON === 0) {
       const row = this.#bytes.toString('utf8', this.#start[ordinal]!, this.#offset);
-      if (row !== serialiseEvent(eventOf(ordinal))) throw new Error(`row ${ordinal} is not what the serialiser makes`);
+      if (row !== serialiseEvent(eventOf(ordinal)))
+        throw new Error(`row ${ordinal} is not what the serialiser makes`);
     }
   }
 

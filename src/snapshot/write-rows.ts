@@ -4,11 +4,11 @@ import { isPlainJsonText } from '../model/text.js';
 import { formatInstant } from '../model/time.js';
 import { type ByteStrings, viewOf } from '../structures/byte-strings.js';
 import type { DictionaryBuilder } from '../structures/dictionary.js';
+import { scratchUint32 } from '../structures/scratch.js';
 import { jsonByteLength, packedByteLength, packedTextLength } from './byte-lengths.js';
 import type { RowsImage, SlotsImage } from './image.js';
 import { PACKED_ROW_FRAME_BYTES, ROW_FRAME, ROW_FRAME_END, RowWriter } from './rows.js';
 import { type ValueBytes, valueBytesOf } from './value-bytes.js';
-import { scratchUint32 } from '../structures/scratch.js';
 
 /** What rows are made of. */
 export interface RowsInput {
@@ -49,7 +49,10 @@ export function writeRows(input: RowsInput): RowsImage {
     const column = input.columns.find((each) => each.name === name);
     if (column === undefined) throw new Error(`${name} has no column`);
     const behind = n + 1 === length ? ROW_FRAME_END : '';
-    return { ...column, values: valueBytesOf(column.dictionary, String(ROW_FRAME[COLUMNS_FROM + n]), behind) };
+    return {
+      ...column,
+      values: valueBytesOf(column.dictionary, String(ROW_FRAME[COLUMNS_FROM + n]), behind),
+    };
   });
   const { rowBytes, packedBytes } = measure(order, ids, columns);
   const writer = new RowWriter(rowBytes, packedBytes);

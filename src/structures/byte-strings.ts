@@ -168,7 +168,7 @@ export class ByteStrings {
     const bStart = this.#start[b]!;
     const aLength = this.#start[a + 1]! - aStart;
     const bLength = this.#start[b + 1]! - bStart;
-    const length = aLength < bLength ? aLength : bLength;
+    const length = Math.min(aLength, bLength);
     for (let i = 0; i < length; i++) {
       const difference = bytes[aStart + i]! - bytes[bStart + i]!;
       if (difference !== 0) return difference;

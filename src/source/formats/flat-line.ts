@@ -88,7 +88,8 @@ export class FlatLines {
   #fieldAt(bytes: Uint8Array, view: DataView, at: number, before: number): number {
     const guess = this.#next[before] as number;
     const length = NAME_LENGTHS[guess] as number;
-    if (at + length <= bytes.length && isSame(NAME_VIEWS[guess] as DataView, 0, view, at, length)) return guess;
+    if (at + length <= bytes.length && isSame(NAME_VIEWS[guess] as DataView, 0, view, at, length))
+      return guess;
     const field = NAMES.findIndex((each) => startsWith(bytes, at, each));
     if (field !== UNKNOWN) this.#next[before] = field;
     return field;

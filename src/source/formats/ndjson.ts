@@ -116,8 +116,7 @@ export class NdjsonReader implements FormatReader {
       this.#readEachLine(bytes);
       return;
     }
-    // The first record is decoded in any case: what it looks like is asked for in the end.
-    if (this.#sink.undecoded !== undefined && this.#records > 0 && this.#piecesToDecode-- <= 0) {
+    if (this.#sink.undecoded !== undefined && this.#piecesToDecode-- <= 0) {
       this.#readFlatLines(bytes);
       return;
     }
@@ -137,7 +136,8 @@ export class NdjsonReader implements FormatReader {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     let balance = 0;
     for (let start = 0; start < bytes.length; ) {
-      let end = lines.read(bytes, view, start);
+      // The first record is decoded in any case: what it looks like is asked for in the end.
+      let end = this.#records === 0 ? -1 : lines.read(bytes, view, start);
       if (end !== -1 && sink.undecoded?.(bytes, view, lines.spans) === true) {
         this.#line++;
         this.#records++;

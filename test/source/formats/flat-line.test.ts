@@ -1,0 +1,245 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { test } from 'tap';
+import { loadImage } from '../../../src/load.js';
+import type { IdentifierMode } from '../../../src/model/event.js';
+import { readRecords } from '../../../src/source/formats/read-records.js';
+import type { RecordSink, Source } from '../../../src/source/source.js';
+
+/**
+ * The fast way of NDJSON, where values go from the bytes to columns, against the slow one, where every line is decoded:
+ * the same image, byte for byte, the same rejections at the same positions, the same errors.
+ */
+const SEED = 20_240_902;
+const RUNS = 300;
+
+interface Taken {
+  offered: number;
+  taken: number;
+}
+
+function sourceOf(bytes: Uint8Array, chunkBytes: number, taken: Taken | null): Source {
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.slice(at, at + chunkBytes);
+  }
+  return {
+    name: 'bytes',
+    load: async (sink, options = {}) => {
+      const decoded: RecordSink = {
+        record: (value, position) => sink.record(value, position),
+        reject: (rejection) => sink.reject(rejection),
+      };
+      const counting: RecordSink = {
+        ...decoded,
+        undecoded(line, view, spans) {
+          const isTaken = sink.undecoded?.(line, view, spans) === true;
+          if (taken !== null) {
+            taken.offered++;
+            if (isTaken) taken.taken++;
+          }
+          return isTaken;
+        },
+      };
+      const reading = { ...options, sourceName: 'bytes', bytesTotal: null };
+      const read = await readRecords(chunks(), taken === null ? decoded : counting, reading);
+      return { ...read, version: null };
+    },
+  };
+}
+
+/** What has to be equal: everything but when it was built. */
+async function outcomeOf(source: Source, mode: IdentifierMode): Promise<unknown> {
+  try {
+    const { image, source: summary } = await loadImage(source, mode);
+    const { builtAtMs: _, buildMs: __, ...rest } = image.summary;
+    return { ...image, summary: rest, source: summary };
+  } catch (error) {
+    return String(error);
+  }
+}
+
+async function compare(
+  bytes: Uint8Array,
+  chunkBytes: number,
+  mode: IdentifierMode,
+): Promise<{ fast: unknown; slow: unknown; taken: Taken }> {
+  const taken = { offered: 0, taken: 0 };
+  const fast = await outcomeOf(sourceOf(bytes, chunkBytes, taken), mode);
+  const slow = await outcomeOf(sourceOf(bytes, chunkBytes, null), mode);
+  return { fast, slow, taken };
+}
+
+const uuid = fc
+  .integer({ min: 0, max: 400 })
+  .map((n) => `${String(n).padStart(8, '0')}-aaaa-4bbb-8ccc-0123456789ab`);
+const text = fc.oneof(
+  {
+    weight: 40,
+    arbitrary: fc.constantFrom('', 'A', 'Übung', 'Algebra', 'Algebra I', '線形代数', '😀', 'a b', '\u007f'),
+  },
+  fc.constantFrom(
+    'e\u0301',
+    '\u2028',
+    'a"b',
+    'a\\b',
+    'tab\t',
+    '\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000',
+  ),
+  fc.string({ unit: 'binary', maxLength: 12 }),
+);
+const identifier = fc.oneof(
+  { weight: 100, arbitrary: uuid },
+  uuid.map((id) => id.toUpperCase()),
+  text,
+);
+const instant = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.constantFrom('2024-09-02T08:00:00Z', '2024-09-02T10:00:00.000Z', '2024-09-02T09:00:00.5Z'),
+  },
+  fc.constantFrom(
+    '2024-09-02T08:00:00+02:00',
+    '2024-02-30T08:00:00Z',
+    '2024-09-02',
+    '',
+    '2024-09-02T08:00:00.00000000000000000000Z',
+  ),
+);
+const odd: fc.Arbitrary<unknown> = fc.constantFrom(null, 7, true, [], {}, { id: 'x' }, -0.5, [null]);
+const rarely = (usual: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
+  fc.oneof({ weight: 150, arbitrary: usual }, odd);
+const fields: Record<string, fc.Arbitrary<unknown>> = {
+  id: rarely(identifier),
+  time: rarely(instant),
+  endTime: rarely(instant),
+  title: rarely(text),
+  roomId: rarely(identifier),
+  courseId: rarely(identifier),
+  studyGroup: rarely(text),
+  lecturer: rarely(text),
+  lecturerId: rarely(identifier),
+  type: rarely(text),
+  groupId: rarely(identifier),
+};
+const record = fc.oneof(
+  { weight: 12, arbitrary: fc.record(fields) },
+  fc.record(fields, { requiredKeys: ['id', 'time', 'endTime'] }),
+  fc.record({ ...fields, capacity: odd, note: text }),
+);
+/** How one record may be written. */
+const written = fc.tuple(record, fc.nat(), fc.nat()).map(([value, style, at]) => {
+  const names = Object.keys(value);
+  const rotated = [...names.slice(at % 3), ...names.slice(0, at % 3)];
+  const pairs = (style % 5 === 0 ? rotated : names).map((name): [string, string] => [
+    JSON.stringify(name),
+    JSON.stringify((value as Record<string, unknown>)[name]),
+  ]);
+  switch (style % 80) {
+    case 1:
+      return `{${pairs.map(([name, json]) => `${name}: ${json}`).join(', ')}}`;
+    case 2:
+      return `{${pairs.map(([name, json]) => `${name} :${json}`).join(' ,')} }`;
+    case 3:
+      return ` {${pairs.map((pair) => pair.join(':')).join(',')}}`;
+    case 4:
+      return `{${[...pairs, ['"title"', '"again"']].map((pair) => pair.join(':')).join(',')}}`;
+    case 5:
+      return `{${pairs.map(([name, json]) => `${name}:${json}`).join(',')},}`;
+    case 6:
+      return `{${pairs.map(([name, json]) => `${name.replace('i', '\\u0069')}:${json}`).join(',')}}`;
+    case 7:
+      return `{${pairs.map(([name, json]) => `${name}:${json.replace('a', '\\u0061')}`).join(',')}}`;
+    case 8:
+      return JSON.stringify(value).slice(0, -1 - (at % 20));
+    case 9:
+      return `${JSON.stringify(value)}\r`;
+    case 10:
+      return `${JSON.stringify(value)} x`;
+    case 11:
+      return at % 2 === 0 ? '' : ' \t';
+    case 12:
+      return `{${pairs.map(([name, json]) => `${name}:${json.replace(/\\"/g, '"')}`).join(',')}}`;
+    case 13:
+      return `{${pairs.map(([name, json]) => `${name}:${json.replace('null', 'nul')}`).join(',')}}`;
+    case 14:
+      return JSON.stringify(value).replace('{', '{"__proto__":"x","constructor":null,');
+    default:
+      return JSON.stringify(value);
+  }
+});
+const source = fc.record({
+  lines: fc.array(written, { minLength: 1, maxLength: 60, size: 'max' }),
+  ending: fc.constantFrom('\n', ''),
+  chunkBytes: fc.constantFrom(50_000, 50_000, 20_000, 5000, 700, 61),
+  mode: fc.constantFrom<IdentifierMode>('uuid', 'any'),
+  damage: fc.option(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { freq: 3 }),
+});
+
+test('both ways build the same image and reject the same records, whatever the lines are', async (t) => {
+  const total = { offered: 0, taken: 0 };
+  await fc.assert(
+    fc.asyncProperty(source, async ({ lines, ending, chunkBytes, mode, damage }) => {
+      const bytes = Buffer.from(lines.join('\n') + ending, 'utf8');
+      if (damage !== null && bytes.length > 0) bytes[damage[0] % bytes.length] = damage[1];
+      const { fast, slow, taken } = await compare(bytes, chunkBytes, mode);
+      total.offered += taken.offered;
+      total.taken += taken.taken;
+      assert.deepStrictEqual(fast, slow);
+    }),
+    { seed: SEED, numRuns: RUNS },
+  );
+  // Otherwise the slow way was compared with itself.
+  t.ok(total.taken > RUNS, `${total.taken} of ${total.offered} lines were taken undecoded`);
+  t.ok(total.offered - total.taken > RUNS / 4, 'and some were given back');
+});
+
+const ORDINARY = Array.from({ length: 20 }, (_, n) =>
+  JSON.stringify({
+    id: `${String(n).padStart(8, '0')}-0000-4000-8000-000000000000`,
+    time: '2024-09-02T08:00:00Z',
+    endTime: '2024-09-02T10:00:00.000Z',
+    title: n % 2 === 0 ? 'Algebra' : null,
+    type: 'lecture',
+  }),
+);
+
+test('lines of the ordinary form are not decoded', async (t) => {
+  for (const [form, lines] of Object.entries({
+    'as JSON.stringify writes them': ORDINARY,
+    'with blanks, as Python writes them': ORDINARY.map((line) =>
+      line.replace(/":/g, '": ').replace(/,"/g, ', "'),
+    ),
+    'with CRLF': ORDINARY.map((line) => `${line}\r`),
+    'with a field that nobody knows': ORDINARY.map((line) => line.replace('{', '{"campus":"Nord",')),
+    'with fields that come and go': ORDINARY.map((line, n) =>
+      n % 3 === 0 ? line.replace(',"type":"lecture"', '') : line,
+    ),
+  })) {
+    const { fast, slow, taken } = await compare(Buffer.from(`${lines.join('\n')}\n`), 50_000, 'uuid');
+    t.strictSame(fast, slow, form);
+    t.strictSame(taken, { offered: 19, taken: 19 }, form);
+  }
+});
+
+test('lines that nobody can take undecoded are soon not offered any more', async (t) => {
+  const lines = ORDINARY.flatMap((line) => Array.from({ length: 30 }, () => line.replace('Z"', '\\u005a"')));
+  const { fast, slow, taken } = await compare(Buffer.from(`${lines.join('\n')}\n`), 700, 'uuid');
+  t.strictSame(fast, slow);
+  t.ok(taken.offered < lines.length / 4, `${taken.offered} of ${lines.length} lines`);
+});
+
+test('each of the malformed files, by itself and behind good records', async (t) => {
+  const folder = new URL('../../../fixtures/malformed/', import.meta.url);
+  const names = readdirSync(folder).filter((name) => name.endsWith('.ndjson'));
+  t.ok(names.length > 10);
+  for (const name of names) {
+    const bytes = readFileSync(new URL(name, folder));
+    for (const head of ['', `${ORDINARY.join('\n')}\n`]) {
+      for (const mode of ['uuid', 'any'] as const) {
+        const { fast, slow } = await compare(Buffer.concat([Buffer.from(head), bytes]), 50_000, mode);
+        t.strictSame(fast, slow, `${name}, ${mode}`);
+      }
+    }
+  }
+});

@@ -1,0 +1,130 @@
+import fc from 'fast-check';
+import { test } from 'tap';
+import { ByteStrings, copyText, hashBytes, isSame, viewOf } from '../../src/structures/byte-strings.js';
+import { GrowableUint32, grownByteLength } from '../../src/structures/growable.js';
+import { inScratch, scratchFloat64, scratchUint32 } from '../../src/structures/scratch.js';
+import { inOneBuffer, sharedFloat64, sharedUint8, sharedUint32 } from '../../src/structures/shared.js';
+
+const SEED = 7;
+
+test('texts are found again, and only they are', (t) => {
+  fc.assert(
+    fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 40 }), { maxLength: 300 }), (texts) => {
+      const strings = new ByteStrings();
+      const known = new Map<string, number>();
+      for (const text of texts.map((each) => each.toWellFormed())) {
+        const bytes = Buffer.from(`xy${text}z`, 'utf8');
+        const view = viewOf(bytes);
+        const hash = hashBytes(view, 2, bytes.length - 1);
+        const found = strings.find(hash, view, 2, bytes.length - 1);
+        if (found !== (known.get(text) ?? -1)) throw new Error(`${JSON.stringify(text)} is number ${found}`);
+        if (found === -1) known.set(text, strings.add(hash, view, 2, bytes.length - 1));
+      }
+      if (strings.size !== known.size) throw new Error('wrong size');
+      const order = [...known.values()].sort((a, b) => strings.compare(a, b));
+      const encoded = [...known.keys()].map((text) => Buffer.from(text));
+      const expected = [...known.values()].sort((a, b) =>
+        Buffer.compare(encoded[a] as Buffer, encoded[b] as Buffer),
+      );
+      if (order.join() !== expected.join()) throw new Error('wrong order');
+      for (const [text, n] of known) if (strings.textOf(n) !== text) throw new Error('another text');
+    }),
+    { seed: SEED, numRuns: 200 },
+  );
+  t.pass('as a Map has it');
+  t.end();
+});
+
+test('texts with one hash are told apart', (t) => {
+  const strings = new ByteStrings();
+  const bytes = Buffer.from('abcabdabcd', 'utf8');
+  const view = viewOf(bytes);
+  t.equal(strings.add(1, view, 0, 3), 0);
+  t.equal(strings.add(1, view, 3, 6), 1);
+  t.equal(strings.add(1, view, 6, 10), 2);
+  t.equal(strings.find(1, view, 0, 3), 0);
+  t.equal(strings.find(1, view, 3, 6), 1);
+  t.equal(strings.find(1, view, 6, 10), 2);
+  t.equal(strings.find(1, view, 6, 9), 0);
+  t.equal(strings.find(1, view, 0, 4), -1);
+  t.end();
+});
+
+test('no bytes of UTF-8 are changed by being copied as doubles', (t) => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 60 }), fc.nat(9), (given, offset) => {
+      const source = Buffer.from(given.toWellFormed(), 'utf8');
+      const target = Buffer.alloc(source.length + 20, 0xaa);
+      copyText(viewOf(source), 0, source.length, viewOf(target), offset);
+      const around = target.subarray(0, offset).every((byte) => byte === 0xaa);
+      const behind = target.subarray(offset + source.length).every((byte) => byte === 0xaa);
+      if (!around || !behind) throw new Error('more was written');
+      if (!target.subarray(offset, offset + source.length).equals(source)) throw new Error('they differ');
+      if (!isSame(viewOf(source), 0, viewOf(target), offset, source.length)) throw new Error('not the same');
+      if (source.length > 0) {
+        const place = offset + (given.length % source.length);
+        target[place] = (target[place] as number) ^ 1;
+        if (isSame(viewOf(source), 0, viewOf(target), offset, source.length)) throw new Error('the same');
+      }
+    }),
+    { seed: SEED, numRuns: 2000 },
+  );
+  // Around each place of a window of eight: the bytes that come nearest to a NaN.
+  for (let n = 0; n < 16; n++) {
+    for (const text of ['\u007f', '\u{10ffff}\u007f', '\u{100000}', '\uffff\u007f', '\u0000']) {
+      const source = Buffer.from('x'.repeat(n) + text.repeat(6), 'utf8');
+      const target = Buffer.alloc(source.length);
+      copyText(viewOf(source), 0, source.length, viewOf(target), 0);
+      t.ok(target.equals(source), `${JSON.stringify(text)} from byte ${n} on`);
+    }
+  }
+  t.end();
+});
+
+test('shared arrays of one build lie in one buffer, zeroed, apart and aligned', (t) => {
+  const { bytes, words, doubles, large } = inOneBuffer(4096, () => ({
+    bytes: sharedUint8(3).fill(255),
+    words: sharedUint32(5).fill(0xffffffff),
+    doubles: sharedFloat64(4),
+    large: sharedUint8(5000),
+  }));
+  t.equal(bytes.buffer, words.buffer);
+  t.equal(bytes.buffer, doubles.buffer);
+  t.not(bytes.buffer, large.buffer);
+  t.strictSame([...doubles], [0, 0, 0, 0]);
+  t.strictSame([bytes.length, words.length, large.length], [3, 5, 5000]);
+  const first = inOneBuffer(64, () => [sharedUint8(40), sharedUint8(40), sharedUint8(8)] as const);
+  t.not(first[0].buffer, first[1].buffer, 'a buffer that is full is followed by another');
+  t.equal(first[1].buffer, first[2].buffer);
+  t.not(sharedUint8(1).buffer, sharedUint8(1).buffer, 'afterwards each array has its own');
+  t.end();
+});
+
+test('scratch is zeroed and apart, and ends where it is full', (t) => {
+  const size = 5 * 1024 * 1024;
+  const [a, b, c] = inScratch(size, () => [
+    scratchUint32(3).fill(9),
+    scratchFloat64(2),
+    scratchUint32(16 * 1024 * 1024),
+  ]);
+  t.equal(a?.buffer, b?.buffer);
+  t.not(a?.buffer, c?.buffer);
+  t.strictSame([...(b ?? [])], [0, 0]);
+  t.equal(c?.length, 16 * 1024 * 1024);
+  t.not(scratchUint32(1).buffer, scratchUint32(1).buffer);
+  t.end();
+});
+
+test('buffers that grow are small or large', (t) => {
+  const lengths: number[] = [];
+  for (let length = 4096; length < 2 ** 28; length = grownByteLength(length)) lengths.push(length);
+  t.strictSame(
+    lengths.filter((length) => length > 256 * 1024 && length <= 32 * 1024 * 1024),
+    [],
+  );
+  const column = new GrowableUint32();
+  for (let n = 0; n < 100_000; n++) column.push(n);
+  t.equal(column.length, 100_000);
+  t.ok(column.view().every((value, n) => value === n));
+  t.end();
+});
