@@ -246,12 +246,13 @@ export class SnapshotBuilder {
     ) as unknown as Record<IndexedFieldName, FieldImage>;
     const slotIndex = buildIntervalIndex(slots.startMs, slots.endMs, INTERVALS_PER_TREE_MAX);
     const ids = buildHashIndex(count, (ordinal) => this.#ids.hashOf(order[ordinal]!));
+    const others = columns.filter(({ name }) => !INDEXED_FIELDS.some((field) => field.name === name));
     const parts = { slots: { ...slots, index: slotIndex }, fields, rows, ids, clusters };
     const builtAtMs = Date.now();
     return {
       ...parts,
       summary: {
-        id: contentVersionOf(this.#identifiers, { order, ids: this.#ids, slots, columns }),
+        id: contentVersionOf(this.#identifiers, { order, ids: this.#ids, slots, fields, columns: others }),
         events: count,
         slots: slots.startMs.length,
         rejected: this.#rejected,

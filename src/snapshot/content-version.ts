@@ -1,10 +1,10 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { IdentifierMode } from '../model/event.js';
-import type { FieldName } from '../model/fields.js';
+import { type FieldName, INDEXED_FIELDS, type IndexedFieldName } from '../model/fields.js';
 import type { ByteStrings } from '../structures/byte-strings.js';
 import { type DictionaryBuilder, NO_CODE } from '../structures/dictionary.js';
 import { scratchUint32 } from '../structures/scratch.js';
-import type { SlotsImage } from './image.js';
+import type { FieldImage, SlotsImage } from './image.js';
 
 /** Changes whenever the meaning of the hashed bytes does. */
 const SCHEME = 'lectern-content-2';
@@ -23,7 +23,9 @@ export interface Content {
   /** By number of arrival. */
   readonly ids: ByteStrings;
   readonly slots: Pick<SlotsImage, 'startMs' | 'endMs' | 'first'>;
-  /** Codes by ordinal, in the order of the descriptor table. */
+  /** Whose codes are in the order of their values. */
+  readonly fields: Readonly<Record<IndexedFieldName, Pick<FieldImage, 'dictionary' | 'codes'>>>;
+  /** The other texts: codes of the builder, by ordinal. */
   readonly columns: readonly {
     readonly name: FieldName;
     readonly dictionary: DictionaryBuilder;
@@ -37,13 +39,20 @@ export interface Content {
  * every value and are five times as long.
  */
 export function contentVersionOf(identifiers: IdentifierMode, content: Content): string {
-  const { order, ids, slots, columns } = content;
+  const { order, ids, slots, fields, columns } = content;
   const hash = createHash('sha256');
   hash.update(`${SCHEME}\n${identifiers}\n${order.length}\n${slots.startMs.length}\n`);
   hashIds(hash, order, ids);
   hash.update(slots.startMs);
   hash.update(slots.endMs);
   hash.update(slots.first);
+  for (const { name } of INDEXED_FIELDS) {
+    const { dictionary, codes } = fields[name];
+    hash.update(`\n${name}\n`);
+    hash.update(dictionary.start);
+    hash.update(dictionary.bytes);
+    hash.update(codes);
+  }
   const numbers = scratchUint32(order.length);
   for (const { name, dictionary, codes } of columns) {
     hash.update(`\n${name}\n`);

@@ -154,6 +154,14 @@ async function readPages(
         );
       },
     };
+    const { undecoded } = sink;
+    if (undecoded !== undefined) {
+      paged.undecoded = (bytes, view, spans) => {
+        const isTaken = undecoded(bytes, view, spans);
+        if (isTaken) records++;
+        return isTaken;
+      };
+    }
     const isOnly = page === 1 && next === null;
     const read = await readPage(exchange, answer, spec, isOnly, paged, options, () => records);
     format = format === null || format === read.format ? read.format : 'mixed';

@@ -24,7 +24,7 @@ export interface RecordSink {
    *   where it ends, and its hashBytes. Nothing else is known of the value: it may hold backslashes or control characters.
    * @returns false where the record has to be decoded and given to `record`; nothing was taken of it then
    */
-  undecoded?(bytes: Uint8Array, view: DataView, spans: Int32Array): boolean;
+  undecoded?: (bytes: Uint8Array, view: DataView, spans: Int32Array) => boolean;
 }
 
 /** Progress of a load, for a person at a terminal. */

@@ -43,6 +43,7 @@ async function loadRecords(
   const reader = new NdjsonReader(spec.name, {
     record: (value, { record }) => sink.record(value, { record }),
     reject: (rejection) => sink.reject({ ...rejection, position: { record: rejection.position.record } }),
+    ...(sink.undecoded === undefined ? {} : { undecoded: sink.undecoded }),
   });
   let bytesRead = 0;
   for await (const chunk of chunks) {
