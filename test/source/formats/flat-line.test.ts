@@ -12,7 +12,7 @@ import type { RecordSink, Source } from '../../../src/source/source.js';
  * the same image, byte for byte, the same rejections at the same positions, the same errors.
  */
 const SEED = 20_240_902;
-const RUNS = 300;
+const RUNS = 120;
 
 interface Taken {
   offered: number;
