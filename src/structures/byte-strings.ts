@@ -1,4 +1,4 @@
-import { grownByteLength } from './growable.js';
+import { grownByteLength, roomyByteLength } from './growable.js';
 
 const ENTRIES_MIN = 64;
 const BYTES_PER_ENTRY = 16;
@@ -203,7 +203,7 @@ export class ByteStrings {
       this.#hashes = hashes;
     }
     this.#capacity = capacity;
-    this.#table = new Int32Array(4 * capacity);
+    this.#table = new Int32Array(new ArrayBuffer(roomyByteLength(16 * capacity)), 0, 4 * capacity);
     for (let n = 0; n < this.#size; n++) this.#place(n);
   }
 

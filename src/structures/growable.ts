@@ -10,8 +10,12 @@ const LARGE_BYTES_MIN = 34 * 1024 * 1024;
  * (mallopt(3), M_MMAP_THRESHOLD), which then belongs to the process for good.
  */
 export function grownByteLength(byteLength: number): number {
-  const doubled = 2 * byteLength;
-  return doubled <= SMALL_BYTES_MAX ? doubled : Math.max(doubled, LARGE_BYTES_MIN);
+  return roomyByteLength(2 * byteLength);
+}
+
+/** How long a buffer should be that has to hold so many bytes and will be replaced, for the same reason. */
+export function roomyByteLength(byteLength: number): number {
+  return byteLength <= SMALL_BYTES_MAX ? byteLength : Math.max(byteLength, LARGE_BYTES_MIN);
 }
 
 /** An append-only column of unsigned 32-bit integers that doubles when full. Amortised O(1) per value. */
