@@ -23,6 +23,7 @@ export const PROBLEMS = {
   'parameters-invalid': { status: 400, title: 'The query parameters are not valid' },
   'snapshot-gone': { status: 410, title: 'The snapshot to compare with is not known any more' },
   'snapshot-stale': { status: 503, title: 'The timetable is out of date' },
+  overloaded: { status: 503, title: 'The service has more requests than it can answer' },
   'snapshot-unavailable': { status: 503, title: 'The timetable is still loading' },
   'internal-error': { status: 500, title: 'The service failed' },
 } as const;

@@ -139,6 +139,42 @@ export const LINGER_MS_MAX = 1000;
 export const CONNECTIONS_MAX_DEFAULT = 16_384;
 /** The most that this may be set to: as many as Linux gives descriptors to one process. */
 export const CONNECTIONS_MAX_MAX = 1_048_576;
+/**
+ * Requests that have waited longer than this within one turn of the event loop wait for the processor and not for the network:
+ * 64 connections that each ask for something of 1 ms are done in 64 ms, 1,600 for something of 60 µs in 96.
+ */
+export const OVERLOAD_MS_DEFAULT = 100;
+/** The most that this may be set to: longer than clients wait. */
+export const OVERLOAD_MS_MAX = 10_000;
+/**
+ * How long requests are admitted in each turn while the service is overloaded; the others of the turn are refused. At three
+ * times its capacity, and where a refusal costs a tenth of an answer, a turn lasts 1.25 times this, and whoever comes during
+ * one is answered at the end of the next at the latest: 2.25 × 4 = 9 ms. Shorter turns would cost more than they answer.
+ */
+export const OVERLOAD_TURN_MS_MAX = 4;
+/** A turn may last so many times as long where other processes have the processor meanwhile: 4 × 4 ms. */
+export const OVERLOAD_PAUSED_TIMES_MAX = 4;
+/** It takes so many late turns, over so long, without idleness: a pause, and what has piled up in it, is no overload. */
+export const OVERLOAD_SUSTAINED_MS = 200;
+export const OVERLOAD_TURNS_MIN = 3;
+/**
+ * Connections that one look at the network gives at most (libuv's EVENTS_SIZE). While every look gives as many, up to 48 of them
+ * follow each other before a timer has its turn: with 60 µs a request that is 3 s in which no turn ends.
+ */
+export const OVERLOAD_SLICE_REQUESTS_MAX = 1024;
+/** How often the event loop's delay is looked at: at 4 µs a look, 0.02 % of a processor. */
+export const OVERLOAD_LOOK_MS = 20;
+/** After a look that came late, each turn is timed for so long, which costs a request 0.1 µs. */
+export const OVERLOAD_WATCH_MS = 1000;
+/** The service has recovered when its thread was idle for more than a twentieth of such a time: within 1 s. */
+export const OVERLOAD_RECOVERY_MS = 500;
+export const OVERLOAD_UTILISATION_MIN = 0.95;
+/** Seconds after which who was refused is told to ask again: recovery takes as long. */
+export const OVERLOAD_RETRY_AFTER_SECONDS = 1;
+/** Longest time between a signal and the port's closing; systems that stop services wait 30 to 90 s, and rarely an hour. */
+export const DRAIN_SECONDS_MAX = 3600;
+/** How often connections without a request since the last time are closed meanwhile, so after 0.5 to 1 s. */
+export const DRAIN_SWEEP_MS = 500;
 /** Header of a snapshot file: the summary with 1,000 rejections of 0.5 KB, and 60 arrays of 0.1 KB. */
 export const IMAGE_HEADER_BYTES_MAX: number = 16 * MIB;
 /** Events of one publication's difference that are kept, 0.2 KB each: 20 MB. A larger one is told as counts only. */

@@ -1,7 +1,14 @@
 import { isIP } from 'node:net';
 import { checkTogether } from './check-service-options.js';
 import { LecternError } from './errors.js';
-import { CACHE_MB_MAX, CONNECTIONS_MAX_DEFAULT, CONNECTIONS_MAX_MAX } from './limits.js';
+import {
+  CACHE_MB_MAX,
+  CONNECTIONS_MAX_DEFAULT,
+  CONNECTIONS_MAX_MAX,
+  DRAIN_SECONDS_MAX,
+  OVERLOAD_MS_DEFAULT,
+  OVERLOAD_MS_MAX,
+} from './limits.js';
 import { INDEXED_FIELDS } from './model/fields.js';
 import { parseClaims, parseHeader } from './option-values.js';
 import { LOG_LEVELS, type ServiceOptions } from './service-options.js';
@@ -57,6 +64,26 @@ export const SETTINGS: readonly Setting[] = [
     default: CONNECTIONS_MAX_DEFAULT,
     description: 'connections at a time, of each thread that serves; more are closed as they come',
     ...amount(1, CONNECTIONS_MAX_MAX, true),
+  },
+  {
+    name: 'overloadMs',
+    flags: '--overload-ms <milliseconds>',
+    environment: 'LECTERN_OVERLOAD_MS',
+    group: 'Listening',
+    default: OVERLOAD_MS_DEFAULT,
+    description:
+      'while requests wait longer for the processor, answer those that are too many with 503; 0 for never',
+    ...amount(0, OVERLOAD_MS_MAX),
+  },
+  {
+    name: 'drainSeconds',
+    flags: '--drain-seconds <seconds>',
+    environment: 'LECTERN_DRAIN_SECONDS',
+    group: 'Listening',
+    default: 0,
+    description:
+      'after SIGTERM or SIGINT, answer requests for so long before the port is closed, each with Connection: close',
+    ...amount(0, DRAIN_SECONDS_MAX),
   },
   {
     name: 'basePath',
@@ -246,6 +273,7 @@ type DefaultedName =
   | 'host'
   | 'workers'
   | 'connectionsMax'
+  | 'overloadMs'
   | 'basePath'
   | 'mode'
   | 'identifiers'

@@ -39,6 +39,11 @@ export interface ServiceOptions {
   readonly workers?: WorkerCount | undefined;
   /** Connections at a time, of each thread that serves: 1 to 1,048,576. More are closed as they come. Default 16,384. */
   readonly connectionsMax?: number | undefined;
+  /**
+   * Milliseconds that requests may wait for the processor of their thread, 0 to 10,000. While they wait longer, those that are
+   * too many are answered with 503 at once. 0: none ever is. Default 100.
+   */
+  readonly overloadMs?: number | undefined;
   /** Path in front of every endpoint but /health: segments of letters, digits, `-._~`. Default /api/v1. */
   readonly basePath?: string | undefined;
   /** `development` adds /login, /docs and /health and makes a key of its own. Default `production`. */
@@ -74,8 +79,13 @@ export interface ServiceOptions {
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** What `lectern serve` takes: the service's options, and how much is logged. */
+/** What `lectern serve` takes: the service's options, how much is logged, and how it ends. */
 export interface ServeSettings extends ServiceOptions {
   /** Default `info` in production, `warn` in development. */
   readonly logLevel?: LogLevel | undefined;
+  /**
+   * Seconds between the signal that ends the service and the closing of its port, 0 to 3,600. Requests are answered meanwhile,
+   * each with `Connection: close`. Default 0.
+   */
+  readonly drainSeconds?: number | undefined;
 }

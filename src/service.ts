@@ -10,6 +10,7 @@ import type { Logger } from './http/logger.js';
 import type { ListenAddress } from './http/server.js';
 import { KEY_FILE_BYTES_MAX } from './limits.js';
 import { type ResolvedOptions, resolveOptions, type ServiceOptions } from './options.js';
+import type { ServingCondition } from './serving/condition.js';
 import { type HandlerPlan, issuerOfPlan } from './serving/handler-plan.js';
 import { openServing } from './serving/open-serving.js';
 import type { Serving } from './serving/serving.js';
@@ -32,8 +33,12 @@ export interface Service {
   readonly timetable: Timetable;
   /** Resolves when the first snapshot is served; rejects with the LecternError that kept it from being built. */
   readonly ready: Promise<SnapshotSummary>;
+  /** Whether more requests should come, as far as the port is concerned. */
+  readonly condition: ServingCondition;
   /** In development and once ready: a request that shows events, and the token that it needs. Null in production. */
   example(): Promise<ExampleRequest | null>;
+  /** From now on every answer is the last of its connection, and `condition` says that none should be opened any more. */
+  drain(): void;
   /** Lets answers in flight finish, then closes port and timetable. Aborts a load that is under way. */
   close(): Promise<void>;
 }
@@ -98,6 +103,7 @@ export async function startService(
     port: settings.port,
     workers: threadsOf(settings.workers),
     connectionsMax: settings.connectionsMax,
+    overloadMs: settings.overloadMs,
     source: { name: '', state: 'loading', lastSuccessMs: null, lastError: null },
     staleMsMax: staleMsMaxOf(timetableOptions),
     cacheBytesMax: cacheBytesMaxOf(timetableOptions),
@@ -133,6 +139,10 @@ function serviceOf(
     mode,
     timetable,
     ready: timetable.ready,
+    get condition() {
+      return serving.condition;
+    },
+    drain: () => serving.drain(),
     example: async () => (development === null ? null : exampleRequest(baseUrl, timetable, development)),
     async close() {
       await serving.close();

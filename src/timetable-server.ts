@@ -3,8 +3,9 @@ import { checkNames, type EmbeddedAuthOptions, planAuth } from './embedded-handl
 import { LecternError } from './errors.js';
 import type { Logger } from './http/logger.js';
 import type { ListenAddress } from './http/server.js';
-import { CONNECTIONS_MAX_MAX } from './limits.js';
+import { CONNECTIONS_MAX_MAX, OVERLOAD_MS_MAX } from './limits.js';
 import type { IdentifierMode } from './model/event.js';
+import type { ServingCondition } from './serving/condition.js';
 import type { HandlerPlan } from './serving/handler-plan.js';
 import { type WorkerCount, workersFault } from './serving/worker-count.js';
 import { VERSION } from './version.js';
@@ -27,6 +28,11 @@ export interface ServeOptions {
   readonly workers?: WorkerCount | undefined;
   /** Connections at a time, of each thread that serves: 1 to 1,048,576. More are closed as they come. Default 16,384. */
   readonly connectionsMax?: number | undefined;
+  /**
+   * Milliseconds that requests may wait for the processor of their thread, 0 to 10,000. While they wait longer, those that are
+   * too many are answered with 503 at once. 0: none ever is. Default 100.
+   */
+  readonly overloadMs?: number | undefined;
   readonly log?: Logger | undefined;
 }
 
@@ -35,6 +41,10 @@ export interface TimetableServer extends AsyncDisposable {
   readonly address: ListenAddress;
   /** Threads that serve. */
   readonly workers: number;
+  /** At the moment: whether a balancer should send more requests. */
+  readonly condition: ServingCondition;
+  /** From now on every answer is the last of its connection; new ones are accepted until `close`. */
+  drain(): void;
   /**
    * Stops accepting and lets answers in flight finish; resolves when every connection is closed, and the threads have ended.
    *
@@ -50,6 +60,7 @@ const NAMES = [
   'basePath',
   'workers',
   'connectionsMax',
+  'overloadMs',
   'log',
 ] as const satisfies (keyof ServeOptions)[];
 
@@ -74,9 +85,18 @@ export function planServer(
   readonly port: number;
   readonly workers: WorkerCount;
   readonly connectionsMax: number | undefined;
+  readonly overloadMs: number | undefined;
 } {
   checkNames('serve()', options, NAMES);
-  const { auth, host = '127.0.0.1', port = 3000, workers = 1, connectionsMax, basePath } = options;
+  const {
+    auth,
+    host = '127.0.0.1',
+    port = 3000,
+    workers = 1,
+    connectionsMax,
+    overloadMs,
+    basePath,
+  } = options;
   const fault = workersFault(workers);
   if (fault !== null) throw new LecternError('option-invalid', `workers is invalid: ${fault}`);
   const isCount =
@@ -85,6 +105,10 @@ export function planServer(
   if (!isCount) {
     const expected = `it must be a whole number from 1 to ${CONNECTIONS_MAX_MAX}`;
     throw new LecternError('option-invalid', `connectionsMax is invalid: ${expected}`);
+  }
+  if (overloadMs !== undefined && !(overloadMs >= 0 && overloadMs <= OVERLOAD_MS_MAX)) {
+    const expected = `it must be a number of milliseconds from 0 to ${OVERLOAD_MS_MAX}`;
+    throw new LecternError('option-invalid', `overloadMs is invalid: ${expected}`);
   }
   if (auth === undefined) {
     throw new LecternError('key-missing', 'serve() needs auth, with a key: hs256Secret or jwks');
@@ -97,5 +121,5 @@ export function planServer(
     version: VERSION,
     development: null,
   };
-  return { plan, host, port, workers, connectionsMax };
+  return { plan, host, port, workers, connectionsMax, overloadMs };
 }

@@ -64,7 +64,16 @@ export class TimetableServers implements Follower {
       await serving.close(closing);
       this.#open.delete(server);
     };
-    const server = { address, workers, close, [Symbol.asyncDispose]: () => close() };
+    const server: TimetableServer = {
+      address,
+      workers,
+      get condition() {
+        return serving.condition;
+      },
+      drain: () => serving.drain(),
+      close,
+      [Symbol.asyncDispose]: () => close(),
+    };
     this.#open.add(server);
     try {
       serving.answerFrom(present);

@@ -4,6 +4,7 @@ import { LecternError } from '../errors.js';
 import type { LogLevel, ServeSettings } from '../options.js';
 import { type Service, startService } from '../service.js';
 import { EXIT_FAILURE, exitCodeOf, writeError } from './failure.js';
+import { endOnFaults } from './faults.js';
 import { carryOnWithoutOutput } from './output.js';
 import { createProgressLine } from './progress.js';
 import { formatReady } from './ready.js';
@@ -27,6 +28,7 @@ export async function serve(settings: ServeSettings): Promise<number> {
   const level: LogLevel = settings.logLevel ?? (isDevelopment ? 'warn' : 'info');
   const log = pino({ level, base: null }, standardError());
   const signals = listenForSignals();
+  const stopGuarding = endOnFaults(log);
   try {
     return await serveUntilSignal(settings, signals, log);
   } catch (error) {
@@ -37,6 +39,7 @@ export async function serve(settings: ServeSettings): Promise<number> {
     return error instanceof LecternError ? exitCodeOf(error) : EXIT_FAILURE;
   } finally {
     signals.stop();
+    stopGuarding();
   }
 }
 
@@ -71,7 +74,14 @@ async function serveUntilSignal(
       isReady = true;
       process.stdout.write(formatReady(service, outcome, await service.example()));
     }
-    log.info({ signal: await signals.first }, 'closing');
+    const signal = await signals.first;
+    const { drainSeconds = 0 } = settings;
+    log.info({ signal, drainSeconds }, 'closing');
+    // What never was ready has been asked for nothing.
+    if (isReady && drainSeconds > 0) {
+      service.drain();
+      await delay(drainSeconds * 1000);
+    }
   } finally {
     progress.clear();
     if (service !== null) {

@@ -61,7 +61,7 @@ export interface Connection {
   closedAt: number;
   /** Bytes that the system had taken at the latest looks, the oldest first; null while nothing waits to go out. */
   taken: number[] | null;
-  /** When it was last looked at for closing the server. */
+  /** Those read when it was last looked at for closing the server; -1 where it was not. */
   bytesRead: number;
 }
 
@@ -126,8 +126,8 @@ export class Connections {
     this.#timer = null;
   }
 
-  add(socket: Socket): void {
-    this.#open.set(socket, {
+  add(socket: Socket): Connection {
+    const connection: Connection = {
       socket,
       isUnused: true,
       isEnding: false,
@@ -137,8 +137,10 @@ export class Connections {
       usedAt: this.#look,
       closedAt: 0,
       taken: null,
-      bytesRead: 0,
-    });
+      bytesRead: -1,
+    };
+    this.#open.set(socket, connection);
+    return connection;
   }
 
   delete(socket: Socket): void {
@@ -153,8 +155,12 @@ export class Connections {
     return this.#open.values();
   }
 
-  /** A request has come. Once per request: two fields are written, and no clock is read. */
-  use(connection: Connection, answer: ServerResponse): void {
+  /**
+   * A request has come. Once per request: a few fields are written, and no clock is read.
+   *
+   * @param answer null where it has been answered
+   */
+  use(connection: Connection, answer: ServerResponse | null): void {
     connection.isUnused = false;
     connection.answer = answer;
     connection.usedAt = this.#look;

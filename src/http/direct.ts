@@ -12,7 +12,7 @@ import { DIRECT_HEAD_BYTES_MAX, KEEP_ALIVE_TIMEOUT_MS } from '../limits.js';
 import type { Exchange, FlatHeaders } from './exchange.js';
 
 const NODE_MAJOR = Number(process.versions.node.split('.')[0]);
-const IS_KNOWN_NODE: boolean = NODE_MAJOR >= 20 && NODE_MAJOR <= 26;
+export const IS_KNOWN_NODE: boolean = NODE_MAJOR >= 20 && NODE_MAJOR <= 26;
 
 /** What node:http adds where a connection stays open. */
 const CONNECTION = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(KEEP_ALIVE_TIMEOUT_MS / 1000)}\r\n`;

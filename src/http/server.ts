@@ -8,9 +8,11 @@ import { LecternError } from '../errors.js';
 import {
   CONNECTIONS_CHECKING_INTERVAL_MS,
   CONNECTIONS_MAX_DEFAULT,
+  DRAIN_SWEEP_MS,
   HEADERS_BYTES_MAX,
   HEADERS_TIMEOUT_MS,
   KEEP_ALIVE_TIMEOUT_MS,
+  OVERLOAD_MS_DEFAULT,
   REQUEST_TIMEOUT_MS,
 } from '../limits.js';
 import { answerClientError, answerConnect } from './client-error.js';
@@ -20,8 +22,11 @@ import {
   type ConnectionPatience,
   Connections,
 } from './connections.js';
+import { IS_KNOWN_NODE } from './direct.js';
 import type { RequestHandler } from './handler.js';
+import { Overload, type OverloadCounts } from './overload.js';
 import { handleInTurn } from './pipeline-guard.js';
+import { refuse, refuseBeforehand, refuseDirectly } from './refusal.js';
 
 /** How often close() looks for connections that have become idle. */
 const CLOSE_POLL_MS = 25;
@@ -55,13 +60,24 @@ export interface HttpServerOptions {
   readonly connectionsMax?: number | undefined;
   /** For tests. Default: the bounds of limits.ts. */
   readonly patience?: ConnectionPatience | undefined;
+  /** Milliseconds that requests may wait for this thread before some are refused; 0: none ever is. Default OVERLOAD_MS_DEFAULT. */
+  readonly overloadMs?: number | undefined;
+  /** Told when an overload begins and when it is over. */
+  readonly onOverload?: ((isOverloaded: boolean) => void) | undefined;
 }
 
 export interface HttpServer {
   /** How many connections there are, and how many were closed for what their clients did. */
   readonly counts: ConnectionCounts;
+  /** Whether there are more requests than can be answered, and how many were refused for it. */
+  readonly load: OverloadCounts;
   /** @throws LecternError `address-unavailable` */
   listen(options: ListenOptions): Promise<ListenAddress>;
+  /**
+   * From now on every answer is the last of its connection, and connections without requests are closed again and again. New
+   * ones are still accepted: whoever distributes them learns elsewhere that none should come. Ends with {@link HttpServer.close}.
+   */
+  drain(): void;
   /**
    * Stops accepting, closes idle connections, lets answers in flight finish with `Connection: close`, and cuts what is
    * left after the deadline. Resolves when every connection is closed; can be called again.
@@ -74,16 +90,39 @@ export interface HttpServer {
 /** Creates a server for a handler. Nothing is opened before `listen`. */
 export function createHttpServer(
   handler: RequestHandler,
-  { connectionsMax = CONNECTIONS_MAX_DEFAULT, patience }: HttpServerOptions = {},
+  {
+    connectionsMax = CONNECTIONS_MAX_DEFAULT,
+    patience,
+    overloadMs = OVERLOAD_MS_DEFAULT,
+    onOverload,
+  }: HttpServerOptions = {},
 ): HttpServer {
   const connections = new Connections(patience);
+  const overload = new Overload(overloadMs, onOverload);
   let closing: Promise<void> | null = null;
+  let isDraining = false;
+  let draining: NodeJS.Timeout | null = null;
+
+  /** Before node makes a response: whether the request has been refused. */
+  function refuses(connection: Connection, req: IncomingMessage, keepAlive: boolean): boolean {
+    if (!overload.isWatching) {
+      overload.pass();
+      return false;
+    }
+    // What cannot be refused here is refused in its turn.
+    if (!overload.refuses() || isDraining || !refuseDirectly(connection, req, keepAlive)) return false;
+    overload.count();
+    connections.use(connection, null);
+    return true;
+  }
 
   function answer(req: IncomingMessage, res: ServerResponse): void {
     const connection = connections.get(req.socket);
     // What follows on a connection that is about to be closed may not be a request at all.
     if (connection === undefined || connection.isEnding) return;
     connections.use(connection, res);
+    // Nobody has asked before.
+    if (!IS_KNOWN_NODE && overload.isWatching) overload.refuses();
     if (handleInTurn(connection, req, res, handle)) return;
     connections.flooded++;
     req.socket.destroy();
@@ -91,8 +130,11 @@ export function createHttpServer(
 
   function handle(connection: Connection, req: IncomingMessage, res: ServerResponse): void {
     // Those that came before their turn are all answered before the connection ends.
-    if (closing !== null && !connection.queue?.waiting.length) res.shouldKeepAlive = false;
-    handler(req, res);
+    if (isDraining && !connection.queue?.waiting.length) res.shouldKeepAlive = false;
+    if (overload.isFull) {
+      overload.count();
+      refuse(req, res);
+    } else handler(req, res);
     if (!res.headersSent) {
       connection.pending.add(res);
       res.once('close', () => connection.pending.delete(res));
@@ -167,7 +209,7 @@ export function createHttpServer(
   server.on('connection', (socket) => {
     // Accepted by the kernel just before the port was closed.
     if (closing !== null) socket.destroy();
-    connections.add(socket);
+    refuseBeforehand(connections.add(socket), refuses);
     socket.once('close', forget);
   });
   server.on('clientError', (error: NodeJS.ErrnoException, duplex) => {
@@ -188,22 +230,37 @@ export function createHttpServer(
     }
   }
 
-  async function finish(deadlineMs: number): Promise<void> {
+  /**
+   * Looks for idle connections again and again; each look right after the event loop has read whatever had arrived, so that a
+   * request that came while this thread was busy is not taken for none.
+   */
+  function sweepEvery(ms: number): NodeJS.Timeout {
+    return setInterval(() => setImmediate(sweep), ms);
+  }
+
+  function announceEnd(): void {
+    isDraining = true;
     for (const { pending } of connections) {
       for (const res of pending) res.shouldKeepAlive = false;
     }
+  }
+
+  async function finish(deadlineMs: number): Promise<void> {
+    announceEnd();
+    if (draining !== null) clearInterval(draining);
     if (!server.listening) return;
     // The http server's own close() would call closeIdleConnections; this only stops listening.
     const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
     for (const connection of connections) {
       connection.bytesRead = connection.isUnused ? 0 : connection.socket.bytesRead;
     }
-    const poll = setInterval(sweep, CLOSE_POLL_MS);
+    const poll = sweepEvery(CLOSE_POLL_MS);
     const deadline = setTimeout(() => server.closeAllConnections(), deadlineMs);
     await closed;
     clearInterval(poll);
     clearTimeout(deadline);
     connections.stop();
+    overload.stop();
     // Ends the http server's own timer; it has no connection left to close.
     server.close();
   }
@@ -211,6 +268,9 @@ export function createHttpServer(
   return {
     get counts() {
       return connections.counts;
+    },
+    get load() {
+      return overload.counts;
     },
     listen(options) {
       return new Promise((resolve, reject) => {
@@ -221,6 +281,7 @@ export function createHttpServer(
         const onListening = () => {
           server.off('error', onError);
           connections.start();
+          overload.start();
           resolve(toListenAddress(server.address() as AddressInfo));
         };
         server.once('error', onError);
@@ -234,6 +295,11 @@ export function createHttpServer(
           reject(describeListenError(error as NodeJS.ErrnoException, options));
         }
       });
+    },
+    drain() {
+      if (isDraining) return;
+      announceEnd();
+      draining = sweepEvery(DRAIN_SWEEP_MS).unref();
     },
     close({ deadlineMs = 10_000 } = {}) {
       closing ??= finish(deadlineMs);

@@ -85,6 +85,7 @@ const EVERYWHERE: readonly ProblemCode[] = [
   'request-target-too-long',
   'expectation-failed',
   'headers-too-large',
+  'overloaded',
   'internal-error',
 ];
 const LISTS: readonly ProblemCode[] = [

@@ -2,6 +2,7 @@ import { RemoteKeys } from '../auth/remote-keys.js';
 import type { RequestHandler } from '../http/handler.js';
 import { createHttpServer } from '../http/server.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
+import { conditionOf, logOverload } from './condition.js';
 import { handlerOfPlan } from './handler-plan.js';
 import { ThreadPool } from './pool.js';
 import type { FedServingOptions, Serving, ServingOptions } from './serving.js';
@@ -27,9 +28,14 @@ export async function openServing(options: ServingOptions): Promise<Serving> {
 }
 
 async function serveHere(options: FedServingOptions): Promise<Serving> {
-  const { plan, host, port, connectionsMax, cacheBytesMax, log, feed, onClose } = options;
+  const { plan, host, port, connectionsMax, overloadMs, cacheBytesMax, log, feed, onClose } = options;
   let handler: RequestHandler;
-  const server = createHttpServer((req, res) => handler(req, res), { connectionsMax });
+  let isDraining = false;
+  const server = createHttpServer((req, res) => handler(req, res), {
+    connectionsMax,
+    overloadMs,
+    onOverload: (isOverloaded) => logOverload(log, isOverloaded, server.load.refused),
+  });
   const address = await server.listen({ host, port });
   return {
     address,
@@ -38,6 +44,13 @@ async function serveHere(options: FedServingOptions): Promise<Serving> {
     follower: null,
     answerFrom(views) {
       handler = handlerOfPlan(plan, views, { log, feed, cacheBytesMax: cacheBytesMax * ANSWER_CACHE_SHARE });
+    },
+    get condition() {
+      return conditionOf(isDraining, [server.load]);
+    },
+    drain() {
+      isDraining = true;
+      server.drain();
     },
     close: (options) => server.close(options).finally(onClose),
   };

@@ -1,8 +1,10 @@
 import { LecternError } from '../errors.js';
+import type { OverloadCounts } from '../http/overload.js';
 import type { ListenAddress } from '../http/server.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
 import type { Follower, PublishedImage } from '../view/present.js';
 import type { SourceState } from '../view/view-source.js';
+import { conditionOf, type ServingCondition } from './condition.js';
 import { type Door, openDoor } from './door.js';
 import type { NumberedPublication, ServingTask, ToThread } from './protocol.js';
 import type { FedServingOptions, Serving } from './serving.js';
@@ -15,11 +17,15 @@ const REPLACE_MS_MAX = 30_000;
 const SOUND_MS = 60_000;
 const CLOSE_DEADLINE_MS = 10_000;
 
+const NO_LOAD: OverloadCounts = { isOverloaded: false, refused: 0, overloads: 0, delayMs: 0, utilisation: 0 };
+
 /** One of the threads, and those that took its place. */
 interface Seat {
   thread: ServingThread | null;
   /** The publication that it serves. */
   serving: number;
+  /** What it told last. */
+  load: OverloadCounts | null;
   /** Losses in a row. */
   losses: number;
   timer: NodeJS.Timeout | null;
@@ -39,6 +45,7 @@ export class ThreadPool implements Serving, Follower {
   #published: NumberedPublication | null = null;
   #waiting: { readonly number: number; readonly resolve: () => void }[] = [];
   #closing: Promise<void> | null = null;
+  #isDraining = false;
 
   private constructor(options: FedServingOptions, door: Door) {
     this.#options = options;
@@ -48,6 +55,7 @@ export class ThreadPool implements Serving, Follower {
     this.#seats = Array.from({ length: options.workers }, () => ({
       thread: null,
       serving: 0,
+      load: null,
       losses: 0,
       timer: null,
     }));
@@ -103,6 +111,20 @@ export class ThreadPool implements Serving, Follower {
     });
   }
 
+  /** Threads that have told nothing so far have had no overload. */
+  get condition(): ServingCondition {
+    const present = this.#seats.filter(({ thread }) => thread !== null);
+    return conditionOf(
+      this.#isDraining,
+      present.map(({ load }) => load ?? NO_LOAD),
+    );
+  }
+
+  drain(): void {
+    this.#isDraining = true;
+    this.#tell({ kind: 'drain' });
+  }
+
   close({ deadlineMs = CLOSE_DEADLINE_MS }: { readonly deadlineMs?: number } = {}): Promise<void> {
     this.#closing ??= this.#close(deadlineMs);
     return this.#closing;
@@ -126,7 +148,7 @@ export class ThreadPool implements Serving, Follower {
   }
 
   #task(): ServingTask {
-    const { plan, log, staleMsMax, cacheBytesMax, workers, connectionsMax, feed } = this.#options;
+    const { plan, log, staleMsMax, cacheBytesMax, workers, connectionsMax, overloadMs, feed } = this.#options;
     const { host, port } = this.#door.address;
     return {
       plan,
@@ -135,6 +157,8 @@ export class ThreadPool implements Serving, Follower {
       port,
       entrance: this.#door.entrance,
       connectionsMax,
+      overloadMs,
+      isDraining: this.#isDraining,
       rowCacheBytes: Math.floor((cacheBytesMax * (1 - ANSWER_CACHE_SHARE)) / workers),
       answerCacheBytes: Math.floor((cacheBytesMax * ANSWER_CACHE_SHARE) / workers),
       staleMsMax,
@@ -154,15 +178,20 @@ export class ThreadPool implements Serving, Follower {
         seat.serving = number;
         this.#settle();
       },
+      load: (load) => {
+        if (seat.thread === thread) seat.load = load;
+      },
       wantKeys: () => void this.#options.feed?.want().then(() => this.#sendKeys(thread, true)),
     });
     seat.serving = 0;
+    seat.load = null;
     seat.thread = thread;
     // What came while its text was being imported.
     if (this.#published !== null && this.#published !== begun.published) {
       thread.send({ kind: 'publish', ...this.#published });
     }
     if (this.#options.feed !== null && this.#options.feed.state !== begun.keys) this.#sendKeys(thread, false);
+    if (this.#isDraining && !begun.isDraining) thread.send({ kind: 'drain' });
     if (this.#source !== begun.source) thread.send({ kind: 'source', source: this.#source });
     await (this.#closing === null ? thread.listening : thread.close(0));
   }

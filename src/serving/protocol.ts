@@ -1,5 +1,6 @@
 import type { KeyState } from '../auth/key-feed.js';
 import type { LecternErrorCode } from '../errors.js';
+import type { OverloadCounts } from '../http/overload.js';
 import type { ListenAddress } from '../http/server.js';
 import type { PublishedImage } from '../view/present.js';
 import type { SourceState } from '../view/view-source.js';
@@ -22,6 +23,9 @@ export interface ServingTask {
   readonly entrance: Entrance;
   /** Of this thread; see HttpServerOptions. */
   readonly connectionsMax: number | undefined;
+  readonly overloadMs: number | undefined;
+  /** It is to be closed soon, as all others are. */
+  readonly isDraining: boolean;
   /** This thread's part of what all have together, in bytes. */
   readonly rowCacheBytes: number;
   readonly answerCacheBytes: number;
@@ -44,6 +48,7 @@ export type ToThread =
   | { readonly kind: 'source'; readonly source: SourceState }
   /** Keys that were fetched. `isReply`: to this thread's `want-keys`. */
   | { readonly kind: 'keys'; readonly state: KeyState; readonly isReply: boolean }
+  | { readonly kind: 'drain' }
   | { readonly kind: 'close'; readonly deadlineMs: number };
 
 export type FromThread =
@@ -52,6 +57,8 @@ export type FromThread =
   | { readonly kind: 'failed'; readonly code: LecternErrorCode | null; readonly message: string }
   /** It answers from the publication of this number. */
   | { readonly kind: 'serving'; readonly number: number }
+  /** An overload began or is over, or requests were refused since the last time, which is told once a second. */
+  | { readonly kind: 'load'; readonly load: OverloadCounts }
   /** A token names a key that is not known. */
   | { readonly kind: 'want-keys' }
   | {

@@ -1,6 +1,7 @@
 import type { Worker } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 import type { Logger } from '../http/logger.js';
+import type { OverloadCounts } from '../http/overload.js';
 import { startThread, type ThreadEntry } from '../thread/start-thread.js';
 import type { FromThread, ServingTask, ToThread } from './protocol.js';
 
@@ -16,6 +17,7 @@ export interface ServingThreadEvents {
   readonly log?: Logger | undefined;
   /** It answers from the publication of this number. */
   serving(number: number): void;
+  load(load: OverloadCounts): void;
   /** It wants newer keys, and waits for a reply. */
   wantKeys(): void;
 }
@@ -55,6 +57,9 @@ export class ServingThread {
             return;
           case 'serving':
             events.serving(message.number);
+            return;
+          case 'load':
+            events.load(message.load);
             return;
           case 'want-keys':
             events.wantKeys();

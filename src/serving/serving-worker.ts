@@ -2,9 +2,11 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 import type { RequestHandler } from '../http/handler.js';
 import type { Logger } from '../http/logger.js';
+import type { OverloadCounts } from '../http/overload.js';
 import { createHttpServer, type HttpServer, type ListenAddress } from '../http/server.js';
 import { Weight } from '../refresh/weight.js';
 import { Present } from '../view/present.js';
+import { logOverload } from './condition.js';
 import { duplicateSocket } from './duplicate-socket.js';
 import { handlerOfPlan } from './handler-plan.js';
 import { PostedKeys } from './posted-keys.js';
@@ -14,8 +16,16 @@ import type { FromThread, NumberedPublication, ServingTask, ToThread } from './p
 const port = parentPort;
 if (port === null) throw new Error('this module is the entry of a worker thread');
 
+/** How often it is told how many requests were refused, where some were. */
+const TELL_LOAD_MS = 1000;
+
 const tell = (message: FromThread): void => (port as MessagePort).postMessage(message);
 const task = workerData as ServingTask;
+
+// Whatever NODE_OPTIONS says: a thread in which something went wrong unseen must not go on.
+process.on('unhandledRejection', (reason) => {
+  throw reason;
+});
 
 const present = new Present(task.source, { staleMsMax: task.staleMsMax, cacheBytesMax: task.rowCacheBytes });
 const weight = new Weight();
@@ -50,14 +60,33 @@ async function listen(server: HttpServer): Promise<ListenAddress> {
     : server.listen({ host, port, handle: await duplicateSocket(entrance.fd) });
 }
 
+let told: OverloadCounts | null = null;
+
+function tellLoad({ load }: HttpServer): void {
+  if (load.refused === (told?.refused ?? 0) && load.isOverloaded === (told?.isOverloaded ?? false)) return;
+  told = load;
+  tell({ kind: 'load', load });
+}
+
 async function serve(): Promise<void> {
   if (task.published !== null) publish(task.published);
+  const log = task.hasLog ? logger() : undefined;
   const handler: RequestHandler = handlerOfPlan(task.plan, present, {
     cacheBytesMax: task.answerCacheBytes,
     feed: keys,
-    ...(task.hasLog ? { log: logger() } : {}),
+    ...(log === undefined ? {} : { log }),
   });
-  const server = createHttpServer(handler, { connectionsMax: task.connectionsMax });
+  const { connectionsMax, overloadMs } = task;
+  const server = createHttpServer(handler, {
+    connectionsMax,
+    overloadMs,
+    onOverload(isOverloaded) {
+      logOverload(log, isOverloaded, server.load.refused);
+      tellLoad(server);
+    },
+  });
+  setInterval(() => tellLoad(server), TELL_LOAD_MS).unref();
+  if (task.isDraining) server.drain();
   port?.on('message', (message: ToThread) => {
     switch (message.kind) {
       case 'publish':
@@ -68,6 +97,9 @@ async function serve(): Promise<void> {
         return;
       case 'keys':
         keys?.receive(message.state, message.isReply);
+        return;
+      case 'drain':
+        server.drain();
         return;
       case 'close':
         void server.close({ deadlineMs: message.deadlineMs }).then(() => process.exit());

@@ -3,6 +3,7 @@ import type { Logger } from '../http/logger.js';
 import type { ListenAddress } from '../http/server.js';
 import type { Follower } from '../view/present.js';
 import type { SourceState, ViewSource } from '../view/view-source.js';
+import type { ServingCondition } from './condition.js';
 import type { HandlerPlan } from './handler-plan.js';
 
 export interface ServingOptions {
@@ -14,6 +15,8 @@ export interface ServingOptions {
   readonly workers: number;
   /** Connections at a time, of each thread; see HttpServerOptions. */
   readonly connectionsMax: number | undefined;
+  /** Of each thread; see HttpServerOptions. */
+  readonly overloadMs: number | undefined;
   /** What is served before the first publication. */
   readonly source: SourceState;
   /** See PresentOptions. */
@@ -51,6 +54,10 @@ export interface Serving {
    * @throws LecternError `option-invalid` for a plan that cannot be
    */
   answerFrom(views: ViewSource): void;
+  /** At the moment. */
+  readonly condition: ServingCondition;
+  /** As HttpServer has it. */
+  drain(): void;
   /** As HttpServer has it. */
   close(options?: { readonly deadlineMs?: number }): Promise<void>;
 }

@@ -1,0 +1,189 @@
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Test, test } from 'tap';
+import type { RequestHandler } from '../../src/http/handler.js';
+import { createHttpServer, type HttpServer } from '../../src/http/server.js';
+import { OVERLOAD_LOOK_MS, OVERLOAD_RECOVERY_MS } from '../../src/limits.js';
+
+const BODY = 'answered';
+const REQUEST = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
+
+function busyFor(ms: number): void {
+  const endMs = performance.now() + ms;
+  while (performance.now() < endMs);
+}
+
+/** Each answer costs so much of the thread. */
+function handlerOf(costMs: number): RequestHandler {
+  return (_req, res) => {
+    busyFor(costMs);
+    res.writeHead(200, ['Content-Length', String(BODY.length)]);
+    res.end(BODY);
+  };
+}
+
+async function listen(
+  t: Test,
+  costMs: number,
+  overloadMs: number,
+  onOverload?: (isOverloaded: boolean) => void,
+): Promise<{ server: HttpServer; port: number }> {
+  const server = createHttpServer(handlerOf(costMs), { overloadMs, onOverload });
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+  t.teardown(() => server.close({ deadlineMs: 0 }));
+  return { server, port };
+}
+
+/** Clients that ask again as soon as they have an answer, until they are stopped. */
+function crowd(port: number, clients: number): { stop(): void; statuses: Map<string, number> } {
+  const statuses = new Map<string, number>();
+  const sockets = Array.from({ length: clients }, () => {
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', () => {});
+    socket.on('data', (chunk) => {
+      const status = chunk.toString('latin1', 9, 12);
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      socket.write(REQUEST);
+    });
+    socket.write(REQUEST);
+    return socket;
+  });
+  return {
+    statuses,
+    stop() {
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+async function until(condition: () => boolean, msMax: number): Promise<boolean> {
+  const endMs = performance.now() + msMax;
+  while (!condition()) {
+    if (performance.now() > endMs) return false;
+    await delay(5);
+  }
+  return true;
+}
+
+/** What comes back for some bytes, until so many answers have come, or the connection is closed. */
+function exchange(socket: Socket, bytes: string, answers: number): Promise<string> {
+  return new Promise((resolve) => {
+    let text = '';
+    const over = (): void => {
+      socket.off('data', onData);
+      resolve(text);
+    };
+    function onData(chunk: Buffer): void {
+      text += chunk.toString('latin1');
+      if (text.split('HTTP/1.1 ').length - 1 === answers && /(?:answered|\}|\r\n\r\n)$/.test(text)) over();
+    }
+    socket.on('data', onData);
+    socket.once('close', over);
+    socket.write(bytes);
+  });
+}
+
+/** Asks until one of the answers is a refusal: the first request of a turn never is refused. */
+async function refusalOf(port: number, bytes: string, answers = 1): Promise<string> {
+  for (let attempt = 0; attempt < 200; attempt++) {
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', () => {});
+    const text = await exchange(socket, bytes, answers);
+    socket.destroy();
+    if (text.includes(' 503 ')) return text;
+  }
+  return 'never refused';
+}
+
+test('requests that are too many get the constant answer, in each of its forms, until there are fewer', async (t) => {
+  const changes: boolean[] = [];
+  const { server, port } = await listen(t, 1, 10, (isOverloaded) => changes.push(isOverloaded));
+  const clients = crowd(port, 40);
+  t.teardown(() => clients.stop());
+  t.ok(await until(() => server.load.isOverloaded, 5000), 'overloaded');
+
+  const refused = await refusalOf(port, REQUEST);
+  const [head = '', body = ''] = refused.split('\r\n\r\n');
+  t.match(head, /^HTTP\/1\.1 503 Service Unavailable\r\n/);
+  t.match(head, /\r\nContent-Type: application\/problem\+json\r\n/);
+  t.match(head, /\r\nRetry-After: 1\r\n/);
+  t.match(head, /\r\nDate: \w{3}, .* GMT\r\n/);
+  t.match(head, /\r\nConnection: keep-alive\r\n/);
+  t.match(JSON.parse(body), { type: 'urn:lectern:problem:overloaded', status: 503, code: 'overloaded' });
+  t.equal(/Content-Length: (\d+)/.exec(head)?.[1], String(body.length));
+
+  const headOnly = await refusalOf(port, REQUEST.replace('GET', 'HEAD'));
+  t.match(headOnly, /^HTTP\/1\.1 503 [^{]*\r\n\r\n$/, 'HEAD gets no body');
+  const old = await refusalOf(port, 'GET / HTTP/1.0\r\nHost: a\r\n\r\n');
+  t.match(old, /^HTTP\/1\.1 503 [\s\S]*Connection: close[\s\S]*\}$/, 'HTTP/1.0');
+  const last = await refusalOf(port, 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  t.match(last, /Connection: close/);
+  const withBody = await refusalOf(port, 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc');
+  t.match(withBody, /^HTTP\/1\.1 503 [\s\S]*Connection: close/, 'the body is not read');
+  const pipelined = await refusalOf(port, REQUEST.repeat(5), 5);
+  t.equal(pipelined.split(/HTTP\/1\.1 (?:200 OK|503 Service Unavailable)\r\n/).length - 1, 5, 'five answers');
+
+  t.ok((clients.statuses.get('200') ?? 0) > 50, 'others are answered meanwhile');
+  t.ok(server.load.refused > 100, `${server.load.refused} refused`);
+  clients.stop();
+  const stoppedMs = performance.now();
+  t.ok(await until(() => !server.load.isOverloaded, 2000), 'recovered within 2 s');
+  t.ok(performance.now() - stoppedMs < 3 * OVERLOAD_RECOVERY_MS, 'and sooner');
+  t.same(changes, [true, false]);
+  t.equal(server.load.overloads, 1);
+  const { refused: before } = server.load;
+  const socket = connect(port, '127.0.0.1');
+  for (let n = 0; n < 20; n++) t.match(await exchange(socket, REQUEST, 1), /^HTTP\/1\.1 200 /);
+  socket.destroy();
+  t.equal(server.load.refused, before);
+});
+
+test('with 0 nothing is ever refused', async (t) => {
+  const { server, port } = await listen(t, 1, 0);
+  const clients = crowd(port, 40);
+  t.teardown(() => clients.stop());
+  await delay(1000);
+  clients.stop();
+  t.same([...clients.statuses.keys()], ['200']);
+  t.match(server.load, { isOverloaded: false, refused: 0 });
+});
+
+test('long turns and what piles up in them are no overload while there is little to do', async (t) => {
+  const { server, port } = await listen(t, 0.05, 20);
+  let answered = 0;
+  let wrong = 0;
+  const sockets = Array.from({ length: 60 }, () => {
+    const socket = connect(port, '127.0.0.1');
+    socket.on('data', (chunk) => {
+      const text = chunk.toString('latin1');
+      answered += text.split('HTTP/1.1 200 ').length - 1;
+      wrong += text.split('HTTP/1.1 503 ').length - 1;
+    });
+    return socket;
+  });
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  // Everybody asks right before the thread is away for a while, and again meanwhile.
+  for (let round = 0; round < 8; round++) {
+    for (const socket of sockets) socket.write(REQUEST);
+    busyFor(150);
+    await delay(100);
+  }
+  await until(() => answered === 480, 2000);
+  t.equal(answered, 480);
+  t.equal(wrong, 0);
+  t.match(server.load, { isOverloaded: false, refused: 0, overloads: 0 });
+});
+
+test('clients who wait no longer than the limit are not refused, however busy the thread is', async (t) => {
+  const { server, port } = await listen(t, 1, 2000);
+  const clients = crowd(port, 20);
+  t.teardown(() => clients.stop());
+  await delay(1500);
+  t.ok(server.load.utilisation > 0.9, `${server.load.utilisation} busy`);
+  t.ok(server.load.delayMs >= 0 && server.load.delayMs < 2000 + OVERLOAD_LOOK_MS);
+  clients.stop();
+  t.same([...clients.statuses.keys()], ['200']);
+  t.equal(server.load.refused, 0);
+});
