@@ -122,6 +122,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'timetable.ts',
     'service.ts',
     'options.ts',
+    'serving',
     'http',
     'auth',
     'query',

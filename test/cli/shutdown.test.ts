@@ -1,0 +1,164 @@
+/** The end of a service under load: nobody loses an answer. `LECTERN_HARD=1` ends 50 of them, others 3. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { test } from 'tap';
+import { hs256, SECRET } from '../auth/tokens.js';
+import { size } from '../hard/size.js';
+import { CLI, type Running, start, startNode } from './lectern.js';
+
+const DEMO = 'fixtures/demo.ndjson.gz';
+const ROUNDS = size(3, 50);
+const CLIENTS = 24;
+/** Until whoever distributes requests has noticed that no new connections should be opened. */
+const NOTICED_MS = 300;
+const REQUEST = `GET /api/v1/schedule?limit=20 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${hs256({ sub: 'alice', exp: Math.floor(Date.now() / 1000) + 7200 })}\r\n\r\n`;
+
+async function startService(options: readonly string[]): Promise<Running & { readonly port: number }> {
+  const service = start(['serve', DEMO, '--port', '0', ...options], { LECTERN_HS256_SECRET: SECRET });
+  const text = await service.printed('loaded in');
+  return { ...service, port: Number(/127\.0\.0\.1:(\d+)/.exec(text)?.[1]) };
+}
+
+interface Load {
+  /** No new connections from here on: each client ends with its present one. */
+  isOver: boolean;
+  answered: number;
+  announced: number;
+  readonly failures: string[];
+  readonly clients: readonly Promise<void>[];
+}
+
+/** Clients that ask again and again on one connection, and open another where theirs was announced to be closed. */
+function startLoad(port: number): Load {
+  const clients: Promise<void>[] = [];
+  const load: Load = { isOver: false, answered: 0, announced: 0, failures: [], clients };
+  async function client(pauseMs: number): Promise<void> {
+    while (!load.isOver) {
+      const failure = await converse(port, load, pauseMs);
+      if (failure !== null) load.failures.push(failure);
+    }
+  }
+  // Some at once, some after a pause: connections that are idle for a moment must not be closed under a request.
+  for (let n = 0; n < CLIENTS; n++) clients.push(client(n % 3 === 0 ? 0 : n % 40));
+  return load;
+}
+
+/** One connection, to its end. Resolves to what went wrong, or null. */
+function converse(port: number, load: Load, pauseMs: number): Promise<string | null> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    let text = '';
+    let isWaiting = true;
+    let isAnnounced = false;
+    const ask = (): void => {
+      text = '';
+      isWaiting = true;
+      socket.write(REQUEST);
+    };
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1');
+      const end = text.indexOf('\r\n\r\n');
+      const length = Number(/Content-Length: (\d+)/.exec(text)?.[1]);
+      if (end < 0 || text.length < end + 4 + length) return;
+      if (!text.startsWith('HTTP/1.1 200 ')) load.failures.push(text.slice(0, 100));
+      isWaiting = false;
+      load.answered++;
+      if (/\r\nConnection: close\r\n/.test(text)) {
+        isAnnounced = true;
+        load.announced++;
+        socket.end();
+      } else if (pauseMs === 0) ask();
+      else setTimeout(() => socket.writable && ask(), pauseMs);
+    });
+    let error = '';
+    socket.on('error', (cause) => {
+      error = cause.message;
+    });
+    socket.on('close', () => {
+      if (isWaiting) resolve(`closed before an answer ${error}`);
+      else resolve(isAnnounced || error === '' ? null : error);
+    });
+    ask();
+  });
+}
+
+test(`ended ${ROUNDS} times under load, no request fails`, { timeout: 900_000 }, async (t) => {
+  let answered = 0;
+  let announced = 0;
+  for (let round = 0; round < ROUNDS; round++) {
+    const workers = round % 2 === 0 ? '1' : '2';
+    const service = await startService(['--drain-seconds', '1', '--workers', workers]);
+    const load = startLoad(service.port);
+    const unused = connect(service.port, '127.0.0.1').on('error', () => {});
+    await delay(300 + (round % 7) * 30);
+    const signalledMs = performance.now();
+    service.child.kill(round % 3 === 2 ? 'SIGINT' : 'SIGTERM');
+    const unusedClosed = once(unused, 'close').then(() => performance.now() - signalledMs);
+    await delay(NOTICED_MS);
+    load.isOver = true;
+    await Promise.all(load.clients);
+    const { code, signal, stderr } = await service.ended;
+    const tookMs = performance.now() - signalledMs;
+    t.strictSame({ code, signal }, { code: 0, signal: null }, stderr);
+    t.strictSame(load.failures, [], `round ${round}, ${workers} thread(s): ${load.answered} answered`);
+    t.ok(load.announced >= CLIENTS, `${load.announced} answers announced the end`);
+    t.ok(tookMs >= 1000 && tookMs < 6000, `ended after ${tookMs.toFixed(0)} ms`);
+    t.ok((await unusedClosed) <= tookMs, 'a connection without requests is closed');
+    t.match(stderr, /"drainSeconds":1,"msg":"closing"/);
+    answered += load.answered;
+    announced += load.announced;
+  }
+  t.comment(`${ROUNDS} ends: ${answered} requests answered, ${announced} with Connection: close, 0 failed`);
+});
+
+test('a second signal ends the service at once, whatever it waits for', async (t) => {
+  const service = await startService(['--drain-seconds', '600']);
+  const socket = connect(service.port, '127.0.0.1');
+  socket.on('error', () => {});
+  service.child.kill('SIGTERM');
+  await delay(300);
+  socket.write(REQUEST);
+  const [chunk] = (await once(socket, 'data')) as [Buffer];
+  t.match(chunk.toString('latin1'), /^HTTP\/1\.1 200 [\s\S]*\r\nConnection: close\r\n/, 'it still answers');
+  const secondMs = performance.now();
+  service.child.kill('SIGINT');
+  const { code, signal } = await service.ended;
+  t.strictSame({ code, signal }, { code: null, signal: 'SIGINT' });
+  t.ok(performance.now() - secondMs < 2000);
+});
+
+for (const [name, fault, origin] of [
+  ['an error that nobody catches', "throw new Error('out of order')", 'uncaughtException'],
+  ['a rejection that nobody handles', "Promise.reject(new Error('out of order'))", 'unhandledRejection'],
+] as const) {
+  test(`${name} is logged and ends the service`, async (t) => {
+    const script = `
+      const { endOnFaults } = await import('./src/cli/faults.ts');
+      const { pino } = await import('pino');
+      endOnFaults(pino({ base: null }, pino.destination({ dest: 2, sync: true })));
+      setInterval(() => {}, 1000);
+      setTimeout(() => { ${fault} }, 10);`;
+    // Even where Node has been told to carry on.
+    const { ended } = startNode(['--unhandled-rejections=warn', '--input-type=module', '-e', script]);
+    const { code, stderr } = await ended;
+    t.equal(code, 1);
+    t.match(JSON.parse(stderr), { level: 60, origin, err: { message: 'out of order' } });
+  });
+}
+
+test('a fault in the service itself ends it, with the log off too', async (t) => {
+  const inject = "data:text/javascript,process.on('SIGCONT',()=>{throw(new(Error)('out-of-order'))})";
+  for (const level of ['info', 'silent']) {
+    const { child, printed, ended } = startNode(
+      ['--import', inject, ...CLI, 'serve', DEMO, '--port', '0', '--workers', '2', '--log-level', level],
+      { LECTERN_HS256_SECRET: SECRET },
+    );
+    await printed('loaded in');
+    child.kill('SIGCONT');
+    const { code, stderr } = await ended;
+    t.equal(code, 1);
+    t.match(stderr, /out-of-order/);
+    if (level === 'info') t.match(stderr, /"level":60.*"msg":"ended by a fault of the program"/);
+  }
+});
