@@ -164,7 +164,7 @@ export const OVERLOAD_TURNS_MIN = 3;
 export const OVERLOAD_SLICE_REQUESTS_MAX = 1024;
 /** How often the event loop's delay is looked at: at 4 µs a look, 0.02 % of a processor. */
 export const OVERLOAD_LOOK_MS = 20;
-/** After a look that came late, each turn is timed for so long, which costs a request 0.1 µs. */
+/** After a look that came late, each turn is timed for so long, which costs a request 0.05 µs. */
 export const OVERLOAD_WATCH_MS = 1000;
 /** The service has recovered when its thread was idle for more than a twentieth of such a time: within 1 s. */
 export const OVERLOAD_RECOVERY_MS = 500;
