@@ -149,7 +149,7 @@ test('with 0 nothing is ever refused', async (t) => {
 });
 
 test('long turns and what piles up in them are no overload while there is little to do', async (t) => {
-  const { server, port } = await listen(t, 0.05, 20);
+  const { server, port } = await listen(t, 0.05, 50);
   let answered = 0;
   let wrong = 0;
   const sockets = Array.from({ length: 60 }, () => {
@@ -165,13 +165,14 @@ test('long turns and what piles up in them are no overload while there is little
     for (const socket of sockets) socket.destroy();
   });
   // Everybody asks right before the thread is away for a while, and again meanwhile.
-  for (let round = 0; round < 8; round++) {
+  for (let round = 0; round < 5; round++) {
     for (const socket of sockets) socket.write(REQUEST);
     busyFor(150);
-    await delay(100);
+    // Idle for longer than a machine with other work makes of the answers.
+    await delay(400);
   }
-  await until(() => answered === 480, 2000);
-  t.equal(answered, 480);
+  await until(() => answered === 300, 5000);
+  t.equal(answered, 300);
   t.equal(wrong, 0);
   t.match(server.load, { isOverloaded: false, refused: 0, overloads: 0 });
 });
