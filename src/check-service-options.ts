@@ -85,6 +85,20 @@ const RULES: readonly Rule[] = [
     problem: '--refresh-seconds cannot load standard input (-) again: it can be read once only',
   },
   {
+    isBroken: ({ options: { adminPort, adminTokenFile } }) =>
+      adminTokenFile !== undefined && adminPort === undefined,
+    problem: '--admin-token-file has no effect without --admin-port',
+  },
+  {
+    isBroken: ({ options: { adminPort, adminHost = '127.0.0.1' } }) =>
+      adminHost !== '127.0.0.1' && adminPort === undefined,
+    problem: '--admin-host has no effect without --admin-port',
+  },
+  {
+    isBroken: ({ options: { adminPort, port = 3000 } }) => adminPort === port && port !== 0,
+    problem: '--admin-port and --port are the same; expected two ports',
+  },
+  {
     isBroken: ({ options: { hs256Secret, hs256SecretFile } }) =>
       hs256Secret !== undefined && hs256SecretFile !== undefined,
     problem:

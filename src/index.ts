@@ -21,6 +21,7 @@ export type {
 export type { ConflictBy } from './model/fields.js';
 export type { Explanation } from './query/explain.js';
 export type { GateOptions, Refusal, RefusalCode } from './refresh/gate.js';
+export type { LoadResult } from './refresh/keeper.js';
 export type { ServingCondition } from './serving/condition.js';
 export type { SnapshotSummary } from './snapshot/summary.js';
 export {
@@ -34,7 +35,7 @@ export {
 export type { LoadProgress } from './source/source.js';
 export type { SourceSpec } from './source/spec.js';
 export { openTimetable, type Timetable } from './timetable.js';
-export type { PublishedEvent, RefusedEvent, TimetableEvents } from './timetable-events.js';
+export type { LoadedEvent, PublishedEvent, RefusedEvent, TimetableEvents } from './timetable-events.js';
 export type {
   ChangeSet,
   ConflictPage,
@@ -44,5 +45,5 @@ export type {
   ScheduleQuery,
   TimetableOptions,
 } from './timetable-options.js';
-export type { ServeOptions, TimetableServer } from './timetable-server.js';
+export type { AdminListenerOptions, ServeOptions, TimetableServer } from './timetable-server.js';
 export type { Origin, PublicationState, SourceState, TimetableStatus } from './view/view-source.js';

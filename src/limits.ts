@@ -67,8 +67,11 @@ export const EVENTS_MAX = 0xfffffffe;
 export const SERVING_THREADS_MAX = 128;
 /** Bodies up to this size are gathered into one buffer and written with the headers at once. */
 export const BODY_GATHER_BYTES_MAX: number = 64 * KIB;
-/** Room that is kept before a small body for its head: 330 bytes are usual. Longer heads are written apart from the body. */
-export const DIRECT_HEAD_BYTES_MAX = 768;
+/**
+ * Room that is kept before a small body for its head: 440 bytes are usual, 620 for a page of elsewhere. Longer heads are written
+ * apart from the body.
+ */
+export const DIRECT_HEAD_BYTES_MAX = 1024;
 /** Bodies up to this size are made at once; what is larger is made while it is sent, see BODY_SLICE_BYTES. */
 export const BODY_WHOLE_BYTES_MAX: number = 1024 * KIB;
 /**
@@ -222,6 +225,19 @@ export const SNAPSHOT_HISTORY_ENTRIES_MAX = 200_000;
  * small steps, beyond half of the heap limit: this is more than the one and, with two snapshots, less than the other.
  */
 export const SNAPSHOT_WEIGHT_BYTES_MAX: number = 96 * MIB;
+
+/** How often a thread looks up what it does not count as it happens: some 0.05 ms each time. */
+export const METRICS_SAMPLE_MS = 1000;
+/** Of the timer that the event loop's delay is measured by: 50 ticks a second of 2 µs. */
+export const EVENT_LOOP_DELAY_RESOLUTION_MS = 20;
+/** Connections of the admin listener at a time: a few probes, scrapers and people. */
+export const ADMIN_CONNECTIONS_MAX = 64;
+/** Bytes of the file with the token of the admin listener. */
+export const ADMIN_TOKEN_FILE_BYTES_MAX: number = 64 * KIB;
+/** Characters of that token: 128 bits take 22 as base64url, 32 in hexadecimal digits. */
+export const ADMIN_TOKEN_CHARACTERS_MIN = 22;
+/** Origins that may be allowed by name; each has about 1 KB of header fields. */
+export const CORS_ORIGINS_MAX = 100;
 
 /** Time for all header fields of a request to arrive. */
 export const HEADERS_TIMEOUT_MS = 10_000;

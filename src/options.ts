@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import { checkTogether } from './check-service-options.js';
 import { LecternError } from './errors.js';
 import {
@@ -10,10 +9,11 @@ import {
   OVERLOAD_MS_MAX,
 } from './limits.js';
 import { INDEXED_FIELDS } from './model/fields.js';
+import { OPERATING_SETTINGS } from './operating-settings.js';
 import { parseClaims, parseHeader } from './option-values.js';
 import { LOG_LEVELS, type ServiceOptions } from './service-options.js';
 import { workersFault } from './serving/worker-count.js';
-import { amount, anyOf, oneOf, type Setting, type SettingName, text } from './setting.js';
+import { amount, anyOf, host, oneOf, PORT, type Setting, type SettingName, text } from './setting.js';
 import { TOKEN_SETTINGS } from './token-settings.js';
 
 export type { LogLevel, ServeSettings, ServiceOptions } from './service-options.js';
@@ -28,11 +28,7 @@ export const SETTINGS: readonly Setting[] = [
     group: 'Listening',
     default: 3000,
     description: 'TCP port; 0 takes any free one',
-    parse: (text) => (/^\d+$/.test(text) ? Number(text) : text),
-    fault: (value) =>
-      Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 65_535
-        ? null
-        : 'it must be a whole number from 0 to 65535',
+    ...PORT,
   },
   {
     name: 'host',
@@ -41,10 +37,7 @@ export const SETTINGS: readonly Setting[] = [
     group: 'Listening',
     default: '127.0.0.1',
     description: 'address to listen on; 0.0.0.0 is reachable from other machines',
-    fault: (value) =>
-      typeof value === 'string' && (isIP(value) !== 0 || /^[A-Za-z0-9._-]+$/.test(value))
-        ? null
-        : 'it must be an IP address or a host name',
+    fault: host,
   },
   {
     name: 'workers',
@@ -255,6 +248,7 @@ export const SETTINGS: readonly Setting[] = [
     description: 'JSON file of what users are enrolled in: {"sub": {"studyGroup": ["…"]}}',
     fault: text,
   },
+  ...OPERATING_SETTINGS,
   {
     name: 'logLevel',
     flags: '--log-level <level>',
@@ -288,7 +282,9 @@ type DefaultedName =
   | 'jwksCooldownSeconds'
   | 'jwksStaleSecondsMax'
   | 'tokenType'
-  | 'cacheMb';
+  | 'cacheMb'
+  | 'adminHost'
+  | 'accessLog';
 
 /**
  * Checks options and fills in defaults. Files are not opened here.

@@ -44,6 +44,16 @@ export interface ServiceOptions {
    * too many are answered with 503 at once. 0: none ever is. Default 100.
    */
   readonly overloadMs?: number | undefined;
+  /** Origins of web pages that may read answers, such as `https://timetable.example.org`. Default none. */
+  readonly corsOrigins?: readonly string[] | undefined;
+  /** TCP port of the admin listener, 0 to 65535; 0 takes any free one. Default: there is none. */
+  readonly adminPort?: number | undefined;
+  /** Address or name that it listens on. Default 127.0.0.1: reachable from this machine only. */
+  readonly adminHost?: string | undefined;
+  /** Path of a file with the token of POST /refresh, at least 22 characters. Default none: nobody may load over HTTP. */
+  readonly adminTokenFile?: string | undefined;
+  /** Share of the requests that are logged, 0 to 1. Default 0. */
+  readonly accessLog?: number | undefined;
   /** Path in front of every endpoint but /health: segments of letters, digits, `-._~`. Default /api/v1. */
   readonly basePath?: string | undefined;
   /** `development` adds /login, /docs and /health and makes a key of its own. Default `production`. */

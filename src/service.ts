@@ -1,3 +1,6 @@
+import { Activity } from './admin/activity.js';
+import { readAdminToken } from './admin/admin-token.js';
+import type { Admin } from './admin/open-admin.js';
 import { createDevelopmentSecret, type DevelopmentIssuer } from './auth/development-issuer.js';
 import { readEnrolments } from './auth/enrolments.js';
 import { createClaimTable } from './auth/identity.js';
@@ -10,6 +13,7 @@ import type { Logger } from './http/logger.js';
 import type { ListenAddress } from './http/server.js';
 import { KEY_FILE_BYTES_MAX } from './limits.js';
 import { type ResolvedOptions, resolveOptions, type ServiceOptions } from './options.js';
+import { Readiness } from './readiness.js';
 import type { ServingCondition } from './serving/condition.js';
 import { type HandlerPlan, issuerOfPlan } from './serving/handler-plan.js';
 import { openServing } from './serving/open-serving.js';
@@ -29,6 +33,8 @@ export interface Service {
   readonly workers: number;
   /** Where the endpoints are for this machine: origin and base path, without a slash at the end. */
   readonly baseUrl: string;
+  /** Of the listener for those who operate the service; null where there is none. */
+  readonly adminAddress: ListenAddress | null;
   readonly mode: ResolvedOptions['mode'];
   readonly timetable: Timetable;
   /** Resolves when the first snapshot is served; rejects with the LecternError that kept it from being built. */
@@ -93,9 +99,15 @@ export async function startService(
     basePath,
     unknownParameters,
     version: VERSION,
+    corsOrigins: settings.corsOrigins ?? [],
+    accessLogShare: settings.accessLog,
     development:
       mode === 'production' ? null : { secret: createDevelopmentSecret(), docsAssets: findSwaggerUi().href },
   };
+  const { adminPort, adminHost, adminTokenFile } = settings;
+  const adminToken = adminTokenFile === undefined ? null : await readAdminToken(adminTokenFile);
+  const activity = new Activity();
+  const readiness = new Readiness();
   const timetableOptions = timetableOptionsOf(settings, source, onProgress);
   const serving = await openServing({
     plan,
@@ -107,31 +119,62 @@ export async function startService(
     source: { name: '', state: 'loading', lastSuccessMs: null, lastError: null },
     staleMsMax: staleMsMaxOf(timetableOptions),
     cacheBytesMax: cacheBytesMaxOf(timetableOptions),
+    isMetered: settings.adminPort !== undefined,
     log,
-    onLost: (error) => log?.error({ reason: error.message }, 'serving thread lost'),
+    onLost: (error) => {
+      activity.losses++;
+      log?.error({ reason: error.message }, 'serving thread lost');
+    },
   });
   // Where this thread serves, no request can come in before this turn of the event loop ends.
   let timetable: Timetable | null = null;
+  let admin: Admin | null = null;
   try {
     timetable = openFollowedTimetable(timetableOptions, serving.follower);
+    activity.follow(timetable);
     if (log !== undefined) logEvents(timetable, settings.refreshSeconds > 0, log);
     serving.answerFrom(timetable);
     await serving.started;
+    if (adminPort !== undefined) {
+      // With what it needs besides, which takes a moment to load.
+      const { openAdmin } = await import('./admin/open-admin.js');
+      admin = await openAdmin({
+        host: adminHost,
+        port: adminPort,
+        token: adminToken,
+        timetable,
+        activity,
+        readiness,
+        serving,
+        version: VERSION,
+        log,
+      });
+    }
   } catch (error) {
     await Promise.all([serving.close({ deadlineMs: 0 }), timetable?.close()]);
+    await admin?.close();
     throw error;
   }
-  return serviceOf(serving, timetable, settings, issuerOfPlan(plan));
+  return serviceOf({ serving, timetable, admin, readiness }, settings, issuerOfPlan(plan));
+}
+
+/** What a service is made of. */
+interface Parts {
+  readonly serving: Serving;
+  readonly timetable: Timetable;
+  readonly admin: Admin | null;
+  readonly readiness: Readiness;
 }
 
 function serviceOf(
-  serving: Serving,
-  timetable: Timetable,
+  { serving, timetable, admin, readiness }: Parts,
   { mode, basePath }: ResolvedOptions,
   development: DevelopmentIssuer | null,
 ): Service {
   const { address, workers } = serving;
   const baseUrl = reachableOrigin(address) + basePath;
+  let isClosing = false;
+  readiness.add('draining', () => isClosing);
   return {
     address,
     workers,
@@ -144,9 +187,16 @@ function serviceOf(
     },
     drain: () => serving.drain(),
     example: async () => (development === null ? null : exampleRequest(baseUrl, timetable, development)),
+    adminAddress: admin?.address ?? null,
     async close() {
-      await serving.close();
-      await timetable.close();
+      isClosing = true;
+      try {
+        await serving.close();
+        await timetable.close();
+      } finally {
+        // Last, so that until then it can be asked what is going on.
+        await admin?.close();
+      }
     },
   };
 }

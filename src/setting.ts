@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import type { ServeSettings } from './service-options.js';
 
 export type SettingName = Exclude<keyof ServeSettings, 'source'>;
@@ -8,7 +9,7 @@ export interface Setting {
   /** As commander has it: `--port <number>`. Null where a secret would show in the list of processes. */
   readonly flags: string | null;
   readonly environment: `LECTERN_${string}`;
-  readonly group: 'Listening' | 'Data' | 'Refreshing' | 'Tokens' | 'Users' | 'Logging';
+  readonly group: 'Listening' | 'Data' | 'Refreshing' | 'Tokens' | 'Users' | 'Operating' | 'Logging';
   /** The defaults of the service itself; undefined where there is none, or where it depends. */
   readonly default?: string | number | boolean;
   readonly choices?: readonly string[];
@@ -37,6 +38,22 @@ export function amount(min: number, max: number, whole = false): Pick<Setting, '
         ? null
         : `it must be a ${whole ? 'whole ' : ''}number from ${min} to ${max}`,
   };
+}
+
+/** A TCP port, or 0 for any free one. */
+export const PORT: Pick<Setting, 'parse' | 'fault'> = {
+  parse: (text) => (/^\d+$/.test(text) ? Number(text) : text),
+  fault: (value) =>
+    Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 65_535
+      ? null
+      : 'it must be a whole number from 0 to 65535',
+};
+
+/** What can be listened on. */
+export function host(value: unknown): string | null {
+  return typeof value === 'string' && (isIP(value) !== 0 || /^[A-Za-z0-9._-]+$/.test(value))
+    ? null
+    : 'it must be an IP address or a host name';
 }
 
 /** Empty is never meant: an empty LECTERN_ISSUER that passed for "not given" would switch a check off. */

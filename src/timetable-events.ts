@@ -1,4 +1,5 @@
 import type { Refusal } from './refresh/gate.js';
+import type { LoadResult } from './refresh/keeper.js';
 import type { SnapshotSummary } from './snapshot/summary.js';
 import type { Origin } from './view/view-source.js';
 
@@ -19,9 +20,18 @@ export interface RefusedEvent {
   readonly summary: SnapshotSummary;
 }
 
+/** A load has ended. */
+export interface LoadedEvent {
+  /** `unchanged` where the source still has what is served, or what was refused. */
+  readonly result: LoadResult;
+  readonly durationMs: number;
+}
+
 export interface TimetableEvents {
   published: [event: PublishedEvent];
   refused: [event: RefusedEvent];
+  /** After each load, however it ended; after `published`, `refused` or `error` where it is one of these. */
+  loaded: [event: LoadedEvent];
   /**
    * A load failed, the snapshot file could not be read or written, a serving thread was lost (`thread-lost`) and is
    * replaced, or a listener of another event threw. What is served stays as it is.

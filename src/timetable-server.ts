@@ -1,6 +1,8 @@
+import { AdminToken } from './admin/admin-token.js';
 import type { AuthPlan } from './auth/auth-plan.js';
 import { checkNames, type EmbeddedAuthOptions, planAuth } from './embedded-handler.js';
 import { LecternError } from './errors.js';
+import { originFault } from './http/answer-fields.js';
 import type { Logger } from './http/logger.js';
 import type { ListenAddress } from './http/server.js';
 import { CONNECTIONS_MAX_MAX, OVERLOAD_MS_MAX } from './limits.js';
@@ -33,12 +35,30 @@ export interface ServeOptions {
    * too many are answered with 503 at once. 0: none ever is. Default 100.
    */
   readonly overloadMs?: number | undefined;
+  /** Origins of web pages that may read answers, such as `https://timetable.example.org`. Default none. */
+  readonly corsOrigins?: readonly string[] | undefined;
+  /** Share of the requests that are logged, 0 to 1. Default 0. */
+  readonly accessLog?: number | undefined;
+  /** A second port for those who operate the service, with /live, /ready and /metrics. Default: there is none. */
+  readonly admin?: AdminListenerOptions | undefined;
   readonly log?: Logger | undefined;
+}
+
+/** The admin listener of {@link Timetable.serve}. */
+export interface AdminListenerOptions {
+  /** TCP port, 0 to 65535; 0 takes any free one. */
+  readonly port: number;
+  /** Address or name to listen on. Default 127.0.0.1. */
+  readonly host?: string | undefined;
+  /** Of POST /refresh, at least 22 characters of a bearer token. Default: there is no /refresh. */
+  readonly token?: string | undefined;
 }
 
 /** A port on which a timetable is served. It keeps the process alive. */
 export interface TimetableServer extends AsyncDisposable {
   readonly address: ListenAddress;
+  /** Of the admin listener; null where there is none. */
+  readonly adminAddress: ListenAddress | null;
   /** Threads that serve. */
   readonly workers: number;
   /** At the moment: whether a balancer should send more requests. */
@@ -61,8 +81,13 @@ const NAMES = [
   'workers',
   'connectionsMax',
   'overloadMs',
+  'corsOrigins',
+  'accessLog',
+  'admin',
   'log',
 ] as const satisfies (keyof ServeOptions)[];
+
+const ADMIN_NAMES = ['port', 'host', 'token'] as const satisfies (keyof AdminListenerOptions)[];
 
 /** A key set is JSON, whatever object it comes as: only that crosses threads. */
 function withPlainKeys(plan: AuthPlan): AuthPlan {
@@ -86,6 +111,11 @@ export function planServer(
   readonly workers: WorkerCount;
   readonly connectionsMax: number | undefined;
   readonly overloadMs: number | undefined;
+  readonly admin: {
+    readonly port: number;
+    readonly host: string;
+    readonly token: AdminToken | null;
+  } | null;
 } {
   checkNames('serve()', options, NAMES);
   const {
@@ -110,6 +140,15 @@ export function planServer(
     const expected = `it must be a number of milliseconds from 0 to ${OVERLOAD_MS_MAX}`;
     throw new LecternError('option-invalid', `overloadMs is invalid: ${expected}`);
   }
+  const { corsOrigins = [], accessLog = 0 } = options;
+  if (!Array.isArray(corsOrigins)) throw new LecternError('option-invalid', 'corsOrigins must be a list');
+  for (const origin of corsOrigins as readonly unknown[]) {
+    const wrong = originFault(String(origin));
+    if (wrong !== null) throw new LecternError('option-invalid', `corsOrigins is invalid: ${wrong}`);
+  }
+  if (typeof accessLog !== 'number' || !(accessLog >= 0 && accessLog <= 1)) {
+    throw new LecternError('option-invalid', 'accessLog is invalid: it must be a number from 0 to 1');
+  }
   if (auth === undefined) {
     throw new LecternError('key-missing', 'serve() needs auth, with a key: hs256Secret or jwks');
   }
@@ -119,7 +158,23 @@ export function planServer(
     basePath,
     unknownParameters,
     version: VERSION,
+    corsOrigins,
+    accessLogShare: accessLog,
     development: null,
   };
-  return { plan, host, port, workers, connectionsMax, overloadMs };
+  return { plan, host, port, workers, connectionsMax, overloadMs, admin: planAdmin(options.admin) };
+}
+
+/** @throws LecternError `option-invalid`, `key-invalid` */
+function planAdmin(admin: AdminListenerOptions | undefined): ReturnType<typeof planServer>['admin'] {
+  if (admin === undefined) return null;
+  checkNames('serve({ admin })', admin, ADMIN_NAMES);
+  const { port, host = '127.0.0.1', token } = admin;
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+    throw new LecternError('option-invalid', 'admin.port must be a whole number from 0 to 65535');
+  }
+  if (token !== undefined && typeof token !== 'string') {
+    throw new LecternError('option-invalid', 'admin.token must be a text');
+  }
+  return { port, host, token: token === undefined ? null : new AdminToken(token, 'admin.token') };
 }

@@ -1,8 +1,12 @@
+import { Activity, type Announcer } from './admin/activity.js';
+import type { Admin, AdminTimetable } from './admin/open-admin.js';
 import { LecternError } from './errors.js';
 import type { IdentifierMode } from './model/event.js';
+import { Readiness } from './readiness.js';
 import { openServing } from './serving/open-serving.js';
 import { threadsOf } from './serving/worker-count.js';
 import { planServer, type ServeOptions, type TimetableServer } from './timetable-server.js';
+import { VERSION } from './version.js';
 import type { Follower, Present, PublishedImage } from './view/present.js';
 import type { ParseOptions } from './view/view.js';
 import type { SourceState } from './view/view-source.js';
@@ -10,6 +14,8 @@ import type { SourceState } from './view/view-source.js';
 /** What the servers of a timetable need to know of it. */
 export interface ServedTimetable {
   readonly present: Present;
+  /** For those who operate a server. */
+  readonly timetable: AdminTimetable & Announcer;
   readonly staleMsMax: number;
   readonly cacheBytesMax: number;
   readonly reading: {
@@ -47,25 +53,41 @@ export class TimetableServers implements Follower {
 
   /** Resolves when it listens, and serves what is present. Throws as {@link Timetable.serve} does. */
   async open(options: ServeOptions): Promise<TimetableServer> {
-    const { present, staleMsMax, cacheBytesMax, reading, onLost } = this.#timetable;
+    const { present, timetable, staleMsMax, cacheBytesMax, reading, onLost } = this.#timetable;
     const planned = planServer(options, reading);
+    const activity = new Activity();
+    if (planned.admin !== null) activity.follow(timetable);
+    const readiness = new Readiness();
     const serving = await openServing({
       ...planned,
       workers: threadsOf(planned.workers),
       source: present.source,
       staleMsMax,
       cacheBytesMax,
+      isMetered: planned.admin !== null,
       log: options.log,
-      onLost,
+      onLost: (error) => {
+        activity.losses++;
+        onLost(error);
+      },
     });
     const { address, workers, follower } = serving;
+    let admin: Admin | null = null;
+    let isClosing = false;
+    readiness.add('draining', () => isClosing);
     const close: TimetableServer['close'] = async (closing) => {
+      isClosing = true;
       if (follower !== null) this.#followers.delete(follower);
       await serving.close(closing);
+      // Last, so that until then it can be asked what is going on.
+      await admin?.close();
       this.#open.delete(server);
     };
     const server: TimetableServer = {
       address,
+      get adminAddress() {
+        return admin?.address ?? null;
+      },
       workers,
       get condition() {
         return serving.condition;
@@ -80,6 +102,12 @@ export class TimetableServers implements Follower {
       if (this.#closed) throw new LecternError('closed', 'the timetable is closed');
       if (follower !== null) await this.#follow(follower);
       await serving.started;
+      if (planned.admin !== null) {
+        // With what it needs besides, which takes a moment to load.
+        const { openAdmin } = await import('./admin/open-admin.js');
+        const surroundings = { timetable, activity, readiness, serving, version: VERSION, log: options.log };
+        admin = await openAdmin({ ...planned.admin, ...surroundings });
+      }
     } catch (error) {
       await close({ deadlineMs: 0 });
       throw error;

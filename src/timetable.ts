@@ -192,6 +192,7 @@ class KeptTimetable implements Timetable {
     this.#servers = new TimetableServers(
       {
         present: this.#present,
+        timetable: this,
         staleMsMax,
         cacheBytesMax: this.#cacheBytesMax,
         reading: this.#reading,
@@ -213,6 +214,7 @@ class KeptTimetable implements Timetable {
       events: {
         publish: (publication) => this.#publish(publication),
         refused: (refusal, summary) => this.#listeners.tell('refused', { refusal, summary }),
+        ended: (result, durationMs) => this.#listeners.tell('loaded', { result, durationMs }),
         failed: (error) => this.#listeners.tell('error', error),
         changed: (state) => this.#become({ name, ...state }),
       },

@@ -66,7 +66,9 @@ async function serveUntilSignal(
       return 0;
     }
     service = started;
-    log.info({ address: service.address.origin, mode: service.mode, workers: service.workers }, 'listening');
+    const { address, adminAddress, mode, workers } = service;
+    const admin = adminAddress === null ? {} : { admin: adminAddress.origin };
+    log.info({ address: address.origin, ...admin, mode, workers }, 'listening');
     warnOfOpenDoor(service);
     const outcome = await Promise.race([service.ready, signals.first]);
     progress.clear();

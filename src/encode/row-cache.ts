@@ -48,6 +48,9 @@ export class RowCache {
   #clock: Entry[] = [];
   #hand = 0;
   #bytes = 0;
+  /** Results that were found here, and those that were not, since the cache was made. */
+  hits = 0;
+  misses = 0;
 
   constructor(rows: Rows, bytesMax: number) {
     this.#rows = rows;
@@ -85,7 +88,10 @@ export class RowCache {
         if (added !== null) found.push(added);
       }
     }
-    return found.length === origin.lists.length ? found : null;
+    const isHit = found.length === origin.lists.length;
+    if (isHit) this.hits++;
+    else this.misses++;
+    return isHit ? found : null;
   }
 
   /** Whether as many of its rows were asked for as it has, with those that are now. */

@@ -4,6 +4,7 @@
 import type { Socket } from 'node:net';
 import { PROBLEMS, type ProblemCode } from '../errors.js';
 import { REQUEST_TARGET_BYTES_MAX } from '../limits.js';
+import { PLAIN_FIELDS } from './answer-fields.js';
 import { PROBLEM_CONTENT_TYPE, problemBody } from './problem.js';
 import { ALLOW } from './routes.js';
 
@@ -76,23 +77,28 @@ const TARGET_TOO_LONG: ClientErrorKind = {
 /**
  * Sends a problem document as the last thing on the connection. Where an answer is still being written, or the client has gone,
  * the connection is only closed: a second answer would end up inside the first.
+ *
+ * @returns the status; null where nothing was sent
  */
-export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): number | null {
   if (!socket.writable || socket.writableLength > 0 || error.code === 'ECONNRESET') {
     socket.destroy();
-    return;
+    return null;
   }
-  socket.end(format(kindOf(error), []));
+  const kind = kindOf(error);
+  socket.end(format(kind, []));
+  return PROBLEMS[kind.code].status;
 }
 
 /** CONNECT asks for a tunnel, which node hands over as a bare socket. */
-export function answerConnect(socket: Socket): void {
+export function answerConnect(socket: Socket): number {
   const kind: ClientErrorKind = {
     code: 'method-not-allowed',
     reason: 'Method Not Allowed',
     detail: `The timetable is for reading only; the methods are ${ALLOW}.`,
   };
   socket.end(format(kind, [`Allow: ${ALLOW}`]));
+  return PROBLEMS[kind.code].status;
 }
 
 function format({ code, reason, detail }: ClientErrorKind, headers: readonly string[]): string {
@@ -102,8 +108,8 @@ function format({ code, reason, detail }: ClientErrorKind, headers: readonly str
     `Content-Type: ${PROBLEM_CONTENT_TYPE}`,
     'Cache-Control: no-store',
     `Content-Length: ${Buffer.byteLength(body)}`,
-    'Connection: close',
     ...headers,
+    `${PLAIN_FIELDS.text}Connection: close`,
     '',
     body,
   ].join('\r\n');

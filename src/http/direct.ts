@@ -44,13 +44,14 @@ export function canSendDirectly({ req, res, head, ownsSocket }: Exchange): boole
 /**
  * The head of an answer, to the empty line.
  *
- * @param headers complete; only characters of ISO 8859-1 that a header field may have
+ * @param headers complete but for `more`; only characters of ISO 8859-1 that a header field may have
+ * @param more lines that follow them, each with its end
  * @returns null where it is longer than the room that is kept for it
  */
-export function directHead(status: number, headers: FlatHeaders): string | null {
+export function directHead(status: number, headers: FlatHeaders, more = ''): string | null {
   let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
   for (let i = 0; i < headers.length; i += 2) head += `${headers[i]}: ${headers[i + 1]}\r\n`;
-  head += `Date: ${httpDate()}\r\n${CONNECTION}\r\n`;
+  head += `${more}Date: ${httpDate()}\r\n${CONNECTION}\r\n`;
   return head.length <= DIRECT_HEAD_BYTES_MAX ? head : null;
 }
 

@@ -2,6 +2,7 @@
  * One request and its response, as the parts of the HTTP layer pass it on.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AnswerFields } from './answer-fields.js';
 
 export interface Exchange {
   readonly req: IncomingMessage;
@@ -18,6 +19,24 @@ export interface Exchange {
    * looked at any more.
    */
   readonly ownsSocket: boolean;
+  /** What every answer to this request has besides its own header fields. */
+  readonly fields: AnswerFields;
+  /** Null where nobody wants to know. */
+  readonly observer: AnswerObserver | null;
+  /** When it began, by performance.now(); 0 where there is no observer. */
+  readonly beganMs: number;
+  /** See routeNumber(): what it is counted as. */
+  route: number;
+}
+
+/** Is told of every answer, by what sends it. */
+export interface AnswerObserver {
+  /**
+   * The answer was handed to the connection; of one that is made in slices, the first slice.
+   *
+   * @param bytes of the body
+   */
+  answered(exchange: Exchange, status: number, bytes: number): void;
 }
 
 /** Header fields of an answer, names and values in turn. No numbers: node:http would take them, but checks them a slower way. */
@@ -41,6 +60,8 @@ export interface HeaderFacts {
   /** Transfer codings, several fields as one list; undefined where there are none. */
   readonly transferEncoding: string | undefined;
   readonly expect: string | undefined;
+  /** The last of the Origin fields. */
+  readonly origin: string | undefined;
   readonly hasUpgrade: boolean;
 }
 
@@ -58,6 +79,7 @@ export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
   let hasContent = false;
   let transferEncoding: string | undefined;
   let expect: string | undefined;
+  let origin: string | undefined;
   let hasUpgrade = false;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string;
@@ -75,7 +97,7 @@ export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
           accept = accept === undefined ? value : `${accept}, ${value}`;
         } else if (name.toLowerCase() === 'expect') {
           expect = expect === undefined ? value : `${expect}, ${value}`;
-        }
+        } else if (name.toLowerCase() === 'origin') origin = value;
         break;
       case 7:
         if (name.toLowerCase() === 'upgrade') hasUpgrade = true;
@@ -109,6 +131,7 @@ export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
     hasContent,
     transferEncoding,
     expect,
+    origin,
     hasUpgrade,
   };
 }

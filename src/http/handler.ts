@@ -17,10 +17,13 @@ import { readCredential } from '../auth/credential.js';
 import type { DevelopmentIssuer } from '../auth/development-issuer.js';
 import { LecternError } from '../errors.js';
 import { ANSWER_CACHE_SHARE, CACHE_BYTES_DEFAULT, REQUEST_TARGET_BYTES_MAX } from '../limits.js';
+import { CELL, routeNumber } from '../metrics/cells.js';
+import type { Meter } from '../metrics/meter.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { FieldFilter } from '../query/query.js';
 import type { ParseOptions } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
+import { OriginFields, PLAIN_FIELDS, PREFLIGHT_FIELDS } from './answer-fields.js';
 import { docsRoutes } from './docs/page.js';
 import { type Exchange, mountPathOf, readHeaderFacts, splitTarget } from './exchange.js';
 import { healthRoute } from './health.js';
@@ -29,6 +32,7 @@ import { loginRoute } from './login.js';
 import { messageFault } from './message-fault.js';
 import { bearerChallenge, sendProblem } from './problem.js';
 import { Reader } from './read.js';
+import { observerOf } from './request-observer.js';
 import { sendEmpty } from './respond.js';
 import {
   ALLOW,
@@ -57,6 +61,12 @@ interface CommonOptions {
   readonly ownsSocket?: boolean;
   /** Bytes for whole answers that are asked for again; 0 for none. Default: their share of CACHE_BYTES_DEFAULT. */
   readonly cacheBytesMax?: number;
+  /** Origins of web pages that may read answers. Default: none, and no answer says anything of origins. */
+  readonly corsOrigins?: readonly string[];
+  /** Counts what is answered. Default: nothing does. */
+  readonly meter?: Meter | null;
+  /** Share of the requests that are logged, 0 to 1. Default 0. */
+  readonly accessLogShare?: number;
   /** Default: nothing is logged, and faults of the service itself are warnings of the process. */
   readonly log?: Logger;
   /** Of the service, for /health and the OpenAPI document. */
@@ -82,6 +92,8 @@ export type HandlerOptions = CommonOptions &
 
 export type RequestHandler = (req: IncomingMessage, res: ServerResponse) => void;
 
+const NO_ROUTE = routeNumber('none');
+
 /** Whoever has a bad token can ask a thousand times a second; the log is told this often at most. */
 const KEYS_LOG_MS = 60_000;
 
@@ -106,6 +118,7 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
   const realm = checkRealm(options.realm ?? 'lectern');
   const log = options.log ?? SILENT;
   const { authenticator, identify, ownsSocket = false } = options;
+  const { meter = null, accessLogShare = 0, corsOrigins = [] } = options;
   if ((authenticator === undefined) === (identify === undefined)) {
     throw new LecternError('option-invalid', 'a handler needs an authenticator or identify, and not both');
   }
@@ -114,7 +127,10 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
     views,
     parseOptions,
     options.cacheBytesMax ?? CACHE_BYTES_DEFAULT * ANSWER_CACHE_SHARE,
+    meter,
   );
+  const observer = observerOf(meter, accessLogShare, log);
+  const origins = corsOrigins.length === 0 ? null : new OriginFields(corsOrigins);
   /**
    * Who the last request of each connection was from: clients send the same header again and again, and comparing it is
    * cheaper than hashing it. Gone with the connection.
@@ -152,6 +168,7 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
     const last = lastUsers.get(socket);
     if (last?.authorization === authorization && last !== undefined && authorizations === 1) {
       if (authenticator.isUsable(last.user)) {
+        meter?.add(CELL.tokenHits);
         reader.answer(exchange, route, last.user.value);
         return;
       }
@@ -162,14 +179,17 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
       const user = authenticator.lookup(credential.token);
       if (user !== undefined) {
         if (authorization !== undefined) lastUsers.set(socket, { authorization, user });
+        meter?.add(CELL.tokenHits);
         reader.answer(exchange, route, user.value);
         return;
       }
+      meter?.add(CELL.tokenMisses);
       authenticator
         .verify(credential.token)
         .then((authentication) => answerAuthenticated(exchange, route, authentication))
         .catch((error: unknown) => fail(exchange, error));
     } else if (credential.kind === 'missing') {
+      meter?.failed('missing');
       sendProblem(exchange, {
         code: 'credentials-missing',
         detail: 'Send a token in the header "Authorization: Bearer <token>".',
@@ -179,6 +199,7 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
   }
 
   function refuseCredential(exchange: Exchange, detail: string): void {
+    meter?.failed('malformed');
     sendProblem(exchange, {
       code: 'invalid-request',
       detail,
@@ -194,6 +215,7 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
         return;
       }
       case 'invalid':
+        meter?.failed(authentication.reason);
         sendProblem(exchange, {
           code: 'token-invalid',
           detail: authentication.description,
@@ -201,6 +223,7 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
         });
         return;
       case 'unavailable':
+        meter?.failed('unavailable');
         if (performance.now() - keysLoggedMs >= KEYS_LOG_MS) {
           keysLoggedMs = performance.now();
           log.warn({ reason: authentication.description }, 'a token cannot be verified');
@@ -232,6 +255,11 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
         return;
       }
     }
+    // Before anything else: a browser sends no token with it, and a page could not read why it failed.
+    if (req.method === 'OPTIONS' && origins?.isAllowed(exchange.headers.origin) && isPreflight(req)) {
+      sendEmpty(exchange, 204, [...PREFLIGHT_FIELDS]);
+      return;
+    }
     if (exchange.path === '*' && req.method === 'OPTIONS') {
       sendEmpty(exchange, 204, ['Allow', ALLOW]);
       return;
@@ -246,6 +274,7 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
       });
       return;
     }
+    if (observer !== null) exchange.route = routeNumber(route.label);
     if (req.method !== 'GET' && req.method !== 'HEAD') {
       if (req.method === 'OPTIONS') sendEmpty(exchange, 204, ['Allow', ALLOW]);
       else {
@@ -264,14 +293,19 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
   return (req, res) => {
     const target = req.url ?? '/';
     const { path, query } = splitTarget(target);
+    const headers = readHeaderFacts(req.rawHeaders);
     const exchange: Exchange = {
       req,
       res,
       path,
       query,
       head: req.method === 'HEAD',
-      headers: readHeaderFacts(req.rawHeaders),
+      headers,
       ownsSocket,
+      fields: origins === null ? PLAIN_FIELDS : origins.of(headers.origin),
+      observer,
+      beganMs: observer === null ? 0 : performance.now(),
+      route: NO_ROUTE,
     };
     try {
       // Nothing here takes a body. It is not read, so what follows on this connection cannot be told from it.
@@ -297,6 +331,11 @@ function developmentRoutes(views: ViewSource, basePath: string, options: Handler
     healthRoute(views, { path: '/health', version, now: options.now ?? Date.now }),
     ...docsRoutes({ basePath, identifiers, version, assetsFolder: options.docsAssets }),
   ];
+}
+
+/** https://fetch.spec.whatwg.org/#cors-preflight-request. Asked of OPTIONS with an allowed origin only. */
+function isPreflight({ headers }: IncomingMessage): boolean {
+  return headers['access-control-request-method'] !== undefined;
 }
 
 /** The connection ends with this answer. */

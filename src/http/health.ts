@@ -63,6 +63,7 @@ export function healthRoute(
 ): OpenRoute {
   return {
     kind: 'open',
+    label: '/health',
     path: options.path,
     handle(exchange) {
       const health = describeHealth(views, options.version, options.now());

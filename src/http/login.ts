@@ -45,6 +45,7 @@ export function loginRoute(
   const { issuer, identifiers } = options;
   return {
     kind: 'open',
+    label: '/login',
     path: options.path,
     async handle(exchange) {
       const { view } = views;

@@ -3,6 +3,8 @@
  */
 import type { AuthenticatedUser } from '../auth/authenticator.js';
 import type { ParameterFault } from '../errors.js';
+import { CELL } from '../metrics/cells.js';
+import type { Meter } from '../metrics/meter.js';
 import type { FormatName } from '../model/format.js';
 import { FORMATS } from '../model/format.js';
 import type { ParameterPairs, ParseOptions, View } from '../view/view.js';
@@ -59,12 +61,15 @@ export class Reader {
   readonly #views: ViewSource;
   readonly #options: ParseOptions;
   readonly #cache: AnswerCache;
+  readonly #meter: Meter | null;
 
   /** @param cacheBytesMax for whole answers; 0 for none */
-  constructor(views: ViewSource, options: ParseOptions, cacheBytesMax: number) {
+  constructor(views: ViewSource, options: ParseOptions, cacheBytesMax: number, meter: Meter | null) {
     this.#views = views;
     this.#options = options;
     this.#cache = new AnswerCache(cacheBytesMax);
+    this.#meter = meter;
+    meter?.onSample(() => meter.set(CELL.answerBytes, this.#cache.bytes));
   }
 
   /** Synchronous from beginning to end. Takes the view once, so that the whole answer is of one snapshot. */
@@ -79,8 +84,13 @@ export class Reader {
       return;
     }
     this.#cache.keepOnly(view.summary.id);
-    const known = route.cacheable ? this.#cache.find(exchange.req.url ?? '') : undefined;
-    if (known === undefined || !answerKnown(exchange, known)) this.#answerFrom(view, exchange, route, asker);
+    if (route.cacheable) {
+      const known = this.#cache.find(keyOf(exchange));
+      const isHit = known !== undefined && answerKnown(exchange, known);
+      this.#meter?.add(isHit ? CELL.answerHits : CELL.answerMisses);
+      if (isHit) return;
+    }
+    this.#answerFrom(view, exchange, route, asker);
   }
 
   #answerFrom(view: View, exchange: Exchange, route: ReadRoute, asker: Asker): void {
@@ -102,10 +112,10 @@ export class Reader {
       return;
     }
     const entityTag = read.entityTag(format);
-    const target = exchange.req.url ?? '';
+    const key = route.cacheable ? keyOf(exchange) : '';
     if (isNotModified(exchange, entityTag)) {
       if (route.cacheable)
-        this.#cache.offer(target, read.format, format, { entityTag, headers: [], body: null });
+        this.#cache.offer(key, read.format, format, { entityTag, headers: [], body: null });
       return;
     }
     const { total, nextCursor, body } = read.execute(format);
@@ -129,9 +139,15 @@ export class Reader {
     // A next link depends on where the handler is mounted.
     if (route.cacheable && nextCursor === null && Array.isArray(body.chunks) && body.chunks.length === 1) {
       const answer = { entityTag, headers, body: body.chunks[0] as Uint8Array };
-      this.#cache.offer(target, read.format, format, answer);
+      this.#cache.offer(key, read.format, format, answer);
     }
   }
+}
+
+/** What an answer is kept under: with the header fields that depend on who asks, it is sent to nobody else. */
+function keyOf({ req, fields }: Exchange): string {
+  const target = req.url ?? '';
+  return fields.keyPrefix === '' ? target : fields.keyPrefix + target;
 }
 
 /** False where the answer in this format is not known. */
@@ -146,10 +162,11 @@ function answerKnown(exchange: Exchange, { format: named, answers }: KnownTarget
   if (isNotModified(exchange, answer.entityTag)) return true;
   if (answer.body === null) return false;
   if (canSendDirectly(exchange)) {
-    answer.wire ??= createWire(200, answer.headers, answer.body);
+    answer.wire ??= createWire(200, answer.headers, exchange.fields.text, answer.body);
     if (answer.wire !== null) {
       answer.body = answer.wire.body;
       if (!sendWire(exchange.res, answer.wire)) answer.wire = null;
+      exchange.observer?.answered(exchange, 200, answer.body.length);
       return true;
     }
   }

@@ -8,30 +8,39 @@ import { type Body, releaseBody, releaseSlice } from '../view/answer.js';
 import { canSendDirectly, directHead, sendDirectly } from './direct.js';
 import type { Exchange, FlatHeaders } from './exchange.js';
 
-/** Sends a body that is there in one piece. `headers` are complete. */
-export function sendBytes(
-  { res, head }: Exchange,
-  status: number,
-  headers: FlatHeaders,
-  body: Uint8Array,
-): void {
-  res.writeHead(status, headers);
+/** Sends a body that is there in one piece. `headers` are complete but for those of every answer. */
+export function sendBytes(exchange: Exchange, status: number, headers: FlatHeaders, body: Uint8Array): void {
+  const { res, head } = exchange;
+  writeHead(exchange, status, headers);
   if (head || body.length === 0) res.end();
   else res.end(body);
+  exchange.observer?.answered(exchange, status, head ? 0 : body.length);
 }
 
-/** Sends a body of chunks. `headers` are complete, Content-Length included; for HEAD they are all that is sent. */
+function writeHead({ res, fields }: Exchange, status: number, headers: FlatHeaders): void {
+  res.writeHead(status, headers.concat(fields.flat));
+}
+
+/**
+ * Sends a body of chunks. `headers` are complete but for those of every answer, Content-Length included; for HEAD they are all
+ * that is sent.
+ */
 export function sendBody(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): void {
+  write(exchange, status, headers, body);
+  exchange.observer?.answered(exchange, status, exchange.head ? 0 : body.byteLength);
+}
+
+function write(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): void {
   const { res } = exchange;
   const { chunks } = body;
   if (body.hasHeadRoom && Array.isArray(chunks) && canSendDirectly(exchange)) {
-    const head = directHead(status, headers);
+    const head = directHead(status, headers, exchange.fields.text);
     if (head !== null) {
       sendWithHead(res, head, chunks[0] as Uint8Array);
       return;
     }
   }
-  res.writeHead(status, headers);
+  writeHead(exchange, status, headers);
   if (exchange.head || body.byteLength === 0) {
     res.end();
     return;
@@ -92,21 +101,21 @@ function writeSlices({ res, ownsSocket }: Exchange, slices: Iterator<Uint8Array>
 /** Sends a text as UTF-8. */
 export function sendText(exchange: Exchange, status: number, headers: FlatHeaders, text: string): void {
   const { res } = exchange;
-  headers.push('Content-Length', String(Buffer.byteLength(text)));
-  res.writeHead(status, headers);
+  const bytes = Buffer.byteLength(text);
+  headers.push('Content-Length', String(bytes));
+  writeHead(exchange, status, headers);
   if (exchange.head) res.end();
   else res.end(text);
+  exchange.observer?.answered(exchange, status, exchange.head ? 0 : bytes);
 }
 
 /** Sends a response that has no body by its nature: 204, 304. */
 export function sendEmpty(exchange: Exchange, status: number, headers: FlatHeaders): void {
-  if (canSendDirectly(exchange)) {
-    const head = directHead(status, headers);
-    if (head !== null) {
-      sendDirectly(exchange.res, head);
-      return;
-    }
+  const head = canSendDirectly(exchange) ? directHead(status, headers, exchange.fields.text) : null;
+  if (head !== null) sendDirectly(exchange.res, head);
+  else {
+    writeHead(exchange, status, headers);
+    exchange.res.end();
   }
-  exchange.res.writeHead(status, headers);
-  exchange.res.end();
+  exchange.observer?.answered(exchange, status, 0);
 }

@@ -5,6 +5,7 @@
 import Router from 'find-my-way';
 import { LecternError } from '../errors.js';
 import { ROUTE_MEMO_ENTRIES_MAX } from '../limits.js';
+import type { RouteLabel } from '../metrics/cells.js';
 import type { FieldFilter } from '../query/query.js';
 import type { ReadResult } from '../view/answer.js';
 import type { ParameterPairs, ParseOptions, View } from '../view/view.js';
@@ -13,6 +14,7 @@ import type { Exchange } from './exchange.js';
 /** A list read from a view; needs a token. */
 export interface ReadRoute {
   readonly kind: 'read';
+  readonly label: RouteLabel;
   /** The full path, for links. */
   readonly path: string;
   /** Needs to know who asks: without identities it is 403. */
@@ -30,6 +32,7 @@ export interface ReadRoute {
 /** A resource without authentication, in development only. */
 export interface OpenRoute {
   readonly kind: 'open';
+  readonly label: RouteLabel;
   readonly path: string;
   /** A promise where it has to wait; its rejection becomes 500. */
   handle(exchange: Exchange): void | Promise<void>;
@@ -42,8 +45,9 @@ export const ALLOW = 'GET, HEAD, OPTIONS';
 
 /** The six resources of the timetable, under a base path. */
 export function scheduleRoutes(basePath: string): ReadRoute[] {
-  const route = (path: string, read: ReadRoute['read'], traits: Partial<ReadRoute> = {}): ReadRoute => ({
+  const route = (path: RouteLabel, read: ReadRoute['read'], traits: Partial<ReadRoute> = {}): ReadRoute => ({
     kind: 'read',
+    label: path,
     path: `${basePath}${path}`,
     personal: false,
     cacheable: true,

@@ -15,6 +15,8 @@ import {
   OVERLOAD_MS_DEFAULT,
   REQUEST_TIMEOUT_MS,
 } from '../limits.js';
+import { CELL, routeNumber } from '../metrics/cells.js';
+import type { Meter } from '../metrics/meter.js';
 import { answerClientError, answerConnect } from './client-error.js';
 import {
   type Connection,
@@ -27,6 +29,8 @@ import type { RequestHandler } from './handler.js';
 import { Overload, type OverloadCounts } from './overload.js';
 import { handleInTurn } from './pipeline-guard.js';
 import { refuse, refuseBeforehand, refuseDirectly } from './refusal.js';
+
+const UNREADABLE = routeNumber('unreadable');
 
 /** How often close() looks for connections that have become idle. */
 const CLOSE_POLL_MS = 25;
@@ -64,6 +68,8 @@ export interface HttpServerOptions {
   readonly overloadMs?: number | undefined;
   /** Told when an overload begins and when it is over. */
   readonly onOverload?: ((isOverloaded: boolean) => void) | undefined;
+  /** Counts connections, and answers to what could not be read. */
+  readonly meter?: Meter | null | undefined;
 }
 
 export interface HttpServer {
@@ -95,11 +101,13 @@ export function createHttpServer(
     patience,
     overloadMs = OVERLOAD_MS_DEFAULT,
     onOverload,
+    meter = null,
   }: HttpServerOptions = {},
 ): HttpServer {
   const connections = new Connections(patience);
   const overload = new Overload(overloadMs, onOverload);
   let closing: Promise<void> | null = null;
+  if (meter !== null) meterConnections(meter, connections);
   let isDraining = false;
   let draining: NodeJS.Timeout | null = null;
 
@@ -154,12 +162,13 @@ export function createHttpServer(
   }
 
   /** Says a last word on a connection when everything before it has been said. */
-  function endWith(socket: Socket, say: () => void): void {
+  function endWith(socket: Socket, say: () => number | null): void {
     const connection = connections.get(socket);
     if (connection === undefined || connection.isEnding) return;
     connection.isEnding = true;
     const speak = (): void => {
-      say();
+      const status = say();
+      if (status !== null) meter?.answered(UNREADABLE, status, 0, 0);
       connections.linger(connection);
     };
     const { answer } = connection;
@@ -306,6 +315,19 @@ export function createHttpServer(
       return closing;
     },
   };
+}
+
+function meterConnections(meter: Meter, connections: Connections): void {
+  meter.onSample(() => meter.set(CELL.connectionsOpen, connections.counts.open));
+  meter.onSampleOfCounts(() => {
+    const { dropped, slowReaders, silent, flooded } = connections.counts;
+    return [
+      [CELL.connectionsDropped, dropped],
+      [CELL.slowReaders, slowReaders],
+      [CELL.silent, silent],
+      [CELL.flooded, flooded],
+    ];
+  });
 }
 
 /** RFC 9112 section 6.3; asked only where the connection is about to be closed. */

@@ -16,9 +16,17 @@ export interface Wire {
   date: string;
 }
 
-/** @returns null where the head is too long */
-export function createWire(status: number, headers: FlatHeaders, body: Uint8Array): Wire | null {
-  const head = directHead(status, headers);
+/**
+ * @param more header lines after `headers`, each with its end
+ * @returns null where the head is too long
+ */
+export function createWire(
+  status: number,
+  headers: FlatHeaders,
+  more: string,
+  body: Uint8Array,
+): Wire | null {
+  const head = directHead(status, headers, more);
   if (head === null) return null;
   const bytes = Buffer.allocUnsafeSlow(head.length + body.length);
   bytes.write(head, 'latin1');

@@ -21,12 +21,17 @@ export interface Publication {
   readonly delta: Delta | null;
 }
 
+/** How a load ended: `unchanged` where the source still has what is served, or what was refused. */
+export type LoadResult = 'published' | 'unchanged' | 'refused' | 'failed';
+
 export interface KeeperEvents {
   /** Swaps the reference. Called before anything else hears of the publication. */
   publish(publication: Publication): void;
   refused(refusal: Refusal, summary: SnapshotSummary): void;
   /** A load failed, or the snapshot file could not be read or written. What is served stays. */
   failed(error: Error): void;
+  /** A load has ended, and this is how. */
+  ended?(result: LoadResult, durationMs: number): void;
   /** What `state` says is another. */
   changed?(state: KeeperState): void;
 }
@@ -212,6 +217,8 @@ export class Keeper {
     const { loader, gate } = this.#options;
     const served = this.#served;
     const beganMs = performance.now();
+    const ended = (result: LoadResult): void =>
+      this.#options.events.ended?.(result, performance.now() - beganMs);
     try {
       const result = await loader.load({
         ...this.#request(served === null),
@@ -227,11 +234,13 @@ export class Keeper {
           // Of what was refused, or of what is served.
           if (this.#refusal === null) this.#succeed();
           else this.#become({ ...this.#state, state: 'refused', lastError: this.#messageOf(this.#refusal) });
+          ended('unchanged');
           break;
         case 'unchanged':
           this.#seenVersion = result.sourceVersion;
           this.#refusal = null;
           this.#succeed();
+          ended('unchanged');
           break;
         case 'loaded': {
           const refusal =
@@ -243,6 +252,7 @@ export class Keeper {
             this.#succeed();
             this.#file?.write(result.image, result.sourceVersion);
           } else this.#refuse(refusal, result.image.summary);
+          ended(refusal === null ? 'published' : 'refused');
           break;
         }
         case 'written':
@@ -253,6 +263,7 @@ export class Keeper {
       if (this.#abort.signal.aborted) return { failed: true, retryAfterMs: null };
       this.#patience.failed();
       const failure = this.#fail(error);
+      ended('failed');
       return { failed: true, retryAfterMs: failure instanceof LecternError ? failure.retryAfterMs : null };
     }
   }

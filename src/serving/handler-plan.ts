@@ -4,6 +4,7 @@ import { createClaimTable } from '../auth/identity.js';
 import type { KeyFeed } from '../auth/key-feed.js';
 import { createHandler, type RequestHandler } from '../http/handler.js';
 import type { Logger } from '../http/logger.js';
+import type { Meter } from '../metrics/meter.js';
 import type { ParseOptions } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
 
@@ -13,6 +14,10 @@ export interface HandlerPlan {
   readonly basePath: string | undefined;
   readonly unknownParameters: ParseOptions['unknownParameters'];
   readonly version: string;
+  /** Origins of web pages that may read answers. */
+  readonly corsOrigins: readonly string[];
+  /** Share of the requests that are logged, 0 to 1. */
+  readonly accessLogShare: number;
   /** Null in production. */
   readonly development: {
     /** What signs test tokens, so that each thread verifies those of the others. */
@@ -28,6 +33,8 @@ export interface HandlerSurroundings {
   readonly cacheBytesMax: number;
   /** See AuthSurroundings. */
   readonly feed: KeyFeed | null;
+  /** Counts for this thread; null where nobody wants to know. */
+  readonly meter: Meter | null;
 }
 
 /** Null in production. */
@@ -46,9 +53,9 @@ export function issuerOfPlan({ auth, development }: HandlerPlan): DevelopmentIss
 export function handlerOfPlan(
   plan: HandlerPlan,
   views: ViewSource,
-  { log, cacheBytesMax, feed }: HandlerSurroundings,
+  { log, cacheBytesMax, feed, meter }: HandlerSurroundings,
 ): RequestHandler {
-  const { auth, basePath, unknownParameters, version, development } = plan;
+  const { auth, basePath, unknownParameters, version, corsOrigins, accessLogShare, development } = plan;
   const issuer = issuerOfPlan(plan);
   const common = {
     authenticator: authenticatorOfPlan(auth, { feed, more: issuer === null ? [] : [issuer.keySet] }),
@@ -56,6 +63,9 @@ export function handlerOfPlan(
     version,
     ownsSocket: true,
     cacheBytesMax,
+    corsOrigins,
+    accessLogShare,
+    meter,
     ...(basePath === undefined ? {} : { basePath }),
     ...(log === undefined ? {} : { log }),
   };

@@ -2,8 +2,11 @@ import { RemoteKeys } from '../auth/remote-keys.js';
 import type { RequestHandler } from '../http/handler.js';
 import { createHttpServer } from '../http/server.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
+import { Meter } from '../metrics/meter.js';
+import { startSampling } from '../metrics/sampling.js';
 import { conditionOf, logOverload } from './condition.js';
 import { handlerOfPlan } from './handler-plan.js';
+import { meterRows } from './meter-rows.js';
 import { ThreadPool } from './pool.js';
 import type { FedServingOptions, Serving, ServingOptions } from './serving.js';
 
@@ -28,22 +31,33 @@ export async function openServing(options: ServingOptions): Promise<Serving> {
 }
 
 async function serveHere(options: FedServingOptions): Promise<Serving> {
-  const { plan, host, port, connectionsMax, overloadMs, cacheBytesMax, log, feed, onClose } = options;
+  const { plan, host, port, connectionsMax, overloadMs, cacheBytesMax, isMetered, log, feed, onClose } = options;
+  const meter = isMetered ? new Meter() : null;
   let handler: RequestHandler;
   let isDraining = false;
   const server = createHttpServer((req, res) => handler(req, res), {
     connectionsMax,
     overloadMs,
     onOverload: (isOverloaded) => logOverload(log, isOverloaded, server.load.refused),
+    meter,
   });
   const address = await server.listen({ host, port });
+  const stopSampling = meter === null ? () => {} : startSampling(meter);
   return {
     address,
     workers: 1,
+    meters: meter === null ? [] : [{ thread: 'main', meter }],
+    isServing: true,
     started: Promise.resolve(),
     follower: null,
     answerFrom(views) {
-      handler = handlerOfPlan(plan, views, { log, feed, cacheBytesMax: cacheBytesMax * ANSWER_CACHE_SHARE });
+      handler = handlerOfPlan(plan, views, {
+        log,
+        feed,
+        meter,
+        cacheBytesMax: cacheBytesMax * ANSWER_CACHE_SHARE,
+      });
+      if (meter !== null) meterRows(meter, views);
     },
     get condition() {
       return conditionOf(isDraining, [server.load]);
@@ -52,6 +66,10 @@ async function serveHere(options: FedServingOptions): Promise<Serving> {
       isDraining = true;
       server.drain();
     },
-    close: (options) => server.close(options).finally(onClose),
+    close: (options) =>
+      server.close(options).finally(() => {
+        stopSampling();
+        onClose();
+      }),
   };
 }

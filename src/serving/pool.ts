@@ -2,12 +2,13 @@ import { LecternError } from '../errors.js';
 import type { OverloadCounts } from '../http/overload.js';
 import type { ListenAddress } from '../http/server.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
+import { Meter } from '../metrics/meter.js';
 import type { Follower, PublishedImage } from '../view/present.js';
 import type { SourceState } from '../view/view-source.js';
 import { conditionOf, type ServingCondition } from './condition.js';
 import { type Door, openDoor } from './door.js';
 import type { NumberedPublication, ServingTask, ToThread } from './protocol.js';
-import type { FedServingOptions, Serving } from './serving.js';
+import type { FedServingOptions, Serving, ThreadMeter } from './serving.js';
 import { ServingThread } from './serving-thread.js';
 
 /** Pauses before a thread is replaced: none at first, then this, doubling up to the other. */
@@ -21,6 +22,8 @@ const NO_LOAD: OverloadCounts = { isOverloaded: false, refused: 0, overloads: 0,
 
 /** One of the threads, and those that took its place. */
 interface Seat {
+  /** A thread that takes the place of another counts on. */
+  readonly meter: Meter | null;
   thread: ServingThread | null;
   /** The publication that it serves. */
   serving: number;
@@ -53,6 +56,7 @@ export class ThreadPool implements Serving, Follower {
     this.#source = options.source;
     this.workers = options.workers;
     this.#seats = Array.from({ length: options.workers }, () => ({
+      meter: options.isMetered ? new Meter() : null,
       thread: null,
       serving: 0,
       load: null,
@@ -83,6 +87,14 @@ export class ThreadPool implements Serving, Follower {
 
   get address(): ListenAddress {
     return this.#door.address;
+  }
+
+  get isServing(): boolean {
+    return this.#seats.some(({ thread, serving }) => thread !== null && serving > 0);
+  }
+
+  get meters(): readonly ThreadMeter[] {
+    return this.#seats.flatMap(({ meter }, n) => (meter === null ? [] : [{ thread: String(n + 1), meter }]));
   }
 
   get follower(): Follower {
@@ -147,7 +159,7 @@ export class ThreadPool implements Serving, Follower {
     if (feed !== null) thread.send({ kind: 'keys', state: feed.state, isReply });
   }
 
-  #task(): ServingTask {
+  #task({ meter }: Seat): ServingTask {
     const { plan, log, staleMsMax, cacheBytesMax, workers, connectionsMax, overloadMs, feed } = this.#options;
     const { host, port } = this.#door.address;
     return {
@@ -164,13 +176,14 @@ export class ThreadPool implements Serving, Follower {
       staleMsMax,
       source: this.#source,
       published: this.#published,
+      meterMemory: meter?.memory ?? null,
       keys: feed?.state ?? null,
     };
   }
 
   /** Resolves when the thread listens. */
   async #start(seat: Seat): Promise<void> {
-    const begun = this.#task();
+    const begun = this.#task(seat);
     const thread = await ServingThread.start(begun, {
       log: this.#options.log,
       serving: (number) => {

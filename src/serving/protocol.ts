@@ -33,6 +33,8 @@ export interface ServingTask {
   readonly source: SourceState;
   /** Null where nothing was published so far; otherwise it is served from the first request on. */
   readonly published: NumberedPublication | null;
+  /** What this thread counts into; null where it does not. */
+  readonly meterMemory: SharedArrayBuffer | null;
   /** Null where no keys are fetched. */
   readonly keys: KeyState | null;
 }

@@ -4,11 +4,14 @@ import type { RequestHandler } from '../http/handler.js';
 import type { Logger } from '../http/logger.js';
 import type { OverloadCounts } from '../http/overload.js';
 import { createHttpServer, type HttpServer, type ListenAddress } from '../http/server.js';
+import { Meter } from '../metrics/meter.js';
+import { startSampling } from '../metrics/sampling.js';
 import { Weight } from '../refresh/weight.js';
 import { Present } from '../view/present.js';
 import { logOverload } from './condition.js';
 import { duplicateSocket } from './duplicate-socket.js';
 import { handlerOfPlan } from './handler-plan.js';
+import { meterRows } from './meter-rows.js';
 import { PostedKeys } from './posted-keys.js';
 import type { FromThread, NumberedPublication, ServingTask, ToThread } from './protocol.js';
 
@@ -30,6 +33,7 @@ process.on('unhandledRejection', (reason) => {
 const present = new Present(task.source, { staleMsMax: task.staleMsMax, cacheBytesMax: task.rowCacheBytes });
 const weight = new Weight();
 const keys = task.keys === null ? null : new PostedKeys(task.keys, () => tell({ kind: 'want-keys' }));
+const meter = task.meterMemory === null ? null : new Meter(task.meterMemory);
 
 function publish({ number, published }: NumberedPublication): void {
   present.publish(published);
@@ -74,6 +78,7 @@ async function serve(): Promise<void> {
   const handler: RequestHandler = handlerOfPlan(task.plan, present, {
     cacheBytesMax: task.answerCacheBytes,
     feed: keys,
+    meter,
     ...(log === undefined ? {} : { log }),
   });
   const { connectionsMax, overloadMs } = task;
@@ -84,9 +89,14 @@ async function serve(): Promise<void> {
       logOverload(log, isOverloaded, server.load.refused);
       tellLoad(server);
     },
+    meter,
   });
   setInterval(() => tellLoad(server), TELL_LOAD_MS).unref();
   if (task.isDraining) server.drain();
+  if (meter !== null) {
+    meterRows(meter, present);
+    startSampling(meter);
+  }
   port?.on('message', (message: ToThread) => {
     switch (message.kind) {
       case 'publish':

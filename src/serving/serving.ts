@@ -1,6 +1,7 @@
 import type { KeyFeed } from '../auth/key-feed.js';
 import type { Logger } from '../http/logger.js';
 import type { ListenAddress } from '../http/server.js';
+import type { Meter } from '../metrics/meter.js';
 import type { Follower } from '../view/present.js';
 import type { SourceState, ViewSource } from '../view/view-source.js';
 import type { ServingCondition } from './condition.js';
@@ -23,6 +24,8 @@ export interface ServingOptions {
   readonly staleMsMax: number;
   /** Of all caches together, also those of several threads. */
   readonly cacheBytesMax: number;
+  /** Whether threads count what they do. */
+  readonly isMetered: boolean;
   readonly log?: Logger | undefined;
   /** A thread was lost, and why; another takes its place. */
   readonly onLost: (error: Error) => void;
@@ -36,10 +39,21 @@ export interface FedServingOptions extends ServingOptions {
   readonly onClose: () => void;
 }
 
+/** What one thread has counted. */
+export interface ThreadMeter {
+  /** `main`, or a number from 1 on, which a thread has that takes the place of another. */
+  readonly thread: string;
+  readonly meter: Meter;
+}
+
 /** A port that is listened on, by this thread or by several. */
 export interface Serving {
   readonly address: ListenAddress;
   readonly workers: number;
+  /** One for each thread that serves; empty where nothing is counted. */
+  readonly meters: readonly ThreadMeter[];
+  /** Whether at least one thread has what it is to answer from. Nothing that only the timetable itself knows. */
+  readonly isServing: boolean;
   /** To be told of publications; null where this thread serves. */
   readonly follower: Follower | null;
   /**

@@ -104,6 +104,10 @@ class SnapshotView implements View {
     return { read };
   }
 
+  get rowCache(): View['rowCache'] {
+    return this.#cache;
+  }
+
   dropCaches(): void {
     this.#cache.clear();
   }

@@ -25,6 +25,8 @@ export interface View {
   conflicts(parameters: ParameterPairs, options: ParseOptions): ReadResult;
   /** GET /schedule/changes: what is different from a past snapshot. */
   changes(parameters: ParameterPairs, options: ParseOptions): ReadResult;
+  /** Rows that are laid side by side: what they take, and how many results were made of them, or not, in this view's time. */
+  readonly rowCache: { readonly bytes: number; readonly hits: number; readonly misses: number };
   /** Gives the memory of caches back, when another view takes the place of this one. It can be read all the same. */
   dropCaches(): void;
   /** The JSON of one event by its canonical id, or null. A view of shared memory. */

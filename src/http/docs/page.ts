@@ -43,12 +43,14 @@ export function docsRoutes(options: {
     // The address with a trailing slash is another base for relative links.
     {
       kind: 'open',
+      label: '/docs',
       path,
       handle: (exchange) => send(exchange, exchange.path.endsWith('/') ? below : beside),
     },
     ...files.map(
       (file): OpenRoute => ({
         kind: 'open',
+        label: '/docs',
         path: `${path}/${file.name}`,
         handle: (exchange) => send(exchange, file),
       }),
@@ -64,7 +66,8 @@ function withEntityTag(asset: Asset): StaticResource {
   return { ...asset, entityTag: `"${hash('sha256', asset.bytes, 'base64url').slice(0, 22)}"` };
 }
 
-function send(exchange: Exchange, resource: StaticResource): void {
+function send(asked: Exchange, resource: StaticResource): void {
+  const exchange = { ...asked, fields: asked.fields.withoutPolicy };
   const headers = [
     'ETag',
     resource.entityTag,
@@ -72,8 +75,6 @@ function send(exchange: Exchange, resource: StaticResource): void {
     'no-cache',
     'Content-Security-Policy',
     DOCS_CONTENT_SECURITY_POLICY,
-    'X-Content-Type-Options',
-    'nosniff',
     'Referrer-Policy',
     'no-referrer',
   ];

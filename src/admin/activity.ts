@@ -1,0 +1,31 @@
+import type { RefusalCode } from '../refresh/gate.js';
+import type { LoadResult } from '../refresh/keeper.js';
+import type { TimetableEvents } from '../timetable-events.js';
+
+/** What is listened to of a timetable. */
+export interface Announcer {
+  on<Name extends keyof TimetableEvents>(
+    name: Name,
+    listener: (...event: TimetableEvents[Name]) => void,
+  ): unknown;
+}
+
+/** What has happened to a timetable since it was opened: counts for those who come and ask. */
+export class Activity {
+  readonly loads: Record<LoadResult, number> = { published: 0, unchanged: 0, refused: 0, failed: 0 };
+  readonly refusals: Record<RefusalCode, number> = { empty: 0, shrunk: 0, rejected: 0 };
+  /** Of the load that ended last; null before the first. */
+  lastResult: LoadResult | null = null;
+  /** Serving threads that were lost. */
+  losses = 0;
+
+  follow(timetable: Announcer): void {
+    timetable.on('loaded', ({ result }) => {
+      this.loads[result]++;
+      this.lastResult = result;
+    });
+    timetable.on('refused', ({ refusal }) => {
+      this.refusals[refusal.code]++;
+    });
+  }
+}

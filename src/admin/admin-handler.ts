@@ -1,0 +1,187 @@
+import { readCredential } from '../auth/credential.js';
+import { PLAIN_FIELDS } from '../http/answer-fields.js';
+import { type Exchange, readHeaderFacts, splitTarget } from '../http/exchange.js';
+import type { RequestHandler } from '../http/handler.js';
+import type { Logger } from '../http/logger.js';
+import { messageFault } from '../http/message-fault.js';
+import { bearerChallenge, type Problem, sendProblem } from '../http/problem.js';
+import { parseQueryString } from '../http/query-string.js';
+import { sendText } from '../http/respond.js';
+import { REQUEST_TARGET_BYTES_MAX } from '../limits.js';
+import type { Readiness } from '../readiness.js';
+import type { LoadResult } from '../refresh/keeper.js';
+import type { AdminToken } from './admin-token.js';
+
+const REALM = 'lectern admin';
+
+/** How POST /refresh ended. */
+export interface RefreshOutcome {
+  readonly outcome: LoadResult;
+  /** Of what is served now; null where there is nothing. */
+  readonly snapshot: string | null;
+  readonly events: number | null;
+  /** Why it failed or was refused; null where it went well. */
+  readonly reason: string | null;
+}
+
+export interface AdminHandlerOptions {
+  readonly readiness: Readiness;
+  /** All metrics as text. */
+  readonly metrics: { readonly contentType: string; text(): Promise<string> };
+  /** Loads now. */
+  readonly refresh: (force: boolean) => Promise<RefreshOutcome>;
+  /** What lets somebody load; null where nobody may, and there is no such resource. */
+  readonly token: AdminToken | null;
+  readonly log?: Logger | undefined;
+}
+
+interface Resource {
+  readonly methods: readonly string[];
+  handle(exchange: Exchange): void | Promise<void>;
+}
+
+/** The handler of the admin listener. Without a token it changes nothing and tells nothing of the timetable but counts. */
+export function createAdminHandler(options: AdminHandlerOptions): RequestHandler {
+  const { readiness, metrics, token, log } = options;
+  const read = (handle: Resource['handle']): Resource => ({ methods: ['GET', 'HEAD'], handle });
+  const resources = new Map<string, Resource>([
+    // Whoever answers is alive: what cannot go on ends the process.
+    ['/live', read((exchange) => sendJson(exchange, 200, { live: true }))],
+    [
+      '/ready',
+      read((exchange) => {
+        const { reasons } = readiness;
+        sendJson(exchange, reasons.length === 0 ? 200 : 503, { ready: reasons.length === 0, reasons });
+      }),
+    ],
+    [
+      '/metrics',
+      read(async (exchange) => {
+        const text = await metrics.text();
+        sendText(exchange, 200, ['Content-Type', metrics.contentType, 'Cache-Control', 'no-store'], text);
+      }),
+    ],
+  ]);
+  if (token !== null) {
+    resources.set('/refresh', {
+      methods: ['POST'],
+      handle: (exchange) => refresh(exchange, token),
+    });
+  }
+  const paths = [...resources.keys()].join(', ');
+
+  async function refresh(exchange: Exchange, expected: AdminToken): Promise<void> {
+    const fault = credentialFault(exchange, expected);
+    if (fault !== null) {
+      sendProblem(exchange, fault);
+      return;
+    }
+    const { pairs, faults } = parseQueryString(exchange.query);
+    const given = pairs.filter(([name]) => name === 'force').map(([, value]) => value);
+    const isKnown = faults.length === 0 && pairs.length === given.length && given.length <= 1;
+    if (!isKnown || (given[0] ?? 'true') !== 'true') {
+      sendProblem(exchange, {
+        code: 'parameters-invalid',
+        detail: 'The only parameter is force=true, which publishes whatever comes.',
+      });
+      return;
+    }
+    const force = given.length === 1;
+    log?.info({ force }, 'loading on request');
+    sendJson(exchange, 200, await options.refresh(force));
+  }
+
+  function fail(exchange: Exchange, error: unknown): void {
+    log?.error({ err: error, path: exchange.path }, 'an admin request failed');
+    if (exchange.res.headersSent) exchange.res.destroy();
+    else
+      sendProblem(exchange, {
+        code: 'internal-error',
+        detail: 'The service failed; the log has the details.',
+      });
+  }
+
+  function dispatch(exchange: Exchange, target: string): void | Promise<void> {
+    const { req, res, path, headers } = exchange;
+    // No body is read, so what follows on the connection cannot be told from it.
+    if (headers.hasContent) res.shouldKeepAlive = false;
+    if (target.length > REQUEST_TARGET_BYTES_MAX) {
+      return sendProblem(exchange, {
+        code: 'request-target-too-long',
+        detail: `The request target has ${target.length} bytes; at most ${REQUEST_TARGET_BYTES_MAX} are read.`,
+      });
+    }
+    const fault = messageFault(req, path, headers);
+    if (fault !== null) {
+      res.shouldKeepAlive = false;
+      return sendProblem(exchange, fault);
+    }
+    const resource = resources.get(path);
+    if (resource === undefined) {
+      const detail = `There is nothing at this path of the admin listener. It has ${paths}.`;
+      return sendProblem(exchange, { code: 'not-found', detail });
+    }
+    if (!resource.methods.includes(req.method ?? '')) {
+      const allow = resource.methods.join(', ');
+      return sendProblem(exchange, {
+        code: 'method-not-allowed',
+        detail: `The methods of ${path} are: ${allow}.`,
+        headers: ['Allow', allow],
+      });
+    }
+    return resource.handle(exchange);
+  }
+
+  return (req, res) => {
+    const target = req.url ?? '/';
+    const exchange: Exchange = {
+      req,
+      res,
+      ...splitTarget(target),
+      head: req.method === 'HEAD',
+      headers: readHeaderFacts(req.rawHeaders),
+      // What is asked a few times a minute need not be quick.
+      ownsSocket: false,
+      fields: PLAIN_FIELDS,
+      observer: null,
+      beganMs: 0,
+      route: 0,
+    };
+    try {
+      dispatch(exchange, target)?.catch((error: unknown) => fail(exchange, error));
+    } catch (error) {
+      fail(exchange, error);
+    }
+  };
+}
+
+/** Why somebody may not load; null where they may. */
+function credentialFault({ headers }: Exchange, expected: AdminToken): Problem | null {
+  const credential = readCredential(headers.authorization, headers.authorizations);
+  switch (credential.kind) {
+    case 'missing':
+      return {
+        code: 'credentials-missing',
+        detail: 'Send the admin token in the header "Authorization: Bearer <token>".',
+        headers: ['WWW-Authenticate', bearerChallenge(REALM)],
+      };
+    case 'malformed':
+      return {
+        code: 'invalid-request',
+        detail: credential.detail,
+        headers: ['WWW-Authenticate', bearerChallenge(REALM, 'invalid_request')],
+      };
+    case 'token':
+      if (expected.equals(credential.token)) return null;
+      return {
+        code: 'token-invalid',
+        detail: 'This is not the token of the admin listener.',
+        headers: ['WWW-Authenticate', bearerChallenge(REALM, 'invalid_token')],
+      };
+  }
+}
+
+function sendJson(exchange: Exchange, status: number, value: object): void {
+  const headers = ['Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'no-store'];
+  sendText(exchange, status, headers, JSON.stringify(value));
+}

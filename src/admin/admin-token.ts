@@ -1,0 +1,51 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import { readCredential } from '../auth/credential.js';
+import { readTextFile } from '../auth/text-file.js';
+import { LecternError } from '../errors.js';
+import { ADMIN_TOKEN_CHARACTERS_MIN, ADMIN_TOKEN_FILE_BYTES_MAX } from '../limits.js';
+
+/** The token that lets somebody change something. Only its digest is kept. */
+export class AdminToken {
+  readonly #digest: Buffer;
+
+  /**
+   * @param name of the token, for messages
+   * @throws LecternError `key-invalid`; the token is never part of the message
+   */
+  constructor(token: string, name: string) {
+    if (token.length < ADMIN_TOKEN_CHARACTERS_MIN) {
+      const expected = `expected at least ${ADMIN_TOKEN_CHARACTERS_MIN}`;
+      throw new LecternError('key-invalid', `${name} has ${token.length} characters; ${expected}`);
+    }
+    const credential = readCredential(`Bearer ${token}`, 1);
+    if (credential.kind !== 'token') {
+      const expected = 'letters, digits and "-._~+/", "=" at the end';
+      throw new LecternError(
+        'key-invalid',
+        `${name} has characters that no bearer token has; expected ${expected}`,
+      );
+    }
+    this.#digest = digestOf(token);
+  }
+
+  /** Takes the same time for every token of a length: digests are compared, all of their bytes. */
+  equals(token: string): boolean {
+    return timingSafeEqual(digestOf(token), this.#digest);
+  }
+}
+
+function digestOf(token: string): Buffer {
+  return hash('sha256', token, 'buffer');
+}
+
+/** @throws LecternError `key-invalid` */
+export async function readAdminToken(path: string): Promise<AdminToken> {
+  const name = `the admin token file ${path}`;
+  const text = await readTextFile(path, {
+    name,
+    bytesMax: ADMIN_TOKEN_FILE_BYTES_MAX,
+    code: 'key-invalid',
+  });
+  // Editors end the last line.
+  return new AdminToken(text.replace(/\r?\n$/, ''), name);
+}

@@ -1,0 +1,92 @@
+import type { Logger } from '../http/logger.js';
+import { createHttpServer, type ListenAddress } from '../http/server.js';
+import { ADMIN_CONNECTIONS_MAX } from '../limits.js';
+import { Meter } from '../metrics/meter.js';
+import { startSampling } from '../metrics/sampling.js';
+import type { Readiness } from '../readiness.js';
+import type { Serving } from '../serving/serving.js';
+import type { ViewSource } from '../view/view-source.js';
+import type { Activity } from './activity.js';
+import { createAdminHandler } from './admin-handler.js';
+import type { AdminToken } from './admin-token.js';
+import { Exposition } from './exposition.js';
+
+/** What the admin listener needs of a timetable. */
+export interface AdminTimetable extends ViewSource {
+  refresh(options: { readonly force: boolean }): Promise<void>;
+}
+
+export interface AdminOptions {
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+  /** Null: nobody may load. */
+  readonly token: AdminToken | null;
+  readonly timetable: AdminTimetable;
+  /** Of the timetable, since it was opened. */
+  readonly activity: Activity;
+  readonly readiness: Readiness;
+  /** What the serving threads count and say of themselves. */
+  readonly serving: Pick<Serving, 'meters' | 'isServing'>;
+  readonly version: string;
+  readonly log?: Logger | undefined;
+}
+
+/** A port for those who operate the service. */
+export interface Admin {
+  readonly address: ListenAddress;
+  /** To be called when everything else is closed: until then /ready says what is going on. */
+  close(): Promise<void>;
+}
+
+/** Whoever still waits for an answer at the end waits no longer than this. */
+const CLOSE_DEADLINE_MS = 1000;
+
+/**
+ * Listens on this thread, with a server of its own: the same limits of time and size as that of the timetable, few connections.
+ *
+ * @throws LecternError `address-unavailable`
+ */
+export async function openAdmin(options: AdminOptions): Promise<Admin> {
+  const { host, port, token, timetable, activity, readiness, serving, version, log } = options;
+  const { meters } = serving;
+  readiness.add('no-snapshot', () => timetable.summary === null);
+  readiness.add('snapshot-stale', () => timetable.summary !== null && timetable.view === null);
+  readiness.add('no-thread', () => timetable.summary !== null && !serving.isServing);
+  const here = meters.some(({ thread }) => thread === 'main') ? null : new Meter();
+  const exposition = new Exposition({
+    meters,
+    more: here === null ? [] : [{ thread: 'main', meter: here }],
+    views: timetable,
+    activity,
+    readiness,
+    version,
+  });
+  const handler = createAdminHandler({
+    readiness,
+    metrics: exposition,
+    token,
+    log,
+    async refresh(force) {
+      await timetable.refresh({ force });
+      const { summary, source } = timetable;
+      return {
+        // Where a snapshot is pinned nothing was loaded, and nothing is another.
+        outcome: activity.lastResult ?? 'unchanged',
+        snapshot: summary?.id ?? null,
+        events: summary?.events ?? null,
+        reason: source.lastError,
+      };
+    },
+  });
+  const server = createHttpServer(handler, { connectionsMax: ADMIN_CONNECTIONS_MAX });
+  const address = await server.listen({ host, port });
+  const stopSampling = here === null ? () => {} : startSampling(here);
+  return {
+    address,
+    async close() {
+      stopSampling();
+      await server.close({ deadlineMs: CLOSE_DEADLINE_MS });
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import { getHeapStatistics } from 'node:v8';
+import { EVENT_LOOP_DELAY_RESOLUTION_MS, METRICS_SAMPLE_MS } from '../limits.js';
+import { CELL } from './cells.js';
+import type { Meter } from './meter.js';
+
+/** After so many looks the delays begin anew: the figures are of the last 10 to 20 seconds. */
+const DELAY_LOOKS = 10;
+const NS_PER_MS = 1e6;
+
+/**
+ * Looks up, once a second, what a thread does not count as it happens: the event loop, the heap, and what else is registered
+ * with the meter. Keeps no process alive.
+ *
+ * @returns ends it
+ */
+export function startSampling(meter: Meter): () => void {
+  let loop = performance.eventLoopUtilization();
+  const first = monitorEventLoopDelay({ resolution: EVENT_LOOP_DELAY_RESOLUTION_MS });
+  const second = monitorEventLoopDelay({ resolution: EVENT_LOOP_DELAY_RESOLUTION_MS });
+  // The older is read, so that the figures never begin with nothing.
+  let [older, younger] = [first, second];
+  older.enable();
+  let looks = 0;
+
+  meter.onSample(() => {
+    const now = performance.eventLoopUtilization();
+    meter.add(CELL.loopActiveMs, now.active - loop.active);
+    meter.add(CELL.loopIdleMs, now.idle - loop.idle);
+    loop = now;
+    // What is measured is the time between two ticks of a timer.
+    const delayMs = (ns: number): number => Math.max(0, ns / NS_PER_MS - EVENT_LOOP_DELAY_RESOLUTION_MS);
+    if (older.count > 0) {
+      meter.set(CELL.loopDelayP50Ms, delayMs(older.percentile(50)));
+      meter.set(CELL.loopDelayP99Ms, delayMs(older.percentile(99)));
+      meter.set(CELL.loopDelayMaxMs, delayMs(older.max));
+    }
+    const heap = getHeapStatistics();
+    meter.set(CELL.heapUsedBytes, heap.used_heap_size);
+    meter.set(CELL.heapTotalBytes, heap.total_heap_size);
+  });
+
+  const timer = setInterval(() => {
+    meter.sample();
+    looks++;
+    if (looks % DELAY_LOOKS !== 0) return;
+    if (looks > DELAY_LOOKS) {
+      older.disable();
+      older.reset();
+      [older, younger] = [younger, older];
+    }
+    younger.enable();
+  }, METRICS_SAMPLE_MS).unref();
+  return () => {
+    clearInterval(timer);
+    first.disable();
+    second.disable();
+  };
+}
