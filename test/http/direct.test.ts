@@ -73,6 +73,32 @@ const TARGETS = [
   `/api/v1/schedule?roomId=${ROOM}&startTime=2024-09-02T09:00:00Z&endTime=2024-09-02T12:00:00Z`,
 ];
 
+/** Pages of two origins that may read answers, of one that may not, and none. */
+const PAGES = ['https://one.example', 'https://two.example:8443', 'https://other.example', null];
+
+test('byte for byte what node:http sends, to pages of several origins in turn', async (t) => {
+  const corsOrigins = PAGES.slice(0, 2) as string[];
+  const own = await serve(t, setUp({ corsOrigins }).handler);
+  const plain = await serve(t, setUp({ corsOrigins, ownsSocket: false }).handler);
+  const direct = new Connection(own.port);
+  const ordinary = new Connection(plain.port);
+  for (const target of TARGETS) {
+    for (let n = 0; n < 4; n++) {
+      for (const page of PAGES) {
+        const request = get(target, page === null ? '' : `Origin: ${page}\r\n`);
+        const [one, other] = await Promise.all([direct.ask(request), ordinary.ask(request)]);
+        t.equal(withoutDate(one.head), withoutDate(other.head), `${target} for ${page}`);
+        t.equal(one.body, other.body, target);
+        const allowed = /\r\nAccess-Control-Allow-Origin: ([^\r]*)/.exec(one.head)?.[1];
+        t.equal(allowed, page !== null && corsOrigins.includes(page) ? page : undefined);
+        t.match(one.head, '\r\nVary: Origin\r\n');
+      }
+    }
+  }
+  direct.socket.destroy();
+  ordinary.socket.destroy();
+});
+
 test('byte for byte what node:http sends, whether made, known or not modified', async (t) => {
   const own = await serve(t, setUp().handler);
   const plain = await serve(t, setUp({ ownsSocket: false }).handler);

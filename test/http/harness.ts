@@ -9,6 +9,7 @@ import { createVerifier } from '../../src/auth/verifier.js';
 import { createHandler, type RequestHandler } from '../../src/http/handler.js';
 import type { Logger } from '../../src/http/logger.js';
 import { createHttpServer, type HttpServer } from '../../src/http/server.js';
+import type { Meter } from '../../src/metrics/meter.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
 import type { View } from '../../src/view/view.js';
 import type { ViewSource } from '../../src/view/view-source.js';
@@ -71,6 +72,9 @@ export interface SetUpOptions {
   readonly unknownParameters?: 'reject' | 'ignore';
   /** Default true, as in Lectern's own server. */
   readonly ownsSocket?: boolean;
+  readonly corsOrigins?: readonly string[];
+  readonly meter?: Meter;
+  readonly accessLogShare?: number;
 }
 
 export interface LogLine {
@@ -107,6 +111,9 @@ export function setUp(options: SetUpOptions = {}): {
     log,
     version: '1.2.3',
     ownsSocket: options.ownsSocket ?? true,
+    ...(options.corsOrigins === undefined ? {} : { corsOrigins: options.corsOrigins }),
+    ...(options.meter === undefined ? {} : { meter: options.meter }),
+    ...(options.accessLogShare === undefined ? {} : { accessLogShare: options.accessLogShare }),
     ...(basePath === undefined ? {} : { basePath }),
     ...(realm === undefined ? {} : { realm }),
     ...(unknownParameters === undefined ? {} : { unknownParameters }),

@@ -1,0 +1,121 @@
+/** What a whole session leaves in the log: one line per thing that happened, and nothing of what was asked or who asked. */
+import { join } from 'node:path';
+import { test } from 'tap';
+import { hs256, SECRET } from '../auth/tokens.js';
+import { start } from '../cli/lectern.js';
+import { bearer, serve, setUp } from '../http/harness.js';
+import { get } from '../workers/threads.js';
+
+const ADMIN_TOKEN = 'admin-token-that-nobody-knows';
+const GROUP = 'A-group-that-tells-who-asks';
+const SUBJECT = 'somebody@example.org';
+const EVENT = {
+  id: '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417',
+  time: '2024-09-02T08:00:00Z',
+  endTime: '2024-09-02T09:00:00Z',
+  studyGroup: GROUP,
+};
+
+interface Line {
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+for (const workers of ['1', '2']) {
+  test(`a session of ${workers} serving threads`, async (t) => {
+    const folder = t.testdir({
+      'events.ndjson': `${JSON.stringify(EVENT)}\n`,
+      token: ADMIN_TOKEN,
+    });
+    const running = start(
+      [
+        'serve',
+        join(folder, 'events.ndjson'),
+        ...['--port', '0', '--admin-port', '0', '--workers', workers],
+        ...['--admin-token-file', join(folder, 'token')],
+        ...[
+          '--access-log',
+          '1',
+          '--log-level',
+          'debug',
+          '--cors-origin',
+          'https://a.example,https://b.example',
+        ],
+      ],
+      { LECTERN_HS256_SECRET: SECRET },
+    );
+    await running.printed('1 event');
+    let log = '';
+    running.child.stderr?.on('data', (text: string) => {
+      log += text;
+    });
+    const lines = async (): Promise<Line[]> =>
+      log
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Line);
+    const stdout = await running.printed('/api/v1');
+    const base = /at (\S+) /.exec(stdout)?.[1] ?? '';
+    const token = hs256({ sub: SUBJECT, studyGroup: GROUP, exp: Math.floor(Date.now() / 1000) + 3600 });
+    const bad = hs256({ sub: SUBJECT, exp: 1 });
+    const headers = { authorization: `Bearer ${token}`, origin: 'https://a.example' };
+    const asked: [string, Record<string, string>, number][] = [
+      [`/schedule?studyGroup=${GROUP}&startTime=2024-09-02T00:00:00Z`, headers, 200],
+      [`/schedule?studygroup=${GROUP}`, headers, 400],
+      ['/schedule/personal', headers, 200],
+      [`/schedule?studyGroup=${GROUP}`, { authorization: `Bearer ${bad}` }, 401],
+      [`/nowhere/${GROUP}?token=${token}`, headers, 404],
+    ];
+    for (const [path, fields, status] of asked)
+      t.equal((await get(base + path, fields)).status, status, path);
+    running.child.kill('SIGTERM');
+    const { code, stderr } = await running.ended;
+    t.equal(code, 0);
+    log = stderr;
+    const all = await lines();
+    const secrets = { SECRET, ADMIN_TOKEN, GROUP, SUBJECT, token, bad, time: '2024-09-02T' };
+    for (const [name, text] of Object.entries(secrets)) t.notOk(stderr.includes(text), name);
+    const named = (msg: string): Line[] => all.filter((line) => line.msg === msg);
+    t.strictSame(
+      ['listening', 'timetable published', 'closing', 'closed'].map((msg) => named(msg).length),
+      [1, 1, 1, 1],
+    );
+    t.match(named('listening')[0], { address: /^http/, admin: /^http:\/\/127\.0\.0\.1:\d+$/, level: 30 });
+    t.strictSame(
+      named('request').map(({ method, route, status }) => [method, route, status]),
+      [
+        ['GET', '/schedule', 200],
+        ['GET', '/schedule', 400],
+        ['GET', '/schedule/personal', 200],
+        ['GET', '/schedule', 401],
+        ['GET', 'none', 404],
+      ],
+    );
+    for (const line of named('request')) {
+      t.ok(typeof line.durationMs === 'number' && line.durationMs > 0 && typeof line.bytes === 'number');
+      t.strictSame(
+        Object.keys(line).filter((key) => !['level', 'time', 'msg'].includes(key)),
+        ['method', 'route', 'status', 'durationMs', 'bytes'],
+      );
+    }
+  });
+}
+
+test('requests are logged in the share that was asked for, by default none', async (t) => {
+  const random = Math.random;
+  let n = 0;
+  Math.random = () => (n++ % 10) / 10;
+  t.teardown(() => {
+    Math.random = random;
+  });
+  for (const [accessLogShare, expected] of [
+    [0, 0],
+    [0.3, 12],
+    [1, 40],
+  ] as const) {
+    const { handler, logged } = setUp({ accessLogShare });
+    const { send } = await serve(t, handler);
+    for (let asked = 0; asked < 40; asked++) await send('/api/v1/schedule', { headers: bearer() });
+    t.equal(logged.length, expected, `${accessLogShare}`);
+  }
+});

@@ -1,0 +1,138 @@
+/** What /metrics says is what happened, on however many threads. */
+import { Agent } from 'node:http';
+import { test } from 'tap';
+import { hs256, SECRET } from '../auth/tokens.js';
+import { MemorySource, startService } from '../refresh/built.js';
+import { get, until, watchThreads } from '../workers/threads.js';
+import { scrape, total } from './scrape.js';
+
+const RECORDS = Array.from({ length: 20 }, (_, n) => ({
+  id: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
+  time: new Date(Date.UTC(2024, 8, 2, 8 + n)).toISOString(),
+  endTime: new Date(Date.UTC(2024, 8, 2, 9 + n)).toISOString(),
+  studyGroup: n % 2 === 0 ? 'A' : 'B',
+}));
+
+const exp = Math.floor(Date.now() / 1000) + 3600;
+const headers = { authorization: `Bearer ${hs256({ sub: 'alice', studyGroup: 'A', exp })}` };
+const OPTIONS = { port: 0, adminPort: 0, hs256Secret: SECRET, mode: 'production' } as const;
+
+for (const workers of [1, 2]) {
+  test(`requests are counted by route and status: ${workers} serving threads`, async (t) => {
+    const source = new MemorySource(RECORDS);
+    const service = await startService({ ...OPTIONS, source, workers });
+    t.teardown(() => service.close());
+    await service.ready;
+    const admin = service.adminAddress?.origin ?? '';
+    const ask = async (path: string, fields: Record<string, string> = {}): Promise<number> =>
+      (await get(service.baseUrl + path, fields)).status;
+    // On connections of their own, so that several threads are asked.
+    for (let n = 0; n < 30; n++) t.equal(await ask('/schedule?studyGroup=A', headers), 200);
+    for (let n = 0; n < 4; n++) t.equal(await ask('/schedule/personal', headers), 200);
+    t.equal(await ask('/schedule?limit=0', headers), 400);
+    t.equal(await ask('/schedule'), 401);
+    t.equal(await ask('/schedule', { authorization: 'Bearer a.b.c' }), 401);
+    const expired = hs256({ sub: 'alice', exp: exp - 7200 });
+    t.equal(await ask('/schedule', { authorization: `Bearer ${expired}` }), 401);
+    t.equal(await ask('/no/such/path/as-this', headers), 404);
+    const bytes = (await get(`${service.baseUrl}/schedule/types`, headers)).body.length;
+    const metrics = await scrape(admin);
+
+    const requests = (route: string, status: number): number =>
+      total(metrics, 'lectern_http_requests_total', `route="${route}"`, `status="${status}"`);
+    t.equal(requests('/schedule', 200), 30);
+    t.equal(requests('/schedule/personal', 200), 4);
+    t.equal(requests('/schedule', 400), 1);
+    t.equal(requests('/schedule', 401), 3);
+    t.equal(requests('none', 404), 1);
+    t.equal(total(metrics, 'lectern_http_requests_total'), 40);
+    t.equal(total(metrics, 'lectern_http_response_bytes_total', 'route="/schedule/types"'), bytes);
+    t.equal(total(metrics, 'lectern_http_request_duration_seconds_count'), 40);
+    t.equal(
+      total(metrics, 'lectern_http_request_duration_seconds_bucket', 'route="/schedule"', 'le="+Inf"'),
+      34,
+    );
+    const sum = total(metrics, 'lectern_http_request_duration_seconds_sum', 'route="/schedule"');
+    t.ok(sum > 0 && sum < 10, `${sum} s`);
+    t.equal(total(metrics, 'lectern_token_failures_total', 'reason="missing"'), 1);
+    t.equal(total(metrics, 'lectern_token_failures_total', 'reason="malformed"'), 1);
+    t.equal(total(metrics, 'lectern_token_failures_total', 'reason="expired"'), 1);
+    const misses = total(metrics, 'lectern_token_cache_lookups_total', 'result="miss"');
+    // The first token on each thread, and two that were never good.
+    t.ok(misses >= 3 && misses <= 2 + workers, `${misses} misses`);
+    t.equal(total(metrics, 'lectern_token_cache_lookups_total'), 38);
+    t.equal(metrics.get('lectern_ready'), 1);
+    t.equal(metrics.get('lectern_snapshot_events'), 20);
+    const id = service.timetable.summary?.id;
+    t.equal(metrics.get(`lectern_snapshot_info{id="${id}",origin="source"}`), 1);
+    t.equal(metrics.get('lectern_reloads_total{result="published"}'), 1);
+    t.ok((metrics.get('lectern_resident_memory_bytes') ?? 0) > 1e7);
+    t.ok((metrics.get('lectern_snapshot_age_seconds') ?? -1) >= 0);
+    const threads = workers === 1 ? ['main'] : ['1', '2', 'main'];
+    for (const thread of threads) {
+      t.ok(metrics.has(`lectern_event_loop_seconds_total{thread="${thread}",state="active"}`), thread);
+    }
+    const text = (await get(`${admin}/metrics`)).body.toString();
+    t.notMatch(text, /as-this|alice|limit=0|eyJ/, 'nothing that a client wrote');
+  });
+}
+
+test('reloads and refusals are counted by how they ended', async (t) => {
+  const source = new MemorySource(RECORDS);
+  const service = await startService({ ...OPTIONS, source, watch: false });
+  t.teardown(() => service.close());
+  await service.ready;
+  const admin = service.adminAddress?.origin ?? '';
+  source.replace(RECORDS.slice(0, 3));
+  await service.timetable.refresh();
+  source.replace([]);
+  await service.timetable.refresh();
+  source.replace(RECORDS.slice(0, 19));
+  await service.timetable.refresh();
+  await service.timetable.refresh();
+  const metrics = await scrape(admin);
+  t.equal(metrics.get('lectern_reloads_total{result="published"}'), 2);
+  t.equal(metrics.get('lectern_reloads_total{result="refused"}'), 2);
+  t.equal(metrics.get('lectern_reloads_total{result="unchanged"}'), 1);
+  t.equal(metrics.get('lectern_reloads_total{result="failed"}'), 0);
+  t.equal(metrics.get('lectern_gate_refusals_total{reason="shrunk"}'), 1);
+  t.equal(metrics.get('lectern_gate_refusals_total{reason="empty"}'), 1);
+  t.equal(metrics.get('lectern_snapshot_events'), 19);
+});
+
+test('counts only grow while scrapes come under load, and a thread is lost', async (t) => {
+  const threads = watchThreads(t);
+  const source = new MemorySource(RECORDS);
+  const service = await startService({ ...OPTIONS, source, workers: 2 });
+  t.teardown(() => service.close());
+  await service.ready;
+  const admin = service.adminAddress?.origin ?? '';
+  const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+  let isOver = false;
+  let answered = 0;
+  const clients = Array.from({ length: 8 }, async () => {
+    while (!isOver) {
+      // Of a thread that is lost: the client tries again.
+      const answer = await get(`${service.baseUrl}/schedule?studyGroup=A`, headers, agent).catch(() => null);
+      if (answer?.status === 200) answered++;
+    }
+  });
+  const name = 'lectern_http_requests_total{route="/schedule",status="200"}';
+  let last = 0;
+  for (let n = 0; n < 12; n++) {
+    const count = (await scrape(admin)).get(name) ?? 0;
+    t.ok(count >= last, `${count} after ${last}`);
+    last = count;
+    if (n === 4) await threads[0]?.terminate();
+    const before = answered;
+    await until(() => answered > before + 50);
+  }
+  isOver = true;
+  await Promise.all(clients);
+  agent.destroy();
+  const metrics = await scrape(admin);
+  const count = metrics.get(name) ?? 0;
+  // Answers that were on their way when the thread was lost were counted and did not arrive.
+  t.ok(count >= answered && count <= answered + 8, `${count} counted, ${answered} arrived`);
+  t.equal(metrics.get('lectern_threads_lost_total'), 1);
+});
