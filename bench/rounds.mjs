@@ -18,7 +18,7 @@ const GROWTH_MAX = 10;
  */
 
 /** Processor time of the server per request, in microseconds, over `amount` requests. */
-async function runOnce(load, { name, server, as, connections, expect304 }, amount) {
+export async function runOnce(load, { name, server, as, connections, expect304 }, amount) {
   const before = await server.program.ask('usage', 'usage');
   const result = await load.ask(
     { run: { as, port: server.port, amount, connections, expect304: expect304 ?? false } },

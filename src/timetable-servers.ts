@@ -100,8 +100,8 @@ export class TimetableServers implements Follower {
     try {
       serving.answerFrom(present);
       if (this.#closed) throw new LecternError('closed', 'the timetable is closed');
-      if (follower !== null) await this.#follow(follower);
-      await serving.started;
+      // Together: threads that cannot even start never serve what is present.
+      await Promise.all([follower === null ? null : this.#follow(follower), serving.started]);
       if (planned.admin !== null) {
         // With what it needs besides, which takes a moment to load.
         const { openAdmin } = await import('./admin/open-admin.js');

@@ -17,7 +17,10 @@ export const HEADERS: Readonly<Record<string, JsonSchema>> = {
     schema: { type: 'string', examples: ['W/"2mVcLr0fQ1yAeGd3XoT4Zw"'] },
   },
   'Cache-Control': { description: 'private, no-cache', schema: { type: 'string' } },
-  Vary: { description: 'Accept, Accept-Encoding, Authorization', schema: { type: 'string' } },
+  Vary: {
+    description: 'Accept, Accept-Encoding, Authorization; also Origin, where pages of other origins may read',
+    schema: { type: 'string' },
+  },
   'X-Total-Count': {
     description: 'Number of entries on all pages together',
     schema: { type: 'integer', minimum: 0 },
@@ -25,6 +28,11 @@ export const HEADERS: Readonly<Record<string, JsonSchema>> = {
   Link: {
     description: 'RFC 8288: the next page, rel="next", where there is one. A relative reference.',
     schema: { type: 'string', examples: ['</api/v1/schedule?limit=100&cursor=…>; rel="next"'] },
+  },
+  'X-Content-Type-Options': { description: 'nosniff', schema: { type: 'string' } },
+  'Content-Security-Policy': {
+    description: 'Nothing in an answer runs, and no page frames it',
+    schema: { type: 'string', examples: ["default-src 'none'; frame-ancestors 'none'"] },
   },
   'WWW-Authenticate': CHALLENGE,
   'Retry-After': RETRY_AFTER,
@@ -37,6 +45,9 @@ export const HEADERS: Readonly<Record<string, JsonSchema>> = {
 function headers(...names: string[]): JsonSchema {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
+
+/** What every answer has. */
+const ALWAYS = ['X-Content-Type-Options', 'Content-Security-Policy'];
 
 /** The header fields of a status beside those that every response has. */
 const HEADERS_BY_STATUS: Readonly<Record<number, readonly string[]>> = {
@@ -53,7 +64,7 @@ export function problemResponses(): Record<string, JsonSchema> {
     const codes = (Object.keys(PROBLEMS) as ProblemCode[]).filter((code) => PROBLEMS[code].status === status);
     responses[`Problem${status}`] = {
       description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}`).join('. '),
-      ...(HEADERS_BY_STATUS[status] === undefined ? {} : { headers: headers(...HEADERS_BY_STATUS[status]) }),
+      headers: headers(...(HEADERS_BY_STATUS[status] ?? []), ...ALWAYS),
       content: {
         'application/problem+json': {
           schema: { $ref: '#/components/schemas/Problem' },
@@ -103,17 +114,21 @@ export function listResponse(description: string, schema: JsonSchema, example: u
     content[format.mediaType] =
       format.name === 'json' ? { schema, examples: { usual: { value: example } } } : { schema };
   }
-  return { description, headers: headers('ETag', 'Cache-Control', 'Vary', 'X-Total-Count', 'Link'), content };
+  return {
+    description,
+    headers: headers('ETag', 'Cache-Control', 'Vary', 'X-Total-Count', 'Link', ...ALWAYS),
+    content,
+  };
 }
 
 export const NOT_MODIFIED: JsonSchema = {
   description: 'If-None-Match names the present entity tag: what the client has is still good',
-  headers: headers('ETag', 'Cache-Control', 'Vary'),
+  headers: headers('ETag', 'Cache-Control', 'Vary', ...ALWAYS),
 };
 
 /** A JSON response outside the lists. */
 export function jsonResponse(description: string, schema: JsonSchema): JsonSchema {
-  return { description, content: { 'application/json': { schema } } };
+  return { description, headers: headers(...ALWAYS), content: { 'application/json': { schema } } };
 }
 
 /** Every code of a fault and what it means, as a table in CommonMark. */

@@ -1,7 +1,11 @@
 /** What /metrics says is what happened, on however many threads. */
+
+import { readFileSync } from 'node:fs';
 import { Agent } from 'node:http';
+import { join } from 'node:path';
 import { test } from 'tap';
 import { hs256, SECRET } from '../auth/tokens.js';
+import { ROOT } from '../cli/lectern.js';
 import { MemorySource, startService } from '../refresh/built.js';
 import { get, until, watchThreads } from '../workers/threads.js';
 import { scrape, total } from './scrape.js';
@@ -76,6 +80,26 @@ for (const workers of [1, 2]) {
     t.notMatch(text, /as-this|alice|limit=0|eyJ/, 'nothing that a client wrote');
   });
 }
+
+test('every metric is in the README, and no other', async (t) => {
+  const service = await startService({ ...OPTIONS, source: new MemorySource(RECORDS) });
+  t.teardown(() => service.close());
+  await service.ready;
+  await get(`${service.baseUrl}/schedule`, headers);
+  const text = (await get(`${service.adminAddress?.origin}/metrics`)).body.toString();
+  const shown = new Map(
+    [...text.matchAll(/^# TYPE (\S+) (?:counter|gauge|histogram)$/gm)].map(([, name = '']) => [name, '']),
+  );
+  for (const [, name = '', labels = ''] of text.matchAll(
+    /^(lectern_[a-z_]+?)(?:_bucket|_sum|_count)?(?:\{([^}]*)\})? /gm,
+  )) {
+    const names = [...labels.matchAll(/([a-z]+)="/g)].map(([, label]) => `\`${label}\``);
+    if (shown.get(name) === '') shown.set(name, names.filter((label) => label !== '`le`').join(', '));
+  }
+  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+  const rows = [...readme.matchAll(/^\| `(lectern_[a-z_]+)` \| ([^|]*?) ?\|/gm)];
+  t.strictSame(new Map(rows.map(([, name = '', labels = '']) => [name, labels])), shown);
+});
 
 test('reloads and refusals are counted by how they ended', async (t) => {
   const source = new MemorySource(RECORDS);
