@@ -1,4 +1,5 @@
 import { readCredential } from '../auth/credential.js';
+import { LecternError } from '../errors.js';
 import { PLAIN_FIELDS } from '../http/answer-fields.js';
 import { type Exchange, readHeaderFacts, splitTarget } from '../http/exchange.js';
 import type { RequestHandler } from '../http/handler.js';
@@ -92,6 +93,10 @@ export function createAdminHandler(options: AdminHandlerOptions): RequestHandler
   }
 
   function fail(exchange: Exchange, error: unknown): void {
+    if (error instanceof LecternError && error.code === 'closed') {
+      sendProblem(exchange, { code: 'snapshot-unavailable', detail: 'The service is being shut down.' });
+      return;
+    }
     log?.error({ err: error, path: exchange.path }, 'an admin request failed');
     if (exchange.res.headersSent) exchange.res.destroy();
     else

@@ -83,7 +83,7 @@ export class OriginFields {
 
 /** What keeps a text from being an origin as browsers write it; null where it is one. */
 export function originFault(origin: string): string | null {
-  if (origin === '*' || origin === 'null') {
+  if (origin.includes('*') || origin === 'null') {
     return 'it must be an exact origin: every page that may read the timetable is named';
   }
   let url: URL;

@@ -147,6 +147,8 @@ export class ThreadPool implements Serving, Follower {
     await Promise.all(this.#seats.map(({ thread }) => thread?.close(deadlineMs)));
     this.#door.close();
     this.#options.onClose();
+    // Also those that never came to listen: nobody is to wait for what they will not serve.
+    for (const seat of this.#seats) seat.thread = null;
     this.#settle();
   }
 
