@@ -1,6 +1,7 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import { CELL, type SingleName } from '../metrics/cells.js';
 import type { Readiness } from '../readiness.js';
+import type { ServingCondition } from '../serving/condition.js';
 import type { ThreadMeter } from '../serving/serving.js';
 import type { ViewSource } from '../view/view-source.js';
 import type { Activity } from './activity.js';
@@ -14,6 +15,7 @@ export interface ExpositionOptions {
   readonly views: ViewSource;
   readonly activity: Activity;
   readonly readiness: Readiness;
+  readonly condition: () => ServingCondition;
   readonly version: string;
 }
 
@@ -31,6 +33,7 @@ export class Exposition {
   constructor(options: ExpositionOptions) {
     this.#options = options;
     this.#requests();
+    this.#overload();
     this.#timetable();
     this.#connections();
     this.#threads();
@@ -118,6 +121,25 @@ export class Exposition {
     this.#gauge('cache_bytes', 'Memory of the caches.', ['cache'], () => [
       [{ cache: 'answers' }, this.#sum('answerBytes')],
       [{ cache: 'rows' }, this.#sum('rowBytes')],
+    ]);
+  }
+
+  #overload(): void {
+    const { condition } = this.#options;
+    this.#counter(
+      'overload_refusals_total',
+      'Requests refused as there were too many; not among those answered.',
+      [],
+      () => [[{}, condition().refused]],
+    );
+    this.#counter(
+      'overloads_total',
+      'Times that a serving thread came to have too many requests.',
+      [],
+      () => [[{}, condition().overloads]],
+    );
+    this.#gauge('overloaded_threads', 'Serving threads that have too many requests.', [], () => [
+      [{}, condition().threadsOverloaded],
     ]);
   }
 

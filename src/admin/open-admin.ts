@@ -27,7 +27,7 @@ export interface AdminOptions {
   readonly activity: Activity;
   readonly readiness: Readiness;
   /** What the serving threads count and say of themselves. */
-  readonly serving: Pick<Serving, 'meters' | 'isServing'>;
+  readonly serving: Pick<Serving, 'condition' | 'isServing' | 'meters'>;
   readonly version: string;
   readonly log?: Logger | undefined;
 }
@@ -52,6 +52,8 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
   const { meters } = serving;
   readiness.add('no-snapshot', () => timetable.summary === null);
   readiness.add('snapshot-stale', () => timetable.summary !== null && timetable.view === null);
+  readiness.add('draining', () => serving.condition.isDraining);
+  readiness.add('overloaded', () => serving.condition.isOverloaded);
   readiness.add('no-thread', () => timetable.summary !== null && !serving.isServing);
   const here = meters.some(({ thread }) => thread === 'main') ? null : new Meter();
   const exposition = new Exposition({
@@ -60,6 +62,7 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
     views: timetable,
     activity,
     readiness,
+    condition: () => serving.condition,
     version,
   });
   const handler = createAdminHandler({
@@ -79,7 +82,11 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
       };
     },
   });
-  const server = createHttpServer(handler, { connectionsMax: ADMIN_CONNECTIONS_MAX });
+  const server = createHttpServer(handler, {
+    connectionsMax: ADMIN_CONNECTIONS_MAX,
+    // Who asks how the service is doing has to be told so when it has too much to do, too.
+    overloadMs: 0,
+  });
   const address = await server.listen({ host, port });
   const stopSampling = here === null ? () => {} : startSampling(here);
   return {

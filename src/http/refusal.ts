@@ -9,6 +9,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { OVERLOAD_RETRY_AFTER_SECONDS } from '../limits.js';
+import { PLAIN_FIELDS } from './answer-fields.js';
 import type { Connection } from './connections.js';
 import { directHead, httpDate, IS_KNOWN_NODE } from './direct.js';
 import type { FlatHeaders } from './exchange.js';
@@ -33,6 +34,7 @@ const HEADERS: FlatHeaders = [
   String(OVERLOAD_RETRY_AFTER_SECONDS),
   'Content-Length',
   String(BODY.length),
+  ...PLAIN_FIELDS.flat,
 ];
 
 interface Parser {

@@ -31,7 +31,8 @@ export async function openServing(options: ServingOptions): Promise<Serving> {
 }
 
 async function serveHere(options: FedServingOptions): Promise<Serving> {
-  const { plan, host, port, connectionsMax, overloadMs, cacheBytesMax, isMetered, log, feed, onClose } = options;
+  const { plan, host, port, connectionsMax, overloadMs, cacheBytesMax, isMetered, log, feed, onClose } =
+    options;
   const meter = isMetered ? new Meter() : null;
   let handler: RequestHandler;
   let isDraining = false;

@@ -156,7 +156,7 @@ test('counts only grow while scrapes come under load, and a thread is lost', asy
   agent.destroy();
   const metrics = await scrape(admin);
   const count = metrics.get(name) ?? 0;
-  // Answers that were on their way when the thread was lost were counted and did not arrive.
-  t.ok(count >= answered && count <= answered + 8, `${count} counted, ${answered} arrived`);
+  // Answers that were on their way when the thread was lost were counted and did not arrive; the last may have gone out uncounted.
+  t.ok(count >= answered - 1 && count <= answered + 8, `${count} counted, ${answered} arrived`);
   t.equal(metrics.get('lectern_threads_lost_total'), 1);
 });
