@@ -1,0 +1,153 @@
+/** The example of nginx in front of Lectern, run by the nginx of the system. */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
+import { test } from 'tap';
+import { AUTHORIZATION, startServiceProcess, timetableFile } from '../hard/http-service.js';
+import { size } from '../hard/size.js';
+
+const CONFIG = fileURLToPath(new URL('../../deploy/nginx.conf', import.meta.url));
+type Teardown = (end: () => unknown) => unknown;
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** Replaces exactly one place of the example, so that the test notices when the example has changed. */
+function replaceOnce(text: string, from: string, to: string): string {
+  const parts = text.split(from);
+  if (parts.length !== 2) throw new Error(`the example has ${parts.length - 1} times: ${from}`);
+  return parts.join(to);
+}
+
+/** Starts nginx with the example, as it is but for its ports and its rate limit. */
+async function startNginx(
+  teardown: Teardown,
+  lecternPort: number,
+): Promise<{ port: number; errors(): string }> {
+  const folder = mkdtempSync(join(tmpdir(), 'lectern-nginx-'));
+  const port = await freePort();
+  let example = readFileSync(CONFIG, 'utf8');
+  example = replaceOnce(example, 'server 127.0.0.1:3000;', `server 127.0.0.1:${lecternPort};`);
+  example = replaceOnce(example, 'listen 80;', `listen 127.0.0.1:${port};`);
+  example = replaceOnce(example, 'rate=200r/s', 'rate=100000r/s');
+  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  writeFileSync(
+    join(folder, 'nginx.conf'),
+    `daemon off; worker_processes 1; pid ${folder}/nginx.pid; error_log ${folder}/error.log warn;
+     events { worker_connections 512; }
+     http { access_log off; ${paths.map((name) => `${name}_temp_path ${folder}/${name};`).join(' ')}
+     ${example} }`,
+  );
+  const nginx = spawn(
+    'nginx',
+    ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', `${folder}/error.log`],
+    {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  );
+  let stderr = '';
+  nginx.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const ended = once(nginx, 'exit');
+  teardown(async () => {
+    nginx.kill('SIGQUIT');
+    await ended;
+    rmSync(folder, { recursive: true, force: true });
+  });
+  for (let n = 0; n < 100; n++) {
+    if (nginx.exitCode !== null) throw new Error(`nginx ended: ${stderr}`);
+    try {
+      await ask(port, '/nowhere', new Agent());
+      return { port, errors: () => readFileSync(join(folder, 'error.log'), 'utf8') };
+    } catch {
+      await delay(50);
+    }
+  }
+  throw new Error(`nginx does not answer: ${stderr}`);
+}
+
+interface Reply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+function ask(port: number, path: string, agent: Agent, more: Record<string, string> = {}): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: AUTHORIZATION, ...more };
+    const req = request({ host: '127.0.0.1', port, path, agent, headers }, (res) => {
+      const chunks: Buffer[] = [];
+      res.on('data', (chunk: Buffer) => chunks.push(chunk));
+      res.on('error', reject);
+      res.on('end', () =>
+        resolve({ status: res.statusCode ?? 0, headers: res.headers, body: Buffer.concat(chunks) }),
+      );
+    });
+    req.on('error', reject);
+    req.end();
+  });
+}
+
+test('nginx is there', (t) => {
+  const { stderr, error } = spawnSync('nginx', ['-v'], { encoding: 'utf8' });
+  t.equal(error, undefined, 'without it nothing can be tested here: apt-get install nginx');
+  t.match(stderr, /nginx version/);
+  t.end();
+});
+
+test('behind nginx with connections that stay open there is no 502', { timeout: 600_000 }, async (t) => {
+  const teardown = (end: () => unknown) => t.teardown(async () => void (await end()));
+  const service = await startServiceProcess(teardown, await timetableFile(teardown, 5000));
+  const nginx = await startNginx(teardown, service.port);
+  const agent = new Agent({ keepAlive: true, maxSockets: 32 });
+  t.teardown(() => agent.destroy());
+
+  const direct = await ask(service.port, '/api/v1/schedule?type=LEC', agent);
+  const proxied = await ask(nginx.port, '/api/v1/schedule?type=LEC', agent, { 'accept-encoding': 'gzip' });
+  t.equal(proxied.headers['content-encoding'], 'gzip');
+  t.ok(gunzipSync(proxied.body).equals(direct.body), 'compressed on its way, and the same');
+  t.equal(proxied.headers.etag, direct.headers.etag);
+  const again = { 'if-none-match': String(proxied.headers.etag), 'accept-encoding': 'gzip' };
+  t.equal((await ask(nginx.port, '/api/v1/schedule?type=LEC', agent, again)).status, 304);
+  t.equal((await ask(nginx.port, '/api/v1/schedule?nonsense=1', agent)).status, 400);
+  const query = `/api/v1/schedule?${'roomId=x&'.repeat(1200)}`;
+  t.equal((await ask(nginx.port, query, agent)).status, 414);
+
+  const statuses = new Map<number, number>();
+  let asked = 0;
+  const burst = async (milliseconds: number) => {
+    const until = Date.now() + milliseconds;
+    const one = async () => {
+      while (Date.now() < until) {
+        const { status } = await ask(nginx.port, `/api/v1/schedule?limit=${1 + (asked++ % 50)}`, agent);
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      }
+    };
+    await Promise.all(Array.from({ length: 32 }, one));
+  };
+  // Around the times after which nginx, and after which Lectern closes a connection that nobody uses.
+  const pausesSeconds = size(0, 1) === 1 ? [59, 60, 61, 75] : [0.2, 0.5];
+  for (const pause of pausesSeconds) {
+    await burst(size(1500, 11_000));
+    await delay(pause * 1000);
+  }
+  await burst(1000);
+  t.strictSame([...statuses.keys()], [200], `${asked} requests: ${JSON.stringify([...statuses])}`);
+  const connections = service.sockets();
+  t.ok(connections < 80, `${connections} sockets of the service: connections are used again`);
+  t.equal(nginx.errors(), '', 'nginx had nothing to complain of');
+});
