@@ -1,0 +1,48 @@
+/** A short soak, to see that it works and can fail; `npm run soak` is for as long as one likes. */
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { test } from 'tap';
+import { slopeOf } from '../soak/slope.mjs';
+import { size } from './size.js';
+
+const SOAK = fileURLToPath(new URL('../soak/run.mjs', import.meta.url));
+
+test('everything at once: no good request fails, no bad one is let in, nothing is left behind', {
+  timeout: 1_800_000,
+}, (t) => {
+  const argv = [SOAK, '--minutes', String(size(0.7, 20)), '--events', String(size(3000, 20_000))];
+  const { status, stdout, stderr } = spawnSync(process.execPath, argv, { encoding: 'utf8' });
+  t.equal(status, 0, `${stdout.slice(-3000)}${stderr}`);
+  const summary = JSON.parse(stdout.slice(stdout.indexOf('\n{') + 1)) as {
+    readonly looks: number;
+    readonly counts: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  };
+  t.ok(summary.looks >= 2);
+  for (const kind of [
+    'good',
+    'bad token',
+    'no token',
+    'bad query',
+    'nonsense',
+    'flood',
+    'leaver',
+    'slow writer',
+  ]) {
+    const answers = Object.values(summary.counts[kind] ?? {}).reduce((sum, count) => sum + count, 0);
+    t.ok(answers > 0, `${answers} of "${kind}"`);
+  }
+  t.end();
+});
+
+test('the slope is that of the line', (t) => {
+  t.equal(slopeOf([1, 2, 3, 7].map((x) => ({ x, y: 5 - 2 * x }))), -2);
+  t.equal(
+    slopeOf([
+      { x: 0, y: 1 },
+      { x: 1, y: 3 },
+      { x: 2, y: 2 },
+    ]),
+    0.5,
+  );
+  t.end();
+});

@@ -1,0 +1,199 @@
+/** Everybody who asks: good clients, and those that servers are brought down by. */
+import { Agent, request } from 'node:http';
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const pick = (list, random) => list[Math.floor(random() * list.length)];
+
+/** What good clients ask. Rooms, groups and so on are those of the timetable. */
+export function questionsOf(events, random) {
+  const days = [...new Set(events.map(({ time }) => time.slice(0, 10)))];
+  return () => {
+    const event = pick(events, random);
+    const day = pick(days, random);
+    const window = `startTime=${day}T00:00:00Z&endTime=${day}T23:59:59.${100 + Math.floor(random() * 900)}Z`;
+    return pick(
+      [
+        `/schedule?studyGroup=${encodeURIComponent(event.studyGroup ?? 'none')}`,
+        `/schedule?roomId=${event.roomId ?? event.id}&${window}`,
+        `/schedule?courseId=${event.courseId ?? event.id}&type=LEC&type=LAB`,
+        `/schedule?${window}`,
+        `/schedule?${window}&format=msgpack`,
+        `/schedule?limit=${1 + Math.floor(random() * 500)}&type=LEC`,
+        '/schedule/personal',
+        '/schedule/types',
+        `/schedule/conflicts?by=room&${window}`,
+        '/schedule/conflicts?merge=false&limit=20',
+        '/schedule/all?limit=1000',
+        '/schedule/all',
+        '/schedule?studyGroup=hot',
+      ],
+      random,
+    );
+  };
+}
+
+export class Clients {
+  #url;
+  #random;
+  #agent = new Agent({ keepAlive: true, maxSockets: 24 });
+  #isOver = false;
+  #pause = null;
+  #running = [];
+  /** Answers by kind of client and status; `error` for none. */
+  counts = {};
+
+  constructor(url, random) {
+    this.#url = new URL(url);
+    this.#random = random;
+  }
+
+  count(kind, status) {
+    if (this.#isOver) return;
+    this.counts[kind] ??= {};
+    this.counts[kind][status] = (this.counts[kind][status] ?? 0) + 1;
+  }
+
+  /** Runs `ask` again and again, but for pauses. */
+  #forever(ask, pauseMs = 0) {
+    const run = async () => {
+      while (!this.#isOver) {
+        await this.#pause;
+        await ask();
+        if (pauseMs > 0) await delay(pauseMs);
+      }
+    };
+    this.#running.push(run());
+  }
+
+  get(kind, path, headers) {
+    return new Promise((resolve) => {
+      const { hostname, port, pathname } = this.#url;
+      const req = request({ hostname, port, path: pathname + path, headers, agent: this.#agent }, (res) => {
+        res.resume();
+        res.on('end', () => {
+          this.count(kind, res.statusCode);
+          resolve(res);
+        });
+        res.on('error', () => {
+          this.count(kind, 'error');
+          resolve(null);
+        });
+      });
+      req.on('error', () => {
+        this.count(kind, 'error');
+        resolve(null);
+      });
+      req.end();
+    });
+  }
+
+  /** Clients with good tokens, who now and then say what they have. */
+  good(amount, question, tokenOf) {
+    for (let n = 0; n < amount; n++) {
+      const tags = new Map();
+      this.#forever(async () => {
+        const path = question();
+        const headers = { authorization: `Bearer ${tokenOf()}` };
+        if (tags.has(path)) headers['if-none-match'] = tags.get(path);
+        const res = await this.get('good', path, headers);
+        if (res?.headers.etag !== undefined && tags.size < 50) tags.set(path, res.headers.etag);
+      });
+    }
+  }
+
+  bad(tokensOf) {
+    let n = 0;
+    this.#forever(async () => {
+      for (const token of tokensOf(n++))
+        await this.get('bad token', '/schedule', { authorization: `Bearer ${token}` });
+    }, 20);
+    this.#forever(() => this.get('no token', '/schedule', {}), 50);
+    this.#forever(
+      () =>
+        this.get('bad query', `/schedule?n${n}=1&limit=x&startTime=%ff`, {
+          authorization: `Bearer ${tokensOf(n)[0]}`,
+        }),
+      50,
+    );
+  }
+
+  #socket(bytes) {
+    const socket = connect(Number(this.#url.port), this.#url.hostname);
+    socket.on('error', () => {});
+    socket.write(bytes);
+    return socket;
+  }
+
+  #closed(socket) {
+    return socket.closed ? undefined : new Promise((resolve) => socket.once('close', resolve));
+  }
+
+  /** Those that do not read, do not write, write nonsense, write too much, or leave. */
+  rude(tokenOf) {
+    const head = (path) =>
+      `GET ${this.#url.pathname}${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${tokenOf()}\r\n\r\n`;
+    for (let n = 0; n < 6; n++) {
+      this.#forever(async () => {
+        // More than the kernel holds for a connection.
+        const socket = this.#socket(head('/schedule/all').repeat(4));
+        socket.pause();
+        // Who does not read does not see that the connection was closed, either.
+        await delay(40_000);
+        socket.resume();
+        const closed = this.#closed(socket)?.then(() => 'closed') ?? 'closed';
+        this.count('slow reader', await Promise.race([closed, delay(5000, 'open')]));
+        socket.destroy();
+      });
+      this.#forever(async () => {
+        const socket = this.#socket('GET / HTTP/1.1\r\nHost');
+        socket.resume();
+        await this.#closed(socket);
+        this.count('slow writer', 'closed');
+      });
+    }
+    this.#forever(async () => {
+      const bytes = Buffer.from(Array.from({ length: 200 }, () => Math.floor(this.#random() * 256)));
+      const socket = this.#socket(
+        Buffer.concat([
+          Buffer.from(pick(['', 'GET /', head('/schedule'), 'POST / HTTP/1.1\r\n'], this.#random)),
+          bytes,
+        ]),
+      );
+      socket.resume();
+      await Promise.race([this.#closed(socket), delay(1000)]);
+      socket.destroy();
+      this.count('nonsense', 'closed');
+    }, 20);
+    this.#forever(async () => {
+      const socket = this.#socket(head('/schedule?limit=100').repeat(200));
+      socket.resume();
+      await Promise.race([this.#closed(socket), delay(1000)]);
+      socket.destroy();
+      this.count('flood', 'closed');
+    }, 200);
+    this.#forever(async () => {
+      const socket = this.#socket(head('/schedule/all'));
+      await delay(Math.floor(this.#random() * 20));
+      socket.destroy();
+      this.count('leaver', 'closed');
+    }, 20);
+  }
+
+  /** Holds everybody back who has not sent anything yet, until the function it gives is called. */
+  pause() {
+    let goOn;
+    this.#pause = new Promise((resolve) => {
+      goOn = resolve;
+    });
+    return () => {
+      this.#pause = null;
+      goOn();
+    };
+  }
+
+  stop() {
+    this.#isOver = true;
+    this.#agent.destroy();
+  }
+}

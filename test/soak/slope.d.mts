@@ -1,0 +1,1 @@
+export function slopeOf(points: readonly { readonly x: number; readonly y: number }[]): number;
