@@ -1,6 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { floorOf } from './answers.mjs';
 import { Program, startServer } from './measure.mjs';
 import { interleave } from './rounds.mjs';
 import { tell } from './rows.mjs';
@@ -13,6 +14,7 @@ export class Session {
   #folder = mkdtempSync(join(tmpdir(), 'lectern-bench-'));
   #load = Program.start('./load.mjs');
   #servers = new Set();
+  #bodies = 0;
   rows = [];
   measurements = [];
 
@@ -38,6 +40,14 @@ export class Session {
   startLectern(source, cacheMb) {
     const options = cacheMb === undefined ? [] : [JSON.stringify({ cacheMb })];
     return this.start('./servers/lectern.mjs', source, SECRET, ...options);
+  }
+
+  /** As {@link floorOf}; the answer names the file in which its body is. */
+  async floorOf(port, requests) {
+    const { answer, body, meanEvents } = await floorOf(port, requests);
+    const bodyFile = join(this.#folder, `body-${this.#bodies++}`);
+    writeFileSync(bodyFile, body);
+    return { answer: { ...answer, bodyFile }, meanEvents };
   }
 
   startFloor(answer) {

@@ -1,5 +1,4 @@
 /** What the first sight of a token costs beyond what jose takes to verify it. */
-import { floorOf } from '../answers.mjs';
 import { ROW_NAMES, rowOf } from '../rows.mjs';
 import { SECRET } from '../session.mjs';
 import { readEvents } from '../sets.mjs';
@@ -15,7 +14,7 @@ export async function measureFirstSight(session) {
   const { requests: count, seed, connections } = session.settings;
   const requests = firstSights(readEvents(source), { secret: SECRET, count, seed });
   const lectern = await session.startLectern(source);
-  const { answer } = await floorOf(lectern.port, requests.slice(0, 1));
+  const { answer } = await session.floorOf(lectern.port, requests.slice(0, 1));
   const floor = await session.startFloor(answer);
   const jose = await session.start('./servers/jose.mjs', JSON.stringify(answer), SECRET);
   // Each of Lectern's is the first: what was seen is forgotten long before all have been.

@@ -1,6 +1,6 @@
 /** What the size of a set costs: the same questions, answered with as many events, on a small and on a large set. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { answerOf, fieldOf, floorOf } from '../answers.mjs';
+import { answerOf, fieldOf } from '../answers.mjs';
 import { ROW_NAMES, rowOf, SECOND_ROW, workloadRow } from '../rows.mjs';
 import { SECRET } from '../session.mjs';
 import { readEvents } from '../sets.mjs';
@@ -60,7 +60,7 @@ async function prepare(session, set) {
   const events = readEvents(source);
   const workloads = workloadsOf(events, { secret: SECRET, count, seed });
   const { requests } = workloads.find(({ name }) => name === SECOND_ROW);
-  const { answer, meanEvents } = await floorOf(server.port, requests);
+  const { answer, meanEvents } = await session.floorOf(server.port, requests);
   await session.give(set, requests);
   const all = { ...requests[0], path: '/api/v1/schedule/all' };
   const allBytes = Number(fieldOf(await answerOf(server.port, all, 'HEAD'), 'content-length'));

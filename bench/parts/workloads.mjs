@@ -1,4 +1,4 @@
-import { conditional, floorOf } from '../answers.mjs';
+import { conditional } from '../answers.mjs';
 import { checkPeers } from '../peers/check.mjs';
 import { PEER_TARGETS, PEER_WORKLOADS, rowOf, workloadRow } from '../rows.mjs';
 import { SECRET } from '../session.mjs';
@@ -70,7 +70,7 @@ async function measureWorkload(session, { set, setEvents }, workload, lectern, o
   const as = name;
   let { requests } = workload;
   if (expect304) requests = await conditional(lectern.port, requests);
-  const { answer, meanEvents } = await floorOf(lectern.port, requests);
+  const { answer, meanEvents } = await session.floorOf(lectern.port, requests);
   await session.give(as, requests);
   const floor = await session.startFloor(answer);
   const connections = workload.connections ?? session.settings.connections;

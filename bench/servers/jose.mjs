@@ -1,13 +1,15 @@
 /**
  * The floor of a token's first sight: bare node:http that has jose verify the token, as Lectern asks it to, and sends one
- * constant answer. Nothing is remembered. Arguments: JSON of { status, headers, bodyBytes }, secret.
+ * constant answer. Nothing is remembered. Arguments: JSON of { status, headers, bodyFile }, secret.
  */
+
 import { webcrypto } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { jwtVerify } from 'jose';
 import { underMeasurement } from './measured.mjs';
 
-const { status, headers, bodyBytes } = JSON.parse(process.argv[2]);
+const { status, headers, bodyFile } = JSON.parse(process.argv[2]);
 // The cheapest form: jose would import a secret that is a KeyObject anew for every token.
 const key = await webcrypto.subtle.importKey(
   'raw',
@@ -16,7 +18,7 @@ const key = await webcrypto.subtle.importKey(
   false,
   ['verify'],
 );
-const body = Buffer.alloc(bodyBytes, 'x');
+const body = readFileSync(bodyFile);
 underMeasurement(
   createServer((req, res) => {
     const token = req.headers.authorization.slice('Bearer '.length);

@@ -1,17 +1,18 @@
 /**
- * Fastify with one constant answer. Arguments: JSON of { status, headers, bodyBytes }, as for the floor; a secret, if tokens
+ * Fastify with one constant answer. Arguments: JSON of { status, headers, bodyFile }, as for the floor; a secret, if tokens
  * are to be verified.
  */
+import { readFileSync } from 'node:fs';
 import { createVerifier } from 'fast-jwt';
 import Fastify from 'fastify';
 import { answerUsage } from '../../servers/measured.mjs';
 import { requireToken } from '../tokens.mjs';
 
 const [answer, secret] = process.argv.slice(2);
-const { status, headers, bodyBytes } = JSON.parse(answer);
+const { status, headers, bodyFile } = JSON.parse(answer);
 const fields = {};
 for (let i = 0; i < headers.length; i += 2) fields[headers[i]] = headers[i + 1];
-const body = Buffer.alloc(bodyBytes, 'x');
+const body = readFileSync(bodyFile);
 
 const app = Fastify();
 const options = {};
