@@ -1,7 +1,7 @@
 /**
  * What several serving threads cost: memory against one thread, and server processor time per request.
  *
- *     npm run bench:workers -- [--quick] [--events 1000000] [--rounds 7] [--seconds 3] [--source <file>] [--json <file>]
+ *     npm run bench:workers -- [--quick] [--events 1000000] [--rounds 7] [--amount 40000] [--source <file>] [--json <file>]
  *
  * Memory is the resident set of the process, once it is ready and again after the same load, with all that is then cached.
  * Processor time is that of the whole process, over rounds in which each number of threads has its turn.
@@ -14,7 +14,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { interleave, median, Program } from '../measure.mjs';
+import { Program, startServer } from '../measure.mjs';
+import { runOnce } from '../rounds.mjs';
+import { median } from '../statistics.mjs';
 import { workloadsOf } from '../workloads.mjs';
 
 const { values: given } = parseArgs({
@@ -22,7 +24,7 @@ const { values: given } = parseArgs({
     quick: { type: 'boolean', default: false },
     events: { type: 'string' },
     rounds: { type: 'string' },
-    seconds: { type: 'string' },
+    amount: { type: 'string' },
     source: { type: 'string' },
     json: { type: 'string' },
   },
@@ -30,7 +32,8 @@ const { values: given } = parseArgs({
 const settings = {
   events: Number(given.events ?? (given.quick ? 10_000 : 1_000_000)),
   rounds: Number(given.rounds ?? (given.quick ? 1 : 7)),
-  durationSeconds: Number(given.seconds ?? (given.quick ? 1 : 3)),
+  /** Requests of one round of one server. */
+  amount: Number(given.amount ?? (given.quick ? 1000 : 40_000)),
   requests: given.quick ? 5_000 : 200_000,
   connections: 64,
 };
@@ -61,10 +64,22 @@ async function readEvents(file) {
   return events;
 }
 
-async function startThreads(source, workers) {
-  const program = Program.start('./servers/lectern.mjs', source, SECRET, JSON.stringify({ workers }));
-  const { port } = await program.ask(null, 'ready');
-  return { port, program };
+function startThreads(source, workers) {
+  return startServer('./servers/lectern.mjs', source, SECRET, JSON.stringify({ workers }));
+}
+
+/** Rounds in which each server has its turn; the first round warms up and does not count. */
+async function takeTurns(servers, requests, rounds) {
+  await load.ask({ requests, as: 'these' }, 'taken');
+  const results = servers.map(() => []);
+  for (let round = -1; round < rounds; round++) {
+    for (const [n, server] of servers.entries()) {
+      const contestant = { name: 'Lectern', server, as: 'these', connections: settings.connections };
+      const result = await runOnce(load, contestant, settings.amount);
+      if (round >= 0) results[n].push(result);
+    }
+  }
+  return results;
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'lectern-bench-'));
@@ -86,11 +101,11 @@ try {
     const server = await startThreads(source, workers);
     const ready = await readyRss(server);
     const { requests } = workloads.at(-1);
-    const [runs] = await interleave(load, [server], requests, { ...settings, rounds: 2, durationSeconds: 5 });
-    memory.push({ workers, ready, loaded: runs.at(-1).rssBytes });
+    await takeTurns([server], requests, 2);
+    const { rssBytes: loaded } = await server.program.ask('usage', 'usage');
+    memory.push({ workers, ready, loaded });
     await server.program.end();
     const [one] = memory;
-    const { loaded } = memory.at(-1);
     console.log(
       `${workers} threads: ${Math.round(ready / MB)} MB when ready (${(ready / one.ready).toFixed(2)}), ` +
         `${Math.round(loaded / MB)} MB after load (${(loaded / one.loaded).toFixed(2)})`,
@@ -100,7 +115,7 @@ try {
   const servers = [await startThreads(source, 1), await startThreads(source, 2)];
   const rows = [];
   for (const { name, requests } of workloads) {
-    const [one, two] = await interleave(load, servers, requests, settings);
+    const [one, two] = await takeTurns(servers, requests, settings.rounds);
     const ratios = two.map((each, round) => each.cpuMicros / one[round].cpuMicros);
     const row = {
       workload: name,
