@@ -13,6 +13,7 @@
  */
 import { performance } from 'node:perf_hooks';
 import {
+  OVERLOAD_IDLE_LOOKS,
   OVERLOAD_LOOK_MS,
   OVERLOAD_MS_DEFAULT,
   OVERLOAD_PAUSED_TIMES_MAX,
@@ -74,6 +75,9 @@ export class Overload {
   #lateSlices = 0;
   /** Requests since the last look. */
   #passed = 0;
+  /** Looks one after the other between which no request came. */
+  #idleLooks = 0;
+  #isResting = false;
 
   /**
    * @param delayMsMax the limit; 0 for none
@@ -92,6 +96,11 @@ export class Overload {
     return this.#isOverloaded;
   }
 
+  /** No request has come for a while, and until one does there are no looks. */
+  get isResting(): boolean {
+    return this.#isResting;
+  }
+
   get counts(): OverloadCounts {
     return {
       isOverloaded: this.#isOverloaded,
@@ -105,6 +114,8 @@ export class Overload {
   /** Does not keep the process alive. */
   start(): void {
     if (this.#delayMsMax === 0 || this.#timer !== null) return;
+    this.#isResting = false;
+    this.#idleLooks = 0;
     this.#lookedMs = performance.now();
     this.#utilisedMs = this.#lookedMs;
     this.#utilised = performance.eventLoopUtilization();
@@ -114,14 +125,27 @@ export class Overload {
   stop(): void {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
+    this.#isResting = false;
     this.isWatching = false;
     this.#become(false);
   }
 
   /** A request has come while turns are not timed. Timers, and with them looks, may wait for thousands of requests. */
   pass(): void {
-    if (++this.#passed < OVERLOAD_SLICE_REQUESTS_MAX || this.#timer === null) return;
-    this.#look();
+    if (++this.#passed < OVERLOAD_SLICE_REQUESTS_MAX && !this.#isResting) return;
+    if (this.#isResting) this.start();
+    else if (this.#timer !== null) this.#look();
+  }
+
+  /** To wake an idle thread for each look costs a hundred times what the look does. */
+  #restIfIdle(): void {
+    this.#idleLooks = this.#passed === 0 && !this.isWatching && !this.#isOverloaded ? this.#idleLooks + 1 : 0;
+    if (this.#idleLooks < OVERLOAD_IDLE_LOOKS) return;
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+    this.#isResting = true;
+    this.#delayMs = 0;
+    this.#utilisation = 0;
   }
 
   /**
@@ -194,7 +218,9 @@ export class Overload {
   }
 
   #look(): void {
+    this.#restIfIdle();
     this.#passed = 0;
+    if (this.#isResting) return;
     const nowMs = performance.now();
     this.#delayMs = Math.max(0, nowMs - this.#lookedMs - OVERLOAD_LOOK_MS);
     this.#lookedMs = nowMs;

@@ -2,6 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
 import type { RequestHandler } from '../../src/http/handler.js';
+import { Overload } from '../../src/http/overload.js';
 import { createHttpServer, type HttpServer } from '../../src/http/server.js';
 import { OVERLOAD_LOOK_MS, OVERLOAD_RECOVERY_MS } from '../../src/limits.js';
 
@@ -187,4 +188,20 @@ test('clients who wait no longer than the limit are not refused, however busy th
   clients.stop();
   t.same([...clients.statuses.keys()], ['200']);
   t.equal(server.load.refused, 0);
+});
+
+test('an idle server does not look, and looks again from the next request on', async (t) => {
+  const overload = new Overload(100);
+  overload.start();
+  t.teardown(() => overload.stop());
+  overload.pass();
+  t.equal(overload.isResting, false);
+  for (let n = 0; n < 100 && !overload.isResting; n++) await delay(100);
+  t.equal(overload.isResting, true);
+  overload.pass();
+  t.equal(overload.isResting, false);
+  overload.stop();
+  t.equal(overload.isResting, false);
+  overload.pass();
+  t.equal(overload.isResting, false, 'nor after its end');
 });
