@@ -160,7 +160,8 @@ export async function serve(
   t: { teardown(callback: () => Promise<void>): unknown },
   handler: RequestHandler,
 ): Promise<Client> {
-  const server = createHttpServer(handler);
+  // Clients are on the same thread: what they take must not look like an overload, of which test/http/overload.test.ts is.
+  const server = createHttpServer(handler, { overloadMs: 0 });
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(() => server.close({ deadlineMs: 0 }));
   return {
