@@ -135,12 +135,12 @@ export class Reader {
       headers.push('Link', nextLink(mountPathOf(exchange.req) + route.path, pairs, nextCursor));
     }
     headers.push('Content-Length', String(body.byteLength));
-    sendBody(exchange, 200, headers, body);
-    // A next link depends on where the handler is mounted.
+    // Before it is sent, since its memory is given back then. A next link depends on where the handler is mounted.
     if (route.cacheable && nextCursor === null && Array.isArray(body.chunks) && body.chunks.length === 1) {
       const answer = { entityTag, headers, body: body.chunks[0] as Uint8Array };
       this.#cache.offer(key, read.format, format, answer);
     }
+    sendBody(exchange, 200, headers, body);
   }
 }
 

@@ -46,9 +46,8 @@ function write(exchange: Exchange, status: number, headers: FlatHeaders, body: B
     return;
   }
   if (!Array.isArray(chunks)) writeSlices(exchange, chunks[Symbol.iterator]());
-  else if (chunks.length === 1) {
-    res.end(chunks[0]);
-  } else if (body.byteLength <= BODY_GATHER_BYTES_MAX) res.end(Buffer.concat(chunks, body.byteLength));
+  else if (chunks.length === 1) res.end(chunks[0]);
+  else if (body.byteLength <= BODY_GATHER_BYTES_MAX) res.end(Buffer.concat(chunks, body.byteLength));
   else writeChunks(res, chunks);
 }
 
