@@ -2,10 +2,10 @@
  * Whether one thread has more requests than it can answer, and which of them it refuses.
  *
  * Requests are answered in the turn of the event loop in which they are read, so what waits, waits in the sockets, and one
- * turn reads all of it: the time that a turn spends on requests is how long the last of them has waited. Late turns, one after
- * the other and without a pause between them, are an overload; then each turn admits requests for a few milliseconds and refuses
- * the rest of that turn, so that the next begins soon. No more is refused than did not fit, which is nothing once a turn has
- * no more to do.
+ * turn reads all of it: the time that a turn spends on requests is how long the last of them has waited. Late turns of many
+ * requests, one after the other and without a pause between them, are an overload; then each turn admits requests for a few
+ * milliseconds and refuses the rest of that turn, so that the next begins soon. No more is refused than did not fit, which is
+ * nothing once a turn has no more to do.
  *
  * A turn in which libuv finds as many connections ready as it asks for goes on reading, for seconds if need be; it counts as
  * several, *slices*, one for each time that it may have asked. Turns are only timed after the event loop was seen to be
@@ -18,6 +18,7 @@ import {
   OVERLOAD_MS_DEFAULT,
   OVERLOAD_PAUSED_TIMES_MAX,
   OVERLOAD_RECOVERY_MS,
+  OVERLOAD_REQUESTS_MIN,
   OVERLOAD_SLICE_REQUESTS_MAX,
   OVERLOAD_SUSTAINED_MS,
   OVERLOAD_TURN_MS_MAX,
@@ -64,6 +65,7 @@ export class Overload {
   #utilisedMs = 0;
   #utilisation = 0;
   #turnBeganMs = 0;
+  #turnRequests = 0;
   #isInTurn = false;
   #isLate = false;
   #sliceBeganMs = 0;
@@ -160,11 +162,14 @@ export class Overload {
     if (!this.#isInTurn) {
       this.#isInTurn = true;
       this.#turnBeganMs = nowMs;
+      this.#turnRequests = 1;
       this.#beginSlice(nowMs);
       setImmediate(this.#endTurn);
       return false;
     }
-    if (nowMs - this.#turnBeganMs > this.#delayMsMax) this.#isLate = true;
+    if (++this.#turnRequests >= OVERLOAD_REQUESTS_MIN && nowMs - this.#turnBeganMs > this.#delayMsMax) {
+      this.#isLate = true;
+    }
     if (this.#sliceRequests === 0) this.#beginSlice(nowMs);
     else if (this.#isOverloaded) this.isFull = this.#isUsedUp(nowMs - this.#sliceBeganMs);
     return this.isFull;

@@ -2,11 +2,15 @@
  * The raw query of a request target as name and value pairs, decoded.
  */
 import type { ParameterFault } from '../errors.js';
+import { PARAMETER_FAULTS_MAX } from '../limits.js';
 import type { ParameterPairs } from '../view/view.js';
 
 export interface QueryString {
   readonly pairs: ParameterPairs;
-  /** One `malformed-encoding` for each pair that cannot be decoded; such pairs are left out of `pairs`. */
+  /**
+   * One `malformed-encoding` for each pair that cannot be decoded; such pairs are left out of `pairs`. With the last that anybody
+   * is told of, reading ends: each costs an exception, 7 µs, and a request target has room for 2,000.
+   */
   readonly faults: readonly ParameterFault[];
 }
 
@@ -26,7 +30,7 @@ export function parseQueryString(query: string): QueryString {
   const pairs: [string, string][] = [];
   const faults: ParameterFault[] = [];
   let start = 0;
-  while (start <= query.length) {
+  while (start <= query.length && faults.length < PARAMETER_FAULTS_MAX) {
     let end = query.indexOf('&', start);
     if (end < 0) end = query.length;
     if (end > start) {

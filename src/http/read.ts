@@ -3,6 +3,7 @@
  */
 import type { AuthenticatedUser } from '../auth/authenticator.js';
 import type { ParameterFault } from '../errors.js';
+import { PARAMETER_FAULTS_MAX } from '../limits.js';
 import { CELL } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
 import type { FormatName } from '../model/format.js';
@@ -193,7 +194,9 @@ function sendFaults(exchange: Exchange, pairs: ParameterPairs, faults: readonly 
     detail:
       faults.length === 1
         ? 'One query parameter is not valid; see "errors".'
-        : `${faults.length} query parameters are not valid; see "errors".`,
+        : faults.length < PARAMETER_FAULTS_MAX
+          ? `${faults.length} query parameters are not valid; see "errors".`
+          : `${PARAMETER_FAULTS_MAX} query parameters or more are not valid; see "errors" for the first.`,
     errors: faults,
   });
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'tap';
 import { formatQueryString, parseQueryString } from '../../src/http/query-string.js';
+import { PARAMETER_FAULTS_MAX } from '../../src/limits.js';
 
 test('a query is decoded into pairs, in order and with repeats', async (t) => {
   const cases: [query: string, pairs: [string, string][]][] = [
@@ -62,6 +63,13 @@ test('broken percent-encoding and bytes that are not UTF-8 are faults that name 
     );
     t.match(faults, [{ parameter, code: 'malformed-encoding' }], query);
   }
+});
+
+test('reading ends with the last broken pair that is told of', async (t) => {
+  const count = PARAMETER_FAULTS_MAX + 1;
+  const { pairs, faults } = parseQueryString(`x=1&${'a=%&'.repeat(count)}y=2`);
+  t.same(pairs, [['x', '1']]);
+  t.equal(faults.length, PARAMETER_FAULTS_MAX);
 });
 
 test('what is formatted is parsed again to the same pairs, and is safe in a header field', async (t) => {
