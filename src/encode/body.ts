@@ -45,13 +45,16 @@ export function releaseBody(bytes: Uint8Array): void {
   }
 }
 
+/** Node's own pool serves these: half of its size. */
+const SMALL_PART_BYTES_MAX = Buffer.poolSize >>> 1;
 /** Memory of slices, and what of it is free: made anew for each slice, it would lie about until the next collection. */
 const sliceMemory = new WeakSet<ArrayBufferLike>();
 const freeSlices: Buffer[] = [];
 
-/** Memory for a part of a large body, not cleared. */
+/** Memory for a part of a large body, not cleared. Small parts are gathered into slices anyway, and live shortly. */
 export function allocateSlice(byteLength: number): Buffer {
   if (byteLength > BODY_SLICE_BYTES) return Buffer.allocUnsafeSlow(byteLength);
+  if (byteLength <= SMALL_PART_BYTES_MAX) return Buffer.allocUnsafe(byteLength);
   let slice = freeSlices.pop();
   if (slice === undefined) {
     slice = Buffer.allocUnsafeSlow(BODY_SLICE_BYTES);
@@ -106,6 +109,7 @@ function* slices(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
     slice ??= allocateSlice(BODY_SLICE_BYTES);
     slice.set(piece, length);
     length += piece.length;
+    releaseSlice(piece);
   }
   if (slice !== null) yield slice.subarray(0, length);
 }

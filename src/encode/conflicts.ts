@@ -6,9 +6,9 @@ import { formatInstant } from '../model/time.js';
 import { Selection } from '../query/selection.js';
 import type { Clusters } from '../snapshot/cluster-reader.js';
 import type { Rows } from '../snapshot/rows.js';
-import { allocateBody, type Body, madeBody, slicedBody, wholeBody } from './body.js';
+import { allocateBody, type Body, madeBody, slicedBody } from './body.js';
 import { copyJsonRows, jsonRowPieces } from './json.js';
-import { arrayHeader, packedRowPieces, packPlain } from './msgpack.js';
+import { arrayHeader, copyMessagePackRows, packedRowPieces, packPlain } from './msgpack.js';
 
 const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
@@ -69,29 +69,38 @@ function* jsonEntryPieces(rows: Rows, clusters: Clusters, wanted: Uint32Array): 
 
 const BETWEEN_ENTRIES = Buffer.from(']},');
 const BEHIND_LAST_ENTRY = Buffer.from(']}]');
-const ENTRY_MAP = 0x86;
 
 /** The given clusters as one MessagePack array of maps. */
 export function messagePackConflicts(rows: Rows, clusters: Clusters, wanted: Uint32Array): Body {
-  let byteLength = arrayHeader(wanted.length).length;
+  const header = arrayHeader(wanted.length);
+  let byteLength = header.length;
   for (const cluster of wanted) byteLength += clusters.packedBytesOf(cluster);
-  const pieces = () => packedEntryPieces(rows, clusters, wanted);
-  return byteLength > BODY_WHOLE_BYTES_MAX
-    ? slicedBody(byteLength, pieces)
-    : wholeBody(Buffer.concat([...pieces()], byteLength));
+  if (byteLength > BODY_WHOLE_BYTES_MAX) {
+    return slicedBody(byteLength, () => packedEntryPieces(rows, clusters, wanted));
+  }
+  const target = allocateBody(byteLength);
+  let at = header.copy(target);
+  for (const cluster of wanted) {
+    const events = Selection.ofList(clusters.eventsOf(cluster));
+    const head = packedHead(clusters, cluster, events);
+    target.set(head, at);
+    at = copyMessagePackRows(rows, events, target, at + head.length);
+  }
+  return madeBody(target);
+}
+
+/** The map of an entry up to the rows, the header of their array included. */
+function packedHead(clusters: Clusters, cluster: number, events: Selection): Uint8Array {
+  const head = packPlain({ ...headOf(clusters, cluster), events: [] });
+  // In place of the header of the empty array.
+  return Buffer.concat([head.subarray(0, -1), arrayHeader(events.count)]);
 }
 
 function* packedEntryPieces(rows: Rows, clusters: Clusters, wanted: Uint32Array): Generator<Uint8Array> {
   yield arrayHeader(wanted.length);
   for (const cluster of wanted) {
-    yield Buffer.from([ENTRY_MAP]);
-    for (const [name, value] of Object.entries(headOf(clusters, cluster))) {
-      yield packPlain(name);
-      yield packPlain(value);
-    }
-    yield packPlain('events');
-    const selection = Selection.ofList(clusters.eventsOf(cluster));
-    yield arrayHeader(selection.count);
-    yield* packedRowPieces(rows, selection);
+    const events = Selection.ofList(clusters.eventsOf(cluster));
+    yield packedHead(clusters, cluster, events);
+    yield* packedRowPieces(rows, events);
   }
 }

@@ -17,8 +17,8 @@ const ARRAY_HEADER_BYTES_MAX = 5;
 /** Plain MessagePack: objects as maps of the smallest size, no records, no extension types. */
 const packr = new Packr({ useRecords: false, variableMapSize: true });
 
-/** Plain MessagePack of a small value: strings, whole numbers, arrays of them. */
-export function packPlain(value: string | number | readonly string[]): Uint8Array {
+/** Plain MessagePack of a small value: strings, whole numbers, arrays and objects of them. */
+export function packPlain(value: string | number | readonly string[] | object): Uint8Array {
   return packr.pack(value);
 }
 
