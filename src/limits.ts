@@ -73,10 +73,10 @@ export const BODY_GATHER_BYTES_MAX: number = 64 * KIB;
  */
 export const DIRECT_HEAD_BYTES_MAX = 1024;
 /**
- * Bodies up to this size are made at once, as MessagePack in 4 ms; what is larger is made while it is sent, see
+ * Bodies up to this size are made at once, as MessagePack in 3 ms; what is larger is made while it is sent, see
  * BODY_SLICE_BYTES.
  */
-export const BODY_WHOLE_BYTES_MAX: number = 512 * KIB;
+export const BODY_WHOLE_BYTES_MAX: number = 256 * KIB;
 /**
  * A large body is made in slices of about this size, with a turn of the event loop after each: 0.5 ms as MessagePack. A client
  * that does not read keeps one of them: 500 are 31 MiB.
