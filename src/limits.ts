@@ -164,8 +164,9 @@ export const OVERLOAD_PAUSED_TIMES_MAX = 4;
 export const OVERLOAD_SUSTAINED_MS = 200;
 export const OVERLOAD_TURNS_MIN = 3;
 /**
- * A turn with fewer requests than this is late for what they cost, or for what else the machine does, and not for their number:
- * to refuse some of so few would help nobody. At 1 ms each, ten times what common ones take, they are done in 32 ms.
+ * Every so many requests it is looked how long their turn lasts. A turn with fewer is late for what they cost, or for what else
+ * the machine does, and not for their number: to refuse some of so few would help nobody. At 1 ms each, ten times what common
+ * ones take, they are done in 32 ms.
  */
 export const OVERLOAD_REQUESTS_MIN = 32;
 /**
@@ -173,13 +174,9 @@ export const OVERLOAD_REQUESTS_MIN = 32;
  * follow each other before a timer has its turn: with 60 µs a request that is 3 s in which no turn ends.
  */
 export const OVERLOAD_SLICE_REQUESTS_MAX = 1024;
-/**
- * How often the event loop's delay is looked at: at 4 µs a look, 0.02 % of a processor. Where the thread has to be woken for it, 0.2 ms
- * were measured on a busy virtual machine, 1 %; so after so many looks without a request there are none until the next comes.
- */
+/** How often the event loop's delay is looked at while turns are timed. Otherwise nothing wakes the thread: that costs 0.2 ms. */
 export const OVERLOAD_LOOK_MS = 20;
-export const OVERLOAD_IDLE_LOOKS = 50;
-/** After a look that came late, each turn is timed for so long, which costs a request 0.05 µs. */
+/** After a long turn or a late look each turn is timed for so long, which costs a request 0.05 µs. */
 export const OVERLOAD_WATCH_MS = 1000;
 /** The service has recovered when its thread was idle for more than a twentieth of such a time: within 1 s. */
 export const OVERLOAD_RECOVERY_MS = 500;

@@ -8,12 +8,12 @@
  * nothing once a turn has no more to do.
  *
  * A turn in which libuv finds as many connections ready as it asks for goes on reading, for seconds if need be; it counts as
- * several, *slices*, one for each time that it may have asked. Turns are only timed after the event loop was seen to be
- * late. Until then a request costs one comparison and one addition.
+ * several, *slices*, one for each time that it may have asked. Turns are only timed after one was seen to be long: every so
+ * many requests it is looked when the turn they came in ends. Until then a request costs one comparison and one addition, and
+ * an idle thread is never woken.
  */
 import { performance } from 'node:perf_hooks';
 import {
-  OVERLOAD_IDLE_LOOKS,
   OVERLOAD_LOOK_MS,
   OVERLOAD_MS_DEFAULT,
   OVERLOAD_PAUSED_TIMES_MAX,
@@ -34,10 +34,6 @@ export interface OverloadCounts {
   readonly refused: number;
   /** How often an overload began. */
   readonly overloads: number;
-  /** How late the last look came, in ms. */
-  readonly delayMs: number;
-  /** The part of the last half second or so in which the thread was not idle, 0 to 1. */
-  readonly utilisation: number;
 }
 
 /** Of all threads of the process. */
@@ -54,16 +50,16 @@ export class Overload {
   readonly #delayMsMax: number;
   readonly #turnMsMax: number;
   readonly #onChange: (isOverloaded: boolean) => void;
+  /** Only while turns are timed. */
   #timer: NodeJS.Timeout | null = null;
+  #isListening = false;
   #isOverloaded = false;
   #refused = 0;
   #overloads = 0;
-  #delayMs = 0;
   #lookedMs = 0;
   #watchedUntilMs = 0;
   #utilised = performance.eventLoopUtilization();
   #utilisedMs = 0;
-  #utilisation = 0;
   #turnBeganMs = 0;
   #turnRequests = 0;
   #isInTurn = false;
@@ -75,11 +71,10 @@ export class Overload {
   #lateSinceMs = 0;
   #lateSince = performance.eventLoopUtilization();
   #lateSlices = 0;
-  /** Requests since the last look. */
+  /** Requests since it was looked last. */
   #passed = 0;
-  /** Looks one after the other between which no request came. */
-  #idleLooks = 0;
-  #isResting = false;
+  /** When a request asked for the end of its turn; null where none has. */
+  #probedMs: number | null = null;
 
   /**
    * @param delayMsMax the limit; 0 for none
@@ -98,56 +93,59 @@ export class Overload {
     return this.#isOverloaded;
   }
 
-  /** No request has come for a while, and until one does there are no looks. */
-  get isResting(): boolean {
-    return this.#isResting;
+  get counts(): OverloadCounts {
+    return { isOverloaded: this.#isOverloaded, refused: this.#refused, overloads: this.#overloads };
   }
 
-  get counts(): OverloadCounts {
-    return {
-      isOverloaded: this.#isOverloaded,
-      refused: this.#refused,
-      overloads: this.#overloads,
-      delayMs: this.#delayMs,
-      utilisation: this.#utilisation,
-    };
+  start(): void {
+    this.#isListening = this.#delayMsMax > 0;
+  }
+
+  stop(): void {
+    this.#isListening = false;
+    this.#rest();
+    this.#become(false);
+  }
+
+  /** A request has come while turns are not timed. */
+  pass(): void {
+    if (++this.#passed < OVERLOAD_REQUESTS_MIN) return;
+    this.#passed = 0;
+    if (!this.#isListening) return;
+    if (this.#probedMs === null) {
+      this.#probedMs = performance.now();
+      setImmediate(this.#endProbe);
+    } else this.#probe(this.#probedMs);
+  }
+
+  readonly #endProbe = (): void => {
+    if (this.#probedMs !== null) this.#probe(this.#probedMs);
+    this.#probedMs = null;
+  };
+
+  /** Those that ask are anywhere in their turn, so that half of it is left on average; the turn before was as long, perhaps. */
+  #probe(sinceMs: number): void {
+    const nowMs = performance.now();
+    if (nowMs - sinceMs > this.#delayMsMax / 4) this.#watch(nowMs);
   }
 
   /** Does not keep the process alive. */
-  start(): void {
-    if (this.#delayMsMax === 0 || this.#timer !== null) return;
-    this.#isResting = false;
-    this.#idleLooks = 0;
-    this.#lookedMs = performance.now();
-    this.#utilisedMs = this.#lookedMs;
+  #watch(nowMs: number): void {
+    if (!this.#isListening) return;
+    this.#watchedUntilMs = nowMs + OVERLOAD_WATCH_MS;
+    this.isWatching = true;
+    if (this.#timer !== null) return;
+    this.#lookedMs = nowMs;
+    this.#utilisedMs = nowMs;
     this.#utilised = performance.eventLoopUtilization();
     this.#timer = setInterval(() => this.#look(), OVERLOAD_LOOK_MS).unref();
   }
 
-  stop(): void {
+  #rest(): void {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
-    this.#isResting = false;
     this.isWatching = false;
-    this.#become(false);
-  }
-
-  /** A request has come while turns are not timed. Timers, and with them looks, may wait for thousands of requests. */
-  pass(): void {
-    if (++this.#passed < OVERLOAD_SLICE_REQUESTS_MAX && !this.#isResting) return;
-    if (this.#isResting) this.start();
-    else if (this.#timer !== null) this.#look();
-  }
-
-  /** To wake an idle thread for each look costs a hundred times what the look does. */
-  #restIfIdle(): void {
-    this.#idleLooks = this.#passed === 0 && !this.isWatching && !this.#isOverloaded ? this.#idleLooks + 1 : 0;
-    if (this.#idleLooks < OVERLOAD_IDLE_LOOKS) return;
-    if (this.#timer !== null) clearInterval(this.#timer);
-    this.#timer = null;
-    this.#isResting = true;
-    this.#delayMs = 0;
-    this.#utilisation = 0;
+    this.#passed = 0;
   }
 
   /**
@@ -223,24 +221,21 @@ export class Overload {
   }
 
   #look(): void {
-    this.#restIfIdle();
-    this.#passed = 0;
-    if (this.#isResting) return;
     const nowMs = performance.now();
-    this.#delayMs = Math.max(0, nowMs - this.#lookedMs - OVERLOAD_LOOK_MS);
+    const delayMs = nowMs - this.#lookedMs - OVERLOAD_LOOK_MS;
     this.#lookedMs = nowMs;
     // A look falls anywhere into a turn, so that it is late by half of one on average.
-    if (this.#delayMs > this.#delayMsMax / 4) this.#watchedUntilMs = nowMs + OVERLOAD_WATCH_MS;
-    this.isWatching = this.#isOverloaded || nowMs < this.#watchedUntilMs;
+    if (delayMs > this.#delayMsMax / 4) this.#watch(nowMs);
     if (nowMs - this.#utilisedMs >= OVERLOAD_RECOVERY_MS) this.#measure(nowMs);
+    if (!this.#isOverloaded && nowMs >= this.#watchedUntilMs) this.#rest();
   }
 
   #measure(nowMs: number): void {
     const utilised = performance.eventLoopUtilization();
-    this.#utilisation = performance.eventLoopUtilization(utilised, this.#utilised).utilization;
+    const { utilization } = performance.eventLoopUtilization(utilised, this.#utilised);
     this.#utilised = utilised;
     this.#utilisedMs = nowMs;
-    if (this.#utilisation < OVERLOAD_UTILISATION_MIN) this.#become(false);
+    if (utilization < OVERLOAD_UTILISATION_MIN) this.#become(false);
   }
 
   #become(isOverloaded: boolean): void {

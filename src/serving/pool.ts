@@ -18,7 +18,7 @@ const REPLACE_MS_MAX = 30_000;
 const SOUND_MS = 60_000;
 const CLOSE_DEADLINE_MS = 10_000;
 
-const NO_LOAD: OverloadCounts = { isOverloaded: false, refused: 0, overloads: 0, delayMs: 0, utilisation: 0 };
+const NO_LOAD: OverloadCounts = { isOverloaded: false, refused: 0, overloads: 0 };
 
 /** One of the threads, and those that took its place. */
 interface Seat {
