@@ -5,7 +5,7 @@ import { describeRejections } from './rejections.js';
 
 /** What `lectern serve` prints once it can be used. */
 export function formatReady(
-  service: Pick<Service, 'baseUrl' | 'mode' | 'timetable' | 'workers'>,
+  service: Pick<Service, 'adminAddress' | 'baseUrl' | 'mode' | 'timetable' | 'workers'>,
   summary: SnapshotSummary,
   example: ExampleRequest | null,
 ): string {
@@ -19,6 +19,9 @@ export function formatReady(
     `${formatCountOf(events, 'event')}, ${how}, ${formatBytes(bytes)} in memory`,
     ...describeRejections(summary),
   ];
+  if (service.adminAddress !== null) {
+    lines.push(`Admin listener: ${service.adminAddress.origin} (/live, /ready, /metrics)`);
+  }
   if (example !== null) {
     lines.push(
       '',

@@ -6,7 +6,7 @@ const DEMO = 'fixtures/demo.ndjson.gz';
 const SECRET = 'this-is-a-secret-of-more-than-thirty-two-bytes';
 
 test('in development: the ready text, a curl line that returns events, and a quiet end', async (t) => {
-  const { child, ended, printed } = start(['serve', DEMO, '--dev', '--port', '0']);
+  const { child, ended, printed } = start(['serve', DEMO, '--dev', '--port', '0', '--admin-port', '0']);
   const text = await printed('Another token');
   t.match(
     text,
@@ -14,6 +14,8 @@ test('in development: the ready text, a curl line that returns events, and a qui
   );
   t.match(text, /^10,000 events, loaded in [\d,.]+ ms, [\d.]+ MB in memory$/m);
   t.notMatch(text, /left out/);
+  const admin = /^Admin listener: (http:\S+) /m.exec(text)?.[1] ?? '';
+  t.equal((await fetch(`${admin}/ready`)).status, 200);
   const curl = /curl -H '([^:']+): ([^']+)' '([^']+)'/.exec(text);
   const response = await fetch(curl?.[3] ?? '', { headers: { [curl?.[1] ?? '']: curl?.[2] ?? '' } });
   t.equal(response.status, 200);
