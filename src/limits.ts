@@ -248,6 +248,14 @@ export const ADMIN_TOKEN_CHARACTERS_MIN = 22;
 /** Origins that may be allowed by name; each has about 1 KB of header fields. */
 export const CORS_ORIGINS_MAX = 100;
 
+/** Log lines that wait for standard error to take them: 7,000 of 150 bytes. What comes then is dropped and counted. */
+export const LOG_BYTES_MAX: number = 1 * MIB;
+/**
+ * Log lines of one serving thread that are on their way to the main thread, 0.5 KB each: 2 MB. A second of 4,000 requests that
+ * are all logged, which the main thread takes 50 ms for.
+ */
+export const LOG_MESSAGES_MAX = 4096;
+
 /** Time for all header fields of a request to arrive. */
 export const HEADERS_TIMEOUT_MS = 10_000;
 /** Time for a whole request to arrive. */

@@ -168,6 +168,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'options.ts',
     'load.ts',
     'generate',
+    'thread',
     'auth',
     'query',
     'view',

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Registry } from 'prom-client';
+import type { Logger } from '../http/logger.js';
 import { CELL, type SingleName } from '../metrics/cells.js';
 import type { Readiness } from '../readiness.js';
 import type { ServingCondition } from '../serving/condition.js';
@@ -16,6 +17,7 @@ export interface ExpositionOptions {
   readonly activity: Activity;
   readonly readiness: Readiness;
   readonly condition: () => ServingCondition;
+  readonly log?: Logger | undefined;
   readonly version: string;
 }
 
@@ -211,7 +213,7 @@ export class Exposition {
   }
 
   #threads(): void {
-    const { activity } = this.#options;
+    const { activity, log } = this.#options;
     const perThread = (name: SingleName, scale: number, labels: Record<string, string> = {}) =>
       this.#all().map(({ thread, meter }): Sample => [{ thread, ...labels }, meter.get(CELL[name]) * scale]);
     const DELAYS = [
@@ -240,6 +242,9 @@ export class Exposition {
     ]);
     this.#counter('threads_lost_total', 'Serving threads that were lost, and replaced.', [], () => [
       [{}, activity.losses],
+    ]);
+    this.#counter('log_lines_dropped_total', 'Log lines that were dropped, as nobody took them.', [], () => [
+      [{}, (log?.linesDropped?.() ?? 0) + this.#sum('logLinesDropped')],
     ]);
   }
 

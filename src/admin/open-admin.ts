@@ -63,6 +63,7 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
     activity,
     readiness,
     condition: () => serving.condition,
+    log,
     version,
   });
   const handler = createAdminHandler({

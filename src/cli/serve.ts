@@ -1,19 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type DestinationStream, type Logger, pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { LecternError } from '../errors.js';
 import type { LogLevel, ServeSettings } from '../options.js';
 import { type Service, startService } from '../service.js';
 import { EXIT_FAILURE, exitCodeOf, writeError } from './failure.js';
 import { endOnFaults } from './faults.js';
+import { openStandardError } from './log-output.js';
 import { carryOnWithoutOutput } from './output.js';
 import { createProgressLine } from './progress.js';
 import { formatReady } from './ready.js';
 import { listenForSignals, refreshOnSignals, type SignalListener } from './signals.js';
 
-/** Log lines that wait for standard error to take them again; beyond that they are dropped. */
-const LOG_BYTES_MAX = 1024 * 1024;
 /** How long a start that was called off may take to end; a read that nobody answers cannot be called off. */
 const CALLED_OFF_MS_MAX = 1000;
+/** How long what was printed may keep the process alive after the service has ended, while nobody reads it. */
+const UNREAD_MS_MAX = 1000;
 
 /**
  * `lectern serve`: resolves to the exit code when the service has been closed by SIGINT or SIGTERM, or could not be
@@ -26,7 +27,9 @@ export async function serve(settings: ServeSettings): Promise<number> {
   const isDevelopment = settings.mode === 'development';
   // A person in development reads the text below; in production nobody may be looking but the log.
   const level: LogLevel = settings.logLevel ?? (isDevelopment ? 'warn' : 'info');
-  const log = pino({ level, base: null }, standardError());
+  const output = openStandardError();
+  const log = Object.assign(pino({ level, base: null }, output), { linesDropped: () => output.dropped });
+  output.onResumed = (lines) => log.warn({ lines }, 'log lines were dropped, as nobody took them');
   const signals = listenForSignals();
   const stopGuarding = endOnFaults(log);
   try {
@@ -40,6 +43,8 @@ export async function serve(settings: ServeSettings): Promise<number> {
   } finally {
     signals.stop();
     stopGuarding();
+    output.flushSync();
+    setTimeout(() => process.exit(), UNREAD_MS_MAX).unref();
   }
 }
 
@@ -129,11 +134,4 @@ function warnOfOpenDoor({ mode, address }: Service): void {
     `warning: development mode on ${address.origin}: anybody who can reach this address gets a token; ` +
       'expected --host 127.0.0.1, or production mode',
   );
-}
-
-/** The log's destination. When it fails, what is served matters more than what is logged. */
-function standardError(): DestinationStream {
-  const stream = pino.destination({ dest: 2, sync: true, maxLength: LOG_BYTES_MAX });
-  stream.on('error', () => {});
-  return stream;
 }

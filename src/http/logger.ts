@@ -3,4 +3,6 @@ export interface Logger {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
+  /** Lines that were dropped since nobody took them, for the metrics. A logger that drops none need not have it. */
+  linesDropped?(): number;
 }

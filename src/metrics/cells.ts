@@ -80,6 +80,7 @@ const SINGLES = [
   'loopDelayMaxMs',
   'heapUsedBytes',
   'heapTotalBytes',
+  'logLinesDropped',
 ] as const;
 export type SingleName = (typeof SINGLES)[number];
 

@@ -167,6 +167,7 @@ export class ThreadPool implements Serving, Follower {
     return {
       plan,
       hasLog: log !== undefined,
+      logWaiting: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),
       host,
       port,
       entrance: this.#door.entrance,

@@ -18,6 +18,8 @@ export type Entrance =
 export interface ServingTask {
   readonly plan: HandlerPlan;
   readonly hasLog: boolean;
+  /** One number: log lines of this thread that are on their way. The thread adds, the main thread subtracts. */
+  readonly logWaiting: SharedArrayBuffer;
   readonly host: string;
   readonly port: number;
   readonly entrance: Entrance;

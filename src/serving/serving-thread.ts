@@ -31,8 +31,9 @@ export class ServingThread {
   readonly #worker: Worker;
   #closing = false;
 
-  private constructor(worker: Worker, events: ServingThreadEvents) {
+  private constructor(worker: Worker, { logWaiting }: ServingTask, events: ServingThreadEvents) {
     this.#worker = worker;
+    const waiting = new Int32Array(logWaiting);
     let reason: Error | null = null;
     this.ended = new Promise((resolve) => {
       worker.on('error', (error: Error) => {
@@ -65,6 +66,7 @@ export class ServingThread {
             events.wantKeys();
             return;
           case 'log':
+            Atomics.sub(waiting, 0, 1);
             events.log?.[message.level](message.fields, message.message);
         }
       });
@@ -74,7 +76,8 @@ export class ServingThread {
   }
 
   static async start(task: ServingTask, events: ServingThreadEvents): Promise<ServingThread> {
-    return new ServingThread(await startThread(ENTRY, { workerData: task, name: 'lectern serving' }), events);
+    const worker = await startThread(ENTRY, { workerData: task, name: 'lectern serving' });
+    return new ServingThread(worker, task, events);
   }
 
   send(message: ToThread): void {

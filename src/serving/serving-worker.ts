@@ -1,7 +1,6 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 import type { RequestHandler } from '../http/handler.js';
-import type { Logger } from '../http/logger.js';
 import type { OverloadCounts } from '../http/overload.js';
 import { createHttpServer, type HttpServer, type ListenAddress } from '../http/server.js';
 import { Meter } from '../metrics/meter.js';
@@ -14,6 +13,7 @@ import { handlerOfPlan } from './handler-plan.js';
 import { meterRows } from './meter-rows.js';
 import { PostedKeys } from './posted-keys.js';
 import type { FromThread, NumberedPublication, ServingTask, ToThread } from './protocol.js';
+import { createThreadLog } from './thread-log.js';
 
 /** The entry of a serving thread: a server of its own, which answers from images in memory that all threads share. */
 const port = parentPort;
@@ -42,21 +42,6 @@ function publish({ number, published }: NumberedPublication): void {
   tell({ kind: 'serving', number });
 }
 
-function logger(): Logger {
-  const line =
-    (level: 'info' | 'warn' | 'error') =>
-    (fields: object, message: string): void => {
-      try {
-        tell({ kind: 'log', level, fields, message });
-      } catch {
-        // What cannot be cloned; an error among it matters most.
-        const { err } = fields as { readonly err?: unknown };
-        tell({ kind: 'log', level, fields: err instanceof Error ? { err: `${err.stack}` } : {}, message });
-      }
-    };
-  return { info: line('info'), warn: line('warn'), error: line('error') };
-}
-
 async function listen(server: HttpServer): Promise<ListenAddress> {
   const { host, port, entrance } = task;
   return entrance.how === 'reuse-port'
@@ -74,7 +59,7 @@ function tellLoad({ load }: HttpServer): void {
 
 async function serve(): Promise<void> {
   if (task.published !== null) publish(task.published);
-  const log = task.hasLog ? logger() : undefined;
+  const log = task.hasLog ? createThreadLog(tell, task.logWaiting, meter) : undefined;
   const handler: RequestHandler = handlerOfPlan(task.plan, present, {
     cacheBytesMax: task.answerCacheBytes,
     feed: keys,

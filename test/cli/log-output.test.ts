@@ -1,0 +1,195 @@
+/** Where the log goes: whoever does not read it must not hold up the service. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { test } from 'tap';
+import { LogOutput } from '../../src/cli/log-output.js';
+import { LOG_BYTES_MAX } from '../../src/limits.js';
+import { scrape } from '../admin/scrape.js';
+import { hs256, SECRET } from '../auth/tokens.js';
+import { get, until } from '../workers/threads.js';
+import { CLI, ROOT } from './lectern.js';
+
+const { O_NONBLOCK, O_RDWR, O_WRONLY } = constants;
+const EVENT = {
+  id: '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417',
+  time: '2024-09-02T08:00:00Z',
+  endTime: '2024-09-02T09:00:00Z',
+};
+const exp = Math.floor(Date.now() / 1000) + 3600;
+const headers = { authorization: `Bearer ${hs256({ sub: 'alice', exp })}` };
+
+type Test = Parameters<Parameters<typeof test>[0]>[0];
+
+/** A pipe with a name, and its end for reading, which also keeps it open. */
+function pipe(t: Test, folder: string = t.testdir()): { readonly path: string; readonly reader: number } {
+  const path = join(folder, 'pipe');
+  spawnSync('mkfifo', [path]);
+  const reader = openSync(path, O_RDWR | O_NONBLOCK);
+  t.teardown(() => closeSync(reader));
+  return { path, reader };
+}
+
+function readAll(fd: number): string {
+  let text = '';
+  const buffer = Buffer.alloc(65536);
+  try {
+    for (;;) text += buffer.toString('latin1', 0, readSync(fd, buffer));
+  } catch {
+    return text;
+  }
+}
+
+test('lines that nobody takes wait, up to a bound; those beyond it are dropped, counted and told of', async (t) => {
+  const { path, reader } = pipe(t);
+  const fd = openSync(path, O_WRONLY | O_NONBLOCK);
+  t.teardown(() => closeSync(fd));
+  const output = new LogOutput(fd);
+  const told: number[] = [];
+  output.onResumed = (dropped) => {
+    told.push(dropped);
+    output.write(`dropped ${dropped}\n`);
+  };
+  const line = (n: number): string => `${String(n).padStart(7, '0')} ${'x'.repeat(990)}\n`;
+  const lines = Math.ceil((1.5 * LOG_BYTES_MAX) / line(0).length);
+  for (let n = 0; n < lines; n++) output.write(line(n));
+  const { dropped } = output;
+  t.ok(dropped > 300 && dropped < lines / 2, `${dropped} of ${lines}`);
+  const beganMs = performance.now();
+  output.flushSync();
+  const flushedMs = performance.now() - beganMs;
+  t.ok(flushedMs > 300 && flushedMs < 2000, `a flush that nobody takes is given up after ${flushedMs} ms`);
+  t.strictSame(told, []);
+  let text = '';
+  while (!text.includes('dropped')) {
+    text += readAll(reader);
+    await delay(5);
+  }
+  const whole = text.trimEnd().split('\n');
+  t.strictSame(told, [dropped], 'told once');
+  t.equal(whole.pop(), `dropped ${dropped}`);
+  t.strictSame(
+    whole,
+    Array.from({ length: lines - dropped }, (_, n) => line(n).trimEnd()),
+    'each whole, in order',
+  );
+  output.write('at once\n');
+  t.equal(readAll(reader), 'at once\n');
+});
+
+test('a flush takes what there is as soon as there is room', (t) => {
+  const { path, reader } = pipe(t);
+  const fd = openSync(path, O_WRONLY | O_NONBLOCK);
+  t.teardown(() => closeSync(fd));
+  const output = new LogOutput(fd);
+  // A whole pipe of it, and a little more.
+  for (let n = 0; n < 66; n++) output.write(`${'x'.repeat(1023)}\n`);
+  readAll(reader);
+  output.flushSync();
+  t.equal(readAll(reader).length, 2 * 1024);
+  t.equal(output.dropped, 0);
+  t.end();
+});
+
+interface Unread {
+  readonly child: ChildProcess;
+  readonly origin: string;
+  readonly admin: string;
+  readonly ended: Promise<number | null>;
+}
+
+function fillPipe(fd: number): void {
+  const bytes = Buffer.alloc(4096, '\n');
+  try {
+    for (;;) writeSync(fd, bytes);
+  } catch {
+    // It is full.
+  }
+}
+
+/** The service with a standard error that nobody reads: a pipe that is full, or a socket as systemd gives. */
+async function startUnread(
+  t: Test,
+  kind: 'pipe' | 'socket',
+  argv: readonly string[],
+  nodeOptions: readonly string[] = [],
+): Promise<Unread> {
+  const folder = t.testdir({ 'events.ndjson': `${JSON.stringify(EVENT)}\n` });
+  const source = join(folder, 'events.ndjson');
+  let stderr: 'pipe' | number = 'pipe';
+  if (kind === 'pipe') {
+    const { path, reader } = pipe(t, folder);
+    fillPipe(reader);
+    stderr = openSync(path, O_WRONLY);
+  }
+  const listening = ['--port', '0', '--admin-port', '0', '--access-log', '1'];
+  const child = spawn(process.execPath, [...nodeOptions, ...CLI, 'serve', source, ...listening, ...argv], {
+    cwd: ROOT,
+    env: { ...process.env, LECTERN_HS256_SECRET: SECRET },
+    stdio: ['ignore', 'pipe', stderr],
+  });
+  if (typeof stderr === 'number') closeSync(stderr);
+  t.teardown(() => child.kill('SIGKILL'));
+  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  let text = '';
+  child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  const found = (pattern: RegExp): string => pattern.exec(text)?.[1] ?? '';
+  await until(() => text.includes('/metrics') || child.exitCode !== null);
+  return { child, ended, origin: found(/at (\S+) /), admin: found(/Admin listener: (\S+)/) };
+}
+
+/** Asks until log lines are dropped. */
+async function fill({ origin, admin }: Unread): Promise<number> {
+  const { port, pathname } = new URL(origin);
+  const one = `GET ${pathname}/schedule HTTP/1.1\r\nHost: a\r\nAuthorization: ${headers.authorization}\r\n\r\n`;
+  const sockets = Array.from({ length: 8 }, () => connect(Number(port), '127.0.0.1'));
+  let answered = 0;
+  for (const socket of sockets) {
+    let text = '';
+    socket.setEncoding('latin1').on('data', (chunk: string) => {
+      text += chunk;
+      if (text.split('HTTP/1.1 200 ').length <= 8) return;
+      text = '';
+      answered += 8;
+      socket.write(one.repeat(8));
+    });
+    socket.write(one.repeat(8));
+  }
+  let dropped = 0;
+  while (dropped === 0 && answered < 60_000) {
+    await delay(100);
+    dropped = (await scrape(admin)).get('lectern_log_lines_dropped_total') ?? 0;
+  }
+  for (const socket of sockets) socket.destroy();
+  return dropped;
+}
+
+for (const [workers, kind] of [
+  ['1', 'socket'],
+  ['2', 'pipe'],
+] as const) {
+  test(`a ${kind} that nobody reads holds up nothing, not even the end: ${workers} serving threads`, async (t) => {
+    const service = await startUnread(t, kind, ['--workers', workers]);
+    t.ok((await fill(service)) > 0, 'lines were dropped');
+    t.equal((await get(`${service.admin}/live`)).status, 200);
+    t.equal((await get(`${service.origin}/schedule`, headers)).status, 200);
+    const beganMs = performance.now();
+    service.child.kill('SIGTERM');
+    t.equal(await service.ended, 0);
+    const tookMs = performance.now() - beganMs;
+    t.ok(tookMs < 4000, `ended after ${tookMs.toFixed(0)} ms`);
+  });
+}
+
+test('a fault ends the service although nobody reads why', async (t) => {
+  const inject = "data:text/javascript,process.on('SIGCONT',()=>{throw(new(Error)('out-of-order'))})";
+  const service = await startUnread(t, 'pipe', [], ['--import', inject]);
+  const beganMs = performance.now();
+  service.child.kill('SIGCONT');
+  t.equal(await service.ended, 1);
+  t.ok(performance.now() - beganMs < 3000);
+});
