@@ -9,7 +9,7 @@ import { openStandardError } from './log-output.js';
 import { carryOnWithoutOutput } from './output.js';
 import { createProgressLine } from './progress.js';
 import { formatReady } from './ready.js';
-import { listenForSignals, refreshOnSignals, type SignalListener } from './signals.js';
+import { endBySignal, listenForSignals, refreshOnSignals, type SignalListener } from './signals.js';
 
 /** How long a start that was called off may take to end; a read that nobody answers cannot be called off. */
 const CALLED_OFF_MS_MAX = 1000;
@@ -105,7 +105,7 @@ async function serveUntilSignal(
 
 /**
  * Waits a little for the end of what was called off, and otherwise lets the signal end the process as if nobody had
- * listened for it. Not `process.exit`, which waits for every read under way.
+ * listened for it. Not `process.exit`, which waits for every read under way, where there is anything else.
  */
 async function callOff(
   ending: Promise<void>,
@@ -124,7 +124,7 @@ async function callOff(
   waiting.abort();
   if (!hangs) return;
   signals.stop();
-  process.kill(process.pid, signal);
+  endBySignal(signal);
 }
 
 /** In development anybody gets a token; beyond this machine that is seldom meant. */

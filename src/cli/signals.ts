@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import type { Logger } from '../http/logger.js';
 import type { Timetable } from '../timetable.js';
 
@@ -12,7 +13,7 @@ export interface SignalListener {
   stop(): void;
 }
 
-/** The first of the signals that ask for an end. Later ones find no handler, and so end the process at once. */
+/** The first of the signals that ask for an end. A later one ends the process at once. */
 export function listenForSignals(): SignalListener {
   let received: NodeJS.Signals | null = null;
   let resolve: (signal: NodeJS.Signals) => void;
@@ -21,6 +22,8 @@ export function listenForSignals(): SignalListener {
   });
   function onSignal(signal: NodeJS.Signals): void {
     stop();
+    // Elsewhere no listener is better: the system ends the process whatever it is doing.
+    if (isFirstProcess()) for (const name of SIGNALS) process.on(name, endBySignal);
     received = signal;
     resolve(signal);
   }
@@ -35,6 +38,20 @@ export function listenForSignals(): SignalListener {
     },
     stop,
   };
+}
+
+/** That of a container: the system does nothing to it for a signal that nobody listens for. */
+function isFirstProcess(): boolean {
+  return process.pid === 1;
+}
+
+/**
+ * Ends the process at once, as a signal does that nobody listens for. The first process of a container has to exit by itself,
+ * with the status that a shell gives for the same, 128 and the signal's number.
+ */
+export function endBySignal(signal: NodeJS.Signals): void {
+  if (isFirstProcess()) process.exit(128 + constants.signals[signal]);
+  process.kill(process.pid, signal);
 }
 
 /**

@@ -1,0 +1,61 @@
+/** As the first process of a container, which no signal ends by itself. */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { test } from 'tap';
+import { SECRET } from '../auth/tokens.js';
+import { until } from '../workers/threads.js';
+import { CLI, ROOT } from './lectern.js';
+
+// A user without rights needs a user namespace for it, which some systems do not give.
+const UNSHARE = ['-p', '-f', ...(process.getuid?.() === 0 ? [] : ['-r'])];
+const isPermitted = spawnSync('unshare', [...UNSHARE, 'true']).status === 0;
+const skip = isPermitted ? false : 'unshare -p is not permitted here';
+
+/** The service as process 1, and its number outside. */
+async function startFirst(t: { teardown(end: () => void): void }, argv: readonly string[]) {
+  const child = spawn('unshare', [...UNSHARE, '--kill-child', process.execPath, ...CLI, 'serve', ...argv], {
+    cwd: ROOT,
+    env: { ...process.env, LECTERN_HS256_SECRET: SECRET },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  const ended = once(child, 'exit') as Promise<[number | null]>;
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+    });
+  }
+  const printed = (expected: string): Promise<void> =>
+    until(() => text.includes(expected) || child.exitCode !== null);
+  const pid = (): number => Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8'));
+  return { printed, ended, pid };
+}
+
+test('the second signal ends the first process of a container, too', { skip }, async (t) => {
+  for (const [signal, status] of [
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const) {
+    const { printed, ended, pid } = await startFirst(t, [
+      'fixtures/demo.ndjson.gz',
+      ...['--port', '0', '--drain-seconds', '600'],
+    ]);
+    await printed('loaded in');
+    const first = pid();
+    process.kill(first, 'SIGTERM');
+    await printed('"closing"');
+    const beganMs = performance.now();
+    process.kill(first, signal);
+    t.strictSame((await ended)[0], status, signal);
+    t.ok(performance.now() - beganMs < 3000);
+  }
+});
+
+test('one signal ends it when nothing is left to wait for', { skip }, async (t) => {
+  const { printed, ended, pid } = await startFirst(t, ['fixtures/demo.ndjson.gz', '--port', '0']);
+  await printed('loaded in');
+  process.kill(pid(), 'SIGTERM');
+  t.strictSame((await ended)[0], 0);
+});
