@@ -9,21 +9,31 @@ export interface ServingCondition {
   readonly isOverloaded: boolean;
   /** Threads that have. */
   readonly threadsOverloaded: number;
-  /** Requests that were refused for that. Those of a thread that was lost do not count any more. */
+  /** Requests that were refused for that. Of a thread that was lost, those that it had told of, at most a second before. */
   readonly refused: number;
   /** How often a thread came to have more requests than it can answer; counted as `refused` is. */
   readonly overloads: number;
 }
 
+/** What threads that were lost had told of. */
+export interface PastCounts {
+  refused: number;
+  overloads: number;
+}
+
 /** @param loads of each thread that serves */
-export function conditionOf(isDraining: boolean, loads: readonly OverloadCounts[]): ServingCondition {
+export function conditionOf(
+  isDraining: boolean,
+  loads: readonly OverloadCounts[],
+  past: Readonly<PastCounts> = { refused: 0, overloads: 0 },
+): ServingCondition {
   const threadsOverloaded = loads.filter((load) => load.isOverloaded).length;
   return {
     isDraining,
     isOverloaded: threadsOverloaded > 0 && threadsOverloaded === loads.length,
     threadsOverloaded,
-    refused: loads.reduce((sum, load) => sum + load.refused, 0),
-    overloads: loads.reduce((sum, load) => sum + load.overloads, 0),
+    refused: loads.reduce((sum, load) => sum + load.refused, past.refused),
+    overloads: loads.reduce((sum, load) => sum + load.overloads, past.overloads),
   };
 }
 

@@ -5,7 +5,7 @@ import { ANSWER_CACHE_SHARE } from '../limits.js';
 import { Meter } from '../metrics/meter.js';
 import type { Follower, PublishedImage } from '../view/present.js';
 import type { SourceState } from '../view/view-source.js';
-import { conditionOf, type ServingCondition } from './condition.js';
+import { conditionOf, type PastCounts, type ServingCondition } from './condition.js';
 import { type Door, openDoor } from './door.js';
 import type { NumberedPublication, ServingTask, ToThread } from './protocol.js';
 import type { FedServingOptions, Serving, ThreadMeter } from './serving.js';
@@ -49,6 +49,7 @@ export class ThreadPool implements Serving, Follower {
   #waiting: { readonly number: number; readonly resolve: () => void }[] = [];
   #closing: Promise<void> | null = null;
   #isDraining = false;
+  readonly #past: PastCounts = { refused: 0, overloads: 0 };
 
   private constructor(options: FedServingOptions, door: Door) {
     this.#options = options;
@@ -129,6 +130,7 @@ export class ThreadPool implements Serving, Follower {
     return conditionOf(
       this.#isDraining,
       present.map(({ load }) => load ?? NO_LOAD),
+      this.#past,
     );
   }
 
@@ -148,7 +150,7 @@ export class ThreadPool implements Serving, Follower {
     this.#door.close();
     this.#options.onClose();
     // Also those that never came to listen: nobody is to wait for what they will not serve.
-    for (const seat of this.#seats) seat.thread = null;
+    for (const seat of this.#seats) this.#leave(seat);
     this.#settle();
   }
 
@@ -218,12 +220,20 @@ export class ThreadPool implements Serving, Follower {
     if (thread === null) return;
     const beganMs = performance.now();
     void thread.ended.then((reason) => {
-      seat.thread = null;
+      this.#leave(seat);
       this.#settle();
       if (this.#closing !== null || reason === null) return;
       if (performance.now() - beganMs > SOUND_MS) seat.losses = 0;
       this.#lost(seat, reason);
     });
+  }
+
+  /** The thread is gone; what it had counted is not, so that counts only grow. */
+  #leave(seat: Seat): void {
+    this.#past.refused += seat.load?.refused ?? 0;
+    this.#past.overloads += seat.load?.overloads ?? 0;
+    seat.load = null;
+    seat.thread = null;
   }
 
   #lost(seat: Seat, reason: Error): void {
@@ -244,7 +254,7 @@ export class ThreadPool implements Serving, Follower {
   /** It did not even begin to listen. */
   #attendFailed(seat: Seat, error: unknown): void {
     const { thread } = seat;
-    seat.thread = null;
+    this.#leave(seat);
     void thread?.terminate();
     if (this.#closing === null) this.#lost(seat, error instanceof Error ? error : new Error(String(error)));
   }

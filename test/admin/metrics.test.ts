@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
+import type { Worker } from 'node:worker_threads';
 import { test } from 'tap';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { ROOT } from '../cli/lectern.js';
@@ -161,4 +162,47 @@ test('counts only grow while scrapes come under load, and a thread is lost', asy
   // Answers that were on their way when the thread was lost were counted and did not arrive; the last may have gone out uncounted.
   t.ok(count >= answered - 1 && count <= answered + 8, `${count} counted, ${answered} arrived`);
   t.equal(metrics.get('lectern_threads_lost_total'), 1);
+});
+
+test('counts of overloads are those of all threads, and stay when one is lost', async (t) => {
+  const threads = watchThreads(t);
+  const service = await startService({ ...OPTIONS, source: new MemorySource(RECORDS), workers: 2 });
+  t.teardown(() => service.close());
+  await service.ready;
+  const admin = service.adminAddress?.origin ?? '';
+  // As threads tell it, once a second.
+  const tell = (
+    thread: Worker | undefined,
+    isOverloaded: boolean,
+    refused: number,
+    overloads: number,
+  ): void => {
+    thread?.emit('message', { kind: 'load', load: { isOverloaded, refused, overloads } });
+  };
+  const overload = async (): Promise<unknown[]> => {
+    const metrics = await scrape(admin);
+    return ['overload_refusals_total', 'overloads_total', 'overloaded_threads', 'threads_lost_total'].map(
+      (name) => metrics.get(`lectern_${name}`),
+    );
+  };
+  t.strictSame(await overload(), [0, 0, 0, 0]);
+  tell(threads[0], true, 70, 2);
+  tell(threads[1], false, 5, 1);
+  t.strictSame(await overload(), [75, 3, 1, 0]);
+  t.match(service.condition, { isOverloaded: false, refused: 75, overloads: 3 });
+  const [lost, other] = threads;
+  await lost?.terminate();
+  t.strictSame(await overload(), [75, 3, 0, 1]);
+  const isReplaced = (): boolean => threads.some((thread) => thread !== other);
+  await until(isReplaced);
+  tell(
+    threads.find((thread) => thread !== other),
+    true,
+    4,
+    1,
+  );
+  t.strictSame(await overload(), [79, 4, 1, 1], 'the one that took its place counts on');
+  tell(other, true, 8, 2);
+  t.strictSame(await overload(), [82, 5, 2, 1]);
+  t.equal(service.condition.isOverloaded, true);
 });
