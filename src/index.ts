@@ -21,7 +21,7 @@ export type {
 export type { ConflictBy } from './model/fields.js';
 export type { Explanation } from './query/explain.js';
 export type { GateOptions, Refusal, RefusalCode } from './refresh/gate.js';
-export type { LoadResult } from './refresh/keeper.js';
+export type { LoadOutcome, LoadResult } from './refresh/keeper.js';
 export type { ServingCondition } from './serving/condition.js';
 export type { SnapshotSummary } from './snapshot/summary.js';
 export {

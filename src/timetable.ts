@@ -8,7 +8,7 @@ import type { Explanation } from './query/explain.js';
 import { checkText, invalidParameters, readQueryObject } from './query/object-form.js';
 import type { EndpointName } from './query/parameters.js';
 import { GATE_DEFAULTS } from './refresh/gate.js';
-import { Keeper, type Publication } from './refresh/keeper.js';
+import { Keeper, type LoadOutcome, type Publication } from './refresh/keeper.js';
 import { Listeners } from './refresh/listeners.js';
 import { type AnySource, Loader } from './refresh/loader.js';
 import { History } from './snapshot/history.js';
@@ -66,12 +66,11 @@ export interface Timetable extends ViewSource, AsyncDisposable {
   /** How GET /schedule would answer `query`. Throws as {@link find} does. */
   explain(query?: ScheduleQuery): Explanation;
   /**
-   * Loads now, off this thread, and resolves when it has been tried; how it went is in `status` and `source`. Until then
-   * the process stays alive.
+   * Loads now, off this thread, and resolves to how that load went, when it has been tried. Until then the process stays alive.
    *
    * @param options.force publishes whatever comes, past the gate
    */
-  refresh(options?: { readonly force?: boolean }): Promise<void>;
+  refresh(options?: { readonly force?: boolean }): Promise<LoadOutcome>;
   /**
    * Listeners are called one after the other, right after what they are told of. One that throws, or returns a promise that
    * is rejected, changes nothing: not what is served, nor what the others are told. What it threw is told to the listeners of
@@ -291,10 +290,11 @@ class KeptTimetable implements Timetable {
     return result;
   }
 
-  async refresh({ force = false }: { readonly force?: boolean } = {}): Promise<void> {
+  async refresh({ force = false }: { readonly force?: boolean } = {}): Promise<LoadOutcome> {
     if (this.#closed) throw closedError();
-    await this.#keeper.refresh(force);
+    const outcome = await this.#keeper.refresh(force);
     await this.#servers.settled();
+    return outcome;
   }
 
   on<Name extends keyof TimetableEvents>(

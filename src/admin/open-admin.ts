@@ -4,6 +4,7 @@ import { ADMIN_CONNECTIONS_MAX } from '../limits.js';
 import { Meter } from '../metrics/meter.js';
 import { startSampling } from '../metrics/sampling.js';
 import type { Readiness } from '../readiness.js';
+import type { LoadOutcome } from '../refresh/keeper.js';
 import type { Serving } from '../serving/serving.js';
 import type { ViewSource } from '../view/view-source.js';
 import type { Activity } from './activity.js';
@@ -13,7 +14,7 @@ import { Exposition } from './exposition.js';
 
 /** What the admin listener needs of a timetable. */
 export interface AdminTimetable extends ViewSource {
-  refresh(options: { readonly force: boolean }): Promise<void>;
+  refresh(options: { readonly force: boolean }): Promise<LoadOutcome>;
 }
 
 export interface AdminOptions {
@@ -72,14 +73,13 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
     token,
     log,
     async refresh(force) {
-      await timetable.refresh({ force });
-      const { summary, source } = timetable;
+      const { result, reason } = await timetable.refresh({ force });
+      const { summary } = timetable;
       return {
-        // Where a snapshot is pinned nothing was loaded, and nothing is another.
-        outcome: activity.lastResult ?? 'unchanged',
+        outcome: result,
         snapshot: summary?.id ?? null,
         events: summary?.events ?? null,
-        reason: source.lastError,
+        reason,
       };
     },
   });

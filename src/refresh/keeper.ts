@@ -24,6 +24,13 @@ export interface Publication {
 /** How a load ended: `unchanged` where the source still has what is served, or what was refused. */
 export type LoadResult = 'published' | 'unchanged' | 'refused' | 'failed';
 
+/** How one load ended. */
+export interface LoadOutcome {
+  readonly result: LoadResult;
+  /** Why what the source has is not served; null where it is. */
+  readonly reason: string | null;
+}
+
 export interface KeeperEvents {
   /** Swaps the reference. Called before anything else hears of the publication. */
   publish(publication: Publication): void;
@@ -60,13 +67,15 @@ export interface KeeperState {
   readonly lastError: string | null;
 }
 
+const CLOSED: LoadOutcome = { result: 'failed', reason: 'the timetable was closed' };
+
 /**
  * Keeps a snapshot fresh: loads, judges, publishes, writes to disk, and starts over. Everything slow happens on other
  * threads; here one reference is swapped.
  */
 export class Keeper {
   readonly #options: KeeperOptions;
-  readonly #refresher: Refresher;
+  readonly #refresher: Refresher<RefreshOutcome & LoadOutcome>;
   readonly #abort = new AbortController();
   readonly #file: SnapshotFile | null;
   #watch: { close(): void } | null = null;
@@ -164,13 +173,13 @@ export class Keeper {
   }
 
   /**
-   * Loads now. `force` publishes whatever comes, past the gate. Resolves when it has been tried, and keeps the process
-   * alive until then.
+   * Loads now. `force` publishes whatever comes, past the gate. Resolves to how it went, and keeps the process alive until
+   * then. What is pinned stays unchanged.
    */
-  refresh(force: boolean): Promise<void> {
-    return this.#options.pin === null
-      ? keepingProcessAlive(this.#refresher.request(force))
-      : Promise.resolve();
+  async refresh(force: boolean): Promise<LoadOutcome> {
+    if (this.#options.pin !== null) return { result: 'unchanged', reason: this.#state.lastError };
+    const outcome = await keepingProcessAlive(this.#refresher.request(force));
+    return outcome === null ? CLOSED : { result: outcome.result, reason: outcome.reason };
   }
 
   /** Changes that are told of in one turn of the event loop become one load. */
@@ -213,12 +222,17 @@ export class Keeper {
     };
   }
 
-  async #refresh(force: boolean): Promise<RefreshOutcome> {
+  async #refresh(force: boolean): Promise<RefreshOutcome & LoadOutcome> {
     const { loader, gate } = this.#options;
     const served = this.#served;
     const beganMs = performance.now();
-    const ended = (result: LoadResult): void =>
+    const ended = (result: LoadResult): LoadOutcome => {
+      // Before anybody is told, who may begin the next.
+      const outcome = { result, reason: this.#state.lastError };
       this.#options.events.ended?.(result, performance.now() - beganMs);
+      return outcome;
+    };
+    let outcome: LoadOutcome;
     try {
       const result = await loader.load({
         ...this.#request(served === null),
@@ -234,13 +248,13 @@ export class Keeper {
           // Of what was refused, or of what is served.
           if (this.#refusal === null) this.#succeed();
           else this.#become({ ...this.#state, state: 'refused', lastError: this.#messageOf(this.#refusal) });
-          ended('unchanged');
+          outcome = ended('unchanged');
           break;
         case 'unchanged':
           this.#seenVersion = result.sourceVersion;
           this.#refusal = null;
           this.#succeed();
-          ended('unchanged');
+          outcome = ended('unchanged');
           break;
         case 'loaded': {
           const refusal =
@@ -252,19 +266,19 @@ export class Keeper {
             this.#succeed();
             this.#file?.write(result.image, result.sourceVersion);
           } else this.#refuse(refusal, result.image.summary);
-          ended(refusal === null ? 'published' : 'refused');
+          outcome = ended(refusal === null ? 'published' : 'refused');
           break;
         }
         case 'written':
           throw new Error('a load was answered with a write');
       }
-      return { failed: false, retryAfterMs: null };
+      return { failed: false, retryAfterMs: null, ...outcome };
     } catch (error) {
-      if (this.#abort.signal.aborted) return { failed: true, retryAfterMs: null };
+      if (this.#abort.signal.aborted) return { failed: true, retryAfterMs: null, ...CLOSED };
       this.#patience.failed();
       const failure = this.#fail(error);
-      ended('failed');
-      return { failed: true, retryAfterMs: failure instanceof LecternError ? failure.retryAfterMs : null };
+      const retryAfterMs = failure instanceof LecternError ? failure.retryAfterMs : null;
+      return { failed: true, retryAfterMs, ...ended('failed') };
     }
   }
 

@@ -7,9 +7,9 @@ export interface RefreshOutcome {
   readonly retryAfterMs: number | null;
 }
 
-export interface RefresherOptions {
+export interface RefresherOptions<Outcome extends RefreshOutcome = RefreshOutcome> {
   /** One refresh. Never rejects. */
-  readonly refresh: (force: boolean) => Promise<RefreshOutcome>;
+  readonly refresh: (force: boolean) => Promise<Outcome>;
   /** The regular pause; 0 for none. */
   readonly intervalMs: number;
   /** From 0 to 1; default Math.random. */
@@ -20,16 +20,16 @@ export interface RefresherOptions {
  * Runs refreshes one at a time. Whoever asks while one is under way gets another right behind it, however many ask: what
  * made them ask may have come too late for the one under way. No timer here keeps a process alive.
  */
-export class Refresher {
-  readonly #options: RefresherOptions;
-  #running: Promise<void> | null = null;
-  #next: Promise<void> | null = null;
+export class Refresher<Outcome extends RefreshOutcome = RefreshOutcome> {
+  readonly #options: RefresherOptions<Outcome>;
+  #running: Promise<Outcome> | null = null;
+  #next: Promise<Outcome | null> | null = null;
   #nextIsForced = false;
   #timer: NodeJS.Timeout | null = null;
   #failures = 0;
   #closed = false;
 
-  constructor(options: RefresherOptions) {
+  constructor(options: RefresherOptions<Outcome>) {
     this.#options = options;
   }
 
@@ -37,18 +37,18 @@ export class Refresher {
    * Asks for a refresh now.
    *
    * @param force whether the result is published past the gate
-   * @returns when the refresh that this call led to has ended, however it ended
+   * @returns when the refresh that this call led to has ended, how it ended; null where it was closed before
    */
-  request(force = false): Promise<void> {
-    if (this.#closed) return Promise.resolve();
+  request(force = false): Promise<Outcome | null> {
+    if (this.#closed) return Promise.resolve(null);
     // One that already waits for its turn is joined, also in the moment between two runs.
     if (this.#running === null && this.#next === null) return this.#run(force);
     this.#nextIsForced ||= force;
-    this.#next ??= (this.#running ?? Promise.resolve()).then(() => {
+    this.#next ??= (this.#running ?? Promise.resolve(null)).then(() => {
       const forced = this.#nextIsForced;
       this.#next = null;
       this.#nextIsForced = false;
-      return this.#closed ? undefined : this.#run(forced);
+      return this.#closed ? null : this.#run(forced);
     });
     return this.#next;
   }
@@ -61,13 +61,14 @@ export class Refresher {
     await this.#next;
   }
 
-  #run(force: boolean): Promise<void> {
+  #run(force: boolean): Promise<Outcome> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     const beganMs = performance.now();
-    this.#running = this.#options.refresh(force).then(({ failed, retryAfterMs }) => {
+    this.#running = this.#options.refresh(force).then((outcome) => {
       this.#running = null;
-      this.#failures = failed ? this.#failures + 1 : 0;
-      this.#schedule(retryAfterMs, performance.now() - beganMs);
+      this.#failures = outcome.failed ? this.#failures + 1 : 0;
+      this.#schedule(outcome.retryAfterMs, performance.now() - beganMs);
+      return outcome;
     });
     return this.#running;
   }

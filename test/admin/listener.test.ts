@@ -141,6 +141,29 @@ test('loading on request answers with how it went', async (t) => {
   }
 });
 
+test('of loads that come one right after the other, each is answered with its own end', async (t) => {
+  const loads: (readonly object[])[] = [RECORDS, RECORDS.slice(0, 2), RECORDS, RECORDS.slice(0, 9)];
+  const source = {
+    name: 'changing',
+    async load() {
+      const records = loads.shift();
+      if (records === undefined) throw new Error('away');
+      return { records, version: null };
+    },
+  };
+  const service = await startService({ ...OPTIONS, source, adminTokenFile: tokenFile(t) });
+  t.teardown(() => service.close());
+  await service.ready;
+  const url = `${service.adminAddress?.origin}/refresh`;
+  // The second waits for the first, and ends otherwise.
+  const first = service.timetable.refresh();
+  const second = ask(url, 'POST', bearer);
+  t.match(await first, { result: 'refused', reason: /80\.0 % fewer/ });
+  t.match((await second).json, { outcome: 'unchanged', reason: null });
+  t.match((await ask(url, 'POST', bearer)).json, { outcome: 'published', events: 9, reason: null });
+  t.match((await ask(url, 'POST', bearer)).json, { outcome: 'failed', events: 9, reason: /away/ });
+});
+
 test('nobody loads without the token', async (t) => {
   const { log, lines } = keptLog();
   const source = new MemorySource(RECORDS);
