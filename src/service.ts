@@ -107,6 +107,7 @@ export async function startService(
   const { adminPort, adminHost, adminTokenFile } = settings;
   const adminToken = adminTokenFile === undefined ? null : await readAdminToken(adminTokenFile);
   const activity = new Activity();
+  let losses = 0;
   const readiness = new Readiness();
   const timetableOptions = timetableOptionsOf(settings, source, onProgress);
   const serving = await openServing({
@@ -122,7 +123,7 @@ export async function startService(
     isMetered: settings.adminPort !== undefined,
     log,
     onLost: (error) => {
-      activity.losses++;
+      losses++;
       log?.error({ reason: error.message }, 'serving thread lost');
     },
   });
@@ -144,6 +145,7 @@ export async function startService(
         token: adminToken,
         timetable,
         activity,
+        losses: () => losses,
         readiness,
         serving,
         version: VERSION,

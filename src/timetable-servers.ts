@@ -30,6 +30,7 @@ export interface ServedTimetable {
 export class TimetableServers implements Follower {
   readonly #timetable: ServedTimetable;
   readonly #followers: Set<Follower>;
+  readonly #activity = new Activity();
   readonly #open = new Set<TimetableServer>();
   #closed = false;
 
@@ -37,6 +38,8 @@ export class TimetableServers implements Follower {
   constructor(timetable: ServedTimetable, followers: readonly Follower[]) {
     this.#timetable = timetable;
     this.#followers = new Set(followers);
+    // Once and from the first load on, however many servers tell of it.
+    this.#activity.follow(timetable.timetable);
   }
 
   publish(published: PublishedImage): void {
@@ -55,8 +58,7 @@ export class TimetableServers implements Follower {
   async open(options: ServeOptions): Promise<TimetableServer> {
     const { present, timetable, staleMsMax, cacheBytesMax, reading, onLost } = this.#timetable;
     const planned = planServer(options, reading);
-    const activity = new Activity();
-    if (planned.admin !== null) activity.follow(timetable);
+    let losses = 0;
     const readiness = new Readiness();
     const serving = await openServing({
       ...planned,
@@ -67,7 +69,7 @@ export class TimetableServers implements Follower {
       isMetered: planned.admin !== null,
       log: options.log,
       onLost: (error) => {
-        activity.losses++;
+        losses++;
         onLost(error);
       },
     });
@@ -105,8 +107,16 @@ export class TimetableServers implements Follower {
       if (planned.admin !== null) {
         // With what it needs besides, which takes a moment to load.
         const { openAdmin } = await import('./admin/open-admin.js');
-        const surroundings = { timetable, activity, readiness, serving, version: VERSION, log: options.log };
-        admin = await openAdmin({ ...planned.admin, ...surroundings });
+        admin = await openAdmin({
+          ...planned.admin,
+          timetable,
+          activity: this.#activity,
+          losses: () => losses,
+          readiness,
+          serving,
+          version: VERSION,
+          log: options.log,
+        });
       }
     } catch (error) {
       await close({ deadlineMs: 0 });

@@ -14,9 +14,6 @@ export interface Announcer {
 export class Activity {
   readonly loads: Record<LoadResult, number> = { published: 0, unchanged: 0, refused: 0, failed: 0 };
   readonly refusals: Record<RefusalCode, number> = { empty: 0, shrunk: 0, rejected: 0 };
-  /** Serving threads that were lost. */
-  losses = 0;
-
   follow(timetable: Announcer): void {
     timetable.on('loaded', ({ result }) => {
       this.loads[result]++;

@@ -15,6 +15,8 @@ export interface ExpositionOptions {
   readonly more: readonly ThreadMeter[];
   readonly views: ViewSource;
   readonly activity: Activity;
+  /** Serving threads that were lost. */
+  readonly losses: () => number;
   readonly readiness: Readiness;
   readonly condition: () => ServingCondition;
   readonly log?: Logger | undefined;
@@ -213,7 +215,7 @@ export class Exposition {
   }
 
   #threads(): void {
-    const { activity, log } = this.#options;
+    const { losses, log } = this.#options;
     const perThread = (name: SingleName, scale: number, labels: Record<string, string> = {}) =>
       this.#all().map(({ thread, meter }): Sample => [{ thread, ...labels }, meter.get(CELL[name]) * scale]);
     const DELAYS = [
@@ -241,7 +243,7 @@ export class Exposition {
       ...perThread('heapTotalBytes', 1, { state: 'allocated' }),
     ]);
     this.#counter('threads_lost_total', 'Serving threads that were lost, and replaced.', [], () => [
-      [{}, activity.losses],
+      [{}, losses()],
     ]);
     this.#counter('log_lines_dropped_total', 'Log lines that were dropped, as nobody took them.', [], () => [
       [{}, (log?.linesDropped?.() ?? 0) + this.#sum('logLinesDropped')],

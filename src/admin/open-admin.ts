@@ -26,6 +26,8 @@ export interface AdminOptions {
   readonly timetable: AdminTimetable;
   /** Of the timetable, since it was opened. */
   readonly activity: Activity;
+  /** Serving threads of this server that were lost. */
+  readonly losses: () => number;
   readonly readiness: Readiness;
   /** What the serving threads count and say of themselves. */
   readonly serving: Pick<Serving, 'condition' | 'isServing' | 'meters'>;
@@ -49,7 +51,7 @@ const CLOSE_DEADLINE_MS = 1000;
  * @throws LecternError `address-unavailable`
  */
 export async function openAdmin(options: AdminOptions): Promise<Admin> {
-  const { host, port, token, timetable, activity, readiness, serving, version, log } = options;
+  const { host, port, token, timetable, activity, losses, readiness, serving, version, log } = options;
   const { meters } = serving;
   readiness.add('no-snapshot', () => timetable.summary === null);
   readiness.add('snapshot-stale', () => timetable.summary !== null && timetable.view === null);
@@ -62,6 +64,7 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
     more: here === null ? [] : [{ thread: 'main', meter: here }],
     views: timetable,
     activity,
+    losses,
     readiness,
     condition: () => serving.condition,
     log,

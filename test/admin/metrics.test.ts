@@ -7,7 +7,7 @@ import type { Worker } from 'node:worker_threads';
 import { test } from 'tap';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { ROOT } from '../cli/lectern.js';
-import { MemorySource, startService } from '../refresh/built.js';
+import { MemorySource, openTimetable, startService } from '../refresh/built.js';
 import { get, until, watchThreads } from '../workers/threads.js';
 import { scrape, total } from './scrape.js';
 
@@ -205,4 +205,37 @@ test('counts of overloads are those of all threads, and stay when one is lost', 
   tell(other, true, 8, 2);
   t.strictSame(await overload(), [82, 5, 2, 1]);
   t.equal(service.condition.isOverloaded, true);
+});
+
+test('servers of one timetable tell of every load since it was opened, and leave no listeners behind', async (t) => {
+  const source = new MemorySource(RECORDS);
+  const timetable = openTimetable({ source, watch: false });
+  t.teardown(() => timetable.close());
+  await timetable.ready;
+  source.replace([]);
+  await timetable.refresh();
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error): void => void warnings.push(warning);
+  process.on('warning', onWarning);
+  t.teardown(() => process.off('warning', onWarning));
+  const listeners = t.capture(timetable, 'on', timetable.on);
+  const options = { auth: { hs256Secret: SECRET }, port: 0, admin: { port: 0 } };
+  for (let n = 0; n < 12; n++) await (await timetable.serve(options)).close();
+  const first = await timetable.serve(options);
+  const admin = first.adminAddress?.origin ?? '';
+  // The port of the timetable or of the admin listener is taken.
+  const taken = { code: 'address-unavailable' };
+  await t.rejects(timetable.serve({ ...options, port: first.address.port }), taken);
+  await t.rejects(timetable.serve({ ...options, admin: { port: first.adminAddress?.port ?? 0 } }), taken);
+  t.strictSame(listeners(), []);
+  t.strictSame(warnings, []);
+  const second = await timetable.serve(options);
+  await timetable.refresh({ force: true });
+  for (const origin of [admin, second.adminAddress?.origin ?? '']) {
+    const metrics = await scrape(origin);
+    t.equal(metrics.get('lectern_reloads_total{result="published"}'), 2);
+    t.equal(metrics.get('lectern_reloads_total{result="refused"}'), 1);
+    t.equal(total(metrics, 'lectern_reloads_total'), 3);
+    t.equal(metrics.get('lectern_gate_refusals_total{reason="empty"}'), 1);
+  }
 });
