@@ -121,6 +121,13 @@ export function createAdminHandler(options: AdminHandlerOptions): RequestHandler
       res.shouldKeepAlive = false;
       return sendProblem(exchange, fault);
     }
+    // Whoever put them there does not agree on who asks, also where nobody has to say so.
+    const { authorization, authorizations } = headers;
+    const credential = authorizations > 1 ? readCredential(authorization, authorizations) : null;
+    if (credential?.kind === 'malformed') {
+      res.shouldKeepAlive = false;
+      return sendProblem(exchange, malformedCredential(credential.detail));
+    }
     const resource = resources.get(path);
     if (resource === undefined) {
       const detail = `There is nothing at this path of the admin listener. It has ${paths}.`;
@@ -171,11 +178,7 @@ function credentialFault({ headers }: Exchange, expected: AdminToken): Problem |
         headers: ['WWW-Authenticate', bearerChallenge(REALM)],
       };
     case 'malformed':
-      return {
-        code: 'invalid-request',
-        detail: credential.detail,
-        headers: ['WWW-Authenticate', bearerChallenge(REALM, 'invalid_request')],
-      };
+      return malformedCredential(credential.detail);
     case 'token':
       if (expected.equals(credential.token)) return null;
       return {
@@ -184,6 +187,11 @@ function credentialFault({ headers }: Exchange, expected: AdminToken): Problem |
         headers: ['WWW-Authenticate', bearerChallenge(REALM, 'invalid_token')],
       };
   }
+}
+
+function malformedCredential(detail: string): Problem {
+  const challenge = bearerChallenge(REALM, 'invalid_request');
+  return { code: 'invalid-request', detail, headers: ['WWW-Authenticate', challenge] };
 }
 
 function sendJson(exchange: Exchange, status: number, value: object): void {

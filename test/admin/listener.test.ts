@@ -248,6 +248,13 @@ test('other paths and methods are problems, and so is what is no request', async
     await raw(`GET /${'x'.repeat(9000)} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`),
     /^HTTP\/1.1 414 /,
   );
+  // Two that say who asks: wherever they are sent, and whether they say the same.
+  const twice = `Host: a\r\nAuthorization: Bearer ${TOKEN}\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`;
+  for (const line of ['POST /refresh', 'GET /live', 'GET /nowhere', 'PUT /live']) {
+    const reply = await raw(`${line} HTTP/1.1\r\n${twice}`);
+    t.match(reply, /^HTTP\/1.1 400 [\s\S]*\r\nConnection: close\r\n/, line);
+    t.match(reply, /WWW-Authenticate: Bearer realm="lectern admin"[\s\S]*"code":"invalid-request"/, line);
+  }
   // A body is not read: the connection ends, and what is in it is no second request.
   const post = `POST /refresh HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\n`;
   const answer = await raw(
