@@ -74,45 +74,58 @@ const TARGET_TOO_LONG: ClientErrorKind = {
   detail: 'The request target is longer than is read.',
 };
 
+/** What was said of what could not be read. */
+export interface LastWord {
+  readonly status: number;
+  /** Of the body. */
+  readonly bytes: number;
+}
+
 /**
  * Sends a problem document as the last thing on the connection. Where an answer is still being written, or the client has gone,
  * the connection is only closed: a second answer would end up inside the first.
  *
- * @returns the status; null where nothing was sent
+ * @returns null where nothing was sent
  */
-export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): number | null {
+export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): LastWord | null {
   if (!socket.writable || socket.writableLength > 0 || error.code === 'ECONNRESET') {
     socket.destroy();
     return null;
   }
-  const kind = kindOf(error);
-  socket.end(format(kind, []));
-  return PROBLEMS[kind.code].status;
+  return say(socket, kindOf(error), []);
 }
 
 /** CONNECT asks for a tunnel, which node hands over as a bare socket. */
-export function answerConnect(socket: Socket): number {
+export function answerConnect(socket: Socket): LastWord {
   const kind: ClientErrorKind = {
     code: 'method-not-allowed',
     reason: 'Method Not Allowed',
     detail: `The timetable is for reading only; the methods are ${ALLOW}.`,
   };
-  socket.end(format(kind, [`Allow: ${ALLOW}`]));
-  return PROBLEMS[kind.code].status;
+  return say(socket, kind, [`Allow: ${ALLOW}`]);
 }
 
-function format({ code, reason, detail }: ClientErrorKind, headers: readonly string[]): string {
+function say(
+  socket: Socket,
+  { code, reason, detail }: ClientErrorKind,
+  headers: readonly string[],
+): LastWord {
   const body = problemBody({ code, detail }, undefined);
-  return [
-    `HTTP/1.1 ${PROBLEMS[code].status} ${reason}`,
-    `Content-Type: ${PROBLEM_CONTENT_TYPE}`,
-    'Cache-Control: no-store',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    ...headers,
-    `${PLAIN_FIELDS.text}Connection: close`,
-    '',
-    body,
-  ].join('\r\n');
+  const { status } = PROBLEMS[code];
+  const bytes = Buffer.byteLength(body);
+  socket.end(
+    [
+      `HTTP/1.1 ${status} ${reason}`,
+      `Content-Type: ${PROBLEM_CONTENT_TYPE}`,
+      'Cache-Control: no-store',
+      `Content-Length: ${bytes}`,
+      ...headers,
+      `${PLAIN_FIELDS.text}Connection: close`,
+      '',
+      body,
+    ].join('\r\n'),
+  );
+  return { status, bytes };
 }
 
 /** What node adds to the error of its parser. */

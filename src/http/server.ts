@@ -17,7 +17,7 @@ import {
 } from '../limits.js';
 import { CELL, routeNumber } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
-import { answerClientError, answerConnect } from './client-error.js';
+import { answerClientError, answerConnect, type LastWord } from './client-error.js';
 import {
   type Connection,
   type ConnectionCounts,
@@ -162,13 +162,14 @@ export function createHttpServer(
   }
 
   /** Says a last word on a connection when everything before it has been said. */
-  function endWith(socket: Socket, say: () => number | null): void {
+  function endWith(socket: Socket, say: () => LastWord | null): void {
     const connection = connections.get(socket);
     if (connection === undefined || connection.isEnding) return;
     connection.isEnding = true;
     const speak = (): void => {
-      const status = say();
-      if (status !== null) meter?.answered(UNREADABLE, status, 0, 0);
+      const said = say();
+      // When it began nobody knows.
+      if (said !== null) meter?.answeredUntimed(UNREADABLE, said.status, said.bytes);
       connections.linger(connection);
     };
     const { answer } = connection;

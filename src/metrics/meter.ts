@@ -34,13 +34,18 @@ export class Meter {
 
   /** Once per request. Allocates nothing. */
   answered(route: number, status: number, bytes: number, durationMs: number): void {
-    const place = STATUS_PLACE[status] ?? STATUSES.length;
-    this.add(REQUESTS_AT + route * STATUS_PLACES + place);
-    this.add(BYTES_AT + route, bytes);
+    this.answeredUntimed(route, status, bytes);
     this.add(DURATION_SUMS_AT + route, durationMs);
     let duration = 0;
     while (durationMs > (DURATION_ENDS_MS[duration] ?? Number.POSITIVE_INFINITY)) duration++;
     this.add(DURATIONS_AT + route * DURATION_CLASSES + duration);
+  }
+
+  /** The same for an answer of which nobody knows how long it took. */
+  answeredUntimed(route: number, status: number, bytes: number): void {
+    const place = STATUS_PLACE[status] ?? STATUSES.length;
+    this.add(REQUESTS_AT + route * STATUS_PLACES + place);
+    this.add(BYTES_AT + route, bytes);
   }
 
   /** @param cell a place of CELL */

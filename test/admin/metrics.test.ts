@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { Agent } from 'node:http';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import { test } from 'tap';
@@ -239,3 +240,40 @@ test('servers of one timetable tell of every load since it was opened, and leave
     t.equal(metrics.get('lectern_gate_refusals_total{reason="empty"}'), 1);
   }
 });
+
+test('what could not be read is counted with its bytes, and takes no time', async (t) => {
+  const service = await startService({ ...OPTIONS, source: new MemorySource(RECORDS) });
+  t.teardown(() => service.close());
+  await service.ready;
+  let bytes = 0;
+  for (const text of [
+    'nonsense\r\n\r\n',
+    'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n',
+    'GET / HTTP/7.3\r\n\r\n',
+  ]) {
+    const answer = await converse(service.address.port, text);
+    const { length = '' } = /\r\nContent-Length: (?<length>\d+)\r\n/.exec(answer)?.groups ?? {};
+    t.equal(answer.length - answer.indexOf('\r\n\r\n') - 4, Number(length), answer.slice(0, 30));
+    bytes += Number(length);
+  }
+  const metrics = await scrape(service.adminAddress?.origin ?? '');
+  const route = 'route="unreadable"';
+  t.equal(metrics.get(`lectern_http_requests_total{${route},status="400"}`), 1);
+  t.equal(metrics.get(`lectern_http_requests_total{${route},status="405"}`), 1);
+  t.equal(metrics.get(`lectern_http_requests_total{${route},status="505"}`), 1);
+  t.equal(metrics.get(`lectern_http_response_bytes_total{${route}}`), bytes);
+  t.equal(total(metrics, 'lectern_http_request_duration_seconds_count', route), 0);
+});
+
+/** All that comes on a connection until it is closed. */
+function converse(port: number, bytes: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
+    socket.setEncoding('latin1').on('data', (chunk: string) => {
+      text += chunk;
+    });
+    socket.on('error', reject);
+    socket.on('close', () => resolve(text));
+  });
+}
