@@ -1,0 +1,245 @@
+/** Each metric holds what its name says: everything happens a different number of times, so that no two can be mistaken. */
+import { generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { getHeapStatistics } from 'node:v8';
+import { test } from 'tap';
+import { Activity } from '../../src/admin/activity.js';
+import { Exposition } from '../../src/admin/exposition.js';
+import type { ConnectionPatience } from '../../src/http/connections.js';
+import type { RequestHandler } from '../../src/http/handler.js';
+import { createHttpServer } from '../../src/http/server.js';
+import { PIPELINED_WAITING_MAX, REQUESTS_IN_FLIGHT_MAX } from '../../src/limits.js';
+import { TOKEN_FAILURES } from '../../src/metrics/cells.js';
+import { Meter } from '../../src/metrics/meter.js';
+import { startSampling } from '../../src/metrics/sampling.js';
+import { Readiness } from '../../src/readiness.js';
+import { hs256, SECRET, signed } from '../auth/tokens.js';
+import { viewsOf } from '../http/harness.js';
+import { MemorySource, startService } from '../refresh/built.js';
+import { get, until } from '../workers/threads.js';
+import { parseMetrics, scrape, total } from './scrape.js';
+
+const RECORDS = Array.from({ length: 40 }, (_, n) => ({
+  id: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
+  time: new Date(Date.UTC(2024, 8, 2, n)).toISOString(),
+  endTime: new Date(Date.UTC(2024, 8, 2, n + 1)).toISOString(),
+  studyGroup: n % 2 === 0 ? 'A' : 'B',
+}));
+const OPTIONS = { port: 0, adminPort: 0, hs256Secret: SECRET } as const;
+const nowSeconds = Math.floor(Date.now() / 1000);
+const exp = nowSeconds + 3600;
+
+/** What would be scraped of one meter. */
+async function expose(meter: Meter): Promise<ReadonlyMap<string, number>> {
+  const exposition = new Exposition({
+    meters: [{ thread: 'main', meter }],
+    more: [],
+    views: viewsOf(),
+    activity: new Activity(),
+    losses: () => 0,
+    readiness: new Readiness(),
+    condition: () => ({
+      isDraining: false,
+      isOverloaded: true,
+      threadsOverloaded: 2,
+      refused: 30,
+      overloads: 7,
+    }),
+    log: { info() {}, warn() {}, error() {}, linesDropped: () => 11 },
+    version: '1.2.3',
+  });
+  return parseMetrics(await exposition.text());
+}
+
+test('token failures, each by its reason', async (t) => {
+  const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const keys = { keys: [{ ...rsa.publicKey.export({ format: 'jwk' }), kid: 'known' }] };
+  const service = await startService({
+    ...OPTIONS,
+    source: new MemorySource(RECORDS),
+    jwks: join(t.testdir({ 'keys.json': JSON.stringify(keys) }), 'keys.json'),
+    issuer: 'https://issuer.example',
+    audience: 'timetable',
+    tokenType: 'at+jwt',
+  });
+  t.teardown(() => service.close());
+  await service.ready;
+  const header = { alg: 'HS256', typ: 'at+jwt' };
+  const claims = { iss: 'https://issuer.example', aud: 'timetable', sub: 'alice', client_id: 'a', exp };
+  const all = { ...claims, iat: nowSeconds, jti: '1' };
+  const tokenOf = (more: object): string => hs256({ ...all, ...more }, { header });
+  const bad: Record<string, string | null> = {
+    missing: null,
+    malformed: 'a.b.c',
+    algorithm: hs256(all, { header: { ...header, alg: 'HS384' } }),
+    type: hs256(all, { header: { alg: 'HS256', typ: 'JWT' } }),
+    'no-key': signed(all, rsa.privateKey, { alg: 'RS256', kid: 'other', typ: 'at+jwt' } as never),
+    signature: hs256(all, { header, secret: 'another secret of thirty-two bytes' }),
+    expired: tokenOf({ exp: nowSeconds - 3600 }),
+    'not-yet-valid': tokenOf({ nbf: exp }),
+    issuer: tokenOf({ iss: 'https://another.example' }),
+    audience: tokenOf({ aud: 'another' }),
+    claims: tokenOf({ sub: 1 }),
+  };
+  const ask = (token: string | null): Promise<{ status: number }> =>
+    get(`${service.baseUrl}/schedule`, token === null ? {} : { authorization: `Bearer ${token}` });
+  t.equal((await ask(tokenOf({}))).status, 200, 'a good one');
+  for (const [n, token] of Object.values(bad).entries()) {
+    for (let asked = 0; asked <= n; asked++) await ask(token);
+  }
+  const metrics = await scrape(service.adminAddress?.origin ?? '');
+  for (const [n, reason] of Object.keys(bad).entries()) {
+    t.equal(metrics.get(`lectern_token_failures_total{reason="${reason}"}`), n + 1, reason);
+  }
+  t.strictSame([...Object.keys(bad), 'unavailable'].sort(), [...TOKEN_FAILURES].sort());
+
+  const without = await startService({
+    ...OPTIONS,
+    hs256Secret: undefined,
+    source: new MemorySource(RECORDS),
+    // Nobody listens there.
+    jwks: 'http://127.0.0.1:1/keys',
+  });
+  t.teardown(() => without.close());
+  await without.ready;
+  const token = signed(all, rsa.privateKey, { alg: 'RS256', kid: 'known' });
+  const answer = await get(`${without.baseUrl}/schedule`, { authorization: `Bearer ${token}` });
+  t.equal(answer.status, 503);
+  const others = await scrape(without.adminAddress?.origin ?? '');
+  t.equal(others.get('lectern_token_failures_total{reason="unavailable"}'), 1);
+  t.equal(total(others, 'lectern_token_failures_total'), 1);
+});
+
+test('connections that are open, and those that were closed, each by its reason', async (t) => {
+  const patience: ConnectionPatience = {
+    lookMs: 20,
+    readerWindowMs: 300,
+    readerBytesMin: 64 * 1024,
+    idleMsMax: 10_000,
+    lingerMsMax: 100,
+  };
+  const request = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
+  const meter = new Meter();
+  const large = Buffer.alloc(64 * 1024 * 1024);
+  async function listen(handler: RequestHandler, more: Partial<ConnectionPatience>, connectionsMax?: number) {
+    const server = createHttpServer(handler, { connectionsMax, patience: { ...patience, ...more }, meter });
+    const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+    t.teardown(() => server.close({ deadlineMs: 0 }));
+    return {
+      server,
+      async open(bytes: string): Promise<Socket> {
+        const socket = connect(port, '127.0.0.1');
+        socket.on('error', () => {});
+        await once(socket, 'connect');
+        socket.write(bytes);
+        return socket;
+      },
+    };
+  }
+  const quick = await listen((_req, res) => res.end('x'), { idleMsMax: 200 });
+  for (let n = 0; n < 2; n++) await quick.open('\r\n');
+  const slow = await listen((_req, res) => res.end(large), {});
+  (await slow.open(request)).pause();
+  const never = await listen(() => {}, {});
+  for (let n = 0; n < 3; n++) {
+    await never.open(request.repeat(REQUESTS_IN_FLIGHT_MAX + PIPELINED_WAITING_MAX + 1));
+  }
+  // The last: what is open is its alone.
+  const full = await listen((_req, res) => res.end('x'), {}, 5);
+  for (let n = 0; n < 5; n++) await once(await full.open(request), 'data');
+  for (let n = 0; n < 4; n++) (await full.open('')).resume();
+  await until(() => full.server.counts.dropped === 4 && never.server.counts.flooded === 3);
+  await until(() => quick.server.counts.silent === 2 && slow.server.counts.slowReaders === 1);
+  const metrics = await expose(meter);
+  t.equal(metrics.get('lectern_connections_open'), 5);
+  const cut = (reason: string) => metrics.get(`lectern_connections_cut_total{reason="${reason}"}`);
+  t.strictSame(['slow-reader', 'silent', 'flooded', 'too-many'].map(cut), [1, 2, 3, 4]);
+});
+
+test('what the caches were asked for, and what they hold', async (t) => {
+  const service = await startService({ ...OPTIONS, source: new MemorySource(RECORDS) });
+  t.teardown(() => service.close());
+  await service.ready;
+  const admin = service.adminAddress?.origin ?? '';
+  const headers = { authorization: `Bearer ${hs256({ sub: 'alice', exp })}` };
+  const caches = async (): Promise<Record<string, number | undefined>> => {
+    const metrics = await scrape(admin);
+    const lookups = (cache: string, result: string) =>
+      metrics.get(`lectern_cache_lookups_total{cache="${cache}",result="${result}"}`);
+    return {
+      answerHits: lookups('answers', 'hit'),
+      answerMisses: lookups('answers', 'miss'),
+      answerBytes: metrics.get('lectern_cache_bytes{cache="answers"}'),
+      rowHits: lookups('rows', 'hit'),
+      rowMisses: lookups('rows', 'miss'),
+      rowBytes: metrics.get('lectern_cache_bytes{cache="rows"}'),
+    };
+  };
+  const rows = () => service.timetable.view?.rowCache;
+  // Each asked for once: no answer is kept, but the rows of the group are, from some time on.
+  for (let n = 0; n < 12; n++) {
+    const window = `startTime=2024-09-02T00:00:${String(n).padStart(2, '0')}Z`;
+    await get(`${service.baseUrl}/schedule?studyGroup=A&${window}`, headers);
+  }
+  const before = await caches();
+  t.match(before, { answerHits: 0, answerMisses: 12, answerBytes: 0 });
+  t.equal(before.rowHits, rows()?.hits);
+  t.equal(before.rowMisses, rows()?.misses);
+  t.equal(before.rowBytes, rows()?.bytes);
+  t.not(before.rowHits, before.rowMisses, `${before.rowHits} found, ${before.rowMisses} not`);
+  t.ok(Number(before.rowBytes) > 1000);
+  // One asked for again and again: kept from the second time on, and no rows are looked for.
+  for (let n = 0; n < 6; n++) await get(`${service.baseUrl}/schedule/types`, headers);
+  const after = await caches();
+  t.match(after, { ...before, answerHits: 4, answerMisses: 14, answerBytes: Number });
+  t.ok(Number(after.answerBytes) > 0 && after.answerBytes !== after.rowBytes);
+});
+
+test('the delays of the event loop, and the heap', async (t) => {
+  const meter = new Meter();
+  const stop = startSampling(meter);
+  t.teardown(stop);
+  function block(ms: number): void {
+    const endMs = performance.now() + ms;
+    while (performance.now() < endMs);
+  }
+  // Of 150 looks the worst two hundredths are late, and one of them very much so.
+  await new Promise<void>((resolve) => {
+    let ticks = 0;
+    const timer = setInterval(() => {
+      ticks++;
+      if (ticks === 40 || ticks === 80 || ticks === 120) block(150);
+      if (ticks === 100) block(900);
+      if (ticks < 150) return;
+      clearInterval(timer);
+      resolve();
+    }, 20);
+  });
+  meter.sample();
+  const { used_heap_size: used, total_heap_size: allocated } = getHeapStatistics();
+  const metrics = await expose(meter);
+  const delay = (quantile: string): number =>
+    metrics.get(`lectern_event_loop_delay_seconds{thread="main",quantile="${quantile}"}`) ?? -1;
+  const [half, most, worst] = ['0.5', '0.99', '1'].map(delay) as [number, number, number];
+  t.ok(half >= 0 && half < 0.05, `half of them ${half} s`);
+  t.ok(most > 0.08 && most < worst, `of a hundred ninety-nine ${most} s`);
+  t.ok(worst > 0.8 && worst < 5, `the worst ${worst} s`);
+  const heap = (state: string): number =>
+    metrics.get(`lectern_heap_bytes{thread="main",state="${state}"}`) ?? -1;
+  t.ok(Math.abs(heap('used') - used) < 0.2 * used, `${heap('used')} of ${used}`);
+  t.ok(Math.abs(heap('allocated') - allocated) < 0.2 * allocated, `${heap('allocated')} of ${allocated}`);
+  t.ok(heap('used') < heap('allocated'));
+  const loop = (state: string): number =>
+    metrics.get(`lectern_event_loop_seconds_total{thread="main",state="${state}"}`) ?? -1;
+  t.ok(loop('active') > 1.3 && loop('idle') > 1, `${loop('active')} s active, ${loop('idle')} s idle`);
+});
+
+test('what is told of overloads and of the log', async (t) => {
+  const metrics = await expose(new Meter());
+  t.equal(metrics.get('lectern_overloaded_threads'), 2);
+  t.equal(metrics.get('lectern_overload_refusals_total'), 30);
+  t.equal(metrics.get('lectern_overloads_total'), 7);
+  t.equal(metrics.get('lectern_log_lines_dropped_total'), 11);
+});
