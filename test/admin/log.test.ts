@@ -1,4 +1,5 @@
 /** What a whole session leaves in the log: one line per thing that happened, and nothing of what was asked or who asked. */
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
 import { hs256, SECRET } from '../auth/tokens.js';
@@ -32,7 +33,7 @@ for (const workers of ['1', '2']) {
         'serve',
         join(folder, 'events.ndjson'),
         ...['--port', '0', '--admin-port', '0', '--workers', workers],
-        ...['--admin-token-file', join(folder, 'token')],
+        ...['--admin-token-file', join(folder, 'token'), '--watch', 'off'],
         ...[
           '--access-log',
           '1',
@@ -68,6 +69,22 @@ for (const workers of ['1', '2']) {
     ];
     for (const [path, fields, status] of asked)
       t.equal((await get(base + path, fields)).status, status, path);
+    // What must not be served, twice, and what cannot be loaded, twice, of which the log says why each time.
+    const admin = /Admin listener: (\S+)/.exec(stdout)?.[1] ?? '';
+    const load = async (): Promise<unknown> => {
+      const authorization = `Bearer ${ADMIN_TOKEN}`;
+      const response = await fetch(`${admin}/refresh`, { method: 'POST', headers: { authorization } });
+      return ((await response.json()) as { outcome: unknown }).outcome;
+    };
+    const events = join(folder, 'events.ndjson');
+    writeFileSync(events, '{}\n{}\n');
+    t.equal(await load(), 'refused');
+    t.equal(await load(), 'unchanged', 'the same again is not judged again');
+    writeFileSync(events, '{}\n'.repeat(3));
+    t.equal(await load(), 'refused');
+    rmSync(events);
+    t.equal(await load(), 'failed');
+    t.equal(await load(), 'failed');
     running.child.kill('SIGTERM');
     const { code, stderr } = await running.ended;
     t.equal(code, 0);
@@ -80,6 +97,18 @@ for (const workers of ['1', '2']) {
       ['listening', 'timetable published', 'closing', 'closed'].map((msg) => named(msg).length),
       [1, 1, 1, 1],
     );
+    t.match(
+      all.filter(({ level }) => Number(level) > 30),
+      [
+        { level: 40, msg: 'timetable refused', events: 0, rejected: 2, reason: String },
+        { level: 40, msg: 'timetable refused', events: 0, rejected: 3, reason: String },
+        { level: 50, msg: 'timetable not loaded', reason: /events\.ndjson/ },
+        { level: 50, msg: 'timetable not loaded', reason: /events\.ndjson/ },
+      ],
+      'one line for each refusal and each fault, in their order',
+    );
+    t.equal(all.filter(({ level }) => Number(level) > 30).length, 4);
+    t.equal(named('loading on request').length, 5);
     t.match(named('listening')[0], { address: /^http/, admin: /^http:\/\/127\.0\.0\.1:\d+$/, level: 30 });
     t.strictSame(
       // Lines of several threads come in any order.
