@@ -11,7 +11,8 @@ const FLUSH_POLL_MS = 5;
 
 /**
  * The log's destination. Lines are written at once, so that none is lost with the process; where nobody takes them they wait,
- * up to LOG_BYTES_MAX, and what comes then is dropped and counted. Writing never waits, except to a file.
+ * up to LOG_BYTES_MAX, and what comes then is dropped and counted. Writing never waits, but for a file's disk, and for
+ * a terminal that cannot be opened anew.
  */
 export class LogOutput {
   readonly #fd: number;
