@@ -1,8 +1,9 @@
 #!/usr/bin/env node
-import { guardOutput } from './cli/output.js';
+import { endWithoutOutput, guardOutput } from './cli/output.js';
 import { run } from './cli/program.js';
 
 guardOutput();
 const exitCode = await run(process.argv.slice(2));
 // What was printed may have failed, and then the exit code says so.
 process.exitCode ??= exitCode;
+endWithoutOutput();

@@ -1,5 +1,7 @@
 import { writeError } from './failure.js';
 
+const UNREAD_MS_MAX = 1000;
+
 let essential = true;
 let told = false;
 
@@ -22,6 +24,11 @@ export function guardOutput(): void {
 /** From now on what is printed is a courtesy: whatever happens to standard output, the process carries on. */
 export function carryOnWithoutOutput(): void {
   essential = false;
+}
+
+/** After a command whose output is a courtesy: text that nobody reads does not keep the process alive for longer than this. */
+export function endWithoutOutput(): void {
+  if (!essential) setTimeout(() => process.exit(), UNREAD_MS_MAX).unref();
 }
 
 /** Whether writing itself failed, which the guard tells of. */

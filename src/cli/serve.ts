@@ -13,8 +13,6 @@ import { endBySignal, listenForSignals, refreshOnSignals, type SignalListener } 
 
 /** How long a start that was called off may take to end; a read that nobody answers cannot be called off. */
 const CALLED_OFF_MS_MAX = 1000;
-/** How long what was printed may keep the process alive after the service has ended, while nobody reads it. */
-const UNREAD_MS_MAX = 1000;
 
 /**
  * `lectern serve`: resolves to the exit code when the service has been closed by SIGINT or SIGTERM, or could not be
@@ -44,7 +42,6 @@ export async function serve(settings: ServeSettings): Promise<number> {
     signals.stop();
     stopGuarding();
     output.flushSync();
-    setTimeout(() => process.exit(), UNREAD_MS_MAX).unref();
   }
 }
 
