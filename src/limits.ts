@@ -31,6 +31,18 @@ export const TOKEN_CACHE_ENTRIES_MAX = 20_000;
 export const TOKEN_CACHE_TTL_MS_MAX = 60_000;
 /** Keys tried for one token that names none of them. Each try costs about 0.1 ms. */
 export const KEYS_TRIED_MAX = 8;
+/**
+ * Keys that are being tried at a time, of each serving thread, for all tokens that were not verified before: more get 503 at once.
+ * With RSA of 4,096 bits a try takes 0.2 ms of processor, half of it on the serving thread: so all are done in 0.1 s, which is
+ * OVERLOAD_MS_DEFAULT, and what comes back of them within one turn takes 50 ms at the most. Tokens that name their key take one
+ * each, 512 at a time and 5,000 a second; forged ones that name none KEYS_TRIED_MAX, so 64 at a time.
+ */
+export const KEY_TRIES_UNDER_WAY_MAX = 512;
+/**
+ * Tokens that wait for keys to be fetched, of each serving thread; further ones get 503 at once. As many as can be verified when
+ * the keys have come, so that none of them has waited in vain; of 12 KB with their requests at the most, 6 MB.
+ */
+export const KEY_WAITS_MAX: number = KEY_TRIES_UNDER_WAY_MAX;
 /** Bits of an RSA key. At 8,192 a verification takes about 0.6 ms, four times that of 4,096. */
 export const RSA_MODULUS_BITS_MAX = 8192;
 /** Keys read of a key set from an address: more than any issuer has, and imported in about 10 ms. */

@@ -34,7 +34,10 @@ export interface Authenticator {
   lookup(token: string): RememberedUser | undefined;
   /** Whether a user who was looked up may still be let in now, without looking at the token again. */
   isUsable(user: RememberedUser): boolean;
-  /** Verifies a token and remembers it where it is good. Never rejects for a bad token. */
+  /**
+   * Verifies a token and remembers it where it is good. Never rejects for a bad token. Who asks for a token that is being
+   * verified gets the outcome of that.
+   */
   verify(token: string): Promise<Authentication>;
   /** Forgets every token. To be called when a key changes. */
   clear(): void;
@@ -58,10 +61,30 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     ...(options.cacheEntriesMax === undefined ? {} : { entriesMax: options.cacheEntriesMax }),
     ...(options.now === undefined ? {} : { now: options.now }),
   });
-  // A token whose verification began before clear() was verified with the old keys and must not be remembered.
-  let generation = 0;
+  /**
+   * Verifications that have not ended, by what the cache would have them under. A token whose verification began before clear()
+   * was verified with the old keys: it must not be remembered, nor shared with who asks afterwards.
+   */
+  let underWay = new Map<TokenKey, Promise<Authentication>>();
   /** The token that was looked up last and not found, until it is verified: it need not be hashed twice. */
   let missed: { readonly token: string; readonly key: TokenKey } | null = null;
+
+  /** Ends later than it returns, whatever the token. */
+  async function verify(token: string, key: TokenKey): Promise<Authentication> {
+    const began = underWay;
+    try {
+      const verification = await verifier.verify(token);
+      if (verification.outcome !== 'ok') return verification;
+      const { subject, usableUntilMs, usableFromMs, claims } = verification.token;
+      const identities = mapIdentities(claims, subject, { table, enrolments, mode });
+      const user: AuthenticatedUser = { subject, identities, usableUntilMs, usableFromMs };
+      if (began === underWay) cache.set(token, user, key);
+      return { outcome: 'ok', user };
+    } finally {
+      began.delete(key);
+    }
+  }
+
   return {
     lookup(token) {
       const key = tokenKeyOf(token);
@@ -70,20 +93,17 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       return user;
     },
     isUsable: (user) => cache.isUsable(user),
-    async verify(token) {
-      const began = generation;
+    verify(token) {
       const key = missed?.token === token ? missed.key : tokenKeyOf(token);
       missed = null;
-      const verification = await verifier.verify(token);
-      if (verification.outcome !== 'ok') return verification;
-      const { subject, usableUntilMs, usableFromMs, claims } = verification.token;
-      const identities = mapIdentities(claims, subject, { table, enrolments, mode });
-      const user: AuthenticatedUser = { subject, identities, usableUntilMs, usableFromMs };
-      if (began === generation) cache.set(token, user, key);
-      return { outcome: 'ok', user };
+      const shared = underWay.get(key);
+      if (shared !== undefined) return shared;
+      const verification = verify(token, key);
+      underWay.set(key, verification);
+      return verification;
     },
     clear() {
-      generation++;
+      underWay = new Map();
       cache.clear();
     },
   };

@@ -4,7 +4,8 @@
 import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
 import { TOKEN_HEADERS_MAX } from '../limits.js';
 import { describeTokenShapeFault } from './credential.js';
-import type { KeySet, TokenHeader, VerificationKey } from './key-set.js';
+import type { KeyLookup, KeySet, TokenHeader, VerificationKey } from './key-set.js';
+import { VerificationLoad } from './verification-load.js';
 
 /**
  * What kind of token is accepted: any JWT, or only access tokens as RFC 9068 has them, so that no other token of the same
@@ -26,6 +27,8 @@ export interface VerifierOptions {
   readonly clockToleranceMs?: number;
   /** Epoch milliseconds. Default `Date.now`. */
   readonly now?: () => number;
+  /** For tests. Default: the bounds of limits.ts. */
+  readonly load?: VerificationLoad;
 }
 
 /** The claims of a token whose signature and claims are good. */
@@ -56,7 +59,9 @@ export type VerificationFailure =
   /** 401. The description is for the client and repeats nothing of the token. */
   | { readonly outcome: 'invalid'; readonly reason: TokenFault; readonly description: string }
   /** 503: the fault is ours. The description is for the log. */
-  | { readonly outcome: 'unavailable'; readonly description: string; readonly retryAfterSeconds: number };
+  | { readonly outcome: 'unavailable'; readonly description: string; readonly retryAfterSeconds: number }
+  /** 503: as many are being verified as may be, and nothing is known of this one. */
+  | { readonly outcome: 'overloaded' };
 
 export type Verification = { readonly outcome: 'ok'; readonly token: VerifiedClaims } | VerificationFailure;
 
@@ -93,6 +98,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const headers = new HeaderMemo();
   const requiredClaims = isAccessToken ? ACCESS_TOKEN_CLAIMS : ['exp', 'sub'];
   const clockTolerance = toleranceMs / 1000;
+  const load = options.load ?? new VerificationLoad();
 
   /** Undefined: the signature is not by this key. */
   async function verifyWithKey(
@@ -118,6 +124,27 @@ export function createVerifier(options: VerifierOptions): Verifier {
     }
   }
 
+  /** Undefined: by none of them. */
+  async function verifyWithKeys(
+    token: string,
+    set: KeySet,
+    keys: readonly VerificationKey[],
+  ): Promise<Verification | undefined> {
+    if (!load.reserve(keys.length)) return OVERLOADED;
+    let untried = keys.length;
+    try {
+      for (const key of keys) {
+        const verification = await verifyWithKey(token, set, key);
+        if (verification !== undefined) return verification;
+        load.giveBack(1);
+        untried--;
+      }
+    } finally {
+      load.giveBack(untried);
+    }
+    return undefined;
+  }
+
   return {
     async verify(token) {
       const shapeFault = describeTokenShapeFault(token);
@@ -135,7 +162,8 @@ export function createVerifier(options: VerifierOptions): Verifier {
       let unavailable: Verification | null = null;
       for (const set of fitting) {
         const asked = set.candidates(header);
-        const lookup = asked instanceof Promise ? await asked : asked;
+        const lookup: KeyLookup | null = asked instanceof Promise ? await load.wait(asked) : asked;
+        if (lookup === null) return OVERLOADED;
         if ('unavailable' in lookup) {
           unavailable = {
             outcome: 'unavailable',
@@ -144,13 +172,13 @@ export function createVerifier(options: VerifierOptions): Verifier {
           };
           continue;
         }
-        for (const key of lookup.keys) {
-          tried++;
-          const verification = await verifyWithKey(token, set, key);
-          if (verification === undefined) continue;
-          if (verification.outcome === 'ok') headers.keep(token, header);
-          return verification;
-        }
+        const { keys } = lookup;
+        if (keys.length === 0) continue;
+        tried += keys.length;
+        const verification = await verifyWithKeys(token, set, keys);
+        if (verification === undefined) continue;
+        if (verification.outcome === 'ok') headers.keep(token, header);
+        return verification;
       }
       // A key that cannot be had may be the one: only with all of them is a refusal certain.
       if (unavailable !== null) return unavailable;
@@ -160,6 +188,8 @@ export function createVerifier(options: VerifierOptions): Verifier {
     },
   };
 }
+
+const OVERLOADED: Verification = { outcome: 'overloaded' };
 
 /** What of a token's header is looked at, once it is well-formed. Keys and addresses of keys in it never are. */
 interface ReadHeader extends TokenHeader {

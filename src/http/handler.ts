@@ -32,6 +32,7 @@ import { loginRoute } from './login.js';
 import { messageFault } from './message-fault.js';
 import { bearerChallenge, sendProblem } from './problem.js';
 import { Reader } from './read.js';
+import { sendRefusal } from './refusal.js';
 import { observerOf } from './request-observer.js';
 import { sendEmpty } from './respond.js';
 import {
@@ -65,6 +66,8 @@ interface CommonOptions {
   readonly corsOrigins?: readonly string[];
   /** Counts what is answered. Default: nothing does. */
   readonly meter?: Meter | null;
+  /** Told of each request that is refused as too many tokens are being verified. It is not counted by the meter. */
+  readonly onRefusal?: (() => void) | undefined;
   /** Share of the requests that are logged, 0 to 1. Default 0. */
   readonly accessLogShare?: number;
   /** Default: nothing is logged, and faults of the service itself are warnings of the process. */
@@ -94,8 +97,8 @@ export type RequestHandler = (req: IncomingMessage, res: ServerResponse) => void
 
 const NO_ROUTE = routeNumber('none');
 
-/** Whoever has a bad token can ask a thousand times a second; the log is told this often at most. */
-const KEYS_LOG_MS = 60_000;
+/** Whoever has a bad token can ask a thousand times a second; the log is told this often at most, of each of two reasons. */
+const TOKENS_LOG_MS = 60_000;
 
 /** Where no log was given: nobody is told but of what is a fault of the service's own, which must not go unheard. */
 const SILENT: Logger = {
@@ -118,7 +121,7 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
   const realm = checkRealm(options.realm ?? 'lectern');
   const log = options.log ?? SILENT;
   const { authenticator, identify, ownsSocket = false } = options;
-  const { meter = null, accessLogShare = 0, corsOrigins = [] } = options;
+  const { meter = null, accessLogShare = 0, corsOrigins = [], onRefusal } = options;
   if ((authenticator === undefined) === (identify === undefined)) {
     throw new LecternError('option-invalid', 'a handler needs an authenticator or identify, and not both');
   }
@@ -137,6 +140,7 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
    */
   const lastUsers = new WeakMap<Socket, { readonly authorization: string; readonly user: RememberedUser }>();
   let keysLoggedMs = Number.NEGATIVE_INFINITY;
+  let refusalsLoggedMs = Number.NEGATIVE_INFINITY;
   const findRoute = createRouter([
     ...scheduleRoutes(basePath),
     ...developmentRoutes(views, basePath, options),
@@ -224,7 +228,7 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
         return;
       case 'unavailable':
         meter?.failed('unavailable');
-        if (performance.now() - keysLoggedMs >= KEYS_LOG_MS) {
+        if (performance.now() - keysLoggedMs >= TOKENS_LOG_MS) {
           keysLoggedMs = performance.now();
           log.warn({ reason: authentication.description }, 'a token cannot be verified');
         }
@@ -233,6 +237,14 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
           detail: 'The keys that verify tokens cannot be had at the moment. Ask again in a few seconds.',
           headers: ['Retry-After', String(authentication.retryAfterSeconds)],
         });
+        return;
+      case 'overloaded':
+        onRefusal?.();
+        if (performance.now() - refusalsLoggedMs >= TOKENS_LOG_MS) {
+          refusalsLoggedMs = performance.now();
+          log.warn({}, 'too many tokens to verify: requests are refused');
+        }
+        sendRefusal(exchange.req, exchange.res, exchange.fields);
         return;
     }
   }

@@ -9,7 +9,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { OVERLOAD_RETRY_AFTER_SECONDS } from '../limits.js';
-import { PLAIN_FIELDS } from './answer-fields.js';
+import { type AnswerFields, PLAIN_FIELDS } from './answer-fields.js';
 import type { Connection } from './connections.js';
 import { directHead, httpDate, IS_KNOWN_NODE } from './direct.js';
 import type { FlatHeaders } from './exchange.js';
@@ -34,8 +34,8 @@ const HEADERS: FlatHeaders = [
   String(OVERLOAD_RETRY_AFTER_SECONDS),
   'Content-Length',
   String(BODY.length),
-  ...PLAIN_FIELDS.flat,
 ];
+const PLAIN_HEADERS: FlatHeaders = HEADERS.concat(PLAIN_FIELDS.flat);
 
 interface Parser {
   /** @returns 0: what follows is read on as the request says */
@@ -52,7 +52,7 @@ let prepared: Prepared = prepare('');
 
 /** Never written into again: some of it may still wait to be sent. */
 function prepare(date: string): Prepared {
-  const head = Buffer.from(directHead(503, HEADERS) ?? '', 'latin1');
+  const head = Buffer.from(directHead(503, PLAIN_HEADERS) ?? '', 'latin1');
   return { date, head, whole: Buffer.concat([head, BODY]) };
 }
 
@@ -103,7 +103,12 @@ function mayHaveContent(rawHeaders: readonly string[]): boolean {
 /** The same answer for all other requests. Nothing of a body is read, so the connection ends where there may be one. */
 export function refuse(req: IncomingMessage, res: ServerResponse): void {
   if (mayHaveContent(req.rawHeaders)) res.shouldKeepAlive = false;
-  res.writeHead(503, HEADERS);
+  sendRefusal(req, res, PLAIN_FIELDS);
+}
+
+/** The same for a request of which it is known that it has no body. */
+export function sendRefusal(req: IncomingMessage, res: ServerResponse, fields: AnswerFields): void {
+  res.writeHead(503, fields === PLAIN_FIELDS ? PLAIN_HEADERS : HEADERS.concat(fields.flat));
   if (req.method === 'HEAD') res.end();
   else res.end(BODY);
 }

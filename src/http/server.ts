@@ -77,6 +77,8 @@ export interface HttpServer {
   readonly counts: ConnectionCounts;
   /** Whether there are more requests than can be answered, and how many were refused for it. */
   readonly load: OverloadCounts;
+  /** Counts a request that the handler has refused for a like reason; whether there is an overload is not changed by it. */
+  countRefusal(): void;
   /** @throws LecternError `address-unavailable` */
   listen(options: ListenOptions): Promise<ListenAddress>;
   /**
@@ -282,6 +284,7 @@ export function createHttpServer(
     get load() {
       return overload.counts;
     },
+    countRefusal: () => overload.count(),
     listen(options) {
       return new Promise((resolve, reject) => {
         const onError = (error: NodeJS.ErrnoException) => {

@@ -35,6 +35,8 @@ export interface HandlerSurroundings {
   readonly feed: KeyFeed | null;
   /** Counts for this thread; null where nobody wants to know. */
   readonly meter: Meter | null;
+  /** See HandlerOptions. */
+  readonly onRefusal: () => void;
 }
 
 /** Null in production. */
@@ -53,7 +55,7 @@ export function issuerOfPlan({ auth, development }: HandlerPlan): DevelopmentIss
 export function handlerOfPlan(
   plan: HandlerPlan,
   views: ViewSource,
-  { log, cacheBytesMax, feed, meter }: HandlerSurroundings,
+  { log, cacheBytesMax, feed, meter, onRefusal }: HandlerSurroundings,
 ): RequestHandler {
   const { auth, basePath, unknownParameters, version, corsOrigins, accessLogShare, development } = plan;
   const issuer = issuerOfPlan(plan);
@@ -66,6 +68,7 @@ export function handlerOfPlan(
     corsOrigins,
     accessLogShare,
     meter,
+    onRefusal,
     ...(basePath === undefined ? {} : { basePath }),
     ...(log === undefined ? {} : { log }),
   };

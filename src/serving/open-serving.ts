@@ -56,6 +56,7 @@ async function serveHere(options: FedServingOptions): Promise<Serving> {
         log,
         feed,
         meter,
+        onRefusal: server.countRefusal,
         cacheBytesMax: cacheBytesMax * ANSWER_CACHE_SHARE,
       });
       if (meter !== null) meterRows(meter, views);

@@ -64,10 +64,11 @@ async function serve(): Promise<void> {
     cacheBytesMax: task.answerCacheBytes,
     feed: keys,
     meter,
+    onRefusal: () => server.countRefusal(),
     ...(log === undefined ? {} : { log }),
   });
   const { connectionsMax, overloadMs } = task;
-  const server = createHttpServer(handler, {
+  const server: HttpServer = createHttpServer(handler, {
     connectionsMax,
     overloadMs,
     onOverload(isOverloaded) {

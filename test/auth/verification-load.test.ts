@@ -1,0 +1,154 @@
+/** What verifications may take at a time, and that one does for all who ask for the same token. */
+import { generateKeyPairSync } from 'node:crypto';
+import { setImmediate as turn } from 'node:timers/promises';
+import { test } from 'tap';
+import { createAuthenticator } from '../../src/auth/authenticator.js';
+import { createClaimTable } from '../../src/auth/identity.js';
+import { createPublicKeySet, createSecretKeySet } from '../../src/auth/key-set.js';
+import { VerificationLoad } from '../../src/auth/verification-load.js';
+import { createVerifier, type Verification, type Verifier } from '../../src/auth/verifier.js';
+import { KEY_TRIES_UNDER_WAY_MAX, KEY_WAITS_MAX, KEYS_TRIED_MAX } from '../../src/limits.js';
+import { PLAN, setUp as setUpIssuer } from '../attack/issuer.js';
+import { goodClaims, hs256, NOW_MS, SECRET, signed } from './tokens.js';
+
+const KEYS = 3;
+const pairs = Array.from({ length: KEYS }, () => generateKeyPairSync('ec', { namedCurve: 'P-256' }));
+const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const keySet = createPublicKeySet(
+  { keys: pairs.map(({ publicKey }, n) => ({ ...publicKey.export({ format: 'jwk' }), kid: `k${n}` })) },
+  'the keys',
+);
+const now = () => NOW_MS;
+
+/** Tokens that no key has signed: tried with all keys, or with the one that they name. */
+const forged = (n: number, kid?: string): string =>
+  signed(goodClaims({ n }), stranger.privateKey, { alg: 'ES256', ...(kid === undefined ? {} : { kid }) });
+const good = (n: number, key = n % KEYS): string =>
+  signed(goodClaims({ n }), pairs[key]?.privateKey as never, { alg: 'ES256', kid: `k${key}` });
+
+function count(verifications: readonly (Verification | { readonly outcome: string })[]): object {
+  const counts: Record<string, number> = {};
+  for (const { outcome } of verifications) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  return counts;
+}
+
+test('no more keys are tried at a time than may be; what is too much is told at once and forgotten', async (t) => {
+  const verifier = createVerifier({ keySets: [keySet], now, load: new VerificationLoad(2 * KEYS) });
+  for (let round = 0; round < 3; round++) {
+    const tokens = Array.from({ length: 10 }, (_, n) => forged(n));
+    t.same(count(await Promise.all(tokens.map((token) => verifier.verify(token)))), {
+      invalid: 2,
+      overloaded: 8,
+    });
+    const named = Array.from({ length: 10 }, (_, n) => good(n));
+    t.same(
+      count(await Promise.all(named.map((token) => verifier.verify(token)))),
+      { ok: 2 * KEYS, overloaded: 10 - 2 * KEYS },
+      'one that names its key takes less',
+    );
+    // Each way out of a verification gives back what it took.
+    const odd = [
+      forged(0, 'k1'),
+      forged(1, 'no-such-key'),
+      signed({ sub: 'a', exp: 1 }, pairs[0]?.privateKey as never, { alg: 'ES256' }),
+    ];
+    t.same(count(await Promise.all(odd.map((token) => verifier.verify(token)))), { invalid: 3 });
+  }
+  const filling = [verifier.verify(forged(20)), verifier.verify(forged(21))];
+  let isTold = false;
+  void verifier.verify(good(22)).then(({ outcome }) => {
+    isTold = outcome === 'overloaded';
+  });
+  for (let n = 0; n < 10; n++) await Promise.resolve();
+  t.equal(isTold, true, 'without waiting for anything');
+  await Promise.all(filling);
+  t.equal((await verifier.verify(good(23))).outcome, 'ok');
+});
+
+test('a token of one key finds room where those of many keys do not', async (t) => {
+  const verifier = createVerifier({ keySets: [keySet], now, load: new VerificationLoad(2 * KEYS + 1) });
+  const flood = Array.from({ length: 5 }, (_, n) => verifier.verify(forged(n)));
+  const named = verifier.verify(good(1));
+  t.same(count(await Promise.all(flood)), { invalid: 2, overloaded: 3 });
+  t.equal((await named).outcome, 'ok');
+});
+
+test('the bounds leave room for tokens that name no key, and let all verify that waited for keys', (t) => {
+  t.ok(KEY_TRIES_UNDER_WAY_MAX >= 32 * KEYS_TRIED_MAX);
+  t.ok(KEY_WAITS_MAX <= KEY_TRIES_UNDER_WAY_MAX);
+  t.end();
+});
+
+function shared() {
+  const seen: string[] = [];
+  const inner = createVerifier({ keySets: [createSecretKeySet(SECRET)], now });
+  const verifier: Verifier = {
+    verify(token) {
+      seen.push(token);
+      return inner.verify(token);
+    },
+  };
+  const table = createClaimTable();
+  return {
+    seen,
+    authenticator: createAuthenticator({ verifier, table, enrolments: null, mode: 'uuid', now }),
+  };
+}
+
+test('equal tokens that are asked for at a time are verified once, and others are not mixed up with them', async (t) => {
+  const { seen, authenticator } = shared();
+  const [alice, bob] = [hs256(goodClaims()), hs256(goodClaims({ sub: 'bob' }))];
+  const bad = `${alice.slice(0, -4)}AAAA`;
+  const asked = [alice, bob, bad].flatMap((token) => Array<string>(20).fill(token));
+  const answers = await Promise.all(
+    asked.map((token) => {
+      t.equal(authenticator.lookup(token), undefined);
+      return authenticator.verify(token);
+    }),
+  );
+  t.same(seen, [alice, bob, bad]);
+  t.same(
+    answers.map((answer) => (answer.outcome === 'ok' ? answer.user.subject : answer.outcome)),
+    ['alice', 'bob', 'invalid'].flatMap((name) => Array<string>(20).fill(name)),
+  );
+  t.equal((await authenticator.verify(bad)).outcome, 'invalid');
+  t.equal(seen.length, 4, 'once it is over, a bad one is verified anew');
+});
+
+test('a verification that began before the keys changed is not shared with who asks afterwards', async (t) => {
+  const { seen, authenticator } = shared();
+  const token = hs256(goodClaims());
+  const before = authenticator.verify(token);
+  authenticator.clear();
+  const after = authenticator.verify(token);
+  t.not(after, before);
+  t.equal(authenticator.verify(token), after, 'but the one that began then is');
+  await before;
+  t.equal(authenticator.verify(token), after, 'also when the older one has ended');
+  t.equal((await after).outcome, 'ok');
+  t.equal(seen.length, 2);
+  t.ok(authenticator.lookup(token));
+});
+
+test('tokens that wait for keys take no room of those whose key is known, and are bounded themselves', async (t) => {
+  const { clock, issuer, start } = setUpIssuer({}, ['a']);
+  const { ask } = start();
+  t.equal(await ask(issuer.token('a')), 'ok');
+  await clock.advance(PLAN.cooldownMs);
+  issuer.publish('a', 'b');
+  let answer = (): void => {};
+  issuer.hold = new Promise((resolve) => {
+    answer = resolve;
+  });
+  const outcomes: string[] = [];
+  const waiting = Array.from({ length: KEY_WAITS_MAX + 50 }, (_, n) =>
+    ask(issuer.token('b', { n })).then((outcome) => void outcomes.push(outcome)),
+  );
+  await turn();
+  t.same(outcomes, Array<string>(50).fill('overloaded'), 'more than may wait are told at once');
+  for (let n = 0; n < 20; n++) t.equal(await ask(issuer.token('a', { n })), 'ok', 'nobody else waits');
+  t.equal(outcomes.length, 50);
+  answer();
+  await Promise.all(waiting);
+  t.same(outcomes.slice(50), Array<string>(KEY_WAITS_MAX).fill('ok'), 'all who waited are let in');
+});
