@@ -74,6 +74,8 @@ export function createAdminHandler(options: AdminHandlerOptions): RequestHandler
   async function refresh(exchange: Exchange, expected: AdminToken): Promise<void> {
     const fault = credentialFault(exchange, expected);
     if (fault !== null) {
+      // Which of several was meant may have been understood otherwise on its way here.
+      if (exchange.headers.authorizations > 1) exchange.res.shouldKeepAlive = false;
       sendProblem(exchange, fault);
       return;
     }
@@ -110,12 +112,6 @@ export function createAdminHandler(options: AdminHandlerOptions): RequestHandler
     const { req, res, path, headers } = exchange;
     // No body is read, so what follows on the connection cannot be told from it.
     if (headers.hasContent) res.shouldKeepAlive = false;
-    if (target.length > REQUEST_TARGET_BYTES_MAX) {
-      return sendProblem(exchange, {
-        code: 'request-target-too-long',
-        detail: `The request target has ${target.length} bytes; at most ${REQUEST_TARGET_BYTES_MAX} are read.`,
-      });
-    }
     const fault = messageFault(req, path, headers);
     if (fault !== null) {
       res.shouldKeepAlive = false;
@@ -127,6 +123,12 @@ export function createAdminHandler(options: AdminHandlerOptions): RequestHandler
     if (credential?.kind === 'malformed') {
       res.shouldKeepAlive = false;
       return sendProblem(exchange, malformedCredential(credential.detail));
+    }
+    if (target.length > REQUEST_TARGET_BYTES_MAX) {
+      return sendProblem(exchange, {
+        code: 'request-target-too-long',
+        detail: `The request target has ${target.length} bytes; at most ${REQUEST_TARGET_BYTES_MAX} are read.`,
+      });
     }
     const resource = resources.get(path);
     if (resource === undefined) {

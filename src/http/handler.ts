@@ -1,6 +1,6 @@
 /**
- * The request handler: everything between a request and its answer, in the documented order of checks: 414, 404, 405,
- * 401, 403, 406, 400, then 304 or 200. It can be mounted in any node:http server.
+ * The request handler: everything between a request and its answer, in the documented order of checks: what is
+ * malformed, 414, 404, 405, 401, 403, 406, 400, then 304 or 200. It can be mounted in any node:http server.
  *
  * For a token seen before, everything is synchronous: no promise is made, and the response is written in the same
  * turn of the event loop.
@@ -249,7 +249,7 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
     }
   }
 
-  function dispatch(exchange: Exchange): void {
+  function dispatch(exchange: Exchange, target: string): void {
     const { req } = exchange;
     const fault = messageFault(req, exchange.path, exchange.headers);
     if (fault !== null) {
@@ -266,6 +266,14 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
         refuseCredential(exchange, credential.detail);
         return;
       }
+    }
+    // Not before what closes the connection. node:http gives one character for each byte.
+    if (target.length > REQUEST_TARGET_BYTES_MAX) {
+      sendProblem(exchange, {
+        code: 'request-target-too-long',
+        detail: `The request target has ${target.length} bytes; at most ${REQUEST_TARGET_BYTES_MAX} are read.`,
+      });
+      return;
     }
     // Before anything else: a browser sends no token with it, and a page could not read why it failed.
     if (req.method === 'OPTIONS' && origins?.isAllowed(exchange.headers.origin) && isPreflight(req)) {
@@ -322,13 +330,7 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
     try {
       // Nothing here takes a body. It is not read, so what follows on this connection cannot be told from it.
       if (exchange.headers.hasContent) closeAfter(exchange);
-      // node:http gives one character for each byte.
-      if (target.length > REQUEST_TARGET_BYTES_MAX) {
-        sendProblem(exchange, {
-          code: 'request-target-too-long',
-          detail: `The request target has ${target.length} bytes; at most ${REQUEST_TARGET_BYTES_MAX} are read.`,
-        });
-      } else dispatch(exchange);
+      dispatch(exchange, target);
     } catch (error) {
       fail(exchange, error);
     }

@@ -255,6 +255,12 @@ test('other paths and methods are problems, and so is what is no request', async
     t.match(reply, /^HTTP\/1.1 400 [\s\S]*\r\nConnection: close\r\n/, line);
     t.match(reply, /WWW-Authenticate: Bearer realm="lectern admin"[\s\S]*"code":"invalid-request"/, line);
   }
+  // Whatever else is long about it, what is malformed is the last on its connection.
+  const long = `/${'x'.repeat(9000)}`;
+  t.match(await raw(`GET ${long} HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n`), /^HTTP\/1.1 400 /);
+  t.match(await raw(`TRACE ${long} HTTP/1.1\r\nHost: a\r\n\r\n`), /^HTTP\/1.1 405 /);
+  const field = `Authorization: Bearer ${TOKEN}\r\n`;
+  t.match(await raw(`POST /refresh HTTP/1.1\r\nHost: a\r\n${field}${field}\r\n`), /^HTTP\/1.1 400 /);
   // A body is not read: the connection ends, and what is in it is no second request.
   const post = `POST /refresh HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\n`;
   const answer = await raw(

@@ -152,6 +152,40 @@ export function rawCases(authorization: string): readonly RawCase[] {
     'request-target-too-long',
   );
 
+  // A long target does not hide what else is wrong: the connection is closed all the same.
+  const long = `/${'x'.repeat(9000)}`;
+  malformed('two Hosts and a long target', `GET ${long} HTTP/1.1\r\n${HOST}${good}\r\n`);
+  malformed('no Host and a long target', `GET ${long} HTTP/1.1\r\n${authorization}\r\n`);
+  malformed('two Authorizations and a long target', `GET ${long} HTTP/1.1\r\n${good}${authorization}\r\n`);
+  malformed('Upgrade and a long target', `GET ${long} HTTP/1.1\r\n${good}Upgrade: h2c\r\n\r\n`);
+  malformed('a body and a long target', `GET ${long} HTTP/1.1\r\n${good}Content-Length: 5\r\n\r\nhello`);
+  malformed('a long target of another scheme', `GET ftp:/${long} HTTP/1.1\r\n${good}\r\n`);
+  refused('TRACE of a long target', `TRACE ${long} HTTP/1.1\r\n${HOST}\r\n`, REFUSED, 'method-not-allowed');
+  refused(
+    'an unknown coding and a long target',
+    `POST ${long} HTTP/1.1\r\n${good}Transfer-Encoding: x\r\n\r\n`,
+    UNKNOWN,
+    'transfer-coding-not-implemented',
+  );
+  refused(
+    '101 fields and a long target',
+    `GET ${long} HTTP/1.1\r\n${good}${'a: b\r\n'.repeat(99)}\r\n`,
+    LARGE,
+    'headers-too-large',
+  );
+  refused(
+    'an unknown expectation and a long target',
+    `GET ${long} HTTP/1.1\r\n${good}Expect: x\r\n\r\n`,
+    '417 Expectation Failed',
+    'expectation-failed',
+  );
+  refused(
+    'POST with a body to a long target',
+    `POST ${long} HTTP/1.1\r\n${good}Content-Length: 5\r\n\r\nhello`,
+    '414 URI Too Long',
+    'request-target-too-long',
+  );
+
   // Lines and fields.
   malformed('LF for every line end', `GET ${PATH} HTTP/1.1\nHost: a\n\n`);
   field('LF for one line end', 'a: x\nb: y');
@@ -231,6 +265,20 @@ export function rawCases(authorization: string): readonly RawCase[] {
     UNKNOWN,
     'transfer-coding-not-implemented',
   );
+
+  refused(
+    'POST with a body where there is nothing',
+    `POST /x HTTP/1.1\r\n${good}Content-Length: 5\r\n\r\nhello`,
+    '404 Not Found',
+    'not-found',
+  );
+  cases.push({
+    name: 'OPTIONS with a body',
+    bytes: `OPTIONS ${PATH} HTTP/1.1\r\n${good}Content-Length: 5\r\n\r\nhello`,
+    statuses: ['204 No Content'],
+    code: null,
+    closes: true,
+  });
 
   // What asks for something else than an answer.
   field('Upgrade', 'Connection: Upgrade\r\nUpgrade: websocket');
