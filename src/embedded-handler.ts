@@ -42,6 +42,7 @@ export interface EmbeddedAuthOptions {
   readonly enrolments?: object | undefined;
 }
 
+/** There is none for CORS: what pages of other origins may read, the embedding server says, for this handler as for all others. */
 export interface EmbeddedHandlerOptions {
   /** Where the resources are, as the handler sees request targets. Default `/api/v1`; `/` where the framework strips it. */
   readonly basePath?: string | undefined;

@@ -84,7 +84,7 @@ export interface Timetable extends ViewSource, AsyncDisposable {
     name: Name,
     listener: (...event: TimetableEvents[Name]) => void,
   ): this;
-  /** A handler `(req, res)` to mount in an existing server; see {@link EmbeddedHandlerOptions}. */
+  /** A handler `(req, res)` for an existing server, which answers for CORS; see {@link EmbeddedHandlerOptions}. */
   handler(options?: EmbeddedHandlerOptions): RequestHandler;
   /**
    * Listens, and answers requests as `lectern serve` does in production: on this thread, or on several that share the one

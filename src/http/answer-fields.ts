@@ -2,6 +2,8 @@
  * Header fields that every answer has, whatever it is about: what browsers are told, and to which pages of elsewhere they may
  * show it (CORS, https://fetch.spec.whatwg.org/#http-cors-protocol).
  */
+import type { IncomingMessage } from 'node:http';
+
 /** They come last, in this order, in each of the forms that answers are written in. */
 export interface AnswerFields {
   readonly flat: readonly string[];
@@ -72,13 +74,27 @@ export class OriginFields {
     );
   }
 
+  /** @param origin undefined where there is none, or it is not known */
   of(origin: string | undefined): AnswerFields {
     return (origin === undefined ? undefined : this.#allowed.get(origin)) ?? this.#others;
   }
 
-  isAllowed(origin: string | undefined): boolean {
-    return origin !== undefined && this.#allowed.has(origin);
+  /**
+   * Whether it is a preflight (https://fetch.spec.whatwg.org/#cors-preflight-request) of an allowed origin. A browser sends no
+   * token with it, and where it fails, a page cannot even read why.
+   */
+  isPreflight(req: IncomingMessage): boolean {
+    // Node makes the object of all header fields when it is first asked for.
+    if (req.method !== 'OPTIONS') return false;
+    const { headers } = req;
+    if (headers['access-control-request-method'] === undefined) return false;
+    return headers.origin !== undefined && this.#allowed.has(headers.origin);
   }
+}
+
+/** @returns null where no origin is allowed */
+export function originFieldsOf(origins: readonly string[]): OriginFields | null {
+  return origins.length === 0 ? null : new OriginFields(origins);
 }
 
 /** What keeps a text from being an origin as browsers write it; null where it is one. */

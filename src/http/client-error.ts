@@ -4,7 +4,7 @@
 import type { Socket } from 'node:net';
 import { PROBLEMS, type ProblemCode } from '../errors.js';
 import { REQUEST_TARGET_BYTES_MAX } from '../limits.js';
-import { PLAIN_FIELDS } from './answer-fields.js';
+import { type AnswerFields, PLAIN_FIELDS } from './answer-fields.js';
 import { PROBLEM_CONTENT_TYPE, problemBody } from './problem.js';
 import { ALLOW } from './routes.js';
 
@@ -87,28 +87,33 @@ export interface LastWord {
  *
  * @returns null where nothing was sent
  */
-export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): LastWord | null {
+export function answerClientError(
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+  fields: AnswerFields = PLAIN_FIELDS,
+): LastWord | null {
   if (!socket.writable || socket.writableLength > 0 || error.code === 'ECONNRESET') {
     socket.destroy();
     return null;
   }
-  return say(socket, kindOf(error), []);
+  return say(socket, kindOf(error), [], fields);
 }
 
 /** CONNECT asks for a tunnel, which node hands over as a bare socket. */
-export function answerConnect(socket: Socket): LastWord {
+export function answerConnect(socket: Socket, fields: AnswerFields = PLAIN_FIELDS): LastWord {
   const kind: ClientErrorKind = {
     code: 'method-not-allowed',
     reason: 'Method Not Allowed',
     detail: `The timetable is for reading only; the methods are ${ALLOW}.`,
   };
-  return say(socket, kind, [`Allow: ${ALLOW}`]);
+  return say(socket, kind, [`Allow: ${ALLOW}`], fields);
 }
 
 function say(
   socket: Socket,
   { code, reason, detail }: ClientErrorKind,
   headers: readonly string[],
+  fields: AnswerFields,
 ): LastWord {
   const body = problemBody({ code, detail }, undefined);
   const { status } = PROBLEMS[code];
@@ -120,7 +125,7 @@ function say(
       'Cache-Control: no-store',
       `Content-Length: ${bytes}`,
       ...headers,
-      `${PLAIN_FIELDS.text}Connection: close`,
+      `${fields.text}Connection: close`,
       '',
       body,
     ].join('\r\n'),

@@ -23,7 +23,7 @@ import type { IdentifierMode } from '../model/event.js';
 import type { FieldFilter } from '../query/query.js';
 import type { ParseOptions } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
-import { OriginFields, PLAIN_FIELDS, PREFLIGHT_FIELDS } from './answer-fields.js';
+import { originFieldsOf, PLAIN_FIELDS, PREFLIGHT_FIELDS } from './answer-fields.js';
 import { docsRoutes } from './docs/page.js';
 import { type Exchange, mountPathOf, readHeaderFacts, splitTarget } from './exchange.js';
 import { healthRoute } from './health.js';
@@ -133,7 +133,7 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
     meter,
   );
   const observer = observerOf(meter, accessLogShare, log);
-  const origins = corsOrigins.length === 0 ? null : new OriginFields(corsOrigins);
+  const origins = originFieldsOf(corsOrigins);
   /**
    * Who the last request of each connection was from: clients send the same header again and again, and comparing it is
    * cheaper than hashing it. Gone with the connection.
@@ -267,17 +267,16 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
         return;
       }
     }
+    if (origins?.isPreflight(req)) {
+      sendEmpty(exchange, 204, [...PREFLIGHT_FIELDS]);
+      return;
+    }
     // Not before what closes the connection. node:http gives one character for each byte.
     if (target.length > REQUEST_TARGET_BYTES_MAX) {
       sendProblem(exchange, {
         code: 'request-target-too-long',
         detail: `The request target has ${target.length} bytes; at most ${REQUEST_TARGET_BYTES_MAX} are read.`,
       });
-      return;
-    }
-    // Before anything else: a browser sends no token with it, and a page could not read why it failed.
-    if (req.method === 'OPTIONS' && origins?.isAllowed(exchange.headers.origin) && isPreflight(req)) {
-      sendEmpty(exchange, 204, [...PREFLIGHT_FIELDS]);
       return;
     }
     if (exchange.path === '*' && req.method === 'OPTIONS') {
@@ -345,11 +344,6 @@ function developmentRoutes(views: ViewSource, basePath: string, options: Handler
     healthRoute(views, { path: '/health', version, now: options.now ?? Date.now }),
     ...docsRoutes({ basePath, identifiers, version, assetsFolder: options.docsAssets }),
   ];
-}
-
-/** https://fetch.spec.whatwg.org/#cors-preflight-request. Asked of OPTIONS with an allowed origin only. */
-function isPreflight({ headers }: IncomingMessage): boolean {
-  return headers['access-control-request-method'] !== undefined;
 }
 
 /** The connection ends with this answer. */

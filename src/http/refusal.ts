@@ -9,7 +9,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { OVERLOAD_RETRY_AFTER_SECONDS } from '../limits.js';
-import { type AnswerFields, PLAIN_FIELDS } from './answer-fields.js';
+import { type AnswerFields, type OriginFields, PLAIN_FIELDS } from './answer-fields.js';
 import type { Connection } from './connections.js';
 import { directHead, httpDate, IS_KNOWN_NODE } from './direct.js';
 import type { FlatHeaders } from './exchange.js';
@@ -48,12 +48,30 @@ interface Prepared {
   readonly head: Buffer;
 }
 
-let prepared: Prepared = prepare('');
+let prepared: Prepared | null = null;
+/** The same for pages of elsewhere. */
+const preparedByFields = new WeakMap<AnswerFields, Prepared>();
 
 /** Never written into again: some of it may still wait to be sent. */
-function prepare(date: string): Prepared {
-  const head = Buffer.from(directHead(503, PLAIN_HEADERS) ?? '', 'latin1');
+function prepare(date: string, headers: FlatHeaders): Prepared | null {
+  const text = directHead(503, headers);
+  if (text === null) return null;
+  const head = Buffer.from(text, 'latin1');
   return { date, head, whole: Buffer.concat([head, BODY]) };
+}
+
+/** @returns null where an origin is so long that its head cannot be sent directly */
+function preparedFor(fields: AnswerFields): Prepared | null {
+  const date = httpDate();
+  if (fields === PLAIN_FIELDS) {
+    if (prepared?.date !== date) prepared = prepare(date, PLAIN_HEADERS);
+    return prepared;
+  }
+  const known = preparedByFields.get(fields);
+  if (known?.date === date) return known;
+  const renewed = prepare(date, HEADERS.concat(fields.flat));
+  if (renewed !== null) preparedByFields.set(fields, renewed);
+  return renewed;
 }
 
 /**
@@ -75,19 +93,35 @@ export function refuseBeforehand(
  * Sends the constant answer where the request stands alone: it keeps the connection open, has no body, and all answers before
  * it have gone.
  *
+ * @param origins null where none is allowed
  * @returns false where nothing was sent
  */
-export function refuseDirectly(connection: Connection, req: IncomingMessage, keepAlive: boolean): boolean {
+export function refuseDirectly(
+  connection: Connection,
+  req: IncomingMessage,
+  keepAlive: boolean,
+  origins: OriginFields | null,
+): boolean {
   const { socket, answer, isEnding } = connection;
   if (!keepAlive || isEnding || req.httpVersionMinor !== 1 || socket.writableLength > 0 || !socket.writable)
     return false;
   if (answer !== null && !answer.writableFinished) return false;
   // OPTIONS and what is not allowed are rare, and bodies have to be got rid of.
   if ((req.method !== 'GET' && req.method !== 'HEAD') || mayHaveContent(req.rawHeaders)) return false;
-  const date = httpDate();
-  if (date !== prepared.date) prepared = prepare(date);
-  socket.write(req.method === 'HEAD' ? prepared.head : prepared.whole);
+  const answerBytes = preparedFor(fieldsFor(req, origins));
+  if (answerBytes === null) return false;
+  socket.write(req.method === 'HEAD' ? answerBytes.head : answerBytes.whole);
   return true;
+}
+
+function fieldsFor({ rawHeaders }: IncomingMessage, origins: OriginFields | null): AnswerFields {
+  if (origins === null) return PLAIN_FIELDS;
+  let origin: string | undefined;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string;
+    if (name.length === 6 && name.toLowerCase() === 'origin') origin = rawHeaders[i + 1];
+  }
+  return origins.of(origin);
 }
 
 /** By the lengths of the names alone: Content-Length and Transfer-Encoding are 14 and 17 characters long, Upgrade 7. */
@@ -101,9 +135,9 @@ function mayHaveContent(rawHeaders: readonly string[]): boolean {
 }
 
 /** The same answer for all other requests. Nothing of a body is read, so the connection ends where there may be one. */
-export function refuse(req: IncomingMessage, res: ServerResponse): void {
+export function refuse(req: IncomingMessage, res: ServerResponse, origins: OriginFields | null): void {
   if (mayHaveContent(req.rawHeaders)) res.shouldKeepAlive = false;
-  sendRefusal(req, res, PLAIN_FIELDS);
+  sendRefusal(req, res, fieldsFor(req, origins));
 }
 
 /** The same for a request of which it is known that it has no body. */

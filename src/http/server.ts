@@ -17,6 +17,7 @@ import {
 } from '../limits.js';
 import { CELL, routeNumber } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
+import { type OriginFields, PLAIN_FIELDS } from './answer-fields.js';
 import { answerClientError, answerConnect, type LastWord } from './client-error.js';
 import {
   type Connection,
@@ -68,6 +69,8 @@ export interface HttpServerOptions {
   readonly overloadMs?: number | undefined;
   /** Told when an overload begins and when it is over. */
   readonly onOverload?: ((isOverloaded: boolean) => void) | undefined;
+  /** Those of the handler: what is answered without it says of origins what it says. Default: no origin is allowed. */
+  readonly origins?: OriginFields | null | undefined;
   /** Counts connections, and answers to what could not be read. */
   readonly meter?: Meter | null | undefined;
 }
@@ -103,11 +106,14 @@ export function createHttpServer(
     patience,
     overloadMs = OVERLOAD_MS_DEFAULT,
     onOverload,
+    origins = null,
     meter = null,
   }: HttpServerOptions = {},
 ): HttpServer {
   const connections = new Connections(patience);
   const overload = new Overload(overloadMs, onOverload);
+  /** Nobody knows from which page it came. */
+  const unreadableFields = origins?.of(undefined) ?? PLAIN_FIELDS;
   let closing: Promise<void> | null = null;
   if (meter !== null) meterConnections(meter, connections);
   let isDraining = false;
@@ -120,7 +126,8 @@ export function createHttpServer(
       return false;
     }
     // What cannot be refused here is refused in its turn.
-    if (!overload.refuses() || isDraining || !refuseDirectly(connection, req, keepAlive)) return false;
+    if (!overload.refuses() || isDraining || !refuseDirectly(connection, req, keepAlive, origins))
+      return false;
     overload.count();
     connections.use(connection, null);
     return true;
@@ -141,9 +148,10 @@ export function createHttpServer(
   function handle(connection: Connection, req: IncomingMessage, res: ServerResponse): void {
     // Those that came before their turn are all answered before the connection ends.
     if (isDraining && !connection.queue?.waiting.length) res.shouldKeepAlive = false;
-    if (overload.isFull) {
+    // A preflight costs as much as its refusal, and would keep a page from reading that of its request.
+    if (overload.isFull && !origins?.isPreflight(req)) {
       overload.count();
-      refuse(req, res);
+      refuse(req, res, origins);
     } else handler(req, res);
     if (!res.headersSent) {
       connection.pending.add(res);
@@ -213,7 +221,7 @@ export function createHttpServer(
     // Node has taken its own listeners off: an error that nobody listens to would end the process.
     socket.on('error', () => socket.destroy());
     socket.resume();
-    endWith(socket, () => answerConnect(socket));
+    endWith(socket, () => answerConnect(socket, unreadableFields));
   });
   function forget(this: Socket): void {
     connections.delete(this);
@@ -226,7 +234,7 @@ export function createHttpServer(
   });
   server.on('clientError', (error: NodeJS.ErrnoException, duplex) => {
     const socket = duplex as Socket;
-    endWith(socket, () => answerClientError(error, socket));
+    endWith(socket, () => answerClientError(error, socket, unreadableFields));
   });
 
   /**

@@ -1,4 +1,5 @@
 import { RemoteKeys } from '../auth/remote-keys.js';
+import { originFieldsOf } from '../http/answer-fields.js';
 import type { RequestHandler } from '../http/handler.js';
 import { createHttpServer } from '../http/server.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
@@ -40,6 +41,7 @@ async function serveHere(options: FedServingOptions): Promise<Serving> {
     connectionsMax,
     overloadMs,
     onOverload: (isOverloaded) => logOverload(log, isOverloaded, server.load.refused),
+    origins: originFieldsOf(plan.corsOrigins),
     meter,
   });
   const address = await server.listen({ host, port });

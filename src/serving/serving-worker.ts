@@ -1,5 +1,6 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
+import { originFieldsOf } from '../http/answer-fields.js';
 import type { RequestHandler } from '../http/handler.js';
 import type { OverloadCounts } from '../http/overload.js';
 import { createHttpServer, type HttpServer, type ListenAddress } from '../http/server.js';
@@ -75,6 +76,7 @@ async function serve(): Promise<void> {
       logOverload(log, isOverloaded, server.load.refused);
       tellLoad(server);
     },
+    origins: originFieldsOf(task.plan.corsOrigins),
     meter,
   });
   setInterval(() => tellLoad(server), TELL_LOAD_MS).unref();

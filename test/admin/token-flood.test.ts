@@ -20,6 +20,7 @@ const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 20
 const jwk = publicKey.export({ format: 'jwk' });
 // Each token without a name is tried with all eight.
 const KEYS = JSON.stringify({ keys: Array.from({ length: 8 }, (_, n) => ({ ...jwk, kid: `k${n}` })) });
+const PAGE = 'https://timetable.example.org';
 const exp = Math.floor(Date.now() / 1000) + 3600;
 
 function forged(n: number): string {
@@ -28,7 +29,7 @@ function forged(n: number): string {
 }
 
 function requestOf(token: string): string {
-  return `GET /api/v1/schedule HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`;
+  return `GET /api/v1/schedule HTTP/1.1\r\nHost: a\r\nOrigin: ${PAGE}\r\nAuthorization: Bearer ${token}\r\n\r\n`;
 }
 
 /** The whole answer, of which head and body come in one or two pieces. */
@@ -56,6 +57,7 @@ for (const workers of [1, 2]) {
       source,
       workers,
       overloadMs: 0,
+      corsOrigins: [PAGE],
       mode: 'production',
     } as const;
     const service = await startService(options, { log });
@@ -95,6 +97,7 @@ for (const workers of [1, 2]) {
     for (const text of refused) {
       t.match(text, /\r\nRetry-After: 1\r\n/);
       t.match(text, /"code":"overloaded"/);
+      t.ok(text.includes(`\r\nAccess-Control-Allow-Origin: ${PAGE}\r\n`), 'the page can read it');
       t.notMatch(text, /\r\nConnection: close/);
     }
     const invalid = texts.filter((text) => text.startsWith('HTTP/1.1 401 ')).length;
@@ -111,5 +114,12 @@ for (const workers of [1, 2]) {
     const told = lines.filter(({ message }) => message === 'too many tokens to verify: requests are refused');
     t.ok(told.length >= 1 && told.length <= workers, 'told once by each thread');
     t.equal((await get(`${service.baseUrl}/schedule`, { authorization })).status, 200);
+    const unreadable = connect(port, '127.0.0.1');
+    unreadable.write('GARBAGE\r\n\r\n');
+    t.match(
+      await answerOf(unreadable),
+      /^HTTP\/1\.1 400 [\s\S]*\r\nVary: Origin\r\n/,
+      'the server knows of origins',
+    );
   });
 }

@@ -1,6 +1,6 @@
 /** Pages of elsewhere: who may read, and what a browser is told before it asks. */
 import { test } from 'tap';
-import { originFault } from '../../src/http/answer-fields.js';
+import { OriginFields, originFault } from '../../src/http/answer-fields.js';
 import { bearer, serve, setUp, token } from './harness.js';
 
 const PAGE = 'https://timetable.example.org';
@@ -79,6 +79,33 @@ test('every answer to an allowed page can be read by it, and says that it depend
       t.match(refused.headers.vary, /(^|, )Origin$/, name);
     }
   }
+});
+
+test('what is no request, and may be from any page, says that answers depend on the page', async (t) => {
+  const { handler } = setUp({ corsOrigins: [PAGE] });
+  const { raw } = await serve(t, handler, { origins: new OriginFields([PAGE]) });
+  const without = await serve(t, setUp().handler);
+  for (const bytes of [
+    'GARBAGE\r\n\r\n',
+    `FOO / HTTP/1.1\r\nHost: a\r\nOrigin: ${PAGE}\r\n\r\n`,
+    `GET / HTTP/1.1\r\nHost: a\r\nOrigin: ${PAGE}\r\na: ${'x'.repeat(17_000)}\r\n\r\n`,
+    `CONNECT a:443 HTTP/1.1\r\nHost: a\r\nOrigin: ${PAGE}\r\n\r\n`,
+  ]) {
+    const answer = await raw(bytes);
+    t.match(answer, /^HTTP\/1\.1 [45]\d\d /);
+    t.match(answer, /\r\nVary: Origin\r\n/, bytes.slice(0, 20));
+    t.notMatch(answer, /access-control/i);
+    t.notMatch(await without.raw(bytes), /\r\nVary:/);
+  }
+});
+
+test('a preflight is answered before the length of its target is looked at, so that the page can read the 414', async (t) => {
+  const { send } = await serve(t, setUp({ corsOrigins: [PAGE] }).handler);
+  const path = `/api/v1/schedule?${'a'.repeat(9000)}`;
+  const preflight = await send(path, { method: 'OPTIONS', headers: { Origin: PAGE, ...PREFLIGHT } });
+  t.equal(preflight.status, 204);
+  const answer = await send(path, { headers: { Origin: PAGE } });
+  t.match(answer, { status: 414, headers: { 'access-control-allow-origin': PAGE } });
 });
 
 test('without an allowed origin nothing is said of origins', async (t) => {

@@ -1,12 +1,15 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
+import { OriginFields } from '../../src/http/answer-fields.js';
 import type { RequestHandler } from '../../src/http/handler.js';
 import { Overload } from '../../src/http/overload.js';
 import { createHttpServer, type HttpServer } from '../../src/http/server.js';
 import { OVERLOAD_RECOVERY_MS, OVERLOAD_REQUESTS_MIN, OVERLOAD_WATCH_MS } from '../../src/limits.js';
+import { setUp } from './harness.js';
 
 const BODY = 'answered';
+const PAGE = 'https://timetable.example.org';
 /** So many that even half of them are many in one turn. */
 const CROWD = 4 * OVERLOAD_REQUESTS_MIN;
 const REQUEST = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
@@ -113,6 +116,7 @@ test('requests that are too many get the constant answer, in each of its forms, 
   t.match(head, /\r\nRetry-After: 1\r\n/);
   t.match(head, /\r\nDate: \w{3}, .* GMT\r\n/);
   t.match(head, /\r\nConnection: keep-alive\r\n/);
+  t.notMatch(head, /\r\n(?:Vary|Access-Control)/, 'nothing of origins where none is allowed');
   t.match(JSON.parse(body), { type: 'urn:lectern:problem:overloaded', status: 503, code: 'overloaded' });
   t.equal(/Content-Length: (\d+)/.exec(head)?.[1], String(body.length));
 
@@ -140,6 +144,63 @@ test('requests that are too many get the constant answer, in each of its forms, 
   for (let n = 0; n < 20; n++) t.match(await exchange(socket, REQUEST, 1), /^HTTP\/1\.1 200 /);
   socket.destroy();
   t.equal(server.load.refused, before);
+});
+
+test('a page of elsewhere can read that it is refused, and its preflights are answered', async (t) => {
+  // Its head is longer than what is sent directly.
+  const long = `https://${'long.'.repeat(300)}example`;
+  const corsOrigins = [PAGE, long];
+  const { handler } = setUp({ corsOrigins });
+  const server = createHttpServer(
+    (req, res) => {
+      if (req.method === 'GET') busyFor(1);
+      handler(req, res);
+    },
+    { overloadMs: 10, origins: new OriginFields(corsOrigins) },
+  );
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+  t.teardown(() => server.close({ deadlineMs: 0 }));
+  const clients = crowd(port, CROWD);
+  t.teardown(() => clients.stop());
+  t.ok(await until(() => server.load.isOverloaded, 5000), 'overloaded');
+
+  const request = (method: string, origin: string, more = '', version = '1.1'): string =>
+    `${method} /api/v1/schedule HTTP/${version}\r\nHost: a\r\nOrigin: ${origin}\r\n${more}\r\n`;
+  for (const text of [
+    request('GET', PAGE),
+    request('HEAD', PAGE),
+    request('GET', PAGE).repeat(2),
+    request('GET', PAGE, '', '1.0'),
+    request('POST', PAGE, 'Content-Length: 0\r\n'),
+    request('GET', long),
+  ]) {
+    const answers = text.split('HTTP/1.').length - 1;
+    const refused = await refusalOf(port, text, answers);
+    const head = /HTTP\/1\.1 503 [\s\S]*?\r\n\r\n/.exec(refused)?.[0] ?? '';
+    const origin = text.includes(long) ? long : PAGE;
+    t.ok(head.includes(`\r\nAccess-Control-Allow-Origin: ${origin}\r\n`), text.slice(0, 60));
+    t.match(head, /\r\nAccess-Control-Expose-Headers: .*Retry-After/);
+    t.match(head, /\r\nVary: Origin\r\n/);
+    t.match(head, /\r\nRetry-After: 1\r\n/);
+    t.match(head, /\r\nX-Content-Type-Options: nosniff\r\n/);
+  }
+  for (const text of [request('GET', 'https://other.example.org'), REQUEST]) {
+    const refused = await refusalOf(port, text);
+    t.match(refused, /^HTTP\/1\.1 503 [\s\S]*\r\nVary: Origin\r\n/);
+    t.notMatch(refused, /access-control/i);
+  }
+
+  const asking = 'Access-Control-Request-Method: GET\r\n';
+  const { refused: before } = server.load;
+  for (let n = 0; n < 20; n++) {
+    const socket = connect(port, '127.0.0.1');
+    const answer = await exchange(socket, request('OPTIONS', PAGE, asking), 1);
+    socket.destroy();
+    if (!answer.startsWith('HTTP/1.1 204 ')) t.fail(answer);
+    else if (n === 0) t.match(answer, /\r\nAccess-Control-Allow-Methods: GET, HEAD\r\n/);
+  }
+  t.ok(server.load.refused > before, 'while others were refused');
+  t.match(await refusalOf(port, request('OPTIONS', 'https://other.example.org', asking)), /^HTTP\/1\.1 503 /);
 });
 
 test('with 0 nothing is ever refused', async (t) => {
