@@ -1,23 +1,15 @@
 /**
- * The server's lifecycle: a bare node:http server with every limit set, a listen that says what went wrong, and a close
+ * The server's lifecycle: a server with every limit set, a listen that says what went wrong, and a close
  * that ends in time.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { LecternError } from '../errors.js';
-import {
-  CONNECTIONS_CHECKING_INTERVAL_MS,
-  CONNECTIONS_MAX_DEFAULT,
-  DRAIN_SWEEP_MS,
-  HEADERS_BYTES_MAX,
-  HEADERS_TIMEOUT_MS,
-  KEEP_ALIVE_TIMEOUT_MS,
-  OVERLOAD_MS_DEFAULT,
-  REQUEST_TIMEOUT_MS,
-} from '../limits.js';
+import { CONNECTIONS_MAX_DEFAULT, DRAIN_SWEEP_MS, OVERLOAD_MS_DEFAULT } from '../limits.js';
 import { CELL, routeNumber } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
 import { type OriginFields, PLAIN_FIELDS } from './answer-fields.js';
+import { createBareServer, type ServerTimes } from './bare-server.js';
 import { answerClientError, answerConnect, type LastWord } from './client-error.js';
 import {
   type Connection,
@@ -35,12 +27,6 @@ const UNREADABLE = routeNumber('unreadable');
 
 /** How often close() looks for connections that have become idle. */
 const CLOSE_POLL_MS = 25;
-
-/**
- * From Node 24 on, a request that announces no body is not made a stream that would have to be read to its end. Older
- * versions, and the types, do not know the option.
- */
-const EMPTY_REQUESTS: object = { optimizeEmptyRequests: true };
 
 export interface ListenOptions {
   /** A name or an address. */
@@ -65,6 +51,8 @@ export interface HttpServerOptions {
   readonly connectionsMax?: number | undefined;
   /** For tests. Default: the bounds of limits.ts. */
   readonly patience?: ConnectionPatience | undefined;
+  /** For tests. Default: the bounds of limits.ts. */
+  readonly times?: ServerTimes | undefined;
   /** Milliseconds that requests may wait for this thread before some are refused; 0: none ever is. Default OVERLOAD_MS_DEFAULT. */
   readonly overloadMs?: number | undefined;
   /** Told when an overload begins and when it is over. */
@@ -104,6 +92,7 @@ export function createHttpServer(
   {
     connectionsMax = CONNECTIONS_MAX_DEFAULT,
     patience,
+    times,
     overloadMs = OVERLOAD_MS_DEFAULT,
     onOverload,
     origins = null,
@@ -187,24 +176,7 @@ export function createHttpServer(
     else answer.once('close', speak);
   }
 
-  const server = createServer(
-    {
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-      connectionsCheckingInterval: CONNECTIONS_CHECKING_INTERVAL_MS,
-      maxHeaderSize: HEADERS_BYTES_MAX,
-      // The handler answers a missing Host itself, with a problem document.
-      requireHostHeader: false,
-      // Whatever NODE_OPTIONS says.
-      insecureHTTPParser: false,
-      noDelay: true,
-      ...EMPTY_REQUESTS,
-    },
-    answer,
-  );
-  // A client may close its half of the connection behind a request: it gets its answer all the same.
-  Object.assign(server, { httpAllowHalfOpen: true });
+  const server = createBareServer(answer, times);
   server.maxConnections = connectionsMax;
   server.on('drop', () => {
     connections.dropped++;
