@@ -1,0 +1,97 @@
+/** What a probe is told while more is asked than can be answered: alive, but not ready. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { type Test, test } from 'tap';
+import { hs256, SECRET } from '../auth/tokens.js';
+import { timetableFile } from '../hard/http-service.js';
+import { startService } from '../refresh/built.js';
+import { get } from '../workers/threads.js';
+
+const CLIENTS = fileURLToPath(new URL('../hard/load-clients.mjs', import.meta.url));
+const AUTHORIZATION = `Bearer ${hs256({ sub: 'alice', exp: Math.floor(Date.now() / 1000) + 3600 })}`;
+/** Each takes a millisecond or more and has a small answer, and none is asked for twice. */
+const PATH = '/api/v1/schedule/conflicts?by=room&limit=1&startTime=2020-01-01T00:00:00.{n}Z';
+const CONNECTIONS = 400;
+/** Processes of clients for each thread: one could not ask as fast as a thread refuses. */
+const LOADS = 2;
+/** The load ends once it has been told so often that the service is overloaded, or after so long. */
+const TOLD = 3;
+const LOAD_MS_MAX = 25_000;
+/** Seconds are too long for a probe; on a machine with other work single answers may take them. */
+const LIVE_MS_MAX = 500;
+
+const source = await timetableFile((end) => process.once('exit', end), 20_000);
+
+/** Clients in a process of their own, that ask again as soon as they have an answer, until they are ended. */
+function load(t: Test, port: number): () => Promise<void> {
+  const child: ChildProcess = spawn(process.execPath, [CLIENTS, String(port), AUTHORIZATION, PATH], {
+    stdio: ['pipe', 'ignore', 'inherit'],
+  });
+  const end = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  };
+  t.teardown(end);
+  child.stdin?.write(`${JSON.stringify({ connections: CONNECTIONS, forMs: LOAD_MS_MAX })}\n`);
+  return end;
+}
+
+for (const workers of [1, 2]) {
+  test(`in an overload the service is alive and not ready: ${workers} serving threads`, {
+    timeout: 60_000,
+  }, async (t) => {
+    const service = await startService({
+      source,
+      watch: false,
+      port: 0,
+      adminPort: 0,
+      workers,
+      overloadMs: 20,
+      hs256Secret: SECRET,
+      mode: 'production',
+    });
+    t.teardown(() => service.close());
+    await service.ready;
+    const admin = service.adminAddress?.origin ?? '';
+    const ready = async (): Promise<string> => {
+      const { status, body } = await get(`${admin}/ready`);
+      const { reasons } = JSON.parse(body.toString()) as { readonly reasons: readonly string[] };
+      return `${status} ${reasons}`;
+    };
+    t.equal(await ready(), '200 ');
+
+    const loads = Array.from({ length: LOADS * workers }, () => load(t, service.address.port));
+    const loadEndMs = performance.now() + LOAD_MS_MAX;
+    const seen = new Map<string, number>();
+    const liveMs: number[] = [];
+    while (liveMs.length < TOLD && performance.now() < loadEndMs) {
+      const state = await ready();
+      seen.set(state, (seen.get(state) ?? 0) + 1);
+      if (state !== '200 ') {
+        const beganMs = performance.now();
+        t.equal((await get(`${admin}/live`)).status, 200);
+        liveMs.push(performance.now() - beganMs);
+      }
+      await delay(20);
+    }
+    await Promise.all(loads.map((end) => end()));
+    t.same(
+      [...seen.keys()].filter((state) => state !== '200 '),
+      ['503 overloaded'],
+      JSON.stringify([...seen]),
+    );
+    liveMs.sort((a, b) => a - b);
+    const median = liveMs[Math.floor(liveMs.length / 2)] ?? Number.POSITIVE_INFINITY;
+    t.ok(
+      median < LIVE_MS_MAX,
+      `/live: ${liveMs.length} times, median ${median} ms, ${liveMs.at(-1)} at most`,
+    );
+
+    const endMs = performance.now() + 10_000;
+    while ((await ready()) !== '200 ' && performance.now() < endMs) await delay(50);
+    t.equal(await ready(), '200 ', 'once it is over');
+  });
+}
