@@ -6,6 +6,8 @@ export type UnreadyReason =
   | 'snapshot-stale'
   /** No serving thread has what could be served: they are starting, or were lost. */
   | 'no-thread'
+  /** Tokens are verified with fetched keys only, and none can be used: they never came, or are too old. */
+  | 'no-keys'
   /** It is being shut down. */
   | 'draining'
   /** It refuses requests, as there are more than it can answer. */

@@ -30,7 +30,7 @@ export interface AdminOptions {
   readonly losses: () => number;
   readonly readiness: Readiness;
   /** What the serving threads count and say of themselves. */
-  readonly serving: Pick<Serving, 'condition' | 'isServing' | 'meters'>;
+  readonly serving: Pick<Serving, 'condition' | 'hasKeys' | 'isServing' | 'meters'>;
   readonly version: string;
   readonly log?: Logger | undefined;
 }
@@ -55,6 +55,7 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
   const { meters } = serving;
   readiness.add('no-snapshot', () => timetable.summary === null);
   readiness.add('snapshot-stale', () => timetable.summary !== null && timetable.view === null);
+  readiness.add('no-keys', () => !serving.hasKeys);
   readiness.add('draining', () => serving.condition.isDraining);
   readiness.add('overloaded', () => serving.condition.isOverloaded);
   readiness.add('no-thread', () => timetable.summary !== null && !serving.isServing);

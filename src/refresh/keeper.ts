@@ -21,7 +21,7 @@ export interface Publication {
   readonly delta: Delta | null;
 }
 
-/** How a load ended: `unchanged` where the source still has what is served, or what was refused. */
+/** How a load ended: `unchanged` where the source still has what is served, `refused` also where it still has what was refused. */
 export type LoadResult = 'published' | 'unchanged' | 'refused' | 'failed';
 
 /** How one load ended. */
@@ -248,7 +248,7 @@ export class Keeper {
           // Of what was refused, or of what is served.
           if (this.#refusal === null) this.#succeed();
           else this.#become({ ...this.#state, state: 'refused', lastError: this.#messageOf(this.#refusal) });
-          outcome = ended('unchanged');
+          outcome = ended(this.#refusal === null ? 'unchanged' : 'refused');
           break;
         case 'unchanged':
           this.#seenVersion = result.sourceVersion;

@@ -1,3 +1,4 @@
+import { monotonicMs } from '../auth/key-feed.js';
 import { RemoteKeys } from '../auth/remote-keys.js';
 import { originFieldsOf } from '../http/answer-fields.js';
 import type { RequestHandler } from '../http/handler.js';
@@ -22,9 +23,15 @@ export async function openServing(options: ServingOptions): Promise<Serving> {
   const { remoteKeys } = plan.auth;
   // One for all threads, so that the issuer is not asked more often for there being many.
   const keys = remoteKeys === null ? null : new RemoteKeys(remoteKeys, { log });
-  const closing = { ...options, feed: keys, onClose: () => keys?.close() };
+  const hasOtherKeys = plan.auth.keys.length > 0 || plan.development !== null;
+  const fed: FedServingOptions = {
+    ...options,
+    feed: keys,
+    hasKeys: () => keys === null || hasOtherKeys || monotonicMs() < keys.state.usableUntilMs,
+    onClose: () => keys?.close(),
+  };
   try {
-    return workers === 1 ? await serveHere(closing) : await ThreadPool.open(closing);
+    return workers === 1 ? await serveHere(fed) : await ThreadPool.open(fed);
   } catch (error) {
     keys?.close();
     throw error;
@@ -32,8 +39,19 @@ export async function openServing(options: ServingOptions): Promise<Serving> {
 }
 
 async function serveHere(options: FedServingOptions): Promise<Serving> {
-  const { plan, host, port, connectionsMax, overloadMs, cacheBytesMax, isMetered, log, feed, onClose } =
-    options;
+  const {
+    plan,
+    host,
+    port,
+    connectionsMax,
+    overloadMs,
+    cacheBytesMax,
+    isMetered,
+    log,
+    feed,
+    hasKeys,
+    onClose,
+  } = options;
   const meter = isMetered ? new Meter() : null;
   let handler: RequestHandler;
   let isDraining = false;
@@ -51,6 +69,9 @@ async function serveHere(options: FedServingOptions): Promise<Serving> {
     workers: 1,
     meters: meter === null ? [] : [{ thread: 'main', meter }],
     isServing: true,
+    get hasKeys() {
+      return hasKeys();
+    },
     started: Promise.resolve(),
     follower: null,
     answerFrom(views) {

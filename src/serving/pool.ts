@@ -94,6 +94,10 @@ export class ThreadPool implements Serving, Follower {
     return this.#seats.some(({ thread, serving }) => thread !== null && serving > 0);
   }
 
+  get hasKeys(): boolean {
+    return this.#options.hasKeys();
+  }
+
   get meters(): readonly ThreadMeter[] {
     return this.#seats.flatMap(({ meter }, n) => (meter === null ? [] : [{ thread: String(n + 1), meter }]));
   }

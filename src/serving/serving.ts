@@ -35,6 +35,8 @@ export interface ServingOptions {
 export interface FedServingOptions extends ServingOptions {
   /** Null where no keys are fetched. */
   readonly feed: KeyFeed | null;
+  /** See Serving. */
+  readonly hasKeys: () => boolean;
   /** To be called once nothing is served any more. */
   readonly onClose: () => void;
 }
@@ -54,6 +56,8 @@ export interface Serving {
   readonly meters: readonly ThreadMeter[];
   /** Whether at least one thread has what it is to answer from. Nothing that only the timetable itself knows. */
   readonly isServing: boolean;
+  /** Whether any token can be verified: there is a key that was given, or one that was fetched and may still be used. */
+  readonly hasKeys: boolean;
   /** To be told of publications; null where this thread serves. */
   readonly follower: Follower | null;
   /**

@@ -1,5 +1,7 @@
 /** The admin listener: what it says of the service, who may make it load, and what it does not put up with. */
-import { request } from 'node:http';
+import { generateKeyPairSync } from 'node:crypto';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'tap';
@@ -115,6 +117,80 @@ test('ready says when no thread can answer', async (t) => {
     else if (seen.size > 0) seen.add('ready again');
   }
   t.strictSame([...seen], ['no-thread', 'ready again']);
+});
+
+test('ready says when no key can be used, until one can', async (t) => {
+  let hasKeys = false;
+  const { publicKey } = generateKeyPairSync('ed25519');
+  const issuer = createServer((_req, res) => {
+    res.statusCode = hasKeys ? 200 : 500;
+    res.end(JSON.stringify({ keys: [publicKey.export({ format: 'jwk' })] }));
+  });
+  await new Promise<void>((resolve) => issuer.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => issuer.close());
+  const jwks = `http://127.0.0.1:${(issuer.address() as AddressInfo).port}/jwks`;
+  const times = { jwksRefreshSeconds: 1, jwksCooldownSeconds: 1, jwksStaleSecondsMax: 2 };
+  const reasons = async (origin = ''): Promise<unknown> => (await ask(`${origin}/ready`)).json.reasons;
+  const timetable = openTimetable({ source: RECORDS });
+  const server = await timetable.serve({ auth: { jwks, ...times }, port: 0, admin: { port: 0 } });
+  t.teardown(() => timetable.close());
+  await timetable.ready;
+  const origins = [server.adminAddress?.origin];
+  for (const workers of [1, 2]) {
+    const options = {
+      source: new MemorySource(RECORDS),
+      port: 0,
+      adminPort: 0,
+      watch: false,
+      workers,
+      ...times,
+    };
+    const service = await startService({ ...options, jwks });
+    const withSecret = await startService({ ...options, jwks, hs256Secret: SECRET });
+    const development = await startService({ ...options, jwks, mode: 'development' });
+    const others = [withSecret, development];
+    t.teardown(() => Promise.all([service, ...others].map((each) => each.close())));
+    await Promise.all([service, ...others].map((each) => each.ready));
+    origins.push(service.adminAddress?.origin);
+    for (const { adminAddress } of others) {
+      t.strictSame(await reasons(adminAddress?.origin), [], 'another key serves');
+    }
+  }
+  for (const origin of origins) t.strictSame(await reasons(origin), ['no-keys']);
+  hasKeys = true;
+  const allSay = async (expected: string): Promise<void> => {
+    while ((await Promise.all(origins.map(reasons))).some((found) => String(found) !== expected)) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  };
+  await allSay('');
+  hasKeys = false;
+  const failingMs = performance.now();
+  await allSay('no-keys');
+  t.ok(performance.now() - failingMs > 900, 'keys that cannot be fetched again serve for a while');
+});
+
+test('what is refused again is told as refused again', async (t) => {
+  const source = {
+    name: 'shrunk',
+    version: 1,
+    load({ previous }: { previous: string | null }) {
+      const version = String(this.version);
+      if (previous === version) return { notModified: true as const };
+      return { records: RECORDS.slice(0, this.version === 1 ? 10 : 2), version };
+    },
+  };
+  const service = await startService({ ...OPTIONS, source, adminTokenFile: tokenFile(t) });
+  t.teardown(() => service.close());
+  await service.ready;
+  source.version = 2;
+  for (let n = 0; n < 3; n++) {
+    const { json } = await ask(`${service.adminAddress?.origin}/refresh`, 'POST', bearer);
+    t.match(json, { outcome: 'refused', events: 10, reason: /80\.0 % fewer/ });
+  }
+  source.version = 1;
+  const { json } = await ask(`${service.adminAddress?.origin}/refresh`, 'POST', bearer);
+  t.match(json, { outcome: 'unchanged', reason: null });
 });
 
 test('loading on request answers with how it went', async (t) => {
