@@ -1,10 +1,10 @@
 import { isAddress, REMOTE_KEYS_SECONDS } from './auth/remote-keys-plan.js';
 import { LecternError } from './errors.js';
-import type { ServiceOptions } from './service-options.js';
+import type { ServeSettings, ServiceOptions } from './service-options.js';
 
 /** What the options say once defaults are filled in, as far as the rules below ask. */
 interface Given {
-  readonly options: ServiceOptions;
+  readonly options: ServiceOptions & Pick<ServeSettings, 'logLevel'>;
   /** The sources as texts; null where a program gave another kind. */
   readonly texts: readonly string[] | null;
 }
@@ -93,6 +93,12 @@ const RULES: readonly Rule[] = [
     isBroken: ({ options: { adminPort, adminHost = '127.0.0.1' } }) =>
       adminHost !== '127.0.0.1' && adminPort === undefined,
     problem: '--admin-host has no effect without --admin-port',
+  },
+  {
+    // By default the level is low enough: see serve.ts.
+    isBroken: ({ options: { accessLog = 0, logLevel = 'info' } }) =>
+      accessLog > 0 && logLevel !== 'info' && logLevel !== 'debug',
+    problem: '--access-log has no effect with --log-level above info: requests are logged at info',
   },
   {
     isBroken: ({ options: { adminPort, port = 3000 } }) => adminPort === port && port !== 0,

@@ -17,7 +17,7 @@ export const PROBLEMS = {
   'invalid-request': { status: 400, title: 'The request is malformed' },
   'request-timeout': { status: 408, title: 'The request did not arrive in time' },
   'headers-too-large': { status: 431, title: 'The header fields are too large' },
-  'identity-not-mapped': { status: 403, title: 'The token says nothing that selects events' },
+  'identity-not-mapped': { status: 403, title: 'Nothing selects events of this user' },
   'keys-unavailable': { status: 503, title: 'The keys that verify tokens cannot be had' },
   'not-acceptable': { status: 406, title: 'None of the accepted media types can be produced' },
   'parameters-invalid': { status: 400, title: 'The query parameters are not valid' },

@@ -1,5 +1,5 @@
 import { SECRET_BYTES_MIN } from './auth/key-set.js';
-import { isAddress, keyAddressFault, REMOTE_KEYS_SECONDS } from './auth/remote-keys-plan.js';
+import { keySourceFault, REMOTE_KEYS_SECONDS } from './auth/remote-keys-plan.js';
 import { TOKEN_TYPES } from './auth/verifier.js';
 import { amount, oneOf, type Setting, text } from './setting.js';
 
@@ -28,7 +28,7 @@ export const TOKEN_SETTINGS: readonly Setting[] = [
     group: 'Tokens',
     description:
       'JSON Web Key Set with the public keys that sign tokens; one at an http(s) address is fetched again and again',
-    fault: (value) => text(value) ?? (isAddress(value as string) ? keyAddressFault(value as string) : null),
+    fault: (value) => text(value) ?? keySourceFault(value as string),
     isSecret: true,
   },
   {

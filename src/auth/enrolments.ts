@@ -8,28 +8,41 @@ import { ENROLMENT_FILE_BYTES_MAX, IDENTITY_VALUES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import { INDEXED_FIELDS, type IndexedFieldName } from '../model/fields.js';
 import { describeIdentifier } from '../model/identifier.js';
+import { describeJsonFault } from '../model/json-fault.js';
 import { canonicalValue, type Enrolment, type Enrolments } from './identity.js';
 import { readTextFile } from './text-file.js';
 
 /**
  * Reads an enrolment map, `sub → { field: [value, …] }`, UTF-8 JSON of at most ENROLMENT_FILE_BYTES_MAX.
  *
- * @throws LecternError `option-invalid` with the user and field at fault. A map with a fault is refused whole: to
- *   leave out part of what a user is enrolled in would look like an empty timetable.
+ * @throws LecternError `source-unreadable` where the file cannot be read, `source-malformed` with the place, or the user and
+ *   field, at fault. A map with a fault is refused whole: to leave out part of what a user is enrolled in would look like an
+ *   empty timetable.
  */
 export async function readEnrolments(path: string, mode: IdentifierMode): Promise<Enrolments> {
   const name = `enrolment map ${path}`;
-  const text = await readTextFile(path, { name, bytesMax: ENROLMENT_FILE_BYTES_MAX, code: 'option-invalid' });
+  const text = await readTextFile(path, {
+    name,
+    bytesMax: ENROLMENT_FILE_BYTES_MAX,
+    code: 'source-unreadable',
+  });
   let json: unknown;
   try {
     json = JSON.parse(text);
-  } catch (cause) {
-    throw new LecternError('option-invalid', `${name} is not JSON: ${(cause as Error).message}`, { cause });
+  } catch {
+    // Not the parser's own message, which quotes the text around the fault.
+    throw new LecternError('source-malformed', `${name} is not JSON: ${describeJsonFault(text)}`);
   }
-  return parseEnrolments(json, mode, name);
+  try {
+    return parseEnrolments(json, mode, name);
+  } catch (error) {
+    // It is not the option that is wrong, but what is in the file.
+    if (!(error instanceof LecternError)) throw error;
+    throw new LecternError('source-malformed', error.message);
+  }
 }
 
-/** The same from a parsed document; `name` is for messages. */
+/** The same from a parsed document; `name` is for messages. Throws `option-invalid`. */
 export function parseEnrolments(json: unknown, mode: IdentifierMode, name: string): Enrolments {
   if (!isObject(json)) {
     throw invalid(`${name} is not an object of the form {"user": {"studyGroup": ["…"]}}`);

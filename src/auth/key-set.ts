@@ -133,7 +133,9 @@ export function readUsableKeys(
 function listOf(json: unknown, name: string): readonly unknown[] {
   const list = typeof json === 'object' && json !== null ? (json as { keys?: unknown }).keys : undefined;
   if (Array.isArray(list)) return list;
-  throw invalid(`${name} is not a JSON Web Key Set: it has no array "keys"`);
+  const isKey = typeof json === 'object' && json !== null && 'kty' in json;
+  const found = isKey ? 'it is a single key; expected {"keys": […]} around it' : 'it has no array "keys"';
+  throw invalid(`${name} is not a JSON Web Key Set: ${found}`);
 }
 
 function unusable(name: string): LecternError {
@@ -170,6 +172,11 @@ export async function readPublicKeys(path: string, bytesMax: number): Promise<Ke
     json = JSON.parse(text);
   } catch {
     // The parser's message quotes the text around the fault, which may be a key.
+    if (/^\s*-----BEGIN /.test(text)) {
+      throw invalid(
+        `${name} is a PEM; expected a JSON Web Key Set ({"keys": […]}), to which it has to be converted`,
+      );
+    }
     throw invalid(`${name} is not JSON`);
   }
   return { kind: 'public', jwks: json, name };

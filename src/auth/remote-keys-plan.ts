@@ -30,6 +30,15 @@ export function keyAddressFault(address: string): string | null {
   return username === '' && password === '' ? null : 'its address must not hold a user or password';
 }
 
+/** What is wrong with a path or an address of a key set; null where it is good. The message repeats no more than a scheme. */
+export function keySourceFault(jwks: string): string | null {
+  if (isAddress(jwks)) return keyAddressFault(jwks);
+  const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(jwks)?.[1]?.toLowerCase();
+  return scheme === undefined
+    ? null
+    : `a key set of the scheme ${scheme} cannot be read; expected a path, http://… or https://…`;
+}
+
 /** What is wrong with the times beside each other; null where they are good. The names are those of the options. */
 export function remoteKeysTimesFault(times: RemoteKeysTimes): string | null {
   const { refresh, cooldown, stale } = secondsOf(times);

@@ -4,6 +4,7 @@ import { CONFLICT_DIMENSIONS } from '../model/fields.js';
 import { formatInstant } from '../model/time.js';
 import { type Inspection, inspectImage } from '../snapshot/inspect.js';
 import { parseSourceArgument, sourceOfSpec } from '../source/spec.js';
+import { EXIT_FAILURE } from './failure.js';
 import { createProgressLine } from './progress.js';
 import { formatBytes, formatCount, formatMs } from './quantity.js';
 import { describeRejections, formatRejection } from './rejections.js';
@@ -19,11 +20,12 @@ export interface InspectArguments {
 const REJECTIONS_LISTED_MAX = 20;
 
 /**
- * `lectern inspect`: what is in a source, and what is wrong with it.
+ * `lectern inspect`: what is in a source, and what is wrong with it. Resolves to the exit code, which is a failure where no
+ * event is left: `serve` would not serve it.
  *
  * @throws LecternError where the source cannot be loaded
  */
-export async function inspect({ source, identifiers, json = false }: InspectArguments): Promise<void> {
+export async function inspect({ source, identifiers, json = false }: InspectArguments): Promise<number> {
   const opened = sourceOfSpec(parseSourceArgument(source));
   const progress = createProgressLine(process.stderr, opened.name);
   try {
@@ -36,6 +38,7 @@ export async function inspect({ source, identifiers, json = false }: InspectArgu
         ? `${JSON.stringify({ source: { name: opened.name, ...loaded.source }, ...inspection }, null, 2)}\n`
         : `${opened.name}: ${format}${gzipped ? ', gzipped' : ''}, ${formatBytes(bytesRead)}\n\n${formatInspection(inspection)}`,
     );
+    return inspection.summary.events === 0 ? EXIT_FAILURE : 0;
   } finally {
     progress.clear();
   }

@@ -77,14 +77,16 @@ function createProgram(exit: (code: number) => void): Command {
   program
     .command('inspect')
     .summary('say what is in a source, and what is wrong with it')
-    .description('Loads a source and prints counts, time span, rejected records, conflicts and memory.')
+    .description(
+      'Loads a source and prints counts, time span, rejected records, conflicts and memory. Ends with 1 where no event is left.',
+    )
     .argument('<source>', SOURCE)
     .option('--json', 'print JSON, for programs')
     .addOption(identifiersOption())
     .addHelpText('after', example('lectern inspect timetable.ndjson.gz'))
     .action(async (source: string, options: Omit<InspectArguments, 'source'>) => {
       const { inspect } = await import('./inspect.js');
-      await inspect({ source, ...options });
+      exit(await inspect({ source, ...options }));
     });
 
   program
@@ -142,6 +144,9 @@ Examples:
   lectern serve timetable.ndjson --jwks https://login.example.org/jwks --audience timetable
   lectern serve https://example.org/api/v1/schedule/all --header 'Authorization: Bearer env:UPSTREAM_TOKEN' \\
     --refresh-seconds 60 --snapshot-file /var/lib/lectern/snapshot`;
+
+/** In the list of processes everybody would see it. */
+const SECRET_HINT = '(the secret is given as LECTERN_HS256_SECRET or with --hs256-secret-file)';
 
 function example(line: string): string {
   return `\nExample:\n  ${line}`;
@@ -204,5 +209,6 @@ function oneLine(text: string): string {
   return text
     .trim()
     .replace(/unknown option '(-[^'=]*)=[^']*'/, "unknown option '$1'")
+    .replace(/unknown option '--hs256-secret'.*/s, (found) => `${found.split('\n')[0]} ${SECRET_HINT}`)
     .replace(/\s*\n\s*/g, ' ');
 }

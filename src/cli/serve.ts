@@ -23,8 +23,10 @@ const CALLED_OFF_MS_MAX = 1000;
 export async function serve(settings: ServeSettings): Promise<number> {
   carryOnWithoutOutput();
   const isDevelopment = settings.mode === 'development';
-  // A person in development reads the text below; in production nobody may be looking but the log.
-  const level: LogLevel = settings.logLevel ?? (isDevelopment ? 'warn' : 'info');
+  // A person in development reads the text below; in production nobody may be looking but the log. Who asks for requests in
+  // the log is to see them.
+  const isQuiet = isDevelopment && (settings.accessLog ?? 0) === 0;
+  const level: LogLevel = settings.logLevel ?? (isQuiet ? 'warn' : 'info');
   const output = openStandardError();
   const log = Object.assign(pino({ level, base: null }, output), { linesDropped: () => output.dropped });
   output.onResumed = (lines) => log.warn({ lines }, 'log lines were dropped, as nobody took them');

@@ -131,6 +131,7 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
     parseOptions,
     options.cacheBytesMax ?? CACHE_BYTES_DEFAULT * ANSWER_CACHE_SHARE,
     meter,
+    authenticator !== undefined,
   );
   const observer = observerOf(meter, accessLogShare, log);
   const origins = originFieldsOf(corsOrigins);
@@ -251,6 +252,9 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
 
   function dispatch(exchange: Exchange, target: string): void {
     const { req } = exchange;
+    const route = findRoute(exchange.path);
+    // Also of what is refused before anybody asks for a resource.
+    if (observer !== null && route !== null) exchange.route = routeNumber(route.label);
     const fault = messageFault(req, exchange.path, exchange.headers);
     if (fault !== null) {
       // What is malformed may have been understood otherwise on its way here.
@@ -283,7 +287,6 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
       sendEmpty(exchange, 204, ['Allow', ALLOW]);
       return;
     }
-    const route = findRoute(exchange.path);
     if (route === null) {
       sendProblem(exchange, {
         code: 'not-found',
@@ -293,7 +296,6 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
       });
       return;
     }
-    if (observer !== null) exchange.route = routeNumber(route.label);
     if (req.method !== 'GET' && req.method !== 'HEAD') {
       if (req.method === 'OPTIONS') sendEmpty(exchange, 204, ['Allow', ALLOW]);
       else {

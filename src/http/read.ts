@@ -24,7 +24,13 @@ import { createWire, sendWire } from './wire.js';
 /** When to ask again while the first snapshot is being built. */
 const RETRY_AFTER_SECONDS = '2';
 
-const NOT_MAPPED: Problem = {
+/** Where whoever mounts the handler says who asks. */
+const USER_NOT_MAPPED: Problem = {
+  code: 'identity-not-mapped',
+  detail: 'Nothing is known of this user that selects events, such as a study group.',
+};
+
+const TOKEN_NOT_MAPPED: Problem = {
   code: 'identity-not-mapped',
   detail:
     'The token is valid, but none of its claims selects events and its subject is not enrolled anywhere. ' +
@@ -63,9 +69,20 @@ export class Reader {
   readonly #options: ParseOptions;
   readonly #cache: AnswerCache;
   readonly #meter: Meter | null;
+  readonly #notMapped: Problem;
 
-  /** @param cacheBytesMax for whole answers; 0 for none */
-  constructor(views: ViewSource, options: ParseOptions, cacheBytesMax: number, meter: Meter | null) {
+  /**
+   * @param cacheBytesMax for whole answers; 0 for none
+   * @param hasTokens whether who asks is known from a token
+   */
+  constructor(
+    views: ViewSource,
+    options: ParseOptions,
+    cacheBytesMax: number,
+    meter: Meter | null,
+    hasTokens: boolean,
+  ) {
+    this.#notMapped = hasTokens ? TOKEN_NOT_MAPPED : USER_NOT_MAPPED;
     this.#views = views;
     this.#options = options;
     this.#cache = new AnswerCache(cacheBytesMax);
@@ -76,7 +93,7 @@ export class Reader {
   /** Synchronous from beginning to end. Takes the view once, so that the whole answer is of one snapshot. */
   answer(exchange: Exchange, route: ReadRoute, asker: Asker): void {
     if (route.personal && asker.identities === null) {
-      sendProblem(exchange, NOT_MAPPED);
+      sendProblem(exchange, this.#notMapped);
       return;
     }
     const view: View | null = this.#views.view;

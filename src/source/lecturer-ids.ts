@@ -4,9 +4,9 @@ import type { Stats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { LecternError } from '../errors.js';
 import { LECTURER_IDS_BYTES_MAX } from '../limits.js';
+import { describeJsonFault } from '../model/json-fault.js';
 import { normaliseText } from '../model/text.js';
 import { reasonOf } from './file.js';
-import { findJsonFault, placeOf } from './formats/json-fault.js';
 import {
   isNotModified,
   type LoadOptions,
@@ -31,7 +31,8 @@ export function withLecturerIds(source: Source, lecturerIds: LecturerIds): Sourc
     name: source.name,
     async load(sink, options = {}) {
       const map = typeof lecturerIds === 'string' ? await readMap(lecturerIds) : lecturerIds;
-      return load(source, idsByName(map), sink, options);
+      const code = typeof lecturerIds === 'string' ? 'source-malformed' : 'option-invalid';
+      return load(source, idsByName(map, code), sink, options);
     },
   };
 }
@@ -71,12 +72,15 @@ function fill(value: unknown, ids: ReadonlyMap<string, string>): unknown {
   }
 }
 
-function idsByName(map: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
+function idsByName(
+  map: Readonly<Record<string, string>>,
+  code: 'source-malformed' | 'option-invalid',
+): ReadonlyMap<string, string> {
   const ids = new Map<string, string>();
   for (const [name, id] of Object.entries(map)) {
     if (typeof id !== 'string') {
       const problem = `the identifier of ${JSON.stringify(name)} is no string`;
-      throw new LecternError('option-invalid', `the map of lecturer identifiers is not valid: ${problem}`);
+      throw new LecternError(code, `the map of lecturer identifiers is not valid: ${problem}`);
     }
     ids.set(normaliseText(name) ?? name, id);
   }
@@ -94,10 +98,7 @@ function parseMap(bytes: Buffer): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    const fault = findJsonFault(text);
-    if (fault === null) throw cause;
-    const { line, column } = placeOf(text, fault.offset);
-    throw new Error(`it is not JSON: line ${line}, column ${column}: ${fault.problem}`, { cause });
+    throw new Error(`it is not JSON: ${describeJsonFault(text)}`, { cause });
   }
 }
 

@@ -151,3 +151,29 @@ test('requests are logged in the share that was asked for, by default none', asy
     t.equal(logged.length, expected, `${accessLogShare}`);
   }
 });
+
+test('what is refused before its resource is asked for is logged as of that resource', async (t) => {
+  const page = 'https://timetable.example.org';
+  const { handler, logged } = setUp({ accessLogShare: 1, corsOrigins: [page] });
+  const { send, raw } = await serve(t, handler);
+  const preflight = { origin: page, 'access-control-request-method': 'GET' };
+  await send('/api/v1/schedule', { method: 'OPTIONS', headers: preflight });
+  await send('/api/v1/schedule/all', { headers: { expect: 'something' } });
+  await raw('GET /api/v1/schedule HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx');
+  await raw('GET /api/v1/schedule/types HTTP/1.1\r\n\r\n');
+  const repeated = 'Authorization: Bearer a\r\nAuthorization: Bearer b\r\n';
+  await raw(`GET /api/v1/schedule/changes HTTP/1.1\r\nHost: a\r\n${repeated}\r\n`);
+  await send('/api/v1/nowhere', { method: 'OPTIONS', headers: preflight });
+  const lines = logged.map(({ fields }) => {
+    const { method, route, status } = fields as Record<string, unknown>;
+    return `${method} ${route} ${status}`;
+  });
+  t.strictSame(lines, [
+    'OPTIONS /schedule 204',
+    'GET /schedule/all 417',
+    'GET /schedule 400',
+    'GET /schedule/types 400',
+    'GET /schedule/changes 400',
+    'OPTIONS none 204',
+  ]);
+});

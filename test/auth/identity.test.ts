@@ -136,14 +136,27 @@ test('an enrolment map with a fault is refused, with user and field', async (t) 
 });
 
 test('an enrolment map is read from a file', async (t) => {
-  const folder = t.testdir({ 'good.json': '{"alice":{"studyGroup":["A"]}}', 'bad.json': '{' });
+  const folder = t.testdir({
+    'good.json': '{"alice":{"studyGroup":["A"]}}',
+    'bad.json': '{',
+    'secret.txt': 'a5de0c0ffee0c0ffee0c0ffee0c0ffee',
+    'other.json': '{"alice":{"studyGroup":"A"}}',
+  });
   t.same((await readEnrolments(`${folder}/good.json`, 'uuid')).get('alice'), { studyGroup: ['A'] });
   await t.rejects(readEnrolments(`${folder}/bad.json`, 'uuid'), {
-    code: 'option-invalid',
-    message: /not JSON/,
+    code: 'source-malformed',
+    message: /bad\.json is not JSON: line 1, column 2: found the end; expected a property name/,
+  });
+  await t.rejects(readEnrolments(`${folder}/secret.txt`, 'uuid'), {
+    code: 'source-malformed',
+    message: /is not JSON: line 1, column 1: found "a"; expected a value$/,
+  });
+  await t.rejects(readEnrolments(`${folder}/other.json`, 'uuid'), {
+    code: 'source-malformed',
+    message: /user "alice": studyGroup is not an array/,
   });
   await t.rejects(readEnrolments(`${folder}/none.json`, 'uuid'), {
-    code: 'option-invalid',
+    code: 'source-unreadable',
     message: /no such file/,
   });
 });

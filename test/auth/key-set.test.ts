@@ -97,6 +97,16 @@ test('a key set is read from a file, and a file that is none says so without quo
     [folder, 1e6, /it is a directory/],
     [write('big.json', 'x'.repeat(100)), 99, /has 100 bytes; at most 99/],
     [write('latin1.json', Buffer.from([0x22, 0xe4, 0x22])), 1e6, /not UTF-8/],
+    [
+      write('key.pem', '-----BEGIN PUBLIC KEY-----\nhidden\n'),
+      1e6,
+      /^key set .*key\.pem is a PEM; expected a JSON Web Key Set \(\{"keys": \[…\]\}\), to which it has to be converted$/,
+    ],
+    [
+      write('key.json', JSON.stringify(publicJwk)),
+      1e6,
+      /it is a single key; expected \{"keys": \[…\]\} around it$/,
+    ],
     [write('text.json', '{"keys": hidden}'), 1e6, /^key set .*text\.json is not JSON$/],
   ];
   for (const [path, bytesMax, message] of cases) {

@@ -11,6 +11,10 @@ test('options of tokens that cannot be are refused, and nothing of an address is
       /^--jwks \(LECTERN_JWKS\) is invalid: its address must not hold a user or password$/,
     ],
     [{ jwks: 'https://' }, /it is not a valid address; expected https:/],
+    [
+      { jwks: 'ftp://user:hidden@issuer.example/keys' },
+      /^--jwks \(LECTERN_JWKS\) is invalid: a key set of the scheme ftp cannot be read; expected a path, http:\/\/… or https:\/\/…$/,
+    ],
     [{ jwks: '' }, /must not be empty/],
     [{ jwks: ADDRESS, jwksRefreshSeconds: 0.5 }, /--jwks-refresh-seconds .* from 1 to 86400/],
     [{ jwks: ADDRESS, jwksCooldownSeconds: 0 }, /--jwks-cooldown-seconds .* from 1 to 3600/],

@@ -1,11 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join, relative } from 'node:path';
-import { type Test, test } from 'tap';
-import { run } from '../../src/cli/program.js';
-import { lectern, type Outcome } from './lectern.js';
+import { test } from 'tap';
+import { lectern } from './lectern.js';
+import { assertOneLine, runHere, SECRET } from './run-here.js';
 
-const SECRET = 'this-is-a-secret-of-more-than-thirty-two-bytes';
 const DEMO = 'fixtures/demo.ndjson.gz';
 
 interface Case {
@@ -82,6 +81,18 @@ const USAGE: readonly Case[] = [
     message: /cannot read the map of lecturer identifiers no-such-map: there is no such file$/m,
   },
   {
+    name: 'map of lecturers that has no texts',
+    argv: ['serve', DEMO, '--dev', '--port', '0', '--lecturer-ids', 'tsconfig.json'],
+    code: 1,
+    message: /the identifier of "\w+" is no string$/m,
+  },
+  {
+    name: 'enrolments that do not exist',
+    argv: ['serve', DEMO, '--dev', '--port', '0', '--enrolments', 'no-such-map'],
+    code: 1,
+    message: /enrolment map no-such-map cannot be read: there is no such file$/m,
+  },
+  {
     name: 'base path without slash',
     argv: ['serve', 'x', '--base-path', 'api'],
     code: 2,
@@ -130,7 +141,14 @@ const USAGE: readonly Case[] = [
     name: 'secret on the command line',
     argv: ['serve', 'x', `--hs256-secret=${SECRET}`],
     code: 2,
-    message: /unknown option '--hs256-secret'/,
+    message:
+      /unknown option '--hs256-secret' \(the secret is given as LECTERN_HS256_SECRET or with --hs256-secret-file\)$/m,
+  },
+  {
+    name: 'secret behind the option',
+    argv: ['serve', 'x', '--hs256-secret', SECRET],
+    code: 2,
+    message: /unknown option '--hs256-secret' \(the secret is given as LECTERN_HS256_SECRET/,
   },
   {
     name: 'secret given twice',
@@ -142,7 +160,7 @@ const USAGE: readonly Case[] = [
   {
     name: 'enrolments of another form',
     argv: ['serve', DEMO, '--dev', '--enrolments', 'package.json'],
-    code: 2,
+    code: 1,
     message: /package\.json, user "name"/,
   },
   {
@@ -253,6 +271,11 @@ test('options that have no effect beside the others are refused', async (t) => {
     [[address, '-', '--refresh-seconds', '5'], /--refresh-seconds cannot load standard input/],
     [['x', '--header', `A: ${SECRET}`], /--header has no effect, as no source is an http\(s\) address/],
     [['x', '--snapshot-files-kept', '2'], /--snapshot-files-kept has no effect without --snapshot-file/],
+    [
+      ['x', '--access-log', '1', '--log-level', 'warn'],
+      /--access-log has no effect with --log-level above info/,
+    ],
+    [['x', '--access-log', '0.1', '--log-level', 'silent'], /--access-log has no effect/],
     [['--pin', 'x', '--snapshot-file', 'y'], /--snapshot-file has no effect with --pin/],
     [['--pin', 'x', '--lecturer-ids', 'y'], /--lecturer-ids has no effect with --pin/],
     [['--pin', 'x', '--stale-seconds-max', '9'], /--stale-seconds-max has no effect with --pin/],
@@ -324,54 +347,3 @@ test('--version, --help and the help of every command', async (t) => {
   t.equal(nothing.code, 2, 'no command at all prints the help, too');
   t.match(nothing.stderr, 'Usage: lectern');
 });
-
-/** Runs a command line in this process, which is much quicker than starting one for each. */
-async function runHere(
-  t: Test,
-  argv: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-): Promise<Omit<Outcome, 'signal'>> {
-  const inherited = { ...process.env };
-  for (const name of Object.keys(process.env)) if (name.startsWith('LECTERN_')) delete process.env[name];
-  Object.assign(process.env, env);
-  let stdout = '';
-  let stderr = '';
-  const restoreStdout = captureWrites(t, process.stdout, (text) => {
-    stdout += text;
-  });
-  const restoreStderr = captureWrites(t, process.stderr, (text) => {
-    stderr += text;
-  });
-  let code: number;
-  try {
-    code = await run(argv);
-  } finally {
-    restoreStdout();
-    restoreStderr();
-    process.env = inherited;
-  }
-  return { code, stdout, stderr };
-}
-
-function captureWrites(t: Test, stream: NodeJS.WriteStream, onText: (text: string) => void): () => void {
-  const write = (chunk: unknown): boolean => {
-    onText(String(chunk));
-    return true;
-  };
-  return t.capture(stream, 'write', write).restore;
-}
-
-function assertOneLine(
-  t: Test,
-  outcome: Omit<Outcome, 'signal'>,
-  code: number,
-  message: RegExp,
-  name: string,
-): void {
-  t.equal(outcome.code, code, `${name}: exit code`);
-  t.match(outcome.stderr, message, `${name}: message`);
-  t.match(outcome.stderr, /^error: [^\n]+\n$/, `${name}: one line`);
-  t.equal(outcome.stdout, '', `${name}: nothing on standard output`);
-  for (const secret of [SECRET, 'short-secret'])
-    t.notOk(outcome.stderr.includes(secret), `${name}: no secret`);
-}

@@ -247,6 +247,7 @@ test('whoever asks is said at once: nothing else passes for a user without event
     t.equal(answer.status, status, String(identify));
     const body = (await answer.json()) as unknown[];
     if (total !== undefined) t.equal(body.length, total);
+    if (status === 403) t.notMatch(JSON.stringify(body), /token/i, 'there is none');
     t.equal(lines.length, status === 500 ? 1 : 0);
     if (status === 500) t.match(lines[0]?.err, { code: 'option-invalid', message: /identi/ });
     server.close();

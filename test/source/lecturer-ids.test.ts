@@ -104,7 +104,7 @@ test('a map that is none is a failure', async (t) => {
   const cases: [name: string, code: string, problem: RegExp][] = [
     ['array', 'source-malformed', /expected an object of the form/],
     ['broken', 'source-unreadable', /it is not JSON: line 1, column 6: found the end; expected a value/],
-    ['numbers', 'option-invalid', /the identifier of "Ada" is no string/],
+    ['numbers', 'source-malformed', /the identifier of "Ada" is no string/],
     ['latin', 'source-unreadable', /it is not UTF-8 text/],
     ['large', 'source-unreadable', /it has \d+ bytes; expected at most/],
     ['missing', 'source-unreadable', /there is no such file$/],

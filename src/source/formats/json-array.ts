@@ -1,9 +1,9 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { RECORD_BYTES_MAX } from '../../limits.js';
 import type { RecordPosition } from '../../model/event.js';
+import { findJsonFault, placeOf } from '../../model/json-fault.js';
 import type { RecordSink } from '../source.js';
 import { Carry } from './carry.js';
-import { findJsonFault, placeOf } from './json-fault.js';
 import { type FormatReader, malformed, rejectNotUtf8, rejectTooLarge, rejectUndecodable } from './reader.js';
 import { TextPlace } from './text-place.js';
 

@@ -1,6 +1,8 @@
 import { READ_CHUNK_BYTES } from '../../limits.js';
-import { placeOf } from './json-fault.js';
+import { placeOf } from '../../model/json-fault.js';
 
+/** Characters of a text that are repeated where it is no format: it may be a secret, taken for a source by mistake. */
+const SHOWN_CHARACTERS_MAX = 8;
 /** Bytes looked at for a message about what is no known format: a line or so. */
 const DESCRIBED_BYTES = 512;
 
@@ -76,6 +78,10 @@ const MAGIC: readonly (readonly [bytes: string, what: string])[] = [
   ['PAR1', 'a Parquet file: export it as NDJSON'],
   ['BEGIN:VCALENDAR', 'an iCalendar file: convert it to NDJSON'],
   ['\xd4\x72', "record structures of msgpackr's own: write plain maps (useRecords: false)"],
+  [
+    'LECTERN\x1a',
+    'a snapshot file of Lectern: `lectern serve --pin` serves it, --snapshot-file goes on from it',
+  ],
   ['<', 'HTML or XML'],
 ];
 
@@ -87,7 +93,8 @@ function describe(head: Buffer, text: string, start: number): string {
   if (/^[^\p{Cc}\ufffd]+$/u.test(line)) {
     const separators = line.match(/[,;\t]/g)?.length ?? 0;
     if (separators >= 2) return 'what looks like CSV: convert it to NDJSON';
-    return `the text ${JSON.stringify(line.slice(0, 30).toWellFormed())}`;
+    const cut = line.length > SHOWN_CHARACTERS_MAX ? '…' : '';
+    return `the text ${JSON.stringify(line.slice(0, SHOWN_CHARACTERS_MAX).toWellFormed())}${cut}`;
   }
   if (/^[^\p{Cc}\ufffd]*\t/u.test(line)) return 'what looks like tab-separated values: convert it to NDJSON';
   const shown = [...head.subarray(start, start + 4)].map((byte) => byte.toString(16).padStart(2, '0'));

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { test } from 'tap';
 import { READ_CHUNK_BYTES, RECORD_BYTES_MAX } from '../../../src/limits.js';
-import { findJsonFault, placeOf } from '../../../src/source/formats/json-fault.js';
+import { findJsonFault, placeOf } from '../../../src/model/json-fault.js';
 import { collectBytes, failureOf } from '../collect.js';
 
 const values = (read: Awaited<ReturnType<typeof collectBytes>>): unknown[] =>

@@ -40,7 +40,7 @@ const REFUSED: Readonly<Record<string, string>> = {
     'line 2, column 1: found HTML or XML; expected NDJSON, a JSON array or MessagePack, plain or gzipped',
   'ini.txt': 'line 2, column 1: found "k" behind the end of the array; expected nothing more',
   'plain.txt':
-    'line 1, column 1: found the text "Monday: lectures"; expected NDJSON, a JSON array or MessagePack, plain or gzipped',
+    'line 1, column 1: found the text "Monday: "…; expected NDJSON, a JSON array or MessagePack, plain or gzipped',
   'pretty-printed.json':
     'line 1, column 2: found the end; expected a property name in double quotes or "}". No line is JSON by itself; expected NDJSON (one record a line), a JSON array or MessagePack',
   'random.bin':

@@ -146,6 +146,13 @@ function show(text: string, offset: number): string {
   return character === '"' ? `'"'` : `"${character}"`;
 }
 
+/** `line 3, column 7: found …; expected …`, with at most one character of a text that is not JSON. */
+export function describeJsonFault(text: string): string {
+  const fault = findJsonFault(text) ?? { offset: 0, problem: 'it cannot be parsed' };
+  const { line, column } = placeOf(text, fault.offset);
+  return `line ${line}, column ${column}: ${fault.problem}`;
+}
+
 /** Line and column, counted from 1 in characters (code points), of an offset into a text. */
 export function placeOf(text: string, offset: number): { readonly line: number; readonly column: number } {
   const before = text.slice(0, offset);

@@ -1,0 +1,41 @@
+/** Files that are not what they are taken for. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'tap';
+import { assertOneLine, runHere } from './run-here.js';
+
+const DEMO = 'fixtures/demo.ndjson.gz';
+
+test('of a secret that is taken for a source or a map hardly anything is repeated', async (t) => {
+  const text = 'a5dec0ffee'.repeat(6);
+  const file = join(t.testdir({ 'secret.txt': `${text}\n` }), 'secret.txt');
+  for (const [argv, shown] of [
+    [['inspect', file], 'a5dec0ff'],
+    [['serve', file, '--dev', '--port', '0'], 'a5dec0ff'],
+    [['serve', DEMO, '--dev', '--port', '0', '--enrolments', file], 'a'],
+    [['serve', DEMO, '--dev', '--port', '0', '--lecturer-ids', file], 'a'],
+  ] as const) {
+    const outcome = await runHere(t, argv);
+    assertOneLine(t, outcome, 1, new RegExp(`line 1, column 1: found [^"]*"${shown}"`), argv.join(' '));
+    t.notOk(outcome.stderr.includes(text.slice(0, 9)), argv.join(' '));
+  }
+});
+
+test('a snapshot file of Lectern is recognised where a source is expected', async (t) => {
+  const file = join(t.testdir({}), 'image');
+  writeFileSync(file, 'LECTERN\u001a\u0000\u0001\u0002\u0003');
+  const outcome = await runHere(t, ['inspect', file]);
+  assertOneLine(t, outcome, 1, /found a snapshot file of Lectern: `lectern serve --pin` serves it/, 'image');
+});
+
+test('inspect ends with 1 where no event is left', async (t) => {
+  const folder = t.testdir({ 'bad.ndjson': '{}\n{}\n', 'none.json': '[]' });
+  for (const name of ['bad.ndjson', 'none.json']) {
+    for (const json of [[], ['--json']]) {
+      const outcome = await runHere(t, ['inspect', join(folder, name), ...json]);
+      t.match(outcome, { code: 1, stderr: '' }, name);
+      t.match(outcome.stdout, /events"?:? +0/, 'what is wrong is printed all the same');
+    }
+  }
+  t.equal((await runHere(t, ['inspect', DEMO])).code, 0);
+});
