@@ -9,7 +9,9 @@ import { openStandardError } from './log-output.js';
 import { carryOnWithoutOutput } from './output.js';
 import { createProgressLine } from './progress.js';
 import { formatReady } from './ready.js';
+import { tellReloads } from './reloads.js';
 import { endBySignal, listenForSignals, refreshOnSignals, type SignalListener } from './signals.js';
+import { unknownVariables } from './variables.js';
 
 /** How long a start that was called off may take to end; a read that nobody answers cannot be called off. */
 const CALLED_OFF_MS_MAX = 1000;
@@ -30,6 +32,10 @@ export async function serve(settings: ServeSettings): Promise<number> {
   const output = openStandardError();
   const log = Object.assign(pino({ level, base: null }, output), { linesDropped: () => output.dropped });
   output.onResumed = (lines) => log.warn({ lines }, 'log lines were dropped, as nobody took them');
+  for (const reason of unknownVariables(process.env, settings)) {
+    if (isDevelopment) writeError(`warning: ${reason}`);
+    else log.warn({ reason }, 'unknown variable');
+  }
   const signals = listenForSignals();
   const stopGuarding = endOnFaults(log);
   try {
@@ -79,6 +85,11 @@ async function serveUntilSignal(
     if (typeof outcome !== 'string') {
       isReady = true;
       process.stdout.write(formatReady(service, outcome, await service.example()));
+      if (mode === 'development') {
+        tellReloads(service.timetable, (settings.refreshSeconds ?? 0) > 0, (line) =>
+          process.stdout.write(line),
+        );
+      }
     }
     const signal = await signals.first;
     const { drainSeconds = 0 } = settings;

@@ -1,7 +1,13 @@
 /** What a person sees who tries the service out. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'tap';
+import { tellReloads } from '../../src/cli/reloads.js';
+import { unknownVariables } from '../../src/cli/variables.js';
+import type { LoadResult } from '../../src/refresh/keeper.js';
+import type { Timetable } from '../../src/timetable.js';
 import { get } from '../workers/threads.js';
-import { start } from './lectern.js';
+import { lectern, start } from './lectern.js';
 
 test('in development, too, requests are logged when they are asked for', async (t) => {
   const running = start(['serve', 'fixtures/demo.ndjson.gz', '--dev', '--port', '0', '--access-log', '1']);
@@ -9,4 +15,56 @@ test('in development, too, requests are logged when they are asked for', async (
   t.equal((await get(`${origin}/health`)).status, 200);
   running.child.kill('SIGTERM');
   t.match((await running.ended).stderr, /"method":"GET","route":"\/health","status":200/);
+});
+
+test('a variable that is misspelt is warned of, and nothing of its value is repeated', async (t) => {
+  const running = start(['serve', 'fixtures/demo.ndjson.gz', '--dev', '--port', '0'], {
+    LECTERN_ISUER: 'hidden',
+    LECTERN_SOMETHING_ELSE_ALTOGETHER: 'hidden',
+    LECTERN_SERVICE_HOST: 'hidden',
+    LECTERN_API_PORT_80_TCP_ADDR: 'hidden',
+    LECTERN_LOG_LEVEL: 'error',
+  });
+  await running.printed('Another token');
+  running.child.kill('SIGTERM');
+  const { stderr } = await running.ended;
+  t.equal(
+    stderr,
+    'warning: the variable "LECTERN_ISUER" is not one of Lectern\'s, and has no effect: did you mean LECTERN_ISSUER?\n' +
+      'warning: the variable "LECTERN_SOMETHING_ELSE_ALTOGETHER" is not one of Lectern\'s, and has no effect\n',
+  );
+  const production = await lectern(['serve', 'fixtures/demo.ndjson.gz'], { env: { LECTERN_PROT: '0' } });
+  const [line = ''] = production.stderr.split('\n');
+  t.match(JSON.parse(line), { level: 40, msg: 'unknown variable', reason: /did you mean LECTERN_PORT\?$/ });
+  const headers = { Authorization: 'Bearer env:LECTERN_UPSTREAM_TOKEN' };
+  t.strictSame(unknownVariables({ LECTERN_UPSTREAM_TOKEN: 'x' }, { sourceHeaders: headers }), []);
+  t.equal(unknownVariables({ LECTERN_UPSTREAM_TOKEN: 'x' }, {}).length, 1);
+});
+
+test('what becomes of a file that was changed, or of a load that was asked for, is a plain line', async (t) => {
+  const event = (n: number): string =>
+    `{"id":"00000000-0000-4000-8000-00000000000${n}","time":"2026-09-14T08:00:00Z","endTime":"2026-09-14T09:00:00Z"}\n`;
+  const source = join(t.testdir({ 'a.ndjson': event(1) }), 'a.ndjson');
+  const running = start(['serve', source, '--dev', '--port', '0']);
+  await running.printed('Another token');
+  writeFileSync(source, event(1) + event(2));
+  await running.printed('\nloaded again: 2 events\n');
+  running.child.kill('SIGHUP');
+  await running.printed('\nloaded again: 2 events, nothing has changed\n');
+  running.child.kill('SIGTERM');
+  t.match((await running.ended).stdout, /nothing has changed\n$/);
+
+  const lines: string[] = [];
+  let listener: (event: { readonly result: LoadResult }) => void = () => {};
+  const timetable = {
+    summary: { events: 1 },
+    on: (_: string, added: typeof listener) => {
+      listener = added;
+    },
+  };
+  tellReloads(timetable as unknown as Timetable, true, (line) => lines.push(line));
+  for (const result of ['unchanged', 'failed', 'unchanged', 'unchanged', 'refused', 'published'] as const) {
+    listener({ result });
+  }
+  t.strictSame(lines, ['loaded again: 1 event, nothing has changed\n', 'loaded again: 1 event\n']);
 });

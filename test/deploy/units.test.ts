@@ -28,6 +28,8 @@ test('the systemd unit is one, is hardened, and knows its options', (t) => {
     'exposure of 2.0 or less',
   );
   assertOptions(t, [/ExecStart=[\s\S]*?[^\\]\n/.exec(text)?.[0] ?? 'none']);
+  t.notMatch(text, /npm install[^\n]* lectern$/m, 'nothing is fetched by a name that anybody could take');
+  t.match(text, /npm install --global \.\/lectern-[\d.]+\.tgz/);
   t.match(text, /SystemCallFilter=.*@pkey/, 'V8 calls pkey_alloc');
   t.end();
 });
@@ -59,6 +61,7 @@ test('the Kubernetes manifests fit together', (t) => {
   ]) {
     t.strictSame(selector, labels);
   }
+  t.equal(deployment.spec.template.spec.enableServiceLinks, false, 'or LECTERN_PORT would be an address');
   const container = deployment.spec.template.spec.containers[0] as Container;
   assertOptions(t, container.args);
   const admin = container.ports.find(({ name }) => name === 'admin')?.containerPort;

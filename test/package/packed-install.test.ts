@@ -51,7 +51,8 @@ interface Tarball {
 
 /** Everything that may be in the package. */
 const ALLOWED: readonly RegExp[] = [
-  /^(?:package\.json|README\.md|CHANGELOG\.md|ARCHITECTURE\.md|SECURITY\.md|LICENSE)$/,
+  /^(?:package\.json|README\.md|CHANGELOG\.md|ARCHITECTURE\.md|SECURITY\.md|RELIABILITY\.md|LICENSE)$/,
+  /^(?:deploy\/[a-z]+\.(?:service|yaml|conf)|examples\/[a-z-]+\.mjs|bench\/results\/[a-z]+\.svg)$/,
   /^fixtures\/demo\.ndjson\.gz$/,
   /^src\/[a-z0-9/-]+(?:\.d)?\.ts$/,
   /^dist\/[a-z0-9/-]+\.(?:js|d\.ts)(?:\.map)?$/,
@@ -140,6 +141,14 @@ test('the package', async (t) => {
       'nothing else',
     );
     for (const path of REQUIRED) t.ok(paths.includes(path), path);
+    for (const document of paths.filter((path) => path.endsWith('.md'))) {
+      const text = readFileSync(join(ROOT, document), 'utf8');
+      const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link = '']) => link);
+      const dead = links.filter(
+        (link) => !paths.some((path) => path === link || path.startsWith(`${link}/`)),
+      );
+      t.same(dead, [], `what ${document} links to`);
+    }
     const stale = paths.filter((path) => {
       const module = /^dist\/(?!http\/docs\/swagger-ui\/)(.+)\.js$/.exec(path)?.[1];
       return module !== undefined && !paths.includes(`src/${module}.ts`);
