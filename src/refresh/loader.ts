@@ -1,10 +1,12 @@
 import { LecternError } from '../errors.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { SnapshotImage } from '../snapshot/image.js';
+import type { ImageSource } from '../snapshot/image-file.js';
 import { filesOf, watchSource } from '../source/file-watch.js';
 import { memorySource } from '../source/memory.js';
 import type { RecordLoad, RecordSource, Records } from '../source/records.js';
 import type { LoadProgress, Source } from '../source/source.js';
+import { sourceDigest } from '../source/source-digest.js';
 import type { SourceSpec } from '../source/spec.js';
 import { sourceOfSpec } from '../source/spec.js';
 import type { Failed, Task, TaskResult } from '../thread/protocol.js';
@@ -38,6 +40,8 @@ export class Loader {
   /** Absolute paths of the files that are read. */
   readonly files: readonly string[];
   readonly #source: AnySource;
+  /** What a snapshot file says of where its snapshot comes from. */
+  readonly imageSource: ImageSource;
   readonly identifiers: IdentifierMode;
   readonly #place: BuildPlace;
   /** Its one load: whoever asks again hears of a failure again. */
@@ -50,6 +54,7 @@ export class Loader {
     this.#place = place;
     this.name = 'load' in source ? source.name : sourceOfSpec(source).name;
     this.files = 'load' in source ? [] : filesOf(source);
+    this.imageSource = { name: this.name, digest: sourceDigest(source, this.name) };
   }
 
   /** @throws LecternErrors of the source; the signal's reason */

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { LecternError } from '../errors.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { SnapshotImage } from '../snapshot/image.js';
+import type { ImageSource } from '../snapshot/image-file.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { Loader } from './loader.js';
 import { checkSnapshotPath } from './snapshot-path.js';
@@ -52,6 +53,7 @@ export class SnapshotFile {
       const result = await this.#loader.run(task, { signal: this.#signal, keepsProcessAlive: true });
       if (result.kind !== 'loaded') return null;
       checkIdentifiers(this.#path, result.image.summary, this.#loader.identifiers);
+      checkSource(this.#path, result.source ?? null, this.#loader.imageSource);
       return result;
     } catch (error) {
       if (!this.#signal.aborted) this.#onError(unread(this.#path, error));
@@ -77,7 +79,14 @@ export class SnapshotFile {
     while (this.#waiting !== null) {
       const { image, sourceVersion } = this.#waiting;
       this.#waiting = null;
-      const task = { task: 'write-image', path: this.#path, image, sourceVersion, keep: this.#keep } as const;
+      const task = {
+        task: 'write-image',
+        path: this.#path,
+        image,
+        sourceVersion,
+        source: this.#loader.imageSource,
+        keep: this.#keep,
+      } as const;
       try {
         await this.#loader.run(task, { signal: new AbortController().signal, keepsProcessAlive: true });
       } catch (error) {
@@ -97,6 +106,15 @@ export function checkIdentifiers(path: string, summary: SnapshotSummary, expecte
   if (found === expected) return;
   const problem = `it was made with identifiers '${found}'; expected '${expected}', as the timetable has them`;
   throw new LecternError('image-unusable', `the snapshot file ${path} cannot be used: ${problem}`);
+}
+
+/** @throws LecternError `image-unusable` where the file says that it is of another source; older ones say nothing */
+function checkSource(path: string, found: ImageSource | null, expected: ImageSource): void {
+  if (found === null || found.digest === expected.digest) return;
+  const message =
+    `the snapshot file ${path} is not served: it was made of another source, ${JSON.stringify(found.name)}, ` +
+    `and this is ${JSON.stringify(expected.name)}; the first good load replaces it`;
+  throw new LecternError('image-unusable', message);
 }
 
 function unread(path: string, cause: unknown): LecternError {

@@ -61,13 +61,25 @@ interface Header {
   readonly byteOrder: string;
   /** What the source called the data, for asking it conditionally; null where it gave nothing. */
   readonly sourceVersion: string | null;
+  /** Where it comes from; not in files that were written before this was noted. */
+  readonly source?: ImageSource | null;
   readonly summary: SnapshotSummary;
   readonly arrays: readonly ArrayEntry[];
+}
+
+/** The source of an image, without what could be a secret. */
+export interface ImageSource {
+  /** For messages. */
+  readonly name: string;
+  /** Equal for equal sources. */
+  readonly digest: string;
 }
 
 export interface StoredImage {
   readonly image: SnapshotImage;
   readonly sourceVersion: string | null;
+  /** Null where the file does not say. */
+  readonly source: ImageSource | null;
 }
 
 const packr = new Packr({ useRecords: false });
@@ -77,6 +89,7 @@ const packr = new Packr({ useRecords: false });
  * reads the path finds the old image or the new one, whole, whenever this process dies. Synchronous: for a worker thread.
  *
  * @param keep earlier images to keep beside it, as `path.1` (the one before) to `path.<keep>`
+ * @param source where it comes from; null says nothing of it
  * @throws LecternError `image-not-written` with the reason; nothing is left behind
  */
 export function writeImageFile(
@@ -84,6 +97,7 @@ export function writeImageFile(
   image: SnapshotImage,
   sourceVersion: string | null,
   keep = 0,
+  source: ImageSource | null = null,
 ): void {
   const { summary, ...parts } = image;
   const views = arraysOf(parts, []);
@@ -91,6 +105,7 @@ export function writeImageFile(
     formatVersion: IMAGE_FORMAT_VERSION,
     byteOrder: endianness(),
     sourceVersion,
+    source,
     summary,
     arrays: views.map(({ path: place, type, bytes }) => ({
       path: place,
@@ -283,6 +298,7 @@ function read(file: number, path: string): StoredImage {
   return {
     image: { ...parts, summary: header.summary } as unknown as SnapshotImage,
     sourceVersion: header.sourceVersion,
+    source: header.source ?? null,
   };
 }
 

@@ -2,6 +2,7 @@ import type { LecternErrorCode } from '../errors.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { Delta } from '../snapshot/delta.js';
 import type { SnapshotImage } from '../snapshot/image.js';
+import type { ImageSource } from '../snapshot/image-file.js';
 import type { LoadProgress, LoadSummary } from '../source/source.js';
 import type { SourceSpec } from '../source/spec.js';
 
@@ -41,6 +42,7 @@ export interface WriteImageTask {
   readonly path: string;
   readonly image: SnapshotImage;
   readonly sourceVersion: string | null;
+  readonly source: ImageSource | null;
   /** Earlier images to keep beside it. */
   readonly keep: number;
 }
@@ -52,6 +54,8 @@ export interface Loaded {
   readonly kind: 'loaded';
   readonly image: SnapshotImage;
   readonly sourceVersion: string | null;
+  /** Of an image that was read from disk, where it says so. */
+  readonly source?: ImageSource | null;
   /** Null for an image that was read from disk. */
   readonly summary: LoadSummary | null;
   /** Null at the first load. */

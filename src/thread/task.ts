@@ -15,12 +15,12 @@ export async function runTaskHere(task: Task, surroundings: TaskSurroundings): P
     }
     case 'read-image': {
       const { readImageFile } = await import('../snapshot/image-file.js');
-      const { image, sourceVersion } = readImageFile(task.path);
-      return { kind: 'loaded', image, sourceVersion, summary: null, delta: null };
+      const stored = readImageFile(task.path);
+      return { kind: 'loaded', ...stored, summary: null, delta: null };
     }
     case 'write-image': {
       const { writeImageFile } = await import('../snapshot/image-file.js');
-      writeImageFile(task.path, task.image, task.sourceVersion, task.keep);
+      writeImageFile(task.path, task.image, task.sourceVersion, task.keep, task.source);
       return { kind: 'written' };
     }
   }

@@ -1,10 +1,12 @@
 /** Snapshot files as a program sees them: who may use one, what is pinned, and what can be told of changes afterwards. */
 import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
 import type { TimetableOptions } from '../../src/index.js';
+import { readImageFile, writeImageFile } from '../../src/snapshot/image-file.js';
+import { sourceDigest } from '../../src/source/source-digest.js';
 import { BUILT_MODULE, idOf, openTimetable, record, runProgram, temporaryFolder } from './built.js';
 
 /** Writes a snapshot file of these records. */
@@ -42,6 +44,51 @@ test('a snapshot with identifiers of another kind is not served, although the so
   t.equal(uuid.publication?.origin, 'source');
   t.match(errors, [{ code: 'image-unusable', message: expected }]);
   await uuid.close();
+});
+
+test('a snapshot of another source is not served at the start, and one that does not say so is', async (t) => {
+  const folder = await temporaryFolder(t);
+  const [demo, mine, snapshotFile] = ['demo.json', 'mine.json', 'image'].map((name) =>
+    join(folder, name),
+  ) as [string, string, string];
+  await writeFile(demo, JSON.stringify([record(1), record(2), record(3)]));
+  await writeFile(mine, JSON.stringify([record(4)]));
+  const openedWith = async (source: TimetableOptions['source']): Promise<unknown[]> => {
+    const timetable = openTimetable({ source, snapshotFile });
+    const errors: Error[] = [];
+    timetable.on('error', (error) => errors.push(error));
+    const { events } = await timetable.ready;
+    const { origin } = timetable.publication ?? {};
+    await timetable.close();
+    return [events, origin, ...errors.map(({ message }) => message)];
+  };
+  t.strictSame(await openedWith(demo), [3, 'source']);
+  t.strictSame(await openedWith(demo), [3, 'disk']);
+  t.strictSame(await openedWith(relative(process.cwd(), demo)), [3, 'disk'], 'the same file');
+  const [events, origin, message, ...more] = await openedWith(mine);
+  t.strictSame([events, origin, more], [1, 'source', []]);
+  t.match(
+    message,
+    /image is not served: it was made of another source, ".*demo\.json", and this is ".*mine\.json"/,
+  );
+  t.strictSame(await openedWith(mine), [1, 'disk'], 'it has been replaced');
+
+  const { image } = readImageFile(snapshotFile);
+  writeImageFile(snapshotFile, image, null);
+  t.strictSame(await openedWith(demo), [1, 'disk'], 'a file from before it was noted');
+});
+
+test('what a snapshot file says of its source has no secrets, and they make no other source', (t) => {
+  const of = (url: string): string => sourceDigest({ kind: 'http', url }, 'x');
+  t.equal(of('https://ada:hidden@a.example/all'), of('https://a.example/all'));
+  const headers = { Authorization: 'Bearer hidden' };
+  t.strictSame(
+    sourceDigest({ kind: 'http', url: 'https://a.example/all', headers }, 'x'),
+    of('https://a.example/all'),
+  );
+  t.not(of('https://a.example/all?of=1'), of('https://a.example/all?of=2'));
+  t.notMatch(of('https://a.example/all?key=hidden'), /hidden/);
+  t.end();
 });
 
 test('what is pinned is served for ever, damage and pipes are refused at once', async (t) => {

@@ -88,11 +88,11 @@ test('an image is written and read on threads', async (t) => {
   const path = join(folderFor(t), 'image');
   const options = { keepsProcessAlive: true };
   const image = imageOfCount(50);
-  t.strictSame(await spawnTask({ task: 'write-image', path, image, sourceVersion: '7', keep: 0 }, options), {
-    kind: 'written',
-  });
+  const source = { name: 'events.ndjson', digest: 'abc' };
+  const write = { task: 'write-image', path, image, sourceVersion: '7', source, keep: 0 } as const;
+  t.strictSame(await spawnTask(write, options), { kind: 'written' });
   const read = await spawnTask({ task: 'read-image', path }, options);
-  t.match(read, { kind: 'loaded', sourceVersion: '7', delta: null });
+  t.match(read, { kind: 'loaded', sourceVersion: '7', source, delta: null });
   t.strictSame(imageOf(read).rows.bytes, image.rows.bytes);
 });
 
