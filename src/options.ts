@@ -171,7 +171,8 @@ export const SETTINGS: readonly Setting[] = [
     environment: 'LECTERN_SHRINK_PERCENT_MAX',
     group: 'Refreshing',
     default: 30,
-    description: 'refuse a timetable that is smaller by more. SIGUSR2 loads and lets anything through',
+    description:
+      'refuse a timetable that is smaller by more than the one that is served. SIGUSR2 loads and lets anything through',
     ...amount(0, 100),
   },
   {
@@ -180,7 +181,8 @@ export const SETTINGS: readonly Setting[] = [
     environment: 'LECTERN_REJECT_PERCENT_MAX',
     group: 'Refreshing',
     default: 10,
-    description: 'refuse a timetable with more bad records',
+    description:
+      'refuse a timetable with more bad records, where one is served already; a first load is published, with a warning',
     ...amount(0, 100),
   },
   {
@@ -206,7 +208,7 @@ export const SETTINGS: readonly Setting[] = [
     environment: 'LECTERN_SNAPSHOT_FILE',
     group: 'Refreshing',
     description:
-      'write each timetable here, over what the file holds, and serve it at once at the next start',
+      'write each timetable here, over what the file holds, and serve it at once at the next start with the same source',
     fault: text,
   },
   {

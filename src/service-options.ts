@@ -17,7 +17,10 @@ export interface ServiceOptions {
   readonly watch?: boolean | undefined;
   /** A new snapshot that is smaller by more percent than this is refused. 0 to 100, default 30. */
   readonly shrinkPercentMax?: number | undefined;
-  /** A new snapshot of whose records more percent than this were rejected is refused. 0 to 100, default 10. */
+  /**
+   * A new snapshot of whose records more percent than this were rejected is refused where another is served; a first one is
+   * published, with a warning. 0 to 100, default 10.
+   */
   readonly rejectPercentMax?: number | undefined;
   /** What happens to a new snapshot without events. Default `refuse`. */
   readonly emptySet?: 'refuse' | 'publish' | undefined;

@@ -14,6 +14,7 @@ import type { ListenAddress } from './http/server.js';
 import { KEY_FILE_BYTES_MAX } from './limits.js';
 import { type ResolvedOptions, resolveOptions, type ServiceOptions } from './options.js';
 import { Readiness } from './readiness.js';
+import { percentRejected } from './refresh/gate.js';
 import type { ServingCondition } from './serving/condition.js';
 import { type HandlerPlan, issuerOfPlan } from './serving/handler-plan.js';
 import { openServing } from './serving/open-serving.js';
@@ -133,7 +134,7 @@ export async function startService(
   try {
     timetable = openFollowedTimetable(timetableOptions, serving.follower);
     activity.follow(timetable);
-    if (log !== undefined) logEvents(timetable, settings.refreshSeconds > 0, log);
+    if (log !== undefined) logEvents(timetable, settings, log);
     serving.answerFrom(timetable);
     await serving.started;
     if (adminPort !== undefined) {
@@ -282,14 +283,22 @@ function isTexts(value: unknown): value is readonly string[] {
  * One line for each publication, refusal and fault. A first load that fails for good is not among them: `ready` reports it,
  * and whoever started the service decides.
  *
- * @param retries whether a first load that fails is tried again
+ * @param settings with a regular refresh a first load that fails is tried again
  */
-function logEvents(timetable: Timetable, retries: boolean, log: Logger): void {
+function logEvents(
+  timetable: Timetable,
+  { refreshSeconds, rejectPercentMax }: ResolvedOptions,
+  log: Logger,
+): void {
   const source = timetable.source.name;
-  const isFinal = (): boolean => timetable.summary === null && !retries;
+  const isFinal = (): boolean => timetable.summary === null && refreshSeconds === 0;
   timetable.on('published', ({ summary, origin, changes }) => {
     const { id, events, rejected, buildMs } = summary;
     log.info({ source, snapshot: id, origin, events, rejected, buildMs, ...changes }, 'timetable published');
+    // Nothing was there that it could have been refused for.
+    if (changes !== null || origin !== 'source' || percentRejected(summary) <= rejectPercentMax) return;
+    const reason = `${percentRejected(summary).toFixed(1)} % of the records were rejected; with a timetable in place at most ${rejectPercentMax} % are let through`;
+    log.warn({ source, events, rejected, reason }, 'first timetable has many bad records');
   });
   timetable.on('refused', ({ refusal, summary }) => {
     if (isFinal()) return;

@@ -22,7 +22,7 @@ export interface RefusedEvent {
 
 /** A load has ended. */
 export interface LoadedEvent {
-  /** `unchanged` where the source still has what is served, or what was refused. */
+  /** `unchanged` where the source still has what is served, `refused` also where it still has what was refused. */
   readonly result: LoadResult;
   readonly durationMs: number;
 }

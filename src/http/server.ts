@@ -27,6 +27,10 @@ const UNREADABLE = routeNumber('unreadable');
 
 /** How often close() looks for connections that have become idle. */
 const CLOSE_POLL_MS = 25;
+/** How long close() waits for the first request of a connection. */
+const CLOSE_UNUSED_MS = 200;
+/** Turns of the event loop that close() takes connections for which it does not know of. */
+const CLOSE_TURNS_MAX = 20;
 
 export interface ListenOptions {
   /** A name or an address. */
@@ -86,6 +90,11 @@ export interface HttpServer {
   close(options?: { readonly deadlineMs?: number }): Promise<void>;
 }
 
+/** What node keeps of a socket that listens. */
+interface ListeningHandle {
+  listen(backlog: number): number;
+}
+
 /** Creates a server for a handler. Nothing is opened before `listen`. */
 export function createHttpServer(
   handler: RequestHandler,
@@ -106,6 +115,9 @@ export function createHttpServer(
   let closing: Promise<void> | null = null;
   if (meter !== null) meterConnections(meter, connections);
   let isDraining = false;
+  let accepted = 0;
+  /** Their first request may be on its way. */
+  let sparesUnused = false;
   let draining: NodeJS.Timeout | null = null;
 
   /** Before node makes a response: whether the request has been refused. */
@@ -199,8 +211,7 @@ export function createHttpServer(
     connections.delete(this);
   }
   server.on('connection', (socket) => {
-    // Accepted by the kernel just before the port was closed.
-    if (closing !== null) socket.destroy();
+    accepted++;
     refuseBeforehand(connections.add(socket), refuses);
     socket.once('close', forget);
   });
@@ -218,6 +229,7 @@ export function createHttpServer(
     for (const connection of connections) {
       const { socket, bytesRead, pending } = connection;
       if (socket.bytesRead !== bytesRead) connection.bytesRead = socket.bytesRead;
+      else if (sparesUnused && connection.isUnused) continue;
       else if (socket.writableLength === 0 && pending.size === 0) socket.destroy();
     }
   }
@@ -237,19 +249,42 @@ export function createHttpServer(
     }
   }
 
+  /**
+   * What the system has accepted for this server and it has not taken yet would be reset with the port. So the system is told
+   * to accept one connection at most before it is taken, and the port is closed behind a turn of the event loop in which
+   * there was none. Who comes meanwhile is not reset but tries again after a second, as TCP has it, and is refused. The first
+   * turn may have begun before.
+   */
+  async function takeQueued(): Promise<void> {
+    const { _handle: handle } = server as unknown as { readonly _handle?: Partial<ListeningHandle> | null };
+    // What server.listen() calls with its backlog, and what the system lets be called again.
+    handle?.listen?.(0);
+    let before = -1;
+    for (let turn = 0; turn < CLOSE_TURNS_MAX && accepted !== before; turn++) {
+      if (turn > 0) before = accepted;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
   async function finish(deadlineMs: number): Promise<void> {
     announceEnd();
     if (draining !== null) clearInterval(draining);
     if (!server.listening) return;
+    if (deadlineMs > 0) await takeQueued();
     // The http server's own close() would call closeIdleConnections; this only stops listening.
     const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
     for (const connection of connections) {
       connection.bytesRead = connection.isUnused ? 0 : connection.socket.bytesRead;
     }
+    sparesUnused = deadlineMs > 0;
+    const sparing = setTimeout(() => {
+      sparesUnused = false;
+    }, CLOSE_UNUSED_MS);
     const poll = sweepEvery(CLOSE_POLL_MS);
     const deadline = setTimeout(() => server.closeAllConnections(), deadlineMs);
     await closed;
     clearInterval(poll);
+    clearTimeout(sparing);
     clearTimeout(deadline);
     connections.stop();
     overload.stop();

@@ -5,7 +5,7 @@ import { faultyRecords, type SnapshotSummary } from '../snapshot/summary.js';
 export interface GateOptions {
   /** A set smaller by more than this is refused. Percent of the events now served, 0 to 100. Default 30. */
   readonly shrinkPercentMax?: number;
-  /** More rejected records than this are refused. Percent of all records, 0 to 100. Default 10. */
+  /** More rejected records than this are refused, but at the first load. Percent of all records, 0 to 100. Default 10. */
   readonly rejectPercentMax?: number;
   /** Whether a set of no events may be served. Default false. */
   readonly allowEmpty?: boolean;
@@ -41,10 +41,9 @@ export function judge(
 ): Refusal | null {
   if (next.events === 0 && !options.allowEmpty) return { code: 'empty', detail: describeEmpty(next) };
   if (served === null) return null;
-  // A record that a later source overrides is no fault of the data.
   const faulty = faultyRecords(next);
   const records = next.events + faulty;
-  const rejectedPercent = records === 0 ? 0 : (100 * faulty) / records;
+  const rejectedPercent = percentRejected(next);
   if (rejectedPercent > options.rejectPercentMax) {
     return {
       code: 'rejected',
@@ -63,6 +62,13 @@ export function judge(
     };
   }
   return null;
+}
+
+/** Percent of all records, 0 to 100. A record that a later source overrides is no fault of the data, and not among them. */
+export function percentRejected(summary: SnapshotSummary): number {
+  const faulty = faultyRecords(summary);
+  const records = summary.events + faulty;
+  return records === 0 ? 0 : (100 * faulty) / records;
 }
 
 function describeEmpty(next: SnapshotSummary): string {

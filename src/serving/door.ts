@@ -9,7 +9,7 @@ import type { Entrance } from './protocol.js';
 export interface Door {
   readonly address: ListenAddress;
   readonly entrance: Entrance;
-  /** For threads that come later there is no port any more. */
+  /** For threads that come later there is no port any more. May be called again. */
   close(): void;
 }
 
@@ -52,6 +52,7 @@ export async function openDoor(
   await closed;
   if (duplicate === null) return { address, entrance: { how: 'reuse-port' }, close() {} };
   let socket: SocketHandle;
+  let isOpen = true;
   try {
     socket = await duplicate;
   } catch (cause) {
@@ -61,7 +62,10 @@ export async function openDoor(
   return {
     address,
     entrance: { how: 'descriptor', fd: socket.fd },
-    close: () => socket.close(),
+    close: () => {
+      if (isOpen) socket.close();
+      isOpen = false;
+    },
   };
 }
 

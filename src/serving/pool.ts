@@ -50,6 +50,8 @@ export class ThreadPool implements Serving, Follower {
   #closing: Promise<void> | null = null;
   #isDraining = false;
   readonly #past: PastCounts = { refused: 0, overloads: 0 };
+  /** Threads that do not listen yet. */
+  #starting = 0;
 
   private constructor(options: FedServingOptions, door: Door) {
     this.#options = options;
@@ -150,6 +152,8 @@ export class ThreadPool implements Serving, Follower {
 
   async #close(deadlineMs: number): Promise<void> {
     for (const { timer } of this.#seats) if (timer !== null) clearTimeout(timer);
+    // Or it would go on taking connections for which there is no thread any more. One that starts may still need it.
+    if (this.#starting === 0) this.#door.close();
     await Promise.all(this.#seats.map(({ thread }) => thread?.close(deadlineMs)));
     this.#door.close();
     this.#options.onClose();
@@ -192,6 +196,15 @@ export class ThreadPool implements Serving, Follower {
 
   /** Resolves when the thread listens. */
   async #start(seat: Seat): Promise<void> {
+    this.#starting++;
+    try {
+      await this.#startOn(seat);
+    } finally {
+      this.#starting--;
+    }
+  }
+
+  async #startOn(seat: Seat): Promise<void> {
     const begun = this.#task(seat);
     const thread = await ServingThread.start(begun, {
       log: this.#options.log,

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
@@ -62,4 +63,35 @@ test('closing ends idle and never-used connections at once, and reads that never
   const [unusedEnd, idleEnd] = await Promise.all(ends);
   t.ok((unusedEnd as number) - began < 500, 'never used');
   t.ok((idleEnd as number) - began < 500, 'idle');
+});
+
+test('connections that the system has accepted, and the server not taken yet, are answered before the port is closed', async (t) => {
+  const server = createHttpServer((_req, res) => res.end('here'));
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+  // Without a turn of the event loop in between.
+  const answers = Array.from(
+    { length: 50 },
+    () =>
+      new Promise<string>((resolve) => {
+        const socket = connect(port, '127.0.0.1');
+        let text = '';
+        socket.setEncoding('latin1').on('data', (chunk: string) => {
+          text += chunk;
+        });
+        socket.on('error', (error) => {
+          text += error.message;
+        });
+        socket.on('close', () => resolve(text));
+        socket.write(REQUEST);
+      }),
+  );
+  // Until then nobody has connected.
+  await new Promise<void>((resolve) => process.nextTick(resolve));
+  await Promise.all([server.close(), ...answers]);
+  for (const answer of await Promise.all(answers)) {
+    t.match(answer, /^HTTP\/1\.1 200 [\s\S]*\r\nConnection: close\r\n[\s\S]*here/);
+  }
+  const late = connect(port, '127.0.0.1');
+  const [error] = (await once(late, 'error')) as [NodeJS.ErrnoException];
+  t.equal(error.code, 'ECONNREFUSED');
 });
