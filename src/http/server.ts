@@ -29,8 +29,8 @@ const UNREADABLE = routeNumber('unreadable');
 const CLOSE_POLL_MS = 25;
 /** How long close() waits for the first request of a connection. */
 const CLOSE_UNUSED_MS = 200;
-/** Turns of the event loop that close() takes connections for which it does not know of. */
-const CLOSE_TURNS_MAX = 20;
+/** How long close() goes on taking connections that the system has accepted: one in each turn of the event loop. */
+const CLOSE_TAKE_MS_MAX = 1000;
 
 export interface ListenOptions {
   /** A name or an address. */
@@ -259,8 +259,9 @@ export function createHttpServer(
     const { _handle: handle } = server as unknown as { readonly _handle?: Partial<ListeningHandle> | null };
     // What server.listen() calls with its backlog, and what the system lets be called again.
     handle?.listen?.(0);
+    const untilMs = performance.now() + CLOSE_TAKE_MS_MAX;
     let before = -1;
-    for (let turn = 0; turn < CLOSE_TURNS_MAX && accepted !== before; turn++) {
+    for (let turn = 0; accepted !== before && performance.now() < untilMs; turn++) {
       if (turn > 0) before = accepted;
       await new Promise((resolve) => setImmediate(resolve));
     }

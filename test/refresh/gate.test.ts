@@ -1,6 +1,9 @@
 import { test } from 'tap';
 import { GATE_DEFAULTS, type GateOptions, judge, type RefusalCode } from '../../src/refresh/gate.js';
 import type { SnapshotSummary } from '../../src/snapshot/summary.js';
+import { SECRET } from '../auth/tokens.js';
+import { keptLog } from '../workers/threads.js';
+import { MemorySource, startService } from './built.js';
 
 function summary(events: number, rejected = 0, more: Partial<SnapshotSummary> = {}): SnapshotSummary {
   return {
@@ -91,4 +94,25 @@ test('a refusal says the numbers', async (t) => {
     /at most 10 % are let through; the first is at line 1: id is missing$/,
   );
   t.match(judge(summary(1), summary(10), GATE_DEFAULTS)?.detail, /^it has 1 event, /);
+});
+
+test('a first load with many bad records is published, with a warning', async (t) => {
+  const good = {
+    id: '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417',
+    time: '2026-09-14T08:00:00Z',
+    endTime: '2026-09-14T09:00:00Z',
+  };
+  for (const [records, warnings] of [
+    [[good, {}], 1],
+    [[good], 0],
+  ] as const) {
+    const { log, lines } = keptLog();
+    const options = { port: 0, hs256Secret: SECRET, watch: false } as const;
+    const service = await startService({ ...options, source: new MemorySource([...records]) }, { log });
+    t.equal((await service.ready).events, 1);
+    await service.close();
+    const warned = lines.filter(({ message }) => message === 'first timetable has many bad records');
+    t.equal(warned.length, warnings);
+    if (warnings > 0) t.match(warned[0], { level: 'warn', fields: { reason: /^50\.0 % .* at most 10 %/ } });
+  }
 });
