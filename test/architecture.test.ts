@@ -125,6 +125,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'limits.ts',
   ],
   'service.ts': [
+    'refresh',
     'admin',
     'readiness.ts',
     'timetable-options.ts',
