@@ -22,6 +22,7 @@ import type { RequestHandler } from './handler.js';
 import { Overload, type OverloadCounts } from './overload.js';
 import { handleInTurn } from './pipeline-guard.js';
 import { refuse, refuseBeforehand, refuseDirectly } from './refusal.js';
+import { takeQueued } from './take-queued.js';
 
 const UNREADABLE = routeNumber('unreadable');
 
@@ -29,8 +30,6 @@ const UNREADABLE = routeNumber('unreadable');
 const CLOSE_POLL_MS = 25;
 /** How long close() waits for the first request of a connection. */
 const CLOSE_UNUSED_MS = 200;
-/** How long close() goes on taking connections that the system has accepted: one in each turn of the event loop. */
-const CLOSE_TAKE_MS_MAX = 1000;
 
 export interface ListenOptions {
   /** A name or an address. */
@@ -88,11 +87,6 @@ export interface HttpServer {
    * @param deadlineMs default 10,000
    */
   close(options?: { readonly deadlineMs?: number }): Promise<void>;
-}
-
-/** What node keeps of a socket that listens. */
-interface ListeningHandle {
-  listen(backlog: number): number;
 }
 
 /** Creates a server for a handler. Nothing is opened before `listen`. */
@@ -249,29 +243,11 @@ export function createHttpServer(
     }
   }
 
-  /**
-   * What the system has accepted for this server and it has not taken yet would be reset with the port. So the system is told
-   * to accept one connection at most before it is taken, and the port is closed behind a turn of the event loop in which
-   * there was none. Who comes meanwhile is not reset but tries again after a second, as TCP has it, and is refused. The first
-   * turn may have begun before.
-   */
-  async function takeQueued(): Promise<void> {
-    const { _handle: handle } = server as unknown as { readonly _handle?: Partial<ListeningHandle> | null };
-    // What server.listen() calls with its backlog, and what the system lets be called again.
-    handle?.listen?.(0);
-    const untilMs = performance.now() + CLOSE_TAKE_MS_MAX;
-    let before = -1;
-    for (let turn = 0; accepted !== before && performance.now() < untilMs; turn++) {
-      if (turn > 0) before = accepted;
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-  }
-
   async function finish(deadlineMs: number): Promise<void> {
     announceEnd();
     if (draining !== null) clearInterval(draining);
     if (!server.listening) return;
-    if (deadlineMs > 0) await takeQueued();
+    if (deadlineMs > 0) await takeQueued(server, () => accepted);
     // The http server's own close() would call closeIdleConnections; this only stops listening.
     const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
     for (const connection of connections) {
