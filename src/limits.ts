@@ -91,11 +91,16 @@ export const DIRECT_HEAD_BYTES_MAX = 1024;
 export const BODY_WHOLE_BYTES_MAX: number = 256 * KIB;
 /**
  * A large body is made in slices of about this size, with a turn of the event loop after each: 0.5 ms as MessagePack. A client
- * that does not read keeps one of them: 500 are 31 MiB.
+ * that does not read keeps one of them: 500 that all asked for something else are 31 MiB.
  */
 export const BODY_SLICE_BYTES: number = 64 * KIB;
 /** Slices that were sent and are kept for the next, of each thread: 2 MiB. */
 export const BODY_SLICES_KEPT_MAX = 32;
+/**
+ * Slices that are kept for others who ask for the same, of each snapshot and thread: 8 MiB. Clients that do not read get as far as
+ * the system's buffers go, 2 to 6 MB each: so 500 of them have that made once, and wait for the same 100 slices.
+ */
+export const BODY_SLICES_SHARED_MAX = 128;
 /**
  * Bytes of all caches of one timetable. 100,000 events have 38 MB of rows, each in five posting lists: laid side by side
  * they nearly all fit beside an eighth for whole answers.

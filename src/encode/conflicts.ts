@@ -6,9 +6,10 @@ import { formatInstant } from '../model/time.js';
 import { Selection } from '../query/selection.js';
 import type { Clusters } from '../snapshot/cluster-reader.js';
 import type { Rows } from '../snapshot/rows.js';
-import { allocateBody, type Body, madeBody, slicedBody } from './body.js';
+import { allocateBody, type Body, madeBody } from './body.js';
 import { copyJsonRows, jsonRowPieces } from './json.js';
 import { arrayHeader, copyMessagePackRows, packedRowPieces, packPlain } from './msgpack.js';
+import { type Piece, slicedBody } from './slices.js';
 
 const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
@@ -56,7 +57,7 @@ export function jsonConflicts(rows: Rows, clusters: Clusters, wanted: Uint32Arra
   return madeBody(target);
 }
 
-function* jsonEntryPieces(rows: Rows, clusters: Clusters, wanted: Uint32Array): Generator<Uint8Array> {
+function* jsonEntryPieces(rows: Rows, clusters: Clusters, wanted: Uint32Array): Generator<Piece> {
   let opening = Buffer.from('[');
   for (const cluster of wanted) {
     yield opening;
@@ -96,7 +97,7 @@ function packedHead(clusters: Clusters, cluster: number, events: Selection): Uin
   return Buffer.concat([head.subarray(0, -1), arrayHeader(events.count)]);
 }
 
-function* packedEntryPieces(rows: Rows, clusters: Clusters, wanted: Uint32Array): Generator<Uint8Array> {
+function* packedEntryPieces(rows: Rows, clusters: Clusters, wanted: Uint32Array): Generator<Piece> {
   yield arrayHeader(wanted.length);
   for (const cluster of wanted) {
     const events = Selection.ofList(clusters.eventsOf(cluster));

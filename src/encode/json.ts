@@ -1,9 +1,10 @@
 import { BODY_WHOLE_BYTES_MAX } from '../limits.js';
 import type { Origin, Selection } from '../query/selection.js';
 import type { Rows } from '../snapshot/rows.js';
-import { allocateBody, type Body, madeBody, slicedBody, wholeBody } from './body.js';
+import { allocateBody, type Body, madeBody, wholeBody } from './body.js';
 import { copyPicked, JSON_LAYOUT, type KeyRows, pickedLength } from './key-rows.js';
 import type { RowCache } from './row-cache.js';
+import { slicedBody } from './slices.js';
 
 const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;

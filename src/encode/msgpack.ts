@@ -3,10 +3,11 @@ import { BODY_SLICE_BYTES, BODY_WHOLE_BYTES_MAX } from '../limits.js';
 import type { Origin, Selection } from '../query/selection.js';
 import { packedArrayHeaderLength } from '../snapshot/byte-lengths.js';
 import type { Rows } from '../snapshot/rows.js';
-import { allocateBody, allocateSlice, type Body, madeBody, slicedBody } from './body.js';
+import { allocateBody, type Body, madeBody } from './body.js';
 import { copyPicked, type KeyRows, MESSAGE_PACK_LAYOUT, pickedLength } from './key-rows.js';
 import { writeMessagePackRow } from './msgpack-row.js';
 import type { RowCache } from './row-cache.js';
+import { type Piece, slicedBody } from './slices.js';
 
 const FIXARRAY = 0x90;
 const ARRAY16 = 0xdc;
@@ -78,8 +79,8 @@ function packedRowsLength(rows: Rows, selection: Selection): number {
   return byteLength;
 }
 
-/** The selected rows in buffers of about one slice. */
-export function* packedRowPieces(rows: Rows, selection: Selection): Generator<Uint8Array> {
+/** The selected rows in pieces of at most about one slice. */
+export function* packedRowPieces(rows: Rows, selection: Selection): Generator<Piece> {
   const { packedStart } = rows;
   for (const [first, end] of selection.runs()) {
     // Terminates: `to` is at least one behind `from`.
@@ -87,13 +88,21 @@ export function* packedRowPieces(rows: Rows, selection: Selection): Generator<Ui
       const room = packedStart[from]! + BODY_SLICE_BYTES;
       let to = from + 1;
       while (to < end && packedStart[to + 1]! <= room) to++;
-      const piece = allocateSlice(packedStart[to]! - packedStart[from]!);
-      let at = 0;
-      for (let ordinal = from; ordinal < to; ordinal++) at = writeMessagePackRow(rows, ordinal, piece, at);
-      yield piece;
+      yield packedPiece(rows, from, to);
       from = to;
     }
   }
+}
+
+/** The rows [first, end). */
+function packedPiece(rows: Rows, first: number, end: number): Piece {
+  return {
+    byteLength: rows.packedStart[end]! - rows.packedStart[first]!,
+    write(target, offset) {
+      let at = offset;
+      for (let ordinal = first; ordinal < end; ordinal++) at = writeMessagePackRow(rows, ordinal, target, at);
+    },
+  };
 }
 
 /** Writes the selected rows one behind the other and returns the offset behind the last. */

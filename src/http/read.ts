@@ -8,6 +8,7 @@ import { CELL } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
 import type { FormatName } from '../model/format.js';
 import { FORMATS } from '../model/format.js';
+import { type Body, SharedSlices } from '../view/answer.js';
 import type { ParameterPairs, ParseOptions, View } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
 import { AnswerCache, type KnownTarget } from './answer-cache.js';
@@ -70,6 +71,8 @@ export class Reader {
   readonly #cache: AnswerCache;
   readonly #meter: Meter | null;
   readonly #notMapped: Problem;
+  /** They go with their view. */
+  readonly #slices = new WeakMap<View, SharedSlices>();
 
   /**
    * @param cacheBytesMax for whole answers; 0 for none
@@ -158,7 +161,19 @@ export class Reader {
       const answer = { entityTag, headers, body: body.chunks[0] as Uint8Array };
       this.#cache.offer(key, read.format, format, answer);
     }
-    sendBody(exchange, 200, headers, body);
+    sendBody(exchange, 200, headers, route.cacheable ? this.#shared(body, view, exchange, format) : body);
+  }
+
+  /** What is made in slices shares them with others that have the same target. */
+  #shared(body: Body, view: View, { req }: Exchange, format: FormatName): Body {
+    if (body.chunksFrom === undefined) return body;
+    let shared = this.#slices.get(view);
+    if (shared === undefined) {
+      shared = new SharedSlices();
+      this.#slices.set(view, shared);
+    }
+    const chunks = body.chunksFrom(shared, `${format} ${req.url ?? ''}`);
+    return { byteLength: body.byteLength, chunks };
   }
 }
 

@@ -1,4 +1,5 @@
-export { type Body, releaseBody, releaseSlice } from '../encode/body.js';
+export { type Body, releaseBody } from '../encode/body.js';
+export { releaseSlice, SharedSlices } from '../encode/shared-slices.js';
 
 import type { Body } from '../encode/body.js';
 import type { ParameterFault } from '../errors.js';

@@ -31,8 +31,7 @@ async function untilSockets(service: ServiceProcess, count: number, timeoutMs: n
 
 const KINDS = [
   ['JSON', undefined, [], 50, 35_000],
-  // It is made while it is sent, and it takes some seconds to make as much for all as the system takes: each one's 30 s begin then.
-  ['MessagePack', MSGPACK, [], 150, 70_000],
+  ['MessagePack', MSGPACK, [], 50, 35_000],
   ['JSON, two serving threads', undefined, ['--workers', '2'], 50, 35_000],
 ] as const;
 // Each takes half a minute.

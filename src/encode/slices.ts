@@ -1,0 +1,70 @@
+import { BODY_SLICE_BYTES } from '../limits.js';
+import type { Body } from './body.js';
+import { allocateSlice, type SharedSlices } from './shared-slices.js';
+
+/** A part of a large body that is written where it is needed, and not at all where a slice with it is there already. */
+export interface LazyPiece {
+  readonly byteLength: number;
+  /** Writes all of it to `target` from `offset` on. */
+  write(target: Buffer, offset: number): void;
+}
+
+/** Bytes that are there, or will be written. */
+export type Piece = Uint8Array | LazyPiece;
+
+/**
+ * A body that is made while it is sent: whoever reads slowly costs one slice of memory, and nobody waits for more than
+ * one slice to be made.
+ *
+ * @param byteLength of all pieces together
+ * @param pieces begins anew with every call, and gives the same each time
+ */
+export function slicedBody(byteLength: number, pieces: () => Iterable<Piece>): Body {
+  return {
+    byteLength,
+    chunks: { [Symbol.iterator]: () => slices(pieces(), null, '') },
+    chunksFrom: (shared, name) => ({ [Symbol.iterator]: () => slices(pieces(), shared, name) }),
+  };
+}
+
+/** Gathers small pieces into slices; large ones that are there pass as they are. */
+function* slices(pieces: Iterable<Piece>, shared: SharedSlices | null, name: string): Generator<Uint8Array> {
+  let number = 0;
+  let gathered: Piece[] = [];
+  let length = 0;
+  for (const piece of pieces) {
+    if (length + piece.byteLength > BODY_SLICE_BYTES) {
+      if (gathered.length > 0) {
+        yield slice(gathered, length, shared, `${number++} ${name}`);
+        gathered = [];
+        length = 0;
+      }
+      if (piece instanceof Uint8Array && piece.length >= BODY_SLICE_BYTES / 2) {
+        yield piece;
+        continue;
+      }
+    }
+    gathered.push(piece);
+    length += piece.byteLength;
+  }
+  if (gathered.length > 0) yield slice(gathered, length, shared, `${number} ${name}`);
+}
+
+function slice(
+  pieces: readonly Piece[],
+  byteLength: number,
+  shared: SharedSlices | null,
+  key: string,
+): Uint8Array {
+  const found = shared?.find(key);
+  if (found !== undefined) return found;
+  const target = allocateSlice(byteLength);
+  let at = 0;
+  for (const piece of pieces) {
+    if (piece instanceof Uint8Array) target.set(piece, at);
+    else piece.write(target, at);
+    at += piece.byteLength;
+  }
+  shared?.add(key, target);
+  return target;
+}
