@@ -12,6 +12,7 @@ import { type Body, SharedSlices } from '../view/answer.js';
 import type { ParameterPairs, ParseOptions, View } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
 import { AnswerCache, type KnownTarget } from './answer-cache.js';
+import { AnswersUnderWay } from './answers-under-way.js';
 import { CACHE_CONTROL, matchesEntityTag, nextLink, VARY } from './conditional.js';
 import { canSendDirectly } from './direct.js';
 import { type Exchange, type FlatHeaders, mountPathOf } from './exchange.js';
@@ -73,6 +74,7 @@ export class Reader {
   readonly #notMapped: Problem;
   /** They go with their view. */
   readonly #slices = new WeakMap<View, SharedSlices>();
+  readonly #underWay: AnswersUnderWay;
 
   /**
    * @param cacheBytesMax for whole answers; 0 for none
@@ -90,6 +92,7 @@ export class Reader {
     this.#options = options;
     this.#cache = new AnswerCache(cacheBytesMax);
     this.#meter = meter;
+    this.#underWay = new AnswersUnderWay(() => meter?.add(CELL.slowReaders));
     meter?.onSample(() => meter.set(CELL.answerBytes, this.#cache.bytes));
   }
 
@@ -162,6 +165,8 @@ export class Reader {
       this.#cache.offer(key, read.format, format, answer);
     }
     sendBody(exchange, 200, headers, route.cacheable ? this.#shared(body, view, exchange, format) : body);
+    // Others are copies.
+    if (body.hasHeadRoom !== true && !exchange.head) this.#underWay.add(exchange, view);
   }
 
   /** What is made in slices shares them with others that have the same target. */

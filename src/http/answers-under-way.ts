@@ -1,0 +1,76 @@
+/**
+ * Answers that are being sent out of a snapshot, which stays in memory until they have gone: where snapshots are replaced
+ * faster than clients read, those who read from the oldest are cut off.
+ */
+import type { Socket } from 'node:net';
+import { SNAPSHOTS_SENT_MAX } from '../limits.js';
+import type { Exchange } from './exchange.js';
+
+export class AnswersUnderWay {
+  /** By what they are sent from; the oldest first, since each comes in with its first answer. */
+  readonly #answers = new Map<object, Set<Exchange>>();
+  readonly #onCutOff: () => void;
+
+  /** @param onCutOff called for each connection that is cut off */
+  constructor(onCutOff: () => void) {
+    this.#onCutOff = onCutOff;
+  }
+
+  /** Snapshots that answers are being sent from. */
+  get snapshotCount(): number {
+    return this.#answers.size;
+  }
+
+  /**
+   * To be told of an answer as soon as it was handed over. What the system took at once is not remembered.
+   *
+   * @param snapshot the present one, by the object that stands for it and no other
+   */
+  add(exchange: Exchange, snapshot: object): void {
+    const { req, res } = exchange;
+    if (res.destroyed || (res.writableEnded && res.writableLength === 0)) return;
+    let answers = this.#answers.get(snapshot);
+    if (answers === undefined) {
+      answers = new Set();
+      this.#answers.set(snapshot, answers);
+      if (this.#answers.size > SNAPSHOTS_SENT_MAX) this.#cutOffOldest();
+    }
+    answers.add(exchange);
+    // There may be none where the handler is mounted in something else than node's server.
+    const socket: Socket | undefined = req.socket;
+    const end = (): void => {
+      res.off('finish', end);
+      res.off('close', end);
+      socket?.off('close', end);
+      this.#delete(snapshot, exchange);
+    };
+    res.once('finish', end);
+    res.once('close', end);
+    // Node closes no answer whose turn has not come.
+    socket?.once('close', end);
+  }
+
+  #delete(snapshot: object, exchange: Exchange): void {
+    const answers = this.#answers.get(snapshot);
+    if (answers?.delete(exchange) && answers.size === 0) this.#answers.delete(snapshot);
+  }
+
+  #cutOffOldest(): void {
+    for (const [snapshot, answers] of this.#answers) {
+      this.#answers.delete(snapshot);
+      for (const exchange of answers) {
+        if (cutOff(exchange)) this.#onCutOff();
+      }
+      return;
+    }
+  }
+}
+
+/** @returns false where its connection has gone already, with another answer */
+function cutOff({ req, res, ownsSocket }: Exchange): boolean {
+  if (res.destroyed || req.socket?.destroyed) return false;
+  // The system would otherwise keep what it has taken until the client reads it.
+  if (ownsSocket) req.socket.resetAndDestroy();
+  else res.destroy();
+  return true;
+}

@@ -1,0 +1,128 @@
+/** Snapshots that are replaced while clients read from them slowly. */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { type Test, test } from 'tap';
+import { SNAPSHOTS_SENT_MAX } from '../../src/limits.js';
+import { CELL } from '../../src/metrics/cells.js';
+import { Meter } from '../../src/metrics/meter.js';
+import type { Body, Read } from '../../src/view/answer.js';
+import type { View } from '../../src/view/view.js';
+import { bearer, serve, setUp, type TestViews, viewsOf } from './harness.js';
+
+/** More than the system takes of an answer that is not read. */
+const BYTES = 24 * 1024 * 1024;
+const SLICE_BYTES = 64 * 1024;
+const PUBLICATIONS = 8;
+const READ_BYTES = 16 * 1024;
+const READ_EVERY_MS = 20;
+
+setFlagsFromString('--expose-gc');
+const gc = runInNewContext('gc') as () => void;
+
+/** Publishes one snapshot after the other; who is alive can be asked. */
+class Publications {
+  readonly views: TestViews = viewsOf();
+  readonly #memories: WeakRef<ArrayBufferLike>[] = [];
+
+  /** @param isSliced whether the answer is made while it is sent */
+  publish(isSliced: boolean): void {
+    const memory = Buffer.alloc(BYTES, 'x');
+    this.#memories.push(new WeakRef(memory.buffer));
+    const chunks = isSliced ? slicesOf(memory) : [memory];
+    const body: Body = { byteLength: BYTES, chunks };
+    const read: Read = {
+      format: null,
+      entityTag: () => 'W/"x"',
+      execute: () => ({ total: 1, count: 1, nextCursor: null, body }),
+    };
+    const { view } = this.views;
+    if (view === null) throw new Error('the test views have a view');
+    const { summary } = view;
+    const all: View['all'] = () => ({ read });
+    this.views.view = { summary, all } as unknown as View;
+  }
+
+  async alive(): Promise<number> {
+    for (let n = 0; n < 3; n++) {
+      gc();
+      await delay(10);
+    }
+    return this.#memories.filter((memory) => memory.deref() !== undefined).length;
+  }
+}
+
+function slicesOf(memory: Buffer): Iterable<Uint8Array> {
+  return {
+    *[Symbol.iterator]() {
+      for (let at = 0; at < BYTES; at += SLICE_BYTES)
+        yield Buffer.from(memory.subarray(at, at + SLICE_BYTES));
+    },
+  };
+}
+
+/** Asks for everything and reads a little again and again. */
+async function slowReader(t: Test, port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => {});
+  socket.on('readable', () => {});
+  socket.write(
+    `GET /api/v1/schedule/all HTTP/1.1\r\nHost: a\r\nAuthorization: ${bearer().Authorization}\r\n\r\n`,
+  );
+  await once(socket, 'readable');
+  const timer = setInterval(() => socket.read(Math.min(READ_BYTES, socket.readableLength)), READ_EVERY_MS);
+  t.teardown(() => {
+    clearInterval(timer);
+    socket.destroy();
+  });
+  return socket;
+}
+
+function closed(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    if (socket.closed) resolve();
+    else socket.once('close', () => resolve());
+  });
+}
+
+for (const isSliced of [false, true]) {
+  test(`slow readers of many snapshots keep few of them in memory: ${isSliced ? 'made while sent' : 'in one piece'}`, async (t) => {
+    const publications = new Publications();
+    const meter = new Meter();
+    const { port } = await serve(t, setUp({ views: publications.views, meter }).handler);
+    const readers: Socket[] = [];
+    for (let n = 0; n < PUBLICATIONS; n++) {
+      publications.publish(isSliced);
+      readers.push(await slowReader(t, port));
+    }
+    const cutOff = PUBLICATIONS - SNAPSHOTS_SENT_MAX;
+    await Promise.all(readers.slice(0, cutOff).map(closed));
+    t.equal(meter.get(CELL.slowReaders), cutOff, 'and all are counted');
+    t.strictSame(
+      readers.map((reader) => reader.destroyed),
+      readers.map((_, n) => n < cutOff),
+      'those of the oldest are cut off, and no others',
+    );
+    t.equal(await publications.alive(), SNAPSHOTS_SENT_MAX);
+  });
+}
+
+test('who has read everything or has gone is not in the way of others', async (t) => {
+  const publications = new Publications();
+  const meter = new Meter();
+  const { port, send } = await serve(t, setUp({ views: publications.views, meter }).handler);
+  publications.publish(false);
+  const first = await slowReader(t, port);
+  for (let n = 0; n < PUBLICATIONS; n++) {
+    publications.publish(n % 2 === 0);
+    const { body } = await send('/api/v1/schedule/all', { headers: bearer() });
+    t.equal(body.length, BYTES);
+    const leaver = await slowReader(t, port);
+    leaver.destroy();
+    await delay(20);
+  }
+  t.equal(first.destroyed, false, 'one that reads from the oldest goes on');
+  t.equal(meter.get(CELL.slowReaders), 0);
+});
