@@ -118,7 +118,11 @@ function finish(input: ClusterInput, found: FoundClusters): UnmeasuredClusters {
 }
 
 /** For each ordinal the clusters that it is in, ascending: the cluster lists turned around, by counting sort. */
-function clustersOfEvents(eventCount: number, first: Uint32Array, events: Uint32Array): PostingListsImage {
+export function clustersOfEvents(
+  eventCount: number,
+  first: Uint32Array,
+  events: Uint32Array,
+): PostingListsImage {
   const start = sharedUint32(eventCount + 1);
   for (const ordinal of events) start[ordinal + 1]!++;
   for (let ordinal = 0; ordinal < eventCount; ordinal++) start[ordinal + 1]! += start[ordinal]!;

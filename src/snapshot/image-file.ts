@@ -36,7 +36,8 @@ import type { SnapshotSummary } from './summary.js';
  * ```
  *
  * Every byte of the file is covered: magic, header and arrays by comparison or checksum, padding by being compared with
- * zero, the end by the length. What does not check out is told as one reason and never served.
+ * zero, the end by the length. What does not check out is told as one reason and never served. Whether what was written is an image
+ * is for check-image.ts to say.
  */
 const MAGIC = Buffer.from('LECTERN\u001a', 'latin1');
 const PREFIX_BYTES = 16;
@@ -238,7 +239,7 @@ function keepEarlier(path: string, keep: number): void {
 }
 
 /**
- * Reads an image into shared memory. Synchronous: for a worker thread.
+ * Reads an image into shared memory as it was written; see readCheckedImage. Synchronous: for a worker thread.
  *
  * @throws LecternError `image-unusable` with the reason: damage of any kind, another format version, another byte order;
  *   `source-unreadable` where the file cannot be opened
@@ -275,16 +276,20 @@ function read(file: number, path: string): StoredImage {
   if (!prefix.subarray(0, MAGIC.length).equals(MAGIC)) throw unusable(path, 'it is not a snapshot file');
   const headerBytes = prefix.readUInt32LE(8);
   if (headerBytes > IMAGE_HEADER_BYTES_MAX) throw unusable(path, 'its header is damaged');
-  const packed = readExactly(file, Buffer.alloc(headerBytes), path);
+  const fileBytes = fstatSync(file).size;
+  const packed = readExactly(file, Buffer.alloc(Math.min(headerBytes, fileBytes)), path);
   if (crc32(packed) !== prefix.readUInt32LE(12)) throw unusable(path, 'its header is damaged');
   const header = unpack(packed) as Header;
   if (header.formatVersion !== IMAGE_FORMAT_VERSION) {
     throw unusable(path, `its format version is ${header.formatVersion}; this is ${IMAGE_FORMAT_VERSION}`);
   }
   if (header.byteOrder !== endianness()) throw unusable(path, `its byte order is ${header.byteOrder}`);
-  const parts: Record<string, unknown> = {};
+  // Without a prototype: no name leads anywhere else.
+  const parts = Object.create(null) as Record<string, unknown>;
   let offset = PREFIX_BYTES + headerBytes;
   for (const entry of header.arrays) {
+    // Before memory is taken for it.
+    if (!(entry.byteLength <= fileBytes - offset)) throw unusable(path, 'it ends early');
     const padding = readExactly(file, Buffer.alloc(paddingAt(offset)), path);
     if (padding.some((byte) => byte !== 0)) throw unusable(path, 'its padding is damaged');
     const bytes = Buffer.from(new SharedArrayBuffer(entry.byteLength));
@@ -295,14 +300,15 @@ function read(file: number, path: string): StoredImage {
   }
   if (readSync(file, Buffer.alloc(1), 0, 1, null) !== 0)
     throw unusable(path, 'it is longer than it should be');
-  return {
-    image: { ...parts, summary: header.summary } as unknown as SnapshotImage,
-    sourceVersion: header.sourceVersion,
-    source: header.source ?? null,
-  };
+  const { summary, sourceVersion, source = null } = header;
+  if (sourceVersion !== null && typeof sourceVersion !== 'string') {
+    throw unusable(path, 'its header names no version of the source');
+  }
+  return { image: { ...parts, summary } as unknown as SnapshotImage, sourceVersion, source };
 }
 
-function unusable(path: string, reason: string): LecternError {
+/** That the file cannot be used, and why. */
+export function unusable(path: string, reason: string): LecternError {
   return new LecternError('image-unusable', `the snapshot file ${path} cannot be used: ${reason}`);
 }
 
@@ -332,7 +338,7 @@ function arraysOf(
 function place(parts: Record<string, unknown>, path: readonly string[], array: unknown): void {
   let at = parts;
   for (const name of path.slice(0, -1)) {
-    at[name] ??= {};
+    at[name] ??= Object.create(null);
     at = at[name] as Record<string, unknown>;
   }
   at[path.at(-1) ?? ''] = array;

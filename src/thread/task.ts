@@ -14,8 +14,8 @@ export async function runTaskHere(task: Task, surroundings: TaskSurroundings): P
       return runLoadTask(task, surroundings);
     }
     case 'read-image': {
-      const { readImageFile } = await import('../snapshot/image-file.js');
-      const stored = readImageFile(task.path);
+      const { readCheckedImage } = await import('../snapshot/check-image.js');
+      const stored = readCheckedImage(task.path);
       return { kind: 'loaded', ...stored, summary: null, delta: null };
     }
     case 'write-image': {

@@ -1,0 +1,232 @@
+import { isUtf8 } from 'node:buffer';
+import { INTERVALS_PER_TREE_MAX } from '../limits.js';
+import { CONFLICT_DIMENSIONS, INDEXED_FIELDS } from '../model/fields.js';
+import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../model/time.js';
+import { type DictionaryImage, NO_CODE } from '../structures/dictionary.js';
+import { buildHashIndex } from '../structures/hash-index.js';
+import { buildIntervalIndex, type IntervalIndexImage } from '../structures/interval-index.js';
+import { buildPostingLists, type PostingListsImage } from '../structures/posting-lists.js';
+import { checkRows } from './check-rows.js';
+import { clustersOfEvents } from './clusters.js';
+import { entryByteLengths } from './entry-lengths.js';
+import type { ClustersImage, FieldImage, RowsImage, SlotsImage, SnapshotImage } from './image.js';
+import { readImageFile, type StoredImage, unusable } from './image-file.js';
+import type { SnapshotSummary } from './summary.js';
+
+/**
+ * As readImageFile, and the image can be read without a fault. Apart from it, as to write images takes none of what this needs.
+ *
+ * @throws LecternError as readImageFile does, `image-unusable` also where what was written is no image
+ */
+export function readCheckedImage(path: string): StoredImage {
+  const stored = readImageFile(path);
+  try {
+    checkImage(stored.image);
+  } catch (error) {
+    throw unusable(path, error instanceof Error ? error.message : String(error));
+  }
+  return stored;
+}
+
+/**
+ * Whether an image that came from elsewhere can be read without a fault: every array is there and of the right length, every
+ * number in it leads to something, and whatever follows from other arrays is what follows from them. A checksum says that bytes are
+ * those that were written; this says that what was written is an image. What it does not compare is rows with the columns.
+ *
+ * @throws Error that says what is wrong; any other error means the same
+ */
+function checkImage({ summary, slots, fields, rows, ids, clusters }: SnapshotImage): void {
+  checkSummary(summary);
+  const count = summary.events;
+  checkSlots(slots, summary);
+  for (const { name } of INDEXED_FIELDS) within(name, () => checkField(fields[name], slots, count));
+  expectLength('rows.start', u32(rows.start), count + 1);
+  expectLength('rows.packedStart', u32(rows.packedStart), count + 1);
+  u8(rows.bytes);
+  const hashes = checkRows(rows, count);
+  // The size is that of the number of events, so it has to be compared before anything is looked up.
+  expectSame(
+    'ids',
+    u32(ids),
+    buildHashIndex(count, (ordinal) => hashes[ordinal]!),
+  );
+  for (const kind of ['merged', 'unmerged'] as const) {
+    within(`clusters.${kind}`, () => checkClusters(clusters[kind], rows, count));
+  }
+}
+
+function checkSummary(summary: SnapshotSummary): void {
+  const { events, slots, rejected, builtAtMs, buildMs, bytes, span } = summary;
+  for (const number of [events, slots, rejected, bytes]) {
+    if (!Number.isSafeInteger(number) || number < 0) throw new Error('its summary has no counts');
+  }
+  const times = span === null ? [builtAtMs, buildMs] : [builtAtMs, buildMs, span.startMs, span.endMs];
+  if (!times.every(Number.isFinite) || !times.every((ms) => Math.abs(ms) <= INSTANT_MS_MAX)) {
+    throw new Error('its summary has no times');
+  }
+  const { id, identifiers, rejectedByCode, rejections, fields } = summary;
+  if (typeof id !== 'string' || !/^[\w-]{22}$/.test(id)) throw new Error('its summary has no id');
+  if (identifiers !== 'uuid' && identifiers !== 'any')
+    throw new Error('its summary names no kind of identifiers');
+  const isRejection = (rejection: SnapshotSummary['rejections'][number]): boolean =>
+    typeof rejection.code === 'string' &&
+    typeof rejection.detail === 'string' &&
+    typeof rejection.position === 'object' &&
+    rejection.position !== null;
+  if (!Object.values(rejectedByCode).every(Number.isSafeInteger) || !rejections.every(isRejection)) {
+    throw new Error('its summary has no rejections');
+  }
+  const isField = (field: SnapshotSummary['fields'][number]): boolean =>
+    typeof field.name === 'string' &&
+    Number.isSafeInteger(field.values) &&
+    Number.isSafeInteger(field.events);
+  if (!fields.every(isField)) throw new Error('its summary has no fields');
+}
+
+function checkSlots({ startMs, endMs, first, index }: SlotsImage, { slots, events }: SnapshotSummary): void {
+  expectLength('slots.startMs', f64(startMs), slots);
+  expectLength('slots.endMs', f64(endMs), slots);
+  expectLength('slots.first', u32(first), slots + 1);
+  expectPartition('slots.first', first, events);
+  checkInstants('slots', startMs, endMs);
+  for (let slot = 1; slot < slots; slot++) {
+    if (startMs[slot] === startMs[slot - 1] && endMs[slot]! <= endMs[slot - 1]!)
+      throw new Error('slots are out of order');
+  }
+  checkIntervalIndex('slots.index', index, startMs, endMs);
+}
+
+function checkField(
+  { dictionary, codes, postings, longestMs }: FieldImage,
+  slots: SlotsImage,
+  count: number,
+): void {
+  const size = checkDictionary(dictionary);
+  expectLength('codes', u32(codes), count);
+  for (const code of codes) if (code >= size && code !== NO_CODE) throw new Error('a code has no value');
+  expectSamePostings('postings', postings, buildPostingLists(codes, size));
+  const longest = new Float64Array(size);
+  const { startMs, endMs, first } = slots;
+  for (let slot = 0; slot < startMs.length; slot++) {
+    const lengthMs = endMs[slot]! - startMs[slot]!;
+    for (let ordinal = first[slot]!; ordinal < first[slot + 1]!; ordinal++) {
+      const code = codes[ordinal]!;
+      if (code !== NO_CODE && lengthMs > longest[code]!) longest[code] = lengthMs;
+    }
+  }
+  expectSame('longestMs', f64(longestMs), longest);
+}
+
+function checkClusters(clusters: ClustersImage, rows: RowsImage, eventCount: number): void {
+  const { startMs, endMs, by, key, keys, peak, first, events } = clusters;
+  const { length: count } = u32(peak);
+  const keyCount = checkDictionary(keys);
+  expectLength('startMs', f64(startMs), count);
+  expectLength('endMs', f64(endMs), count);
+  expectLength('by', u8(by), count);
+  expectLength('key', u32(key), count);
+  expectLength('first', u32(first), count + 1);
+  expectPartition('first', first, u32(events).length);
+  checkInstants('clusters', startMs, endMs);
+  for (const dimension of by)
+    if (dimension >= CONFLICT_DIMENSIONS.length) throw new Error('by names no dimension');
+  for (const code of key) if (code >= keyCount) throw new Error('a key has no value');
+  for (let cluster = 0; cluster < count; cluster++) {
+    let last = -1;
+    for (let e = first[cluster]!; e < first[cluster + 1]!; e++) {
+      const ordinal = events[e]!;
+      if (ordinal <= last || ordinal >= eventCount) throw new Error('events are out of order, or none');
+      last = ordinal;
+    }
+  }
+  expectSamePostings('clustersOf', clusters.clustersOf, clustersOfEvents(eventCount, first, events));
+  const { jsonBytes, packedBytes } = entryByteLengths(clusters, rows);
+  expectSame('jsonBytes', u32(clusters.jsonBytes), jsonBytes);
+  expectSame('packedBytes', u32(clusters.packedBytes), packedBytes);
+  checkIntervalIndex('index', clusters.index, startMs, endMs);
+}
+
+/** @returns the number of values */
+function checkDictionary({ bytes, start }: DictionaryImage): number {
+  if (u32(start).length === 0) throw new Error('a dictionary has no end');
+  expectPartition('dictionary', start, u8(bytes).length, 0);
+  const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (!isUtf8(source)) throw new Error('values are not UTF-8');
+  for (let code = 2; code < start.length; code++) {
+    const order = source.compare(source, start[code - 1]!, start[code]!, start[code - 2]!, start[code - 1]!);
+    if (order >= 0) throw new Error('values are out of order');
+  }
+  return start.length - 1;
+}
+
+/** Half-open intervals, ascending by their start. */
+function checkInstants(name: string, startMs: Float64Array, endMs: Float64Array): void {
+  let last = INSTANT_MS_MIN;
+  for (let n = 0; n < startMs.length; n++) {
+    const start = startMs[n]!;
+    const end = endMs[n]!;
+    const isInOrder = last <= start && start <= end && end <= INSTANT_MS_MAX;
+    if (!isInOrder || !Number.isInteger(start) || !Number.isInteger(end))
+      throw new Error(`times of ${name} are none`);
+    last = start;
+  }
+}
+
+function checkIntervalIndex(
+  name: string,
+  index: IntervalIndexImage,
+  startMs: Float64Array,
+  endMs: Float64Array,
+): void {
+  const expected = buildIntervalIndex(startMs, endMs, INTERVALS_PER_TREE_MAX);
+  expectSame(`${name}.members`, u32(index.members), expected.members);
+  expectSame(`${name}.bucketStart`, u32(index.bucketStart), expected.bucketStart);
+  expectSame(`${name}.bucketLast`, f64(index.bucketLast), expected.bucketLast);
+}
+
+/** `start` cuts what has this length into pieces, none shorter than `pieceMin`. */
+function expectPartition(name: string, start: Uint32Array, length: number, pieceMin = 1): void {
+  if (start[0] !== 0 || start[start.length - 1] !== length) throw new Error(`${name} covers something else`);
+  for (let n = 1; n < start.length; n++) {
+    if (start[n]! < start[n - 1]! + pieceMin) throw new Error(`${name} is out of order`);
+  }
+}
+
+function expectSamePostings(name: string, is: PostingListsImage, expected: PostingListsImage): void {
+  expectSame(`${name}.start`, u32(is.start), expected.start);
+  expectSame(`${name}.ordinals`, u32(is.ordinals), expected.ordinals);
+}
+
+function expectSame<A extends Uint32Array | Float64Array>(name: string, is: A, expected: A): void {
+  expectLength(name, is, expected.length);
+  for (let n = 0; n < expected.length; n++) {
+    if (is[n] !== expected[n]) throw new Error(`${name} does not follow from the rest`);
+  }
+}
+
+function expectLength(name: string, array: ArrayLike<number>, length: number): void {
+  if (array.length !== length) throw new Error(`${name} has ${array.length} entries; expected ${length}`);
+}
+
+function within(name: string, check: () => void): void {
+  try {
+    check();
+  } catch (error) {
+    throw new Error(`${name}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+}
+
+function u8(array: Uint8Array): Uint8Array {
+  if (array instanceof Uint8Array) return array;
+  throw new Error('an array is missing, or of another type');
+}
+
+function u32(array: Uint32Array): Uint32Array {
+  if (array instanceof Uint32Array) return array;
+  throw new Error('an array is missing, or of another type');
+}
+
+function f64(array: Float64Array): Float64Array {
+  if (array instanceof Float64Array) return array;
+  throw new Error('an array is missing, or of another type');
+}
