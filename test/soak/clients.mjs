@@ -1,6 +1,6 @@
 /** Everybody who asks: good clients, and those that servers are brought down by. */
 import { Agent, request } from 'node:http';
-import { connect } from 'node:net';
+import { connect, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const pick = (list, random) => list[Math.floor(random() * list.length)];
@@ -33,6 +33,13 @@ export function questionsOf(events, random) {
   };
 }
 
+/** Refused since there was too much to do, as it is promised: with the time to come back, and not for another reason. */
+function isShed({ statusCode, headers }, text) {
+  return (
+    statusCode === 503 && /^\d+$/.test(headers['retry-after'] ?? '') && text.includes('"code":"overloaded"')
+  );
+}
+
 export class Clients {
   #url;
   #random;
@@ -40,6 +47,8 @@ export class Clients {
   #isOver = false;
   #pause = null;
   #running = [];
+  /** Of those that are opened by hand. */
+  #sockets = new Set();
   /** Answers by kind of client and status; `error` for none. */
   counts = {};
 
@@ -70,9 +79,14 @@ export class Clients {
     return new Promise((resolve) => {
       const { hostname, port, pathname } = this.#url;
       const req = request({ hostname, port, path: pathname + path, headers, agent: this.#agent }, (res) => {
-        res.resume();
+        let text = '';
+        if (res.statusCode === 503) {
+          res.setEncoding('utf8').on('data', (chunk) => {
+            text += chunk;
+          });
+        } else res.resume();
         res.on('end', () => {
-          this.count(kind, res.statusCode);
+          this.count(kind, isShed(res, text) ? 'shed' : res.statusCode);
           resolve(res);
         });
         res.on('error', () => {
@@ -102,6 +116,25 @@ export class Clients {
     }
   }
 
+  /** Whoever looks at the service: metrics and readiness, each second. */
+  watch(origin) {
+    const { hostname, port } = new URL(origin);
+    const ask = (path) =>
+      new Promise((resolve) => {
+        const req = request({ hostname, port, path, agent: this.#agent }, (res) => {
+          res.resume().on('close', resolve);
+          this.count(path, res.statusCode);
+        });
+        req.on('error', () => {
+          this.count(path, 'error');
+          resolve();
+        });
+        req.end();
+      });
+    this.#forever(() => ask('/metrics'), 1000);
+    this.#forever(() => ask('/live'), 1000);
+  }
+
   bad(tokensOf) {
     let n = 0;
     this.#forever(async () => {
@@ -119,8 +152,11 @@ export class Clients {
   }
 
   #socket(bytes) {
+    if (this.#isOver) return new Socket().destroy();
     const socket = connect(Number(this.#url.port), this.#url.hostname);
+    this.#sockets.add(socket);
     socket.on('error', () => {});
+    socket.on('close', () => this.#sockets.delete(socket));
     socket.write(bytes);
     return socket;
   }
@@ -195,5 +231,6 @@ export class Clients {
   stop() {
     this.#isOver = true;
     this.#agent.destroy();
+    for (const socket of this.#sockets) socket.destroy();
   }
 }

@@ -1,1 +1,5 @@
-export function slopeOf(points: readonly { readonly x: number; readonly y: number }[]): number;
+export interface Fit {
+  readonly slope: number;
+  readonly error: number;
+}
+export function fitOf(points: readonly { readonly x: number; readonly y: number }[]): Fit;

@@ -1,9 +1,10 @@
 /**
- * The slope of the straight line through points by least squares.
+ * The straight line through points by least squares.
  *
  * @param {readonly { x: number, y: number }[]} points at least two different x
+ * @returns {{ slope: number, error: number }} the slope and its standard error, which is Infinity for fewer than three points
  */
-export function slopeOf(points) {
+export function fitOf(points) {
   const mean = (field) => points.reduce((sum, point) => sum + point[field], 0) / points.length;
   const x0 = mean('x');
   const y0 = mean('y');
@@ -13,5 +14,9 @@ export function slopeOf(points) {
     products += (x - x0) * (y - y0);
     squares += (x - x0) ** 2;
   }
-  return products / squares;
+  const slope = products / squares;
+  const rest = points.reduce((sum, { x, y }) => sum + (y - y0 - slope * (x - x0)) ** 2, 0);
+  const error =
+    points.length < 3 ? Number.POSITIVE_INFINITY : Math.sqrt(rest / (points.length - 2) / squares);
+  return { slope, error };
 }

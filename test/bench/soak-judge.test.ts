@@ -1,0 +1,114 @@
+/** A soak's judgement of memory: that it refuses what it is there for, and nothing that is chance. */
+import { test } from 'tap';
+import { judgeMemory, LIMITS, type Look, type MemoryName } from '../soak/judge.mjs';
+import { fitOf } from '../soak/slope.mjs';
+
+const MIB = 1024 * 1024;
+const NAMES = Object.keys(LIMITS) as MemoryName[];
+
+/** Mulberry32. */
+function randomOf(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let x = Math.imul(state ^ (state >>> 15), state | 1);
+    x ^= x + Math.imul(x ^ (x >>> 7), x | 61);
+    return ((x ^ (x >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Looks every 30 s: a level, chance of so many MiB (as a standard deviation), and a leak. */
+function looksOf(
+  minutes: number,
+  seed: number,
+  leak: { name: MemoryName; mibPerHour: number } | null,
+): Look[] {
+  const random = randomOf(seed);
+  // A sum of twelve is nearly normal, with a deviation of 1.
+  const normal = (): number => Array.from({ length: 12 }, random).reduce((sum, x) => sum + x, -6);
+  const deviations = { heapUsed: 0.37, arrayBuffers: 0.5, external: 0.5, rss: 6 };
+  return Array.from({ length: 2 * minutes }, (_, n) => {
+    const hours = n / 120;
+    const bytesOf = (name: MemoryName): number =>
+      (100 + deviations[name] * normal() + (leak?.name === name ? leak.mibPerHour * hours : 0)) * MIB;
+    return {
+      hours,
+      ...(Object.fromEntries(NAMES.map((name) => [name, bytesOf(name)])) as Record<MemoryName, number>),
+    };
+  });
+}
+
+test('the line through points, and how sure its slope is', async (t) => {
+  t.match(fitOf([1, 2, 3, 7].map((x) => ({ x, y: 5 - 2 * x }))), { slope: -2, error: 0 });
+  const { slope, error } = fitOf([
+    { x: 0, y: 1 },
+    { x: 1, y: 3 },
+    { x: 2, y: 2 },
+  ]);
+  t.equal(slope, 0.5);
+  // Rests -0.5, 1, -0.5: sqrt(1.5 / 1 / 2).
+  t.ok(Math.abs(error - Math.sqrt(0.75)) < 1e-12);
+  t.equal(
+    fitOf([
+      { x: 0, y: 1 },
+      { x: 1, y: 2 },
+    ]).error,
+    Number.POSITIVE_INFINITY,
+  );
+});
+
+test('a heap that grows by 5 MiB an hour is refused after an hour, whatever chance adds', async (t) => {
+  for (let seed = 0; seed < 200; seed++) {
+    const { faults } = judgeMemory(looksOf(60, seed, { name: 'heapUsed', mibPerHour: 5 }), 60);
+    if (faults.length !== 1 || !/^heapUsed grows by \d/.test(faults[0] ?? ''))
+      t.fail(`${seed}: ${faults.join()}`);
+  }
+  t.pass('in all of 200 runs');
+});
+
+for (const [name, mibPerHour] of [
+  ['heapUsed', 20],
+  ['arrayBuffers', 40],
+  ['external', 40],
+  ['rss', 400],
+] as const) {
+  test(`${name} that grows by ${mibPerHour} MiB an hour is refused after 20 minutes`, async (t) => {
+    let refused = 0;
+    for (let seed = 0; seed < 200; seed++) {
+      const { faults } = judgeMemory(looksOf(20, seed, { name, mibPerHour }), 20);
+      if (faults.some((fault) => fault.startsWith(`${name} grows`))) refused++;
+    }
+    t.equal(refused, 200);
+  });
+}
+
+test('chance alone is rarely refused', async (t) => {
+  for (const minutes of [20, 60]) {
+    let refused = 0;
+    for (let seed = 0; seed < 200; seed++) {
+      if (judgeMemory(looksOf(minutes, seed, null), minutes).faults.length > 0) refused++;
+    }
+    // Four kinds of memory, each once in forty at the most.
+    t.ok(refused <= 20, `${refused} of 200 runs of ${minutes} minutes`);
+  }
+});
+
+test('it says whether a run can tell, and how long one must be', async (t) => {
+  const short = judgeMemory(looksOf(20, 1, null), 20).figures.heapUsed;
+  t.equal(short.canTell, false);
+  t.ok(short.minutesToTell > 30 && short.minutesToTell < 90, `${short.minutesToTell} minutes`);
+  const long = judgeMemory(looksOf(90, 1, null), 90).figures.heapUsed;
+  t.equal(long.canTell, true);
+  t.ok(Math.abs(long.mibPerHour) < 1);
+});
+
+test('a short run is refused for a leak that is more than warming up, and one with too few looks in any case', async (t) => {
+  const looks = (mib: number): Look[] =>
+    Array.from({ length: 14 }, (_, n) => {
+      const level = (100 + (mib * n) / 13) * MIB;
+      return { hours: n / 1200, heapUsed: level, arrayBuffers: MIB, external: MIB, rss: MIB };
+    });
+  t.strictSame(judgeMemory(looks(4), 0.7).faults, []);
+  t.match(judgeMemory(looks(30), 0.7).faults, [/^heapUsed grows/]);
+  t.match(judgeMemory(looks(0).slice(0, 6), 0.7).faults, [/looks in the second half/]);
+});

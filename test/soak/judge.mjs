@@ -1,0 +1,83 @@
+/**
+ * What a soak says of memory, from what the service held at each look. Pure, so that tests can show that it refuses a leak.
+ *
+ * A look sees the heap after a full collection, so what is left to chance is small: a third of a MiB. What the system
+ * says is resident has in it what the allocator keeps for later, and jumps by some MiB.
+ */
+import { fitOf } from './slope.mjs';
+
+const MIB = 1024 * 1024;
+const MINUTES_PER_HOUR = 60;
+
+/** Looks in the second half without which a line says nothing. */
+export const LOOKS_MIN = 4;
+/** In a run shorter than this all of it is warming up: code is compiled and caches fill, for which some MiB are allowed. */
+const WARM_UP_MINUTES = 10;
+
+/**
+ * MiB an hour that each may grow over the second half, and MiB that it may in all of it while the service warms up.
+ *
+ * - The heap: what is promised.
+ * - Buffers and other memory outside of the heap: snapshots, above all. One of 20,000 events, 15 MiB, kept for good out of the 300 that
+ *   an hour publishes is found.
+ * - Resident: 64 MiB an hour are 32 bytes for each of 550 requests a second. What native code leaks for each request, connection or
+ *   publication is more than that.
+ */
+export const LIMITS = {
+  heapUsed: { mibPerHourMax: 1, warmUpMib: 6 },
+  arrayBuffers: { mibPerHourMax: 8, warmUpMib: 32 },
+  external: { mibPerHourMax: 8, warmUpMib: 32 },
+  rss: { mibPerHourMax: 64, warmUpMib: 128 },
+};
+
+/** Standard errors between what was measured and the limit from which on it is believed: 1 in 40 by chance. */
+const ERRORS = 2;
+
+/**
+ * @param {readonly object[]} looks `hours` since the beginning, and bytes by the names of LIMITS
+ * @param {number} minutes that the run was to last
+ * @returns {{ faults: string[], figures: Record<string, object> }} for each kind of memory its slope, the standard error, whether a
+ *   run of that length can tell, and how many minutes one would need
+ */
+export function judgeMemory(looks, minutes) {
+  const half = looks.slice(Math.floor(looks.length / 2));
+  const faults = [];
+  const figures = {};
+  if (half.length < LOOKS_MIN) {
+    return {
+      faults: [`${half.length} looks in the second half; ${LOOKS_MIN} are needed to say anything`],
+      figures,
+    };
+  }
+  const hours = half.at(-1).hours - half[0].hours;
+  for (const [name, { mibPerHourMax, warmUpMib }] of Object.entries(LIMITS)) {
+    const { slope, error } = fitOf(half.map((look) => ({ x: look.hours, y: look[name] / MIB })));
+    const limit = mibPerHourMax + (minutes < WARM_UP_MINUTES ? warmUpMib / hours : 0);
+    const canTell = ERRORS * error <= limit;
+    if (slope - ERRORS * error > limit || (slope > limit && canTell)) {
+      faults.push(
+        `${name} grows by ${slope.toFixed(2)} MiB an hour, give or take ${error.toFixed(2)}; at most ${limit.toFixed(1)}`,
+      );
+    }
+    figures[name] = {
+      mibPerHour: rounded(slope),
+      standardError: rounded(error),
+      mibPerHourMax: rounded(limit),
+      canTell,
+      minutesToTell: minutesToTell(error, hours, mibPerHourMax),
+    };
+  }
+  return { faults, figures };
+}
+
+/**
+ * How long a run has to be so that twice the error of its second half is the limit: with looks at the same intervals the
+ * error falls with the time to the power of 3/2.
+ */
+function minutesToTell(error, hours, mibPerHourMax) {
+  return Math.ceil(2 * hours * MINUTES_PER_HOUR * ((ERRORS * error) / mibPerHourMax) ** (2 / 3));
+}
+
+function rounded(value) {
+  return Number(value.toFixed(3));
+}
