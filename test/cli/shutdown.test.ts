@@ -4,7 +4,8 @@ import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { hs256, SECRET } from '../auth/tokens.js';
-import { size } from '../hard/size.js';
+import { recordFigure } from '../hard/figures.mjs';
+import { HARD, size } from '../hard/size.js';
 import { CLI, type Running, start, startNode } from './lectern.js';
 
 const DEMO = 'fixtures/demo.ndjson.gz';
@@ -110,6 +111,11 @@ test(`ended ${ROUNDS} times under load, no request fails`, { timeout: 900_000 },
     announced += load.announced;
   }
   t.comment(`${ROUNDS} ends: ${answered} requests answered, ${announced} with Connection: close, 0 failed`);
+  if (HARD)
+    recordFigure(
+      'shutdown',
+      `${t.passing() ? 'none' : 'NOT none'} of ${answered} in ${ROUNDS} ends; exit code 0`,
+    );
 });
 
 test('a second signal ends the service at once, whatever it waits for', async (t) => {

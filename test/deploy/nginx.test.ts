@@ -10,8 +10,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { test } from 'tap';
+import { recordFigure } from '../hard/figures.mjs';
 import { AUTHORIZATION, startServiceProcess, timetableFile } from '../hard/http-service.js';
-import { size } from '../hard/size.js';
+import { HARD, size } from '../hard/size.js';
 
 const CONFIG = fileURLToPath(new URL('../../deploy/nginx.conf', import.meta.url));
 type Teardown = (end: () => unknown) => unknown;
@@ -175,4 +176,11 @@ test('behind nginx with connections that stay open there is no 502', { timeout: 
     (line) => !/^$|client intended to send too large (?:chunked )?body/.test(line),
   );
   t.strictSame(others, [], 'nginx had nothing else to complain of');
+  const failed = asked - (statuses.get(200) ?? 0);
+  if (HARD)
+    recordFigure(
+      'nginx',
+      `${failed === 0 ? 'none' : failed} in ${asked} requests`,
+      Object.fromEntries(statuses),
+    );
 });

@@ -30,12 +30,12 @@ async function untilSockets(service: ServiceProcess, count: number, timeoutMs: n
 }
 
 const KINDS = [
-  ['JSON', undefined, [], 50, 35_000],
-  ['MessagePack', MSGPACK, [], 50, 35_000],
-  ['JSON, two serving threads', undefined, ['--workers', '2'], 50, 35_000],
+  ['JSON', 'readers-json', undefined, [], 50, 35_000],
+  ['MessagePack', 'readers-msgpack', MSGPACK, [], 50, 35_000],
+  ['JSON, two serving threads', 'readers-json-threads', undefined, ['--workers', '2'], 50, 35_000],
 ] as const;
 // Each takes half a minute.
-for (const [name, path, options, mibMax, msMax] of KINDS.slice(HARD ? 0 : 1)) {
+for (const [name, figure, path, options, mibMax, msMax] of KINDS.slice(HARD ? 0 : 1)) {
   test(
     `${STALLED} clients that do not read /schedule/all of ${EVENTS} events: ${name}`,
     TIMEOUT,
@@ -59,16 +59,17 @@ for (const [name, path, options, mibMax, msMax] of KINDS.slice(HARD ? 0 : 1)) {
       t.ok(service.sockets() <= sockets, 'no descriptor is left');
       t.comment(
         told(
-          `RSS +${grown.toFixed(1)} MiB, opened in ${(openedMs / 1000).toFixed(1)} s and closed after ${(closedMs / 1000).toFixed(1)} s, p99 ${p99.toFixed(1)} ms meanwhile`,
+          `${grown.toFixed(1)} MiB more, opened in ${(openedMs / 1000).toFixed(1)} s and closed after ${(closedMs / 1000).toFixed(1)} s; p99 of others ${p99.toFixed(1)} ms meanwhile`,
+          figure,
         ),
       );
     },
   );
 }
 
-for (const [name, path] of [
-  ['JSON', undefined],
-  ['MessagePack', MSGPACK],
+for (const [name, figure, path] of [
+  ['JSON', 'pipelined-json', undefined],
+  ['MessagePack', 'pipelined-msgpack', MSGPACK],
 ] as const) {
   test(`1,000 pipelined requests for /schedule/all on one connection: ${name}`, TIMEOUT, async (t) => {
     const service = await startWarmService((end) => t.teardown(end), source);
@@ -82,16 +83,24 @@ for (const [name, path] of [
     const grown = rss.stop() - before;
     t.ok(grown <= 50, `${grown.toFixed(1)} MiB more`);
     t.match(outcome, { closed: true });
-    t.comment(told(`RSS +${grown.toFixed(1)} MiB, p99 ${p99.toFixed(1)} ms meanwhile`));
+    t.comment(told(`${grown.toFixed(1)} MiB more; p99 of others ${p99.toFixed(1)} ms meanwhile`, figure));
   });
 }
 
 test('a client that reads /schedule/all steadily gets all of it', TIMEOUT, async (t) => {
   const service = await startWarmService((end) => t.teardown(end), source);
   const clients = startClients((end) => t.teardown(end), 'steady', service, size(2048, 512));
+  const beganMs = performance.now();
   const { bytes, total } = await clients.next();
   t.ok(Number(total) > 30_000_000, `${total} bytes`);
   t.equal(bytes, total);
+  const seconds = (performance.now() - beganMs) / 1000;
+  t.comment(
+    told(
+      `${bytes === total ? 'all of it' : `${bytes} of ${total} bytes`}, ${seconds.toFixed(0)} s`,
+      'reader-steady',
+    ),
+  );
 });
 
 test('the timetable is removed', TIMEOUT, async (t) => {

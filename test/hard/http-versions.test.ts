@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { test } from 'tap';
 import { rawCases, sendRaw } from '../http/raw-cases.js';
+import { recordFigure } from './figures.mjs';
 import { AUTHORIZATION, startServiceProcess, timetableFile } from './http-service.js';
 import { HARD, size } from './size.js';
 
@@ -39,6 +40,7 @@ test('every raw request gets exactly its answer on every version of Node, with o
   const programs = [process.execPath];
   for (const name of OTHERS) programs.push(await install(folder, name));
   const source = await timetableFile(teardown, 100);
+  const versions: string[] = [];
   for (const node of programs) {
     const version = (await promisify(execFile)(node, ['--version'])).stdout.trim();
     for (const workers of ['1', '2']) {
@@ -54,5 +56,10 @@ test('every raw request gets exactly its answer on every version of Node, with o
       }
     }
     t.comment(`${CASES.length} cases on Node ${version}`);
+    versions.push(version.slice(1));
+  }
+  if (HARD) {
+    const outcome = t.passing() ? 'all as expected' : 'NOT all as expected';
+    recordFigure('raw-cases', `${CASES.length} requests, ${outcome} on ${versions.join(', ')}`);
   }
 });

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import fc from 'fast-check';
 import { test } from 'tap';
 import { generateEvents } from '../../src/generate/events.js';
+import { recordFigure } from '../hard/figures.mjs';
 import { HARD, size } from '../hard/size.js';
 import { MemorySource, openTimetable } from '../refresh/built.js';
 
@@ -175,9 +176,15 @@ test(`${QUERIES} generated query strings cause no 5xx, and none takes longer tha
   );
   t.ok(longest > 6000, 'some are nearly as long as may be');
   t.comment(`worst ${worstMs.toFixed(2)} ms; ${JSON.stringify([...counts])}`);
-  if (HARD)
+  if (HARD) {
     t.equal(
       [...counts.values()].reduce((sum, n) => sum + n, 0),
       100_000,
     );
+    recordFigure(
+      'query-fuzz',
+      `${slow.length === 0 ? 'none slower' : `${slow.length} slower`}; the slowest ${worstMs.toFixed(1)} ms`,
+      Object.fromEntries(counts),
+    );
+  }
 });

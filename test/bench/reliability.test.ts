@@ -1,0 +1,80 @@
+/** What RELIABILITY.md says was measured is what the newest files say. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { test } from 'tap';
+import { RESULTS, recordFigure } from '../hard/figures.mjs';
+import { cellOf, type Figure, placesIn, readFigures, withFigures } from '../hard/report/document.mjs';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const DOCUMENT = readFileSync(join(ROOT, 'RELIABILITY.md'), 'utf8');
+/** Of tests that record one: `recordFigure('name'` in scripts, a second argument of `told` in tests. */
+const RECORDED = /recordFigure\(\s*'([a-z0-9-]+)'/g;
+
+const FIGURE: Figure = {
+  measured: '11 MiB more',
+  date: '2024-09-02T08:00:00.000Z',
+  commit: '0123456789abcdef',
+  isChanged: false,
+  node: 'v20.20.2',
+  machine: { cores: 2 },
+};
+
+test('RELIABILITY.md agrees with the newest results; npm run hard:report makes it so', async (t) => {
+  const figures = readFigures(RESULTS);
+  t.equal(withFigures(DOCUMENT, figures), DOCUMENT);
+  const places = placesIn(DOCUMENT);
+  t.ok(places.length >= 15, `${places.length} places`);
+  t.equal(new Set(places).size, places.length, 'each once');
+  const texts = sourcesOf('test').map((file) => readFileSync(file, 'utf8'));
+  const named = new Set(texts.flatMap((text) => [...text.matchAll(RECORDED)].map(([, name]) => name)));
+  const unknown = places.filter(
+    (place) => !named.has(place) && !texts.some((text) => text.includes(`'${place}'`)),
+  );
+  t.strictSame(unknown, [], 'each is recorded by a test');
+});
+
+function sourcesOf(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.(ts|mjs)$/.test(name) && !name.includes('reliability.test'))
+    .map((name) => join(ROOT, folder, name));
+}
+
+test('a figure goes into its place, and what has none stays as it was written', async (t) => {
+  const text =
+    '| a | <!-- figure: one -->by hand<!-- end --> |\n| b | <!-- figure: two -->7 MiB<!-- end --> |\n';
+  t.equal(withFigures(text, new Map()), text);
+  const cell = '11 MiB more (2024-09-02, 0123456, Node 20.20.2, 2 cores)';
+  t.equal(cellOf(FIGURE), cell);
+  const once = withFigures(text, new Map([['one', FIGURE]]));
+  t.equal(once, text.replace('by hand', cell));
+  t.equal(withFigures(once, new Map([['one', FIGURE]])), once, 'and again');
+  t.equal(
+    withFigures(once, new Map([['one', { ...FIGURE, measured: '12 MiB', isChanged: true }]])),
+    text.replace('by hand', '12 MiB (2024-09-02, 0123456 with changes, Node 20.20.2, 2 cores)'),
+  );
+  t.throws(() => withFigures(text, new Map([['three', FIGURE]])), /three has 0 places/);
+  t.throws(() => withFigures(text + text, new Map([['one', FIGURE]])), /one has 2 places/);
+});
+
+test('figures are written and read, and what is none is refused', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'lectern-figures-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  t.equal(readFigures(join(folder, 'none')).size, 0);
+  recordFigure('one', '11 MiB more', { grownMib: 11 }, folder);
+  t.match(readFigures(folder).get('one'), {
+    measured: '11 MiB more',
+    date: /^\d{4}-/,
+    commit: /./,
+    node: process.version,
+    machine: { cores: /\d/ },
+    details: { grownMib: 11 },
+  });
+  t.throws(() => recordFigure('Two', 'x', {}, folder), /is not named/);
+  t.throws(() => recordFigure('two', 'a | b', {}, folder), /no text for a table/);
+  writeFileSync(join(folder, 'two.json'), '{');
+  t.throws(() => readFigures(folder), /two\.json is not JSON/);
+  writeFileSync(join(folder, 'two.json'), JSON.stringify({ ...FIGURE, commit: '' }));
+  t.throws(() => readFigures(folder), /two\.json has no "commit"/);
+});

@@ -1,0 +1,12 @@
+export interface Figure {
+  readonly measured: string;
+  readonly date: string;
+  readonly commit: string;
+  readonly isChanged: boolean;
+  readonly node: string;
+  readonly machine: { readonly cores: number };
+}
+export function readFigures(folder: string): Map<string, Figure>;
+export function cellOf(figure: Figure): string;
+export function placesIn(text: string): string[];
+export function withFigures(text: string, figures: ReadonlyMap<string, Figure>): string;

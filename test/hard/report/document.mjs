@@ -1,0 +1,63 @@
+/** What RELIABILITY.md says of figures that have a file, between markers in its tables. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** `<!-- figure: name -->text<!-- end -->` on one line, as a table's cell needs it. */
+const MARKED = /<!-- figure: ([a-z0-9-]+) -->(.*?)<!-- end -->/g;
+const FIELDS = ['measured', 'date', 'commit', 'node'];
+
+/**
+ * @param {string} folder
+ * @returns {Map<string, object>} figures by name
+ * @throws Error where a file is none
+ */
+export function readFigures(folder) {
+  const files = existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith('.json')) : [];
+  return new Map(
+    files.sort().map((file) => {
+      let figure;
+      try {
+        figure = JSON.parse(readFileSync(join(folder, file), 'utf8'));
+      } catch (error) {
+        throw new Error(`${file} is not JSON: ${error.message}`, { cause: error });
+      }
+      for (const field of FIELDS) {
+        if (typeof figure[field] !== 'string' || figure[field] === '')
+          throw new Error(`${file} has no "${field}"`);
+      }
+      if (typeof figure.machine?.cores !== 'number')
+        throw new Error(`${file} does not say of which machine it is`);
+      return [file.slice(0, -'.json'.length), figure];
+    }),
+  );
+}
+
+/** What stands in the table: the figure, and where it comes from. */
+export function cellOf({ measured, date, commit, isChanged, node, machine }) {
+  return `${measured} (${date.slice(0, 10)}, ${commit.slice(0, 7)}${isChanged ? ' with changes' : ''}, Node ${node.replace(/^v/, '')}, ${machine.cores} cores)`;
+}
+
+/** The names of all places for figures, in their order. */
+export function placesIn(text) {
+  return [...text.matchAll(MARKED)].map(([, name]) => name);
+}
+
+/**
+ * The document with all figures in their places. Places without a figure are left as they are: what was written by hand stands until
+ * there is a run.
+ *
+ * @param {string} text
+ * @param {Map<string, object>} figures
+ * @throws Error where a figure has no place, or two
+ */
+export function withFigures(text, figures) {
+  const places = placesIn(text);
+  for (const name of figures.keys()) {
+    const count = places.filter((place) => place === name).length;
+    if (count !== 1) throw new Error(`the figure ${name} has ${count} places in the document; expected one`);
+  }
+  return text.replace(MARKED, (marked, name) => {
+    const figure = figures.get(name);
+    return figure === undefined ? marked : `<!-- figure: ${name} -->${cellOf(figure)}<!-- end -->`;
+  });
+}
