@@ -189,7 +189,7 @@ async function measureStalls() {
 
 async function startWarm() {
   const beganMs = performance.now();
-  const child = spawn(process.execPath, [here('warm-start.mjs'), at('plain.ndjson'), at('image')], {
+  const child = spawn(process.execPath, [here('warm-start.mjs'), at('served.ndjson'), at('image')], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   try {

@@ -44,8 +44,9 @@ export function writeMessagePackRow(rows: Rows, ordinal: number, target: Buffer,
     }
     const open = from;
     let escaped = false;
-    // Terminates: every string of a row is closed.
+    // Terminates: every string of a row is closed, or else the arena ends.
     for (from++; source[from] !== QUOTE; from++) {
+      if (from >= source.length) throw new Error(`row ${ordinal} does not end`);
       if (source[from] === BACKSLASH) {
         escaped = true;
         from++;

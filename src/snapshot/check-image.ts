@@ -16,12 +16,14 @@ import type { SnapshotSummary } from './summary.js';
 /**
  * As readImageFile, and the image can be read without a fault. Apart from it, as to write images takes none of what this needs.
  *
+ * @param rows whether each row is gone through, too: 0.8 s for 1,000,000 events, where all else takes 0.3 s. Otherwise rows that
+ *   are none fail the requests that read them.
  * @throws LecternError as readImageFile does, `image-unusable` also where what was written is no image
  */
-export function readCheckedImage(path: string): StoredImage {
+export function readCheckedImage(path: string, rows: boolean): StoredImage {
   const stored = readImageFile(path);
   try {
-    checkImage(stored.image);
+    checkImage(stored.image, rows);
   } catch (error) {
     throw unusable(path, error instanceof Error ? error.message : String(error));
   }
@@ -35,24 +37,51 @@ export function readCheckedImage(path: string): StoredImage {
  *
  * @throws Error that says what is wrong; any other error means the same
  */
-function checkImage({ summary, slots, fields, rows, ids, clusters }: SnapshotImage): void {
+function checkImage(image: SnapshotImage, isEachRow: boolean): void {
+  const { summary, slots, fields, rows, ids, clusters } = image;
   checkSummary(summary);
   const count = summary.events;
   checkSlots(slots, summary);
   for (const { name } of INDEXED_FIELDS) within(name, () => checkField(fields[name], slots, count));
-  expectLength('rows.start', u32(rows.start), count + 1);
-  expectLength('rows.packedStart', u32(rows.packedStart), count + 1);
-  u8(rows.bytes);
-  const hashes = checkRows(rows, count);
-  // The size is that of the number of events, so it has to be compared before anything is looked up.
-  expectSame(
-    'ids',
-    u32(ids),
-    buildHashIndex(count, (ordinal) => hashes[ordinal]!),
-  );
+  checkRowPlaces(rows, count);
+  if (isEachRow) {
+    const hashes = checkRows(rows, count);
+    const expected = buildHashIndex(count, (ordinal) => hashes[ordinal]!);
+    expectSame('ids', u32(ids), expected);
+  } else checkHashIndex(u32(ids), count);
   for (const kind of ['merged', 'unmerged'] as const) {
     within(`clusters.${kind}`, () => checkClusters(clusters[kind], rows, count));
   }
+}
+
+/** Where rows begin and end, but not what is in them. */
+function checkRowPlaces({ start, packedStart, bytes }: RowsImage, count: number): void {
+  expectLength('rows.start', u32(start), count + 1);
+  expectLength('rows.packedStart', u32(packedStart), count + 1);
+  const { length } = u8(bytes);
+  if (length !== (count === 0 ? 2 : start[count]!)) throw new Error('rows are of another length');
+  // Behind the opening bracket, each with its braces and a separator.
+  if (start[0] !== 1) throw new Error('rows begin wrongly');
+  for (let n = 1; n <= count; n++) {
+    if (start[n]! < start[n - 1]! + 3) throw new Error('rows.start is out of order');
+  }
+  if (packedStart[0] !== 0) throw new Error('rows.packedStart begins wrongly');
+  for (let n = 1; n <= count; n++) {
+    // MessagePack of a row is never longer than its JSON.
+    const packed = packedStart[n]! - packedStart[n - 1]!;
+    if (packed < 1 || packed > start[n]! - start[n - 1]!) throw new Error('rows.packedStart is out of order');
+  }
+}
+
+/** Every look-up ends, and at an event. */
+function checkHashIndex(table: Uint32Array, count: number): void {
+  if (table.length < 2 || (table.length & (table.length - 1)) !== 0) throw new Error('ids is no table');
+  let free = 0;
+  for (const entry of table) {
+    if (entry === 0) free++;
+    else if (entry > count) throw new Error('ids leads to no event');
+  }
+  if (free === 0) throw new Error('ids is full');
 }
 
 function checkSummary(summary: SnapshotSummary): void {
