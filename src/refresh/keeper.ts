@@ -147,7 +147,7 @@ export class Keeper {
   async #startPinned(path: string): Promise<void> {
     const { loader } = this.#options;
     try {
-      const stored = await loader.run({ task: 'read-image', path, rows: true }, this.#request(true));
+      const stored = await loader.run({ task: 'read-image', path, isThorough: true }, this.#request(true));
       this.#abort.signal.throwIfAborted();
       if (stored.kind !== 'loaded') throw new Error('a reading was answered with something else');
       checkIdentifiers(path, stored.image.summary, loader.identifiers);

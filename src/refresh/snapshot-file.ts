@@ -49,8 +49,8 @@ export class SnapshotFile {
   async read(): Promise<StoredSnapshot | null> {
     if (!existsSync(this.#path)) return null;
     try {
-      // What is served at once, and only until the source has been asked, is not held up for each of its rows.
-      const task = { task: 'read-image', path: this.#path, rows: false } as const;
+      // What is served at once, and only until the source has been asked, is not held up by it.
+      const task = { task: 'read-image', path: this.#path, isThorough: false } as const;
       const result = await this.#loader.run(task, { signal: this.#signal, keepsProcessAlive: true });
       if (result.kind !== 'loaded') return null;
       checkIdentifiers(this.#path, result.image.summary, this.#loader.identifiers);

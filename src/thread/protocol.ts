@@ -35,8 +35,8 @@ export interface LoadTask {
 export interface ReadImageTask {
   readonly task: 'read-image';
   readonly path: string;
-  /** Whether each of its rows is looked at: that takes longer than all the rest. */
-  readonly rows: boolean;
+  /** See readCheckedImage. */
+  readonly isThorough: boolean;
 }
 
 export interface WriteImageTask {

@@ -15,7 +15,7 @@ export async function runTaskHere(task: Task, surroundings: TaskSurroundings): P
     }
     case 'read-image': {
       const { readCheckedImage } = await import('../snapshot/check-image.js');
-      const stored = readCheckedImage(task.path, task.rows);
+      const stored = readCheckedImage(task.path, task.isThorough);
       return { kind: 'loaded', ...stored, summary: null, delta: null };
     }
     case 'write-image': {
