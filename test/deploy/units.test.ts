@@ -69,7 +69,7 @@ test('the Kubernetes manifests fit together', (t) => {
   t.equal(service.spec.ports[0].targetPort, 'http');
   t.strictSame(container.livenessProbe.httpGet, { path: '/live', port: 'admin' });
   t.strictSame(container.readinessProbe.httpGet, { path: '/ready', port: 'admin' });
-  t.strictSame(container.startupProbe.httpGet, { path: '/ready', port: 'admin' });
+  t.strictSame(container.startupProbe.httpGet, { path: '/live', port: 'admin' });
   const drain = Number(container.args.find((arg) => arg.startsWith('--drain-seconds='))?.split('=')[1]);
   t.ok(
     drain + 10 < deployment.spec.template.spec.terminationGracePeriodSeconds,
