@@ -36,18 +36,18 @@ export class AnswersUnderWay {
       if (this.#answers.size > SNAPSHOTS_SENT_MAX) this.#cutOffOldest();
     }
     answers.add(exchange);
-    // There may be none where the handler is mounted in something else than node's server.
-    const socket: Socket | undefined = req.socket;
+    // Adapters that make requests of something else than connections have none, or an object that tells nothing.
+    const socket: Partial<Socket> | null | undefined = req.socket;
     const end = (): void => {
       res.off('finish', end);
       res.off('close', end);
-      socket?.off('close', end);
+      socket?.off?.('close', end);
       this.#delete(snapshot, exchange);
     };
     res.once('finish', end);
     res.once('close', end);
     // Node closes no answer whose turn has not come.
-    socket?.once('close', end);
+    socket?.once?.('close', end);
   }
 
   #delete(snapshot: object, exchange: Exchange): void {

@@ -57,15 +57,18 @@ function clustersThatPass(
 ): Uint32Array {
   const { startMs, endMs } = query.window;
   const passes = passerOf(snapshot, query);
-  return clustersInWindow(clusters, query, wanted).filter((cluster) => {
-    for (const ordinal of clusters.eventsOf(cluster)) {
-      if (!passes(ordinal)) continue;
-      // No event of a cluster is of zero length.
-      const { timeMs, endTimeMs } = snapshot.timesOf(ordinal);
-      if (timeMs < endMs && endTimeMs > startMs) return true;
-    }
-    return false;
-  });
+  const isAlways = startMs === Number.NEGATIVE_INFINITY && endMs === Number.POSITIVE_INFINITY;
+  const isInScope = (ordinal: number): boolean => {
+    if (!passes(ordinal)) return false;
+    if (isAlways) return true;
+    // No event of a cluster is of zero length.
+    const { timeMs, endTimeMs } = snapshot.timesOf(ordinal);
+    return timeMs < endMs && endTimeMs > startMs;
+  };
+  const found = clustersInWindow(clusters, query, wanted);
+  let count = 0;
+  for (const cluster of found) if (clusters.hasEvent(cluster, isInScope)) found[count++] = cluster;
+  return found.subarray(0, count);
 }
 
 function clustersOfEvents(
@@ -75,7 +78,8 @@ function clustersOfEvents(
   wanted: readonly boolean[],
 ): Uint32Array {
   const plan = planQuery(snapshot, query);
-  if (candidatesMax(plan) > clusters.eventsCount) return clustersThatPass(snapshot, clusters, query, wanted);
+  // Of events that so many filters let pass, most clusters have one among their first.
+  if (candidatesMax(plan) > clusters.count / 2) return clustersThatPass(snapshot, clusters, query, wanted);
   const events = executePlan(snapshot, plan);
   let memberships = 0;
   events.forEachRun((first, end) => {
@@ -84,11 +88,9 @@ function clustersOfEvents(
   if (memberships === 0) return NONE;
   const found = new Uint32Array(memberships);
   let count = 0;
-  events.forEachRun((first, end) => {
-    if (clusters.membershipCount(first, end) === 0) return;
-    for (const cluster of clusters.memberships(first, end)) {
-      if (wanted[clusters.dimensionOf(cluster)] === true) found[count++] = cluster;
-    }
-  });
+  const take = (cluster: number): void => {
+    if (wanted[clusters.dimensionOf(cluster)] === true) found[count++] = cluster;
+  };
+  events.forEachRun((first, end) => clusters.forEachMembership(first, end, take));
   return found.subarray(0, sortUnique(found, count, clusters.count));
 }

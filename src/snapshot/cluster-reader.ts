@@ -32,11 +32,6 @@ export class Clusters {
     return this.#image.peak.length;
   }
 
-  /** The events of all clusters; one that is in several counts as several. */
-  get eventsCount(): number {
-    return this.#image.events.length;
-  }
-
   /** Index into CONFLICT_DIMENSIONS. */
   dimensionOf(cluster: number): number {
     return this.#image.by[cluster]!;
@@ -65,18 +60,22 @@ export class Clusters {
     return this.#image.packedBytes[cluster]!;
   }
 
+  /** Whether one of a cluster's events passes. As of eventsOf, but without a view, which costs more than a few look-ups. */
+  hasEvent(cluster: number, passes: (ordinal: number) => boolean): boolean {
+    const { first, events } = this.#image;
+    for (let e = first[cluster]!; e < first[cluster + 1]!; e++) if (passes(events[e]!)) return true;
+    return false;
+  }
+
   /** The ordinals of a cluster's events, ascending. A view of shared memory. */
   eventsOf(cluster: number): Uint32Array {
     return this.#image.events.subarray(this.#image.first[cluster]!, this.#image.first[cluster + 1]!);
   }
 
-  /**
-   * The clusters that the events [first, end) are in, of any dimension: ascending for one event, with repeats for several.
-   * A view of shared memory.
-   */
-  memberships(first: number, end: number): Uint32Array {
+  /** Visits the clusters that the events [first, end) are in, of any dimension: ascending for one event, with repeats for several. */
+  forEachMembership(first: number, end: number, visit: (cluster: number) => void): void {
     const { start, ordinals } = this.#image.clustersOf;
-    return ordinals.subarray(start[first]!, start[end]!);
+    for (let m = start[first]!; m < start[end]!; m++) visit(ordinals[m]!);
   }
 
   /** How many that are. */

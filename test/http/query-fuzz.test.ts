@@ -10,8 +10,8 @@ import { MemorySource, openTimetable } from '../refresh/built.js';
 const QUERIES = size(6000, 100_000);
 const EVENTS = size(5000, 100_000);
 const WORST_MS = 5;
-/** Conflicts of a whole type of events are looked for among all clusters: work that grows with the data. */
-const CONFLICTS_WORST_MS = 40;
+/** Other work of the machine comes in between again and again; how long a query takes shows in the least of its times. */
+const ATTEMPTS_MAX = 20;
 const SEED = 20_240_902;
 const PATHS = ['', '/all', '/types', '/conflicts', '/personal', '/changes'].map(
   (end) => `/api/v1/schedule${end}`,
@@ -37,6 +37,7 @@ function ask(
     write: () => false,
     end() {},
     once() {},
+    off() {},
     destroy() {},
   };
   const req = {
@@ -157,10 +158,9 @@ test(`${QUERIES} generated query strings cause no 5xx, and none takes longer tha
       longest = Math.max(longest, target.length);
       // A pause of the collector, or other work of the machine, does not come back with the same query.
       let { tookMs } = first;
-      for (let again = 0; tookMs > WORST_MS && again < 3; again++)
+      for (let again = 0; tookMs > WORST_MS && again < ATTEMPTS_MAX; again++)
         tookMs = Math.min(tookMs, ask(handler, target).tookMs);
-      const limitMs = target.includes('/conflicts') ? CONFLICTS_WORST_MS : WORST_MS;
-      if (tookMs > limitMs) slow.push(`${tookMs.toFixed(1)} ms: ${target.slice(0, 300)}`);
+      if (tookMs > WORST_MS) slow.push(`${tookMs.toFixed(1)} ms: ${target.slice(0, 300)}`);
       // Everything is compiled by then.
       if (n > 0) worstMs = Math.max(worstMs, tookMs);
       if (first.status >= 500 || first.status === 0)
