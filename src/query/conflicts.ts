@@ -78,8 +78,9 @@ function clustersOfEvents(
   wanted: readonly boolean[],
 ): Uint32Array {
   const plan = planQuery(snapshot, query);
-  // Of events that so many filters let pass, most clusters have one among their first.
-  if (candidatesMax(plan) > clusters.count / 2) return clustersThatPass(snapshot, clusters, query, wanted);
+  // Without a window, most clusters have one of so many events among their first. With one, fewer events are looked at.
+  const eventsMax = plan.window.window === null ? clusters.count / 2 : clusters.eventsCount;
+  if (candidatesMax(plan) > eventsMax) return clustersThatPass(snapshot, clusters, query, wanted);
   const events = executePlan(snapshot, plan);
   let memberships = 0;
   events.forEachRun((first, end) => {

@@ -32,6 +32,11 @@ export class Clusters {
     return this.#image.peak.length;
   }
 
+  /** The events of all clusters; one that is in several counts as several. */
+  get eventsCount(): number {
+    return this.#image.events.length;
+  }
+
   /** Index into CONFLICT_DIMENSIONS. */
   dimensionOf(cluster: number): number {
     return this.#image.by[cluster]!;
