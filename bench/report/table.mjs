@@ -119,6 +119,9 @@ function about({ node, machine, commit, isChanged, date, settings }) {
   );
 }
 
+const aboutOther = ({ node, commit, date, settings: { rounds, roundSeconds } }) =>
+  `Node ${node.slice(1)}: commit ${commit.slice(0, 10)}, ${date.slice(0, 10)}, medians of ${rounds} rounds of ${roundSeconds} s; what is empty was not measured.`;
+
 /**
  * @param {object[]} all results by version of Node; the first is told in full, of the others the medians
  * @param {{ file: string, title: string }[]} plots of the first, shown below the tables
@@ -127,6 +130,7 @@ function about({ node, machine, commit, isChanged, date, settings }) {
 export function reportOf([first, ...more], plots) {
   return [
     about(first),
+    ...more.map(aboutOther),
     'Server processor time per request, as a ratio to the floor of the same round:',
     workloads(first, more),
     'Other promises. Sizes compare the same questions with as many events in the answer; memory is compared with the bytes of ' +

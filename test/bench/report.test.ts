@@ -120,6 +120,15 @@ test('broken results are refused, with what is wrong', async (t) => {
     JSON.stringify({ ...good, rows: rows.filter(({ group }) => !group.startsWith('peer')) }),
     /lack rows: peer/,
   );
+  // Those of another version may be fewer, but not none.
+  const other = (some: Results['rows']): void =>
+    writeFileSync(join(folder, 'node24.json'), JSON.stringify({ ...good, node: 'v24.0.0', rows: some }));
+  cpSync(join(RESULTS, source), join(folder, 'node20.json'));
+  other(rows.slice(1, 2));
+  t.equal(readResults(folder).length, 2);
+  other([]);
+  t.throws(() => readResults(folder), /v24\.0\.0 have no row/);
+  rmSync(join(folder, 'node24.json'));
   refused(JSON.stringify({ ...good, settings: { ...good.settings, quick: true } }), /quick run/);
   refused(withRow({ median: null }), /median null/);
   refused(withRow({ min: 1000 }), /a spread of 1000/);
