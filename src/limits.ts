@@ -202,9 +202,11 @@ export const OVERLOAD_SLICE_REQUESTS_MAX = 1024;
 export const OVERLOAD_LOOK_MS = 20;
 /** After a long turn or a late look each turn is timed for so long, which costs a request 0.05 µs. */
 export const OVERLOAD_WATCH_MS = 1000;
-/** The service has recovered when its thread was idle for more than a twentieth of such a time: within 1 s. */
+/** The service has recovered when its thread was idle for more than a twentieth of such a time, within 1 s, and refused hardly any. */
 export const OVERLOAD_RECOVERY_MS = 500;
 export const OVERLOAD_UTILISATION_MIN = 0.95;
+/** At 1.1 times the capacity a tenth is refused; below the capacity only what comes in bursts. */
+export const OVERLOAD_REFUSED_SHARE_MAX = 0.1;
 /** Seconds after which who was refused is told to ask again: recovery takes as long. */
 export const OVERLOAD_RETRY_AFTER_SECONDS = 1;
 /** Longest time between a signal and the port's closing; systems that stop services wait 30 to 90 s, and rarely an hour. */

@@ -8,7 +8,7 @@
  * nothing once a turn has no more to do.
  *
  * A turn in which libuv finds as many connections ready as it asks for goes on reading, for seconds if need be; it counts as
- * several, *slices*, one for each time that it may have asked. Turns are only timed after one was seen to be long: every so
+ * several, *slices*, one for each time that it may have asked, and one for each time that the limit has passed. Turns are only timed after one was seen to be long: every so
  * many requests it is looked when the turn they came in ends. Until then a request costs one comparison and one addition, and
  * an idle thread is never woken.
  */
@@ -18,6 +18,7 @@ import {
   OVERLOAD_MS_DEFAULT,
   OVERLOAD_PAUSED_TIMES_MAX,
   OVERLOAD_RECOVERY_MS,
+  OVERLOAD_REFUSED_SHARE_MAX,
   OVERLOAD_REQUESTS_MIN,
   OVERLOAD_SLICE_REQUESTS_MAX,
   OVERLOAD_SUSTAINED_MS,
@@ -55,6 +56,10 @@ export class Overload {
   #isListening = false;
   #isOverloaded = false;
   #refused = 0;
+  /** When the utilisation was measured last. */
+  #refusedBefore = 0;
+  /** Requests since then. */
+  #asked = 0;
   #overloads = 0;
   #lookedMs = 0;
   #watchedUntilMs = 0;
@@ -153,6 +158,7 @@ export class Overload {
    * any work, where {@link Overload.isWatching}.
    */
   refuses(): boolean {
+    this.#asked++;
     if (++this.#sliceRequests >= OVERLOAD_SLICE_REQUESTS_MAX) this.#endSlice();
     // Without a look at the clock: it would cost as much as the rest of this.
     if (this.isFull) return true;
@@ -167,6 +173,8 @@ export class Overload {
     }
     if (++this.#turnRequests >= OVERLOAD_REQUESTS_MIN && nowMs - this.#turnBeganMs > this.#delayMsMax) {
       this.#isLate = true;
+      // Under three times the capacity each turn is three times as long as the one before: that is not waited for.
+      if (!this.#isOverloaded && nowMs - this.#sliceBeganMs > this.#delayMsMax) this.#endSlice();
     }
     if (this.#sliceRequests === 0) this.#beginSlice(nowMs);
     else if (this.#isOverloaded) this.isFull = this.#isUsedUp(nowMs - this.#sliceBeganMs);
@@ -233,9 +241,14 @@ export class Overload {
   #measure(nowMs: number): void {
     const utilised = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(utilised, this.#utilised);
+    // Refusing is cheap, so that a thread that refuses most is idle between turns, too.
+    const refused = this.#refused - this.#refusedBefore;
+    const isFitting = refused <= OVERLOAD_REFUSED_SHARE_MAX * this.#asked;
     this.#utilised = utilised;
     this.#utilisedMs = nowMs;
-    if (utilization < OVERLOAD_UTILISATION_MIN) this.#become(false);
+    this.#refusedBefore = this.#refused;
+    this.#asked = 0;
+    if (utilization < OVERLOAD_UTILISATION_MIN && isFitting) this.#become(false);
   }
 
   #become(isOverloaded: boolean): void {

@@ -262,6 +262,49 @@ test('a few clients are not refused, however late their answers are', async (t) 
   t.match(server.load, { isOverloaded: false, refused: 0, overloads: 0 });
 });
 
+/** Requests of 1 ms, all in one turn; how many of them are refused. */
+function crowdedTurn(overload: Overload, requests: number): number {
+  let refused = 0;
+  for (let n = 0; n < requests; n++) {
+    if (overload.refuses()) {
+      overload.count();
+      refused++;
+    } else busyFor(1);
+  }
+  return refused;
+}
+
+test('an overload is found within one turn, and is not over while most are refused', async (t) => {
+  const overload = new Overload(50);
+  overload.start();
+  t.teardown(() => overload.stop());
+  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  for (let n = 0; n < OVERLOAD_REQUESTS_MIN; n++) overload.pass();
+  busyFor(20);
+  await turn();
+  t.ok(overload.isWatching);
+  // Its end would come after a second.
+  const refused = crowdedTurn(overload, 1000);
+  t.ok(overload.isOverloaded);
+  t.ok(refused > 500, `${refused} refused in the same turn`);
+  await turn();
+  // The thread is idle behind each turn, as it refuses so many; three times the capacity is asked for all the same.
+  const endMs = performance.now() + 4 * OVERLOAD_RECOVERY_MS;
+  while (performance.now() < endMs) {
+    crowdedTurn(overload, 15);
+    await delay(2);
+  }
+  t.equal(overload.isOverloaded, true);
+  // The same with fewer.
+  const fittingMs = performance.now() + 4 * OVERLOAD_RECOVERY_MS;
+  while (performance.now() < fittingMs && overload.isOverloaded) {
+    crowdedTurn(overload, 2);
+    await delay(2);
+  }
+  t.equal(overload.isOverloaded, false);
+  t.equal(overload.counts.overloads, 1);
+});
+
 test('turns are timed only after a long one of many requests, and for a while', async (t) => {
   const overload = new Overload(100);
   overload.start();
