@@ -187,6 +187,8 @@ export const OVERLOAD_PAUSED_TIMES_MAX = 4;
 /** It takes so many late turns, over so long, without idleness: a pause, and what has piled up in it, is no overload. */
 export const OVERLOAD_SUSTAINED_MS = 200;
 export const OVERLOAD_TURNS_MIN = 3;
+/** Where clients or the network have little of a busy machine, the thread waits for them between late turns, too. */
+export const OVERLOAD_BUSY_MIN = 0.8;
 /**
  * Every so many requests it is looked how long their turn lasts. A turn with fewer is late for what they cost, or for what else
  * the machine does, and not for their number: to refuse some of so few would help nobody. At 1 ms each, ten times what common

@@ -14,6 +14,7 @@
  */
 import { performance } from 'node:perf_hooks';
 import {
+  OVERLOAD_BUSY_MIN,
   OVERLOAD_LOOK_MS,
   OVERLOAD_MS_DEFAULT,
   OVERLOAD_PAUSED_TIMES_MAX,
@@ -219,7 +220,7 @@ export class Overload {
     const nowMs = performance.now();
     if (this.#lateSlices > 1 && nowMs - this.#lateSinceMs < OVERLOAD_SUSTAINED_MS) return;
     // Turns in between may be short, as clients answer in bursts; what there is not in an overload is idleness.
-    const isBusy = performance.eventLoopUtilization(this.#lateSince).utilization >= OVERLOAD_UTILISATION_MIN;
+    const isBusy = performance.eventLoopUtilization(this.#lateSince).utilization >= OVERLOAD_BUSY_MIN;
     if (this.#lateSlices >= OVERLOAD_TURNS_MIN && isBusy) this.#become(true);
     else if (this.#lateSlices === 1 || !isBusy) {
       this.#lateSlices = 1;
