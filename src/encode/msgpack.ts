@@ -19,7 +19,7 @@ const ARRAY_HEADER_BYTES_MAX = 5;
 const packr = new Packr({ useRecords: false, variableMapSize: true });
 
 /** Plain MessagePack of a small value: strings, whole numbers, arrays and objects of them. */
-export function packPlain(value: string | number | readonly string[] | object): Uint8Array {
+export function packPlain(value: string | number | object): Uint8Array {
   return packr.pack(value);
 }
 

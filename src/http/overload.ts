@@ -8,9 +8,9 @@
  * nothing once a turn has no more to do.
  *
  * A turn in which libuv finds as many connections ready as it asks for goes on reading, for seconds if need be; it counts as
- * several, *slices*, one for each time that it may have asked, and one for each time that the limit has passed. Turns are only timed after one was seen to be long: every so
- * many requests it is looked when the turn they came in ends. Until then a request costs one comparison and one addition, and
- * an idle thread is never woken.
+ * several, *slices*, one for each time that it may have asked, and one for each time that the limit has passed. Turns are only
+ * timed after one was seen to be long: every so many requests it is looked when the turn they came in ends. Until then a
+ * request costs one comparison and one addition, and an idle thread is never woken.
  */
 import { performance } from 'node:perf_hooks';
 import {
@@ -57,10 +57,9 @@ export class Overload {
   #isListening = false;
   #isOverloaded = false;
   #refused = 0;
-  /** When the utilisation was measured last. */
-  #refusedBefore = 0;
-  /** Requests since then. */
+  /** Requests since the utilisation was measured last, and those of them for which there was no time. */
   #asked = 0;
+  #turnedAway = 0;
   #overloads = 0;
   #lookedMs = 0;
   #watchedUntilMs = 0;
@@ -162,7 +161,10 @@ export class Overload {
     this.#asked++;
     if (++this.#sliceRequests >= OVERLOAD_SLICE_REQUESTS_MAX) this.#endSlice();
     // Without a look at the clock: it would cost as much as the rest of this.
-    if (this.isFull) return true;
+    if (this.isFull) {
+      this.#turnedAway++;
+      return true;
+    }
     const nowMs = performance.now();
     if (!this.#isInTurn) {
       this.#isInTurn = true;
@@ -179,10 +181,11 @@ export class Overload {
     }
     if (this.#sliceRequests === 0) this.#beginSlice(nowMs);
     else if (this.#isOverloaded) this.isFull = this.#isUsedUp(nowMs - this.#sliceBeganMs);
+    if (this.isFull) this.#turnedAway++;
     return this.isFull;
   }
 
-  /** A request was refused. */
+  /** A request was refused, for whatever reason. */
   count(): void {
     this.#refused++;
   }
@@ -243,12 +246,11 @@ export class Overload {
     const utilised = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(utilised, this.#utilised);
     // Refusing is cheap, so that a thread that refuses most is idle between turns, too.
-    const refused = this.#refused - this.#refusedBefore;
-    const isFitting = refused <= OVERLOAD_REFUSED_SHARE_MAX * this.#asked;
+    const isFitting = this.#turnedAway <= OVERLOAD_REFUSED_SHARE_MAX * this.#asked;
     this.#utilised = utilised;
     this.#utilisedMs = nowMs;
-    this.#refusedBefore = this.#refused;
     this.#asked = 0;
+    this.#turnedAway = 0;
     if (utilization < OVERLOAD_UTILISATION_MIN && isFitting) this.#become(false);
   }
 

@@ -54,13 +54,13 @@ function clustersThatPass(
   clusters: Clusters,
   query: Query,
   wanted: readonly boolean[],
+  hasNoWindow: boolean,
 ): Uint32Array {
   const { startMs, endMs } = query.window;
   const passes = passerOf(snapshot, query);
-  const isAlways = startMs === Number.NEGATIVE_INFINITY && endMs === Number.POSITIVE_INFINITY;
   const isInScope = (ordinal: number): boolean => {
     if (!passes(ordinal)) return false;
-    if (isAlways) return true;
+    if (hasNoWindow) return true;
     // No event of a cluster is of zero length.
     const { timeMs, endTimeMs } = snapshot.timesOf(ordinal);
     return timeMs < endMs && endTimeMs > startMs;
@@ -78,9 +78,11 @@ function clustersOfEvents(
   wanted: readonly boolean[],
 ): Uint32Array {
   const plan = planQuery(snapshot, query);
+  const hasNoWindow = plan.window.window === null;
   // Without a window, most clusters have one of so many events among their first. With one, fewer events are looked at.
-  const eventsMax = plan.window.window === null ? clusters.count / 2 : clusters.eventsCount;
-  if (candidatesMax(plan) > eventsMax) return clustersThatPass(snapshot, clusters, query, wanted);
+  const eventsMax = hasNoWindow ? clusters.count / 2 : clusters.eventsCount;
+  if (candidatesMax(plan) > eventsMax)
+    return clustersThatPass(snapshot, clusters, query, wanted, hasNoWindow);
   const events = executePlan(snapshot, plan);
   let memberships = 0;
   events.forEachRun((first, end) => {

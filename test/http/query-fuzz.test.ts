@@ -57,7 +57,8 @@ test(`${QUERIES} generated query strings cause no 5xx, and none takes longer tha
   timeout: size(60_000, 900_000),
 }, async (t) => {
   const events = [...generateEvents({ events: EVENTS, seed: 7 })];
-  const timetable = openTimetable({ source: new MemorySource(events) });
+  // Without caches: an answer that is kept says nothing of what it takes to make.
+  const timetable = openTimetable({ source: new MemorySource(events), cacheMb: 0 });
   t.teardown(() => timetable.close());
   await timetable.ready;
   const handler = timetable.handler();
@@ -141,7 +142,6 @@ test(`${QUERIES} generated query strings cause no 5xx, and none takes longer tha
   );
   const counts = new Map<number, number>();
   const slow: string[] = [];
-  let worstMs = 0;
   let longest = 0;
   // As node:http gives it: bytes above ASCII and blanks never reach the handler.
   const targets = fc
@@ -161,8 +161,6 @@ test(`${QUERIES} generated query strings cause no 5xx, and none takes longer tha
       for (let again = 0; tookMs > WORST_MS && again < ATTEMPTS_MAX; again++)
         tookMs = Math.min(tookMs, ask(handler, target).tookMs);
       if (tookMs > WORST_MS) slow.push(`${tookMs.toFixed(1)} ms: ${target.slice(0, 300)}`);
-      // Everything is compiled by then.
-      if (n > 0) worstMs = Math.max(worstMs, tookMs);
       if (first.status >= 500 || first.status === 0)
         t.fail(`status ${first.status}: ${target.slice(0, 300)}`);
     }
@@ -175,7 +173,7 @@ test(`${QUERIES} generated query strings cause no 5xx, and none takes longer tha
     'good and bad ones are among them',
   );
   t.ok(longest > 6000, 'some are nearly as long as may be');
-  t.comment(`worst ${worstMs.toFixed(2)} ms; ${JSON.stringify([...counts])}`);
+  t.comment(JSON.stringify([...counts]));
   if (HARD) {
     t.equal(
       [...counts.values()].reduce((sum, n) => sum + n, 0),
@@ -183,7 +181,7 @@ test(`${QUERIES} generated query strings cause no 5xx, and none takes longer tha
     );
     recordFigure(
       'query-fuzz',
-      `${slow.length === 0 ? 'none slower' : `${slow.length} slower`}; the slowest ${worstMs.toFixed(1)} ms`,
+      slow.length === 0 ? 'none' : `${slow.length} slower at their best`,
       Object.fromEntries(counts),
     );
   }
