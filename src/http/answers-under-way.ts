@@ -9,6 +9,8 @@ import type { Exchange } from './exchange.js';
 export class AnswersUnderWay {
   /** By what they are sent from; the oldest first, since each comes in with its first answer. */
   readonly #answers = new Map<object, Set<Exchange>>();
+  /** What ends the answers of a connection: it has one listener, however many answers wait in it. */
+  readonly #ends = new WeakMap<object, Set<() => void>>();
   readonly #onCutOff: () => void;
 
   /** @param onCutOff called for each connection that is cut off */
@@ -36,18 +38,30 @@ export class AnswersUnderWay {
       if (this.#answers.size > SNAPSHOTS_SENT_MAX) this.#cutOffOldest();
     }
     answers.add(exchange);
-    // Adapters that make requests of something else than connections have none, or an object that tells nothing.
-    const socket: Partial<Socket> | null | undefined = req.socket;
+    const ends = this.#endsOf(req.socket);
     const end = (): void => {
       res.off('finish', end);
       res.off('close', end);
-      socket?.off?.('close', end);
+      ends?.delete(end);
       this.#delete(snapshot, exchange);
     };
     res.once('finish', end);
     res.once('close', end);
     // Node closes no answer whose turn has not come.
-    socket?.once?.('close', end);
+    ends?.add(end);
+  }
+
+  /** Adapters that make requests of something else than connections have none, or an object that tells nothing. */
+  #endsOf(socket: Partial<Socket> | null | undefined): Set<() => void> | undefined {
+    if (socket === null || typeof socket?.once !== 'function') return undefined;
+    const known = this.#ends.get(socket);
+    if (known !== undefined) return known;
+    const ends = new Set<() => void>();
+    this.#ends.set(socket, ends);
+    socket.once('close', () => {
+      for (const end of ends) end();
+    });
+    return ends;
   }
 
   #delete(snapshot: object, exchange: Exchange): void {

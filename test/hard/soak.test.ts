@@ -19,7 +19,7 @@ test('everything at once: no good request fails, no bad one is let in, nothing i
     readonly counts: Readonly<Record<string, Readonly<Record<string, number>>>>;
   };
   t.ok(summary.looks >= 8);
-  t.equal(summary.descriptorsGained, 0);
+  t.ok(summary.descriptorsGained <= 0, `${summary.descriptorsGained} descriptors gained`);
   t.ok(Number.isFinite(summary.memory.heapUsed?.standardError), 'and memory was judged');
   for (const kind of [
     'good',

@@ -1,6 +1,7 @@
 /** Snapshots that are replaced while clients read from them slowly. */
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -18,6 +19,8 @@ const SLICE_BYTES = 64 * 1024;
 const PUBLICATIONS = 8;
 const READ_BYTES = 16 * 1024;
 const READ_EVERY_MS = 20;
+/** Requests that are sent at once. */
+const MANY = 8;
 
 setFlagsFromString('--expose-gc');
 const gc = runInNewContext('gc') as () => void;
@@ -125,4 +128,33 @@ test('who has read everything or has gone is not in the way of others', async (t
   }
   t.equal(first.destroyed, false, 'one that reads from the oldest goes on');
   t.equal(meter.get(CELL.slowReaders), 0);
+});
+
+test('a connection in which many answers wait has one listener for all of them', async (t) => {
+  const publications = new Publications();
+  let asked = 0;
+  const server = createServer(setUp({ views: publications.views }).handler)
+    .on('request', () => asked++)
+    .listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  publications.publish(false);
+  const accepted = once(server, 'connection') as Promise<[Socket]>;
+  const client = connect(port, '127.0.0.1');
+  client.on('error', () => {});
+  t.teardown(() => client.destroy());
+  const [socket] = await accepted;
+  const head = `GET /api/v1/schedule/all HTTP/1.1\r\nHost: a\r\nAuthorization: ${bearer().Authorization}\r\n\r\n`;
+  const before = socket.listenerCount('close');
+  const read = once(server, 'request');
+  // In one piece: node reads no more requests while so much waits to be written.
+  client.write(head.repeat(MANY));
+  await read;
+  await delay(50);
+  t.ok(asked === MANY, `${asked} requests are under way`);
+  const more = socket.listenerCount('close') - before;
+  t.ok(more > 0 && more < MANY / 2, `${more} more listeners`);
+  client.destroy();
+  await closed(socket);
 });

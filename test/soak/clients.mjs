@@ -1,9 +1,17 @@
 /** Everybody who asks: good clients, and those that servers are brought down by. */
+import { setMaxListeners } from 'node:events';
 import { Agent, request } from 'node:http';
 import { connect, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const pick = (list, random) => list[Math.floor(random() * list.length)];
+
+/** What ends the waiting of all who are rude: more listen to it than node finds usual. */
+function newShift() {
+  const shift = new AbortController();
+  setMaxListeners(0, shift.signal);
+  return shift;
+}
 
 /** What good clients ask. Rooms, groups and so on are those of the timetable. */
 export function questionsOf(events, random) {
@@ -46,7 +54,10 @@ export class Clients {
   #agent = new Agent({ keepAlive: true, maxSockets: 24 });
   #isOver = false;
   #pause = null;
-  #running = [];
+  /** Ends the waiting of those that are rude when everybody goes. */
+  #shift = newShift();
+  /** What has been asked by those who wait for their answer. */
+  #asked = new Set();
   /** Of those that are opened by hand. */
   #sockets = new Set();
   /** Answers by kind of client and status; `error` for none. */
@@ -63,20 +74,31 @@ export class Clients {
     this.counts[kind][status] = (this.counts[kind][status] ?? 0) + 1;
   }
 
-  /** Runs `ask` again and again, but for pauses. */
-  #forever(ask, pauseMs = 0) {
-    const run = async () => {
-      while (!this.#isOver) {
-        await this.#pause;
-        await ask();
-        if (pauseMs > 0) await delay(pauseMs);
+  /** Runs `ask` again and again, but while everybody is away. */
+  async #forever(ask, pauseMs = 0) {
+    while (!this.#isOver) {
+      await this.#pause;
+      try {
+        await ask(this.#shift.signal);
+      } catch (error) {
+        if (error.name !== 'AbortError') throw error;
       }
-    };
-    this.#running.push(run());
+      if (pauseMs > 0) await delay(pauseMs);
+    }
+  }
+
+  /** Waits for an answer, which whoever leaves does, too. */
+  async #answer(ask) {
+    await this.#pause;
+    const asked = new Promise(ask);
+    this.#asked.add(asked);
+    const answer = await asked;
+    this.#asked.delete(asked);
+    return answer;
   }
 
   get(kind, path, headers) {
-    return new Promise((resolve) => {
+    return this.#answer((resolve) => {
       const { hostname, port, pathname } = this.#url;
       const req = request({ hostname, port, path: pathname + path, headers, agent: this.#agent }, (res) => {
         let text = '';
@@ -120,7 +142,7 @@ export class Clients {
   watch(origin) {
     const { hostname, port } = new URL(origin);
     const ask = (path) =>
-      new Promise((resolve) => {
+      this.#answer((resolve) => {
         const req = request({ hostname, port, path, agent: this.#agent }, (res) => {
           res.resume().on('close', resolve);
           this.count(path, res.statusCode);
@@ -170,21 +192,22 @@ export class Clients {
     const head = (path) =>
       `GET ${this.#url.pathname}${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${tokenOf()}\r\n\r\n`;
     for (let n = 0; n < 6; n++) {
-      this.#forever(async () => {
+      this.#forever(async (signal) => {
         // More than the kernel holds for a connection.
         const socket = this.#socket(head('/schedule/all').repeat(4));
         socket.pause();
         // Who does not read does not see that the connection was closed, either.
-        await delay(40_000);
+        await delay(40_000, undefined, { signal });
         socket.resume();
         const closed = this.#closed(socket)?.then(() => 'closed') ?? 'closed';
-        this.count('slow reader', await Promise.race([closed, delay(5000, 'open')]));
+        this.count('slow reader', await Promise.race([closed, delay(5000, 'open', { signal })]));
         socket.destroy();
       });
-      this.#forever(async () => {
+      this.#forever(async (signal) => {
         const socket = this.#socket('GET / HTTP/1.1\r\nHost');
         socket.resume();
         await this.#closed(socket);
+        signal.throwIfAborted();
         this.count('slow writer', 'closed');
       });
     }
@@ -216,20 +239,36 @@ export class Clients {
     }, 20);
   }
 
-  /** Holds everybody back who has not sent anything yet, until the function it gives is called. */
-  pause() {
-    let goOn;
+  /**
+   * Everybody goes, who is good with his answer, the rest as they are; or the rude stay. Nobody comes until the function it gives is
+   * called.
+   *
+   * @param {{ rudeStay: boolean }} how
+   */
+  async leave({ rudeStay }) {
+    let comeBack;
     this.#pause = new Promise((resolve) => {
-      goOn = resolve;
+      comeBack = resolve;
     });
+    await Promise.all(this.#asked);
+    if (!rudeStay) {
+      this.#hangUp();
+      this.#shift = newShift();
+      this.#agent = new Agent({ keepAlive: true, maxSockets: 24 });
+    }
     return () => {
       this.#pause = null;
-      goOn();
+      comeBack();
     };
   }
 
   stop() {
     this.#isOver = true;
+    this.#hangUp();
+  }
+
+  #hangUp() {
+    this.#shift.abort();
     this.#agent.destroy();
     for (const socket of this.#sockets) socket.destroy();
   }

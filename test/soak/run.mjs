@@ -3,8 +3,9 @@
  *
  * Everything at once for as long as one likes: good clients, clients that do not read or write, nonsense, floods, bad tokens, a
  * timetable that is replaced (sometimes by garbage), keys that rotate and an issuer that goes away; with overload control, log and
- * admin listener as they are in service, and somebody who scrapes. Every few seconds the clients pause, and what the service
- * holds after a full collection is written down. It fails where
+ * admin listener as they are in service, and somebody who scrapes. Every minute all clients go, and what the service then holds
+ * after a full collection is written down: with them there, how many snapshots are being read hides what is kept for good. In a
+ * run of less than five minutes the rude ones stay. It fails where
  *
  * - a good request failed. One that was refused with 503 `overloaded` and Retry-After did not: the clients ask for more than can be
  *   answered, and that is what is promised then. Such are counted, and there may not be more of them than of answers;
@@ -29,12 +30,17 @@ import { Issuer } from './issuer.mjs';
 import { judgeMemory } from './judge.mjs';
 
 const MIB = 1024 * 1024;
-/** In a shorter run there is a look in each cycle, and not only where everything that goes in circles is in the same phase. */
 const LONG_MINUTES = 5;
 /** The timetable is replaced in each. */
 const CYCLE_SECONDS = { short: 3, long: 6 };
+/** In a long run there is a look only where everything that goes in circles is in the same phase, and who waits long is done. */
+const CYCLES_PER_LOOK = { short: 1, long: 10 };
 /** Of shorter runs no figure is published. */
 const PUBLISHED_MINUTES_MIN = 20;
+const IDLE_LOOKS = 5;
+const IDLE_LOOK_MS = 400;
+/** Until a reload that is under way is over, too. */
+const LEAVING_WAIT_MS = 5000;
 /** Until the service has closed what clients left behind: connections without requests are closed after 90 s at the latest. */
 const DESCRIPTORS_WAIT_MS = 100_000;
 
@@ -51,7 +57,8 @@ const minutes = Number(values.minutes);
 const eventsCount = Number(values.events);
 if (!(minutes > 0) || !(eventsCount > 0)) throw new Error('minutes and events are positive numbers');
 const isLong = minutes >= LONG_MINUTES;
-const cycleMs = (isLong ? CYCLE_SECONDS.long : CYCLE_SECONDS.short) * 1000;
+const length = isLong ? 'long' : 'short';
+const cycleMs = CYCLE_SECONDS[length] * 1000;
 
 /** Mulberry32: small, seeded, and good enough to choose with. */
 function randomOf(seed) {
@@ -126,8 +133,25 @@ async function lookAtService() {
   server.send('look');
   return messageOf('look');
 }
-/** What there is before anybody has come. */
-const descriptorsBefore = (await lookAtService()).descriptors;
+/** What there is before anybody has come, once the thread that has read the timetable is gone. */
+async function descriptorsOfIdle() {
+  let least = Number.POSITIVE_INFINITY;
+  for (let n = 0; n < IDLE_LOOKS; n++) {
+    least = Math.min(least, (await lookAtService()).descriptors);
+    await delay(IDLE_LOOK_MS);
+  }
+  return least;
+}
+const descriptorsBefore = await descriptorsOfIdle();
+/** The first look with no more descriptors than before, or the last one within some time. */
+async function lookWhenLeft(waitMs) {
+  const endMs = Date.now() + waitMs;
+  for (;;) {
+    const look = await lookAtService();
+    if (look.descriptors <= descriptorsBefore || Date.now() > endMs) return look;
+    await delay(500);
+  }
+}
 
 const clients = new Clients(url, random);
 const users = Array.from({ length: 500 }, (_, n) => ({
@@ -156,12 +180,11 @@ for (let cycle = 0; Date.now() - beganMs < minutes * 60_000; cycle++) {
   if (cycle % 5 === 4) issuer.rotate();
   if (cycle % 5 === 0) renewTokens();
   await delay(cycleMs / 2);
-  // Of the same phase of everything that goes in circles.
-  if (isLong && cycle % VERSIONS.length !== 0) continue;
-  const goOn = clients.pause();
+  if (cycle % CYCLES_PER_LOOK[length] !== 0) continue;
+  const comeBack = await clients.leave({ rudeStay: !isLong });
   await delay(1000);
-  const look = await lookAtService();
-  goOn();
+  const look = isLong ? await lookWhenLeft(LEAVING_WAIT_MS) : await lookAtService();
+  comeBack();
   looks.push({ hours: (Date.now() - beganMs) / 3_600_000, ...look });
   const mib = (bytes) => (bytes / MIB).toFixed(1);
   process.stdout.write(
@@ -169,16 +192,7 @@ for (let cycle = 0; Date.now() - beganMs < minutes * 60_000; cycle++) {
   );
 }
 clients.stop();
-/** Everybody has gone: sooner or later it is as it was. */
-async function descriptorsLeft() {
-  const endMs = Date.now() + DESCRIPTORS_WAIT_MS;
-  for (;;) {
-    const { descriptors } = await lookAtService();
-    if (descriptors <= descriptorsBefore || Date.now() > endMs) return descriptors - descriptorsBefore;
-    await delay(500);
-  }
-}
-const descriptorsGained = await descriptorsLeft();
+const descriptorsGained = (await lookWhenLeft(DESCRIPTORS_WAIT_MS)).descriptors - descriptorsBefore;
 server.kill('SIGTERM');
 const [code] = ended === null ? await once(server, 'exit') : [ended];
 await issuer.stop();
