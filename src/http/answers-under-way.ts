@@ -31,6 +31,8 @@ export class AnswersUnderWay {
   add(exchange: Exchange, snapshot: object): void {
     const { req, res } = exchange;
     if (res.destroyed || (res.writableEnded && res.writableLength === 0)) return;
+    // Who left while a token was verified: the connection tells nothing any more, and an answer that never had it neither.
+    if (req.socket?.destroyed) return;
     let answers = this.#answers.get(snapshot);
     if (answers === undefined) {
       answers = new Set();

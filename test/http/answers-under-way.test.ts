@@ -1,11 +1,13 @@
 /** Snapshots that are replaced while clients read from them slowly. */
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { type Test, test } from 'tap';
+import { AnswersUnderWay } from '../../src/http/answers-under-way.js';
+import type { Exchange } from '../../src/http/exchange.js';
 import { SNAPSHOTS_SENT_MAX } from '../../src/limits.js';
 import { CELL } from '../../src/metrics/cells.js';
 import { Meter } from '../../src/metrics/meter.js';
@@ -157,4 +159,22 @@ test('a connection in which many answers wait has one listener for all of them',
   t.ok(more > 0 && more < MANY / 2, `${more} more listeners`);
   client.destroy();
   await closed(socket);
+});
+
+test('an answer to who has gone meanwhile is not waited for', async (t) => {
+  const underWay = new AnswersUnderWay(() => {});
+  const server = createServer().listen(0, '127.0.0.1');
+  t.teardown(() => server.close());
+  await once(server, 'listening');
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => {});
+  client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  const [req] = (await once(server, 'request')) as [IncomingMessage];
+  client.destroy();
+  await closed(req.socket);
+  // As that of a request behind another: its turn never comes.
+  const res = new ServerResponse(req);
+  res.end(Buffer.alloc(1000));
+  t.ok(res.writableLength > 0, 'it would wait for good');
+  underWay.add({ req, res } as Exchange, {});
+  t.equal(underWay.snapshotCount, 0);
 });
