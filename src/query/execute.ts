@@ -1,5 +1,6 @@
 import type { Snapshot } from '../snapshot/snapshot.js';
 import { sortUnique } from '../structures/ordinal-set.js';
+import { pooledUint32 } from '../structures/pooled.js';
 import { type Clause, clausesOf, type Plan } from './plan.js';
 import type { Query } from './query.js';
 import { type ListRef, Selection } from './selection.js';
@@ -51,10 +52,10 @@ function narrowedPostings(snapshot: Snapshot, clause: Clause, window: WindowOrdi
 
 /** A merge that remembers where each event was found: one that is in several lists is taken from the first. */
 function mergeLists(lists: readonly ListRef[], parts: readonly Narrowed[], countMax: number): Selection {
-  const merged = new Uint32Array(countMax);
-  const listOf = new Uint8Array(countMax);
-  const positions = new Uint32Array(countMax);
-  const heads = new Uint32Array(parts.length);
+  const merged = pooledUint32(countMax);
+  const listOf = pooledUint32(countMax);
+  const positions = pooledUint32(countMax);
+  const heads: number[] = new Array(parts.length).fill(0);
   let count = 0;
   for (;;) {
     let least = NO_ORDINAL;
@@ -89,7 +90,7 @@ function mergeLists(lists: readonly ListRef[], parts: readonly Narrowed[], count
 const NO_ORDINAL = 0xffffffff;
 
 function uniteLists(snapshot: Snapshot, parts: readonly Narrowed[], count: number): Selection {
-  const union = new Uint32Array(count);
+  const union = pooledUint32(count);
   let written = 0;
   for (const { list } of parts) {
     union.set(list, written);
@@ -130,7 +131,7 @@ function clauseChecker(snapshot: Snapshot, clause: Clause): Checker {
 }
 
 function filterRuns(runs: Uint32Array, countMax: number, passes: Checker): Selection {
-  const list = new Uint32Array(countMax);
+  const list = pooledUint32(countMax);
   let count = 0;
   for (let r = 0; r < runs.length; r += 2) {
     for (let ordinal = runs[r]!; ordinal < runs[r + 1]!; ordinal++) {
@@ -144,7 +145,7 @@ function filterRuns(runs: Uint32Array, countMax: number, passes: Checker): Selec
 function filterSelection(candidates: Selection, passes: Checker): Selection {
   const { count, origin } = candidates;
   const ordinals = candidates.ordinals!;
-  const kept = new Uint32Array(count);
+  const kept = pooledUint32(count);
   let keptCount = 0;
   for (let entry = 0; entry < count; entry++) if (passes(ordinals[entry]!)) kept[keptCount++] = entry;
   if (keptCount === count) return candidates;
@@ -160,13 +161,17 @@ function filterSelection(candidates: Selection, passes: Checker): Selection {
     }
     return Selection.ofPositions(lists[0]!, entries);
   }
-  return Selection.ofList(
-    entries.map((entry) => ordinals[entry]!),
-    {
-      lists,
-      listOf: Uint8Array.from(entries, (entry) => listOf[entry]!),
-      positions: entries.map((entry) => positions![entry]!),
-      first: 0,
-    },
-  );
+  return Selection.ofList(pick(ordinals, entries), {
+    lists,
+    listOf: pick(listOf, entries),
+    positions: pick(positions!, entries),
+    first: 0,
+  });
+}
+
+function pick(from: Uint32Array, places: Uint32Array): Uint32Array {
+  const { length } = places;
+  const picked = pooledUint32(length);
+  for (let i = 0; i < length; i++) picked[i] = from[places[i]!]!;
+  return picked;
 }

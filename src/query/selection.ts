@@ -1,5 +1,6 @@
 import type { FieldIndex } from '../snapshot/snapshot.js';
 import { countRuns } from '../structures/ordinal-set.js';
+import { pooledCopy, pooledUint32 } from '../structures/pooled.js';
 import { lowerBound } from '../structures/search.js';
 
 /** One posting list. */
@@ -15,7 +16,7 @@ export interface ListRef {
 export interface Origin {
   readonly lists: readonly ListRef[];
   /** For each entry which of the lists it was found in; null where there is one list. */
-  readonly listOf: Uint8Array | null;
+  readonly listOf: Uint32Array | null;
   /** For each entry its position within that list. Null where they are consecutive, from `first` on, in one list. */
   readonly positions: Uint32Array | null;
   readonly first: number;
@@ -68,7 +69,9 @@ export class Selection {
       const { lists, positions } = this.origin as Origin;
       const { field, code } = lists[0]!;
       const start = field.postingStart(code);
-      this.#list = (positions as Uint32Array).map((position) => field.postings[start + position]!);
+      const { length } = positions as Uint32Array;
+      this.#list = pooledUint32(length);
+      for (let i = 0; i < length; i++) this.#list[i] = field.postings[start + positions![i]!]!;
     }
     return this.#list;
   }
@@ -102,7 +105,7 @@ export class Selection {
       if (low < high) bounds.push(first + low, first + high);
       position += length;
     }
-    return Selection.ofRuns(Uint32Array.from(bounds));
+    return Selection.ofRuns(pooledCopy(bounds));
   }
 
   /** The last ordinal of a result that is not empty. */

@@ -1,5 +1,6 @@
 import type { FieldIndex, Snapshot } from '../snapshot/snapshot.js';
 import { countRuns, countWithinRuns, positionsWithinRuns } from '../structures/ordinal-set.js';
+import { pooledCopy, pooledUint32 } from '../structures/pooled.js';
 import { lowerBound } from '../structures/search.js';
 import type { Window } from './query.js';
 
@@ -72,7 +73,7 @@ export class WindowOrdinals {
     this.#slotsRunning = running.length;
     for (const slot of running) append(snapshot.firstOrdinal(slot), snapshot.firstOrdinal(slot + 1));
     append(this.starting.first, this.starting.end);
-    return Uint32Array.from(bounds);
+    return pooledCopy(bounds);
   }
 
   /**
@@ -112,20 +113,26 @@ export class WindowOrdinals {
     }
     // None, or the last ones before the window: then what was found is one piece of the list.
     if (running === first - earliestRunning) return pieceOf(postings, low, earliestRunning, end);
-    const positions = new Uint32Array(running + end - first);
+    const positions = pooledUint32(running + end - first);
     let count = 0;
     for (let p = earliestRunning; p < end; p++) {
       if (p >= first || this.#snapshot.endMsOf(postings[p]!) > this.#startMs) positions[count++] = p - low;
     }
-    return { list: positions.map((position) => postings[low + position]!), positions, first: 0 };
+    return piecesOf(postings, low, positions);
   }
 
   #narrowByRuns(postings: Uint32Array, low: number, high: number): Narrowed {
     const { runs } = this;
-    const positions = new Uint32Array(countWithinRuns(postings, low, high, runs));
+    const positions = pooledUint32(countWithinRuns(postings, low, high, runs));
     positionsWithinRuns(postings, low, high, runs, positions);
-    return { list: positions.map((position) => postings[low + position]!), positions, first: 0 };
+    return piecesOf(postings, low, positions);
   }
+}
+
+function piecesOf(postings: Uint32Array, low: number, positions: Uint32Array): Narrowed {
+  const list = pooledUint32(positions.length);
+  for (let i = 0; i < list.length; i++) list[i] = postings[low + positions[i]!]!;
+  return { list, positions, first: 0 };
 }
 
 function pieceOf(postings: Uint32Array, low: number, from: number, to: number): Narrowed {
