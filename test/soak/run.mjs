@@ -35,6 +35,8 @@ const LONG_MINUTES = 5;
 const CYCLE_SECONDS = { short: 3, long: 6 };
 /** In a long run there is a look only where everything that goes in circles is in the same phase, and who waits long is done. */
 const CYCLES_PER_LOOK = { short: 1, long: 10 };
+/** After versions that are taken: one that comes after a refused one is loaded some time later, before a look or behind it. */
+const CYCLE_OF_LOOK = { short: 0, long: 2 };
 /** Of shorter runs no figure is published. */
 const PUBLISHED_MINUTES_MIN = 20;
 const IDLE_LOOKS = 5;
@@ -180,7 +182,7 @@ for (let cycle = 0; Date.now() - beganMs < minutes * 60_000; cycle++) {
   if (cycle % 5 === 4) issuer.rotate();
   if (cycle % 5 === 0) renewTokens();
   await delay(cycleMs / 2);
-  if (cycle % CYCLES_PER_LOOK[length] !== 0) continue;
+  if (cycle % CYCLES_PER_LOOK[length] !== CYCLE_OF_LOOK[length]) continue;
   const comeBack = await clients.leave({ rudeStay: !isLong });
   await delay(1000);
   const look = isLong ? await lookWhenLeft(LEAVING_WAIT_MS) : await lookAtService();
