@@ -119,7 +119,11 @@ test('one request lays out one list, and each list counts the rows that came fro
     t.equal(cache.listCount, lists);
   }
   t.equal(cache.find(origin, JSON_LAYOUT, count)?.length, 3);
-  const few = { ...origin, listOf: Uint32Array.from([0, 0, 0, 1]), positions: Uint32Array.from([0, 1, 2, 0]) };
+  const few = {
+    ...origin,
+    listOf: Uint32Array.from([0, 0, 0, 1]),
+    positions: Uint32Array.from([0, 1, 2, 0]),
+  };
   const other = new RowCache(snapshot.rows, 10_000_000);
   for (let n = 0; n + 1 < (sizes[1] ?? 0); n++) other.find(few, JSON_LAYOUT, 4);
   t.equal(other.listCount, 1, 'only the first was asked for often enough');
