@@ -177,12 +177,14 @@ export const OVERLOAD_MS_DEFAULT = 100;
 /** The most that this may be set to: longer than clients wait. */
 export const OVERLOAD_MS_MAX = 10_000;
 /**
- * How long requests are admitted in each turn while the service is overloaded; the others of the turn are refused. At three
- * times its capacity, and where a refusal costs a tenth of an answer, a turn lasts 1.25 times this, and whoever comes during
- * one is answered at the end of the next at the latest: 2.25 × 4 = 9 ms. Shorter turns would cost more than they answer.
+ * How long a turn lasts while the service is overloaded: requests are admitted for what refusing the others leaves of it. Whoever
+ * comes during one turn is answered at the end of the next at the latest, and a collection may come in between: 2 × 2.5 + 5 = 10 ms.
+ * Shorter turns would cost more than they answer.
  */
-export const OVERLOAD_TURN_MS_MAX = 4;
-/** A turn may last so many times as long where other processes have the processor meanwhile: 4 × 4 ms. */
+export const OVERLOAD_TURN_MS_MAX = 2.5;
+/** The share of it that refusing may take. Where it would take more, turns are longer, and some requests are still answered. */
+export const OVERLOAD_REFUSING_SHARE_MAX = 0.75;
+/** A turn may last so many times as long where other processes have the processor meanwhile: 4 × 2.5 ms. */
 export const OVERLOAD_PAUSED_TIMES_MAX = 4;
 /** It takes so many late turns, over so long, without idleness: a pause, and what has piled up in it, is no overload. */
 export const OVERLOAD_SUSTAINED_MS = 200;

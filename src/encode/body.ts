@@ -1,4 +1,4 @@
-import { DIRECT_HEAD_BYTES_MAX } from '../limits.js';
+import { BODY_WHOLE_BYTES_MAX, DIRECT_HEAD_BYTES_MAX } from '../limits.js';
 import type { SharedSlices } from './shared-slices.js';
 
 /**
@@ -22,18 +22,30 @@ export interface Body {
 
 /** Small bodies are cut from slabs of this size. A reader that does not take its answer keeps one of them from being freed. */
 const SLAB_BYTES = 128 * 1024;
-/** What is longer than an eighth of a slab gets memory of its own. */
+/** What is longer than an eighth of a slab gets a block of its own. */
 const CUT_BYTES_MAX = SLAB_BYTES / 8;
 let slab = Buffer.alloc(0);
 let cut = 0;
 
+/** A block has room for a body of this length, or of twice that, and so on, and for a head. */
+const BLOCK_BODY_BYTES_MIN = 2 * CUT_BYTES_MAX;
+/** Free blocks that are kept of each class: mostly one is in use. With all of them free that is 1 MiB. */
+const FREE_BLOCKS_MAX = 2;
+/** By class. */
+const freeBlocks: ArrayBuffer[][] = Array.from({ length: classOf(BODY_WHOLE_BYTES_MAX) + 1 }, () => []);
+
+/** The class of the shortest blocks for a body of this length. */
+function classOf(bodyBytes: number): number {
+  return 32 - Math.clz32((bodyBytes - 1) / BLOCK_BODY_BYTES_MIN);
+}
+
 /**
- * Memory for a body, not cleared, with room for a head before it. As Node's own pool, which serves pieces of up to 4 KB, but for the common length of
- * answers: an ArrayBuffer of its own for each costs as much as filling it.
+ * Memory for a body, not cleared, with room for a head before it. As Node's own pool, which serves pieces of up to 4 KB, but for the
+ * common length of answers: an ArrayBuffer of its own for each costs as much as filling it, and brings the next collection nearer.
  */
 export function allocateBody(byteLength: number): Buffer {
   const allBytes = DIRECT_HEAD_BYTES_MAX + byteLength;
-  if (allBytes > CUT_BYTES_MAX) return Buffer.allocUnsafeSlow(allBytes).subarray(DIRECT_HEAD_BYTES_MAX);
+  if (allBytes > CUT_BYTES_MAX) return allocateFromBlock(byteLength);
   if (cut + allBytes > slab.length) {
     slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
     cut = 0;
@@ -42,15 +54,29 @@ export function allocateBody(byteLength: number): Buffer {
   return slab.subarray(cut - byteLength, cut);
 }
 
+function allocateFromBlock(byteLength: number): Buffer {
+  const number = classOf(byteLength);
+  const free = freeBlocks[number];
+  const bodyBytesMax = free === undefined ? byteLength : BLOCK_BODY_BYTES_MIN << number;
+  const block = free?.pop() ?? Buffer.allocUnsafeSlow(DIRECT_HEAD_BYTES_MAX + bodyBytesMax).buffer;
+  return Buffer.from(block, DIRECT_HEAD_BYTES_MAX, byteLength);
+}
+
 /**
  * Gives memory back for the next body, which then finds it in the processor's cache. Only for whoever knows that nobody else
  * has seen the bytes, and that nobody will look at them any more.
+ *
+ * @param bytes all that {@link allocateBody} gave
  */
 export function releaseBody(bytes: Uint8Array): void {
-  const end = bytes.byteOffset + bytes.length;
-  if (bytes.buffer === slab.buffer && end === slab.byteOffset + cut) {
-    cut -= DIRECT_HEAD_BYTES_MAX + bytes.length;
+  const { buffer, byteOffset, length } = bytes;
+  const allBytes = DIRECT_HEAD_BYTES_MAX + length;
+  if (allBytes <= CUT_BYTES_MAX) {
+    if (buffer === slab.buffer && byteOffset + length === slab.byteOffset + cut) cut -= allBytes;
+    return;
   }
+  const free = freeBlocks[classOf(length)];
+  if (free !== undefined && free.length < FREE_BLOCKS_MAX) free.push(buffer as ArrayBuffer);
 }
 
 /** A body that is there already, in one piece. */

@@ -20,6 +20,7 @@ import {
   OVERLOAD_PAUSED_TIMES_MAX,
   OVERLOAD_RECOVERY_MS,
   OVERLOAD_REFUSED_SHARE_MAX,
+  OVERLOAD_REFUSING_SHARE_MAX,
   OVERLOAD_REQUESTS_MIN,
   OVERLOAD_SLICE_REQUESTS_MAX,
   OVERLOAD_SUSTAINED_MS,
@@ -72,6 +73,9 @@ export class Overload {
   #sliceBeganMs = 0;
   #sliceProcessorMs = 0;
   #sliceRequests = 0;
+  /** When the present slice was full, and how long it took to refuse the rest of the slices before it, the latest of them most. */
+  #fullSinceMs = 0;
+  #refusingMs = 0;
   /** When the first of the late slices ended. */
   #lateSinceMs = 0;
   #lateSince = performance.eventLoopUtilization();
@@ -180,7 +184,10 @@ export class Overload {
       if (!this.#isOverloaded && nowMs - this.#sliceBeganMs > this.#delayMsMax) this.#endSlice();
     }
     if (this.#sliceRequests === 0) this.#beginSlice(nowMs);
-    else if (this.#isOverloaded) this.isFull = this.#isUsedUp(nowMs - this.#sliceBeganMs);
+    else if (this.#isOverloaded && this.#isUsedUp(nowMs - this.#sliceBeganMs)) {
+      this.isFull = true;
+      this.#fullSinceMs = nowMs;
+    }
     if (this.isFull) this.#turnedAway++;
     return this.isFull;
   }
@@ -197,10 +204,12 @@ export class Overload {
 
   /** Where others have the processor meanwhile, it is the time on it that counts: otherwise a pause of theirs would pass for work. */
   #isUsedUp(sliceMs: number): boolean {
-    if (sliceMs < this.#turnMsMax) return false;
+    const admittingMs =
+      this.#turnMsMax - Math.min(this.#refusingMs, OVERLOAD_REFUSING_SHARE_MAX * this.#turnMsMax);
+    if (sliceMs < admittingMs) return false;
     return (
-      sliceMs >= OVERLOAD_PAUSED_TIMES_MAX * this.#turnMsMax ||
-      processorMs() - this.#sliceProcessorMs >= this.#turnMsMax
+      sliceMs >= OVERLOAD_PAUSED_TIMES_MAX * admittingMs ||
+      processorMs() - this.#sliceProcessorMs >= admittingMs
     );
   }
 
@@ -212,6 +221,10 @@ export class Overload {
 
   #endSlice(): void {
     this.#sliceRequests = 0;
+    if (this.#isOverloaded) {
+      const refusingMs = this.isFull ? performance.now() - this.#fullSinceMs : 0;
+      this.#refusingMs += (refusingMs - this.#refusingMs) / 2;
+    }
     this.isFull = false;
     if (this.#isLate && !this.#isOverloaded) this.#judge();
     this.#isLate = false;
@@ -258,6 +271,7 @@ export class Overload {
     if (isOverloaded === this.#isOverloaded) return;
     this.#isOverloaded = isOverloaded;
     this.#lateSlices = 0;
+    this.#refusingMs = 0;
     this.isFull = false;
     if (isOverloaded) {
       this.#overloads++;

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { setPriority } from 'node:os';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { test } from 'tap';
@@ -26,6 +27,7 @@ const TIMES = 3;
  * read hundreds of megabytes a second, and have answers wait for themselves.
  */
 const WITNESS_RATE = 200;
+const LOAD_NICENESS = 10;
 /** Refusals that it must have seen for its p99 to mean something. */
 const WITNESSED_MIN = size(50, 500);
 const TIMEOUT = { timeout: 900_000 };
@@ -48,10 +50,17 @@ interface Load {
 const teardowns: (() => unknown)[] = [];
 const source = await timetableFile((end) => teardowns.push(end), EVENTS);
 
-function startLoad(teardown: (end: () => unknown) => unknown, { port }: ServiceProcess, path: string): Load {
+/** @param niceness those who make the load take the processor after the service and the witness, as if they were elsewhere */
+function startLoad(
+  teardown: (end: () => unknown) => unknown,
+  { port }: ServiceProcess,
+  path: string,
+  niceness = 0,
+): Load {
   const child: ChildProcess = spawn(process.execPath, [CLIENTS, String(port), AUTHORIZATION, path], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
+  if (child.pid !== undefined) setPriority(child.pid, niceness);
   const end = async (): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     child.kill('SIGKILL');
@@ -126,7 +135,7 @@ for (const { name, figure, path, goodputMin, refusedMsMax } of [
 ]) {
   test(`a load of three times what can be answered: ${name}`, TIMEOUT, async (t) => {
     const service = await startServiceProcess((end) => t.teardown(end), source);
-    const load = startLoad((end) => t.teardown(end), service, path);
+    const load = startLoad((end) => t.teardown(end), service, path, LOAD_NICENESS);
     const witness = startLoad((end) => t.teardown(end), service, path);
     await load.run({ connections: 32, forMs: 1500 });
     // Its connections are open before there is an overload.
