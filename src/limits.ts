@@ -183,7 +183,7 @@ export const OVERLOAD_MS_MAX = 10_000;
  */
 export const OVERLOAD_TURN_MS_MAX = 2.5;
 /** The share of it that refusing may take. Where it would take more, turns are longer, and some requests are still answered. */
-export const OVERLOAD_REFUSING_SHARE_MAX = 0.75;
+export const OVERLOAD_REFUSING_SHARE_MAX = 0.5;
 /** A turn may last so many times as long where other processes have the processor meanwhile: 4 × 2.5 ms. */
 export const OVERLOAD_PAUSED_TIMES_MAX = 4;
 /** It takes so many late turns, over so long, without idleness: a pause, and what has piled up in it, is no overload. */
