@@ -118,7 +118,7 @@ async function measure(load: Load, witness: Load): Promise<Figures> {
 
 for (const { name, figure, path, goodputMin, refusedMsMax } of [
   {
-    name: 'pages of 100 events as MessagePack, which cost thirty refusals each',
+    name: 'pages of 100 events as MessagePack, which cost about eleven refusals each',
     figure: 'overload',
     path: '/api/v1/schedule?limit=100&format=msgpack',
     goodputMin: 0.8,
@@ -134,6 +134,11 @@ for (const { name, figure, path, goodputMin, refusedMsMax } of [
   },
 ]) {
   test(`a load of three times what can be answered: ${name}`, TIMEOUT, async (t) => {
+    /** How many times the limit the worse of the two is. */
+    const shortfallOf = ({ goodput, refusedP99Ms }: Figures): number =>
+      refusedMsMax === Number.POSITIVE_INFINITY
+        ? 1 / goodput
+        : Math.max(goodputMin / goodput, refusedP99Ms / refusedMsMax);
     const service = await startServiceProcess((end) => t.teardown(end), source);
     const load = startLoad((end) => t.teardown(end), service, path, LOAD_NICENESS);
     const witness = startLoad((end) => t.teardown(end), service, path);
@@ -144,7 +149,7 @@ for (const { name, figure, path, goodputMin, refusedMsMax } of [
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
       const figures = await measure(load, witness);
       t.comment(JSON.stringify(figures));
-      if (best === null || figures.refusedP99Ms < best.refusedP99Ms) best = figures;
+      if (best === null || shortfallOf(figures) < shortfallOf(best)) best = figures;
       const { goodput, refusedP99Ms, recoveredMs } = figures;
       if (goodput >= goodputMin && refusedP99Ms <= refusedMsMax && recoveredMs <= 2000) {
         best = figures;
