@@ -6,13 +6,9 @@
  *
  * Three processes take turns within each round.
  */
-import { execFile } from 'node:child_process';
-import { once } from 'node:events';
-import { createReadStream, createWriteStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { observerOf } from '../../dist/http/request-observer.js';
 import { CELL, routeNumber } from '../../dist/metrics/cells.js';
@@ -20,6 +16,7 @@ import { Meter } from '../../dist/metrics/meter.js';
 import { conditional } from '../answers.mjs';
 import { Program, startServer } from '../measure.mjs';
 import { runOnce } from '../rounds.mjs';
+import { readEvents, Sets } from '../sets.mjs';
 import { spreadOf } from '../statistics.mjs';
 import { workloadsOf } from '../workloads.mjs';
 
@@ -42,22 +39,9 @@ const settings = {
   connections: 64,
 };
 const SECRET = 'a secret for the bench, of 32 bytes or more';
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const COUNTED = 300_000;
 const NAMES = ['without', 'without again', 'with metrics'];
 const WORKLOADS = /^(?:hot URL|filter \+ window|304)$/;
-
-async function generate(file) {
-  const argv = ['generate', '--events', String(settings.events), '--seed', '7'];
-  const child = execFile(process.execPath, [join(ROOT, 'dist/cli.js'), ...argv], { maxBuffer: 2 ** 33 });
-  await once(child.stdout.pipe(createWriteStream(file)), 'finish');
-}
-
-async function readEvents(file) {
-  const events = [];
-  for await (const line of createInterface({ input: createReadStream(file) })) events.push(JSON.parse(line));
-  return events;
-}
 
 /** Processor time of what is done for one request that is counted and not for another, in nanoseconds, by itself: the least of some. */
 function countingNs() {
@@ -86,9 +70,8 @@ try {
   const counting = countingNs();
   const ns = ({ median, min, max }) => `${median.toFixed(0)} ns (${min.toFixed(0)} to ${max.toFixed(0)})`;
   console.log(`counting one request, by itself: ${ns(counting)}`);
-  const source = join(folder, 'events.ndjson');
-  await generate(source);
-  const workloads = workloadsOf(await readEvents(source), {
+  const source = await new Sets(folder, { medium: settings.events }).file('medium');
+  const workloads = workloadsOf(readEvents(source), {
     secret: SECRET,
     count: settings.requests,
     seed: 1,

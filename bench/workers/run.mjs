@@ -6,16 +6,13 @@
  * Memory is the resident set of the process, once it is ready and again after the same load, with all that is then cached.
  * Processor time is that of the whole process, over rounds in which each number of threads has its turn.
  */
-import { execFile } from 'node:child_process';
-import { once } from 'node:events';
-import { createReadStream, createWriteStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Program, startServer } from '../measure.mjs';
 import { runOnce } from '../rounds.mjs';
+import { readEvents, Sets } from '../sets.mjs';
 import { median } from '../statistics.mjs';
 import { workloadsOf } from '../workloads.mjs';
 
@@ -38,31 +35,10 @@ const settings = {
   connections: 64,
 };
 const SECRET = 'a secret for the bench, of 32 bytes or more';
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Of those, the workloads that are measured: one that is never answered from memory, and one that is. */
 const WORKLOADS = /^(?:hot URL|filter \+ window)$/;
 const MEMORY_WORKERS = [1, 2, 4];
 const MB = 1_000_000;
-
-async function generate(file) {
-  const child = execFile(
-    process.execPath,
-    [join(ROOT, 'dist/cli.js'), 'generate', '--events', String(settings.events), '--seed', '7'],
-    { maxBuffer: 2 ** 33 },
-  );
-  await once(child.stdout.pipe(createWriteStream(file)), 'finish');
-}
-
-/** What requests are made of. */
-async function readEvents(file) {
-  const events = [];
-  for await (const line of createInterface({ input: createReadStream(file) })) {
-    if (line === '') continue;
-    const { time, endTime, roomId, lecturerId, studyGroup, courseId, type, groupId } = JSON.parse(line);
-    events.push({ time, endTime, roomId, lecturerId, studyGroup, courseId, type, groupId });
-  }
-  return events;
-}
 
 function startThreads(source, workers) {
   return startServer('./servers/lectern.mjs', source, SECRET, JSON.stringify({ workers }));
@@ -85,9 +61,8 @@ async function takeTurns(servers, requests, rounds) {
 const folder = mkdtempSync(join(tmpdir(), 'lectern-bench-'));
 const load = Program.start('./load.mjs');
 try {
-  const source = given.source ?? join(folder, 'events.ndjson');
-  if (given.source === undefined) await generate(source);
-  const all = workloadsOf(await readEvents(source), { secret: SECRET, count: settings.requests, seed: 1 });
+  const source = given.source ?? (await new Sets(folder, { large: settings.events }).file('large'));
+  const all = workloadsOf(readEvents(source), { secret: SECRET, count: settings.requests, seed: 1 });
   const workloads = all.filter(({ name }) => WORKLOADS.test(name));
   if (workloads.length === 0) throw new Error(`no workload of ${all.map(({ name }) => name).join(', ')}`);
 
