@@ -1,7 +1,7 @@
 /**
  * What a soak says of memory, from what the service held at each look. Pure, so that tests can show that it refuses a leak.
  *
- * A look sees the heap after a full collection, so what is left to chance is small: a third of a MiB. What the system
+ * A look sees the heap after a full collection, so what is left to chance is small: 0.2 MiB with nobody there. What the system
  * says is resident has in it what the allocator keeps for later, and jumps by some MiB.
  */
 import { fitOf } from './slope.mjs';
