@@ -1,7 +1,6 @@
 import { readCredential } from '../auth/credential.js';
 import { LecternError } from '../errors.js';
-import { PLAIN_FIELDS } from '../http/answer-fields.js';
-import { type Exchange, readHeaderFacts, splitTarget } from '../http/exchange.js';
+import { Exchange, type ExchangeSettings } from '../http/exchange.js';
 import type { RequestHandler } from '../http/handler.js';
 import type { Logger } from '../http/logger.js';
 import { messageFault } from '../http/message-fault.js';
@@ -40,6 +39,9 @@ interface Resource {
   readonly methods: readonly string[];
   handle(exchange: Exchange): void | Promise<void>;
 }
+
+/** What is asked a few times a minute need not be quick. */
+const SETTINGS: ExchangeSettings = { ownsSocket: false, origins: null, observer: null };
 
 /** The handler of the admin listener. Without a token it changes nothing and tells nothing of the timetable but counts. */
 export function createAdminHandler(options: AdminHandlerOptions): RequestHandler {
@@ -100,7 +102,7 @@ export function createAdminHandler(options: AdminHandlerOptions): RequestHandler
       return;
     }
     log?.error({ err: error, path: exchange.path }, 'an admin request failed');
-    if (exchange.res.headersSent) exchange.res.destroy();
+    if (exchange.hasBegun) exchange.cutOff();
     else
       sendProblem(exchange, {
         code: 'internal-error',
@@ -108,8 +110,8 @@ export function createAdminHandler(options: AdminHandlerOptions): RequestHandler
       });
   }
 
-  function dispatch(exchange: Exchange, target: string): void | Promise<void> {
-    const { req, res, path, headers } = exchange;
+  function dispatch(exchange: Exchange): void | Promise<void> {
+    const { req, res, target, path, headers } = exchange;
     // No body is read, so what follows on the connection cannot be told from it.
     if (headers.hasContent) res.shouldKeepAlive = false;
     const fault = messageFault(req, path, headers);
@@ -147,22 +149,9 @@ export function createAdminHandler(options: AdminHandlerOptions): RequestHandler
   }
 
   return (req, res) => {
-    const target = req.url ?? '/';
-    const exchange: Exchange = {
-      req,
-      res,
-      ...splitTarget(target),
-      head: req.method === 'HEAD',
-      headers: readHeaderFacts(req.rawHeaders),
-      // What is asked a few times a minute need not be quick.
-      ownsSocket: false,
-      fields: PLAIN_FIELDS,
-      observer: null,
-      beganMs: 0,
-      route: 0,
-    };
+    const exchange = new Exchange(req, res, SETTINGS);
     try {
-      dispatch(exchange, target)?.catch((error: unknown) => fail(exchange, error));
+      dispatch(exchange)?.catch((error: unknown) => fail(exchange, error));
     } catch (error) {
       fail(exchange, error);
     }

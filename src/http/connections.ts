@@ -11,6 +11,7 @@ import {
   READER_WINDOW_MS,
   READERS_CUT_OFF_MANY,
 } from '../limits.js';
+import type { LoneRequest } from './lone-request.js';
 
 /** How long a connection may go on being of no use; the program's own bounds are in limits.ts, tests have shorter ones. */
 export interface ConnectionPatience {
@@ -42,6 +43,8 @@ export interface PipelineQueue {
 
 export interface Connection {
   readonly socket: Socket;
+  /** Null where every request goes node's way. */
+  lone: LoneRequest | null;
   /** No request came so far; node does not count such a connection as idle. */
   isUnused: boolean;
   /** Its last answer is under way: whatever else arrives is not answered. */
@@ -129,6 +132,7 @@ export class Connections {
   add(socket: Socket): Connection {
     const connection: Connection = {
       socket,
+      lone: null,
       isUnused: true,
       isEnding: false,
       answer: null,

@@ -7,12 +7,10 @@
  * head, by which `headersSent` is known; `finished`, by which `writableEnded` is; and the event `finish`, on which the
  * server lets the connection go on. They have been the same from Node 20 to 26; in any other version nothing is sent this way.
  */
-import { type ServerResponse, STATUS_CODES } from 'node:http';
+import { STATUS_CODES } from 'node:http';
 import { DIRECT_HEAD_BYTES_MAX, KEEP_ALIVE_TIMEOUT_MS } from '../limits.js';
 import type { Exchange, FlatHeaders } from './exchange.js';
-
-const NODE_MAJOR = Number(process.versions.node.split('.')[0]);
-export const IS_KNOWN_NODE: boolean = NODE_MAJOR >= 20 && NODE_MAJOR <= 26;
+import { IS_KNOWN_NODE } from './lone-request.js';
 
 /** What node:http adds where a connection stays open. */
 const CONNECTION = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(KEEP_ALIVE_TIMEOUT_MS / 1000)}\r\n`;
@@ -32,11 +30,15 @@ export function httpDate(): string {
 }
 
 /**
- * Whether an answer to this request may be sent directly: a GET of HTTP/1.1 whose turn it is, on a connection of Lectern's own
- * server that stays open and has nothing left to write.
+ * Whether an answer to this request may be sent directly: a GET that stands alone, or one of HTTP/1.1 whose turn it is, on a
+ * connection of Lectern's own server that stays open and has nothing left to write.
  */
-export function canSendDirectly({ req, res, head, ownsSocket }: Exchange): boolean {
-  if (!ownsSocket || head || !IS_KNOWN_NODE || !res.shouldKeepAlive) return false;
+export function canSendDirectly(exchange: Exchange): boolean {
+  const { req, head, ownsSocket, lone } = exchange;
+  if (!ownsSocket || head) return false;
+  if (lone !== null) return true;
+  const { res } = exchange;
+  if (!IS_KNOWN_NODE || !res.shouldKeepAlive) return false;
   const { socket } = res;
   return socket !== null && !socket.destroyed && socket.writableLength === 0 && req.httpVersionMinor === 1;
 }
@@ -66,7 +68,10 @@ interface Sent {
  *
  * @returns whether the kernel has taken the bytes: then nobody looks at them any more
  */
-export function sendDirectly(res: ServerResponse, bytes: Uint8Array | string): boolean {
+export function sendDirectly(exchange: Exchange, bytes: Uint8Array | string): boolean {
+  const { lone } = exchange;
+  if (lone !== null) return lone.answer(bytes);
+  const { res } = exchange;
   const { socket } = res;
   if (socket === null) return false;
   const sent = res as unknown as Sent;

@@ -2,11 +2,26 @@
  * One request and its response, as the parts of the HTTP layer pass it on.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AnswerFields } from './answer-fields.js';
+import { type AnswerFields, type OriginFields, PLAIN_FIELDS } from './answer-fields.js';
+import { LoneRequest } from './lone-request.js';
 
-export interface Exchange {
+/** What is the same for all exchanges of a handler. */
+export interface ExchangeSettings {
+  /**
+   * Nobody stands between the response and the socket, as middleware does that compresses: what the socket has written is not
+   * looked at any more.
+   */
+  readonly ownsSocket: boolean;
+  /** Null where no origin is allowed. */
+  readonly origins: OriginFields | null;
+  /** Null where nobody wants to know. */
+  readonly observer: AnswerObserver | null;
+}
+
+export class Exchange {
   readonly req: IncomingMessage;
-  readonly res: ServerResponse;
+  /** The request target as it came. */
+  readonly target: string;
   /** Without the query, percent-encoding as it came. */
   readonly path: string;
   /** Without the "?", undecoded. */
@@ -14,19 +29,72 @@ export interface Exchange {
   /** HEAD: everything as for GET, but no body (RFC 9110 section 9.3.2). */
   readonly head: boolean;
   readonly headers: HeaderFacts;
-  /**
-   * Nobody stands between `res` and the socket, as middleware does that compresses: what the socket has written is not
-   * looked at any more.
-   */
+  /** See {@link ExchangeSettings}. */
   readonly ownsSocket: boolean;
   /** What every answer to this request has besides its own header fields. */
-  readonly fields: AnswerFields;
-  /** Null where nobody wants to know. */
+  fields: AnswerFields;
+  /** See {@link ExchangeSettings}. */
   readonly observer: AnswerObserver | null;
   /** When it began, by performance.now(); 0 where there is no observer. */
   readonly beganMs: number;
   /** See routeNumber(): what it is counted as. */
-  route: number;
+  route = 0;
+  #lone: LoneRequest | null;
+  #res: ServerResponse | null;
+
+  /** @param to where the answer goes */
+  constructor(
+    req: IncomingMessage,
+    to: ServerResponse | LoneRequest,
+    { ownsSocket, origins, observer }: ExchangeSettings,
+  ) {
+    const target = req.url ?? '/';
+    const { path, query } = splitTarget(target);
+    const headers = readHeaderFacts(req.rawHeaders);
+    const isLone = to instanceof LoneRequest;
+    this.req = req;
+    this.target = target;
+    this.path = path;
+    this.query = query;
+    this.head = req.method === 'HEAD';
+    this.headers = headers;
+    this.ownsSocket = ownsSocket;
+    this.fields = origins === null ? PLAIN_FIELDS : origins.of(headers.origin);
+    this.observer = observer;
+    this.beganMs = observer === null ? 0 : performance.now();
+    this.#lone = isLone ? to : null;
+    this.#res = isLone ? null : to;
+  }
+
+  /** The request that stands alone and for which there is no response; null where there is one. */
+  get lone(): LoneRequest | null {
+    return this.#lone;
+  }
+
+  /** Node's response, which is made where there was none. */
+  get res(): ServerResponse {
+    if (this.#res === null) {
+      this.#res = (this.#lone as LoneRequest).makeResponse(this.req);
+      this.#lone = null;
+    }
+    return this.#res;
+  }
+
+  /** To be called before anything that ends in another turn: until then other requests may come, and must wait behind this one. */
+  awaitAnswer(): ServerResponse {
+    return this.res;
+  }
+
+  /** Whether any of the answer is on its way. */
+  get hasBegun(): boolean {
+    return this.#lone === null ? this.res.headersSent : this.#lone.isAnswered;
+  }
+
+  /** Ends the connection where it is. */
+  cutOff(): void {
+    if (this.#lone === null) this.res.destroy();
+    else this.req.socket.destroy();
+  }
 }
 
 /** Is told of every answer, by what sends it. */

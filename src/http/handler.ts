@@ -23,12 +23,13 @@ import type { IdentifierMode } from '../model/event.js';
 import type { FieldFilter } from '../query/query.js';
 import type { ParseOptions } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
-import { originFieldsOf, PLAIN_FIELDS, PREFLIGHT_FIELDS } from './answer-fields.js';
+import { originFieldsOf, PREFLIGHT_FIELDS } from './answer-fields.js';
 import { docsRoutes } from './docs/page.js';
-import { type Exchange, mountPathOf, readHeaderFacts, splitTarget } from './exchange.js';
+import { Exchange, type ExchangeSettings, mountPathOf } from './exchange.js';
 import { healthRoute } from './health.js';
 import type { Logger } from './logger.js';
 import { loginRoute } from './login.js';
+import type { LoneRequest } from './lone-request.js';
 import { messageFault } from './message-fault.js';
 import { bearerChallenge, sendProblem } from './problem.js';
 import { Reader } from './read.js';
@@ -95,6 +96,11 @@ export type HandlerOptions = CommonOptions &
 
 export type RequestHandler = (req: IncomingMessage, res: ServerResponse) => void;
 
+/** One that also answers requests which stand alone. */
+export interface LoneRequestHandler extends RequestHandler {
+  readonly lone: (request: LoneRequest) => void;
+}
+
 const NO_ROUTE = routeNumber('none');
 
 /** Whoever has a bad token can ask a thousand times a second; the log is told this often at most, of each of two reasons. */
@@ -116,7 +122,7 @@ const SILENT: Logger = {
  *
  * @throws LecternError `option-invalid` for a base path or realm that cannot be used
  */
-export function createHandler(views: ViewSource, options: HandlerOptions): RequestHandler {
+export function createHandler(views: ViewSource, options: HandlerOptions): LoneRequestHandler {
   const basePath = normaliseBasePath(options.basePath ?? '/api/v1');
   const realm = checkRealm(options.realm ?? 'lectern');
   const log = options.log ?? SILENT;
@@ -135,6 +141,7 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
   );
   const observer = observerOf(meter, accessLogShare, log);
   const origins = originFieldsOf(corsOrigins);
+  const settings: ExchangeSettings = { ownsSocket, origins, observer };
   /**
    * Who the last request of each connection was from: clients send the same header again and again, and comparing it is
    * cheaper than hashing it. Gone with the connection.
@@ -154,7 +161,7 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
       // A logger that fails, too, must take neither the answer nor the process with it.
     }
     // With the head on its way there is nothing left to say but that the answer is not whole.
-    if (exchange.res.headersSent) exchange.res.destroy();
+    if (exchange.hasBegun) exchange.cutOff();
     else
       sendProblem(exchange, {
         code: 'internal-error',
@@ -189,6 +196,7 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
         return;
       }
       meter?.add(CELL.tokenMisses);
+      exchange.awaitAnswer();
       authenticator
         .verify(credential.token)
         .then((authentication) => answerAuthenticated(exchange, route, authentication))
@@ -250,8 +258,8 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
     }
   }
 
-  function dispatch(exchange: Exchange, target: string): void {
-    const { req } = exchange;
+  function dispatch(exchange: Exchange): void {
+    const { req, target } = exchange;
     const route = findRoute(exchange.path);
     // Also of what is refused before anybody asks for a resource.
     if (observer !== null && route !== null) exchange.route = routeNumber(route.label);
@@ -308,34 +316,28 @@ export function createHandler(views: ViewSource, options: HandlerOptions): Reque
       return;
     }
     if (route.kind === 'read') authenticate(exchange, route);
-    else route.handle(exchange)?.catch((error: unknown) => fail(exchange, error));
+    else {
+      exchange.awaitAnswer();
+      route.handle(exchange)?.catch((error: unknown) => fail(exchange, error));
+    }
   }
 
-  return (req, res) => {
-    const target = req.url ?? '/';
-    const { path, query } = splitTarget(target);
-    const headers = readHeaderFacts(req.rawHeaders);
-    const exchange: Exchange = {
-      req,
-      res,
-      path,
-      query,
-      head: req.method === 'HEAD',
-      headers,
-      ownsSocket,
-      fields: origins === null ? PLAIN_FIELDS : origins.of(headers.origin),
-      observer,
-      beganMs: observer === null ? 0 : performance.now(),
-      route: NO_ROUTE,
-    };
+  function answer(req: IncomingMessage, to: ServerResponse | LoneRequest): void {
+    const exchange = new Exchange(req, to, settings);
+    exchange.route = NO_ROUTE;
     try {
       // Nothing here takes a body. It is not read, so what follows on this connection cannot be told from it.
       if (exchange.headers.hasContent) closeAfter(exchange);
-      dispatch(exchange, target);
+      // What is expected is for node to say.
+      else if (exchange.headers.expect !== undefined) exchange.awaitAnswer();
+      dispatch(exchange);
     } catch (error) {
       fail(exchange, error);
     }
-  };
+  }
+
+  const handler: RequestHandler = answer;
+  return Object.assign(handler, { lone: (request: LoneRequest) => answer(request.req, request) });
 }
 
 function developmentRoutes(views: ViewSource, basePath: string, options: HandlerOptions): OpenRoute[] {

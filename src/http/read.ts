@@ -203,7 +203,7 @@ function answerKnown(exchange: Exchange, { format: named, answers }: KnownTarget
     answer.wire ??= createWire(200, answer.headers, exchange.fields.text, answer.body);
     if (answer.wire !== null) {
       answer.body = answer.wire.body;
-      if (!sendWire(exchange.res, answer.wire)) answer.wire = null;
+      if (!sendWire(exchange, answer.wire)) answer.wire = null;
       exchange.observer?.answered(exchange, 200, answer.body.length);
       return true;
     }

@@ -1,18 +1,13 @@
 /**
- * Refuses requests for which there is no time, for as little as possible: one constant answer. Where a connection has nothing
- * else under way, that is sent as soon as the parser has read the request, and node:http makes no response of it: 12 µs where
- * the handler's smallest answer takes 20, and node's own 29.
- *
- * What it touches of node:http is the function that its parser calls with each request. It has been the same from Node 20 to
- * 26; where it is not there, requests are refused as they are answered.
+ * Refuses requests for which there is no time, for as little as possible: one constant answer. A request that stands alone has it
+ * as soon as the parser has read it: 12 µs where node's own smallest answer takes 29.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import { OVERLOAD_RETRY_AFTER_SECONDS } from '../limits.js';
 import { type AnswerFields, type OriginFields, PLAIN_FIELDS } from './answer-fields.js';
-import type { Connection } from './connections.js';
-import { directHead, httpDate, IS_KNOWN_NODE } from './direct.js';
+import { directHead, httpDate } from './direct.js';
 import type { FlatHeaders } from './exchange.js';
+import type { LoneRequest } from './lone-request.js';
 import { PROBLEM_CONTENT_TYPE, problemBody } from './problem.js';
 
 /** Without `instance`: the path is not looked at. */
@@ -36,11 +31,6 @@ const HEADERS: FlatHeaders = [
   String(BODY.length),
 ];
 const PLAIN_HEADERS: FlatHeaders = HEADERS.concat(PLAIN_FIELDS.flat);
-
-interface Parser {
-  /** @returns 0: what follows is read on as the request says */
-  onIncoming: (req: IncomingMessage, keepAlive: boolean) => number;
-}
 
 interface Prepared {
   readonly date: string;
@@ -75,42 +65,18 @@ function preparedFor(fields: AnswerFields): Prepared | null {
 }
 
 /**
- * Has each request of a connection shown to `refuses` before node:http makes a response for it.
- *
- * @param refuses whether it is to be refused; then it is, or handed on where that takes more than the constant answer
- */
-export function refuseBeforehand(
-  connection: Connection,
-  refuses: (connection: Connection, req: IncomingMessage, keepAlive: boolean) => boolean,
-): void {
-  const { parser } = connection.socket as Socket & { readonly parser?: Partial<Parser> | null };
-  if (!IS_KNOWN_NODE || typeof parser?.onIncoming !== 'function') return;
-  const handOn = parser.onIncoming.bind(parser);
-  parser.onIncoming = (req, keepAlive) => (refuses(connection, req, keepAlive) ? 0 : handOn(req, keepAlive));
-}
-
-/**
- * Sends the constant answer where the request stands alone: it keeps the connection open, has no body, and all answers before
- * it have gone.
+ * Sends the constant answer.
  *
  * @param origins null where none is allowed
  * @returns false where nothing was sent
  */
-export function refuseDirectly(
-  connection: Connection,
-  req: IncomingMessage,
-  keepAlive: boolean,
-  origins: OriginFields | null,
-): boolean {
-  const { socket, answer, isEnding } = connection;
-  if (!keepAlive || isEnding || req.httpVersionMinor !== 1 || socket.writableLength > 0 || !socket.writable)
-    return false;
-  if (answer !== null && !answer.writableFinished) return false;
+export function refuseDirectly(lone: LoneRequest, origins: OriginFields | null): boolean {
+  const { req } = lone;
   // OPTIONS and what is not allowed are rare, and bodies have to be got rid of.
   if ((req.method !== 'GET' && req.method !== 'HEAD') || mayHaveContent(req.rawHeaders)) return false;
   const answerBytes = preparedFor(fieldsFor(req, origins));
   if (answerBytes === null) return false;
-  socket.write(req.method === 'HEAD' ? answerBytes.head : answerBytes.whole);
+  lone.answer(req.method === 'HEAD' ? answerBytes.head : answerBytes.whole);
   return true;
 }
 

@@ -31,15 +31,15 @@ export function sendBody(exchange: Exchange, status: number, headers: FlatHeader
 }
 
 function write(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): void {
-  const { res } = exchange;
   const { chunks } = body;
   if (body.hasHeadRoom && Array.isArray(chunks) && canSendDirectly(exchange)) {
     const head = directHead(status, headers, exchange.fields.text);
     if (head !== null) {
-      sendWithHead(res, head, chunks[0] as Uint8Array);
+      sendWithHead(exchange, head, chunks[0] as Uint8Array);
       return;
     }
   }
+  const { res } = exchange;
   writeHead(exchange, status, headers);
   if (exchange.head || body.byteLength === 0) {
     res.end();
@@ -52,10 +52,10 @@ function write(exchange: Exchange, status: number, headers: FlatHeaders, body: B
 }
 
 /** @param body with room for the head before it */
-function sendWithHead(res: ServerResponse, head: string, body: Uint8Array): void {
+function sendWithHead(exchange: Exchange, head: string, body: Uint8Array): void {
   const whole = Buffer.from(body.buffer, body.byteOffset - head.length, head.length + body.length);
   whole.write(head, 'latin1');
-  if (sendDirectly(res, whole)) releaseBody(body);
+  if (sendDirectly(exchange, whole)) releaseBody(body);
 }
 
 /** Corked, the chunks go to the kernel in one call; none is copied. */
@@ -99,19 +99,25 @@ function writeSlices({ res, ownsSocket }: Exchange, slices: Iterator<Uint8Array>
 
 /** Sends a text as UTF-8. */
 export function sendText(exchange: Exchange, status: number, headers: FlatHeaders, text: string): void {
-  const { res } = exchange;
   const bytes = Buffer.byteLength(text);
   headers.push('Content-Length', String(bytes));
-  writeHead(exchange, status, headers);
-  if (exchange.head) res.end();
-  else res.end(text);
+  const head = canSendDirectly(exchange) ? directHead(status, headers, exchange.fields.text) : null;
+  if (head !== null) {
+    const whole = Buffer.allocUnsafe(head.length + bytes);
+    whole.write(text, whole.write(head, 'latin1'), 'utf8');
+    sendDirectly(exchange, whole);
+  } else {
+    writeHead(exchange, status, headers);
+    if (exchange.head) exchange.res.end();
+    else exchange.res.end(text);
+  }
   exchange.observer?.answered(exchange, status, exchange.head ? 0 : bytes);
 }
 
 /** Sends a response that has no body by its nature: 204, 304. */
 export function sendEmpty(exchange: Exchange, status: number, headers: FlatHeaders): void {
   const head = canSendDirectly(exchange) ? directHead(status, headers, exchange.fields.text) : null;
-  if (head !== null) sendDirectly(exchange.res, head);
+  if (head !== null) sendDirectly(exchange, head);
   else {
     writeHead(exchange, status, headers);
     exchange.res.end();

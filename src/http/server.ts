@@ -17,17 +17,19 @@ import {
   type ConnectionPatience,
   Connections,
 } from './connections.js';
-import { IS_KNOWN_NODE } from './direct.js';
-import type { RequestHandler } from './handler.js';
+import type { LoneRequestHandler, RequestHandler } from './handler.js';
+import { LoneRequest } from './lone-request.js';
 import { Overload, type OverloadCounts } from './overload.js';
 import { handleInTurn } from './pipeline-guard.js';
-import { refuse, refuseBeforehand, refuseDirectly } from './refusal.js';
+import { refuse, refuseDirectly } from './refusal.js';
 import { takeQueued } from './take-queued.js';
 
 const UNREADABLE = routeNumber('unreadable');
 
 /** How often close() looks for connections that have become idle. */
 const CLOSE_POLL_MS = 25;
+/** What a connection is kept longer than clients are told, as node does: their last request may be on its way. */
+const KEEP_ALIVE_GRACE_MS = 1000;
 /** How long close() waits for the first request of a connection. */
 const CLOSE_UNUSED_MS = 200;
 
@@ -91,7 +93,7 @@ export interface HttpServer {
 
 /** Creates a server for a handler. Nothing is opened before `listen`. */
 export function createHttpServer(
-  handler: RequestHandler,
+  handler: RequestHandler | LoneRequestHandler,
   {
     connectionsMax = CONNECTIONS_MAX_DEFAULT,
     patience,
@@ -102,6 +104,7 @@ export function createHttpServer(
     meter = null,
   }: HttpServerOptions = {},
 ): HttpServer {
+  const answerLone = 'lone' in handler ? handler.lone : undefined;
   const connections = new Connections(patience);
   const overload = new Overload(overloadMs, onOverload);
   /** Nobody knows from which page it came. */
@@ -115,17 +118,33 @@ export function createHttpServer(
   let draining: NodeJS.Timeout | null = null;
 
   /** Before node makes a response: whether the request has been refused. */
-  function refuses(connection: Connection, req: IncomingMessage, keepAlive: boolean): boolean {
-    if (!overload.isWatching) {
-      overload.pass();
-      return false;
-    }
+  function refuses(lone: LoneRequest, isAlone: boolean): boolean {
     // What cannot be refused here is refused in its turn.
-    if (!overload.refuses() || isDraining || !refuseDirectly(connection, req, keepAlive, origins))
-      return false;
+    if (!isTooMany() || !isAlone || !refuseDirectly(lone, origins)) return false;
     overload.count();
-    connections.use(connection, null);
     return true;
+  }
+
+  /** To be asked once for each request. */
+  function isTooMany(): boolean {
+    if (overload.isWatching) return overload.refuses();
+    overload.pass();
+    return false;
+  }
+
+  /** Each request, before node makes a response for it. */
+  function see(connection: Connection, lone: LoneRequest, req: IncomingMessage, keepAlive: boolean): number {
+    const isAlone = keepAlive && !isDraining && standsAlone(connection, req);
+    if (refuses(lone, isAlone)) {
+      connections.use(connection, null);
+      return 0;
+    }
+    if (answerLone === undefined || !isAlone || overload.isFull) return lone.handOn(req, keepAlive);
+    connections.use(connection, null);
+    answerLone(lone);
+    const { response } = lone;
+    if (response !== null) settle(connection, req, response);
+    return 0;
   }
 
   function answer(req: IncomingMessage, res: ServerResponse): void {
@@ -133,8 +152,9 @@ export function createHttpServer(
     // What follows on a connection that is about to be closed may not be a request at all.
     if (connection === undefined || connection.isEnding) return;
     connections.use(connection, res);
-    // Nobody has asked before.
-    if (!IS_KNOWN_NODE && overload.isWatching) overload.refuses();
+    if (connection.lone?.takes(res)) return;
+    // Nobody has asked before; handle() sees what came of it.
+    if (connection.lone === null) isTooMany();
     if (handleInTurn(connection, req, res, handle)) return;
     connections.flooded++;
     req.socket.destroy();
@@ -148,6 +168,11 @@ export function createHttpServer(
       overload.count();
       refuse(req, res, origins);
     } else handler(req, res);
+    settle(connection, req, res);
+  }
+
+  /** After a response was handed to who answers. */
+  function settle(connection: Connection, req: IncomingMessage, res: ServerResponse): void {
     if (!res.headersSent) {
       connection.pending.add(res);
       res.once('close', () => connection.pending.delete(res));
@@ -183,6 +208,7 @@ export function createHttpServer(
   }
 
   const server = createBareServer(answer, times);
+  const idleMs = server.keepAliveTimeout + KEEP_ALIVE_GRACE_MS;
   server.maxConnections = connectionsMax;
   server.on('drop', () => {
     connections.dropped++;
@@ -206,7 +232,10 @@ export function createHttpServer(
   }
   server.on('connection', (socket) => {
     accepted++;
-    refuseBeforehand(connections.add(socket), refuses);
+    const connection = connections.add(socket);
+    connection.lone = LoneRequest.watch(server, socket, idleMs, (lone, req, keepAlive) =>
+      see(connection, lone, req, keepAlive),
+    );
     socket.once('close', forget);
   });
   server.on('clientError', (error: NodeJS.ErrnoException, duplex) => {
@@ -324,6 +353,16 @@ function meterConnections(meter: Meter, connections: Connections): void {
       [CELL.flooded, flooded],
     ];
   });
+}
+
+/** Whether it is the only one under way on its connection, and no more than a request. */
+function standsAlone({ socket, answer, isEnding }: Connection, req: IncomingMessage): boolean {
+  const { httpVersionMajor, httpVersionMinor, upgrade } = req as IncomingMessage & {
+    readonly upgrade: unknown;
+  };
+  if (isEnding || httpVersionMajor !== 1 || httpVersionMinor !== 1 || upgrade) return false;
+  if (socket.writableLength > 0 || !socket.writable) return false;
+  return answer === null || answer.writableFinished;
 }
 
 /** RFC 9112 section 6.3; asked only where the connection is about to be closed. */

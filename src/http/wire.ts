@@ -2,9 +2,8 @@
  * A whole answer as it goes over the wire, head and body in one buffer, to be sent again and again. Of all its bytes only
  * those of Date change, once a second.
  */
-import type { ServerResponse } from 'node:http';
 import { directHead, httpDate, sendDirectly } from './direct.js';
-import type { FlatHeaders } from './exchange.js';
+import type { Exchange, FlatHeaders } from './exchange.js';
 
 const DATE_FIELD = '\r\nDate: ';
 
@@ -45,11 +44,11 @@ export function createWire(
  *
  * @returns false where some of it waits to be written: from then on it must not change, so this was the last time
  */
-export function sendWire(res: ServerResponse, wire: Wire): boolean {
+export function sendWire(exchange: Exchange, wire: Wire): boolean {
   const date = httpDate();
   if (date !== wire.date) {
     wire.bytes.write(date, wire.dateOffset, 'latin1');
     wire.date = date;
   }
-  return sendDirectly(res, wire.bytes);
+  return sendDirectly(exchange, wire.bytes);
 }

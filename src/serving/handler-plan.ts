@@ -2,7 +2,7 @@ import { type AuthPlan, authenticatorOfPlan } from '../auth/auth-plan.js';
 import { createDevelopmentIssuer, type DevelopmentIssuer } from '../auth/development-issuer.js';
 import { createClaimTable } from '../auth/identity.js';
 import type { KeyFeed } from '../auth/key-feed.js';
-import { createHandler, type RequestHandler } from '../http/handler.js';
+import { createHandler, type LoneRequestHandler } from '../http/handler.js';
 import type { Logger } from '../http/logger.js';
 import type { Meter } from '../metrics/meter.js';
 import type { ParseOptions } from '../view/view.js';
@@ -56,7 +56,7 @@ export function handlerOfPlan(
   plan: HandlerPlan,
   views: ViewSource,
   { log, cacheBytesMax, feed, meter, onRefusal }: HandlerSurroundings,
-): RequestHandler {
+): LoneRequestHandler {
   const { auth, basePath, unknownParameters, version, corsOrigins, accessLogShare, development } = plan;
   const issuer = issuerOfPlan(plan);
   const common = {

@@ -1,7 +1,7 @@
 import { monotonicMs } from '../auth/key-feed.js';
 import { RemoteKeys } from '../auth/remote-keys.js';
 import { originFieldsOf } from '../http/answer-fields.js';
-import type { RequestHandler } from '../http/handler.js';
+import type { LoneRequestHandler, RequestHandler } from '../http/handler.js';
 import { createHttpServer } from '../http/server.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
 import { Meter } from '../metrics/meter.js';
@@ -53,9 +53,13 @@ async function serveHere(options: FedServingOptions): Promise<Serving> {
     onClose,
   } = options;
   const meter = isMetered ? new Meter() : null;
-  let handler: RequestHandler;
+  let handler: LoneRequestHandler;
   let isDraining = false;
-  const server = createHttpServer((req, res) => handler(req, res), {
+  const present: LoneRequestHandler = Object.assign<RequestHandler, Pick<LoneRequestHandler, 'lone'>>(
+    (req, res) => handler(req, res),
+    { lone: (request) => handler.lone(request) },
+  );
+  const server = createHttpServer(present, {
     connectionsMax,
     overloadMs,
     onOverload: (isOverloaded) => logOverload(log, isOverloaded, server.load.refused),

@@ -1,7 +1,6 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 import { originFieldsOf } from '../http/answer-fields.js';
-import type { RequestHandler } from '../http/handler.js';
 import type { OverloadCounts } from '../http/overload.js';
 import { createHttpServer, type HttpServer, type ListenAddress } from '../http/server.js';
 import { Meter } from '../metrics/meter.js';
@@ -61,7 +60,7 @@ function tellLoad({ load }: HttpServer): void {
 async function serve(): Promise<void> {
   if (task.published !== null) publish(task.published);
   const log = task.hasLog ? createThreadLog(tell, task.logWaiting, meter) : undefined;
-  const handler: RequestHandler = handlerOfPlan(task.plan, present, {
+  const handler = handlerOfPlan(task.plan, present, {
     cacheBytesMax: task.answerCacheBytes,
     feed: keys,
     meter,

@@ -1,7 +1,8 @@
 /** Answers that are sent in one piece, past node's own writing of heads, are the answers that node would have sent. */
 import { connect, type Socket } from 'node:net';
-import { test } from 'tap';
+import { type Test, test } from 'tap';
 import { directHead } from '../../src/http/direct.js';
+import type { LoneRequestHandler, RequestHandler } from '../../src/http/handler.js';
 import { DIRECT_HEAD_BYTES_MAX } from '../../src/limits.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
 import { viewOfEvents } from '../query/reading.js';
@@ -37,7 +38,7 @@ class Connection {
       const end = this.#received.indexOf('\r\n\r\n') + 4;
       if (end >= 4) {
         const head = this.#received.slice(0, end);
-        const length = head.startsWith('HTTP/1.1 304')
+        const length = /^HTTP\/1.1 [23]04/.test(head)
           ? 0
           : Number(/\r\nContent-Length: (\d+)/.exec(head)?.[1]);
         if (this.#received.length >= end + length) {
@@ -76,10 +77,15 @@ const TARGETS = [
 /** Pages of two origins that may read answers, of one that may not, and none. */
 const PAGES = ['https://one.example', 'https://two.example:8443', 'https://other.example', null];
 
+/** The same handler where node makes a response for each request. */
+function withResponses(handler: RequestHandler): RequestHandler {
+  return (req, res) => handler(req, res);
+}
+
 test('byte for byte what node:http sends, to pages of several origins in turn', async (t) => {
   const corsOrigins = PAGES.slice(0, 2) as string[];
   const own = await serve(t, setUp({ corsOrigins }).handler);
-  const plain = await serve(t, setUp({ corsOrigins, ownsSocket: false }).handler);
+  const plain = await serve(t, withResponses(setUp({ corsOrigins, ownsSocket: false }).handler));
   const direct = new Connection(own.port);
   const ordinary = new Connection(plain.port);
   for (const target of TARGETS) {
@@ -100,27 +106,62 @@ test('byte for byte what node:http sends, to pages of several origins in turn', 
 });
 
 test('byte for byte what node:http sends, whether made, known or not modified', async (t) => {
-  const own = await serve(t, setUp().handler);
-  const plain = await serve(t, setUp({ ownsSocket: false }).handler);
-  const direct = new Connection(own.port);
-  const ordinary = new Connection(plain.port);
-  for (const target of TARGETS) {
-    let tag = '';
-    for (let n = 0; n < 4; n++) {
-      const [one, other] = await Promise.all([direct.ask(get(target)), ordinary.ask(get(target))]);
-      t.match(one.head, /^HTTP\/1.1 200 OK\r\n[\s\S]*\r\nDate: [^\r]{29}\r\n/);
-      t.equal(withoutDate(one.head), withoutDate(other.head), target);
-      t.ok(withoutDate(one.head) !== one.head);
-      t.equal(one.body, other.body, target);
-      tag = /ETag: (.*)\r/.exec(one.head)?.[1] ?? '';
+  const plain = await serve(t, withResponses(setUp({ ownsSocket: false }).handler));
+  const own: [name: string, handler: RequestHandler][] = [
+    ['alone', setUp().handler],
+    ['in a response', withResponses(setUp().handler)],
+    ['in a response that is made late', setUp({ ownsSocket: false }).handler],
+  ];
+  for (const [name, handler] of own) {
+    const { port } = await serve(t, handler);
+    const direct = new Connection(port);
+    const ordinary = new Connection(plain.port);
+    for (const target of TARGETS) {
+      let tag = '';
+      for (let n = 0; n < 4; n++) {
+        const [one, other] = await Promise.all([direct.ask(get(target)), ordinary.ask(get(target))]);
+        t.match(one.head, /^HTTP\/1.1 200 OK\r\n[\s\S]*\r\nDate: [^\r]{29}\r\n/);
+        t.equal(withoutDate(one.head), withoutDate(other.head), `${target} ${name}`);
+        t.ok(withoutDate(one.head) !== one.head);
+        t.equal(one.body, other.body, target);
+        tag = /ETag: (.*)\r/.exec(one.head)?.[1] ?? '';
+      }
+      const conditional = get(target, `If-None-Match: ${tag}\r\n`);
+      const [one, other] = await Promise.all([direct.ask(conditional), ordinary.ask(conditional)]);
+      t.match(one.head, /^HTTP\/1.1 304 Not Modified\r\n/);
+      t.equal(withoutDate(one.head), withoutDate(other.head), `${target} ${name}`);
     }
-    const conditional = get(target, `If-None-Match: ${tag}\r\n`);
-    const [one, other] = await Promise.all([direct.ask(conditional), ordinary.ask(conditional)]);
-    t.match(one.head, /^HTTP\/1.1 304 Not Modified\r\n/);
-    t.equal(withoutDate(one.head), withoutDate(other.head), target);
+    direct.socket.destroy();
+    ordinary.socket.destroy();
   }
-  direct.socket.destroy();
-  ordinary.socket.destroy();
+});
+
+test('byte for byte what node:http sends where something is wrong', async (t) => {
+  const plain = await serve(t, withResponses(setUp({ ownsSocket: false }).handler));
+  const requests = [
+    get('/api/v1/nowhere'),
+    get('/api/v1/n%C3%B6where?%'),
+    get('/api/v1/schedule?studyGroop=%C3%9C'),
+    get('/api/v1/schedule?studyGroup=%FF&startTime=tomorrow'),
+    get('/api/v1/schedule', 'Accept: text/html\r\n'),
+    'GET /api/v1/schedule HTTP/1.1\r\nHost: a\r\n\r\n',
+    'GET /api/v1/schedule HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer a b\r\n\r\n',
+    'GET /api/v1/schedule HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer a\r\n\r\n',
+    'OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n',
+    `DELETE /api/v1/schedule HTTP/1.1\r\nHost: a\r\n\r\n`,
+  ];
+  for (const handler of [setUp().handler, withResponses(setUp().handler)]) {
+    const { port } = await serve(t, handler);
+    const direct = new Connection(port);
+    const ordinary = new Connection(plain.port);
+    for (const request of [...requests, ...requests]) {
+      const [one, other] = await Promise.all([direct.ask(request), ordinary.ask(request)]);
+      t.equal(withoutDate(one.head), withoutDate(other.head), request);
+      t.equal(one.body, other.body, request);
+    }
+    direct.socket.destroy();
+    ordinary.socket.destroy();
+  }
 });
 
 test('requests that arrive at once are answered in their order', async (t) => {
@@ -173,15 +214,25 @@ const MANY: NormalisedEvent[] = Array.from({ length: 150 }, (_, n) => ({
   type: n % 2 === 0 ? 'Lab' : 'Lecture',
 }));
 
-test('whoever does not read gets what he was sent, whole, and nobody else gets any of it', async (t) => {
+for (const way of ['alone', 'in a response']) {
+  test(`whoever does not read gets what he was sent, whole, and nobody else gets any of it: ${way}`, (t) =>
+    leaveUnread(t, way === 'alone'));
+}
+
+async function leaveUnread(t: Test, isAlone: boolean): Promise<void> {
   const views = viewsOf();
   views.view = viewOfEvents(MANY, 'uuid');
   const { handler } = setUp({ views });
   let waiting = 0;
-  const { port } = await serve(t, (req, res) => {
+  const counting: RequestHandler = (req, res) => {
     handler(req, res);
     if (req.socket.writableLength > 0) waiting++;
-  });
+  };
+  const lone: LoneRequestHandler['lone'] = (request) => {
+    handler.lone(request);
+    if (request.req.socket.writableLength > 0) waiting++;
+  };
+  const { port } = await serve(t, isAlone ? Object.assign(counting, { lone }) : counting);
   const fast = new Connection(port);
   const target = '/api/v1/schedule?type=Lab';
   const cases: [name: string, target: (n: number) => string][] = [
@@ -212,7 +263,7 @@ test('whoever does not read gets what he was sent, whole, and nobody else gets a
     slow.socket.destroy();
   }
   fast.socket.destroy();
-});
+}
 
 test('a head that is longer than the room for it is left to node', (t) => {
   t.equal(directHead(200, ['A', 'x'.repeat(DIRECT_HEAD_BYTES_MAX)]), null);

@@ -6,7 +6,7 @@ import { createDevelopmentIssuer } from '../../src/auth/development-issuer.js';
 import { type ClaimTable, createClaimTable, type Enrolments } from '../../src/auth/identity.js';
 import { createSecretKeySet, type KeySet } from '../../src/auth/key-set.js';
 import { createVerifier } from '../../src/auth/verifier.js';
-import { createHandler, type RequestHandler } from '../../src/http/handler.js';
+import { createHandler, type LoneRequestHandler, type RequestHandler } from '../../src/http/handler.js';
 import type { Logger } from '../../src/http/logger.js';
 import { createHttpServer, type HttpServer, type HttpServerOptions } from '../../src/http/server.js';
 import type { Meter } from '../../src/metrics/meter.js';
@@ -85,7 +85,7 @@ export interface LogLine {
 
 /** A handler with all its parts, and what it logged. */
 export function setUp(options: SetUpOptions = {}): {
-  handler: RequestHandler;
+  handler: LoneRequestHandler;
   views: ViewSource;
   logged: LogLine[];
 } {

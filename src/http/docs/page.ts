@@ -66,8 +66,8 @@ function withEntityTag(asset: Asset): StaticResource {
   return { ...asset, entityTag: `"${hash('sha256', asset.bytes, 'base64url').slice(0, 22)}"` };
 }
 
-function send(asked: Exchange, resource: StaticResource): void {
-  const exchange = { ...asked, fields: asked.fields.withoutPolicy };
+function send(exchange: Exchange, resource: StaticResource): void {
+  exchange.fields = exchange.fields.withoutPolicy;
   const headers = [
     'ETag',
     resource.entityTag,

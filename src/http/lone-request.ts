@@ -1,0 +1,157 @@
+/**
+ * Requests that stand alone: all answers before them have gone, and their connection stays open behind them. An answer that is
+ * there at once and in one piece then goes straight to the socket, and node:http makes nothing for it: no response, no object of
+ * its header fields, no end of a stream that nobody reads, and no timer is set and cleared. That is most of what node:http
+ * itself costs. For every other answer node's response is made when it is first needed, and all goes its ordinary way.
+ *
+ * What it touches of node:http is the function that its parser calls with each request, and `incoming`, by which the parser
+ * knows whether anybody waits for a body. They have been the same from Node 20 to 26; where they are not there, where the version
+ * is not known, or where somebody watches requests by what node:http tells of them, every request goes the ordinary way.
+ */
+import { channel } from 'node:diagnostics_channel';
+import { EventEmitter } from 'node:events';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+const NODE_MAJOR = Number(process.versions.node.split('.')[0]);
+export const IS_KNOWN_NODE: boolean = NODE_MAJOR >= 20 && NODE_MAJOR <= 26;
+
+interface Parser {
+  incoming: IncomingMessage | null;
+  /** @returns 0: what follows is read on as the request says */
+  onIncoming: (req: IncomingMessage, keepAlive: boolean) => number;
+}
+
+/** What node:http publishes of each request, for those that trace them. */
+const CHANNELS = [
+  'http.server.request.start',
+  'http.server.response.created',
+  'http.server.response.finish',
+].map((name) => channel(name));
+
+/** Tools that trace requests listen to these channels or put themselves before `emit`. */
+function isTraced(server: Server): boolean {
+  return server.emit !== EventEmitter.prototype.emit || CHANNELS.some(({ hasSubscribers }) => hasSubscribers);
+}
+
+/** The request of a connection that is being answered alone. One object for each connection, used again and again. */
+export class LoneRequest {
+  readonly #socket: Socket;
+  readonly #parser: Parser;
+  readonly #handOn: Parser['onIncoming'];
+  readonly #idleMs: number;
+  #req: IncomingMessage | null = null;
+  #isAnswered = false;
+  #response: ServerResponse | null = null;
+  #wantsResponse = false;
+  /** The connection is given up when it has been idle, by a timer that node does not know of. */
+  #isTimed = false;
+
+  private constructor(socket: Socket, parser: Parser, idleMs: number) {
+    this.#socket = socket;
+    this.#parser = parser;
+    this.#idleMs = idleMs;
+    this.#handOn = parser.onIncoming.bind(parser);
+  }
+
+  /**
+   * Has each request of a connection shown to `see` before node:http makes a response for it.
+   *
+   * @param idleMs for which a connection is kept without requests
+   * @param see answers the request, for which it gives 0, or hands it on
+   * @returns null where that cannot be
+   */
+  static watch(
+    server: Server,
+    socket: Socket,
+    idleMs: number,
+    see: (lone: LoneRequest, req: IncomingMessage, keepAlive: boolean) => number,
+  ): LoneRequest | null {
+    const { parser } = socket as Socket & { readonly parser?: Partial<Parser> | null };
+    if (!IS_KNOWN_NODE || parser?.incoming === undefined || typeof parser.onIncoming !== 'function')
+      return null;
+    if (isTraced(server)) return null;
+    const lone = new LoneRequest(socket, parser as Parser, idleMs);
+    parser.onIncoming = (req, keepAlive) => {
+      lone.#req = req;
+      lone.#isAnswered = false;
+      const verdict = see(lone, req, keepAlive);
+      // An idle connection keeps nothing of it in memory.
+      lone.#req = null;
+      lone.#response = null;
+      return verdict;
+    };
+    return lone;
+  }
+
+  get req(): IncomingMessage {
+    if (this.#req === null) throw new Error('there is no request');
+    return this.#req;
+  }
+
+  get isAnswered(): boolean {
+    return this.#isAnswered;
+  }
+
+  /** Node's response where it has been made. */
+  get response(): ServerResponse | null {
+    return this.#response;
+  }
+
+  /**
+   * Lets node:http go on with the request, as it would have.
+   *
+   * @returns what the parser wants to know
+   */
+  handOn(req: IncomingMessage, keepAlive: boolean): number {
+    if (this.#isTimed) {
+      // As node does with its own timer: an answer may take longer than a client may be idle.
+      this.#isTimed = false;
+      this.#socket.setTimeout(0);
+    }
+    return this.#handOn(req, keepAlive);
+  }
+
+  /**
+   * Node's response, which is made now where there is none.
+   *
+   * @param req whose it is
+   */
+  makeResponse(req: IncomingMessage): ServerResponse {
+    if (req !== this.#req || this.#isAnswered) throw new Error('the request is not under way any more');
+    if (this.#response === null) {
+      this.#wantsResponse = true;
+      this.handOn(req, true);
+      this.#wantsResponse = false;
+    }
+    if (this.#response === null) throw new Error('node:http made no response');
+    return this.#response;
+  }
+
+  /** To be told of each response that node:http makes. @returns whether it was wanted here, and nobody else is to see it */
+  takes(res: ServerResponse): boolean {
+    if (!this.#wantsResponse) return false;
+    this.#response = res;
+    return true;
+  }
+
+  /**
+   * Sends the whole answer, head included.
+   *
+   * @returns whether the kernel has taken the bytes: then nobody looks at them any more
+   */
+  answer(bytes: Uint8Array | string): boolean {
+    const socket = this.#socket;
+    this.#isAnswered = true;
+    if (typeof bytes === 'string') socket.write(bytes, 'latin1');
+    else socket.write(bytes);
+    // Nobody waits for a body or its end.
+    this.#parser.incoming = null;
+    // Whatever is read or written begins the time anew.
+    if (!socket.timeout) {
+      socket.setTimeout(this.#idleMs);
+      this.#isTimed = true;
+    }
+    return socket.writableLength === 0;
+  }
+}
