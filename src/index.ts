@@ -8,8 +8,8 @@ export {
   type ParameterFaultCode,
 } from './errors.js';
 export type { RequestHandler } from './http/handler.js';
+export type { ListenAddress } from './http/listen-address.js';
 export type { Logger } from './http/logger.js';
-export type { ListenAddress } from './http/server.js';
 export type {
   ConflictEntry,
   IdentifierMode,

@@ -1,5 +1,6 @@
+import type { ListenAddress } from '../http/listen-address.js';
 import type { Logger } from '../http/logger.js';
-import { createHttpServer, type ListenAddress } from '../http/server.js';
+import { createHttpServer } from '../http/server.js';
 import { ADMIN_CONNECTIONS_MAX } from '../limits.js';
 import { Meter } from '../metrics/meter.js';
 import { startSampling } from '../metrics/sampling.js';

@@ -4,7 +4,6 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
-import { LecternError } from '../errors.js';
 import { CONNECTIONS_MAX_DEFAULT, DRAIN_SWEEP_MS, OVERLOAD_MS_DEFAULT } from '../limits.js';
 import { CELL, routeNumber } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
@@ -18,6 +17,12 @@ import {
   Connections,
 } from './connections.js';
 import type { LoneRequestHandler, RequestHandler } from './handler.js';
+import {
+  describeListenError,
+  type ListenAddress,
+  type ListenOptions,
+  toListenAddress,
+} from './listen-address.js';
 import { LoneRequest } from './lone-request.js';
 import { Overload, type OverloadCounts } from './overload.js';
 import { handleInTurn } from './pipeline-guard.js';
@@ -32,24 +37,6 @@ const CLOSE_POLL_MS = 25;
 const KEEP_ALIVE_GRACE_MS = 1000;
 /** How long close() waits for the first request of a connection. */
 const CLOSE_UNUSED_MS = 200;
-
-export interface ListenOptions {
-  /** A name or an address. */
-  readonly host: string;
-  /** 0: any free port. */
-  readonly port: number;
-  /** Several servers share the port, each with a socket of its own, between which the system divides the connections. */
-  readonly reusePort?: boolean | undefined;
-  /** A socket that listens already, as node:net takes it; host and port are then for messages. */
-  readonly handle?: object | undefined;
-}
-
-export interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
-  /** `http://host:port`, without a path. */
-  readonly origin: string;
-}
 
 export interface HttpServerOptions {
   /** Connections at a time; more are closed as they come, and counted. Default CONNECTIONS_MAX_DEFAULT. */
@@ -368,34 +355,4 @@ function standsAlone({ socket, answer, isEnding }: Connection, req: IncomingMess
 /** RFC 9112 section 6.3; asked only where the connection is about to be closed. */
 function announcesBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
-}
-
-/** The address of a server that listens. */
-export function toListenAddress({ address, port, family }: AddressInfo): ListenAddress {
-  const host = family === 'IPv6' ? `[${address}]` : address;
-  return { host: address, port, origin: `http://${host}:${port}` };
-}
-
-const LISTEN_ERRORS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'the port is taken',
-  EACCES: 'permission denied (ports below 1024 are for privileged users)',
-  ENOTSUP: 'this system cannot divide the connections of a port among threads',
-  EADDRNOTAVAIL: 'this machine has no such address',
-  ENOTFOUND: 'there is no such host name',
-  EAI_AGAIN: 'the host name cannot be resolved at the moment',
-  ERR_SOCKET_BAD_PORT: 'a port is a number from 0 to 65535',
-};
-
-/** What a failed attempt to listen means to people. */
-export function describeListenError(
-  error: NodeJS.ErrnoException,
-  { host, port }: Pick<ListenOptions, 'host' | 'port'>,
-): LecternError {
-  const code = error.code ?? 'unknown error';
-  const reason = LISTEN_ERRORS[code];
-  return new LecternError(
-    'address-unavailable',
-    `cannot listen on ${host.includes(':') ? `[${host}]` : host}:${port}: ${reason === undefined ? code : `${reason} (${code})`}`,
-    { cause: error },
-  );
 }

@@ -1,6 +1,6 @@
 import { LecternError } from '../errors.js';
+import type { ListenAddress } from '../http/listen-address.js';
 import type { OverloadCounts } from '../http/overload.js';
-import type { ListenAddress } from '../http/server.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
 import { Meter } from '../metrics/meter.js';
 import type { Follower, PublishedImage } from '../view/present.js';

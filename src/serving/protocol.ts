@@ -1,7 +1,7 @@
 import type { KeyState } from '../auth/key-feed.js';
 import type { LecternErrorCode } from '../errors.js';
+import type { ListenAddress } from '../http/listen-address.js';
 import type { OverloadCounts } from '../http/overload.js';
-import type { ListenAddress } from '../http/server.js';
 import type { PublishedImage } from '../view/present.js';
 import type { SourceState } from '../view/view-source.js';
 import type { HandlerPlan } from './handler-plan.js';

@@ -1,8 +1,9 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 import { originFieldsOf } from '../http/answer-fields.js';
+import type { ListenAddress } from '../http/listen-address.js';
 import type { OverloadCounts } from '../http/overload.js';
-import { createHttpServer, type HttpServer, type ListenAddress } from '../http/server.js';
+import { createHttpServer, type HttpServer } from '../http/server.js';
 import { Meter } from '../metrics/meter.js';
 import { startSampling } from '../metrics/sampling.js';
 import { Weight } from '../refresh/weight.js';
