@@ -2,8 +2,8 @@
  * Answers in one piece: head and body in one buffer, handed to the socket in one write. node:http would check and join the
  * header fields of every answer anew, and give the kernel two pieces; here both are known to be good, and lie side by side.
  *
- * Everything else stays node's: the server, its parser, the connection, the response object, and what happens when an
- * answer is over. So this touches three things that the class OutgoingMessage does itself otherwise: the text of the
+ * A request that stands alone needs no more than that; see lone-request.ts. Where there is a response object of node's, what happens
+ * when an answer is over stays node's, too. So this touches three things that the class OutgoingMessage does itself otherwise: the text of the
  * head, by which `headersSent` is known; `finished`, by which `writableEnded` is; and the event `finish`, on which the
  * server lets the connection go on. They have been the same from Node 20 to 26; in any other version nothing is sent this way.
  */
@@ -30,7 +30,7 @@ export function httpDate(): string {
 }
 
 /**
- * Whether an answer to this request may be sent directly: a GET that stands alone, or one of HTTP/1.1 whose turn it is, on a
+ * Whether an answer to this request may be sent directly: any but HEAD that stands alone, or one of HTTP/1.1 whose turn it is, on a
  * connection of Lectern's own server that stays open and has nothing left to write.
  */
 export function canSendDirectly(exchange: Exchange): boolean {

@@ -6,7 +6,8 @@
  *
  * What it touches of node:http is the function that its parser calls with each request, and `incoming`, by which the parser
  * knows whether anybody waits for a body. They have been the same from Node 20 to 26; where they are not there, where the version
- * is not known, or where somebody watches requests by what node:http tells of them, every request goes the ordinary way.
+ * is not known, or while a server is traced by node's diagnostics channels or its `emit`, every request goes the ordinary way. An
+ * observer of performance entries of type `http`, which hang on responses, sees only those requests for which one is made.
  */
 import { channel } from 'node:diagnostics_channel';
 import { EventEmitter } from 'node:events';
@@ -29,13 +30,9 @@ const CHANNELS = [
   'http.server.response.finish',
 ].map((name) => channel(name));
 
-/** Tools that trace requests listen to these channels or put themselves before `emit`. */
-function isTraced(server: Server): boolean {
-  return server.emit !== EventEmitter.prototype.emit || CHANNELS.some(({ hasSubscribers }) => hasSubscribers);
-}
-
 /** The request of a connection that is being answered alone. One object for each connection, used again and again. */
 export class LoneRequest {
+  readonly #server: Server;
   readonly #socket: Socket;
   readonly #parser: Parser;
   readonly #handOn: Parser['onIncoming'];
@@ -47,11 +44,12 @@ export class LoneRequest {
   /** The connection is given up when it has been idle, by a timer that node does not know of. */
   #isTimed = false;
 
-  private constructor(socket: Socket, parser: Parser, idleMs: number) {
+  private constructor(server: Server, socket: Socket, parser: Parser, idleMs: number) {
+    this.#server = server;
     this.#socket = socket;
     this.#parser = parser;
     this.#idleMs = idleMs;
-    this.#handOn = parser.onIncoming.bind(parser);
+    this.#handOn = parser.onIncoming;
   }
 
   /**
@@ -70,18 +68,29 @@ export class LoneRequest {
     const { parser } = socket as Socket & { readonly parser?: Partial<Parser> | null };
     if (!IS_KNOWN_NODE || parser?.incoming === undefined || typeof parser.onIncoming !== 'function')
       return null;
-    if (isTraced(server)) return null;
-    const lone = new LoneRequest(socket, parser as Parser, idleMs);
+    const lone = new LoneRequest(server, socket, parser as Parser, idleMs);
     parser.onIncoming = (req, keepAlive) => {
       lone.#req = req;
       lone.#isAnswered = false;
-      const verdict = see(lone, req, keepAlive);
-      // An idle connection keeps nothing of it in memory.
-      lone.#req = null;
-      lone.#response = null;
-      return verdict;
+      try {
+        return see(lone, req, keepAlive);
+      } finally {
+        // An idle connection keeps nothing of it in memory.
+        lone.#req = null;
+        lone.#response = null;
+      }
     };
     return lone;
+  }
+
+  /**
+   * Whether somebody has to see a response being made: who listens to node's channels, or has put himself before `emit`. That
+   * may be so from any moment on.
+   */
+  get isTraced(): boolean {
+    if (this.#server.emit !== EventEmitter.prototype.emit) return true;
+    for (const each of CHANNELS) if (each.hasSubscribers) return true;
+    return false;
   }
 
   get req(): IncomingMessage {
@@ -121,8 +130,11 @@ export class LoneRequest {
     if (req !== this.#req || this.#isAnswered) throw new Error('the request is not under way any more');
     if (this.#response === null) {
       this.#wantsResponse = true;
-      this.handOn(req, true);
-      this.#wantsResponse = false;
+      try {
+        this.handOn(req, true);
+      } finally {
+        this.#wantsResponse = false;
+      }
     }
     if (this.#response === null) throw new Error('node:http made no response');
     return this.#response;

@@ -33,7 +33,7 @@ export function handleInTurn(
 }
 
 function handleWaiting(connection: Connection, queue: PipelineQueue, handle: Handle): void {
-  // One more is under way than is counted here: the one that all others came after.
+  // One or two more are under way than are counted here: those that found the connection free.
   while (queue.inFlight < REQUESTS_IN_FLIGHT_MAX - 1 && queue.bytes < PIPELINED_BYTES_MAX) {
     const next = queue.waiting.shift();
     // After an answer that closes the connection none of the others can be sent.

@@ -121,7 +121,7 @@ export function createHttpServer(
 
   /** Each request, before node makes a response for it. */
   function see(connection: Connection, lone: LoneRequest, req: IncomingMessage, keepAlive: boolean): number {
-    const isAlone = keepAlive && !isDraining && standsAlone(connection, req);
+    const isAlone = keepAlive && !isDraining && !lone.isTraced && standsAlone(connection, req);
     if (refuses(lone, isAlone)) {
       connections.use(connection, null);
       return 0;
@@ -189,9 +189,10 @@ export function createHttpServer(
       if (said !== null) meter?.answeredUntimed(UNREADABLE, said.status, said.bytes);
       connections.linger(connection);
     };
-    const { answer } = connection;
-    if (answer === null || answer.writableFinished || answer.destroyed) speak();
-    else answer.once('close', speak);
+    if (isAnswering(connection)) connection.answer?.once('close', speak);
+    // Behind an answer to a lone request, some of which waits. An error ends the connection, and with it all there is to say.
+    else if (connection.answer === null && socket.writableLength > 0) socket.write('', speak);
+    else speak();
   }
 
   const server = createBareServer(answer, times);
@@ -240,7 +241,8 @@ export function createHttpServer(
       const { socket, bytesRead, pending } = connection;
       if (socket.bytesRead !== bytesRead) connection.bytesRead = socket.bytesRead;
       else if (sparesUnused && connection.isUnused) continue;
-      else if (socket.writableLength === 0 && pending.size === 0) socket.destroy();
+      else if (socket.writableLength === 0 && pending.size === 0 && !isAnswering(connection))
+        socket.destroy();
     }
   }
 
@@ -342,14 +344,22 @@ function meterConnections(meter: Meter, connections: Connections): void {
   });
 }
 
+/**
+ * Whether the answer to the last request goes on. One that is made in slices has nothing to write in between.
+ */
+function isAnswering({ answer }: Connection): boolean {
+  return answer !== null && !answer.writableFinished && !answer.destroyed;
+}
+
 /** Whether it is the only one under way on its connection, and no more than a request. */
-function standsAlone({ socket, answer, isEnding }: Connection, req: IncomingMessage): boolean {
+function standsAlone(connection: Connection, req: IncomingMessage): boolean {
+  const { socket, isEnding } = connection;
   const { httpVersionMajor, httpVersionMinor, upgrade } = req as IncomingMessage & {
     readonly upgrade: unknown;
   };
   if (isEnding || httpVersionMajor !== 1 || httpVersionMinor !== 1 || upgrade) return false;
   if (socket.writableLength > 0 || !socket.writable) return false;
-  return answer === null || answer.writableFinished;
+  return !isAnswering(connection);
 }
 
 /** RFC 9112 section 6.3; asked only where the connection is about to be closed. */

@@ -30,6 +30,39 @@ test('closing waits for answers that a slow reader has not taken yet, pipelined 
   t.ok(received > 4 * BODY.length, `${received} bytes came through`);
 });
 
+for (const way of ['close', 'drain'] as const) {
+  test(`an answer that is made in slices is not cut off between two of them: ${way}`, async (t) => {
+    const SLICES = 100;
+    const slice = BODY.subarray(0, 64 * 1024);
+    const server = createHttpServer((_req, res) => {
+      res.writeHead(200, ['Content-Length', String(SLICES * slice.length)]);
+      let made = 0;
+      const next = (): void => {
+        // While the next one is made there is nothing left to write.
+        const later = (): void => void setTimeout(next, way === 'close' ? 2 : 15);
+        if (made++ === SLICES) res.end();
+        else if (res.write(slice)) later();
+        else res.once('drain', later);
+      };
+      next();
+    });
+    const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+    t.teardown(() => server.close({ deadlineMs: 0 }));
+    let received = 0;
+    const socket = connect(port, '127.0.0.1');
+    const ended = once(socket, 'close');
+    socket.on('data', (chunk: Buffer) => {
+      received += chunk.length;
+    });
+    socket.write(REQUEST);
+    await delay(50);
+    if (way === 'close') await server.close({ deadlineMs: 10_000 });
+    else server.drain();
+    await ended;
+    t.ok(received > SLICES * slice.length, `${received} bytes came through`);
+  });
+}
+
 test('closing ends idle and never-used connections at once, and reads that never end at the deadline', async (t) => {
   const server = createHttpServer((_req, res) => {
     res.writeHead(200, ['Content-Length', String(BODY.length)]);

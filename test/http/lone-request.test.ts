@@ -6,7 +6,9 @@ import { connect } from 'node:net';
 import { type Test, test } from 'tap';
 import type { LoneRequestHandler } from '../../src/http/handler.js';
 import type { LoneRequest } from '../../src/http/lone-request.js';
+import { refuseDirectly } from '../../src/http/refusal.js';
 import { createHttpServer, type HttpServerOptions } from '../../src/http/server.js';
+import { HEADER_FIELDS_MAX } from '../../src/limits.js';
 import { serve, setUp, token } from './harness.js';
 
 /** Says which way a request went: by its path it is sent off as soon as it was read, or later, or only when asked for a response. */
@@ -67,6 +69,20 @@ async function ask(port: number, ...texts: string[]): Promise<string[]> {
   return bodies();
 }
 
+/** A connection that stays open. */
+function open(t: Test, port: number): { ask(text: string): Promise<string> } {
+  const socket = connect(port, '127.0.0.1');
+  t.teardown(() => socket.destroy());
+  return {
+    ask(text) {
+      socket.write(text, 'latin1');
+      return new Promise((resolve) => {
+        socket.once('data', (chunk: Buffer) => resolve(chunk.toString('latin1').slice(-4)));
+      });
+    },
+  };
+}
+
 test('what stands alone, and what node has to see', async (t) => {
   const port = await listen(t);
   const cases: [name: string, ways: string[], ...texts: string[]][] = [
@@ -89,10 +105,14 @@ test('a server that is being closed, or that somebody traces, makes a response f
   for (const name of ['http.server.request.start', 'http.server.response.finish']) {
     const port = await listen(t);
     t.strictSame(await ask(port, get()), ['lone']);
+    const known = open(t, port);
+    t.equal(await known.ask(get()), 'lone');
     subscribe(name, onMessage);
     t.ok(channel(name).hasSubscribers);
     t.strictSame(await ask(port, get(), get()), ['node', 'node'], name);
+    t.equal(await known.ask(get()), 'node', 'on a connection from before, too');
     unsubscribe(name, onMessage);
+    t.equal(await known.ask(get()), 'lone');
     t.strictSame(await ask(port, get()), ['lone']);
   }
   const port = await listen(t);
@@ -128,7 +148,7 @@ test('a connection with lone requests is closed when it has been idle, and never
   const port = await listen(t, { times }, handler);
   // A second is added to what clients are told.
   const idleMs = times.keepAliveMs + 1000;
-  const open = (): { closed: Promise<number>; send(text: string): void } => {
+  const opened = (): { closed: Promise<number>; send(text: string): void } => {
     const socket = connect(port, '127.0.0.1').resume();
     t.teardown(() => socket.destroy());
     let sentMs = 0;
@@ -143,11 +163,11 @@ test('a connection with lone requests is closed when it has been idle, and never
       },
     };
   };
-  const idle = open();
+  const idle = opened();
   idle.send(get());
   t.ok((await idle.closed) >= idleMs - 20, 'one request');
 
-  const waiting = open();
+  const waiting = opened();
   waiting.send(get());
   waiting.send(get('/wait'));
   const state = await Promise.race([
@@ -158,7 +178,7 @@ test('a connection with lone requests is closed when it has been idle, and never
   end();
   t.ok((await waiting.closed) >= 2 * idleMs, 'and behind it');
 
-  const mixed = open();
+  const mixed = opened();
   mixed.send(get());
   await new Promise((resolve) => setTimeout(resolve, idleMs / 2));
   mixed.send(get());
@@ -217,6 +237,74 @@ test('a client that closes its half behind its request has its answer, and garba
       /HTTP\/1\.1 200 OK\r\n[\s\S]*HTTP\/1\.1 200 OK\r\n[\s\S]*HTTP\/1\.1 400 Bad Request\r\n/,
     );
   }
+});
+
+test('an answer that the kernel has not taken yet goes out whole, and what is said of garbage behind it', async (t) => {
+  const body = 'x'.repeat(16 * 1024 * 1024);
+  const answer = Buffer.from(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+  const cases: [name: string, behind: string, status: string][] = [
+    ['garbage', 'no request at all\r\n\r\n', '400 Bad Request'],
+    ['CONNECT', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', '405 Method Not Allowed'],
+  ];
+  for (const [name, behind, status] of cases) {
+    let waiting = 0;
+    const handler = Object.assign(sayingTheWay(), {
+      lone(request: LoneRequest) {
+        request.answer(answer);
+        waiting = request.req.socket.writableLength;
+      },
+    });
+    const port = await listen(t, {}, handler);
+    const text = await new Promise<string>((resolve, reject) => {
+      const socket = connect(port, '127.0.0.1').pause();
+      const chunks: Buffer[] = [];
+      socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+      socket.on('error', reject);
+      socket.on('close', () => resolve(Buffer.concat(chunks).toString('latin1')));
+      socket.write(get() + behind);
+      setTimeout(() => socket.resume(), 100);
+    });
+    t.ok(waiting > 0, 'some of it had to wait');
+    t.equal(text.slice(answer.length, answer.length + 9 + status.length), `HTTP/1.1 ${status}`, name);
+  }
+});
+
+/** What is done with a request that is refused for want of time: it is answered at once, or not. */
+function isRefusedAtOnce(method: string, fields: readonly string[]): boolean {
+  let isSent = false;
+  const request = {
+    req: { method, rawHeaders: fields },
+    answer() {
+      isSent = true;
+      return true;
+    },
+  };
+  return refuseDirectly(request as unknown as LoneRequest, null) && isSent;
+}
+
+test('refused at once is whatever has no body for certain', (t) => {
+  const browser = [
+    'Host',
+    'a',
+    'Sec-Fetch-Mode',
+    'cors',
+    'X-Forwarded-Proto',
+    'https',
+    'If-Modified-Since',
+    '0',
+  ];
+  const cases: [name: string, method: string, fields: readonly string[], atOnce: boolean][] = [
+    ['a browser behind a proxy', 'GET', browser, true],
+    ['HEAD', 'HEAD', ['Host', 'a'], true],
+    ['POST', 'POST', ['Host', 'a'], false],
+    ['a length', 'GET', ['Host', 'a', 'content-LENGTH', '5'], false],
+    ['a coding', 'GET', ['Host', 'a', 'Transfer-Encoding', 'chunked'], false],
+    ['another protocol', 'GET', ['Host', 'a', 'Upgrade', 'h2c'], false],
+    // Node stops collecting them at some number, but reads what they announce, and the fields behind it.
+    ['very many fields', 'GET', new Array(2 * (HEADER_FIELDS_MAX + 1)).fill('a'), false],
+  ];
+  for (const [name, method, fields, atOnce] of cases) t.equal(isRefusedAtOnce(method, fields), atOnce, name);
+  t.end();
 });
 
 test('what fails behind an answer ends the connection, and no second answer is sent', async (t) => {
