@@ -127,7 +127,7 @@ for (const { name, figure, path, goodputMin, refusedMsMax } of [
   },
   // At three times the capacity even refusing takes most of the time: what is promised is that some are answered.
   {
-    name: 'answers that cost four refusals each',
+    name: 'the cheapest answers, which cost little more than a refusal',
     figure: 'overload-cheap',
     path: '/api/v1/schedule?limit=1',
     goodputMin: 0,

@@ -12,14 +12,13 @@ import { HEADER_FIELDS_MAX } from '../../src/limits.js';
 import { serve, setUp, token } from './harness.js';
 
 /** Says which way a request went: by its path it is sent off as soon as it was read, or later, or only when asked for a response. */
-function sayingTheWay(seen: LoneRequest[] = []): LoneRequestHandler {
+function sayingTheWay(): LoneRequestHandler {
   return Object.assign(
     (_req: unknown, res: { end(text: string): void }) => {
       res.end('node');
     },
     {
       lone(request: LoneRequest) {
-        seen.push(request);
         const { url } = request.req;
         if (url === '/made') request.makeResponse(request.req).end('made');
         else if (url === '/late') {
