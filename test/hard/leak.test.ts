@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { test } from 'tap';
 import { builtModule } from '../refresh/built.js';
-import { size } from './size.js';
+import { HARD, size } from './size.js';
 
 const EVENTS = size(2000, 20_000);
 const RELOADS = size(8, 300);
@@ -61,9 +61,9 @@ test(`${RELOADS} reloads of ${EVENTS} events leave no memory behind`, {
     `${values[0]?.toFixed(1)} to ${values.at(-1)?.toFixed(1)} MiB, ${perReload(values).toFixed(3)} MiB a reload`;
   // The one that is served, the one before, and one that is being written.
   t.ok(Math.max(...rounds.map(({ alive }) => alive)) <= 3, 'snapshots that were replaced are collected');
-  // One snapshot of 20,000 events is about 9 MiB: whatever kept one now and then would show. A short run is mostly
-  // warming up, and tells by what is still alive.
   t.ok(perReload(heapMib) < size(1, 0.02), `heap: ${told(heapMib)}`);
-  t.ok(perReload(rssMib) < size(5, 0.2), `resident: ${told(rssMib)}`);
+  // One snapshot of 20,000 events is about 9 MiB: whatever kept one now and then would show. In a short run, which is mostly
+  // warming up, what is resident swings by more than all its snapshots have together: it tells by what is still alive.
+  if (HARD) t.ok(perReload(rssMib) < 0.2, `resident: ${told(rssMib)}`);
   t.comment(`heap ${told(heapMib)}; resident ${told(rssMib)}`);
 });
