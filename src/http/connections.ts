@@ -192,6 +192,7 @@ export class Connections {
       if (answer !== null && (answer.writableFinished || answer.destroyed)) connection.answer = null;
       // It is this side that takes its time.
       else if (answer !== null && !answer.headersSent) connection.usedAt = look;
+      if (connection.lone?.isAwaited) connection.usedAt = look;
       if (socket.writableLength > 0) {
         connection.usedAt = look;
         if (this.#isTooSlow(connection)) {

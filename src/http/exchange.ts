@@ -3,7 +3,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type AnswerFields, type OriginFields, PLAIN_FIELDS } from './answer-fields.js';
-import { LoneRequest } from './lone-request.js';
+import { type Awaited, LoneRequest } from './lone-request.js';
 
 /** What is the same for all exchanges of a handler. */
 export interface ExchangeSettings {
@@ -18,7 +18,7 @@ export interface ExchangeSettings {
   readonly observer: AnswerObserver | null;
 }
 
-export class Exchange {
+export class Exchange implements Awaited {
   readonly req: IncomingMessage;
   /** The request target as it came. */
   readonly target: string;
@@ -80,9 +80,19 @@ export class Exchange {
     return this.#res;
   }
 
-  /** To be called before anything that ends in another turn: until then other requests may come, and must wait behind this one. */
-  awaitAnswer(): ServerResponse {
+  /** Where node itself has to look at the request. */
+  needResponse(): ServerResponse {
     return this.res;
+  }
+
+  /** To be called before anything that ends in another turn: until then other requests may come, and must wait behind this one. */
+  awaitAnswer(): void {
+    this.#lone?.awaitAnswer(this);
+  }
+
+  takeResponse(res: ServerResponse): void {
+    this.#res = res;
+    this.#lone = null;
   }
 
   /** Whether any of the answer is on its way. */

@@ -329,7 +329,7 @@ export function createHandler(views: ViewSource, options: HandlerOptions): LoneR
       // Nothing here takes a body. It is not read, so what follows on this connection cannot be told from it.
       if (exchange.headers.hasContent) closeAfter(exchange);
       // What is expected is for node to say.
-      else if (exchange.headers.expect !== undefined) exchange.awaitAnswer();
+      else if (exchange.headers.expect !== undefined) exchange.needResponse();
       dispatch(exchange);
     } catch (error) {
       fail(exchange, error);

@@ -4,6 +4,9 @@
  * its header fields, no end of a stream that nobody reads, and no timer is set and cleared. That is most of what node:http
  * itself costs. For every other answer node's response is made when it is first needed, and all goes its ordinary way.
  *
+ * The answer may also come in a later turn. The request is then awaited, and stands alone for as long as nothing happens on its
+ * connection: whatever comes behind it, the end of the connection included, first has node's response made for it.
+ *
  * What it touches of node:http is the function that its parser calls with each request, and `incoming`, by which the parser
  * knows whether anybody waits for a body. They have been the same from Node 20 to 26; where they are not there, where the version
  * is not known, or while a server is traced by node's diagnostics channels or its `emit`, every request goes the ordinary way. An
@@ -30,6 +33,13 @@ const CHANNELS = [
   'http.server.response.finish',
 ].map((name) => channel(name));
 
+/** Who sends an answer in a later turn. */
+export interface Awaited {
+  readonly req: IncomingMessage;
+  /** The request does not stand alone any more: its answer goes to node's response. Called once at most, not after the answer. */
+  takeResponse(res: ServerResponse): void;
+}
+
 /** The request of a connection that is being answered alone. One object for each connection, used again and again. */
 export class LoneRequest {
   readonly #server: Server;
@@ -40,7 +50,10 @@ export class LoneRequest {
   #req: IncomingMessage | null = null;
   #isAnswered = false;
   #response: ServerResponse | null = null;
+  #awaited: Awaited | null = null;
   #wantsResponse = false;
+  /** What node has made where it was wanted. */
+  #made: ServerResponse | null = null;
   /** The connection is given up when it has been idle, by a timer that node does not know of. */
   #isTimed = false;
 
@@ -93,6 +106,11 @@ export class LoneRequest {
     return false;
   }
 
+  /** Whether the answer comes in a later turn. */
+  get isAwaited(): boolean {
+    return this.#awaited !== null;
+  }
+
   get req(): IncomingMessage {
     if (this.#req === null) throw new Error('there is no request');
     return this.#req;
@@ -113,12 +131,46 @@ export class LoneRequest {
    * @returns what the parser wants to know
    */
   handOn(req: IncomingMessage, keepAlive: boolean): number {
-    if (this.#isTimed) {
-      // As node does with its own timer: an answer may take longer than a client may be idle.
-      this.#isTimed = false;
-      this.#socket.setTimeout(0);
-    }
+    this.#stopTimer();
     return this.#handOn(req, keepAlive);
+  }
+
+  /** As node does with its own timer: an answer may take longer than a client may be idle. */
+  #stopTimer(): void {
+    if (!this.#isTimed) return;
+    this.#isTimed = false;
+    this.#socket.setTimeout(0);
+  }
+
+  /** The answer to the present request comes later, by {@link LoneRequest.answer} or as `awaited` is told. */
+  awaitAnswer(awaited: Awaited): void {
+    if (awaited.req !== this.#req || this.#isAnswered)
+      throw new Error('the request is not under way any more');
+    this.#stopTimer();
+    this.#awaited = awaited;
+    // Nobody waits for a body or its end.
+    this.#parser.incoming = null;
+  }
+
+  /**
+   * To be called before anything else happens on the connection: the request that is awaited, if there is one, gets node's response.
+   *
+   * @returns the response, for which its answer has not come yet; null where nothing was awaited
+   */
+  endAwaiting(): ServerResponse | null {
+    const awaited = this.#awaited;
+    if (awaited === null) return null;
+    this.#awaited = null;
+    const { req } = awaited;
+    const res = this.#make(req);
+    // As the parser would have done.
+    req.complete = true;
+    req.push(null);
+    // As node does with those that there are when a connection is lost.
+    if (this.#socket.destroyed) res.destroy();
+    if (req === this.#req) this.#response = res;
+    awaited.takeResponse(res);
+    return res;
   }
 
   /**
@@ -127,23 +179,28 @@ export class LoneRequest {
    * @param req whose it is
    */
   makeResponse(req: IncomingMessage): ServerResponse {
+    if (req === this.#awaited?.req) return this.endAwaiting() as ServerResponse;
     if (req !== this.#req || this.#isAnswered) throw new Error('the request is not under way any more');
-    if (this.#response === null) {
-      this.#wantsResponse = true;
-      try {
-        this.handOn(req, true);
-      } finally {
-        this.#wantsResponse = false;
-      }
-    }
-    if (this.#response === null) throw new Error('node:http made no response');
+    this.#response ??= this.#make(req);
     return this.#response;
+  }
+
+  #make(req: IncomingMessage): ServerResponse {
+    this.#wantsResponse = true;
+    try {
+      this.handOn(req, true);
+      if (this.#made === null) throw new Error('node:http made no response');
+      return this.#made;
+    } finally {
+      this.#wantsResponse = false;
+      this.#made = null;
+    }
   }
 
   /** To be told of each response that node:http makes. @returns whether it was wanted here, and nobody else is to see it */
   takes(res: ServerResponse): boolean {
     if (!this.#wantsResponse) return false;
-    this.#response = res;
+    this.#made = res;
     return true;
   }
 
@@ -155,6 +212,7 @@ export class LoneRequest {
   answer(bytes: Uint8Array | string): boolean {
     const socket = this.#socket;
     this.#isAnswered = true;
+    this.#awaited = null;
     if (typeof bytes === 'string') socket.write(bytes, 'latin1');
     else socket.write(bytes);
     // Nobody waits for a body or its end.

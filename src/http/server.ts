@@ -121,6 +121,7 @@ export function createHttpServer(
 
   /** Each request, before node makes a response for it. */
   function see(connection: Connection, lone: LoneRequest, req: IncomingMessage, keepAlive: boolean): number {
+    endAwaiting(connection);
     const isAlone = keepAlive && !isDraining && !lone.isTraced && standsAlone(connection, req);
     if (refuses(lone, isAlone)) {
       connections.use(connection, null);
@@ -132,6 +133,12 @@ export function createHttpServer(
     const { response } = lone;
     if (response !== null) settle(connection, req, response);
     return 0;
+  }
+
+  /** Before anything else happens on a connection, or to it: an answer that comes later goes by node's response from now on. */
+  function endAwaiting(connection: Connection): void {
+    const res = connection.lone?.endAwaiting() ?? null;
+    if (res !== null) settle(connection, res.req, res);
   }
 
   function answer(req: IncomingMessage, res: ServerResponse): void {
@@ -182,6 +189,7 @@ export function createHttpServer(
   function endWith(socket: Socket, say: () => LastWord | null): void {
     const connection = connections.get(socket);
     if (connection === undefined || connection.isEnding) return;
+    endAwaiting(connection);
     connection.isEnding = true;
     const speak = (): void => {
       const said = say();
@@ -215,7 +223,12 @@ export function createHttpServer(
     socket.resume();
     endWith(socket, () => answerConnect(socket, unreadableFields));
   });
+  function onEnd(this: Socket): void {
+    const connection = connections.get(this);
+    if (connection !== undefined) endAwaiting(connection);
+  }
   function forget(this: Socket): void {
+    onEnd.call(this);
     connections.delete(this);
   }
   server.on('connection', (socket) => {
@@ -224,6 +237,8 @@ export function createHttpServer(
     connection.lone = LoneRequest.watch(server, socket, idleMs, (lone, req, keepAlive) =>
       see(connection, lone, req, keepAlive),
     );
+    // Before node, which ends the other half where it knows of no response.
+    socket.prependListener('end', onEnd);
     socket.once('close', forget);
   });
   server.on('clientError', (error: NodeJS.ErrnoException, duplex) => {
@@ -256,8 +271,9 @@ export function createHttpServer(
 
   function announceEnd(): void {
     isDraining = true;
-    for (const { pending } of connections) {
-      for (const res of pending) res.shouldKeepAlive = false;
+    for (const connection of connections) {
+      endAwaiting(connection);
+      for (const res of connection.pending) res.shouldKeepAlive = false;
     }
   }
 
