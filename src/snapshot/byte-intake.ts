@@ -21,7 +21,7 @@ const INSTANT_BYTES_MAX = 32;
 /**
  * Adds events to a builder from the bytes of their values. Each spelling of a value is decoded and normalised once, and
  * known by its bytes from then on: of a record that brings no new value but its id and its times, no string is made. Rules
- * are the normaliser's, which is asked about every spelling; what it rejects, and what is not plain text, is left to whoever
+ * are the normaliser's, which is asked about every spelling; what it rejects, and what is no text of JSON, is left to whoever
  * decodes the record.
  */
 export class ByteIntake {
@@ -137,7 +137,8 @@ class Spellings {
   }
 
   #learn(hash: number, bytes: Uint8Array, view: DataView, from: number, to: number): number {
-    const value = isPlainJsonText(bytes, from, to) ? this.#read(textOf(bytes, from, to)) : null;
+    const text = decode(bytes, from, to);
+    const value = text === null ? null : this.#read(text);
     const number = this.#strings.add(hash, view, from, to);
     if (number === this.codes.length) {
       const larger = new Uint32Array(2 * number);
@@ -187,6 +188,17 @@ class InstantMemo {
       this.#instantMs[entry] = instantMs;
     }
     times[n] = this.#instantMs[entry]!;
+  }
+}
+
+/** The text that stands between two quotes of JSON, or null where it is none. */
+function decode(bytes: Uint8Array, from: number, to: number): string | null {
+  const written = textOf(bytes, from, to);
+  if (isPlainJsonText(bytes, from, to)) return written;
+  try {
+    return JSON.parse(`"${written}"`) as string;
+  } catch {
+    return null;
   }
 }
 

@@ -1,6 +1,14 @@
 import { FIELDS } from '../../model/fields.js';
 import { isPlainJsonText } from '../../model/text.js';
-import { addByte, addWord, endHash, HASH_BEGIN, isSame, viewOf } from '../../structures/byte-strings.js';
+import {
+  addByte,
+  addWord,
+  endHash,
+  HASH_BEGIN,
+  hashBytes,
+  isSame,
+  viewOf,
+} from '../../structures/byte-strings.js';
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -9,6 +17,7 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const LETTER_N = 0x6e;
+const BACKSLASH = 0x5c;
 const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 /** `null`, read as a little-endian number. */
@@ -36,8 +45,8 @@ const NAME_LENGTHS: Int32Array = Int32Array.from(NAMES, ({ length }) => length);
 export class FlatLines {
   /**
    * Of the last line that was read, by number of the field: what stands between the quotes is [from, to) at 3n and 3n + 1,
-   * its hash at 3n + 2; -1 for null and for what is absent. It may hold backslashes and control characters: whoever takes a
-   * value that was not seen before has to look, see isPlainJsonText.
+   * its hash at 3n + 2; -1 for null and for what is absent. It may hold escapes and control characters, which JSON does not
+   * have in a text: whoever takes a value that was not seen before has to look, see isPlainJsonText.
    */
   readonly spans: Int32Array = new Int32Array(3 * FIELDS.length);
   /** The field that last followed each. */
@@ -113,14 +122,29 @@ export class FlatLines {
     for (; at < bytes.length; at++) {
       const byte = bytes[at] as number;
       if (byte === QUOTE) {
-        this.spans[place] = from;
-        this.spans[place + 1] = at;
-        this.spans[place + 2] = endHash(hash);
-        return at + 1;
+        // Before an empty text stands a quote.
+        if (bytes[at - 1] === BACKSLASH) return this.#readEscaped(bytes, view, from, place);
+        return this.#found(place, from, at, endHash(hash));
       }
       hash = addByte(hash, byte);
     }
     return -1;
+  }
+
+  /** The same for a text in which a backslash stands before a quote, which so need not be its end. */
+  #readEscaped(bytes: Uint8Array, view: DataView, from: number, place: number): number {
+    for (let at = from; at < bytes.length; at++) {
+      if (bytes[at] === BACKSLASH) at++;
+      else if (bytes[at] === QUOTE) return this.#found(place, from, at, hashBytes(view, from, at));
+    }
+    return -1;
+  }
+
+  #found(place: number, from: number, to: number, hash: number): number {
+    this.spans[place] = from;
+    this.spans[place + 1] = to;
+    this.spans[place + 2] = hash;
+    return to + 1;
   }
 }
 

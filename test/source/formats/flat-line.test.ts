@@ -83,6 +83,10 @@ const text = fc.oneof(
     '\u2028',
     'a"b',
     'a\\b',
+    '"',
+    '\\',
+    'ends with \\',
+    '\\"\\',
     'tab\t',
     '\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000',
   ),
@@ -127,6 +131,11 @@ const record = fc.oneof(
   fc.record(fields, { requiredKeys: ['id', 'time', 'endTime'] }),
   fc.record({ ...fields, capacity: odd, note: text }),
 );
+/** All but ASCII as escapes, as Python writes it. */
+function escaped(json: string): string {
+  return json.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
 /** How one record may be written. */
 const written = fc.tuple(record, fc.nat(), fc.nat()).map(([value, style, at]) => {
   const names = Object.keys(value);
@@ -150,6 +159,11 @@ const written = fc.tuple(record, fc.nat(), fc.nat()).map(([value, style, at]) =>
       return `{${pairs.map(([name, json]) => `${name.replace('i', '\\u0069')}:${json}`).join(',')}}`;
     case 7:
       return `{${pairs.map(([name, json]) => `${name}:${json.replace('a', '\\u0061')}`).join(',')}}`;
+    case 15:
+      return escaped(JSON.stringify(value));
+    case 16:
+      // No escape of JSON.
+      return `{${pairs.map(([name, json]) => `${name}:${json.replace('a', '\\a')}`).join(',')}}`;
     case 8:
       return JSON.stringify(value).slice(0, -1 - (at % 20));
     case 9:
@@ -209,6 +223,12 @@ test('lines of the ordinary form are not decoded', async (t) => {
     'as JSON.stringify writes them': ORDINARY,
     'with blanks, as Python writes them': ORDINARY.map((line) =>
       line.replace(/":/g, '": ').replace(/,"/g, ', "'),
+    ),
+    'with quotes and backslashes in values': ORDINARY.map((line, n) =>
+      line.replace('Algebra', ['\\"A\\" \\\\ B', 'A\\\\', '\\"', '\\\\\\"'][(n / 2) % 4] ?? ''),
+    ),
+    'with escapes, as Python writes them': ORDINARY.map((line) =>
+      escaped(line.replace('Algebra', '\u00dcbung \u{1f600}')),
     ),
     'with CRLF': ORDINARY.map((line) => `${line}\r`),
     'with a field that nobody knows': ORDINARY.map((line) => line.replace('{', '{"campus":"Nord",')),
