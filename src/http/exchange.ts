@@ -97,7 +97,7 @@ export class Exchange implements Awaited {
 
   /** Whether any of the answer is on its way. */
   get hasBegun(): boolean {
-    return this.#lone === null ? this.res.headersSent : this.#lone.isAnswered;
+    return this.#lone === null ? this.res.headersSent : this.#lone.hasAnswered(this.req);
   }
 
   /** Ends the connection where it is. */

@@ -26,6 +26,9 @@ interface Parser {
   onIncoming: (req: IncomingMessage, keepAlive: boolean) => number;
 }
 
+const NOT_UNDER_WAY = 'the request is not under way any more';
+const NO_RESPONSE = 'node:http made no response';
+
 /** What node:http publishes of each request, for those that trace them. */
 const CHANNELS = [
   'http.server.request.start',
@@ -116,8 +119,11 @@ export class LoneRequest {
     return this.#req;
   }
 
-  get isAnswered(): boolean {
-    return this.#isAnswered;
+  /** Whether the answer to a request has been sent here. */
+  hasAnswered(req: IncomingMessage): boolean {
+    if (req === this.#awaited?.req) return false;
+    // Of a connection only the latest can be without an answer.
+    return req !== this.#req || this.#isAnswered;
   }
 
   /** Node's response where it has been made. */
@@ -131,22 +137,20 @@ export class LoneRequest {
    * @returns what the parser wants to know
    */
   handOn(req: IncomingMessage, keepAlive: boolean): number {
-    this.#stopTimer();
+    if (this.#isTimed) {
+      // As node does with its own timer: an answer may take longer than a client may be idle.
+      this.#isTimed = false;
+      this.#socket.setTimeout(0);
+    }
     return this.#handOn(req, keepAlive);
-  }
-
-  /** As node does with its own timer: an answer may take longer than a client may be idle. */
-  #stopTimer(): void {
-    if (!this.#isTimed) return;
-    this.#isTimed = false;
-    this.#socket.setTimeout(0);
   }
 
   /** The answer to the present request comes later, by {@link LoneRequest.answer} or as `awaited` is told. */
   awaitAnswer(awaited: Awaited): void {
-    if (awaited.req !== this.#req || this.#isAnswered)
-      throw new Error('the request is not under way any more');
-    this.#stopTimer();
+    if (awaited.req !== this.#req || this.#isAnswered) throw new Error(NOT_UNDER_WAY);
+    // Also the timer that node has set where the answer before went by its response.
+    if (this.#socket.timeout) this.#socket.setTimeout(0);
+    this.#isTimed = false;
     this.#awaited = awaited;
     // Nobody waits for a body or its end.
     this.#parser.incoming = null;
@@ -155,41 +159,51 @@ export class LoneRequest {
   /**
    * To be called before anything else happens on the connection: the request that is awaited, if there is one, gets node's response.
    *
-   * @returns the response, for which its answer has not come yet; null where nothing was awaited
+   * @returns the response, for which its answer has not come yet; null where nothing was awaited, or where no response could be had
+   *   and the connection was closed
    */
   endAwaiting(): ServerResponse | null {
     const awaited = this.#awaited;
     if (awaited === null) return null;
     this.#awaited = null;
     const { req } = awaited;
-    const res = this.#make(req);
+    let res: ServerResponse;
+    try {
+      res = this.#make(req);
+    } catch {
+      // Somebody has put himself before `emit` since, and keeps the request. Nobody is there who could be told.
+      this.#socket.destroy();
+      return null;
+    }
     // As the parser would have done.
     req.complete = true;
     req.push(null);
-    // As node does with those that there are when a connection is lost.
+    // Made too late for node to see that its connection is lost.
     if (this.#socket.destroyed) res.destroy();
-    if (req === this.#req) this.#response = res;
     awaited.takeResponse(res);
     return res;
   }
 
   /**
-   * Node's response, which is made now where there is none.
+   * Node's response, which is made now where there is none. Of one that was awaited the answer has to begin in the same turn: the
+   * server hears nothing of it.
    *
    * @param req whose it is
    */
   makeResponse(req: IncomingMessage): ServerResponse {
-    if (req === this.#awaited?.req) return this.endAwaiting() as ServerResponse;
-    if (req !== this.#req || this.#isAnswered) throw new Error('the request is not under way any more');
-    this.#response ??= this.#make(req);
-    return this.#response;
+    const isAwaited = req === this.#awaited?.req;
+    if (!isAwaited && (req !== this.#req || this.#isAnswered)) throw new Error(NOT_UNDER_WAY);
+    const res = isAwaited ? this.endAwaiting() : (this.#response ?? this.#make(req));
+    if (res === null) throw new Error(NO_RESPONSE);
+    if (req === this.#req) this.#response = res;
+    return res;
   }
 
   #make(req: IncomingMessage): ServerResponse {
     this.#wantsResponse = true;
     try {
       this.handOn(req, true);
-      if (this.#made === null) throw new Error('node:http made no response');
+      if (this.#made === null) throw new Error(NO_RESPONSE);
       return this.#made;
     } finally {
       this.#wantsResponse = false;

@@ -84,15 +84,27 @@ async function loadOpened(
   if (version !== null && version === options.previous) return NOT_MODIFIED;
   // Pipes and devices have no size.
   const bytesTotal = version === null ? null : Number(status.size);
-  const stream = handle.createReadStream({ highWaterMark: READ_CHUNK_BYTES, autoClose: false });
-  const bytes = bytesOf(path, stream, options.signal);
+  const pieces = new FilePieces(path, handle);
+  // A device may keep a read waiting for as long as it likes; only a stream can be given up meanwhile.
+  const bytes = status.isFile()
+    ? pieces.read()
+    : bytesOf(
+        path,
+        handle.createReadStream({ highWaterMark: READ_CHUNK_BYTES, autoClose: false }),
+        options.signal,
+      );
   const changed = async (): Promise<boolean> => {
     const now = await handle.stat({ bigint: true });
     return status.isFile() && (now.size !== status.size || now.mtimeNs !== status.mtimeNs);
   };
   let read: ReadSummary;
   try {
-    read = await readRecords(bytes, sink, { ...options, sourceName: path, bytesTotal });
+    read = await readRecords(bytes, sink, {
+      ...options,
+      sourceName: path,
+      bytesTotal,
+      onRead: (piece) => pieces.takeBack(piece),
+    });
   } catch (error) {
     // What looks malformed while somebody is writing it need not be.
     const isMalformed = error instanceof LecternError && error.code === 'source-malformed';
@@ -105,6 +117,58 @@ async function loadOpened(
   if (read.endsCut && status.isFile()) await restOf(status, changed, options.signal);
   if (await changed()) throw changedWhileRead(path);
   return { ...read, version };
+}
+
+/** The bytes of a regular file. The next piece is read while one is being worked on. */
+class FilePieces {
+  readonly #path: string;
+  readonly #handle: FileHandle;
+  /** Memory of pieces that nobody needs any more: new memory for each costs as much as reading it. */
+  readonly #free: ArrayBufferLike[] = [];
+  readonly #own = new WeakSet<ArrayBufferLike>();
+
+  constructor(path: string, handle: FileHandle) {
+    this.#path = path;
+    this.#handle = handle;
+  }
+
+  /** To be told, once, of bytes that may be overwritten: a piece, or what others have made of some. */
+  takeBack({ buffer }: Uint8Array): void {
+    if (this.#own.has(buffer)) this.#free.push(buffer);
+  }
+
+  /** @throws LecternError `source-unreadable` */
+  async *read(): AsyncGenerator<Uint8Array> {
+    let next = this.#beginToRead();
+    try {
+      for (;;) {
+        const piece = await next;
+        if (piece.length === 0) return;
+        next = this.#beginToRead();
+        yield piece;
+      }
+    } catch (error) {
+      throw unreadable(this.#path, error);
+    } finally {
+      // Nobody closes the file under a read.
+      await next.catch(() => {});
+    }
+  }
+
+  #beginToRead(): Promise<Uint8Array> {
+    const piece = this.#readNext();
+    // Whoever takes it hears of it; until then it must not pass for a rejection that nobody handles.
+    piece.catch(() => {});
+    return piece;
+  }
+
+  async #readNext(): Promise<Uint8Array> {
+    const memory = this.#free.pop() ?? new ArrayBuffer(READ_CHUNK_BYTES);
+    this.#own.add(memory);
+    const bytes = new Uint8Array(memory);
+    const { bytesRead } = await this.#handle.read(bytes, 0, bytes.length, null);
+    return bytes.subarray(0, bytesRead);
+  }
 }
 
 /** Waits until a file whose last record looks cut has rested for long enough, or has changed: somebody may be writing it. */

@@ -1,11 +1,14 @@
 /** Answers that come in a later turn than their request: alone where nothing happens in between, by node's response otherwise. */
-import type { ServerResponse } from 'node:http';
+import { EventEmitter } from 'node:events';
+import { Server, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { type Test, test } from 'tap';
 import { CONNECTION_PATIENCE } from '../../src/http/connections.js';
 import type { LoneRequestHandler } from '../../src/http/handler.js';
 import type { Awaited, LoneRequest } from '../../src/http/lone-request.js';
 import { createHttpServer, type HttpServer, type HttpServerOptions } from '../../src/http/server.js';
+
+import { serve as serveHandler, setUp, token } from './harness.js';
 
 const LONE = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlone';
 const get = (path = '/', more = ''): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n${more}\r\n`;
@@ -25,7 +28,7 @@ interface Served {
   connect(): { readonly socket: Socket; readonly received: () => string; readonly closed: Promise<void> };
 }
 
-/** Requests of `/` are awaited until a test has them answered; all others are answered at once. */
+/** Requests are awaited until a test has them answered, but for `/now` and `/made`; of `/asked` the response is asked for at once. */
 async function serve(t: Test, options: HttpServerOptions = {}): Promise<Served> {
   const waiting: Waiting[] = [];
   const handler: LoneRequestHandler = Object.assign(
@@ -34,8 +37,13 @@ async function serve(t: Test, options: HttpServerOptions = {}): Promise<Served> 
     },
     {
       lone(request: LoneRequest) {
-        if (request.req.url !== '/') {
+        const { url } = request.req;
+        if (url === '/now') {
           request.answer(LONE);
+          return;
+        }
+        if (url === '/made') {
+          request.makeResponse(request.req).end('node');
           return;
         }
         const one: Waiting = {
@@ -53,6 +61,7 @@ async function serve(t: Test, options: HttpServerOptions = {}): Promise<Served> 
         };
         waiting.push(one);
         request.awaitAnswer(one);
+        if (url === '/asked') request.makeResponse(request.req);
       },
     },
   );
@@ -98,9 +107,16 @@ test('nothing happens while an answer is awaited', async (t) => {
   for (let n = 1; n <= 3; n++) {
     socket.write(get());
     await until(() => waiting.length === n);
-    t.equal(waiting.at(-1)?.lone.isAwaited, true);
-    waiting.at(-1)?.send();
-    t.equal(waiting.at(-1)?.lone.isAwaited, false);
+    const { lone, req, send } = waiting.at(-1) as Waiting;
+    t.equal(lone.isAwaited, true);
+    // Of each request by itself, or what fails behind an answer could be told in another one.
+    t.strictSame(
+      waiting.map((each) => lone.hasAnswered(each.req)),
+      waiting.map((each) => each.req !== req),
+    );
+    send();
+    t.equal(lone.isAwaited, false);
+    t.equal(lone.hasAnswered(req), true);
     await until(() => bodiesOf(received()).length === n);
   }
   socket.write(get('/now'));
@@ -221,12 +237,16 @@ test('a server that drains or closes says so in the answers that are awaited, an
 test('a connection is not idle while an answer is awaited', async (t) => {
   const patience = { ...CONNECTION_PATIENCE, lookMs: 20, idleMsMax: 100 };
   const times = { headersMs: 2000, requestMs: 2000, keepAliveMs: 50, lookMs: 50 };
-  for (const options of [{ patience }, { times }]) {
+  // From the first request on it may be idle for as long as is allowed, by a timer of node's where a response was made.
+  for (const [options, before] of [
+    [{ patience }, '/now'],
+    [{ times }, '/now'],
+    [{ times }, '/made'],
+  ] as const) {
     const { server, waiting, connect: open } = await serve(t, options);
     const { socket, received } = open();
-    // From here on it may be idle for as long as is allowed.
-    socket.write(get('/now'));
-    await until(() => received() !== '');
+    socket.write(get(before));
+    await until(() => bodiesOf(received()).length === 1);
     socket.write(get());
     await until(() => waiting.length === 1);
     await new Promise((resolve) => setTimeout(resolve, 'times' in options ? 1300 : 400));
@@ -234,8 +254,42 @@ test('a connection is not idle while an answer is awaited', async (t) => {
     waiting[0]?.send();
     await until(() => bodiesOf(received()).length === 2);
     await until(() => server.counts.open === 0);
-    t.strictSame(bodiesOf(received()), ['lone', 'lone']);
+    t.equal(bodiesOf(received())[1], 'lone');
   }
+});
+
+test('a response that was asked for in the turn of the request is told of the end of its connection', async (t) => {
+  const { server, waiting, connect: open } = await serve(t);
+  const { socket, received, closed } = open();
+  socket.write(get('/asked'));
+  await until(() => waiting.length === 1);
+  t.not(waiting[0]?.res, null);
+  server.drain();
+  waiting[0]?.send();
+  await closed;
+  t.strictSame(bodiesOf(received()), ['late']);
+  t.match(received(), /\r\nConnection: close\r\n/);
+});
+
+test('where no response can be had any more, the connection is closed, and nothing else', async (t) => {
+  const { server, waiting, connect: open } = await serve(t);
+  const { socket, received, closed } = open();
+  socket.write(get());
+  await until(() => waiting.length === 1);
+  const prototype = Server.prototype as { emit?: EventEmitter['emit'] };
+  prototype.emit = function emit(this: EventEmitter, ...args: Parameters<EventEmitter['emit']>) {
+    return args[0] === 'request' || EventEmitter.prototype.emit.apply(this, args);
+  };
+  t.teardown(() => {
+    delete prototype.emit;
+  });
+  socket.write(get('/now'));
+  await closed;
+  delete prototype.emit;
+  waiting[0]?.send();
+  t.throws(() => waiting[0]?.lone.makeResponse(waiting[0].req), /not under way/);
+  t.equal(received(), '');
+  await until(() => server.counts.open === 0);
 });
 
 test('who awaits may ask for a response after all, and no answer comes twice', async (t) => {
@@ -254,4 +308,28 @@ test('who awaits may ask for a response after all, and no answer comes twice', a
   socket.write(get('/now'));
   await until(() => bodiesOf(received()).length === 2);
   t.strictSame(bodiesOf(received()), ['late', 'lone']);
+});
+
+test('of a token that is seen for the first time node makes no response', async (t) => {
+  const { handler } = setUp();
+  const { send } = await serveHandler(t, handler);
+  let responses = 0;
+  const { assignSocket } = ServerResponse.prototype;
+  ServerResponse.prototype.assignSocket = function assign(socket) {
+    responses++;
+    assignSocket.call(this, socket);
+  };
+  t.teardown(() => {
+    ServerResponse.prototype.assignSocket = assignSocket;
+  });
+  const ask = (Authorization: string, method = 'GET'): ReturnType<typeof send> =>
+    send('/api/v1/schedule?type=Lab', { method, headers: { Authorization } });
+  for (let n = 0; n < 3; n++) {
+    t.equal((await ask(`Bearer ${token({ sub: `visitor ${n}` })}`)).status, 200);
+    t.equal((await ask(`Bearer ${token({ sub: `visitor ${n}` }).slice(0, -3)}AAA`)).status, 401);
+  }
+  t.equal(responses, 0);
+  // So that the count is known to count.
+  t.equal((await ask(`Bearer ${token({ sub: 'somebody else' })}`, 'HEAD')).status, 200);
+  t.equal(responses, 1);
 });

@@ -99,7 +99,7 @@ export class FlatLines {
     const length = NAME_LENGTHS[guess] as number;
     if (at + length <= bytes.length && isSame(NAME_VIEWS[guess] as DataView, 0, view, at, length))
       return guess;
-    const field = NAMES.findIndex((each) => startsWith(bytes, at, each));
+    const field = findField(bytes, at);
     if (field !== UNKNOWN) this.#next[before] = field;
     return field;
   }
@@ -146,6 +146,11 @@ export class FlatLines {
     this.spans[place + 2] = hash;
     return to + 1;
   }
+}
+
+/** By itself: a closure in the function that is called for every name would allocate on each call. */
+function findField(bytes: Uint8Array, at: number): number {
+  return NAMES.findIndex((each) => startsWith(bytes, at, each));
 }
 
 function startsWith(bytes: Uint8Array, at: number, text: Buffer): boolean {

@@ -21,6 +21,11 @@ export interface ReadOptions extends Omit<LoadOptions, 'previous'> {
   readonly endIsCertain?: boolean;
   /** Of the data once it is unpacked: a little of it may unpack to more than anybody can wait for. Default none. */
   readonly unpackedBytesMax?: number;
+  /**
+   * Told of bytes that nothing needs any more: of each chunk of up to READ_CHUNK_BYTES, as soon as it was read, unless there was
+   * anything to unpack. A chunk that did not tell the format may come as a copy, with what followed it.
+   */
+  readonly onRead?: (chunk: Uint8Array) => void;
 }
 
 const READERS: {
@@ -39,7 +44,7 @@ const READERS: {
  * beginning of one record, never the source. Between chunks the event loop turns, the signal is looked at, and
  * progress is told.
  *
- * @param chunks bytes in pieces of any size, which nobody may change afterwards: unpacking reads ahead
+ * @param chunks bytes in pieces of any size, which nobody may change before `onRead` is told of them: unpacking reads ahead
  * @throws LecternError `source-malformed`, `source-too-large`; the signal's reason where it was aborted; what `chunks` or the sink throws
  */
 export async function readRecords(
@@ -71,6 +76,7 @@ export async function readRecords(
     } else {
       reader.push(chunk);
     }
+    if (reader !== null && !gzipped) options.onRead?.(chunk);
     options.onProgress?.({ bytesRead, bytesTotal: options.bytesTotal, records: reader?.records ?? 0 });
   }
   signal?.throwIfAborted();
