@@ -41,6 +41,23 @@ test('a file is read in chunks, with progress, by content and not by name', asyn
   t.equal((await collect(source)).records.length, LINES, 'and it can be loaded again');
 });
 
+test('no record changes while the next bytes are read', async (t) => {
+  const numbers = Array.from({ length: 2 * LINES }, (_, n) => n);
+  const text = numbers.map((n) => `{"n":${n},"filler":"${'x'.repeat(n % 200)}"}\n`).join('');
+  t.ok(Buffer.byteLength(text) > 4 * READ_CHUNK_BYTES);
+  const array = `[${text.trimEnd().replaceAll('\n', ',')}]`;
+  const folder = t.testdir({ lines: text, array, packed: gzipSync(text) });
+  for (const name of ['lines', 'array', 'packed']) {
+    const { records, rejections } = await collect(fileSource(join(folder, name)));
+    t.strictSame(rejections, []);
+    t.strictSame(
+      records.map(({ value }) => (value as { n: number }).n),
+      numbers,
+      name,
+    );
+  }
+});
+
 test('progress of a gzipped file counts the bytes of the file', async (t) => {
   const packed = gzipSync(LINE.repeat(LINES));
   const folder = t.testdir({ data: packed });

@@ -6,6 +6,7 @@ import { loadImage } from '../../../src/load.js';
 import type { IdentifierMode } from '../../../src/model/event.js';
 import { readRecords } from '../../../src/source/formats/read-records.js';
 import type { RecordSink, Source } from '../../../src/source/source.js';
+import { overwrite } from '../collect.js';
 
 /**
  * The fast way of NDJSON, where values go from the bytes to columns, against the slow one, where every line is decoded:
@@ -21,7 +22,8 @@ interface Taken {
 
 function sourceOf(bytes: Uint8Array, chunkBytes: number, taken: Taken | null): Source {
   async function* chunks(): AsyncGenerator<Uint8Array> {
-    for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.slice(at, at + chunkBytes);
+    for (let at = 0; at < bytes.length; at += chunkBytes)
+      yield Uint8Array.from(bytes.subarray(at, at + chunkBytes));
   }
   return {
     name: 'bytes',
@@ -41,7 +43,7 @@ function sourceOf(bytes: Uint8Array, chunkBytes: number, taken: Taken | null): S
           return isTaken;
         },
       };
-      const reading = { ...options, sourceName: 'bytes', bytesTotal: null };
+      const reading = { ...options, sourceName: 'bytes', bytesTotal: null, onRead: overwrite };
       const read = await readRecords(chunks(), taken === null ? decoded : counting, reading);
       return { ...read, version: null };
     },
