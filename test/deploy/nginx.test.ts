@@ -33,7 +33,10 @@ function replaceOnce(text: string, from: string, to: string): string {
   return parts.join(to);
 }
 
-/** Starts nginx with the example, as it is but for its ports and its rate limit. */
+/**
+ * Starts nginx with the example, as it is but for its ports and its rate limit. It keeps its clients' connections for longer than
+ * any pause here, since otherwise it would close them (after 75 s) just when a client uses one again, which is not what is tested.
+ */
 async function startNginx(
   teardown: Teardown,
   lecternPort: number,
@@ -49,7 +52,7 @@ async function startNginx(
     join(folder, 'nginx.conf'),
     `daemon off; worker_processes 1; pid ${folder}/nginx.pid; error_log ${folder}/error.log warn;
      events { worker_connections 512; }
-     http { access_log off; ${paths.map((name) => `${name}_temp_path ${folder}/${name};`).join(' ')}
+     http { access_log off; keepalive_timeout 1h; ${paths.map((name) => `${name}_temp_path ${folder}/${name};`).join(' ')}
      ${example} }`,
   );
   const nginx = spawn(
