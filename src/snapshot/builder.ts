@@ -15,13 +15,14 @@ import {
   LESSON_FIELDS,
 } from '../model/fields.js';
 import { ByteStrings, hashBytes, viewOf } from '../structures/byte-strings.js';
+import { sharedCodeColumn } from '../structures/code-column.js';
 import { DictionaryBuilder, NO_CODE } from '../structures/dictionary.js';
 import { GrowableFloat64, GrowableUint32 } from '../structures/growable.js';
 import { buildHashIndex } from '../structures/hash-index.js';
 import { buildIntervalIndex } from '../structures/interval-index.js';
 import { buildPostingLists } from '../structures/posting-lists.js';
 import { inScratch, scratchUint32 } from '../structures/scratch.js';
-import { inOneBuffer, sharedFloat64, sharedUint32 } from '../structures/shared.js';
+import { inOneBuffer, sharedFloat64 } from '../structures/shared.js';
 import { buildClusters } from './clusters.js';
 import { contentVersionOf } from './content-version.js';
 import { byteLengthOf, type FieldImage, type SnapshotImage } from './image.js';
@@ -296,7 +297,7 @@ function finishField(
   lengthsMs: Float64Array,
 ): FieldImage {
   const { image, recode } = builder.finish();
-  const codes = sharedUint32(arrivalCodes.length);
+  const codes = sharedCodeColumn(arrivalCodes.length, recode.length);
   const longestMs = sharedFloat64(recode.length);
   for (let ordinal = 0; ordinal < codes.length; ordinal++) {
     const arrivalCode = arrivalCodes[ordinal]!;

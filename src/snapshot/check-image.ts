@@ -2,7 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { INTERVALS_PER_TREE_MAX } from '../limits.js';
 import { CONFLICT_DIMENSIONS, INDEXED_FIELDS } from '../model/fields.js';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../model/time.js';
-import { type DictionaryImage, NO_CODE } from '../structures/dictionary.js';
+import { type CodeColumn, isCodeColumn } from '../structures/code-column.js';
+import type { DictionaryImage } from '../structures/dictionary.js';
 import { buildHashIndex } from '../structures/hash-index.js';
 import { buildIntervalIndex, type IntervalIndexImage } from '../structures/interval-index.js';
 import { buildPostingLists, type PostingListsImage } from '../structures/posting-lists.js';
@@ -138,8 +139,9 @@ function checkField(
   isThorough: boolean,
 ): void {
   const size = checkDictionary(dictionary);
-  expectLength('codes', u32(codes), count);
-  for (const code of codes) if (code >= size && code !== NO_CODE) throw new Error('a code has no value');
+  expectLength('codes', codeColumn(codes, size), count);
+  const noCode = 2 ** (8 * codes.BYTES_PER_ELEMENT) - 1;
+  for (const code of codes) if (code >= size && code !== noCode) throw new Error('a code has no value');
   expectLength('longestMs', f64(longestMs), size);
   if (!isThorough) {
     for (const ms of longestMs) if (!(ms >= 0)) throw new Error('longestMs has what is no time');
@@ -153,7 +155,7 @@ function checkField(
     const lengthMs = endMs[slot]! - startMs[slot]!;
     for (let ordinal = first[slot]!; ordinal < first[slot + 1]!; ordinal++) {
       const code = codes[ordinal]!;
-      if (code !== NO_CODE && lengthMs > longest[code]!) longest[code] = lengthMs;
+      if (code < size && lengthMs > longest[code]!) longest[code] = lengthMs;
     }
   }
   expectSame('longestMs', longestMs, longest);
@@ -293,6 +295,11 @@ function within(name: string, check: () => void): void {
 
 function u8(array: Uint8Array): Uint8Array {
   if (array instanceof Uint8Array) return array;
+  throw new Error('an array is missing, or of another type');
+}
+
+function codeColumn(array: CodeColumn, codeCount: number): CodeColumn {
+  if (isCodeColumn(array, codeCount)) return array;
   throw new Error('an array is missing, or of another type');
 }
 

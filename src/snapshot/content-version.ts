@@ -7,7 +7,7 @@ import { scratchUint32 } from '../structures/scratch.js';
 import type { FieldImage, SlotsImage } from './image.js';
 
 /** Changes whenever the meaning of the hashed bytes does. */
-const SCHEME = 'lectern-content-2';
+const SCHEME = 'lectern-content-3';
 /** 128 bits: enough that two data sets never share a version. */
 const VERSION_BYTES = 16;
 /** Ids that are hashed at a time. */

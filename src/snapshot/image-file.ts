@@ -42,12 +42,12 @@ import type { SnapshotSummary } from './summary.js';
 const MAGIC = Buffer.from('LECTERN\u001a', 'latin1');
 const PREFIX_BYTES = 16;
 /** Changes with every change of the image's arrays or their meaning. */
-export const IMAGE_FORMAT_VERSION = 4;
+export const IMAGE_FORMAT_VERSION = 5;
 const ALIGNMENT_BYTES = 8;
 /** One write or read: Node takes at most 2 GiB at a time. */
 const PIECE_BYTES = 256 * 1024 * 1024;
 
-const ARRAY_TYPES = { u8: Uint8Array, u32: Uint32Array, f64: Float64Array } as const;
+const ARRAY_TYPES = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f64: Float64Array } as const;
 type ArrayType = keyof typeof ARRAY_TYPES;
 
 interface ArrayEntry {

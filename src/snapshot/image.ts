@@ -1,4 +1,5 @@
 import type { IndexedFieldName } from '../model/fields.js';
+import type { CodeColumn } from '../structures/code-column.js';
 import type { DictionaryImage } from '../structures/dictionary.js';
 import type { IntervalIndexImage } from '../structures/interval-index.js';
 import type { PostingListsImage } from '../structures/posting-lists.js';
@@ -31,8 +32,8 @@ export interface SlotsImage {
 /** One indexed field: its distinct values, the value of each ordinal, the ordinals of each value. */
 export interface FieldImage {
   readonly dictionary: DictionaryImage;
-  /** Per ordinal: a code of the dictionary, or NO_CODE for null. */
-  readonly codes: Uint32Array;
+  /** Per ordinal: a code of the dictionary, or what is none for null. */
+  readonly codes: CodeColumn;
   readonly postings: PostingListsImage;
   /** Per code: the length of its longest event, in milliseconds. How far back a window has to look for those running. */
   readonly longestMs: Float64Array;

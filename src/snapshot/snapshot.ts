@@ -1,6 +1,7 @@
 import { INTERVAL_SCANS_MAX, INTERVAL_TREES_MAX } from '../limits.js';
 import { INDEXED_FIELDS, type IndexedFieldName } from '../model/fields.js';
 import { compareCodePoints } from '../model/text.js';
+import type { CodeColumn } from '../structures/code-column.js';
 import { Dictionary } from '../structures/dictionary.js';
 import { findInHashIndex } from '../structures/hash-index.js';
 import { IntervalIndex } from '../structures/interval-index.js';
@@ -15,8 +16,8 @@ export class FieldIndex {
   /** Its number among the indexed fields. */
   readonly number: number;
   readonly dictionary: Dictionary;
-  /** Per ordinal: a code, or NO_CODE. */
-  readonly codes: Uint32Array;
+  /** Per ordinal: a code of the dictionary, or what is none for null. */
+  readonly codes: CodeColumn;
   readonly #start: Uint32Array;
   readonly #ordinals: Uint32Array;
   readonly #longestMs: Float64Array;

@@ -1,4 +1,4 @@
-import { NO_CODE } from './dictionary.js';
+import type { CodeColumn } from './code-column.js';
 import { sharedUint32 } from './shared.js';
 
 /** Posting list c is ordinals [start[c], start[c + 1]): ascending, without repeats. */
@@ -10,15 +10,15 @@ export interface PostingListsImage {
 /**
  * Builds the posting lists of one column by counting sort: O(rows + codes).
  *
- * @param codes for each ordinal its code, or NO_CODE
+ * @param codes for each ordinal its code; any other number stands for null
  * @param codeCount codes run from 0 to codeCount - 1
  */
-export function buildPostingLists(codes: Uint32Array, codeCount: number): PostingListsImage {
+export function buildPostingLists(codes: CodeColumn, codeCount: number): PostingListsImage {
   const start = sharedUint32(codeCount + 1);
   let total = 0;
   for (let ordinal = 0; ordinal < codes.length; ordinal++) {
     const code = codes[ordinal]!;
-    if (code === NO_CODE) continue;
+    if (code >= codeCount) continue;
     start[code + 1]!++;
     total++;
   }
@@ -27,7 +27,7 @@ export function buildPostingLists(codes: Uint32Array, codeCount: number): Postin
   const ordinals = sharedUint32(total);
   for (let ordinal = 0; ordinal < codes.length; ordinal++) {
     const code = codes[ordinal]!;
-    if (code !== NO_CODE) ordinals[next[code]!++] = ordinal;
+    if (code < codeCount) ordinals[next[code]!++] = ordinal;
   }
   return { start, ordinals };
 }

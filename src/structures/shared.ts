@@ -42,6 +42,10 @@ export function sharedUint8(length: number): Uint8Array {
   return new Uint8Array(...take(length), length);
 }
 
+export function sharedUint16(length: number): Uint16Array {
+  return new Uint16Array(...take(length * 2), length);
+}
+
 export function sharedUint32(length: number): Uint32Array {
   return new Uint32Array(...take(length * 4), length);
 }

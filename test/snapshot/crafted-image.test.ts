@@ -20,9 +20,10 @@ import { size } from '../hard/size.js';
 import { bytesOf, listOf, readOf, STRICT, unpackedListOf } from '../query/reading.js';
 import { eventOf, idOf, imageOf } from './images.js';
 
-const EVENTS = 40;
+/** So many that some codes take two bytes. */
+const EVENTS = 300;
 const RUNS = size(500, 50_000);
-const ELEMENT_BYTES: Readonly<Record<string, number>> = { u8: 1, u32: 4, f64: 8 };
+const ELEMENT_BYTES: Readonly<Record<string, number>> = { u8: 1, u16: 2, u32: 4, f64: 8 };
 
 interface Entry {
   path: unknown;
@@ -43,6 +44,7 @@ const titles = ['Lesson', 'Übung', 'a "quoted" one', 'x'.repeat(300)];
 const events = Array.from({ length: EVENTS }, (_, n) =>
   eventOf(n, {
     title: titles[n % titles.length] ?? '',
+    courseId: `Course ${n}`,
     lecturer: n % 3 === 0 ? null : `Lecturer ${n % 5}`,
     roomId: n % 7 === 0 ? null : `2c3c9bfd-5da4-5a45-8bdb-00000000000${n % 2}`,
   }),
@@ -151,6 +153,8 @@ const otherNumber: fc.Arbitrary<Change> = fc
     if (bytes.length === 0) return;
     if (type === 'f64') bytes.writeDoubleLE(step === 0 ? number : bytes.readDoubleLE(offset) + step, offset);
     else if (type === 'u8') bytes[offset] = step === 0 ? number : (bytes[offset] ?? 0) + step;
+    else if (type === 'u16')
+      bytes.writeUInt16LE((step === 0 ? number : bytes.readUInt16LE(offset) + step) & 0xffff, offset);
     else bytes.writeUInt32LE((step === 0 ? number : bytes.readUInt32LE(offset) + step) >>> 0, offset);
   });
 

@@ -1,0 +1,104 @@
+/** Columns of codes are as narrow as their dictionaries allow: what fits at each width, and what just does not. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'tap';
+import { passerOf } from '../../src/query/execute.js';
+import { readCheckedImage } from '../../src/snapshot/check-image.js';
+import type { SnapshotImage } from '../../src/snapshot/image.js';
+import { writeImageFile } from '../../src/snapshot/image-file.js';
+import { Snapshot } from '../../src/snapshot/snapshot.js';
+import { eventOf, imageOf } from './images.js';
+
+const ALWAYS = { startMs: Number.NEGATIVE_INFINITY, endMs: Number.POSITIVE_INFINITY };
+const path = join(mkdtempSync(join(tmpdir(), 'lectern-codes-')), 'image');
+
+const roomOf = (n: number): string => `Room ${String(n).padStart(6, '0')}`;
+
+/** Event n has the n-th of so many rooms; the one after the last has none. */
+function imageOfRooms(count: number): SnapshotImage {
+  return imageOf(
+    Array.from({ length: count + 1 }, (_, n) =>
+      eventOf(n, { time: n, endTime: n + 1, roomId: n === count ? null : roomOf(n) }),
+    ),
+  );
+}
+
+for (const { count, type } of [
+  { count: 0, type: Uint8Array },
+  { count: 1, type: Uint8Array },
+  { count: 255, type: Uint8Array },
+  { count: 256, type: Uint16Array },
+  { count: 257, type: Uint16Array },
+  { count: 65_535, type: Uint16Array },
+  { count: 65_536, type: Uint32Array },
+  { count: 65_537, type: Uint32Array },
+]) {
+  test(`${count} rooms, and an event without one`, (t) => {
+    const image = imageOfRooms(count);
+    const { codes, postings } = image.fields.roomId;
+    t.equal(codes.constructor, type);
+    t.equal(codes.length, count + 1);
+    t.equal(postings.ordinals.length, count, 'the event without one is in no posting list');
+
+    const snapshot = new Snapshot(image);
+    const field = snapshot.field('roomId');
+    const events = [...codes.keys()];
+    const matching = (...values: string[]): number[] =>
+      events.filter(
+        passerOf(snapshot, { filters: [{ field: 'roomId', values }], identities: null, window: ALWAYS }),
+      );
+    for (const n of new Set([0, 1, 254, 255, 256, 65_534, 65_535, 65_536, count - 1])) {
+      const isThere = n >= 0 && n < count;
+      t.strictSame(matching(roomOf(n)), isThere ? [n] : [], `room ${n} by the column`);
+      const code = field.dictionary.codeOf(roomOf(n));
+      if (isThere)
+        t.strictSame([...field.postings.subarray(field.postingStart(code), field.postingEnd(code))], [n]);
+    }
+    const first = [0, 1].filter((n) => n < count);
+    t.strictSame(matching(roomOf(0), roomOf(1)), first, 'one of several by the column');
+
+    writeImageFile(path, image, null);
+    for (const isThorough of [false, true]) {
+      const read = readCheckedImage(path, isThorough).image.fields.roomId.codes;
+      t.equal(read.constructor, type, 'from disk');
+      t.ok(
+        read.every((code, n) => code === codes[n]),
+        'the same codes from disk',
+      );
+    }
+    t.end();
+  });
+}
+
+test('an image whose columns are of another width than their dictionaries ask for is refused', (t) => {
+  for (const [count, Other] of [
+    [255, Uint16Array],
+    [255, Uint32Array],
+    [256, Uint8Array],
+    [256, Uint32Array],
+    [65_536, Uint16Array],
+  ] as const) {
+    const image = imageOfRooms(count);
+    const { roomId } = image.fields;
+    const fields = { ...image.fields, roomId: { ...roomId, codes: Other.from(roomId.codes) } };
+    writeImageFile(path, { ...image, fields }, null);
+    t.throws(() => readCheckedImage(path, false), /roomId: .*another type/, `${count} as ${Other.name}`);
+  }
+  t.end();
+});
+
+test('a code beyond the dictionary is refused, at each width', (t) => {
+  for (const count of [1, 254, 256, 65_534, 65_536]) {
+    const image = imageOfRooms(count);
+    image.fields.roomId.codes[0] = count;
+    writeImageFile(path, image, null);
+    t.throws(() => readCheckedImage(path, false), /roomId: a code has no value/, `${count}`);
+  }
+  t.end();
+});
+
+test('afterwards', (t) => {
+  rmSync(join(path, '..'), { recursive: true });
+  t.end();
+});
