@@ -9,25 +9,31 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { observerOf } from '../../dist/http/request-observer.js';
 import { CELL, routeNumber } from '../../dist/metrics/cells.js';
 import { Meter } from '../../dist/metrics/meter.js';
 import { conditional } from '../answers.mjs';
 import { Program, startServer } from '../measure.mjs';
+import { readOptions } from '../options.mjs';
 import { runOnce } from '../rounds.mjs';
 import { readEvents, Sets } from '../sets.mjs';
 import { spreadOf } from '../statistics.mjs';
 import { workloadsOf } from '../workloads.mjs';
 
-const { values: given } = parseArgs({
-  options: {
-    quick: { type: 'boolean', default: false },
-    events: { type: 'string' },
-    rounds: { type: 'string' },
-    amount: { type: 'string' },
-    json: { type: 'string' },
-  },
+const HELP = `npm run bench:metrics -- [options]
+
+  --quick         see whether everything works: a small set, short rounds
+  --events <n>    events of the generated set, 100,000 by default
+  --rounds <n>    rounds of each measurement, 15 by default
+  --amount <n>    requests of one round of one server, 8,000 by default
+  --json <file>   where the results go
+`;
+const given = readOptions(HELP, {
+  quick: { type: 'boolean', default: false },
+  events: { type: 'string' },
+  rounds: { type: 'string' },
+  amount: { type: 'string' },
+  json: { type: 'string' },
 });
 const settings = {
   events: Number(given.events ?? (given.quick ? 10_000 : 100_000)),

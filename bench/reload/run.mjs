@@ -20,15 +20,20 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { finished } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../options.mjs';
 
-const { values: settings } = parseArgs({
-  options: {
-    events: { type: 'string', default: '1000000' },
-    runs: { type: 'string', default: '3' },
-    only: { type: 'string', default: 'stall,warm,memory' },
-    json: { type: 'string' },
-  },
+const HELP = `npm run bench:reload -- [options]
+
+  --events <n>    events of the generated set, 1,000,000 by default
+  --runs <n>      runs of each measurement, 3 by default
+  --only <names>  with commas, of stall, warm, memory; all by default
+  --json <file>   where the results go
+`;
+const settings = readOptions(HELP, {
+  events: { type: 'string', default: '1000000' },
+  runs: { type: 'string', default: '3' },
+  only: { type: 'string', default: 'stall,warm,memory' },
+  json: { type: 'string' },
 });
 const events = Number(settings.events);
 const runs = Number(settings.runs);

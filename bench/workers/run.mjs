@@ -9,22 +9,29 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { Program, startServer } from '../measure.mjs';
+import { readOptions } from '../options.mjs';
 import { runOnce } from '../rounds.mjs';
 import { readEvents, Sets } from '../sets.mjs';
 import { median } from '../statistics.mjs';
 import { workloadsOf } from '../workloads.mjs';
 
-const { values: given } = parseArgs({
-  options: {
-    quick: { type: 'boolean', default: false },
-    events: { type: 'string' },
-    rounds: { type: 'string' },
-    amount: { type: 'string' },
-    source: { type: 'string' },
-    json: { type: 'string' },
-  },
+const HELP = `npm run bench:workers -- [options]
+
+  --quick         see whether everything works: a small set, one round
+  --events <n>    events of the generated set, 1,000,000 by default
+  --source <file> a set of your own instead
+  --rounds <n>    rounds of each measurement, 7 by default
+  --amount <n>    requests of one round of one server, 40,000 by default
+  --json <file>   where the results go
+`;
+const given = readOptions(HELP, {
+  quick: { type: 'boolean', default: false },
+  events: { type: 'string' },
+  rounds: { type: 'string' },
+  amount: { type: 'string' },
+  source: { type: 'string' },
+  json: { type: 'string' },
 });
 const settings = {
   events: Number(given.events ?? (given.quick ? 10_000 : 1_000_000)),

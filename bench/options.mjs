@@ -1,0 +1,24 @@
+import { parseArgs } from 'node:util';
+
+/**
+ * What a command line says. Prints the help and ends where it is asked for, or where an option is unknown.
+ *
+ * @template {import('node:util').ParseArgsConfig['options']} Options
+ * @param {string} help all of its text
+ * @param {Options} options as of util.parseArgs
+ */
+export function readOptions(help, options) {
+  const all = { ...options, help: { type: 'boolean', short: 'h', default: false } };
+  let values;
+  try {
+    ({ values } = parseArgs({ options: all }));
+  } catch (error) {
+    process.stderr.write(`${error.message.split('. ')[0]}.\n\n${help}`);
+    process.exit(2);
+  }
+  if (values.help) {
+    process.stdout.write(help);
+    process.exit(0);
+  }
+  return values;
+}
