@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isMainThread } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 import { FILE_AGE_MS_MIN, FILE_CUT_REST_MS, READ_CHUNK_BYTES } from '../limits.js';
+import { FilePieces } from './file-pieces.js';
 import { readRecords } from './formats/read-records.js';
 import {
   type LoadOptions,
@@ -16,6 +17,7 @@ import {
   type RecordSink,
   type Source,
 } from './source.js';
+import { unreadable } from './unreadable.js';
 
 /**
  * A file of records in any of the known formats, recognised by content. It is read as a stream, so its size does not
@@ -119,58 +121,6 @@ async function loadOpened(
   return { ...read, version };
 }
 
-/** The bytes of a regular file. The next piece is read while one is being worked on. */
-class FilePieces {
-  readonly #path: string;
-  readonly #handle: FileHandle;
-  /** Memory of pieces that nobody needs any more. New memory for each made loading a million events a tenth dearer. */
-  readonly #free: ArrayBufferLike[] = [];
-  readonly #own = new WeakSet<ArrayBufferLike>();
-
-  constructor(path: string, handle: FileHandle) {
-    this.#path = path;
-    this.#handle = handle;
-  }
-
-  /** To be told, once, of bytes that may be overwritten: a piece, or what others have made of some. */
-  takeBack({ buffer }: Uint8Array): void {
-    if (this.#own.has(buffer)) this.#free.push(buffer);
-  }
-
-  /** @throws LecternError `source-unreadable` */
-  async *read(): AsyncGenerator<Uint8Array> {
-    let next = this.#beginToRead();
-    try {
-      for (;;) {
-        const piece = await next;
-        if (piece.length === 0) return;
-        next = this.#beginToRead();
-        yield piece;
-      }
-    } catch (error) {
-      throw unreadable(this.#path, error);
-    } finally {
-      // Nobody closes the file under a read.
-      await next.catch(() => {});
-    }
-  }
-
-  #beginToRead(): Promise<Uint8Array> {
-    const piece = this.#readNext();
-    // Whoever takes it hears of it; until then it must not pass for a rejection that nobody handles.
-    piece.catch(() => {});
-    return piece;
-  }
-
-  async #readNext(): Promise<Uint8Array> {
-    const memory = this.#free.pop() ?? new ArrayBuffer(READ_CHUNK_BYTES);
-    this.#own.add(memory);
-    const bytes = new Uint8Array(memory);
-    const { bytesRead } = await this.#handle.read(bytes, 0, bytes.length, null);
-    return bytes.subarray(0, bytesRead);
-  }
-}
-
 /** Waits until a file whose last record looks cut has rested for long enough, or has changed: somebody may be writing it. */
 async function restOf(
   status: BigIntStats,
@@ -243,26 +193,4 @@ async function* bytesOf(
     signal?.throwIfAborted();
     throw unreadable(name, error);
   }
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  ENOTDIR: 'a part of the path is not a directory',
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  EISDIR: 'it is a directory; expected a file',
-  EMFILE: 'too many files are open',
-  ENFILE: 'too many files are open',
-  ELOOP: 'its symbolic links go in a circle',
-  EIO: 'the device failed (input/output error)',
-};
-
-function unreadable(name: string, error: unknown): LecternError {
-  return new LecternError('source-unreadable', `cannot read ${name}: ${reasonOf(error)}`, { cause: error });
-}
-
-/** Why a file could not be opened or read, for people. */
-export function reasonOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return REASONS[code] ?? (error instanceof Error ? error.message : String(error));
 }

@@ -6,7 +6,6 @@ import { LecternError } from '../errors.js';
 import { LECTURER_IDS_BYTES_MAX } from '../limits.js';
 import { describeJsonFault } from '../model/json-fault.js';
 import { normaliseText } from '../model/text.js';
-import { reasonOf } from './file.js';
 import {
   isNotModified,
   type LoadOptions,
@@ -15,6 +14,7 @@ import {
   type RecordSink,
   type Source,
 } from './source.js';
+import { reasonOf } from './unreadable.js';
 
 /** Lecturer identifiers by display name, or the path of a JSON file that holds such an object. */
 export type LecturerIds = Readonly<Record<string, string>> | string;
