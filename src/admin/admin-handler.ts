@@ -81,6 +81,14 @@ export function createAdminHandler(options: AdminHandlerOptions): RequestHandler
       sendProblem(exchange, fault);
       return;
     }
+    if (exchange.headers.hasContent) {
+      sendProblem(exchange, {
+        code: 'content-too-large',
+        detail:
+          'POST /refresh takes no content: leave the body out. What is loaded is the source that the service was started with.',
+      });
+      return;
+    }
     const { pairs, faults } = parseQueryString(exchange.query);
     const given = pairs.filter(([name]) => name === 'force').map(([, value]) => value);
     const isKnown = faults.length === 0 && pairs.length === given.length && given.length <= 1;

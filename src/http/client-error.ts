@@ -50,11 +50,6 @@ const KINDS: Readonly<Record<string, ClientErrorKind>> = {
     reason: 'Request Header Fields Too Large',
     detail: 'Request line and header fields together are longer than 16 KiB.',
   },
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: {
-    code: 'content-too-large',
-    reason: 'Content Too Large',
-    detail: 'The extensions of a chunk are longer than 16 KiB.',
-  },
   HPE_PAUSED_H2_UPGRADE: OTHER_HTTP,
   HPE_INVALID_URL: {
     ...MALFORMED,

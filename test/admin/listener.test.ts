@@ -342,8 +342,15 @@ test('other paths and methods are problems, and so is what is no request', async
   const answer = await raw(
     `${post}Content-Length: 40\r\n\r\nGET /live HTTP/1.1\r\nHost: a\r\n\r\n          `,
   );
-  t.match(answer, /^HTTP\/1.1 200 OK\r\n[\s\S]*\r\nConnection: close\r\n/);
+  t.match(answer, /^HTTP\/1.1 413 Payload Too Large\r\n[\s\S]*\r\nConnection: close\r\n/);
+  t.match(answer, /"code":"content-too-large"/);
   t.equal(answer.match(/HTTP\/1\.1 /g)?.length, 1);
+  t.match(await raw(`${post}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`), /^HTTP\/1.1 413 /);
+  t.match(
+    await raw(`${post}Content-Length: 0\r\nConnection: close\r\n\r\n`),
+    /^HTTP\/1.1 200 /,
+    'as curl -d "" sends it',
+  );
 });
 
 test('a port that is taken is an error of the start, and leaves nothing behind', async (t) => {

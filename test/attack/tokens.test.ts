@@ -5,7 +5,8 @@ import { createAuthenticator } from '../../src/auth/authenticator.js';
 import { createClaimTable } from '../../src/auth/identity.js';
 import { createVerifier } from '../../src/auth/verifier.js';
 import { createHandler } from '../../src/http/handler.js';
-import { size } from '../hard/size.js';
+import { recordFigure } from '../hard/figures.mjs';
+import { HARD, size } from '../hard/size.js';
 import { serve, viewsOf } from '../http/harness.js';
 import { AUDIENCE, attackMatrix, goodTokens, hostileTokens, ISSUER, KEY_SETS } from './hostile-tokens.js';
 
@@ -41,15 +42,27 @@ test('every attack of the matrix is refused', async (t) => {
   const ask = await setUp(t);
   for (const token of goodTokens()) t.equal(await ask(token), 200, 'good tokens are let in');
   const matrix = attackMatrix();
+  const statuses = new Map<number, number>();
   t.ok(matrix.length >= 120, `${matrix.length} attacks`);
   for (const [name, token] of matrix) {
     const status = await ask(token);
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
     t.ok(status === 401 || status === 400, `${name}: ${status}`);
     const again = await ask(token);
     t.equal(again, status, `${name}: nothing of it is remembered`);
   }
   for (const token of goodTokens()) t.equal(await ask(token), 200);
+  if (HARD)
+    recordFigure('tokens-matrix', told(statuses, `${matrix.length} attacks`), Object.fromEntries(statuses));
 });
+
+/** How many were let in, and how many made the service fail. */
+function told(statuses: ReadonlyMap<number, number>, among: string): string {
+  const entries = [...statuses];
+  const sum = (counts: (status: number) => boolean): number =>
+    entries.reduce((total, [status, count]) => total + (counts(status) ? count : 0), 0);
+  return `${sum((status) => status < 400)} accepted, ${sum((status) => status >= 500)} answers of 5xx among ${among}`;
+}
 
 test(`${GENERATED} generated tokens are refused`, { timeout: 900_000 }, async (t) => {
   const ask = await setUp(t);
@@ -70,4 +83,5 @@ test(`${GENERATED} generated tokens are refused`, { timeout: 900_000 }, async (t
   t.ok((statuses.get(401) ?? 0) > GENERATED / 2, 'most look like tokens');
   for (const token of goodTokens()) t.equal(await ask(token), 200, 'good tokens are let in afterwards');
   t.comment(JSON.stringify([...statuses]));
+  if (HARD) recordFigure('tokens', told(statuses, `${GENERATED} generated`), Object.fromEntries(statuses));
 });

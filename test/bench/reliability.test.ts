@@ -1,14 +1,21 @@
-/** What RELIABILITY.md says was measured is what the newest files say. */
+/** What RELIABILITY.md and SECURITY.md say was measured is what the newest files say. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'tap';
 import { RESULTS, recordFigure } from '../hard/figures.mjs';
-import { cellOf, type Figure, placesIn, readFigures, withFigures } from '../hard/report/document.mjs';
+import {
+  cellOf,
+  DOCUMENTS,
+  type Figure,
+  placesIn,
+  readFigures,
+  withFigures,
+} from '../hard/report/document.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const DOCUMENT = readFileSync(join(ROOT, 'RELIABILITY.md'), 'utf8');
+const TEXTS = DOCUMENTS.map((name) => readFileSync(join(ROOT, name), 'utf8'));
 /** Of tests that record one: `recordFigure('name'` in scripts, a second argument of `told` in tests. */
 const RECORDED = /recordFigure\(\s*'([a-z0-9-]+)'/g;
 
@@ -21,11 +28,11 @@ const FIGURE: Figure = {
   machine: { cores: 2 },
 };
 
-test('RELIABILITY.md agrees with the newest results; npm run hard:report makes it so', async (t) => {
+test('the documents agree with the newest results; npm run hard:report makes it so', async (t) => {
   const figures = readFigures(RESULTS);
-  t.equal(withFigures(DOCUMENT, figures), DOCUMENT);
-  const places = placesIn(DOCUMENT);
-  t.ok(places.length >= 15, `${places.length} places`);
+  t.strictSame(withFigures(TEXTS, figures), TEXTS);
+  const places = TEXTS.flatMap(placesIn);
+  t.ok(places.length >= 25, `${places.length} places`);
   t.equal(new Set(places).size, places.length, 'each once');
   const texts = sourcesOf('test').map((file) => readFileSync(file, 'utf8'));
   const named = new Set(texts.flatMap((text) => [...text.matchAll(RECORDED)].map(([, name]) => name)));
@@ -44,18 +51,19 @@ function sourcesOf(folder: string): string[] {
 test('a figure goes into its place, and what has none stays as it was written', async (t) => {
   const text =
     '| a | <!-- figure: one -->by hand<!-- end --> |\n| b | <!-- figure: two -->7 MiB<!-- end --> |\n';
-  t.equal(withFigures(text, new Map()), text);
+  t.strictSame(withFigures([text], new Map()), [text]);
   const cell = '11 MiB more (2024-09-02, 0123456, Node 20.20.2, 2 cores)';
   t.equal(cellOf(FIGURE), cell);
-  const once = withFigures(text, new Map([['one', FIGURE]]));
-  t.equal(once, text.replace('by hand', cell));
-  t.equal(withFigures(once, new Map([['one', FIGURE]])), once, 'and again');
-  t.equal(
-    withFigures(once, new Map([['one', { ...FIGURE, measured: '12 MiB', isChanged: true }]])),
+  const other = 'no table';
+  const once = withFigures([other, text], new Map([['one', FIGURE]]));
+  t.strictSame(once, [other, text.replace('by hand', cell)]);
+  t.strictSame(withFigures(once, new Map([['one', FIGURE]])), once, 'and again');
+  t.strictSame(withFigures(once, new Map([['one', { ...FIGURE, measured: '12 MiB', isChanged: true }]])), [
+    other,
     text.replace('by hand', '12 MiB (2024-09-02, 0123456 with changes, Node 20.20.2, 2 cores)'),
-  );
-  t.throws(() => withFigures(text, new Map([['three', FIGURE]])), /three has 0 places/);
-  t.throws(() => withFigures(text + text, new Map([['one', FIGURE]])), /one has 2 places/);
+  ]);
+  t.throws(() => withFigures([text], new Map([['three', FIGURE]])), /three has 0 places/);
+  t.throws(() => withFigures([text, text], new Map([['one', FIGURE]])), /one has 2 places/);
 });
 
 test('figures are written and read, and what is none is refused', async (t) => {

@@ -82,6 +82,24 @@ for (const [name, mibPerHour] of [
   });
 }
 
+test('a slope above the limit is never a pass, and one below it never undecided', async (t) => {
+  const seen = { passed: 0, undecided: 0, refused: 0 };
+  for (let seed = 0; seed < 200; seed++) {
+    const looks = looksOf(20, seed, { name: 'heapUsed', mibPerHour: 2 });
+    const { faults, undecided, figures } = judgeMemory(looks, 20);
+    const isAbove = figures.heapUsed.mibPerHour > figures.heapUsed.mibPerHourMax;
+    const ofHeap = (texts: readonly string[]): boolean => texts.some((text) => text.startsWith('heapUsed '));
+    if (isAbove !== (ofHeap(faults) || ofHeap(undecided)) || (ofHeap(faults) && ofHeap(undecided))) {
+      t.fail(`${seed}: ${JSON.stringify({ faults, undecided, figures })}`);
+    }
+    if (ofHeap(undecided)) seen.undecided++;
+    else if (ofHeap(faults)) seen.refused++;
+    else seen.passed++;
+    for (const text of undecided) t.match(text, /a run of \d+ minutes could tell$/);
+  }
+  t.ok(seen.undecided > 50 && seen.passed > 20, JSON.stringify(seen));
+});
+
 test('chance alone is rarely refused', async (t) => {
   for (const minutes of [20, 60]) {
     let refused = 0;

@@ -1,6 +1,6 @@
 /**
- * Figures of RELIABILITY.md as files, one for each: what was measured, when, of which commit, and where. `npm run hard:report` puts
- * them into the document.
+ * Figures of RELIABILITY.md and SECURITY.md as files, one for each: what was measured, when, of which commit, and where. `npm run
+ * hard:report` puts them into the documents.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ export const RESULTS = join(ROOT, 'test/hard/results');
 const NAME = /^[a-z0-9-]+$/;
 
 /**
- * @param {string} name as in RELIABILITY.md: small letters, digits, hyphens
+ * @param {string} name as in the documents: small letters, digits, hyphens
  * @param {string} measured a few words for the table, with units
  * @param {object} details what else is known, for whoever wants more
  * @param {string} folder

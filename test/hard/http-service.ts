@@ -101,8 +101,8 @@ export async function startWarmService(
  *
  * @param name its place in RELIABILITY.md, for which it is kept where the run is of full size
  */
-export function told(figure: string, name?: string): string {
-  if (HARD && name !== undefined) recordFigure(name, figure);
+export function told(figure: string, name?: string, details: object = {}): string {
+  if (HARD && name !== undefined) recordFigure(name, figure, details);
   return `${figure} (Node ${process.version}, ${availableParallelism()} cores)`;
 }
 

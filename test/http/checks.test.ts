@@ -182,7 +182,7 @@ test('every problem code that a request can cause is reached, with its header fi
     { level: 'error', fields: { path } },
   ]);
 
-  // Those are not answers of the handler: see the tests of the server and of raw requests.
+  // Those are not answers of the handler: see the tests of the server, of raw requests and of the admin listener.
   reached
     .add('request-timeout')
     .add('headers-too-large')

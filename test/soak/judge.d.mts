@@ -14,4 +14,8 @@ export const LIMITS: Readonly<
 export function judgeMemory(
   looks: readonly Look[],
   minutes: number,
-): { readonly faults: readonly string[]; readonly figures: Readonly<Record<MemoryName, MemoryFigure>> };
+): {
+  readonly faults: readonly string[];
+  readonly undecided: readonly string[];
+  readonly figures: Readonly<Record<MemoryName, MemoryFigure>>;
+};

@@ -36,16 +36,19 @@ const ERRORS = 2;
 /**
  * @param {readonly object[]} looks `hours` since the beginning, and bytes by the names of LIMITS
  * @param {number} minutes that the run was to last
- * @returns {{ faults: string[], figures: Record<string, object> }} for each kind of memory its slope, the standard error, whether a
- *   run of that length can tell, and how many minutes one would need
+ * @returns {{ faults: string[], undecided: string[], figures: Record<string, object> }} what is refused; what is above its limit but may
+ *   be chance, so that neither can be said; and for each kind of memory its slope, the standard error, whether a run of that length
+ *   can tell, and how many minutes one would need
  */
 export function judgeMemory(looks, minutes) {
   const half = looks.slice(Math.floor(looks.length / 2));
   const faults = [];
+  const undecided = [];
   const figures = {};
   if (half.length < LOOKS_MIN) {
     return {
       faults: [`${half.length} looks in the second half; ${LOOKS_MIN} are needed to say anything`],
+      undecided,
       figures,
     };
   }
@@ -54,20 +57,20 @@ export function judgeMemory(looks, minutes) {
     const { slope, error } = fitOf(half.map((look) => ({ x: look.hours, y: look[name] / MIB })));
     const limit = mibPerHourMax + (minutes < WARM_UP_MINUTES ? warmUpMib / hours : 0);
     const canTell = ERRORS * error <= limit;
-    if (slope - ERRORS * error > limit || (slope > limit && canTell)) {
-      faults.push(
-        `${name} grows by ${slope.toFixed(2)} MiB an hour, give or take ${error.toFixed(2)}; at most ${limit.toFixed(1)}`,
-      );
-    }
+    const needed = minutesToTell(error, hours, mibPerHourMax);
+    const found = `by ${slope.toFixed(2)} MiB an hour, give or take ${error.toFixed(2)}; at most ${limit.toFixed(1)}`;
+    if (slope - ERRORS * error > limit || (slope > limit && canTell)) faults.push(`${name} grows ${found}`);
+    else if (slope > limit)
+      undecided.push(`${name} may grow ${found}; a run of ${needed} minutes could tell`);
     figures[name] = {
       mibPerHour: rounded(slope),
       standardError: rounded(error),
       mibPerHourMax: rounded(limit),
       canTell,
-      minutesToTell: minutesToTell(error, hours, mibPerHourMax),
+      minutesToTell: needed,
     };
   }
-  return { faults, figures };
+  return { faults, undecided, figures };
 }
 
 /**

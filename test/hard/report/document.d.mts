@@ -6,7 +6,8 @@ export interface Figure {
   readonly node: string;
   readonly machine: { readonly cores: number };
 }
+export const DOCUMENTS: readonly string[];
 export function readFigures(folder: string): Map<string, Figure>;
 export function cellOf(figure: Figure): string;
 export function placesIn(text: string): string[];
-export function withFigures(text: string, figures: ReadonlyMap<string, Figure>): string;
+export function withFigures(texts: readonly string[], figures: ReadonlyMap<string, Figure>): string[];

@@ -1,9 +1,11 @@
-/** What RELIABILITY.md says of figures that have a file, between markers in its tables. */
+/** What the documents say of figures that have a file, between markers in their tables. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** `<!-- figure: name -->text<!-- end -->` on one line, as a table's cell needs it. */
 const MARKED = /<!-- figure: ([a-z0-9-]+) -->(.*?)<!-- end -->/g;
+/** Those that have such tables. */
+export const DOCUMENTS = ['RELIABILITY.md', 'SECURITY.md'];
 const FIELDS = ['measured', 'date', 'commit', 'node'];
 
 /**
@@ -43,21 +45,23 @@ export function placesIn(text) {
 }
 
 /**
- * The document with all figures in their places. Places without a figure are left as they are: what was written by hand stands until
+ * The documents with all figures in their places. Places without a figure are left as they are: what was written by hand stands until
  * there is a run.
  *
- * @param {string} text
+ * @param {readonly string[]} texts
  * @param {Map<string, object>} figures
- * @throws Error where a figure has no place, or two
+ * @throws Error where a figure has no place in any of them, or two
  */
-export function withFigures(text, figures) {
-  const places = placesIn(text);
+export function withFigures(texts, figures) {
+  const places = texts.flatMap(placesIn);
   for (const name of figures.keys()) {
     const count = places.filter((place) => place === name).length;
-    if (count !== 1) throw new Error(`the figure ${name} has ${count} places in the document; expected one`);
+    if (count !== 1) throw new Error(`the figure ${name} has ${count} places in the documents; expected one`);
   }
-  return text.replace(MARKED, (marked, name) => {
-    const figure = figures.get(name);
-    return figure === undefined ? marked : `<!-- figure: ${name} -->${cellOf(figure)}<!-- end -->`;
-  });
+  return texts.map((text) =>
+    text.replace(MARKED, (marked, name) => {
+      const figure = figures.get(name);
+      return figure === undefined ? marked : `<!-- figure: ${name} -->${cellOf(figure)}<!-- end -->`;
+    }),
+  );
 }

@@ -1,19 +1,20 @@
 /**
- * Puts the figures of the last full runs into RELIABILITY.md.
+ * Puts the figures of the last full runs into RELIABILITY.md and SECURITY.md.
  *
  *     npm run hard:report
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { RESULTS } from '../figures.mjs';
-import { placesIn, readFigures, withFigures } from './document.mjs';
+import { DOCUMENTS, placesIn, readFigures, withFigures } from './document.mjs';
 
-const DOCUMENT = fileURLToPath(new URL('../../../RELIABILITY.md', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 const figures = readFigures(RESULTS);
-const text = readFileSync(DOCUMENT, 'utf8');
-writeFileSync(DOCUMENT, withFigures(text, figures));
-const missing = placesIn(text).filter((name) => !figures.has(name));
+const texts = DOCUMENTS.map((name) => readFileSync(`${ROOT}${name}`, 'utf8'));
+const written = withFigures(texts, figures);
+for (const [n, name] of DOCUMENTS.entries()) writeFileSync(`${ROOT}${name}`, written[n]);
+const missing = texts.flatMap(placesIn).filter((name) => !figures.has(name));
 process.stdout.write(
-  `RELIABILITY.md has ${figures.size} figures from files; written by hand: ${missing.join(', ') || 'none'}\n`,
+  `${DOCUMENTS.join(' and ')} have ${figures.size} figures from files; without a file: ${missing.join(', ') || 'none'}\n`,
 );
