@@ -63,7 +63,9 @@ class Questions {
     const [name, list] = from[Math.floor(random() * from.length)];
     const first = Math.floor(random() * (list.length - size));
     const startMs = Date.parse(list[first].time) + Math.floor(random() * 1000);
-    const endMs = Date.parse(list[first + size - 1].time) + 1 + Math.floor(random() * 60_000);
+    // Where all of them begin at once, a window must not end before it begins.
+    const endMs =
+      Math.max(startMs, Date.parse(list[first + size - 1].time) + Math.floor(random() * 60_000)) + 1;
     return { name, event: list[first], window: `startTime=${instant(startMs)}&endTime=${instant(endMs)}` };
   }
 
