@@ -85,6 +85,12 @@ const RULES: readonly Rule[] = [
     problem: '--refresh-seconds cannot load standard input (-) again: it can be read once only',
   },
   {
+    isBroken: ({ options: { staleSecondsMax }, texts }) =>
+      staleSecondsMax !== undefined && (texts ?? []).includes('-'),
+    problem:
+      '--stale-seconds-max cannot hold for standard input (-), which is loaded once only: all answers would end after that time',
+  },
+  {
     isBroken: ({ options: { adminPort, adminTokenFile } }) =>
       adminTokenFile !== undefined && adminPort === undefined,
     problem: '--admin-token-file has no effect without --admin-port',

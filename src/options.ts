@@ -208,7 +208,7 @@ export const SETTINGS: readonly Setting[] = [
     environment: 'LECTERN_SNAPSHOT_FILE',
     group: 'Refreshing',
     description:
-      'write each timetable here, over what the file holds, and serve it at once at the next start with the same source',
+      'write each timetable here, over the one before, and serve it at once at the next start with the same source',
     fault: text,
   },
   {

@@ -3,11 +3,16 @@ import type { SnapshotSummary } from '../snapshot/summary.js';
 import { formatBytes, formatCountOf, formatMs } from './quantity.js';
 import { describeRejections } from './rejections.js';
 
-/** What `lectern serve` prints once it can be used. */
+/**
+ * What `lectern serve` prints once it can be used.
+ *
+ * @param canRefresh whether the admin listener loads on request
+ */
 export function formatReady(
   service: Pick<Service, 'adminAddress' | 'baseUrl' | 'mode' | 'timetable' | 'workers'>,
   summary: SnapshotSummary,
   example: ExampleRequest | null,
+  canRefresh: boolean,
 ): string {
   const { events, buildMs, bytes } = summary;
   const { publication, source } = service.timetable;
@@ -20,7 +25,9 @@ export function formatReady(
     ...describeRejections(summary),
   ];
   if (service.adminAddress !== null) {
-    lines.push(`Admin listener: ${service.adminAddress.origin} (/live, /ready, /metrics)`);
+    lines.push(
+      `Admin listener: ${service.adminAddress.origin} (/live, /ready, /metrics${canRefresh ? ', POST /refresh' : ''})`,
+    );
   }
   if (example !== null) {
     lines.push(

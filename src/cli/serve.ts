@@ -80,11 +80,14 @@ async function serveUntilSignal(
     const admin = adminAddress === null ? {} : { admin: adminAddress.origin };
     log.info({ address: address.origin, ...admin, mode, workers }, 'listening');
     warnOfOpenDoor(service);
+    warnOfEnd(settings, log);
     const outcome = await Promise.race([service.ready, signals.first]);
     progress.clear();
     if (typeof outcome !== 'string') {
       isReady = true;
-      process.stdout.write(formatReady(service, outcome, await service.example()));
+      process.stdout.write(
+        formatReady(service, outcome, await service.example(), settings.adminTokenFile !== undefined),
+      );
       if (mode === 'development') {
         tellReloads(service.timetable, (settings.refreshSeconds ?? 0) > 0, (line) =>
           process.stdout.write(line),
@@ -135,6 +138,15 @@ async function callOff(
   if (!hangs) return;
   signals.stop();
   endBySignal(signal);
+}
+
+/** Says where the timetable becomes too old to be served although nothing is wrong with it. */
+function warnOfEnd({ mode, staleSecondsMax, refreshSeconds = 0, pin }: ServeSettings, log: Logger): void {
+  if (staleSecondsMax === undefined || refreshSeconds > 0 || pin !== undefined) return;
+  const reason =
+    '--stale-seconds-max without --refresh-seconds: a source that stays as it is is not asked again, so all answers become 503 after that time, until SIGHUP or POST /refresh';
+  if (mode === 'development') writeError(`warning: ${reason}`);
+  else log.warn({ reason }, 'answers will end');
 }
 
 /** In development anybody gets a token; beyond this machine that is seldom meant. */

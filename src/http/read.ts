@@ -53,7 +53,7 @@ const NO_SNAPSHOT: Problem = {
 const STALE_SNAPSHOT: Problem = {
   code: 'snapshot-stale',
   detail:
-    'The timetable could not be refreshed for longer than this service is set to answer from an old one.',
+    'The last good load of the timetable was longer ago than this service is set to answer from an old one.',
   headers: ['Retry-After', RETRY_AFTER_SECONDS],
 };
 

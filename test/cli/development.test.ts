@@ -41,6 +41,33 @@ test('a variable that is misspelt is warned of, and nothing of its value is repe
   t.equal(unknownVariables({ LECTERN_UPSTREAM_TOKEN: 'x' }, {}).length, 1);
 });
 
+test('a timetable that would become too old by itself is warned of', async (t) => {
+  const argv = ['serve', 'fixtures/demo.ndjson.gz', '--port', '0', '--stale-seconds-max', '3600'];
+  const warned =
+    /^warning: --stale-seconds-max without --refresh-seconds: .* until SIGHUP or POST \/refresh\n$/;
+  for (const [more, expected] of [
+    [[], warned],
+    [['--refresh-seconds', '60'], /^$/],
+  ] as const) {
+    const running = start([...argv, '--dev', ...more]);
+    await running.printed('Another token');
+    running.child.kill('SIGTERM');
+    t.match((await running.ended).stderr, expected);
+  }
+  const production = start(argv, { LECTERN_HS256_SECRET: 'a secret of 32 bytes or more, of a test' });
+  await production.printed('10,000 events');
+  production.child.kill('SIGTERM');
+  const { stderr } = await production.ended;
+  const lines = stderr
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as object);
+  t.match(
+    lines.filter((line) => 'level' in line && line.level === 40),
+    [{ msg: 'answers will end', reason: /503/ }],
+  );
+});
+
 test('what becomes of a file that was changed, or of a load that was asked for, is a plain line', async (t) => {
   const event = (n: number): string =>
     `{"id":"00000000-0000-4000-8000-00000000000${n}","time":"2026-09-14T08:00:00Z","endTime":"2026-09-14T09:00:00Z"}\n`;
