@@ -19,7 +19,7 @@ const CLIENTS = fileURLToPath(new URL('./load-clients.mjs', import.meta.url));
 const EVENTS = 20_000;
 const LOAD_MS = size(3000, 10_000);
 /** Other work on the machine shows in single runs; what the service can do shows in the best of them. */
-const ATTEMPTS_MAX = size(3, 6);
+const ATTEMPTS_MAX = 6;
 const CONNECTIONS = 2000;
 const TIMES = 3;
 /**
@@ -159,6 +159,8 @@ for (const { name, figure, path, goodputMin, refusedMsMax } of [
       const figures = await measure(load, witness);
       attempts.push(figures);
       t.comment(JSON.stringify(figures));
+      // Where the peak was taken in a slow moment, three times as much may be less than can be answered later: no overload.
+      if (figures.refused < WITNESSED_MIN) continue;
       if (best === null || shortfallOf(figures) < shortfallOf(best)) best = figures;
       const { goodput, refusedP99Ms, recoveredMs } = figures;
       if (goodput >= goodputMin && refusedP99Ms <= refusedMsMax && recoveredMs <= 2000) {
@@ -169,7 +171,7 @@ for (const { name, figure, path, goodputMin, refusedMsMax } of [
     const calm = await witness.run({ rate: CALM_RATE, connections: WITNESS_RATE, forMs: 3000 });
     await load.end();
     await witness.end();
-    if (best === null) throw new Error('nothing was measured');
+    if (best === null) throw new Error(`there was no overload: ${JSON.stringify(attempts)}`);
     const which = `attempt ${attempts.indexOf(best) + 1} of ${attempts.length}, where up to ${ATTEMPTS_MAX} may be made`;
     const text = JSON.stringify(best);
     t.ok(best.refused >= WITNESSED_MIN, `refusals were seen ${text}`);
