@@ -44,8 +44,10 @@ const ID_BUFFER_BYTES = 256;
 /** A UTF-16 unit takes up to three bytes; two that are one character take four. */
 const UTF8_BYTES_PER_UNIT_MAX = 3;
 
-/** Of an image without its rows: 83 in a timetable of a million events, of which a third clash with another, and 24 more where all
- * codes take four bytes. */
+/**
+ * Of an image without its rows: 83 in a timetable of a million events, of which a third clash with another, and up to 13 more where
+ * codes take four bytes each.
+ */
 const IMAGE_BYTES_PER_EVENT = 112;
 
 /** What else is on the way to it, most of it for the clusters. */
