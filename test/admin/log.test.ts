@@ -71,6 +71,7 @@ for (const workers of ['1', '2']) {
       t.equal((await get(base + path, fields)).status, status, path);
     // What must not be served, twice, and what cannot be loaded, twice, of which the log says why each time.
     const admin = /Admin listener: (\S+)/.exec(stdout)?.[1] ?? '';
+    t.match(stdout, /^Admin listener: .* \(\/live, \/ready, \/metrics, POST \/refresh\)$/m);
     const load = async (): Promise<unknown> => {
       const authorization = `Bearer ${ADMIN_TOKEN}`;
       const response = await fetch(`${admin}/refresh`, { method: 'POST', headers: { authorization } });
