@@ -3,13 +3,9 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { test } from 'tap';
+import { collectGarbage } from '../collect-garbage.js';
 import { serve } from './harness.js';
-
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
 
 test('answers that are still being worked on go with their connection, those whose turn has not come too', async (t) => {
   const begun: WeakRef<ServerResponse>[] = [];

@@ -3,8 +3,6 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { type Test, test } from 'tap';
 import { AnswersUnderWay } from '../../src/http/answers-under-way.js';
 import type { Exchange } from '../../src/http/exchange.js';
@@ -13,6 +11,7 @@ import { CELL } from '../../src/metrics/cells.js';
 import { Meter } from '../../src/metrics/meter.js';
 import type { Body, Read } from '../../src/view/answer.js';
 import type { View } from '../../src/view/view.js';
+import { collectGarbage } from '../collect-garbage.js';
 import { bearer, serve, setUp, type TestViews, viewsOf } from './harness.js';
 
 /** More than the system takes of an answer that is not read. */
@@ -23,9 +22,6 @@ const READ_BYTES = 16 * 1024;
 const READ_EVERY_MS = 20;
 /** Requests that are sent at once. */
 const MANY = 8;
-
-setFlagsFromString('--expose-gc');
-const gc = runInNewContext('gc') as () => void;
 
 /** Publishes one snapshot after the other; who is alive can be asked. */
 class Publications {
@@ -52,7 +48,7 @@ class Publications {
 
   async alive(): Promise<number> {
     for (let n = 0; n < 3; n++) {
-      gc();
+      collectGarbage();
       await delay(10);
     }
     return this.#memories.filter((memory) => memory.deref() !== undefined).length;

@@ -1,0 +1,6 @@
+/** A full garbage collection on demand, for tests of what is left behind and of what takes how long. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+setFlagsFromString('--expose-gc');
+export const collectGarbage = runInNewContext('gc') as () => void;
