@@ -32,6 +32,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'auth',
     'metrics',
     'view',
+    'model',
     'refresh',
     'readiness.ts',
     'errors.ts',

@@ -1,6 +1,7 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { Logger } from '../http/logger.js';
 import { CELL, type SingleName } from '../metrics/cells.js';
+import { REJECTION_CODES } from '../model/event.js';
 import type { Readiness } from '../readiness.js';
 import type { ServingCondition } from '../serving/condition.js';
 import type { ThreadMeter } from '../serving/serving.js';
@@ -173,9 +174,13 @@ export class Exposition {
     );
     this.#gauge(
       'snapshot_rejected_records',
-      'Records that were left out of it.',
-      [],
-      ofSummary(({ rejected }) => rejected),
+      'Records that were left out of it; `overridden` is no fault.',
+      ['code'],
+      () => {
+        const { summary } = views;
+        if (summary === null) return [];
+        return REJECTION_CODES.map((code) => [{ code }, summary.rejectedByCode[code] ?? 0]);
+      },
     );
     this.#gauge(
       'snapshot_bytes',

@@ -70,9 +70,10 @@ export function refreshOnSignals(
   ].map(({ signal, force }) => {
     const listener = (): void => {
       log.info({ signal, force }, 'loading on request');
-      // It rejects while the service is being closed; then there is nothing to load.
       timetable()
         ?.refresh({ force })
+        .then(({ result, reason }) => log.info({ signal, result, reason }, 'load on request ended'))
+        // It rejects while the service is being closed; then there is nothing to load.
         .catch(() => {});
     };
     process.on(signal, listener);

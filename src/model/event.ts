@@ -29,19 +29,22 @@ export type NormalisedEvent = {
   [Name in FieldName]: Name extends 'time' | 'endTime' ? number : Name extends 'id' ? string : string | null;
 };
 
-/** Why a record was left out. Stable codes; the detail is for people. */
-export type RejectionCode =
-  | 'malformed-record'
-  | 'record-too-large'
-  | 'wrong-type'
-  | 'missing-field'
-  | 'malformed-identifier'
-  | 'malformed-time'
-  | 'malformed-text'
-  | 'end-before-start'
-  | 'duplicate-id'
+/** Why a record may be left out. Stable codes; the detail is for people. */
+export const REJECTION_CODES = [
+  'malformed-record',
+  'record-too-large',
+  'wrong-type',
+  'missing-field',
+  'malformed-identifier',
+  'malformed-time',
+  'malformed-text',
+  'end-before-start',
+  'duplicate-id',
   /** Not a fault: one of several sources has the id, and a later one, which wins, has it too. */
-  | 'overridden';
+  'overridden',
+] as const;
+
+export type RejectionCode = (typeof REJECTION_CODES)[number];
 
 /** Where a record stands in its source. Lines and records count from 1, bytes from 0. */
 export interface RecordPosition {

@@ -115,7 +115,7 @@ test('reloads and refusals are counted by how they ended', async (t) => {
   await service.timetable.refresh();
   source.replace([]);
   await service.timetable.refresh();
-  source.replace(RECORDS.slice(0, 19));
+  source.replace([...RECORDS.slice(0, 19), RECORDS[0] as (typeof RECORDS)[number]]);
   await service.timetable.refresh();
   await service.timetable.refresh();
   const metrics = await scrape(admin);
@@ -126,6 +126,9 @@ test('reloads and refusals are counted by how they ended', async (t) => {
   t.equal(metrics.get('lectern_gate_refusals_total{reason="shrunk"}'), 1);
   t.equal(metrics.get('lectern_gate_refusals_total{reason="empty"}'), 1);
   t.equal(metrics.get('lectern_snapshot_events'), 19);
+  t.equal(metrics.get('lectern_snapshot_rejected_records{code="duplicate-id"}'), 1);
+  t.equal(metrics.get('lectern_snapshot_rejected_records{code="overridden"}'), 0, 'each code is there');
+  t.equal(total(metrics, 'lectern_snapshot_rejected_records'), 1);
 });
 
 test('counts only grow while scrapes come under load, and a thread is lost', async (t) => {

@@ -64,6 +64,15 @@ test('serve follows its file, refuses what looks broken, obeys its operator, and
   t.equal(outcome.code, 0);
   t.match(outcome.stderr, /"added":2,"changed":10,"removed":0,"msg":"timetable published"/);
   t.match(outcome.stderr, /"msg":"timetable refused"/);
+  // The same file again: nothing is loaded, and whoever asked for it learns why.
+  t.match(
+    outcome.stderr,
+    /"signal":"SIGHUP","result":"refused","reason":"[^"]*83\.3 % fewer[^"]*","msg":"load on request ended"/,
+  );
+  t.match(
+    outcome.stderr,
+    /"signal":"SIGUSR2","result":"published","reason":null,"msg":"load on request ended"/,
+  );
   t.ok(existsSync(`${snapshot}.1`), 'the snapshot before is kept');
 
   const second = start(['serve', source, ...options]);
