@@ -23,7 +23,10 @@ export function jsonRows(rows: Rows, selection: Selection, cache: RowCache | nul
   if (selection.count === rows.count) return wholeBody(rows.bytes);
   const { origin } = selection;
   const keyRows = origin === null || cache === null ? null : cache.find(origin, JSON_LAYOUT, selection.count);
-  if (origin !== null && keyRows !== null) return jsonKeyRows(selection, origin, keyRows);
+  if (origin !== null && keyRows !== null) {
+    const body = jsonKeyRows(selection, origin, keyRows);
+    if (body !== null) return body;
+  }
   let views = 0;
   let viewBytes = 0;
   let byteLength = selection.count === 0 ? 2 : 1;
@@ -79,9 +82,14 @@ function jsonViews(rows: Rows, selection: Selection, byteLength: number): Body {
   return { byteLength, chunks };
 }
 
-/** The selected rows from lists that lie side by side; each row is followed by its comma there. */
-function jsonKeyRows(selection: Selection, origin: Origin, keyRows: readonly KeyRows[]): Body {
+/**
+ * The selected rows from lists that lie side by side; each row is followed by its comma there.
+ *
+ * @returns null where they are too many to be made at once
+ */
+function jsonKeyRows(selection: Selection, origin: Origin, keyRows: readonly KeyRows[]): Body | null {
   const byteLength = Math.max(2, 1 + pickedLength(selection, origin, keyRows));
+  if (byteLength > BODY_WHOLE_BYTES_MAX) return null;
   const target = allocateBody(byteLength);
   target[0] = OPENING_BRACKET;
   copyPicked(selection, origin, keyRows, target, 1);

@@ -48,7 +48,10 @@ export function messagePackRows(rows: Rows, selection: Selection, cache: RowCach
   const { origin } = selection;
   const keyRows =
     origin === null || cache === null ? null : cache.find(origin, MESSAGE_PACK_LAYOUT, selection.count);
-  if (origin !== null && keyRows !== null) return packedKeyRows(selection, origin, keyRows);
+  if (origin !== null && keyRows !== null) {
+    const body = packedKeyRows(selection, origin, keyRows);
+    if (body !== null) return body;
+  }
   const header = arrayHeader(selection.count);
   const byteLength = header.length + packedRowsLength(rows, selection);
   if (byteLength > BODY_WHOLE_BYTES_MAX) {
@@ -62,10 +65,12 @@ export function messagePackRows(rows: Rows, selection: Selection, cache: RowCach
   return madeBody(target);
 }
 
-/** The selected rows from lists that lie side by side. */
-function packedKeyRows(selection: Selection, origin: Origin, keyRows: readonly KeyRows[]): Body {
+/** The selected rows from lists that lie side by side; null where they are too many to be made at once. */
+function packedKeyRows(selection: Selection, origin: Origin, keyRows: readonly KeyRows[]): Body | null {
   const { count } = selection;
-  const target = allocateBody(packedArrayHeaderLength(count) + pickedLength(selection, origin, keyRows));
+  const byteLength = packedArrayHeaderLength(count) + pickedLength(selection, origin, keyRows);
+  if (byteLength > BODY_WHOLE_BYTES_MAX) return null;
+  const target = allocateBody(byteLength);
   copyPicked(selection, origin, keyRows, target, writeArrayHeader(target, 0, count));
   return madeBody(target);
 }

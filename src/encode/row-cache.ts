@@ -7,6 +7,9 @@ import { buildKeyRows, type KeyRows, keyRowsBytes, LAYOUTS, type RowLayout } fro
 /** Lists that one insertion may look at to make room. */
 const EVICTION_STEPS_MAX = 8;
 
+/** What a list takes besides its rows and their places: two buffers and four objects, measured as resident memory. */
+const ENTRY_BYTES = 832;
+
 /** One list that is kept. */
 interface Entry {
   readonly shelf: Shelf;
@@ -114,8 +117,9 @@ export class RowCache {
   #add(shelf: Shelf, list: ListRef): KeyRows | null {
     const { code } = list;
     shelf.gathered[code] = 0;
-    const bytes = keyRowsBytes(this.#rows, list, shelf.layout, Math.min(KEY_ROWS_BYTES_MAX, this.#bytesMax));
-    if (bytes === Number.POSITIVE_INFINITY || !this.#makeRoom(bytes)) return null;
+    const rowsBytes = keyRowsBytes(this.#rows, list, shelf.layout, KEY_ROWS_BYTES_MAX);
+    const bytes = rowsBytes + ENTRY_BYTES;
+    if (bytes > this.#bytesMax || !this.#makeRoom(bytes)) return null;
     const entry = { shelf, code, keyRows: buildKeyRows(this.#rows, list, shelf.layout), bytes, used: false };
     shelf.entries[code] = entry;
     this.#clock.push(entry);

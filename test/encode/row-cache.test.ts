@@ -4,6 +4,7 @@ import { test } from 'tap';
 import { JSON_LAYOUT, MESSAGE_PACK_LAYOUT } from '../../src/encode/key-rows.js';
 import { RowCache } from '../../src/encode/row-cache.js';
 import { generateEvents } from '../../src/generate/events.js';
+import { BODY_WHOLE_BYTES_MAX } from '../../src/limits.js';
 import { FORMATS } from '../../src/model/format.js';
 import { createNormaliser } from '../../src/normalise/normalise.js';
 import type { Snapshot } from '../../src/snapshot/snapshot.js';
@@ -157,5 +158,30 @@ test('a list that alone is more than the bound is never laid out', (t) => {
   const origin = originOf(snapshot, 0);
   for (let n = 0; n < 100; n++) t.equal(cache.find(origin, JSON_LAYOUT, 1000), null);
   t.equal(cache.bytes, 0);
+  t.end();
+});
+
+test('a large result is made in slices, also where its lists are laid out', (t) => {
+  const field = snapshot.field('studyGroup');
+  const codes = Array.from({ length: field.dictionary.size }, (_, code) => code)
+    .sort((a, b) => field.postingCount(b) - field.postingCount(a))
+    .slice(0, 8);
+  const pairs = codes.map((code) => ['studyGroup', field.dictionary.valueOf(code)] as const);
+  for (const { name } of FORMATS) {
+    const view = viewOf(snapshot);
+    const expected = bytesOf(readOf(viewOf(snapshot, undefined, 0).schedule(pairs, STRICT)).execute(name));
+    t.ok(expected.length > BODY_WHOLE_BYTES_MAX, `${name} is large`);
+    // Each lays out one list.
+    for (let n = 0; n <= codes.length; n++) {
+      const { body } = readOf(view.schedule(pairs, STRICT)).execute(name);
+      const chunks = [...body.chunks];
+      t.ok(Buffer.concat(chunks).equals(expected));
+      t.ok(
+        chunks.every(({ length }) => length <= BODY_WHOLE_BYTES_MAX),
+        'no piece is larger than a small body',
+      );
+    }
+    t.ok(view.rowCache.hits > 0, `${name}: all are laid out in the end`);
+  }
   t.end();
 });
