@@ -1,0 +1,69 @@
+/** podman with a store of its own, which goes with the run: nothing of it is left on the machine. */
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
+/** Below what a process may have here: podman asks for more by default, which not every root may. */
+const LIMITS = ['nofile=4096:4096', 'nproc=4096:4096'];
+
+/** The path of a program; null where there is none of this name. */
+export function programOf(name) {
+  try {
+    return execFileSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).trim();
+  } catch {
+    return null;
+  }
+}
+
+export class Podman {
+  /** Of files that are needed for the run. */
+  folder = mkdtempSync(join(tmpdir(), 'lectern-container-'));
+  #env;
+
+  constructor() {
+    const [graph, state] = ['graph', 'state'].map((name) => join(this.folder, name));
+    for (const path of [graph, state]) mkdirSync(path);
+    const storage = join(this.folder, 'storage.conf');
+    writeFileSync(storage, `[storage]\ndriver = "vfs"\ngraphroot = "${graph}"\nrunroot = "${state}"\n`);
+    const containers = join(this.folder, 'containers.conf');
+    // Without systemd, and on machines whose groups are of the older kind, too, which runc can and crun cannot have.
+    const runtime = programOf('runc') === null ? '' : 'runtime = "runc"\n';
+    writeFileSync(
+      containers,
+      `[containers]\ndefault_ulimits = ${JSON.stringify(LIMITS)}\n[engine]\ncgroup_manager = "cgroupfs"\nevents_logger = "none"\n${runtime}`,
+    );
+    this.#env = {
+      ...process.env,
+      CONTAINERS_CONF: containers,
+      CONTAINERS_STORAGE_CONF: storage,
+      BUILDAH_ISOLATION: 'chroot',
+    };
+  }
+
+  /** @throws Error with what podman says, where it fails */
+  async do(...args) {
+    return (await this.outcome(...args)).stdout.trim();
+  }
+
+  /** Also of what it says besides, and both where it fails. */
+  async outcome(...args) {
+    const { stdout, stderr } = await run('podman', args, { env: this.#env, maxBuffer: OUTPUT_BYTES_MAX });
+    return { stdout, stderr };
+  }
+
+  /** Ends everything that was started. */
+  async end() {
+    for (const args of [
+      ['pod', 'rm', '--all', '--force'],
+      ['rm', '--all', '--force', '--time', '0'],
+      ['rmi', '--all', '--force'],
+    ]) {
+      await this.do(...args).catch(() => {});
+    }
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
