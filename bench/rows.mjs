@@ -44,6 +44,7 @@ export function workloadRow(about, floorRounds, ownRounds, detail) {
     floorMicros: middle(floorRounds, 'cpuMicros'),
     perSecond: middle(ownRounds, 'perSecond'),
     floorPerSecond: middle(floorRounds, 'perSecond'),
+    requestsPerRound: middle(ownRounds, 'requests'),
     latencyMs: Object.fromEntries(
       ['p50', 'p99', 'p99.9'].map((p) => [p, median(ownRounds.map(({ latencyMs }) => latencyMs[p]))]),
     ),

@@ -4,9 +4,7 @@
  * The floor is bare node:http with a constant body of the same length and the same header fields, under the same requests, in
  * the same rounds.
  */
-import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { cpus, loadavg, release, totalmem, type } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { measureColdLoads } from './parts/cold-load.mjs';
 import { measureFirstSight } from './parts/first-sight.mjs';
@@ -18,37 +16,8 @@ import { isMet, missingRows, SECOND_ROW } from './rows.mjs';
 import { Session } from './session.mjs';
 import { SETS } from './sets.mjs';
 import { settingsOf } from './settings.mjs';
+import { surroundings } from './surroundings.mjs';
 import { WORKLOADS } from './workloads.mjs';
-
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
-
-function git(...argv) {
-  try {
-    return execFileSync('git', ['-C', ROOT, ...argv], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-  } catch {
-    return '';
-  }
-}
-
-/** Where and of what a run was. */
-function surroundings() {
-  return {
-    date: new Date().toISOString(),
-    node: process.version,
-    commit: git('rev-parse', 'HEAD').trim(),
-    isChanged: git('status', '--porcelain', '--untracked-files=no', 'src') !== '',
-    machine: {
-      cpu: cpus()[0]?.model ?? 'unknown',
-      cores: cpus().length,
-      memoryBytes: totalmem(),
-      system: `${type()} ${release()}`,
-      loadBefore: loadavg().map((load) => Math.round(load * 100) / 100),
-    },
-  };
-}
 
 /** @returns the peers that take part */
 function peersOf({ peers }) {
@@ -82,20 +51,28 @@ async function measureAll(session, peers) {
 /** How it is measured, in words. */
 function introduction(
   { node, machine },
-  { rounds, roundSeconds, connections, warmUp, warmUpOfSizes, events },
+  { launches, rounds, roundSeconds, connections, warmUp, warmUpOfSizes, events },
 ) {
   const ruleOf = ({ slicesMin, slicesMax, requestsMin }) =>
     `${slicesMin} to ${slicesMax}, and ${requestsMin.toLocaleString('en')} requests where that many can be`;
   const sets = Object.entries(events).map(([name, count]) => `${name} ${count.toLocaleString('en')}`);
   return `${node}, ${machine.cpu}, ${machine.cores} cores
-${connections} connections; ${rounds} rounds of ${roundSeconds} s for each server, all servers in turn.
+${connections} connections; ${rounds} rounds of ${roundSeconds} s for each server, all servers in turn; all of it ${launches} times, with processes of their own,
+but for peers, of which one process is measured.
 Every server is warmed up by one rule, in slices of ${warmUp.sliceSeconds} s until two in a row differ by less than ${warmUp.differenceMax * 100} % per request:
 ${ruleOf(warmUp)}; where sizes of sets are compared, ${ruleOf(warmUpOfSizes)}.
 Figures are medians, then the middle half and the whole of all rounds. Events: ${sets.join(', ')}.`;
 }
 
 async function main() {
-  const settings = settingsOf(process.argv.slice(2));
+  let settings;
+  try {
+    settings = settingsOf(process.argv.slice(2));
+  } catch (error) {
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 2;
+    return;
+  }
   if (settings === null) return;
   const peers = peersOf(settings);
   const began = performance.now();

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { floorOf } from './answers.mjs';
 import { Program, startServer } from './measure.mjs';
 import { interleave } from './rounds.mjs';
-import { tell } from './rows.mjs';
+import { figure, tell } from './rows.mjs';
 import { Sets } from './sets.mjs';
+import { median } from './statistics.mjs';
 
 export const SECRET = 'a secret for the bench, of 32 bytes or more';
 
@@ -15,6 +16,7 @@ export class Session {
   #load = Program.start('./load.mjs');
   #servers = new Set();
   #bodies = 0;
+  #launch = 1;
   rows = [];
   measurements = [];
 
@@ -67,7 +69,7 @@ export class Session {
   }
 
   /**
-   * Measures servers against each other and keeps the rounds.
+   * Measures servers against each other and keeps the rounds, behind those of earlier launches of the same.
    *
    * @param {{ name: string, set: string }} about what is measured, on which set
    * @param {import('./rounds.mjs').Contestant[]} contestants
@@ -82,8 +84,44 @@ export class Session {
       throw new Error(`${about.name}, ${about.set}: ${error.message}`, { cause: error });
     }
     await this.#load.ask({ forget: true }, 'taken');
-    this.measurements.push({ ...about, servers });
+    this.#keep(about, servers);
+    this.#tellLaunch(about, servers);
     return new Map(servers.map(({ name, rounds }) => [name, rounds]));
+  }
+
+  /** So that somebody who watches sees something: rows come when all launches are over. */
+  #tellLaunch({ name, set }, servers) {
+    const costs = servers.map(
+      ({ name, rounds }) => `${name} ${figure(median(rounds.map(({ cpuMicros }) => cpuMicros)))} µs`,
+    );
+    this.say(`  launch ${this.#launch} of ${this.settings.launches}: ${name} (${set}): ${costs.join(', ')}`);
+  }
+
+  #keep({ name, set }, servers) {
+    const known = this.measurements.find((each) => each.name === name && each.set === set);
+    if (known === undefined) {
+      const kept = servers.map((server) => ({
+        ...server,
+        warmUpSlices: [server.warmUpSlices],
+        rounds: [...server.rounds],
+      }));
+      this.measurements.push({ name, set, servers: kept });
+      return;
+    }
+    for (const { name, warmUpSlices, rounds } of servers) {
+      const server = known.servers.find((each) => each.name === name);
+      server.warmUpSlices.push(warmUpSlices);
+      server.rounds.push(...rounds);
+    }
+  }
+
+  /**
+   * Runs what starts its own processes, and stops them, as often as is asked for.
+   *
+   * @param {(launch: number) => Promise<void>} run is given the number of the launch, from 1 on
+   */
+  async launch(run) {
+    for (this.#launch = 1; this.#launch <= this.settings.launches; this.#launch++) await run(this.#launch);
   }
 
   add(row) {

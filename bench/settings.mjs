@@ -2,14 +2,17 @@ import { parseArgs } from 'node:util';
 import { SETS } from './sets.mjs';
 
 const FULL = {
+  // Two processes of one program differ by a tenth, for as long as they live: no number of rounds makes up for that.
+  launches: 3,
   // Many short rounds: what disturbs one of them is no part of the median.
-  rounds: 15,
+  rounds: 5,
   roundSeconds: 1,
   // By then most posting lists of 100,000 events have been laid out; slow servers are measured after the last slice anyway.
   warmUp: { sliceSeconds: 1, slicesMin: 3, slicesMax: 12, requestsMin: 60_000, differenceMax: 0.05 },
   // The caches of a million events are full after 200,000 requests, for which a slow machine takes a minute.
   warmUpOfSizes: { sliceSeconds: 1, slicesMin: 3, slicesMax: 60, requestsMin: 250_000, differenceMax: 0.05 },
-  // More than all servers of a measurement take together: none is asked the same again.
+  // In turn for all servers: one that is asked the same again was asked 100,000 other things in between, which is more than any
+  // keeps but for its caches of what is asked often.
   requests: 400_000,
   coldLoads: 5,
   settleSeconds: 12,
@@ -18,7 +21,8 @@ const FULL = {
 
 /** Whether everything works: no figure of it means much. */
 const QUICK = {
-  rounds: 2,
+  launches: 2,
+  rounds: 1,
   roundSeconds: 0.1,
   warmUp: { sliceSeconds: 0.1, slicesMin: 1, slicesMax: 1, requestsMin: 0, differenceMax: 0.05 },
   warmUpOfSizes: { sliceSeconds: 0.1, slicesMin: 1, slicesMax: 1, requestsMin: 0, differenceMax: 0.05 },
@@ -33,7 +37,8 @@ const HELP = `npm run bench -- [options]
   --quick           see whether everything works: small sets, short rounds
   --sets <names>    with commas, of ${SETS.join(', ')}; all by default
   --only <text>     only what has this in its name
-  --rounds <n>      rounds of each measurement, ${FULL.rounds} by default
+  --launches <n>    start the processes anew so often, ${FULL.launches} times by default; peers once
+  --rounds <n>      rounds of each measurement with the same processes, ${FULL.rounds} by default
   --seconds <s>     length of a round for each server, ${FULL.roundSeconds} by default
   --no-peers        without the servers that Lectern is compared with
   --peers <names>   with commas, parts of the names of those to compare with; all by default
@@ -53,6 +58,7 @@ export function settingsOf(argv) {
       quick: { type: 'boolean', default: false },
       sets: { type: 'string' },
       only: { type: 'string', default: '' },
+      launches: { type: 'string' },
       rounds: { type: 'string' },
       seconds: { type: 'string' },
       peers: { type: 'string' },
@@ -72,7 +78,8 @@ export function settingsOf(argv) {
   return {
     ...base,
     quick: values.quick,
-    rounds: numberOf('--rounds', values.rounds, base.rounds),
+    launches: countOf('--launches', values.launches, base.launches),
+    rounds: countOf('--rounds', values.rounds, base.rounds),
     roundSeconds: numberOf('--seconds', values.seconds, base.roundSeconds),
     connections: 64,
     seed: 1,
@@ -84,7 +91,9 @@ export function settingsOf(argv) {
       !values.quick &&
       !values['no-peers'] &&
       values.only === '' &&
-      [values.sets, values.rounds, values.seconds, values.peers].every((value) => value === undefined),
+      [values.sets, values.launches, values.rounds, values.seconds, values.peers].every(
+        (value) => value === undefined,
+      ),
   };
 }
 
@@ -92,5 +101,11 @@ function numberOf(option, text, fallback) {
   if (text === undefined) return fallback;
   const value = Number(text);
   if (!(value > 0)) throw new Error(`${option} ${text}: expected a number above 0`);
+  return value;
+}
+
+function countOf(option, text, fallback) {
+  const value = numberOf(option, text, fallback);
+  if (!Number.isInteger(value)) throw new Error(`${option} ${text}: expected a whole number`);
   return value;
 }

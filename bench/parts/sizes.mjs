@@ -4,6 +4,7 @@ import { answerOf, fieldOf } from '../answers.mjs';
 import { ROW_NAMES, rowOf, SECOND_ROW, workloadRow } from '../rows.mjs';
 import { SECRET } from '../session.mjs';
 import { readEvents } from '../sets.mjs';
+import { median } from '../statistics.mjs';
 import { WORKLOADS, workloadsOf } from '../workloads.mjs';
 
 const MIB = 1024 * 1024;
@@ -18,6 +19,34 @@ const MEMORY_RATIO_MAX = 1.5;
 export async function measureSizes(session) {
   const names = [SECOND_ROW, ...Object.values(ROW_NAMES).filter((name) => /^(large|memory)/.test(name))];
   if (!session.wants(...names)) return;
+  /** The rounds of each server, by its name, and the memory of the large one; of all launches. */
+  const rounds = new Map();
+  const memory = { idle: [], full: [] };
+  let about;
+  await session.launch(async () => {
+    const { cases, idle, full, found } = await measureLaunch(session);
+    for (const [name, some] of found) rounds.set(name, [...(rounds.get(name) ?? []), ...some]);
+    memory.idle.push(idle);
+    memory.full.push(full);
+    about = cases.map(({ set, detail, allBytes }) => ({ set, detail, allBytes }));
+  });
+  const { target } = WORKLOADS.find(({ name }) => name === SECOND_ROW);
+  for (const { set, detail } of about) {
+    const row = { group: 'workload', name: SECOND_ROW, set, target };
+    session.add(workloadRow(row, rounds.get(`floor, ${set}`), rounds.get(`Lectern, ${set}`), detail));
+  }
+  const against = (set) =>
+    rounds
+      .get(`Lectern, ${set}`)
+      .map(({ cpuMicros }, n) => cpuMicros / rounds.get('Lectern, small')[n].cpuMicros);
+  const size = { group: 'size', set: 'large', unit: 'times' };
+  session.add(rowOf({ ...size, name: ROW_NAMES.largeAgainstSmall, target: 1.6 }, against('large')));
+  session.add(rowOf({ ...size, name: ROW_NAMES.largeAgainstSmallCached, target: 1.3 }, against(CACHED)));
+  addMemory(session, memory, about.find(({ set }) => set === 'large').allBytes);
+}
+
+/** Both sets, the large one also with large caches, against the floor and each other. */
+async function measureLaunch(session) {
   const small = await prepare(session, 'small');
   const large = await prepare(session, 'large');
   const cached = {
@@ -33,23 +62,10 @@ export async function measureSizes(session) {
     { name: `Lectern, ${set}`, server, as, connections },
   ]);
   const settings = { ...session.settings, warmUp: session.settings.warmUpOfSizes };
-  const rounds = await session.measure({ name: SECOND_ROW, set: 'small and large' }, contestants, settings);
+  const found = await session.measure({ name: SECOND_ROW, set: 'small and large' }, contestants, settings);
   const full = await memoryOf(session, large.server);
-
-  const { target } = WORKLOADS.find(({ name }) => name === SECOND_ROW);
-  for (const { set, detail } of cases) {
-    const about = { group: 'workload', name: SECOND_ROW, set, target };
-    session.add(workloadRow(about, rounds.get(`floor, ${set}`), rounds.get(`Lectern, ${set}`), detail));
-  }
-  const against = (set) =>
-    rounds
-      .get(`Lectern, ${set}`)
-      .map(({ cpuMicros }, n) => cpuMicros / rounds.get('Lectern, small')[n].cpuMicros);
-  const size = { group: 'size', set: 'large', unit: 'times' };
-  session.add(rowOf({ ...size, name: ROW_NAMES.largeAgainstSmall, target: 1.6 }, against('large')));
-  session.add(rowOf({ ...size, name: ROW_NAMES.largeAgainstSmallCached, target: 1.3 }, against(CACHED)));
-  addMemory(session, large, full);
   await session.stop(...cases.flatMap(({ floor, server }) => [floor, server]));
+  return { cases, idle: large.idle, full, found };
 }
 
 async function prepare(session, set) {
@@ -79,20 +95,28 @@ async function memoryOf(session, server) {
   return { rssBytes, heapUsedBytes, heapTotalBytes, externalBytes };
 }
 
-function addMemory(session, { idle, allBytes }, full) {
+function addMemory(session, { idle, full }, allBytes) {
   const about = { group: 'memory', set: 'large', unit: 'times' };
   const cacheRatio = CACHE_BYTES_DEFAULT / allBytes;
+  const ratios = (some) => some.map(({ rssBytes }) => rssBytes / allBytes);
   session.add(
-    rowOf({ ...about, name: ROW_NAMES.memoryIdle, target: MEMORY_RATIO_MAX }, [idle.rssBytes / allBytes], {
-      ...idle,
+    rowOf({ ...about, name: ROW_NAMES.memoryIdle, target: MEMORY_RATIO_MAX }, ratios(idle), {
+      ...mediansOf(idle),
       allBytes,
     }),
   );
   session.add(
-    rowOf(
-      { ...about, name: ROW_NAMES.memoryFull, target: MEMORY_RATIO_MAX + cacheRatio },
-      [full.rssBytes / allBytes],
-      { ...full, allBytes, cacheBytes: CACHE_BYTES_DEFAULT },
-    ),
+    rowOf({ ...about, name: ROW_NAMES.memoryFull, target: MEMORY_RATIO_MAX + cacheRatio }, ratios(full), {
+      ...mediansOf(full),
+      allBytes,
+      cacheBytes: CACHE_BYTES_DEFAULT,
+    }),
+  );
+}
+
+/** [{ a, b }, …] to { a, b }, each the median. */
+function mediansOf(some) {
+  return Object.fromEntries(
+    Object.keys(some[0]).map((name) => [name, median(some.map((each) => each[name]))]),
   );
 }

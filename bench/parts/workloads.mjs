@@ -29,19 +29,34 @@ export async function measureWorkloads(session, set, wanted, peers) {
   const events = readEvents(source);
   const about = { set, setEvents: events.length };
   const workloads = workloadsOf(events, { secret: SECRET, count, seed });
-  const lectern = await session.startLectern(source);
+  const found = workloads.filter(({ name }) => names.includes(name)).map((workload) => new Found(workload));
   const isCompared = names.some((name) => PEER_WORKLOADS.includes(name));
-  const others = isCompared ? await startPeers(session, lectern, peers, source, workloads) : [];
-  for (const workload of workloads.filter(({ name }) => names.includes(name))) {
-    await measureWorkload(
-      session,
-      about,
-      workload,
-      lectern,
-      PEER_WORKLOADS.includes(workload.name) ? others : [],
-    );
+  await session.launch(async (launch) => {
+    const lectern = await session.startLectern(source);
+    // They are far from Lectern: one process of each is enough.
+    const isWithPeers = isCompared && launch === 1;
+    const others = isWithPeers ? await startPeers(session, lectern, peers, source, workloads) : [];
+    // There and back again, as with rounds: what was asked before shows in what is compiled how, and in the caches.
+    for (const each of launch % 2 === 0 ? found.toReversed() : found) {
+      const compared = PEER_WORKLOADS.includes(each.workload.name) ? others : [];
+      await measureWorkload(session, about, each, lectern, compared);
+    }
+    await session.stop(lectern, ...others.flatMap(({ server }) => (server === null ? [] : [server])));
+  });
+  for (const each of found) addRows(session, about, each);
+}
+
+/** What was found of one workload in all launches. */
+class Found {
+  floor = [];
+  lectern = [];
+  /** Of the first launch: { name, rounds, lectern: the rounds of Lectern beside them }. */
+  peers = [];
+  detail = {};
+
+  constructor(workload) {
+    this.workload = workload;
   }
-  await session.stop(lectern, ...others.flatMap(({ server }) => (server === null ? [] : [server])));
 }
 
 /** Starts those that answer with events, and makes sure that they do as Lectern does. */
@@ -65,51 +80,55 @@ async function startPeers(session, lectern, peers, source, workloads) {
   return others;
 }
 
-async function measureWorkload(session, { set, setEvents }, workload, lectern, others) {
-  const { name, target, expect304 } = workload;
+async function measureWorkload(session, { set, setEvents }, found, lectern, others) {
+  const { name, expect304 } = found.workload;
   const as = name;
-  let { requests } = workload;
+  let { requests } = found.workload;
   if (expect304) requests = await conditional(lectern.port, requests);
   const { answer, meanEvents } = await session.floorOf(lectern.port, requests);
   await session.give(as, requests);
   const floor = await session.startFloor(answer);
-  const connections = workload.connections ?? session.settings.connections;
+  const connections = found.workload.connections ?? session.settings.connections;
   const common = { as, connections, expect304 };
   const contestants = [
     { ...common, name: 'floor', server: floor },
     { ...common, name: 'Lectern', server: lectern },
   ];
-  const own = [floor];
+  const started = [floor];
   for (const { peer, server } of others) {
-    let started = server;
-    if (started === null) {
-      started = await session.start(peer.file, JSON.stringify(answer), SECRET);
-      own.push(started);
-    }
+    const peerServer = server ?? (await session.start(peer.file, JSON.stringify(answer), SECRET));
+    if (server === null) started.push(peerServer);
     contestants.push({
       ...common,
       name: peer.name,
-      server: started,
+      server: peerServer,
       connections: peer.connections ?? connections,
     });
   }
   const rounds = await session.measure({ name, set }, contestants);
-  await session.stop(...own);
-  const floorRounds = rounds.get('floor');
-  const lecternRounds = rounds.get('Lectern');
-  const detail = { setEvents, meanEvents, bodyBytes: answer.bodyBytes };
-  session.add(workloadRow({ group: 'workload', name, set, target }, floorRounds, lecternRounds, detail));
-  for (const { peer } of others)
-    session.add(peerRow(peer.name, workload, set, lecternRounds, rounds.get(peer.name)));
+  await session.stop(...started);
+  const ownRounds = rounds.get('Lectern');
+  found.floor.push(...rounds.get('floor'));
+  found.lectern.push(...ownRounds);
+  for (const { peer } of others) {
+    found.peers.push({ name: peer.name, rounds: rounds.get(peer.name), lectern: ownRounds });
+  }
+  found.detail = { setEvents, meanEvents, bodyBytes: answer.bodyBytes };
+}
+
+function addRows(session, { set }, { workload, floor, lectern, peers, detail }) {
+  const { name, target } = workload;
+  session.add(workloadRow({ group: 'workload', name, set, target }, floor, lectern, detail));
+  for (const peer of peers) session.add(peerRow(peer, workload, set));
 }
 
 /** How many times Lectern's processor time a peer takes for the same answers. */
-function peerRow(name, workload, set, lecternRounds, peerRounds) {
+function peerRow({ name, rounds, lectern }, workload, set) {
   const target = workload.name === PEER_WORKLOADS[0] ? (PEER_TARGETS.get(name) ?? null) : null;
-  const times = peerRounds.map((each, n) => each.cpuMicros / lecternRounds[n].cpuMicros);
+  const times = rounds.map((each, n) => each.cpuMicros / lectern[n].cpuMicros);
   const about = { group: `peer, ${workload.name}`, name, set, unit: 'times', target, isLeast: true };
   return rowOf(about, times, {
-    micros: median(peerRounds.map(({ cpuMicros }) => cpuMicros)),
-    perSecond: median(peerRounds.map(({ perSecond }) => perSecond)),
+    micros: median(rounds.map(({ cpuMicros }) => cpuMicros)),
+    perSecond: median(rounds.map(({ perSecond }) => perSecond)),
   });
 }

@@ -71,18 +71,33 @@ function ratios(results) {
   );
 }
 
-/** Processor time per request of everybody, for the same answers. */
-function peers(results) {
+/** What is compared with others, for the same answers to the same requests. */
+const COST = {
+  field: 'cpuMicros',
+  unit: 'µs',
+  title: 'Server processor time per request, the same answers',
+  axis: 'µs per request, logarithmic',
+};
+const THROUGHPUT = {
+  field: 'perSecond',
+  unit: 'a second',
+  title: 'Requests per second, the same answers, load on the same machine',
+  axis: 'requests per second, logarithmic',
+};
+
+/** One figure of everybody, the best first. */
+function peers(results, { field, unit, title, axis }) {
   const costs = PEER_WORKLOADS.map(
     (workload) =>
       new Map(
         serversOf(results, workload, 'medium').map(({ name, rounds }) => [
           name === 'floor' ? FLOOR : name,
-          median(rounds.cpuMicros),
+          median(rounds[field]),
         ]),
       ),
   );
-  const names = [...costs[0]].sort(([, a], [, b]) => a - b).map(([name]) => name);
+  const direction = field === 'perSecond' ? -1 : 1;
+  const names = [...costs[0]].sort(([, a], [, b]) => direction * (a - b)).map(([name]) => name);
   const ticks = decades(costs.flatMap((each) => [...each.values()]));
   const bottom = TOP + 26 + names.length * ROW_HEIGHT;
   const scale = logarithmic(ticks[0], ticks.at(-1), 220, WIDTH - 40);
@@ -97,15 +112,15 @@ function peers(results) {
   });
   return document(
     {
-      title: 'Server processor time per request, the same answers',
+      title,
       description: `On a logarithmic axis. ${names
-        .map((name) => `${name}: ${costs.map((each) => figure(each.get(name))).join(', ')} µs`)
+        .map((name) => `${name}: ${costs.map((each) => figure(each.get(name))).join(', ')} ${unit}`)
         .join('; ')}, for ${PEER_WORKLOADS.join(', ')}`,
       width: WIDTH,
       height: bottom + 56,
     },
     [
-      ...xAxis({ ticks, scale, top: TOP + 26, bottom, name: 'µs per request, logarithmic' }),
+      ...xAxis({ ticks, scale, top: TOP + 26, bottom, name: axis }),
       ...legend(PEER_WORKLOADS, 220, TOP + 6, 190),
       ...parts,
     ],
@@ -231,7 +246,8 @@ function latencies(results) {
 export function plotsOf(results) {
   return [
     { file: 'ratio.svg', title: 'Ratio to the floor of each workload', svg: ratios(results) },
-    { file: 'peers.svg', title: 'Processor time per request against others', svg: peers(results) },
+    { file: 'peers.svg', title: 'Processor time per request against others', svg: peers(results, COST) },
+    { file: 'throughput.svg', title: 'Requests per second against others', svg: peers(results, THROUGHPUT) },
     { file: 'sizes.svg', title: 'Cost against the number of events', svg: sizes(results) },
     { file: 'latency.svg', title: 'Distribution of latencies', svg: latencies(results) },
   ];

@@ -3,7 +3,14 @@ import { join } from 'node:path';
 import { missingRows } from '../rows.mjs';
 
 const ROW_NUMBERS = ['median', 'q1', 'q3', 'min', 'max'];
-const DETAIL_NUMBERS = ['micros', 'floorMicros', 'perSecond', 'floorPerSecond', 'setEvents'];
+const DETAIL_NUMBERS = [
+  'micros',
+  'floorMicros',
+  'perSecond',
+  'floorPerSecond',
+  'requestsPerRound',
+  'setEvents',
+];
 const LATENCIES = ['p50', 'p99', 'p99.9'];
 
 /** The major version of Node that results are of. */
@@ -19,7 +26,7 @@ export function majorOf({ node }) {
  * @throws Error where one of them cannot be reported
  */
 export function readResults(folder) {
-  const files = readdirSync(folder).filter((name) => name.endsWith('.json'));
+  const files = readdirSync(folder).filter((name) => /^node\d+\.json$/.test(name));
   const all = files.map((name) => {
     try {
       return JSON.parse(readFileSync(join(folder, name), 'utf8'));
@@ -55,16 +62,21 @@ export function checkResults(results, { isWhole }) {
   if (missing.length > 0) {
     fail(`lack rows: ${missing.map(({ group, name, set }) => `${group}: ${name} (${set})`).join(', ')}`);
   }
-  for (const row of results.rows) checkRow(row, (what) => fail(`say of ${row.group}, ${row.name}: ${what}`));
+  const { launches, rounds } = results.settings;
+  for (const row of results.rows) {
+    checkRow(row, launches * rounds, (what) => fail(`say of ${row.group}, ${row.name}: ${what}`));
+  }
 }
 
-function checkRow(row, fail) {
+/** @param {number} valuesCount of a workload: one of each round of each launch */
+function checkRow(row, valuesCount, fail) {
   const isNumber = (value) => typeof value === 'number' && Number.isFinite(value);
   for (const field of ROW_NUMBERS) if (!isNumber(row[field])) fail(`${field} ${row[field]}`);
   const ascending = ['min', 'q1', 'median', 'q3', 'max'].map((field) => row[field]);
   if (ascending.some((value, n) => n > 0 && value < ascending[n - 1])) fail(`a spread of ${ascending}`);
   if (row.target !== null && !(isNumber(row.target) && row.target > 0)) fail(`target ${row.target}`);
   if (row.group !== 'workload') return;
+  if (row.values.length !== valuesCount) fail(`${row.values.length} rounds instead of ${valuesCount}`);
   for (const field of DETAIL_NUMBERS) {
     if (!(isNumber(row.detail[field]) && row.detail[field] > 0)) fail(`${field} ${row.detail[field]}`);
   }

@@ -1,21 +1,35 @@
 /** The results as Markdown. */
 import { figure, isMet, PEER_WORKLOADS, SECOND_ROW } from '../rows.mjs';
+import { median } from '../statistics.mjs';
 import { majorOf } from './results.mjs';
 
-const BEGIN = '<!-- bench:begin -->';
-const END = '<!-- bench:end -->';
-
 const line = (cells) => `| ${cells.join(' | ')} |`;
-const table = (head, rows) =>
+export const table = (head, rows) =>
   [line(head), `|${head.map(() => '---|').join('')}`, ...rows.map(line)].join('\n');
 const count = (value) => Math.round(value).toLocaleString('en');
 
-function measured(row, found = row) {
+export function measured(row, found = row) {
   const unit = found.unit === 'µs' ? ' µs' : '';
   return `${figure(found.median)}${unit}${isMet({ ...found, target: row.target }) === false ? ' (missed)' : ''}`;
 }
 
-const middle = ({ q1, q3 }) => `${figure(q1)} to ${figure(q3)}`;
+export const middle = ({ q1, q3 }) => `${figure(q1)} to ${figure(q3)}`;
+
+/** The rounds of a launch are one behind the other. */
+function mediansOfLaunches({ values }, { launches, rounds }) {
+  return Array.from({ length: launches }, (_, launch) =>
+    median(values.slice(launch * rounds, (launch + 1) * rounds)),
+  );
+}
+
+/** A percentile of few requests is only the worst of them: it is left out. */
+function latenciesOf({ detail: { latencyMs, requestsPerRound } }) {
+  return [
+    ['p50', 1],
+    ['p99', 100],
+    ['p99.9', 1000],
+  ].map(([p, requestsMin]) => (requestsPerRound < requestsMin ? '–' : figure(latencyMs[p])));
+}
 
 /** The same row of other results; undefined where they have none. */
 function sameRow({ rows }, { group, name, set }) {
@@ -48,22 +62,24 @@ function workloads(results, others) {
       'at most',
       'measured',
       'middle half',
+      'each launch',
       ...otherHeads(others),
       'µs (floor)',
       'requests/s (floor)',
       'p50, p99, p99.9 in ms',
     ],
     rows.map((row) => {
-      const { micros, floorMicros, perSecond, floorPerSecond, latencyMs } = row.detail;
+      const { micros, floorMicros, perSecond, floorPerSecond } = row.detail;
       return [
         labelOf(row),
         figure(row.target),
         measured(row),
         middle(row),
+        mediansOfLaunches(row, results.settings).map(figure).join(', '),
         ...otherColumns(others, row),
         `${figure(micros)} (${figure(floorMicros)})`,
         `${count(perSecond)} (${count(floorPerSecond)})`,
-        ['p50', 'p99', 'p99.9'].map((p) => figure(latencyMs[p])).join(', '),
+        latenciesOf(row).join(', '),
       ];
     }),
   );
@@ -111,16 +127,19 @@ function peers(results) {
 }
 
 function about({ node, machine, commit, isChanged, date, settings }) {
-  const { events, rounds, roundSeconds, connections } = settings;
+  const { events, connections } = settings;
   return (
     `Node ${node.slice(1)}, ${machine.cpu}, ${machine.cores} cores, ${Math.round(machine.memoryBytes / 2 ** 30)} GiB, ` +
-    `commit ${commit.slice(0, 10)}${isChanged ? ' with changes' : ''}, ${date.slice(0, 10)}: medians of ${rounds} rounds of ${roundSeconds} s, ` +
+    `commit ${commit.slice(0, 10)}${isChanged ? ' with changes' : ''}, ${date.slice(0, 10)}: medians of ${roundsOf(settings)}, ` +
     `${connections} connections; ${count(events.medium)} events where nothing else is said.`
   );
 }
 
-const aboutOther = ({ node, commit, date, settings: { rounds, roundSeconds } }) =>
-  `Node ${node.slice(1)}: commit ${commit.slice(0, 10)}, ${date.slice(0, 10)}, medians of ${rounds} rounds of ${roundSeconds} s; what is empty was not measured.`;
+const roundsOf = ({ launches, rounds, roundSeconds }) =>
+  `${launches * rounds} rounds of ${roundSeconds} s (${launches === 1 ? 'one launch' : `${launches} launches`} of all processes, of peers one)`;
+
+const aboutOther = ({ node, commit, date, settings }) =>
+  `Node ${node.slice(1)}: commit ${commit.slice(0, 10)}, ${date.slice(0, 10)}, medians of ${roundsOf(settings)}; what is empty was not measured.`;
 
 /**
  * @param {object[]} all results by version of Node; the first is told in full, of the others the medians
@@ -145,11 +164,14 @@ export function reportOf([first, ...more], plots) {
 /**
  * @param {string} readme
  * @param {string} report
+ * @param {string} [name] of the markers
  * @returns {string} the README with the report between its markers
  */
-export function withReport(readme, report) {
-  const begin = readme.indexOf(BEGIN);
-  const end = readme.indexOf(END);
-  if (begin === -1 || end < begin) throw new Error(`the README has no ${BEGIN} before an ${END}`);
-  return `${readme.slice(0, begin + BEGIN.length)}\n${report}\n${readme.slice(end)}`;
+export function withReport(readme, report, name = 'bench') {
+  const beginMark = `<!-- ${name}:begin -->`;
+  const endMark = `<!-- ${name}:end -->`;
+  const begin = readme.indexOf(beginMark);
+  const end = readme.indexOf(endMark);
+  if (begin === -1 || end < begin) throw new Error(`the README has no ${beginMark} before an ${endMark}`);
+  return `${readme.slice(0, begin + beginMark.length)}\n${report}\n${readme.slice(end)}`;
 }

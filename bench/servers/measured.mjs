@@ -14,17 +14,24 @@ export function underMeasurement(server) {
  *   server
  */
 export function answerUsage(others = () => ({ userMicros: 0, systemMicros: 0, rssBytes: 0 })) {
+  /** What looking itself has taken so far: that is no part of serving. */
+  const looking = { user: 0, system: 0 };
   process.on('message', (message) => {
     if (message !== 'usage') return;
-    const { user, system } = process.cpuUsage();
+    const before = process.cpuUsage();
     const { rss, heapUsed, heapTotal, external } = process.memoryUsage();
-    const { userMicros, systemMicros, rssBytes } = others();
+    const rest = others();
+    const userMicros = before.user - looking.user + rest.userMicros;
+    const systemMicros = before.system - looking.system + rest.systemMicros;
+    const { user, system } = process.cpuUsage(before);
+    looking.user += user;
+    looking.system += system;
     process.send({
       kind: 'usage',
-      userMicros: user + userMicros,
-      systemMicros: system + systemMicros,
-      cpuMicros: user + userMicros + system + systemMicros,
-      rssBytes: rss + rssBytes,
+      userMicros,
+      systemMicros,
+      cpuMicros: userMicros + systemMicros,
+      rssBytes: rss + rest.rssBytes,
       heapUsedBytes: heapUsed,
       heapTotalBytes: heapTotal,
       externalBytes: external,

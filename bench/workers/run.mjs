@@ -1,33 +1,41 @@
 /**
- * What several serving threads cost: memory against one thread, and server processor time per request.
+ * What several serving threads cost: memory against one thread, and server processor time per request; `--help` lists the
+ * options.
  *
- *     npm run bench:workers -- [--quick] [--events 1000000] [--rounds 7] [--amount 40000] [--source <file>] [--json <file>]
- *
- * Memory is the resident set of the process, once it is ready and again after the same load, with all that is then cached.
- * Processor time is that of the whole process, over rounds in which each number of threads has its turn.
+ * Memory is the resident set of the process, once it is ready and again under load, with all that is then cached: each thread has
+ * a share of the caches, so each number of threads gets as many requests per thread. Processor time is that of the whole process,
+ * over rounds in which each number of threads has its turn.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { Program, startServer } from '../measure.mjs';
 import { readOptions } from '../options.mjs';
+import { textOf } from '../results-file.mjs';
 import { runOnce } from '../rounds.mjs';
+import { rowOf } from '../rows.mjs';
+import { SECRET } from '../session.mjs';
 import { readEvents, Sets } from '../sets.mjs';
 import { median } from '../statistics.mjs';
+import { surroundings } from '../surroundings.mjs';
 import { workloadsOf } from '../workloads.mjs';
 
+const RESULTS = fileURLToPath(new URL('../results/workers.json', import.meta.url));
 const HELP = `npm run bench:workers -- [options]
 
   --quick         see whether everything works: a small set, one round
   --events <n>    events of the generated set, 1,000,000 by default
   --source <file> a set of your own instead
-  --rounds <n>    rounds of each measurement, 7 by default
+  --launches <n>  start the processes anew so often, 3 times by default
+  --rounds <n>    rounds of each measurement with the same processes, 5 by default
   --amount <n>    requests of one round of one server, 40,000 by default
-  --json <file>   where the results go
+  --json <file>   where the results go; by default, without any other option, bench/results/workers.json
 `;
 const given = readOptions(HELP, {
   quick: { type: 'boolean', default: false },
   events: { type: 'string' },
+  launches: { type: 'string' },
   rounds: { type: 'string' },
   amount: { type: 'string' },
   source: { type: 'string' },
@@ -35,89 +43,132 @@ const given = readOptions(HELP, {
 });
 const settings = {
   events: Number(given.events ?? (given.quick ? 10_000 : 1_000_000)),
-  rounds: Number(given.rounds ?? (given.quick ? 1 : 7)),
+  launches: Number(given.launches ?? (given.quick ? 2 : 3)),
+  rounds: Number(given.rounds ?? (given.quick ? 1 : 5)),
   /** Requests of one round of one server. */
   amount: Number(given.amount ?? (given.quick ? 1000 : 40_000)),
+  /** Each thread's caches are full by then. */
+  requestsPerThread: given.quick ? 1000 : 250_000,
   requests: given.quick ? 5_000 : 200_000,
   connections: 64,
 };
-const SECRET = 'a secret for the bench, of 32 bytes or more';
-/** Of those, the workloads that are measured: one that is never answered from memory, and one that is. */
-const WORKLOADS = /^(?:hot URL|filter \+ window)$/;
+const isWhole = Object.keys(given).every((name) => name === 'quick') && !given.quick;
+/** One that is never answered from memory, and one that is. */
+const WORKLOADS = ['hot URL', 'filter + window'];
 const MEMORY_WORKERS = [1, 2, 4];
+const MEMORY_RATIO_MAX = 1.25;
+const CPU_RATIO_MAX = 1.1;
+/** What was only needed for loading has gone back by then. */
+const SETTLE_MS = given.quick ? 100 : 5000;
 const MB = 1_000_000;
 
 function startThreads(source, workers) {
   return startServer('./servers/lectern.mjs', source, SECRET, JSON.stringify({ workers }));
 }
 
+const contestantOf = (server) => ({
+  name: 'Lectern',
+  server,
+  as: 'these',
+  connections: settings.connections,
+});
+
 /** Rounds in which each server has its turn; the first round warms up and does not count. */
-async function takeTurns(servers, requests, rounds) {
+async function takeTurns(servers, requests) {
   await load.ask({ requests, as: 'these' }, 'taken');
   const results = servers.map(() => []);
-  for (let round = -1; round < rounds; round++) {
-    for (const [n, server] of servers.entries()) {
-      const contestant = { name: 'Lectern', server, as: 'these', connections: settings.connections };
-      const result = await runOnce(load, contestant, settings.amount);
+  for (let round = -1; round < settings.rounds; round++) {
+    const all = [...servers.entries()];
+    for (const [n, server] of round % 2 === 0 ? all : all.toReversed()) {
+      const result = await runOnce(load, contestantOf(server), settings.amount);
       if (round >= 0) results[n].push(result);
     }
   }
   return results;
 }
 
+async function residentBytes(server) {
+  await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+  return (await server.program.ask('usage', 'usage')).rssBytes;
+}
+
+/** The resident set of a process with so many threads. */
+async function measureMemory(source, requests, workers) {
+  const server = await startThreads(source, workers);
+  const readyBytes = await residentBytes(server);
+  await load.ask({ requests, as: 'these' }, 'taken');
+  await runOnce(load, contestantOf(server), settings.requestsPerThread * workers);
+  const loadedBytes = await residentBytes(server);
+  await server.program.end();
+  return { workers, readyBytes, loadedBytes };
+}
+
+async function memoryRows(source, requests) {
+  const rows = [];
+  let one;
+  for (const workers of MEMORY_WORKERS) {
+    const found = await measureMemory(source, requests, workers);
+    one ??= found;
+    for (const [name, field] of [
+      ['memory when ready', 'readyBytes'],
+      ['memory after load', 'loadedBytes'],
+    ]) {
+      const target = workers === 4 ? MEMORY_RATIO_MAX : null;
+      const row = rowOf({ name, workers, target }, [found[field] / one[field]], { bytes: found[field] });
+      rows.push(row);
+      console.log(
+        `${workers} threads, ${name}: ${Math.round(found[field] / MB)} MB, ${row.median.toFixed(2)}`,
+      );
+    }
+  }
+  return rows;
+}
+
+/** Two threads against one, each launch with processes of its own. */
+async function cpuRows(source, workloads) {
+  const found = workloads.map(() => ({ one: [], two: [] }));
+  for (let launch = 1; launch <= settings.launches; launch++) {
+    const servers = [await startThreads(source, 1), await startThreads(source, 2)];
+    for (const [n, { name, requests }] of workloads.entries()) {
+      const [one, two] = await takeTurns(servers, requests);
+      found[n].one.push(...one);
+      found[n].two.push(...two);
+      const ratio = median(two.map((each, round) => each.cpuMicros / one[round].cpuMicros));
+      console.log(
+        `launch ${launch} of ${settings.launches}: ${name}: 2 threads against 1 ${ratio.toFixed(2)}`,
+      );
+    }
+    for (const { program } of servers) await program.end();
+  }
+  return workloads.map(({ name }, n) => {
+    const { one, two } = found[n];
+    const ratios = two.map((each, round) => each.cpuMicros / one[round].cpuMicros);
+    const middle = (field) => [one, two].map((runs) => median(runs.map((each) => each[field])));
+    const row = rowOf({ name, workers: 2, target: CPU_RATIO_MAX }, ratios, {
+      micros: middle('cpuMicros'),
+      perSecond: middle('perSecond'),
+    });
+    console.log(
+      `${name.padEnd(30)} 2 threads against 1: ${row.median.toFixed(2)} (${row.q1.toFixed(2)} to ${row.q3.toFixed(2)}) of the processor time; ` +
+        `${row.detail.micros.map((each) => each.toFixed(1)).join(' → ')} µs, ${row.detail.perSecond.map(Math.round).join(' → ')}/s`,
+    );
+    return row;
+  });
+}
+
+const about = surroundings();
 const folder = mkdtempSync(join(tmpdir(), 'lectern-bench-'));
 const load = Program.start('./load.mjs');
 try {
   const source = given.source ?? (await new Sets(folder, { large: settings.events }).file('large'));
   const all = workloadsOf(readEvents(source), { secret: SECRET, count: settings.requests, seed: 1 });
-  const workloads = all.filter(({ name }) => WORKLOADS.test(name));
-  if (workloads.length === 0) throw new Error(`no workload of ${all.map(({ name }) => name).join(', ')}`);
-
-  const memory = [];
-  const readyRss = async (server) => {
-    // What was only needed for loading has gone back by then.
-    await new Promise((resolve) => setTimeout(resolve, 3000));
-    return (await server.program.ask('usage', 'usage')).rssBytes;
-  };
-  for (const workers of MEMORY_WORKERS) {
-    const server = await startThreads(source, workers);
-    const ready = await readyRss(server);
-    const { requests } = workloads.at(-1);
-    await takeTurns([server], requests, 2);
-    const { rssBytes: loaded } = await server.program.ask('usage', 'usage');
-    memory.push({ workers, ready, loaded });
-    await server.program.end();
-    const [one] = memory;
-    console.log(
-      `${workers} threads: ${Math.round(ready / MB)} MB when ready (${(ready / one.ready).toFixed(2)}), ` +
-        `${Math.round(loaded / MB)} MB after load (${(loaded / one.loaded).toFixed(2)})`,
-    );
-  }
-
-  const servers = [await startThreads(source, 1), await startThreads(source, 2)];
-  const rows = [];
-  for (const { name, requests } of workloads) {
-    const [one, two] = await takeTurns(servers, requests, settings.rounds);
-    const ratios = two.map((each, round) => each.cpuMicros / one[round].cpuMicros);
-    const row = {
-      workload: name,
-      ratio: median(ratios),
-      ratioMin: Math.min(...ratios),
-      ratioMax: Math.max(...ratios),
-      micros: [one, two].map((runs) => median(runs.map((each) => each.cpuMicros))),
-      perSecond: [one, two].map((runs) => median(runs.map((each) => each.perSecond))),
-    };
-    rows.push(row);
-    console.log(
-      `${name.padEnd(30)} 2 threads against 1: ${row.ratio.toFixed(2)} (${row.ratioMin.toFixed(2)} to ${row.ratioMax.toFixed(2)}) of the processor time; ` +
-        `${row.micros.map((each) => each.toFixed(1)).join(' → ')} µs, ${row.perSecond.map(Math.round).join(' → ')}/s`,
-    );
-  }
-  for (const { program } of servers) await program.end();
-  const machine = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.version };
-  const results = { machine, settings, memory, rows };
-  if (given.json === undefined) console.log(JSON.stringify(results));
-  else writeFileSync(given.json, `${JSON.stringify(results, null, 2)}\n`);
+  const workloads = WORKLOADS.map((name) => all.find((each) => each.name === name));
+  const memory = await memoryRows(source, workloads[1].requests);
+  const cpu = await cpuRows(source, workloads);
+  const file = given.json ?? (isWhole ? RESULTS : null);
+  const text = textOf({ ...about, settings, memory, cpu, measurements: [] });
+  if (file === null) console.log(text);
+  else writeFileSync(file, text);
 } finally {
   await load.end();
   rmSync(folder, { recursive: true, force: true });

@@ -29,7 +29,7 @@ interface ResultsModule {
 
 interface TableModule {
   reportOf(all: readonly Results[], plots: readonly Plot[]): string;
-  withReport(readme: string, report: string): string;
+  withReport(readme: string, report: string, name?: string): string;
 }
 
 interface PlotsModule {
@@ -94,9 +94,9 @@ test('a row for every workload', async (t) => {
 });
 
 test('broken results are refused, with what is wrong', async (t) => {
-  const source = readdirSync(RESULTS).find((name) => name.endsWith('.json')) ?? '';
+  const source = readdirSync(RESULTS).find((name) => name === 'node20.json') ?? '';
   const good = JSON.parse(readFileSync(join(RESULTS, source), 'utf8')) as Results & {
-    readonly settings: object;
+    readonly settings: { readonly launches: number; readonly rounds: number };
   };
   const folder = mkdtempSync(join(tmpdir(), 'lectern-results-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
@@ -130,6 +130,9 @@ test('broken results are refused, with what is wrong', async (t) => {
   t.throws(() => readResults(folder), /v24\.0\.0 have no row/);
   rmSync(join(folder, 'node24.json'));
   refused(JSON.stringify({ ...good, settings: { ...good.settings, quick: true } }), /quick run/);
+  const { launches, rounds } = good.settings;
+  refused(withRow({ values: [1] }), new RegExp(`1 rounds instead of ${launches * rounds}`));
+  refused(JSON.stringify({ ...good, settings: { ...good.settings, launches: undefined } }), /instead of NaN/);
   refused(withRow({ median: null }), /median null/);
   refused(withRow({ min: 1000 }), /a spread of 1000/);
   refused(withRow({ target: 0 }), /target 0/);
