@@ -32,6 +32,11 @@ interface TableModule {
   withReport(readme: string, report: string, name?: string): string;
 }
 
+interface WorkersModule {
+  readWorkers(folder: string): object;
+  workersReportOf(results: object): string;
+}
+
 interface PlotsModule {
   plotsOf(results: Results): Plot[];
 }
@@ -46,6 +51,7 @@ const load = (path: string): Promise<unknown> => import(new URL(`../../bench/${p
 
 const { readResults } = (await load('report/results.mjs')) as ResultsModule;
 const { reportOf, withReport } = (await load('report/table.mjs')) as TableModule;
+const { readWorkers, workersReportOf } = (await load('report/workers.mjs')) as WorkersModule;
 const { plotsOf } = (await load('report/plots.mjs')) as PlotsModule;
 const { WORKLOADS } = (await load('workloads.mjs')) as WorkloadsModule;
 
@@ -61,6 +67,12 @@ test('README.md says what the results give', async (t) => {
     t.ok(report.includes(` ${name}`), name);
     t.type(median, 'number');
   }
+});
+
+test('README.md says what several threads cost', async (t) => {
+  const report = workersReportOf(readWorkers(RESULTS));
+  t.equal(withReport(readme, report, 'workers'), readme, HINT);
+  t.match(report, /\| memory after load \| 1\.25 with 4 \| [\d.]+ \(\d+ MB\) \| [\d.]+/);
 });
 
 test('a README with other figures would be noticed', async (t) => {
