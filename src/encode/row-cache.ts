@@ -117,9 +117,9 @@ export class RowCache {
   #add(shelf: Shelf, list: ListRef): KeyRows | null {
     const { code } = list;
     shelf.gathered[code] = 0;
-    const rowsBytes = keyRowsBytes(this.#rows, list, shelf.layout, KEY_ROWS_BYTES_MAX);
-    const bytes = rowsBytes + ENTRY_BYTES;
-    if (bytes > this.#bytesMax || !this.#makeRoom(bytes)) return null;
+    const rowsBytesMax = Math.min(KEY_ROWS_BYTES_MAX, this.#bytesMax - ENTRY_BYTES);
+    const bytes = ENTRY_BYTES + keyRowsBytes(this.#rows, list, shelf.layout, rowsBytesMax);
+    if (bytes === Number.POSITIVE_INFINITY || !this.#makeRoom(bytes)) return null;
     const entry = { shelf, code, keyRows: buildKeyRows(this.#rows, list, shelf.layout), bytes, used: false };
     shelf.entries[code] = entry;
     this.#clock.push(entry);

@@ -6,7 +6,6 @@
  * reached: see bases.mjs.
  */
 import assert from 'node:assert/strict';
-import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -15,6 +14,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { parseAllDocuments } from 'yaml';
+import { tokenOf } from '../../bench/workloads.mjs';
 import { generateEvents } from '../../dist/generate/events.js';
 import { makeBases } from './bases.mjs';
 import { Podman, programOf } from './podman.mjs';
@@ -63,13 +63,6 @@ async function freePort() {
   return port;
 }
 
-/** A token of HS256, good for ten minutes. */
-function tokenOf(secret) {
-  const encode = (value) => Buffer.from(JSON.stringify(value)).toString('base64url');
-  const signed = `${encode({ alg: 'HS256' })}.${encode({ sub: 'a', exp: Math.floor(Date.now() / 1000) + 600 })}`;
-  return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`;
-}
-
 /** What a process in a container has: who it is, and where it can write. */
 async function rightsOf(podman, container, paths) {
   const script = `const { writeFileSync, rmSync, readFileSync } = require('node:fs');
@@ -111,7 +104,7 @@ async function tryImage(podman, image) {
   const url = `http://127.0.0.1:${port}/api/v1/schedule/types`;
   const { body } = await until(
     ({ status }) => status === 200,
-    () => get(url, tokenOf(SECRET)),
+    () => get(url, tokenOf(SECRET, { sub: 'somebody' })),
   );
   holds('the image serves the file that it is given', Array.isArray(body) && body.length > 0);
   holds('who has no token gets 401', (await get(url)).status, 401);
