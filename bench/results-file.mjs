@@ -2,6 +2,9 @@
 
 const DIGITS = 5;
 
+/** What git is asked about: whose changes could change what is measured, or how. */
+export const MEASURED = ['src', 'bench', 'package-lock.json', ':!bench/results', ':!bench/report'];
+
 /** As JSON; arrays of numbers are one line each. */
 export function textOf(results) {
   const { measurements, ...rest } = results;

@@ -6,17 +6,17 @@
  */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { provenanceOf } from '../scripts/provenance.mjs';
 import { measureColdLoads } from './parts/cold-load.mjs';
 import { measureFirstSight } from './parts/first-sight.mjs';
 import { measureSizes } from './parts/sizes.mjs';
 import { measureWorkloads } from './parts/workloads.mjs';
 import { installCommandOf, PEERS } from './peers/peers.mjs';
-import { textOf } from './results-file.mjs';
+import { MEASURED, textOf } from './results-file.mjs';
 import { isMet, missingRows, SECOND_ROW } from './rows.mjs';
 import { Session } from './session.mjs';
 import { SETS } from './sets.mjs';
 import { settingsOf } from './settings.mjs';
-import { surroundings } from './surroundings.mjs';
 import { WORKLOADS } from './workloads.mjs';
 
 /** @returns the peers that take part */
@@ -76,7 +76,7 @@ async function main() {
   if (settings === null) return;
   const peers = peersOf(settings);
   const began = performance.now();
-  const about = surroundings();
+  const about = provenanceOf(MEASURED, 'loadBefore');
   const session = new Session(settings);
   session.say(introduction(about, settings));
   try {

@@ -10,15 +10,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { provenanceOf } from '../../scripts/provenance.mjs';
 import { Program, startServer } from '../measure.mjs';
 import { readOptions } from '../options.mjs';
-import { textOf } from '../results-file.mjs';
+import { MEASURED, textOf } from '../results-file.mjs';
 import { runOnce } from '../rounds.mjs';
 import { rowOf } from '../rows.mjs';
 import { SECRET } from '../session.mjs';
 import { readEvents, Sets } from '../sets.mjs';
 import { median } from '../statistics.mjs';
-import { surroundings } from '../surroundings.mjs';
 import { workloadsOf } from '../workloads.mjs';
 
 const RESULTS = fileURLToPath(new URL('../results/workers.json', import.meta.url));
@@ -156,7 +156,7 @@ async function cpuRows(source, workloads) {
   });
 }
 
-const about = surroundings();
+const about = provenanceOf(MEASURED, 'loadBefore');
 const folder = mkdtempSync(join(tmpdir(), 'lectern-bench-'));
 const load = Program.start('./load.mjs');
 try {

@@ -1,8 +1,8 @@
 /** A real issuer on a port of its own, which can be stopped, started and given other keys. */
 import { generateKeyPairSync, type JsonWebKey } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import Provider from 'oidc-provider';
+import { freePort } from '../free-port.mjs';
 
 export interface RealIssuer {
   readonly address: string;
@@ -103,13 +103,4 @@ function createProvider(address: string, keys: readonly object[]): Provider {
   } finally {
     Object.assign(console, { info, warn });
   }
-}
-
-/** Free now, and with luck still so when the issuer is started again. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -6,9 +6,7 @@
  * reached: see bases.mjs.
  */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -16,6 +14,7 @@ import { parseArgs } from 'node:util';
 import { parseAllDocuments } from 'yaml';
 import { tokenOf } from '../../bench/workloads.mjs';
 import { generateEvents } from '../../dist/generate/events.js';
+import { freePort } from '../free-port.mjs';
 import { makeBases } from './bases.mjs';
 import { Podman, programOf } from './podman.mjs';
 import { EVENTS, startUpstream } from './upstream.mjs';
@@ -52,15 +51,6 @@ async function until(wanted, ask) {
   throw new Error(
     `not within ${READY_SECONDS_MAX} s: ${last instanceof Error ? last.message : JSON.stringify(last)}`,
   );
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** What a process in a container has: who it is, and where it can write. */

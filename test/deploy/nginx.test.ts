@@ -3,28 +3,19 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { test } from 'tap';
+import { freePort } from '../free-port.mjs';
 import { recordFigure } from '../hard/figures.mjs';
 import { AUTHORIZATION, startServiceProcess, timetableFile } from '../hard/http-service.js';
 import { HARD, size } from '../hard/size.js';
 
 const CONFIG = fileURLToPath(new URL('../../deploy/nginx.conf', import.meta.url));
 type Teardown = (end: () => unknown) => unknown;
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 /** Replaces exactly one place of the example, so that the test notices when the example has changed. */
 function replaceOnce(text: string, from: string, to: string): string {

@@ -1,0 +1,41 @@
+/** Where a figure comes from: when it was measured, of which commit, on which machine. For benchmarks and long tests alike. */
+import { execFileSync } from 'node:child_process';
+import { cpus, loadavg, release, totalmem, type } from 'node:os';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+
+/**
+ * @param {readonly string[]} paths of git: whose changes could change the figure
+ * @param {'loadBefore' | 'loadAfter'} loadName by when it is called
+ * @returns {object} `commit` is "unknown" where there is no git, or no checkout; `isChanged` says whether anything in the paths is
+ *   not as it was committed; `machine[loadName]` is the load of the system at the moment of the call, over 1, 5 and 15 minutes
+ */
+export function provenanceOf(paths, loadName) {
+  return {
+    date: new Date().toISOString(),
+    node: process.version,
+    commit: git('rev-parse', 'HEAD') || 'unknown',
+    isChanged: git('status', '--porcelain', '--untracked-files=no', '--', ...paths) !== '',
+    machine: {
+      cpu: cpus()[0]?.model ?? 'unknown',
+      cores: cpus().length,
+      memoryBytes: totalmem(),
+      system: `${type()} ${release()}`,
+      [loadName]: loadavg().map((load) => Math.round(load * 100) / 100),
+    },
+  };
+}
+
+/** What git says; nothing where there is no git, or no checkout. */
+function git(...argv) {
+  try {
+    return execFileSync('git', argv, {
+      cwd: ROOT,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
+  } catch {
+    return '';
+  }
+}
