@@ -10,6 +10,7 @@ import { type Door, openDoor } from './door.js';
 import type { NumberedPublication, ServingTask, ToThread } from './protocol.js';
 import type { FedServingOptions, Serving, ThreadMeter } from './serving.js';
 import { ServingThread } from './serving-thread.js';
+import { youngGenerationMbOf } from './young-generation.js';
 
 /** Pauses before a thread is replaced: none at first, then this, doubling up to the other. */
 const REPLACE_MS_MIN = 100;
@@ -206,7 +207,7 @@ export class ThreadPool implements Serving, Follower {
 
   async #startOn(seat: Seat): Promise<void> {
     const begun = this.#task(seat);
-    const thread = await ServingThread.start(begun, {
+    const thread = await ServingThread.start(begun, youngGenerationMbOf(this.workers), {
       log: this.#options.log,
       serving: (number) => {
         if (seat.thread !== thread) return;

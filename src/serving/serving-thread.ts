@@ -75,8 +75,17 @@ export class ServingThread {
     this.listening.catch(() => {});
   }
 
-  static async start(task: ServingTask, events: ServingThreadEvents): Promise<ServingThread> {
-    const worker = await startThread(ENTRY, { workerData: task, name: 'lectern serving' });
+  /** @param youngMb bound of its young generation in MB; null for V8's own */
+  static async start(
+    task: ServingTask,
+    youngMb: number | null,
+    events: ServingThreadEvents,
+  ): Promise<ServingThread> {
+    const worker = await startThread(ENTRY, {
+      workerData: task,
+      name: 'lectern serving',
+      ...(youngMb === null ? {} : { resourceLimits: { maxYoungGenerationSizeMb: youngMb } }),
+    });
     return new ServingThread(worker, task, events);
   }
 

@@ -3,7 +3,7 @@ import { test } from 'tap';
 import { judgeMemory, LIMITS, type Look, type MemoryName } from '../soak/judge.mjs';
 import { fitOf } from '../soak/slope.mjs';
 
-const MIB = 1024 * 1024;
+const MB = 1_000_000;
 const NAMES = Object.keys(LIMITS) as MemoryName[];
 
 /** Mulberry32. */
@@ -17,20 +17,20 @@ function randomOf(seed: number): () => number {
   };
 }
 
-/** Looks every 30 s: a level, chance of so many MiB (as a standard deviation), and a leak. */
+/** Looks every 30 s: a level, chance of so many MB (as a standard deviation), and a leak. */
 function looksOf(
   minutes: number,
   seed: number,
-  leak: { name: MemoryName; mibPerHour: number } | null,
+  leak: { name: MemoryName; mbPerHour: number } | null,
 ): Look[] {
   const random = randomOf(seed);
   // A sum of twelve is nearly normal, with a deviation of 1.
   const normal = (): number => Array.from({ length: 12 }, random).reduce((sum, x) => sum + x, -6);
-  const deviations = { heapUsed: 0.37, arrayBuffers: 0.5, external: 0.5, rss: 6 };
+  const deviations = { heapUsed: 0.37, heapWithoutCode: 0.1, arrayBuffers: 0.5, external: 0.5, rss: 6 };
   return Array.from({ length: 2 * minutes }, (_, n) => {
     const hours = n / 120;
     const bytesOf = (name: MemoryName): number =>
-      (100 + deviations[name] * normal() + (leak?.name === name ? leak.mibPerHour * hours : 0)) * MIB;
+      (100 + deviations[name] * normal() + (leak?.name === name ? leak.mbPerHour * hours : 0)) * MB;
     return {
       hours,
       ...(Object.fromEntries(NAMES.map((name) => [name, bytesOf(name)])) as Record<MemoryName, number>),
@@ -57,25 +57,26 @@ test('the line through points, and how sure its slope is', async (t) => {
   );
 });
 
-test('a heap that grows by 5 MiB an hour is refused after an hour, whatever chance adds', async (t) => {
+test('a heap that grows by 5 MB an hour is refused after an hour, whatever chance adds', async (t) => {
   for (let seed = 0; seed < 200; seed++) {
-    const { faults } = judgeMemory(looksOf(60, seed, { name: 'heapUsed', mibPerHour: 5 }), 60);
+    const { faults } = judgeMemory(looksOf(60, seed, { name: 'heapUsed', mbPerHour: 5 }), 60);
     if (faults.length !== 1 || !/^heapUsed grows by \d/.test(faults[0] ?? ''))
       t.fail(`${seed}: ${faults.join()}`);
   }
   t.pass('in all of 200 runs');
 });
 
-for (const [name, mibPerHour] of [
+for (const [name, mbPerHour] of [
   ['heapUsed', 20],
+  ['heapWithoutCode', 6],
   ['arrayBuffers', 40],
   ['external', 40],
   ['rss', 400],
 ] as const) {
-  test(`${name} that grows by ${mibPerHour} MiB an hour is refused after 20 minutes`, async (t) => {
+  test(`${name} that grows by ${mbPerHour} MB an hour is refused after 20 minutes`, async (t) => {
     let refused = 0;
     for (let seed = 0; seed < 200; seed++) {
-      const { faults } = judgeMemory(looksOf(20, seed, { name, mibPerHour }), 20);
+      const { faults } = judgeMemory(looksOf(20, seed, { name, mbPerHour }), 20);
       if (faults.some((fault) => fault.startsWith(`${name} grows`))) refused++;
     }
     t.equal(refused, 200);
@@ -85,9 +86,9 @@ for (const [name, mibPerHour] of [
 test('a slope above the limit is never a pass, and one below it never undecided', async (t) => {
   const seen = { passed: 0, undecided: 0, refused: 0 };
   for (let seed = 0; seed < 200; seed++) {
-    const looks = looksOf(20, seed, { name: 'heapUsed', mibPerHour: 2 });
+    const looks = looksOf(20, seed, { name: 'heapUsed', mbPerHour: 2 });
     const { faults, undecided, figures } = judgeMemory(looks, 20);
-    const isAbove = figures.heapUsed.mibPerHour > figures.heapUsed.mibPerHourMax;
+    const isAbove = figures.heapUsed.mbPerHour > figures.heapUsed.mbPerHourMax;
     const ofHeap = (texts: readonly string[]): boolean => texts.some((text) => text.startsWith('heapUsed '));
     if (isAbove !== (ofHeap(faults) || ofHeap(undecided)) || (ofHeap(faults) && ofHeap(undecided))) {
       t.fail(`${seed}: ${JSON.stringify({ faults, undecided, figures })}`);
@@ -106,7 +107,7 @@ test('chance alone is rarely refused', async (t) => {
     for (let seed = 0; seed < 200; seed++) {
       if (judgeMemory(looksOf(minutes, seed, null), minutes).faults.length > 0) refused++;
     }
-    // Four kinds of memory, each once in forty at the most.
+    // Five kinds of memory, each once in forty at the most.
     t.ok(refused <= 20, `${refused} of 200 runs of ${minutes} minutes`);
   }
 });
@@ -117,14 +118,21 @@ test('it says whether a run can tell, and how long one must be', async (t) => {
   t.ok(short.minutesToTell > 30 && short.minutesToTell < 90, `${short.minutesToTell} minutes`);
   const long = judgeMemory(looksOf(90, 1, null), 90).figures.heapUsed;
   t.equal(long.canTell, true);
-  t.ok(Math.abs(long.mibPerHour) < 1);
+  t.ok(Math.abs(long.mbPerHour) < 1);
 });
 
 test('a short run is refused for a leak that is more than warming up, and one with too few looks in any case', async (t) => {
-  const looks = (mib: number): Look[] =>
+  const looks = (mb: number): Look[] =>
     Array.from({ length: 14 }, (_, n) => {
-      const level = (100 + (mib * n) / 13) * MIB;
-      return { hours: n / 1200, heapUsed: level, arrayBuffers: MIB, external: MIB, rss: MIB };
+      const level = (100 + (mb * n) / 13) * MB;
+      return {
+        hours: n / 1200,
+        heapUsed: level,
+        heapWithoutCode: MB,
+        arrayBuffers: MB,
+        external: MB,
+        rss: MB,
+      };
     });
   t.strictSame(judgeMemory(looks(4), 0.7).faults, []);
   t.match(judgeMemory(looks(30), 0.7).faults, [/^heapUsed grows/]);

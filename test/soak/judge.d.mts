@@ -1,15 +1,15 @@
-export type MemoryName = 'heapUsed' | 'arrayBuffers' | 'external' | 'rss';
+export type MemoryName = 'heapUsed' | 'heapWithoutCode' | 'arrayBuffers' | 'external' | 'rss';
 export type Look = { readonly hours: number } & Readonly<Record<MemoryName, number>>;
 export interface MemoryFigure {
-  readonly mibPerHour: number;
+  readonly mbPerHour: number;
   readonly standardError: number;
-  readonly mibPerHourMax: number;
+  readonly mbPerHourMax: number;
   readonly canTell: boolean;
   readonly minutesToTell: number;
 }
 export const LOOKS_MIN: number;
 export const LIMITS: Readonly<
-  Record<MemoryName, { readonly mibPerHourMax: number; readonly warmUpMib: number }>
+  Record<MemoryName, { readonly mbPerHourMax: number; readonly warmUpMb: number }>
 >;
 export function judgeMemory(
   looks: readonly Look[],

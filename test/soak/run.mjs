@@ -4,8 +4,8 @@
  * Everything at once for as long as one likes: good clients, clients that do not read or write, nonsense, floods, bad tokens, a
  * timetable that is replaced (sometimes by garbage), keys that rotate and an issuer that goes away; with overload control, log and
  * admin listener as they are in service, and somebody who scrapes. Every minute all clients go, and what the service then holds
- * after a full collection is written down: with them there, how many snapshots are being read hides what is kept for good. In a
- * run of less than five minutes the rude ones stay. It fails where
+ * after a full collection, with a timetable that nobody has asked anything of, is written down: with them there, how many snapshots are
+ * being read hides what is kept for good. In a run of less than five minutes the rude ones stay. It fails where
  *
  * - a good request failed. One that was refused with 503 `overloaded` and Retry-After did not: the clients ask for more than can be
  *   answered, and that is what is promised then. Such are counted, and there may not be more of them than of answers;
@@ -30,7 +30,7 @@ import { Clients, questionsOf } from './clients.mjs';
 import { Issuer } from './issuer.mjs';
 import { judgeMemory } from './judge.mjs';
 
-const MIB = 1024 * 1024;
+const MB = 1_000_000;
 const LONG_MINUTES = 5;
 /** The timetable is replaced in each. */
 const CYCLE_SECONDS = { short: 3, long: 6 };
@@ -88,11 +88,11 @@ const VERSIONS = [
   textOf(events.slice(0, 10)),
   'this is no timetable\n',
 ];
-function replaceTimetable(n) {
-  writeFileSync(`${source}.new`, VERSIONS[n % VERSIONS.length]);
+function replaceTimetable(text) {
+  writeFileSync(`${source}.new`, text);
   renameSync(`${source}.new`, source);
 }
-replaceTimetable(0);
+replaceTimetable(VERSIONS[0]);
 
 const issuer = new Issuer();
 const jwks = await issuer.start();
@@ -136,6 +136,16 @@ async function lookAtService() {
   server.send('look');
   return messageOf('look');
 }
+/**
+ * A timetable that nobody has asked anything of yet: what is built and kept for questions depends on which came since the last
+ * replacement, and hid what is kept for good (it is 1 MB of the heap).
+ */
+async function publishForLook(n) {
+  replaceTimetable(textOf([{ ...events[0], title: `Look ${n}` }, ...events.slice(1)]));
+  server.send('refresh');
+  const { events: served } = await messageOf('refresh');
+  if (served !== events.length) throw new Error(`${served} events are served, not ${events.length}`);
+}
 /** What there is before anybody has come, once the thread that has read the timetable is gone. */
 async function descriptorsOfIdle() {
   let least = Number.POSITIVE_INFINITY;
@@ -176,7 +186,7 @@ const looks = [];
 const beganMs = Date.now();
 for (let cycle = 0; Date.now() - beganMs < minutes * 60_000; cycle++) {
   await delay(cycleMs / 2);
-  replaceTimetable(cycle);
+  replaceTimetable(VERSIONS[cycle % VERSIONS.length]);
   if (cycle % 5 === 1) issuer.away = true;
   if (cycle % 5 === 3) issuer.away = false;
   // As issuers do it: a new key is published while tokens are still signed with the one before.
@@ -186,12 +196,13 @@ for (let cycle = 0; Date.now() - beganMs < minutes * 60_000; cycle++) {
   if (cycle % CYCLES_PER_LOOK[length] !== CYCLE_OF_LOOK[length]) continue;
   const comeBack = await clients.leave({ rudeStay: !isLong });
   await delay(1000);
+  await publishForLook(looks.length);
   const look = isLong ? await lookWhenLeft(LEAVING_WAIT_MS) : await lookAtService();
   comeBack();
   looks.push({ hours: (Date.now() - beganMs) / 3_600_000, ...look });
-  const mib = (bytes) => (bytes / MIB).toFixed(1);
+  const mb = (bytes) => (bytes / MB).toFixed(1);
   process.stdout.write(
-    `${((Date.now() - beganMs) / 60_000).toFixed(1)} min: heap ${mib(look.heapUsed)} MiB, buffers ${mib(look.arrayBuffers)}, resident ${mib(look.rss)}, ${look.descriptors} descriptors, ${JSON.stringify(clients.counts.good)}\n`,
+    `${((Date.now() - beganMs) / 60_000).toFixed(1)} min: heap ${mb(look.heapUsed)} MB (without compiled code ${mb(look.heapWithoutCode)}), buffers ${mb(look.arrayBuffers)}, resident ${mb(look.rss)}, ${look.descriptors} descriptors, ${JSON.stringify(clients.counts.good)}\n`,
   );
 }
 clients.stop();
@@ -238,14 +249,14 @@ process.stdout.write(`${JSON.stringify(summary, null, 2)}\n`);
 if (values.json !== undefined)
   writeFileSync(values.json, `${JSON.stringify({ ...summary, looks }, null, 2)}\n`);
 if (minutes >= PUBLISHED_MINUTES_MIN && memory.heapUsed !== undefined) {
-  const { heapUsed, rss } = memory;
+  const { heapUsed, heapWithoutCode, rss } = memory;
   const verdict =
     faults.length > 0 ? `FAILED (${faults.length} faults)` : undecided.length > 0 ? 'UNDECIDED' : 'passed';
-  const growth = ({ mibPerHour, standardError }) =>
-    `${mibPerHour.toFixed(1)} ± ${standardError.toFixed(1)} MiB an hour`;
+  const growth = ({ mbPerHour, standardError }) =>
+    `${mbPerHour.toFixed(2)} ± ${standardError.toFixed(2)} MB an hour`;
   recordFigure(
     'soak',
-    `${minutes} minutes: ${verdict}; ${goodAnswers} answered, ${shed} more refused for overload, ${Math.max(0, descriptorsGained)} descriptors gained; heap ${growth(heapUsed)}, resident ${growth(rss)} (standard errors); ${heapUsed.canTell ? 'long enough to tell' : `${heapUsed.minutesToTell} minutes would be needed to tell the heap's slope from 1`}`,
+    `${minutes} minutes: ${verdict}; ${goodAnswers} answered, ${shed} more refused for overload, ${Math.max(0, descriptorsGained)} descriptors gained; heap ${growth(heapUsed)}, without compiled code ${growth(heapWithoutCode)}, resident ${growth(rss)} (standard errors); ${heapUsed.canTell ? 'long enough to tell' : `${heapUsed.minutesToTell} minutes would be needed to tell the heap's slope from 1`}`,
     summary,
   );
 }

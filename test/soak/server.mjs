@@ -1,9 +1,10 @@
 /**
- * The service under soak, in a process of its own (`node --expose-gc`). Argument: its options as JSON. Messages: `look` gets what it
- * holds after a full collection.
+ * The service under soak, in a process of its own (`node --expose-gc`). Argument: its options as JSON. Messages: `refresh` has it
+ * load what there is; `look` gets what it holds after a full collection.
  */
 import { readdirSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
+import { getHeapCodeStatistics } from 'node:v8';
 import { pino } from 'pino';
 import { startService } from '../../dist/service.js';
 
@@ -19,12 +20,22 @@ async function look() {
     await turn();
   }
   const { heapUsed, arrayBuffers, external, rss } = process.memoryUsage();
+  const { code_and_metadata_size: code, bytecode_and_metadata_size: bytecode } = getHeapCodeStatistics();
+  const heapWithoutCode = heapUsed - code - bytecode;
   const descriptors = readdirSync('/proc/self/fd').length;
-  process.send({ kind: 'look', heapUsed, arrayBuffers, external, rss, descriptors });
+  process.send({ kind: 'look', heapUsed, heapWithoutCode, arrayBuffers, external, rss, descriptors });
+}
+
+/** The first may be of a load that was under way already. */
+async function refresh() {
+  await service.timetable.refresh();
+  await service.timetable.refresh();
+  process.send({ kind: 'refresh', events: service.timetable.summary.events });
 }
 
 process.on('message', (message) => {
   if (message === 'look') void look();
+  if (message === 'refresh') void refresh();
 });
 const orphaned = () => process.exit(1);
 process.once('disconnect', orphaned);
