@@ -29,8 +29,11 @@ export class AnswersUnderWay {
    * @param snapshot the present one, by the object that stands for it and no other
    */
   add(exchange: Exchange, snapshot: object): void {
-    const { req, res } = exchange;
-    if (res.destroyed || (res.writableEnded && res.writableLength === 0)) return;
+    const { req, lone } = exchange;
+    const res = lone === null ? exchange.res : null;
+    const isTaken =
+      res === null ? req.socket.writableLength === 0 : res.writableEnded && res.writableLength === 0;
+    if (res?.destroyed || isTaken) return;
     // Who left while a token was verified: the connection tells nothing any more, and an answer that never had it neither.
     if (req.socket?.destroyed) return;
     let answers = this.#answers.get(snapshot);
@@ -40,6 +43,11 @@ export class AnswersUnderWay {
       if (this.#answers.size > SNAPSHOTS_SENT_MAX) this.#cutOffOldest();
     }
     answers.add(exchange);
+    if (res === null) {
+      // Called when all before it has gone, or can go no more.
+      req.socket.write('', () => this.#delete(snapshot, exchange));
+      return;
+    }
     const ends = this.#endsOf(req.socket);
     const end = (): void => {
       res.off('finish', end);
@@ -83,10 +91,11 @@ export class AnswersUnderWay {
 }
 
 /** @returns false where its connection has gone already, with another answer */
-function cutOff({ req, res, ownsSocket }: Exchange): boolean {
-  if (res.destroyed || req.socket?.destroyed) return false;
+function cutOff(exchange: Exchange): boolean {
+  const { req, lone, ownsSocket } = exchange;
+  if (req.socket?.destroyed || (lone === null && exchange.res.destroyed)) return false;
   // The system would otherwise keep what it has taken until the client reads it.
   if (ownsSocket) req.socket.resetAndDestroy();
-  else res.destroy();
+  else exchange.res.destroy();
   return true;
 }

@@ -1,6 +1,7 @@
 /**
- * Answers in one piece: head and body in one buffer, handed to the socket in one write. node:http would check and join the
- * header fields of every answer anew, and give the kernel two pieces; here both are known to be good, and lie side by side.
+ * Answers that are there as a whole, handed to the socket in one write: head and body in one buffer where the body was copied, else
+ * the head and views of what it is made of. node:http would check and join the header fields of every answer anew, where here they
+ * are known to be good.
  *
  * A request that stands alone needs no more than that; see lone-request.ts. Where there is a response object of node's, what happens
  * when an answer is over stays node's, too. So this touches three things that the class OutgoingMessage does itself otherwise: the text of the
@@ -11,6 +12,7 @@ import { STATUS_CODES } from 'node:http';
 import { DIRECT_HEAD_BYTES_MAX, KEEP_ALIVE_TIMEOUT_MS } from '../limits.js';
 import type { Exchange, FlatHeaders } from './exchange.js';
 import { IS_KNOWN_NODE } from './lone-request.js';
+import { type Outgoing, writeOut } from './write-out.js';
 
 /** What node:http adds where a connection stays open. */
 const CONNECTION = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(KEEP_ALIVE_TIMEOUT_MS / 1000)}\r\n`;
@@ -68,18 +70,16 @@ interface Sent {
  *
  * @returns whether the kernel has taken the bytes: then nobody looks at them any more
  */
-export function sendDirectly(exchange: Exchange, bytes: Uint8Array | string): boolean {
+export function sendDirectly(exchange: Exchange, what: Outgoing): boolean {
   const { lone } = exchange;
-  if (lone !== null) return lone.answer(bytes);
+  if (lone !== null) return lone.answer(what);
   const { res } = exchange;
   const { socket } = res;
   if (socket === null) return false;
   const sent = res as unknown as Sent;
   sent._header = ' ';
   sent.finished = true;
-  if (typeof bytes === 'string') socket.write(bytes, 'latin1');
-  else socket.write(bytes);
-  if (socket.writableLength === 0) {
+  if (writeOut(socket, what)) {
     res.emit('finish');
     return true;
   }

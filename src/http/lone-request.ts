@@ -1,6 +1,6 @@
 /**
  * Requests that stand alone: all answers before them have gone, and their connection stays open behind them. An answer that is
- * there at once and in one piece then goes straight to the socket, and node:http makes nothing for it: no response, no object of
+ * there at once then goes straight to the socket, and node:http makes nothing for it: no response, no object of
  * its header fields, no end of a stream that nobody reads, and no timer is set and cleared. That is most of what node:http
  * itself costs. For every other answer node's response is made when it is first needed, and all goes its ordinary way.
  *
@@ -16,6 +16,7 @@ import { channel } from 'node:diagnostics_channel';
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { type Outgoing, writeOut } from './write-out.js';
 
 const NODE_MAJOR = Number(process.versions.node.split('.')[0]);
 export const IS_KNOWN_NODE: boolean = NODE_MAJOR >= 20 && NODE_MAJOR <= 26;
@@ -223,12 +224,11 @@ export class LoneRequest {
    *
    * @returns whether the kernel has taken the bytes: then nobody looks at them any more
    */
-  answer(bytes: Uint8Array | string): boolean {
+  answer(what: Outgoing): boolean {
     const socket = this.#socket;
     this.#isAnswered = true;
     this.#awaited = null;
-    if (typeof bytes === 'string') socket.write(bytes, 'latin1');
-    else socket.write(bytes);
+    const isTaken = writeOut(socket, what);
     // Nobody waits for a body or its end.
     this.#parser.incoming = null;
     // Whatever is read or written begins the time anew.
@@ -236,6 +236,6 @@ export class LoneRequest {
       socket.setTimeout(this.#idleMs);
       this.#isTimed = true;
     }
-    return socket.writableLength === 0;
+    return isTaken;
   }
 }

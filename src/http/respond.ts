@@ -26,19 +26,23 @@ function writeHead({ res, fields }: Exchange, status: number, headers: FlatHeade
  * that is sent.
  */
 export function sendBody(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): void {
-  write(exchange, status, headers, body);
+  if (!sendAtOnce(exchange, status, headers, body)) write(exchange, status, headers, body);
   exchange.observer?.answered(exchange, status, exchange.head ? 0 : body.byteLength);
+}
+
+/** @returns false where that cannot be, and nothing was sent */
+function sendAtOnce(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): boolean {
+  const { chunks, hasHeadRoom } = body;
+  if (!Array.isArray(chunks) || !canSendDirectly(exchange)) return false;
+  const head = directHead(status, headers, exchange.fields.text);
+  if (head === null) return false;
+  if (hasHeadRoom) sendWithHead(exchange, head, chunks[0] as Uint8Array);
+  else sendDirectly(exchange, [Buffer.from(head, 'latin1'), ...(chunks as Uint8Array[])]);
+  return true;
 }
 
 function write(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): void {
   const { chunks } = body;
-  if (body.hasHeadRoom && Array.isArray(chunks) && canSendDirectly(exchange)) {
-    const head = directHead(status, headers, exchange.fields.text);
-    if (head !== null) {
-      sendWithHead(exchange, head, chunks[0] as Uint8Array);
-      return;
-    }
-  }
   const { res } = exchange;
   writeHead(exchange, status, headers);
   if (exchange.head || body.byteLength === 0) {

@@ -28,12 +28,10 @@ class Publications {
   readonly views: TestViews = viewsOf();
   readonly #memories: WeakRef<ArrayBufferLike>[] = [];
 
-  /** @param isSliced whether the answer is made while it is sent */
-  publish(isSliced: boolean): void {
+  publish(how: keyof typeof CHUNKS): void {
     const memory = Buffer.alloc(BYTES, 'x');
     this.#memories.push(new WeakRef(memory.buffer));
-    const chunks = isSliced ? slicesOf(memory) : [memory];
-    const body: Body = { byteLength: BYTES, chunks };
+    const body: Body = { byteLength: BYTES, chunks: CHUNKS[how](memory) };
     const read: Read = {
       format: null,
       entityTag: () => 'W/"x"',
@@ -81,6 +79,17 @@ async function slowReader(t: Test, port: number): Promise<Socket> {
   return socket;
 }
 
+const CHUNKS = {
+  'in one piece': (memory: Buffer): Uint8Array[] => [memory],
+  'in three pieces': (memory: Buffer): Uint8Array[] => [
+    memory.subarray(0, 1),
+    memory.subarray(1, BYTES - 1),
+    memory.subarray(BYTES - 1),
+  ],
+  'made while sent': slicesOf,
+};
+const KINDS = Object.keys(CHUNKS) as (keyof typeof CHUNKS)[];
+
 function closed(socket: Socket): Promise<void> {
   return new Promise((resolve) => {
     if (socket.closed) resolve();
@@ -88,14 +97,14 @@ function closed(socket: Socket): Promise<void> {
   });
 }
 
-for (const isSliced of [false, true]) {
-  test(`slow readers of many snapshots keep few of them in memory: ${isSliced ? 'made while sent' : 'in one piece'}`, async (t) => {
+for (const how of KINDS) {
+  test(`slow readers of many snapshots keep few of them in memory: ${how}`, async (t) => {
     const publications = new Publications();
     const meter = new Meter();
     const { port } = await serve(t, setUp({ views: publications.views, meter }).handler);
     const readers: Socket[] = [];
     for (let n = 0; n < PUBLICATIONS; n++) {
-      publications.publish(isSliced);
+      publications.publish(how);
       readers.push(await slowReader(t, port));
     }
     const cutOff = PUBLICATIONS - SNAPSHOTS_SENT_MAX;
@@ -114,10 +123,10 @@ test('who has read everything or has gone is not in the way of others', async (t
   const publications = new Publications();
   const meter = new Meter();
   const { port, send } = await serve(t, setUp({ views: publications.views, meter }).handler);
-  publications.publish(false);
+  publications.publish('in one piece');
   const first = await slowReader(t, port);
   for (let n = 0; n < PUBLICATIONS; n++) {
-    publications.publish(n % 2 === 0);
+    publications.publish(KINDS[n % KINDS.length] ?? 'in one piece');
     const { body } = await send('/api/v1/schedule/all', { headers: bearer() });
     t.equal(body.length, BYTES);
     const leaver = await slowReader(t, port);
@@ -137,7 +146,7 @@ test('a connection in which many answers wait has one listener for all of them',
   await once(server, 'listening');
   t.teardown(() => server.close());
   const { port } = server.address() as AddressInfo;
-  publications.publish(false);
+  publications.publish('in one piece');
   const accepted = once(server, 'connection') as Promise<[Socket]>;
   const client = connect(port, '127.0.0.1');
   client.on('error', () => {});
@@ -171,6 +180,6 @@ test('an answer to who has gone meanwhile is not waited for', async (t) => {
   const res = new ServerResponse(req);
   res.end(Buffer.alloc(1000));
   t.ok(res.writableLength > 0, 'it would wait for good');
-  underWay.add({ req, res } as Exchange, {});
+  underWay.add({ req, res, lone: null } as Exchange, {});
   t.equal(underWay.snapshotCount, 0);
 });

@@ -6,7 +6,7 @@ import type { LoneRequestHandler, RequestHandler } from '../../src/http/handler.
 import { DIRECT_HEAD_BYTES_MAX } from '../../src/limits.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
 import { viewOfEvents } from '../query/reading.js';
-import { EVENTS, ROOM, serve, setUp, token, viewsOf } from './harness.js';
+import { EVENTS, FIRST_MS, ROOM, serve, setUp, token, viewsOf } from './harness.js';
 
 const AUTHORIZATION = `Authorization: Bearer ${token({ studyGroup: 'A' })}\r\n`;
 
@@ -206,9 +206,12 @@ test('the date moves on, in answers that are sent again, too', async (t) => {
   connection.socket.destroy();
 });
 
-/** Enough that a few answers of 55 KB fill what the kernel holds for a connection that nobody reads. */
-const MANY: NormalisedEvent[] = Array.from({ length: 150 }, (_, n) => ({
+const DAY_MS = 86_400_000;
+/** Enough that a few answers of 55 KB fill what the kernel holds for a connection that nobody reads; on two days. */
+const MANY: NormalisedEvent[] = Array.from({ length: 300 }, (_, n) => ({
   ...(EVENTS[0] as NormalisedEvent),
+  time: FIRST_MS + (n % 4 < 2 ? 0 : DAY_MS),
+  endTime: FIRST_MS + (n % 4 < 2 ? 0 : DAY_MS) + 1000,
   id: `00000000-0000-4000-9000-${String(n).padStart(12, '0')}`,
   title: `Lesson ${n}`,
   type: n % 2 === 0 ? 'Lab' : 'Lecture',
@@ -235,12 +238,22 @@ async function leaveUnread(t: Test, isAlone: boolean): Promise<void> {
   const { port } = await serve(t, isAlone ? Object.assign(counting, { lone }) : counting);
   const fast = new Connection(port);
   const target = '/api/v1/schedule?type=Lab';
+  const second = new Date(FIRST_MS + DAY_MS).toISOString();
   const cases: [name: string, target: (n: number) => string][] = [
     ['an answer that is known', () => target],
     ['answers that are made', (n) => `${target}&startTime=2010-01-01T00:00:00.${100 + n}Z`],
+    [
+      'answers that are views of the snapshot',
+      (n) => `/api/v1/schedule?startTime=2010-01-01T00:00:00.${100 + n}Z&endTime=${second}`,
+    ],
+    ['all there is', (n) => `/api/v1/schedule?startTime=2010-01-01T00:00:00.${100 + n}Z`],
   ];
-  const expected = (await fast.ask(get(target))).body;
   for (const [name, targetOf] of cases) {
+    const expected = (await fast.ask(get(targetOf(0)))).body;
+    t.equal(
+      (JSON.parse(expected) as unknown[]).length,
+      name === 'all there is' ? MANY.length : MANY.length / 2,
+    );
     const slow = new Connection(port);
     slow.socket.pause();
     waiting = 0;
@@ -259,7 +272,7 @@ async function leaveUnread(t: Test, isAlone: boolean): Promise<void> {
       t.match(head, /\r\nDate: [^\r]{29}\r\n/);
       t.equal(body, expected, `${name}: answer ${n}`);
     }
-    t.equal((await slow.ask(get(target))).body, expected, 'the connection goes on');
+    t.equal((await slow.ask(get(targetOf(0)))).body, expected, 'the connection goes on');
     slow.socket.destroy();
   }
   fast.socket.destroy();
