@@ -78,13 +78,12 @@ export const EVENTS_MAX = 0xfffffffe;
  */
 export const SERVING_THREADS_MAX = 128;
 /**
- * Young generations of all serving threads together, in MB: what two take by themselves. With four threads and caches that are full
- * the process is 80 MB smaller for it, and a request 1 to 5 % dearer, with more collections that find little.
+ * Semi-spaces of all serving threads together where there are more than two, in MB, so that the young generations, three semi-spaces
+ * each, take 96: what those of two threads are left. Each is a power of two and at least 2 MB, which holds the garbage of some
+ * hundred requests.
  */
-export const SERVING_YOUNG_MB_MAX = 96;
-/** Of each: a semi-space of 2 MB, which holds the garbage of some hundred requests. */
-export const SERVING_YOUNG_MB_MIN = 6;
-/** Bodies up to this size are gathered into one buffer and written with the headers at once. */
+export const SERVING_SEMI_SPACES_MB_MAX = 32;
+/** Bodies up to this size are gathered into one buffer and written with the headers at once, where they go by node's response. */
 export const BODY_GATHER_BYTES_MAX: number = 64 * KIB;
 /**
  * Room that is kept before a small body for its head: 440 bytes are usual, 620 for a page of elsewhere. Longer heads are written
@@ -142,7 +141,8 @@ export const REQUESTS_IN_FLIGHT_MAX = 8;
 export const PIPELINED_WAITING_MAX = 128;
 /**
  * Bytes of answers that wait behind an earlier one; beyond it the next request waits, too. So a connection whose client does
- * not read holds this and two bodies of BODY_WHOLE_BYTES_MAX at most. 300 answers of 5 MB each would be 1.5 GB, as node:http
+ * not read holds this and three bodies of BODY_WHOLE_BYTES_MAX at most: one sent past node, one that has the socket behind it, and the
+ * one that exceeds. 300 answers of 5 MB each would be 1.5 GB, as node:http
  * handles everything that has arrived.
  */
 export const PIPELINED_BYTES_MAX: number = 256 * KIB;

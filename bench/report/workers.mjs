@@ -33,7 +33,9 @@ export function workersReportOf({ node, machine, commit, isChanged, date, settin
   const names = [...new Set(memory.map(({ name }) => name))];
   const memoryCell = (name, workers) => {
     const row = memory.find((each) => each.name === name && each.workers === workers);
-    return `${measured(row)} (${Math.round(row.detail.bytes / MB)} MB)`;
+    const of = `${Math.round(row.detail.bytes / MB)} MB`;
+    const each = row.values.length === 1 ? '' : `, each launch ${row.values.map(figure).join(', ')}`;
+    return `${measured(row)} (${of})${each}`;
   };
   return [
     about,

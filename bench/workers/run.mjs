@@ -103,26 +103,33 @@ async function measureMemory(source, requests, workers) {
   return { workers, readyBytes, loadedBytes };
 }
 
+/** Each launch with processes of its own: two of the same differ by a tenth and more. */
 async function memoryRows(source, requests) {
-  const rows = [];
-  let one;
-  for (const workers of MEMORY_WORKERS) {
-    const found = await measureMemory(source, requests, workers);
-    one ??= found;
-    for (const [name, field] of [
-      ['memory when ready', 'readyBytes'],
-      ['memory after load', 'loadedBytes'],
-    ]) {
-      const target = workers === 4 ? MEMORY_RATIO_MAX : null;
-      const row = rowOf({ name, workers, target }, [found[field] / one[field]], { bytes: found[field] });
-      rows.push(row);
+  const found = new Map(MEMORY_WORKERS.map((workers) => [workers, []]));
+  for (let launch = 1; launch <= settings.launches; launch++) {
+    for (const workers of MEMORY_WORKERS) {
+      const each = await measureMemory(source, requests, workers);
+      found.get(workers).push(each);
       console.log(
-        `${workers} threads, ${name}: ${Math.round(found[field] / MB)} MB, ${row.median.toFixed(2)}`,
+        `launch ${launch} of ${settings.launches}: ${workers} threads: ${mb(each.readyBytes)} MB when ready, ${mb(each.loadedBytes)} after load`,
       );
     }
   }
-  return rows;
+  const one = found.get(1);
+  return MEMORY_WORKERS.flatMap((workers) =>
+    [
+      ['memory when ready', 'readyBytes'],
+      ['memory after load', 'loadedBytes'],
+    ].map(([name, field]) => {
+      const bytes = found.get(workers).map((each) => each[field]);
+      const ratios = bytes.map((each, launch) => each / one[launch][field]);
+      const target = workers === 4 ? MEMORY_RATIO_MAX : null;
+      return rowOf({ name, workers, target }, ratios, { bytes: median(bytes) });
+    }),
+  );
 }
+
+const mb = (bytes) => Math.round(bytes / MB);
 
 /** Two threads against one, each launch with processes of its own. */
 async function cpuRows(source, workloads) {

@@ -1,4 +1,5 @@
-import type { Worker } from 'node:worker_threads';
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 import { test } from 'tap';
 import { startService } from '../../src/service.js';
 import { youngGenerationMbOf } from '../../src/serving/young-generation.js';
@@ -6,25 +7,46 @@ import { watchThreads } from './threads.js';
 
 const GIB = 1024 ** 3;
 
-for (const [workers, heapGib, expected] of [
-  [1, 4, null],
-  [2, 4, null],
-  [3, 4, 32],
-  [4, 4, 24],
-  [16, 4, 6],
-  [128, 4, 6],
-  // V8 gives 24 MB to the young generation of a heap of 1 GiB, and 6 to that of one of 256 MiB.
-  [3, 1, null],
-  [4, 1, null],
-  [8, 1, 12],
-  [128, 0.25, null],
+for (const [workers, memoryGib, expected] of [
+  [1, 16, null],
+  [2, 16, null],
+  [3, 16, 24],
+  [4, 16, 24],
+  [5, 16, 12],
+  [8, 16, 12],
+  [9, 16, 6],
+  [16, 16, 6],
+  [128, 16, 6],
+  // V8 of Node 20 makes semi-spaces of 8 MB in 4 GiB of memory, of 4 in 2 GiB, of 1 in 512 MiB.
+  [4, 4.1, 24],
+  [4, 4, null],
+  [8, 4, 12],
+  [8, 2, null],
+  [128, 0.5, null],
 ] as const) {
-  test(`${workers} threads with heaps of ${heapGib} GiB: ${expected === null ? 'as V8 has it' : `${expected} MB`}`, async (t) => {
-    t.equal(youngGenerationMbOf(workers, heapGib * GIB), expected);
+  test(`${workers} threads in ${memoryGib} GiB: ${expected === null ? 'as V8 has it' : `${expected} MB`}`, async (t) => {
+    t.equal(youngGenerationMbOf(workers, memoryGib * GIB), expected);
   });
 }
 
-test('threads are started with it, and otherwise with what V8 gives them', async (t) => {
+/** MB that the heap of a thread with the bound may hold in all, as V8 has it there. */
+async function heapMbMaxOf(maxYoungGenerationSizeMb: number): Promise<number> {
+  const text =
+    "require('node:worker_threads').parentPort.postMessage(require('node:v8').getHeapStatistics().heap_size_limit)";
+  const thread = new Worker(text, { eval: true, resourceLimits: { maxYoungGenerationSizeMb } });
+  const [[bytes]] = (await Promise.all([once(thread, 'message'), once(thread, 'exit')])) as [
+    [number],
+    unknown,
+  ];
+  return bytes / 1024 ** 2;
+}
+
+test('V8 takes each bound as it is, and rounds none up', async (t) => {
+  const [least, middle, most] = [await heapMbMaxOf(6), await heapMbMaxOf(12), await heapMbMaxOf(24)];
+  t.strictSame([middle - least, most - middle], [6, 12]);
+});
+
+test('threads are started with it', async (t) => {
   const threads = watchThreads(t);
   const service = await startService({
     source: 'fixtures/demo.ndjson.gz',
@@ -34,11 +56,7 @@ test('threads are started with it, and otherwise with what V8 gives them', async
   });
   t.teardown(() => service.close());
   await service.ready;
-  const serving = threads.filter((thread) => thread.resourceLimits?.maxYoungGenerationSizeMb === 24);
-  const least = youngGenerationMbOf(4);
-  t.equal(serving.length, least === null ? 0 : 4, `of ${threads.map(limitOf)}`);
+  const bound = youngGenerationMbOf(4);
+  const serving = threads.filter((thread) => thread.resourceLimits?.maxYoungGenerationSizeMb === bound);
+  t.equal(serving.length, bound === null ? 0 : 4);
 });
-
-function limitOf({ resourceLimits }: Worker): string {
-  return JSON.stringify(resourceLimits);
-}
