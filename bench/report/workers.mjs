@@ -20,6 +20,11 @@ export function readWorkers(folder) {
       throw new Error(`workers.json: ${name} has ${values.length} rounds instead of ${launches * rounds}`);
     }
   }
+  for (const { name, values } of results.memory) {
+    if (values.length !== launches) {
+      throw new Error(`workers.json: ${name} has ${values.length} values instead of ${launches}`);
+    }
+  }
   return results;
 }
 

@@ -72,7 +72,10 @@ test('README.md says what the results give', async (t) => {
 test('README.md says what several threads cost', async (t) => {
   const report = workersReportOf(readWorkers(RESULTS));
   t.equal(withReport(readme, report, 'workers'), readme, HINT);
-  t.match(report, /\| memory after load \| 1\.25 with 4 \| [\d.]+ \(\d+ MB\) \| [\d.]+/);
+  t.match(
+    report,
+    /\| memory after load \| 1\.25 with 4 \| [\d.]+ \(\d+ MB\), each launch [\d., ]+ \| [\d.]+ \(/,
+  );
 });
 
 test('a README with other figures would be noticed', async (t) => {
