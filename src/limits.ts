@@ -79,8 +79,7 @@ export const EVENTS_MAX = 0xfffffffe;
 export const SERVING_THREADS_MAX = 128;
 /**
  * Semi-spaces of all serving threads together where there are more than two, in MB, so that the young generations, three semi-spaces
- * each, take 96: what those of two threads are left. Each is a power of two and at least 2 MB, which holds the garbage of some
- * hundred requests.
+ * each, take 96: what those of two threads are left. Each is a power of two and at least 2 MB.
  */
 export const SERVING_SEMI_SPACES_MB_MAX = 32;
 /** Bodies up to this size are gathered into one buffer and written with the headers at once, where they go by node's response. */

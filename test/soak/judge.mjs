@@ -17,8 +17,8 @@ const WARM_UP_MINUTES = 10;
 /**
  * MB an hour that each may grow over the second half, and MB that it may in all of it while the service warms up.
  *
- * - The heap: what is promised. Part of it is code that V8 compiles as it sees what is called often, and drops when it is not called
- *   for some time; that goes on for hours, ever more slowly.
+ * - The heap: what is promised. Part of it is code that V8 compiles as it sees what is called often, which goes on,
+ *   ever more slowly, for as long as any run was.
  * - The heap without that code: where a leak of Lectern's would be, and what chance moves least. What V8 counts as code has some
  *   outside of the heap in it, so the level is 2 MB too low, and none of what a function has besides its code; a slope is one all the same.
  * - Buffers and other memory outside of the heap: snapshots, above all. One of 20,000 events, 15 MB, kept for good out of the 300 that
