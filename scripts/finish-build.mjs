@@ -10,7 +10,7 @@ const dist = fileURLToPath(new URL('../dist', import.meta.url));
 // installing swagger-ui-dist, which brings a dependency that reports installs.
 const require = createRequire(import.meta.url);
 const from = dirname(require.resolve('swagger-ui-dist/package.json'));
-const to = join(dist, 'http/docs/swagger-ui');
+const to = join(dist, 'http/development/swagger-ui');
 mkdirSync(to, { recursive: true });
 for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png', 'LICENSE', 'NOTICE']) {
   copyFileSync(join(from, file), join(to, file));

@@ -1,6 +1,5 @@
 /** The public API of Lectern. What is not exported here may change without notice. */
 export type { IdentityValues } from './auth/identity.js';
-export type { EmbeddedAuthOptions, EmbeddedHandlerOptions } from './embedded-handler.js';
 export {
   LecternError,
   type LecternErrorCode,
@@ -8,8 +7,8 @@ export {
   type ParameterFaultCode,
 } from './errors.js';
 export type { RequestHandler } from './http/handler.js';
-export type { ListenAddress } from './http/listen-address.js';
 export type { Logger } from './http/logger.js';
+export type { ListenAddress } from './http/server/listen-address.js';
 export type {
   ConflictEntry,
   IdentifierMode,
@@ -34,8 +33,14 @@ export {
 } from './source/records.js';
 export type { LoadProgress } from './source/source.js';
 export type { SourceSpec } from './source/spec.js';
-export { openTimetable, type Timetable } from './timetable.js';
-export type { LoadedEvent, PublishedEvent, RefusedEvent, TimetableEvents } from './timetable-events.js';
+export type { EmbeddedAuthOptions, EmbeddedHandlerOptions } from './timetable/embedded-handler.js';
+export { openTimetable, type Timetable } from './timetable/timetable.js';
+export type {
+  LoadedEvent,
+  PublishedEvent,
+  RefusedEvent,
+  TimetableEvents,
+} from './timetable/timetable-events.js';
 export type {
   ChangeSet,
   ConflictPage,
@@ -44,6 +49,6 @@ export type {
   PageQuery,
   ScheduleQuery,
   TimetableOptions,
-} from './timetable-options.js';
-export type { AdminListenerOptions, ServeOptions, TimetableServer } from './timetable-server.js';
+} from './timetable/timetable-options.js';
+export type { AdminListenerOptions, ServeOptions, TimetableServer } from './timetable/timetable-server.js';
 export type { Origin, PublicationState, SourceState, TimetableStatus } from './view/view-source.js';

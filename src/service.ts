@@ -1,6 +1,7 @@
 import { Activity } from './admin/activity.js';
 import { readAdminToken } from './admin/admin-token.js';
 import type { Admin } from './admin/open-admin.js';
+import { Readiness } from './admin/readiness.js';
 import { createDevelopmentSecret, type DevelopmentIssuer } from './auth/development-issuer.js';
 import { readEnrolments } from './auth/enrolments.js';
 import { createClaimTable } from './auth/identity.js';
@@ -8,12 +9,11 @@ import { type KeyMaterial, keySetOf, readPublicKeys, SECRET_BYTES_MIN } from './
 import { isAddress, planRemoteKeys } from './auth/remote-keys-plan.js';
 import { readTextFile } from './auth/text-file.js';
 import { LecternError } from './errors.js';
-import { findSwaggerUi } from './http/docs/assets.js';
-import type { ListenAddress } from './http/listen-address.js';
+import { findSwaggerUi } from './http/development/docs-assets.js';
 import type { Logger } from './http/logger.js';
+import type { ListenAddress } from './http/server/listen-address.js';
 import { KEY_FILE_BYTES_MAX } from './limits.js';
-import { type ResolvedOptions, resolveOptions, type ServiceOptions } from './options.js';
-import { Readiness } from './readiness.js';
+import { type ResolvedOptions, resolveOptions, type ServiceOptions } from './options/options.js';
 import { percentRejected } from './refresh/gate.js';
 import type { ServingCondition } from './serving/condition.js';
 import { type HandlerPlan, issuerOfPlan } from './serving/handler-plan.js';
@@ -23,8 +23,13 @@ import { threadsOf } from './serving/worker-count.js';
 import type { SnapshotSummary } from './snapshot/summary.js';
 import type { LoadProgress } from './source/source.js';
 import { parseSourceArgument } from './source/spec.js';
-import { cacheBytesMaxOf, openFollowedTimetable, staleMsMaxOf, type Timetable } from './timetable.js';
-import type { TimetableOptions } from './timetable-options.js';
+import {
+  cacheBytesMaxOf,
+  openFollowedTimetable,
+  staleMsMaxOf,
+  type Timetable,
+} from './timetable/timetable.js';
+import type { TimetableOptions } from './timetable/timetable-options.js';
 import { VERSION } from './version.js';
 
 /** A timetable that is served over HTTP. */

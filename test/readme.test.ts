@@ -26,7 +26,7 @@ import { type LecternErrorCode, PARAMETER_FAULTS, PROBLEMS } from '../src/errors
 import * as limits from '../src/limits.js';
 import type { RejectionCode } from '../src/model/event.js';
 import { createOpenApiDocument } from '../src/openapi/document.js';
-import { SETTINGS } from '../src/options.js';
+import { SETTINGS } from '../src/options/options.js';
 import { start } from './cli/lectern.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));

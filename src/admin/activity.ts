@@ -1,13 +1,10 @@
-import type { RefusalCode } from '../refresh/gate.js';
+import type { Refusal, RefusalCode } from '../refresh/gate.js';
 import type { LoadResult } from '../refresh/keeper.js';
-import type { TimetableEvents } from '../timetable-events.js';
 
-/** What is listened to of a timetable. */
+/** The events of a timetable that are counted. */
 export interface Announcer {
-  on<Name extends keyof TimetableEvents>(
-    name: Name,
-    listener: (...event: TimetableEvents[Name]) => void,
-  ): unknown;
+  on(name: 'loaded', listener: (event: { readonly result: LoadResult }) => void): unknown;
+  on(name: 'refused', listener: (event: { readonly refusal: Refusal }) => void): unknown;
 }
 
 /** What has happened to a timetable since it was opened: counts for those who come and ask. */

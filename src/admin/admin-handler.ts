@@ -1,16 +1,16 @@
 import { readCredential } from '../auth/credential.js';
 import { LecternError } from '../errors.js';
-import { Exchange, type ExchangeSettings } from '../http/exchange.js';
+import { bearerChallenge, type Problem, sendProblem } from '../http/answer/problem.js';
+import { sendText } from '../http/answer/respond.js';
 import type { RequestHandler } from '../http/handler.js';
 import type { Logger } from '../http/logger.js';
 import { messageFault } from '../http/message-fault.js';
-import { bearerChallenge, type Problem, sendProblem } from '../http/problem.js';
-import { parseQueryString } from '../http/query-string.js';
-import { sendText } from '../http/respond.js';
+import { Exchange, type ExchangeSettings } from '../http/node/exchange.js';
+import { parseQueryString } from '../http/request/query-string.js';
 import { REQUEST_TARGET_BYTES_MAX } from '../limits.js';
-import type { Readiness } from '../readiness.js';
 import type { LoadResult } from '../refresh/keeper.js';
 import type { AdminToken } from './admin-token.js';
+import type { Readiness } from './readiness.js';
 
 const REALM = 'lectern admin';
 

@@ -2,11 +2,11 @@ import { Counter, Gauge, Registry } from 'prom-client';
 import type { Logger } from '../http/logger.js';
 import { CELL, type SingleName } from '../metrics/cells.js';
 import { REJECTION_CODES } from '../model/event.js';
-import type { Readiness } from '../readiness.js';
 import type { ServingCondition } from '../serving/condition.js';
 import type { ThreadMeter } from '../serving/serving.js';
 import type { ViewSource } from '../view/view-source.js';
 import type { Activity } from './activity.js';
+import type { Readiness } from './readiness.js';
 import { bytesByRoute, durationHistogram, failuresByReason, requestsByRoute } from './request-metrics.js';
 
 export interface ExpositionOptions {

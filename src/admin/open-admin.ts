@@ -1,10 +1,9 @@
-import type { ListenAddress } from '../http/listen-address.js';
 import type { Logger } from '../http/logger.js';
-import { createHttpServer } from '../http/server.js';
+import type { ListenAddress } from '../http/server/listen-address.js';
+import { createHttpServer } from '../http/server/server.js';
 import { ADMIN_CONNECTIONS_MAX } from '../limits.js';
 import { Meter } from '../metrics/meter.js';
 import { startSampling } from '../metrics/sampling.js';
-import type { Readiness } from '../readiness.js';
 import type { LoadOutcome } from '../refresh/keeper.js';
 import type { Serving } from '../serving/serving.js';
 import type { ViewSource } from '../view/view-source.js';
@@ -12,6 +11,7 @@ import type { Activity } from './activity.js';
 import { createAdminHandler } from './admin-handler.js';
 import type { AdminToken } from './admin-token.js';
 import { Exposition } from './exposition.js';
+import type { Readiness } from './readiness.js';
 
 /** What the admin listener needs of a timetable. */
 export interface AdminTimetable extends ViewSource {

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { EXIT_FAILURE, reportFailure } from './failure.js';
+import { EXIT_FAILURE, reportFailure } from './report-failure.js';
 
 /**
  * An error that nobody caught, or a rejection that nobody handled, ends the process at once, whatever NODE_OPTIONS says: what

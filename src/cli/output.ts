@@ -1,4 +1,4 @@
-import { writeError } from './failure.js';
+import { writeError } from './report-failure.js';
 
 const UNREAD_MS_MAX = 1000;
 

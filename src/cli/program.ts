@@ -1,10 +1,10 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { LecternError } from '../errors.js';
 import { GENERATED_EVENTS_MAX } from '../generate/limits.js';
-import { labelOf, SETTINGS, type ServeSettings, type Setting, type SettingName } from '../options.js';
+import { labelOf, SETTINGS, type ServeSettings, type Setting, type SettingName } from '../options/options.js';
 import { VERSION } from '../version.js';
-import { EXIT_USAGE, reportFailure, writeError } from './failure.js';
-import type { InspectArguments } from './inspect.js';
+import type { InspectArguments } from './inspect-command.js';
+import { EXIT_USAGE, reportFailure, writeError } from './report-failure.js';
 
 /**
  * Runs one command line and resolves to the exit code: 0, 1 for a failure, 2 for wrong usage. `serve` resolves when
@@ -70,7 +70,7 @@ function createProgram(exit: (code: number) => void): Command {
       ) {
         writeError('warning: --dev wins over LECTERN_MODE=production: this is development mode');
       }
-      const { serve: runServe } = await import('./serve.js');
+      const { serve: runServe } = await import('./serve-command.js');
       exit(await runServe(toSettings(source, parsed)));
     });
 
@@ -85,7 +85,7 @@ function createProgram(exit: (code: number) => void): Command {
     .addOption(identifiersOption())
     .addHelpText('after', example('lectern inspect timetable.ndjson.gz'))
     .action(async (source: string, options: Omit<InspectArguments, 'source'>) => {
-      const { inspect } = await import('./inspect.js');
+      const { inspect } = await import('./inspect-command.js');
       exit(await inspect({ source, ...options }));
     });
 
@@ -100,7 +100,7 @@ function createProgram(exit: (code: number) => void): Command {
     .addOption(identifiersOption())
     .addHelpText('after', example("lectern explain timetable.ndjson 'studyGroup=INF-1A&type=LEC'"))
     .action(async (source: string, query: string, { identifiers }: { identifiers: 'uuid' | 'any' }) => {
-      const { explain } = await import('./explain.js');
+      const { explain } = await import('./explain-command.js');
       await explain({ source, query, identifiers });
     });
 
@@ -123,7 +123,7 @@ function createProgram(exit: (code: number) => void): Command {
       ) => {
         // Not commander's own check, which would hide a misspelt --events behind it.
         if (events === undefined) command.error("error: the option '--events <number>' is missing");
-        const { generate } = await import('./generate.js');
+        const { generate } = await import('./generate-command.js');
         await generate({ events, ...options });
       },
     );

@@ -1,4 +1,4 @@
-import type { Timetable } from '../timetable.js';
+import type { Timetable } from '../timetable/timetable.js';
 import { formatCountOf } from './quantity.js';
 
 /**

@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
 import type { Logger } from '../http/logger.js';
-import type { Timetable } from '../timetable.js';
+import type { Timetable } from '../timetable/timetable.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 

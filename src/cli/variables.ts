@@ -1,4 +1,4 @@
-import { SETTINGS, type ServeSettings } from '../options.js';
+import { SETTINGS, type ServeSettings } from '../options/options.js';
 import { suggest } from '../query/suggest.js';
 
 const PREFIX = 'LECTERN_';

@@ -23,19 +23,18 @@ import type { IdentifierMode } from '../model/event.js';
 import type { FieldFilter } from '../query/query.js';
 import type { ParseOptions } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
-import { originFieldsOf, PREFLIGHT_FIELDS } from './answer-fields.js';
-import { docsRoutes } from './docs/page.js';
-import { Exchange, type ExchangeSettings, mountPathOf } from './exchange.js';
-import { healthRoute } from './health.js';
+import { originFieldsOf, PREFLIGHT_FIELDS } from './answer/answer-fields.js';
+import { bearerChallenge, sendProblem } from './answer/problem.js';
+import { sendEmpty } from './answer/respond.js';
+import { docsRoutes } from './development/docs-page.js';
+import { healthRoute } from './development/health.js';
+import { loginRoute } from './development/login.js';
 import type { Logger } from './logger.js';
-import { loginRoute } from './login.js';
-import type { LoneRequest } from './lone-request.js';
 import { messageFault } from './message-fault.js';
-import { bearerChallenge, sendProblem } from './problem.js';
+import { Exchange, type ExchangeSettings, mountPathOf } from './node/exchange.js';
+import type { LoneRequest } from './node/lone-request.js';
 import { Reader } from './read.js';
-import { sendRefusal } from './refusal.js';
 import { observerOf } from './request-observer.js';
-import { sendEmpty } from './respond.js';
 import {
   ALLOW,
   createRouter,
@@ -44,6 +43,7 @@ import {
   type ReadRoute,
   scheduleRoutes,
 } from './routes.js';
+import { sendRefusal } from './server/refusal.js';
 
 interface CommonOptions {
   /** Where the resources are. Default `/api/v1`. */

@@ -11,17 +11,17 @@ import { FORMATS } from '../model/format.js';
 import { type Body, SharedSlices } from '../view/answer.js';
 import type { ParameterPairs, ParseOptions, View } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
-import { AnswerCache, type KnownTarget } from './answer-cache.js';
-import { AnswersUnderWay } from './answers-under-way.js';
-import { CACHE_CONTROL, matchesEntityTag, nextLink, VARY } from './conditional.js';
-import { canSendDirectly } from './direct.js';
-import { type Exchange, type FlatHeaders, mountPathOf } from './exchange.js';
-import { contentTypeOf, isFormatName, negotiateFormat } from './negotiate.js';
-import { type Problem, sendProblem } from './problem.js';
-import { parseQueryString } from './query-string.js';
-import { sendBody, sendBytes, sendEmpty } from './respond.js';
+import { AnswerCache, type KnownTarget } from './answer/answer-cache.js';
+import { CACHE_CONTROL, matchesEntityTag, nextLink, VARY } from './answer/conditional.js';
+import { contentTypeOf, isFormatName, negotiateFormat } from './answer/negotiate.js';
+import { type Problem, sendProblem } from './answer/problem.js';
+import { sendBody, sendBytes, sendEmpty } from './answer/respond.js';
+import { createWire, sendWire } from './answer/wire.js';
+import { canSendDirectly } from './node/direct.js';
+import { type Exchange, type FlatHeaders, mountPathOf } from './node/exchange.js';
+import { parseQueryString } from './request/query-string.js';
 import type { ReadRoute } from './routes.js';
-import { createWire, sendWire } from './wire.js';
+import { AnswersUnderWay } from './server/answers-under-way.js';
 
 /** When to ask again while the first snapshot is being built. */
 const RETRY_AFTER_SECONDS = '2';

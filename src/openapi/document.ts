@@ -8,6 +8,13 @@ import type { ConflictEntry, IdentifierMode, TimetableEvent } from '../model/eve
 import { conflictEntrySchema, eventSchema, type JsonSchema } from '../model/schemas.js';
 import { ENDPOINT_PARAMETERS, type EndpointName } from '../query/parameters.js';
 import {
+  changesSchema,
+  HEALTH_SCHEMA,
+  LOGIN_SCHEMA,
+  PROBLEM_SCHEMA,
+  TYPES_SCHEMA,
+} from './component-schemas.js';
+import {
   CONFLICT_PARAMETERS,
   FORMAT_PARAMETER,
   filterParameters,
@@ -15,7 +22,7 @@ import {
   PAGE_PARAMETERS,
   type ParameterObject,
   SINCE_PARAMETER,
-} from './parameters.js';
+} from './parameter-objects.js';
 import {
   HEADERS,
   jsonResponse,
@@ -26,7 +33,6 @@ import {
   problemResponses,
   problemTable,
 } from './responses.js';
-import { changesSchema, HEALTH_SCHEMA, LOGIN_SCHEMA, PROBLEM_SCHEMA, TYPES_SCHEMA } from './schemas.js';
 
 export interface OpenApiOptions {
   /** Without a trailing slash; empty for the root. */

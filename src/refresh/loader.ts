@@ -9,10 +9,10 @@ import type { LoadProgress, Source } from '../source/source.js';
 import { sourceDigest } from '../source/source-digest.js';
 import type { SourceSpec } from '../source/spec.js';
 import { sourceOfSpec } from '../source/spec.js';
-import type { Failed, Task, TaskResult } from '../thread/protocol.js';
 import { plainRecords, recordChunks } from '../thread/record-chunks.js';
 import { type Feed, spawnTask } from '../thread/spawn-task.js';
 import { runTaskHere } from '../thread/task.js';
+import type { Failed, Task, TaskResult } from '../thread/task-messages.js';
 import { abortable } from './abortable.js';
 import { type TimeLimits, withTimeLimits } from './patience.js';
 

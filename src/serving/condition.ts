@@ -1,5 +1,5 @@
 import type { Logger } from '../http/logger.js';
-import type { OverloadCounts } from '../http/overload.js';
+import type { OverloadCounts } from '../http/server/overload.js';
 
 /** What a port can tell whoever distributes requests among several services. */
 export interface ServingCondition {

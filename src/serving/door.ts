@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { LecternError } from '../errors.js';
-import { describeListenError, type ListenAddress, toListenAddress } from '../http/listen-address.js';
+import { describeListenError, type ListenAddress, toListenAddress } from '../http/server/listen-address.js';
 import { duplicateSocket, type SocketHandle } from './duplicate-socket.js';
-import type { Entrance } from './protocol.js';
+import type { Entrance } from './thread-messages.js';
 
 /** One port for several threads. */
 export interface Door {

@@ -1,8 +1,8 @@
 import { monotonicMs } from '../auth/key-feed.js';
 import { RemoteKeys } from '../auth/remote-keys.js';
-import { originFieldsOf } from '../http/answer-fields.js';
+import { originFieldsOf } from '../http/answer/answer-fields.js';
 import type { LoneRequestHandler, RequestHandler } from '../http/handler.js';
-import { createHttpServer } from '../http/server.js';
+import { createHttpServer } from '../http/server/server.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
 import { Meter } from '../metrics/meter.js';
 import { startSampling } from '../metrics/sampling.js';

@@ -1,15 +1,15 @@
 import { LecternError } from '../errors.js';
-import type { ListenAddress } from '../http/listen-address.js';
-import type { OverloadCounts } from '../http/overload.js';
+import type { ListenAddress } from '../http/server/listen-address.js';
+import type { OverloadCounts } from '../http/server/overload.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
 import { Meter } from '../metrics/meter.js';
 import type { Follower, PublishedImage } from '../view/present.js';
 import type { SourceState } from '../view/view-source.js';
 import { conditionOf, type PastCounts, type ServingCondition } from './condition.js';
 import { type Door, openDoor } from './door.js';
-import type { NumberedPublication, ServingTask, ToThread } from './protocol.js';
 import type { FedServingOptions, Serving, ThreadMeter } from './serving.js';
 import { ServingThread } from './serving-thread.js';
+import type { NumberedPublication, ServingTask, ToThread } from './thread-messages.js';
 import { youngGenerationMbOf } from './young-generation.js';
 
 /** Pauses before a thread is replaced: none at first, then this, doubling up to the other. */

@@ -1,9 +1,9 @@
 import type { Worker } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 import type { Logger } from '../http/logger.js';
-import type { OverloadCounts } from '../http/overload.js';
+import type { OverloadCounts } from '../http/server/overload.js';
 import { startThread, type ThreadEntry } from '../thread/start-thread.js';
-import type { FromThread, ServingTask, ToThread } from './protocol.js';
+import type { FromThread, ServingTask, ToThread } from './thread-messages.js';
 
 const ENTRY: ThreadEntry = {
   source: '/serving/serving-worker.ts',

@@ -1,9 +1,9 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
-import { originFieldsOf } from '../http/answer-fields.js';
-import type { ListenAddress } from '../http/listen-address.js';
-import type { OverloadCounts } from '../http/overload.js';
-import { createHttpServer, type HttpServer } from '../http/server.js';
+import { originFieldsOf } from '../http/answer/answer-fields.js';
+import type { ListenAddress } from '../http/server/listen-address.js';
+import type { OverloadCounts } from '../http/server/overload.js';
+import { createHttpServer, type HttpServer } from '../http/server/server.js';
 import { Meter } from '../metrics/meter.js';
 import { startSampling } from '../metrics/sampling.js';
 import { Weight } from '../refresh/weight.js';
@@ -13,8 +13,8 @@ import { duplicateSocket } from './duplicate-socket.js';
 import { handlerOfPlan } from './handler-plan.js';
 import { meterRows } from './meter-rows.js';
 import { PostedKeys } from './posted-keys.js';
-import type { FromThread, NumberedPublication, ServingTask, ToThread } from './protocol.js';
 import { createThreadLog } from './thread-log.js';
+import type { FromThread, NumberedPublication, ServingTask, ToThread } from './thread-messages.js';
 
 /** The entry of a serving thread: a server of its own, which answers from images in memory that all threads share. */
 const port = parentPort;

@@ -1,6 +1,6 @@
 import type { KeyFeed } from '../auth/key-feed.js';
-import type { ListenAddress } from '../http/listen-address.js';
 import type { Logger } from '../http/logger.js';
+import type { ListenAddress } from '../http/server/listen-address.js';
 import type { Meter } from '../metrics/meter.js';
 import type { Follower } from '../view/present.js';
 import type { SourceState, ViewSource } from '../view/view-source.js';

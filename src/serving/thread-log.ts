@@ -2,7 +2,7 @@ import type { Logger } from '../http/logger.js';
 import { LOG_MESSAGES_MAX } from '../limits.js';
 import { CELL } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
-import type { FromThread } from './protocol.js';
+import type { FromThread } from './thread-messages.js';
 
 /**
  * The log of a serving thread: the main thread writes its lines. No more than LOG_MESSAGES_MAX are on their way at a time;

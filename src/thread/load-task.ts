@@ -1,11 +1,11 @@
 import { SNAPSHOT_DELTA_ENTRIES_MAX } from '../limits.js';
-import { loadImage } from '../load.js';
 import { compareSnapshots } from '../snapshot/delta.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import { isNotModified } from '../source/source.js';
 import { sourceOfSpec } from '../source/spec.js';
-import type { LoadTask, TaskResult } from './protocol.js';
+import { loadImage } from './load-image.js';
 import type { TaskSurroundings } from './surroundings.js';
+import type { LoadTask, TaskResult } from './task-messages.js';
 
 /** Loads a source into an image, and says what is different from the one that is served. Throws LecternErrors. */
 export async function runLoadTask(task: LoadTask, surroundings: TaskSurroundings): Promise<TaskResult> {

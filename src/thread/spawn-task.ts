@@ -1,8 +1,8 @@
 import type { Worker } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 import type { LoadProgress } from '../source/source.js';
-import type { Failed, StreamChunk, Task, TaskNotice, TaskResult } from './protocol.js';
 import { startThread, type ThreadEntry } from './start-thread.js';
+import type { Failed, StreamChunk, Task, TaskNotice, TaskResult } from './task-messages.js';
 
 const ENTRY: ThreadEntry = {
   source: '/thread/task-worker.ts',

@@ -3,7 +3,7 @@ import { LecternError } from '../errors.js';
 import { NdjsonReader } from '../source/formats/ndjson.js';
 import { readRecords } from '../source/formats/read-records.js';
 import type { LoadOptions, LoadSummary, RecordSink, Source } from '../source/source.js';
-import type { StreamChunk, StreamSpec } from './protocol.js';
+import type { StreamChunk, StreamSpec } from './task-messages.js';
 
 /**
  * A source that another thread feeds. One chunk is asked for at a time, so neither side holds more.

@@ -1,5 +1,5 @@
 import type { LoadProgress, Source } from '../source/source.js';
-import type { StreamSpec } from './protocol.js';
+import type { StreamSpec } from './task-messages.js';
 
 /** What a task needs of the thread that it is done on. */
 export interface TaskSurroundings {

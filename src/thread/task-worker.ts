@@ -1,9 +1,9 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 import { letOthersGoFirst } from './priority.js';
-import type { Task, TaskNotice, TaskResult } from './protocol.js';
 import { streamSource } from './stream-source.js';
 import { runTaskHere } from './task.js';
+import type { Task, TaskNotice, TaskResult } from './task-messages.js';
 
 /** The entry of a worker thread: does its one task, posts the result and ends. */
 const port = parentPort;

@@ -1,5 +1,5 @@
-import type { Task, TaskResult } from './protocol.js';
 import type { TaskSurroundings } from './surroundings.js';
+import type { Task, TaskResult } from './task-messages.js';
 
 /**
  * Does a task on the thread that it is called on. Throws LecternErrors.

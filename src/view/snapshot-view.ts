@@ -1,5 +1,5 @@
 import { jsonChanges, messagePackChanges } from '../encode/changes.js';
-import { jsonConflicts, messagePackConflicts } from '../encode/conflicts.js';
+import { jsonConflicts, messagePackConflicts } from '../encode/conflict-entries.js';
 import { jsonRows } from '../encode/json.js';
 import { messagePackRows, packPlain } from '../encode/msgpack.js';
 import { RowCache } from '../encode/row-cache.js';

@@ -5,7 +5,7 @@ import { test } from 'tap';
 import { tellReloads } from '../../src/cli/reloads.js';
 import { unknownVariables } from '../../src/cli/variables.js';
 import type { LoadResult } from '../../src/refresh/keeper.js';
-import type { Timetable } from '../../src/timetable.js';
+import type { Timetable } from '../../src/timetable/timetable.js';
 import { get } from '../workers/threads.js';
 import { lectern, start } from './lectern.js';
 

@@ -1,6 +1,6 @@
 /** What the options of tokens may be, by themselves and beside each other. */
 import { test } from 'tap';
-import { resolveOptions, type ServiceOptions } from '../../src/options.js';
+import { resolveOptions, type ServiceOptions } from '../../src/options/options.js';
 
 const ADDRESS = 'https://issuer.example/keys';
 

@@ -3,10 +3,10 @@ import { EventEmitter } from 'node:events';
 import { Server, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { type Test, test } from 'tap';
-import { CONNECTION_PATIENCE } from '../../src/http/connections.js';
 import type { LoneRequestHandler } from '../../src/http/handler.js';
-import type { Awaited, LoneRequest } from '../../src/http/lone-request.js';
-import { createHttpServer, type HttpServer, type HttpServerOptions } from '../../src/http/server.js';
+import type { Awaited, LoneRequest } from '../../src/http/node/lone-request.js';
+import { CONNECTION_PATIENCE } from '../../src/http/server/connections.js';
+import { createHttpServer, type HttpServer, type HttpServerOptions } from '../../src/http/server/server.js';
 
 import { serve as serveHandler, setUp, token } from './harness.js';
 

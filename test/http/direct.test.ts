@@ -1,8 +1,8 @@
 /** Answers that are sent in one piece, past node's own writing of heads, are the answers that node would have sent. */
 import { connect, type Socket } from 'node:net';
 import { type Test, test } from 'tap';
-import { directHead } from '../../src/http/direct.js';
 import type { LoneRequestHandler, RequestHandler } from '../../src/http/handler.js';
+import { directHead } from '../../src/http/node/direct.js';
 import { DIRECT_HEAD_BYTES_MAX } from '../../src/limits.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
 import { viewOfEvents } from '../query/reading.js';

@@ -8,7 +8,7 @@ import { createSecretKeySet, type KeySet } from '../../src/auth/key-set.js';
 import { createVerifier } from '../../src/auth/verifier.js';
 import { createHandler, type LoneRequestHandler, type RequestHandler } from '../../src/http/handler.js';
 import type { Logger } from '../../src/http/logger.js';
-import { createHttpServer, type HttpServer, type HttpServerOptions } from '../../src/http/server.js';
+import { createHttpServer, type HttpServer, type HttpServerOptions } from '../../src/http/server/server.js';
 import type { Meter } from '../../src/metrics/meter.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
 import type { View } from '../../src/view/view.js';

@@ -5,9 +5,9 @@ import { Server } from 'node:http';
 import { connect } from 'node:net';
 import { type Test, test } from 'tap';
 import type { LoneRequestHandler } from '../../src/http/handler.js';
-import type { LoneRequest } from '../../src/http/lone-request.js';
-import { refuseDirectly } from '../../src/http/refusal.js';
-import { createHttpServer, type HttpServerOptions } from '../../src/http/server.js';
+import type { LoneRequest } from '../../src/http/node/lone-request.js';
+import { refuseDirectly } from '../../src/http/server/refusal.js';
+import { createHttpServer, type HttpServerOptions } from '../../src/http/server/server.js';
 import { HEADER_FIELDS_MAX } from '../../src/limits.js';
 import { serve, setUp, token } from './harness.js';
 

@@ -1,8 +1,8 @@
 /** That node:http is given every limit, and that each of them is kept. */
 import { connect } from 'node:net';
 import { type Test, test } from 'tap';
-import { createBareServer } from '../../src/http/bare-server.js';
-import { createHttpServer } from '../../src/http/server.js';
+import { createBareServer } from '../../src/http/server/bare-server.js';
+import { createHttpServer } from '../../src/http/server/server.js';
 import {
   CONNECTIONS_CHECKING_INTERVAL_MS,
   HEADERS_BYTES_MAX,

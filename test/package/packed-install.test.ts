@@ -56,7 +56,7 @@ const ALLOWED: readonly RegExp[] = [
   /^fixtures\/demo\.ndjson\.gz$/,
   /^src\/[a-z0-9/-]+(?:\.d)?\.ts$/,
   /^dist\/[a-z0-9/-]+\.(?:js|d\.ts)(?:\.map)?$/,
-  /^dist\/http\/docs\/swagger-ui\/(?:swagger-ui\.css|swagger-ui-bundle\.js|favicon-32x32\.png|LICENSE|NOTICE)$/,
+  /^dist\/http\/development\/swagger-ui\/(?:swagger-ui\.css|swagger-ui-bundle\.js|favicon-32x32\.png|LICENSE|NOTICE)$/,
   /^dist\/(?:thread\/worker|serving\/serving)-text-licences\.txt$/,
 ];
 /** What somebody would miss. */
@@ -67,9 +67,9 @@ const REQUIRED: readonly string[] = [
   'dist/index.js',
   'dist/index.d.ts',
   'dist/cli.js',
-  'dist/http/docs/swagger-ui/swagger-ui-bundle.js',
-  'dist/http/docs/swagger-ui/swagger-ui.css',
-  'dist/http/docs/swagger-ui/LICENSE',
+  'dist/http/development/swagger-ui/swagger-ui-bundle.js',
+  'dist/http/development/swagger-ui/swagger-ui.css',
+  'dist/http/development/swagger-ui/LICENSE',
 ];
 
 const RECORDS = `[
@@ -150,7 +150,7 @@ test('the package', async (t) => {
       t.same(dead, [], `what ${document} links to`);
     }
     const stale = paths.filter((path) => {
-      const module = /^dist\/(?!http\/docs\/swagger-ui\/)(.+)\.js$/.exec(path)?.[1];
+      const module = /^dist\/(?!http\/development\/swagger-ui\/)(.+)\.js$/.exec(path)?.[1];
       return module !== undefined && !paths.includes(`src/${module}.ts`);
     });
     t.same(stale, [], 'every module has its source');

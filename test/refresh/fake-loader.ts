@@ -4,7 +4,7 @@ import type { Loader, LoadRequest } from '../../src/refresh/loader.js';
 import { compareSnapshots } from '../../src/snapshot/delta.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
-import type { Failed, Task, TaskResult } from '../../src/thread/protocol.js';
+import type { Failed, Task, TaskResult } from '../../src/thread/task-messages.js';
 
 type Done = Exclude<TaskResult, Failed>;
 

@@ -9,10 +9,10 @@ import fc from 'fast-check';
 import { test } from 'tap';
 import { LecternError } from '../../src/errors.js';
 import { generateEvents } from '../../src/generate/events.js';
-import { loadImage } from '../../src/load.js';
 import { readImageFile } from '../../src/snapshot/image-file.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { fileSource } from '../../src/source/file.js';
+import { loadImage } from '../../src/thread/load-image.js';
 import { viewOf } from '../../src/view/snapshot-view.js';
 import { size } from '../hard/size.js';
 

@@ -2,13 +2,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
 import { REJECTIONS_KEPT_MAX } from '../../src/limits.js';
-import { loadImage } from '../../src/load.js';
 import { faultyRecords, type SnapshotSummary } from '../../src/snapshot/summary.js';
 import { fileSource } from '../../src/source/file.js';
 import { httpSource } from '../../src/source/http.js';
 import { memorySource } from '../../src/source/memory.js';
 import { mergedSource } from '../../src/source/merged.js';
 import { type LoadProgress, NOT_MODIFIED, type Source } from '../../src/source/source.js';
+import { loadImage } from '../../src/thread/load-image.js';
 import { collect, failureOf, isUnchanged } from './collect.js';
 import { allClosed, ndjson, startUpstream } from './http/upstream.js';
 

@@ -7,10 +7,10 @@ import { LecternError } from '../../src/errors.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { memorySource } from '../../src/source/memory.js';
-import type { LoadTask, TaskResult } from '../../src/thread/protocol.js';
 import { recordChunks } from '../../src/thread/record-chunks.js';
 import { spawnTask } from '../../src/thread/spawn-task.js';
 import { runTaskHere } from '../../src/thread/task.js';
+import type { LoadTask, TaskResult } from '../../src/thread/task-messages.js';
 import { idOf, imageOfCount } from '../snapshot/images.js';
 
 const record = (n: number, title = 'a title'): object => ({

@@ -3,8 +3,8 @@ import { test } from 'tap';
 import { LOG_MESSAGES_MAX } from '../../src/limits.js';
 import { CELL } from '../../src/metrics/cells.js';
 import { Meter } from '../../src/metrics/meter.js';
-import type { FromThread } from '../../src/serving/protocol.js';
 import { createThreadLog } from '../../src/serving/thread-log.js';
+import type { FromThread } from '../../src/serving/thread-messages.js';
 
 test('lines that the main thread does not take are dropped, counted and told of', (t) => {
   const told: FromThread[] = [];

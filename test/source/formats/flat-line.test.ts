@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { test } from 'tap';
-import { loadImage } from '../../../src/load.js';
 import type { IdentifierMode } from '../../../src/model/event.js';
 import { readRecords } from '../../../src/source/formats/read-records.js';
 import type { RecordSink, Source } from '../../../src/source/source.js';
+import { loadImage } from '../../../src/thread/load-image.js';
 import { overwrite } from '../collect.js';
 
 /**

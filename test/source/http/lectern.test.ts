@@ -1,9 +1,9 @@
 import { test } from 'tap';
-import { loadImage } from '../../../src/load.js';
 import { startService } from '../../../src/service.js';
 import { httpSource } from '../../../src/source/http.js';
 import { withLecturerIds } from '../../../src/source/lecturer-ids.js';
 import type { Source } from '../../../src/source/source.js';
+import { loadImage } from '../../../src/thread/load-image.js';
 import { collect, failureOf, isUnchanged } from '../collect.js';
 
 const uuid = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;

@@ -1,0 +1,95 @@
+/**
+ * Whole answers, by request target: what is asked for again is sent again, header fields and all, until there is another
+ * snapshot. A target is kept from its second time on: most are never seen twice, and keeping those would only cost.
+ */
+import { ANSWER_CACHE_ENTRY_BYTES_MAX, ANSWERS_SEEN_ENTRIES } from '../../limits.js';
+import type { FormatName } from '../../model/format.js';
+import { GenerationalCache } from '../../structures/generational-cache.js';
+import type { FlatHeaders } from '../node/exchange.js';
+import type { Wire } from './wire.js';
+
+/** An answer of 200 as it is sent. */
+export interface PreparedAnswer {
+  readonly entityTag: string;
+  /** With Content-Length. Not to be changed. */
+  readonly headers: FlatHeaders;
+  /** Null where only the tag is known: all who asked so far had the answer already. */
+  readonly body: Uint8Array | null;
+}
+
+/** An answer that is kept. */
+export interface KnownAnswer extends PreparedAnswer {
+  /** As in {@link PreparedAnswer}; part of `wire` where there is one, so that it is held once. */
+  body: Uint8Array | null;
+  /** As it is sent directly, from the first time on that it was. */
+  wire: Wire | null;
+}
+
+/** What is known of a target: it has no faults, and what it comes to in the formats that were asked for. */
+export interface KnownTarget {
+  /** The one that its query names; null where Accept decides. */
+  readonly format: FormatName | null;
+  readonly answers: Partial<Record<FormatName, KnownAnswer>>;
+}
+
+/** An entry besides body and target: objects, header fields twice, a place in a Map. */
+const ENTRY_BYTES = 1536;
+
+export class AnswerCache {
+  readonly #known: GenerationalCache<KnownTarget>;
+  /** Tags of answers that were made of this snapshot, each in the place that its end says. */
+  #seen: (string | undefined)[] = new Array(ANSWERS_SEEN_ENTRIES).fill(undefined);
+  #snapshotId = '';
+
+  /** @param bytesMax 0 for no cache */
+  constructor(bytesMax: number) {
+    this.#known = new GenerationalCache(bytesMax);
+  }
+
+  get bytes(): number {
+    return this.#known.bytes;
+  }
+
+  /** Forgets everything that was not made of this snapshot. To be called before anything else of a request. */
+  keepOnly(snapshotId: string): void {
+    if (snapshotId === this.#snapshotId) return;
+    this.#snapshotId = snapshotId;
+    this.#known.clear();
+    this.#seen.fill(undefined);
+  }
+
+  find(target: string): KnownTarget | undefined {
+    return this.#known.get(target);
+  }
+
+  /** Keeps an answer if one with its tag was offered before. The body is copied. */
+  offer(target: string, format: FormatName | null, answerFormat: FormatName, answer: PreparedAnswer): void {
+    const length = answer.body?.length ?? 0;
+    if (length > ANSWER_CACHE_ENTRY_BYTES_MAX || !this.#wasSeen(answer.entityTag)) return;
+    const answers = {
+      ...this.#known.get(target)?.answers,
+      [answerFormat]: { ...answer, body: copyOf(answer.body), wire: null },
+    };
+    let bytes = ENTRY_BYTES + target.length;
+    for (const { body } of Object.values(answers)) bytes += body?.length ?? 0;
+    this.#known.set(target, { format, answers }, bytes);
+  }
+
+  #wasSeen(entityTag: string): boolean {
+    // The tag ends with a quote; the two letters before it are six bits each of a digest.
+    const { length } = entityTag;
+    const place = (entityTag.charCodeAt(length - 2) << 6) ^ entityTag.charCodeAt(length - 3);
+    const at = place & (ANSWERS_SEEN_ENTRIES - 1);
+    if (this.#seen[at] === entityTag) return true;
+    this.#seen[at] = entityTag;
+    return false;
+  }
+}
+
+/** A Buffer, since node:http makes one of anything else each time. */
+function copyOf(body: Uint8Array | null): Buffer | null {
+  if (body === null) return null;
+  const copy = Buffer.allocUnsafeSlow(body.length);
+  copy.set(body);
+  return copy;
+}

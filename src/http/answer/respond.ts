@@ -1,0 +1,130 @@
+/**
+ * Writes responses: header fields as one flat array, which node:http takes without building an object, and bodies
+ * without copying them.
+ */
+import type { ServerResponse } from 'node:http';
+import { BODY_GATHER_BYTES_MAX } from '../../limits.js';
+import { type Body, releaseBody, releaseSlice } from '../../view/answer.js';
+import { canSendDirectly, directHead, sendDirectly } from '../node/direct.js';
+import type { Exchange, FlatHeaders } from '../node/exchange.js';
+
+/** Sends a body that is there in one piece. `headers` are complete but for those of every answer. */
+export function sendBytes(exchange: Exchange, status: number, headers: FlatHeaders, body: Uint8Array): void {
+  const { res, head } = exchange;
+  writeHead(exchange, status, headers);
+  if (head || body.length === 0) res.end();
+  else res.end(body);
+  exchange.observer?.answered(exchange, status, head ? 0 : body.length);
+}
+
+function writeHead({ res, fields }: Exchange, status: number, headers: FlatHeaders): void {
+  res.writeHead(status, headers.concat(fields.flat));
+}
+
+/**
+ * Sends a body of chunks. `headers` are complete but for those of every answer, Content-Length included; for HEAD they are all
+ * that is sent.
+ */
+export function sendBody(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): void {
+  if (!sendAtOnce(exchange, status, headers, body)) write(exchange, status, headers, body);
+  exchange.observer?.answered(exchange, status, exchange.head ? 0 : body.byteLength);
+}
+
+/** @returns false where that cannot be, and nothing was sent */
+function sendAtOnce(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): boolean {
+  const { chunks, hasHeadRoom } = body;
+  if (!Array.isArray(chunks) || !canSendDirectly(exchange)) return false;
+  const head = directHead(status, headers, exchange.fields.text);
+  if (head === null) return false;
+  if (hasHeadRoom) sendWithHead(exchange, head, chunks[0] as Uint8Array);
+  else sendDirectly(exchange, [Buffer.from(head, 'latin1'), ...(chunks as Uint8Array[])]);
+  return true;
+}
+
+function write(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): void {
+  const { chunks } = body;
+  const { res } = exchange;
+  writeHead(exchange, status, headers);
+  if (exchange.head || body.byteLength === 0) {
+    res.end();
+    return;
+  }
+  if (!Array.isArray(chunks)) writeSlices(exchange, chunks[Symbol.iterator]());
+  else if (chunks.length === 1) res.end(chunks[0]);
+  else if (body.byteLength <= BODY_GATHER_BYTES_MAX) res.end(Buffer.concat(chunks, body.byteLength));
+  else writeChunks(res, chunks);
+}
+
+/** @param body with room for the head before it */
+function sendWithHead(exchange: Exchange, head: string, body: Uint8Array): void {
+  const whole = Buffer.from(body.buffer, body.byteOffset - head.length, head.length + body.length);
+  whole.write(head, 'latin1');
+  if (sendDirectly(exchange, whole)) releaseBody(body);
+}
+
+/** Corked, the chunks go to the kernel in one call; none is copied. */
+function writeChunks(res: ServerResponse, chunks: readonly Uint8Array[]): void {
+  res.cork();
+  for (const chunk of chunks) res.write(chunk);
+  res.uncork();
+  res.end();
+}
+
+/** Makes a slice only when the one before has gone, and lets others have their turn in between. */
+function writeSlices({ res, ownsSocket }: Exchange, slices: Iterator<Uint8Array>): void {
+  let sent: Uint8Array | null = null;
+  const next = (): void => {
+    if (res.destroyed) return;
+    // With nothing left to write the kernel has taken the slice before.
+    if (sent !== null && ownsSocket && res.socket?.writableLength === 0) releaseSlice(sent);
+    sent = null;
+    const slice = slices.next();
+    if (slice.done) {
+      res.end();
+      return;
+    }
+    sent = slice.value;
+    // An event of its own even where the kernel took everything at once: a fast reader must not keep others waiting.
+    if (res.write(sent)) setImmediate(later);
+    else res.once('drain', () => setImmediate(later));
+  };
+  // The first is made within the request handler, which answers for what it throws; nobody does for the others.
+  const later = (): void => {
+    try {
+      next();
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      process.emitWarning(`an answer was cut off: ${reason}`, { type: 'LecternWarning' });
+      res.destroy();
+    }
+  };
+  next();
+}
+
+/** Sends a text as UTF-8. */
+export function sendText(exchange: Exchange, status: number, headers: FlatHeaders, text: string): void {
+  const bytes = Buffer.byteLength(text);
+  headers.push('Content-Length', String(bytes));
+  const head = canSendDirectly(exchange) ? directHead(status, headers, exchange.fields.text) : null;
+  if (head !== null) {
+    const whole = Buffer.allocUnsafe(head.length + bytes);
+    whole.write(text, whole.write(head, 'latin1'), 'utf8');
+    sendDirectly(exchange, whole);
+  } else {
+    writeHead(exchange, status, headers);
+    if (exchange.head) exchange.res.end();
+    else exchange.res.end(text);
+  }
+  exchange.observer?.answered(exchange, status, exchange.head ? 0 : bytes);
+}
+
+/** Sends a response that has no body by its nature: 204, 304. */
+export function sendEmpty(exchange: Exchange, status: number, headers: FlatHeaders): void {
+  const head = canSendDirectly(exchange) ? directHead(status, headers, exchange.fields.text) : null;
+  if (head !== null) sendDirectly(exchange, head);
+  else {
+    writeHead(exchange, status, headers);
+    exchange.res.end();
+  }
+  exchange.observer?.answered(exchange, status, 0);
+}

@@ -1,0 +1,81 @@
+/**
+ * The raw query of a request target as name and value pairs, decoded.
+ */
+import type { ParameterFault } from '../../errors.js';
+import { PARAMETER_FAULTS_MAX } from '../../limits.js';
+import type { ParameterPairs } from '../../view/view.js';
+
+export interface QueryString {
+  readonly pairs: ParameterPairs;
+  /**
+   * One `malformed-encoding` for each pair that cannot be decoded; such pairs are left out of `pairs`. With the last that anybody
+   * is told of, reading ends: each costs an exception, 7 µs, and a request target has room for 2,000.
+   */
+  readonly faults: readonly ParameterFault[];
+}
+
+const EMPTY: QueryString = { pairs: [], faults: [] };
+
+/** Anything that makes the decoded text differ from the raw one. */
+const NEEDS_DECODING = /[%+]/;
+
+/**
+ * Parses a query (without the "?"): pairs separated by "&", "+" is a space, percent-encoded UTF-8. A pair without
+ * "=" has an empty value; empty pairs ("&&") are skipped. node:http refuses targets with bytes above 0x7f, so that every
+ * character beyond ASCII comes percent-encoded.
+ */
+export function parseQueryString(query: string): QueryString {
+  if (query === '') return EMPTY;
+  const decode = NEEDS_DECODING.test(query);
+  const pairs: [string, string][] = [];
+  const faults: ParameterFault[] = [];
+  let start = 0;
+  while (start <= query.length && faults.length < PARAMETER_FAULTS_MAX) {
+    let end = query.indexOf('&', start);
+    if (end < 0) end = query.length;
+    if (end > start) {
+      let equals = query.indexOf('=', start);
+      if (equals < 0 || equals > end) equals = end;
+      const name = query.slice(start, equals);
+      const value = query.slice(equals + 1, end);
+      if (!decode) {
+        pairs.push([name, value]);
+      } else {
+        const decodedName = decodeComponent(name);
+        const decodedValue = decodeComponent(value);
+        if (decodedName !== null && decodedValue !== null) pairs.push([decodedName, decodedValue]);
+        else faults.push(encodingFault(decodedName ?? name, decodedName === null));
+      }
+    }
+    start = end + 1;
+  }
+  return { pairs, faults };
+}
+
+/** Null where the percent-encoding is broken or is not UTF-8. */
+function decodeComponent(raw: string): string | null {
+  if (!NEEDS_DECODING.test(raw)) return raw;
+  try {
+    return decodeURIComponent(raw.replaceAll('+', ' '));
+  } catch {
+    return null;
+  }
+}
+
+function encodingFault(parameter: string, inName: boolean): ParameterFault {
+  return {
+    parameter,
+    code: 'malformed-encoding',
+    detail: `the percent-encoding of the ${inName ? 'name' : 'value'} is broken or is not UTF-8; "%" itself is written %25`,
+  };
+}
+
+/** The inverse, for links: every character that has a meaning in a query or in a header field is encoded. */
+export function formatQueryString(pairs: ParameterPairs): string {
+  return pairs.map(([name, value]) => `${encodeComponent(name)}=${encodeComponent(value)}`).join('&');
+}
+
+function encodeComponent(text: string): string {
+  // RFC 3986 section 3.4 allows ":" in a query; times stay readable.
+  return encodeURIComponent(text).replaceAll('%3A', ':');
+}

@@ -1,0 +1,51 @@
+/** Where a server listens, and what it means to people where it cannot. */
+import type { AddressInfo } from 'node:net';
+import { LecternError } from '../../errors.js';
+
+export interface ListenOptions {
+  /** A name or an address. */
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** Several servers share the port, each with a socket of its own, between which the system divides the connections. */
+  readonly reusePort?: boolean | undefined;
+  /** A socket that listens already, as node:net takes it; host and port are then for messages. */
+  readonly handle?: object | undefined;
+}
+
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+  /** `http://host:port`, without a path. */
+  readonly origin: string;
+}
+
+/** The address of a server that listens. */
+export function toListenAddress({ address, port, family }: AddressInfo): ListenAddress {
+  const host = family === 'IPv6' ? `[${address}]` : address;
+  return { host: address, port, origin: `http://${host}:${port}` };
+}
+
+const LISTEN_ERRORS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the port is taken',
+  EACCES: 'permission denied (ports below 1024 are for privileged users)',
+  ENOTSUP: 'this system cannot divide the connections of a port among threads',
+  EADDRNOTAVAIL: 'this machine has no such address',
+  ENOTFOUND: 'there is no such host name',
+  EAI_AGAIN: 'the host name cannot be resolved at the moment',
+  ERR_SOCKET_BAD_PORT: 'a port is a number from 0 to 65535',
+};
+
+/** What a failed attempt to listen means to people. */
+export function describeListenError(
+  error: NodeJS.ErrnoException,
+  { host, port }: Pick<ListenOptions, 'host' | 'port'>,
+): LecternError {
+  const code = error.code ?? 'unknown error';
+  const reason = LISTEN_ERRORS[code];
+  return new LecternError(
+    'address-unavailable',
+    `cannot listen on ${host.includes(':') ? `[${host}]` : host}:${port}: ${reason === undefined ? code : `${reason} (${code})`}`,
+    { cause: error },
+  );
+}

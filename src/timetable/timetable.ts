@@ -1,0 +1,398 @@
+import { LecternError } from '../errors.js';
+import type { RequestHandler } from '../http/handler.js';
+import { ANSWER_CACHE_SHARE, CACHE_BYTES_DEFAULT } from '../limits.js';
+import type { IdentifierMode, TimetableEvent } from '../model/event.js';
+import { checkTimetableOptions } from '../options/check-timetable-options.js';
+import type { Explanation } from '../query/explain.js';
+import { checkText, invalidParameters, readQueryObject } from '../query/object-form.js';
+import type { EndpointName } from '../query/parameters.js';
+import { GATE_DEFAULTS } from '../refresh/gate.js';
+import { Keeper, type LoadOutcome, type Publication } from '../refresh/keeper.js';
+import { Listeners } from '../refresh/listeners.js';
+import { type AnySource, Loader } from '../refresh/loader.js';
+import { History } from '../snapshot/history.js';
+import type { SnapshotSummary } from '../snapshot/summary.js';
+import { MemorySource, type Records } from '../source/records.js';
+import { parseSourceArgument } from '../source/spec.js';
+import type { Answer } from '../view/answer.js';
+import { type Follower, Present } from '../view/present.js';
+import type { ParseOptions, View } from '../view/view.js';
+import type { PublicationState, SourceState, TimetableStatus, ViewSource } from '../view/view-source.js';
+import { createEmbeddedHandler, type EmbeddedHandlerOptions } from './embedded-handler.js';
+import { answerOf, bytesOf, eventPage, parse } from './timetable-answers.js';
+import type { TimetableEvents } from './timetable-events.js';
+import type {
+  ChangeSet,
+  ConflictPage,
+  ConflictQuery,
+  EventPage,
+  PageQuery,
+  ScheduleQuery,
+  TimetableOptions,
+} from './timetable-options.js';
+import type { ServeOptions, TimetableServer } from './timetable-server.js';
+import { TimetableServers } from './timetable-servers.js';
+
+/**
+ * A timetable in memory: loads its source, keeps it fresh, and answers reads from one immutable snapshot. The HTTP layer
+ * uses what is here and nothing else. All reads are synchronous.
+ */
+export interface Timetable extends ViewSource, AsyncDisposable {
+  /**
+   * Resolves when the first snapshot can be read; rejects with the LecternError that kept it from being built. With a
+   * regular refresh a failed load is not the end, and `ready` waits for the first that succeeds. Until it has settled, the
+   * process stays alive; the timetable keeps no process alive later on.
+   */
+  readonly ready: Promise<SnapshotSummary>;
+  /**
+   * GET /schedule.
+   *
+   * @throws LecternError `parameters-invalid` with every fault; `not-ready` before the first snapshot; `stale` where it is
+   *   older than `staleSecondsMax`; `closed`
+   */
+  find(query?: ScheduleQuery): EventPage;
+  /** The events of {@link find} as JSON bytes, without parsing them. Shared memory where that saves a copy: do not write. */
+  findBytes(query?: ScheduleQuery): Uint8Array;
+  /** One event by its id, or null. Throws `parameters-invalid` for what is no text. */
+  get(id: string): TimetableEvent | null;
+  /** GET /schedule/conflicts. Throws as {@link find} does. */
+  conflicts(query?: ConflictQuery): ConflictPage;
+  /** GET /schedule/types. */
+  types(): string[];
+  /** GET /schedule/all. Throws as {@link find} does. */
+  all(query?: PageQuery): EventPage;
+  /** What changed since a snapshot, by its id; null where it is not known, or not any more. */
+  changes(since: string): ChangeSet | null;
+  /** How GET /schedule would answer `query`. Throws as {@link find} does. */
+  explain(query?: ScheduleQuery): Explanation;
+  /**
+   * Loads now, off this thread, and resolves to how that load went, when it has been tried. Until then the process stays alive.
+   *
+   * @param options.force publishes whatever comes, past the gate
+   */
+  refresh(options?: { readonly force?: boolean }): Promise<LoadOutcome>;
+  /**
+   * Listeners are called one after the other, right after what they are told of. One that throws, or returns a promise that
+   * is rejected, changes nothing: not what is served, nor what the others are told. What it threw is told to the listeners of
+   * `error`; where there are none, or one of them threw it, Node prints it as a warning of the process.
+   */
+  on<Name extends keyof TimetableEvents>(
+    name: Name,
+    listener: (...event: TimetableEvents[Name]) => void,
+  ): this;
+  off<Name extends keyof TimetableEvents>(
+    name: Name,
+    listener: (...event: TimetableEvents[Name]) => void,
+  ): this;
+  /** A handler `(req, res)` for an existing server, which answers for CORS; see {@link EmbeddedHandlerOptions}. */
+  handler(options?: EmbeddedHandlerOptions): RequestHandler;
+  /**
+   * Listens, and answers requests as `lectern serve` does in production: on this thread, or on several that share the one
+   * snapshot. Before the first snapshot it answers 503. Resolves when it listens.
+   *
+   * @throws LecternError `option-invalid`, `key-missing`, `key-invalid`, `address-unavailable`, `closed`
+   */
+  serve(options: ServeOptions): Promise<TimetableServer>;
+  /**
+   * Closes what {@link serve} opened, aborts loads and ends timers, watches and threads. Later reads throw `closed`. Rejects with what closing the watch of a
+   * source of one's own throws, after everything else has been closed.
+   */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a timetable. Returns at once; `ready` says when it can be read.
+ *
+ * @throws LecternError `option-invalid`
+ *
+ * @example
+ * const timetable = openTimetable({ source: 'events.ndjson' });
+ * await timetable.ready;
+ * const { events } = timetable.find({ studyGroup: 'CSCI-1100-01' });
+ */
+export function openTimetable(options: TimetableOptions): Timetable {
+  return new KeptTimetable(options, []);
+}
+
+/** The same for a timetable that others follow from its first publication on. */
+export function openFollowedTimetable(options: TimetableOptions, follower: Follower | null): Timetable {
+  return new KeptTimetable(options, follower === null ? [] : [follower]);
+}
+
+/** Milliseconds after which what was good last is stale. What is pinned is never asked about, so it does not grow old. */
+export function staleMsMaxOf({
+  pin,
+  staleSecondsMax,
+}: Pick<TimetableOptions, 'pin' | 'staleSecondsMax'>): number {
+  return pin === undefined && staleSecondsMax !== undefined
+    ? staleSecondsMax * 1000
+    : Number.POSITIVE_INFINITY;
+}
+
+/** Bytes of all caches together. */
+export function cacheBytesMaxOf({ cacheMb }: Pick<TimetableOptions, 'cacheMb'>): number {
+  return cacheMb === undefined ? CACHE_BYTES_DEFAULT : cacheMb * 2 ** 20;
+}
+
+/** The kinds of source that a caller may give, as those that can be loaded. */
+function sourceOf(source: TimetableOptions['source']): AnySource {
+  if (typeof source === 'string') return parseSourceArgument(source, {});
+  if (typeof source === 'object' && source !== null) {
+    if ('kind' in source) return source;
+    if ('load' in source) {
+      if (typeof source.load === 'function') return source;
+      throw new LecternError('option-invalid', 'source.load is no function');
+    }
+    if (Symbol.iterator in source || Symbol.asyncIterator in source)
+      return new MemorySource(source as Records);
+  }
+  throw new LecternError(
+    'option-invalid',
+    'source must be a path, an address, a source or an iterable of records',
+  );
+}
+
+class KeptTimetable implements Timetable {
+  readonly ready: Promise<SnapshotSummary>;
+  readonly #parseOptions: ParseOptions;
+  /** What handlers have to end. */
+  readonly #closers: (() => void)[] = [];
+  readonly #reading: ParseOptions & { readonly identifiers: IdentifierMode };
+  readonly #keeper: Keeper;
+  readonly #cacheBytesMax: number;
+  readonly #present: Present;
+  readonly #servers: TimetableServers;
+  readonly #listeners = new Listeners<TimetableEvents>();
+  #closed = false;
+
+  constructor(options: TimetableOptions, followers: readonly Follower[]) {
+    if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+      throw new LecternError(
+        'option-invalid',
+        "openTimetable() takes an object of options, of which source is required: { source: 'events.ndjson' }",
+      );
+    }
+    checkTimetableOptions(options);
+    const { refreshSeconds = 0, watch = true, gate = {}, snapshotFile, pin, onProgress } = options;
+    this.#parseOptions = { unknownParameters: options.unknownParameters ?? 'reject' };
+    this.#reading = { ...this.#parseOptions, identifiers: options.identifiers ?? 'uuid' };
+    const staleMsMax = staleMsMaxOf(options);
+    this.#cacheBytesMax = cacheBytesMaxOf(options);
+    const loader = new Loader(
+      sourceOf(options.source),
+      this.#reading.identifiers,
+      options.buildOn ?? 'thread',
+    );
+    const name = pin ?? loader.name;
+    this.#present = new Present(
+      { name, state: 'loading', lastSuccessMs: null, lastError: null },
+      { staleMsMax, cacheBytesMax: this.#cacheBytesMax * (1 - ANSWER_CACHE_SHARE) },
+    );
+    this.#servers = new TimetableServers(
+      {
+        present: this.#present,
+        timetable: this,
+        staleMsMax,
+        cacheBytesMax: this.#cacheBytesMax,
+        reading: this.#reading,
+        onLost: (error) => this.#listeners.tell('error', error),
+      },
+      followers,
+    );
+    this.#keeper = new Keeper({
+      loader,
+      gate: gate === false ? null : { ...GATE_DEFAULTS, ...gate },
+      refreshSeconds,
+      watch,
+      snapshotFile:
+        snapshotFile === undefined ? null : { path: snapshotFile, keep: options.snapshotFilesKept ?? 0 },
+      pin: pin ?? null,
+      ...(onProgress === undefined
+        ? {}
+        : { onProgress: (progress) => this.#listeners.heed('onProgress', onProgress(progress)) }),
+      events: {
+        publish: (publication) => this.#publish(publication),
+        refused: (refusal, summary) => this.#listeners.tell('refused', { refusal, summary }),
+        ended: (result, durationMs) => this.#listeners.tell('loaded', { result, durationMs }),
+        failed: (error) => this.#listeners.tell('error', error),
+        changed: (state) => this.#become({ name, ...state }),
+      },
+    });
+    this.ready = this.#keeper.start().then(async () => {
+      const { summary } = this.#present;
+      if (summary === null) throw this.#unreadable();
+      await this.#servers.settled();
+      return summary;
+    });
+    // Whoever does not wait for `ready` learns of a failure from `status`, from 'error' and from the reads.
+    this.ready.catch(() => {});
+  }
+
+  get view(): View | null {
+    return this.#present.view;
+  }
+
+  get summary(): SnapshotSummary | null {
+    return this.#present.summary;
+  }
+
+  get publication(): PublicationState | null {
+    return this.#present.publication;
+  }
+
+  get status(): TimetableStatus {
+    return this.#present.status;
+  }
+
+  get source(): SourceState {
+    return this.#present.source;
+  }
+
+  find(query?: ScheduleQuery): EventPage {
+    return eventPage(this.#answer('schedule', 'find', query));
+  }
+
+  findBytes(query?: ScheduleQuery): Uint8Array {
+    return bytesOf(this.#answer('schedule', 'findBytes', query));
+  }
+
+  get(id: string): TimetableEvent | null {
+    const bytes = this.#open().eventOf(checkText('id', 'get', 'the id of an event', id));
+    return bytes === null ? null : (JSON.parse(Buffer.from(bytes).toString('utf8')) as TimetableEvent);
+  }
+
+  all(query?: PageQuery): EventPage {
+    return eventPage(this.#answer('all', 'all', query));
+  }
+
+  conflicts(query?: ConflictQuery): ConflictPage {
+    const answer = this.#answer('conflicts', 'conflicts', query);
+    return { conflicts: parse(answer), total: answer.total, nextCursor: answer.nextCursor };
+  }
+
+  types(): string[] {
+    return parse(this.#answer('types', 'types', undefined));
+  }
+
+  changes(since: string): ChangeSet | null {
+    const view = this.#open();
+    const id = checkText('since', 'changes', 'the id of a snapshot', since);
+    const result = view.changes([['since', id]], this.#parseOptions);
+    return 'gone' in result ? null : parse(answerOf(result));
+  }
+
+  explain(query?: ScheduleQuery): Explanation {
+    const view = this.#open();
+    const { pairs, faults } = readQueryObject('schedule', 'explain', query);
+    const result = view.explain(pairs, this.#parseOptions);
+    if ('faults' in result) throw invalidParameters([...faults, ...result.faults]);
+    if (faults.length > 0) throw invalidParameters(faults);
+    return result;
+  }
+
+  async refresh({ force = false }: { readonly force?: boolean } = {}): Promise<LoadOutcome> {
+    if (this.#closed) throw closedError();
+    const outcome = await this.#keeper.refresh(force);
+    await this.#servers.settled();
+    return outcome;
+  }
+
+  on<Name extends keyof TimetableEvents>(
+    name: Name,
+    listener: (...event: TimetableEvents[Name]) => void,
+  ): this {
+    this.#listeners.add(name, listener);
+    return this;
+  }
+
+  off<Name extends keyof TimetableEvents>(
+    name: Name,
+    listener: (...event: TimetableEvents[Name]) => void,
+  ): this {
+    this.#listeners.remove(name, listener);
+    return this;
+  }
+
+  handler(options: EmbeddedHandlerOptions = {}): RequestHandler {
+    const cacheBytesMax = this.#cacheBytesMax * ANSWER_CACHE_SHARE;
+    const whenClosed = (close: () => void) => this.#closers.push(close);
+    return createEmbeddedHandler(this, options, { ...this.#reading, cacheBytesMax, whenClosed });
+  }
+
+  async serve(options: ServeOptions): Promise<TimetableServer> {
+    if (this.#closed) throw closedError();
+    return this.#servers.open(options);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const close of this.#closers) close();
+    const served = this.#servers.close();
+    try {
+      await this.#keeper.close();
+    } finally {
+      await served;
+      this.#present.clear();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  /** @throws LecternError `parameters-invalid` with every fault, of the types of the values and of the values */
+  #answer(endpoint: Exclude<EndpointName, 'personal' | 'changes'>, method: string, query: unknown): Answer {
+    const view = this.#open();
+    const { pairs, faults } = readQueryObject(endpoint, method, query);
+    const result = view[endpoint](pairs, this.#parseOptions);
+    if (faults.length > 0) throw invalidParameters([...faults, ...('faults' in result ? result.faults : [])]);
+    return answerOf(result);
+  }
+
+  #open(): View {
+    const { view } = this;
+    if (view === null || this.#closed) throw this.#unreadable();
+    return view;
+  }
+
+  /** Why there is nothing to read. */
+  #unreadable(): LecternError {
+    if (this.#closed) return closedError();
+    const { lastError } = this.#keeper.state;
+    if (this.#present.summary !== null) {
+      return new LecternError(
+        'stale',
+        `the snapshot is older than staleSecondsMax: ${lastError ?? 'no load since'}`,
+      );
+    }
+    return new LecternError(
+      'not-ready',
+      lastError === null
+        ? 'the timetable is still loading: await its `ready` first'
+        : `the timetable could not be loaded: ${lastError}`,
+    );
+  }
+
+  #publish({ image, origin, delta }: Publication): void {
+    const before = History.of(this.#present.published?.deltas ?? []);
+    // Without a difference nothing of the past can be told any more.
+    const { deltas } = delta === null ? History.EMPTY : before.with(delta);
+    const published = { image, deltas, state: { origin, publishedAtMs: Date.now() } };
+    this.#present.publish(published);
+    this.#servers.publish(published);
+    this.#listeners.tell('published', {
+      summary: image.summary,
+      origin,
+      changes: delta === null ? null : { added: delta.added, changed: delta.changed, removed: delta.removed },
+    });
+  }
+
+  #become(source: SourceState): void {
+    this.#present.become(source);
+    this.#servers.become(source);
+  }
+}
+
+function closedError(): LecternError {
+  return new LecternError('closed', 'the timetable is closed');
+}
