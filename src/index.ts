@@ -18,6 +18,13 @@ export type {
   TimetableEvent,
 } from './model/event.js';
 export type { ConflictBy } from './model/fields.js';
+export type {
+  AdminListenerOptions,
+  EmbeddedAuthOptions,
+  EmbeddedHandlerOptions,
+  ServeOptions,
+} from './options/serve-options.js';
+export type { TimetableOptions } from './options/timetable-options.js';
 export type { Explanation } from './query/explain.js';
 export type { GateOptions, Refusal, RefusalCode } from './refresh/gate.js';
 export type { LoadOutcome, LoadResult } from './refresh/keeper.js';
@@ -33,14 +40,7 @@ export {
 } from './source/records.js';
 export type { LoadProgress } from './source/source.js';
 export type { SourceSpec } from './source/spec.js';
-export type { EmbeddedAuthOptions, EmbeddedHandlerOptions } from './timetable/embedded-handler.js';
-export { openTimetable, type Timetable } from './timetable/timetable.js';
-export type {
-  LoadedEvent,
-  PublishedEvent,
-  RefusedEvent,
-  TimetableEvents,
-} from './timetable/timetable-events.js';
+export type { TimetableServer } from './timetable/open-servers.js';
 export type {
   ChangeSet,
   ConflictPage,
@@ -48,7 +48,12 @@ export type {
   EventPage,
   PageQuery,
   ScheduleQuery,
-  TimetableOptions,
-} from './timetable/timetable-options.js';
-export type { AdminListenerOptions, ServeOptions, TimetableServer } from './timetable/timetable-server.js';
+} from './timetable/queries.js';
+export { openTimetable, type Timetable } from './timetable/timetable.js';
+export type {
+  LoadedEvent,
+  PublishedEvent,
+  RefusedEvent,
+  TimetableEvents,
+} from './timetable/timetable-events.js';
 export type { Origin, PublicationState, SourceState, TimetableStatus } from './view/view-source.js';

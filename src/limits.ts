@@ -110,7 +110,8 @@ export const BODY_SLICES_SHARED_MAX = 128;
  * Bytes of all caches of one timetable. 100,000 events have 38 MB of rows, each in five posting lists: laid side by side
  * they nearly all fit beside an eighth for whole answers.
  */
-export const CACHE_BYTES_DEFAULT: number = 256 * MIB;
+export const CACHE_MB_DEFAULT = 256;
+export const CACHE_BYTES_DEFAULT: number = CACHE_MB_DEFAULT * MIB;
 /** The most that they may be set to, in MiB: a TiB. */
 export const CACHE_MB_MAX = 1_048_576;
 /** The part of the caches that is for whole answers: 5,000 of 6 KB. The rest is for rows that are laid side by side. */

@@ -26,7 +26,6 @@ import { type LecternErrorCode, PARAMETER_FAULTS, PROBLEMS } from '../src/errors
 import * as limits from '../src/limits.js';
 import type { RejectionCode } from '../src/model/event.js';
 import { createOpenApiDocument } from '../src/openapi/document.js';
-import { SETTINGS } from '../src/options/options.js';
 import { start } from './cli/lectern.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -190,24 +189,6 @@ test('the commands of the README exist', async (t) => {
   t.ok(manifest.scripts.start !== undefined && manifest.scripts.test !== undefined);
   t.match(readme, `Node ${manifest.engines.node.replace('>=', '')} or later`);
   for (const block of blocks('json')) t.doesNotThrow(() => JSON.parse(block), block);
-});
-
-test('every option is in the table, with its variable and default', async (t) => {
-  const shown = (value: unknown) => (value === true ? 'on' : String(value));
-  for (const setting of SETTINGS) {
-    const row = rows.find((cells) => cells[1] === `\`${setting.environment}\``);
-    const flags = setting.flags === null ? '—' : `\`${setting.flags.replace('|', '\\|')}\``;
-    const value = setting.default === undefined ? '' : `\`${shown(setting.default)}\``;
-    t.match(row, [flags, `\`${setting.environment}\``, value, /./], setting.name);
-    for (const choice of setting.choices ?? []) t.match(row?.[3] ?? '', `\`${choice}\``, setting.name);
-  }
-  const known = new Set<string>(SETTINGS.map((setting) => `\`${setting.environment}\``));
-  const variables = rows.map((cells) => cells[1] ?? '').filter((cell) => cell.startsWith('`LECTERN_'));
-  t.same(
-    variables.filter((name) => !known.has(name)),
-    [],
-    'and no other',
-  );
 });
 
 test('every endpoint is in the table', async (t) => {

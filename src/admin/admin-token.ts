@@ -38,8 +38,8 @@ function digestOf(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }
 
-/** @throws LecternError `key-invalid` */
-export async function readAdminToken(path: string): Promise<AdminToken> {
+/** The token of a file, checked. Throws LecternError `key-invalid`. */
+export async function readAdminToken(path: string): Promise<string> {
   const name = `the admin token file ${path}`;
   const text = await readTextFile(path, {
     name,
@@ -47,5 +47,7 @@ export async function readAdminToken(path: string): Promise<AdminToken> {
     code: 'key-invalid',
   });
   // Editors end the last line.
-  return new AdminToken(text.replace(/\r?\n$/, ''), name);
+  const token = text.replace(/\r?\n$/, '');
+  new AdminToken(token, name);
+  return token;
 }

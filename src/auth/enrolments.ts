@@ -42,12 +42,20 @@ export async function readEnrolments(path: string, mode: IdentifierMode): Promis
   }
 }
 
+/** Enrolments that were read and checked. */
+class CheckedEnrolments extends Map<string, Enrolment> {}
+
+/** What a program gives: an object to be checked, or what {@link readEnrolments} has read. Throws `option-invalid`. */
+export function enrolmentsOf(given: object, mode: IdentifierMode, name: string): Enrolments {
+  return given instanceof CheckedEnrolments ? given : parseEnrolments(given, mode, name);
+}
+
 /** The same from a parsed document; `name` is for messages. Throws `option-invalid`. */
 export function parseEnrolments(json: unknown, mode: IdentifierMode, name: string): Enrolments {
   if (!isObject(json)) {
     throw invalid(`${name} is not an object of the form {"user": {"studyGroup": ["…"]}}`);
   }
-  const enrolments = new Map<string, Enrolment>();
+  const enrolments = new CheckedEnrolments();
   for (const [subject, entry] of Object.entries(json)) {
     enrolments.set(subject, parseEnrolment(entry, mode, `${name}, user ${JSON.stringify(subject)}`));
   }

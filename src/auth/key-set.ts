@@ -164,7 +164,10 @@ export async function readPublicKeySet(path: string, bytesMax: number): Promise<
  *
  * @throws LecternError `key-invalid` where the file cannot be read or is no JSON
  */
-export async function readPublicKeys(path: string, bytesMax: number): Promise<KeyMaterial> {
+export async function readPublicKeys(
+  path: string,
+  bytesMax: number,
+): Promise<Extract<KeyMaterial, { readonly kind: 'public' }>> {
   const name = `key set ${path}`;
   const text = await readTextFile(path, { name, bytesMax, code: 'key-invalid' });
   let json: unknown;
@@ -180,6 +183,21 @@ export async function readPublicKeys(path: string, bytesMax: number): Promise<Ke
     throw invalid(`${name} is not JSON`);
   }
   return { kind: 'public', jwks: json, name };
+}
+
+/**
+ * The HS256 secret of a file. One line end after it does not count, as editors write one.
+ *
+ * @throws LecternError `key-invalid` where the file cannot be read, or its secret is too short
+ */
+export async function readSecret(path: string, bytesMax: number): Promise<string> {
+  const name = `the HS256 secret file ${path}`;
+  const text = await readTextFile(path, { name, bytesMax, code: 'key-invalid' });
+  const secret = text.replace(/\r?\n$/, '');
+  if (secret === '')
+    throw invalid(`${name} is empty; expected a secret of at least ${SECRET_BYTES_MIN} bytes`);
+  keySetOf({ kind: 'secret', secret, name });
+  return secret;
 }
 
 function invalid(message: string): LecternError {

@@ -1,7 +1,10 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { LecternError } from '../errors.js';
 import { GENERATED_EVENTS_MAX } from '../generate/limits.js';
-import { labelOf, SETTINGS, type ServeSettings, type Setting, type SettingName } from '../options/options.js';
+import { shownDefault } from '../options/page.js';
+import { checkValue, resolveSettings } from '../options/resolve.js';
+import type { ServiceOptions } from '../options/service-settings.js';
+import { type Setting, variableOf } from '../options/setting.js';
+import { SETTINGS } from '../options/table.js';
 import { VERSION } from '../version.js';
 import type { InspectArguments } from './inspect-command.js';
 import { EXIT_USAGE, reportFailure, writeError } from './report-failure.js';
@@ -33,7 +36,7 @@ function withKnownHelp(argv: readonly string[], program: Command): readonly stri
   return program.commands.some((command) => command.name() === second) ? argv : [second];
 }
 
-function createProgram(exit: (code: number) => void): Command {
+export function createProgram(exit: (code: number) => void): Command {
   const program = new Command('lectern')
     .description('A read-only timetable service: loads a timetable into memory and serves it over HTTP.')
     .version(VERSION, '-V, --version', 'print the version')
@@ -71,7 +74,7 @@ function createProgram(exit: (code: number) => void): Command {
         writeError('warning: --dev wins over LECTERN_MODE=production: this is development mode');
       }
       const { serve: runServe } = await import('./serve-command.js');
-      exit(await runServe(toSettings(source, parsed)));
+      exit(await runServe(resolveSettings(toSettings(source, parsed))));
     });
 
   program
@@ -85,6 +88,7 @@ function createProgram(exit: (code: number) => void): Command {
     .addOption(identifiersOption())
     .addHelpText('after', example('lectern inspect timetable.ndjson.gz'))
     .action(async (source: string, options: Omit<InspectArguments, 'source'>) => {
+      checkValue(IDENTIFIERS, options.identifiers);
       const { inspect } = await import('./inspect-command.js');
       exit(await inspect({ source, ...options }));
     });
@@ -100,6 +104,7 @@ function createProgram(exit: (code: number) => void): Command {
     .addOption(identifiersOption())
     .addHelpText('after', example("lectern explain timetable.ndjson 'studyGroup=INF-1A&type=LEC'"))
     .action(async (source: string, query: string, { identifiers }: { identifiers: 'uuid' | 'any' }) => {
+      checkValue(IDENTIFIERS, identifiers);
       const { explain } = await import('./explain-command.js');
       await explain({ source, query, identifiers });
     });
@@ -156,44 +161,43 @@ function heading(group: Setting['group']): string {
   return `${group}:`;
 }
 
-/** The commander option of a setting, or null where it is not for the command line. */
+/** The commander option of a setting, or null where the command line has none. */
 function toOption(setting: Setting): Option | null {
-  const { flags, description, environment, group, parse, fault, isSecret = false } = setting;
-  if (flags === null) return null;
-  const option = new Option(flags, description)
-    .env(environment)
+  const { short, flag, help, group, kind, isEnvironmentOnly } = setting;
+  if (flag === null || isEnvironmentOnly === true) return null;
+  const option = new Option(`${short === undefined ? '' : `${short}, `}${flag} <${kind.unit}>`, help)
+    .env(variableOf(setting) as string)
     .helpGroup(heading(group))
-    .argParser((text: string, previous: unknown) => {
-      const value = parse === undefined ? text : parse(text, previous);
-      const wrong = fault(value);
-      if (wrong === null) return value;
-      // Commander would repeat the value.
-      if (isSecret) throw new LecternError('option-invalid', `${labelOf(setting)} is invalid: ${wrong}`);
-      throw new InvalidArgumentError(`${wrong.charAt(0).toUpperCase()}${wrong.slice(1)}.`);
-    });
-  if (setting.choices !== undefined) option.argChoices = [...setting.choices];
-  if (setting.default === true) option.default(true, 'on');
-  else if (setting.default !== undefined) option.default(setting.default);
+    // What a value may be is checked with all others, once.
+    .argParser((text: string, previous: unknown) =>
+      kind.parse === undefined ? text : kind.parse(text, previous),
+    );
+  if (kind.choices !== undefined) option.argChoices = [...kind.choices];
+  const { default: usual } = setting;
+  if (usual !== undefined) option.default(usual, shownDefault(setting));
   return option;
 }
 
+const IDENTIFIERS = SETTINGS.find(({ name }) => name === 'identifiers') as Setting;
+
 function identifiersOption(): Option {
-  const option = toOption(SETTINGS.find(({ name }) => name === 'identifiers') as Setting);
-  return (option as Option).helpGroup('Options:');
+  return (toOption(IDENTIFIERS) as Option).helpGroup('Options:');
 }
 
 /** Commander names a value after its flag, and settings have names of their own. */
-function toSettings(source: readonly string[], parsed: Record<string, unknown>): ServeSettings {
-  const settings: Partial<Record<SettingName, unknown>> = {};
+function toSettings(source: readonly string[], parsed: Record<string, unknown>): ServiceOptions {
+  const settings: Record<string, unknown> = { source };
   for (const setting of SETTINGS) {
+    const { name, flag, isEnvironmentOnly } = setting;
+    if (flag === null) continue;
     const value =
-      setting.flags === null
-        ? process.env[setting.environment]
-        : parsed[new Option(setting.flags).attributeName()];
-    if (value !== undefined) settings[setting.name] = value;
+      isEnvironmentOnly === true
+        ? process.env[variableOf(setting) as string]
+        : parsed[new Option(flag).attributeName()];
+    if (value !== undefined) settings[name] = value;
   }
   if (parsed.dev === true) settings.mode = 'development';
-  return { source, ...(settings as Omit<ServeSettings, 'source'>) };
+  return settings as unknown as ServiceOptions;
 }
 
 function wholeNumber(min: number, max: number): (text: string) => number {

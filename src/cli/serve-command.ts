@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
 import { LecternError } from '../errors.js';
-import type { LogLevel, ServeSettings } from '../options/options.js';
+import type { LogLevel, ResolvedSettings } from '../options/service-settings.js';
 import { type Service, startService } from '../service.js';
 import { endOnFaults } from './faults.js';
 import { openStandardError } from './log-output.js';
@@ -22,12 +22,12 @@ const CALLED_OFF_MS_MAX = 1000;
  *
  * @throws LecternError in development, where the service cannot be set up, or its source not be loaded
  */
-export async function serve(settings: ServeSettings): Promise<number> {
+export async function serve(settings: ResolvedSettings): Promise<number> {
   carryOnWithoutOutput();
   const isDevelopment = settings.mode === 'development';
   // A person in development reads the text below; in production nobody may be looking but the log. Who asks for requests in
   // the log is to see them.
-  const isQuiet = isDevelopment && (settings.accessLog ?? 0) === 0;
+  const isQuiet = isDevelopment && settings.accessLog === 0;
   const level: LogLevel = settings.logLevel ?? (isQuiet ? 'warn' : 'info');
   const output = openStandardError();
   const log = Object.assign(pino({ level, base: null }, output), { linesDropped: () => output.dropped });
@@ -54,7 +54,7 @@ export async function serve(settings: ServeSettings): Promise<number> {
 }
 
 async function serveUntilSignal(
-  settings: ServeSettings,
+  settings: ResolvedSettings,
   signals: SignalListener,
   log: Logger,
 ): Promise<number> {
@@ -89,13 +89,11 @@ async function serveUntilSignal(
         formatReady(service, outcome, await service.example(), settings.adminTokenFile !== undefined),
       );
       if (mode === 'development') {
-        tellReloads(service.timetable, (settings.refreshSeconds ?? 0) > 0, (line) =>
-          process.stdout.write(line),
-        );
+        tellReloads(service.timetable, settings.refreshSeconds > 0, (line) => process.stdout.write(line));
       }
     }
     const signal = await signals.first;
-    const { drainSeconds = 0 } = settings;
+    const { drainSeconds } = settings;
     log.info({ signal, drainSeconds }, 'closing');
     // What never was ready has been asked for nothing.
     if (isReady && drainSeconds > 0) {
@@ -141,7 +139,7 @@ async function callOff(
 }
 
 /** Says where the timetable becomes too old to be served although nothing is wrong with it. */
-function warnOfEnd({ mode, staleSecondsMax, refreshSeconds = 0, pin }: ServeSettings, log: Logger): void {
+function warnOfEnd({ mode, staleSecondsMax, refreshSeconds, pin }: ResolvedSettings, log: Logger): void {
   if (staleSecondsMax === undefined || refreshSeconds > 0 || pin !== undefined) return;
   const reason =
     '--stale-seconds-max without --refresh-seconds: a source that stays as it is is not asked again, so all answers become 503 after that time, until SIGHUP or POST /refresh';

@@ -1,5 +1,7 @@
-import { SETTINGS, type ServeSettings } from '../options/options.js';
-import { suggest } from '../query/suggest.js';
+import type { ServiceOptions } from '../options/service-settings.js';
+import { variableOf } from '../options/setting.js';
+import { SETTINGS } from '../options/table.js';
+import { suggest } from '../structures/suggest.js';
 
 const PREFIX = 'LECTERN_';
 /** Kubernetes puts them into every container beside a Service whose name begins with "lectern". */
@@ -11,9 +13,9 @@ const SERVICE_LINK = /_SERVICE_(?:HOST|PORT)(?:_|$)|_PORT_\d+_(?:TCP|UDP)/;
  */
 export function unknownVariables(
   environment: Readonly<Record<string, string | undefined>>,
-  { sourceHeaders = {} }: Pick<ServeSettings, 'sourceHeaders'>,
+  { sourceHeaders = {} }: Pick<ServiceOptions, 'sourceHeaders'>,
 ): readonly string[] {
-  const known = SETTINGS.map(({ environment: name }): string => name);
+  const known = SETTINGS.map(variableOf).filter((name) => name !== undefined);
   const texts = Object.values(sourceHeaders).join(' ');
   const referred = new Set([...texts.matchAll(/env:(\w+)/g)].map(([, name]) => name));
   return Object.keys(environment)

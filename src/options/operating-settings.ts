@@ -1,65 +1,116 @@
 import { originFault } from '../http/answer/answer-fields.js';
-import { CORS_ORIGINS_MAX } from '../limits.js';
-import { amount, host, PORT, type Setting, text } from './setting.js';
+import { ADMIN_TOKEN_CHARACTERS_MIN, CORS_ORIGINS_MAX } from '../limits.js';
+import {
+  amount,
+  given,
+  HOST,
+  isObject,
+  type Kind,
+  oneOf,
+  PATH,
+  PORT,
+  type Setting,
+  text,
+} from './setting.js';
 
-/** What those who operate the service want to see and to do, and which pages may use it. */
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const;
+
+const ORIGINS: Kind = {
+  unit: 'origin',
+  range: `up to ${CORS_ORIGINS_MAX} origins`,
+  parse: (argument, previous) => [
+    ...((previous as readonly string[] | undefined) ?? []),
+    ...argument.split(',').map((each) => each.trim()),
+  ],
+  fault(value) {
+    if (!Array.isArray(value)) return 'it must be a list of origins';
+    if (value.length > CORS_ORIGINS_MAX) return `it must be at most ${CORS_ORIGINS_MAX} origins`;
+    for (const each of value as unknown[]) {
+      const fault = typeof each === 'string' ? originFault(each) : 'it must be a list of origins';
+      if (fault !== null) return fault;
+    }
+    return null;
+  },
+};
+
+/** What operators see and do, and which web pages may read. */
 export const OPERATING_SETTINGS: readonly Setting[] = [
   {
     name: 'corsOrigins',
-    flags: '--cors-origin <origin>',
-    environment: 'LECTERN_CORS_ORIGIN',
+    places: ['serve'],
+    flag: '--cors-origin',
     group: 'Operating',
-    description:
-      'origin of web pages that may read the timetable, such as https://app.example.org; repeatable, or with commas',
-    parse: (given, previous) => [
-      ...((previous as readonly string[] | undefined) ?? []),
-      ...given.split(',').map((each) => each.trim()),
-    ],
-    fault: origins,
+    kind: ORIGINS,
+    help: 'origin of web pages that may read the timetable, such as https://app.example.org; repeatable, or with commas',
+  },
+  {
+    name: 'admin',
+    places: ['serve'],
+    flag: null,
+    group: 'Operating',
+    kind: given('an object of options', isObject),
+    help: 'a second port for operators, with /live, /ready and /metrics; without it there is none',
   },
   {
     name: 'adminPort',
-    flags: '--admin-port <number>',
-    environment: 'LECTERN_ADMIN_PORT',
+    places: ['admin'],
+    option: 'port',
+    flag: '--admin-port',
     group: 'Operating',
-    description: 'port for /live, /ready, /metrics and /refresh; where it is left out there is none',
-    ...PORT,
+    kind: PORT,
+    help: 'port for /live, /ready, /metrics and /refresh; without it there is none',
   },
   {
     name: 'adminHost',
-    flags: '--admin-host <address>',
-    environment: 'LECTERN_ADMIN_HOST',
+    places: ['admin'],
+    option: 'host',
+    flag: '--admin-host',
     group: 'Operating',
+    kind: HOST,
     default: '127.0.0.1',
-    description: 'address that it listens on',
-    fault: host,
+    help: 'address of the admin listener',
   },
   {
     name: 'adminTokenFile',
-    flags: '--admin-token-file <file>',
-    environment: 'LECTERN_ADMIN_TOKEN_FILE',
+    places: [],
+    flag: '--admin-token-file',
     group: 'Operating',
-    description:
-      'file with the token of POST /refresh, at least 22 characters; without it there is no /refresh',
-    fault: text,
+    kind: PATH,
+    help: `file with the token of POST /refresh, at least ${ADMIN_TOKEN_CHARACTERS_MIN} characters; without it there is no /refresh`,
+  },
+  {
+    name: 'adminToken',
+    places: ['admin'],
+    option: 'token',
+    flag: null,
+    isSecret: true,
+    group: 'Operating',
+    kind: text('token'),
+    help: `token of POST /refresh, at least ${ADMIN_TOKEN_CHARACTERS_MIN} characters; without it there is no /refresh`,
   },
   {
     name: 'accessLog',
-    flags: '--access-log <share>',
-    environment: 'LECTERN_ACCESS_LOG',
+    places: ['serve'],
+    flag: '--access-log',
     group: 'Operating',
+    kind: amount('share', 0, 1),
     default: 0,
-    description: 'share of the requests that are logged, 0 to 1, at level info',
-    ...amount(0, 1),
+    help: 'share of the requests that are logged, at level info',
+  },
+  {
+    name: 'logLevel',
+    places: [],
+    flag: '--log-level',
+    group: 'Logging',
+    kind: oneOf('level', LOG_LEVELS),
+    help: 'how much is logged to standard error; without it info, and warn in development',
+  },
+  {
+    name: 'log',
+    places: ['serve', 'handler'],
+    flag: null,
+    group: 'Logging',
+    kind: given('a logger', isObject),
+    help: 'takes log records; a pino logger is one. Without it nothing is logged',
   },
 ];
-
-function origins(value: unknown): string | null {
-  if (!Array.isArray(value) || value.length === 0) return 'it must be a list of origins';
-  if (value.length > CORS_ORIGINS_MAX) return `it must be at most ${CORS_ORIGINS_MAX} origins`;
-  for (const each of value as unknown[]) {
-    const fault = typeof each === 'string' ? originFault(each) : 'it must be a list of origins';
-    if (fault !== null) return fault;
-  }
-  return null;
-}

@@ -1,67 +1,142 @@
+/** What one setting is, and the kinds of value that settings have. */
 import { isIP } from 'node:net';
-import type { ServeSettings } from './service-options.js';
 
-export type SettingName = Exclude<keyof ServeSettings, 'source'>;
+/** The object of the library that an option belongs to. `auth`, `admin` and `gate` are objects within others. */
+export type Place = 'openTimetable' | 'gate' | 'serve' | 'handler' | 'auth' | 'admin';
 
-/** One setting, on the command line and in the environment. */
+export type Group = 'Listening' | 'Data' | 'Refreshing' | 'Tokens' | 'Users' | 'Operating' | 'Logging';
+
+/** One setting. The command line, the environment, the library's checks, `--help` and docs/configuration.md come from it. */
 export interface Setting {
-  readonly name: SettingName;
-  /** As commander has it: `--port <number>`. Null where a secret would show in the list of processes. */
-  readonly flags: string | null;
-  readonly environment: `LECTERN_${string}`;
-  readonly group: 'Listening' | 'Data' | 'Refreshing' | 'Tokens' | 'Users' | 'Operating' | 'Logging';
-  /** The defaults of the service itself; undefined where there is none, or where it depends. */
-  readonly default?: string | number | boolean;
-  readonly choices?: readonly string[];
-  readonly description: string;
-  /** Whether the text may hold a secret, and so is never repeated in a message. Default false. */
+  /** Unique among all settings. */
+  readonly name: string;
+  /** Where a program gives it; empty where only the command line has it. */
+  readonly places: readonly Place[];
+  /** Its name there, if it is not `name`. */
+  readonly option?: string;
+  /** On the command line. Null for what only a program can give. The environment variable is named after it. */
+  readonly flag: `--${string}` | null;
+  readonly short?: `-${string}`;
+  /** Set for secrets, which would show in the list of processes: the environment has it, the command line has not. */
+  readonly isEnvironmentOnly?: boolean;
+  /** Set where the value may hold a secret: no message repeats it. */
   readonly isSecret?: boolean;
-  /** From text to value; without it the text is the value. Whatever it returns is still checked by `fault`. */
+  readonly group: Group;
+  readonly kind: Kind;
+  /** Undefined where there is none, or where it depends on other settings; then `help` says so. */
+  readonly default?: string | number | boolean;
+  /** One sentence without an end stop. */
+  readonly help: string;
+}
+
+/** A kind of value. */
+export interface Kind {
+  /** The value's name in `--help`, such as `seconds`. */
+  readonly unit: string;
+  /** What a value may be, after "expected". */
+  readonly range: string;
+  /** The texts that the command line takes, where these are few. */
+  readonly choices?: readonly string[];
+  /** From the text of the command line to the value, which `fault` then judges. Without it the text is the value. */
   readonly parse?: (text: string, previous: unknown) => unknown;
-  /** What a value must be, where it is not; null where it is good. */
+  /** Null for a good value; otherwise what it must be, as a clause: "it must be …". */
   readonly fault: (value: unknown) => string | null;
 }
 
-export function oneOf(choices: readonly string[]): Pick<Setting, 'choices' | 'fault'> {
+function kindOf(
+  unit: string,
+  range: string,
+  isGood: (value: unknown) => boolean,
+  more?: Partial<Kind>,
+): Kind {
+  return { unit, range, fault: (value) => (isGood(value) ? null : `it must be ${range}`), ...more };
+}
+
+function numberBetween(min: number, max: number): (value: unknown) => boolean {
+  // NaN is between no two numbers.
+  return (value) => typeof value === 'number' && value >= min && value <= max;
+}
+
+/** A number from `min` to `max`, both included. */
+export function amount(unit: string, min: number, max: number): Kind {
+  return kindOf(unit, `a number from ${min} to ${max}`, numberBetween(min, max), {
+    parse: (text) => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : text),
+  });
+}
+
+/** A whole number from `min` to `max`, or one of `words`. */
+export function count(unit: string, min: number, max: number, words: readonly string[] = []): Kind {
+  const isCount = numberBetween(min, max);
+  const range = [`a whole number from ${min} to ${max}`, ...words].join(', or ');
+  return kindOf(
+    unit,
+    range,
+    (value) => words.includes(value as string) || (Number.isInteger(value) && isCount(value)),
+    { parse: (text) => (/^\d+$/.test(text) ? Number(text) : text) },
+  );
+}
+
+export function oneOf(unit: string, choices: readonly string[]): Kind {
+  return kindOf(unit, anyOf(choices), (value) => choices.includes(value as string), { choices });
+}
+
+/** A word on the command line for each of the two values that a program gives. */
+export function either(unit: string, whenTrue: string, whenFalse: string): Kind {
+  const choices = [whenTrue, whenFalse];
   return {
+    unit,
+    range: `${whenTrue} or ${whenFalse}; true or false in a program`,
     choices,
-    fault: (value) => (choices.some((choice) => choice === value) ? null : `it must be ${anyOf(choices)}`),
-  };
-}
-
-/** A number from min to max; text is turned into one. */
-export function amount(min: number, max: number, whole = false): Pick<Setting, 'parse' | 'fault'> {
-  return {
-    parse: (given) => (/^\d+(\.\d+)?$/.test(given) ? Number(given) : given),
+    parse: (text) => (choices.includes(text) ? text === whenTrue : text),
     fault: (value) =>
-      typeof value === 'number' && value >= min && value <= max && (!whole || Number.isInteger(value))
+      typeof value === 'boolean'
         ? null
-        : `it must be a ${whole ? 'whole ' : ''}number from ${min} to ${max}`,
+        : `it must be ${typeof value === 'string' ? anyOf(choices) : 'true or false'}`,
   };
 }
 
-/** A TCP port, or 0 for any free one. */
-export const PORT: Pick<Setting, 'parse' | 'fault'> = {
-  parse: (text) => (/^\d+$/.test(text) ? Number(text) : text),
-  fault: (value) =>
-    Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 65_535
-      ? null
-      : 'it must be a whole number from 0 to 65535',
-};
-
-/** What can be listened on. */
-export function host(value: unknown): string | null {
-  return typeof value === 'string' && (isIP(value) !== 0 || /^[A-Za-z0-9._-]+$/.test(value))
-    ? null
-    : 'it must be an IP address or a host name';
+/** Any text but the empty one: an empty LECTERN_ISSUER that passed for "not given" would switch a check off. */
+export function text(unit: string, fault: (value: string) => string | null = () => null): Kind {
+  return {
+    unit,
+    range: 'text that is not empty',
+    fault: (value) => (typeof value === 'string' && value !== '' ? fault(value) : 'it must not be empty'),
+  };
 }
 
-/** Empty is never meant: an empty LECTERN_ISSUER that passed for "not given" would switch a check off. */
-export function text(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? null : 'it must not be empty';
+export const PATH: Kind = { ...text('file'), range: 'a path' };
+
+export const PORT: Kind = count('number', 0, 65_535);
+
+export const HOST: Kind = kindOf(
+  'address',
+  'an IP address or a host name',
+  (value) => typeof value === 'string' && (isIP(value) !== 0 || /^[A-Za-z0-9._-]+$/.test(value)),
+);
+
+/** An object or a function that only a program can give. The room that uses it looks at what is inside. */
+export function given(range: string, isGood: (value: unknown) => boolean): Kind {
+  return kindOf('', range, isGood);
+}
+
+export function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** `a, b or c`. */
 export function anyOf(choices: readonly string[]): string {
   return choices.length < 2 ? choices.join() : `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`;
+}
+
+/** `--refresh-seconds` is LECTERN_REFRESH_SECONDS. Undefined for what only a program can give. */
+export function variableOf({ flag }: Setting): string | undefined {
+  return flag === null ? undefined : `LECTERN_${flag.slice(2).replaceAll('-', '_').toUpperCase()}`;
+}
+
+/** `--port (LECTERN_PORT)`: a setting as the person knows it who gave it. */
+export function labelOf(setting: Setting): string {
+  const { name, flag, isEnvironmentOnly } = setting;
+  const variable = variableOf(setting);
+  if (variable === undefined) return name;
+  return isEnvironmentOnly === true ? variable : `${flag} (${variable})`;
 }

@@ -1,93 +1,173 @@
+import { keySourceFault } from '../auth/key-address.js';
 import { SECRET_BYTES_MIN } from '../auth/key-set.js';
-import { keySourceFault, REMOTE_KEYS_SECONDS } from '../auth/remote-keys-plan.js';
 import { TOKEN_TYPES } from '../auth/verifier.js';
-import { amount, oneOf, type Setting, text } from './setting.js';
+import { INDEXED_FIELDS } from '../model/fields.js';
+import { amount, anyOf, given, isObject, type Kind, oneOf, PATH, type Setting, text } from './setting.js';
 
-/** How tokens are verified. */
+/** On the command line a text; in a program bytes, too. The message never repeats it. */
+const SECRET: Kind = {
+  unit: 'secret',
+  range: `at least ${SECRET_BYTES_MIN} bytes`,
+  fault(value) {
+    const isBytes = value instanceof Uint8Array;
+    if (!isBytes && (typeof value !== 'string' || value === '')) return 'it must not be empty';
+    const bytes = isBytes ? value.byteLength : Buffer.byteLength(value);
+    return bytes >= SECRET_BYTES_MIN
+      ? null
+      : `it has ${bytes} bytes; HS256 needs at least ${SECRET_BYTES_MIN}`;
+  },
+};
+
+const KEY_SET: Kind = {
+  unit: 'file-or-address',
+  range: 'a path or an http(s) address; in a program a parsed key set or an address',
+  fault: (value) =>
+    isObject(value)
+      ? null
+      : typeof value === 'string' && value !== ''
+        ? keySourceFault(value)
+        : 'it must not be empty',
+};
+
+/** Adds `studyGroup=groups,groupId=gid` to the claims given before. */
+const CLAIMS: Kind = {
+  unit: 'field=claim',
+  range: `field=claim, with one of the fields ${anyOf(INDEXED_FIELDS.map(({ name }) => name))}`,
+  parse(argument, previous) {
+    const claims: Record<string, readonly string[]> = {
+      ...(previous as Record<string, readonly string[]> | undefined),
+    };
+    for (const part of argument.split(',')) {
+      const equals = part.indexOf('=');
+      const field = part.slice(0, Math.max(0, equals)).trim();
+      const claim = part.slice(equals + 1).trim();
+      if (claim === '' || !INDEXED_FIELDS.some(({ name }) => name === field)) return null;
+      claims[field] = [...(claims[field] ?? []), claim];
+    }
+    return claims;
+  },
+  fault: (value) => (isObject(value) ? null : `it must be ${CLAIMS.range}`),
+};
+
+/** How tokens are verified, and what they say of their user. */
 export const TOKEN_SETTINGS: readonly Setting[] = [
   {
     name: 'hs256Secret',
-    flags: null,
-    environment: 'LECTERN_HS256_SECRET',
+    places: ['auth'],
+    flag: '--hs256-secret',
+    isEnvironmentOnly: true,
+    isSecret: true,
     group: 'Tokens',
-    description: 'secret of HS256 tokens, at least 32 bytes',
-    fault: secret,
+    kind: SECRET,
+    help: `secret of HS256 tokens, at least ${SECRET_BYTES_MIN} bytes`,
   },
   {
     name: 'hs256SecretFile',
-    flags: '--hs256-secret-file <file>',
-    environment: 'LECTERN_HS256_SECRET_FILE',
+    places: [],
+    flag: '--hs256-secret-file',
     group: 'Tokens',
-    description: 'file with the secret of HS256 tokens, at least 32 bytes',
-    fault: text,
+    kind: PATH,
+    help: `file with the secret of HS256 tokens, at least ${SECRET_BYTES_MIN} bytes`,
   },
   {
     name: 'jwks',
-    flags: '--jwks <file-or-address>',
-    environment: 'LECTERN_JWKS',
-    group: 'Tokens',
-    description:
-      'JSON Web Key Set with the public keys that sign tokens; one at an http(s) address is fetched again and again',
-    fault: (value) => text(value) ?? keySourceFault(value as string),
+    places: ['auth'],
+    flag: '--jwks',
     isSecret: true,
+    group: 'Tokens',
+    kind: KEY_SET,
+    help: 'JSON Web Key Set with the public keys that sign tokens; an address is fetched regularly',
   },
   {
     name: 'jwksRefreshSeconds',
-    flags: '--jwks-refresh-seconds <seconds>',
-    environment: 'LECTERN_JWKS_REFRESH_SECONDS',
+    places: ['auth'],
+    flag: '--jwks-refresh-seconds',
     group: 'Tokens',
-    default: REMOTE_KEYS_SECONDS.refresh.default,
-    description: 'fetch the key set of an address so often',
-    ...amount(REMOTE_KEYS_SECONDS.refresh.min, REMOTE_KEYS_SECONDS.refresh.max),
+    kind: amount('seconds', 1, 86_400),
+    default: 300,
+    help: 'time between two regular fetches of the key set; a withdrawn key is accepted at most this long',
   },
   {
     name: 'jwksCooldownSeconds',
-    flags: '--jwks-cooldown-seconds <seconds>',
-    environment: 'LECTERN_JWKS_COOLDOWN_SECONDS',
+    places: ['auth'],
+    flag: '--jwks-cooldown-seconds',
     group: 'Tokens',
-    default: REMOTE_KEYS_SECONDS.cooldown.default,
-    description: 'fetch it no more often than this, also after a failure or for a key that is not known',
-    ...amount(REMOTE_KEYS_SECONDS.cooldown.min, REMOTE_KEYS_SECONDS.cooldown.max),
+    kind: amount('seconds', 1, 3600),
+    default: 30,
+    help: 'shortest time between any two fetches, also after a failure or for an unknown key',
   },
   {
     name: 'jwksStaleSecondsMax',
-    flags: '--jwks-stale-seconds-max <seconds>',
-    environment: 'LECTERN_JWKS_STALE_SECONDS_MAX',
+    places: ['auth'],
+    flag: '--jwks-stale-seconds-max',
     group: 'Tokens',
-    default: REMOTE_KEYS_SECONDS.stale.default,
-    description: 'use its keys so long while they cannot be fetched again; then answer 503',
-    ...amount(REMOTE_KEYS_SECONDS.stale.min, REMOTE_KEYS_SECONDS.stale.max),
+    kind: amount('seconds', 2, 31_536_000),
+    default: 86_400,
+    help: 'how long fetched keys are used while fetching fails; then tokens get 503',
   },
   {
     name: 'tokenType',
-    flags: '--token-type <type>',
-    environment: 'LECTERN_TOKEN_TYPE',
+    places: ['auth'],
+    flag: '--token-type',
     group: 'Tokens',
+    kind: oneOf('type', TOKEN_TYPES),
     default: 'any',
-    description: 'accept any JWT, or only access tokens of RFC 9068, which needs --issuer and --audience',
-    ...oneOf(TOKEN_TYPES),
+    help: 'accept any JWT, or only access tokens of RFC 9068, which need --issuer and --audience',
   },
   {
     name: 'issuer',
-    flags: '--issuer <iss>',
-    environment: 'LECTERN_ISSUER',
+    places: ['auth'],
+    flag: '--issuer',
     group: 'Tokens',
-    description: 'accept only tokens of this issuer',
-    fault: text,
+    kind: text('iss'),
+    help: 'accept only tokens of this issuer',
   },
   {
     name: 'audience',
-    flags: '--audience <aud>',
-    environment: 'LECTERN_AUDIENCE',
+    places: ['auth'],
+    flag: '--audience',
     group: 'Tokens',
-    description: 'accept only tokens for this audience',
-    fault: text,
+    kind: text('aud'),
+    help: 'accept only tokens for this audience',
+  },
+  {
+    name: 'claims',
+    places: ['auth'],
+    flag: '--claim',
+    group: 'Users',
+    kind: CLAIMS,
+    help: "token claim that selects a user's events, such as studyGroup=groups; repeatable, or with commas",
+  },
+  {
+    name: 'enrolmentsFile',
+    places: [],
+    flag: '--enrolments',
+    group: 'Users',
+    kind: PATH,
+    help: 'JSON file of what users are enrolled in: {"sub": {"studyGroup": ["…"]}}',
+  },
+  {
+    name: 'enrolments',
+    places: ['auth'],
+    flag: null,
+    group: 'Users',
+    kind: given('an object of users', isObject),
+    help: 'what users are enrolled in: user, field, values',
+  },
+  {
+    name: 'identify',
+    places: ['handler'],
+    flag: null,
+    group: 'Users',
+    kind: given('a function', (value) => typeof value === 'function'),
+    help: 'what selects the personal events of a request, where the embedding program checks tokens itself',
+  },
+  {
+    name: 'auth',
+    places: ['serve', 'handler'],
+    flag: null,
+    group: 'Tokens',
+    kind: given('an object of options', isObject),
+    help: 'how bearer tokens are verified: at least one kind of key',
   },
 ];
-
-/** The value itself is never part of the message. */
-function secret(value: unknown): string | null {
-  if (typeof value !== 'string' || value === '') return text(value);
-  const bytes = Buffer.byteLength(value);
-  return bytes >= SECRET_BYTES_MIN ? null : `it has ${bytes} bytes; HS256 needs at least ${SECRET_BYTES_MIN}`;
-}

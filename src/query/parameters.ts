@@ -6,9 +6,9 @@ import { FORMATS, type FormatName } from '../model/format.js';
 import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
 import { compareCodePoints, normaliseText } from '../model/text.js';
 import { formatInstant, parseInstant } from '../model/time.js';
+import { suggest } from '../structures/suggest.js';
 import { decodeConflictCursor, decodeEventCursor } from './cursor.js';
 import type { ConflictCursor, EventCursor, FieldFilter } from './query.js';
-import { suggest } from './suggest.js';
 
 /** Name and value pairs as they were given, decoded; in the order of the request. Repeats are repeated pairs. */
 export type ParameterPairs = readonly (readonly [name: string, value: string])[];

@@ -4,18 +4,15 @@ import { faultyRecords, type SnapshotSummary } from '../snapshot/summary.js';
 /** What a new snapshot must be like to replace the one that is served. */
 export interface GateOptions {
   /** A set smaller by more than this is refused. Percent of the events now served, 0 to 100. Default 30. */
-  readonly shrinkPercentMax?: number;
+  readonly shrinkPercentMax?: number | undefined;
   /** More rejected records than this are refused, but at the first load. Percent of all records, 0 to 100. Default 10. */
-  readonly rejectPercentMax?: number;
+  readonly rejectPercentMax?: number | undefined;
   /** Whether a set of no events may be served. Default false. */
-  readonly allowEmpty?: boolean;
+  readonly allowEmpty?: boolean | undefined;
 }
 
-export const GATE_DEFAULTS: Required<GateOptions> = {
-  shrinkPercentMax: 30,
-  rejectPercentMax: 10,
-  allowEmpty: false,
-};
+/** The gate with every bound set. */
+export type Gate = { readonly [Name in keyof GateOptions]-?: NonNullable<GateOptions[Name]> };
 
 export type RefusalCode = 'empty' | 'shrunk' | 'rejected';
 
@@ -34,11 +31,7 @@ export interface Refusal {
  *   empty set is refused
  * @returns null to publish
  */
-export function judge(
-  next: SnapshotSummary,
-  served: SnapshotSummary | null,
-  options: Required<GateOptions>,
-): Refusal | null {
+export function judge(next: SnapshotSummary, served: SnapshotSummary | null, options: Gate): Refusal | null {
   if (next.events === 0 && !options.allowEmpty) return { code: 'empty', detail: describeEmpty(next) };
   if (served === null) return null;
   const faulty = faultyRecords(next);

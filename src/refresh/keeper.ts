@@ -3,7 +3,7 @@ import type { Delta } from '../snapshot/delta.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { LoadProgress } from '../source/source.js';
-import { type GateOptions, judge, type Refusal } from './gate.js';
+import { type Gate, judge, type Refusal } from './gate.js';
 import type { Loader, LoadRequest } from './loader.js';
 import { Patience } from './patience.js';
 import { keepingProcessAlive } from './process-alive.js';
@@ -47,7 +47,7 @@ export interface KeeperOptions {
   /** Null where nothing is ever loaded: one image is served. */
   readonly loader: Loader;
   /** Null: everything is published. */
-  readonly gate: Required<GateOptions> | null;
+  readonly gate: Gate | null;
   readonly refreshSeconds: number;
   /** Whether to load when the source says that it changed. */
   readonly watch: boolean;

@@ -1,7 +1,7 @@
 import { LecternError } from '../errors.js';
 import { invalidParameters } from '../query/object-form.js';
 import type { Answer, ReadResult } from '../view/answer.js';
-import type { EventPage } from './timetable-options.js';
+import type { EventPage } from './queries.js';
 
 /** From what a view answers to what the methods of a timetable return. */
 

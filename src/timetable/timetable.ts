@@ -1,12 +1,14 @@
 import { LecternError } from '../errors.js';
 import type { RequestHandler } from '../http/handler.js';
-import { ANSWER_CACHE_SHARE, CACHE_BYTES_DEFAULT } from '../limits.js';
+import { ANSWER_CACHE_SHARE } from '../limits.js';
 import type { IdentifierMode, TimetableEvent } from '../model/event.js';
-import { checkTimetableOptions } from '../options/check-timetable-options.js';
+import type { Resolved } from '../options/places.js';
+import { resolveOptions } from '../options/resolve.js';
+import type { EmbeddedHandlerOptions, ServeOptions } from '../options/serve-options.js';
+import type { TimetableOptions } from '../options/timetable-options.js';
 import type { Explanation } from '../query/explain.js';
 import { checkText, invalidParameters, readQueryObject } from '../query/object-form.js';
 import type { EndpointName } from '../query/parameters.js';
-import { GATE_DEFAULTS } from '../refresh/gate.js';
 import { Keeper, type LoadOutcome, type Publication } from '../refresh/keeper.js';
 import { Listeners } from '../refresh/listeners.js';
 import { type AnySource, Loader } from '../refresh/loader.js';
@@ -15,12 +17,11 @@ import type { SnapshotSummary } from '../snapshot/summary.js';
 import { MemorySource, type Records } from '../source/records.js';
 import { parseSourceArgument } from '../source/spec.js';
 import type { Answer } from '../view/answer.js';
-import { type Follower, Present } from '../view/present.js';
+import { Present } from '../view/present.js';
 import type { ParseOptions, View } from '../view/view.js';
 import type { PublicationState, SourceState, TimetableStatus, ViewSource } from '../view/view-source.js';
-import { createEmbeddedHandler, type EmbeddedHandlerOptions } from './embedded-handler.js';
-import { answerOf, bytesOf, eventPage, parse } from './timetable-answers.js';
-import type { TimetableEvents } from './timetable-events.js';
+import { createEmbeddedHandler } from './embedded-handler.js';
+import { OpenServers, type TimetableServer } from './open-servers.js';
 import type {
   ChangeSet,
   ConflictPage,
@@ -28,10 +29,9 @@ import type {
   EventPage,
   PageQuery,
   ScheduleQuery,
-  TimetableOptions,
-} from './timetable-options.js';
-import type { ServeOptions, TimetableServer } from './timetable-server.js';
-import { TimetableServers } from './timetable-servers.js';
+} from './queries.js';
+import { answerOf, bytesOf, eventPage, parse } from './timetable-answers.js';
+import type { TimetableEvents } from './timetable-events.js';
 
 /**
  * A timetable in memory: loads its source, keeps it fresh, and answers reads from one immutable snapshot. The HTTP layer
@@ -111,27 +111,14 @@ export interface Timetable extends ViewSource, AsyncDisposable {
  * const { events } = timetable.find({ studyGroup: 'CSCI-1100-01' });
  */
 export function openTimetable(options: TimetableOptions): Timetable {
-  return new KeptTimetable(options, []);
+  return new KeptTimetable(resolveOptions('openTimetable', options));
 }
 
-/** The same for a timetable that others follow from its first publication on. */
-export function openFollowedTimetable(options: TimetableOptions, follower: Follower | null): Timetable {
-  return new KeptTimetable(options, follower === null ? [] : [follower]);
-}
-
-/** Milliseconds after which what was good last is stale. What is pinned is never asked about, so it does not grow old. */
-export function staleMsMaxOf({
-  pin,
-  staleSecondsMax,
-}: Pick<TimetableOptions, 'pin' | 'staleSecondsMax'>): number {
+/** Milliseconds after which the last good load is stale. A pinned snapshot does not grow old, as no source is asked. */
+function staleMsMaxOf({ pin, staleSecondsMax }: Resolved<'openTimetable'>): number {
   return pin === undefined && staleSecondsMax !== undefined
     ? staleSecondsMax * 1000
     : Number.POSITIVE_INFINITY;
-}
-
-/** Bytes of all caches together. */
-export function cacheBytesMaxOf({ cacheMb }: Pick<TimetableOptions, 'cacheMb'>): number {
-  return cacheMb === undefined ? CACHE_BYTES_DEFAULT : cacheMb * 2 ** 20;
 }
 
 /** The kinds of source that a caller may give, as those that can be loaded. */
@@ -161,51 +148,36 @@ class KeptTimetable implements Timetable {
   readonly #keeper: Keeper;
   readonly #cacheBytesMax: number;
   readonly #present: Present;
-  readonly #servers: TimetableServers;
+  readonly #servers: OpenServers;
   readonly #listeners = new Listeners<TimetableEvents>();
   #closed = false;
 
-  constructor(options: TimetableOptions, followers: readonly Follower[]) {
-    if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-      throw new LecternError(
-        'option-invalid',
-        "openTimetable() takes an object of options, of which source is required: { source: 'events.ndjson' }",
-      );
-    }
-    checkTimetableOptions(options);
-    const { refreshSeconds = 0, watch = true, gate = {}, snapshotFile, pin, onProgress } = options;
-    this.#parseOptions = { unknownParameters: options.unknownParameters ?? 'reject' };
-    this.#reading = { ...this.#parseOptions, identifiers: options.identifiers ?? 'uuid' };
+  constructor(options: Resolved<'openTimetable'>) {
+    const { refreshSeconds, watch, gate = {}, snapshotFile, snapshotFilesKept, pin, onProgress } = options;
+    this.#parseOptions = { unknownParameters: options.unknownParameters };
+    this.#reading = { ...this.#parseOptions, identifiers: options.identifiers };
     const staleMsMax = staleMsMaxOf(options);
-    this.#cacheBytesMax = cacheBytesMaxOf(options);
-    const loader = new Loader(
-      sourceOf(options.source),
-      this.#reading.identifiers,
-      options.buildOn ?? 'thread',
-    );
+    this.#cacheBytesMax = options.cacheMb * 2 ** 20;
+    const loader = new Loader(sourceOf(options.source), options.identifiers, options.buildOn);
     const name = pin ?? loader.name;
     this.#present = new Present(
       { name, state: 'loading', lastSuccessMs: null, lastError: null },
       { staleMsMax, cacheBytesMax: this.#cacheBytesMax * (1 - ANSWER_CACHE_SHARE) },
     );
-    this.#servers = new TimetableServers(
-      {
-        present: this.#present,
-        timetable: this,
-        staleMsMax,
-        cacheBytesMax: this.#cacheBytesMax,
-        reading: this.#reading,
-        onLost: (error) => this.#listeners.tell('error', error),
-      },
-      followers,
-    );
+    this.#servers = new OpenServers({
+      present: this.#present,
+      timetable: this,
+      staleMsMax,
+      cacheBytesMax: this.#cacheBytesMax,
+      reading: this.#reading,
+      onLost: (error) => this.#listeners.tell('error', error),
+    });
     this.#keeper = new Keeper({
       loader,
-      gate: gate === false ? null : { ...GATE_DEFAULTS, ...gate },
+      gate: gate === false ? null : resolveOptions('gate', gate),
       refreshSeconds,
       watch,
-      snapshotFile:
-        snapshotFile === undefined ? null : { path: snapshotFile, keep: options.snapshotFilesKept ?? 0 },
+      snapshotFile: snapshotFile === undefined ? null : { path: snapshotFile, keep: snapshotFilesKept },
       pin: pin ?? null,
       ...(onProgress === undefined
         ? {}

@@ -1,6 +1,7 @@
 /** What the options of tokens may be, by themselves and beside each other. */
 import { test } from 'tap';
-import { resolveOptions, type ServiceOptions } from '../../src/options/options.js';
+import { resolveSettings } from '../../src/options/resolve.js';
+import type { ServiceOptions } from '../../src/options/service-settings.js';
 
 const ADDRESS = 'https://issuer.example/keys';
 
@@ -32,19 +33,19 @@ test('options of tokens that cannot be are refused, and nothing of an address is
     [{ tokenType: 'jwt' as 'any' }, /--token-type .* must be any or at\+jwt/],
   ];
   for (const [options, message] of cases) {
-    t.throws(() => resolveOptions({ source: 'x', ...options }), { code: 'option-invalid', message });
-    t.throws(() => resolveOptions({ source: 'x', ...options }), { message: /^(?!.*hidden)/ });
+    t.throws(() => resolveSettings({ source: 'x', ...options }), { code: 'option-invalid', message });
+    t.throws(() => resolveSettings({ source: 'x', ...options }), { message: /^(?!.*hidden)/ });
   }
 });
 
 test('options of tokens have defaults, which are fine beside a file', async (t) => {
-  t.match(resolveOptions({ source: 'x', jwks: 'keys.json' }), {
+  t.match(resolveSettings({ source: 'x', jwks: 'keys.json' }), {
     jwks: 'keys.json',
     jwksRefreshSeconds: 300,
     jwksCooldownSeconds: 30,
     jwksStaleSecondsMax: 86_400,
     tokenType: 'any',
   });
-  t.equal(resolveOptions({ source: 'x', jwks: ADDRESS, jwksRefreshSeconds: 60 }).jwksRefreshSeconds, 60);
-  t.equal(resolveOptions({ source: 'x', jwks: 'HTTPS://issuer.example' }).jwks, 'HTTPS://issuer.example');
+  t.equal(resolveSettings({ source: 'x', jwks: ADDRESS, jwksRefreshSeconds: 60 }).jwksRefreshSeconds, 60);
+  t.equal(resolveSettings({ source: 'x', jwks: 'HTTPS://issuer.example' }).jwks, 'HTTPS://issuer.example');
 });

@@ -1,9 +1,12 @@
 import { test } from 'tap';
-import { GATE_DEFAULTS, type GateOptions, judge, type RefusalCode } from '../../src/refresh/gate.js';
+import { resolveOptions } from '../../src/options/resolve.js';
+import { type Gate, type GateOptions, judge, type RefusalCode } from '../../src/refresh/gate.js';
 import type { SnapshotSummary } from '../../src/snapshot/summary.js';
 import { SECRET } from '../auth/tokens.js';
 import { keptLog } from '../workers/threads.js';
 import { MemorySource, startService } from './built.js';
+
+const GATE_DEFAULTS = resolveOptions('gate', {});
 
 function summary(events: number, rejected = 0, more: Partial<SnapshotSummary> = {}): SnapshotSummary {
   return {
@@ -66,7 +69,7 @@ const ROWS: readonly Row[] = [
 
 test('the gate refuses what is empty, much smaller, or much rejected', async (t) => {
   for (const [name, next, served, gate, expected] of ROWS) {
-    const refusal = judge(next, served, { ...GATE_DEFAULTS, ...gate });
+    const refusal = judge(next, served, { ...GATE_DEFAULTS, ...gate } as Gate);
     t.equal(refusal?.code ?? null, expected, name);
   }
 });

@@ -4,10 +4,13 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { LecternError } from '../../src/errors.js';
-import { GATE_DEFAULTS } from '../../src/refresh/gate.js';
+
+import { resolveOptions } from '../../src/options/resolve.js';
 import { Keeper, type KeeperOptions } from '../../src/refresh/keeper.js';
 import { imageOfCount } from '../snapshot/images.js';
 import { FakeLoader, type FakeSource } from './fake-loader.js';
+
+const GATE_DEFAULTS = resolveOptions('gate', {});
 
 const full = imageOfCount(10, { title: 'full' });
 const other = imageOfCount(10, { title: 'other' });

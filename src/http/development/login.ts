@@ -8,7 +8,7 @@ import type { IdentifierMode } from '../../model/event.js';
 import type { IndexedFieldName } from '../../model/fields.js';
 import { describeIdentifier } from '../../model/identifier.js';
 import { LOGIN_SCHEMA } from '../../openapi/component-schemas.js';
-import { suggest } from '../../query/suggest.js';
+import { suggest } from '../../structures/suggest.js';
 import type { ParameterPairs, ParseOptions, View } from '../../view/view.js';
 import type { ViewSource } from '../../view/view-source.js';
 import { sendProblem } from '../answer/problem.js';

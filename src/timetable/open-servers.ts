@@ -1,43 +1,64 @@
 import { Activity, type Announcer } from '../admin/activity.js';
 import type { Admin, AdminTimetable } from '../admin/open-admin.js';
 import { Readiness } from '../admin/readiness.js';
+import type { TestTokenRequest } from '../auth/development-issuer.js';
 import { LecternError } from '../errors.js';
-import type { IdentifierMode } from '../model/event.js';
+import type { ListenAddress } from '../http/server/listen-address.js';
+import type { ServeOptions } from '../options/serve-options.js';
+import type { ServingCondition } from '../serving/condition.js';
+import { issuerOfPlan } from '../serving/handler-plan.js';
 import { openServing } from '../serving/open-serving.js';
-import { threadsOf } from '../serving/worker-count.js';
 import { VERSION } from '../version.js';
 import type { Follower, Present, PublishedImage } from '../view/present.js';
-import type { ParseOptions } from '../view/view.js';
 import type { SourceState } from '../view/view-source.js';
-import { planServer, type ServeOptions, type TimetableServer } from './timetable-server.js';
+import { planServer, type Reading } from './plan-server.js';
+
+/** A port on which a timetable is served. It keeps the process alive. */
+export interface TimetableServer extends AsyncDisposable {
+  readonly address: ListenAddress;
+  /** Of the admin listener; null where there is none. */
+  readonly adminAddress: ListenAddress | null;
+  /** Serving threads. */
+  readonly workers: number;
+  /** At the moment: whether a balancer should send more requests. */
+  readonly condition: ServingCondition;
+  /**
+   * In development: a token as /login gives it, for a user with these values by field; null in production. Fields without a
+   * claim are skipped.
+   */
+  testToken(values?: TestTokenRequest['values']): Promise<string | null>;
+  /** From now on every answer is the last of its connection; new connections are accepted until `close`. */
+  drain(): void;
+  /**
+   * Stops accepting and lets answers in flight finish. Resolves when every connection is closed and the threads have ended.
+   *
+   * @param options.deadlineMs after it, what is left is cut. Default 10,000
+   */
+  close(options?: { readonly deadlineMs?: number }): Promise<void>;
+}
 
 /** What the servers of a timetable need to know of it. */
 export interface ServedTimetable {
   readonly present: Present;
-  /** For those who operate a server. */
+  /** For operators. */
   readonly timetable: AdminTimetable & Announcer;
   readonly staleMsMax: number;
   readonly cacheBytesMax: number;
-  readonly reading: {
-    readonly unknownParameters: ParseOptions['unknownParameters'];
-    readonly identifiers: IdentifierMode;
-  };
+  readonly reading: Reading;
   /** A serving thread was lost. */
   readonly onLost: (error: Error) => void;
 }
 
-/** The servers of one timetable, and whoever else follows it. */
-export class TimetableServers implements Follower {
+/** The servers of one timetable. */
+export class OpenServers implements Follower {
   readonly #timetable: ServedTimetable;
-  readonly #followers: Set<Follower>;
+  readonly #followers = new Set<Follower>();
   readonly #activity = new Activity();
   readonly #open = new Set<TimetableServer>();
   #closed = false;
 
-  /** @param followers others, besides the servers that are opened here */
-  constructor(timetable: ServedTimetable, followers: readonly Follower[]) {
+  constructor(timetable: ServedTimetable) {
     this.#timetable = timetable;
-    this.#followers = new Set(followers);
     // Once and from the first load on, however many servers tell of it.
     this.#activity.follow(timetable.timetable);
   }
@@ -57,16 +78,16 @@ export class TimetableServers implements Follower {
   /** Resolves when it listens, and serves what is present. Throws as {@link Timetable.serve} does. */
   async open(options: ServeOptions): Promise<TimetableServer> {
     const { present, timetable, staleMsMax, cacheBytesMax, reading, onLost } = this.#timetable;
-    const planned = planServer(options, reading);
+    const { admin: adminPlan, ...planned } = planServer(options, reading);
+    const issuer = issuerOfPlan(planned.plan);
     let losses = 0;
     const readiness = new Readiness();
     const serving = await openServing({
       ...planned,
-      workers: threadsOf(planned.workers),
       source: present.source,
       staleMsMax,
       cacheBytesMax,
-      isMetered: planned.admin !== null,
+      isMetered: adminPlan !== null,
       log: options.log,
       onLost: (error) => {
         losses++;
@@ -81,7 +102,7 @@ export class TimetableServers implements Follower {
       isClosing = true;
       if (follower !== null) this.#followers.delete(follower);
       await serving.close(closing);
-      // Last, so that until then it can be asked what is going on.
+      // Last, so that /ready can say until then what is going on.
       await admin?.close();
       this.#open.delete(server);
     };
@@ -94,6 +115,7 @@ export class TimetableServers implements Follower {
       get condition() {
         return serving.condition;
       },
+      testToken: async (values = {}) => (issuer === null ? null : (await issuer.issue({ values })).token),
       drain: () => serving.drain(),
       close,
       [Symbol.asyncDispose]: () => close(),
@@ -104,11 +126,11 @@ export class TimetableServers implements Follower {
       if (this.#closed) throw new LecternError('closed', 'the timetable is closed');
       // Together: threads that cannot even start never serve what is present.
       await Promise.all([follower === null ? null : this.#follow(follower), serving.started]);
-      if (planned.admin !== null) {
+      if (adminPlan !== null) {
         // With what it needs besides, which takes a moment to load.
         const { openAdmin } = await import('../admin/open-admin.js');
         admin = await openAdmin({
-          ...planned.admin,
+          ...adminPlan,
           timetable,
           activity: this.#activity,
           losses: () => losses,

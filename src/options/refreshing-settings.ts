@@ -1,0 +1,93 @@
+import { amount, count, either, given, isObject, PATH, type Setting } from './setting.js';
+
+const SECONDS_PER_YEAR = 31_536_000;
+
+/** How the timetable stays fresh, and what may replace it. */
+export const REFRESHING_SETTINGS: readonly Setting[] = [
+  {
+    name: 'refreshSeconds',
+    places: ['openTimetable'],
+    flag: '--refresh-seconds',
+    group: 'Refreshing',
+    kind: amount('seconds', 0, SECONDS_PER_YEAR),
+    default: 0,
+    help: 'time between two loads, varied by up to 10 %; 0 for none. SIGHUP loads at once',
+  },
+  {
+    name: 'watch',
+    places: ['openTimetable'],
+    flag: '--watch',
+    group: 'Refreshing',
+    kind: either('how', 'on', 'off'),
+    default: true,
+    help: 'load a file again when it changes',
+  },
+  {
+    name: 'gate',
+    places: ['openTimetable'],
+    flag: null,
+    group: 'Refreshing',
+    kind: given('an object or false', (value) => value === false || isObject(value)),
+    help: 'what a new timetable must be like to replace the one that is served; false lets everything through',
+  },
+  {
+    name: 'shrinkPercentMax',
+    places: ['gate'],
+    flag: '--shrink-percent-max',
+    group: 'Refreshing',
+    kind: amount('percent', 0, 100),
+    default: 30,
+    help: 'refuse a timetable that is smaller than the served one by more than this. SIGUSR2 loads past all these checks',
+  },
+  {
+    name: 'rejectPercentMax',
+    places: ['gate'],
+    flag: '--reject-percent-max',
+    group: 'Refreshing',
+    kind: amount('percent', 0, 100),
+    default: 10,
+    help: 'refuse a timetable with a larger share of rejected records, unless it is the first, which is published with a warning',
+  },
+  {
+    name: 'allowEmpty',
+    places: ['gate'],
+    flag: '--empty-set',
+    group: 'Refreshing',
+    kind: either('how', 'publish', 'refuse'),
+    default: false,
+    help: 'refuse a timetable without events, or publish it',
+  },
+  {
+    name: 'staleSecondsMax',
+    places: ['openTimetable'],
+    flag: '--stale-seconds-max',
+    group: 'Refreshing',
+    kind: amount('seconds', 0, SECONDS_PER_YEAR),
+    help: 'answer 503 once the last good load is older than this; without it, never',
+  },
+  {
+    name: 'snapshotFile',
+    places: ['openTimetable'],
+    flag: '--snapshot-file',
+    group: 'Refreshing',
+    kind: PATH,
+    help: 'write each timetable to this file, and serve it at once at the next start with the same source',
+  },
+  {
+    name: 'snapshotFilesKept',
+    places: ['openTimetable'],
+    flag: '--snapshot-files-kept',
+    group: 'Refreshing',
+    kind: count('number', 0, 100),
+    default: 0,
+    help: 'earlier snapshot files to keep beside it, as <file>.1 and so on',
+  },
+  {
+    name: 'pin',
+    places: ['openTimetable'],
+    flag: '--pin',
+    group: 'Refreshing',
+    kind: PATH,
+    help: 'serve exactly this snapshot file and ask no source',
+  },
+];

@@ -1,0 +1,25 @@
+/** The one table of settings. This room knows what may be set and what a value must be; it opens no file and serves nothing. */
+import { DATA_SETTINGS } from './data-settings.js';
+import { LISTENING_SETTINGS } from './listening-settings.js';
+import { OPERATING_SETTINGS } from './operating-settings.js';
+import { REFRESHING_SETTINGS } from './refreshing-settings.js';
+import type { Place, Setting } from './setting.js';
+import { TOKEN_SETTINGS } from './token-settings.js';
+
+/** In the order of `--help`. */
+export const SETTINGS: readonly Setting[] = [
+  ...LISTENING_SETTINGS,
+  ...DATA_SETTINGS,
+  ...REFRESHING_SETTINGS,
+  ...TOKEN_SETTINGS,
+  ...OPERATING_SETTINGS,
+];
+
+/** The settings of one place, by their names there. */
+export function settingsOf(place: Place, table: readonly Setting[] = SETTINGS): ReadonlyMap<string, Setting> {
+  return new Map(
+    table.flatMap((setting) =>
+      setting.places.includes(place) ? [[setting.option ?? setting.name, setting] as const] : [],
+    ),
+  );
+}

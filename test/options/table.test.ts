@@ -1,0 +1,209 @@
+import { readFileSync } from 'node:fs';
+import { test } from 'tap';
+import { createProgram } from '../../src/cli/program.js';
+import { LecternError } from '../../src/errors.js';
+import { configurationPage } from '../../src/options/page.js';
+import type { DefaultedByPlace } from '../../src/options/places.js';
+import { optionsOf, resolveOptions, resolveSettings } from '../../src/options/resolve.js';
+import { amount, type Place, type Setting, variableOf } from '../../src/options/setting.js';
+import { SETTINGS, settingsOf } from '../../src/options/table.js';
+
+const MADE_UP: Setting = {
+  name: 'teaMinutes',
+  places: ['openTimetable'],
+  flag: '--tea-minutes',
+  group: 'Data',
+  kind: amount('minutes', 1, 9),
+  default: 4,
+  help: 'how long the tea stands',
+};
+
+/** Puts a setting into the one table for as long as the test runs. */
+function withMadeUp(run: () => void): void {
+  const table = SETTINGS as Setting[];
+  table.push(MADE_UP);
+  try {
+    run();
+  } finally {
+    table.pop();
+  }
+}
+
+test('a setting that is added to the table is there everywhere', async (t) => {
+  withMadeUp(() => {
+    const help =
+      createProgram(() => {})
+        .commands.find((command) => command.name() === 'serve')
+        ?.helpInformation() ?? '';
+    t.match(
+      help,
+      /--tea-minutes <minutes>\s+how long the tea stands \(default: 4, env:\s+LECTERN_TEA_MINUTES\)/,
+      'help line',
+    );
+    t.match(resolveSettings({ source: 'x' }), { teaMinutes: 4 }, 'default on the command line');
+    t.match(resolveOptions('openTimetable', { source: 'x' }), { teaMinutes: 4 }, 'default in a program');
+    t.match(
+      optionsOf('openTimetable', resolveSettings({ source: 'x' })),
+      { teaMinutes: 4 },
+      'from one to the other',
+    );
+    const outside = {
+      code: 'option-invalid',
+      message: '--tea-minutes (LECTERN_TEA_MINUTES) is 10: it must be a number from 1 to 9',
+    };
+    t.throws(() => resolveSettings({ source: 'x', teaMinutes: 10 } as never), outside, 'check');
+    t.throws(() => resolveOptions('openTimetable', { source: 'x', teaMinutes: 0 }), {
+      message: 'teaMinutes is 0: it must be a number from 1 to 9',
+    });
+    t.match(
+      configurationPage(),
+      '| `--tea-minutes` | `LECTERN_TEA_MINUTES` | a number from 1 to 9 | `4` | how long the tea stands | `teaMinutes` of `openTimetable({ … })` |',
+      'row of the page',
+    );
+  });
+  t.notMatch(configurationPage(), 'tea');
+});
+
+test('a made-up setting is read from the command line and from its variable', async (t) => {
+  const table = SETTINGS as Setting[];
+  table.push(MADE_UP);
+  t.teardown(() => table.pop());
+  const seen = async (argv: readonly string[]): Promise<unknown> => {
+    let parsed: unknown;
+    const program = createProgram(() => {});
+    const serve = program.commands.find((command) => command.name() === 'serve');
+    serve?.action((_source, options: Record<string, unknown>) => {
+      parsed = options.teaMinutes;
+    });
+    await program.parseAsync([...argv], { from: 'user' });
+    return parsed;
+  };
+  t.equal(await seen(['serve', 'x', '--tea-minutes', '7']), 7);
+  process.env.LECTERN_TEA_MINUTES = '3';
+  t.teardown(() => Reflect.deleteProperty(process.env, 'LECTERN_TEA_MINUTES'));
+  t.equal(await seen(['serve', 'x']), 3);
+});
+
+test('docs/configuration.md is what the table says; npm run docs writes it', async (t) => {
+  const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
+  t.equal(page, configurationPage());
+});
+
+test('names, flags and variables are unique', async (t) => {
+  for (const values of [
+    SETTINGS.map(({ name }) => name),
+    SETTINGS.flatMap(({ flag }) => flag ?? []),
+    SETTINGS.flatMap((each) => variableOf(each) ?? []),
+  ]) {
+    t.equal(new Set(values).size, values.length);
+  }
+});
+
+test('every default is a good value', async (t) => {
+  for (const { name, kind, default: usual } of SETTINGS)
+    if (usual !== undefined) t.equal(kind.fault(usual), null, name);
+});
+
+/** Typed so that a name that is missing here does not compile. */
+const DEFAULTED: { readonly [P in keyof DefaultedByPlace]: Readonly<Record<DefaultedByPlace[P], true>> } = {
+  openTimetable: {
+    identifiers: true,
+    unknownParameters: true,
+    cacheMb: true,
+    buildOn: true,
+    refreshSeconds: true,
+    watch: true,
+    snapshotFilesKept: true,
+  },
+  gate: { shrinkPercentMax: true, rejectPercentMax: true, allowEmpty: true },
+  serve: {
+    port: true,
+    host: true,
+    workers: true,
+    connectionsMax: true,
+    overloadMs: true,
+    basePath: true,
+    mode: true,
+    accessLog: true,
+  },
+  handler: { basePath: true },
+  auth: { jwksRefreshSeconds: true, jwksCooldownSeconds: true, jwksStaleSecondsMax: true, tokenType: true },
+  admin: { host: true },
+};
+
+test('the types know which options have a default', async (t) => {
+  for (const [place, names] of Object.entries(DEFAULTED)) {
+    const inTable = [...settingsOf(place as Place)].flatMap(([name, setting]) =>
+      setting.default === undefined ? [] : [name],
+    );
+    t.same(Object.keys(names).sort(), inTable.sort(), place);
+  }
+});
+
+/** The options of the library as their types document them: name → comment. */
+function documented(file: string): Map<string, Map<string, string>> {
+  const text = readFileSync(new URL(`../../src/${file}`, import.meta.url), 'utf8');
+  const found = new Map<string, Map<string, string>>();
+  for (const [, name, body] of text.matchAll(/export interface (\w+) \{\n([\s\S]*?)\n\}/g)) {
+    const fields = [...(body ?? '').matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*readonly (\w+)\??:/g)];
+    found.set(
+      name ?? '',
+      new Map(
+        fields.map(([, comment, field]) => [field ?? '', (comment ?? '').replaceAll(/\s*\n\s*\*\s*/g, ' ')]),
+      ),
+    );
+  }
+  return found;
+}
+
+test('comments of the option types say the ranges and defaults of the table', async (t) => {
+  const serve = documented('options/serve-options.ts');
+  const types: readonly (readonly [Place, Map<string, string> | undefined])[] = [
+    ['openTimetable', documented('options/timetable-options.ts').get('TimetableOptions')],
+    ['gate', documented('refresh/gate.ts').get('GateOptions')],
+    ['serve', serve.get('ServeOptions')],
+    ['auth', serve.get('EmbeddedAuthOptions')],
+    ['admin', serve.get('AdminListenerOptions')],
+    ['handler', serve.get('EmbeddedHandlerOptions')],
+  ];
+  for (const [place, comments] of types) {
+    const settings = settingsOf(place);
+    t.same(
+      [...(comments?.keys() ?? [])].sort(),
+      [...settings.keys()].sort(),
+      `${place}: every option has a comment`,
+    );
+    for (const [name, { default: usual, kind }] of settings) {
+      const comment = comments?.get(name) ?? '';
+      const numbers = /(\d+) to (\d+)/.exec(kind.range);
+      const spelt = (value: unknown) =>
+        typeof value === 'number' && value > 9999 ? value.toLocaleString('en') : String(value);
+      if (numbers !== null)
+        t.match(
+          comment,
+          `${spelt(Number(numbers[1]))} to ${spelt(Number(numbers[2]))}`,
+          `${place}.${name}: range`,
+        );
+      if (usual !== undefined)
+        t.match(
+          comment,
+          new RegExp(`Default \`?${spelt(usual).replace('.', '\\.')}`),
+          `${place}.${name}: default`,
+        );
+    }
+  }
+});
+
+test('secrets are never repeated', async (t) => {
+  for (const { name, isSecret } of SETTINGS) {
+    if (isSecret !== true) continue;
+    const thrown = (() => {
+      try {
+        return resolveSettings({ source: 'x', [name]: 'ftp://hidden' } as never);
+      } catch (error) {
+        return error;
+      }
+    })();
+    if (thrown instanceof LecternError) t.notMatch(thrown.message, 'hidden', name);
+  }
+});
