@@ -218,11 +218,11 @@ test('a handler with a mistyped option is refused, rather than open to everybody
   const timetable = openTimetable({ buildOn: 'here', source: [record(1)] });
   const hs256Secret = 'a secret of the tests, 32 bytes or more';
   const cases: [options: unknown, message: RegExp][] = [
-    [null, /^handler\(\) takes an object of options: basePath, auth, identify, log$/],
+    [null, /^handler\(\) takes an object of options: basePath, identify, auth, log$/],
     [5, /^handler\(\) takes an object/],
-    [{ atuh: { hs256Secret } }, /^handler\(\) has no option "atuh"; its options are basePath, auth/],
-    [{ auth: { hs256Secret, isuer: 'x' } }, /^handler\(\{ auth \}\) has no option "isuer"; .* issuer/],
-    [{ auth: null }, /^handler\(\{ auth \}\) takes an object/],
+    [{ atuh: { hs256Secret } }, /^handler\(\) has no option "atuh": did you mean auth\?/],
+    [{ auth: { hs256Secret, isuer: 'x' } }, /^auth has no option "isuer": did you mean issuer\?/],
+    [{ auth: null }, /^auth is invalid: it must be an object of options/],
   ];
   for (const [options, message] of cases) {
     t.throws(

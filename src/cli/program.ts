@@ -1,7 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { GENERATED_EVENTS_MAX } from '../generate/limits.js';
 import { shownDefault } from '../options/page.js';
-import { checkValue, resolveSettings } from '../options/resolve.js';
+import { checkSettings, checkValue } from '../options/resolve.js';
 import type { ServiceOptions } from '../options/service-settings.js';
 import { type Setting, variableOf } from '../options/setting.js';
 import { SETTINGS } from '../options/table.js';
@@ -74,7 +74,7 @@ export function createProgram(exit: (code: number) => void): Command {
         writeError('warning: --dev wins over LECTERN_MODE=production: this is development mode');
       }
       const { serve: runServe } = await import('./serve-command.js');
-      exit(await runServe(resolveSettings(toSettings(source, parsed))));
+      exit(await runServe(checkSettings(toSettings(source, parsed))));
     });
 
   program

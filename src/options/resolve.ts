@@ -30,7 +30,8 @@ export function resolveOptions<P extends Place>(place: P, options: unknown): Res
   const { method, prefix } = TAKERS[place];
   const settings = settingsOf(place);
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw invalid(`${method} takes an object of options: ${[...settings.keys()].join(', ')}`);
+    const example = place === 'openTimetable' ? ", such as { source: 'events.ndjson' }" : '';
+    throw invalid(`${method} takes an object of options${example}: ${[...settings.keys()].join(', ')}`);
   }
   if (checked.has(options)) return options as Resolved<P>;
   const names = [...settings.keys()];
@@ -45,22 +46,31 @@ export function resolveOptions<P extends Place>(place: P, options: unknown): Res
 }
 
 /**
- * The settings of the command line, with defaults. No file is opened here.
+ * The settings of the command line, each a good value by itself, with defaults.
  *
- * @throws LecternError `option-invalid` for the first value that is wrong, or all rules that are broken; the value of a secret
- *   is never repeated
+ * @throws LecternError `option-invalid` for the first value that is wrong; the value of a secret is never repeated
  */
-export function resolveSettings(options: ServiceOptions): ResolvedSettings {
+export function checkSettings(options: ServiceOptions): ResolvedSettings {
   if (checked.has(options)) return options as ResolvedSettings;
-  const settings = new Map(SETTINGS.map((setting) => [setting.name, setting]));
-  const values = withDefaults(settings, options);
+  const values = withDefaults(new Map(SETTINGS.map((setting) => [setting.name, setting])), options);
   for (const setting of SETTINGS) checkValue(setting, values[setting.name]);
-  checkRules(RULES, values, options, (name) => {
-    const { flag, isEnvironmentOnly } = settings.get(name) as Setting;
-    return flag === null || isEnvironmentOnly === true ? labelOf(settings.get(name) as Setting) : flag;
-  });
   checked.add(values);
   return values as unknown as ResolvedSettings;
+}
+
+/**
+ * The same, and good beside each other. No file is opened here.
+ *
+ * @throws LecternError `option-invalid` with all rules that are broken
+ */
+export function resolveSettings(options: ServiceOptions): ResolvedSettings {
+  const settings = checkSettings(options);
+  checkRules(RULES, settings as unknown as Values, settings, (name) => {
+    const setting = SETTINGS.find((each) => each.name === name) as Setting;
+    const { flag, isEnvironmentOnly } = setting;
+    return flag === null || isEnvironmentOnly === true ? labelOf(setting) : flag;
+  });
+  return settings;
 }
 
 /**

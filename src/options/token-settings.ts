@@ -21,12 +21,12 @@ const SECRET: Kind = {
 const KEY_SET: Kind = {
   unit: 'file-or-address',
   range: 'a path or an http(s) address; in a program a parsed key set or an address',
-  fault: (value) =>
-    isObject(value)
-      ? null
-      : typeof value === 'string' && value !== ''
-        ? keySourceFault(value)
-        : 'it must not be empty',
+  fault(value) {
+    if (isObject(value)) return null;
+    return typeof value === 'string' && value !== ''
+      ? keySourceFault(value)
+      : 'it must be a JSON Web Key Set, or its address';
+  },
 };
 
 /** Adds `studyGroup=groups,groupId=gid` to the claims given before. */

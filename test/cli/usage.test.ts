@@ -60,13 +60,13 @@ const USAGE: readonly Case[] = [
     name: 'choice of many',
     argv: ['serve', 'x', '--log-level', 'loud'],
     code: 2,
-    message: /It must be fatal, error, warn, info, debug or silent\./,
+    message: /is "loud": it must be fatal, error, warn, info, debug or silent/,
   },
   {
     name: 'watch that is neither',
     argv: ['serve', 'x', '--watch', 'yes'],
     code: 2,
-    message: /It must be on or off\./,
+    message: /is "yes": it must be on or off/,
   },
   {
     name: 'explain with many faults, of a source that is never read',
@@ -121,7 +121,7 @@ const USAGE: readonly Case[] = [
     argv: ['serve', 'x'],
     env: { LECTERN_PORT: 'x' },
     code: 2,
-    message: /from env 'LECTERN_PORT'/,
+    message: /\(LECTERN_PORT\) is "x": it must be a whole number/,
   },
   {
     name: 'empty value in the environment',
@@ -286,7 +286,7 @@ test('options that have no effect beside the others are refused', async (t) => {
     [['--pin', 'x', '--refresh-seconds', '9'], /--refresh-seconds has no effect with --pin/],
     [
       ['--pin', 'x', '--header', `A: ${SECRET}`, '--snapshot-files-kept', '2'],
-      /--header has no effect with --pin.*; --snapshot-files-kept has no effect without/,
+      /--snapshot-files-kept has no effect without.*; --header has no effect with --pin/,
     ],
   ];
   for (const [argv, message] of cases) {

@@ -77,7 +77,7 @@ test('a connection that waits for the next request is closed without a word', as
 
 test('requests are read strictly in a process that asks for the contrary', async (t) => {
   const program = `
-    import('./src/http/server.ts').then(async ({ createHttpServer }) => {
+    import('./src/http/server/server.ts').then(async ({ createHttpServer }) => {
       const server = createHttpServer((req, res) => res.end('understood'));
       console.log('port', (await server.listen({ host: '127.0.0.1', port: 0 })).port, 'ready');
     });`;

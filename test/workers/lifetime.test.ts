@@ -143,11 +143,11 @@ test('a timetable is served by threads of its own, which end with it', async (t)
   await t.rejects(timetable.serve({ auth: {}, port: 0 }), { code: 'key-missing' });
   await t.rejects(timetable.serve({ auth, port: 0, workers: 0 }), { code: 'option-invalid' });
   await t.rejects(timetable.serve({ auth, port: 0, threads: 2 } as never), { code: 'option-invalid' });
-  await t.rejects(timetable.serve({ auth: { hs256Secret: 'short' }, port: 0 }), { code: 'key-invalid' });
+  await t.rejects(timetable.serve({ auth: { hs256Secret: 'short' }, port: 0 }), { code: 'option-invalid' });
   await t.rejects(timetable.serve({ auth, port: 0, basePath: 'a b', workers: 2 }), {
     code: 'option-invalid',
   });
-  await t.rejects(timetable.serve({ auth, port: 70_000, workers: 2 }), { code: 'address-unavailable' });
+  await t.rejects(timetable.serve({ auth, port: 70_000, workers: 2 }), { code: 'option-invalid' });
   await timetable.ready;
   const here = await timetable.serve({ auth, port: 0 });
   const there = await timetable.serve({ auth, port: 0, workers: 2, basePath: '/there' });
