@@ -93,8 +93,7 @@ function serviceOf(server: TimetableServer, timetable: Timetable, settings: Reso
     },
     drain: () => server.drain(),
     example: () => exampleRequest(baseUrl, timetable, server, claims),
-    // The server first: /ready says to the end what is going on.
-    close: () => server.close().finally(() => timetable.close()),
+    close: () => timetable.close(),
   };
 }
 

@@ -23,9 +23,8 @@ const KEY_SET: Kind = {
   range: 'a path or an http(s) address; in a program a parsed key set or an address',
   fault(value) {
     if (isObject(value)) return null;
-    return typeof value === 'string' && value !== ''
-      ? keySourceFault(value)
-      : 'it must be a JSON Web Key Set, or its address';
+    if (typeof value !== 'string') return 'it must be a JSON Web Key Set, or its address';
+    return value === '' ? 'it must not be empty' : keySourceFault(value);
   },
 };
 

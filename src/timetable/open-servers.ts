@@ -54,7 +54,8 @@ export class OpenServers implements Follower {
   readonly #timetable: ServedTimetable;
   readonly #followers = new Set<Follower>();
   readonly #activity = new Activity();
-  readonly #open = new Set<TimetableServer>();
+  /** What closes each server; its admin listener stays until `until` has settled. */
+  readonly #closers = new Set<(until: Promise<unknown>) => Promise<void>>();
   #closed = false;
 
   constructor(timetable: ServedTimetable) {
@@ -98,14 +99,20 @@ export class OpenServers implements Follower {
     let admin: Admin | null = null;
     let isClosing = false;
     readiness.add('draining', () => isClosing);
-    const close: TimetableServer['close'] = async (closing) => {
+    const closeAfter = async (until: Promise<unknown> | null, closing?: { readonly deadlineMs?: number }) => {
       isClosing = true;
       if (follower !== null) this.#followers.delete(follower);
-      await serving.close(closing);
-      // Last, so that /ready can say until then what is going on.
-      await admin?.close();
-      this.#open.delete(server);
+      try {
+        await serving.close(closing);
+        // What goes wrong there is told where it was asked for.
+        await until?.catch(() => {});
+      } finally {
+        // Last, so that /ready can say until then what is going on.
+        await admin?.close();
+        this.#closers.delete(closeAfter);
+      }
     };
+    const close: TimetableServer['close'] = (closing) => closeAfter(null, closing);
     const server: TimetableServer = {
       address,
       get adminAddress() {
@@ -120,7 +127,7 @@ export class OpenServers implements Follower {
       close,
       [Symbol.asyncDispose]: () => close(),
     };
-    this.#open.add(server);
+    this.#closers.add(closeAfter);
     try {
       serving.answerFrom(present);
       if (this.#closed) throw new LecternError('closed', 'the timetable is closed');
@@ -155,8 +162,9 @@ export class OpenServers implements Follower {
     await follower.settled();
   }
 
-  async close(): Promise<void> {
+  /** @param until what else is being closed: until it has settled, admin listeners say that the service is draining */
+  async close(until: Promise<unknown>): Promise<void> {
     this.#closed = true;
-    await Promise.all([...this.#open].map((server) => server.close()));
+    await Promise.all([...this.#closers].map((close) => close(until)));
   }
 }

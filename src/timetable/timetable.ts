@@ -299,9 +299,10 @@ class KeptTimetable implements Timetable {
   async close(): Promise<void> {
     this.#closed = true;
     for (const close of this.#closers) close();
-    const served = this.#servers.close();
+    const kept = this.#keeper.close();
+    const served = this.#servers.close(kept);
     try {
-      await this.#keeper.close();
+      await kept;
     } finally {
       await served;
       this.#present.clear();
