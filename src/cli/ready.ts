@@ -3,8 +3,34 @@ import type { SnapshotSummary } from '../snapshot/summary.js';
 import { formatBytes, formatCountOf, formatMs } from './quantity.js';
 import { describeRejections } from './rejections.js';
 
+/** The same for the log, as fields of one record. */
+export function readyFields(
+  {
+    adminAddress,
+    baseUrl,
+    mode,
+    timetable,
+    workers,
+  }: Pick<Service, 'adminAddress' | 'baseUrl' | 'mode' | 'timetable' | 'workers'>,
+  summary: SnapshotSummary,
+): object {
+  const { events, rejected, buildMs, bytes } = summary;
+  return {
+    url: baseUrl,
+    ...(adminAddress === null ? {} : { admin: adminAddress.origin }),
+    mode,
+    workers,
+    source: timetable.source.name,
+    origin: timetable.publication?.origin,
+    events,
+    rejected,
+    buildMs,
+    bytes,
+  };
+}
+
 /**
- * What `lectern serve` prints once it can be used.
+ * What a person reads in development once the service can be used.
  *
  * @param canRefresh whether the admin listener loads on request
  */

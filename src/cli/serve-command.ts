@@ -7,7 +7,8 @@ import { endOnFaults } from './faults.js';
 import { openStandardError } from './log-output.js';
 import { carryOnWithoutOutput } from './output.js';
 import { createProgressLine } from './progress.js';
-import { formatReady } from './ready.js';
+import { formatReady, readyFields } from './ready.js';
+import { describeRejections } from './rejections.js';
 import { tellReloads } from './reloads.js';
 import { EXIT_FAILURE, exitCodeOf, writeError } from './report-failure.js';
 import { endBySignal, listenForSignals, refreshOnSignals, type SignalListener } from './signals.js';
@@ -85,11 +86,14 @@ async function serveUntilSignal(
     progress.clear();
     if (typeof outcome !== 'string') {
       isReady = true;
-      process.stdout.write(
-        formatReady(service, outcome, await service.example(), settings.adminTokenFile !== undefined),
-      );
       if (mode === 'development') {
+        const example = await service.example();
+        process.stdout.write(formatReady(service, outcome, example, settings.adminTokenFile !== undefined));
         tellReloads(service.timetable, settings.refreshSeconds > 0, (line) => process.stdout.write(line));
+      } else {
+        const reasons = describeRejections(outcome);
+        if (reasons.length > 0) log.warn({ reasons }, 'records were left out');
+        log.info(readyFields(service, outcome), 'ready');
       }
     }
     const signal = await signals.first;

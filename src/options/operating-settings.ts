@@ -13,7 +13,7 @@ import {
   text,
 } from './setting.js';
 
-export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const;
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 const ORIGINS: Kind = {
   unit: 'origin',

@@ -45,7 +45,8 @@ for (const workers of ['1', '2']) {
       ],
       { LECTERN_HS256_SECRET: SECRET },
     );
-    await running.printed('1 event');
+    const ready = await running.ready();
+    t.equal(ready.events, 1);
     let log = '';
     running.child.stderr?.on('data', (text: string) => {
       log += text;
@@ -55,8 +56,7 @@ for (const workers of ['1', '2']) {
         .trim()
         .split('\n')
         .map((line) => JSON.parse(line) as Line);
-    const stdout = await running.printed('/api/v1');
-    const base = /at (\S+) /.exec(stdout)?.[1] ?? '';
+    const base = ready.url;
     const token = hs256({ sub: SUBJECT, studyGroup: GROUP, exp: Math.floor(Date.now() / 1000) + 3600 });
     const bad = hs256({ sub: SUBJECT, exp: 1 });
     const headers = { authorization: `Bearer ${token}`, origin: 'https://a.example' };
@@ -70,8 +70,7 @@ for (const workers of ['1', '2']) {
     for (const [path, fields, status] of asked)
       t.equal((await get(base + path, fields)).status, status, path);
     // What must not be served, twice, and what cannot be loaded, twice, of which the log says why each time.
-    const admin = /Admin listener: (\S+)/.exec(stdout)?.[1] ?? '';
-    t.match(stdout, /^Admin listener: .* \(\/live, \/ready, \/metrics, POST \/refresh\)$/m);
+    const { admin = '' } = ready;
     const load = async (): Promise<unknown> => {
       const authorization = `Bearer ${ADMIN_TOKEN}`;
       const response = await fetch(`${admin}/refresh`, { method: 'POST', headers: { authorization } });

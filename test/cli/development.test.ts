@@ -55,7 +55,7 @@ test('a timetable that would become too old by itself is warned of', async (t) =
     t.match((await running.ended).stderr, expected);
   }
   const production = start(argv, { LECTERN_HS256_SECRET: 'a secret of 32 bytes or more, of a test' });
-  await production.printed('10,000 events');
+  t.equal((await production.ready()).events, 10_000);
   production.child.kill('SIGTERM');
   const { stderr } = await production.ended;
   const lines = stderr

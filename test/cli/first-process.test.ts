@@ -42,7 +42,7 @@ test('the second signal ends the first process of a container, too', { skip }, a
       'fixtures/demo.ndjson.gz',
       ...['--port', '0', '--drain-seconds', '600'],
     ]);
-    await printed('loaded in');
+    await printed('"ready"');
     const first = pid();
     process.kill(first, 'SIGTERM');
     await printed('"closing"');
@@ -55,7 +55,7 @@ test('the second signal ends the first process of a container, too', { skip }, a
 
 test('one signal ends it when nothing is left to wait for', { skip }, async (t) => {
   const { printed, ended, pid } = await startFirst(t, ['fixtures/demo.ndjson.gz', '--port', '0']);
-  await printed('loaded in');
+  await printed('"ready"');
   process.kill(pid(), 'SIGTERM');
   t.strictSame((await ended)[0], 0);
 });

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
 export const ROOT: string = fileURLToPath(new URL('../..', import.meta.url));
@@ -10,12 +11,22 @@ export interface Outcome {
   readonly stderr: string;
 }
 
+/** What `lectern serve` logs in production once it can be used. */
+export interface ReadyRecord {
+  readonly url: string;
+  readonly admin?: string;
+  readonly workers: number;
+  readonly events: number;
+}
+
 export interface Running {
   readonly child: ChildProcess;
   /** Resolves when the process has ended. */
   readonly ended: Promise<Outcome>;
   /** Resolves to standard output once it contains the text; rejects where the process ends first. */
   printed(text: string): Promise<string>;
+  /** The record of the log that says that the service is ready, in production; rejects where the process ends first. */
+  ready(): Promise<ReadyRecord>;
 }
 
 /** Tests that are compiled, as in `npm test`, try the build; one that is run by itself from test/ needs none. */
@@ -52,17 +63,24 @@ function spawnNode(argv: readonly string[], env: Readonly<Record<string, string>
     child.once('error', reject);
     child.once('close', (code, signal) => resolve({ code, signal, stdout, stderr }));
   });
+  const until = <T>(stream: Readable, what: string, look: () => T | undefined): Promise<T> =>
+    new Promise((resolve, reject) => {
+      const check = () => {
+        const found = look();
+        if (found !== undefined) resolve(found);
+      };
+      check();
+      stream.on('data', check);
+      void ended.then((outcome) => reject(new Error(`ended before ${what}: ${JSON.stringify(outcome)}`)));
+    });
   return {
     child,
     ended,
-    printed: (text) =>
-      new Promise((resolve, reject) => {
-        const check = () => {
-          if (stdout.includes(text)) resolve(stdout);
-        };
-        check();
-        child.stdout.on('data', check);
-        void ended.then((outcome) => reject(new Error(`ended before "${text}": ${JSON.stringify(outcome)}`)));
+    printed: (text) => until(child.stdout, `"${text}"`, () => (stdout.includes(text) ? stdout : undefined)),
+    ready: () =>
+      until(child.stderr, 'it was ready', () => {
+        const line = stderr.split('\n').find((each) => each.endsWith('"msg":"ready"}'));
+        return line === undefined ? undefined : (JSON.parse(line) as ReadyRecord);
       }),
   };
 }

@@ -9,6 +9,7 @@ import { LogOutput } from '../../src/cli/log-output.js';
 import { LOG_BYTES_MAX } from '../../src/limits.js';
 import { scrape } from '../admin/scrape.js';
 import { hs256, SECRET } from '../auth/tokens.js';
+import { freePort } from '../free-port.mjs';
 import { get, until } from '../workers/threads.js';
 import { CLI, ROOT } from './lectern.js';
 
@@ -125,7 +126,17 @@ async function startUnread(
     stderr = openSync(path, O_WRONLY);
   }
   // Eight clients with eight requests each look like an overload where others have the processor.
-  const listening = ['--port', '0', '--admin-port', '0', '--access-log', '1', '--overload-ms', '0'];
+  const [port, adminPort] = [await freePort(), await freePort()];
+  const listening = [
+    '--port',
+    `${port}`,
+    '--admin-port',
+    `${adminPort}`,
+    '--access-log',
+    '1',
+    '--overload-ms',
+    '0',
+  ];
   const child = spawn(process.execPath, [...nodeOptions, ...CLI, 'serve', source, ...listening, ...argv], {
     cwd: ROOT,
     env: { ...process.env, LECTERN_HS256_SECRET: SECRET },
@@ -134,13 +145,10 @@ async function startUnread(
   if (typeof stderr === 'number') closeSync(stderr);
   t.teardown(() => child.kill('SIGKILL'));
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
-  let text = '';
-  child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
-    text += chunk;
-  });
-  const found = (pattern: RegExp): string => pattern.exec(text)?.[1] ?? '';
-  await until(() => text.includes('/metrics') || child.exitCode !== null);
-  return { child, ended, origin: found(/at (\S+) /), admin: found(/Admin listener: (\S+)/) };
+  const admin = `http://127.0.0.1:${adminPort}`;
+  // Nothing that it writes can be read.
+  await until(async () => (await fetch(`${admin}/ready`).catch(() => null))?.status === 200);
+  return { child, ended, origin: `http://127.0.0.1:${port}/api/v1`, admin };
 }
 
 /** Asks until log lines are dropped. */

@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { hs256, SECRET } from '../auth/tokens.js';
+import { freePort } from '../free-port.mjs';
 import { recordFigure } from '../hard/figures.mjs';
 import { HARD, size } from '../hard/size.js';
 import { CLI, type Running, start, startNode } from './lectern.js';
@@ -17,8 +18,8 @@ const REQUEST = `GET /api/v1/schedule?limit=20 HTTP/1.1\r\nHost: a\r\nAuthorizat
 
 async function startService(options: readonly string[]): Promise<Running & { readonly port: number }> {
   const service = start(['serve', DEMO, '--port', '0', ...options], { LECTERN_HS256_SECRET: SECRET });
-  const text = await service.printed('loaded in');
-  return { ...service, port: Number(/127\.0\.0\.1:(\d+)/.exec(text)?.[1]) };
+  const { url } = await service.ready();
+  return { ...service, port: Number(new URL(url).port) };
 }
 
 interface Load {
@@ -156,11 +157,24 @@ for (const [name, fault, origin] of [
 test('a fault in the service itself ends it, with the log off too', async (t) => {
   const inject = "data:text/javascript,process.on('SIGCONT',()=>{throw(new(Error)('out-of-order'))})";
   for (const level of ['info', 'silent']) {
-    const { child, printed, ended } = startNode(
-      ['--import', inject, ...CLI, 'serve', DEMO, '--port', '0', '--workers', '2', '--log-level', level],
+    const port = await freePort();
+    const { child, ended } = startNode(
+      [
+        '--import',
+        inject,
+        ...CLI,
+        'serve',
+        DEMO,
+        '--port',
+        `${port}`,
+        '--workers',
+        '2',
+        '--log-level',
+        level,
+      ],
       { LECTERN_HS256_SECRET: SECRET },
     );
-    await printed('loaded in');
+    await untilAnswered(`http://127.0.0.1:${port}/api/v1/schedule`, 401);
     child.kill('SIGCONT');
     const { code, stderr } = await ended;
     t.equal(code, 1);
@@ -168,3 +182,15 @@ test('a fault in the service itself ends it, with the log off too', async (t) =>
     if (level === 'info') t.match(stderr, /"level":60.*"msg":"ended by a fault of the program"/);
   }
 });
+
+/** Waits until an address gives that status: without a log, nothing else says when the service is there. */
+async function untilAnswered(url: string, status: number): Promise<void> {
+  for (;;) {
+    const answered = await fetch(url).then(
+      (response) => response.status,
+      () => null,
+    );
+    if (answered === status) return;
+    await delay(50);
+  }
+}

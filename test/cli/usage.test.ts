@@ -60,7 +60,7 @@ const USAGE: readonly Case[] = [
     name: 'choice of many',
     argv: ['serve', 'x', '--log-level', 'loud'],
     code: 2,
-    message: /is "loud": it must be fatal, error, warn, info, debug or silent/,
+    message: /is "loud": it must be fatal, error, warn, info, debug, trace or silent/,
   },
   {
     name: 'watch that is neither',

@@ -84,14 +84,13 @@ test('which Node can listen with reusePort', async (t) => {
 });
 
 test('SIGTERM under load: what was begun is finished, and the process ends with 0', async (t) => {
-  const { child, ended, printed } = start(
+  const { child, ended, ready } = start(
     ['serve', 'fixtures/demo.ndjson.gz', '--port', '0', '--workers', '3'],
     { LECTERN_HS256_SECRET: SECRET },
   );
   t.teardown(() => child.kill('SIGKILL'));
-  const ready = await printed('in memory');
-  t.match(ready, /\(production, 3 threads\)$/m);
-  const base = /at (http:\S+)/.exec(ready)?.[1] ?? '';
+  const { url: base, workers } = await ready();
+  t.equal(workers, 3);
   const { port } = new URL(base);
   const complete = (await get(`${base}/schedule/all`, headers)).body.length;
   const idle = await openConnections(20, Number(port), '/nothing');

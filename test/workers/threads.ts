@@ -82,6 +82,6 @@ export async function openConnections(count: number, port: number, path: string)
 }
 
 /** Waits until something is so, which a test's own time limit bounds. */
-export async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 10));
+export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 10));
 }
