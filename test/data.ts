@@ -28,7 +28,7 @@ export function findDataSets(): DataSet[] {
     .map((file) => ({ name: file.slice(0, -ENDING.length), path: join(DATA_FOLDER, file) }));
 }
 
-/** The line that a test writes to standard error, and names a passing test, where there is no real data. */
+/** Why a test is not run where there is no real data. */
 export const NO_DATA: string = `real data not found: no *${ENDING} in ${DATA_FOLDER} (LECTERN_DATA names another folder)`;
 
 /** The records of a data set as they stand in the file, decoded with nothing of the project. */

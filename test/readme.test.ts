@@ -75,13 +75,10 @@ function checkout(t: { teardown(end: () => void): void }): string {
 const MISSING = ['bash', 'curl', 'gzip', 'sed'].filter(
   (tool) => spawnSync(tool, ['--version'], { stdio: 'ignore' }).error !== undefined,
 );
-const NO_SHELL = `examples of the README not run: no ${MISSING.join(', ')}`;
+const NO_SHELL = `no ${MISSING.join(', ')}`;
 
 if (MISSING.length > 0) {
-  console.error(NO_SHELL);
-  test(NO_SHELL, async (t) => {
-    t.pass(NO_SHELL);
-  });
+  test('the examples run as they stand', { skip: NO_SHELL }, () => {});
 } else {
   test('the examples run as they stand', async (t) => {
     t.ok(existsSync(join(ROOT, 'dist/cli.js')), 'the project is built: npm run build');

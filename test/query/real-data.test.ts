@@ -265,11 +265,7 @@ function compareConflicts(t: Test, dataSet: DataSet, loaded: Loaded): void {
 const USUAL = new Set(['enseeiht-2019', 'rpi-fall-2024']);
 const dataSets = findDataSets().filter(({ name }) => process.env.LECTERN_HARD === '1' || USUAL.has(name));
 if (dataSets.length === 0) {
-  process.stderr.write(`${NO_DATA}\n`);
-  test(NO_DATA, (t) => {
-    t.same(dataSets, []);
-    t.end();
-  });
+  test('real timetables', { skip: NO_DATA }, () => {});
 }
 for (const dataSet of dataSets) {
   test(`${dataSet.name} is served as the oracles have it`, async (t) => {
