@@ -67,5 +67,30 @@ export function needsBuild(closure) {
   });
 }
 
+/**
+ * The test files to be run after a change.
+ *
+ * @param {readonly string[]} changed paths
+ * @param {readonly string[]} files test files
+ * @returns {{ files: string[], left: number }} those that import what has changed, nearest first; how many are left out, since after
+ *   a change of src/ they would need a build
+ */
+export function affectedBy(changed, files) {
+  const known = new Map();
+  const closures = files
+    .map((file) => ({ file, closure: closureOf(file, known) }))
+    // Those of few modules are nearest to the change.
+    .sort((a, b) => a.closure.size - b.closure.size);
+  const isSource = changed.some((file) => file.startsWith('src/'));
+  const left = isSource
+    ? closures.filter(({ file, closure }) => needsBuild(closure) && !changed.includes(file))
+    : [];
+  const affected = closures.filter(({ closure }) => changed.some((file) => closure.has(file)));
+  return {
+    files: affected.filter((each) => !left.includes(each)).map(({ file }) => file),
+    left: left.length,
+  };
+}
+
 /** Without its comments. */
 const codeOf = (text) => text.replace(/\/\*.*?\*\/|^\s*\/\/.*$/gms, '');

@@ -57,7 +57,9 @@ export class Report {
     for (const { path, at, details } of this.#failures) {
       const [program, ...names] = path;
       const file = at?.endsWith('.test.ts') ? at : program;
-      this.#write(`  ${file}: ${names.join(' > ')}\n${details.map((line) => `      ${line}\n`).join('')}`);
+      const title = names.join(' > ');
+      const lines = details.map((line) => `      ${line}\n`);
+      this.#write(`  ${title === '' ? file : `${file}: ${title}`}\n${lines.join('')}`);
     }
     const files = `${this.#files} ${this.#files === 1 ? 'file' : 'files'}`;
     const seconds = ((performance.now() - this.#beganMs) / 1000).toFixed(1);

@@ -10,7 +10,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { runFiles } from './run-test-files.mjs';
-import { closureOf, matching, needsBuild, ROOT, testFiles } from './test-files.mjs';
+import { affectedBy, matching, ROOT, testFiles } from './test-files.mjs';
 
 const WATCHED = ['src', 'test', 'bench', 'fixtures'];
 /** Looking at some 600 files takes a few milliseconds, and misses nothing on any file system. */
@@ -39,24 +39,6 @@ function changes(before, after) {
   return [...changed, ...removed];
 }
 
-/** Test files that import any of these, and those that a build would be needed for. */
-function affectedBy(changed) {
-  const known = new Map();
-  const closures = testFiles()
-    .map((file) => ({ file, closure: closureOf(file, known) }))
-    // Those of few modules first: they are nearest to the change.
-    .sort((a, b) => a.closure.size - b.closure.size);
-  const isSource = changed.some((file) => file.startsWith('src/'));
-  const affected = closures.filter(({ closure }) => changed.some((file) => closure.has(file)));
-  const left = isSource
-    ? closures.filter(({ file, closure }) => needsBuild(closure) && !changed.includes(file))
-    : [];
-  return {
-    files: affected.filter((each) => !left.includes(each)).map(({ file }) => file),
-    left: left.length,
-  };
-}
-
 const names = process.argv.slice(2);
 const missing = names.find((name) => matching(name, testFiles()).length === 0);
 if (missing !== undefined) {
@@ -70,9 +52,9 @@ async function run(changed) {
     await runFiles([...new Set(names.flatMap((name) => matching(name, testFiles())))], hasChanged);
     return;
   }
-  const { files, left } = affectedBy(changed);
+  const { files, left } = affectedBy(changed, testFiles());
   process.stdout.write(`\n${changed.join(', ')}: ${files.length} test files import it\n`);
-  if (left > 0) process.stdout.write(`${left} that use dist/ are left out; name them to run them\n`);
+  if (left > 0) process.stdout.write(`${left} that use dist/ are left out: name them to run them\n`);
   if (files.length > 0) await runFiles(files, hasChanged);
 }
 
