@@ -9,7 +9,7 @@ import { LogOutput } from '../../src/cli/log-output.js';
 import { LOG_BYTES_MAX } from '../../src/limits.js';
 import { scrape } from '../admin/scrape.js';
 import { hs256, SECRET } from '../auth/tokens.js';
-import { get, until } from '../workers/threads.js';
+import { get, until } from '../serving/threads.js';
 import { CLI, ROOT } from './lectern.js';
 
 const { O_NONBLOCK, O_RDWR, O_WRONLY } = constants;

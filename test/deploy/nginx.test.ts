@@ -9,8 +9,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { test } from 'tap';
-import { freePort } from '../free-port.mjs';
 import { recordFigure } from '../hard/figures.mjs';
+import { freePort } from '../hard/free-port.mjs';
 import { AUTHORIZATION, startServiceProcess, timetableFile } from '../hard/http-service.js';
 import { HARD, size } from '../hard/size.js';
 

@@ -32,7 +32,7 @@ const { Report } = (await load('test-report.mjs')) as {
   Report: new (write: (text: string) => void) => Report;
 };
 
-const FILES = ['test/http/close.test.ts', 'test/query/plan.test.ts', 'test/query/plan-b.test.ts'];
+const FILES = ['test/http/server/close.test.ts', 'test/query/plan.test.ts', 'test/query/plan-b.test.ts'];
 
 test('a name stands for one file where it is the end of a path, or else for all that contain it', async (t) => {
   const table: [string, readonly string[]][] = [
@@ -40,7 +40,7 @@ test('a name stands for one file where it is the end of a path, or else for all 
     ['plan', ['test/query/plan.test.ts']],
     ['pla', ['test/query/plan.test.ts', 'test/query/plan-b.test.ts']],
     ['test/query/plan.test.ts', ['test/query/plan.test.ts']],
-    ['./test/http/close.test.ts', ['test/http/close.test.ts']],
+    ['./test/http/server/close.test.ts', ['test/http/server/close.test.ts']],
     ['query/', ['test/query/plan.test.ts', 'test/query/plan-b.test.ts']],
     ['nothing', []],
   ];
@@ -91,7 +91,7 @@ const RUN = `TAP version 14
             -3
             +2
           at:
-            fileName: test/http/close.test.ts
+            fileName: test/http/server/close.test.ts
             lineNumber: 7
           ...
         1..2
@@ -122,8 +122,8 @@ test('a run tells each file, and ends with what was not run, what failed, and th
     '  test/http: in a browser: no Chromium',
     '',
     'Failed:',
-    '  test/http/close.test.ts: a group > second',
-    '      at test/http/close.test.ts:7',
+    '  test/http/server/close.test.ts: a group > second',
+    '      at test/http/server/close.test.ts:7',
     '      -3',
     '      +2',
     '  test/b.test.ts',

@@ -9,7 +9,6 @@ import { Snapshot } from '../../src/snapshot/snapshot.js';
 import type { Answer } from '../../src/view/answer.js';
 import { viewOf } from '../../src/view/snapshot-view.js';
 import type { ParameterPairs, View } from '../../src/view/view.js';
-import { type DataSet, findDataSets, NO_DATA, recordsOf } from '../data.js';
 import { allConflicts, conflictRecordOf, conflictsInScope, type OracleEntry } from '../oracle/conflicts.js';
 import { eventsInOrder, recordOf } from '../oracle/events.js';
 import { personalOracle } from '../oracle/personal.js';
@@ -35,6 +34,7 @@ import {
   readOf,
   STRICT,
 } from './reading.js';
+import { type DataSet, findDataSets, NO_DATA, recordsOf } from './real-sets.js';
 
 /** Conflict entries that were counted by other means than this project's. */
 const KNOWN_CONFLICTS: Readonly<Record<string, { room: number; lecturer: number; group: number }>> = {

@@ -2,7 +2,7 @@ import { test } from 'tap';
 import { GATE_DEFAULTS, type GateOptions, judge, type RefusalCode } from '../../src/refresh/gate.js';
 import type { SnapshotSummary } from '../../src/snapshot/summary.js';
 import { SECRET } from '../auth/tokens.js';
-import { keptLog } from '../workers/threads.js';
+import { keptLog } from '../serving/threads.js';
 import { MemorySource, startService } from './built.js';
 
 function summary(events: number, rejected = 0, more: Partial<SnapshotSummary> = {}): SnapshotSummary {

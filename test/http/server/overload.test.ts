@@ -1,12 +1,12 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
-import { OriginFields } from '../../src/http/answer-fields.js';
-import type { RequestHandler } from '../../src/http/handler.js';
-import { Overload } from '../../src/http/overload.js';
-import { createHttpServer, type HttpServer } from '../../src/http/server.js';
-import { OVERLOAD_RECOVERY_MS, OVERLOAD_REQUESTS_MIN, OVERLOAD_WATCH_MS } from '../../src/limits.js';
-import { setUp } from './harness.js';
+import { OriginFields } from '../../../src/http/answer-fields.js';
+import type { RequestHandler } from '../../../src/http/handler.js';
+import { Overload } from '../../../src/http/overload.js';
+import { createHttpServer, type HttpServer } from '../../../src/http/server.js';
+import { OVERLOAD_RECOVERY_MS, OVERLOAD_REQUESTS_MIN, OVERLOAD_WATCH_MS } from '../../../src/limits.js';
+import { setUp } from '../harness.js';
 
 const BODY = 'answered';
 const PAGE = 'https://timetable.example.org';

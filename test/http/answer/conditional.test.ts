@@ -1,5 +1,5 @@
 import { test } from 'tap';
-import { matchesEntityTag, nextLink } from '../../src/http/conditional.js';
+import { matchesEntityTag, nextLink } from '../../../src/http/conditional.js';
 
 test('If-None-Match is a list of entity tags, compared weakly, or a star', async (t) => {
   const tag = 'W/"a,b"';

@@ -4,9 +4,9 @@ import { get } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'tap';
-import type { Body, Read } from '../../src/view/answer.js';
-import type { View } from '../../src/view/view.js';
-import { bearer, serve, setUp, viewsOf } from './harness.js';
+import type { Body, Read } from '../../../src/view/answer.js';
+import type { View } from '../../../src/view/view.js';
+import { bearer, serve, setUp, viewsOf } from '../harness.js';
 
 const SLICES = 300;
 const SLICE_BYTES = 256 * 1024;

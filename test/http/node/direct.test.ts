@@ -1,12 +1,12 @@
 /** Answers that are sent in one piece, past node's own writing of heads, are the answers that node would have sent. */
 import { connect, type Socket } from 'node:net';
 import { type Test, test } from 'tap';
-import { directHead } from '../../src/http/direct.js';
-import type { LoneRequestHandler, RequestHandler } from '../../src/http/handler.js';
-import { DIRECT_HEAD_BYTES_MAX } from '../../src/limits.js';
-import type { NormalisedEvent } from '../../src/model/event.js';
-import { viewOfEvents } from '../query/reading.js';
-import { EVENTS, FIRST_MS, ROOM, serve, setUp, token, viewsOf } from './harness.js';
+import { directHead } from '../../../src/http/direct.js';
+import type { LoneRequestHandler, RequestHandler } from '../../../src/http/handler.js';
+import { DIRECT_HEAD_BYTES_MAX } from '../../../src/limits.js';
+import type { NormalisedEvent } from '../../../src/model/event.js';
+import { viewOfEvents } from '../../query/reading.js';
+import { EVENTS, FIRST_MS, ROOM, serve, setUp, token, viewsOf } from '../harness.js';
 
 const AUTHORIZATION = `Authorization: Bearer ${token({ studyGroup: 'A' })}\r\n`;
 

@@ -1,7 +1,7 @@
 /** Pages of elsewhere: who may read, and what a browser is told before it asks. */
 import { test } from 'tap';
-import { OriginFields, originFault } from '../../src/http/answer-fields.js';
-import { bearer, serve, setUp, token } from './harness.js';
+import { OriginFields, originFault } from '../../../src/http/answer-fields.js';
+import { bearer, serve, setUp, token } from '../harness.js';
 
 const PAGE = 'https://timetable.example.org';
 const OTHER = 'https://other.example.org';

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
-import type { ConnectionPatience } from '../../src/http/connections.js';
-import type { RequestHandler } from '../../src/http/handler.js';
-import { createHttpServer, type HttpServer } from '../../src/http/server.js';
-import { PIPELINED_WAITING_MAX, READERS_CUT_OFF_MANY, REQUESTS_IN_FLIGHT_MAX } from '../../src/limits.js';
+import type { ConnectionPatience } from '../../../src/http/connections.js';
+import type { RequestHandler } from '../../../src/http/handler.js';
+import { createHttpServer, type HttpServer } from '../../../src/http/server.js';
+import { PIPELINED_WAITING_MAX, READERS_CUT_OFF_MANY, REQUESTS_IN_FLIGHT_MAX } from '../../../src/limits.js';
 
 const PATIENCE: ConnectionPatience = {
   lookMs: 20,

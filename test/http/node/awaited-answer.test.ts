@@ -3,12 +3,12 @@ import { EventEmitter } from 'node:events';
 import { Server, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { type Test, test } from 'tap';
-import { CONNECTION_PATIENCE } from '../../src/http/connections.js';
-import type { LoneRequestHandler } from '../../src/http/handler.js';
-import type { Awaited, LoneRequest } from '../../src/http/lone-request.js';
-import { createHttpServer, type HttpServer, type HttpServerOptions } from '../../src/http/server.js';
+import { CONNECTION_PATIENCE } from '../../../src/http/connections.js';
+import type { LoneRequestHandler } from '../../../src/http/handler.js';
+import type { Awaited, LoneRequest } from '../../../src/http/lone-request.js';
+import { createHttpServer, type HttpServer, type HttpServerOptions } from '../../../src/http/server.js';
 
-import { serve as serveHandler, setUp, token } from './harness.js';
+import { serve as serveHandler, setUp, token } from '../harness.js';
 
 const LONE = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlone';
 const get = (path = '/', more = ''): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n${more}\r\n`;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
-import { createHttpServer } from '../../src/http/server.js';
+import { createHttpServer } from '../../../src/http/server.js';
 
 const BODY = Buffer.alloc(4 * 1024 * 1024, 'x');
 const REQUEST = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import { contentTypeOf, negotiateFormat } from '../../src/http/negotiate.js';
+import { contentTypeOf, negotiateFormat } from '../../../src/http/negotiate.js';
 
 test('Accept decides by quality, then specificity, then order', async (t) => {
   const cases: [accept: string | undefined, format: string | null][] = [

@@ -3,9 +3,9 @@ import { request, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'tap';
-import { answerClientError } from '../../src/http/client-error.js';
-import { createHttpServer } from '../../src/http/server.js';
-import { bearer, serve, setUp, token } from './harness.js';
+import { answerClientError } from '../../../src/http/client-error.js';
+import { createHttpServer } from '../../../src/http/server.js';
+import { bearer, serve, setUp, token } from '../harness.js';
 
 function parse(reply: string): { status: number; head: string; body: unknown } {
   const split = reply.indexOf('\r\n\r\n');

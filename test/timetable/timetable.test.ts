@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { test } from 'tap';
-import { LecternError, MemorySource, openTimetable, type TimetableEvent } from '../src/index.js';
+import { LecternError, MemorySource, openTimetable, type TimetableEvent } from '../../src/index.js';
 
 const ROOM = '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417';
 const record = (n: number, more: object = {}): object => ({
@@ -241,7 +241,7 @@ test('what onProgress throws is why the timetable could not be loaded', async (t
   const mistake = new Error('a mistake in the program');
   for (const buildOn of ['thread', 'here'] as const) {
     const timetable = openTimetable({
-      source: fileURLToPath(new URL('../fixtures/demo.ndjson.gz', import.meta.url)),
+      source: fileURLToPath(new URL('../../fixtures/demo.ndjson.gz', import.meta.url)),
       buildOn,
       onProgress() {
         throw mistake;

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { test } from 'tap';
 
 /** Style rules that matter are tests. */
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
  * What each folder of src/ may import besides itself, its third-party packages aside. The way of the data is one

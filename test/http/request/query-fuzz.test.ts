@@ -2,11 +2,11 @@
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { test } from 'tap';
-import { generateEvents } from '../../src/generate/events.js';
+import { generateEvents } from '../../../src/generate/events.js';
+import { recordFigure } from '../../hard/figures.mjs';
+import { HARD, size } from '../../hard/size.js';
+import { MemorySource, openTimetable } from '../../refresh/built.js';
 import { collectGarbage } from '../collect-garbage.js';
-import { recordFigure } from '../hard/figures.mjs';
-import { HARD, size } from '../hard/size.js';
-import { MemorySource, openTimetable } from '../refresh/built.js';
 import { generateTargets, PATHS } from './query-strings.js';
 
 const QUERIES = size(6000, 100_000);

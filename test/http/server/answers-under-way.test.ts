@@ -4,15 +4,15 @@ import { createServer, type IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
-import { AnswersUnderWay } from '../../src/http/answers-under-way.js';
-import type { Exchange } from '../../src/http/exchange.js';
-import { SNAPSHOTS_SENT_MAX } from '../../src/limits.js';
-import { CELL } from '../../src/metrics/cells.js';
-import { Meter } from '../../src/metrics/meter.js';
-import type { Body, Read } from '../../src/view/answer.js';
-import type { View } from '../../src/view/view.js';
+import { AnswersUnderWay } from '../../../src/http/answers-under-way.js';
+import type { Exchange } from '../../../src/http/exchange.js';
+import { SNAPSHOTS_SENT_MAX } from '../../../src/limits.js';
+import { CELL } from '../../../src/metrics/cells.js';
+import { Meter } from '../../../src/metrics/meter.js';
+import type { Body, Read } from '../../../src/view/answer.js';
+import type { View } from '../../../src/view/view.js';
 import { collectGarbage } from '../collect-garbage.js';
-import { bearer, serve, setUp, type TestViews, viewsOf } from './harness.js';
+import { bearer, serve, setUp, type TestViews, viewsOf } from '../harness.js';
 
 /** More than the system takes of an answer that is not read. */
 const BYTES = 24 * 1024 * 1024;

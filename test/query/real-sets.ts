@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 
 const ENDING = '.ndjson.gz';
-const PROJECT_ROOT = fileURLToPath(new URL('..', import.meta.url));
+const PROJECT_ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Where the data folder is looked for; the environment variable LECTERN_DATA names another place. */
 export const DATA_FOLDER: string = process.env.LECTERN_DATA ?? join(PROJECT_ROOT, '..', 'shared', 'data');

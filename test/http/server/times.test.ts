@@ -1,16 +1,16 @@
 /** That node:http is given every limit, and that each of them is kept. */
 import { connect } from 'node:net';
 import { type Test, test } from 'tap';
-import { createBareServer } from '../../src/http/bare-server.js';
-import { createHttpServer } from '../../src/http/server.js';
+import { createBareServer } from '../../../src/http/bare-server.js';
+import { createHttpServer } from '../../../src/http/server.js';
 import {
   CONNECTIONS_CHECKING_INTERVAL_MS,
   HEADERS_BYTES_MAX,
   HEADERS_TIMEOUT_MS,
   KEEP_ALIVE_TIMEOUT_MS,
   REQUEST_TIMEOUT_MS,
-} from '../../src/limits.js';
-import { startNode } from '../cli/lectern.js';
+} from '../../../src/limits.js';
+import { startNode } from '../../cli/lectern.js';
 
 const TIMES = { headersMs: 200, requestMs: 400, keepAliveMs: 300, lookMs: 50 };
 /** Later than any of these, and long before node's own times: 5 s for the next request, 30 s between two looks. */

@@ -1,8 +1,8 @@
 /** /login, /health and /docs: there in development, and nowhere else. */
 import { test } from 'tap';
-import { createClaimTable } from '../../src/auth/identity.js';
-import { HEALTH_SCHEMA, LOGIN_SCHEMA } from '../../src/openapi/schemas.js';
-import { FIRST_MS, ROOM, serve, setUp, viewsOf } from './harness.js';
+import { createClaimTable } from '../../../src/auth/identity.js';
+import { HEALTH_SCHEMA, LOGIN_SCHEMA } from '../../../src/openapi/schemas.js';
+import { FIRST_MS, ROOM, serve, setUp, viewsOf } from '../harness.js';
 
 const PATHS = [
   '/health',

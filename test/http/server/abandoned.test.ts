@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { collectGarbage } from '../collect-garbage.js';
-import { serve } from './harness.js';
+import { serve } from '../harness.js';
 
 test('answers that are still being worked on go with their connection, those whose turn has not come too', async (t) => {
   const begun: WeakRef<ServerResponse>[] = [];

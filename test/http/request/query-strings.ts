@@ -1,6 +1,6 @@
 /** Generated targets of requests: good and bad query strings, as node:http would hand them on. */
 import fc from 'fast-check';
-import type { GeneratedEvent } from '../../src/generate/events.js';
+import type { GeneratedEvent } from '../../../src/generate/events.js';
 
 /** The routes that read. */
 export const PATHS: readonly string[] = ['', '/all', '/types', '/conflicts', '/personal', '/changes'].map(

@@ -1,8 +1,8 @@
 import { test } from 'tap';
-import { AnswerCache, type PreparedAnswer } from '../../src/http/answer-cache.js';
-import { ANSWER_CACHE_ENTRY_BYTES_MAX } from '../../src/limits.js';
-import { viewOfEvents } from '../query/reading.js';
-import { bearer, EVENTS, type Reply, ROOM, serve, setUp, viewsOf } from './harness.js';
+import { AnswerCache, type PreparedAnswer } from '../../../src/http/answer-cache.js';
+import { ANSWER_CACHE_ENTRY_BYTES_MAX } from '../../../src/limits.js';
+import { viewOfEvents } from '../../query/reading.js';
+import { bearer, EVENTS, type Reply, ROOM, serve, setUp, viewsOf } from '../harness.js';
 
 const TARGETS = [
   '/api/v1/schedule',

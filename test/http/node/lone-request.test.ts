@@ -4,12 +4,12 @@ import { EventEmitter } from 'node:events';
 import { Server } from 'node:http';
 import { connect } from 'node:net';
 import { type Test, test } from 'tap';
-import type { LoneRequestHandler } from '../../src/http/handler.js';
-import type { LoneRequest } from '../../src/http/lone-request.js';
-import { refuseDirectly } from '../../src/http/refusal.js';
-import { createHttpServer, type HttpServerOptions } from '../../src/http/server.js';
-import { HEADER_FIELDS_MAX } from '../../src/limits.js';
-import { serve, setUp, token } from './harness.js';
+import type { LoneRequestHandler } from '../../../src/http/handler.js';
+import type { LoneRequest } from '../../../src/http/lone-request.js';
+import { refuseDirectly } from '../../../src/http/refusal.js';
+import { createHttpServer, type HttpServerOptions } from '../../../src/http/server.js';
+import { HEADER_FIELDS_MAX } from '../../../src/limits.js';
+import { serve, setUp, token } from '../harness.js';
 
 /** Says which way a request went: by its path it is sent off as soon as it was read, or later, or only when asked for a response. */
 function sayingTheWay(): LoneRequestHandler {

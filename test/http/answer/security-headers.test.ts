@@ -1,6 +1,6 @@
 /** What every answer tells browsers, down to those to what is no request. */
 import { test } from 'tap';
-import { bearer, serve, setUp, viewsOf } from './harness.js';
+import { bearer, serve, setUp, viewsOf } from '../harness.js';
 
 const POLICY = "default-src 'none'; frame-ancestors 'none'";
 
