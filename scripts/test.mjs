@@ -15,7 +15,15 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const TESTS = join(ROOT, '.tests');
 
 /** What starts many processes for its own sake, or takes long. */
-const SLOW = ['hard/', 'package/', 'examples/', 'embedding/bundled.', 'project/dev.', 'project/readme.'];
+const SLOW = [
+  'hard/',
+  'package/',
+  'examples/',
+  'embedding/bundled.',
+  'project/dev.',
+  'project/readme.',
+  'project/watch.',
+];
 const DEPLOY = ['deploy/'];
 const HARD = ['hard/', 'refresh/', 'query/real-data.', 'attack/', 'cli/shutdown.', 'deploy/', 'http/'];
 const FULL_SIZE = { env: { LECTERN_HARD: '1' }, options: ['--jobs=1', '--timeout=3600'] };

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { test } from 'tap';
+import { parse } from 'yaml';
 
 interface TestFiles {
   testFiles(): readonly string[];
@@ -189,4 +190,21 @@ test('test/ mirrors src/; CONTRIBUTING.md names every other folder of it, and no
   const named = [...text.matchAll(/`npm run ([\w:]+)/g)].map(([, name]) => name ?? '');
   t.ok(named.length >= 8);
   for (const name of named) t.ok(name in scripts, name);
+});
+
+test('every place that names a version of Node names the same', async (t) => {
+  const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+  const { engines } = JSON.parse(read('package.json')) as { engines: { node: string } };
+  const oldest = Number(/^>=(\d+)\./.exec(engines.node)?.[1]);
+  t.equal(Number(read('.nvmrc')), oldest);
+  t.match(read('CONTRIBUTING.md'), `Node ${engines.node.slice(2)} or later`);
+  const workflow = parse(read('.github/workflows/ci.yml')) as {
+    jobs: { all: { strategy: { matrix: { node: number[] } }; steps: { run?: string }[] } };
+  };
+  const { strategy, steps } = workflow.jobs.all;
+  t.strictSame(strategy.matrix.node, [oldest, 22, 24]);
+  t.ok(
+    steps.some(({ run }) => run === '.ci/run'),
+    'it runs what is run by hand',
+  );
 });
