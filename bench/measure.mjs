@@ -2,6 +2,13 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
+/** The line that says what went wrong, of what a program wrote before it ended. */
+function reasonIn(complaint) {
+  const lines = complaint.split('\n').filter((line) => line.trim() !== '');
+  const line = lines.find((each) => /^\w*Error\b/.test(each)) ?? lines.at(-1);
+  return line === undefined ? '' : `: ${line.trim()}`;
+}
+
 /** A process that answers each message with one of a kind. */
 export class Program {
   #child;
@@ -12,19 +19,28 @@ export class Program {
   static start(file, ...args) {
     const program = new Program();
     const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, {
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
       // Header fields that many requests have in common are sent once.
       serialization: 'advanced',
     });
+    let isReady = false;
+    let complaint = '';
+    child.stderr.setEncoding('utf8').on('data', (text) => {
+      if (isReady) process.stderr.write(text);
+      else complaint += text;
+    });
     child.on('message', (message) => {
+      if (!isReady) process.stderr.write(complaint);
+      isReady = true;
       if (program.#waiting?.kind === message.kind) {
         const { resolve } = program.#waiting;
         program.#waiting = null;
         resolve(message);
       } else program.#unread.push(message);
     });
-    child.once('exit', (code, signal) => {
-      program.#ended = new Error(`${file} ended with ${code ?? signal}`);
+    child.once('close', (code, signal) => {
+      const reason = isReady ? '' : reasonIn(complaint);
+      program.#ended = new Error(`${file} ended with ${code ?? signal}${reason}`, { cause: complaint });
       program.#waiting?.reject(program.#ended);
     });
     program.#child = child;

@@ -97,15 +97,27 @@ export function figure(value) {
   return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-/** A row in one line, for the console. */
-export function tell(row) {
+const labelled = (name, set) => `${name} (${set})`.padEnd(62);
+
+/** The line in the place of a row that cannot be measured here. */
+export function tellWithout(name, set, reason) {
+  return `${labelled(name, set)}; no figure: ${reason}`;
+}
+
+/**
+ * A row in one line, for the console.
+ *
+ * @param {object} row
+ * @param {{ isJudged: boolean }} options whether its target is told, and whether it is met: not for quick runs
+ */
+export function tell(row, { isJudged }) {
   const { group, name, set, unit, target, isLeast, detail } = row;
   const suffix = unit === 'ratio' ? '' : ` ${unit}`;
   const parts = [
-    `${(group === 'workload' ? '' : `${group}: `) + name} (${set})`.padEnd(62),
+    labelled(`${group === 'workload' ? '' : `${group}: `}${name}`, set),
     `${figure(row.median)}${suffix}, ${figure(row.q1)} to ${figure(row.q3)} (${figure(row.min)} to ${figure(row.max)})`,
   ];
-  if (target !== null) {
+  if (isJudged && target !== null) {
     parts.push(`${isLeast ? 'at least' : 'at most'} ${figure(target)}${isMet(row) ? '' : ' MISSED'}`);
   }
   if (detail.floorMicros !== undefined) {

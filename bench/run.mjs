@@ -11,7 +11,7 @@ import { measureColdLoads } from './parts/cold-load.mjs';
 import { measureFirstSight } from './parts/first-sight.mjs';
 import { measureSizes } from './parts/sizes.mjs';
 import { measureWorkloads } from './parts/workloads.mjs';
-import { installCommandOf, PEERS } from './peers/peers.mjs';
+import { PEERS } from './peers/peers.mjs';
 import { MEASURED, textOf } from './results-file.mjs';
 import { isMet, missingRows, SECOND_ROW } from './rows.mjs';
 import { Session } from './session.mjs';
@@ -19,15 +19,20 @@ import { SETS } from './sets.mjs';
 import { settingsOf } from './settings.mjs';
 import { WORKLOADS } from './workloads.mjs';
 
-/** @returns the peers that take part */
-function peersOf({ peers }) {
-  const wanted = PEERS.filter(({ name }) => peers.some((part) => name.includes(part)));
-  const install = installCommandOf(wanted);
-  if (install !== undefined) {
-    throw new Error(
-      `not all peers are installed. This installs them, and --no-peers goes without:\n${install}`,
-    );
-  }
+const wantedPeers = ({ peers }) => PEERS.filter(({ name }) => peers.some((part) => name.includes(part)));
+
+/** @returns {string[]} sentences: why a run of everything, which is published, cannot begin */
+function hindrances({ isWhole, ...settings }) {
+  if (!isWhole) return [];
+  return wantedPeers(settings)
+    .filter((peer) => peer.runsHere() && !peer.installed())
+    .map((peer) => peer.absence());
+}
+
+/** @returns the peers that take part; of others it is said why not */
+function presentPeers(session) {
+  const wanted = wantedPeers(session.settings);
+  for (const peer of wanted) if (!peer.installed()) session.leaveOut(peer, peer.absence());
   return wanted.filter((peer) => peer.installed());
 }
 
@@ -64,35 +69,47 @@ ${ruleOf(warmUp)}; where sizes of sets are compared, ${ruleOf(warmUpOfSizes)}.
 Figures are medians, then the middle half and the whole of all rounds. Events: ${sets.join(', ')}.`;
 }
 
+/** What a run ends with. A quick one tells figures only: they are too few to judge by. */
+function summary({ settings: { quick }, rows }, durationSeconds) {
+  const about = `${rows.length} ${rows.length === 1 ? 'row' : 'rows'} in ${durationSeconds} s`;
+  if (quick) return `${about}; a quick run shows that everything works, its figures are not to be judged`;
+  const missed = rows.filter((row) => isMet(row) === false);
+  if (missed.length === 0) return about;
+  return `${about}; beyond their target: ${missed.map(({ name, set }) => `${name} (${set})`).join(', ')}`;
+}
+
+/** Says what is wrong, without a stack trace, and ends with a code. */
+function refuse(sentences, code) {
+  process.stderr.write(`${sentences.join('\n')}\n`);
+  process.exitCode = code;
+}
+
 async function main() {
   let settings;
   try {
     settings = settingsOf(process.argv.slice(2));
   } catch (error) {
-    process.stderr.write(`${error.message}\n`);
-    process.exitCode = 2;
+    refuse([error.message], 2);
     return;
   }
   if (settings === null) return;
-  const peers = peersOf(settings);
+  const absences = hindrances(settings);
+  if (absences.length > 0) {
+    refuse([...absences, 'A run of everything needs all peers; --no-peers goes without.'], 2);
+    return;
+  }
   const began = performance.now();
   const about = provenanceOf(MEASURED, 'loadBefore');
   const session = new Session(settings);
   session.say(introduction(about, settings));
   try {
-    await measureAll(session, peers);
+    await measureAll(session, presentPeers(session));
   } finally {
     await session.end();
   }
   const { rows, measurements } = session;
   const durationSeconds = Math.round((performance.now() - began) / 1000);
-  const missed = rows.filter((row) => isMet(row) === false);
-  session.say(
-    `${rows.length} rows in ${durationSeconds} s` +
-      (settings.quick || missed.length === 0
-        ? ''
-        : `; beyond their target: ${missed.map(({ name, set }) => `${name} (${set})`).join(', ')}`),
-  );
+  session.say(summary(session, durationSeconds));
 
   const { json, isWhole, only, sets, ...kept } = settings;
   const major = /^v(\d+)/.exec(process.version)?.[1];
@@ -103,11 +120,11 @@ async function main() {
     session.say(`written to ${file}`);
   }
   if (only !== '' || sets.length < SETS.length) return;
-  const missing = missingRows(rows, { peers: peers.length === PEERS.length });
+  const hasAllPeers = wantedPeers(settings).length === PEERS.length && session.peersLeftOut.size === 0;
+  const missing = missingRows(rows, { peers: hasAllPeers });
   if (missing.length > 0) {
-    throw new Error(
-      `rows are missing: ${missing.map(({ group, name, set }) => `${group} ${name} (${set})`).join(', ')}`,
-    );
+    const names = missing.map(({ group, name, set }) => `${group} ${name} (${set})`);
+    refuse([`rows are missing: ${names.join(', ')}`], 1);
   }
 }
 

@@ -17,6 +17,8 @@ export class Session {
   #servers = new Set();
   #bodies = 0;
   #launch = 1;
+  /** Names of the peers that cannot be measured here. */
+  peersLeftOut = new Set();
   rows = [];
   measurements = [];
 
@@ -37,6 +39,28 @@ export class Session {
     const server = await startServer(file, ...args);
     this.#servers.add(server);
     return server;
+  }
+
+  /**
+   * Starts a peer, or says why there is none. A run of everything fails instead: it is to be published, with all peers.
+   *
+   * @returns {Promise<{ port: number, program: Program } | null>}
+   */
+  async startPeer(peer, ...args) {
+    if (this.peersLeftOut.has(peer.name)) return null;
+    try {
+      return await this.start(peer.file, ...args);
+    } catch (error) {
+      if (this.settings.isWhole) throw error;
+      this.leaveOut(peer, `${peer.name} does not start (${error.message}).`);
+      return null;
+    }
+  }
+
+  /** @param {string} reason a sentence */
+  leaveOut(peer, reason) {
+    this.peersLeftOut.add(peer.name);
+    this.say(`${reason} It is left out.`);
   }
 
   startLectern(source, cacheMb) {
@@ -126,7 +150,7 @@ export class Session {
 
   add(row) {
     this.rows.push(row);
-    this.say(tell(row));
+    this.say(tell(row, { isJudged: !this.settings.quick }));
   }
 
   say(line) {

@@ -34,7 +34,8 @@ const QUICK = {
 
 const HELP = `npm run bench -- [options]
 
-  --quick           see whether everything works: small sets, short rounds
+  --quick           see whether everything works: small sets, short rounds, figures without verdicts; goes without peers
+                    that are not installed
   --sets <names>    with commas, of ${SETS.join(', ')}; all by default
   --only <text>     only what has this in its name
   --launches <n>    start the processes anew so often, ${FULL.launches} times by default; peers once

@@ -4,23 +4,15 @@
  * files become one program each, since starting one costs more than such a file does.
  */
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { transform } from 'esbuild';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const FROM = join(ROOT, 'test');
 const TO = join(ROOT, '.tests');
-const TOGETHER = [
-  'auth',
-  'http',
-  'normalise',
-  'snapshot',
-  'source',
-  'source/formats',
-  'source/http',
-  'structures',
-];
+/** Each folder in one of these is a program. */
+const TOGETHER = ['auth', 'http', 'normalise', 'snapshot', 'source', 'structures'];
 const SOURCE_IMPORT = /((?:from|import\(?)\s*['"])((?:\.\.\/)+)src\/([^'"]+\.js['"])/g;
 
 rmSync(TO, { recursive: true, force: true });
@@ -28,7 +20,7 @@ const files = readdirSync(FROM, { recursive: true, withFileTypes: true }).filter
 await Promise.all(
   files.map(async ({ parentPath, name }) => {
     const from = join(parentPath, name);
-    const isTogether = TOGETHER.includes(relative(FROM, parentPath));
+    const isTogether = TOGETHER.includes(relative(FROM, parentPath).split(sep)[0]);
     const to = join(TO, relative(FROM, from)).replace(/\.test\.ts$/, isTogether ? '.part.ts' : '.test.ts');
     mkdirSync(dirname(to), { recursive: true });
     if (!name.endsWith('.ts')) {
@@ -45,8 +37,8 @@ await Promise.all(
     writeFileSync(to.replace(/\.ts$/, '.js'), code.replace(SOURCE_IMPORT, '$1$2dist/$3'));
   }),
 );
-for (const folder of TOGETHER) {
-  const parts = readdirSync(join(TO, folder)).filter((name) => name.endsWith('.part.js'));
-  const imports = parts.map((name) => `import './${folder}/${name}';\n`);
-  writeFileSync(join(TO, `${folder.replaceAll('/', '-')}.test.js`), imports.join(''));
+for (const folder of new Set(files.map(({ parentPath }) => join(TO, relative(FROM, parentPath))))) {
+  const parts = readdirSync(folder).filter((name) => name.endsWith('.part.js'));
+  const imports = parts.map((name) => `import './${name}';\n`);
+  if (parts.length > 0) writeFileSync(join(folder, 'together.test.js'), imports.join(''));
 }

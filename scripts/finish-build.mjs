@@ -1,4 +1,4 @@
-import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -32,3 +32,6 @@ writeFileSync(join(dist, 'thread/worker-text-licences.txt'), load.licences);
 const serving = await bundleWorker(join(dist, 'serving/serving-worker.js'));
 fillIn('serving/serving-text.js', 'SERVING_TEXT', serving.text);
 writeFileSync(join(dist, 'serving/serving-text-licences.txt'), serving.licences);
+
+const note = (name) => new URL(`../node_modules/${name}`, import.meta.url);
+renameSync(note('.lectern-build-began'), note('.lectern-built'));

@@ -1,8 +1,8 @@
 import { conditional } from '../answers.mjs';
 import { checkPeers } from '../peers/check.mjs';
-import { PEER_TARGETS, PEER_WORKLOADS, rowOf, workloadRow } from '../rows.mjs';
+import { PEER_TARGETS, PEER_WORKLOADS, rowOf, tellWithout, workloadRow } from '../rows.mjs';
 import { SECRET } from '../session.mjs';
-import { readEvents } from '../sets.mjs';
+import { readEvents, WITHOUT_REAL } from '../sets.mjs';
 import { median } from '../statistics.mjs';
 import { workloadsOf } from '../workloads.mjs';
 
@@ -22,7 +22,7 @@ export async function measureWorkloads(session, set, wanted, peers) {
   if (names.length === 0) return;
   const source = await session.sets.file(set);
   if (source === null) {
-    session.say(`${set}: not there, left out`);
+    for (const name of names) session.say(tellWithout(name, set, WITHOUT_REAL));
     return;
   }
   const { requests: count, seed } = session.settings;
@@ -63,8 +63,12 @@ class Found {
 async function startPeers(session, lectern, peers, source, workloads) {
   const others = [];
   for (const peer of peers) {
-    const server = peer.answers === 'events' ? await session.start(peer.file, source, SECRET) : null;
-    others.push({ peer, server });
+    if (peer.answers !== 'events') {
+      others.push({ peer, server: null });
+      continue;
+    }
+    const server = await session.startPeer(peer, source, SECRET);
+    if (server !== null) others.push({ peer, server });
   }
   const answering = others.flatMap(({ peer: { name }, server }) =>
     server === null ? [] : [{ name, port: server.port }],
@@ -96,7 +100,8 @@ async function measureWorkload(session, { set, setEvents }, found, lectern, othe
   ];
   const started = [floor];
   for (const { peer, server } of others) {
-    const peerServer = server ?? (await session.start(peer.file, JSON.stringify(answer), SECRET));
+    const peerServer = server ?? (await session.startPeer(peer, JSON.stringify(answer), SECRET));
+    if (peerServer === null) continue;
     if (server === null) started.push(peerServer);
     contestants.push({
       ...common,
@@ -110,7 +115,7 @@ async function measureWorkload(session, { set, setEvents }, found, lectern, othe
   const ownRounds = rounds.get('Lectern');
   found.floor.push(...rounds.get('floor'));
   found.lectern.push(...ownRounds);
-  for (const { peer } of others) {
+  for (const { peer } of others.filter(({ peer }) => rounds.has(peer.name))) {
     found.peers.push({ name: peer.name, rounds: rounds.get(peer.name), lectern: ownRounds });
   }
   found.detail = { setEvents, meanEvents, bodyBytes: answer.bodyBytes };

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual, parseArgs, promisify } from 'node:util';
 import { startServer } from '../measure.mjs';
 import { tokenOf, workloadsOf } from '../workloads.mjs';
-import { installCommandOf, PEERS } from './peers.mjs';
+import { PEERS } from './peers.mjs';
 import { eventsOf } from './schedule.mjs';
 
 const WORKLOADS = ['filter + window', 'two filters + window', 'window of a day'];
@@ -187,9 +187,12 @@ async function main() {
   });
   const wanted = PEERS.filter(({ name, answers }) => answers === 'events' && name.includes(given.only));
   const peers = wanted.filter((peer) => peer.installed());
-  const install = installCommandOf(wanted);
-  if (install !== undefined) console.error(`Not all peers are installed. This installs them:\n${install}`);
-  if (peers.length === 0) throw new Error('no peer to check');
+  for (const peer of wanted) if (!peer.installed()) console.error(peer.absence());
+  if (peers.length === 0) {
+    console.error('There is no peer to check.');
+    process.exitCode = 1;
+    return;
+  }
 
   for (const withLong of [false, true]) {
     console.log(withLong ? 'With an event of half a year:' : 'Events of usual lengths:');

@@ -25,9 +25,14 @@ class Peer {
     this.built = built;
   }
 
+  /** @returns whether this operating system is one on which it can be measured */
+  runsHere() {
+    return this.platform === undefined || this.platform === process.platform;
+  }
+
   /** @returns whether it can be started here: all its packages are there in the versions of its package.json */
   installed() {
-    if (this.platform !== undefined && this.platform !== process.platform) return false;
+    if (!this.runsHere()) return false;
     const folder = join(HERE, this.folder);
     const manifest = join(folder, 'package.json');
     // What has no packages of its own uses the project's.
@@ -40,9 +45,11 @@ class Peer {
     return areThere && this.built.every((file) => existsSync(join(folder, 'node_modules', file)));
   }
 
-  /** @returns the command, to be run in the project's folder, that installs it */
-  installCommand() {
-    return `npm ci --prefix bench/peers/${this.folder}`;
+  /** @returns {string | undefined} a sentence: why it cannot be started here, and what helps; undefined where it can */
+  absence() {
+    if (this.installed()) return undefined;
+    if (!this.runsHere()) return `${this.name} can be measured on ${this.platform} only.`;
+    return `${this.name} is not installed: "npm ci --prefix bench/peers/${this.folder}" installs it.`;
   }
 }
 
@@ -58,16 +65,3 @@ export const PEERS = [
   new Peer({ name: 'array filter', folder: 'array-filter' }),
   new Peer({ name: 'json-server', folder: 'json-server', eventsMax: 100_000, connections: 4 }),
 ];
-
-/**
- * What to say about peers that cannot be started.
- *
- * @param {Peer[]} [peers] those wanted; without it all
- * @returns {string | undefined} the commands that install those missing, joined to one; undefined if none is missing
- */
-export function installCommandOf(peers = PEERS) {
-  const missing = peers.filter(
-    (peer) => !peer.installed() && (peer.platform === undefined || peer.platform === process.platform),
-  );
-  return missing.length === 0 ? undefined : missing.map((peer) => peer.installCommand()).join(' && ');
-}

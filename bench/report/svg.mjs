@@ -2,23 +2,30 @@
 
 const FONT = "font-family:system-ui,'Segoe UI',Helvetica,Arial,sans-serif";
 
-/** Colours of series, one for light pages and one for dark; all can be told apart without seeing red or green. */
-const SERIES = [
-  ['#5b6470', '#a3acb8'],
-  ['#0b62c4', '#62a8ff'],
-  ['#c25700', '#ffa057'],
-  ['#7a3fb5', '#c497f5'],
-  ['#00796b', '#4cc9b5'],
-  ['#a3195b', '#ff7fb6'],
-];
+/**
+ * Colours by what they stand for, one for light pages and one for dark. Lectern's is used for nothing else. All can be told apart
+ * without seeing red or green.
+ */
+const COLOURS = {
+  lectern: ['#0b62c4', '#62a8ff'],
+  floor: ['#5b6470', '#a3acb8'],
+  target: ['#c25700', '#ffa057'],
+  a: ['#9a6b00', '#e0b13c'],
+  b: ['#7a3fb5', '#c497f5'],
+  c: ['#00796b', '#4cc9b5'],
+  d: ['#a3195b', '#ff7fb6'],
+  e: ['#5d4037', '#c9a796'],
+};
 
 function style() {
   const colours = (n) =>
-    SERIES.map((pair, i) => `.f${i}{fill:${pair[n]}}.s${i}{stroke:${pair[n]};fill:none}`).join('');
+    Object.entries(COLOURS)
+      .map(([name, pair]) => `.f-${name}{fill:${pair[n]}}.s-${name}{stroke:${pair[n]};fill:none}`)
+      .join('');
   const theme = (back, ink, faint) =>
-    `.back{fill:${back}}text{fill:${ink}}.grid{stroke:${faint}}.axis{stroke:${ink}}.mark{stroke:${ink}}`;
+    `.back,.hollow[class]{fill:${back}}text,.f-ink{fill:${ink}}.grid{stroke:${faint}}.axis,.mark{stroke:${ink}}`;
   return (
-    `<style>text{${FONT};font-size:13px}.title{font-size:15px;font-weight:600}.grid,.axis{stroke-width:1}` +
+    `<style>text{${FONT};font-size:13px}.title{font-size:15px;font-weight:600}.bold{font-weight:700}.head{font-size:12px}.grid,.axis{stroke-width:1}` +
     `${theme('#ffffff', '#1f2328', '#d5dae0')}${colours(0)}` +
     `@media (prefers-color-scheme:dark){${theme('#0d1117', '#e6edf3', '#363d47')}${colours(1)}}</style>`
   );
@@ -120,18 +127,54 @@ export function yAxis({ ticks, scale, left, right, name, label = tickLabel }) {
   ];
 }
 
-/** A mark of series n; each has a shape of its own, so that colour is not all that tells them apart. */
-export function symbol(n, x, y, size = 5) {
-  const className = `f${n % SERIES.length}`;
-  if (n % 3 === 0) return element('circle', { cx: x, cy: y, r: size, class: className });
-  if (n % 3 === 1) {
-    return element('rect', { x: x - size, y: y - size, width: 2 * size, height: 2 * size, class: className });
-  }
-  const corners = `${at(x)},${at(y - size)} ${at(x + size)},${at(y + size)} ${at(x - size)},${at(y + size)}`;
-  return element('polygon', { points: corners, class: className });
+const SHAPES = {
+  circle: (x, y, size, more) => element('circle', { cx: x, cy: y, r: size, ...more }),
+  square: (x, y, size, more) =>
+    element('rect', { x: x - size, y: y - size, width: 2 * size, height: 2 * size, ...more }),
+  triangle: (x, y, size, more) => {
+    const corners = [
+      [x, y - size],
+      [x + size, y + size],
+      [x - size, y + size],
+    ];
+    return element('polygon', {
+      points: corners.map(([px, py]) => `${at(px)},${at(py)}`).join(' '),
+      ...more,
+    });
+  },
+};
+
+/**
+ * A mark in the plot. Shapes differ as well as colours, so that colour is not all that tells series apart.
+ *
+ * @param {{ shape: 'circle' | 'square' | 'triangle', colour: string, isHollow?: boolean }} look
+ */
+export function symbol({ shape, colour, isHollow = false }, x, y, size = 5) {
+  const more = isHollow ? { class: `hollow s-${colour}`, 'stroke-width': '2' } : { class: `f-${colour}` };
+  return SHAPES[shape](x, y, size, more);
 }
 
-/** A legend from the left to the right. */
-export function legend(names, left, y, step) {
-  return names.flatMap((name, n) => [symbol(n, left + n * step, y), text(left + n * step + 12, y + 4, name)]);
+/** Room for a text of the legend: no system font is wider. */
+const CHARACTER_WIDTH = 7.5;
+
+/**
+ * A legend from the left to the right, each entry as wide as its name.
+ *
+ * @param {{ name: string, draw: (x: number, y: number) => string }[]} entries `draw` makes a sign, 24 wide, around a point
+ */
+export function legend(entries, left, y) {
+  let x = left;
+  return entries.flatMap(({ name, draw }) => {
+    const parts = [draw(x + 12, y), text(x + 30, y + 4, name)];
+    x += 30 + name.length * CHARACTER_WIDTH + 14;
+    return parts;
+  });
+}
+
+/** An entry of a legend for marks. */
+export const legendOfSymbol = (name, look) => ({ name, draw: (x, y) => symbol(look, x, y) });
+
+/** An entry of a legend for a line. */
+export function legendOfLine(name, className, more = {}) {
+  return { name, draw: (x, y) => line(x - 12, y, x + 12, y, className, more) };
 }

@@ -6,7 +6,7 @@
  * a share of the caches, so each number of threads gets as many requests per thread. Processor time is that of the whole process,
  * over rounds in which each number of threads has its turn.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -52,6 +52,10 @@ const settings = {
   requests: given.quick ? 5_000 : 200_000,
   connections: 64,
 };
+if (given.source !== undefined && !existsSync(given.source)) {
+  process.stderr.write(`--source ${given.source}: there is no such file\n`);
+  process.exit(2);
+}
 const isWhole = Object.keys(given).every((name) => name === 'quick') && !given.quick;
 /** One that is never answered from memory, and one that is. */
 const WORKLOADS = ['hot URL', 'filter + window'];

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'tap';
 import { SECRET } from '../auth/tokens.js';
 import { MemorySource, openTimetable, startService } from '../refresh/built.js';
-import { get, keptLog, makeThrow, until, watchThreads } from '../workers/threads.js';
+import { get, keptLog, makeThrow, until, watchThreads } from '../serving/threads.js';
 
 const TOKEN = 'an-admin-token-of-good-length';
 const RECORDS = Array.from({ length: 10 }, (_, n) => ({

@@ -5,7 +5,7 @@ import { test } from 'tap';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { start } from '../cli/lectern.js';
 import { bearer, serve, setUp } from '../http/harness.js';
-import { get } from '../workers/threads.js';
+import { get } from '../serving/threads.js';
 
 const ADMIN_TOKEN = 'admin-token-that-nobody-knows';
 const GROUP = 'A-group-that-tells-who-asks';

@@ -9,7 +9,7 @@ import { test } from 'tap';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { ROOT } from '../cli/lectern.js';
 import { MemorySource, openTimetable, startService } from '../refresh/built.js';
-import { get, until, watchThreads } from '../workers/threads.js';
+import { get, until, watchThreads } from '../serving/threads.js';
 import { scrape, total } from './scrape.js';
 
 const RECORDS = Array.from({ length: 20 }, (_, n) => ({

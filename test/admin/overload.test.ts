@@ -7,7 +7,7 @@ import { type Test, test } from 'tap';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { timetableFile } from '../hard/http-service.js';
 import { startService } from '../refresh/built.js';
-import { get } from '../workers/threads.js';
+import { get } from '../serving/threads.js';
 
 const CLIENTS = fileURLToPath(new URL('../hard/load-clients.mjs', import.meta.url));
 const AUTHORIZATION = `Bearer ${hs256({ sub: 'alice', exp: Math.floor(Date.now() / 1000) + 3600 })}`;

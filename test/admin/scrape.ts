@@ -1,4 +1,4 @@
-import { get } from '../workers/threads.js';
+import { get } from '../serving/threads.js';
 
 /** Metrics as `name{labels}` → value. Throws at a line that is not one of the text format. */
 export function parseMetrics(text: string): ReadonlyMap<string, number> {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'tap';
 import { base64url, signed } from '../auth/tokens.js';
 import { MemorySource, startService } from '../refresh/built.js';
-import { get, keptLog } from '../workers/threads.js';
+import { get, keptLog } from '../serving/threads.js';
 import { scrape, total } from './scrape.js';
 
 const RECORDS = [

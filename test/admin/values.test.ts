@@ -18,7 +18,7 @@ import { startSampling } from '../../src/metrics/sampling.js';
 import { hs256, SECRET, signed } from '../auth/tokens.js';
 import { viewsOf } from '../http/harness.js';
 import { MemorySource, startService } from '../refresh/built.js';
-import { get, until } from '../workers/threads.js';
+import { get, until } from '../serving/threads.js';
 import { parseMetrics, scrape, total } from './scrape.js';
 
 const RECORDS = Array.from({ length: 40 }, (_, n) => ({

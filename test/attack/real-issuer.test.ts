@@ -5,7 +5,7 @@ import { test } from 'tap';
 import { recordFigure } from '../hard/figures.mjs';
 import { HARD, size } from '../hard/size.js';
 import { MemorySource, startService } from '../refresh/built.js';
-import { get, keptLog } from '../workers/threads.js';
+import { get, keptLog } from '../serving/threads.js';
 import { leastGapMs } from './issuer.js';
 import { createRealIssuer } from './real-issuer.js';
 

@@ -2,7 +2,7 @@
 import { generateKeyPairSync, type JsonWebKey } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import Provider from 'oidc-provider';
-import { freePort } from '../free-port.mjs';
+import { freePort } from '../hard/free-port.mjs';
 
 export interface RealIssuer {
   readonly address: string;

@@ -12,7 +12,7 @@ import { startService } from '../../src/service.js';
 
 /** The environment variable LECTERN_CHROMIUM names another one. */
 const CHROMIUM = process.env.LECTERN_CHROMIUM ?? '/usr/bin/chromium';
-const NO_BROWSER = `docs page not opened: no Chromium at ${CHROMIUM} (LECTERN_CHROMIUM names another)`;
+const NO_BROWSER = `no Chromium at ${CHROMIUM} (LECTERN_CHROMIUM names another)`;
 const WAIT_MS_MAX = 20_000;
 
 const SWITCHES = [
@@ -41,11 +41,7 @@ interface OpenPage {
 }
 
 if (!existsSync(CHROMIUM)) {
-  // On standard error, because reporters that are terse do not show what passes.
-  console.error(NO_BROWSER);
-  test(NO_BROWSER, async (t) => {
-    t.pass(NO_BROWSER);
-  });
+  test('the docs page', { skip: NO_BROWSER }, () => {});
 } else {
   test('the docs page', async (t) => {
     const service = await startService({

@@ -6,7 +6,7 @@ import { tellReloads } from '../../src/cli/reloads.js';
 import { unknownVariables } from '../../src/cli/variables.js';
 import type { LoadResult } from '../../src/refresh/keeper.js';
 import type { Timetable } from '../../src/timetable/timetable.js';
-import { get } from '../workers/threads.js';
+import { get } from '../serving/threads.js';
 import { lectern, start } from './lectern.js';
 
 test('in development, too, requests are logged when they are asked for', async (t) => {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { test } from 'tap';
 import { SECRET } from '../auth/tokens.js';
-import { until } from '../workers/threads.js';
+import { until } from '../serving/threads.js';
 import { CLI, ROOT } from './lectern.js';
 
 // A user without rights needs a user namespace for it, which some systems do not give.

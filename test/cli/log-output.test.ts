@@ -9,8 +9,8 @@ import { LogOutput } from '../../src/cli/log-output.js';
 import { LOG_BYTES_MAX } from '../../src/limits.js';
 import { scrape } from '../admin/scrape.js';
 import { hs256, SECRET } from '../auth/tokens.js';
-import { freePort } from '../free-port.mjs';
-import { get, until } from '../workers/threads.js';
+import { freePort } from '../hard/free-port.mjs';
+import { get, until } from '../serving/threads.js';
 import { CLI, ROOT } from './lectern.js';
 
 const { O_NONBLOCK, O_RDWR, O_WRONLY } = constants;

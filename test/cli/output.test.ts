@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -7,6 +7,7 @@ import { CLI, ROOT } from './lectern.js';
 
 const DEMO = 'fixtures/demo.ndjson.gz';
 const FULL = existsSync('/dev/full');
+const NO_BASH = spawnSync('bash', ['-c', 'true']).error !== undefined && 'bash is not installed';
 
 interface Ended {
   readonly code: number | null;
@@ -30,7 +31,7 @@ function shell(line: string): Promise<Ended> {
 
 const COMMANDS = ['--help', `inspect ${DEMO}`, `explain ${DEMO} type=LEC`, 'generate --events 2000'];
 
-test('a reader that goes away ends commands quietly', async (t) => {
+test('a reader that goes away ends commands quietly', { skip: NO_BASH }, async (t) => {
   await Promise.all(
     COMMANDS.map(async (command) => {
       t.same(await shell(`set -o pipefail; $L ${command} | true`), { code: 0, stderr: '' }, command);
@@ -39,7 +40,7 @@ test('a reader that goes away ends commands quietly', async (t) => {
 });
 
 test('output that cannot be written is one line and exit code 1', {
-  skip: !FULL && 'no /dev/full',
+  skip: NO_BASH || (!FULL && 'no /dev/full'),
 }, async (t) => {
   const stderr = 'error: cannot write to standard output: no space is left on the device\n';
   await Promise.all(

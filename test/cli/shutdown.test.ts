@@ -4,8 +4,8 @@ import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { hs256, SECRET } from '../auth/tokens.js';
-import { freePort } from '../free-port.mjs';
 import { recordFigure } from '../hard/figures.mjs';
+import { freePort } from '../hard/free-port.mjs';
 import { HARD, size } from '../hard/size.js';
 import { CLI, type Running, start, startNode } from './lectern.js';
 

@@ -14,7 +14,7 @@ import { parseArgs } from 'node:util';
 import { parseAllDocuments } from 'yaml';
 import { tokenOf } from '../../bench/workloads.mjs';
 import { generateEvents } from '../../dist/generate/events.js';
-import { freePort } from '../free-port.mjs';
+import { freePort } from '../hard/free-port.mjs';
 import { makeBases } from './bases.mjs';
 import { Podman, programOf } from './podman.mjs';
 import { EVENTS, startUpstream } from './upstream.mjs';

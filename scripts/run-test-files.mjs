@@ -1,0 +1,45 @@
+/** Runs test files from source, one after the other. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { build, whyStale } from './ensure-built.mjs';
+import { closureOf, needsBuild, ROOT } from './test-files.mjs';
+import { Report } from './test-report.mjs';
+
+/**
+ * @param {readonly string[]} files
+ * @param {() => boolean} [isCancelled] asked before each file: the rest is then left out
+ * @returns {Promise<boolean>} whether all of them passed
+ */
+export async function runFiles(files, isCancelled = () => false) {
+  const say = (text) => process.stdout.write(text);
+  const built = files.filter((file) => needsBuild(closureOf(file)));
+  const reason = built.length === 0 ? undefined : whyStale();
+  if (reason !== undefined) {
+    say(
+      `Building first: ${built.length === 1 ? built[0] : `${built.length} files`} may use dist/, and ${reason}.\n`,
+    );
+    if (!build()) {
+      say('The build failed, no test was run.\n');
+      return false;
+    }
+  }
+  const report = new Report(say);
+  for (const file of files) {
+    if (isCancelled()) {
+      say('\nStopped: something has changed meanwhile.\n');
+      break;
+    }
+    say(`\n${file}\n`);
+    const child = spawn(process.execPath, ['--import=tsx', file], {
+      cwd: ROOT,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const ended = once(child, 'close');
+    const failedBefore = report.failed;
+    await report.read(child.stdout, file);
+    const [code, signal] = await ended;
+    if (code !== 0 && report.failed === failedBefore) report.fail(file, `ended with ${code ?? signal}`);
+  }
+  report.finish();
+  return report.failed === 0;
+}

@@ -1,0 +1,96 @@
+/** The test files of the project, and what each is made of. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const IMPORT = /(?:from|import)\s*\(?\s*['"](\.[^'"]+)['"]/g;
+
+/** @returns {string[]} paths from the project's folder, as in test/query/plan.test.ts */
+export function testFiles() {
+  return readdirSync(join(ROOT, 'test'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.test.ts'))
+    .map(({ parentPath, name }) => relative(ROOT, join(parentPath, name)).replaceAll('\\', '/'))
+    .sort();
+}
+
+/**
+ * The test files that a name stands for.
+ *
+ * @param {string} name a part of a path; the whole path, or its end without `.test.ts`, stands for that file alone
+ * @param {readonly string[]} files
+ */
+export function matching(name, files) {
+  const wanted = name.replaceAll('\\', '/').replace(/^\.\//, '');
+  const exact = files.filter((file) => [file, file.replace(/\.test\.ts$/, '')].includes(wanted));
+  const whole = files.filter((file) => `/${file.replace(/\.test\.ts$/, '')}`.endsWith(`/${wanted}`));
+  const part = files.filter((file) => file.includes(wanted));
+  return [exact, whole, part].find((found) => found.length > 0) ?? [];
+}
+
+/**
+ * A file and everything that it imports from the project, directly or not.
+ *
+ * @param {string} file
+ * @param {Map<string, string[]>} [known] imports of files that were read, for a caller that asks for several closures
+ * @returns {Set<string>} paths from the project's folder
+ */
+export function closureOf(file, known = new Map(), seen = new Set()) {
+  if (seen.has(file)) return seen;
+  seen.add(file);
+  if (!known.has(file)) known.set(file, importsOf(file));
+  for (const imported of known.get(file)) closureOf(imported, known, seen);
+  return seen;
+}
+
+function importsOf(file) {
+  const text = readFileSync(join(ROOT, file), 'utf8');
+  return [...text.matchAll(IMPORT)].flatMap(([, path]) => {
+    const found = relative(ROOT, resolve(ROOT, dirname(file), path)).replaceAll('\\', '/');
+    const candidates = [found.replace(/\.js$/, '.ts'), found.replace(/\.mjs$/, '.mts'), found];
+    const existing = candidates.find(
+      (each) => /\.(ts|mts|mjs|js)$/.test(each) && existsSync(join(ROOT, each)),
+    );
+    return existing === undefined ? [] : [existing];
+  });
+}
+
+/** A module with this chooses: src/ where it is run from source, dist/ where it is compiled. */
+const CHOOSES = "import.meta.url.endsWith('.js')";
+
+/** Whether a test takes the project from dist/: one of the test's own files names it. */
+export function needsBuild(closure) {
+  return [...closure].some((file) => {
+    if (!file.startsWith('test/')) return false;
+    const code = codeOf(readFileSync(join(ROOT, file), 'utf8'));
+    return /\bdist\b/.test(code) && !code.includes(CHOOSES);
+  });
+}
+
+/**
+ * The test files to be run after a change.
+ *
+ * @param {readonly string[]} changed paths
+ * @param {readonly string[]} files test files
+ * @returns {{ files: string[], left: number }} those that import what has changed, nearest first; how many are left out, since after
+ *   a change of src/ they would need a build
+ */
+export function affectedBy(changed, files) {
+  const known = new Map();
+  const closures = files
+    .map((file) => ({ file, closure: closureOf(file, known) }))
+    // Those of few modules are nearest to the change.
+    .sort((a, b) => a.closure.size - b.closure.size);
+  const isSource = changed.some((file) => file.startsWith('src/'));
+  const left = isSource
+    ? closures.filter(({ file, closure }) => needsBuild(closure) && !changed.includes(file))
+    : [];
+  const affected = closures.filter(({ closure }) => changed.some((file) => closure.has(file)));
+  return {
+    files: affected.filter((each) => !left.includes(each)).map(({ file }) => file),
+    left: left.length,
+  };
+}
+
+/** Without its comments. */
+const codeOf = (text) => text.replace(/\/\*.*?\*\/|^\s*\/\/.*$/gms, '');

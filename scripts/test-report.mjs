@@ -1,0 +1,136 @@
+/** Tells what tests do, without control codes: a line for each file or test as it ends, at the end what failed, and the counts. */
+import { Parser } from 'tap-parser';
+
+/** A difference of two large values is cut: its beginning tells most. */
+const DETAIL_LINES_MAX = 40;
+
+/** What a run of tests came to. */
+export class Report {
+  #write;
+  #failures = [];
+  #notRun = [];
+  #passed = 0;
+  #files = 0;
+  #beganMs = performance.now();
+
+  /** @param {(text: string) => void} write */
+  constructor(write) {
+    this.#write = write;
+  }
+
+  get failed() {
+    return this.#failures.length;
+  }
+
+  /**
+   * Reads TAP to its end.
+   *
+   * @param {AsyncIterable<Buffer>} output
+   * @param {string} [file] whose tests they are; without it, each test at the top is a file
+   */
+  async read(output, file) {
+    const parser = new Parser();
+    const path = file === undefined ? [] : [file];
+    const total = this.#follow(parser, path, true);
+    const completed = new Promise((resolve) => parser.once('complete', resolve));
+    for await (const chunk of output) parser.write(chunk);
+    parser.end();
+    const { count, ok, failures } = await completed;
+    this.#passed += total.passed;
+    this.#files += file === undefined ? count : 1;
+    const subject = file ?? 'tap';
+    if (count === 0) this.fail(subject, 'no test ran');
+    // A plan that does not hold, or output that ends in the middle.
+    else if (!ok && total.failed === 0) this.fail(subject, failures[0]?.tapError ?? 'its output is broken');
+  }
+
+  /** Adds a failure that TAP does not tell. */
+  fail(file, name) {
+    this.#failures.push({ path: [file, name], details: [] });
+  }
+
+  /** Prints what failed, what was not run, and in the last line the counts. */
+  finish() {
+    if (this.#notRun.length > 0) this.#write('\nNot run here:\n');
+    for (const { path, reason } of this.#notRun) this.#write(`  ${path[0]}: ${reason}\n`);
+    if (this.#failures.length > 0) this.#write('\nFailed:\n');
+    for (const { path, at, details } of this.#failures) {
+      const [program, ...names] = path;
+      const file = at?.endsWith('.test.ts') ? at : program;
+      const title = names.join(' > ');
+      const lines = details.map((line) => `      ${line}\n`);
+      this.#write(`  ${title === '' ? file : `${file}: ${title}`}\n${lines.join('')}`);
+    }
+    const files = `${this.#files} ${this.#files === 1 ? 'file' : 'files'}`;
+    const seconds = ((performance.now() - this.#beganMs) / 1000).toFixed(1);
+    const notRun = this.#notRun.length === 0 ? '' : `, ${this.#notRun.length} not run`;
+    this.#write(`\n${files} in ${seconds} s: ${this.#passed} passed, ${this.failed} failed${notRun}\n`);
+  }
+
+  /**
+   * @param {boolean} isTold whether each result is told as it comes
+   * @returns {{ passed: number, failed: number }} filled while the parser reads
+   */
+  #follow(parser, path, isTold) {
+    const total = { passed: 0, failed: 0 };
+    /** Counts of the group that was read last: the line that says how it ended comes next. */
+    let group = null;
+    parser.on('child', (child) => {
+      group = this.#follow(child, [...path, nameOf(child.name)], false);
+    });
+    parser.on('assert', (result) => {
+      const counts = group ?? { passed: 0, failed: 0 };
+      const name = nameOf(result.name);
+      if (result.skip) this.#notRun.push({ path: [...path, name], reason: reasonOf(result, name) });
+      // A group of which no part failed fails by itself: for its time, its plan, or the end of its process.
+      else if (!result.ok && !result.todo && counts.failed === 0) {
+        const diag = result.diag ?? {};
+        this.#failures.push({ path: [...path, name], at: diag.at?.fileName, details: detailsOf(diag) });
+        counts.failed++;
+      } else if (result.ok && group === null) counts.passed++;
+      group = null;
+      total.passed += counts.passed;
+      total.failed += counts.failed;
+      if (isTold) this.#tell(name, result, counts);
+    });
+    return total;
+  }
+
+  #tell(name, { skip, time }, { passed, failed }) {
+    if (skip) {
+      this.#write(`not run  ${name}\n`);
+      return;
+    }
+    const counts = failed > 0 ? `${passed} passed, ${failed} failed` : `${passed} passed`;
+    const seconds = typeof time === 'number' ? `, ${(time / 1000).toFixed(1)} s` : '';
+    this.#write(`${failed > 0 ? 'FAILED ' : 'ok     '}  ${name} (${counts}${seconds})\n`);
+  }
+}
+
+/** Compiled test files by the names of their sources; programs of a whole folder by the folder. */
+function nameOf(name) {
+  return name
+    .trim()
+    .replace(/^\.tests\/(.*)\/together\.test\.js$/, 'test/$1')
+    .replace(/^\.tests\/(.*\.test)\.js$/, 'test/$1.ts');
+}
+
+const reasonOf = ({ skip }, name) => (typeof skip === 'string' && skip !== name ? `${name}: ${skip}` : name);
+
+/** Where it failed, and what was found instead of what. */
+function detailsOf({ at, diff, found, wanted, error, stack, exitCode, signal, timeout, message }) {
+  const lines = [];
+  if (at?.fileName !== undefined) lines.push(`at ${at.fileName}:${at.lineNumber}`);
+  if (diff !== undefined) lines.push(...diff.trimEnd().split('\n'));
+  else if (found !== undefined || wanted !== undefined) {
+    lines.push(`found ${JSON.stringify(found)}, wanted ${JSON.stringify(wanted)}`);
+  }
+  const cause = message ?? error;
+  if (cause !== undefined) lines.push(...String(cause?.message ?? cause).split('\n'));
+  if (timeout !== undefined) lines.push(`timed out after ${timeout} ms`);
+  if (exitCode !== undefined) lines.push(`its process ended with ${exitCode}`);
+  if (signal) lines.push(`its process ended by ${signal}`);
+  if (at?.fileName === undefined && typeof stack === 'string') lines.push(...stack.trimEnd().split('\n'));
+  if (lines.length <= DETAIL_LINES_MAX) return lines;
+  return [...lines.slice(0, DETAIL_LINES_MAX), `… ${lines.length - DETAIL_LINES_MAX} more lines`];
+}

@@ -1,0 +1,339 @@
+/** Answers that come in a later turn than their request: alone where nothing happens in between, by node's response otherwise. */
+import { EventEmitter } from 'node:events';
+import { Server, ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { type Test, test } from 'tap';
+import type { LoneRequestHandler } from '../../../src/http/handler.js';
+import type { Awaited, LoneRequest } from '../../../src/http/node/lone-request.js';
+import { CONNECTION_PATIENCE } from '../../../src/http/server/connections.js';
+import {
+  createHttpServer,
+  type HttpServer,
+  type HttpServerOptions,
+} from '../../../src/http/server/server.js';
+
+import { serve as serveHandler, setUp, token } from '../harness.js';
+
+const LONE = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlone';
+const get = (path = '/', more = ''): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n${more}\r\n`;
+
+/** An answer that waits for a test. */
+interface Waiting extends Awaited {
+  readonly lone: LoneRequest;
+  res: ServerResponse | null;
+  send(): void;
+}
+
+interface Served {
+  readonly server: HttpServer;
+  /** The requests that were awaited, the first first. */
+  readonly waiting: Waiting[];
+  /** A client, what it has received, and whether its connection is closed. */
+  connect(): { readonly socket: Socket; readonly received: () => string; readonly closed: Promise<void> };
+}
+
+/** Requests are awaited until a test has them answered, but for `/now` and `/made`; of `/asked` the response is asked for at once. */
+async function serve(t: Test, options: HttpServerOptions = {}): Promise<Served> {
+  const waiting: Waiting[] = [];
+  const handler: LoneRequestHandler = Object.assign(
+    (_req: unknown, res: ServerResponse) => {
+      res.end('node');
+    },
+    {
+      lone(request: LoneRequest) {
+        const { url } = request.req;
+        if (url === '/now') {
+          request.answer(LONE);
+          return;
+        }
+        if (url === '/made') {
+          request.makeResponse(request.req).end('node');
+          return;
+        }
+        const one: Waiting = {
+          req: request.req,
+          lone: request,
+          res: null,
+          takeResponse(res) {
+            t.equal(one.res, null, 'told once');
+            one.res = res;
+          },
+          send() {
+            if (one.res === null) request.answer(LONE);
+            else one.res.end('late');
+          },
+        };
+        waiting.push(one);
+        request.awaitAnswer(one);
+        if (url === '/asked') request.makeResponse(request.req);
+      },
+    },
+  );
+  const server = createHttpServer(handler, { overloadMs: 0, ...options });
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+  t.teardown(() => server.close({ deadlineMs: 0 }));
+  return {
+    server,
+    waiting,
+    connect() {
+      const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+      t.teardown(() => socket.destroy());
+      let received = '';
+      socket.on('data', (chunk: Buffer) => {
+        received += chunk.toString('latin1');
+      });
+      socket.on('error', () => {});
+      socket.on('end', () => socket.end());
+      const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
+      return { socket, received: () => received, closed };
+    },
+  };
+}
+
+/** Waits for something to become true, 5 s at most. */
+async function until(isSo: () => boolean): Promise<void> {
+  const deadlineMs = performance.now() + 5000;
+  while (!isSo()) {
+    if (performance.now() > deadlineMs) throw new Error('it has not come true');
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+/** The bodies of answers, or the status where it is not 200. */
+const bodiesOf = (text: string): string[] =>
+  [...text.matchAll(/HTTP\/1\.1 (\d+)[\s\S]*?\r\n\r\n(node|lone|late)?/g)].map(([, status = '', body]) =>
+    status === '200' ? String(body) : status,
+  );
+
+test('nothing happens while an answer is awaited', async (t) => {
+  const { waiting, connect: open } = await serve(t);
+  const { socket, received } = open();
+  for (let n = 1; n <= 3; n++) {
+    socket.write(get());
+    await until(() => waiting.length === n);
+    const { lone, req, send } = waiting.at(-1) as Waiting;
+    t.equal(lone.isAwaited, true);
+    // Of each request by itself, or what fails behind an answer could be told in another one.
+    t.strictSame(
+      waiting.map((each) => lone.hasAnswered(each.req)),
+      waiting.map((each) => each.req !== req),
+    );
+    send();
+    t.equal(lone.isAwaited, false);
+    t.equal(lone.hasAnswered(req), true);
+    await until(() => bodiesOf(received()).length === n);
+  }
+  socket.write(get('/now'));
+  await until(() => bodiesOf(received()).length === 4);
+  t.strictSame(bodiesOf(received()), ['lone', 'lone', 'lone', 'lone']);
+  t.strictSame(
+    waiting.map(({ res }) => res),
+    [null, null, null],
+  );
+});
+
+test('whatever comes behind a request that is awaited comes behind its answer', async (t) => {
+  const cases: [name: string, behind: string, bodies: string[]][] = [
+    ['a request', get('/now'), ['late', 'node']],
+    ['two', get('/now') + get('/now'), ['late', 'node', 'node']],
+    ['the last', get('/now', 'Connection: close\r\n'), ['late', 'node']],
+    ['garbage', 'no request at all\r\n\r\n', ['late', '400']],
+    ['CONNECT', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', ['late', '405']],
+  ];
+  for (const [name, behind, bodies] of cases) {
+    for (const atOnce of [true, false]) {
+      const { waiting, connect: open } = await serve(t);
+      const { socket, received } = open();
+      socket.write(get() + (atOnce ? behind : ''));
+      await until(() => waiting.length === 1);
+      if (!atOnce) socket.write(behind);
+      await until(() => waiting[0]?.res !== null);
+      t.equal(waiting[0]?.lone.isAwaited, false);
+      // Time for what is behind it to be answered before it.
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      t.equal(received(), '', name);
+      waiting[0]?.send();
+      await until(() => bodiesOf(received()).length === bodies.length);
+      t.strictSame(bodiesOf(received()), bodies, `${name}, ${atOnce ? 'at once' : 'later'}`);
+      // As if the parser had come to its end.
+      await until(() => waiting[0]?.req.closed === true);
+      t.equal(waiting[0]?.req.complete, true);
+    }
+  }
+});
+
+test('half of a request behind it changes nothing until the other half comes', async (t) => {
+  const { waiting, connect: open } = await serve(t);
+  const { socket, received } = open();
+  const next = get('/now');
+  socket.write(get() + next.slice(0, 20));
+  await until(() => waiting.length === 1);
+  waiting[0]?.send();
+  await until(() => bodiesOf(received()).length === 1);
+  socket.write(next.slice(20));
+  await until(() => bodiesOf(received()).length === 2);
+  t.strictSame(bodiesOf(received()), ['lone', 'lone']);
+});
+
+test('a client that closes its half behind a request that is awaited has its answer', async (t) => {
+  const { waiting, connect: open } = await serve(t);
+  const { socket, received, closed } = open();
+  socket.end(get());
+  await until(() => waiting.length === 1 && waiting[0]?.res !== null);
+  waiting[0]?.send();
+  await closed;
+  t.strictSame(bodiesOf(received()), ['late']);
+});
+
+test('a client that has gone gets nothing, and nobody fails for it', async (t) => {
+  const { server, waiting, connect: open } = await serve(t);
+  const { socket, received, closed } = open();
+  socket.write(get());
+  await until(() => waiting.length === 1);
+  socket.resetAndDestroy();
+  await closed;
+  await until(() => server.counts.open === 0);
+  t.equal(waiting[0]?.res?.destroyed, true, 'its response is one that was lost');
+  waiting[0]?.send();
+  t.equal(received(), '');
+
+  // Before anybody knows.
+  const { socket: other } = open();
+  other.write(get());
+  await until(() => waiting.length === 2);
+  waiting[1]?.req.socket.destroy();
+  waiting[1]?.send();
+  t.equal(waiting[1]?.res, null);
+  await until(() => server.counts.open === 0);
+
+  // Closed by this side, which is no error.
+  const { socket: third } = open();
+  third.write(get());
+  await until(() => waiting.length === 3);
+  waiting[2]?.req.socket.destroy();
+  await until(() => server.counts.open === 0);
+  t.equal(waiting[2]?.res?.destroyed, true);
+  waiting[2]?.send();
+});
+
+test('a server that drains or closes says so in the answers that are awaited, and waits for them', async (t) => {
+  for (const way of ['drain', 'close'] as const) {
+    const { server, waiting, connect: open } = await serve(t);
+    const { socket, received, closed } = open();
+    // Not what the sweep spares as it has never had a request.
+    socket.write(get('/now'));
+    await until(() => received() !== '');
+    socket.write(get());
+    await until(() => waiting.length === 1);
+    if (way === 'drain') server.drain();
+    const ended = way === 'close' ? server.close({ deadlineMs: 5000 }) : Promise.resolve();
+    // Several looks for idle connections.
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    t.equal(waiting[0]?.lone.isAwaited, false);
+    waiting[0]?.send();
+    await closed;
+    await ended;
+    t.strictSame(bodiesOf(received()), ['lone', 'late'], way);
+    t.match(received().slice(LONE.length), /\r\nConnection: close\r\n/);
+  }
+});
+
+test('a connection is not idle while an answer is awaited', async (t) => {
+  const patience = { ...CONNECTION_PATIENCE, lookMs: 20, idleMsMax: 100 };
+  const times = { headersMs: 2000, requestMs: 2000, keepAliveMs: 50, lookMs: 50 };
+  // From the first request on it may be idle for as long as is allowed, by a timer of node's where a response was made.
+  for (const [options, before] of [
+    [{ patience }, '/now'],
+    [{ times }, '/now'],
+    [{ times }, '/made'],
+  ] as const) {
+    const { server, waiting, connect: open } = await serve(t, options);
+    const { socket, received } = open();
+    socket.write(get(before));
+    await until(() => bodiesOf(received()).length === 1);
+    socket.write(get());
+    await until(() => waiting.length === 1);
+    await new Promise((resolve) => setTimeout(resolve, 'times' in options ? 1300 : 400));
+    t.equal(server.counts.open, 1);
+    waiting[0]?.send();
+    await until(() => bodiesOf(received()).length === 2);
+    await until(() => server.counts.open === 0);
+    t.equal(bodiesOf(received())[1], 'lone');
+  }
+});
+
+test('a response that was asked for in the turn of the request is told of the end of its connection', async (t) => {
+  const { server, waiting, connect: open } = await serve(t);
+  const { socket, received, closed } = open();
+  socket.write(get('/asked'));
+  await until(() => waiting.length === 1);
+  t.not(waiting[0]?.res, null);
+  server.drain();
+  waiting[0]?.send();
+  await closed;
+  t.strictSame(bodiesOf(received()), ['late']);
+  t.match(received(), /\r\nConnection: close\r\n/);
+});
+
+test('where no response can be had any more, the connection is closed, and nothing else', async (t) => {
+  const { server, waiting, connect: open } = await serve(t);
+  const { socket, received, closed } = open();
+  socket.write(get());
+  await until(() => waiting.length === 1);
+  const prototype = Server.prototype as { emit?: EventEmitter['emit'] };
+  prototype.emit = function emit(this: EventEmitter, ...args: Parameters<EventEmitter['emit']>) {
+    return args[0] === 'request' || EventEmitter.prototype.emit.apply(this, args);
+  };
+  t.teardown(() => {
+    delete prototype.emit;
+  });
+  socket.write(get('/now'));
+  await closed;
+  delete prototype.emit;
+  waiting[0]?.send();
+  t.throws(() => waiting[0]?.lone.makeResponse(waiting[0].req), /not under way/);
+  t.equal(received(), '');
+  await until(() => server.counts.open === 0);
+});
+
+test('who awaits may ask for a response after all, and no answer comes twice', async (t) => {
+  const { waiting, connect: open } = await serve(t);
+  const { socket, received } = open();
+  socket.write(get());
+  await until(() => waiting.length === 1);
+  const [one] = waiting as [Waiting];
+  t.throws(() => one.lone.makeResponse({ ...one.req } as typeof one.req), /not under way/);
+  const res = one.lone.makeResponse(one.req);
+  t.equal(one.res, res);
+  t.equal(one.lone.endAwaiting(), null);
+  t.throws(() => one.lone.awaitAnswer(one), /not under way/);
+  res.end('late');
+  await until(() => received() !== '');
+  socket.write(get('/now'));
+  await until(() => bodiesOf(received()).length === 2);
+  t.strictSame(bodiesOf(received()), ['late', 'lone']);
+});
+
+test('of a token that is seen for the first time node makes no response', async (t) => {
+  const { handler } = setUp();
+  const { send } = await serveHandler(t, handler);
+  let responses = 0;
+  const { assignSocket } = ServerResponse.prototype;
+  ServerResponse.prototype.assignSocket = function assign(socket) {
+    responses++;
+    assignSocket.call(this, socket);
+  };
+  t.teardown(() => {
+    ServerResponse.prototype.assignSocket = assignSocket;
+  });
+  const ask = (Authorization: string, method = 'GET'): ReturnType<typeof send> =>
+    send('/api/v1/schedule?type=Lab', { method, headers: { Authorization } });
+  for (let n = 0; n < 3; n++) {
+    t.equal((await ask(`Bearer ${token({ sub: `visitor ${n}` })}`)).status, 200);
+    t.equal((await ask(`Bearer ${token({ sub: `visitor ${n}` }).slice(0, -3)}AAA`)).status, 401);
+  }
+  t.equal(responses, 0);
+  // So that the count is known to count.
+  t.equal((await ask(`Bearer ${token({ sub: 'somebody else' })}`, 'HEAD')).status, 200);
+  t.equal(responses, 1);
+});

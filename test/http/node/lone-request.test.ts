@@ -1,0 +1,333 @@
+/** Which requests are answered past node's responses, and that a connection goes on behind them as behind any other. */
+import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { EventEmitter } from 'node:events';
+import { Server } from 'node:http';
+import { connect } from 'node:net';
+import { type Test, test } from 'tap';
+import type { LoneRequestHandler } from '../../../src/http/handler.js';
+import type { LoneRequest } from '../../../src/http/node/lone-request.js';
+import { refuseDirectly } from '../../../src/http/server/refusal.js';
+import { createHttpServer, type HttpServerOptions } from '../../../src/http/server/server.js';
+import { HEADER_FIELDS_MAX } from '../../../src/limits.js';
+import { serve, setUp, token } from '../harness.js';
+
+/** Says which way a request went: by its path it is sent off as soon as it was read, or later, or only when asked for a response. */
+function sayingTheWay(): LoneRequestHandler {
+  return Object.assign(
+    (_req: unknown, res: { end(text: string): void }) => {
+      res.end('node');
+    },
+    {
+      lone(request: LoneRequest) {
+        const { url } = request.req;
+        if (url === '/made') request.makeResponse(request.req).end('made');
+        else if (url === '/late') {
+          const res = request.makeResponse(request.req);
+          setTimeout(() => res.end('late'), 20);
+        } else
+          request.answer(
+            `HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n${request.req.method === 'HEAD' ? '' : 'lone'}`,
+          );
+      },
+    },
+  );
+}
+
+async function listen(t: Test, options: HttpServerOptions = {}, handler = sayingTheWay()): Promise<number> {
+  const server = createHttpServer(handler, { overloadMs: 0, ...options });
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+  t.teardown(() => server.close({ deadlineMs: 0 }));
+  return port;
+}
+
+const get = (path = '/', more = ''): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n${more}\r\n`;
+
+/** The bodies of what comes back; each text is sent when all before it has been answered. */
+async function ask(port: number, ...texts: string[]): Promise<string[]> {
+  const socket = connect(port, '127.0.0.1');
+  let received = '';
+  let wake: () => void = () => {};
+  socket.on('data', (chunk: Buffer) => {
+    received += chunk.toString('latin1');
+    wake();
+  });
+  let requests = 0;
+  const bodies = (): string[] => received.match(/(?<=\r\n\r\n)(node|lone|made|late)/g) ?? [];
+  for (const text of texts) {
+    requests += text.match(/\r\n\r\n/g)?.length ?? 0;
+    socket.write(text, 'latin1');
+    // What is sent in pieces arrives in pieces.
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    while (bodies().length < requests) {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+  }
+  socket.destroy();
+  return bodies();
+}
+
+/** A connection that stays open. */
+function open(t: Test, port: number): { ask(text: string): Promise<string> } {
+  const socket = connect(port, '127.0.0.1');
+  t.teardown(() => socket.destroy());
+  return {
+    ask(text) {
+      socket.write(text, 'latin1');
+      return new Promise((resolve) => {
+        socket.once('data', (chunk: Buffer) => resolve(chunk.toString('latin1').slice(-4)));
+      });
+    },
+  };
+}
+
+test('what stands alone, and what node has to see', async (t) => {
+  const port = await listen(t);
+  const cases: [name: string, ways: string[], ...texts: string[]][] = [
+    ['one request', ['lone'], get()],
+    ['one after the other', ['lone', 'lone', 'lone'], get(), get(), get()],
+    ['at once', ['lone', 'lone', 'lone'], get() + get() + get()],
+    ['in pieces', ['lone'], get().slice(0, 20), get().slice(20)],
+    ['behind one that needs a response', ['made', 'lone'], get('/made'), get()],
+    ['behind one that takes its time', ['late', 'node', 'lone'], get('/late') + get(), get()],
+    ['one that is the last', ['node'], get('/', 'Connection: close\r\n')],
+    ['behind others, the last', ['lone', 'node'], get(), get('/', 'Connection: close\r\n')],
+    ['HTTP/1.0', ['node'], 'GET / HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\n\r\n'],
+    ['another protocol', ['node'], get('/', 'Connection: upgrade\r\nUpgrade: websocket\r\n')],
+  ];
+  for (const [name, ways, ...texts] of cases) t.strictSame(await ask(port, ...texts), ways, name);
+});
+
+test('a server that is being closed, or that somebody traces, makes a response for each', async (t) => {
+  const onMessage = (): void => {};
+  for (const name of ['http.server.request.start', 'http.server.response.finish']) {
+    const port = await listen(t);
+    t.strictSame(await ask(port, get()), ['lone']);
+    const known = open(t, port);
+    t.equal(await known.ask(get()), 'lone');
+    subscribe(name, onMessage);
+    t.ok(channel(name).hasSubscribers);
+    t.strictSame(await ask(port, get(), get()), ['node', 'node'], name);
+    t.equal(await known.ask(get()), 'node', 'on a connection from before, too');
+    unsubscribe(name, onMessage);
+    t.equal(await known.ask(get()), 'lone');
+    t.strictSame(await ask(port, get()), ['lone']);
+  }
+  const port = await listen(t);
+  const prototype = Server.prototype as { emit?: EventEmitter['emit'] };
+  // As tracing tools do.
+  prototype.emit = function emit(this: EventEmitter, ...args: Parameters<EventEmitter['emit']>) {
+    return EventEmitter.prototype.emit.apply(this, args);
+  };
+  t.strictSame(await ask(port, get()), ['node'], 'emit');
+  delete prototype.emit;
+  t.strictSame(await ask(port, get()), ['lone']);
+
+  const server = createHttpServer(sayingTheWay(), { overloadMs: 0 });
+  const drained = await server.listen({ host: '127.0.0.1', port: 0 });
+  t.teardown(() => server.close({ deadlineMs: 0 }));
+  t.strictSame(await ask(drained.port, get()), ['lone']);
+  server.drain();
+  t.strictSame(await ask(drained.port, get()), ['node']);
+});
+
+test('a connection with lone requests is closed when it has been idle, and never while it waits for an answer', async (t) => {
+  const times = { headersMs: 2000, requestMs: 2000, keepAliveMs: 100, lookMs: 50 };
+  let end: () => void = () => {};
+  const handler = Object.assign(sayingTheWay(), {
+    lone(request: LoneRequest) {
+      if (request.req.url === '/') request.answer('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlone');
+      else {
+        const res = request.makeResponse(request.req);
+        end = () => res.end('made');
+      }
+    },
+  });
+  const port = await listen(t, { times }, handler);
+  // A second is added to what clients are told.
+  const idleMs = times.keepAliveMs + 1000;
+  const opened = (): { closed: Promise<number>; send(text: string): void } => {
+    const socket = connect(port, '127.0.0.1').resume();
+    t.teardown(() => socket.destroy());
+    let sentMs = 0;
+    return {
+      closed: new Promise((resolve, reject) => {
+        socket.on('error', reject);
+        socket.on('close', () => resolve(performance.now() - sentMs));
+      }),
+      send(text) {
+        sentMs = performance.now();
+        socket.write(text);
+      },
+    };
+  };
+  const idle = opened();
+  idle.send(get());
+  t.ok((await idle.closed) >= idleMs - 20, 'one request');
+
+  const waiting = opened();
+  waiting.send(get());
+  waiting.send(get('/wait'));
+  const state = await Promise.race([
+    waiting.closed,
+    new Promise((resolve) => setTimeout(() => resolve('open'), idleMs + 400)),
+  ]);
+  t.equal(state, 'open', 'while its answer is made');
+  end();
+  t.ok((await waiting.closed) >= 2 * idleMs, 'and behind it');
+
+  const mixed = opened();
+  mixed.send(get());
+  await new Promise((resolve) => setTimeout(resolve, idleMs / 2));
+  mixed.send(get());
+  t.ok((await mixed.closed) >= idleMs - 20, 'the time begins anew with each request');
+});
+
+test('a response is made once, for its own request, and not behind an answer', async (t) => {
+  const seen: string[] = [];
+  const handler = Object.assign(sayingTheWay(), {
+    lone(request: LoneRequest) {
+      const { req } = request;
+      t.equal(request.response, null);
+      if (req.url === '/lone') {
+        request.answer('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlone');
+        t.throws(() => request.makeResponse(req), /not under way/);
+        seen.push('lone');
+        return;
+      }
+      const res = request.makeResponse(req);
+      t.equal(request.makeResponse(req), res);
+      t.equal(request.response, res);
+      t.throws(() => request.makeResponse({ ...req } as typeof req), /not under way/);
+      res.end('made');
+      setImmediate(() => {
+        t.throws(() => request.req, /no request/);
+        seen.push('made');
+      });
+    },
+  });
+  const port = await listen(t, {}, handler);
+  t.strictSame(await ask(port, get('/lone'), get('/'), get('/lone')), ['lone', 'made', 'lone']);
+  t.strictSame(seen, ['lone', 'made', 'lone']);
+});
+
+test('a client that closes its half behind its request has its answer, and garbage behind one its refusal', async (t) => {
+  const { handler } = setUp();
+  const { port, raw } = await serve(t, handler);
+  const authorised = get('/api/v1/schedule?type=Lab', `Authorization: Bearer ${token()}\r\n`);
+  for (let n = 0; n < 4; n++) {
+    const text = await new Promise<string>((resolve, reject) => {
+      const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+      let received = '';
+      socket.on('data', (chunk: Buffer) => {
+        received += chunk.toString('utf8');
+      });
+      socket.on('error', reject);
+      socket.on('close', () => resolve(received));
+      // Only behind the first is the token known.
+      socket.write(authorised);
+      setTimeout(() => socket.end(authorised), 30);
+    });
+    t.equal(text.match(/HTTP\/1\.1 200 OK\r\n/g)?.length, 2);
+    const garbled = await raw(`${authorised}${authorised}no request at all\r\n\r\n`);
+    t.match(
+      garbled,
+      /HTTP\/1\.1 200 OK\r\n[\s\S]*HTTP\/1\.1 200 OK\r\n[\s\S]*HTTP\/1\.1 400 Bad Request\r\n/,
+    );
+  }
+});
+
+test('an answer that the kernel has not taken yet goes out whole, and what is said of garbage behind it', async (t) => {
+  const body = 'x'.repeat(16 * 1024 * 1024);
+  const answer = Buffer.from(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+  const cases: [name: string, behind: string, status: string][] = [
+    ['garbage', 'no request at all\r\n\r\n', '400 Bad Request'],
+    ['CONNECT', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', '405 Method Not Allowed'],
+  ];
+  for (const [name, behind, status] of cases) {
+    let waiting = 0;
+    const handler = Object.assign(sayingTheWay(), {
+      lone(request: LoneRequest) {
+        request.answer(answer);
+        waiting = request.req.socket.writableLength;
+      },
+    });
+    const port = await listen(t, {}, handler);
+    const text = await new Promise<string>((resolve, reject) => {
+      const socket = connect(port, '127.0.0.1').pause();
+      const chunks: Buffer[] = [];
+      socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+      socket.on('error', reject);
+      socket.on('close', () => resolve(Buffer.concat(chunks).toString('latin1')));
+      socket.write(get() + behind);
+      setTimeout(() => socket.resume(), 100);
+    });
+    t.ok(waiting > 0, 'some of it had to wait');
+    t.equal(text.slice(answer.length, answer.length + 9 + status.length), `HTTP/1.1 ${status}`, name);
+  }
+});
+
+/** What is done with a request that is refused for want of time: it is answered at once, or not. */
+function isRefusedAtOnce(method: string, fields: readonly string[]): boolean {
+  let isSent = false;
+  const request = {
+    req: { method, rawHeaders: fields },
+    answer() {
+      isSent = true;
+      return true;
+    },
+  };
+  return refuseDirectly(request as unknown as LoneRequest, null) && isSent;
+}
+
+test('refused at once is whatever has no body for certain', (t) => {
+  const browser = [
+    'Host',
+    'a',
+    'Sec-Fetch-Mode',
+    'cors',
+    'X-Forwarded-Proto',
+    'https',
+    'If-Modified-Since',
+    '0',
+  ];
+  const cases: [name: string, method: string, fields: readonly string[], atOnce: boolean][] = [
+    ['a browser behind a proxy', 'GET', browser, true],
+    ['HEAD', 'HEAD', ['Host', 'a'], true],
+    ['POST', 'POST', ['Host', 'a'], false],
+    ['a length', 'GET', ['Host', 'a', 'content-LENGTH', '5'], false],
+    ['a coding', 'GET', ['Host', 'a', 'Transfer-Encoding', 'chunked'], false],
+    ['another protocol', 'GET', ['Host', 'a', 'Upgrade', 'h2c'], false],
+    // Node stops collecting them at some number, but reads what they announce, and the fields behind it.
+    ['very many fields', 'GET', new Array(2 * (HEADER_FIELDS_MAX + 1)).fill('a'), false],
+  ];
+  for (const [name, method, fields, atOnce] of cases) t.equal(isRefusedAtOnce(method, fields), atOnce, name);
+  t.end();
+});
+
+test('what fails behind an answer ends the connection, and no second answer is sent', async (t) => {
+  const { handler, logged } = setUp({ accessLogShare: 0 });
+  const failing = Object.assign((...args: Parameters<typeof handler>) => handler(...args), {
+    lone(request: LoneRequest) {
+      const { socket } = request.req;
+      const { write } = socket;
+      // The answer goes out, and then something breaks.
+      socket.write = (...args: unknown[]) => {
+        Reflect.apply(write, socket, args);
+        throw new Error('behind the answer');
+      };
+      try {
+        handler.lone(request);
+      } finally {
+        socket.write = write;
+      }
+    },
+  });
+  const { raw, send } = await serve(t, failing);
+  const Authorization = `Bearer ${token()}`;
+  t.equal((await send('/api/v1/schedule', { headers: { Authorization } })).status, 200, 'at first sight');
+  const text = await raw(get('/api/v1/schedule?type=Lab', `Authorization: ${Authorization}\r\n`));
+  t.equal(text.match(/HTTP\/1\.1 /g)?.length ?? 0, 1);
+  t.match(logged, [{ level: 'error', message: 'a request failed' }]);
+});

@@ -1,0 +1,204 @@
+/** Clients that do not read, do not ask, or are too many; with limits of milliseconds in place of seconds. */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { test } from 'tap';
+import type { RequestHandler } from '../../../src/http/handler.js';
+import type { ConnectionPatience } from '../../../src/http/server/connections.js';
+import { createHttpServer, type HttpServer } from '../../../src/http/server/server.js';
+import { PIPELINED_WAITING_MAX, READERS_CUT_OFF_MANY, REQUESTS_IN_FLIGHT_MAX } from '../../../src/limits.js';
+
+const PATIENCE: ConnectionPatience = {
+  lookMs: 20,
+  readerWindowMs: 400,
+  readerBytesMin: 64 * 1024,
+  idleMsMax: 10_000,
+  lingerMsMax: 100,
+};
+const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
+const LARGE = Buffer.alloc(64 * 1024 * 1024, 'x');
+
+async function listen(
+  t: { teardown(end: () => Promise<void>): unknown },
+  handler: RequestHandler,
+  patience: Partial<ConnectionPatience> = {},
+  connectionsMax?: number,
+): Promise<{ server: HttpServer; open(): Promise<Socket> }> {
+  const server = createHttpServer(handler, { connectionsMax, patience: { ...PATIENCE, ...patience } });
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+  t.teardown(() => server.close({ deadlineMs: 0 }));
+  return {
+    server,
+    async open() {
+      const socket = connect(port, '127.0.0.1');
+      socket.on('error', () => {});
+      await once(socket, 'connect');
+      return socket;
+    },
+  };
+}
+
+const large: RequestHandler = (_req, res) => {
+  res.writeHead(200, ['Content-Length', String(LARGE.length)]);
+  res.end(LARGE);
+};
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await delay(5);
+}
+
+test('who does not read a large answer is cut off, who reads steadily is not', async (t) => {
+  const { server, open } = await listen(t, large);
+  const stalled = await open();
+  stalled.pause();
+  stalled.write(GET);
+  const steady = await open();
+  let received = 0;
+  steady.on('data', (chunk: Buffer) => {
+    received += chunk.length;
+    steady.pause();
+    setTimeout(() => steady.resume(), 1);
+  });
+  steady.write(GET);
+  const beganMs = performance.now();
+  await until(() => server.counts.slowReaders === 1);
+  const tookMs = performance.now() - beganMs;
+  t.ok(tookMs >= 380, `cut off after ${tookMs.toFixed(0)} ms`);
+  await until(() => received > LARGE.length || steady.destroyed);
+  t.ok(received > LARGE.length, `${received} bytes`);
+  t.match(server.counts, { open: 1, slowReaders: 1, silent: 0, dropped: 0, flooded: 0 });
+  steady.destroy();
+});
+
+test('where many are cut off at once, those who began later and do not read are, too', async (t) => {
+  const { server, open } = await listen(t, large, { lookMs: 50, readerWindowMs: 1000 });
+  const stall = async (): Promise<void> => {
+    const socket = await open();
+    socket.pause();
+    socket.write(GET);
+  };
+  const many = 3 * READERS_CUT_OFF_MANY;
+  await Promise.all(Array.from({ length: many }, stall));
+  await delay(300);
+  await stall();
+  await until(() => server.counts.slowReaders >= READERS_CUT_OFF_MANY);
+  await delay(150);
+  t.match(server.counts, { open: 0, slowReaders: many + 1 });
+});
+
+test('who reads a few bytes now and then is cut off, too', async (t) => {
+  const { server, open } = await listen(t, large);
+  const drip = await open();
+  drip.pause();
+  drip.write(GET);
+  const timer = setInterval(() => drip.read(10), 20);
+  await until(() => server.counts.slowReaders === 1);
+  clearInterval(timer);
+  // The event of its end comes a moment later.
+  await until(() => server.counts.open === 0);
+  t.match(server.counts, { slowReaders: 1, silent: 0 });
+});
+
+test('empty lines do not keep a connection open, not even after a request', async (t) => {
+  const { server, open } = await listen(t, (_req, res) => res.end('x'), { idleMsMax: 200 });
+  const [used, unused] = [await open(), await open()];
+  used.write(GET);
+  await once(used, 'data');
+  const timer = setInterval(() => {
+    for (const socket of [used, unused]) socket.write('\r\n');
+  }, 30);
+  await until(() => server.counts.silent === 2);
+  clearInterval(timer);
+  await until(() => server.counts.open === 0);
+  t.match(server.counts, { slowReaders: 0, silent: 2 });
+});
+
+test('an answer that takes its time is waited for, and so is whoever asks now and then', async (t) => {
+  const { server, open } = await listen(
+    t,
+    (_req, res) => {
+      setTimeout(() => res.end('late'), 150);
+    },
+    { readerWindowMs: 60, idleMsMax: 300 },
+  );
+  const socket = await open();
+  for (let n = 0; n < 4; n++) {
+    socket.write(GET);
+    t.match(String((await once(socket, 'data'))[0]), /^HTTP\/1.1 200 /);
+  }
+  t.match(server.counts, { open: 1, slowReaders: 0, silent: 0 });
+  socket.destroy();
+});
+
+test('more connections than there may be are closed as they come, and counted', async (t) => {
+  const { server, open } = await listen(t, (_req, res) => res.end('x'), {}, 2);
+  const kept = [await open(), await open()];
+  for (const socket of kept) {
+    socket.write(GET);
+    await once(socket, 'data');
+  }
+  for (let n = 1; n <= 3; n++) {
+    const extra = await open();
+    extra.resume();
+    if (!extra.destroyed) await once(extra, 'close');
+    await until(() => server.counts.dropped === n);
+  }
+  t.match(server.counts, { open: 2, dropped: 3 });
+  kept[0]?.destroy();
+  await until(() => server.counts.open === 1);
+  const next = await open();
+  next.write(GET);
+  t.match(String((await once(next, 'data'))[0]), /^HTTP\/1.1 200 /, 'there is room again');
+  for (const socket of [next, kept[1]]) socket?.destroy();
+});
+
+test('of pipelined requests no more than a few are handled at a time, in order, and too many are cut off', async (t) => {
+  const waiting: (() => void)[] = [];
+  let handled = 0;
+  const { server, open } = await listen(t, (_req, res) => {
+    const number = handled++;
+    waiting.push(() => res.end(`answer ${number}.`));
+  });
+  const socket = await open();
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += chunk.toString();
+  });
+  socket.write(GET.repeat(50));
+  await until(() => handled === REQUESTS_IN_FLIGHT_MAX);
+  await delay(50);
+  t.equal(handled, REQUESTS_IN_FLIGHT_MAX, 'at a time');
+  // The last one first: answers still come in the order of the requests.
+  while (handled < 50 || waiting.length > 0) {
+    waiting.pop()?.();
+    await delay(1);
+    if (handled < 50) t.ok(waiting.length <= REQUESTS_IN_FLIGHT_MAX);
+  }
+  await until(() => text.includes('answer 49.'));
+  t.same(
+    [...text.matchAll(/answer (\d+)\./g)].map((match) => Number(match[1])),
+    Array.from({ length: 50 }, (_, n) => n),
+  );
+  socket.write(GET.repeat(REQUESTS_IN_FLIGHT_MAX + PIPELINED_WAITING_MAX + 1));
+  await once(socket, 'close');
+  t.match(server.counts, { open: 0, flooded: 1 });
+});
+
+test('whoever goes on sending after the last answer is read for a moment, and then cut off', async (t) => {
+  const { server, open } = await listen(t, (_req, res) => {
+    res.shouldKeepAlive = false;
+    res.end('the last');
+  });
+  const socket = await open();
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += chunk.toString();
+  });
+  socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000000\r\n\r\n');
+  const timer = setInterval(() => socket.write('x'.repeat(1000)), 5);
+  await once(socket, 'close');
+  clearInterval(timer);
+  t.match(text, /the last$/);
+  await until(() => server.counts.open === 0);
+  t.pass('closed');
+});

@@ -1,0 +1,89 @@
+/** That node:http is given every limit, and that each of them is kept. */
+import { connect } from 'node:net';
+import { type Test, test } from 'tap';
+import { createBareServer } from '../../../src/http/server/bare-server.js';
+import { createHttpServer } from '../../../src/http/server/server.js';
+import {
+  CONNECTIONS_CHECKING_INTERVAL_MS,
+  HEADERS_BYTES_MAX,
+  HEADERS_TIMEOUT_MS,
+  KEEP_ALIVE_TIMEOUT_MS,
+  REQUEST_TIMEOUT_MS,
+} from '../../../src/limits.js';
+import { startNode } from '../../cli/lectern.js';
+
+const TIMES = { headersMs: 200, requestMs: 400, keepAliveMs: 300, lookMs: 50 };
+/** Later than any of these, and long before node's own times: 5 s for the next request, 30 s between two looks. */
+const LATE_MS = 2500;
+
+test('a server has the limits of limits.ts, and reads requests strictly', (t) => {
+  const server = createBareServer(() => {});
+  t.match(server, {
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    connectionsCheckingInterval: CONNECTIONS_CHECKING_INTERVAL_MS,
+    maxHeaderSize: HEADERS_BYTES_MAX,
+    insecureHTTPParser: false,
+    requireHostHeader: false,
+    noDelay: true,
+    httpAllowHalfOpen: true,
+  });
+  t.end();
+});
+
+async function listen(t: Test): Promise<number> {
+  const server = createHttpServer((_req, res) => void res.end('answered'), { times: TIMES });
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+  t.teardown(() => server.close({ deadlineMs: 0 }));
+  return port;
+}
+
+/** What comes back until the connection is closed, and after how long it was. */
+function closing(port: number, bytes: string): Promise<{ text: string; ms: number }> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1');
+    const beganMs = performance.now();
+    let text = '';
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk.toString('latin1');
+    });
+    socket.on('error', reject);
+    socket.on('close', () => resolve({ text, ms: performance.now() - beganMs }));
+    socket.write(bytes, 'latin1');
+  });
+}
+
+test('header fields that do not arrive in time get 408', async (t) => {
+  const { text, ms } = await closing(await listen(t), 'GET / HTTP/1.1\r\nHost: a\r\n');
+  t.match(text, /^HTTP\/1\.1 408 Request Timeout\r\n[\s\S]*"code":"request-timeout"/);
+  t.ok(ms >= TIMES.headersMs - 10 && ms < LATE_MS, `${ms} ms`);
+});
+
+test('a request whose body does not arrive in time gets 408 behind its answer', async (t) => {
+  const { text, ms } = await closing(
+    await listen(t),
+    'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n',
+  );
+  t.match(text, /^HTTP\/1\.1 200 OK\r\n[\s\S]*answeredHTTP\/1\.1 408 Request Timeout\r\n/);
+  t.ok(ms >= TIMES.requestMs - 10 && ms < LATE_MS, `${ms} ms`);
+});
+
+test('a connection that waits for the next request is closed without a word', async (t) => {
+  const { text, ms } = await closing(await listen(t), 'GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  t.match(text, /^HTTP\/1\.1 200 OK\r\n[\s\S]*answered$/);
+  t.ok(ms >= TIMES.keepAliveMs - 10 && ms < LATE_MS, `${ms} ms`);
+});
+
+test('requests are read strictly in a process that asks for the contrary', async (t) => {
+  const program = `
+    import('./src/http/server/server.ts').then(async ({ createHttpServer }) => {
+      const server = createHttpServer((req, res) => res.end('understood'));
+      console.log('port', (await server.listen({ host: '127.0.0.1', port: 0 })).port, 'ready');
+    });`;
+  const { child, printed } = startNode(['--insecure-http-parser', '-e', program]);
+  t.teardown(() => child.kill('SIGKILL'));
+  const port = Number(/port (\d+) ready/.exec(await printed('ready'))?.[1]);
+  const { text } = await closing(port, 'GET / HTTP/1.1\r\nHost: a\r\na: \x01\r\nConnection: close\r\n\r\n');
+  t.match(text, /^HTTP\/1\.1 400 Bad Request\r\n/);
+});

@@ -1,0 +1,259 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { test } from 'tap';
+
+/** Style rules that matter are tests. */
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/**
+ * What each folder of src/ may import besides itself, its third-party packages aside. The way of the data is one
+ * direction: whatever stands to the right knows what stands to the left.
+ */
+const MAY_IMPORT: Record<string, readonly string[]> = {
+  'errors.ts': [],
+  'limits.ts': [],
+  'version.ts': [],
+  structures: [],
+  model: [],
+  generate: ['model', 'errors.ts', 'limits.ts'],
+  metrics: ['errors.ts', 'limits.ts'],
+  upstream: ['errors.ts', 'limits.ts'],
+  source: ['structures', 'upstream', 'model', 'errors.ts', 'limits.ts'],
+  normalise: ['model', 'limits.ts'],
+  snapshot: ['structures', 'model', 'errors.ts', 'limits.ts'],
+  query: ['snapshot', 'structures', 'model', 'errors.ts', 'limits.ts'],
+  encode: ['query', 'snapshot', 'model', 'limits.ts'],
+  view: ['encode', 'query', 'snapshot', 'structures', 'model', 'errors.ts', 'limits.ts'],
+  auth: ['upstream', 'query', 'model', 'errors.ts', 'limits.ts'],
+  openapi: ['query', 'model', 'errors.ts', 'limits.ts'],
+  thread: ['source', 'normalise', 'snapshot', 'model', 'errors.ts', 'limits.ts'],
+  refresh: ['thread', 'snapshot', 'source', 'model', 'errors.ts', 'limits.ts'],
+  http: ['metrics', 'openapi', 'auth', 'view', 'query', 'structures', 'model', 'errors.ts', 'limits.ts'],
+  serving: [
+    'metrics',
+    'version.ts',
+    'thread',
+    'refresh',
+    'http',
+    'auth',
+    'view',
+    'query',
+    'snapshot',
+    'model',
+    'errors.ts',
+    'limits.ts',
+  ],
+  admin: ['serving', 'http', 'auth', 'metrics', 'view', 'model', 'refresh', 'errors.ts', 'limits.ts'],
+  options: [
+    'serving',
+    'http',
+    'auth',
+    'refresh',
+    'source',
+    'view',
+    'structures',
+    'model',
+    'errors.ts',
+    'limits.ts',
+  ],
+  timetable: [
+    'options',
+    'admin',
+    'serving',
+    'thread',
+    'refresh',
+    'http',
+    'auth',
+    'view',
+    'query',
+    'snapshot',
+    'source',
+    'model',
+    'version.ts',
+    'errors.ts',
+    'limits.ts',
+  ],
+  'service.ts': [
+    'timetable',
+    'options',
+    'admin',
+    'serving',
+    'refresh',
+    'http',
+    'auth',
+    'view',
+    'query',
+    'snapshot',
+    'source',
+    'model',
+    'version.ts',
+    'errors.ts',
+    'limits.ts',
+  ],
+  'index.ts': [
+    'timetable',
+    'options',
+    'refresh',
+    'serving',
+    'http',
+    'auth',
+    'query',
+    'view',
+    'snapshot',
+    'source',
+    'model',
+    'errors.ts',
+  ],
+  cli: [
+    'service.ts',
+    'timetable',
+    'options',
+    'generate',
+    'structures',
+    'thread',
+    'auth',
+    'query',
+    'view',
+    'http',
+    'snapshot',
+    'source',
+    'model',
+    'version.ts',
+    'errors.ts',
+    'limits.ts',
+  ],
+  'cli.ts': ['cli'],
+};
+
+/** Folders that must not see a typed array: they work with bodies and counts. */
+const NO_TYPED_ARRAYS = ['http', 'auth', 'openapi', 'cli'];
+const TYPED_ARRAY = /\b(Uint32Array|Float64Array|SharedArrayBuffer)\b/;
+
+const LINES_MAX = 400;
+const FORBIDDEN_NAMES = /^(utils?|helpers?|commons?)(\.|$)/;
+
+function sourceFiles(folder: string): string[] {
+  if (!existsSync(join(ROOT, folder))) return [];
+  return (
+    readdirSync(join(ROOT, folder), { withFileTypes: true, recursive: true })
+      .filter((entry) => entry.isFile() && /\.(ts|mjs)$/.test(entry.name))
+      .map((entry) => relative(ROOT, join(entry.parentPath ?? entry.path, entry.name)))
+      // Peers of the bench have packages of their own.
+      .filter((path) => !path.includes('/node_modules/'))
+  );
+}
+
+/** Relative imports of a file, resolved to paths from the root. Covers import, export … from and import(). */
+function importsOf(file: string): string[] {
+  const text = readFileSync(join(ROOT, file), 'utf8');
+  const found = text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g);
+  return [...found].map((match) =>
+    relative(ROOT, resolve(join(ROOT, dirname(file)), match[1] ?? '')).replace(/\.js$/, '.ts'),
+  );
+}
+
+function layerOf(file: string): string {
+  return file.split('/')[1] ?? '';
+}
+
+test('every folder of src imports only what lies below it', (t) => {
+  for (const file of sourceFiles('src')) {
+    const layer = layerOf(file);
+    const allowed = MAY_IMPORT[layer];
+    t.ok(allowed, `${layer} has a place among the layers`);
+    for (const imported of importsOf(file)) {
+      const other = layerOf(imported);
+      t.ok(other === layer || allowed?.includes(other), `${file} imports ${imported}`);
+    }
+  }
+  t.end();
+});
+
+test('the check of layers sees imports at all', (t) => {
+  t.ok(importsOf('src/thread/load-image.ts').includes('src/snapshot/builder.ts'));
+  t.ok(importsOf('src/index.ts').includes('src/timetable/timetable.ts'));
+  t.end();
+});
+
+test('there are no circles of imports', (t) => {
+  const graph = new Map(sourceFiles('src').map((file) => [file, importsOf(file)]));
+  const done = new Set<string>();
+  const visit = (file: string, path: readonly string[]): void => {
+    if (done.has(file)) return;
+    const circle = path.indexOf(file);
+    if (circle !== -1) {
+      t.fail([...path.slice(circle), file].join(' → '));
+      return;
+    }
+    for (const imported of graph.get(file) ?? []) {
+      if (graph.has(imported)) visit(imported, [...path, file]);
+    }
+    done.add(file);
+  };
+  for (const file of graph.keys()) visit(file, []);
+  t.equal(done.size, graph.size);
+  t.end();
+});
+
+test('the layers above the snapshot touch no typed array', (t) => {
+  for (const file of sourceFiles('src').filter((path) => NO_TYPED_ARRAYS.includes(layerOf(path)))) {
+    t.notMatch(readFileSync(join(ROOT, file), 'utf8'), TYPED_ARRAY, file);
+  }
+  t.end();
+});
+
+test('files are short and named for what they do', (t) => {
+  for (const file of [...sourceFiles('src'), ...sourceFiles('test'), ...sourceFiles('bench')]) {
+    const lines = readFileSync(join(ROOT, file), 'utf8').split('\n').length;
+    t.ok(lines <= LINES_MAX, `${file} has ${lines} lines`);
+    for (const part of file.split('/')) t.notMatch(part, FORBIDDEN_NAMES, file);
+    if (file.startsWith('src/') && file !== 'src/index.ts')
+      t.notMatch(file, /\/index\.ts$/, 'no barrel but one');
+  }
+  t.end();
+});
+
+test('every path that ARCHITECTURE.md names exists', (t) => {
+  const text = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8');
+  const paths = [...text.matchAll(/`((?:src|test|bench|fixtures|scripts|examples)\/[^`\s*]*)`/g)].map(
+    (match) => match[1] ?? '',
+  );
+  t.ok(paths.length > 20, `${paths.length} paths are named`);
+  for (const path of paths) t.ok(existsSync(join(ROOT, path)), path);
+  t.end();
+});
+
+test('package.json has exact versions, and ARCHITECTURE.md justifies every runtime dependency', (t) => {
+  const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    dependencies: Record<string, string>;
+    devDependencies: Record<string, string>;
+  };
+  const text = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8');
+  for (const [name, version] of Object.entries({ ...manifest.dependencies, ...manifest.devDependencies })) {
+    t.match(version, /^\d+\.\d+\.\d+$/, `${name} ${version}`);
+  }
+  for (const name of Object.keys(manifest.dependencies)) t.match(text, `\n| ${name} |`, name);
+  t.end();
+});
+
+test('the lock file has an entry for every platform, or npm ci would refuse it', (t) => {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { optionalDependencies?: Record<string, string> }>;
+  };
+  let checked = 0;
+  for (const [path, { optionalDependencies = {} }] of Object.entries(packages)) {
+    for (const name of Object.keys(optionalDependencies)) {
+      checked++;
+      t.ok(packages[`node_modules/${name}`] ?? packages[`${path}/node_modules/${name}`], name);
+    }
+  }
+  t.ok(checked > 0);
+  t.end();
+});
+
+test('the lock file names no registry', (t) => {
+  t.notMatch(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'), /"resolved": "http/);
+  t.match(readFileSync(join(ROOT, '.npmrc'), 'utf8'), 'omit-lockfile-registry-resolved=true');
+  t.end();
+});

@@ -1,0 +1,281 @@
+/**
+ * The README is true: its examples run, against a real service, and its tables have what the program has.
+ *
+ * - `bash` blocks are one session, in order. A line that ends in `# → text` must print that text, and nothing else but
+ *   such a line may be answered with a problem.
+ * - `sh` blocks are what runs until it is stopped: each `lectern serve` is started and must become ready.
+ * - `js` blocks are programs, `json` blocks are files, `text` blocks are what `npm start` prints.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { test } from 'tap';
+import { type LecternErrorCode, PARAMETER_FAULTS, PROBLEMS } from '../../src/errors.js';
+import * as limits from '../../src/limits.js';
+import type { RejectionCode } from '../../src/model/event.js';
+import { createOpenApiDocument } from '../../src/openapi/document.js';
+import { start } from '../cli/lectern.js';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const DEMO = 'fixtures/demo.ndjson.gz';
+const DOCUMENTED_ORIGIN = 'http://127.0.0.1:3000';
+const PROGRAM_MS_MAX = 60_000;
+/** Arguments of `env`: without the loader that tap puts into every process, and without settings. */
+const PLAIN = [
+  'NODE_OPTIONS',
+  ...Object.keys(process.env).filter((name) => name.startsWith('LECTERN_')),
+].flatMap((name) => ['-u', name]);
+
+const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  readonly engines: { readonly node: string };
+  readonly scripts: Readonly<Record<string, string>>;
+};
+
+function blocks(language: string): string[] {
+  return [...readme.matchAll(/^```(\w+)\n(.*?)^```$/gms)]
+    .filter(([, tag]) => tag === language)
+    .map(([, , text]) => text as string);
+}
+
+/** The rows of every table, cells without their padding. */
+const rows: readonly (readonly string[])[] = readme
+  .split('\n')
+  .filter((line) => line.startsWith('| '))
+  .map((line) =>
+    line
+      .slice(1, -1)
+      .split(/(?<!\\)\|/)
+      .map((cell) => cell.trim()),
+  );
+
+/** A folder like a fresh checkout that was built, with room for what the examples write. */
+function checkout(t: { teardown(end: () => void): void }): string {
+  const folder = mkdtempSync(join(tmpdir(), 'lectern-readme-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  for (const name of ['dist', 'fixtures', 'package.json']) symlinkSync(join(ROOT, name), join(folder, name));
+  mkdirSync(join(folder, 'node_modules'));
+  symlinkSync(ROOT, join(folder, 'node_modules/lectern'));
+  return folder;
+}
+
+const MISSING = ['bash', 'curl', 'gzip', 'sed'].filter(
+  (tool) => spawnSync(tool, ['--version'], { stdio: 'ignore' }).error !== undefined,
+);
+const NO_SHELL = `no ${MISSING.join(', ')}`;
+
+if (MISSING.length > 0) {
+  test('the examples run as they stand', { skip: NO_SHELL }, () => {});
+} else {
+  test('the examples run as they stand', async (t) => {
+    t.ok(existsSync(join(ROOT, 'dist/cli.js')), 'the project is built: npm run build');
+    const folder = checkout(t);
+    const upstream = start(['serve', DEMO, '--dev', '--port', '0']);
+    t.teardown(async () => {
+      upstream.child.kill('SIGTERM');
+      await upstream.ended;
+    });
+    const greeting = await upstream.printed('Another token');
+    const origin = /at (http:\/\/[^/]+)/.exec(greeting)?.[1] ?? '';
+    const local = (text: string) => text.replaceAll(DOCUMENTED_ORIGIN, origin);
+
+    await t.test('npm start prints what is shown', async (t) => {
+      t.match(manifest.scripts.start, `serve ${DEMO} --dev`);
+      const lines = blocks('text').join('').trimEnd().split('\n').map(local);
+      t.ok(lines.length > 3);
+      for (const line of lines) {
+        const parts = line.split('…').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+        t.match(greeting, new RegExp(`^${parts.join('.*')}$`, 'm'), line);
+      }
+    });
+
+    await t.test('what ends by itself', async (t) => {
+      const session = blocks('bash').map(
+        (block, n) => `printf '\\n@@@ ${n}\\n'\n${local(block).replace(/ {2}# → .*$/gm, '')}`,
+      );
+      t.ok(session.length > 4);
+      const script = `set -euo pipefail\n${session.join('')}`;
+      const { code, output } = await run('bash', ['-c', script], folder);
+      t.equal(code, 0, 'it ends well', { output });
+      const printed = output.split(/^@@@ \d+\n/m).slice(1);
+      for (const [n, block] of blocks('bash').entries()) {
+        const wanted = [...block.matchAll(/ {2}# → (.*)$/gm)].map(([, text]) => text as string);
+        for (const text of wanted) t.ok(printed[n]?.includes(text), text, { printed: printed[n] });
+        if (wanted.some((text) => text.includes('did you mean'))) continue;
+        t.notMatch(printed[n], /urn:lectern:problem/, `block ${n + 1} is answered`);
+      }
+    });
+
+    await t.test('what runs until it is stopped', async (t) => {
+      const { publicKey } = generateKeyPairSync('ed25519');
+      writeFileSync(
+        join(folder, 'keys.json'),
+        JSON.stringify({ keys: [publicKey.export({ format: 'jwk' })] }),
+      );
+      const enrolments = blocks('json').find((block) => block.includes('"alice"'));
+      writeFileSync(join(folder, 'enrolments.json'), enrolments ?? '');
+      const login = await fetch(`${origin}/api/v1/login`);
+      const { access_token: token } = (await login.json()) as { access_token: string };
+      const commands = blocks('sh').filter((block) => block.includes('lectern serve'));
+      t.ok(commands.length > 3);
+      const started = commands.map(async (command) => {
+        const free = /--port \d+/.test(command)
+          ? command.replace(/--port \d+/, '--port 0')
+          : command.replace(/\n$/, ' --port 0');
+        const alone = local(free).replace('https://login.example.org/jwks', 'http://127.0.0.1:9/jwks');
+        const script = `token=${token}\n${alone.replace('lectern serve', 'exec node dist/cli.js serve')}`;
+        return run('bash', ['-c', script], folder, ', loaded in ');
+      });
+      for (const [n, { output }] of (await Promise.all(started)).entries()) {
+        t.match(output, /^Lectern serves \S+ at http:/m, commands[n] ?? '');
+      }
+    });
+
+    await t.test('programs', async (t) => {
+      const programs = blocks('js');
+      t.ok(programs.length > 0);
+      for (const program of programs) {
+        writeFileSync(join(folder, 'example.mjs'), program);
+        const { code, output } = await run(process.execPath, ['example.mjs'], folder);
+        t.equal(code, 0, 'it ends well', { output });
+        t.match(output, /endTime: '/, 'prints events');
+      }
+    });
+  });
+}
+
+/** Runs a program to its end, or until it printed something, and then ends it. Output is standard output and error. */
+async function run(
+  command: string,
+  argv: readonly string[],
+  cwd: string,
+  until?: string,
+): Promise<{ readonly code: number | null; readonly output: string }> {
+  const child = spawn('env', [...PLAIN, command, ...argv], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  const kill = () => child.kill('SIGKILL');
+  const timer = setTimeout(kill, PROGRAM_MS_MAX);
+  process.once('exit', kill);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+      if (until !== undefined && !child.killed && output.includes(until)) child.kill('SIGTERM');
+    });
+  }
+  const [code] = (await once(child, 'close')) as [number | null];
+  clearTimeout(timer);
+  process.off('exit', kill);
+  return { code, output };
+}
+
+test('the commands of the README exist', async (t) => {
+  const commands = blocks('sh').filter((block) => !block.includes('lectern serve'));
+  t.same(commands, ['npm ci && npm start\n', 'npm ci && npm test\n']);
+  t.ok(manifest.scripts.start !== undefined && manifest.scripts.test !== undefined);
+  t.match(readme, `Node ${manifest.engines.node.replace('>=', '')} or later`);
+  for (const block of blocks('json')) t.doesNotThrow(() => JSON.parse(block), block);
+});
+
+test('every endpoint is in the table', async (t) => {
+  const document = createOpenApiDocument({ basePath: '/api/v1', identifiers: 'uuid', version: '0' });
+  for (const path of Object.keys(document.paths as object)) {
+    const full = path === '/health' ? path : `/api/v1${path}`;
+    t.ok(
+      rows.some(([cell]) => cell === `\`${full}\``),
+      full,
+    );
+  }
+});
+
+/** Typed so that a code that is new, or gone, does not compile. */
+const REJECTIONS: Readonly<Record<RejectionCode, true>> = {
+  'malformed-record': true,
+  'record-too-large': true,
+  'wrong-type': true,
+  'missing-field': true,
+  'malformed-identifier': true,
+  'malformed-time': true,
+  'malformed-text': true,
+  'end-before-start': true,
+  'duplicate-id': true,
+  overridden: true,
+};
+const ERRORS: Readonly<Record<LecternErrorCode, true>> = {
+  'option-invalid': true,
+  'source-unreadable': true,
+  'source-malformed': true,
+  'source-too-large': true,
+  'image-unusable': true,
+  'image-not-written': true,
+  'snapshot-refused': true,
+  'key-missing': true,
+  'key-invalid': true,
+  'address-unavailable': true,
+  'parameters-invalid': true,
+  'thread-lost': true,
+  'not-ready': true,
+  stale: true,
+  closed: true,
+};
+
+test('every code is in the README', async (t) => {
+  for (const [code, { status, title }] of Object.entries(PROBLEMS)) {
+    t.same(
+      rows.find((cells) => cells[0] === `\`${code}\`` && cells[1] === String(status)),
+      [`\`${code}\``, String(status), title],
+    );
+  }
+  const hasRow = (code: string, meaning?: string) =>
+    rows.some(
+      (cells) =>
+        cells.length === 2 && cells[0] === `\`${code}\`` && (meaning === undefined || cells[1] === meaning),
+    );
+  for (const [code, meaning] of Object.entries(PARAMETER_FAULTS)) t.ok(hasRow(code, meaning), code);
+  for (const code of Object.keys(REJECTIONS)) t.ok(hasRow(code), code);
+  for (const code of Object.keys(ERRORS)) t.ok(readme.includes(`\`${code}\``), code);
+});
+
+test('the limits are those of the program', async (t) => {
+  const KIB = 1024;
+  const MIB = 1024 * KIB;
+  const expected: readonly (readonly [what: string, most: string])[] = [
+    ['request target', `${limits.REQUEST_TARGET_BYTES_MAX / KIB} KiB`],
+    ['request line and header fields', `${limits.HEADERS_BYTES_MAX / KIB} KiB`],
+    ['values of one query parameter', String(limits.PARAMETER_VALUES_MAX)],
+    ['entries of one page (`limit`)', limits.PAGE_LIMIT_MAX.toLocaleString('en')],
+    ['token', `${limits.TOKEN_BYTES_MAX / KIB} KiB`],
+    [
+      "values that one user's claims and enrolments select on",
+      limits.IDENTITY_VALUES_MAX.toLocaleString('en'),
+    ],
+    ['requests of one connection in flight', String(limits.REQUESTS_IN_FLIGHT_MAX)],
+    ['requests of one connection that wait behind these', String(limits.PIPELINED_WAITING_MAX)],
+    ['header fields of a request', String(limits.HEADER_FIELDS_MAX)],
+    ['connections of each serving thread', limits.CONNECTIONS_MAX_DEFAULT.toLocaleString('en')],
+    ['one record of a source', `${limits.RECORD_BYTES_MAX / MIB} MiB`],
+    ['all events as JSON', `${Math.round(limits.ROW_BYTES_MAX / MIB / KIB)} GiB, about 10 million events`],
+    ['snapshots that `/schedule/changes` can compare with', String(limits.SNAPSHOTS_KEPT_MAX)],
+    [
+      'rejections kept with position and reason (all are counted)',
+      limits.REJECTIONS_KEPT_MAX.toLocaleString('en'),
+    ],
+  ];
+  for (const row of expected) {
+    t.same(
+      rows.find(([what]) => what === row[0]),
+      row,
+    );
+  }
+});

@@ -1,0 +1,210 @@
+/** The scripts that run tests: which files a name stands for, what a change affects, and what a run tells. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { test } from 'tap';
+import { parse } from 'yaml';
+
+interface TestFiles {
+  testFiles(): readonly string[];
+  matching(name: string, files: readonly string[]): readonly string[];
+  closureOf(file: string): ReadonlySet<string>;
+  needsBuild(closure: ReadonlySet<string>): boolean;
+  affectedBy(
+    changed: readonly string[],
+    files: readonly string[],
+  ): { files: readonly string[]; left: number };
+}
+
+interface Report {
+  readonly failed: number;
+  read(output: AsyncIterable<unknown>, file?: string): Promise<void>;
+  finish(): void;
+}
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const load = (name: string): Promise<unknown> => import(pathToFileURL(join(ROOT, 'scripts', name)).href);
+const { testFiles, matching, closureOf, needsBuild, affectedBy } = (await load(
+  'test-files.mjs',
+)) as TestFiles;
+const { Report } = (await load('test-report.mjs')) as {
+  Report: new (write: (text: string) => void) => Report;
+};
+
+const FILES = ['test/http/server/close.test.ts', 'test/query/plan.test.ts', 'test/query/plan-b.test.ts'];
+
+test('a name stands for one file where it is the end of a path, or else for all that contain it', async (t) => {
+  const table: [string, readonly string[]][] = [
+    ['query/plan', ['test/query/plan.test.ts']],
+    ['plan', ['test/query/plan.test.ts']],
+    ['pla', ['test/query/plan.test.ts', 'test/query/plan-b.test.ts']],
+    ['test/query/plan.test.ts', ['test/query/plan.test.ts']],
+    ['./test/http/server/close.test.ts', ['test/http/server/close.test.ts']],
+    ['query/', ['test/query/plan.test.ts', 'test/query/plan-b.test.ts']],
+    ['nothing', []],
+  ];
+  for (const [name, expected] of table) t.strictSame(matching(name, FILES), expected, name);
+});
+
+test('what a test is made of, and whether it takes the build', async (t) => {
+  const time = closureOf('test/model/time.test.ts');
+  t.ok(time.has('src/model/time.ts'));
+  t.notOk(needsBuild(time));
+  t.ok(needsBuild(closureOf('test/embedding/reads.test.ts')), 'a module beside it names dist/');
+  t.notOk(needsBuild(closureOf('test/cli/usage.test.ts')), 'it takes the source where it is not compiled');
+});
+
+test('a change affects the tests that import it', async (t) => {
+  const files = testFiles();
+  t.ok(files.length > 100);
+  t.strictSame(affectedBy(['test/model/time.test.ts'], files), {
+    files: ['test/model/time.test.ts'],
+    left: 0,
+  });
+  const changed = affectedBy(['src/structures/radix-sort.ts'], files);
+  t.ok(changed.files.includes('test/structures/radix-sort.test.ts'));
+  t.notOk(changed.files.includes('test/model/time.test.ts'));
+  t.notOk(changed.files.includes('test/embedding/reads.test.ts'));
+  t.ok(changed.left > 5, 'tests of the build are told of');
+  t.ok(affectedBy(['test/oracle/schedule.ts'], files).files.length > 1);
+});
+
+/** What is told of TAP, line by line. */
+async function told(tap: string, file?: string): Promise<{ lines: string[]; failed: number }> {
+  let text = '';
+  const report = new Report((part) => {
+    text += part;
+  });
+  await report.read(Readable.from([tap]), file);
+  report.finish();
+  return { lines: text.split('\n'), failed: report.failed };
+}
+
+const RUN = `TAP version 14
+# Subtest: .tests/http/together.test.js
+    # Subtest: a group
+        ok 1 - first
+        not ok 2 - second
+          ---
+          diff: |
+            -3
+            +2
+          at:
+            fileName: test/http/server/close.test.ts
+            lineNumber: 7
+          ...
+        1..2
+    not ok 1 - a group # time=5ms
+    # Subtest: in a browser
+    ok 2 - in a browser # SKIP no Chromium
+    1..2
+not ok 1 - .tests/http/together.test.js # time=12.5ms
+ok 2 - .tests/a.test.js # time=1ms
+not ok 3 - .tests/b.test.js # time=3ms
+  ---
+  exitCode: 1
+  ...
+1..3
+`;
+
+test('a run tells each file, and ends with what was not run, what failed, and the counts', async (t) => {
+  const { lines, failed } = await told(RUN);
+  t.equal(failed, 2);
+  t.strictSame(lines.slice(0, 3), [
+    'FAILED   test/http (1 passed, 1 failed, 0.0 s)',
+    'ok       test/a.test.ts (1 passed, 0.0 s)',
+    'FAILED   test/b.test.ts (0 passed, 1 failed, 0.0 s)',
+  ]);
+  t.strictSame(lines.slice(3, -2), [
+    '',
+    'Not run here:',
+    '  test/http: in a browser: no Chromium',
+    '',
+    'Failed:',
+    '  test/http/server/close.test.ts: a group > second',
+    '      at test/http/server/close.test.ts:7',
+    '      -3',
+    '      +2',
+    '  test/b.test.ts',
+    '      its process ended with 1',
+    '',
+  ]);
+  t.match(lines.at(-2), /^3 files in [\d.]+ s: 2 passed, 2 failed, 1 not run$/);
+});
+
+test('a run that breaks off, and one without a test, fail', async (t) => {
+  const broken = await told('TAP version 14\nok 1 - one\n1..3\n', 'test/a.test.ts');
+  t.equal(broken.failed, 1);
+  t.match(broken.lines.join('\n'), /Failed:\n {2}test\/a\.test\.ts: incorrect number of tests/);
+  const empty = await told('', 'test/a.test.ts');
+  t.equal(empty.failed, 1);
+  t.match(empty.lines.join('\n'), /test\/a\.test\.ts: no test ran/);
+  t.match(empty.lines.at(-2), /0 passed, 1 failed$/);
+});
+
+function script(name: string, ...argv: string[]): { status: number | null; stdout: string; stderr: string } {
+  // As from a shell: without what tap gives to its own children.
+  const { NODE_OPTIONS: _options, ...env } = process.env;
+  const path = join(ROOT, 'scripts', name);
+  return spawnSync(process.execPath, [path, ...argv], { cwd: ROOT, env, encoding: 'utf8' });
+}
+
+test('test:one runs a file from source, without control codes', async (t) => {
+  const { status, stdout, stderr } = script('test-one.mjs', 'model/time');
+  t.equal(status, 0, stderr);
+  t.match(stdout, /^\ntest\/model\/time\.test\.ts\nok {7}/);
+  t.match(stdout, /\n1 file in [\d.]+ s: \d+ passed, 0 failed\n$/);
+  t.notOk(stdout.includes('\u001b'));
+});
+
+test('names that stand for nothing are a sentence', async (t) => {
+  const none = script('test-one.mjs', 'query/plam');
+  t.equal(none.status, 2);
+  t.match(
+    none.stderr,
+    /^No test file has "query\/plam" in its path\. Near it are:\n {2}test\/query\/plan\.test\.ts\n/,
+  );
+  t.match(script('test-one.mjs').stderr, /^Which test\? npm run test:one -- /);
+  t.match(script('test-watch.mjs', 'qqq').stderr, 'No test file has "qqq" in its path.\n');
+  const unknown = script('test.mjs', 'all');
+  t.equal(unknown.status, 2);
+  t.match(unknown.stderr, 'there are no tests "all": fast, slow, hard, attacks, deploy');
+});
+
+test('test/ mirrors src/; CONTRIBUTING.md names every other folder of it, and no script that is not there', async (t) => {
+  const text = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8');
+  const entries = readdirSync(join(ROOT, 'test'), { withFileTypes: true });
+  t.strictSame(
+    entries.filter((entry) => entry.isFile()).map(({ name }) => name),
+    [],
+    'no loose files',
+  );
+  for (const { name } of entries.filter((entry) => entry.isDirectory())) {
+    t.ok(existsSync(join(ROOT, 'src', name)) || text.includes(`\`test/${name}\``), name);
+  }
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>;
+  };
+  const named = [...text.matchAll(/`npm run ([\w:]+)/g)].map(([, name]) => name ?? '');
+  t.ok(named.length >= 8);
+  for (const name of named) t.ok(name in scripts, name);
+});
+
+test('every place that names a version of Node names the same', async (t) => {
+  const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+  const { engines } = JSON.parse(read('package.json')) as { engines: { node: string } };
+  const oldest = Number(/^>=(\d+)\./.exec(engines.node)?.[1]);
+  t.equal(Number(read('.nvmrc')), oldest);
+  t.match(read('CONTRIBUTING.md'), `Node ${engines.node.slice(2)} or later`);
+  const workflow = parse(read('.github/workflows/ci.yml')) as {
+    jobs: { all: { strategy: { matrix: { node: number[] } }; steps: { run?: string }[] } };
+  };
+  const { strategy, steps } = workflow.jobs.all;
+  t.strictSame(strategy.matrix.node, [oldest, 22, 24]);
+  t.ok(
+    steps.some(({ run }) => run === '.ci/run'),
+    'it runs what is run by hand',
+  );
+});

@@ -1,0 +1,49 @@
+/** `npm run test:watch`: a change runs the tests that import it. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { test } from 'tap';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const WAIT_MS_MAX = 60_000;
+
+test('a change runs what imports it, and Ctrl-C ends it', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'lectern-watch-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  for (const name of ['src', 'scripts', 'test/model', 'test/structures', 'package.json', 'tsconfig.json']) {
+    cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+  }
+  for (const name of ['bench', 'fixtures']) mkdirSync(join(folder, name));
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  const { NODE_OPTIONS: _options, ...env } = process.env;
+  const child = spawn(process.execPath, ['scripts/test-watch.mjs'], {
+    cwd: folder,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  const said = async (text: string): Promise<boolean> => {
+    const beganMs = performance.now();
+    while (!output.includes(text) && performance.now() - beganMs < WAIT_MS_MAX) await delay(50);
+    return output.includes(text);
+  };
+  t.ok(await said('Waiting for changes; Ctrl-C ends it.\n'), output);
+  output = '';
+  utimesSync(join(folder, 'src/model/time.ts'), new Date(), new Date());
+  t.ok(await said('Waiting for changes'), output);
+  t.match(output, /^\nsrc\/model\/time\.ts: \d+ test files import it\n/);
+  t.match(output, /\ntest\/model\/time\.test\.ts\nok {7}/);
+  t.notMatch(output, 'test/structures/');
+  t.match(output, /\n1 file in [\d.]+ s: \d+ passed, 0 failed\n/);
+  const ended = once(child, 'exit');
+  child.kill('SIGINT');
+  t.strictSame(await ended, [null, 'SIGINT']);
+});

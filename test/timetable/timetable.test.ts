@@ -1,0 +1,326 @@
+import { fileURLToPath } from 'node:url';
+import { test } from 'tap';
+import { LecternError, MemorySource, openTimetable, type TimetableEvent } from '../../src/index.js';
+
+const ROOM = '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417';
+const record = (n: number, more: object = {}): object => ({
+  id: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
+  time: `2024-09-0${n}T08:00:00Z`,
+  endTime: `2024-09-0${n}T10:00:00Z`,
+  ...more,
+});
+
+test('three lines of code read a timetable', async (t) => {
+  const timetable = openTimetable({
+    source: [record(2), record(1, { roomId: ROOM.toUpperCase(), type: 'LEC' })],
+  });
+  await timetable.ready;
+  const { events, total, nextCursor } = timetable.find({ roomId: ROOM });
+
+  const expected: TimetableEvent = {
+    id: '00000000-0000-4000-8000-000000000001',
+    time: '2024-09-01T08:00:00.000Z',
+    endTime: '2024-09-01T10:00:00.000Z',
+    title: null,
+    roomId: ROOM,
+    courseId: null,
+    studyGroup: null,
+    lecturer: null,
+    type: 'LEC',
+    groupId: null,
+  };
+  t.strictSame(events, [expected]);
+  t.strictSame(Object.keys(events[0] ?? {}), Object.keys(expected), 'in the order of the specification');
+  t.equal(total, 1);
+  t.equal(nextCursor, null);
+  t.strictSame(timetable.types(), ['LEC']);
+  t.equal(timetable.all().total, 2);
+  t.equal(timetable.status, 'ok');
+  await timetable.close();
+});
+
+test('dates, lists and pages', async (t) => {
+  const timetable = openTimetable({
+    source: [1, 2, 3, 4].map((n) => record(n, { type: n % 2 ? 'LEC' : 'LAB' })),
+  });
+  await timetable.ready;
+  const since = timetable.find({ startTime: new Date('2024-09-02T09:00:00Z') });
+  t.equal(since.total, 3);
+  t.equal(timetable.find({ type: ['LEC', 'LAB'] }).total, 4);
+  const first = timetable.find({ limit: 3 });
+  t.equal(first.events.length, 3);
+  t.equal(first.total, 4);
+  const second = timetable.find({ limit: 3, cursor: first.nextCursor ?? '' });
+  t.strictSame(
+    second.events.map((event) => event.id),
+    ['00000000-0000-4000-8000-000000000004'],
+  );
+  await timetable.close();
+});
+
+test('a query that is not valid throws every fault, and never returns everything', async (t) => {
+  const timetable = openTimetable({ source: [record(1, { roomId: ROOM })] });
+  await timetable.ready;
+  const cases: [query: object, codes: string[]][] = [
+    [{ roomId: [] }, ['empty-value']],
+    [{ roomId: null }, ['empty-value']],
+    [{ room: ROOM }, ['unknown-parameter']],
+    [{ startTime: new Date(Number.NaN) }, ['malformed-time']],
+    [{ startTime: '2024-02-30T00:00:00Z', limit: 0 }, ['malformed-time', 'malformed-limit']],
+    [{ studyGroup: 'x' }, ['filter-unavailable']],
+  ];
+  for (const [query, codes] of cases) {
+    try {
+      timetable.find(query);
+      t.fail(`${JSON.stringify(query)} was accepted`);
+    } catch (error) {
+      if (!(error instanceof LecternError)) throw error;
+      t.equal(error.code, 'parameters-invalid');
+      t.strictSame(
+        error.faults.map((fault) => fault.code),
+        codes,
+      );
+    }
+  }
+  t.equal(timetable.find({ roomId: ROOM }).total, 1);
+  await timetable.close();
+});
+
+test('what is no query is refused, every value of a wrong type by name, and nothing becomes everything', async (t) => {
+  for (const unknownParameters of ['reject', 'ignore'] as const) {
+    const timetable = openTimetable({
+      buildOn: 'here',
+      unknownParameters,
+      source: [record(1, { roomId: ROOM, studyGroup: 'A', type: 'LEC' })],
+    });
+    await timetable.ready;
+    const refused = (read: () => unknown, message: RegExp, codes: string[]): void => {
+      try {
+        read();
+        t.fail(`${read} was accepted`);
+      } catch (error) {
+        if (!(error instanceof LecternError)) throw error;
+        t.equal(error.code, 'parameters-invalid', String(read));
+        t.match(error.message, message);
+        t.notMatch(error.message, /\n|\[object/);
+        const faults = error.faults.map(({ parameter, code }) => `${parameter} ${code}`);
+        t.strictSame(faults, codes, error.message);
+      }
+    };
+    const noQueries: [value: unknown, shown: string][] = [
+      [5, 'number 5'],
+      ['x', 'the text "x"'],
+      [true, 'boolean true'],
+      [null, 'null'],
+      [[], 'a list'],
+      [[{ studyGroup: 'A' }], 'a list'],
+      [() => ({}), 'a function'],
+      [new Map([['studyGroup', 'A']]), 'a Map'],
+      [new URLSearchParams('studyGroup=A'), 'a URLSearchParams'],
+      [new Date(0), 'a Date'],
+      [Promise.resolve({}), 'a Promise'],
+    ];
+    for (const [value, shown] of noQueries) {
+      for (const method of ['find', 'findBytes', 'all', 'conflicts', 'explain'] as const) {
+        refused(
+          () => timetable[method](value as object),
+          new RegExp(`^${method}\\(\\) takes an object of parameters, .* not ${shown}$`),
+          ['query unknown-value'],
+        );
+      }
+    }
+    const badValues: [query: object, message: RegExp, codes: string[]][] = [
+      [
+        { studyGroup: { a: 1 } },
+        /^studyGroup must be a text or a list of texts, not an object$/,
+        ['studyGroup malformed-text'],
+      ],
+      [{ studyGroup: 5 }, /not number 5$/, ['studyGroup malformed-text']],
+      [
+        { roomId: [ROOM, [ROOM], Symbol('x')] },
+        /roomId must be .* not a list; roomId must be .* not symbol Symbol\(x\)$/,
+        ['roomId malformed-text', 'roomId malformed-text'],
+      ],
+      [{ startTime: 0 }, /RFC 3339 text or a Date, not number 0/, ['startTime malformed-time']],
+      [{ limit: true }, /a whole number, not boolean true/, ['limit malformed-limit']],
+      [{ limit: Number.NaN }, /^limit: "NaN" is not a whole number/, ['limit malformed-limit']],
+      [{ cursor: {} }, /^cursor must be a text/, ['cursor malformed-cursor']],
+      [
+        { studyGroup: {}, roomId: 'x', limit: 0, type: [] },
+        /^studyGroup must .*; roomId: "x" is not .*; type has no value.*; limit: "0" is not/,
+        [
+          'studyGroup malformed-text',
+          'roomId malformed-identifier',
+          'type empty-value',
+          'limit malformed-limit',
+        ],
+      ],
+    ];
+    for (const [query, message, codes] of badValues) {
+      for (const method of ['find', 'findBytes', 'conflicts', 'explain'] as const) {
+        // The cursors of conflicts are others, their faults are not.
+        refused(() => timetable[method](query), message, codes);
+      }
+    }
+    refused(() => timetable.all({ limit: {} } as object), /^limit must be/, ['limit malformed-limit']);
+    refused(
+      () => timetable.conflicts({ by: 5, merge: 'no', limit: [] } as object),
+      /^by must be .*; merge: "no" is not one of true, false/,
+      ['by unknown-value', 'merge unknown-value', 'limit empty-value'],
+    );
+    for (const value of [undefined, null, 5, {}, ['a']]) {
+      refused(() => timetable.get(value as string), /^get\(\) takes the id of an event as text, not /, [
+        'id malformed-text',
+      ]);
+      refused(() => timetable.changes(value as string), /^changes\(\) takes the id of a snapshot as text/, [
+        'since malformed-text',
+      ]);
+    }
+    const unknown = { room: { a: 1 } } as object;
+    if (unknownParameters === 'ignore') t.equal(timetable.find(unknown).total, 1);
+    else refused(() => timetable.find(unknown), /did you mean roomId/, ['room unknown-parameter']);
+    await timetable.close();
+  }
+});
+
+test('texts do for every parameter, as a framework gives them, and so do objects of a class', async (t) => {
+  const timetable = openTimetable({
+    buildOn: 'here',
+    source: [record(1, { studyGroup: 'A' }), record(2, { studyGroup: 'B' })],
+  });
+  await timetable.ready;
+  class Query {
+    readonly studyGroup = 'A';
+  }
+  const withoutPrototype: object = Object.assign(Object.create(null), { studyGroup: 'A' });
+  for (const query of [new Query(), withoutPrototype, { studyGroup: 'A', limit: undefined }]) {
+    t.equal(timetable.find(query).total, 1);
+  }
+  const ofText = { limit: '1', startTime: '2024-09-01T00:00:00Z' } as object;
+  t.equal(timetable.find(ofText).events.length, 1);
+  t.strictSame(timetable.conflicts({ merge: 'false' } as object).conflicts, []);
+  t.equal(timetable.find(undefined).total, 2);
+  await timetable.close();
+});
+
+test('a timetable cannot be opened without options', (t) => {
+  for (const options of [undefined, null, 5, 'events.ndjson', [], [record(1)]]) {
+    t.throws(
+      () => openTimetable(options as never),
+      { name: 'LecternError', code: 'option-invalid', message: /takes an object of options, .*source/ },
+      JSON.stringify(options),
+    );
+  }
+  t.end();
+});
+
+test('a handler with a mistyped option is refused, rather than open to everybody', async (t) => {
+  const timetable = openTimetable({ buildOn: 'here', source: [record(1)] });
+  const hs256Secret = 'a secret of the tests, 32 bytes or more';
+  const cases: [options: unknown, message: RegExp][] = [
+    [null, /^handler\(\) takes an object of options: basePath, identify, auth, log$/],
+    [5, /^handler\(\) takes an object/],
+    [{ atuh: { hs256Secret } }, /^handler\(\) has no option "atuh": did you mean auth\?/],
+    [{ auth: { hs256Secret, isuer: 'x' } }, /^auth has no option "isuer": did you mean issuer\?/],
+    [{ auth: null }, /^auth is invalid: it must be an object of options/],
+  ];
+  for (const [options, message] of cases) {
+    t.throws(
+      () => timetable.handler(options as never),
+      { name: 'LecternError', code: 'option-invalid', message },
+      JSON.stringify(options),
+    );
+  }
+  for (const options of [undefined, {}, { auth: { hs256Secret, issuer: undefined } }]) {
+    t.type(timetable.handler(options), 'function');
+  }
+  await timetable.close();
+});
+
+test('what onProgress throws is why the timetable could not be loaded', async (t) => {
+  const mistake = new Error('a mistake in the program');
+  for (const buildOn of ['thread', 'here'] as const) {
+    const timetable = openTimetable({
+      source: fileURLToPath(new URL('../../fixtures/demo.ndjson.gz', import.meta.url)),
+      buildOn,
+      onProgress() {
+        throw mistake;
+      },
+    });
+    const errors: Error[] = [];
+    timetable.on('error', (error) => errors.push(error));
+    t.equal(await timetable.ready.catch((error: unknown) => error), mistake, buildOn);
+    t.strictSame(errors, [mistake]);
+    t.throws(() => timetable.find(), { code: 'not-ready', message: /a mistake in the program$/ });
+    await timetable.close();
+  }
+});
+
+test('a listener that throws stops no refresh and no other listener', async (t) => {
+  const memory = new MemorySource([record(1)]);
+  const timetable = openTimetable({ source: memory, buildOn: 'here', watch: false });
+  const errors: string[] = [];
+  const heard: (number | undefined)[] = [];
+  timetable
+    .on('published', () => {
+      throw new Error('a mistake');
+    })
+    .on('published', ({ changes }) => void heard.push(changes?.added))
+    .on('error', (error) => void errors.push(error.message));
+  await timetable.ready;
+  memory.apply({ upsert: [record(2)] });
+  await timetable.refresh();
+  memory.apply({ upsert: [record(3)] });
+  await timetable.refresh();
+  t.equal(timetable.all().total, 3);
+  t.equal(timetable.status, 'ok', 'the load itself did not fail');
+  t.equal(timetable.source.lastError, null);
+  t.strictSame(heard, [undefined, 1, 1]);
+  t.strictSame(errors, Array(3).fill("a listener of 'published' threw: a mistake"));
+  await timetable.close();
+});
+
+test('reads before the first snapshot, after a failure and after close say so', async (t) => {
+  const loading = openTimetable({ buildOn: 'here', source: [record(1)] });
+  t.throws(() => loading.find(), { code: 'not-ready' });
+  t.equal(loading.status, 'starting');
+  await loading.ready;
+  await loading.close();
+  t.throws(() => loading.find(), { code: 'closed' });
+
+  const failing = openTimetable({ source: 'no/such/file.ndjson' });
+  await t.rejects(failing.ready, { code: 'source-unreadable' });
+  t.throws(() => failing.find(), { code: 'not-ready', message: /no\/such\/file\.ndjson/ });
+  t.equal(failing.source.state, 'failed');
+  await failing.close();
+});
+
+test('bad records are left out and counted, good ones served', async (t) => {
+  const timetable = openTimetable({
+    source: [record(1), { id: 'x' }, record(1, { title: 'the second of one id' }), record(2), 7],
+  });
+  const summary = await timetable.ready;
+  t.equal(summary.events, 2);
+  t.equal(summary.rejected, 3);
+  t.strictSame(
+    summary.rejections.map(({ position, code }) => [position.record, code]),
+    [
+      [2, 'malformed-identifier'],
+      [3, 'duplicate-id'],
+      [5, 'malformed-record'],
+    ],
+  );
+  t.equal(timetable.all().events[0]?.title, null, 'the first record of an id stays');
+  await timetable.close();
+});
+
+test('several timetables in one process do not know of each other', async (t) => {
+  const one = openTimetable({ buildOn: 'here', source: [record(1)] });
+  const two = openTimetable({ buildOn: 'here', source: [record(1), record(2)] });
+  await Promise.all([one.ready, two.ready]);
+  t.equal(one.all().total, 1);
+  t.equal(two.all().total, 2);
+  await one.close();
+  t.equal(two.all().total, 2);
+  await two.close();
+});
