@@ -10,10 +10,16 @@ import {
   type NotModified,
   type Source,
 } from './source/source.js';
+import type { HashSeed } from './structures/keyed-hash.js';
 
 export interface LoadedImage {
   readonly image: SnapshotImage;
   readonly source: LoadSummary;
+}
+
+interface BuildOptions {
+  /** Random if left out, see SnapshotBuilder. */
+  readonly hashSeed?: HashSeed;
 }
 
 /**
@@ -23,19 +29,24 @@ export interface LoadedImage {
 export async function loadImage(
   source: Source,
   identifiers: IdentifierMode,
-  options?: Omit<LoadOptions, 'previous'>,
+  options?: Omit<LoadOptions, 'previous'> & BuildOptions,
 ): Promise<LoadedImage>;
 export async function loadImage(
   source: Source,
   identifiers: IdentifierMode,
-  options: LoadOptions,
+  options: LoadOptions & BuildOptions,
 ): Promise<LoadedImage | NotModified>;
 export async function loadImage(
   source: Source,
   identifiers: IdentifierMode,
-  options: LoadOptions = {},
+  { hashSeed, ...options }: LoadOptions & BuildOptions = {},
 ): Promise<LoadedImage | NotModified> {
-  const builder = new SnapshotBuilder({ identifiers, startedAtMs: Date.now() });
+  const startedAtMs = Date.now();
+  const builder = new SnapshotBuilder({
+    identifiers,
+    startedAtMs,
+    ...(hashSeed === undefined ? {} : { hashSeed }),
+  });
   const normalise = createNormaliser(identifiers);
   const intake = new ByteIntake(builder, identifiers, createValueReader(identifiers));
   const summary = await source.load(
