@@ -10,7 +10,6 @@ import {
   type NotModified,
   type Source,
 } from './source/source.js';
-import type { HashSeed } from './structures/keyed-hash.js';
 
 export interface LoadedImage {
   readonly image: SnapshotImage;
@@ -19,7 +18,7 @@ export interface LoadedImage {
 
 interface BuildOptions {
   /** Random if left out, see SnapshotBuilder. */
-  readonly hashSeed?: HashSeed;
+  readonly hashSeed?: SnapshotImage['hashSeed'];
 }
 
 /**

@@ -8,7 +8,7 @@ import type { PostingListsImage } from '../structures/posting-lists.js';
 import type { SnapshotSummary } from './summary.js';
 
 /**
- * A snapshot as flat data: typed arrays over SharedArrayBuffers and one small plain summary. It can be posted to
+ * A snapshot as flat data: typed arrays over SharedArrayBuffers, a seed and one small plain summary. It can be posted to
  * another thread without a copy, and written and read without parsing. Event number n, its **ordinal**, is the n-th by
  * (time, endTime, id).
  */
