@@ -20,11 +20,13 @@ import { buildHashTable } from '../../src/structures/hash-index.js';
 import { type HashSeed, KeyedHash, randomHashSeed } from '../../src/structures/keyed-hash.js';
 import { recordFigure } from '../hard/figures.mjs';
 import { HARD, size } from '../hard/size.js';
+import { eventOf, idOf, imageOf } from '../snapshot/images.js';
 import { collidingIds, quickHashesOf } from './colliding-ids.js';
-import { eventOf, idOf, imageOf } from './images.js';
 
-const IDS = 20_000;
+const IDS = size(4000, 20_000);
 const RATIO_MAX = 2;
+const ROUNDS = size(4, 5);
+const TIMEOUT = { timeout: size(180_000, 1_800_000) };
 const HOUR_MS = 3_600_000;
 const FIRST_MS = Date.UTC(2024, 8, 2, 8);
 /** Another one each time; a failure prints it, and LECTERN_SEED repeats it. */
@@ -70,16 +72,14 @@ async function cpuMsOf(work: () => Promise<void> | void): Promise<number> {
   return (user + system) / 1000;
 }
 
-const median = (values: number[]): number => values.sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
-
-/** How often the one costs what the other does: the median of rounds in which they take turns, after one to warm up. */
+/** How often the one costs what the other does, in rounds in which they take turns: the least of each, since noise only adds. */
 async function ratioOf(one: () => Promise<void> | void, other: () => Promise<void> | void): Promise<number> {
-  const ratios: number[] = [];
-  for (let round = 0; round < 4; round++) {
-    const [a, b] = [await cpuMsOf(one), await cpuMsOf(other)];
-    if (round > 0) ratios.push(a / b);
+  let [least, leastOther] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  for (let round = 0; round < ROUNDS; round++) {
+    least = Math.min(least, await cpuMsOf(one));
+    leastOther = Math.min(leastOther, await cpuMsOf(other));
   }
-  return median(ratios);
+  return least / leastOther;
 }
 
 async function load(bytes: Buffer): Promise<SnapshotImage> {
@@ -110,8 +110,8 @@ test('under seeds taken at random, ids that collide without one lie as near to t
   fc.assert(
     fc.property(fc.tuple(word, word), (seed) => {
       const [bad, good] = [displacement(colliding, seed), displacement(ordinary, seed)];
-      // At a load of 0.31 it is 0.22 (Knuth): one table is as another, within noise.
-      assert.ok(bad < 0.3 && good < 0.3, `${bad} and ${good} slots`);
+      // Of tables as full as these, up to half, Knuth expects at most 0.5: one is as another, within noise.
+      assert.ok(bad < 0.65 && good < 0.65, `${bad} and ${good} slots`);
     }),
     { seed: SEED, numRuns: size(20, 1000) },
   );
@@ -119,7 +119,7 @@ test('under seeds taken at random, ids that collide without one lie as near to t
   t.end();
 });
 
-test('20,000 ids made to collide cost at most twice what ordinary ones cost', async (t) => {
+test('ids made to collide cost at most twice what ordinary ones cost', TIMEOUT, async (t) => {
   const figures: Record<string, number> = {};
   for (const isArray of [false, true]) {
     const [bad, good] = [colliding, ordinary].map((ids) =>
@@ -163,21 +163,22 @@ test('20,000 ids made to collide cost at most twice what ordinary ones cost', as
   }
 });
 
-test('values made to collide cost at most twice what ordinary ones cost', async (t) => {
-  const count = size(5000, IDS);
+test('values made to collide cost at most twice what ordinary ones cost', TIMEOUT, async (t) => {
+  const count = size(3000, IDS);
   const rowsOf = (titles: readonly string[]): Row[] => titles.map((title, n) => ({ id: idOf(n), title }));
   const digits = (step: number): string[] =>
     Array.from({ length: count }, (_, n) => String(1_000_000 + n * step));
   // V8 hashes texts beyond 16,383 units by their length.
   const long = (units: number): string[] =>
-    Array.from({ length: size(600, 2000) }, (_, n) => 'x'.repeat(units - 8) + String(n).padStart(8, '0'));
+    Array.from({ length: size(500, 2000) }, (_, n) => 'x'.repeat(units - 8) + String(n).padStart(8, '0'));
   const cases: readonly (readonly [string, readonly string[], readonly string[]])[] = [
     ['texts of one hash', colliding.slice(0, count), ordinary.slice(0, count)],
     ['numbers of one place', digits(131_072), digits(7919)],
     ['long texts of one length', long(16_400), long(16_200)],
   ];
   for (const [name, bad, good] of cases) {
-    for (const isArray of [false, true]) {
+    // Numbers collide in V8 only, which NDJSON does not go through.
+    for (const isArray of name.startsWith('numbers') ? [true] : [false, true]) {
       const [one, other] = [bytesOf(rowsOf(bad), isArray), bytesOf(rowsOf(good), isArray)];
       const ratio = await ratioOf(
         async () => void (await load(one)),
@@ -189,7 +190,7 @@ test('values made to collide cost at most twice what ordinary ones cost', async 
 });
 
 test('lessons whose slots and codes collide without a seed cost what others cost', async (t) => {
-  const count = size(6000, 16_000);
+  const count = size(4000, 16_000);
   const courses = 256;
   /** As lessons were hashed before: of the slot and of the codes of course, room and type. */
   const oldHash = (slot: number, course: number, room: number): number => {
