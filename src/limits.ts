@@ -65,8 +65,13 @@ export const REJECTIONS_KEPT_MAX = 1000;
 export const OVERRIDES_KEPT_MAX = 100;
 /** Bytes read from a source at a time: 1,200 records of NDJSON, 4 ms, or 10 where each has to be decoded. */
 export const READ_CHUNK_BYTES: number = 512 * KIB;
-/** Spellings remembered per field while a source is normalised: 8,192 × 0.1 KB × 8 fields, 7 MB. */
+/**
+ * Spellings remembered per field while a source is normalised, and values while a dictionary is built: 8,192 × 0.1 KB × 8 fields,
+ * 7 MB each.
+ */
 export const VALUE_MEMO_ENTRIES_MAX = 8192;
+/** UTF-16 units of one of them: names and titles are shorter. Of such ones alone, 8,192 × 0.6 KB × 8 fields are 40 MB. */
+export const VALUE_MEMO_UNITS_MAX = 256;
 /** Bytes of all rows: row offsets are 32-bit, and Node 20 has no longer Buffer than 4 GiB. About 10 million events. */
 export const ROW_BYTES_MAX: number = 4 * 1024 * MIB - 64 * KIB;
 /** Events: ordinals are 32-bit, with 0xFFFFFFFF kept as "none". The row bytes end earlier. */

@@ -1,4 +1,4 @@
-import { VALUE_MEMO_ENTRIES_MAX } from '../limits.js';
+import { VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX } from '../limits.js';
 import type {
   IdentifierMode,
   NormalisedEvent,
@@ -10,6 +10,7 @@ import { FIELDS, type Field, type FieldKind, type FieldName } from '../model/fie
 import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
 import { normaliseText } from '../model/text.js';
 import { formatInstant, parseInstant } from '../model/time.js';
+import { TextMemo } from '../structures/text-memo.js';
 import { describeValue, quote } from './describe.js';
 
 /**
@@ -39,8 +40,11 @@ interface ReadField {
   readonly expected: string;
   /** Reads a string; every kind is one on input. */
   readonly read: (text: string) => ReadResult;
-  /** Canonical values by their spelling, or null where hardly any spelling comes twice. */
-  readonly memo: Map<string, string | number> | null;
+  /**
+   * Canonical values by their spelling, or null where hardly any spelling comes twice. Rooms, groups and courses come hundreds
+   * of times each, and looking one up costs a quarter of checking it.
+   */
+  readonly memo: TextMemo<string | number> | null;
 }
 
 /** One reader per kind of field. */
@@ -115,7 +119,7 @@ export function createNormaliser(mode: IdentifierMode): Normalise {
       expected: field.required ? kind.expected : 'a string or null',
       read: (text) => kind.read(field.name, text),
       // Times come often, too, but reading one costs no more than looking it up.
-      memo: field.indexed ? new Map() : null,
+      memo: field.indexed ? new TextMemo(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX) : null,
     };
   });
   const blank = blankEvent(FIELDS);
@@ -153,7 +157,7 @@ export function createNormaliser(mode: IdentifierMode): Normalise {
       const read = field.read(given);
       if (typeof read === 'object') return { position, code: read.code, field: name, detail: read.detail };
       event[name] = read;
-      if (field.memo !== null) remember(field.memo, given, read);
+      field.memo?.set(given, read);
     }
     const normalised = event as NormalisedEvent;
     if (normalised.endTime < normalised.time) {
@@ -177,15 +181,6 @@ export function createNormaliser(mode: IdentifierMode): Normalise {
       };
     }
   };
-}
-
-/**
- * Rooms, groups and courses come hundreds of times each, and looking one up costs a quarter of checking it.
- * Where they do not repeat, the memo is emptied again and again: that costs less than anything cleverer would.
- */
-function remember(memo: Map<string, string | number>, text: string, canonical: string | number): void {
-  if (memo.size >= VALUE_MEMO_ENTRIES_MAX) memo.clear();
-  memo.set(text, canonical);
 }
 
 function show(instantMs: number): string {

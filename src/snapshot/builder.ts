@@ -1,5 +1,12 @@
 import { LecternError } from '../errors.js';
-import { EVENTS_MAX, INTERVALS_PER_TREE_MAX, OVERRIDES_KEPT_MAX, REJECTIONS_KEPT_MAX } from '../limits.js';
+import {
+  EVENTS_MAX,
+  INTERVALS_PER_TREE_MAX,
+  OVERRIDES_KEPT_MAX,
+  REJECTIONS_KEPT_MAX,
+  VALUE_MEMO_ENTRIES_MAX,
+  VALUE_MEMO_UNITS_MAX,
+} from '../limits.js';
 import type {
   IdentifierMode,
   NormalisedEvent,
@@ -14,15 +21,17 @@ import {
   type IndexedFieldName,
   LESSON_FIELDS,
 } from '../model/fields.js';
-import { ByteStrings, hashBytes, viewOf } from '../structures/byte-strings.js';
+import { ByteStrings, viewOf } from '../structures/byte-strings.js';
 import { sharedCodeColumn } from '../structures/code-column.js';
 import { DictionaryBuilder, NO_CODE } from '../structures/dictionary.js';
 import { GrowableFloat64, GrowableUint32 } from '../structures/growable.js';
-import { buildHashIndex } from '../structures/hash-index.js';
+import { buildHashTable, type HashIndexImage } from '../structures/hash-index.js';
 import { buildIntervalIndex } from '../structures/interval-index.js';
+import { type HashSeed, KeyedHash, randomHashSeed } from '../structures/keyed-hash.js';
 import { buildPostingLists } from '../structures/posting-lists.js';
 import { inScratch, scratchUint32 } from '../structures/scratch.js';
-import { inOneBuffer, sharedFloat64 } from '../structures/shared.js';
+import { inOneBuffer, sharedFloat64, sharedUint32 } from '../structures/shared.js';
+import { TextMemo } from '../structures/text-memo.js';
 import { buildClusters } from './clusters.js';
 import { contentVersionOf } from './content-version.js';
 import { byteLengthOf, type FieldImage, type SnapshotImage } from './image.js';
@@ -45,10 +54,10 @@ const ID_BUFFER_BYTES = 256;
 const UTF8_BYTES_PER_UNIT_MAX = 3;
 
 /**
- * Of an image without its rows: 83 in a timetable of a million events, of which a third clash with another, and up to 13 more where
+ * Of an image without its rows: 87 in a timetable of a million events, of which a third clash with another, and up to 13 more where
  * codes take four bytes each.
  */
-const IMAGE_BYTES_PER_EVENT = 112;
+const IMAGE_BYTES_PER_EVENT = 116;
 
 /** What else is on the way to it, most of it for the clusters. */
 const SCRATCH_BYTES_PER_EVENT = 128;
@@ -66,19 +75,17 @@ interface Column {
 export class SnapshotBuilder {
   readonly #identifiers: IdentifierMode;
   readonly #startedAtMs: number;
+  readonly #hashSeed: HashSeed;
+  /** Of all tables of the build and of the image whose keys come from the source. */
+  readonly hash: KeyedHash;
   readonly #ids = new ByteStrings();
   #idBuffer: Buffer = Buffer.alloc(ID_BUFFER_BYTES);
   #idView: DataView = viewOf(this.#idBuffer);
   readonly #timeMs = new GrowableFloat64();
   readonly #endTimeMs = new GrowableFloat64();
   /** In the order of CODED_FIELDS. */
-  readonly #columns: readonly Column[] = CODED_FIELDS.map(() => ({
-    dictionary: new DictionaryBuilder(),
-    codes: new GrowableUint32(),
-  }));
-  readonly #columnByName: ReadonlyMap<FieldName, Column> = new Map(
-    CODED_FIELDS.map((name, n) => [name, this.#columns[n] as Column]),
-  );
+  readonly #columns: readonly Column[];
+  readonly #columnByName: ReadonlyMap<FieldName, Column>;
   readonly #rejections: Rejection[] = [];
   readonly #rejectedByCode: Partial<Record<RejectionCode, number>> = {};
   #rejected = 0;
@@ -86,10 +93,25 @@ export class SnapshotBuilder {
   readonly #sources: { readonly name: string | undefined; readonly start: number }[] = [];
   #finished = false;
 
-  /** @param options.startedAtMs when the load began, epoch milliseconds; now if left out */
-  constructor(options: { readonly identifiers: IdentifierMode; readonly startedAtMs?: number }) {
+  /**
+   * @param options.startedAtMs when the load began, epoch milliseconds; now if left out
+   * @param options.hashSeed random if left out. Two builds of the same events with one seed give the same image, byte for byte.
+   */
+  constructor(options: {
+    readonly identifiers: IdentifierMode;
+    readonly startedAtMs?: number;
+    readonly hashSeed?: HashSeed;
+  }) {
     this.#identifiers = options.identifiers;
     this.#startedAtMs = options.startedAtMs ?? Date.now();
+    this.#hashSeed = options.hashSeed ?? randomHashSeed();
+    const hash = new KeyedHash(this.#hashSeed);
+    this.hash = hash;
+    this.#columns = CODED_FIELDS.map(() => ({
+      dictionary: new DictionaryBuilder(hash, new TextMemo(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX)),
+      codes: new GrowableUint32(),
+    }));
+    this.#columnByName = new Map(CODED_FIELDS.map((name, n) => [name, this.#columns[n] as Column]));
   }
 
   get eventCount(): number {
@@ -109,7 +131,7 @@ export class SnapshotBuilder {
   add(event: NormalisedEvent, position: RecordPosition): void {
     this.#beginSource(position.source);
     const length = this.#writeId(event.id);
-    const hash = hashBytes(this.#idView, 0, length);
+    const hash = this.hash.bytes(this.#idView, 0, length);
     const known = this.#ids.find(hash, this.#idView, 0, length);
     if (known !== -1) {
       this.reject(this.#duplicate(event.id, known, position));
@@ -127,7 +149,7 @@ export class SnapshotBuilder {
   /**
    * Whether there is an event with this id.
    *
-   * @param hash hashBytes of the id, which stands at [from, to) of the view as UTF-8
+   * @param hash of the id, which stands at [from, to) of the view as UTF-8
    */
   hasId(hash: number, view: DataView, from: number, to: number): boolean {
     return this.#ids.find(hash, view, from, to) !== -1;
@@ -237,8 +259,8 @@ export class SnapshotBuilder {
       count,
       slotOf,
       slots,
-      lesson: lessonNumbers(slotOf, LESSON_FIELDS.map(codesOf)),
-      ...conflictKeys(count, codesOf, dictionaryOf),
+      lesson: lessonNumbers(slotOf, LESSON_FIELDS.map(codesOf), this.hash),
+      ...conflictKeys(count, codesOf, dictionaryOf, this.hash),
     };
     const clusters = buildClusters(clusterInput, rows);
     const lengthsMs = slots.endMs.map((endMs, slot) => endMs - slots.startMs[slot]!);
@@ -250,12 +272,13 @@ export class SnapshotBuilder {
       ]),
     ) as unknown as Record<IndexedFieldName, FieldImage>;
     const slotIndex = buildIntervalIndex(slots.startMs, slots.endMs, INTERVALS_PER_TREE_MAX);
-    const ids = buildHashIndex(count, (ordinal) => this.#ids.hashOf(order[ordinal]!));
+    const ids = this.#indexIds(order);
     const others = columns.filter(({ name }) => !INDEXED_FIELDS.some((field) => field.name === name));
     const parts = { slots: { ...slots, index: slotIndex }, fields, rows, ids, clusters };
     const builtAtMs = Date.now();
     return {
       ...parts,
+      hashSeed: this.#hashSeed,
       summary: {
         id: contentVersionOf(this.#identifiers, { order, ids: this.#ids, slots, fields, columns: others }),
         events: count,
@@ -271,6 +294,13 @@ export class SnapshotBuilder {
         span: count === 0 ? null : { startMs: slots.startMs[0]!, endMs: maxOf(slots.endMs) },
       },
     };
+  }
+
+  #indexIds(order: Uint32Array): HashIndexImage {
+    const hashes = sharedUint32(order.length);
+    for (let ordinal = 0; ordinal < order.length; ordinal++)
+      hashes[ordinal] = this.#ids.hashOf(order[ordinal]!);
+    return { hashes, table: buildHashTable(hashes) };
   }
 
   #countFields(): SnapshotSummary['fields'] {

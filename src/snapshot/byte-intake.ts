@@ -4,6 +4,7 @@ import { isCanonicalUuid } from '../model/identifier.js';
 import { isPlainJsonText } from '../model/text.js';
 import { ByteStrings, copyText, isSame } from '../structures/byte-strings.js';
 import { NO_CODE } from '../structures/dictionary.js';
+import type { KeyedHash } from '../structures/keyed-hash.js';
 import { type CodedFieldName, isCoded, type SnapshotBuilder } from './builder.js';
 
 /** The canonical value of a field's text, or null where a record that has it is rejected. */
@@ -15,6 +16,8 @@ const TIME = placeOf('time');
 const END_TIME = placeOf('endTime');
 /** A spelling that no event has had yet. */
 const UNUSED = 0xfffffffe;
+/** Spellings of one field that are found without a keyed hash: 16 KiB of numbers. */
+const SPELLINGS_REMEMBERED = 4096;
 const INSTANTS_REMEMBERED = 4096;
 const INSTANT_BYTES_MAX = 32;
 
@@ -41,7 +44,7 @@ export class ByteIntake {
     this.#identifiers = identifiers;
     this.#read = read;
     this.#spellings = FIELDS.flatMap((field, n) =>
-      isCoded(field) ? [new Spellings(field.name, 3 * n, (text) => read(field, text))] : [],
+      isCoded(field) ? [new Spellings(field.name, 3 * n, builder.hash, (text) => read(field, text))] : [],
     );
     this.#instants = new InstantMemo((text) => read(fieldOf('time'), text));
     this.#numbers = new Int32Array(this.#spellings.length);
@@ -53,7 +56,7 @@ export class ByteIntake {
    *
    * @param bytes UTF-8
    * @param view the same bytes
-   * @param spans by number of the field three numbers: where its value begins, or -1 for none; where it ends; its hashBytes
+   * @param spans by number of the field three numbers: where its value begins, or -1 for none; where it ends; its quickHash
    * @returns false where nothing was added, because the record has to be decoded: to be served, or to say why not
    */
   add(bytes: Uint8Array, view: DataView, spans: Int32Array): boolean {
@@ -74,7 +77,7 @@ export class ByteIntake {
       if (number === REFUSED) return false;
       this.#numbers[column] = number;
     }
-    const hash = spans[ID + 2]!;
+    const hash = this.#builder.hash.bytes(view, from, to);
     if (this.#builder.hasId(hash, view, from, to)) return false;
     // Only now: a dictionary holds no value that no event has.
     for (let column = 0; column < spellings.length; column++) {
@@ -101,7 +104,10 @@ export class ByteIntake {
 
 const REFUSED = -2;
 
-/** The spellings of one field's values. */
+/**
+ * The spellings of one field's values. Those that came lately are found by the quick hash that the reader has made; a memo
+ * with one number a place, so whoever makes texts collide only has them looked up. The others are found by a keyed hash.
+ */
 class Spellings {
   readonly name: CodedFieldName;
   /** Where its numbers stand among the spans. */
@@ -111,11 +117,20 @@ class Spellings {
   /** By spelling: the builder's code, UNUSED or NO_CODE for what is refused. */
   codes: Uint32Array = new Uint32Array(64);
   readonly #read: (text: string) => string | number | null;
+  readonly #hash: KeyedHash;
   readonly #strings = new ByteStrings();
+  /** By the quick hash: the number + 1 of the spelling that came last, or 0. */
+  readonly #recent: Int32Array = new Int32Array(SPELLINGS_REMEMBERED);
 
-  constructor(name: CodedFieldName, place: number, read: (text: string) => string | number | null) {
+  constructor(
+    name: CodedFieldName,
+    place: number,
+    hash: KeyedHash,
+    read: (text: string) => string | number | null,
+  ) {
     this.name = name;
     this.#place = place;
+    this.#hash = hash;
     this.#read = read;
   }
 
@@ -124,9 +139,14 @@ class Spellings {
     const from = spans[this.#place]!;
     if (from === -1) return -1;
     const to = spans[this.#place + 1]!;
-    const hash = spans[this.#place + 2]!;
-    let number = this.#strings.find(hash, view, from, to);
-    if (number === -1) number = this.#learn(hash, bytes, view, from, to);
+    const entry = spans[this.#place + 2]! & (SPELLINGS_REMEMBERED - 1);
+    let number = this.#recent[entry]! - 1;
+    if (number === -1 || !this.#strings.isAt(number, view, from, to)) {
+      const hash = this.#hash.bytes(view, from, to);
+      number = this.#strings.find(hash, view, from, to);
+      if (number === -1) number = this.#learn(hash, bytes, view, from, to);
+      this.#recent[entry] = number + 1;
+    }
     return this.codes[number] === NO_CODE ? REFUSED : number;
   }
 

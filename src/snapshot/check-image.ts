@@ -4,8 +4,9 @@ import { CONFLICT_DIMENSIONS, INDEXED_FIELDS } from '../model/fields.js';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../model/time.js';
 import { type CodeColumn, isCodeColumn } from '../structures/code-column.js';
 import type { DictionaryImage } from '../structures/dictionary.js';
-import { buildHashIndex } from '../structures/hash-index.js';
+import { buildHashTable, type HashIndexImage } from '../structures/hash-index.js';
 import { buildIntervalIndex, type IntervalIndexImage } from '../structures/interval-index.js';
+import { isHashSeed, KeyedHash } from '../structures/keyed-hash.js';
 import { buildPostingLists, type PostingListsImage } from '../structures/posting-lists.js';
 import { checkRows } from './check-rows.js';
 import { clustersOfEvents } from './clusters.js';
@@ -40,18 +41,20 @@ export function readCheckedImage(path: string, isThorough: boolean): StoredImage
  * @throws Error that says what is wrong; any other error means the same
  */
 function checkImage(image: SnapshotImage, isThorough: boolean): void {
-  const { summary, slots, fields, rows, ids, clusters } = image;
+  const { summary, hashSeed, slots, fields, rows, ids, clusters } = image;
   checkSummary(summary);
+  if (!isHashSeed(hashSeed)) throw new Error('its seed is no two numbers of 32 bits');
   const count = summary.events;
   checkSlots(slots, summary, isThorough);
   for (const { name } of INDEXED_FIELDS)
     within(name, () => checkField(fields[name], slots, count, isThorough));
   checkRowPlaces(rows, count);
+  checkHashIndex(ids, count);
   if (isThorough) {
-    const hashes = checkRows(rows, count);
-    const expected = buildHashIndex(count, (ordinal) => hashes[ordinal]!);
-    expectSame('ids', u32(ids), expected);
-  } else checkHashIndex(u32(ids), count);
+    const hashes = checkRows(rows, count, new KeyedHash(hashSeed));
+    expectSame('ids.hashes', ids.hashes, hashes);
+    expectSame('ids.table', ids.table, buildHashTable(hashes));
+  }
   for (const kind of ['merged', 'unmerged'] as const) {
     within(`clusters.${kind}`, () => checkClusters(clusters[kind], rows, count, isThorough));
   }
@@ -77,8 +80,9 @@ function checkRowPlaces({ start, packedStart, bytes }: RowsImage, count: number)
 }
 
 /** Every look-up ends, and at an event. */
-function checkHashIndex(table: Uint32Array, count: number): void {
-  if (table.length < 2 || (table.length & (table.length - 1)) !== 0) throw new Error('ids is no table');
+function checkHashIndex({ hashes, table }: HashIndexImage, count: number): void {
+  expectLength('ids.hashes', u32(hashes), count);
+  if (u32(table).length < 2 || (table.length & (table.length - 1)) !== 0) throw new Error('ids is no table');
   let free = 0;
   for (const entry of table) {
     if (entry === 0) free++;

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { OUTPUT_FIELDS } from '../model/fields.js';
-import { hashBytes, viewOf } from '../structures/byte-strings.js';
+import { viewOf } from '../structures/byte-strings.js';
+import type { KeyedHash } from '../structures/keyed-hash.js';
 import { packedTextLength } from './byte-lengths.js';
 import type { RowsImage } from './image.js';
 import { PACKED_ROW_FRAME_BYTES, ROW_FRAME } from './rows.js';
@@ -17,16 +18,21 @@ const PACKED_NULL_BYTES = 1;
  * Goes through all rows: each is where it should be, has all fields in their order, and the length in MessagePack that is told of it.
  *
  * @param count of events
+ * @param hash of ids
  * @returns for each ordinal the hash of its id
  * @throws Error that says what is wrong
  */
-export function checkRows({ bytes, start, packedStart }: RowsImage, count: number): Int32Array {
-  const hashes = new Int32Array(count);
+export function checkRows(
+  { bytes, start, packedStart }: RowsImage,
+  count: number,
+  hash: KeyedHash,
+): Uint32Array {
+  const hashes = new Uint32Array(count);
   const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (source[0] !== OPENING_BRACKET) throw new Error('rows begin wrongly');
   if (source[source.length - 1] !== CLOSING_BRACKET) throw new Error('rows end wrongly');
   if (!isUtf8(source)) throw new Error('rows are not UTF-8');
-  const scan = new RowScan(source);
+  const scan = new RowScan(source, hash);
   for (let ordinal = 0; ordinal < count; ordinal++) {
     const end = start[ordinal + 1]! - 1;
     const packed = scan.row(start[ordinal]!, end);
@@ -43,12 +49,14 @@ export function checkRows({ bytes, start, packedStart }: RowsImage, count: numbe
 class RowScan {
   readonly #source: Buffer;
   readonly #view: DataView;
+  readonly #hash: KeyedHash;
   /** Of the row that was gone through last. */
   idHash = 0;
 
-  constructor(source: Buffer) {
+  constructor(source: Buffer, hash: KeyedHash) {
     this.#source = source;
     this.#view = viewOf(source);
+    this.#hash = hash;
   }
 
   /** The length in MessagePack of the row [from, end); -1 where that is no row. */
@@ -95,11 +103,11 @@ class RowScan {
   /** Of the string between these quotes, in bytes; throws where its escapes are none. */
   #textLength(open: number, close: number, isId: boolean): number {
     if (!this.#isEscaped) {
-      if (isId) this.idHash = hashBytes(this.#view, open + 1, close);
+      if (isId) this.idHash = this.#hash.bytes(this.#view, open + 1, close);
       return close - open - 1;
     }
     const text = Buffer.from(JSON.parse(this.#source.toString('utf8', open, close + 1)) as string, 'utf8');
-    if (isId) this.idHash = hashBytes(viewOf(text), 0, text.length);
+    if (isId) this.idHash = this.#hash.bytes(viewOf(text), 0, text.length);
     return text.length;
   }
 

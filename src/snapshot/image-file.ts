@@ -21,6 +21,7 @@ import { crc32 } from 'node:zlib';
 import { Packr, unpack } from 'msgpackr';
 import { LecternError } from '../errors.js';
 import { IMAGE_HEADER_BYTES_MAX } from '../limits.js';
+import type { HashSeed } from '../structures/keyed-hash.js';
 import type { SnapshotImage } from './image.js';
 import type { SnapshotSummary } from './summary.js';
 
@@ -31,7 +32,7 @@ import type { SnapshotSummary } from './summary.js';
  * 8 bytes   magic
  * 4 bytes   length of the header, little endian
  * 4 bytes   CRC-32 of the header, little endian
- * header    MessagePack: versions, summary, and of every array its path, type, length and CRC-32
+ * header    MessagePack: versions, seed, summary, and of every array its path, type, length and CRC-32
  * arrays    one behind the other, each from a multiple of 8 bytes on
  * ```
  *
@@ -42,7 +43,7 @@ import type { SnapshotSummary } from './summary.js';
 const MAGIC = Buffer.from('LECTERN\u001a', 'latin1');
 const PREFIX_BYTES = 16;
 /** Changes with every change of the image's arrays or their meaning. */
-export const IMAGE_FORMAT_VERSION = 5;
+export const IMAGE_FORMAT_VERSION = 6;
 const ALIGNMENT_BYTES = 8;
 /** One write or read: Node takes at most 2 GiB at a time. */
 const PIECE_BYTES = 256 * 1024 * 1024;
@@ -64,6 +65,7 @@ interface Header {
   readonly sourceVersion: string | null;
   /** Where it comes from; not in files that were written before this was noted. */
   readonly source?: ImageSource | null;
+  readonly hashSeed: HashSeed;
   readonly summary: SnapshotSummary;
   readonly arrays: readonly ArrayEntry[];
 }
@@ -100,13 +102,14 @@ export function writeImageFile(
   keep = 0,
   source: ImageSource | null = null,
 ): void {
-  const { summary, ...parts } = image;
+  const { summary, hashSeed, ...parts } = image;
   const views = arraysOf(parts, []);
   const header: Header = {
     formatVersion: IMAGE_FORMAT_VERSION,
     byteOrder: endianness(),
     sourceVersion,
     source,
+    hashSeed,
     summary,
     arrays: views.map(({ path: place, type, bytes }) => ({
       path: place,
@@ -300,11 +303,11 @@ function read(file: number, path: string): StoredImage {
   }
   if (readSync(file, Buffer.alloc(1), 0, 1, null) !== 0)
     throw unusable(path, 'it is longer than it should be');
-  const { summary, sourceVersion, source = null } = header;
+  const { summary, hashSeed, sourceVersion, source = null } = header;
   if (sourceVersion !== null && typeof sourceVersion !== 'string') {
     throw unusable(path, 'its header names no version of the source');
   }
-  return { image: { ...parts, summary } as unknown as SnapshotImage, sourceVersion, source };
+  return { image: { ...parts, summary, hashSeed } as unknown as SnapshotImage, sourceVersion, source };
 }
 
 /** That the file cannot be used, and why. */

@@ -1,12 +1,14 @@
 import type { IndexedFieldName } from '../model/fields.js';
 import type { CodeColumn } from '../structures/code-column.js';
 import type { DictionaryImage } from '../structures/dictionary.js';
+import type { HashIndexImage } from '../structures/hash-index.js';
 import type { IntervalIndexImage } from '../structures/interval-index.js';
+import type { HashSeed } from '../structures/keyed-hash.js';
 import type { PostingListsImage } from '../structures/posting-lists.js';
 import type { SnapshotSummary } from './summary.js';
 
 /**
- * A snapshot as flat data: typed arrays over SharedArrayBuffers and one small plain summary. It can be posted to
+ * A snapshot as flat data: typed arrays over SharedArrayBuffers, a seed and one small plain summary. It can be posted to
  * another thread without a copy, and written and read without parsing. Event number n, its **ordinal**, is the n-th by
  * (time, endTime, id).
  */
@@ -15,8 +17,13 @@ export interface SnapshotImage {
   readonly slots: SlotsImage;
   readonly fields: Readonly<Record<IndexedFieldName, FieldImage>>;
   readonly rows: RowsImage;
-  /** Finds the ordinal of an id, see structures/hash-index.ts. */
-  readonly ids: Uint32Array;
+  /**
+   * What ids are hashed with: another for each image, so that nobody can choose ids that collide. No part of the summary,
+   * which is shown, nor of its id, on which replicas agree.
+   */
+  readonly hashSeed: HashSeed;
+  /** Finds the ordinal of an id. */
+  readonly ids: HashIndexImage;
   /** Conflict clusters with rows of one lesson merged, and with every row a lesson of its own. */
   readonly clusters: { readonly merged: ClustersImage; readonly unmerged: ClustersImage };
 }

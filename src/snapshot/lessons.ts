@@ -1,5 +1,6 @@
 import { CONFLICT_DIMENSIONS, type FieldName } from '../model/fields.js';
 import { DictionaryBuilder, type DictionaryImage, NO_CODE } from '../structures/dictionary.js';
+import type { KeyedHash } from '../structures/keyed-hash.js';
 import { scratchUint32 } from '../structures/scratch.js';
 
 /**
@@ -8,8 +9,13 @@ import { scratchUint32 } from '../structures/scratch.js';
  *
  * @param slotOf by ordinal, ascending
  * @param columns the codes of each lesson field, by ordinal
+ * @param hash keyed: whoever writes the source chooses slots and codes
  */
-export function lessonNumbers(slotOf: Uint32Array, columns: readonly Uint32Array[]): Uint32Array {
+export function lessonNumbers(
+  slotOf: Uint32Array,
+  columns: readonly Uint32Array[],
+  hash: KeyedHash,
+): Uint32Array {
   const count = slotOf.length;
   const lessons = scratchUint32(count);
   const [required] = columns;
@@ -17,12 +23,15 @@ export function lessonNumbers(slotOf: Uint32Array, columns: readonly Uint32Array
   while (size < 2 * count) size *= 2;
   /** The first row of each lesson, as its ordinal + 1, by a hash of what its rows have in common. */
   const table = scratchUint32(size);
+  const common = new DataView(new ArrayBuffer(4 + 4 * columns.length));
   for (let ordinal = 0; ordinal < count; ordinal++) {
     if (required?.[ordinal] === NO_CODE) {
       lessons[ordinal] = NO_CODE;
       continue;
     }
-    let place = lessonHash(slotOf, columns, ordinal) & (size - 1);
+    common.setUint32(0, slotOf[ordinal]!, true);
+    for (let n = 0; n < columns.length; n++) common.setUint32(4 + 4 * n, columns[n]![ordinal]!, true);
+    let place = hash.bytes(common, 0, common.byteLength) & (size - 1);
     // Terminates: at least half of the places are free.
     while (table[place] !== 0 && !isOneLesson(slotOf, columns, table[place]! - 1, ordinal)) {
       place = (place + 1) & (size - 1);
@@ -32,14 +41,6 @@ export function lessonNumbers(slotOf: Uint32Array, columns: readonly Uint32Array
     lessons[ordinal] = table[place]! - 1;
   }
   return lessons;
-}
-
-function lessonHash(slotOf: Uint32Array, columns: readonly Uint32Array[], ordinal: number): number {
-  let hash = Math.imul(slotOf[ordinal]!, 0xcc9e2d51);
-  for (let n = 0; n < columns.length; n++) {
-    hash = Math.imul(hash ^ (hash >>> 15) ^ columns[n]![ordinal]!, 0x85ebca6b);
-  }
-  return hash ^ (hash >>> 16);
 }
 
 function isOneLesson(slotOf: Uint32Array, columns: readonly Uint32Array[], a: number, b: number): boolean {
@@ -56,8 +57,9 @@ export function conflictKeys(
   count: number,
   codesOf: (name: FieldName) => Uint32Array,
   dictionaryOf: (name: FieldName) => DictionaryBuilder,
+  hash: KeyedHash,
 ): { keyOf: Uint32Array[]; keys: DictionaryImage } {
-  const keys = new DictionaryBuilder();
+  const keys = new DictionaryBuilder(hash);
   const keyOf = CONFLICT_DIMENSIONS.map((dimension) => {
     const result = scratchUint32(count).fill(NO_CODE);
     for (const name of dimension.keys) {

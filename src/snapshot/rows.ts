@@ -140,6 +140,18 @@ export class Rows {
     return this.bytes.subarray(this.start[ordinal]!, this.start[ordinal + 1]! - 1);
   }
 
+  /**
+   * Whether an event has this id.
+   *
+   * @param text UTF-8 of the id as JSON has it between quotes
+   */
+  hasId(ordinal: number, text: Uint8Array): boolean {
+    const from = this.start[ordinal]! + ID_OFFSET + 1;
+    const end = from + text.length;
+    if (end >= this.start[ordinal + 1]!) return false;
+    return this.bytes[end] === QUOTE && this.bytes.compare(text, 0, text.length, from, end) === 0;
+  }
+
   /** The id of an event, read from its row: `id` is the first field. */
   idOf(ordinal: number): string {
     const open = this.start[ordinal]! + ID_OFFSET;

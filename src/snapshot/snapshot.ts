@@ -1,10 +1,12 @@
 import { INTERVAL_SCANS_MAX, INTERVAL_TREES_MAX } from '../limits.js';
 import { INDEXED_FIELDS, type IndexedFieldName } from '../model/fields.js';
-import { compareCodePoints } from '../model/text.js';
+import { compareCodePoints, isPlainJsonText } from '../model/text.js';
+import { viewOf } from '../structures/byte-strings.js';
 import type { CodeColumn } from '../structures/code-column.js';
 import { Dictionary } from '../structures/dictionary.js';
-import { findInHashIndex } from '../structures/hash-index.js';
+import { findInHashIndex, type HashIndexImage } from '../structures/hash-index.js';
 import { IntervalIndex } from '../structures/interval-index.js';
+import { KeyedHash } from '../structures/keyed-hash.js';
 import { lowerBound } from '../structures/search.js';
 import { Clusters } from './cluster-reader.js';
 import type { FieldImage, SlotsImage, SnapshotImage } from './image.js';
@@ -72,13 +74,15 @@ export class Snapshot {
   readonly merged: Clusters;
   readonly unmerged: Clusters;
   readonly #slots: SlotsImage;
-  readonly #ids: Uint32Array;
+  readonly #hash: KeyedHash;
+  readonly #ids: HashIndexImage;
   readonly #fields: ReadonlyMap<IndexedFieldName, FieldIndex>;
 
   constructor(image: SnapshotImage) {
     this.summary = image.summary;
     this.rows = new Rows(image.rows);
     this.#slots = image.slots;
+    this.#hash = new KeyedHash(image.hashSeed);
     this.#ids = image.ids;
     this.slotIndex = new IntervalIndex(image.slots.startMs, image.slots.endMs, image.slots.index, {
       treesMax: INTERVAL_TREES_MAX,
@@ -158,7 +162,13 @@ export class Snapshot {
 
   /** The ordinal of the event with this canonical id, or -1. */
   ordinalOf(id: string): number {
-    return findInHashIndex(this.#ids, id, (ordinal) => this.rows.idOf(ordinal));
+    const bytes = Buffer.from(id, 'utf8');
+    const hash = this.#hash.bytes(viewOf(bytes), 0, bytes.length);
+    // As it stands in the row, between quotes.
+    const text = isPlainJsonText(bytes, 0, bytes.length)
+      ? bytes
+      : Buffer.from(JSON.stringify(id).slice(1, -1));
+    return findInHashIndex(this.#ids, hash, (ordinal) => this.rows.hasId(ordinal, text));
   }
 
   /** Compares an event with one of another snapshot by (time, endTime, id): negative, zero or positive. */

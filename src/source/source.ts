@@ -21,7 +21,7 @@ export interface RecordSink {
    *
    * @param view the same bytes
    * @param spans by number of the field in the descriptor table three numbers: where its value begins, or -1 for none,
-   *   where it ends, and its hashBytes. Nothing else is known of the value: it may hold backslashes or control characters.
+   *   where it ends, and its quickHash. Nothing else is known of the value: it may hold backslashes or control characters.
    * @returns false where the record has to be decoded and given to `record`; nothing was taken of it then
    */
   undecoded?: (bytes: Uint8Array, view: DataView, spans: Int32Array) => boolean;

@@ -1,37 +1,8 @@
-import { grownByteLength, roomyByteLength } from './growable.js';
+import { grownByteLength } from './growable.js';
+import { HashTable } from './hash-table.js';
 
 const ENTRIES_MIN = 64;
 const BYTES_PER_ENTRY = 16;
-
-/** Where a hash of bytes begins, see addWord. */
-export const HASH_BEGIN = 0x2c1b3c6d;
-
-/** Adds four bytes to a hash, as the number that they are. Multipliers and shifts are those of MurmurHash3. */
-export function addWord(hash: number, word: number): number {
-  const mixed = Math.imul(hash ^ word, 0xcc9e2d51);
-  return (mixed << 13) | (mixed >>> 19);
-}
-
-/** Adds one of the last bytes, of which there are fewer than four. */
-export function addByte(hash: number, byte: number): number {
-  return Math.imul(hash ^ byte, 0x1b873593);
-}
-
-/** Every bit of what was added changes half of the bits of the result, which may be negative. */
-export function endHash(hash: number): number {
-  let mixed = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
-  return mixed ^ (mixed >>> 16);
-}
-
-/** 32 bits of a run of bytes; not against anybody who looks for collisions. */
-export function hashBytes(view: DataView, from: number, to: number): number {
-  let hash = HASH_BEGIN;
-  let at = from;
-  for (; at + 4 <= to; at += 4) hash = addWord(hash, view.getInt32(at, true));
-  for (; at < to; at++) hash = addByte(hash, view.getUint8(at));
-  return endHash(hash);
-}
 
 /**
  * Copies UTF-8. In a loop: for a few dozen bytes a call into the engine costs more than they do. Eight at a time as a
@@ -65,8 +36,8 @@ export function viewOf(bytes: Uint8Array): DataView {
 }
 
 /**
- * A set of texts as UTF-8, numbered in order of arrival: one arena of bytes and an open-addressing table, without an object
- * or a string for any of them. Amortised O(length) for each.
+ * A set of texts as UTF-8, numbered in order of arrival: one arena of bytes and a table of hashes, without an object or a
+ * string for any of them. Amortised O(length) for each, as long as hashes are keyed: see keyed-hash.ts.
  */
 export class ByteStrings {
   #bytes: Uint8Array = new Uint8Array(ENTRIES_MIN * BYTES_PER_ENTRY);
@@ -74,14 +45,8 @@ export class ByteStrings {
   /** String n is bytes [start[n], start[n + 1]). */
   #start: Uint32Array = new Uint32Array(ENTRIES_MIN + 1);
   #hashes: Int32Array = new Int32Array(ENTRIES_MIN);
-  /**
-   * A power of two of slots, at least twice as many as entries. Each is a number + 1, or 0, and the hash beside it, so that
-   * to look at a slot is to wait for memory once.
-   */
-  #table: Int32Array = new Int32Array(4 * ENTRIES_MIN);
+  #table: HashTable = new HashTable();
   #size = 0;
-  /** Entries that the table has room for: half of its slots. */
-  #capacity = ENTRIES_MIN;
 
   get size(): number {
     return this.#size;
@@ -110,24 +75,19 @@ export class ByteStrings {
     return this.#hashes[n]!;
   }
 
-  /**
-   * The number of a string, or -1.
-   *
-   * @param hash its hashBytes
-   */
+  /** Whether string n is these bytes. */
+  isAt(n: number, view: DataView, from: number, to: number): boolean {
+    const start = this.#start[n]!;
+    const length = this.#start[n + 1]! - start;
+    return length === to - from && isSame(this.#view, start, view, from, length);
+  }
+
+  /** The number of a string, or -1. */
   find(hash: number, view: DataView, from: number, to: number): number {
     const table = this.#table;
-    const last = table.length - 2;
-    let slot = (hash << 1) & last;
-    // Terminates: at least half of the slots are free.
-    while (table[slot] !== 0) {
-      if (table[slot + 1] === hash) {
-        const n = table[slot]! - 1;
-        const start = this.#start[n]!;
-        const length = this.#start[n + 1]! - start;
-        if (length === to - from && isSame(this.#view, start, view, from, length)) return n;
-      }
-      slot = (slot + 2) & last;
+    for (let slot = table.first(hash); slot !== -1; slot = table.next(slot, hash)) {
+      const n = table.numberAt(slot);
+      if (this.isAt(n, view, from, to)) return n;
     }
     return -1;
   }
@@ -135,7 +95,7 @@ export class ByteStrings {
   /** Adds a string that is not there yet, and gives its number. */
   add(hash: number, view: DataView, from: number, to: number): number {
     const n = this.#size;
-    if (n === this.#capacity) this.#growEntries();
+    if (n === this.#hashes.length) this.#growEntries();
     const start = this.#start[n]!;
     const end = start + to - from;
     if (end > this.#bytes.length) this.#growBytes(end);
@@ -143,7 +103,7 @@ export class ByteStrings {
     this.#start[n + 1] = end;
     this.#hashes[n] = hash;
     this.#size = n + 1;
-    this.#place(n);
+    this.#table.add(n, hash);
     return n;
   }
 
@@ -178,33 +138,17 @@ export class ByteStrings {
 
   /** Lets go of the table: nothing can be found or added afterwards. */
   seal(): void {
-    this.#table = new Int32Array(2);
-  }
-
-  #place(n: number): void {
-    const table = this.#table;
-    const last = table.length - 2;
-    const hash = this.#hashes[n]!;
-    let slot = (hash << 1) & last;
-    while (table[slot] !== 0) slot = (slot + 2) & last;
-    table[slot] = n + 1;
-    table[slot + 1] = hash;
+    this.#table = new HashTable();
   }
 
   #growEntries(): void {
-    const capacity = 2 * this.#capacity;
-    if (capacity > this.#hashes.length) {
-      const length = grownByteLength(this.#hashes.byteLength) / 4;
-      const start = new Uint32Array(length + 1);
-      start.set(this.#start);
-      this.#start = start;
-      const hashes = new Int32Array(length);
-      hashes.set(this.#hashes);
-      this.#hashes = hashes;
-    }
-    this.#capacity = capacity;
-    this.#table = new Int32Array(new ArrayBuffer(roomyByteLength(16 * capacity)), 0, 4 * capacity);
-    for (let n = 0; n < this.#size; n++) this.#place(n);
+    const length = grownByteLength(this.#hashes.byteLength) / 4;
+    const start = new Uint32Array(length + 1);
+    start.set(this.#start);
+    this.#start = start;
+    const hashes = new Int32Array(length);
+    hashes.set(this.#hashes);
+    this.#hashes = hashes;
   }
 
   #growBytes(length: number): void {

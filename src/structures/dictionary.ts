@@ -1,4 +1,7 @@
+import { HashTable } from './hash-table.js';
+import type { KeyedHash } from './keyed-hash.js';
 import { sharedUint8, sharedUint32 } from './shared.js';
+import type { TextMemo } from './text-memo.js';
 
 /** The code of "no value". */
 export const NO_CODE = 0xffffffff;
@@ -14,8 +17,20 @@ export interface DictionaryImage {
  * that the order of codes is the order of values.
  */
 export class DictionaryBuilder {
-  readonly #codes = new Map<string, number>();
+  readonly #hash: KeyedHash;
+  readonly #table = new HashTable();
+  readonly #recent: TextMemo<number> | null;
   readonly #values: string[] = [];
+
+  /**
+   * @param hash keyed, where values come from outside
+   * @param recent codes of values that came lately, where values come again and again: V8 knows the hash of a text that it has
+   *   hashed before
+   */
+  constructor(hash: KeyedHash, recent: TextMemo<number> | null = null) {
+    this.#hash = hash;
+    this.#recent = recent;
+  }
 
   get size(): number {
     return this.#values.length;
@@ -24,21 +39,34 @@ export class DictionaryBuilder {
   /** The code of `value`, a new one where it has none yet; NO_CODE for null. */
   intern(value: string | null): number {
     if (value === null) return NO_CODE;
-    const known = this.#codes.get(value);
-    if (known !== undefined) return known;
-    const code = this.#values.length;
-    this.#codes.set(value, code);
-    this.#values.push(value);
+    const recent = this.#recent?.get(value);
+    if (recent !== undefined) return recent;
+    const hash = this.#hash.text(value);
+    let code = this.#search(hash, value);
+    if (code === NO_CODE) {
+      code = this.#values.length;
+      this.#table.add(code, hash);
+      this.#values.push(value);
+    }
+    this.#recent?.set(value, code);
     return code;
   }
 
   /** The code of a value that may not be there: then NO_CODE. */
   find(value: string): number {
-    return this.#codes.get(value) ?? NO_CODE;
+    return this.#search(this.#hash.text(value), value);
   }
 
   valueOf(code: number): string | null {
     return code === NO_CODE ? null : (this.#values[code] ?? null);
+  }
+
+  #search(hash: number, value: string): number {
+    for (let slot = this.#table.first(hash); slot !== -1; slot = this.#table.next(slot, hash)) {
+      const code = this.#table.numberAt(slot);
+      if (this.#values[code] === value) return code;
+    }
+    return NO_CODE;
   }
 
   /** The image, and for each code of this builder the code in the image. */

@@ -16,6 +16,11 @@ export interface LoadedImage {
   readonly source: LoadSummary;
 }
 
+interface BuildOptions {
+  /** Random if left out, see SnapshotBuilder. */
+  readonly hashSeed?: SnapshotImage['hashSeed'];
+}
+
 /**
  * The way of the data: source, normaliser, builder. Bad records are counted and left out; the source's own failures are
  * thrown as LecternErrors. Asked with `previous`, a source that did not change builds nothing.
@@ -23,19 +28,24 @@ export interface LoadedImage {
 export async function loadImage(
   source: Source,
   identifiers: IdentifierMode,
-  options?: Omit<LoadOptions, 'previous'>,
+  options?: Omit<LoadOptions, 'previous'> & BuildOptions,
 ): Promise<LoadedImage>;
 export async function loadImage(
   source: Source,
   identifiers: IdentifierMode,
-  options: LoadOptions,
+  options: LoadOptions & BuildOptions,
 ): Promise<LoadedImage | NotModified>;
 export async function loadImage(
   source: Source,
   identifiers: IdentifierMode,
-  options: LoadOptions = {},
+  { hashSeed, ...options }: LoadOptions & BuildOptions = {},
 ): Promise<LoadedImage | NotModified> {
-  const builder = new SnapshotBuilder({ identifiers, startedAtMs: Date.now() });
+  const startedAtMs = Date.now();
+  const builder = new SnapshotBuilder({
+    identifiers,
+    startedAtMs,
+    ...(hashSeed === undefined ? {} : { hashSeed }),
+  });
   const normalise = createNormaliser(identifiers);
   const intake = new ByteIntake(builder, identifiers, createValueReader(identifiers));
   const summary = await source.load(

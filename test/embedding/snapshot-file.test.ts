@@ -3,9 +3,11 @@ import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { crc32 } from 'node:zlib';
+import { Packr, unpack } from 'msgpackr';
 import { type Test, test } from 'tap';
 import type { TimetableOptions } from '../../src/index.js';
-import { readImageFile, writeImageFile } from '../../src/snapshot/image-file.js';
+import { IMAGE_FORMAT_VERSION, readImageFile, writeImageFile } from '../../src/snapshot/image-file.js';
 import { sourceDigest } from '../../src/source/source-digest.js';
 import { BUILT_MODULE, idOf, openTimetable, record, runProgram, temporaryFolder } from './built.js';
 
@@ -76,6 +78,40 @@ test('a snapshot of another source is not served at the start, and one that does
   const { image } = readImageFile(snapshotFile);
   writeImageFile(snapshotFile, image, null);
   t.strictSame(await openedWith(demo), [1, 'disk'], 'a file from before it was noted');
+});
+
+test('a snapshot file of an earlier format is loaded anew and replaced', async (t) => {
+  const folder = await temporaryFolder(t);
+  const source = join(folder, 'events.json');
+  const snapshotFile = join(folder, 'image');
+  await writeFile(source, JSON.stringify([record(1), record(2)]));
+  const first = openTimetable({ source, snapshotFile });
+  await first.ready;
+  await first.close();
+
+  const bytes = await readFile(snapshotFile);
+  const end = 16 + bytes.readUInt32LE(8);
+  const { hashSeed: _, ...header } = unpack(bytes.subarray(16, end)) as Record<string, unknown>;
+  const packed = new Packr({ useRecords: false }).pack({
+    ...header,
+    formatVersion: IMAGE_FORMAT_VERSION - 1,
+  });
+  const prefix = Buffer.from(bytes.subarray(0, 16));
+  prefix.writeUInt32LE(packed.length, 8);
+  prefix.writeUInt32LE(crc32(packed), 12);
+  await writeFile(snapshotFile, Buffer.concat([prefix, packed, bytes.subarray(end)]));
+
+  const timetable = openTimetable({ source, snapshotFile });
+  const errors: Error[] = [];
+  timetable.on('error', (error) => errors.push(error));
+  t.equal((await timetable.ready).events, 2);
+  t.equal(timetable.publication?.origin, 'source');
+  t.match(errors, [{ code: 'image-unusable', message: /its format version is 5; this is 6$/ }]);
+  await timetable.close();
+  const again = openTimetable({ source, snapshotFile });
+  await again.ready;
+  t.equal(again.publication?.origin, 'disk', 'it has been replaced');
+  await again.close();
 });
 
 test('what a snapshot file says of its source has no secrets, and they make no other source', (t) => {

@@ -20,7 +20,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   metrics: ['errors.ts', 'limits.ts'],
   upstream: ['errors.ts', 'limits.ts'],
   source: ['structures', 'upstream', 'model', 'errors.ts', 'limits.ts'],
-  normalise: ['model', 'limits.ts'],
+  normalise: ['structures', 'model', 'limits.ts'],
   snapshot: ['structures', 'model', 'errors.ts', 'limits.ts'],
   query: ['snapshot', 'structures', 'model', 'errors.ts', 'limits.ts'],
   encode: ['query', 'snapshot', 'model', 'limits.ts'],

@@ -33,15 +33,15 @@ function leaves(part: unknown, path: string): [path: string, leaf: unknown][] {
   return Object.entries(part).flatMap(([name, inner]) => leaves(inner, `${path}.${name}`));
 }
 
-test('an image is flat: nothing but typed arrays over shared memory, and a summary', (t) => {
-  const { summary, ...parts } = build([
+test('an image is flat: nothing but typed arrays over shared memory, a seed and a summary', (t) => {
+  const { summary, hashSeed, ...parts } = build([
     event('a', 1, { roomId: 'r', studyGroup: 'g' }),
     event('b', 2, { roomId: 'r' }),
   ]);
   for (const [path, leaf] of leaves(parts, 'image')) {
     t.ok(ArrayBuffer.isView(leaf) && leaf.buffer instanceof SharedArrayBuffer, path);
   }
-  t.strictSame(structuredClone(summary), summary, 'the summary is plain data');
+  t.strictSame(structuredClone({ summary, hashSeed }), { summary, hashSeed }, 'these are plain data');
   t.end();
 });
 
@@ -96,6 +96,10 @@ test('ids are read back from the rows, whatever they hold', (t) => {
   const snapshot = new Snapshot(build(ids.map((id, i) => event(id, i))));
   ids.forEach((id, ordinal) => {
     t.equal(snapshot.rows.idOf(ordinal), id);
+    t.equal(snapshot.ordinalOf(id), ordinal);
+    for (const other of [`${id}x`, id.slice(0, -1), JSON.stringify(id).slice(1, -1)]) {
+      if (!ids.includes(other)) t.equal(snapshot.ordinalOf(other), -1, JSON.stringify(other));
+    }
     t.strictSame(snapshot.keyOf(ordinal), { timeMs: ordinal, endTimeMs: ordinal + 1000, id });
     t.equal(snapshot.ordinalAfter({ timeMs: ordinal, endTimeMs: ordinal + 1000, id }), ordinal + 1);
   });

@@ -2,6 +2,7 @@
 import type { NormalisedEvent } from '../../src/model/event.js';
 import { SnapshotBuilder } from '../../src/snapshot/builder.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
+import { randomHashSeed } from '../../src/structures/keyed-hash.js';
 
 const FIRST_MS = Date.UTC(2024, 8, 2, 8);
 const HOUR_MS = 3_600_000;
@@ -29,9 +30,16 @@ export function eventOf(n: number, more: Partial<NormalisedEvent> = {}): Normali
   };
 }
 
-/** @param rejected records to count as left out */
-export function imageOf(events: Iterable<NormalisedEvent>, rejected = 0): SnapshotImage {
-  const builder = new SnapshotBuilder({ identifiers: 'uuid', startedAtMs: 0 });
+/**
+ * @param rejected records to count as left out
+ * @param hashSeed random if left out
+ */
+export function imageOf(
+  events: Iterable<NormalisedEvent>,
+  rejected = 0,
+  hashSeed: SnapshotImage['hashSeed'] = randomHashSeed(),
+): SnapshotImage {
+  const builder = new SnapshotBuilder({ identifiers: 'uuid', startedAtMs: 0, hashSeed });
   let record = 0;
   for (const event of events) builder.add(event, { record: ++record });
   for (let n = 0; n < rejected; n++) {

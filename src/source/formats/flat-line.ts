@@ -1,14 +1,7 @@
 import { FIELDS } from '../../model/fields.js';
 import { isPlainJsonText } from '../../model/text.js';
-import {
-  addByte,
-  addWord,
-  endHash,
-  HASH_BEGIN,
-  hashBytes,
-  isSame,
-  viewOf,
-} from '../../structures/byte-strings.js';
+import { isSame, viewOf } from '../../structures/byte-strings.js';
+import { addByte, addWord, endHash, HASH_BEGIN, quickHash } from '../../structures/quick-hash.js';
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -45,7 +38,7 @@ const NAME_LENGTHS: Int32Array = Int32Array.from(NAMES, ({ length }) => length);
 export class FlatLines {
   /**
    * Of the last line that was read, by number of the field: what stands between the quotes is [from, to) at 3n and 3n + 1,
-   * its hash at 3n + 2; -1 for null and for what is absent. It may hold escapes, and also control characters, which
+   * its quickHash at 3n + 2; -1 for null and for what is absent. It may hold escapes, and also control characters, which
    * no text of JSON has: whoever takes a value that was not seen before has to look, see isPlainJsonText.
    */
   readonly spans: Int32Array = new Int32Array(3 * FIELDS.length);
@@ -135,7 +128,7 @@ export class FlatLines {
   #readEscaped(bytes: Uint8Array, view: DataView, from: number, place: number): number {
     for (let at = from; at < bytes.length; at++) {
       if (bytes[at] === BACKSLASH) at++;
-      else if (bytes[at] === QUOTE) return this.#found(place, from, at, hashBytes(view, from, at));
+      else if (bytes[at] === QUOTE) return this.#found(place, from, at, quickHash(view, from, at));
     }
     return -1;
   }

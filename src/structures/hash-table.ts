@@ -1,0 +1,87 @@
+import { roomyByteLength } from './growable.js';
+
+const CAPACITY_MIN = 64;
+
+/**
+ * Numbers from 0 on, each found by the hash of what it stands for: open addressing with linear probing. The hash stands
+ * beside the number, so that what has another one is not looked at, and to look at a slot is to wait for memory once.
+ * What has the same hash is compared by the caller:
+ *
+ * ```
+ * for (let slot = table.first(hash); slot !== -1; slot = table.next(slot, hash)) if (isIt(table.numberAt(slot))) …
+ * ```
+ *
+ * Hashes have to be keyed where keys come from outside, see keyed-hash.ts.
+ */
+export class HashTable {
+  /** A power of two of slots, at least twice as many as numbers: a number + 1, or 0, and its hash. */
+  #slots: Int32Array;
+  #size = 0;
+  /** Numbers that there is room for: half of the slots. */
+  #capacity: number;
+
+  /** @param capacity numbers that are expected; it grows beyond */
+  constructor(capacity: number = CAPACITY_MIN) {
+    this.#capacity = CAPACITY_MIN;
+    while (this.#capacity < capacity) this.#capacity *= 2;
+    this.#slots = slotsFor(this.#capacity);
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The first slot with this hash, or -1. */
+  first(hash: number): number {
+    return this.#from((hash << 1) & (this.#slots.length - 2), hash);
+  }
+
+  /** The next slot with this hash, or -1. */
+  next(slot: number, hash: number): number {
+    return this.#from((slot + 2) & (this.#slots.length - 2), hash);
+  }
+
+  numberAt(slot: number): number {
+    return this.#slots[slot]! - 1;
+  }
+
+  /** Adds a number that is not there yet. */
+  add(number: number, hash: number): void {
+    if (this.#size === this.#capacity) this.#grow();
+    this.#size++;
+    place(this.#slots, number + 1, hash);
+  }
+
+  #from(start: number, hash: number): number {
+    const slots = this.#slots;
+    const last = slots.length - 2;
+    let slot = start;
+    // Terminates: at least half of the slots are free.
+    while (slots[slot] !== 0) {
+      if (slots[slot + 1] === hash) return slot;
+      slot = (slot + 2) & last;
+    }
+    return -1;
+  }
+
+  #grow(): void {
+    const before = this.#slots;
+    this.#capacity *= 2;
+    this.#slots = slotsFor(this.#capacity);
+    for (let slot = 0; slot < before.length; slot += 2) {
+      if (before[slot] !== 0) place(this.#slots, before[slot]!, before[slot + 1]!);
+    }
+  }
+}
+
+function slotsFor(capacity: number): Int32Array {
+  return new Int32Array(new ArrayBuffer(roomyByteLength(16 * capacity)), 0, 4 * capacity);
+}
+
+function place(slots: Int32Array, entry: number, hash: number): void {
+  const last = slots.length - 2;
+  let slot = (hash << 1) & last;
+  while (slots[slot] !== 0) slot = (slot + 2) & last;
+  slots[slot] = entry;
+  slots[slot + 1] = hash;
+}
