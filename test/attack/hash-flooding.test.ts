@@ -7,7 +7,7 @@ import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { Packr, unpack } from 'msgpackr';
 import { test } from 'tap';
-import { loadImage } from '../../src/load.js';
+import { loadImage } from '../../src/thread/load-image.js';
 import { readCheckedImage } from '../../src/snapshot/check-image.js';
 import { compareSnapshots } from '../../src/snapshot/delta.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
