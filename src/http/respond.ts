@@ -32,8 +32,10 @@ export function sendBody(exchange: Exchange, status: number, headers: FlatHeader
 
 /** @returns false where that cannot be, and nothing was sent */
 function sendAtOnce(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): boolean {
+  // Not the other way round: chunks may be made when they are asked for.
+  if (!canSendDirectly(exchange)) return false;
   const { chunks, hasHeadRoom } = body;
-  if (!Array.isArray(chunks) || !canSendDirectly(exchange)) return false;
+  if (!Array.isArray(chunks)) return false;
   const head = directHead(status, headers, exchange.fields.text);
   if (head === null) return false;
   if (hasHeadRoom) sendWithHead(exchange, head, chunks[0] as Uint8Array);
@@ -42,13 +44,13 @@ function sendAtOnce(exchange: Exchange, status: number, headers: FlatHeaders, bo
 }
 
 function write(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): void {
-  const { chunks } = body;
   const { res } = exchange;
   writeHead(exchange, status, headers);
   if (exchange.head || body.byteLength === 0) {
     res.end();
     return;
   }
+  const { chunks } = body;
   if (!Array.isArray(chunks)) writeSlices(exchange, chunks[Symbol.iterator]());
   else if (chunks.length === 1) res.end(chunks[0]);
   else if (body.byteLength <= BODY_GATHER_BYTES_MAX) res.end(Buffer.concat(chunks, body.byteLength));
