@@ -199,7 +199,7 @@ function answerKnown(exchange: Exchange, { format: named, answers }: KnownTarget
   if (answer === undefined) return false;
   if (isNotModified(exchange, answer.entityTag)) return true;
   if (answer.body === null) return false;
-  if (canSendDirectly(exchange)) {
+  if (!exchange.head && canSendDirectly(exchange)) {
     answer.wire ??= createWire(200, answer.headers, exchange.fields.text, answer.body);
     if (answer.wire !== null) {
       answer.body = answer.wire.body;
