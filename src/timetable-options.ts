@@ -34,8 +34,8 @@ export interface TimetableOptions {
   /** A snapshot file to serve, and nothing else: the source is not asked. */
   readonly pin?: string | undefined;
   /**
-   * MiB of memory for caches besides the snapshot: events of one room, group and so on side by side, and, for each handler,
-   * an eighth of it for whole answers. 0 for none. Default 256.
+   * MiB of memory for caches besides the snapshot: events of one room, group and so on side by side, with
+   * what has changed since past snapshots, and, for each handler, an eighth of it for whole answers. 0 for none. Default 256.
    */
   readonly cacheMb?: number | undefined;
   /** `thread`, the default: snapshots are built on a thread of their own. `here`: right here, for small sets. */

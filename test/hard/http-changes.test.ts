@@ -3,7 +3,7 @@
  * it are in http-readers.test.ts.
  */
 import { test } from 'tap';
-import { ask, cpuPerRequestMs, startChangedService } from './changed-service.js';
+import { type Asked, ask, cpuPerRequestMs, startChangedService } from './changed-service.js';
 import { latencyP99Ms, type ServiceProcess, startClients, told } from './http-service.js';
 import { HARD, size } from './size.js';
 
@@ -11,7 +11,7 @@ const EVENTS = 100_000;
 const TIMEOUT = { timeout: 300_000 };
 /** What one such request may use of the processor. */
 const CPU_MS_MAX = 0.1;
-const REQUESTS = size(200, 1000);
+const REQUESTS = size(100, 1000);
 /** All titles, then every hundredth, then every second: what has changed lies in one run, or is scattered. */
 const CHANGES = [1, 100, 2];
 
@@ -66,54 +66,48 @@ interface Teardowns {
 /** Attempts for a ratio of two times of a machine that has other work. */
 const ATTEMPTS = 5;
 
-/** The 99th percentile of what others wait for, before and while one client repeats a request: of the first good attempt, or the last. */
-async function besideLoop(
-  t: Teardowns,
-  service: ServiceProcess,
-  path: string,
-  method: string,
-): Promise<{ readonly beforeMs: number; readonly besideMs: number; readonly answers: number }> {
-  const forMs = size(2000, 5000);
-  for (let attempt = 1; ; attempt++) {
-    const beforeMs = await latencyP99Ms(service, forMs);
-    const client = startClients((end) => t.teardown(end), 'looped', service, 1, path, method);
-    await client.next();
-    const besideMs = await latencyP99Ms(service, forMs);
-    const { answers } = await client.next();
-    await client.end();
-    if (besideMs <= 2 * beforeMs || attempt === ATTEMPTS) {
-      return { beforeMs, besideMs, answers: Number(answers) };
-    }
-  }
+/** The 99th percentile of what others wait for while one client repeats a request. */
+async function besideMs(t: Teardowns, service: ServiceProcess, { method, path }: Asked): Promise<number> {
+  const client = startClients((end) => t.teardown(end), 'looped', service, 1, path, method);
+  await client.next();
+  const ms = await latencyP99Ms(service, size(1500, 5000));
+  const { answers } = await client.next();
+  await client.end();
+  if (Number(answers) === 0) throw new Error(`${method} ${path} was not answered meanwhile`);
+  return ms;
 }
 
+/** Requests for what has changed, each with another of the same kind that changes have nothing to do with. */
+const LOOPS = [
+  ['HEAD', 'json', '/api/v1/schedule/types'],
+  ['GET', 'json', '/api/v1/schedule/all'],
+  ['HEAD', 'msgpack', '/api/v1/schedule/types'],
+  ['GET', 'msgpack', '/api/v1/schedule/all?format=msgpack'],
+] as const;
+
 test(
-  'others wait at most twice as long while one client repeats a request for what has changed',
+  'others wait at most twice as long while a client asks for what has changed again and again',
   TIMEOUT,
   async (t) => {
     const { service, past } = await startChangedService((end) => t.teardown(end), EVENTS, CHANGES);
-    for (const format of ['json', 'msgpack']) {
-      for (const method of ['HEAD', 'GET']) {
-        for (const [reach, since] of [
-          ['one snapshot', past.at(-1)],
-          ['three snapshots', past[0]],
-        ] as const) {
-          if (!HARD && reach === 'one snapshot') continue;
-          const { beforeMs, besideMs, answers } = await besideLoop(
-            t,
-            service,
-            changesPath(since ?? '', format),
-            method,
-          );
-          t.ok(answers > 0, `${answers} answers`);
-          t.ok(
-            besideMs <= 2 * beforeMs,
-            told(
-              `${method} as ${format}, ${reach} back: p99 ${beforeMs.toFixed(2)} ms before, ${besideMs.toFixed(2)} ms beside it`,
-            ),
-          );
+    const figures: string[] = [];
+    for (const [method, format, like] of LOOPS) {
+      for (const since of HARD ? [past[0], past.at(-1)] : [past[0]]) {
+        const path = changesPath(since ?? '', format);
+        let allowedMs = 0;
+        let ms = 0;
+        for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+          allowedMs = 2 * (await latencyP99Ms(service, size(1500, 5000)));
+          // On a busy machine the other client alone makes others wait.
+          if (!HARD)
+            allowedMs = Math.max(allowedMs, 2 * (await besideMs(t, service, { method, path: like })));
+          ms = await besideMs(t, service, { method, path });
+          if (ms <= allowedMs) break;
         }
+        t.ok(ms <= allowedMs, `${method} as ${format}: ${ms.toFixed(2)} ms, at most ${allowedMs.toFixed(2)}`);
+        figures.push(`${method} ${format} ${ms.toFixed(1)} of ${allowedMs.toFixed(1)} ms`);
       }
     }
+    t.comment(told(`p99 of others and twice that without: ${figures.join(', ')}`, 'changes-bystander'));
   },
 );
