@@ -268,7 +268,11 @@ export const UPSTREAM_BYTES_MAX: number = 2 * ROW_BYTES_MAX;
 export const RETRY_AFTER_MS_MAX: number = 24 * 3600 * 1000;
 /** A file of names and lecturer identifiers. 100,000 entries of 80 bytes are 8 MB. */
 export const LECTURER_IDS_BYTES_MAX: number = 16 * MIB;
-/** Past snapshots that /schedule/changes knows, and the entries of all their differences: 0.2 KB each, 40 MB. */
+/**
+ * Past snapshots that /schedule/changes knows, and the entries of all steps between them: 0.2 KB each, 40 MB. The net
+ * differences take 4 bytes an event for each snapshot, 16 × 200,000 × 4 = 13 MB at most, and 85 bytes for each UUID of an
+ * event that is gone, 17 MB at most.
+ */
 export const SNAPSHOTS_KEPT_MAX = 16;
 export const SNAPSHOT_HISTORY_ENTRIES_MAX = 200_000;
 /**

@@ -88,3 +88,20 @@ export function wholeBody(bytes: Uint8Array): Body {
 export function madeBody(bytes: Buffer): Body {
   return { byteLength: bytes.length, chunks: [bytes], hasHeadRoom: true };
 }
+
+/**
+ * A body that is made in one piece when its chunks are first asked for: an answer to HEAD needs only the length.
+ *
+ * @param make gives all that {@link allocateBody} gave
+ */
+export function laterBody(byteLength: number, make: () => Buffer): Body {
+  let chunks: readonly [Uint8Array] | null = null;
+  return {
+    byteLength,
+    hasHeadRoom: true,
+    get chunks() {
+      chunks ??= [make()];
+      return chunks;
+    },
+  };
+}

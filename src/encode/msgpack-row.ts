@@ -1,4 +1,5 @@
 import { OUTPUT_FIELDS } from '../model/fields.js';
+import { writePackedTextHeader } from '../snapshot/packed-text.js';
 import type { Rows } from '../snapshot/rows.js';
 
 /**
@@ -17,9 +18,6 @@ const LETTER_N = 0x6e;
 const NIL = 0xc0;
 const FIXMAP = 0x80;
 const FIXSTR = 0xa0;
-const STR8 = 0xd9;
-const STR16 = 0xda;
-const STR32 = 0xdb;
 
 /** The names as they stand in MessagePack, and the length of `{"name":` or `,"name":` in JSON. */
 const NAMES = OUTPUT_FIELDS.map((field) => ({
@@ -57,33 +55,15 @@ export function writeMessagePackRow(rows: Rows, ordinal: number, target: Buffer,
     from++;
     if (escaped) {
       const value = Buffer.from(JSON.parse(source.toString('utf8', open, from)) as string, 'utf8');
-      to = writeStringHeader(target, to, value.length);
+      to = writePackedTextHeader(target, to, value.length);
       to += value.copy(target, to);
     } else {
       const length = from - open - 2;
-      to = writeStringHeader(target, to, length);
+      to = writePackedTextHeader(target, to, length);
       if (length < NATIVE_COPY_BYTES_MIN) {
         for (let i = open + 1; i < from - 1; i++) target[to++] = source[i]!;
       } else to += source.copy(target, to, open + 1, from - 1);
     }
   }
   return to;
-}
-
-function writeStringHeader(target: Buffer, offset: number, byteLength: number): number {
-  if (byteLength < 32) {
-    target[offset] = FIXSTR | byteLength;
-    return offset + 1;
-  }
-  if (byteLength < 0x100) {
-    target[offset] = STR8;
-    target[offset + 1] = byteLength;
-    return offset + 2;
-  }
-  if (byteLength < 0x10000) {
-    target[offset] = STR16;
-    return target.writeUInt16BE(byteLength, offset + 1);
-  }
-  target[offset] = STR32;
-  return target.writeUInt32BE(byteLength, offset + 1);
 }

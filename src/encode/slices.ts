@@ -58,13 +58,18 @@ function slice(
 ): Uint8Array {
   const found = shared?.find(key);
   if (found !== undefined) return found;
-  const target = allocateSlice(byteLength);
+  const target = gather(pieces, allocateSlice(byteLength));
+  shared?.add(key, target);
+  return target;
+}
+
+/** Writes pieces one behind the other, as many bytes as `target` has. */
+export function gather(pieces: Iterable<Piece>, target: Buffer): Buffer {
   let at = 0;
   for (const piece of pieces) {
     if (piece instanceof Uint8Array) target.set(piece, at);
     else piece.write(target, at);
     at += piece.byteLength;
   }
-  shared?.add(key, target);
   return target;
 }

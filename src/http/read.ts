@@ -126,7 +126,7 @@ export class Reader {
       return;
     }
     if ('gone' in result) {
-      sendProblem(exchange, { code: 'snapshot-gone', detail: result.gone });
+      sendInsteadOf(exchange, pairs, { code: 'snapshot-gone', detail: result.gone });
       return;
     }
     const { read } = result;
@@ -164,7 +164,7 @@ export class Reader {
       const answer = { entityTag, headers, body: body.chunks[0] as Uint8Array };
       this.#cache.offer(key, read.format, format, answer);
     }
-    sendBody(exchange, 200, headers, route.cacheable ? this.#shared(body, view, exchange, format) : body);
+    sendBody(exchange, 200, headers, route.personal ? body : this.#shared(body, view, exchange, format));
     // Others are copies.
     if (body.hasHeadRoom !== true && !exchange.head) this.#underWay.add(exchange, view);
   }
@@ -199,7 +199,7 @@ function answerKnown(exchange: Exchange, { format: named, answers }: KnownTarget
   if (answer === undefined) return false;
   if (isNotModified(exchange, answer.entityTag)) return true;
   if (answer.body === null) return false;
-  if (canSendDirectly(exchange)) {
+  if (!exchange.head && canSendDirectly(exchange)) {
     answer.wire ??= createWire(200, answer.headers, exchange.fields.text, answer.body);
     if (answer.wire !== null) {
       answer.body = answer.wire.body;
@@ -220,13 +220,14 @@ function isNotModified(exchange: Exchange, entityTag: string): boolean {
   return true;
 }
 
-/** 406 comes before 400, so the format has to be known even where the parameters are at fault. */
+/** 406 comes before 400 and 410, so the format has to be known even where there is nothing to answer. */
+function sendInsteadOf(exchange: Exchange, pairs: ParameterPairs, problem: Problem): void {
+  const isAcceptable = (givenFormat(pairs) ?? negotiateFormat(exchange.headers.accept)) !== null;
+  sendProblem(exchange, isAcceptable ? problem : NOT_ACCEPTABLE);
+}
+
 function sendFaults(exchange: Exchange, pairs: ParameterPairs, faults: readonly ParameterFault[]): void {
-  if ((givenFormat(pairs) ?? negotiateFormat(exchange.headers.accept)) === null) {
-    sendProblem(exchange, NOT_ACCEPTABLE);
-    return;
-  }
-  sendProblem(exchange, {
+  sendInsteadOf(exchange, pairs, {
     code: 'parameters-invalid',
     detail:
       faults.length === 1

@@ -36,8 +36,8 @@ export interface TimetableOptions {
   /** A snapshot file to serve, and nothing else: the source is not asked. Default: none. */
   readonly pin?: string | undefined;
   /**
-   * MiB of memory for caches besides the snapshot, 0 to 1,048,576: events of one room, group and so on side by side, and, for
-   * each handler, an eighth of it for whole answers. 0 for none. Default 256.
+   * MiB of memory for caches besides the snapshot, 0 to 1,048,576: events of one room, group and so on side by side, what has
+   * changed since past snapshots, and, for each handler, an eighth of it for whole answers. 0 for none. Default 256.
    */
   readonly cacheMb?: number | undefined;
   /** Where snapshots are built: on a `thread` of their own, or `here`, for small sets. Default `thread`. */

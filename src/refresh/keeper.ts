@@ -1,5 +1,6 @@
 import { LecternError } from '../errors.js';
 import type { Delta } from '../snapshot/delta.js';
+import type { History } from '../snapshot/history.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { LoadProgress } from '../source/source.js';
@@ -19,6 +20,8 @@ export interface Publication {
   readonly origin: Origin;
   /** What changed; null at the first publication. */
   readonly delta: Delta | null;
+  /** Null where `delta` is: nothing of the past can be told. */
+  readonly history: History | null;
 }
 
 /** How a load ended: `unchanged` where the source still has what is served, `refused` also where it still has what was refused. */
@@ -81,6 +84,7 @@ export class Keeper {
   #watch: { close(): void } | null = null;
   #changeNotice: NodeJS.Immediate | null = null;
   #served: SnapshotImage | null = null;
+  #history: History | null = null;
   readonly #weight = new Weight();
   readonly #patience: Patience;
   /** The source's version of what is served, or of what was refused: either way there is no need to see it again. */
@@ -131,7 +135,7 @@ export class Keeper {
     this.#abort.signal.throwIfAborted();
     if (stored !== undefined && stored !== null) {
       this.#seenVersion = stored.sourceVersion;
-      this.#publish(stored.image, 'disk', null);
+      this.#publish({ image: stored.image, origin: 'disk', delta: null, history: null });
       void this.#refresher.request();
       return;
     }
@@ -151,7 +155,7 @@ export class Keeper {
       this.#abort.signal.throwIfAborted();
       if (stored.kind !== 'loaded') throw new Error('a reading was answered with something else');
       checkIdentifiers(path, stored.image.summary, loader.identifiers);
-      this.#publish(stored.image, 'pin', null);
+      this.#publish({ image: stored.image, origin: 'pin', delta: null, history: null });
       this.#succeed();
     } catch (error) {
       // Nothing follows that could fail or succeed, so `start` alone tells of it.
@@ -213,7 +217,7 @@ export class Keeper {
     return (this.#options.now ?? Date.now)();
   }
 
-  #request(keepsProcessAlive: boolean): Omit<LoadRequest, 'previousVersion' | 'served'> {
+  #request(keepsProcessAlive: boolean): Omit<LoadRequest, 'previousVersion' | 'served' | 'deltas'> {
     const { onProgress } = this.#options;
     return {
       signal: this.#abort.signal,
@@ -238,6 +242,7 @@ export class Keeper {
         ...this.#request(served === null),
         previousVersion: force ? null : this.#seenVersion,
         served,
+        deltas: this.#history?.deltas ?? [],
         timeLimits: this.#patience.limits,
       });
       // It may have been on its way already: nothing is published any more.
@@ -262,7 +267,8 @@ export class Keeper {
           this.#seenVersion = result.sourceVersion;
           if (refusal === null) {
             this.#refusal = null;
-            this.#publish(result.image, 'source', result.delta);
+            const { image, delta, history } = result;
+            this.#publish({ image, origin: 'source', delta, history });
             this.#succeed();
             this.#file?.write(result.image, result.sourceVersion);
           } else this.#refuse(refusal, result.image.summary);
@@ -295,10 +301,12 @@ export class Keeper {
     return failure;
   }
 
-  #publish(image: SnapshotImage, origin: Origin, delta: Delta | null): void {
+  #publish(publication: Publication): void {
+    const { image, history } = publication;
     this.#served = image;
+    this.#history = history;
     this.#weight.replace(image.summary.bytes);
-    this.#options.events.publish({ image, origin, delta });
+    this.#options.events.publish(publication);
     this.#firstSnapshot?.();
   }
 

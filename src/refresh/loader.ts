@@ -1,5 +1,6 @@
 import { LecternError } from '../errors.js';
 import type { IdentifierMode } from '../model/event.js';
+import type { Delta } from '../snapshot/delta.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { ImageSource } from '../snapshot/image-file.js';
 import { filesOf, watchSource } from '../source/file-watch.js';
@@ -25,6 +26,8 @@ export type BuildPlace = 'thread' | 'here';
 export interface LoadRequest {
   readonly previousVersion: string | null;
   readonly served: SnapshotImage | null;
+  /** What led to what is served. */
+  readonly deltas: readonly Delta[];
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: LoadProgress) => void;
   readonly keepsProcessAlive: boolean;
@@ -59,8 +62,8 @@ export class Loader {
 
   /** @throws LecternErrors of the source; the signal's reason */
   async load(request: LoadRequest): Promise<Done> {
-    const { previousVersion, served, signal } = request;
-    const common = { task: 'load', identifiers: this.identifiers, previousVersion, served } as const;
+    const { previousVersion, served, deltas, signal } = request;
+    const common = { task: 'load', identifiers: this.identifiers, previousVersion, served, deltas } as const;
     const { name } = this;
     if ('load' in this.#source) {
       const loading = Promise.resolve(this.#source.load({ previous: previousVersion, signal }));

@@ -187,6 +187,7 @@ export class ThreadPool implements Serving, Follower {
       isDraining: this.#isDraining,
       rowCacheBytes: Math.floor((cacheBytesMax * (1 - ANSWER_CACHE_SHARE)) / workers),
       answerCacheBytes: Math.floor((cacheBytesMax * ANSWER_CACHE_SHARE) / workers),
+      threads: workers,
       staleMsMax,
       source: this.#source,
       published: this.#published,

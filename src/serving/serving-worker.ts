@@ -31,7 +31,11 @@ process.on('unhandledRejection', (reason) => {
   throw reason;
 });
 
-const present = new Present(task.source, { staleMsMax: task.staleMsMax, cacheBytesMax: task.rowCacheBytes });
+const present = new Present(task.source, {
+  staleMsMax: task.staleMsMax,
+  cacheBytesMax: task.rowCacheBytes,
+  threads: task.threads,
+});
 const weight = new Weight();
 const keys = task.keys === null ? null : new PostedKeys(task.keys, () => tell({ kind: 'want-keys' }));
 const meter = task.meterMemory === null ? null : new Meter(task.meterMemory);

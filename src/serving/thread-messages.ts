@@ -31,6 +31,8 @@ export interface ServingTask {
   /** This thread's part of what all have together, in bytes. */
   readonly rowCacheBytes: number;
   readonly answerCacheBytes: number;
+  /** Serving threads, this one included. */
+  readonly threads: number;
   readonly staleMsMax: number;
   readonly source: SourceState;
   /** Null where nothing was published so far; otherwise it is served from the first request on. */

@@ -1,5 +1,6 @@
 import { SNAPSHOT_DELTA_ENTRIES_MAX } from '../limits.js';
 import { compareSnapshots } from '../snapshot/delta.js';
+import { extendHistory } from '../snapshot/history.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import { isNotModified } from '../source/source.js';
 import { sourceOfSpec } from '../source/spec.js';
@@ -26,9 +27,9 @@ export async function runLoadTask(task: LoadTask, surroundings: TaskSurroundings
   ) {
     return { kind: 'unchanged', sourceVersion };
   }
-  const delta =
-    task.served === null
-      ? null
-      : compareSnapshots(new Snapshot(task.served), new Snapshot(image), SNAPSHOT_DELTA_ENTRIES_MAX);
-  return { kind: 'loaded', image, sourceVersion, summary, delta };
+  const done = { kind: 'loaded', image, sourceVersion, summary } as const;
+  if (task.served === null) return { ...done, delta: null, history: null };
+  const present = new Snapshot(image);
+  const delta = compareSnapshots(new Snapshot(task.served), present, SNAPSHOT_DELTA_ENTRIES_MAX);
+  return { ...done, delta, history: extendHistory(task.deltas, delta, present) };
 }

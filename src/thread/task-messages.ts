@@ -1,6 +1,7 @@
 import type { LecternErrorCode } from '../errors.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { Delta } from '../snapshot/delta.js';
+import type { History } from '../snapshot/history.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { ImageSource } from '../snapshot/image-file.js';
 import type { LoadProgress, LoadSummary } from '../source/source.js';
@@ -30,6 +31,8 @@ export interface LoadTask {
   readonly previousVersion: string | null;
   /** What is served, to tell what changed; null at the first load. Its arrays are shared, not copied. */
   readonly served: SnapshotImage | null;
+  /** What led to what is served, oldest first. */
+  readonly deltas: readonly Delta[];
 }
 
 export interface ReadImageTask {
@@ -62,6 +65,8 @@ export interface Loaded {
   readonly summary: LoadSummary | null;
   /** Null at the first load. */
   readonly delta: Delta | null;
+  /** Null where `delta` is. */
+  readonly history: History | null;
 }
 
 export interface Failed {

@@ -16,7 +16,7 @@ export async function runTaskHere(task: Task, surroundings: TaskSurroundings): P
     case 'read-image': {
       const { readCheckedImage } = await import('../snapshot/check-image.js');
       const stored = readCheckedImage(task.path, task.isThorough);
-      return { kind: 'loaded', ...stored, summary: null, delta: null };
+      return { kind: 'loaded', ...stored, summary: null, delta: null, history: null };
     }
     case 'write-image': {
       const { writeImageFile } = await import('../snapshot/image-file.js');

@@ -12,7 +12,7 @@ import type { EndpointName } from '../query/parameters.js';
 import { Keeper, type LoadOutcome, type Publication } from '../refresh/keeper.js';
 import { Listeners } from '../refresh/listeners.js';
 import { type AnySource, Loader } from '../refresh/loader.js';
-import { History } from '../snapshot/history.js';
+import { NO_DIFFERENCES } from '../snapshot/differences.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { MemorySource, type Records } from '../source/records.js';
 import { parseSourceArgument } from '../source/spec.js';
@@ -346,11 +346,9 @@ class KeptTimetable implements Timetable {
     );
   }
 
-  #publish({ image, origin, delta }: Publication): void {
-    const before = History.of(this.#present.published?.deltas ?? []);
-    // Without a difference nothing of the past can be told any more.
-    const { deltas } = delta === null ? History.EMPTY : before.with(delta);
-    const published = { image, deltas, state: { origin, publishedAtMs: Date.now() } };
+  #publish({ image, origin, delta, history }: Publication): void {
+    const differences = history?.differences ?? NO_DIFFERENCES;
+    const published = { image, differences, state: { origin, publishedAtMs: Date.now() } };
     this.#present.publish(published);
     this.#servers.publish(published);
     this.#listeners.tell('published', {

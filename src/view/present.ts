@@ -1,6 +1,5 @@
-import type { Delta } from '../snapshot/delta.js';
-import { History } from '../snapshot/history.js';
-import type { SnapshotImage } from '../snapshot/image.js';
+import type { Differences } from '../snapshot/differences.js';
+import { byteLengthOf, type SnapshotImage } from '../snapshot/image.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { viewOf } from './snapshot-view.js';
@@ -10,8 +9,8 @@ import type { PublicationState, SourceState, TimetableStatus, ViewSource } from 
 /** A publication as plain data in shared memory: every thread can make a view of it. */
 export interface PublishedImage {
   readonly image: SnapshotImage;
-  /** The differences that led to it, oldest first. */
-  readonly deltas: readonly Delta[];
+  /** What has changed since past snapshots. */
+  readonly differences: Differences;
   readonly state: PublicationState;
 }
 
@@ -19,8 +18,10 @@ export interface PublishedImage {
 export interface PresentOptions {
   /** A snapshot whose source was last good longer ago than this is not served. Infinity for never. */
   readonly staleMsMax: number;
-  /** For rows that are laid side by side. */
+  /** For rows that are laid side by side, and for the differences to past snapshots. */
   readonly cacheBytesMax: number;
+  /** Threads that have the differences in common, each with a cache of its own. Default 1. */
+  readonly threads?: number;
 }
 
 /** Whoever is told of what is served: another thread, say. */
@@ -80,9 +81,11 @@ export class Present implements ViewSource {
 
   /** Swaps the reference. */
   publish(published: PublishedImage): void {
-    const { cacheBytesMax } = this.#options;
+    const { cacheBytesMax, threads = 1 } = this.#options;
+    const { image, differences } = published;
+    const differenceBytes = byteLengthOf(differences) / threads;
     this.#view?.dropCaches();
-    this.#view = viewOf(new Snapshot(published.image), History.of(published.deltas), cacheBytesMax);
+    this.#view = viewOf(new Snapshot(image), differences, Math.max(0, cacheBytesMax - differenceBytes));
     this.#published = published;
     this.#publication = published.state;
   }

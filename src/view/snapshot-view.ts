@@ -20,7 +20,7 @@ import {
 import { planQuery } from '../query/plan.js';
 import { ALWAYS, type FieldFilter, type Query } from '../query/query.js';
 import type { Selection } from '../query/selection.js';
-import { History } from '../snapshot/history.js';
+import { type Differences, differenceSince, NO_DIFFERENCES } from '../snapshot/differences.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import { NO_CODE } from '../structures/dictionary.js';
 import { lowerBound } from '../structures/search.js';
@@ -31,30 +31,30 @@ import type { ParameterPairs, ParseOptions, View } from './view.js';
 /**
  * Opens a snapshot for reading.
  *
- * @param history the differences that led to it
+ * @param differences what has changed since past snapshots
  * @param cacheBytesMax for rows that are laid side by side; 0 for none
  */
 export function viewOf(
   snapshot: Snapshot,
-  history: History = History.EMPTY,
+  differences: Differences = NO_DIFFERENCES,
   cacheBytesMax: number = CACHE_BYTES_DEFAULT,
 ): View {
-  return new SnapshotView(snapshot, history, cacheBytesMax);
+  return new SnapshotView(snapshot, differences, cacheBytesMax);
 }
 
 class SnapshotView implements View {
   readonly summary: View['summary'];
   readonly #snapshot: Snapshot;
-  readonly #history: History;
+  readonly #differences: Differences;
   readonly #facts: DataSetFacts;
   readonly #cache: RowCache;
   readonly #tags: EntityTags;
 
-  constructor(snapshot: Snapshot, history: History, cacheBytesMax: number) {
+  constructor(snapshot: Snapshot, differences: Differences, cacheBytesMax: number) {
     this.#cache = new RowCache(snapshot.rows, cacheBytesMax);
     this.summary = snapshot.summary;
     this.#snapshot = snapshot;
-    this.#history = history;
+    this.#differences = differences;
     this.#facts = factsOf(snapshot);
     this.#tags = new EntityTags(snapshot.summary.id);
   }
@@ -84,13 +84,15 @@ class SnapshotView implements View {
     const parsed = parseParameters('changes', pairs, options, this.#facts);
     if ('faults' in parsed) return parsed;
     const { parameters } = parsed;
-    const changes = this.#history.changesSince(parameters.since ?? '', snapshot);
-    if (changes === null) {
+    const { id } = snapshot.summary;
+    const difference = differenceSince(this.#differences, parameters.since ?? '', id);
+    if (difference === null) {
       return {
-        gone: `the snapshot to compare with is not known, or not any more; read everything, which is now ${snapshot.summary.id}`,
+        gone: `the snapshot to compare with is not known, or not any more; read everything, which is now ${id}`,
       };
     }
-    const count = changes.added.length + changes.changed.length + changes.removed.length;
+    const { added, changed, removed } = difference;
+    const count = added.entries.length + changed.entries.length + removed.entries.length;
     const read: Read = {
       format: parameters.format,
       entityTag: (format) => this.#tags.of('changes', parameters, null, format),
@@ -98,7 +100,11 @@ class SnapshotView implements View {
         total: count,
         count,
         nextCursor: null,
-        body: (format === 'json' ? jsonChanges : messagePackChanges)(snapshot.rows, changes),
+        body: (format === 'json' ? jsonChanges : messagePackChanges)(
+          snapshot,
+          difference,
+          this.#differences.goneIds,
+        ),
       }),
     };
     return { read };

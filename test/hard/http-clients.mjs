@@ -1,14 +1,14 @@
 /**
  * Clients that behave badly, in a process of their own. Each mode prints lines of JSON.
  *
- *     node http-clients.mjs <mode> <port> <count> <authorization> [<path>]
+ *     node http-clients.mjs <mode> <port> <count> <authorization> [<path>] [<method>]
  */
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-const [mode = '', port = '', count = '', authorization = '', path = '/api/v1/schedule/all'] =
+const [mode = '', port = '', count = '', authorization = '', path = '/api/v1/schedule/all', method = 'GET'] =
   process.argv.slice(2);
-const REQUEST = `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\n`;
+const REQUEST = `${method} ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\n`;
 const tell = (fact) => process.stdout.write(`${JSON.stringify(fact)}\n`);
 
 /** In batches: the queue of connections that wait to be accepted is short. */
@@ -78,6 +78,32 @@ const MODES = {
       });
     });
     tell({ open: Number(count) });
+  },
+
+  /** The same request again as soon as its answer is there; the number of answers, once a second. */
+  async looped() {
+    let answers = 0;
+    await open((socket) => {
+      let head = '';
+      let missing = 0;
+      socket.on('data', (chunk) => {
+        let rest = chunk;
+        if (missing === 0) {
+          head += chunk.toString('latin1');
+          const end = head.indexOf('\r\n\r\n');
+          if (end === -1) return;
+          missing = method === 'HEAD' ? 0 : Number(/Content-Length: (\d+)/.exec(head)?.[1]);
+          rest = chunk.subarray(end + 4 - (head.length - chunk.length));
+          head = '';
+        }
+        missing -= rest.length;
+        if (missing > 0) return;
+        answers++;
+        socket.write(`${REQUEST}\r\n`);
+      });
+      socket.write(`${REQUEST}\r\n`);
+    });
+    setInterval(() => tell({ answers }), 1000);
   },
 
   /** One request, and nothing more. */

@@ -1,7 +1,8 @@
 /** What clients cost that do not read what they asked for: figures of RELIABILITY.md, with fewer clients where the run is short. */
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { test } from 'tap';
+import { type Test, test } from 'tap';
+import { startChangedService } from './changed-service.js';
 import {
   latencyP99Ms,
   type ServiceProcess,
@@ -29,40 +30,72 @@ async function untilSockets(service: ServiceProcess, count: number, timeoutMs: n
   }
 }
 
+const MIB_MAX = 50;
+const CLOSED_MS_MAX = 35_000;
+
+/** What it costs that clients ask for an answer and do not read it. */
+async function stall(
+  t: Test,
+  service: ServiceProcess,
+  path: string | undefined,
+  figure: string,
+): Promise<void> {
+  const before = service.rssMib();
+  const sockets = service.sockets();
+  const rss = watchMax(service.rssMib);
+  const beganMs = performance.now();
+  const clients = startClients((end) => t.teardown(end), 'stalled', service, STALLED, path);
+  await clients.next();
+  const openedMs = performance.now() - beganMs;
+  // The system has accepted them; the service does so a moment later.
+  while (service.sockets() < sockets + STALLED) await delay(20);
+  const p99 = await latencyP99Ms(service, 2000);
+  await untilSockets(service, sockets, CLOSED_MS_MAX + 5000);
+  const closedMs = performance.now() - beganMs;
+  const grown = rss.stop() - before;
+  t.ok(grown <= MIB_MAX, `${grown.toFixed(1)} MiB more`);
+  t.ok(closedMs <= CLOSED_MS_MAX, `all closed after ${closedMs.toFixed(0)} ms`);
+  t.ok(service.sockets() <= sockets, 'no descriptor is left');
+  t.comment(
+    told(
+      `${grown.toFixed(1)} MiB more, opened in ${(openedMs / 1000).toFixed(1)} s and closed after ${(closedMs / 1000).toFixed(1)} s; p99 of others ${p99.toFixed(1)} ms meanwhile`,
+      figure,
+    ),
+  );
+}
+
 const KINDS = [
-  ['JSON', 'readers-json', undefined, [], 50, 35_000],
-  ['MessagePack', 'readers-msgpack', MSGPACK, [], 50, 35_000],
-  ['JSON, two serving threads', 'readers-json-threads', undefined, ['--workers', '2'], 50, 35_000],
+  ['JSON', 'readers-json', undefined, []],
+  ['MessagePack', 'readers-msgpack', MSGPACK, []],
+  ['JSON, two serving threads', 'readers-json-threads', undefined, ['--workers', '2']],
 ] as const;
 // Each takes half a minute.
-for (const [name, figure, path, options, mibMax, msMax] of KINDS.slice(HARD ? 0 : 1)) {
+for (const [name, figure, path, options] of KINDS.slice(HARD ? 0 : 1)) {
   test(
     `${STALLED} clients that do not read /schedule/all of ${EVENTS} events: ${name}`,
     TIMEOUT,
     async (t) => {
       const service = await startWarmService((end) => t.teardown(end), source, options);
-      const before = service.rssMib();
-      const sockets = service.sockets();
-      const rss = watchMax(service.rssMib);
-      const beganMs = performance.now();
-      const clients = startClients((end) => t.teardown(end), 'stalled', service, STALLED, path);
-      await clients.next();
-      const openedMs = performance.now() - beganMs;
-      // The system has accepted them; the service does so a moment later.
-      while (service.sockets() < sockets + STALLED) await delay(20);
-      const p99 = await latencyP99Ms(service, 2000);
-      await untilSockets(service, sockets, msMax + 5000);
-      const closedMs = performance.now() - beganMs;
-      const grown = rss.stop() - before;
-      t.ok(grown <= mibMax, `${grown.toFixed(1)} MiB more`);
-      t.ok(closedMs <= msMax, `all closed after ${closedMs.toFixed(0)} ms`);
-      t.ok(service.sockets() <= sockets, 'no descriptor is left');
-      t.comment(
-        told(
-          `${grown.toFixed(1)} MiB more, opened in ${(openedMs / 1000).toFixed(1)} s and closed after ${(closedMs / 1000).toFixed(1)} s; p99 of others ${p99.toFixed(1)} ms meanwhile`,
-          figure,
-        ),
-      );
+      await stall(t, service, path, figure);
+    },
+  );
+}
+
+/** All titles, then every second: what has changed lies in one run, or is scattered. */
+const CHANGES = [1, 2];
+const CHANGED_KINDS = [
+  ['JSON', 'readers-changes-json', 'json', 0, []],
+  ['JSON, every second event', 'readers-changes-scattered', 'json', 1, []],
+  ['MessagePack', 'readers-changes-msgpack', 'msgpack', 0, []],
+  ['MessagePack, two serving threads', 'readers-changes-threads', 'msgpack', 0, ['--workers', '2']],
+] as const;
+for (const [name, figure, format, since, options] of CHANGED_KINDS.slice(HARD ? 0 : 3)) {
+  test(
+    `${STALLED} clients that do not read what has changed of ${EVENTS} events: ${name}`,
+    TIMEOUT,
+    async (t) => {
+      const { service, past } = await startChangedService((end) => t.teardown(end), EVENTS, CHANGES, options);
+      await stall(t, service, `/api/v1/schedule/changes?since=${past[since]}&format=${format}`, figure);
     },
   );
 }

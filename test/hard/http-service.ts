@@ -16,6 +16,7 @@ import { HARD } from './size.js';
 const MIB = 1024 * 1024;
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 const CLIENTS = fileURLToPath(new URL('./http-clients.mjs', import.meta.url));
+const TELL_CPU = new URL('./tell-cpu.mjs', import.meta.url).href;
 
 export const AUTHORIZATION: string = `Bearer ${hs256({ sub: 'alice', exp: Math.floor(Date.now() / 1000) + 7200 })}`;
 
@@ -39,6 +40,8 @@ export interface ServiceProcess {
   rssMib(): number;
   /** Open connections, listening sockets among them, as the system counts them. */
   sockets(): number;
+  /** Processor time of all its threads so far, as its process.cpuUsage() has it. */
+  cpuMs(): Promise<number>;
 }
 
 /** @param node the program that runs it; default: the one of this process */
@@ -48,14 +51,16 @@ export async function startServiceProcess(
   options: readonly string[] = [],
   node: string = process.execPath,
 ): Promise<ServiceProcess> {
-  const child = spawn(node, [CLI, 'serve', source, '--port', '0', ...options], {
+  const child = spawn(node, ['--import', TELL_CPU, CLI, 'serve', source, '--port', '0', ...options], {
     env: { ...process.env, LECTERN_HS256_SECRET: SECRET, LECTERN_LOG_LEVEL: 'info' },
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
   teardown(() => end(child));
+  const { stderr } = child;
+  if (stderr === null) throw new Error('the log of the service is a pipe');
   let log = '';
   const port = await new Promise<number>((resolve, reject) => {
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr.setEncoding('utf8').on('data', (text: string) => {
       log += text;
       const found = /http:\/\/127\.0\.0\.1:(\d+)/.exec(log)?.[1];
       if (found !== undefined && log.includes('timetable published')) resolve(Number(found));
@@ -78,6 +83,12 @@ export async function startServiceProcess(
         }
       }
       return count;
+    },
+    async cpuMs() {
+      const told = once(child, 'message');
+      child.send('cpu');
+      const [{ user, system }] = (await told) as [NodeJS.CpuUsage];
+      return (user + system) / 1000;
     },
   };
 }
@@ -124,10 +135,13 @@ export function startClients(
   { port }: ServiceProcess,
   count: number,
   path = '/api/v1/schedule/all',
+  method = 'GET',
 ): Clients {
-  const child = spawn(process.execPath, [CLIENTS, mode, String(port), String(count), AUTHORIZATION, path], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const child = spawn(
+    process.execPath,
+    [CLIENTS, mode, String(port), String(count), AUTHORIZATION, path, method],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
   teardown(() => end(child));
   const lines: Interface = createInterface(child.stdout);
   const iterator = lines[Symbol.asyncIterator]();

@@ -2,6 +2,7 @@
 
 import type { Loader, LoadRequest } from '../../src/refresh/loader.js';
 import { compareSnapshots } from '../../src/snapshot/delta.js';
+import { extendHistory } from '../../src/snapshot/history.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import type { Failed, Task, TaskResult } from '../../src/thread/task-messages.js';
@@ -35,7 +36,7 @@ export class FakeLoader {
     return this as unknown as Loader;
   }
 
-  async load({ previousVersion, served, signal }: LoadRequest): Promise<Done> {
+  async load({ previousVersion, served, deltas, signal }: LoadRequest): Promise<Done> {
     this.asked.push(previousVersion);
     const aborted = new Promise<never>((_, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason));
@@ -48,16 +49,18 @@ export class FakeLoader {
     if (served?.summary.id === image.summary.id && served.summary.rejected === image.summary.rejected) {
       return { kind: 'unchanged', sourceVersion: version };
     }
-    const delta =
-      served === null ? null : compareSnapshots(new Snapshot(served), new Snapshot(image), 100_000);
-    return { kind: 'loaded', image, sourceVersion: version, summary: null, delta };
+    const loaded = { kind: 'loaded', image, sourceVersion: version, summary: null } as const;
+    if (served === null) return { ...loaded, delta: null, history: null };
+    const present = new Snapshot(image);
+    const delta = compareSnapshots(new Snapshot(served), present, 100_000);
+    return { ...loaded, delta, history: extendHistory(deltas, delta, present) };
   }
 
   async run(task: Task): Promise<Done> {
     if (task.task === 'read-image') {
       if (this.stored === null || this.stored instanceof Error)
         throw this.stored ?? new Error('no such file');
-      return { kind: 'loaded', ...this.stored, summary: null, delta: null };
+      return { kind: 'loaded', ...this.stored, summary: null, delta: null, history: null };
     }
     if (task.task === 'load') throw new Error('loads come by load()');
     if (this.writeFailure !== null) throw this.writeFailure;

@@ -4,7 +4,9 @@ import { test } from 'tap';
 import { SNAPSHOT_HISTORY_ENTRIES_MAX, SNAPSHOTS_KEPT_MAX } from '../../src/limits.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
 import { compareSnapshots, type Delta } from '../../src/snapshot/delta.js';
-import { History } from '../../src/snapshot/history.js';
+import { differenceSince, NO_DIFFERENCES } from '../../src/snapshot/differences.js';
+import { extendHistory, type History } from '../../src/snapshot/history.js';
+import { byteLengthOf } from '../../src/snapshot/image.js';
 import {
   type PastRecords,
   PastRecordsBuilder,
@@ -49,6 +51,25 @@ function differences(before: Content, after: Content): Record<'added' | 'changed
   };
 }
 
+/** The ids of a difference, each kind in order; null where it is not known. */
+function toldSince(
+  history: History | null,
+  from: string,
+  present: Snapshot,
+): ReturnType<typeof differences> | null {
+  const all = history?.differences ?? NO_DIFFERENCES;
+  const difference = differenceSince(all, from, present.summary.id);
+  if (difference === null) return null;
+  const goneIds = JSON.parse(Buffer.from(all.goneIds.json.bytes).toString('utf8')) as string[];
+  const idsOf = (ordinals: Uint32Array): string[] =>
+    [...ordinals].map((ordinal) => present.rows.idOf(ordinal)).sort();
+  return {
+    added: idsOf(difference.added.entries),
+    changed: idsOf(difference.changed.entries),
+    removed: [...difference.removed.entries].map((n) => goneIds[n] ?? ''),
+  };
+}
+
 function counts(of: {
   added: number | string[];
   changed: number | string[];
@@ -87,25 +108,21 @@ test('what changed since any past snapshot is what the two full sets say', async
     fc.assert(
       fc.property(fc.array(contentArbitrary, { minLength: 1, maxLength: 10 }), (contents) => {
         const generations = contents.map(generationOf);
-        let history = History.EMPTY;
+        let history: History | null = null;
         for (const [n, present] of generations.entries()) {
           const last = generations[n - 1];
           if (last !== undefined) {
-            history = history.with(compareSnapshots(last.snapshot, present.snapshot, ENTRIES_MAX));
+            const delta = compareSnapshots(last.snapshot, present.snapshot, ENTRIES_MAX);
+            history = extendHistory(history?.deltas ?? [], delta, present.snapshot);
           }
           for (const past of generations.slice(0, n + 1)) {
-            const changes = history.changesSince(past.snapshot.summary.id, present.snapshot);
-            const idsOf = (ordinals: readonly number[]): string[] =>
-              ordinals.map((ordinal) => present.snapshot.rows.idOf(ordinal)).sort();
             assert.deepEqual(
-              changes === null
-                ? null
-                : { added: idsOf(changes.added), changed: idsOf(changes.changed), removed: changes.removed },
+              toldSince(history, past.snapshot.summary.id, present.snapshot),
               differences(past.content, present.content),
             );
           }
         }
-        assert.equal(history.changesSince('of another process', generations[0]?.snapshot as Snapshot), null);
+        assert.equal(toldSince(history, 'of another process', generations[0]?.snapshot as Snapshot), null);
       }),
       { seed: 20240902, numRuns: 60 },
     );
@@ -124,12 +141,13 @@ test('a difference too large to keep is told as counts, and ends the history', a
   const swapped = compareSnapshots(a, generationOf(new Map([[idOf(0), eventOf(0)]])).snapshot, 1);
   t.strictSame([swapped.removed, swapped.before], [2, null]);
 
-  const history = History.EMPTY.with(compareSnapshots(a, b, 100))
-    .with(tooLarge)
-    .with(compareSnapshots(c, d, 100));
-  t.equal(history.changesSince(a.summary.id, d), null);
-  t.equal(history.changesSince(b.summary.id, d), null);
-  t.strictSame(history.changesSince(c.summary.id, d)?.added.length, 1, 'what came after it is known');
+  const first = extendHistory([], compareSnapshots(a, b, 100), b);
+  const gap = extendHistory(first.deltas, tooLarge, c);
+  t.strictSame([gap.deltas, gap.differences.since], [[], []]);
+  const history = extendHistory(gap.deltas, compareSnapshots(c, d, 100), d);
+  t.equal(toldSince(history, a.summary.id, d), null);
+  t.equal(toldSince(history, b.summary.id, d), null);
+  t.strictSame(toldSince(history, c.summary.id, d)?.added.length, 1, 'what came after it is known');
 });
 
 /** Events that were there before, all with ids of their own. */
@@ -165,17 +183,39 @@ test('the history is bounded in snapshots and in entries, and the oldest go firs
     changed: 0,
     before: past(n, entries),
   });
-  let history = History.EMPTY;
-  for (let n = 0; n < SNAPSHOTS_KEPT_MAX + 3; n++) history = history.with(delta(n, 1));
-  t.equal(history.changesSince('snapshot 2', present), null);
-  t.equal(history.changesSince('snapshot 3', present)?.removed.length, SNAPSHOTS_KEPT_MAX);
+  const after = (deltas: readonly Delta[], next: Delta): History => extendHistory(deltas, next, present);
+  let history: History | null = null;
+  for (let n = 0; n < SNAPSHOTS_KEPT_MAX + 3; n++) history = after(history?.deltas ?? [], delta(n, 1));
+  t.equal(toldSince(history, 'snapshot 2', present), null);
+  t.equal(toldSince(history, 'snapshot 3', present)?.removed.length, SNAPSHOTS_KEPT_MAX);
 
   const half = SNAPSHOT_HISTORY_ENTRIES_MAX / 2;
-  let large = History.EMPTY;
-  for (let n = 0; n < 3; n++) large = large.with(delta(n, half));
-  t.equal(large.changesSince('snapshot 0', present), null);
-  t.equal(large.changesSince('snapshot 1', present)?.removed.length, 2 * half, 'exactly as many as are kept');
-  const tooLarge = large.with(delta(3, SNAPSHOT_HISTORY_ENTRIES_MAX + 1));
-  t.equal(tooLarge.changesSince('snapshot 3', present), null);
-  t.equal(tooLarge.changesSince('snapshot 2', present), null);
+  let large = after([], delta(0, half));
+  for (let n = 1; n < 3; n++) large = after(large.deltas, delta(n, half));
+  t.equal(toldSince(large, 'snapshot 0', present), null);
+  t.equal(toldSince(large, 'snapshot 1', present)?.removed.length, 2 * half, 'exactly as many as are kept');
+  const tooLarge = after(large.deltas, delta(3, SNAPSHOT_HISTORY_ENTRIES_MAX + 1));
+  t.equal(toldSince(tooLarge, 'snapshot 3', present), null);
+  t.equal(toldSince(tooLarge, 'snapshot 2', present), null);
+});
+
+test('the differences lie in shared memory, 4 bytes an event, however far back they reach', async (t) => {
+  const titled = (title: string): Generation =>
+    generationOf(new Map(Array.from({ length: 400 }, (_, n) => [idOf(n), eventOf(n, { title })])));
+  let last = titled('0');
+  let history: History | null = null;
+  for (let n = 1; n <= SNAPSHOTS_KEPT_MAX; n++) {
+    const next = titled(String(n));
+    const delta = compareSnapshots(last.snapshot, next.snapshot, ENTRIES_MAX);
+    history = extendHistory(history?.deltas ?? [], delta, next.snapshot);
+    last = next;
+  }
+  const { since } = (history as History).differences;
+  t.equal(since.length, SNAPSHOTS_KEPT_MAX);
+  for (const { changed } of since) {
+    t.equal(changed.entries.length, 400);
+    t.ok(changed.entries.buffer instanceof SharedArrayBuffer);
+  }
+  t.equal(new Set(since.map(({ changed }) => changed.entries.buffer)).size, 1, 'in one piece');
+  t.ok(byteLengthOf(since) === SNAPSHOTS_KEPT_MAX * 400 * 4);
 });

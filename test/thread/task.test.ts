@@ -29,7 +29,15 @@ function folderFor(t: { teardown(callback: () => void): unknown }): string {
 
 function loadTask(more: Partial<LoadTask>): LoadTask {
   const source = { kind: 'stream', content: 'records', name: 'records', version: '7' } as const;
-  return { task: 'load', source, identifiers: 'uuid', previousVersion: null, served: null, ...more };
+  return {
+    task: 'load',
+    source,
+    identifiers: 'uuid',
+    previousVersion: null,
+    served: null,
+    deltas: [],
+    ...more,
+  };
 }
 
 function imageOf(result: TaskResult): SnapshotImage {
@@ -63,6 +71,7 @@ test('what a load of records can come to', async (t) => {
   t.match(await load([record(1), record(2, 'other'), { id: 'bad' }, record(4)], first), {
     kind: 'loaded',
     delta: { from: first.summary.id, added: 1, changed: 1, removed: 1 },
+    history: { deltas: [{ from: first.summary.id }], differences: { since: [{ from: first.summary.id }] } },
   });
   t.match(
     await load([record(1), record(2), record(3)], first),

@@ -10,11 +10,22 @@ import type { Exchange, FlatHeaders } from '../node/exchange.js';
 
 /** Sends a body that is there in one piece. `headers` are complete but for those of every answer. */
 export function sendBytes(exchange: Exchange, status: number, headers: FlatHeaders, body: Uint8Array): void {
-  const { res, head } = exchange;
-  writeHead(exchange, status, headers);
-  if (head || body.length === 0) res.end();
-  else res.end(body);
-  exchange.observer?.answered(exchange, status, head ? 0 : body.length);
+  if (exchange.head || body.length === 0) sendHead(exchange, status, headers);
+  else {
+    writeHead(exchange, status, headers);
+    exchange.res.end(body);
+  }
+  exchange.observer?.answered(exchange, status, exchange.head ? 0 : body.length);
+}
+
+/** Sends a whole answer that ends with its head. */
+function sendHead(exchange: Exchange, status: number, headers: FlatHeaders): void {
+  const head = canSendDirectly(exchange) ? directHead(status, headers, exchange.fields.text) : null;
+  if (head !== null) sendDirectly(exchange, head);
+  else {
+    writeHead(exchange, status, headers);
+    exchange.res.end();
+  }
 }
 
 function writeHead({ res, fields }: Exchange, status: number, headers: FlatHeaders): void {
@@ -26,7 +37,9 @@ function writeHead({ res, fields }: Exchange, status: number, headers: FlatHeade
  * that is sent.
  */
 export function sendBody(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): void {
-  if (!sendAtOnce(exchange, status, headers, body)) write(exchange, status, headers, body);
+  // The chunks are not looked at for it: they may be made when they are asked for.
+  if (exchange.head || body.byteLength === 0) sendHead(exchange, status, headers);
+  else if (!sendAtOnce(exchange, status, headers, body)) write(exchange, status, headers, body);
   exchange.observer?.answered(exchange, status, exchange.head ? 0 : body.byteLength);
 }
 
@@ -45,10 +58,6 @@ function write(exchange: Exchange, status: number, headers: FlatHeaders, body: B
   const { chunks } = body;
   const { res } = exchange;
   writeHead(exchange, status, headers);
-  if (exchange.head || body.byteLength === 0) {
-    res.end();
-    return;
-  }
   if (!Array.isArray(chunks)) writeSlices(exchange, chunks[Symbol.iterator]());
   else if (chunks.length === 1) res.end(chunks[0]);
   else if (body.byteLength <= BODY_GATHER_BYTES_MAX) res.end(Buffer.concat(chunks, body.byteLength));
@@ -105,26 +114,23 @@ function writeSlices({ res, ownsSocket }: Exchange, slices: Iterator<Uint8Array>
 export function sendText(exchange: Exchange, status: number, headers: FlatHeaders, text: string): void {
   const bytes = Buffer.byteLength(text);
   headers.push('Content-Length', String(bytes));
-  const head = canSendDirectly(exchange) ? directHead(status, headers, exchange.fields.text) : null;
-  if (head !== null) {
-    const whole = Buffer.allocUnsafe(head.length + bytes);
-    whole.write(text, whole.write(head, 'latin1'), 'utf8');
-    sendDirectly(exchange, whole);
-  } else {
-    writeHead(exchange, status, headers);
-    if (exchange.head) exchange.res.end();
-    else exchange.res.end(text);
+  if (exchange.head) sendHead(exchange, status, headers);
+  else {
+    const head = canSendDirectly(exchange) ? directHead(status, headers, exchange.fields.text) : null;
+    if (head !== null) {
+      const whole = Buffer.allocUnsafe(head.length + bytes);
+      whole.write(text, whole.write(head, 'latin1'), 'utf8');
+      sendDirectly(exchange, whole);
+    } else {
+      writeHead(exchange, status, headers);
+      exchange.res.end(text);
+    }
   }
   exchange.observer?.answered(exchange, status, exchange.head ? 0 : bytes);
 }
 
 /** Sends a response that has no body by its nature: 204, 304. */
 export function sendEmpty(exchange: Exchange, status: number, headers: FlatHeaders): void {
-  const head = canSendDirectly(exchange) ? directHead(status, headers, exchange.fields.text) : null;
-  if (head !== null) sendDirectly(exchange, head);
-  else {
-    writeHead(exchange, status, headers);
-    exchange.res.end();
-  }
+  sendHead(exchange, status, headers);
   exchange.observer?.answered(exchange, status, 0);
 }

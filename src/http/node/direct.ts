@@ -32,12 +32,12 @@ export function httpDate(): string {
 }
 
 /**
- * Whether an answer to this request may be sent directly: any but HEAD that stands alone, or one of HTTP/1.1 whose turn it is, on a
+ * Whether an answer to this request may be sent directly: any that stands alone, or one of HTTP/1.1 whose turn it is, on a
  * connection of Lectern's own server that stays open and has nothing left to write.
  */
 export function canSendDirectly(exchange: Exchange): boolean {
-  const { req, head, ownsSocket, lone } = exchange;
-  if (!ownsSocket || head) return false;
+  const { req, ownsSocket, lone } = exchange;
+  if (!ownsSocket) return false;
   if (lone !== null) return true;
   const { res } = exchange;
   if (!IS_KNOWN_NODE || !res.shouldKeepAlive) return false;

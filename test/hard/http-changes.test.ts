@@ -1,0 +1,113 @@
+/**
+ * What /schedule/changes costs where every title of 100,000 events has changed: figures of RELIABILITY.md. Clients that do not read
+ * it are in http-readers.test.ts.
+ */
+import { test } from 'tap';
+import { type Asked, ask, cpuPerRequestMs, startChangedService } from './changed-service.js';
+import { latencyP99Ms, type ServiceProcess, startClients, told } from './http-service.js';
+import { HARD, size } from './size.js';
+
+const EVENTS = 100_000;
+const TIMEOUT = { timeout: 300_000 };
+/** What one such request may use of the processor. */
+const CPU_MS_MAX = 0.1;
+const REQUESTS = size(100, 1000);
+/** All titles, then every hundredth, then every second: what has changed lies in one run, or is scattered. */
+const CHANGES = [1, 100, 2];
+
+const changesPath = (since: string, format: string): string =>
+  `/api/v1/schedule/changes?since=${since}&format=${format}`;
+
+for (const workers of ['1', '2']) {
+  test(`304, 406 and HEAD of what has changed, ${workers} serving threads`, TIMEOUT, async (t) => {
+    const { service, past } = await startChangedService((end) => t.teardown(end), EVENTS, CHANGES, [
+      '--workers',
+      workers,
+    ]);
+    const costs: Record<string, number> = {};
+    for (const [since, counted] of [
+      [past[0], EVENTS],
+      [past[1], EVENTS / 2],
+      [past[2], EVENTS / 2],
+    ] as const) {
+      for (const format of ['json', 'msgpack']) {
+        const path = changesPath(since ?? '', format);
+        const whole = await ask(service, { method: 'GET', path });
+        t.equal(whole.status, 200);
+        t.ok(whole.bytes > 10_000_000, `${whole.bytes} bytes`);
+        const requests = {
+          HEAD: [{ method: 'HEAD', path }, 200],
+          304: [{ method: 'GET', path, headers: { 'If-None-Match': String(whole.headers.etag) } }, 304],
+          406: [{ method: 'GET', path: path.replace(/&.*/, ''), headers: { Accept: 'image/png' } }, 406],
+        } as const;
+        for (const [name, [asked, status]] of Object.entries(requests)) {
+          const answer = await ask(service, asked);
+          t.equal(answer.status, status);
+          if (status === 200) {
+            t.equal(answer.headers['content-length'], String(whole.bytes));
+            t.equal(answer.headers['x-total-count'], String(counted));
+          }
+          const ms = await cpuPerRequestMs(service, asked, REQUESTS);
+          costs[name] = Math.max(costs[name] ?? 0, ms);
+          t.ok(ms <= CPU_MS_MAX, `${name} since ${counted} events, ${format}: ${ms.toFixed(3)} ms`);
+        }
+      }
+    }
+    const figures = Object.entries(costs).map(([name, ms]) => `${name} ${ms.toFixed(3)} ms`);
+    t.comment(told(figures.join(', '), workers === '1' ? 'changes-cpu' : 'changes-cpu-threads'));
+  });
+}
+
+/** A test, as far as it is needed here. */
+interface Teardowns {
+  teardown(end: () => unknown): unknown;
+}
+
+/** Attempts for a ratio of two times of a machine that has other work. */
+const ATTEMPTS = 5;
+
+/** The 99th percentile of what others wait for while one client repeats a request. */
+async function besideMs(t: Teardowns, service: ServiceProcess, { method, path }: Asked): Promise<number> {
+  const client = startClients((end) => t.teardown(end), 'looped', service, 1, path, method);
+  await client.next();
+  const ms = await latencyP99Ms(service, size(1500, 5000));
+  const { answers } = await client.next();
+  await client.end();
+  if (Number(answers) === 0) throw new Error(`${method} ${path} was not answered meanwhile`);
+  return ms;
+}
+
+/** Requests for what has changed, each with another of the same kind that changes have nothing to do with. */
+const LOOPS = [
+  ['HEAD', 'json', '/api/v1/schedule/types'],
+  ['GET', 'json', '/api/v1/schedule/all'],
+  ['HEAD', 'msgpack', '/api/v1/schedule/types'],
+  ['GET', 'msgpack', '/api/v1/schedule/all?format=msgpack'],
+] as const;
+
+test(
+  'others wait at most twice as long while a client asks for what has changed again and again',
+  TIMEOUT,
+  async (t) => {
+    const { service, past } = await startChangedService((end) => t.teardown(end), EVENTS, CHANGES);
+    const figures: string[] = [];
+    for (const [method, format, like] of LOOPS) {
+      for (const since of HARD ? [past[0], past.at(-1)] : [past[0]]) {
+        const path = changesPath(since ?? '', format);
+        let allowedMs = 0;
+        let ms = 0;
+        for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+          allowedMs = 2 * (await latencyP99Ms(service, size(1500, 5000)));
+          // On a busy machine the other client alone makes others wait.
+          if (!HARD)
+            allowedMs = Math.max(allowedMs, 2 * (await besideMs(t, service, { method, path: like })));
+          ms = await besideMs(t, service, { method, path });
+          if (ms <= allowedMs) break;
+        }
+        t.ok(ms <= allowedMs, `${method} as ${format}: ${ms.toFixed(2)} ms, at most ${allowedMs.toFixed(2)}`);
+        figures.push(`${method} ${format} ${ms.toFixed(1)} of ${allowedMs.toFixed(1)} ms`);
+      }
+    }
+    t.comment(told(`p99 of others and twice that without: ${figures.join(', ')}`, 'changes-bystander'));
+  },
+);

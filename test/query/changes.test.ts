@@ -1,0 +1,154 @@
+/** /schedule/changes on generated histories, against a comparison of the full sets. */
+import assert from 'node:assert/strict';
+import { decode } from '@msgpack/msgpack';
+import fc from 'fast-check';
+import { test } from 'tap';
+import { BODY_WHOLE_BYTES_MAX, SNAPSHOT_DELTA_ENTRIES_MAX } from '../../src/limits.js';
+import type { NormalisedEvent } from '../../src/model/event.js';
+import { compareSnapshots } from '../../src/snapshot/delta.js';
+import { NO_DIFFERENCES } from '../../src/snapshot/differences.js';
+import { extendHistory, type History } from '../../src/snapshot/history.js';
+import type { Snapshot } from '../../src/snapshot/snapshot.js';
+import { viewOf } from '../../src/view/snapshot-view.js';
+import type { View } from '../../src/view/view.js';
+import { changesOracle } from '../oracle/changes.js';
+import { eventOf, idOf } from '../snapshot/images.js';
+import { bytesOf, readOf, STRICT, snapshotOfEvents } from './reading.js';
+
+type Events = readonly NormalisedEvent[];
+
+/** Ids that encoders and sorting get wrong, and the longest there are. */
+const IDS = [
+  'a',
+  'b"quoted"',
+  'back\\slash',
+  'tab\t',
+  '\u{1F600}',
+  '\uFF5E',
+  'é'.repeat(15),
+  'é'.repeat(16),
+  'x'.repeat(64),
+  '\u{1F600}'.repeat(32),
+];
+
+/** Few events that take few forms, so that an event comes back, and so does a whole set. */
+const contents: fc.Arbitrary<Events> = fc
+  .uniqueArray(fc.tuple(fc.nat(IDS.length - 1), fc.nat(2), fc.nat(2)), {
+    selector: ([n]) => n,
+    maxLength: IDS.length,
+  })
+  .map((all) =>
+    all.map(([n, hours, form]) => {
+      const { time } = eventOf(0);
+      const span = { time: time + hours * 3_600_000, endTime: time + (hours + 1) * 3_600_000 };
+      return eventOf(n, { ...span, id: IDS[n] ?? '', title: `form "${form}" \u{1F600}` });
+    }),
+  );
+
+/** The views that one publication after the other makes, each with all sets that were published until then. */
+function* publish(sets: readonly Events[]): Generator<{ view: View; present: Snapshot; past: Snapshot[] }> {
+  const past: Snapshot[] = [];
+  let history: History | null = null;
+  for (const events of sets) {
+    const present = snapshotOfEvents(events, 'any');
+    const last = past.at(-1);
+    if (last !== undefined) {
+      const delta = compareSnapshots(last, present, SNAPSHOT_DELTA_ENTRIES_MAX);
+      history = extendHistory(history?.deltas ?? [], delta, present);
+    }
+    past.push(present);
+    yield { view: viewOf(present, history?.differences ?? NO_DIFFERENCES), present, past };
+  }
+}
+
+/** Asserts the whole answer in both representations; gives the length of each. */
+function assertChanges(view: View, from: Snapshot, to: Snapshot, before: Events, after: Events): number[] {
+  const expected = {
+    from: from.summary.id,
+    to: to.summary.id,
+    ...changesOracle(before, after),
+  };
+  const count = expected.added.length + expected.changed.length + expected.removed.length;
+  const read = readOf(view.changes([['since', from.summary.id]], STRICT));
+  const [json, packed] = [read.execute('json'), read.execute('msgpack')];
+  const bytes = bytesOf(json);
+  const isSame = bytes.toString('utf8') === JSON.stringify(expected);
+  if (!isSame) assert.deepEqual(JSON.parse(bytes.toString('utf8')), expected);
+  assert.ok(isSame, 'the JSON is the same to the byte');
+  assert.deepEqual(decode(bytesOf(packed)), expected);
+  for (const answer of [json, packed]) {
+    assert.deepEqual([answer.total, answer.count, answer.nextCursor], [count, count, null]);
+  }
+  return [json.body.byteLength, packed.body.byteLength];
+}
+
+test('what changed since each past snapshot is what the two full sets say, to the byte', async (t) => {
+  let compared = 0;
+  const check = (): void =>
+    fc.assert(
+      fc.property(fc.array(contents, { minLength: 1, maxLength: 8 }), (sets) => {
+        for (const { view, present, past } of publish(sets)) {
+          for (const [n, from] of past.entries()) {
+            assertChanges(view, from, present, sets[n] ?? [], sets[past.length - 1] ?? []);
+            compared++;
+          }
+        }
+      }),
+      { seed: 20250301, numRuns: 80 },
+    );
+  t.doesNotThrow(check);
+  t.ok(compared > 800, `${compared} differences compared`);
+});
+
+test('the same for answers that are made in slices, with runs and gaps, at and around the longest whole one', async (t) => {
+  const large = Array.from({ length: 2600 }, (_, n) => eventOf(n));
+  const changed = (every: number, count = large.length): Events =>
+    large.map((event, n) =>
+      n < count && n % every === 0 ? { ...event, title: `"changed" ${n} \u{1F600}` } : event,
+    );
+  const lengths: number[][] = [];
+  const cases: Record<string, readonly Events[]> = {
+    'every event': [large, changed(1)],
+    'every second': [large, changed(2)],
+    'every third, then every second': [large, changed(3), changed(2)],
+    'removed and added': [large, large.filter((_, n) => n % 3 !== 0), large.filter((_, n) => n % 2 === 0)],
+    'removed in large numbers': [
+      [...large, ...Array.from({ length: 9000 }, (_, n) => eventOf(5000 + n))],
+      large,
+    ],
+    nothing: [large, changed(1), large],
+  };
+  for (const count of [912, 913, 914, 915, 1083, 1084, 1085, 1086]) {
+    cases[`${count} events`] = [large, changed(1, count)];
+  }
+  for (const [name, sets] of Object.entries(cases)) {
+    for (const { view, present, past } of publish(sets)) {
+      for (const [n, from] of past.entries()) {
+        t.doesNotThrow(
+          () => lengths.push(assertChanges(view, from, present, sets[n] ?? [], sets[past.length - 1] ?? [])),
+          name,
+        );
+      }
+    }
+  }
+  for (const [n, format] of ['JSON', 'MessagePack'].entries()) {
+    const all = lengths.map((each) => each[n] ?? 0);
+    t.ok(Math.max(...all) > 2 * BODY_WHOLE_BYTES_MAX, `slices of ${format}`);
+    const near = all.filter((length) => Math.abs(length - BODY_WHOLE_BYTES_MAX) < 500);
+    t.ok(Math.min(...near) <= BODY_WHOLE_BYTES_MAX && Math.max(...near) > BODY_WHOLE_BYTES_MAX, `${near}`);
+  }
+});
+
+test('one spelling of since or another, and only what can be told', async (t) => {
+  const sets = [[eventOf(1)], [eventOf(1), eventOf(2)]];
+  const [first, second] = [...publish(sets)].map(({ view }) => view);
+  if (first === undefined || second === undefined) throw new Error('there are two');
+  const { id } = first.summary;
+  const tags = [id, `W/"${id}-abc"`, `"${id}-"`].map((since) =>
+    readOf(second.changes([['since', since]], STRICT)).entityTag('json'),
+  );
+  t.equal(new Set(tags).size, 1, 'they mean the same');
+  t.ok('gone' in second.changes([['since', idOf(1)]], STRICT));
+  t.ok('gone' in first.changes([['since', second.summary.id]], STRICT), 'a later one is not known');
+  t.ok('faults' in second.changes([], STRICT));
+});
