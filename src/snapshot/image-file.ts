@@ -11,16 +11,17 @@ import {
   readSync,
   renameSync,
   rmSync,
+  type Stats,
   statSync,
   writeSync,
 } from 'node:fs';
-import { endianness } from 'node:os';
+import { endianness, totalmem } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { threadId } from 'node:worker_threads';
 import { crc32 } from 'node:zlib';
 import { Packr, unpack } from 'msgpackr';
 import { LecternError } from '../errors.js';
-import { IMAGE_HEADER_BYTES_MAX } from '../limits.js';
+import { IMAGE_HEADER_BYTES_MAX, IMAGE_MEMORY_SHARE_MAX, IMAGE_REASON_CHARACTERS_MAX } from '../limits.js';
 import type { SnapshotImage } from './image.js';
 import type { SnapshotSummary } from './summary.js';
 
@@ -241,10 +242,14 @@ function keepEarlier(path: string, keep: number): void {
 /**
  * Reads an image into shared memory as it was written; see readCheckedImage. Synchronous: for a worker thread.
  *
+ * @param options.mustBeOwn whether the file must belong to this account or to root, and not be writable by everybody
  * @throws LecternError `image-unusable` with the reason: damage of any kind, another format version, another byte order;
  *   `source-unreadable` where the file cannot be opened
  */
-export function readImageFile(path: string): StoredImage {
+export function readImageFile(
+  path: string,
+  { mustBeOwn = false }: { readonly mustBeOwn?: boolean } = {},
+): StoredImage {
   let file: number;
   try {
     // To open a pipe would wait for its writer.
@@ -261,6 +266,7 @@ export function readImageFile(path: string): StoredImage {
     if (!status.isFile()) {
       throw unusable(path, status.isDirectory() ? 'it is a directory' : 'it is no regular file');
     }
+    if (mustBeOwn) refuseOthersFile(path, status);
     return read(file, path);
   } catch (error) {
     if (error instanceof LecternError) throw error;
@@ -271,12 +277,32 @@ export function readImageFile(path: string): StoredImage {
   }
 }
 
+/** Of the open file, so that it cannot be another by the time it is read. Windows has no such owners. */
+function refuseOthersFile(path: string, { uid, mode }: Stats): void {
+  const user = process.geteuid?.();
+  if (user === undefined) return;
+  if (uid !== user && uid !== 0) {
+    throw unusable(path, `it belongs to user ${uid}; expected user ${user}, as this process, or root`);
+  }
+  if ((mode & constants.S_IWOTH) !== 0) throw unusable(path, 'everybody may write to it; expected mode 0600');
+}
+
+/** Bytes of the machine, or of the container. */
+function memoryBytes(): number {
+  const constrained = process.constrainedMemory();
+  return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
+}
+
 function read(file: number, path: string): StoredImage {
   const prefix = readExactly(file, Buffer.alloc(PREFIX_BYTES), path);
   if (!prefix.subarray(0, MAGIC.length).equals(MAGIC)) throw unusable(path, 'it is not a snapshot file');
   const headerBytes = prefix.readUInt32LE(8);
   if (headerBytes > IMAGE_HEADER_BYTES_MAX) throw unusable(path, 'its header is damaged');
   const fileBytes = fstatSync(file).size;
+  // A file with holes costs its writer nothing, and the memory for it would be taken all the same.
+  if (fileBytes > IMAGE_MEMORY_SHARE_MAX * memoryBytes()) {
+    throw unusable(path, `it has ${fileBytes} bytes, too many for the ${memoryBytes()} bytes of memory here`);
+  }
   const packed = readExactly(file, Buffer.alloc(Math.min(headerBytes, fileBytes)), path);
   if (crc32(packed) !== prefix.readUInt32LE(12)) throw unusable(path, 'its header is damaged');
   const header = unpack(packed) as Header;
@@ -304,12 +330,18 @@ function read(file: number, path: string): StoredImage {
   if (sourceVersion !== null && typeof sourceVersion !== 'string') {
     throw unusable(path, 'its header names no version of the source');
   }
+  if (source !== null && (typeof source.name !== 'string' || typeof source.digest !== 'string')) {
+    throw unusable(path, 'its header names no source');
+  }
   return { image: { ...parts, summary } as unknown as SnapshotImage, sourceVersion, source };
 }
 
-/** That the file cannot be used, and why. */
+/** That the file cannot be used, and why: in one line, however long and odd what it quotes of the file is. */
 export function unusable(path: string, reason: string): LecternError {
-  return new LecternError('image-unusable', `the snapshot file ${path} cannot be used: ${reason}`);
+  const line = reason.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '?');
+  const shown =
+    line.length > IMAGE_REASON_CHARACTERS_MAX ? `${line.slice(0, IMAGE_REASON_CHARACTERS_MAX)}…` : line;
+  return new LecternError('image-unusable', `the snapshot file ${path} cannot be used: ${shown}`);
 }
 
 function unwritten(path: string, reason: string, cause?: unknown): LecternError {
