@@ -136,8 +136,11 @@ function checkSource(path: string, found: ImageSource | null, expected: ImageSou
 
 function unread(path: string, cause: unknown): LecternError {
   if (cause instanceof LecternError && cause.code === 'image-unusable') return cause;
+  // That it cannot be opened names the file already.
+  const isNamed = cause instanceof LecternError && cause.code === 'source-unreadable';
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return new LecternError('image-unusable', `the snapshot file ${path} cannot be used: ${reason}`, { cause });
+  const message = isNamed ? reason : `the snapshot file ${path} cannot be used: ${reason}`;
+  return new LecternError('image-unusable', message, { cause });
 }
 
 function isUnwritten(error: unknown): error is LecternError {

@@ -127,13 +127,18 @@ export function writeImageFile(
     replaceFile(path, [prefix, packed, ...views.map(({ bytes }) => bytes)], keep);
   } catch (error) {
     if (error instanceof LecternError || !(error instanceof Error && 'code' in error)) throw error;
-    throw unwritten(path, WRITE_FAILURES[String(error.code)] ?? error.message, error);
+    throw unwritten(path, FAILURES[String(error.code)] ?? error.message, error);
   }
 }
 
 /** Reasons that a person meets, in words. */
-const WRITE_FAILURES: Readonly<Record<string, string>> = {
+const FAILURES: Readonly<Record<string, string>> = {
   ENOENT: 'its folder is not there any more',
+  ELOOP: 'its symbolic links go in a circle',
+  ENAMETOOLONG: 'its name is too long; about 30 characters are added while it is written',
+  EBUSY: 'it is a mount of its own; expected a mounted folder',
+  EMFILE: 'too many files are open',
+  ENFILE: 'too many files are open',
   ENOTDIR: 'a part of its path is not a directory',
   EISDIR: 'it is a directory',
   EACCES: 'permission denied',
@@ -176,12 +181,17 @@ function replaceFile(path: string, parts: readonly Uint8Array[], keep: number): 
 }
 
 /**
- * A mistyped path must not cost anybody a file: only a snapshot file, or an empty one, is ever replaced.
+ * A mistyped path must not cost anybody a file: only a snapshot file, or an empty one, is ever replaced. Pipes and devices have no
+ * size, either.
  *
  * @throws LecternError `image-not-written` where something else is there
  */
 function refuseForeign(path: string): void {
-  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return;
+  const status = statSync(path, { throwIfNoEntry: false });
+  if (status === undefined) return;
+  if (status.isDirectory()) throw unwritten(path, 'it is a directory');
+  if (!status.isFile()) throw unwritten(path, 'what is there is no regular file, and is not replaced');
+  if (status.size === 0) return;
   const head = Buffer.alloc(MAGIC.length);
   const file = openSync(path, 'r');
   try {
@@ -256,7 +266,7 @@ export function readImageFile(
     file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    const reason = code === 'ENOENT' ? 'there is no such file' : code;
+    const reason = code === 'ENOENT' ? 'there is no such file' : (FAILURES[code] ?? code);
     throw new LecternError('source-unreadable', `cannot read the snapshot file ${path}: ${reason}`, {
       cause: error,
     });
