@@ -11,7 +11,8 @@ import { checkRows } from './check-rows.js';
 import { clustersOfEvents } from './clusters.js';
 import { entryByteLengths } from './entry-lengths.js';
 import type { ClustersImage, FieldImage, RowsImage, SlotsImage, SnapshotImage } from './image.js';
-import { readImageFile, type StoredImage, unusable } from './image-file.js';
+import { unusable } from './image-faults.js';
+import { readImageFile, type StoredImage } from './image-file.js';
 import type { SnapshotSummary } from './summary.js';
 
 /**

@@ -11,18 +11,18 @@ import {
   readSync,
   renameSync,
   rmSync,
-  type Stats,
   statSync,
   writeSync,
 } from 'node:fs';
-import { endianness, totalmem } from 'node:os';
+import { endianness } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { threadId } from 'node:worker_threads';
 import { crc32 } from 'node:zlib';
 import { Packr, unpack } from 'msgpackr';
 import { LecternError } from '../errors.js';
-import { IMAGE_HEADER_BYTES_MAX, IMAGE_MEMORY_SHARE_MAX, IMAGE_REASON_CHARACTERS_MAX } from '../limits.js';
+import { IMAGE_HEADER_BYTES_MAX } from '../limits.js';
 import type { SnapshotImage } from './image.js';
+import { FAILURES, refuseOthersFile, refuseTooLarge, unusable, unwritten } from './image-faults.js';
 import type { SnapshotSummary } from './summary.js';
 
 /**
@@ -130,25 +130,6 @@ export function writeImageFile(
     throw unwritten(path, FAILURES[String(error.code)] ?? error.message, error);
   }
 }
-
-/** Reasons that a person meets, in words. */
-const FAILURES: Readonly<Record<string, string>> = {
-  ENOENT: 'its folder is not there any more',
-  ELOOP: 'its symbolic links go in a circle',
-  ENAMETOOLONG: 'its name is too long; about 30 characters are added while it is written',
-  EBUSY: 'it is a mount of its own; expected a mounted folder',
-  EMFILE: 'too many files are open',
-  ENFILE: 'too many files are open',
-  ENOTDIR: 'a part of its path is not a directory',
-  EISDIR: 'it is a directory',
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  EROFS: 'the file system is read-only',
-  ENOSPC: 'no space is left on the device',
-  EDQUOT: 'the disk quota is used up',
-  EFBIG: 'it would become larger than files may be',
-  EIO: 'the device failed (input/output error)',
-};
 
 /** Each part begins at a multiple of 8 bytes, but for the second, which follows the first at once. */
 function replaceFile(path: string, parts: readonly Uint8Array[], keep: number): void {
@@ -287,32 +268,13 @@ export function readImageFile(
   }
 }
 
-/** Of the open file, so that it cannot be another by the time it is read. Windows has no such owners. */
-function refuseOthersFile(path: string, { uid, mode }: Stats): void {
-  const user = process.geteuid?.();
-  if (user === undefined) return;
-  if (uid !== user && uid !== 0) {
-    throw unusable(path, `it belongs to user ${uid}; expected user ${user}, as this process, or root`);
-  }
-  if ((mode & constants.S_IWOTH) !== 0) throw unusable(path, 'everybody may write to it; expected mode 0600');
-}
-
-/** Bytes of the machine, or of the container. */
-function memoryBytes(): number {
-  const constrained = process.constrainedMemory();
-  return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
-}
-
 function read(file: number, path: string): StoredImage {
   const prefix = readExactly(file, Buffer.alloc(PREFIX_BYTES), path);
   if (!prefix.subarray(0, MAGIC.length).equals(MAGIC)) throw unusable(path, 'it is not a snapshot file');
   const headerBytes = prefix.readUInt32LE(8);
   if (headerBytes > IMAGE_HEADER_BYTES_MAX) throw unusable(path, 'its header is damaged');
   const fileBytes = fstatSync(file).size;
-  // A file with holes costs its writer nothing, and the memory for it would be taken all the same.
-  if (fileBytes > IMAGE_MEMORY_SHARE_MAX * memoryBytes()) {
-    throw unusable(path, `it has ${fileBytes} bytes, too many for the ${memoryBytes()} bytes of memory here`);
-  }
+  refuseTooLarge(path, fileBytes);
   const packed = readExactly(file, Buffer.alloc(Math.min(headerBytes, fileBytes)), path);
   if (crc32(packed) !== prefix.readUInt32LE(12)) throw unusable(path, 'its header is damaged');
   const header = unpack(packed) as Header;
@@ -344,20 +306,6 @@ function read(file: number, path: string): StoredImage {
     throw unusable(path, 'its header names no source');
   }
   return { image: { ...parts, summary } as unknown as SnapshotImage, sourceVersion, source };
-}
-
-/** That the file cannot be used, and why: in one line, however long and odd what it quotes of the file is. */
-export function unusable(path: string, reason: string): LecternError {
-  const line = reason.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '?');
-  const shown =
-    line.length > IMAGE_REASON_CHARACTERS_MAX ? `${line.slice(0, IMAGE_REASON_CHARACTERS_MAX)}…` : line;
-  return new LecternError('image-unusable', `the snapshot file ${path} cannot be used: ${shown}`);
-}
-
-function unwritten(path: string, reason: string, cause?: unknown): LecternError {
-  return new LecternError('image-not-written', `the snapshot file ${path} could not be written: ${reason}`, {
-    cause,
-  });
 }
 
 function paddingAt(offset: number): number {
