@@ -16,7 +16,7 @@ import { idOf } from '../snapshot/images.js';
 import { openTimetable } from './built.js';
 
 const EVENTS = 300;
-const RUNS = size(15, 300);
+const RUNS = size(15, 100);
 /** Nothing here takes a tenth of that on a busy machine; what hangs takes all of it. */
 const PATIENCE_MS = 10_000;
 const PATHS = [

@@ -31,7 +31,7 @@ import { eventOf, idOf, imageOf } from './images.js';
 
 /** So many that some codes take two bytes. */
 const EVENTS = 300;
-const RUNS = size(500, 20_000);
+const RUNS = size(500, 5000);
 /** Against reading the good file: what a file makes dearer is bounded. */
 const DEARER_MAX = 20;
 
