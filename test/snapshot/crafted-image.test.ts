@@ -125,9 +125,13 @@ function cpuMsOf(work: () => void): number {
   return (user + system) / 1000;
 }
 
-test('a file with right checksums and wrong content is refused with a reason, or read without a fault', async (t) => {
+test('a file with right checksums and wrong content is refused with a reason, or read without a fault', {
+  timeout: size(60_000, 900_000),
+}, async (t) => {
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  const floorMs = Math.max(...Array.from({ length: 5 }, () => cpuMsOf(() => readStrictly(opened('pin')))));
+  const good = Array.from({ length: 20 }, () => cpuMsOf(() => readStrictly(opened('pin'))));
+  // The first are dearer: what they run is being compiled.
+  const floorMs = Math.max(...good.slice(10));
   const seen = { refused: 0, used: 0, refusedAtRestart: 0 };
   const reasons = new Set<string>();
   let dearestMs = 0;
