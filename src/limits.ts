@@ -231,6 +231,15 @@ export const DRAIN_SECONDS_MAX = 3600;
 export const DRAIN_SWEEP_MS = 500;
 /** Header of a snapshot file: the summary with 1,000 rejections of 0.5 KB, and 60 arrays of 0.1 KB. */
 export const IMAGE_HEADER_BYTES_MAX: number = 16 * MIB;
+/** Part of the memory of the machine or container that a snapshot file may take: serving needs the rest. */
+export const IMAGE_MEMORY_SHARE_MAX = 0.75;
+/** Why a snapshot file cannot be used: the longest of our own reasons has 90 characters. */
+export const IMAGE_REASON_CHARACTERS_MAX = 240;
+/**
+ * Slots that one look-up of an id may look at. Half of them are free, so among 4,000,000,000 ids the longest run is about 120. Each
+ * slot takes 0.2 µs, so the longest look-up in a table that somebody made takes 0.2 ms.
+ */
+export const ID_PROBES_MAX = 1024;
 /** Events of one publication's difference that are kept, 0.2 KB each: 20 MB. A larger one is told as counts only. */
 export const SNAPSHOT_DELTA_ENTRIES_MAX = 100_000;
 /** Longest that the serving thread turns records of an embedding program into text before it takes other work. */

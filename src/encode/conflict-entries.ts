@@ -53,8 +53,14 @@ export function jsonConflicts(rows: Rows, clusters: Clusters, wanted: Uint32Arra
     target[at++] = CLOSING_BRACE;
     target[at++] = COMMA;
   }
+  if (wanted.length > 0) expectEnd(at, byteLength);
   target[byteLength - 1] = CLOSING_BRACKET;
   return madeBody(target);
+}
+
+/** Memory that was not written to must not be sent. */
+function expectEnd(at: number, byteLength: number): void {
+  if (at !== byteLength) throw new Error('the entries of conflicts have other lengths than are told of them');
 }
 
 function* jsonEntryPieces(rows: Rows, clusters: Clusters, wanted: Uint32Array): Generator<Piece> {
@@ -87,6 +93,7 @@ export function messagePackConflicts(rows: Rows, clusters: Clusters, wanted: Uin
     target.set(head, at);
     at = copyMessagePackRows(rows, events, target, at + head.length);
   }
+  expectEnd(at, byteLength);
   return madeBody(target);
 }
 

@@ -28,10 +28,12 @@ const NAMES = OUTPUT_FIELDS.map((field) => ({
 /**
  * @param target with room for the row's JSON length from `offset` on
  * @returns the offset behind the row
+ * @throws Error where the row is none, or has not the length that is told of it
  */
 export function writeMessagePackRow(rows: Rows, ordinal: number, target: Buffer, offset: number): number {
   const source = rows.bytes;
   let from = rows.start[ordinal]!;
+  const end = rows.start[ordinal + 1]!;
   let to = offset;
   target[to++] = FIXMAP | NAMES.length;
   for (const name of NAMES) {
@@ -44,9 +46,9 @@ export function writeMessagePackRow(rows: Rows, ordinal: number, target: Buffer,
     }
     const open = from;
     let escaped = false;
-    // Terminates: every string of a row is closed, or else the arena ends.
+    // Terminates: every string of a row is closed, or else the row ends.
     for (from++; source[from] !== QUOTE; from++) {
-      if (from >= source.length) throw new Error(`row ${ordinal} does not end`);
+      if (from >= end) throw new Error(`row ${ordinal} does not end`);
       if (source[from] === BACKSLASH) {
         escaped = true;
         from++;
@@ -64,6 +66,10 @@ export function writeMessagePackRow(rows: Rows, ordinal: number, target: Buffer,
         for (let i = open + 1; i < from - 1; i++) target[to++] = source[i]!;
       } else to += source.copy(target, to, open + 1, from - 1);
     }
+  }
+  // Otherwise memory that was not written to would be sent.
+  if (to - offset !== rows.packedStart[ordinal + 1]! - rows.packedStart[ordinal]!) {
+    throw new Error(`row ${ordinal} has another length in MessagePack`);
   }
   return to;
 }

@@ -22,9 +22,26 @@ export type Piece = Uint8Array | LazyPiece;
 export function slicedBody(byteLength: number, pieces: () => Iterable<Piece>): Body {
   return {
     byteLength,
-    chunks: { [Symbol.iterator]: () => slices(pieces(), null, '') },
-    chunksFrom: (shared, name) => ({ [Symbol.iterator]: () => slices(pieces(), shared, name) }),
+    chunks: { [Symbol.iterator]: () => slices(measured(pieces(), byteLength), null, '') },
+    chunksFrom: (shared, name) => ({
+      [Symbol.iterator]: () => slices(measured(pieces(), byteLength), shared, name),
+    }),
   };
+}
+
+/**
+ * The same pieces. Bytes beyond the length that was announced would be taken for the next answer, so none are given.
+ *
+ * @throws Error where they have another length, before anything beyond it
+ */
+function* measured(pieces: Iterable<Piece>, byteLength: number): Generator<Piece> {
+  let left = byteLength;
+  for (const piece of pieces) {
+    left -= piece.byteLength;
+    if (left < 0) break;
+    yield piece;
+  }
+  if (left !== 0) throw new Error('a body has another length than was announced');
 }
 
 /** Gathers small pieces into slices; large ones that are there pass as they are. */

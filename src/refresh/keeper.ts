@@ -68,6 +68,8 @@ export interface KeeperState {
   readonly state: 'loading' | 'loaded' | 'failed' | 'refused';
   readonly lastSuccessMs: number | null;
   readonly lastError: string | null;
+  /** What was published is damaged, and must not be served; until the next publication. */
+  readonly isWithdrawn?: boolean;
 }
 
 const CLOSED: LoadOutcome = { result: 'failed', reason: 'the timetable was closed' };
@@ -136,7 +138,7 @@ export class Keeper {
     if (stored !== undefined && stored !== null) {
       this.#seenVersion = stored.sourceVersion;
       this.#publish({ image: stored.image, origin: 'disk', delta: null, history: null });
-      void this.#refresher.request();
+      void this.#checkStored(stored.image);
       return;
     }
     await this.#refresher.request();
@@ -148,10 +150,28 @@ export class Keeper {
     });
   }
 
+  /** Goes through what was published from disk, and then asks the source. */
+  async #checkStored(image: SnapshotImage): Promise<void> {
+    const fault = (await this.#file?.faultOf(image)) ?? null;
+    if (this.#abort.signal.aborted) return;
+    // Meanwhile something may have been published on request.
+    if (fault !== null && this.#served === image) this.#withdraw(fault);
+    await this.#refresher.request();
+  }
+
+  /** Serves nothing any more, until a load has succeeded: as if nothing had been on disk. */
+  #withdraw(fault: LecternError): void {
+    this.#served = null;
+    this.#seenVersion = null;
+    this.#lastError = fault;
+    this.#become({ state: 'failed', lastSuccessMs: null, lastError: fault.message, isWithdrawn: true });
+    this.#options.events.failed(fault);
+  }
+
   async #startPinned(path: string): Promise<void> {
     const { loader } = this.#options;
     try {
-      const stored = await loader.run({ task: 'read-image', path, isThorough: true }, this.#request(true));
+      const stored = await loader.run({ task: 'read-image', path, use: 'pin' }, this.#request(true));
       this.#abort.signal.throwIfAborted();
       if (stored.kind !== 'loaded') throw new Error('a reading was answered with something else');
       checkIdentifiers(path, stored.image.summary, loader.identifiers);
@@ -276,7 +296,8 @@ export class Keeper {
           break;
         }
         case 'written':
-          throw new Error('a load was answered with a write');
+        case 'checked':
+          throw new Error('a load was answered with something else');
       }
       return { failed: false, retryAfterMs: null, ...outcome };
     } catch (error) {

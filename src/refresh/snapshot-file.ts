@@ -49,14 +49,30 @@ export class SnapshotFile {
   async read(): Promise<StoredSnapshot | null> {
     if (!existsSync(this.#path)) return null;
     try {
-      // What is served at once, and only until the source has been asked, is not held up by it.
-      const task = { task: 'read-image', path: this.#path, isThorough: false } as const;
+      const task = { task: 'read-image', path: this.#path, use: 'restart' } as const;
       const result = await this.#loader.run(task, { signal: this.#signal, keepsProcessAlive: true });
       if (result.kind !== 'loaded') return null;
       checkIdentifiers(this.#path, result.image.summary, this.#loader.identifiers);
       checkSource(this.#path, result.source ?? null, this.#loader.imageSource);
       return result;
     } catch (error) {
+      if (!this.#signal.aborted) this.#onError(unread(this.#path, error));
+      return null;
+    }
+  }
+
+  /**
+   * Checks the rest of what was read, which would have held up the start: its rows. Where that cannot be done, it is told.
+   *
+   * @returns why it must not be served any longer; null where nothing is known against it
+   */
+  async faultOf(image: SnapshotImage): Promise<LecternError | null> {
+    try {
+      const task = { task: 'check-rows', path: this.#path, image } as const;
+      await this.#loader.run(task, { signal: this.#signal, keepsProcessAlive: false });
+      return null;
+    } catch (error) {
+      if (error instanceof LecternError && error.code === 'image-unusable') return error;
       if (!this.#signal.aborted) this.#onError(unread(this.#path, error));
       return null;
     }
@@ -120,8 +136,11 @@ function checkSource(path: string, found: ImageSource | null, expected: ImageSou
 
 function unread(path: string, cause: unknown): LecternError {
   if (cause instanceof LecternError && cause.code === 'image-unusable') return cause;
+  // That it cannot be opened names the file already.
+  const isNamed = cause instanceof LecternError && cause.code === 'source-unreadable';
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return new LecternError('image-unusable', `the snapshot file ${path} cannot be used: ${reason}`, { cause });
+  const message = isNamed ? reason : `the snapshot file ${path} cannot be used: ${reason}`;
+  return new LecternError('image-unusable', message, { cause });
 }
 
 function isUnwritten(error: unknown): error is LecternError {

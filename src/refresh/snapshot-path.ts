@@ -45,6 +45,8 @@ function reasonOf(error: unknown, folder: string): string {
     case 'EACCES':
     case 'EPERM':
       return `permission denied in ${folder}`;
+    case 'ELOOP':
+      return 'its symbolic links go in a circle';
     case 'EROFS':
       return `${folder} cannot be written to (read-only file system)`;
     default:

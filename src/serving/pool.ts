@@ -123,8 +123,13 @@ export class ThreadPool implements Serving, Follower {
     this.#tell({ kind: 'source', source });
   }
 
+  /** What a thread that begins now is to serve. */
+  get #presentPublication(): NumberedPublication | null {
+    return this.#source.isWithdrawn === true ? null : this.#published;
+  }
+
   settled(): Promise<void> {
-    const number = this.#published?.number ?? 0;
+    const number = this.#presentPublication?.number ?? 0;
     return new Promise((resolve) => {
       this.#waiting.push({ number, resolve });
       this.#settle();
@@ -190,7 +195,7 @@ export class ThreadPool implements Serving, Follower {
       threads: workers,
       staleMsMax,
       source: this.#source,
-      published: this.#published,
+      published: this.#presentPublication,
       meterMemory: meter?.memory ?? null,
       keys: feed?.state ?? null,
     };
@@ -224,9 +229,8 @@ export class ThreadPool implements Serving, Follower {
     seat.load = null;
     seat.thread = thread;
     // What came while its text was being imported.
-    if (this.#published !== null && this.#published !== begun.published) {
-      thread.send({ kind: 'publish', ...this.#published });
-    }
+    const published = this.#presentPublication;
+    if (published !== null && published !== begun.published) thread.send({ kind: 'publish', ...published });
     if (this.#options.feed !== null && this.#options.feed.state !== begun.keys) this.#sendKeys(thread, false);
     if (this.#isDraining && !begun.isDraining) thread.send({ kind: 'drain' });
     if (this.#source !== begun.source) thread.send({ kind: 'source', source: this.#source });

@@ -23,6 +23,7 @@ import { LecternError } from '../errors.js';
 import { IMAGE_HEADER_BYTES_MAX } from '../limits.js';
 import type { HashSeed } from '../structures/keyed-hash.js';
 import type { SnapshotImage } from './image.js';
+import { FAILURES, refuseOthersFile, refuseTooLarge, unusable, unwritten } from './image-faults.js';
 import type { SnapshotSummary } from './summary.js';
 
 /**
@@ -129,23 +130,9 @@ export function writeImageFile(
     replaceFile(path, [prefix, packed, ...views.map(({ bytes }) => bytes)], keep);
   } catch (error) {
     if (error instanceof LecternError || !(error instanceof Error && 'code' in error)) throw error;
-    throw unwritten(path, WRITE_FAILURES[String(error.code)] ?? error.message, error);
+    throw unwritten(path, FAILURES[String(error.code)] ?? error.message, error);
   }
 }
-
-/** Reasons that a person meets, in words. */
-const WRITE_FAILURES: Readonly<Record<string, string>> = {
-  ENOENT: 'its folder is not there any more',
-  ENOTDIR: 'a part of its path is not a directory',
-  EISDIR: 'it is a directory',
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  EROFS: 'the file system is read-only',
-  ENOSPC: 'no space is left on the device',
-  EDQUOT: 'the disk quota is used up',
-  EFBIG: 'it would become larger than files may be',
-  EIO: 'the device failed (input/output error)',
-};
 
 /** Each part begins at a multiple of 8 bytes, but for the second, which follows the first at once. */
 function replaceFile(path: string, parts: readonly Uint8Array[], keep: number): void {
@@ -178,12 +165,17 @@ function replaceFile(path: string, parts: readonly Uint8Array[], keep: number): 
 }
 
 /**
- * A mistyped path must not cost anybody a file: only a snapshot file, or an empty one, is ever replaced.
+ * A mistyped path must not cost anybody a file: only a snapshot file, or an empty one, is ever replaced. Pipes and devices have no
+ * size, either.
  *
  * @throws LecternError `image-not-written` where something else is there
  */
 function refuseForeign(path: string): void {
-  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return;
+  const status = statSync(path, { throwIfNoEntry: false });
+  if (status === undefined) return;
+  if (status.isDirectory()) throw unwritten(path, 'it is a directory');
+  if (!status.isFile()) throw unwritten(path, 'what is there is no regular file, and is not replaced');
+  if (status.size === 0) return;
   const head = Buffer.alloc(MAGIC.length);
   const file = openSync(path, 'r');
   try {
@@ -244,17 +236,21 @@ function keepEarlier(path: string, keep: number): void {
 /**
  * Reads an image into shared memory as it was written; see readCheckedImage. Synchronous: for a worker thread.
  *
+ * @param options.mustBeOwn whether the file must belong to this account or to root, and not be writable by everybody
  * @throws LecternError `image-unusable` with the reason: damage of any kind, another format version, another byte order;
  *   `source-unreadable` where the file cannot be opened
  */
-export function readImageFile(path: string): StoredImage {
+export function readImageFile(
+  path: string,
+  { mustBeOwn = false }: { readonly mustBeOwn?: boolean } = {},
+): StoredImage {
   let file: number;
   try {
     // To open a pipe would wait for its writer.
     file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    const reason = code === 'ENOENT' ? 'there is no such file' : code;
+    const reason = code === 'ENOENT' ? 'there is no such file' : (FAILURES[code] ?? code);
     throw new LecternError('source-unreadable', `cannot read the snapshot file ${path}: ${reason}`, {
       cause: error,
     });
@@ -264,6 +260,7 @@ export function readImageFile(path: string): StoredImage {
     if (!status.isFile()) {
       throw unusable(path, status.isDirectory() ? 'it is a directory' : 'it is no regular file');
     }
+    if (mustBeOwn) refuseOthersFile(path, status);
     return read(file, path);
   } catch (error) {
     if (error instanceof LecternError) throw error;
@@ -280,6 +277,7 @@ function read(file: number, path: string): StoredImage {
   const headerBytes = prefix.readUInt32LE(8);
   if (headerBytes > IMAGE_HEADER_BYTES_MAX) throw unusable(path, 'its header is damaged');
   const fileBytes = fstatSync(file).size;
+  refuseTooLarge(path, fileBytes);
   const packed = readExactly(file, Buffer.alloc(Math.min(headerBytes, fileBytes)), path);
   if (crc32(packed) !== prefix.readUInt32LE(12)) throw unusable(path, 'its header is damaged');
   const header = unpack(packed) as Header;
@@ -307,18 +305,10 @@ function read(file: number, path: string): StoredImage {
   if (sourceVersion !== null && typeof sourceVersion !== 'string') {
     throw unusable(path, 'its header names no version of the source');
   }
+  if (source !== null && (typeof source.name !== 'string' || typeof source.digest !== 'string')) {
+    throw unusable(path, 'its header names no source');
+  }
   return { image: { ...parts, summary, hashSeed } as unknown as SnapshotImage, sourceVersion, source };
-}
-
-/** That the file cannot be used, and why. */
-export function unusable(path: string, reason: string): LecternError {
-  return new LecternError('image-unusable', `the snapshot file ${path} cannot be used: ${reason}`);
-}
-
-function unwritten(path: string, reason: string, cause?: unknown): LecternError {
-  return new LecternError('image-not-written', `the snapshot file ${path} could not be written: ${reason}`, {
-    cause,
-  });
 }
 
 function paddingAt(offset: number): number {

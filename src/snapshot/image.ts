@@ -87,3 +87,21 @@ export function byteLengthOf(part: unknown): number {
   for (const inner of Object.values(part)) bytes += byteLengthOf(inner);
   return bytes;
 }
+
+/** Whether two images say the same. Not compared are the seed, the table of ids, which follows from it and the rows, and the summary. */
+export function isSameImage(a: SnapshotImage, b: SnapshotImage): boolean {
+  const { summary: _a, hashSeed: _seedA, ids: _idsA, ...partsOfA } = a;
+  const { summary: _b, hashSeed: _seedB, ids: _idsB, ...partsOfB } = b;
+  return isSamePart(partsOfA, partsOfB);
+}
+
+function isSamePart(a: unknown, b: unknown): boolean {
+  if (ArrayBuffer.isView(a)) return ArrayBuffer.isView(b) && bytesOf(a).equals(bytesOf(b));
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return a === b;
+  const ofB = b as Readonly<Record<string, unknown>>;
+  return Object.entries(a).every(([name, part]) => isSamePart(part, ofB[name]));
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}

@@ -155,16 +155,17 @@ export class Rows {
   /** The id of an event, read from its row: `id` is the first field. */
   idOf(ordinal: number): string {
     const open = this.start[ordinal]! + ID_OFFSET;
+    const end = this.start[ordinal + 1]!;
     let close = open + 1;
     let escaped = false;
-    // Terminates: every row holds the closing quote of its id.
-    while (this.bytes[close] !== QUOTE) {
+    while (close < end && this.bytes[close] !== QUOTE) {
       if (this.bytes[close] === BACKSLASH) {
         escaped = true;
         close++;
       }
       close++;
     }
+    if (close >= end) throw new Error(`row ${ordinal} has no id`);
     return escaped
       ? (JSON.parse(this.bytes.toString('utf8', open, close + 1)) as string)
       : this.bytes.toString('utf8', open + 1, close);

@@ -1,6 +1,7 @@
 import { SNAPSHOT_DELTA_ENTRIES_MAX } from '../limits.js';
 import { compareSnapshots } from '../snapshot/delta.js';
 import { extendHistory } from '../snapshot/history.js';
+import { isSameImage } from '../snapshot/image.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import { isNotModified } from '../source/source.js';
 import { sourceOfSpec } from '../source/spec.js';
@@ -20,10 +21,11 @@ export async function runLoadTask(task: LoadTask, surroundings: TaskSurroundings
   if (isNotModified(loaded)) return { kind: 'not-modified' };
   const { image, source: summary } = loaded;
   const sourceVersion = task.source.kind === 'stream' ? task.source.version : summary.version;
-  // Other bytes, equal content: nothing to publish.
+  // Other bytes, equal content: nothing to publish. An image from disk may only claim to be equal.
   if (
     task.served?.summary.id === image.summary.id &&
-    image.summary.rejected === task.served.summary.rejected
+    image.summary.rejected === task.served.summary.rejected &&
+    isSameImage(task.served, image)
   ) {
     return { kind: 'unchanged', sourceVersion };
   }

@@ -1,4 +1,6 @@
+import { realpathSync } from 'node:fs';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
+import { LecternError } from '../errors.js';
 
 /** This module's own address; bundlers leave nothing in its place where they make CommonJS. */
 const OWN_URL: string | undefined = import.meta.url;
@@ -16,15 +18,31 @@ export interface ThreadEntry {
  * Starts a thread. What it runs is a text that the build made of the entry's module and all that it imports: it is found
  * wherever this module is, in a program bundled into one file too, and starts three times as fast as dozens of files. Only
  * the project's own tests, which run from source, start the module itself.
+ *
+ * @throws LecternError `thread-lost` where the process's working folder is gone: Node starts no thread without one
  */
 export async function startThread(
   entry: ThreadEntry,
   options: Pick<WorkerOptions, 'workerData' | 'name' | 'resourceLimits'>,
 ): Promise<Worker> {
+  expectWorkingFolder();
   if (OWN_URL !== undefined && SOURCE_NAME.test(OWN_URL)) {
     const url = JSON.stringify(OWN_URL.replace(SOURCE_NAME, entry.source));
     const boot = `import('tsx/esm/api').then(({ register }) => { register(); return import(${url}); });`;
     return new Worker(boot, { ...options, execArgv: [], eval: true });
   }
   return new Worker(await entry.text(), { ...options, execArgv: [], eval: true });
+}
+
+function expectWorkingFolder(): void {
+  try {
+    // Not process.cwd(), which remembers.
+    realpathSync.native('.');
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) return;
+    const problem = "the process's working folder was removed, and Node starts no thread without one";
+    throw new LecternError('thread-lost', `${problem}; start the service again in a folder that stays`, {
+      cause: error,
+    });
+  }
 }

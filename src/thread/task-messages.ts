@@ -1,5 +1,6 @@
 import type { LecternErrorCode } from '../errors.js';
 import type { IdentifierMode } from '../model/event.js';
+import type { ImageUse } from '../snapshot/check-image.js';
 import type { Delta } from '../snapshot/delta.js';
 import type { History } from '../snapshot/history.js';
 import type { SnapshotImage } from '../snapshot/image.js';
@@ -38,8 +39,15 @@ export interface LoadTask {
 export interface ReadImageTask {
   readonly task: 'read-image';
   readonly path: string;
-  /** See readCheckedImage. */
-  readonly isThorough: boolean;
+  readonly use: ImageUse;
+}
+
+/** Checks what was left out when an image was read for a restart. */
+export interface CheckRowsTask {
+  readonly task: 'check-rows';
+  /** For messages. */
+  readonly path: string;
+  readonly image: SnapshotImage;
 }
 
 export interface WriteImageTask {
@@ -52,7 +60,7 @@ export interface WriteImageTask {
   readonly keep: number;
 }
 
-export type Task = LoadTask | ReadImageTask | WriteImageTask;
+export type Task = LoadTask | ReadImageTask | CheckRowsTask | WriteImageTask;
 
 /** A snapshot that a thread built or read. */
 export interface Loaded {
@@ -84,6 +92,7 @@ export type TaskResult =
   /** The source was read, and its content is what is served already. */
   | { readonly kind: 'unchanged'; readonly sourceVersion: string | null }
   | { readonly kind: 'written' }
+  | { readonly kind: 'checked' }
   | Failed;
 
 /** From the worker while it works. `more`: the next chunk of a stream may come. */

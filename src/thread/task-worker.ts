@@ -10,8 +10,8 @@ const port = parentPort;
 if (port === null) throw new Error('this module is the entry of a worker thread');
 
 const task = workerData as Task;
-// A first load is all that there is to do; everything else goes on beside answers.
-if (task.task === 'write-image' || (task.task === 'load' && task.served !== null)) letOthersGoFirst();
+// A first load is all that there is to do, and so is reading an image; everything else goes on beside answers.
+if (task.task !== 'read-image' && (task.task !== 'load' || task.served !== null)) letOthersGoFirst();
 
 const notify = (notice: TaskNotice): void => port.postMessage(notice);
 

@@ -15,8 +15,13 @@ export async function runTaskHere(task: Task, surroundings: TaskSurroundings): P
     }
     case 'read-image': {
       const { readCheckedImage } = await import('../snapshot/check-image.js');
-      const stored = readCheckedImage(task.path, task.isThorough);
+      const stored = readCheckedImage(task.path, task.use);
       return { kind: 'loaded', ...stored, summary: null, delta: null, history: null };
+    }
+    case 'check-rows': {
+      const { checkRowsOf } = await import('../snapshot/check-image.js');
+      checkRowsOf(task.path, task.image);
+      return { kind: 'checked' };
     }
     case 'write-image': {
       const { writeImageFile } = await import('../snapshot/image-file.js');

@@ -92,6 +92,7 @@ export class Present implements ViewSource {
 
   become(source: SourceState): void {
     this.#source = source;
+    if (source.isWithdrawn === true) this.clear();
   }
 
   /** Lets go of the snapshot. */

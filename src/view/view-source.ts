@@ -34,4 +34,6 @@ export interface SourceState {
   readonly lastSuccessMs: number | null;
   /** One line: why the last load failed or was refused; null where it went well. */
   readonly lastError: string | null;
+  /** What was published turned out to be damaged: nothing is served until the next publication. */
+  readonly isWithdrawn?: boolean;
 }

@@ -274,16 +274,16 @@ test('a snapshot file may have any seed, and one that does not belong to it brea
   fc.assert(
     fc.property(fc.tuple(word, word), fc.tuple(word, word), (seed, other) => {
       writeImageFile(path, imageOf(events, 0, seed), null);
-      const { image } = readCheckedImage(path, true);
+      const { image } = readCheckedImage(path, 'pin');
       assert.deepEqual(image.hashSeed, seed);
       assert.equal(found(image), events.length);
       if (seed.join() === other.join()) return;
       writeFileSync(path, withSeed(readFileSync(path), other));
       assert.ok(
-        found(readCheckedImage(path, false).image) < events.length,
+        found(readCheckedImage(path, 'restart').image) < events.length,
         'not looked at thoroughly, nothing is found',
       );
-      assert.throws(() => readCheckedImage(path, true), {
+      assert.throws(() => readCheckedImage(path, 'pin'), {
         code: 'image-unusable',
         message: /ids.hashes does not follow/,
       });
@@ -306,8 +306,8 @@ test('a snapshot file may have any seed, and one that does not belong to it brea
   ]) {
     writeImageFile(path, imageOf(events), null);
     writeFileSync(path, withSeed(readFileSync(path), seed));
-    for (const isThorough of [true, false]) {
-      t.throws(() => readCheckedImage(path, isThorough), {
+    for (const use of ['pin', 'restart'] as const) {
+      t.throws(() => readCheckedImage(path, use), {
         code: 'image-unusable',
         message: /its seed is no two numbers/,
       });

@@ -324,7 +324,8 @@ test('more header fields than are read are refused with 431, before any of them 
     const reply = await send(fields);
     t.match(reply, /^HTTP\/1.1 431 [\s\S]*\r\nConnection: close\r\n/, `${fields} fields`);
     t.match(reply, /Content-Type: application\/problem\+json\r\n/);
-    t.match(reply, /"detail":"The request has more than 100 header fields, the most that are read."/);
+    // Of 2,000 and more it is node itself that refuses some, depending on its version.
+    t.match(reply, /"detail":"[^"]* more than 100 header fields[^"]*","code":"headers-too-large"/);
   }
   const kept = await raw(`GET /nowhere HTTP/1.1\r\nHost: a\r\n${'a:\r\n'.repeat(100)}\r\n`);
   t.match(kept, /^HTTP\/1.1 431 [\s\S]*\r\nConnection: close\r\n/, 'the server closes by itself');

@@ -22,6 +22,10 @@ export class FakeLoader {
   /** Images that were written. */
   readonly written: { readonly image: SnapshotImage; readonly sourceVersion: string | null }[] = [];
   writeFailure: Error | null = null;
+  /** What is wrong with the rows of what is stored. */
+  rowsFault: Error | null = null;
+  /** Until it resolves, rows are being checked. */
+  checking: Promise<void> = Promise.resolve();
   /** The version that each load asked about. */
   readonly asked: (string | null)[] = [];
   onChange: (() => void) | null = null;
@@ -63,6 +67,11 @@ export class FakeLoader {
       return { kind: 'loaded', ...this.stored, summary: null, delta: null, history: null };
     }
     if (task.task === 'load') throw new Error('loads come by load()');
+    if (task.task === 'check-rows') {
+      await this.checking;
+      if (this.rowsFault !== null) throw this.rowsFault;
+      return { kind: 'checked' };
+    }
     if (this.writeFailure !== null) throw this.writeFailure;
     const { image, sourceVersion } = task;
     this.written.push({ image, sourceVersion });

@@ -232,6 +232,54 @@ test('a damaged snapshot file is told, and the source is loaded', async (t) => {
   t.equal(loader.written.length, 1, 'and it is written anew');
 });
 
+test('what is on disk is withdrawn where its rows are found damaged, and the source is loaded as if for the first time', async (t) => {
+  const fault = new LecternError('image-unusable', 'row 7 is no row');
+  const loader = new FakeLoader(down);
+  loader.stored = { image: full, sourceVersion: '7' };
+  loader.rowsFault = fault;
+  let checked = (): void => {};
+  loader.checking = new Promise((resolve) => {
+    checked = resolve;
+  });
+  const snapshotFile = { path: existingFile(t), keep: 0 };
+  const { keeper, told } = keep(down, { snapshotFile }, loader);
+  await keeper.start();
+  t.strictSame(told, ['published full from disk'], 'served meanwhile');
+  t.strictSame(
+    loader.asked,
+    [],
+    'the source is asked when it is known whether there is something to compare with',
+  );
+  checked();
+  await keeper.refresh(false);
+  await delay(1);
+  t.equal(told[1], 'failed: row 7 is no row');
+  t.ok(keeper.state.isWithdrawn, 'also when the load has failed, too');
+  t.match(keeper.state, { state: 'failed', lastError: 'the upstream is down' });
+  loader.source = { image: full, version: '7' };
+  await keeper.refresh(false);
+  t.equal(told.at(-1), 'published full from source', 'though the source has the version that the file named');
+  t.equal(loader.asked.at(-1), null);
+  t.strictSame(keeper.state, { state: 'loaded', lastSuccessMs: keeper.state.lastSuccessMs, lastError: null });
+  await keeper.close();
+  t.equal(loader.written.length, 1, 'and the file is written anew');
+});
+
+test('rows that could not be gone through are told, and served on', async (t) => {
+  const loader = new FakeLoader({ image: full, version: '7' });
+  loader.stored = { image: full, sourceVersion: '7' };
+  loader.rowsFault = new Error('no thread could be started');
+  const snapshotFile = { path: existingFile(t), keep: 0 };
+  const { keeper, told } = keep({ image: full, version: '7' }, { snapshotFile }, loader);
+  await keeper.start();
+  await keeper.refresh(false);
+  await delay(1);
+  t.equal(told.length, 2);
+  t.match(told[1], /^failed: .*cannot be used: no thread could be started$/);
+  t.match(keeper.state, { state: 'loaded', lastError: null });
+  await keeper.close();
+});
+
 test('a snapshot file that cannot be written is told, and changes nothing else', async (t) => {
   const loader = new FakeLoader({ image: full, version: '1' });
   loader.writeFailure = new Error('no space left');

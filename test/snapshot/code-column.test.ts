@@ -59,8 +59,8 @@ for (const { count, type } of [
     t.strictSame(matching(roomOf(0), roomOf(1)), first, 'one of several by the column');
 
     writeImageFile(path, image, null);
-    for (const isThorough of [false, true]) {
-      const read = readCheckedImage(path, isThorough).image.fields.roomId.codes;
+    for (const use of ['restart', 'pin'] as const) {
+      const read = readCheckedImage(path, use).image.fields.roomId.codes;
       t.equal(read.constructor, type, 'from disk');
       t.ok(
         read.every((code, n) => code === codes[n]),
@@ -83,7 +83,7 @@ test('an image whose columns are of another width than their dictionaries ask fo
     const { roomId } = image.fields;
     const fields = { ...image.fields, roomId: { ...roomId, codes: Other.from(roomId.codes) } };
     writeImageFile(path, { ...image, fields }, null);
-    t.throws(() => readCheckedImage(path, false), /roomId: .*another type/, `${count} as ${Other.name}`);
+    t.throws(() => readCheckedImage(path, 'restart'), /roomId: .*another type/, `${count} as ${Other.name}`);
   }
   t.end();
 });
@@ -93,7 +93,7 @@ test('a code beyond the dictionary is refused, at each width', (t) => {
     const image = imageOfRooms(count);
     image.fields.roomId.codes[0] = count;
     writeImageFile(path, image, null);
-    t.throws(() => readCheckedImage(path, false), /roomId: a code has no value/, `${count}`);
+    t.throws(() => readCheckedImage(path, 'restart'), /roomId: a code has no value/, `${count}`);
   }
   t.end();
 });

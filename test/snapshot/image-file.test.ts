@@ -9,6 +9,8 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
+  symlinkSync,
   truncateSync,
   utimesSync,
   writeFileSync,
@@ -229,6 +231,35 @@ test('a file that is something else is never replaced, an empty one is', async (
   writeFileSync(path, '');
   writeImageFile(path, imageOfCount(1), null);
   t.equal(readImageFile(path).image.summary.events, 1);
+});
+
+test('a pipe in place of the file is not replaced, nor a device, and links that go in a circle are told in words', {
+  skip: process.platform === 'win32' && 'no named pipes',
+}, async (t) => {
+  const folder = folderFor(t);
+  const path = join(folder, 'image');
+  const problem = (): string => {
+    try {
+      writeImageFile(path, imageOfCount(1), null);
+      return 'written';
+    } catch (error) {
+      if (!(error instanceof LecternError) || error.code !== 'image-not-written') throw error;
+      return error.message;
+    }
+  };
+  execFileSync('mkfifo', [path]);
+  t.match(problem(), /what is there is no regular file, and is not replaced$/);
+  t.ok(statSync(path).isFIFO());
+  rmSync(path);
+  symlinkSync('/dev/null', path);
+  t.match(problem(), /what is there is no regular file, and is not replaced$/);
+  rmSync(path);
+  symlinkSync('image', path);
+  t.match(problem(), /its symbolic links go in a circle$/);
+  t.throws(() => readImageFile(path), { code: 'source-unreadable', message: /links go in a circle$/ });
+  rmSync(path);
+  t.strictSame(readdirSync(folder), []);
+  t.equal(problem(), 'written');
 });
 
 test('what a killed writer left behind is removed by the next, and nothing else is', async (t) => {

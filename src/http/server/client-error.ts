@@ -3,7 +3,7 @@
  */
 import type { Socket } from 'node:net';
 import { PROBLEMS, type ProblemCode } from '../../errors.js';
-import { REQUEST_TARGET_BYTES_MAX } from '../../limits.js';
+import { HEADER_FIELDS_MAX, REQUEST_TARGET_BYTES_MAX } from '../../limits.js';
 import { type AnswerFields, PLAIN_FIELDS } from '../answer/answer-fields.js';
 import { PROBLEM_CONTENT_TYPE, problemBody } from '../answer/problem.js';
 import { ALLOW } from '../routes.js';
@@ -48,7 +48,8 @@ const KINDS: Readonly<Record<string, ClientErrorKind>> = {
   HPE_HEADER_OVERFLOW: {
     code: 'headers-too-large',
     reason: 'Request Header Fields Too Large',
-    detail: 'Request line and header fields together are longer than 16 KiB.',
+    // Node says the same of more than 2,000 fields, from its versions of 2026 on.
+    detail: `Request line and header fields together are longer than 16 KiB, or there are more than ${HEADER_FIELDS_MAX} header fields.`,
   },
   HPE_PAUSED_H2_UPGRADE: OTHER_HTTP,
   HPE_INVALID_URL: {

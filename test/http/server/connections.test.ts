@@ -82,7 +82,7 @@ test('where many are cut off at once, those who began later and do not read are,
   await delay(300);
   await stall();
   await until(() => server.counts.slowReaders >= READERS_CUT_OFF_MANY);
-  await delay(150);
+  await until(() => server.counts.open === 0);
   t.match(server.counts, { open: 0, slowReaders: many + 1 });
 });
 

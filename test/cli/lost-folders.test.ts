@@ -1,0 +1,164 @@
+/** A service whose folders are taken away while it runs: one clear sentence each, and it serves on. */
+import { spawn } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { type Test, test } from 'tap';
+import { hs256, SECRET } from '../auth/tokens.js';
+
+const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+/** Nobody's, who may not do what root may. */
+const OTHER_USER = 65_534;
+const Authorization = `Bearer ${hs256({ sub: 'alice', exp: Math.floor(Date.now() / 1000) + 7200 })}`;
+
+interface Line {
+  readonly msg: string;
+  readonly reason?: string;
+}
+
+interface Running {
+  /** Lines of the log so far. */
+  lines(): Line[];
+  /** Waits for a line after the first `from` that has this message, and gives its reason. */
+  told(from: number, msg: string): Promise<string>;
+  /** The title of the first event that is served. */
+  title(): Promise<string>;
+}
+
+function put(path: string, title: string, count = 3): void {
+  const lines = Array.from({ length: count }, (_, n) =>
+    JSON.stringify({
+      id: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
+      time: '2026-09-14T08:00:00Z',
+      endTime: '2026-09-14T09:00:00Z',
+      title,
+    }),
+  );
+  writeFileSync(`${path}.new`, lines.join('\n'));
+  renameSync(`${path}.new`, path);
+}
+
+async function run(
+  t: Test,
+  args: readonly string[],
+  { cwd, user, before = [] }: { cwd?: string; user?: number; before?: readonly string[] } = {},
+): Promise<Running> {
+  const [program = '', ...rest] = [...before, process.execPath, CLI, 'serve', ...args, '--port', '0'];
+  const child = spawn(program, rest, {
+    env: { ...process.env, LECTERN_HS256_SECRET: SECRET, LECTERN_LOG_LEVEL: 'info' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    ...(cwd === undefined ? {} : { cwd }),
+    ...(user === undefined ? {} : { uid: user, gid: user }),
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    log += text;
+  });
+  const lines = (): Line[] =>
+    log
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as Line);
+  const told = async (from: number, msg: string): Promise<string> => {
+    for (;;) {
+      const found = lines()
+        .slice(from)
+        .find((line) => line.msg === msg);
+      if (found !== undefined) return found.reason ?? '';
+      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`it has ended: ${log}`);
+      await delay(10);
+    }
+  };
+  await told(0, 'timetable published');
+  const port = /http:\/\/127\.0\.0\.1:(\d+)/.exec(log)?.[1];
+  return {
+    lines,
+    told,
+    async title() {
+      const response = await fetch(`http://127.0.0.1:${port}/api/v1/schedule/all`, {
+        headers: { Authorization },
+      });
+      return ((await response.json()) as { title: string }[])[0]?.title ?? '';
+    },
+  };
+}
+
+const onlyRoot = process.geteuid?.() === 0 ? {} : { skip: 'only root may act as somebody else' };
+const notOnWindows = process.platform === 'win32' ? { skip: 'no such permissions' } : {};
+
+test(
+  'a snapshot folder that is removed, closed or something else is told with each publication, which is served',
+  onlyRoot,
+  async (t) => {
+    const folder = t.testdir();
+    chmodSync(folder, 0o777);
+    const source = join(folder, 'events.ndjson');
+    const home = join(folder, 'home');
+    const snapshot = join(home, 'snapshot');
+    const open = (mode: number, then = (): unknown => null): void => {
+      rmSync(home, { recursive: true, force: true });
+      mkdirSync(home);
+      chmodSync(home, mode);
+      then();
+    };
+    put(source, 'first');
+    open(0o777);
+    const service = await run(t, [source, '--snapshot-file', snapshot], { user: OTHER_USER });
+    while (!existsSync(snapshot)) await delay(10);
+    const cases: readonly (readonly [string, () => void, RegExp])[] = [
+      ['removed', () => rmSync(home, { recursive: true }), /its folder is not there any more$/],
+      ['a file', () => writeFileSync(home, ''), /a part of its path is not a directory$/],
+      ['not writable', () => open(0o555), /permission denied$/],
+      ['not searchable', () => open(0o000), /permission denied$/],
+      [
+        'in a circle',
+        () => open(0o777, () => symlinkSync('snapshot', snapshot)),
+        /its symbolic links go in a circle$/,
+      ],
+      ['a folder', () => open(0o777, () => mkdirSync(snapshot)), /it is a directory$/],
+    ];
+    for (const [name, change, reason] of cases) {
+      const from = service.lines().length;
+      change();
+      put(source, name);
+      t.match(await service.told(from, 'snapshot file not written'), reason, name);
+      t.equal(await service.title(), name, 'served all the same');
+      t.equal(service.lines().length, from + 2, 'one line for the publication and one for the file');
+    }
+  },
+);
+
+test('a limit on the size of files ends no process', notOnWindows, async (t) => {
+  const folder = t.testdir();
+  const source = join(folder, 'events.ndjson');
+  put(source, 'small');
+  const before = ['bash', '-c', 'ulimit -f 100; exec "$@"', 'bash'];
+  const service = await run(t, [source, '--snapshot-file', join(folder, 'snapshot')], { before });
+  const from = service.lines().length;
+  put(source, 'large', 5000);
+  t.match(await service.told(from, 'snapshot file not written'), /it would become larger than files may be$/);
+  t.equal(await service.title(), 'large');
+});
+
+test(
+  'without its working folder a process starts no thread, says so, and serves on',
+  notOnWindows,
+  async (t) => {
+    const folder = t.testdir();
+    const source = join(folder, 'events.ndjson');
+    const cwd = join(folder, 'release');
+    mkdirSync(cwd);
+    put(source, 'first');
+    const service = await run(t, [source], { cwd });
+    const from = service.lines().length;
+    rmSync(cwd, { recursive: true });
+    put(source, 'second');
+    t.match(
+      await service.told(from, 'timetable not loaded'),
+      /^the process's working folder was removed, and Node starts no thread without one; start the service again/,
+    );
+    t.equal(await service.title(), 'first');
+  },
+);
