@@ -56,6 +56,10 @@ export const RSA_EXPONENT_BITS_MAX = 32;
 export const KEY_SET_KEYS_MAX = 100;
 /** Such a key set, in bytes: 100 RSA keys with their certificates are about 500 KB. */
 export const KEY_SET_BYTES_MAX: number = 1 * MIB;
+/**
+ * What comes with it beyond twice its body, 0.1 s of chunks of one byte each. Headers are 16 KiB at most, and 128 KiB may have been read ahead.
+ */
+export const KEY_SET_FRAMING_BYTES_MAX: number = 256 * KIB;
 /** One fetch of it, redirects included; requests that need it wait no longer than that. */
 export const KEY_SET_FETCH_MS_MAX = 5000;
 /** Values that one token or one enrolment may select on, over all fields. */
@@ -261,6 +265,8 @@ export const UPSTREAM_TOTAL_MS_MAX: number = 15 * 60_000;
 export const UPSTREAM_QUICK_MS_MIN = 4000;
 /** Redirects in a row; RFC 1945 recommended five, and nobody means more. */
 export const UPSTREAM_REDIRECTS_MAX = 5;
+/** Interim answers (1xx) to one request. 100 and 103 come once each; without an end they take the thread. */
+export const UPSTREAM_INTERIM_ANSWERS_MAX = 8;
 /** Pages of one load. 100 events each are 1,000,000 events; the addresses seen, 0.2 KB each, are 2 MB. */
 export const UPSTREAM_PAGES_MAX = 10_000;
 /** Bytes of one load as they come over the wire, all pages: twice ROW_BYTES_MAX, beyond which no snapshot can be built. */

@@ -126,7 +126,10 @@ function importPublicKey(jwk: Record<string, unknown>, where: string): KeyObject
     throw invalid(`${where} has ${bits} bits; RSA keys may have at most ${RSA_MODULUS_BITS_MAX}`);
   }
   // With the exponent 1 every text is its own signature.
-  if (exponent !== undefined && (exponent < 3n || exponent % 2n === 0n || exponent >> RSA_EXPONENT_BITS !== 0n)) {
+  if (
+    exponent !== undefined &&
+    (exponent < 3n || exponent % 2n === 0n || exponent >> RSA_EXPONENT_BITS !== 0n)
+  ) {
     const expected = `an odd number from 3 on, of at most ${RSA_EXPONENT_BITS_MAX} bits`;
     throw invalid(`${where} has the RSA exponent ${exponent}; expected ${expected}`);
   }

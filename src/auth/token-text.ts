@@ -18,7 +18,8 @@ export function describeTextFault(part: string): string | null {
   } catch {
     return 'is not UTF-8';
   }
-  if (text.startsWith(BYTE_ORDER_MARK)) return 'begins with a byte order mark; it must be JSON and nothing else';
+  if (text.startsWith(BYTE_ORDER_MARK))
+    return 'begins with a byte order mark; it must be JSON and nothing else';
   if (text.includes('\\u') && LONE_SURROGATE.test(text.replace(WHOLE_ESCAPES, ' '))) {
     return 'has half of a surrogate pair, which is no character';
   }

@@ -64,7 +64,12 @@ test('what parsers of JSON forgive is decided, for header and payload', async (t
   const deep = `${'['.repeat(2500)}${']'.repeat(2500)}`;
   const rows: [name: string, header: string | Buffer, payload: string | Buffer, refusal: RegExp | null][] = [
     ['nothing odd', alg, claims, null],
-    ['a byte order mark before the header', `\ufeff${alg}`, claims, /header .* begins with a byte order mark/],
+    [
+      'a byte order mark before the header',
+      `\ufeff${alg}`,
+      claims,
+      /header .* begins with a byte order mark/,
+    ],
     ['one before the payload', alg, `\ufeff${claims}`, /payload .* begins with a byte order mark/],
     ['one inside of a text', alg, member('"x":"\ufeff"'), null],
     ['UTF-16', Buffer.from(`\ufeff${alg}`, 'utf16le'), claims, /header .* is not UTF-8/],
@@ -77,11 +82,21 @@ test('what parsers of JSON forgive is decided, for header and payload', async (t
     ['the other half, in a name', alg, member('"\\uDFFF":1'), /payload .* half of a surrogate pair/],
     ['halves in the wrong order', alg, member('"x":"\\ude00\\ud83d"'), /half of a surrogate pair/],
     ['half behind a backslash', alg, member('"x":"\\\\\\ud800"'), /half of a surrogate pair/],
-    ['half of a pair in the header', withAlg('"kid":"\\ud800"'), claims, /header .* half of a surrogate pair/],
+    [
+      'half of a pair in the header',
+      withAlg('"kid":"\\ud800"'),
+      claims,
+      /header .* half of a surrogate pair/,
+    ],
     ['a whole pair', alg, member('"x":"\\ud83d\\uDE00"'), null],
     ['text that looks like half of a pair', alg, member('"x":"\\\\ud800"'), null],
     ['alg twice, the good one last', '{"alg":"none","alg":"HS256"}', claims, null],
-    ['alg twice, the good one first', '{"alg":"HS256","alg":"none"}', claims, /algorithm that is not accepted/],
+    [
+      'alg twice, the good one first',
+      '{"alg":"HS256","alg":"none"}',
+      claims,
+      /algorithm that is not accepted/,
+    ],
     ['exp twice, the good one first', alg, member('"exp":1'), /expired/],
     ['__proto__ with exp', alg, `{"sub":"alice","__proto__":{"exp":${exp}}}`, /no valid "exp"/],
     ['__proto__ with alg', '{"__proto__":{"alg":"HS256"}}', claims, /no "alg"/],

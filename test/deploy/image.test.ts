@@ -36,9 +36,13 @@ function isInContext(path: string): boolean {
 }
 
 test('no step of the Dockerfile runs the install scripts of packages', (t) => {
-  const runs = instructionsOf(readFileSync(join(ROOT, 'Dockerfile'), 'utf8')).filter(({ name }) => name === 'RUN');
+  const runs = instructionsOf(readFileSync(join(ROOT, 'Dockerfile'), 'utf8')).filter(
+    ({ name }) => name === 'RUN',
+  );
   const commands = runs.flatMap(({ rest }) => rest.split(/&&|;|\|/).map((command) => command.trim()));
-  const installing = commands.filter((command) => /^(?:\S*\/)?(?:npm|npx|yarn|pnpm)\b(?! run )/.test(command));
+  const installing = commands.filter((command) =>
+    /^(?:\S*\/)?(?:npm|npx|yarn|pnpm)\b(?! run )/.test(command),
+  );
   t.ok(installing.some((command) => command.startsWith('npm ci ')));
   for (const command of installing) t.match(command, / --ignore-scripts(?: |$)/, command);
   t.end();
