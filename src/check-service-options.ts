@@ -96,6 +96,11 @@ const RULES: readonly Rule[] = [
     problem: '--admin-token-file has no effect without --admin-port',
   },
   {
+    isBroken: ({ options: { adminPort, adminAllowedHosts } }) =>
+      adminAllowedHosts !== undefined && adminPort === undefined,
+    problem: '--admin-allowed-host has no effect without --admin-port',
+  },
+  {
     isBroken: ({ options: { adminPort, adminHost = '127.0.0.1' } }) =>
       adminHost !== '127.0.0.1' && adminPort === undefined,
     problem: '--admin-host has no effect without --admin-port',

@@ -290,6 +290,8 @@ export const METRICS_SAMPLE_MS = 1000;
 export const EVENT_LOOP_DELAY_RESOLUTION_MS = 20;
 /** Connections of the admin listener at a time: a few probes, scrapers and people. */
 export const ADMIN_CONNECTIONS_MAX = 64;
+/** Names that its Host may have: those of a few probes and scrapers. */
+export const ADMIN_ALLOWED_HOSTS_MAX = 100;
 /** Bytes of the file with the token of the admin listener. */
 export const ADMIN_TOKEN_FILE_BYTES_MAX: number = 64 * KIB;
 /** Characters of that token: 128 bits take 22 as base64url, 32 in hexadecimal digits. */

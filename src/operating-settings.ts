@@ -1,3 +1,4 @@
+import { allowedHostsFault } from './admin/allowed-hosts.js';
 import { originFault } from './http/answer-fields.js';
 import { CORS_ORIGINS_MAX } from './limits.js';
 import { amount, host, PORT, type Setting, text } from './setting.js';
@@ -11,10 +12,7 @@ export const OPERATING_SETTINGS: readonly Setting[] = [
     group: 'Operating',
     description:
       'origin of web pages that may read the timetable, such as https://app.example.org; repeatable, or with commas',
-    parse: (given, previous) => [
-      ...((previous as readonly string[] | undefined) ?? []),
-      ...given.split(',').map((each) => each.trim()),
-    ],
+    parse: list,
     fault: origins,
   },
   {
@@ -35,6 +33,16 @@ export const OPERATING_SETTINGS: readonly Setting[] = [
     fault: host,
   },
   {
+    name: 'adminAllowedHosts',
+    flags: '--admin-allowed-host <name>',
+    environment: 'LECTERN_ADMIN_ALLOWED_HOST',
+    group: 'Operating',
+    description:
+      'host name by which it may be asked, besides IP addresses, localhost and --admin-host; repeatable, or with commas',
+    parse: list,
+    fault: allowedHostsFault,
+  },
+  {
     name: 'adminTokenFile',
     flags: '--admin-token-file <file>',
     environment: 'LECTERN_ADMIN_TOKEN_FILE',
@@ -53,6 +61,14 @@ export const OPERATING_SETTINGS: readonly Setting[] = [
     ...amount(0, 1),
   },
 ];
+
+/** Given several times, or with commas. */
+function list(given: string, previous: unknown): readonly string[] {
+  return [
+    ...((previous as readonly string[] | undefined) ?? []),
+    ...given.split(',').map((each) => each.trim()),
+  ];
+}
 
 function origins(value: unknown): string | null {
   if (!Array.isArray(value) || value.length === 0) return 'it must be a list of origins';

@@ -53,6 +53,8 @@ export interface ServiceOptions {
   readonly adminPort?: number | undefined;
   /** Address or name that it listens on. Default 127.0.0.1: reachable from this machine only. */
   readonly adminHost?: string | undefined;
+  /** Host names by which it may be asked, besides IP addresses, localhost and `adminHost`. Default none. */
+  readonly adminAllowedHosts?: readonly string[] | undefined;
   /** Path of a file with the token of POST /refresh, at least 22 characters. Default none: nobody may load over HTTP. */
   readonly adminTokenFile?: string | undefined;
   /** Share of the requests that are logged, 0 to 1. Default 0. */

@@ -143,6 +143,7 @@ export async function startService(
       admin = await openAdmin({
         host: adminHost,
         port: adminPort,
+        allowedHosts: settings.adminAllowedHosts ?? [],
         token: adminToken,
         timetable,
         activity,

@@ -1,4 +1,5 @@
 import { AdminToken } from './admin/admin-token.js';
+import { allowedHostsFault } from './admin/allowed-hosts.js';
 import type { AuthPlan } from './auth/auth-plan.js';
 import { checkNames, type EmbeddedAuthOptions, planAuth } from './embedded-handler.js';
 import { LecternError } from './errors.js';
@@ -50,6 +51,8 @@ export interface AdminListenerOptions {
   readonly port: number;
   /** Address or name to listen on. Default 127.0.0.1. */
   readonly host?: string | undefined;
+  /** Host names by which it may be asked, besides IP addresses, localhost and `host`. Default none. */
+  readonly allowedHosts?: readonly string[] | undefined;
   /** Of POST /refresh, at least 22 characters of a bearer token. Default: there is no /refresh. */
   readonly token?: string | undefined;
 }
@@ -87,7 +90,12 @@ const NAMES = [
   'log',
 ] as const satisfies (keyof ServeOptions)[];
 
-const ADMIN_NAMES = ['port', 'host', 'token'] as const satisfies (keyof AdminListenerOptions)[];
+const ADMIN_NAMES = [
+  'port',
+  'host',
+  'allowedHosts',
+  'token',
+] as const satisfies (keyof AdminListenerOptions)[];
 
 /** A key set is JSON, whatever object it comes as: only that crosses threads. */
 function withPlainKeys(plan: AuthPlan): AuthPlan {
@@ -114,6 +122,7 @@ export function planServer(
   readonly admin: {
     readonly port: number;
     readonly host: string;
+    readonly allowedHosts: readonly string[];
     readonly token: AdminToken | null;
   } | null;
 } {
@@ -169,12 +178,21 @@ export function planServer(
 function planAdmin(admin: AdminListenerOptions | undefined): ReturnType<typeof planServer>['admin'] {
   if (admin === undefined) return null;
   checkNames('serve({ admin })', admin, ADMIN_NAMES);
-  const { port, host = '127.0.0.1', token } = admin;
+  const { port, host = '127.0.0.1', allowedHosts, token } = admin;
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw new LecternError('option-invalid', 'admin.port must be a whole number from 0 to 65535');
+  }
+  const hostsFault = allowedHosts === undefined ? null : allowedHostsFault(allowedHosts);
+  if (hostsFault !== null) {
+    throw new LecternError('option-invalid', `admin.allowedHosts is invalid: ${hostsFault}`);
   }
   if (token !== undefined && typeof token !== 'string') {
     throw new LecternError('option-invalid', 'admin.token must be a text');
   }
-  return { port, host, token: token === undefined ? null : new AdminToken(token, 'admin.token') };
+  return {
+    port,
+    host,
+    allowedHosts: allowedHosts ?? [],
+    token: token === undefined ? null : new AdminToken(token, 'admin.token'),
+  };
 }

@@ -96,7 +96,7 @@ test('a hostile set of 1 MiB costs little to read', async (t) => {
     const cpuMs = cpuMsOf(() => readUsableKeys({ keys }, 'a set'));
     told.push(`${name} ${cpuMs.toFixed(1)} ms`);
     // Without a bound the first takes more than ten minutes.
-    t.ok(cpuMs < 1000, told.at(-1));
+    t.ok(cpuMs < 1000, name);
   }
   t.comment(told.join(', '));
   if (HARD) recordFigure('key-sets-read', `of processor: ${told.join(', ')}`);
