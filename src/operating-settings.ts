@@ -1,7 +1,6 @@
-import { allowedHostsFault } from './admin/allowed-hosts.js';
 import { originFault } from './http/answer-fields.js';
 import { CORS_ORIGINS_MAX } from './limits.js';
-import { amount, host, PORT, type Setting, text } from './setting.js';
+import { amount, host, hostNames, PORT, type Setting, text } from './setting.js';
 
 /** What those who operate the service want to see and to do, and which pages may use it. */
 export const OPERATING_SETTINGS: readonly Setting[] = [
@@ -40,7 +39,7 @@ export const OPERATING_SETTINGS: readonly Setting[] = [
     description:
       'host name by which it may be asked, besides IP addresses, localhost and --admin-host; repeatable, or with commas',
     parse: list,
-    fault: allowedHostsFault,
+    fault: hostNames,
   },
   {
     name: 'adminTokenFile',

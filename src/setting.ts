@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { ADMIN_ALLOWED_HOSTS_MAX } from './limits.js';
 import type { ServeSettings } from './service-options.js';
 
 export type SettingName = Exclude<keyof ServeSettings, 'source'>;
@@ -54,6 +55,18 @@ export function host(value: unknown): string | null {
   return typeof value === 'string' && (isIP(value) !== 0 || /^[A-Za-z0-9._-]+$/.test(value))
     ? null
     : 'it must be an IP address or a host name';
+}
+
+/** Letters, digits, hyphens and underscores between dots. */
+const HOST_NAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/i;
+
+/** A list of host names, without ports. */
+export function hostNames(names: unknown): string | null {
+  const expected = 'it must be a list of host names, without a port, such as lectern.monitoring.svc';
+  if (!Array.isArray(names) || names.length === 0) return expected;
+  if (names.length > ADMIN_ALLOWED_HOSTS_MAX)
+    return `it must be at most ${ADMIN_ALLOWED_HOSTS_MAX} host names`;
+  return names.every((name) => typeof name === 'string' && HOST_NAME.test(name)) ? null : expected;
 }
 
 /** Empty is never meant: an empty LECTERN_ISSUER that passed for "not given" would switch a check off. */

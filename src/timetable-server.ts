@@ -1,5 +1,4 @@
 import { AdminToken } from './admin/admin-token.js';
-import { allowedHostsFault } from './admin/allowed-hosts.js';
 import type { AuthPlan } from './auth/auth-plan.js';
 import { checkNames, type EmbeddedAuthOptions, planAuth } from './embedded-handler.js';
 import { LecternError } from './errors.js';
@@ -11,6 +10,7 @@ import type { IdentifierMode } from './model/event.js';
 import type { ServingCondition } from './serving/condition.js';
 import type { HandlerPlan } from './serving/handler-plan.js';
 import { type WorkerCount, workersFault } from './serving/worker-count.js';
+import { hostNames } from './setting.js';
 import { VERSION } from './version.js';
 import type { ParseOptions } from './view/view.js';
 
@@ -182,7 +182,7 @@ function planAdmin(admin: AdminListenerOptions | undefined): ReturnType<typeof p
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw new LecternError('option-invalid', 'admin.port must be a whole number from 0 to 65535');
   }
-  const hostsFault = allowedHosts === undefined ? null : allowedHostsFault(allowedHosts);
+  const hostsFault = allowedHosts === undefined ? null : hostNames(allowedHosts);
   if (hostsFault !== null) {
     throw new LecternError('option-invalid', `admin.allowedHosts is invalid: ${hostsFault}`);
   }

@@ -64,6 +64,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'timetable-events.ts': ['refresh', 'snapshot', 'view'],
   'timetable-answers.ts': ['timetable-options.ts', 'view', 'query', 'errors.ts'],
   'timetable-server.ts': [
+    'setting.ts',
     'admin',
     'auth',
     'embedded-handler.ts',
@@ -89,7 +90,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'embedded-handler.ts': ['version.ts', 'http', 'auth', 'view', 'model', 'errors.ts'],
   'check-service-options.ts': ['service-options.ts', 'auth', 'errors.ts'],
   'option-values.ts': ['model'],
-  'setting.ts': ['service-options.ts'],
+  'setting.ts': ['service-options.ts', 'limits.ts'],
   'token-settings.ts': ['setting.ts', 'auth'],
   'options.ts': [
     'option-values.ts',

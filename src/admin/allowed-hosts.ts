@@ -1,8 +1,5 @@
 import { isIP } from 'node:net';
-import { ADMIN_ALLOWED_HOSTS_MAX } from '../limits.js';
 
-/** What a Host may consist of besides an IP address: letters, digits, hyphens, underscores and dots. */
-const NAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/i;
 const HOST_AND_PORT = /^(\[[^\]]*\]|[^:]*)(?::\d*)?$/;
 /** RFC 9112 section 3.2.2: what stands in the absolute form of a target counts, and not the Host field. */
 const AUTHORITY = /^https?:\/\/([^/?#]*)/i;
@@ -40,13 +37,4 @@ export class AllowedHosts {
     const name = host.replace(/\.$/, '').toLowerCase();
     return isIP(name) === 4 || this.#names.has(name);
   }
-}
-
-/** What is wrong with names that are to be allowed; null where they are good. */
-export function allowedHostsFault(names: unknown): string | null {
-  const expected = 'it must be a list of host names, without a port, such as lectern.monitoring.svc';
-  if (!Array.isArray(names) || names.length === 0) return expected;
-  if (names.length > ADMIN_ALLOWED_HOSTS_MAX)
-    return `it must be at most ${ADMIN_ALLOWED_HOSTS_MAX} host names`;
-  return names.every((name) => typeof name === 'string' && NAME.test(name)) ? null : expected;
 }
