@@ -5,12 +5,13 @@
 FROM node:22-bookworm-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci --no-audit --no-fund
+# No code of a package runs while it is installed.
+RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY scripts scripts
 COPY src src
 RUN npm run build
-RUN npm prune --omit=dev --no-audit --no-fund
+RUN npm prune --ignore-scripts --omit=dev --no-audit --no-fund
 
 # No shell, no package manager, and a user without rights.
 FROM gcr.io/distroless/nodejs22-debian12:nonroot

@@ -15,6 +15,7 @@ export const PROBLEMS = {
   'credentials-missing': { status: 401, title: 'A bearer token is required' },
   'token-invalid': { status: 401, title: 'The bearer token is not valid' },
   'invalid-request': { status: 400, title: 'The request is malformed' },
+  'host-not-allowed': { status: 421, title: 'The request is for another host' },
   'request-timeout': { status: 408, title: 'The request did not arrive in time' },
   'headers-too-large': { status: 431, title: 'The header fields are too large' },
   'identity-not-mapped': { status: 403, title: 'Nothing selects events of this user' },

@@ -29,8 +29,13 @@ export const TOKEN_HEADERS_MAX = 32;
 export const TOKEN_CACHE_ENTRIES_MAX = 20_000;
 /** Longest that a verified token is trusted without verifying it again. */
 export const TOKEN_CACHE_TTL_MS_MAX = 60_000;
-/** Keys tried for one token that names none of them. Each try costs about 0.1 ms. */
+/** Keys tried for one token that names none of them, or a name that many have. Each try costs about 0.1 ms. */
 export const KEYS_TRIED_MAX = 8;
+/**
+ * Of these, keys of P-384, P-521 and RSA above 4,096 bits, of which a try costs 0.3 to 1.6 ms. Two are what there is while an issuer
+ * changes its key.
+ */
+export const DEAR_KEYS_TRIED_MAX = 2;
 /**
  * Keys that are being tried at a time, of each serving thread, for all tokens that were not verified before: more get 503 at once.
  * With RSA of 4,096 bits a try takes 0.2 ms of processor, half of it on the serving thread: so all are done in 0.1 s, which is
@@ -45,10 +50,16 @@ export const KEY_TRIES_UNDER_WAY_MAX = 512;
 export const KEY_WAITS_MAX: number = KEY_TRIES_UNDER_WAY_MAX;
 /** Bits of an RSA key. At 8,192 a verification takes about 0.6 ms, four times that of 4,096. */
 export const RSA_MODULUS_BITS_MAX = 8192;
-/** Keys read of a key set from an address: more than any issuer has, and imported in about 10 ms. */
+/** Bits of an RSA exponent. 65,537 is usual, and Go reads 31 bits. At 64 a verification takes 4 times as long. */
+export const RSA_EXPONENT_BITS_MAX = 32;
+/** Keys read of a key set from an address: more than any issuer has. RSA keys are imported in 4 ms, of P-521 in 0.1 s. */
 export const KEY_SET_KEYS_MAX = 100;
 /** Such a key set, in bytes: 100 RSA keys with their certificates are about 500 KB. */
 export const KEY_SET_BYTES_MAX: number = 1 * MIB;
+/**
+ * What comes with it beyond twice its body, 0.1 s of chunks of one byte each. Headers are 16 KiB at most, and 128 KiB may have been read ahead.
+ */
+export const KEY_SET_FRAMING_BYTES_MAX: number = 256 * KIB;
 /** One fetch of it, redirects included; requests that need it wait no longer than that. */
 export const KEY_SET_FETCH_MS_MAX = 5000;
 /** Values that one token or one enrolment may select on, over all fields. */
@@ -269,6 +280,8 @@ export const UPSTREAM_TOTAL_MS_MAX: number = 15 * 60_000;
 export const UPSTREAM_QUICK_MS_MIN = 4000;
 /** Redirects in a row; RFC 1945 recommended five, and nobody means more. */
 export const UPSTREAM_REDIRECTS_MAX = 5;
+/** Interim answers (1xx) to one request. 100 and 103 come once each; without an end they take the thread. */
+export const UPSTREAM_INTERIM_ANSWERS_MAX = 8;
 /** Pages of one load. 100 events each are 1,000,000 events; the addresses seen, 0.2 KB each, are 2 MB. */
 export const UPSTREAM_PAGES_MAX = 10_000;
 /** Bytes of one load as they come over the wire, all pages: twice ROW_BYTES_MAX, beyond which no snapshot can be built. */
@@ -296,6 +309,8 @@ export const METRICS_SAMPLE_MS = 1000;
 export const EVENT_LOOP_DELAY_RESOLUTION_MS = 20;
 /** Connections of the admin listener at a time: a few probes, scrapers and people. */
 export const ADMIN_CONNECTIONS_MAX = 64;
+/** Names that its Host may have: those of a few probes and scrapers. */
+export const ADMIN_ALLOWED_HOSTS_MAX = 100;
 /** Bytes of the file with the token of the admin listener. */
 export const ADMIN_TOKEN_FILE_BYTES_MAX: number = 64 * KIB;
 /** Characters of that token: 128 bits take 22 as base64url, 32 in hexadecimal digits. */

@@ -10,6 +10,7 @@ import { parseQueryString } from '../http/request/query-string.js';
 import { REQUEST_TARGET_BYTES_MAX } from '../limits.js';
 import type { LoadResult } from '../refresh/keeper.js';
 import type { AdminToken } from './admin-token.js';
+import type { AllowedHosts } from './allowed-hosts.js';
 import type { Readiness } from './readiness.js';
 
 const REALM = 'lectern admin';
@@ -25,6 +26,7 @@ export interface RefreshOutcome {
 }
 
 export interface AdminHandlerOptions {
+  readonly hosts: AllowedHosts;
   readonly readiness: Readiness;
   /** All metrics as text. */
   readonly metrics: { readonly contentType: string; text(): Promise<string> };
@@ -40,12 +42,18 @@ interface Resource {
   handle(exchange: Exchange): void | Promise<void>;
 }
 
+const HOST_NOT_ALLOWED: Problem = {
+  code: 'host-not-allowed',
+  detail:
+    'The Host is a name that the admin listener does not know. Ask it by an IP address, as localhost, or by a name that --admin-allowed-host allows.',
+};
+
 /** What is asked a few times a minute need not be quick. */
 const SETTINGS: ExchangeSettings = { ownsSocket: false, origins: null, observer: null };
 
 /** The handler of the admin listener. Without a token it changes nothing and tells nothing of the timetable but counts. */
 export function createAdminHandler(options: AdminHandlerOptions): RequestHandler {
-  const { readiness, metrics, token, log } = options;
+  const { hosts, readiness, metrics, token, log } = options;
   const read = (handle: Resource['handle']): Resource => ({ methods: ['GET', 'HEAD'], handle });
   const resources = new Map<string, Resource>([
     // Whoever answers is alive: what cannot go on ends the process.
@@ -126,6 +134,9 @@ export function createAdminHandler(options: AdminHandlerOptions): RequestHandler
     if (fault !== null) {
       res.shouldKeepAlive = false;
       return sendProblem(exchange, fault);
+    }
+    if (!hosts.allow(target, headers.hosts === 0 ? null : headers.host)) {
+      return sendProblem(exchange, HOST_NOT_ALLOWED);
     }
     // Whoever put them there does not agree on who asks, also where nobody has to say so.
     const { authorization, authorizations } = headers;

@@ -10,6 +10,7 @@ import type { ViewSource } from '../view/view-source.js';
 import type { Activity } from './activity.js';
 import { createAdminHandler } from './admin-handler.js';
 import type { AdminToken } from './admin-token.js';
+import { AllowedHosts } from './allowed-hosts.js';
 import { Exposition } from './exposition.js';
 import type { Readiness } from './readiness.js';
 
@@ -22,6 +23,8 @@ export interface AdminOptions {
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
+  /** Names that a Host may have besides `host`. */
+  readonly allowedHosts: readonly string[];
   /** Null: nobody may load. */
   readonly token: AdminToken | null;
   readonly timetable: AdminTimetable;
@@ -52,7 +55,8 @@ const CLOSE_DEADLINE_MS = 1000;
  * @throws LecternError `address-unavailable`
  */
 export async function openAdmin(options: AdminOptions): Promise<Admin> {
-  const { host, port, token, timetable, activity, losses, readiness, serving, version, log } = options;
+  const { host, port, allowedHosts, token, timetable, activity, losses, readiness, serving, version, log } =
+    options;
   const { meters } = serving;
   readiness.add('no-snapshot', () => timetable.summary === null);
   readiness.add('snapshot-stale', () => timetable.summary !== null && timetable.view === null);
@@ -73,6 +77,7 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
     version,
   });
   const handler = createAdminHandler({
+    hosts: new AllowedHosts([host, ...allowedHosts]),
     readiness,
     metrics: exposition,
     token,
@@ -90,6 +95,8 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
   });
   const server = createHttpServer(handler, {
     connectionsMax: ADMIN_CONNECTIONS_MAX,
+    // Clients that stay connected must not keep probes out.
+    whenFull: 'close-idle',
     // Who asks how the service is doing has to be told so when it has too much to do, too.
     overloadMs: 0,
   });

@@ -1,5 +1,5 @@
 import { LecternError } from '../errors.js';
-import { KEY_SET_BYTES_MAX, KEY_SET_FETCH_MS_MAX } from '../limits.js';
+import { KEY_SET_BYTES_MAX, KEY_SET_FETCH_MS_MAX, KEY_SET_FRAMING_BYTES_MAX } from '../limits.js';
 import { redactAddress } from '../upstream/address.js';
 import { Exchange } from '../upstream/exchange.js';
 import { refused, unreadable } from '../upstream/failure.js';
@@ -33,7 +33,15 @@ export async function fetchKeySet(
     if (encoding !== 'identity')
       throw unreadable(answer.url, 'the answer is compressed, which was not asked for');
     const chunks: Uint8Array[] = [];
-    for await (const chunk of exchange.body(answer)) chunks.push(chunk);
+    const before = exchange.bytesRead;
+    for await (const chunk of exchange.body(answer)) {
+      chunks.push(chunk);
+      // What has come and is not body: chunked byte by byte, it is most of the answer, and each chunk costs as much as a large one.
+      const bodyBytes = exchange.bytesRead - before;
+      if (answer.message.socket.bytesRead - 2 * bodyBytes > KEY_SET_FRAMING_BYTES_MAX) {
+        throw unreadable(answer.url, 'it comes in chunks of a few bytes each');
+      }
+    }
     return parse(Buffer.concat(chunks), answer.url);
   } finally {
     exchange.close();

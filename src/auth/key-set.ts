@@ -4,7 +4,7 @@
  */
 import { type KeyObject, webcrypto } from 'node:crypto';
 import { LecternError } from '../errors.js';
-import { KEY_SET_KEYS_MAX, KEYS_TRIED_MAX } from '../limits.js';
+import { DEAR_KEYS_TRIED_MAX, KEY_SET_KEYS_MAX, KEYS_TRIED_MAX } from '../limits.js';
 import { PUBLIC_KEY_ALGORITHMS, type PublicKey, readPublicKey } from './public-key.js';
 import { readTextFile } from './text-file.js';
 
@@ -86,8 +86,12 @@ export function createPublicKeySet(json: unknown, name: string): KeySet {
   };
 }
 
-/** The keys that may have signed a token, at most KEYS_TRIED_MAX, those of its name first. */
+/**
+ * The keys that may have signed a token, those of its name first: at most KEYS_TRIED_MAX, of them DEAR_KEYS_TRIED_MAX that are dear. A set
+ * may have many keys of one name, or without any.
+ */
 export function candidatesOf(keys: readonly PublicKey[], { alg, kid }: TokenHeader): readonly KeyObject[] {
+  let dear = 0;
   return (
     keys
       // A key without an identifier may be meant by any; the signature decides.
@@ -95,6 +99,7 @@ export function candidatesOf(keys: readonly PublicKey[], { alg, kid }: TokenHead
         (k) => k.algorithms.includes(alg) && (kid === undefined || k.kid === undefined || k.kid === kid),
       )
       .sort((a, b) => Number(b.kid === kid) - Number(a.kid === kid))
+      .filter(({ isDear }) => !isDear || dear++ < DEAR_KEYS_TRIED_MAX)
       .slice(0, KEYS_TRIED_MAX)
       .map((k) => k.key)
   );

@@ -5,6 +5,7 @@ import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose'
 import { TOKEN_HEADERS_MAX } from '../limits.js';
 import { describeTokenShapeFault } from './credential.js';
 import type { KeyLookup, KeySet, TokenHeader, VerificationKey } from './key-set.js';
+import { describeTextFault } from './token-text.js';
 import { VerificationLoad } from './verification-load.js';
 
 /**
@@ -116,6 +117,9 @@ export function createVerifier(options: VerifierOptions): Verifier {
         issuer: issuer as string,
         audience: audience as string,
       });
+      // Only now: what is not signed is not looked at.
+      const textFault = describeTextFault(token.split('.', 2)[1] as string);
+      if (textFault !== null) return invalid('malformed', `The payload of the token ${textFault}.`);
       const fault = isAccessToken ? accessTokenFault(payload) : null;
       return fault ?? checkClaims(payload, now(), toleranceMs);
     } catch (error) {
@@ -150,7 +154,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
       const shapeFault = describeTokenShapeFault(token);
       if (shapeFault !== null) return invalid('malformed', shapeFault);
       const header = headers.find(token) ?? readHeader(token);
-      if (header === null) return invalid('malformed', 'The header of the token is not valid.');
+      if (typeof header === 'string') return invalid('malformed', `The header of the token ${header}.`);
       if (isAccessToken && !isAccessTokenType(header.typ)) {
         return invalid('type', 'The token is not an access token: its "typ" is not "at+jwt".');
       }
@@ -218,19 +222,28 @@ class HeaderMemo {
 
 /**
  * Nothing is understood that a header could call critical (RFC 7515 section 4.1.11), `b64` (RFC 7797), which JWTs must not
- * have, included; nor a token inside the token (RFC 7519 section 5.2).
+ * have, included; nor a token inside the token (RFC 7519 section 5.2). Other parameters are ignored (RFC 7515 section 4); of one that is
+ * given twice the last counts, as that section allows.
+ *
+ * @returns a text where it is at fault: what follows "The header of the token"
  */
-function readHeader(token: string): ReadHeader | null {
+function readHeader(token: string): ReadHeader | string {
+  const textFault = describeTextFault(token.slice(0, token.indexOf('.')));
+  if (textFault !== null) return textFault;
+  let header: Readonly<Record<string, unknown>>;
   try {
-    const header: Readonly<Record<string, unknown>> = decodeProtectedHeader(token);
-    const { alg, kid, typ, cty } = header;
-    if (typeof alg !== 'string' || (kid !== undefined && typeof kid !== 'string')) return null;
-    if (Object.hasOwn(header, 'crit') || Object.hasOwn(header, 'b64')) return null;
-    if (cty !== undefined && (typeof cty !== 'string' || mediaTypeOf(cty) === 'jwt')) return null;
-    return { alg, kid, typ };
+    header = decodeProtectedHeader(token);
   } catch {
-    return null;
+    return 'is not a JSON object';
   }
+  const { alg, kid, typ, cty } = header;
+  if (typeof alg !== 'string') return 'has no "alg" that is a text';
+  if (kid !== undefined && typeof kid !== 'string') return 'has a "kid" that is not a text';
+  if (cty !== undefined && typeof cty !== 'string') return 'has a "cty" that is not a text';
+  if (cty !== undefined && mediaTypeOf(cty) === 'jwt') return 'says that there is a token in the token';
+  if (Object.hasOwn(header, 'crit')) return 'has "crit", of which no extension is understood';
+  if (Object.hasOwn(header, 'b64')) return 'has "b64", which no JWT may have';
+  return { alg, kid, typ };
 }
 
 /** RFC 7515 section 4.1.9: `application/` may be left out, and case does not count. */

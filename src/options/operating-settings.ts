@@ -1,5 +1,5 @@
 import { originFault } from '../http/answer/answer-fields.js';
-import { ADMIN_TOKEN_CHARACTERS_MIN, CORS_ORIGINS_MAX } from '../limits.js';
+import { ADMIN_ALLOWED_HOSTS_MAX, ADMIN_TOKEN_CHARACTERS_MIN, CORS_ORIGINS_MAX } from '../limits.js';
 import {
   amount,
   given,
@@ -18,10 +18,7 @@ export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', '
 const ORIGINS: Kind = {
   unit: 'origin',
   range: `up to ${CORS_ORIGINS_MAX} origins`,
-  parse: (argument, previous) => [
-    ...((previous as readonly string[] | undefined) ?? []),
-    ...argument.split(',').map((each) => each.trim()),
-  ],
+  parse: list,
   fault(value) {
     if (!Array.isArray(value)) return 'it must be a list of origins';
     if (value.length > CORS_ORIGINS_MAX) return `it must be at most ${CORS_ORIGINS_MAX} origins`;
@@ -32,6 +29,31 @@ const ORIGINS: Kind = {
     return null;
   },
 };
+
+/** Letters, digits, hyphens and underscores between dots. */
+const HOST_NAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/i;
+
+const HOST_NAMES: Kind = {
+  unit: 'name',
+  range: `up to ${ADMIN_ALLOWED_HOSTS_MAX} host names without a port, such as lectern.monitoring.svc`,
+  parse: list,
+  fault(value) {
+    const names: readonly unknown[] = Array.isArray(value) ? value : [];
+    const isGood =
+      names.length > 0 &&
+      names.length <= ADMIN_ALLOWED_HOSTS_MAX &&
+      names.every((name) => typeof name === 'string' && HOST_NAME.test(name));
+    return isGood ? null : `it must be a list of ${HOST_NAMES.range}`;
+  },
+};
+
+/** The values of an option that is given several times, or with commas. */
+function list(argument: string, previous: unknown): readonly string[] {
+  return [
+    ...((previous as readonly string[] | undefined) ?? []),
+    ...argument.split(',').map((each) => each.trim()),
+  ];
+}
 
 /** What operators see and do, and which web pages may read. */
 export const OPERATING_SETTINGS: readonly Setting[] = [
@@ -69,6 +91,15 @@ export const OPERATING_SETTINGS: readonly Setting[] = [
     kind: HOST,
     default: '127.0.0.1',
     help: 'address of the admin listener',
+  },
+  {
+    name: 'adminAllowedHosts',
+    places: ['admin'],
+    option: 'allowedHosts',
+    flag: '--admin-allowed-host',
+    group: 'Operating',
+    kind: HOST_NAMES,
+    help: 'host name that requests to the admin listener may have, besides IP addresses, localhost and --admin-host; repeatable, or with commas',
   },
   {
     name: 'adminTokenFile',

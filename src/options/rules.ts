@@ -109,6 +109,12 @@ export const RULES: readonly Rule[] = [
     problem: (label) => `${label('adminTokenFile')} has no effect without ${label('adminPort')}`,
   },
   {
+    names: ['adminAllowedHosts', 'adminPort'],
+    isBroken: ({ adminPort, adminAllowedHosts }) =>
+      adminAllowedHosts !== undefined && adminPort === undefined,
+    problem: (label) => `${label('adminAllowedHosts')} has no effect without ${label('adminPort')}`,
+  },
+  {
     names: ['adminHost', 'adminPort'],
     isBroken: ({ adminPort }, isGiven) => isGiven('adminHost') && adminPort === undefined,
     problem: (label) => `${label('adminHost')} has no effect without ${label('adminPort')}`,

@@ -81,6 +81,8 @@ export interface AdminListenerOptions {
   readonly port: number;
   /** Address or name to listen on. Default 127.0.0.1. */
   readonly host?: string | undefined;
+  /** Host names that requests may have, besides IP addresses, localhost and `host`; at most 100. Default none. */
+  readonly allowedHosts?: readonly string[] | undefined;
   /** Bearer token of POST /refresh, at least 22 characters. Default: there is no /refresh. */
   readonly token?: string | undefined;
 }

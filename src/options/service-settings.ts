@@ -23,6 +23,7 @@ export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'buildOn
     readonly enrolmentsFile?: string | undefined;
     readonly adminPort?: number | undefined;
     readonly adminHost?: string | undefined;
+    readonly adminAllowedHosts?: readonly string[] | undefined;
     readonly adminTokenFile?: string | undefined;
     readonly drainSeconds?: number | undefined;
     readonly logLevel?: LogLevel | undefined;

@@ -32,6 +32,8 @@ export interface ServerPlan {
 export interface AdminPlan {
   readonly port: number;
   readonly host: string;
+  /** Host names that requests may have, besides IP addresses, localhost and `host`. */
+  readonly allowedHosts: readonly string[];
   readonly token: AdminToken | null;
 }
 
@@ -66,7 +68,12 @@ export function planServer(options: ServeOptions, { unknownParameters, identifie
 }
 
 function planAdmin(options: AdminListenerOptions): AdminPlan {
-  const { port, host, token } = resolveOptions('admin', options);
+  const { port, host, allowedHosts = [], token } = resolveOptions('admin', options);
   if (port === undefined) throw new LecternError('option-invalid', 'serve({ admin }) needs a port');
-  return { port, host, token: token === undefined ? null : new AdminToken(token, 'admin.token') };
+  return {
+    port,
+    host,
+    allowedHosts,
+    token: token === undefined ? null : new AdminToken(token, 'admin.token'),
+  };
 }

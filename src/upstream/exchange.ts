@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { Agent, type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps, Agent as SecureAgent } from 'node:https';
 import { LecternError } from '../errors.js';
-import { UPSTREAM_REDIRECTS_MAX } from '../limits.js';
+import { UPSTREAM_INTERIM_ANSWERS_MAX, UPSTREAM_REDIRECTS_MAX } from '../limits.js';
 import { redactAddress, resolveReference } from './address.js';
 import { describeFailure, unreadable } from './failure.js';
 import type { RequestHeaders } from './request-headers.js';
@@ -197,6 +197,13 @@ export class Exchange {
       url.protocol === 'https:'
         ? requestHttps(url, { ...options, agent: this.#secureAgent })
         : requestHttp(url, { ...options, agent: this.#agent });
+    let interim = 0;
+    request.on('information', () => {
+      if (++interim <= UPSTREAM_INTERIM_ANSWERS_MAX) return;
+      request.destroy(
+        unreadable(url, `more than ${UPSTREAM_INTERIM_ANSWERS_MAX} interim answers (1xx) came`),
+      );
+    });
     // An error between head and body is told to whoever reads the body; nobody may be listening yet.
     return request.on('response', (message) => message.on('error', () => {}));
   }

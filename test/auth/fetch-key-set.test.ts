@@ -1,5 +1,8 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { type Test, test } from 'tap';
 import { fetchKeySet } from '../../src/auth/fetch-key-set.js';
@@ -77,6 +80,31 @@ test('what is no key set, or does not end, is given up with a reason that quotes
       await t.rejects(fetchKeySet(url, undefined, waitMsMax), { message: /^(?!.*hidden)/ }, name);
     }),
   );
+});
+
+test('an answer that floods the reader is given up before it costs much', { timeout: 120_000 }, async (t) => {
+  const script = fileURLToPath(new URL('../../test/auth/flooding-issuer.mjs', import.meta.url));
+  const floods: [name: string, message: RegExp][] = [
+    ['chunks', /chunks of a few bytes/],
+    ['interim answers', /more than 8 interim answers/],
+    ['header field', /header fields of the answer are too large/],
+    ['header fields', /header fields of the answer are too large/],
+    ['chunk extension', /not HTTP|closed/],
+    ['trailers', /not HTTP|closed|too large/],
+  ];
+  for (const [name, message] of floods) {
+    const issuer = fork(script, [name], { execArgv: [], env: {} });
+    t.teardown(() => issuer.kill());
+    const [port] = (await once(issuer, 'message')) as [number];
+    const before = process.cpuUsage();
+    await t.rejects(fetchKeySet(new URL(`http://127.0.0.1:${port}/`), undefined, 30_000), { message }, name);
+    const { user, system } = process.cpuUsage(before);
+    const cpuMs = (user + system) / 1000;
+    t.comment(`${name}: ${cpuMs.toFixed(1)} ms of processor`);
+    // Until its end after 5 s the first takes 1,200 ms and the second 1,600.
+    t.ok(cpuMs < 500, `${name}: ${cpuMs} ms`);
+    issuer.kill();
+  }
 });
 
 test('nobody there, or called off', async (t) => {

@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { createHmac, generateKeyPairSync } from 'node:crypto';
 import { test } from 'tap';
 import { createDevelopmentIssuer } from '../../src/auth/development-issuer.js';
 import { createClaimTable } from '../../src/auth/identity.js';
@@ -47,6 +47,86 @@ test('good tokens of every kind of key are accepted', async (t) => {
     const verification = await verifier.verify(token);
     t.match(verification, { outcome: 'ok', token: { subject: 'alice' } }, name);
   }
+});
+
+test('what parsers of JSON forgive is decided, for header and payload', async (t) => {
+  const verifier = verifierOf([secretSet]);
+  const exp = NOW_SECONDS + 3600;
+  const claims = `{"sub":"alice","exp":${exp}}`;
+  const member = (json: string): string => `{"sub":"alice","exp":${exp},${json}}`;
+  const alg = '{"alg":"HS256"}';
+  const withAlg = (json: string): string => `{"alg":"HS256",${json}}`;
+  const token = (header: string | Buffer, payload: string | Buffer): string => {
+    const input = [header, payload].map((part) => Buffer.from(part).toString('base64url')).join('.');
+    return `${input}.${createHmac('sha256', SECRET).update(input).digest('base64url')}`;
+  };
+  const broken = (text: string): Buffer => Buffer.from(text.replace('alice', 'al\xffice'), 'latin1');
+  const deep = `${'['.repeat(2500)}${']'.repeat(2500)}`;
+  const rows: [name: string, header: string | Buffer, payload: string | Buffer, refusal: RegExp | null][] = [
+    ['nothing odd', alg, claims, null],
+    [
+      'a byte order mark before the header',
+      `\ufeff${alg}`,
+      claims,
+      /header .* begins with a byte order mark/,
+    ],
+    ['one before the payload', alg, `\ufeff${claims}`, /payload .* begins with a byte order mark/],
+    ['one inside of a text', alg, member('"x":"\ufeff"'), null],
+    ['UTF-16', Buffer.from(`\ufeff${alg}`, 'utf16le'), claims, /header .* is not UTF-8/],
+    ['a payload that is no UTF-8', alg, broken(claims), /not a valid signed JWT/],
+    ['white space of JSON around both', ` \t\r\n${alg}\n`, `\n${claims} `, null],
+    ['other white space around the header', `\u00a0${alg}`, claims, /header .* is not a JSON object/],
+    ['a NUL behind the payload', alg, `${claims}\0`, /not a valid signed JWT/],
+    ['two objects', alg, `${claims}{}`, /not a valid signed JWT/],
+    ['half of a pair in a claim', alg, member('"x":"\\ud800"'), /payload .* half of a surrogate pair/],
+    ['the other half, in a name', alg, member('"\\uDFFF":1'), /payload .* half of a surrogate pair/],
+    ['halves in the wrong order', alg, member('"x":"\\ude00\\ud83d"'), /half of a surrogate pair/],
+    ['half behind a backslash', alg, member('"x":"\\\\\\ud800"'), /half of a surrogate pair/],
+    [
+      'half of a pair in the header',
+      withAlg('"kid":"\\ud800"'),
+      claims,
+      /header .* half of a surrogate pair/,
+    ],
+    ['a whole pair', alg, member('"x":"\\ud83d\\uDE00"'), null],
+    ['text that looks like half of a pair', alg, member('"x":"\\\\ud800"'), null],
+    ['alg twice, the good one last', '{"alg":"none","alg":"HS256"}', claims, null],
+    [
+      'alg twice, the good one first',
+      '{"alg":"HS256","alg":"none"}',
+      claims,
+      /algorithm that is not accepted/,
+    ],
+    ['exp twice, the good one first', alg, member('"exp":1'), /expired/],
+    ['__proto__ with exp', alg, `{"sub":"alice","__proto__":{"exp":${exp}}}`, /no valid "exp"/],
+    ['__proto__ with alg', '{"__proto__":{"alg":"HS256"}}', claims, /no "alg"/],
+    ['__proto__ with crit', withAlg('"__proto__":{"crit":["x"]}'), claims, null],
+    ['exp of 1e400', alg, '{"sub":"alice","exp":1e400}', /no valid "exp"/],
+    ['nbf of -1e400', alg, member('"nbf":-1e400'), /"nbf" .* not a valid time/],
+    ['iat of -0', alg, member('"iat":-0'), null],
+    ['1e400 in another claim', alg, member('"x":1e400'), null],
+    ['deep arrays in another claim', alg, member(`"x":${deep}`), null],
+    ['deep arrays in the header', withAlg(`"x":${deep.slice(1000, -1000)}`), claims, null],
+    ['crit', withAlg('"crit":["exp"],"exp":1'), claims, /header .* has "crit"/],
+    ['b64', withAlg('"b64":true'), claims, /header .* has "b64"/],
+    ['a token in the token', withAlg('"cty":"application/JWT"'), claims, /token in the token/],
+    ['cty a number', withAlg('"cty":1'), claims, /"cty" that is not a text/],
+    ['kid null', withAlg('"kid":null'), claims, /"kid" that is not a text/],
+    ['zip and enc, which are of encrypted tokens', withAlg('"zip":"DEF","enc":"A128GCM"'), claims, null],
+    ...['jku', 'x5u', 'jwk', 'x5c'].map((name): [string, string, string, null] => [
+      `${name}, which is ignored`,
+      withAlg(`"${name}":"http://127.0.0.1:1/"`),
+      claims,
+      null,
+    ]),
+  ];
+  for (const [name, header, payload, refusal] of rows) {
+    const verification = await verifier.verify(token(header, payload));
+    if (refusal === null) t.match(verification, { outcome: 'ok', token: { subject: 'alice' } }, name);
+    else t.match(verification, { outcome: 'invalid', description: refusal }, name);
+  }
+  const forged = token(alg, `\ufeff${claims}`).replace(/[^.]*$/, 'A'.repeat(43));
+  t.match(await verifier.verify(forged), { reason: 'signature' }, 'of what is not signed nothing is told');
 });
 
 test('of claims that are given more than once the last counts', async (t) => {

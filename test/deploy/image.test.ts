@@ -35,6 +35,19 @@ function isInContext(path: string): boolean {
   return lines.includes(`!${path.split('/')[0]}`);
 }
 
+test('no step of the Dockerfile runs the install scripts of packages', (t) => {
+  const runs = instructionsOf(readFileSync(join(ROOT, 'Dockerfile'), 'utf8')).filter(
+    ({ name }) => name === 'RUN',
+  );
+  const commands = runs.flatMap(({ rest }) => rest.split(/&&|;|\|/).map((command) => command.trim()));
+  const installing = commands.filter((command) =>
+    /^(?:\S*\/)?(?:npm|npx|yarn|pnpm)\b(?! run )/.test(command),
+  );
+  t.ok(installing.some((command) => command.startsWith('npm ci ')));
+  for (const command of installing) t.match(command, / --ignore-scripts(?: |$)/, command);
+  t.end();
+});
+
 test('the Dockerfile builds an image that serves as nobody in particular', {
   timeout: 300_000,
 }, async (t) => {

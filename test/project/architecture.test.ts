@@ -252,6 +252,19 @@ test('the lock file has an entry for every platform, or npm ci would refuse it',
   t.end();
 });
 
+test('every package of the lock file has its checksum', (t) => {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { integrity?: string }>;
+  };
+  const without = Object.entries(packages)
+    // The project itself.
+    .filter(([path]) => path !== '')
+    .filter(([, { integrity }]) => !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? ''))
+    .map(([path]) => path);
+  t.strictSame(without, [], 'choose versions of which the registry has every platform');
+  t.end();
+});
+
 test('the lock file names no registry', (t) => {
   t.notMatch(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'), /"resolved": "http/);
   t.match(readFileSync(join(ROOT, '.npmrc'), 'utf8'), 'omit-lockfile-registry-resolved=true');

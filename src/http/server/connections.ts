@@ -147,6 +147,22 @@ export class Connections {
     return connection;
   }
 
+  /**
+   * Closes what has gone longest without a request until at most `max` are left. Those that do not read an answer go after
+   * these, and those whose answer is being worked on go last.
+   */
+  makeRoom(max: number, isAnswering: (connection: Connection) => boolean): void {
+    const open = [...this.#open.values()].filter(({ socket }) => !socket.destroyed);
+    if (open.length <= max) return;
+    // The order in which they came settles what the looks do not.
+    const rank = (connection: Connection): number => {
+      if (connection.pending.size > 0) return 2;
+      return isAnswering(connection) ? 1 : 0;
+    };
+    open.sort((a, b) => rank(a) - rank(b) || a.usedAt - b.usedAt);
+    for (const { socket } of open.slice(0, open.length - max)) socket.destroy();
+  }
+
   delete(socket: Socket): void {
     this.#open.delete(socket);
   }

@@ -41,6 +41,11 @@ const CLOSE_UNUSED_MS = 200;
 export interface HttpServerOptions {
   /** Connections at a time; more are closed as they come, and counted. Default CONNECTIONS_MAX_DEFAULT. */
   readonly connectionsMax?: number | undefined;
+  /**
+   * What makes room for a connection that comes when there are as many as there may be: nothing, so that it is closed, or the one
+   * that has waited longest for a request. Default `refuse`.
+   */
+  readonly whenFull?: 'refuse' | 'close-idle' | undefined;
   /** For tests. Default: the bounds of limits.ts. */
   readonly patience?: ConnectionPatience | undefined;
   /** For tests. Default: the bounds of limits.ts. */
@@ -83,6 +88,7 @@ export function createHttpServer(
   handler: RequestHandler | LoneRequestHandler,
   {
     connectionsMax = CONNECTIONS_MAX_DEFAULT,
+    whenFull = 'refuse',
     patience,
     times,
     overloadMs = OVERLOAD_MS_DEFAULT,
@@ -205,7 +211,8 @@ export function createHttpServer(
 
   const server = createBareServer(answer, times);
   const idleMs = server.keepAliveTimeout + KEEP_ALIVE_GRACE_MS;
-  server.maxConnections = connectionsMax;
+  // Otherwise they are counted as they come: of those that make room node still counts some.
+  if (whenFull === 'refuse') server.maxConnections = connectionsMax;
   server.on('drop', () => {
     connections.dropped++;
   });
@@ -233,6 +240,7 @@ export function createHttpServer(
   }
   server.on('connection', (socket) => {
     accepted++;
+    if (whenFull === 'close-idle') connections.makeRoom(connectionsMax - 1, isAnswering);
     const connection = connections.add(socket);
     connection.lone = LoneRequest.watch(server, socket, idleMs, (lone, req, keepAlive) =>
       see(connection, lone, req, keepAlive),

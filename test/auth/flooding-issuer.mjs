@@ -1,0 +1,29 @@
+/** An issuer in a process of its own whose answer goes on without an end, so that what reading costs is seen apart. Ends by itself. */
+import { createServer } from 'node:net';
+
+const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
+/** What the answer begins with, and what is repeated. */
+const FLOODS = {
+  chunks: [CHUNKED, '1\r\n \r\n'.repeat(10_000)],
+  'interim answers': ['', 'HTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\n'.repeat(2000)],
+  'header field': ['HTTP/1.1 200 OK\r\nA: ', 'x'.repeat(65_536)],
+  'header fields': ['HTTP/1.1 200 OK\r\n', 'A: b\r\n'.repeat(10_000)],
+  'chunk extension': [`${CHUNKED}1;`, 'x'.repeat(65_536)],
+  trailers: [`${CHUNKED}1\r\n \r\n0\r\n`, 'A: b\r\n'.repeat(10_000)],
+};
+
+const [beginning, repeated] = FLOODS[process.argv[2]];
+const server = createServer((socket) => {
+  socket.on('error', () => {});
+  socket.once('data', () => {
+    socket.write(beginning);
+    const more = () => {
+      while (!socket.destroyed && socket.write(repeated));
+    };
+    socket.on('drain', more);
+    more();
+  });
+});
+server.listen(0, '127.0.0.1', () => process.send(server.address().port));
+process.on('disconnect', () => process.exit());
+setTimeout(() => process.exit(), 60_000);
