@@ -9,7 +9,7 @@ import type { WindowOrdinals } from './window.js';
 
 /** Posting lists whose union is found by merging; more are sorted. */
 const MERGED_LISTS_MAX = 8;
-/** Codes that are looked for in a Set; more are a bitmap over the dictionary, which takes a tenth of the time. */
+/** Codes that are looked for in a Set; more are a bitmap over the dictionary, which costs no hashing. */
 const SET_CODES_MAX = 16;
 /** Candidates for which it is remembered where they were found; larger results are not served from materialised lists. */
 const ORIGIN_ENTRIES_MAX = 4096;

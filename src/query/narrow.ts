@@ -9,7 +9,7 @@ import type { WindowOrdinals } from './window.js';
 const LOOK_BACK_MAX = 32;
 /** Looking up when an event ends costs as much as finding three running slots in the trees; two, as the search may be in vain. */
 const SLOTS_PER_LOOK_UP = 2;
-/** One step of an intersection costs about as much as checking so many candidates: measured. */
+/** One step of an intersection costs about as much as checking so many candidates: an estimate. */
 const STEP_COST = 2;
 
 /** The part of a posting list that lies in a window. */
