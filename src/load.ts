@@ -35,7 +35,7 @@ export async function loadImage(
   identifiers: IdentifierMode,
   options: LoadOptions = {},
 ): Promise<LoadedImage | NotModified> {
-  const builder = new SnapshotBuilder({ identifiers, startedAtMs: Date.now() });
+  const builder = new SnapshotBuilder({ identifiers });
   const normalise = createNormaliser(identifiers);
   const intake = new ByteIntake(builder, identifiers, createValueReader(identifiers));
   const summary = await source.load(

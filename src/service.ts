@@ -26,6 +26,7 @@ import { parseSourceArgument } from './source/spec.js';
 import { cacheBytesMaxOf, openFollowedTimetable, staleMsMaxOf, type Timetable } from './timetable.js';
 import type { TimetableOptions } from './timetable-options.js';
 import { VERSION } from './version.js';
+import { loadingSource } from './view/present.js';
 
 /** A timetable that is served over HTTP. */
 export interface Service {
@@ -118,7 +119,7 @@ export async function startService(
     workers: threadsOf(settings.workers),
     connectionsMax: settings.connectionsMax,
     overloadMs: settings.overloadMs,
-    source: { name: '', state: 'loading', lastSuccessMs: null, lastError: null },
+    source: loadingSource(''),
     staleMsMax: staleMsMaxOf(timetableOptions),
     cacheBytesMax: cacheBytesMaxOf(timetableOptions),
     isMetered: settings.adminPort !== undefined,

@@ -29,7 +29,7 @@ import type {
 import type { ServeOptions, TimetableServer } from './timetable-server.js';
 import { TimetableServers } from './timetable-servers.js';
 import type { Answer } from './view/answer.js';
-import { type Follower, Present } from './view/present.js';
+import { type Follower, loadingSource, Present, publicationOf } from './view/present.js';
 import type { ParseOptions, View } from './view/view.js';
 import type { PublicationState, SourceState, TimetableStatus, ViewSource } from './view/view-source.js';
 
@@ -184,10 +184,10 @@ class KeptTimetable implements Timetable {
       options.buildOn ?? 'thread',
     );
     const name = pin ?? loader.name;
-    this.#present = new Present(
-      { name, state: 'loading', lastSuccessMs: null, lastError: null },
-      { staleMsMax, cacheBytesMax: this.#cacheBytesMax * (1 - ANSWER_CACHE_SHARE) },
-    );
+    this.#present = new Present(loadingSource(name), {
+      staleMsMax,
+      cacheBytesMax: this.#cacheBytesMax * (1 - ANSWER_CACHE_SHARE),
+    });
     this.#servers = new TimetableServers(
       {
         present: this.#present,
@@ -377,7 +377,7 @@ class KeptTimetable implements Timetable {
     const before = History.of(this.#present.published?.deltas ?? []);
     // Without a difference nothing of the past can be told any more.
     const { deltas } = delta === null ? History.EMPTY : before.with(delta);
-    const published = { image, deltas, state: { origin, publishedAtMs: Date.now() } };
+    const published = { image, deltas, state: publicationOf(origin, image.summary) };
     this.#present.publish(published);
     this.#servers.publish(published);
     this.#listeners.tell('published', {

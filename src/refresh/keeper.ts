@@ -1,4 +1,5 @@
 import { LecternError } from '../errors.js';
+import { monotonicMs } from '../model/clock.js';
 import type { Delta } from '../snapshot/delta.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
@@ -64,6 +65,7 @@ export interface KeeperOptions {
 export interface KeeperState {
   readonly state: 'loading' | 'loaded' | 'failed' | 'refused';
   readonly lastSuccessMs: number | null;
+  readonly lastSuccessMonotonicMs: number | null;
   readonly lastError: string | null;
 }
 
@@ -86,7 +88,12 @@ export class Keeper {
   /** The source's version of what is served, or of what was refused: either way there is no need to see it again. */
   #seenVersion: string | null = null;
   #refusal: Refusal | null = null;
-  #state: KeeperState = { state: 'loading', lastSuccessMs: null, lastError: null };
+  #state: KeeperState = {
+    state: 'loading',
+    lastSuccessMs: null,
+    lastSuccessMonotonicMs: null,
+    lastError: null,
+  };
   #lastError: unknown = null;
 
   constructor(options: KeeperOptions) {
@@ -308,7 +315,12 @@ export class Keeper {
   }
 
   #succeed(): void {
-    this.#become({ state: 'loaded', lastSuccessMs: this.#now(), lastError: null });
+    this.#become({
+      state: 'loaded',
+      lastSuccessMs: this.#now(),
+      lastSuccessMonotonicMs: monotonicMs(),
+      lastError: null,
+    });
   }
 
   #refuse(refusal: Refusal, summary: SnapshotSummary): void {

@@ -65,7 +65,7 @@ interface Column {
  */
 export class SnapshotBuilder {
   readonly #identifiers: IdentifierMode;
-  readonly #startedAtMs: number;
+  readonly #beganMs = performance.now();
   readonly #ids = new ByteStrings();
   #idBuffer: Buffer = Buffer.alloc(ID_BUFFER_BYTES);
   #idView: DataView = viewOf(this.#idBuffer);
@@ -86,10 +86,9 @@ export class SnapshotBuilder {
   readonly #sources: { readonly name: string | undefined; readonly start: number }[] = [];
   #finished = false;
 
-  /** @param options.startedAtMs when the load began, epoch milliseconds; now if left out */
-  constructor(options: { readonly identifiers: IdentifierMode; readonly startedAtMs?: number }) {
+  /** To be made when the load begins: how long it takes is counted from here. */
+  constructor(options: { readonly identifiers: IdentifierMode }) {
     this.#identifiers = options.identifiers;
-    this.#startedAtMs = options.startedAtMs ?? Date.now();
   }
 
   get eventCount(): number {
@@ -253,7 +252,6 @@ export class SnapshotBuilder {
     const ids = buildHashIndex(count, (ordinal) => this.#ids.hashOf(order[ordinal]!));
     const others = columns.filter(({ name }) => !INDEXED_FIELDS.some((field) => field.name === name));
     const parts = { slots: { ...slots, index: slotIndex }, fields, rows, ids, clusters };
-    const builtAtMs = Date.now();
     return {
       ...parts,
       summary: {
@@ -263,8 +261,8 @@ export class SnapshotBuilder {
         rejected: this.#rejected,
         rejectedByCode: this.#rejectedByCode,
         rejections: this.#rejections,
-        builtAtMs,
-        buildMs: builtAtMs - this.#startedAtMs,
+        builtAtMs: Date.now(),
+        buildMs: Math.round(performance.now() - this.#beganMs),
         bytes: byteLengthOf(parts),
         identifiers: this.#identifiers,
         fields: this.#countFields(),

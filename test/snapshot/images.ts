@@ -31,7 +31,7 @@ export function eventOf(n: number, more: Partial<NormalisedEvent> = {}): Normali
 
 /** @param rejected records to count as left out */
 export function imageOf(events: Iterable<NormalisedEvent>, rejected = 0): SnapshotImage {
-  const builder = new SnapshotBuilder({ identifiers: 'uuid', startedAtMs: 0 });
+  const builder = new SnapshotBuilder({ identifiers: 'uuid' });
   let record = 0;
   for (const event of events) builder.add(event, { record: ++record });
   for (let n = 0; n < rejected; n++) {
