@@ -1,6 +1,7 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { Logger } from '../http/logger.js';
 import { CELL, type SingleName } from '../metrics/cells.js';
+import { monotonicMs } from '../model/clock.js';
 import { REJECTION_CODES } from '../model/event.js';
 import type { ServingCondition } from '../serving/condition.js';
 import type { ThreadMeter } from '../serving/serving.js';
@@ -160,11 +161,8 @@ export class Exposition {
         ? []
         : [[{ id: views.summary.id, origin: views.publication?.origin ?? 'source' }, 1]],
     );
-    this.#gauge(
-      'snapshot_age_seconds',
-      'Since the snapshot was built.',
-      [],
-      ofSummary(({ builtAtMs }) => Math.max(0, Date.now() - builtAtMs) / 1000),
+    this.#gauge('snapshot_age_seconds', 'Since the snapshot was built.', [], () =>
+      views.publication === null ? [] : [[{}, (monotonicMs() - views.publication.builtMonotonicMs) / 1000]],
     );
     this.#gauge(
       'snapshot_events',

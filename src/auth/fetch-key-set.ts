@@ -28,8 +28,9 @@ export async function fetchKeySet(
   });
   try {
     const answer = await exchange.get(url, false);
-    const { 'content-encoding': encoding = 'identity', 'retry-after': retryAfter } = answer.message.headers;
-    if (answer.status !== 200) throw refused(answer.url, answer.status, retryAfter, '');
+    const { headers } = answer.message;
+    const { 'content-encoding': encoding = 'identity' } = headers;
+    if (answer.status !== 200) throw refused(answer.url, answer.status, headers, '');
     if (encoding !== 'identity')
       throw unreadable(answer.url, 'the answer is compressed, which was not asked for');
     const chunks: Uint8Array[] = [];

@@ -4,7 +4,7 @@
  */
 import type { JsonWebKey } from 'node:crypto';
 
-/** All that is known at one moment. Times are those of {@link monotonicMs}. */
+/** All that is known at one moment. Times are those of `monotonicMs`. */
 export interface KeyState {
   /** Where the keys come from, without what could be a secret. */
   readonly name: string;
@@ -29,10 +29,4 @@ export interface KeyFeed {
   want(): Promise<void>;
   /** Calls back after each change of the state. */
   follow(listener: () => void): void;
-}
-
-/** Milliseconds of a clock that nobody sets, the same for all threads of the process. */
-export function monotonicMs(): number {
-  const [seconds, nanoseconds] = process.hrtime();
-  return seconds * 1000 + nanoseconds / 1e6;
 }

@@ -1,4 +1,5 @@
-import { type KeyFeed, type KeyState, monotonicMs } from './key-feed.js';
+import { monotonicMs } from '../model/clock.js';
+import type { KeyFeed, KeyState } from './key-feed.js';
 import { candidatesOf, type KeyLookup, type KeySet, readUsableKeys, type TokenHeader } from './key-set.js';
 import { PUBLIC_KEY_ALGORITHMS, type PublicKey } from './public-key.js';
 

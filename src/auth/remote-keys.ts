@@ -4,9 +4,10 @@
  * for a bounded time.
  */
 import { LecternError } from '../errors.js';
+import { monotonicMs } from '../model/clock.js';
 import { redactAddress } from '../upstream/address.js';
 import { fetchKeySet } from './fetch-key-set.js';
-import { type KeyFeed, type KeyState, monotonicMs } from './key-feed.js';
+import type { KeyFeed, KeyState } from './key-feed.js';
 import { readUsableKeys } from './key-set.js';
 import { toJwk } from './public-key.js';
 

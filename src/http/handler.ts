@@ -75,8 +75,6 @@ interface CommonOptions {
   readonly log?: Logger;
   /** Of the service, for /health and the OpenAPI document. */
   readonly version: string;
-  /** Epoch milliseconds, for the age of the snapshot. Default `Date.now`. */
-  readonly now?: () => number;
 }
 
 /** In development, /login, /docs and /health exist, too. */
@@ -345,7 +343,7 @@ function developmentRoutes(views: ViewSource, basePath: string, options: Handler
   const { issuer, identifiers, version, unknownParameters = 'reject' } = options;
   return [
     loginRoute(views, { path: `${basePath}/login`, issuer, identifiers, unknownParameters }),
-    healthRoute(views, { path: '/health', version, now: options.now ?? Date.now }),
+    healthRoute(views, { path: '/health', version }),
     ...docsRoutes({ basePath, identifiers, version, assetsFolder: options.docsAssets }),
   ];
 }

@@ -1,13 +1,16 @@
-import type { Snapshot } from '../snapshot/snapshot.js';
+import type { FieldIndex, Snapshot } from '../snapshot/snapshot.js';
 import { sortUnique } from '../structures/ordinal-set.js';
 import { pooledUint32 } from '../structures/pooled.js';
+import { type Narrowed, type Narrowing, narrowLists } from './narrow.js';
 import { type Clause, clausesOf, type Plan } from './plan.js';
 import type { Query } from './query.js';
-import { type ListRef, Selection } from './selection.js';
-import type { Narrowed, WindowOrdinals } from './window.js';
+import { Selection } from './selection.js';
+import type { WindowOrdinals } from './window.js';
 
 /** Posting lists whose union is found by merging; more are sorted. */
 const MERGED_LISTS_MAX = 8;
+/** Codes that are looked for in a Set; more are a bitmap over the dictionary, which costs no hashing. */
+const SET_CODES_MAX = 16;
 /** Candidates for which it is remembered where they were found; larger results are not served from materialised lists. */
 const ORIGIN_ENTRIES_MAX = 4096;
 
@@ -19,39 +22,29 @@ export function executePlan(snapshot: Snapshot, plan: Plan): Selection {
       ? Selection.ofRuns(plan.window.runs)
       : filterRuns(plan.window.runs, plan.window.runsCount, checkerOf(snapshot, plan.checks));
   }
-  const candidates = narrowedPostings(snapshot, plan.lead.clause, plan.window);
+  const candidates = narrowedPostings(snapshot, plan.lead.narrowing, plan.window);
   return plan.checks.length === 0
     ? candidates
     : filterSelection(candidates, checkerOf(snapshot, plan.checks));
 }
 
-/** The union of a clause's posting lists, within the window. */
-function narrowedPostings(snapshot: Snapshot, clause: Clause, window: WindowOrdinals): Selection {
-  const lists: ListRef[] = [];
-  const parts: Narrowed[] = [];
-  for (const term of clause.terms) {
-    const field = snapshot.field(term.field);
-    for (const code of term.codes) {
-      const part = window.narrow(field, code);
-      if (part.list.length === 0) continue;
-      lists.push({ field, code });
-      parts.push(part);
-    }
-  }
+/** The union of posting lists, within the window. */
+function narrowedPostings(snapshot: Snapshot, narrowing: Narrowing, window: WindowOrdinals): Selection {
+  const parts = narrowLists(snapshot, window, narrowing);
   const only = parts.length === 1 ? parts[0] : undefined;
   if (only !== undefined) {
-    const { list, positions, first } = only;
-    return Selection.ofList(list, { lists, listOf: null, positions, first });
+    const { of, list, positions, first } = only;
+    return Selection.ofList(list, { lists: [of], listOf: null, positions, first });
   }
   let count = 0;
   for (const { list } of parts) count += list.length;
-  return lists.length <= MERGED_LISTS_MAX && count <= ORIGIN_ENTRIES_MAX
-    ? mergeLists(lists, parts, count)
+  return parts.length <= MERGED_LISTS_MAX && count <= ORIGIN_ENTRIES_MAX
+    ? mergeLists(parts, count)
     : uniteLists(snapshot, parts, count);
 }
 
 /** A merge that remembers where each event was found: one that is in several lists is taken from the first. */
-function mergeLists(lists: readonly ListRef[], parts: readonly Narrowed[], countMax: number): Selection {
+function mergeLists(parts: readonly Narrowed[], countMax: number): Selection {
   const merged = pooledUint32(countMax);
   const listOf = pooledUint32(countMax);
   const positions = pooledUint32(countMax);
@@ -79,7 +72,7 @@ function mergeLists(lists: readonly ListRef[], parts: readonly Narrowed[], count
     }
   }
   return Selection.ofList(merged.subarray(0, count), {
-    lists,
+    lists: parts.map(({ of }) => of),
     listOf: listOf.subarray(0, count),
     positions: positions.subarray(0, count),
     first: 0,
@@ -119,15 +112,26 @@ function checkerOf(snapshot: Snapshot, clauses: readonly Clause[]): Checker {
 }
 
 function clauseChecker(snapshot: Snapshot, clause: Clause): Checker {
-  const tests = clause.terms.map((term): Checker => {
-    const { codes } = snapshot.field(term.field);
-    const only = term.codes.length === 1 ? term.codes[0] : undefined;
-    if (only !== undefined) return (ordinal) => codes[ordinal] === only;
-    const wanted = new Set(term.codes);
-    return (ordinal) => wanted.has(codes[ordinal]!);
-  });
+  const tests = clause.terms.map((term) => termChecker(snapshot.field(term.field), term.codes));
   const only = tests.length === 1 ? tests[0] : undefined;
   return only ?? ((ordinal) => tests.some((test) => test(ordinal)));
+}
+
+function termChecker({ codes, dictionary }: FieldIndex, wanted: readonly number[]): Checker {
+  const only = wanted.length === 1 ? wanted[0] : undefined;
+  if (only !== undefined) return (ordinal) => codes[ordinal] === only;
+  if (wanted.length <= SET_CODES_MAX) {
+    const set = new Set(wanted);
+    return (ordinal) => set.has(codes[ordinal]!);
+  }
+  const { size } = dictionary;
+  const bits = new Uint32Array((size + 31) >>> 5);
+  for (const code of wanted) bits[code >>> 5]! |= 1 << (code & 31);
+  return (ordinal) => {
+    const code = codes[ordinal]!;
+    // What is beyond the dictionary stands for null.
+    return code < size && (bits[code >>> 5]! & (1 << (code & 31))) !== 0;
+  };
 }
 
 function filterRuns(runs: Uint32Array, countMax: number, passes: Checker): Selection {

@@ -1,4 +1,5 @@
 import { formatInstant } from '../model/time.js';
+import { countListsByRuns } from './narrow.js';
 import type { Clause, Plan } from './plan.js';
 import type { Window } from './query.js';
 
@@ -32,24 +33,25 @@ export function explainPlan(plan: Plan): string {
         `${count(runsCount, 'event')}, ${count(slotsRunning, 'slot')} running at its start`,
     );
   }
-  switch (plan.lead.kind) {
-    case 'nothing':
-      lines.push('LEAD nothing can match');
-      break;
-    case 'runs':
-      lines.push(`LEAD ${window === null ? 'all events' : 'window'}: ${count(runsCount, 'candidate')}`);
-      break;
-    case 'postings':
-      lines.push(
-        `LEAD ${describeClause(plan.lead.clause)}: ${count(plan.lead.clause.postings, 'posting')}` +
-          (window === null ? '' : ', narrowed by the window'),
-      );
-      break;
-  }
+  lines.push(`LEAD ${describeLead(plan)}`);
   for (const clause of plan.checks) {
     lines.push(`CHECK ${describeClause(clause)} per event (${count(clause.postings, 'posting')} not walked)`);
   }
   return lines.join('\n');
+}
+
+function describeLead({ lead, window }: Plan): string {
+  if (lead.kind === 'nothing') return 'nothing can match';
+  if (lead.kind === 'runs') {
+    return `${window.window === null ? 'all events' : 'window'}: ${count(window.runsCount, 'candidate')}`;
+  }
+  const { clause, narrowing } = lead;
+  const text = `${describeClause(clause)}: ${count(clause.postings, 'posting')}`;
+  if (window.window === null) return text;
+  const byRuns = countListsByRuns(narrowing);
+  const runsLead =
+    byRuns === 0 ? '' : `, whose runs lead in ${byRuns} of ${count(narrowing.spans.length, 'list')}`;
+  return `${text}, narrowed by the window${runsLead}`;
 }
 
 function describeWindow(window: Window): string {

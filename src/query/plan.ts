@@ -1,7 +1,9 @@
 import type { IndexedFieldName } from '../model/fields.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import { NO_CODE } from '../structures/dictionary.js';
+import { costOfNarrowing, type Narrowing, planNarrowing } from './narrow.js';
 import type { FieldFilter, Query } from './query.js';
+import type { ListRef } from './selection.js';
 import { WindowOrdinals } from './window.js';
 
 /** "field has one of codes", against one snapshot. */
@@ -27,8 +29,8 @@ export type Lead =
   | { readonly kind: 'nothing' }
   /** The window's runs of ordinals; of everything where there is no window. */
   | { readonly kind: 'runs' }
-  /** The posting lists of one clause, narrowed by the window's runs. */
-  | { readonly kind: 'postings'; readonly clause: Clause };
+  /** The posting lists of one clause, narrowed to the window. */
+  | { readonly kind: 'postings'; readonly clause: Clause; readonly narrowing: Narrowing };
 
 /** How a query is to be answered from one snapshot. */
 export interface Plan {
@@ -44,8 +46,8 @@ const LIST_COST = 16;
 const TREE_COST = 64;
 
 /**
- * Chooses how to answer: the clause with the fewest postings leads, unless it has many lists and the window holds few
- * events. All other clauses are looked up per candidate in their columns, which costs one read each and so is never worse
+ * Chooses how to answer: the clause with the fewest postings leads, unless the window holds fewer events than narrowing its
+ * posting lists would look at. All other clauses are looked up per candidate in their columns, which costs one read each and so is never worse
  * than walking a second, longer posting list.
  */
 export function planQuery(snapshot: Snapshot, query: Query): Plan {
@@ -53,12 +55,15 @@ export function planQuery(snapshot: Snapshot, query: Query): Plan {
   const window = new WindowOrdinals(snapshot, query.window);
   const shortest = clauses[0];
   if (shortest?.postings === 0) return { window, lead: { kind: 'nothing' }, checks: [] };
-  if (shortest === undefined || isCheaperByRuns(shortest, window)) {
-    return window.runsCount === 0
-      ? { window, lead: { kind: 'nothing' }, checks: [] }
-      : { window, lead: { kind: 'runs' }, checks: clauses };
+  if (shortest !== undefined && !isShort(window, shortest)) {
+    const narrowing = planNarrowing(snapshot, window, listsOf(snapshot, shortest));
+    if (narrowing.runs === null || window.runsCount >= costOfNarrowing(narrowing)) {
+      return { window, lead: { kind: 'postings', clause: shortest, narrowing }, checks: clauses.slice(1) };
+    }
   }
-  return { window, lead: { kind: 'postings', clause: shortest }, checks: clauses.slice(1) };
+  return window.runsCount === 0
+    ? { window, lead: { kind: 'nothing' }, checks: [] }
+    : { window, lead: { kind: 'runs' }, checks: clauses };
 }
 
 /** The clauses of a query, those with fewest postings first. */
@@ -69,11 +74,27 @@ export function clausesOf(snapshot: Snapshot, query: Query): Clause[] {
   return clauses;
 }
 
-function isCheaperByRuns({ terms, postings }: Clause, { starting }: WindowOrdinals): boolean {
+/** The posting lists of a clause. */
+function listsOf(snapshot: Snapshot, { terms }: Clause): ListRef[] {
+  const lists: ListRef[] = [];
+  for (const term of terms) {
+    const field = snapshot.field(term.field);
+    for (const code of term.codes) lists.push({ field, code });
+  }
+  return lists;
+}
+
+/**
+ * Whether the window holds fewer events than a clause has lists to look at. The trees are asked for no more running slots than would
+ * do: each has one event at least.
+ */
+function isShort(window: WindowOrdinals, { terms, postings }: Clause): boolean {
   let lists = 0;
   for (const { codes } of terms) lists += codes.length;
-  const candidates = starting.end - starting.first;
-  return TREE_COST + candidates < Math.min(LIST_COST * lists, postings);
+  const eventsMax = Math.min(LIST_COST * lists, postings) - TREE_COST;
+  const starting = window.starting.end - window.starting.first;
+  if (starting >= eventsMax) return false;
+  return window.runsUpTo(eventsMax - starting) !== null && window.runsCount < eventsMax;
 }
 
 function clauseOf(snapshot: Snapshot, label: string, filters: readonly FieldFilter[]): Clause {

@@ -1,20 +1,7 @@
-import type { FieldIndex, Snapshot } from '../snapshot/snapshot.js';
-import { countRuns, countWithinRuns, positionsWithinRuns } from '../structures/ordinal-set.js';
-import { pooledCopy, pooledUint32 } from '../structures/pooled.js';
-import { lowerBound } from '../structures/search.js';
+import type { Snapshot } from '../snapshot/snapshot.js';
+import { countRuns } from '../structures/ordinal-set.js';
+import { pooledUint32 } from '../structures/pooled.js';
 import type { Window } from './query.js';
-
-/** Events of one posting list that are looked at one by one for whether they are running; more are found by the trees. */
-const LOOK_BACK_MAX = 32;
-
-/** The part of a posting list that lies in a window. */
-export interface Narrowed {
-  /** Ordinals, ascending: a view of the snapshot where it is one piece of the posting list. */
-  readonly list: Uint32Array;
-  /** The position of each within the posting list; null where they are consecutive, from `first` on. */
-  readonly positions: Uint32Array | null;
-  readonly first: number;
-}
 
 /**
  * The events that overlap a window: one run of ordinals that start in it, and those that were already running when it
@@ -28,7 +15,10 @@ export class WindowOrdinals {
   readonly #snapshot: Snapshot;
   readonly #startMs: number;
   #runs: Uint32Array | null = null;
+  #runsCount = 0;
   #slotsRunning = 0;
+  /** More slots than this are running, which was found in vain. */
+  #slotsRunningMin = -1;
 
   constructor(snapshot: Snapshot, window: Window) {
     const { startMs, endMs } = window;
@@ -45,96 +35,51 @@ export class WindowOrdinals {
 
   /** All events of the window as runs of ordinals, [first, end) pairs. */
   get runs(): Uint32Array {
-    this.#runs ??= this.#findRuns();
-    return this.#runs;
+    return this.runsUpTo(Number.POSITIVE_INFINITY) as Uint32Array;
   }
 
+  /** The events of the window. */
   get runsCount(): number {
-    return countRuns(this.runs);
+    void this.runs;
+    return this.#runsCount;
+  }
+
+  /** Of these, the ones that were already running when the window began. */
+  get eventsRunning(): number {
+    return this.runsCount - (this.starting.end - this.starting.first);
   }
 
   /** Slots that were already running when the window began: what the interval trees found. */
   get slotsRunning(): number {
-    this.#runs ??= this.#findRuns();
+    void this.runs;
     return this.#slotsRunning;
   }
 
-  #findRuns(): Uint32Array {
+  /** The runs; null where more than `slotsMax` slots were running and the runs are not known so far. */
+  runsUpTo(slotsMax: number): Uint32Array | null {
+    if (this.#runs !== null) return this.#runs;
+    if (slotsMax <= this.#slotsRunningMin) return null;
+    const running = this.#snapshot.slotIndex.runningUpTo(this.#startMs, slotsMax);
+    if (running === null) this.#slotsRunningMin = slotsMax;
+    else this.#join(running);
+    return this.#runs;
+  }
+
+  /** What follows without a gap joins the run before. */
+  #join(running: Uint32Array): void {
     const snapshot = this.#snapshot;
-    const bounds: number[] = [];
+    const bounds = pooledUint32(2 * (running.length + 1));
+    let length = 0;
     const append = (first: number, end: number): void => {
       if (first === end) return;
-      // What follows without a gap joins the run before.
-      if (bounds.at(-1) === first) bounds.pop();
-      else bounds.push(first);
-      bounds.push(end);
+      if (length > 0 && bounds[length - 1] === first) length--;
+      else bounds[length++] = first;
+      bounds[length++] = end;
     };
-    const running = snapshot.slotIndex.runningAt(this.#startMs);
-    this.#slotsRunning = running.length;
     for (const slot of running) append(snapshot.firstOrdinal(slot), snapshot.firstOrdinal(slot + 1));
     append(this.starting.first, this.starting.end);
-    return pooledCopy(bounds);
+    this.#runs = bounds.subarray(0, length);
+    this.#runsCount = countRuns(this.#runs);
+    this.#slotsRunning = running.length;
   }
-
-  /**
-   * The part of one posting list that lies in the window, ascending.
-   *
-   * An event that is running when the window begins cannot have begun earlier than the longest event of its value takes. So
-   * only the last few before the window are looked at, and the trees are asked where those would be many.
-   */
-  narrow(field: FieldIndex, code: number): Narrowed {
-    const { postings } = field;
-    const low = field.postingStart(code);
-    const high = field.postingEnd(code);
-    if (this.window === null) return pieceOf(postings, low, low, high);
-    const first = lowerBound(postings, this.starting.first, low, high);
-    const end = lowerBound(postings, this.starting.end, first, high);
-    if (first === low || this.#startMs === Number.NEGATIVE_INFINITY)
-      return pieceOf(postings, low, first, end);
-    const earliest = this.#snapshot.ordinalFrom(this.#startMs - field.longestMs(code));
-    const before = lowerBound(postings, earliest, low, first);
-    if (first - before > LOOK_BACK_MAX) return this.#narrowByRuns(postings, low, high);
-    return this.#narrowByLookingBack(postings, low, before, first, end);
-  }
-
-  #narrowByLookingBack(
-    postings: Uint32Array,
-    low: number,
-    before: number,
-    first: number,
-    end: number,
-  ): Narrowed {
-    let running = 0;
-    let earliestRunning = first;
-    for (let p = first - 1; p >= before; p--) {
-      if (this.#snapshot.endMsOf(postings[p]!) <= this.#startMs) continue;
-      running++;
-      earliestRunning = p;
-    }
-    // None, or the last ones before the window: then what was found is one piece of the list.
-    if (running === first - earliestRunning) return pieceOf(postings, low, earliestRunning, end);
-    const positions = pooledUint32(running + end - first);
-    let count = 0;
-    for (let p = earliestRunning; p < end; p++) {
-      if (p >= first || this.#snapshot.endMsOf(postings[p]!) > this.#startMs) positions[count++] = p - low;
-    }
-    return piecesOf(postings, low, positions);
-  }
-
-  #narrowByRuns(postings: Uint32Array, low: number, high: number): Narrowed {
-    const { runs } = this;
-    const positions = pooledUint32(countWithinRuns(postings, low, high, runs));
-    positionsWithinRuns(postings, low, high, runs, positions);
-    return piecesOf(postings, low, positions);
-  }
-}
-
-function piecesOf(postings: Uint32Array, low: number, positions: Uint32Array): Narrowed {
-  const list = pooledUint32(positions.length);
-  for (let i = 0; i < list.length; i++) list[i] = postings[low + positions[i]!]!;
-  return { list, positions, first: 0 };
-}
-
-function pieceOf(postings: Uint32Array, low: number, from: number, to: number): Narrowed {
-  return { list: postings.subarray(from, to), positions: null, first: from - low };
 }

@@ -1,4 +1,5 @@
 import { LecternError } from '../errors.js';
+import { monotonicMs } from '../model/clock.js';
 import type { Delta } from '../snapshot/delta.js';
 import type { History } from '../snapshot/history.js';
 import type { SnapshotImage } from '../snapshot/image.js';
@@ -67,6 +68,7 @@ export interface KeeperOptions {
 export interface KeeperState {
   readonly state: 'loading' | 'loaded' | 'failed' | 'refused';
   readonly lastSuccessMs: number | null;
+  readonly lastSuccessMonotonicMs: number | null;
   readonly lastError: string | null;
   /** What was published is damaged, and must not be served; until the next publication. */
   readonly isWithdrawn?: boolean;
@@ -92,7 +94,12 @@ export class Keeper {
   /** The source's version of what is served, or of what was refused: either way there is no need to see it again. */
   #seenVersion: string | null = null;
   #refusal: Refusal | null = null;
-  #state: KeeperState = { state: 'loading', lastSuccessMs: null, lastError: null };
+  #state: KeeperState = {
+    state: 'loading',
+    lastSuccessMs: null,
+    lastSuccessMonotonicMs: null,
+    lastError: null,
+  };
   #lastError: unknown = null;
 
   constructor(options: KeeperOptions) {
@@ -164,7 +171,13 @@ export class Keeper {
     this.#served = null;
     this.#seenVersion = null;
     this.#lastError = fault;
-    this.#become({ state: 'failed', lastSuccessMs: null, lastError: fault.message, isWithdrawn: true });
+    this.#become({
+      state: 'failed',
+      lastSuccessMs: null,
+      lastSuccessMonotonicMs: null,
+      lastError: fault.message,
+      isWithdrawn: true,
+    });
     this.#options.events.failed(fault);
   }
 
@@ -337,7 +350,12 @@ export class Keeper {
   }
 
   #succeed(): void {
-    this.#become({ state: 'loaded', lastSuccessMs: this.#now(), lastError: null });
+    this.#become({
+      state: 'loaded',
+      lastSuccessMs: this.#now(),
+      lastSuccessMonotonicMs: monotonicMs(),
+      lastError: null,
+    });
   }
 
   #refuse(refusal: Refusal, summary: SnapshotSummary): void {

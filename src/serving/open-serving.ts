@@ -1,4 +1,3 @@
-import { monotonicMs } from '../auth/key-feed.js';
 import { RemoteKeys } from '../auth/remote-keys.js';
 import { originFieldsOf } from '../http/answer/answer-fields.js';
 import type { LoneRequestHandler, RequestHandler } from '../http/handler.js';
@@ -6,6 +5,7 @@ import { createHttpServer } from '../http/server/server.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
 import { Meter } from '../metrics/meter.js';
 import { startSampling } from '../metrics/sampling.js';
+import { monotonicMs } from '../model/clock.js';
 import { conditionOf, logOverload } from './condition.js';
 import { handlerOfPlan } from './handler-plan.js';
 import { meterRows } from './meter-rows.js';

@@ -1,5 +1,5 @@
 import type { KeyFeed, KeyState } from '../auth/key-feed.js';
-import { monotonicMs } from '../auth/key-feed.js';
+import { monotonicMs } from '../model/clock.js';
 
 /** The keys that another thread fetches, as it posts them. */
 export class PostedKeys implements KeyFeed {

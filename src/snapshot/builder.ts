@@ -74,7 +74,7 @@ interface Column {
  */
 export class SnapshotBuilder {
   readonly #identifiers: IdentifierMode;
-  readonly #startedAtMs: number;
+  readonly #beganMs = performance.now();
   readonly #hashSeed: HashSeed;
   /** Of all tables of the build and of the image whose keys come from the source. */
   readonly hash: KeyedHash;
@@ -94,16 +94,12 @@ export class SnapshotBuilder {
   #finished = false;
 
   /**
-   * @param options.startedAtMs when the load began, epoch milliseconds; now if left out
+   * To be made when the load begins: how long it takes is counted from here.
+   *
    * @param options.hashSeed random if left out. Two builds of the same events with one seed give the same image, byte for byte.
    */
-  constructor(options: {
-    readonly identifiers: IdentifierMode;
-    readonly startedAtMs?: number;
-    readonly hashSeed?: HashSeed;
-  }) {
+  constructor(options: { readonly identifiers: IdentifierMode; readonly hashSeed?: HashSeed }) {
     this.#identifiers = options.identifiers;
-    this.#startedAtMs = options.startedAtMs ?? Date.now();
     this.#hashSeed = options.hashSeed ?? randomHashSeed();
     const hash = new KeyedHash(this.#hashSeed);
     this.hash = hash;
@@ -275,7 +271,6 @@ export class SnapshotBuilder {
     const ids = this.#indexIds(order);
     const others = columns.filter(({ name }) => !INDEXED_FIELDS.some((field) => field.name === name));
     const parts = { slots: { ...slots, index: slotIndex }, fields, rows, ids, clusters };
-    const builtAtMs = Date.now();
     return {
       ...parts,
       hashSeed: this.#hashSeed,
@@ -286,8 +281,8 @@ export class SnapshotBuilder {
         rejected: this.#rejected,
         rejectedByCode: this.#rejectedByCode,
         rejections: this.#rejections,
-        builtAtMs,
-        buildMs: builtAtMs - this.#startedAtMs,
+        builtAtMs: Date.now(),
+        buildMs: Math.round(performance.now() - this.#beganMs),
         bytes: byteLengthOf(parts),
         identifiers: this.#identifiers,
         fields: this.#countFields(),

@@ -232,7 +232,7 @@ function expectData({ status, url, message, trusted }: Answer): void {
       ? '; it was asked without the configured headers, as a redirect led to another origin'
       : '';
   message.destroy();
-  throw refused(url, status, message.headers['retry-after'], hint);
+  throw refused(url, status, message.headers, hint);
 }
 
 function linksOf({ url, message }: Answer): Link[] {

@@ -1,4 +1,5 @@
 import createIntervalTree, { type IntervalTree } from 'interval-tree-1d';
+import { pooledCopy } from './pooled.js';
 import { lowerBound } from './search.js';
 import { sharedFloat64, sharedUint32 } from './shared.js';
 
@@ -136,12 +137,18 @@ export class IntervalIndex {
   }
 
   /** The intervals that start before `point` and end after it, ascending. They and startingWithin are a window. */
-  runningAt(point: number): number[] {
+  runningAt(point: number): Uint32Array {
+    return this.runningUpTo(point, Number.POSITIVE_INFINITY) as Uint32Array;
+  }
+
+  /** The same, or null where they are more than `max`: the search stops at the first one beyond it. */
+  runningUpTo(point: number, max: number): Uint32Array | null {
     const found: number[] = [];
-    if (!Number.isFinite(point)) return found;
-    // The visitors return undefined: a truthy value would stop the traversal after the first hit.
-    const visitInterval = (entry: Entry): void => {
+    if (!Number.isFinite(point)) return pooledCopy(found);
+    // A truthy value stops the traversal: of this tree, and then of the tree over the buckets.
+    const visitInterval = (entry: Entry): boolean => {
       if (entry[0] < point) found.push(entry[2]);
+      return found.length > max;
     };
     let hasBuilt = false;
     this.#bucketTree.queryPoint(point, (span) => {
@@ -152,17 +159,18 @@ export class IntervalIndex {
         tree = this.#buildTree(bucket);
         hasBuilt = true;
       }
-      if (tree === undefined) this.#scan(bucket, point, found);
+      if (tree === undefined) this.#scan(bucket, point, max, found);
       else tree.queryPoint(point, visitInterval);
+      return found.length > max;
     });
-    return found.sort((a, b) => a - b);
+    return found.length > max ? null : pooledCopy(found).sort();
   }
 
-  #scan(bucket: number, point: number, found: number[]): void {
+  #scan(bucket: number, point: number, max: number, found: number[]): void {
     if (this.#scans[bucket]! < this.#scansMax) this.#scans[bucket]!++;
     const { members, bucketStart } = this.#image;
     const end = bucketStart[bucket + 1]!;
-    for (let m = bucketStart[bucket]!; m < end; m++) {
+    for (let m = bucketStart[bucket]!; m < end && found.length <= max; m++) {
       const i = members[m]!;
       // Within a bucket they are in order of their start.
       if (this.#starts[i]! >= point) return;

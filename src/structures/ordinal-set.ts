@@ -12,36 +12,36 @@ export function countRuns(runs: Uint32Array): number {
   return count;
 }
 
-/** How many ordinals of list[low, high) lie within the runs. O(runs × log list). */
-export function countWithinRuns(list: Uint32Array, low: number, high: number, runs: Uint32Array): number {
-  let count = 0;
-  let at = low;
-  for (let r = 0; r < runs.length && at < high; r += 2) {
-    const first = gallop(list, runs[r]!, at, high);
-    at = gallop(list, runs[r + 1]!, first, high);
-    count += at - first;
-  }
-  return count;
-}
-
 /**
- * Writes to `out` where the ordinals of list[low, high) that lie within the runs stand, counted from `low`; there are
- * countWithinRuns of them.
+ * Writes to `out` where the ordinals of list[low, high) that lie within the runs stand, counted from `offset`.
+ *
+ * Whichever of the two has fewer leads: each round finds one boundary of a run in the runs and one place in the list, by galloping. So
+ * it takes O(fewer × log(more / fewer)) and what is written.
+ *
+ * @returns how many there are
  */
 export function positionsWithinRuns(
   list: Uint32Array,
   low: number,
   high: number,
   runs: Uint32Array,
+  offset: number,
   out: Uint32Array,
-): void {
+): number {
   let written = 0;
   let at = low;
-  for (let r = 0; r < runs.length && at < high; r += 2) {
-    const first = gallop(list, runs[r]!, at, high);
-    at = gallop(list, runs[r + 1]!, first, high);
-    for (let position = first - low; position < at - low; position++) out[written++] = position;
+  let bound = 0;
+  // Invariant: what is before `at` has been decided, and no boundary before `bound` is beyond list[at]. Terminates: each round moves
+  // `at` on, as list[at] is less than the boundary that is then looked for in the list, and `bound`, as list[at] reaches it then.
+  while (at < high) {
+    bound = gallop(runs, list[at]! + 1, bound, runs.length);
+    if (bound === runs.length) break;
+    const next = gallop(list, runs[bound]!, at + 1, high);
+    // Behind a run's first ordinal and before its end: boundaries at odd places are ends.
+    if (bound % 2 === 1) for (let p = at; p < next; p++) out[written++] = p - offset;
+    at = next;
   }
+  return written;
 }
 
 /**

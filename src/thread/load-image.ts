@@ -40,12 +40,7 @@ export async function loadImage(
   identifiers: IdentifierMode,
   { hashSeed, ...options }: LoadOptions & BuildOptions = {},
 ): Promise<LoadedImage | NotModified> {
-  const startedAtMs = Date.now();
-  const builder = new SnapshotBuilder({
-    identifiers,
-    startedAtMs,
-    ...(hashSeed === undefined ? {} : { hashSeed }),
-  });
+  const builder = new SnapshotBuilder({ identifiers, ...(hashSeed === undefined ? {} : { hashSeed }) });
   const normalise = createNormaliser(identifiers);
   const intake = new ByteIntake(builder, identifiers, createValueReader(identifiers));
   const summary = await source.load(

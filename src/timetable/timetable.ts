@@ -17,7 +17,7 @@ import type { SnapshotSummary } from '../snapshot/summary.js';
 import { MemorySource, type Records } from '../source/records.js';
 import { parseSourceArgument } from '../source/spec.js';
 import type { Answer } from '../view/answer.js';
-import { Present } from '../view/present.js';
+import { loadingSource, Present, publicationOf } from '../view/present.js';
 import type { ParseOptions, View } from '../view/view.js';
 import type { PublicationState, SourceState, TimetableStatus, ViewSource } from '../view/view-source.js';
 import { createEmbeddedHandler } from './embedded-handler.js';
@@ -160,10 +160,10 @@ class KeptTimetable implements Timetable {
     this.#cacheBytesMax = options.cacheMb * 2 ** 20;
     const loader = new Loader(sourceOf(options.source), options.identifiers, options.buildOn);
     const name = pin ?? loader.name;
-    this.#present = new Present(
-      { name, state: 'loading', lastSuccessMs: null, lastError: null },
-      { staleMsMax, cacheBytesMax: this.#cacheBytesMax * (1 - ANSWER_CACHE_SHARE) },
-    );
+    this.#present = new Present(loadingSource(name), {
+      staleMsMax,
+      cacheBytesMax: this.#cacheBytesMax * (1 - ANSWER_CACHE_SHARE),
+    });
     this.#servers = new OpenServers({
       present: this.#present,
       timetable: this,
@@ -348,7 +348,7 @@ class KeptTimetable implements Timetable {
 
   #publish({ image, origin, delta, history }: Publication): void {
     const differences = history?.differences ?? NO_DIFFERENCES;
-    const published = { image, differences, state: { origin, publishedAtMs: Date.now() } };
+    const published = { image, differences, state: publicationOf(origin, image.summary) };
     this.#present.publish(published);
     this.#servers.publish(published);
     this.#listeners.tell('published', {

@@ -1,4 +1,4 @@
-import { STATUS_CODES } from 'node:http';
+import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http';
 import { LecternError } from '../errors.js';
 import { RETRY_AFTER_MS_MAX } from '../limits.js';
 import { redactAddress } from './address.js';
@@ -44,16 +44,15 @@ export function describeFailure(error: unknown): string {
 /**
  * An answer that is not the data. The reason phrase is left out: it is the upstream's to choose.
  *
- * @param retryAfter the header field Retry-After
+ * @param headers of the answer
  * @param hint what else may help, or an empty text
  */
-export function refused(
-  url: URL,
-  status: number,
-  retryAfter: string | undefined,
-  hint: string,
-): LecternError {
-  const retryAfterMs = retryAfter === undefined ? null : parseRetryAfter(retryAfter, Date.now());
+export function refused(url: URL, status: number, headers: IncomingHttpHeaders, hint: string): LecternError {
+  const { 'retry-after': retryAfter, date = '' } = headers;
+  // By the upstream's own clock, where it tells it: ours may be another.
+  const sentAtMs = Date.parse(date);
+  const nowMs = Number.isNaN(sentAtMs) ? Date.now() : sentAtMs;
+  const retryAfterMs = retryAfter === undefined ? null : parseRetryAfter(retryAfter, nowMs);
   const phrase = STATUS_CODES[status];
   const answer = `the answer is ${status}${phrase === undefined ? '' : ` ${phrase}`}; expected 200`;
   const wait =

@@ -1,10 +1,11 @@
+import { monotonicMs, monotonicMsAt } from '../model/clock.js';
 import type { Differences } from '../snapshot/differences.js';
 import { byteLengthOf, type SnapshotImage } from '../snapshot/image.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { viewOf } from './snapshot-view.js';
 import type { View } from './view.js';
-import type { PublicationState, SourceState, TimetableStatus, ViewSource } from './view-source.js';
+import type { Origin, PublicationState, SourceState, TimetableStatus, ViewSource } from './view-source.js';
 
 /** A publication as plain data in shared memory: every thread can make a view of it. */
 export interface PublishedImage {
@@ -30,6 +31,16 @@ export interface Follower {
   become(source: SourceState): void;
   /** Resolves when everything that it was told of so far is what it serves. */
   settled(): Promise<void>;
+}
+
+/** A source that has given nothing so far. */
+export function loadingSource(name: string): SourceState {
+  return { name, state: 'loading', lastSuccessMs: null, lastSuccessMonotonicMs: null, lastError: null };
+}
+
+/** A snapshot that is published now. */
+export function publicationOf(origin: Origin, { builtAtMs }: SnapshotSummary): PublicationState {
+  return { origin, publishedAtMs: Date.now(), builtMonotonicMs: monotonicMsAt(builtAtMs) };
 }
 
 /** What one thread serves at present. */
@@ -75,8 +86,8 @@ export class Present implements ViewSource {
     const { staleMsMax } = this.#options;
     if (this.#view === null || staleMsMax === Number.POSITIVE_INFINITY) return false;
     // What came from disk was good when it was built.
-    const goodAtMs = this.#source.lastSuccessMs ?? this.#view.summary.builtAtMs;
-    return Date.now() - goodAtMs > staleMsMax;
+    const goodAtMs = this.#source.lastSuccessMonotonicMs ?? this.#publication?.builtMonotonicMs;
+    return goodAtMs !== undefined && monotonicMs() - goodAtMs > staleMsMax;
   }
 
   /** Swaps the reference. */

@@ -22,6 +22,8 @@ export interface PublicationState {
   readonly origin: Origin;
   /** Epoch milliseconds. */
   readonly publishedAtMs: number;
+  /** When the snapshot was built, by `monotonicMs`: its age is counted from here. */
+  readonly builtMonotonicMs: number;
 }
 
 /** How the source is doing. Times are epoch milliseconds. */
@@ -32,6 +34,8 @@ export interface SourceState {
   readonly state: 'loading' | 'loaded' | 'failed' | 'refused';
   /** When the source last gave, or confirmed, what is served. */
   readonly lastSuccessMs: number | null;
+  /** The same by `monotonicMs`: whether it was too long ago is counted from here. */
+  readonly lastSuccessMonotonicMs: number | null;
   /** One line: why the last load failed or was refused; null where it went well. */
   readonly lastError: string | null;
   /** What was published turned out to be damaged: nothing is served until the next publication. */

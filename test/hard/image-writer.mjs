@@ -11,7 +11,7 @@ const { SnapshotBuilder } = await import(builder);
 
 let isReady = false;
 for (let version = Number(first); ; version++) {
-  const snapshot = new SnapshotBuilder({ identifiers: 'uuid', startedAtMs: 0 });
+  const snapshot = new SnapshotBuilder({ identifiers: 'uuid' });
   for (let n = 0; n < Number(events); n++) {
     snapshot.add(
       {

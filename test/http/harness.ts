@@ -56,8 +56,14 @@ export function viewsOf(events: readonly NormalisedEvent[] = EVENTS): TestViews 
       return this.view?.summary ?? null;
     },
     status: 'ok',
-    publication: { origin: 'source', publishedAtMs: FIRST_MS },
-    source: { name: 'test.ndjson', state: 'loaded', lastSuccessMs: FIRST_MS, lastError: null },
+    publication: { origin: 'source', publishedAtMs: FIRST_MS, builtMonotonicMs: 0 },
+    source: {
+      name: 'test.ndjson',
+      state: 'loaded',
+      lastSuccessMs: FIRST_MS,
+      lastSuccessMonotonicMs: 0,
+      lastError: null,
+    },
   };
 }
 

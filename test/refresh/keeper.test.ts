@@ -67,9 +67,19 @@ function existingFile(t: { teardown(callback: () => void): unknown }): string {
 
 test('what a load brings is published, and what did not change is not', async (t) => {
   const { loader, keeper, told } = keep({ image: full, version: '1' });
-  t.strictSame(keeper.state, { state: 'loading', lastSuccessMs: null, lastError: null });
+  t.strictSame(keeper.state, {
+    state: 'loading',
+    lastSuccessMs: null,
+    lastSuccessMonotonicMs: null,
+    lastError: null,
+  });
   await keeper.start();
-  t.strictSame(keeper.state, { state: 'loaded', lastSuccessMs: 1, lastError: null });
+  t.match(keeper.state, {
+    state: 'loaded',
+    lastSuccessMs: 1,
+    lastSuccessMonotonicMs: Number,
+    lastError: null,
+  });
   await keeper.refresh(false);
   loader.source = { image: imageOfCount(10, { title: 'full' }), version: '2' };
   await keeper.refresh(false);
@@ -86,10 +96,10 @@ test('a failure is told and changes nothing that is served; the next success end
   await keeper.start();
   loader.source = down;
   await keeper.refresh(false);
-  t.strictSame(keeper.state, { state: 'failed', lastSuccessMs: 1, lastError: 'the upstream is down' });
+  t.match(keeper.state, { state: 'failed', lastSuccessMs: 1, lastError: 'the upstream is down' });
   loader.source = { image: full, version: '1' };
   await keeper.refresh(false);
-  t.strictSame(keeper.state, { state: 'loaded', lastSuccessMs: 2, lastError: null });
+  t.match(keeper.state, { state: 'loaded', lastSuccessMs: 2, lastError: null });
   t.strictSame(told, ['published full from source', 'failed: the upstream is down']);
   t.strictSame(loader.asked, [null, '1', '1']);
   await keeper.close();
@@ -180,7 +190,12 @@ test('what is on disk is served at once, and the source is asked conditionally',
   const { keeper, told } = keep({ image: other, version: '8' }, { snapshotFile }, loader);
   await keeper.start();
   t.strictSame(told, ['published full from disk'], 'served before the source has answered');
-  t.strictSame(keeper.state, { state: 'loading', lastSuccessMs: null, lastError: null });
+  t.strictSame(keeper.state, {
+    state: 'loading',
+    lastSuccessMs: null,
+    lastSuccessMonotonicMs: null,
+    lastError: null,
+  });
   open();
   await keeper.refresh(false);
   t.strictSame(told, ['published full from disk', 'published other from source +0 ~10 -0']);
@@ -260,7 +275,8 @@ test('what is on disk is withdrawn where its rows are found damaged, and the sou
   await keeper.refresh(false);
   t.equal(told.at(-1), 'published full from source', 'though the source has the version that the file named');
   t.equal(loader.asked.at(-1), null);
-  t.strictSame(keeper.state, { state: 'loaded', lastSuccessMs: keeper.state.lastSuccessMs, lastError: null });
+  const { lastSuccessMs, lastSuccessMonotonicMs } = keeper.state;
+  t.strictSame(keeper.state, { state: 'loaded', lastSuccessMs, lastSuccessMonotonicMs, lastError: null });
   await keeper.close();
   t.equal(loader.written.length, 1, 'and the file is written anew');
 });

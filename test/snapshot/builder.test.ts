@@ -20,7 +20,7 @@ const event = (id: string, time: number, more: Partial<NormalisedEvent> = {}): N
 });
 
 function build(events: readonly NormalisedEvent[]): SnapshotImage {
-  const builder = new SnapshotBuilder({ identifiers: 'any', startedAtMs: 0 });
+  const builder = new SnapshotBuilder({ identifiers: 'any' });
   events.forEach((each, i) => {
     builder.add(each, { record: i + 1 });
   });

@@ -39,7 +39,7 @@ export function imageOf(
   rejected = 0,
   hashSeed: SnapshotImage['hashSeed'] = randomHashSeed(),
 ): SnapshotImage {
-  const builder = new SnapshotBuilder({ identifiers: 'uuid', startedAtMs: 0, hashSeed });
+  const builder = new SnapshotBuilder({ identifiers: 'uuid', hashSeed });
   let record = 0;
   for (const event of events) builder.add(event, { record: ++record });
   for (let n = 0; n < rejected; n++) {

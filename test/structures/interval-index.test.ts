@@ -31,7 +31,7 @@ function overlapping(intervals: readonly Interval[], from: number, to: number): 
 
 function ask(index: IntervalIndex, from: number, to: number): number[] {
   const within = index.startingWithin(from, to);
-  const found = index.runningAt(from);
+  const found = [...index.runningAt(from)];
   for (let i = within.first; i < within.end; i++) found.push(i);
   return found;
 }
@@ -60,6 +60,23 @@ test('a window finds exactly the intervals that overlap it', (t) => {
     { seed: 1, numRuns: 2000 },
   );
   t.pass('every generated case');
+  t.end();
+});
+
+test('a search for no more than so many gives all of them, or null', (t) => {
+  const intervals = Array.from({ length: 100 }, (_, i): Interval => [i, i + 10]);
+  // By trees at once, and by scans.
+  for (const scansMax of [0, 255]) {
+    for (const max of [0, 1, 8, 9, 10, Number.POSITIVE_INFINITY]) {
+      const found = indexOf(intervals, 4, 100, scansMax).runningUpTo(50, max);
+      t.strictSame(found && [...found], max < 9 ? null : [41, 42, 43, 44, 45, 46, 47, 48, 49], `${max}`);
+    }
+    t.strictSame(
+      [...(indexOf(intervals, 4, 3, scansMax).runningUpTo(0, 0) ?? [-1])],
+      [],
+      'none is no more than none',
+    );
+  }
   t.end();
 });
 

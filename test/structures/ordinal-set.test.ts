@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
-import {
-  countRuns,
-  countWithinRuns,
-  positionsWithinRuns,
-  sortUnique,
-} from '../../src/structures/ordinal-set.js';
+import { countRuns, positionsWithinRuns, sortUnique } from '../../src/structures/ordinal-set.js';
 import { gallop, lowerBound } from '../../src/structures/search.js';
 
 const ordinals = fc.uniqueArray(fc.nat(200), { maxLength: 80 }).map((list) => list.sort((a, b) => a - b));
@@ -27,9 +22,9 @@ test('a list within runs is what a scan gives', (t) => {
       const expected = within(list, bounds);
       const packedList = Uint32Array.from(list);
       const packedRuns = Uint32Array.from(bounds);
-      assert.equal(countWithinRuns(packedList, 0, list.length, packedRuns), expected.length);
       const positions = new Uint32Array(expected.length);
-      positionsWithinRuns(packedList, 0, list.length, packedRuns, positions);
+      const count = positionsWithinRuns(packedList, 0, list.length, packedRuns, 0, positions);
+      assert.equal(count, expected.length);
       assert.deepEqual(
         [...positions].map((position) => list[position]),
         expected,
@@ -43,11 +38,41 @@ test('a list within runs is what a scan gives', (t) => {
 
 test('only the asked part of a list is looked at', (t) => {
   const list = Uint32Array.from([1, 2, 3, 4, 5]);
-  t.equal(countWithinRuns(list, 1, 3, Uint32Array.from([0, 100])), 2);
   const positions = new Uint32Array(2);
-  positionsWithinRuns(list, 1, 3, Uint32Array.from([0, 100]), positions);
-  t.strictSame([...positions], [0, 1], 'counted from where the part begins');
+  t.equal(positionsWithinRuns(list, 1, 3, Uint32Array.from([0, 100]), 1, positions), 2);
+  t.strictSame([...positions], [0, 1], 'counted from the offset');
   t.equal(countRuns(Uint32Array.from([0, 2, 5, 9])), 6);
+  t.end();
+});
+
+test('a list within runs, at their boundaries', (t) => {
+  const cases: [why: string, list: number[], runs: number[], positions: number[]][] = [
+    ['neither', [], [], []],
+    ['no list', [], [0, 9], []],
+    ['no runs', [0, 9], [], []],
+    ['the first ordinal of a run', [5], [5, 6], [0]],
+    ['the end of a run is not in it', [6], [5, 6], []],
+    ['before a run', [4], [5, 6], []],
+    ['all of the list in one run', [3, 4, 5], [3, 6], [0, 1, 2]],
+    ['all of the list between two runs', [3, 4, 5], [0, 3, 6, 9], []],
+    ['list and runs take turns', [0, 2, 4, 6], [1, 2, 3, 4, 6, 7], [3]],
+    ['each run has one of them', [1, 3, 5], [1, 2, 3, 4, 5, 6], [0, 1, 2]],
+    ['the list goes on behind the last run', [1, 8, 9], [0, 2], [0]],
+    ['runs go on behind the list', [1], [0, 2, 3, 4, 5, 6], [0]],
+    ['the last ordinals that there may be', [0xfffffffe], [0xfffffffe, 0xffffffff], [0]],
+  ];
+  for (const [why, list, runs, expected] of cases) {
+    const positions = new Uint32Array(list.length);
+    const count = positionsWithinRuns(
+      Uint32Array.from(list),
+      0,
+      list.length,
+      Uint32Array.from(runs),
+      0,
+      positions,
+    );
+    t.strictSame([...positions.subarray(0, count)], expected, why);
+  }
   t.end();
 });
 

@@ -1,5 +1,6 @@
 /** GET /health, in development. */
 import build, { type Schema } from 'fast-json-stringify';
+import { monotonicMs } from '../../model/clock.js';
 import { HEALTH_SCHEMA } from '../../openapi/component-schemas.js';
 import type { ViewSource } from '../../view/view-source.js';
 import { sendText } from '../answer/respond.js';
@@ -26,27 +27,22 @@ export interface Health {
 
 const serialise: (health: Health) => string = build(HEALTH_SCHEMA as unknown as Schema);
 
-/**
- * The present state of a timetable.
- *
- * @param nowMs epoch milliseconds
- */
-export function describeHealth(views: ViewSource, version: string, nowMs: number): Health {
+/** The present state of a timetable. */
+export function describeHealth(views: ViewSource, version: string): Health {
   const { summary, status, source, publication } = views;
   return {
     status,
     version,
     snapshot:
-      summary === null
+      summary === null || publication === null
         ? null
         : {
             id: summary.id,
             events: summary.events,
             rejected: summary.rejected,
             builtAt: new Date(summary.builtAtMs).toISOString(),
-            // Clocks may be set back; an age cannot be negative.
-            ageSeconds: Math.max(0, nowMs - summary.builtAtMs) / 1000,
-            origin: publication?.origin ?? 'source',
+            ageSeconds: (monotonicMs() - publication.builtMonotonicMs) / 1000,
+            origin: publication.origin,
           },
     source: {
       state: source.state,
@@ -59,14 +55,14 @@ export function describeHealth(views: ViewSource, version: string, nowMs: number
 /** 200 as long as there is something to serve, even where the source has failed since; 503 otherwise. */
 export function healthRoute(
   views: ViewSource,
-  options: { readonly path: string; readonly version: string; readonly now: () => number },
+  options: { readonly path: string; readonly version: string },
 ): OpenRoute {
   return {
     kind: 'open',
     label: '/health',
     path: options.path,
     handle(exchange) {
-      const health = describeHealth(views, options.version, options.now());
+      const health = describeHealth(views, options.version);
       const headers = ['Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'no-store'];
       if (health.snapshot === null) headers.push('Retry-After', '2');
       sendText(exchange, health.snapshot === null ? 503 : 200, headers, serialise(health));

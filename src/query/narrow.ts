@@ -1,0 +1,172 @@
+import type { Snapshot } from '../snapshot/snapshot.js';
+import { positionsWithinRuns } from '../structures/ordinal-set.js';
+import { pooledUint32 } from '../structures/pooled.js';
+import { lowerBound } from '../structures/search.js';
+import type { ListRef } from './selection.js';
+import type { WindowOrdinals } from './window.js';
+
+/** Events of one posting list whose ends are looked up without a thought of the interval trees. */
+const LOOK_BACK_MAX = 32;
+/** Looking up when an event ends costs as much as finding three running slots in the trees; two, as the search may be in vain. */
+const SLOTS_PER_LOOK_UP = 2;
+/** One step of an intersection costs about as much as checking so many candidates: an estimate. */
+const STEP_COST = 2;
+
+/** The part of a posting list that lies in a window. */
+export interface Narrowed {
+  readonly of: ListRef;
+  /** Ordinals, ascending: a view of the snapshot where it is one piece of the posting list. */
+  readonly list: Uint32Array;
+  /** The position of each within the posting list; null where they are consecutive, from `first` on. */
+  readonly positions: Uint32Array | null;
+  readonly first: number;
+}
+
+/** One posting list before it is narrowed. All are places in the postings of its field. */
+interface Span {
+  readonly of: ListRef;
+  readonly low: number;
+  /** Events from here to `first` may be running when the window begins. */
+  readonly before: number;
+  /** Events from here to `end` start in the window. */
+  readonly first: number;
+  readonly end: number;
+}
+
+/** How posting lists are to be narrowed to a window. */
+export interface Narrowing {
+  readonly spans: readonly Span[];
+  /** The window's runs; null where all events before the window are asked when they end. */
+  readonly runs: Uint32Array | null;
+}
+
+/**
+ * Plans how to narrow posting lists to a window.
+ *
+ * Events that start in the window are one piece of a list. An event that is running when the window begins cannot have begun earlier
+ * than the longest event of its value takes, so only the last ones before that piece may be. Few of them are asked one by one when they
+ * end. More are intersected with the window's runs, unless finding these takes longer: the trees are asked for no more slots than
+ * pays. So a window never costs more than a few look-ups for each posting, however the runs lie.
+ */
+export function planNarrowing(
+  snapshot: Snapshot,
+  window: WindowOrdinals,
+  lists: readonly ListRef[],
+): Narrowing {
+  const spans = lists.map((list) => spanOf(snapshot, window, list));
+  let lookUps = 0;
+  for (const span of spans) if (isLong(span)) lookUps += span.first - span.before;
+  return { spans, runs: lookUps === 0 ? null : window.runsUpTo(SLOTS_PER_LOOK_UP * lookUps) };
+}
+
+/** Whether so many events before the window have to be looked at that its runs may be of use. */
+function isLong({ before, first }: Span): boolean {
+  return first - before > LOOK_BACK_MAX;
+}
+
+/** What carrying out a narrowing by runs and uniting the lists costs, as a number of candidates that could be checked: an estimate. */
+export function costOfNarrowing({ spans, runs }: Narrowing): number {
+  let cost = 0;
+  for (const span of spans) {
+    const { before, first, end } = span;
+    cost += end - first;
+    if (isLong(span) && runs !== null) cost += STEP_COST * Math.min(runs.length / 2, first - before);
+  }
+  return cost;
+}
+
+/** Lists for which the window's runs lead: each run is looked for in the list. For all others the postings lead. */
+export function countListsByRuns({ spans, runs }: Narrowing): number {
+  if (runs === null) return 0;
+  return spans.filter((span) => isLong(span) && runs.length / 2 < span.first - span.before).length;
+}
+
+/** Narrows the lists, and leaves out those that are empty then. */
+export function narrowLists(
+  snapshot: Snapshot,
+  window: WindowOrdinals,
+  { spans, runs }: Narrowing,
+): Narrowed[] {
+  const parts: Narrowed[] = [];
+  for (const span of spans) {
+    const part =
+      runs !== null && isLong(span)
+        ? narrowByRuns(span, runs, window.eventsRunning)
+        : narrowByEnds(snapshot, window, span);
+    if (part.list.length > 0) parts.push(part);
+  }
+  return parts;
+}
+
+function spanOf(snapshot: Snapshot, { window, starting }: WindowOrdinals, of: ListRef): Span {
+  const { field, code } = of;
+  const { postings } = field;
+  const low = field.postingStart(code);
+  const high = field.postingEnd(code);
+  if (window === null) return { of, low, before: low, first: low, end: high };
+  const first = lowerBound(postings, starting.first, low, high);
+  const end = lowerBound(postings, starting.end, first, high);
+  if (first === low || window.startMs === Number.NEGATIVE_INFINITY)
+    return { of, low, before: first, first, end };
+  const earliest = snapshot.ordinalFrom(window.startMs - field.longestMs(code));
+  return { of, low, before: lowerBound(postings, earliest, low, first), first, end };
+}
+
+/** Asks each event before the window when it ends, the last one first. */
+function narrowByEnds(snapshot: Snapshot, { window }: WindowOrdinals, span: Span): Narrowed {
+  const { of, low, before, first, end } = span;
+  const { postings } = of.field;
+  const startMs = window === null ? Number.NEGATIVE_INFINITY : window.startMs;
+  /** Null as long as what was found is one piece of the list, up to `end`. */
+  let positions: Uint32Array | null = null;
+  let from = first;
+  let written = 0;
+  for (let p = first - 1; p >= before; p--) {
+    if (snapshot.endMsOf(postings[p]!) <= startMs) continue;
+    if (positions === null && p === from - 1) from = p;
+    else {
+      if (positions === null) {
+        positions = pooledUint32(p + 1 - before + end - from);
+        written = positions.length;
+        for (let piece = end - 1; piece >= from; piece--) positions[--written] = piece - low;
+      }
+      positions[--written] = p - low;
+    }
+  }
+  return positions === null ? pieceOf(of, from, end) : piecesOf(of, positions.subarray(written));
+}
+
+/** Intersects the events before the window with its runs. */
+function narrowByRuns(
+  { of, low, before, first, end }: Span,
+  runs: Uint32Array,
+  eventsRunning: number,
+): Narrowed {
+  const { postings } = of.field;
+  const running = pooledUint32(Math.min(first - before, eventsRunning));
+  const count = positionsWithinRuns(postings, before, first, runs, low, running);
+  // None, or the last ones before the window: then what was found is one piece of the list.
+  if (count === 0 || running[0] === first - low - count) return pieceOf(of, first - count, end);
+  const positions = pooledUint32(count + end - first);
+  positions.set(running.subarray(0, count));
+  for (let p = first, written = count; p < end; p++) positions[written++] = p - low;
+  return piecesOf(of, positions);
+}
+
+function pieceOf(of: ListRef, from: number, to: number): Narrowed {
+  const { field, code } = of;
+  return {
+    of,
+    list: field.postings.subarray(from, to),
+    positions: null,
+    first: from - field.postingStart(code),
+  };
+}
+
+function piecesOf(of: ListRef, positions: Uint32Array): Narrowed {
+  const { postings } = of.field;
+  const low = of.field.postingStart(of.code);
+  const list = pooledUint32(positions.length);
+  for (let i = 0; i < list.length; i++) list[i] = postings[low + positions[i]!]!;
+  return { of, list, positions, first: 0 };
+}

@@ -1,0 +1,106 @@
+/** What windows cost where long and short slots take turns: no more than the values' events do, in time of the processor. */
+import { test } from 'tap';
+import type { FieldFilter } from '../../src/query/query.js';
+import type { ReadResult } from '../../src/view/answer.js';
+import type { View } from '../../src/view/view.js';
+import { collectGarbage } from '../http/collect-garbage.js';
+import { alternatingEvents, BEGIN_MS, MINUTE_MS, someGroups } from '../query/alternating-slots.js';
+import { readOf, STRICT, viewOfEvents } from '../query/reading.js';
+import { recordFigure } from './figures.mjs';
+import { HARD, size } from './size.js';
+
+const EVENTS = 100_000;
+const ROUNDS = size(5, 51);
+/** The same values without a window; a machine that is busy otherwise makes either longer. */
+const TIMES_MAX = 12;
+
+interface Case {
+  readonly figure: string;
+  readonly values: number;
+  readonly isPersonal: boolean;
+  readonly worstMs: number;
+}
+
+const CASES: readonly Case[] = [
+  { figure: 'windows-values', values: 100, isPersonal: false, worstMs: 5 },
+  { figure: 'windows-identities', values: 850, isPersonal: true, worstMs: 20 },
+];
+
+/** Windows that begin when half, nearly all and all of the events have begun: so many slots are running, or half as many. */
+const WINDOWS: readonly (readonly [startMinute: number, minutes: number | null])[] = [
+  [EVENTS / 2, null],
+  [EVENTS / 2, 24 * 60],
+  [EVENTS - 1500, 24 * 60],
+  [EVENTS - 1500, 1],
+  [EVENTS, null],
+];
+
+function windowPairs(startMinute: number, minutes: number | null): [string, string][] {
+  const startMs = BEGIN_MS + startMinute * MINUTE_MS;
+  const pairs: [string, string][] = [['startTime', new Date(startMs).toISOString()]];
+  if (minutes !== null) pairs.push(['endTime', new Date(startMs + minutes * MINUTE_MS).toISOString()]);
+  return pairs;
+}
+
+/** The answer and what it is made from, to the first bytes that are sent. */
+function cpuMsOf(ask: () => ReadResult): number {
+  const before = process.cpuUsage();
+  const [first] = readOf(ask()).execute('json').body.chunks;
+  const { user, system } = process.cpuUsage(before);
+  if (first === undefined) throw new Error('an answer without a byte');
+  return (user + system) / 1000;
+}
+
+function medianOf(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[values.length >> 1] as number;
+}
+
+/** Asks by values, and by values in a window, in turn. */
+function measure(view: View, { values, isPersonal }: Case, groups: number) {
+  const asked = someGroups(values, groups);
+  const identities: FieldFilter[] = [{ field: 'studyGroup', values: [...new Set(asked)].sort() }];
+  const filters = isPersonal ? [] : asked.map((value): [string, string] => ['studyGroup', value]);
+  const ask = (pairs: [string, string][]): ReadResult =>
+    isPersonal ? view.personal(pairs, STRICT, identities) : view.schedule([...filters, ...pairs], STRICT);
+  return WINDOWS.map((window) => {
+    const pairs = windowPairs(...window);
+    // Code that has not run before is slow once.
+    for (let n = 0; n < 3; n++) cpuMsOf(() => ask(pairs));
+    const withoutMs: number[] = [];
+    const withMs: number[] = [];
+    for (let n = 0; n < ROUNDS; n++) {
+      withoutMs.push(cpuMsOf(() => ask([])));
+      withMs.push(cpuMsOf(() => ask(pairs)));
+    }
+    return { window, withMs: medianOf(withMs), leastMs: Math.min(...withMs), withoutMs: medianOf(withoutMs) };
+  });
+}
+
+for (const asked of CASES) {
+  const what = `${asked.values} ${asked.isPersonal ? 'identities' : 'values'}`;
+  test(`${what} in a window cost about what they do without one, on ${EVENTS} alternating events`, (t) => {
+    const measured = [1000, EVENTS / 2].map((groups) => {
+      const view = viewOfEvents(alternatingEvents({ events: EVENTS, groups }), 'any');
+      collectGarbage();
+      return { groups, windows: measure(view, asked, groups) };
+    });
+    t.comment(JSON.stringify(measured));
+    for (const { groups, windows } of measured) {
+      for (const { window, withMs, leastMs, withoutMs } of windows) {
+        const told = `${groups} groups, window of minutes ${window.join(' and ')}: ${withMs.toFixed(2)} ms, without ${withoutMs.toFixed(2)} ms`;
+        t.ok(withMs <= TIMES_MAX * withoutMs + 0.5, told);
+        if (HARD) t.ok(leastMs <= asked.worstMs, `at most ${asked.worstMs} ms: ${told}`);
+      }
+    }
+    if (HARD) {
+      const all = measured.flatMap(({ windows }) => windows);
+      const worst = all.reduce((a, b) => (b.withMs > a.withMs ? b : a));
+      recordFigure(
+        asked.figure,
+        `at most ${worst.withMs.toFixed(1)} ms (median of ${ROUNDS}), ${worst.leastMs.toFixed(1)} at best; the same without a window ${worst.withoutMs.toFixed(1)} ms`,
+        { measured },
+      );
+    }
+    t.end();
+  });
+}

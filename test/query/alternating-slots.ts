@@ -1,0 +1,49 @@
+/**
+ * Timetables in which long and short slots take turns, so that a window begins between events half of which are running: as many runs of
+ * ordinals as there are events, which is the hardest there is for narrowing posting lists.
+ */
+import type { NormalisedEvent } from '../../src/model/event.js';
+
+export const BEGIN_MS: number = Date.UTC(2024, 8, 2);
+export const MINUTE_MS = 60_000;
+
+export interface AlternatingOptions {
+  readonly events: number;
+  /** Distinct study groups, each with long and short events in turn. */
+  readonly groups: number;
+  /** Of every so many events one is long. Default 2. */
+  readonly longEvery?: number;
+  /** How long these are. Default: beyond the last event. */
+  readonly longMinutes?: number;
+}
+
+/** An event a minute, of one minute or of many. */
+export function alternatingEvents(options: AlternatingOptions): NormalisedEvent[] {
+  const { events, groups, longEvery = 2, longMinutes = 2 * events } = options;
+  return Array.from({ length: events }, (_, i): NormalisedEvent => {
+    const time = BEGIN_MS + i * MINUTE_MS;
+    const minutes = i % longEvery === 0 ? longMinutes : 1;
+    return {
+      id: `event ${i}`,
+      time,
+      endTime: time + minutes * MINUTE_MS,
+      title: `Lesson ${i}`,
+      roomId: `room ${i % 7}`,
+      courseId: `course ${Math.floor(i / longEvery) % 11}`,
+      studyGroup: groupOf(Math.floor(i / longEvery) % groups),
+      lecturer: null,
+      type: i % 3 === 0 ? 'LEC' : null,
+      groupId: `tutorial ${i % 13}`,
+      lecturerId: null,
+    };
+  });
+}
+
+export function groupOf(n: number): string {
+  return `group ${n}`;
+}
+
+/** So many groups, evenly spread over all of them. */
+export function someGroups(asked: number, groups: number): string[] {
+  return Array.from({ length: asked }, (_, i) => groupOf(Math.floor((i * groups) / asked)));
+}

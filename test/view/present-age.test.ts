@@ -1,0 +1,93 @@
+/** The clock of the day is set while a snapshot is served: its age goes on as it did. The same in a process of its own: test/attack/clock-jumps.test.ts */
+import { type Test, test } from 'tap';
+import { describeHealth } from '../../src/http/development/health.js';
+import { monotonicMs, monotonicMsAt } from '../../src/model/clock.js';
+import { SnapshotBuilder } from '../../src/snapshot/builder.js';
+import { NO_DIFFERENCES } from '../../src/snapshot/differences.js';
+import { refused } from '../../src/upstream/failure.js';
+import { Present } from '../../src/view/present.js';
+import type { SourceState } from '../../src/view/view-source.js';
+
+const MINUTE_MS = 60_000;
+const JUMPS_MS: readonly number[] = [0, 1, 60, 1440].flatMap((minutes) =>
+  minutes === 0 ? [0] : [minutes * MINUTE_MS, -minutes * MINUTE_MS],
+);
+const STALE_MS = 20 * MINUTE_MS;
+const realNow = Date.now.bind(Date);
+
+/** Sets the clock of the day, in milliseconds from the true time, until the test is over. */
+function setClock(t: Test, offsetMs: number): void {
+  t.intercept(Date, 'now', { value: () => realNow() + offsetMs, configurable: true });
+}
+
+function presentOf(source: Partial<SourceState>, builtMsAgo: number): Present {
+  const image = new SnapshotBuilder({ identifiers: 'any' }).finish();
+  const state: SourceState = {
+    name: 'x',
+    state: 'loaded',
+    lastSuccessMs: null,
+    lastSuccessMonotonicMs: null,
+    lastError: null,
+    ...source,
+  };
+  const present = new Present(state, { staleMsMax: STALE_MS, cacheBytesMax: 0 });
+  const builtMonotonicMs = monotonicMs() - builtMsAgo;
+  present.publish({
+    image,
+    differences: NO_DIFFERENCES,
+    state: { origin: 'disk', publishedAtMs: Date.now(), builtMonotonicMs },
+  });
+  return present;
+}
+
+const confirmed = (msAgo: number): Partial<SourceState> => ({
+  lastSuccessMs: realNow() - msAgo,
+  lastSuccessMonotonicMs: monotonicMs() - msAgo,
+});
+
+for (const jumpMs of JUMPS_MS) {
+  test(`with the clock off by ${jumpMs / MINUTE_MS} minutes`, (t) => {
+    const early = STALE_MS - MINUTE_MS;
+    const late = STALE_MS + MINUTE_MS;
+    const fresh = presentOf({}, early);
+    const old = presentOf({}, late);
+    const renewed = presentOf(confirmed(early), late);
+    const forgotten = presentOf(confirmed(late), late);
+    setClock(t, jumpMs);
+    t.equal(fresh.isStale, false, 'built 19 minutes ago');
+    t.equal(old.isStale, true, 'built 21 minutes ago');
+    t.equal(renewed.isStale, false, 'built 21 minutes ago, confirmed 19 minutes ago');
+    t.equal(forgotten.isStale, true, 'built and confirmed 21 minutes ago');
+    t.equal(old.view, null);
+    const { snapshot } = describeHealth(fresh, '1.2.3');
+    t.ok(Math.abs((snapshot?.ageSeconds ?? 0) * 1000 - early) < MINUTE_MS / 2, `${snapshot?.ageSeconds} s`);
+    t.end();
+  });
+
+  test(`a build during which the clock is set by ${jumpMs / MINUTE_MS} minutes takes as long as it takes`, (t) => {
+    const builder = new SnapshotBuilder({ identifiers: 'any' });
+    setClock(t, jumpMs);
+    const { buildMs, builtAtMs } = builder.finish().summary;
+    t.ok(buildMs >= 0 && buildMs < MINUTE_MS / 2 && Number.isInteger(buildMs), `${buildMs} ms`);
+    t.ok(Math.abs(builtAtMs - realNow() - jumpMs) < MINUTE_MS / 2, 'the time of day is that of the clock');
+    t.end();
+  });
+
+  test(`an upstream that names a time to be asked again, our clock off by ${jumpMs / MINUTE_MS} minutes`, (t) => {
+    setClock(t, jumpMs);
+    const dated = (ms: number): string => new Date(ms).toUTCString();
+    const headers = { date: dated(realNow()), 'retry-after': dated(realNow() + 2 * MINUTE_MS) };
+    const waitMs = refused(new URL('http://a/'), 503, headers, '').retryAfterMs ?? 0;
+    t.ok(Math.abs(waitMs - 2 * MINUTE_MS) <= 1000, `${waitMs} ms, by the clock of the upstream`);
+    const seconds = refused(new URL('http://a/'), 503, { 'retry-after': '120' }, '').retryAfterMs;
+    t.equal(seconds, 2 * MINUTE_MS, 'seconds need no clock');
+    t.end();
+  });
+}
+
+test('a time of day by the clock that nobody sets', (t) => {
+  const near = (a: number, b: number): boolean => Math.abs(a - b) < MINUTE_MS / 2;
+  t.ok(near(monotonicMsAt(Date.now() - 10 * MINUTE_MS), monotonicMs() - 10 * MINUTE_MS), 'of the past');
+  t.ok(near(monotonicMsAt(Date.now() + 10 * MINUTE_MS), monotonicMs()), 'of the future: now');
+  t.end();
+});
