@@ -42,7 +42,7 @@ import type { SnapshotSummary } from './summary.js';
 const MAGIC = Buffer.from('LECTERN\u001a', 'latin1');
 const PREFIX_BYTES = 16;
 /** Changes with every change of the image's arrays or their meaning. */
-export const IMAGE_FORMAT_VERSION = 5;
+export const IMAGE_FORMAT_VERSION = 6;
 const ALIGNMENT_BYTES = 8;
 /** One write or read: Node takes at most 2 GiB at a time. */
 const PIECE_BYTES = 256 * 1024 * 1024;

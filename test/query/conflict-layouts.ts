@@ -39,7 +39,8 @@ const at = (fromMinutes: number, toMinutes: number): Pick<NormalisedEvent, 'time
 });
 
 const PLACES: Readonly<Record<LayoutName, Place>> = {
-  'all in one room at once': (n) => ({ ...at(0, 90), room: 0, course: n, group: n, lecturer: n }),
+  // Without a course every row is a lesson.
+  'all in one room at once': (n) => ({ ...at(0, 90), room: 0, group: n % 300, lecturer: n % 300 }),
   'all groups in two lessons': (n) => ({
     ...at((n % 2) * 30, 90 + (n % 2) * 30),
     room: n % 2,
@@ -66,6 +67,10 @@ const PLACES: Readonly<Record<LayoutName, Place>> = {
 };
 
 export const LAYOUTS: readonly LayoutName[] = Object.keys(PLACES) as LayoutName[];
+/** Those with no more distinct values than an ordinary timetable, but for the groups of two lessons. */
+export const COMPARED_LAYOUTS: readonly LayoutName[] = LAYOUTS.filter(
+  (name) => name !== 'pairs of everything',
+);
 
 export function eventsLaidOut(layout: LayoutName, count: number): NormalisedEvent[] {
   const place = PLACES[layout];
