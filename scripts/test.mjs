@@ -25,7 +25,17 @@ const SLOW = [
   'project/watch.',
 ];
 const DEPLOY = ['deploy/'];
-const HARD = ['hard/', 'snapshot/', 'refresh/', 'query/real-data.', 'attack/', 'cli/shutdown.', 'deploy/', 'http/'];
+const HARD = [
+  'hard/',
+  'snapshot/',
+  'refresh/',
+  'query/real-data.',
+  'query/conflict-layouts.',
+  'attack/',
+  'cli/shutdown.',
+  'deploy/',
+  'http/',
+];
 const FULL_SIZE = { env: { LECTERN_HARD: '1' }, options: ['--jobs=1', '--timeout=3600'] };
 
 /** Paths below test/ begin with one of `only`, and with none of `not`. */

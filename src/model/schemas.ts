@@ -69,7 +69,7 @@ export function conflictEntrySchema(events: JsonSchema): JsonSchema {
         type: 'array',
         items: events,
         minItems: 2,
-        description: 'Every event of the lessons, in order',
+        description: 'Of every lesson the events with this key, in order',
       },
     },
     required: ['by', 'key', 'startTime', 'endTime', 'peak', 'events'],

@@ -231,7 +231,8 @@ function schedulePaths(): Record<string, JsonSchema> {
       summary: 'Lessons that overlap and need the same room, lecturer or group',
       description:
         'One entry for each cluster of lessons connected by overlaps. An entry is returned when at least one of its ' +
-        'events matches the filters; its other events are listed, too. Order: startTime, endTime, by, key.',
+        'events matches the filters; its other events are listed, too. Of each lesson the entry lists the events with its key: ' +
+        'of a lecture for three groups those of the one group that has to be elsewhere. Order: startTime, endTime, by, key.',
       endpoint: 'conflicts',
       response: listResponse('The clusters, in order', conflicts, [EXAMPLE_CONFLICT]),
     }),

@@ -46,6 +46,18 @@ function candidatesMax({ lead, window }: Plan): number {
   return lead.kind === 'runs' ? window.runsCount : lead.clause.postings;
 }
 
+/** A look at an event of a cluster costs that part of finding a candidate and its clusters. */
+const LOOK_COST = 1 / 4;
+
+/** What it costs to ask each cluster for an event that passes, in candidates. */
+function looksMax(snapshot: Snapshot, clusters: Clusters, candidates: number, hasNoWindow: boolean): number {
+  // Which events of a long cluster lie in a window is not known: it may be the last.
+  if (!hasNoWindow) return clusters.eventsCount;
+  // Otherwise one of so many passes, so most clusters have one among their first.
+  const perCluster = snapshot.eventCount / Math.max(1, candidates);
+  return LOOK_COST * Math.min(clusters.eventsCount, clusters.count * perCluster);
+}
+
 /**
  * The other way round, for filters that most events pass: each cluster in the window is asked for an event that does. There are
  * far fewer of those than there are events.
@@ -80,10 +92,9 @@ function clustersOfEvents(
 ): Uint32Array {
   const plan = planQuery(snapshot, query);
   const hasNoWindow = plan.window.window === null;
-  // Without a window, most clusters have one of so many events among their first. With one, fewer events are looked at.
-  const eventsMax = hasNoWindow ? clusters.count / 2 : clusters.eventsCount;
-  if (candidatesMax(plan) > eventsMax)
-    return clustersThatPass(snapshot, clusters, query, wanted, hasNoWindow);
+  const candidates = candidatesMax(plan);
+  const looks = looksMax(snapshot, clusters, candidates, hasNoWindow);
+  if (candidates > looks) return clustersThatPass(snapshot, clusters, query, wanted, hasNoWindow);
   const events = executePlan(snapshot, plan);
   let memberships = 0;
   events.forEachRun((first, end) => {

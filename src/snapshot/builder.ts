@@ -255,7 +255,7 @@ export class SnapshotBuilder {
       count,
       slotOf,
       slots,
-      lesson: lessonNumbers(slotOf, LESSON_FIELDS.map(codesOf), this.hash),
+      lesson: lessonNumbers(slotOf, LESSON_FIELDS.map(codesOf)),
       ...conflictKeys(count, codesOf, dictionaryOf, this.hash),
     };
     const clusters = buildClusters(clusterInput, rows);

@@ -210,11 +210,16 @@ function checkClusters(clusters: ClustersImage, eventCount: number): void {
   for (const dimension of by)
     if (dimension >= CONFLICT_DIMENSIONS.length) throw new Error('by names no dimension');
   for (const code of key) if (code >= keyCount) throw new Error('a key has no value');
+  // An answer is as long as the clusters in it: without this a small file could announce one of any length.
+  const dimensionsOf = new Uint8Array(eventCount);
   for (let cluster = 0; cluster < count; cluster++) {
+    const dimension = 1 << by[cluster]!;
     let last = -1;
     for (let e = first[cluster]!; e < first[cluster + 1]!; e++) {
       const ordinal = events[e]!;
       if (ordinal <= last || ordinal >= eventCount) throw new Error('events are out of order, or none');
+      if ((dimensionsOf[ordinal]! & dimension) !== 0) throw new Error('an event is in two of one kind');
+      dimensionsOf[ordinal]! |= dimension;
       last = ordinal;
     }
   }

@@ -1,154 +1,122 @@
 import { NO_CODE } from '../structures/dictionary.js';
 import { GrowableFloat64, GrowableUint32 } from '../structures/growable.js';
-import type { PostingListsImage } from '../structures/posting-lists.js';
+import { scratchFloat64, scratchUint32 } from '../structures/scratch.js';
 import type { SlotsImage } from './image.js';
 
-/** Lessons of one cluster that are compared one by one; of more the numbers are kept in a set. */
-const LESSONS_LOOKED_THROUGH_MAX = 8;
-
 /** Clusters as they are found, in columns: in order of (by, key, start). */
-export interface FoundClusters {
-  readonly by: GrowableUint32;
-  readonly key: GrowableUint32;
-  readonly startMs: GrowableFloat64;
-  readonly endMs: GrowableFloat64;
-  readonly peak: GrowableUint32;
+export class FoundClusters {
+  readonly by: GrowableUint32 = new GrowableUint32();
+  readonly key: GrowableUint32 = new GrowableUint32();
+  readonly startMs: GrowableFloat64 = new GrowableFloat64();
+  readonly endMs: GrowableFloat64 = new GrowableFloat64();
+  readonly peak: GrowableUint32 = new GrowableUint32();
   /** Where the cluster's part of `events` begins. */
-  readonly first: GrowableUint32;
-  readonly events: GrowableUint32;
+  readonly first: GrowableUint32 = new GrowableUint32();
+  readonly events: GrowableUint32 = new GrowableUint32();
 }
 
-/** The events that have keys of one dimension, key by key and in order: all that a sweep reads lies side by side. */
-export interface KeyedEvents {
-  /** Those of key k are [start[k], start[k + 1]). */
+/** The rows that take time and have a key of one dimension, key by key and in order: all that a sweep reads lies side by side. */
+export interface KeyedRows {
+  /** Index into CONFLICT_DIMENSIONS. */
+  readonly by: number;
+  /** The rows of key k are [start[k], start[k + 1]). */
   readonly start: Uint32Array;
   readonly ordinals: Uint32Array;
   readonly slots: Uint32Array;
+  /** Numbers below the number of events, equal for rows of one lesson; NO_CODE for a lesson of its own. */
   readonly lessons: Uint32Array;
 }
 
 /**
- * One sweep over the events of each key in time order: an event that starts before everything so far has ended belongs to
- * the present cluster.
+ * One sweep over the rows of each key in time order. A row that starts before all rows so far have ended belongs to the
+ * present cluster, so a cluster is a run of the key's rows, and no row is in two clusters of one dimension. Rows of one lesson
+ * take place at the same time: whether they are merged or not, the runs are the same, and only what is counted differs.
  */
 export class ClusterSweep {
-  readonly found: FoundClusters = {
-    by: new GrowableUint32(),
-    key: new GrowableUint32(),
-    startMs: new GrowableFloat64(),
-    endMs: new GrowableFloat64(),
-    peak: new GrowableUint32(),
-    first: new GrowableUint32(),
-    events: new GrowableUint32(),
-  };
+  /** With rows of one lesson as one. */
+  readonly merged: FoundClusters = new FoundClusters();
+  /** With every row a lesson. */
+  readonly unmerged: FoundClusters = new FoundClusters();
   readonly #slots: Pick<SlotsImage, 'startMs' | 'endMs'>;
-  readonly #lessonRows: PostingListsImage | null;
-  /**
-   * One row of each lesson of the present cluster, as places among the events of all keys. Most clusters are one lesson, so
-   * nothing is made anew for each.
-   */
-  #lessons: Uint32Array = new Uint32Array(64);
-  #lessonCount = 0;
-  /** The numbers of the lessons, once they are too many to be looked through. */
-  readonly #seen = new Set<number>();
+  /** For each lesson the number of the last run that it was seen in. */
+  readonly #seenIn: Uint32Array;
+  #runs = 0;
+  /** The slots of the lessons of one run, and when they end. */
+  readonly #lessonSlots: Uint32Array;
+  readonly #ends: Float64Array;
 
-  /** @param lessonRows the rows of each lesson by its number; null where every row is a lesson */
-  constructor(slots: Pick<SlotsImage, 'startMs' | 'endMs'>, lessonRows: PostingListsImage | null) {
+  /** @param eventCount of all dimensions */
+  constructor(slots: Pick<SlotsImage, 'startMs' | 'endMs'>, eventCount: number) {
     this.#slots = slots;
-    this.#lessonRows = lessonRows;
+    this.#seenIn = scratchUint32(eventCount);
+    this.#lessonSlots = scratchUint32(eventCount);
+    this.#ends = scratchFloat64(eventCount);
   }
 
   /** Adds the clusters of one key. Keys come in order of (by, key). */
-  add(events: KeyedEvents, by: number, key: number): void {
+  add(rows: KeyedRows, key: number): void {
     const { startMs, endMs } = this.#slots;
-    let clusterEndMs = Number.NEGATIVE_INFINITY;
-    for (let place = events.start[key]!; place < events.start[key + 1]!; place++) {
-      const slot = events.slots[place]!;
-      const start = startMs[slot]!;
-      const end = endMs[slot]!;
-      // An empty event takes no time and cannot overlap anything.
-      if (start === end) continue;
-      if (start >= clusterEndMs) {
-        if (this.#lessonCount > 1) this.#close(events, by, key, clusterEndMs);
-        this.#clear();
-        clusterEndMs = end;
+    const { slots, start } = rows;
+    const end = start[key + 1]!;
+    // Terminates: `next` is at least one behind `first`.
+    for (let first = start[key]!, next = first; first < end; first = next) {
+      let clusterEndMs = endMs[slots[first]!]!;
+      for (next = first + 1; next < end && startMs[slots[next]!]! < clusterEndMs; next++) {
+        clusterEndMs = Math.max(clusterEndMs, endMs[slots[next]!]!);
       }
-      if (!this.#isPresent(events.lessons, place)) this.#push(events.lessons, place);
-      if (end > clusterEndMs) clusterEndMs = end;
-    }
-    if (this.#lessonCount > 1) this.#close(events, by, key, clusterEndMs);
-    this.#clear();
-  }
-
-  #clear(): void {
-    this.#lessonCount = 0;
-    if (this.#seen.size > 0) this.#seen.clear();
-  }
-
-  /** Whether the lesson of a row is in the present cluster already. */
-  #isPresent(lessonOf: Uint32Array, place: number): boolean {
-    const number = lessonOf[place]!;
-    if (this.#lessonRows === null || number === NO_CODE) return false;
-    if (this.#seen.size > 0) return this.#seen.has(number);
-    for (let n = 0; n < this.#lessonCount; n++) if (lessonOf[this.#lessons[n]!] === number) return true;
-    return false;
-  }
-
-  #push(lessonOf: Uint32Array, place: number): void {
-    if (this.#lessonCount === this.#lessons.length) {
-      const larger = new Uint32Array(2 * this.#lessonCount);
-      larger.set(this.#lessons);
-      this.#lessons = larger;
-    }
-    this.#lessons[this.#lessonCount++] = place;
-    if (this.#lessonRows === null || this.#lessonCount <= LESSONS_LOOKED_THROUGH_MAX) return;
-    if (this.#seen.size > 0) this.#seen.add(lessonOf[place]!);
-    else for (let n = 0; n < this.#lessonCount; n++) this.#seen.add(lessonOf[this.#lessons[n]!]!);
-  }
-
-  #close(events: KeyedEvents, by: number, key: number, clusterEndMs: number): void {
-    const { found } = this;
-    found.by.push(by);
-    found.key.push(key);
-    found.startMs.push(this.#slots.startMs[events.slots[this.#lessons[0]!]!]!);
-    found.endMs.push(clusterEndMs);
-    found.peak.push(this.#peak(events.slots));
-    found.first.push(found.events.length);
-    if (this.#lessonRows === null) {
-      for (let n = 0; n < this.#lessonCount; n++) found.events.push(events.ordinals[this.#lessons[n]!]!);
-    } else {
-      for (const ordinal of this.#rows(events, this.#lessonRows)) found.events.push(ordinal);
+      if (next - first > 1) this.#take(rows, key, first, next, clusterEndMs);
     }
   }
 
-  /** Every row of the lessons, ascending: also those whose own key is another, a second lecturer's for instance. */
-  #rows(events: KeyedEvents, { start, ordinals }: PostingListsImage): Uint32Array {
-    const rows: number[] = [];
-    for (let n = 0; n < this.#lessonCount; n++) {
-      const place = this.#lessons[n]!;
-      const number = events.lessons[place]!;
-      if (number === NO_CODE) rows.push(events.ordinals[place]!);
-      else for (let r = start[number]!; r < start[number + 1]!; r++) rows.push(ordinals[r]!);
+  /** Takes the rows [first, end), which overlaps connect. */
+  #take(rows: KeyedRows, key: number, first: number, end: number, endMs: number): void {
+    const add = (found: FoundClusters, peak: number): void => {
+      found.by.push(rows.by);
+      found.key.push(key);
+      found.startMs.push(this.#slots.startMs[rows.slots[first]!]!);
+      found.endMs.push(endMs);
+      found.peak.push(peak);
+      found.first.push(found.events.length);
+      for (let place = first; place < end; place++) found.events.push(rows.ordinals[place]!);
+    };
+    add(this.unmerged, this.#peak(rows.slots.subarray(first, end)));
+    const lessonSlots = this.#slotsOfLessons(rows, first, end);
+    if (lessonSlots.length > 1) add(this.merged, this.#peak(lessonSlots));
+  }
+
+  /** The slots of the lessons that the rows [first, end) belong to, ascending. */
+  #slotsOfLessons({ lessons, slots }: KeyedRows, first: number, end: number): Uint32Array {
+    const run = ++this.#runs;
+    let count = 0;
+    for (let place = first; place < end; place++) {
+      const lesson = lessons[place]!;
+      if (lesson !== NO_CODE) {
+        if (this.#seenIn[lesson] === run) continue;
+        this.#seenIn[lesson] = run;
+      }
+      this.#lessonSlots[count++] = slots[place]!;
     }
-    return Uint32Array.from(rows).sort();
+    return this.#lessonSlots.subarray(0, count);
   }
 
   /**
    * The largest number of lessons at one instant. Going through starts and ends in order, an end comes before a start at
    * the same instant, because intervals are half-open.
+   *
+   * @param slots of at least two lessons that overlaps connect, ascending
    */
-  #peak(slotOf: Uint32Array): number {
-    const count = this.#lessonCount;
-    // They are connected, and the only two.
-    if (count === 2) return 2;
+  #peak(slots: Uint32Array): number {
+    const count = slots.length;
+    // Two that are connected overlap, and so do all that have one slot.
+    if (count === 2 || slots[0] === slots[count - 1]) return count;
     const { startMs, endMs } = this.#slots;
-    const ends = new Float64Array(count);
-    for (let n = 0; n < count; n++) ends[n] = endMs[slotOf[this.#lessons[n]!]!]!;
+    const ends = this.#ends.subarray(0, count);
+    for (let n = 0; n < count; n++) ends[n] = endMs[slots[n]!]!;
     ends.sort();
     let ended = 0;
     let peak = 0;
     for (let started = 0; started < count; started++) {
-      const start = startMs[slotOf[this.#lessons[started]!]!]!;
+      const start = startMs[slots[started]!]!;
       // Terminates: at most as many lessons have ended as there are.
       while (ended < count && ends[ended]! <= start) ended++;
       peak = Math.max(peak, started + 1 - ended);

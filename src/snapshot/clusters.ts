@@ -2,11 +2,11 @@ import { INTERVALS_PER_TREE_MAX } from '../limits.js';
 import { CONFLICT_DIMENSIONS } from '../model/fields.js';
 import { type DictionaryImage, NO_CODE } from '../structures/dictionary.js';
 import { buildIntervalIndex } from '../structures/interval-index.js';
-import { buildPostingLists, type PostingListsImage } from '../structures/posting-lists.js';
+import type { PostingListsImage } from '../structures/posting-lists.js';
 import { sortByIntervals } from '../structures/radix-sort.js';
 import { scratchUint32 } from '../structures/scratch.js';
 import { sharedFloat64, sharedUint8, sharedUint32 } from '../structures/shared.js';
-import { ClusterSweep, type FoundClusters, type KeyedEvents } from './cluster-sweep.js';
+import { ClusterSweep, type FoundClusters, type KeyedRows } from './cluster-sweep.js';
 import { entryByteLengths, type UnmeasuredClusters } from './entry-lengths.js';
 import type { ClustersImage, RowsImage, SlotsImage } from './image.js';
 
@@ -16,7 +16,7 @@ export interface ClusterInput {
   readonly slotOf: Uint32Array;
   /** By slot. */
   readonly slots: Pick<SlotsImage, 'startMs' | 'endMs'>;
-  /** Numbers that are equal when the events are rows of one lesson; NO_CODE for a lesson of its own. */
+  /** Numbers below `count`, equal for rows of one lesson; NO_CODE for a lesson of its own. */
   readonly lesson: Uint32Array;
   /** For each of CONFLICT_DIMENSIONS the key of each event, as a code of `keys`, or NO_CODE. */
   readonly keyOf: readonly Uint32Array[];
@@ -25,8 +25,8 @@ export interface ClusterInput {
 
 /**
  * Finds the conflicts, with rows of one lesson as one and with every row a lesson: for each dimension and key the maximal
- * sets of at least two lessons that overlaps connect. O(n log n) in the number of events, never in the number of
- * overlapping pairs.
+ * sets of at least two lessons that overlaps connect. Of each lesson a cluster has the rows with its key: so there are at most as
+ * many rows in the clusters of one dimension as there are events. O(n log n) in the number of events, whatever overlaps.
  *
  * @param rows of the same events, for their lengths
  */
@@ -35,43 +35,43 @@ export function buildClusters(
   rows: RowsImage,
 ): { readonly merged: ClustersImage; readonly unmerged: ClustersImage } {
   const keyCount = input.keys.start.length - 1;
-  const lessonRows = buildPostingLists(input.lesson, input.count);
-  const merged = new ClusterSweep(input.slots, lessonRows);
-  const unmerged = new ClusterSweep(input.slots, null);
+  const sweep = new ClusterSweep(input.slots, input.count);
   for (let by = 0; by < CONFLICT_DIMENSIONS.length; by++) {
-    const events = sortByKey(input, input.keyOf[by]!, keyCount);
-    for (let key = 0; key < keyCount; key++) {
-      merged.add(events, by, key);
-      unmerged.add(events, by, key);
-    }
+    const keyed = sortByKey(input, by, keyCount);
+    for (let key = 0; key < keyCount; key++) sweep.add(keyed, key);
   }
   const imageOf = (found: FoundClusters): ClustersImage => {
     const unmeasured = finish(input, found);
     return { ...unmeasured, ...entryByteLengths(unmeasured, rows) };
   };
-  return { merged: imageOf(merged.found), unmerged: imageOf(unmerged.found) };
+  return { merged: imageOf(sweep.merged), unmerged: imageOf(sweep.unmerged) };
 }
 
 /** A counting sort, as that of posting lists. */
-function sortByKey({ slotOf, lesson }: ClusterInput, keyOf: Uint32Array, keyCount: number): KeyedEvents {
+function sortByKey(input: ClusterInput, by: number, keyCount: number): KeyedRows {
+  const { slotOf, lesson, count } = input;
+  const { startMs, endMs } = input.slots;
+  const keyOf = input.keyOf[by]!;
   const start = scratchUint32(keyCount + 1);
-  for (let ordinal = 0; ordinal < keyOf.length; ordinal++) {
-    const key = keyOf[ordinal]!;
-    if (key !== NO_CODE) start[key + 1]!++;
+  // An event of zero length takes no time and cannot overlap anything.
+  const isKeyed = (ordinal: number): boolean =>
+    keyOf[ordinal] !== NO_CODE && startMs[slotOf[ordinal]!] !== endMs[slotOf[ordinal]!];
+  for (let ordinal = 0; ordinal < count; ordinal++) {
+    if (isKeyed(ordinal)) start[keyOf[ordinal]! + 1]!++;
   }
   for (let key = 0; key < keyCount; key++) start[key + 1]! += start[key]!;
   const total = start[keyCount]!;
   const next = start.slice(0, keyCount);
   const sorted = {
+    by,
     start,
     ordinals: scratchUint32(total),
     slots: scratchUint32(total),
     lessons: scratchUint32(total),
   };
-  for (let ordinal = 0; ordinal < keyOf.length; ordinal++) {
-    const key = keyOf[ordinal]!;
-    if (key === NO_CODE) continue;
-    const place = next[key]!++;
+  for (let ordinal = 0; ordinal < count; ordinal++) {
+    if (!isKeyed(ordinal)) continue;
+    const place = next[keyOf[ordinal]!]!++;
     sorted.ordinals[place] = ordinal;
     sorted.slots[place] = slotOf[ordinal]!;
     sorted.lessons[place] = lesson[ordinal]!;

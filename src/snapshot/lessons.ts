@@ -1,44 +1,37 @@
 import { CONFLICT_DIMENSIONS, type FieldName } from '../model/fields.js';
 import { DictionaryBuilder, type DictionaryImage, NO_CODE } from '../structures/dictionary.js';
 import type { KeyedHash } from '../structures/keyed-hash.js';
-import { scratchUint32 } from '../structures/scratch.js';
+import { radixSort } from '../structures/radix-sort.js';
+import { scratchFloat64, scratchUint32 } from '../structures/scratch.js';
 
 /**
  * Numbers the lessons: rows equal in slot and in every lesson field are one, see LESSON_FIELDS. A row without a value in
  * the first of them is a lesson of its own (NO_CODE).
  *
+ * Rows are sorted, not hashed: no choice of values makes this slow.
+ *
  * @param slotOf by ordinal, ascending
  * @param columns the codes of each lesson field, by ordinal
- * @param hash keyed: whoever writes the source chooses slots and codes
+ * @returns for each ordinal the ordinal of its lesson's first row
  */
-export function lessonNumbers(
-  slotOf: Uint32Array,
-  columns: readonly Uint32Array[],
-  hash: KeyedHash,
-): Uint32Array {
+export function lessonNumbers(slotOf: Uint32Array, columns: readonly Uint32Array[]): Uint32Array {
   const count = slotOf.length;
-  const lessons = scratchUint32(count);
   const [required] = columns;
-  let size = 2;
-  while (size < 2 * count) size *= 2;
-  /** The first row of each lesson, as its ordinal + 1, by a hash of what its rows have in common. */
-  const table = scratchUint32(size);
-  const common = new DataView(new ArrayBuffer(4 + 4 * columns.length));
-  for (let ordinal = 0; ordinal < count; ordinal++) {
-    if (required?.[ordinal] === NO_CODE) {
-      lessons[ordinal] = NO_CODE;
-      continue;
-    }
-    common.setUint32(0, slotOf[ordinal]!, true);
-    for (let n = 0; n < columns.length; n++) common.setUint32(4 + 4 * n, columns[n]![ordinal]!, true);
-    let place = hash.bytes(common, 0, common.byteLength) & (size - 1);
-    // Terminates: at least half of the places are free.
-    while (table[place] !== 0 && !isOneLesson(slotOf, columns, table[place]! - 1, ordinal)) {
-      place = (place + 1) & (size - 1);
-    }
-    if (table[place] === 0) table[place] = ordinal + 1;
-    // The ordinal of a lesson's first row is its number: unique over all slots.
-    lessons[ordinal] = table[place]! - 1;
+  const order = scratchUint32(count);
+  for (let ordinal = 0; ordinal < count; ordinal++) order[ordinal] = ordinal;
+  const keys = scratchFloat64(count);
+  // The sort is stable: by slot in the end, and in order within each lesson.
+  for (const column of [...columns, slotOf]) {
+    // NO_CODE becomes 0, so that the numbers stay as short as there are codes.
+    for (let ordinal = 0; ordinal < count; ordinal++) keys[ordinal] = (column[ordinal]! + 1) >>> 0;
+    radixSort(order, keys);
+  }
+  const lessons = scratchUint32(count);
+  let first = 0;
+  for (let n = 0; n < count; n++) {
+    const ordinal = order[n]!;
+    if (n === 0 || !isOneLesson(slotOf, columns, first, ordinal)) first = ordinal;
+    lessons[ordinal] = required?.[ordinal] === NO_CODE ? NO_CODE : first;
   }
   return lessons;
 }

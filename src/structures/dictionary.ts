@@ -71,21 +71,39 @@ export class DictionaryBuilder {
 
   /** The image, and for each code of this builder the code in the image. */
   finish(): { image: DictionaryImage; recode: Uint32Array } {
-    const encoded = this.#values.map((value) => Buffer.from(value, 'utf8'));
-    const order = Uint32Array.from(encoded.keys());
-    order.sort((a, b) => Buffer.compare(encoded[a]!, encoded[b]!));
+    const values = this.#values;
+    const sortKeys = values.map(sortKeyOf);
+    const order = Uint32Array.from(values.keys());
+    // No two are equal.
+    order.sort((a, b) => (sortKeys[a]! < sortKeys[b]! ? -1 : 1));
     const recode = new Uint32Array(order.length);
     const start = sharedUint32(order.length + 1);
     let byteLength = 0;
     for (let code = 0; code < order.length; code++) {
       recode[order[code]!] = code;
-      byteLength += encoded[order[code]!]!.length;
+      byteLength += Buffer.byteLength(values[order[code]!]!, 'utf8');
       start[code + 1] = byteLength;
     }
     const bytes = sharedUint8(byteLength);
-    for (let code = 0; code < order.length; code++) bytes.set(encoded[order[code]!]!, start[code]!);
+    const target = Buffer.from(bytes.buffer, bytes.byteOffset, byteLength);
+    for (let code = 0; code < order.length; code++) {
+      target.write(values[order[code]!]!, start[code]!, 'utf8');
+    }
     return { image: { bytes, start }, recode };
   }
+}
+
+/** Surrogates, and the units behind them: only these have another order in UTF-8 than in UTF-16. */
+const FROM_SURROGATES = /[\ud800-\uffff]/;
+const EACH_FROM_SURROGATES = /[\ud800-\uffff]/g;
+
+/** A text that `<` puts where the UTF-8 bytes of the value belong: surrogates change places with the units behind them. */
+function sortKeyOf(value: string): string {
+  if (!FROM_SURROGATES.test(value)) return value;
+  return value.replace(EACH_FROM_SURROGATES, (unit) => {
+    const code = unit.charCodeAt(0);
+    return String.fromCharCode(code < 0xe000 ? code + 0x2000 : code - 0x800);
+  });
 }
 
 /**

@@ -126,7 +126,11 @@ export function allConflicts(events: readonly NormalisedEvent[], merge: boolean)
           startMs: Math.min(...component.map((lesson) => lesson.time)),
           endMs: Math.max(...component.map((lesson) => lesson.endTime)),
           peak: peakOf(component),
-          events: component.flatMap((lesson) => lesson.rows).sort(compareEvents),
+          // Rows with another key belong to the entry of that key.
+          events: component
+            .flatMap((lesson) => lesson.rows)
+            .filter((row) => keyOf(row, dimension) === key)
+            .sort(compareEvents),
         });
       }
     }

@@ -254,15 +254,21 @@ test('groups fall back to studyGroup and lecturers to their name, each on its ow
   t.end();
 });
 
-test('a lesson for several groups clashes for the group concerned, and all of its rows are listed', (t) => {
+test('a lesson for several groups clashes for the group concerned, whose rows alone are listed', (t) => {
   const lecture = { courseId: 'c', roomId: 'r' };
   const events = [
     eventOf('a', 0, 20, { ...lecture, groupId: 'g1' }),
     eventOf('b', 0, 20, { ...lecture, groupId: 'g2' }),
     eventOf('x', 10, 30, { groupId: 'g2' }),
   ];
-  t.same(told(allConflicts(events, true)), ['group g2 0-30 peak 2: a b x']);
+  t.same(told(allConflicts(events, true)), ['group g2 0-30 peak 2: b x']);
   t.same(told(allConflicts(events, false)), ['room r 0-20 peak 2: a b', 'group g2 0-30 peak 2: b x']);
+  const other = eventOf('y', 5, 10, { roomId: 'r' });
+  t.same(
+    told(allConflicts([...events, other], true)),
+    ['room r 0-20 peak 2: a b y', 'group g2 0-30 peak 2: b x'],
+    'for a room those are all rows of its lessons',
+  );
   t.end();
 });
 
