@@ -1,5 +1,11 @@
 import { LecternError } from './errors.js';
-import { CACHE_MB_MAX } from './limits.js';
+import {
+  CACHE_MB_MAX,
+  EVENTS_MAX,
+  GROWTH_PERCENT_MAX,
+  LOAD_MEMORY_MB_MAX,
+  LOAD_MEMORY_MB_MIN,
+} from './limits.js';
 import { suggest } from './query/suggest.js';
 import type { TimetableOptions } from './timetable-options.js';
 
@@ -18,6 +24,8 @@ const RANGES = {
   staleSecondsMax: { min: 0, max: Number.POSITIVE_INFINITY },
   snapshotFilesKept: { min: 0, max: 100, integer: true },
   cacheMb: { min: 0, max: CACHE_MB_MAX },
+  memoryMbMax: { min: LOAD_MEMORY_MB_MIN, max: LOAD_MEMORY_MB_MAX },
+  eventsMax: { min: 1, max: EVENTS_MAX, integer: true },
 } as const satisfies Partial<Record<keyof TimetableOptions, Range>>;
 
 const CHOICES = {
@@ -69,9 +77,13 @@ export function checkTimetableOptions(options: TimetableOptions): void {
   const gate: unknown = options.gate ?? {};
   if (gate === false) return;
   if (typeof gate !== 'object') throw invalid('gate', gate, 'an object or false');
-  const { shrinkPercentMax, rejectPercentMax, allowEmpty } = gate as Record<string, unknown>;
+  const { shrinkPercentMax, rejectPercentMax, growthPercentMax, allowEmpty } = gate as Record<
+    string,
+    unknown
+  >;
   checkNumber('gate.shrinkPercentMax', shrinkPercentMax, PERCENT);
   checkNumber('gate.rejectPercentMax', rejectPercentMax, PERCENT);
+  checkNumber('gate.growthPercentMax', growthPercentMax, { min: 0, max: GROWTH_PERCENT_MAX });
   if (allowEmpty !== undefined && typeof allowEmpty !== 'boolean') {
     throw invalid('gate.allowEmpty', allowEmpty, 'true or false');
   }

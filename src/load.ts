@@ -3,6 +3,7 @@ import { createNormaliser, createValueReader, isRejection } from './normalise/no
 import { SnapshotBuilder } from './snapshot/builder.js';
 import { ByteIntake } from './snapshot/byte-intake.js';
 import type { SnapshotImage } from './snapshot/image.js';
+import { type IntakeBounds, IntakeWatch } from './snapshot/intake-bounds.js';
 import {
   isNotModified,
   type LoadOptions,
@@ -16,41 +17,64 @@ export interface LoadedImage {
   readonly source: LoadSummary;
 }
 
+export interface LoadImageOptions extends LoadOptions {
+  /** How far the load may go. Default: as far as the source does. */
+  readonly bounds?: IntakeBounds;
+}
+
+const UNBOUNDED: IntakeBounds = { eventsMax: null, memoryBytesMax: null, growth: null };
+
 /**
  * The way of the data: source, normaliser, builder. Bad records are counted and left out; the source's own failures are
  * thrown as LecternErrors. Asked with `previous`, a source that did not change builds nothing.
+ *
+ * @throws RefusedLoad where the load is given up, because it is beyond a bound
  */
 export async function loadImage(
   source: Source,
   identifiers: IdentifierMode,
-  options?: Omit<LoadOptions, 'previous'>,
+  options?: Omit<LoadImageOptions, 'previous'>,
 ): Promise<LoadedImage>;
 export async function loadImage(
   source: Source,
   identifiers: IdentifierMode,
-  options: LoadOptions,
+  options: LoadImageOptions,
 ): Promise<LoadedImage | NotModified>;
 export async function loadImage(
   source: Source,
   identifiers: IdentifierMode,
-  options: LoadOptions = {},
+  options: LoadImageOptions = {},
 ): Promise<LoadedImage | NotModified> {
+  const { bounds = UNBOUNDED, ...loadOptions } = options;
   const builder = new SnapshotBuilder({ identifiers, startedAtMs: Date.now() });
   const normalise = createNormaliser(identifiers);
   const intake = new ByteIntake(builder, identifiers, createValueReader(identifiers));
+  const watch = new IntakeWatch(builder, intake, bounds);
   const summary = await source.load(
     {
       record(value, position) {
         const event = normalise(value, position);
         if (isRejection(event)) builder.reject(event);
         else builder.add(event, position);
+        watch.record();
       },
       reject(rejection) {
         builder.reject(rejection);
+        watch.record();
       },
-      undecoded: (bytes, view, spans) => intake.add(bytes, view, spans),
+      undecoded(bytes, view, spans) {
+        const isTaken = intake.add(bytes, view, spans);
+        if (isTaken) watch.count();
+        return isTaken;
+      },
     },
-    options,
+    {
+      ...loadOptions,
+      onProgress(progress) {
+        watch.chunk();
+        options.onProgress?.(progress);
+      },
+    },
   );
   if (isNotModified(summary)) {
     if (typeof options.previous === 'string') return summary;
@@ -58,5 +82,6 @@ export async function loadImage(
       `the source ${source.name} says that nothing changed, but was not asked whether anything did`,
     );
   }
+  watch.look();
   return { image: builder.finish(), source: summary };
 }

@@ -5,6 +5,10 @@ import {
   CONNECTIONS_MAX_DEFAULT,
   CONNECTIONS_MAX_MAX,
   DRAIN_SECONDS_MAX,
+  EVENTS_MAX,
+  GROWTH_PERCENT_MAX,
+  LOAD_MEMORY_MB_MAX,
+  LOAD_MEMORY_MB_MIN,
   OVERLOAD_MS_DEFAULT,
   OVERLOAD_MS_MAX,
 } from './limits.js';
@@ -127,6 +131,23 @@ export const SETTINGS: readonly Setting[] = [
     ...amount(0, CACHE_MB_MAX),
   },
   {
+    name: 'memoryMbMax',
+    flags: '--memory-mb-max <megabytes>',
+    environment: 'LECTERN_MEMORY_MB_MAX',
+    group: 'Data',
+    description:
+      'MiB of memory that one load may take; where it is left out, three quarters of what machine and container have left',
+    ...amount(LOAD_MEMORY_MB_MIN, LOAD_MEMORY_MB_MAX),
+  },
+  {
+    name: 'eventsMax',
+    flags: '--events-max <number>',
+    environment: 'LECTERN_EVENTS_MAX',
+    group: 'Data',
+    description: 'refuse a timetable with more events; where it is left out, any number',
+    ...amount(1, EVENTS_MAX, true),
+  },
+  {
     name: 'sourceHeaders',
     flags: '--header <name:value>',
     environment: 'LECTERN_HEADER',
@@ -184,6 +205,16 @@ export const SETTINGS: readonly Setting[] = [
     description:
       'refuse a timetable with more bad records, where one is served already; a first load is published, with a warning',
     ...amount(0, 100),
+  },
+  {
+    name: 'growthPercentMax',
+    flags: '--growth-percent-max <percent>',
+    environment: 'LECTERN_GROWTH_PERCENT_MAX',
+    group: 'Refreshing',
+    default: 1000,
+    description:
+      'give a load up that brings more records than are served by more than this, and more than 1,000; not for a first load',
+    ...amount(0, GROWTH_PERCENT_MAX),
   },
   {
     name: 'emptySet',
@@ -278,6 +309,7 @@ type DefaultedName =
   | 'watch'
   | 'shrinkPercentMax'
   | 'rejectPercentMax'
+  | 'growthPercentMax'
   | 'emptySet'
   | 'snapshotFilesKept'
   | 'jwksRefreshSeconds'

@@ -22,6 +22,11 @@ export interface ServiceOptions {
    * published, with a warning. 0 to 100, default 10.
    */
   readonly rejectPercentMax?: number | undefined;
+  /**
+   * A load of more records is given up while it is read, where another set is served: percent more than that has. 0 to
+   * 1,000,000,000, default 1000. A set of at most 1,000 records is let through.
+   */
+  readonly growthPercentMax?: number | undefined;
   /** What happens to a new snapshot without events. Default `refuse`. */
   readonly emptySet?: 'refuse' | 'publish' | undefined;
   /** Seconds after the last success from which on reads are answered with 503. Default: never. */
@@ -34,6 +39,13 @@ export interface ServiceOptions {
   readonly pin?: string | undefined;
   /** MiB of memory for caches besides the snapshot; 0 for none. Default 256. */
   readonly cacheMb?: number | undefined;
+  /**
+   * MiB of memory that one load may take, 64 to 1,048,576. Default: three quarters of what the machine and the container have left
+   * when it begins.
+   */
+  readonly memoryMbMax?: number | undefined;
+  /** Events of one load; one with more is refused. Default: any number. */
+  readonly eventsMax?: number | undefined;
   /** TCP port, 0 to 65535; 0 takes any free one. Default 3000. */
   readonly port?: number | undefined;
   /** Address or name to listen on. Default 127.0.0.1: reachable from this machine only. */

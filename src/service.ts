@@ -220,9 +220,12 @@ function timetableOptionsOf(
     snapshotFilesKept: settings.snapshotFilesKept,
     pin: settings.pin,
     cacheMb: settings.cacheMb,
+    memoryMbMax: settings.memoryMbMax,
+    eventsMax: settings.eventsMax,
     gate: {
       shrinkPercentMax: settings.shrinkPercentMax,
       rejectPercentMax: settings.rejectPercentMax,
+      growthPercentMax: settings.growthPercentMax,
       allowEmpty: settings.emptySet === 'publish',
     },
     onProgress,
@@ -302,7 +305,7 @@ function logEvents(
   });
   timetable.on('refused', ({ refusal, summary }) => {
     if (isFinal()) return;
-    const { id, events, rejected } = summary;
+    const { id, events, rejected } = summary ?? {};
     log.warn({ source, snapshot: id, events, rejected, reason: refusal.detail }, 'timetable refused');
   });
   timetable.on('error', (error) => {

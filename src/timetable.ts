@@ -129,7 +129,6 @@ export function staleMsMaxOf({
     : Number.POSITIVE_INFINITY;
 }
 
-/** Bytes of all caches together. */
 export function cacheBytesMaxOf({ cacheMb }: Pick<TimetableOptions, 'cacheMb'>): number {
   return cacheMb === undefined ? CACHE_BYTES_DEFAULT : cacheMb * 2 ** 20;
 }
@@ -202,6 +201,8 @@ class KeptTimetable implements Timetable {
     this.#keeper = new Keeper({
       loader,
       gate: gate === false ? null : { ...GATE_DEFAULTS, ...gate },
+      eventsMax: options.eventsMax ?? null,
+      memoryBytesMax: options.memoryMbMax === undefined ? null : options.memoryMbMax * 2 ** 20,
       refreshSeconds,
       watch,
       snapshotFile:

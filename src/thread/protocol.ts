@@ -3,6 +3,8 @@ import type { IdentifierMode } from '../model/event.js';
 import type { Delta } from '../snapshot/delta.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { ImageSource } from '../snapshot/image-file.js';
+import type { IntakeBounds } from '../snapshot/intake-bounds.js';
+import type { Refusal } from '../snapshot/refusal.js';
 import type { LoadProgress, LoadSummary } from '../source/source.js';
 import type { SourceSpec } from '../source/spec.js';
 
@@ -30,6 +32,7 @@ export interface LoadTask {
   readonly previousVersion: string | null;
   /** What is served, to tell what changed; null at the first load. Its arrays are shared, not copied. */
   readonly served: SnapshotImage | null;
+  readonly bounds: IntakeBounds;
 }
 
 export interface ReadImageTask {
@@ -78,6 +81,8 @@ export type TaskResult =
   | { readonly kind: 'not-modified' }
   /** The source was read, and its content is what is served already. */
   | { readonly kind: 'unchanged'; readonly sourceVersion: string | null }
+  /** The load was given up, as it was beyond a bound. */
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
   | { readonly kind: 'written' }
   | Failed;
 

@@ -31,6 +31,8 @@ function keep(
   const keeper = new Keeper({
     loader: loader.asLoader,
     gate: GATE_DEFAULTS,
+    eventsMax: null,
+    memoryBytesMax: null,
     refreshSeconds: 0,
     watch: false,
     snapshotFile: null,

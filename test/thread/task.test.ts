@@ -29,7 +29,8 @@ function folderFor(t: { teardown(callback: () => void): unknown }): string {
 
 function loadTask(more: Partial<LoadTask>): LoadTask {
   const source = { kind: 'stream', content: 'records', name: 'records', version: '7' } as const;
-  return { task: 'load', source, identifiers: 'uuid', previousVersion: null, served: null, ...more };
+  const bounds = { eventsMax: null, memoryBytesMax: null, growth: null };
+  return { task: 'load', source, identifiers: 'uuid', previousVersion: null, served: null, bounds, ...more };
 }
 
 function imageOf(result: TaskResult): SnapshotImage {
