@@ -75,7 +75,7 @@ export const EVENTS_MAX = 0xfffffffe;
 /**
  * Memory of one load, where none is set: this share of what is left, when it begins, of the machine's memory and of the
  * container's limit. In a container of 512 MiB that uses 90: 3/4 of 422, 316 MiB, which are about 300,000 events. The rest is
- * for answers meanwhile, and for what is not counted.
+ * for answers meanwhile, for the difference to what is served, up to 40 MB, and for what the estimate leaves out.
  */
 export const LOAD_MEMORY_SHARE: number = 3 / 4;
 /** What a load may be given at least, in MiB: its thread alone takes LOAD_BASE_BYTES. */
@@ -104,8 +104,6 @@ export const SCRATCH_BYTES_PER_EVENT = 128;
 export const FINISH_BYTES_PER_VALUE = 256;
 /** A Map that is full is copied into one of twice the size: 28 bytes an entry, twice, and the list beside it. */
 export const MAP_GROWTH_BYTES_PER_ENTRY = 72;
-/** The difference to what is served, by event of it, on both threads: SNAPSHOT_DELTA_ENTRIES_MAX are 40 MB. */
-export const DELTA_BYTES_PER_EVENT = 400;
 /** A set of fewer records is never refused for having grown: 1,000 are less than a megabyte, and a first entry is often a trial. */
 export const GROWTH_RECORDS_MIN = 1000;
 /** The most percent that a set may be let grow: ten million times. */
@@ -309,6 +307,8 @@ export const UPSTREAM_BYTES_MAX: number = 2 * ROW_BYTES_MAX;
 export const RETRY_AFTER_MS_MAX: number = 24 * 3600 * 1000;
 /** A file of names and lecturer identifiers. 100,000 entries of 80 bytes are 8 MB. */
 export const LECTURER_IDS_BYTES_MAX: number = 16 * MIB;
+/** Heap that parsing it takes at most: 21 bytes for each of text, where that is `{},` over and over. */
+export const LECTURER_IDS_HEAP_BYTES: number = 24 * LECTURER_IDS_BYTES_MAX;
 /** Past snapshots that /schedule/changes knows, and the entries of all their differences: 0.2 KB each, 40 MB. */
 export const SNAPSHOTS_KEPT_MAX = 16;
 export const SNAPSHOT_HISTORY_ENTRIES_MAX = 200_000;

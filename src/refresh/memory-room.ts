@@ -63,12 +63,10 @@ function groupsOf({ proc, cgroup }: SystemPlaces): { folder: string; version: Ve
     if (version === null) return [];
     const names = path.split('/').filter((name) => name !== '' && name !== '..');
     // Within a container the path may be that of the host: what is at the top is the container's own then.
-    return names
-      .concat('')
-      .map((_, n) => ({
-        folder: join(cgroup, version.folder, ...names.slice(0, names.length - n)),
-        version,
-      }));
+    return names.concat('').map((_, n) => ({
+      folder: join(cgroup, version.folder, ...names.slice(0, names.length - n)),
+      version,
+    }));
   });
 }
 

@@ -13,8 +13,8 @@ export interface Column {
 
 /** Of null in a row. */
 const NULL_BYTES = 4;
-/** The text of a distinct value is held again as UTF-8, as JSON and in the image's dictionary. */
-const COPIES_OF_VALUES = 3;
+/** The text of a distinct value is held again as JSON and in the image's dictionary. */
+const COPIES_OF_VALUES = 2;
 
 /**
  * How much memory it takes to make an image of the events that have arrived. Each event and each value is counted once, whenever the

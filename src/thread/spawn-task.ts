@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
 import type { ResourceLimits, Worker } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
-import { THREAD_END_MS_MAX } from '../limits.js';
-import { type IntakeBounds, outOfMemory } from '../snapshot/intake-bounds.js';
+import { LECTURER_IDS_HEAP_BYTES, THREAD_END_MS_MAX } from '../limits.js';
+import { outOfMemory } from '../snapshot/intake-bounds.js';
 import type { LoadProgress } from '../source/source.js';
-import type { Failed, StreamChunk, Task, TaskNotice, TaskResult } from './protocol.js';
+import type { Failed, LoadTask, StreamChunk, Task, TaskNotice, TaskResult } from './protocol.js';
 import { startThread, type ThreadEntry } from './start-thread.js';
 
 const ENTRY: ThreadEntry = {
@@ -41,7 +41,7 @@ export async function spawnTask(task: Task, options: SpawnOptions): Promise<Excl
   const worker = await startThread(ENTRY, {
     workerData: task,
     name: `lectern ${task.task}`,
-    ...(task.task === 'load' ? { resourceLimits: heapLimits(task.bounds) } : {}),
+    ...(task.task === 'load' ? { resourceLimits: heapLimits(task) } : {}),
   });
   if (!options.keepsProcessAlive) worker.unref();
   const feed = options.feed ?? null;
@@ -66,11 +66,20 @@ export async function spawnTask(task: Task, options: SpawnOptions): Promise<Excl
   }
 }
 
-/** The heap is a part of what the load may take. It ends the thread where a load is faster than it is looked at. */
-function heapLimits({ memoryBytesMax }: IntakeBounds): ResourceLimits {
+/**
+ * The heap is a part of what the load may take. It ends the thread where a load is faster than it is looked at. A map of lecturers is
+ * parsed in one go, in which V8 would end the process and not the thread: it has room of its own.
+ */
+function heapLimits({ bounds: { memoryBytesMax }, source }: LoadTask): ResourceLimits {
   if (memoryBytesMax === null) return {};
-  const mb = Math.min(memoryBytesMax, getHeapStatistics().heap_size_limit) / (1024 * 1024);
-  return { maxOldGenerationSizeMb: Math.floor(mb) };
+  const ofMap = hasLecturerIds(source) ? LECTURER_IDS_HEAP_BYTES : 0;
+  const bytes = Math.min(memoryBytesMax, getHeapStatistics().heap_size_limit) + ofMap;
+  return { maxOldGenerationSizeMb: Math.floor(bytes / (1024 * 1024)) };
+}
+
+function hasLecturerIds(source: LoadTask['source']): boolean {
+  if (source.kind === 'stream') return false;
+  return source.lecturerIds !== undefined || (source.kind === 'merged' && source.specs.some(hasLecturerIds));
 }
 
 /** Ends the thread, and waits for that, but not for ever. */
