@@ -57,6 +57,21 @@ function sourceOf() {
   }
 }
 
+// Standard input is read once only; what is served before it comes from disk, written by a run with another input.
+if (kind === 'stdin') {
+  const path = `${folder}/image`;
+  const { Readable } = await import('node:stream');
+  const real = Object.getOwnPropertyDescriptor(process, 'stdin');
+  Object.defineProperty(process, 'stdin', {
+    value: Readable.from([Buffer.from(goodText)]),
+    configurable: true,
+  });
+  const first = openTimetable({ source: '-', snapshotFile: path });
+  await first.ready;
+  await first.close();
+  Object.defineProperty(process, 'stdin', real);
+  options.snapshotFile = path;
+}
 if (kind === 'lecturers') writeFileSync(`${folder}/lecturers.json`, '{}');
 const timetable = openTimetable({ source: sourceOf(), watch: false, ...options });
 await timetable.ready;
