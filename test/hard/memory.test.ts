@@ -153,6 +153,7 @@ function pouring(format: Format, options: { isVaried?: boolean; title?: string }
   };
 }
 
+const PAGES = endless('ndjson');
 /** Pages of a few thousand, each with another behind it. */
 const paging: Serve = (_, res, n) => {
   if (n === 0) {
@@ -160,10 +161,7 @@ const paging: Serve = (_, res, n) => {
     return;
   }
   res.setHeader('Link', `</${n}>; rel="next"`);
-  let skipped = 0;
-  const pages = endless('ndjson');
-  while (skipped++ < 8 * (n - 1)) pages.next();
-  res.end(Buffer.concat([...someOf(pages, 8, 'ndjson')]));
+  res.end(Buffer.concat(Array.from({ length: 8 }, () => PAGES.next().value)));
 };
 
 /** One record that never ends. */
@@ -254,7 +252,13 @@ const JOBS: readonly (Job & { readonly name: string; readonly isQuick?: true })[
     outcome: MEMORY,
   },
   { name: 'an address in pages', kind: 'address', options: OPEN, serve: paging, outcome: MEMORY },
-  { name: 'one line of 1 GB', kind: 'address', options: OPEN, serve: oneLine, outcome: { result: 'failed' } },
+  {
+    name: 'one line of 1 GB',
+    kind: 'address',
+    options: OPEN,
+    serve: oneLine,
+    outcome: { result: 'refused', reason: /its only record was rejected/ },
+  },
   {
     name: 'several sources',
     kind: 'several',
@@ -270,7 +274,7 @@ const JOBS: readonly (Job & { readonly name: string; readonly isQuick?: true })[
     kind: 'lecturers',
     options: OPEN,
     hostile: () => Readable.from(giantMap()),
-    outcome: { result: 'published' },
+    outcome: { result: 'unchanged' },
   },
   {
     name: 'as many as just go',
