@@ -14,10 +14,12 @@ export interface GateOptions {
 /** The gate with every bound set. */
 export type Gate = { readonly [Name in keyof GateOptions]-?: NonNullable<GateOptions[Name]> };
 
+/** Why a snapshot was refused: it has no events, has lost too many, or too many records were rejected. */
 export type RefusalCode = 'empty' | 'shrunk' | 'rejected';
 
 /** Why a snapshot was not published. */
 export interface Refusal {
+  /** Why, for programs. */
   readonly code: RefusalCode;
   /** One sentence with the numbers. */
   readonly detail: string;
