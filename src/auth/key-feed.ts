@@ -22,6 +22,14 @@ export interface KeyState {
   readonly problem: string | null;
 }
 
+/** How the fetches went so far. */
+export interface KeyFetches {
+  /** Fetches that have ended: with other keys than before, with the same, or without any. */
+  readonly results: { readonly changed: number; readonly unchanged: number; readonly failed: number };
+  /** Since the last one that went well ended; null before it. */
+  readonly ageMs: number | null;
+}
+
 export interface KeyFeed {
   readonly state: KeyState;
   /**

@@ -107,6 +107,47 @@ function undocumented({ file, name, lines, isDocumented }: Declaration): string[
 
 test('everything that a program sees has a doc comment', (t) => {
   const declarations = reachable(join(DIST, 'index.d.ts'));
+  const names = declarations.map(({ name }) => name);
+  for (const name of [
+    'openTimetable',
+    'Timetable',
+    'TimetableRecord',
+    'EmbeddedHandlerOptions',
+    'HttpSpec',
+    'View',
+  ])
+    t.ok(names.includes(name), `${name} was found`);
   t.strictSame(declarations.flatMap(undocumented), []);
+  t.end();
+});
+
+test('what has no doc comment is found', (t) => {
+  const folder = t.testdir({
+    'index.d.ts': "export { run } from './run.js';\nexport type { Bare } from './run.js';\n",
+    'run.d.ts': `interface Inner {
+    readonly told: string;
+}
+/** Told. */
+export interface Bare extends Inner {
+    /** Told. */
+    readonly told: string;
+    readonly untold?: {
+        /** Told. */
+        readonly deep: string;
+        shallow(): void;
+    };
+    /** Told. */
+    [Symbol.iterator](): void;
+}
+/** Told. */
+export declare function run(bare: Bare): Elsewhere;
+export type Unreached = string;
+`,
+  });
+  const found = reachable(join(folder, 'index.d.ts')).flatMap(undocumented);
+  t.strictSame(
+    found.map((each) => each.split(': ')[1]),
+    ['Bare.untold', 'Bare.shallow', 'Inner', 'Inner.told'],
+  );
   t.end();
 });
