@@ -2,7 +2,8 @@
  * What dashboards of Node look for, under the names and types that prom-client's default metrics have. Those defaults know the
  * main thread only and cannot be ended; here every thread tells of itself, in a label that dashboards show as one line each.
  */
-import { readdir, readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { CELL, type SingleName } from '../metrics/cells.js';
 import type { ThreadMeter } from '../serving/serving.js';
 import type { Families, Sample } from './families.js';
@@ -67,7 +68,8 @@ export function addNodeMetrics(families: Families, threads: () => readonly Threa
     [{}, process.memoryUsage.rss()],
   ]);
   families.gauge('process_open_fds', 'Open files and sockets.', [], openFiles);
-  families.gauge('process_max_fds', 'How many may be open.', [], openFilesMax);
+  const filesMax = openFilesMax();
+  families.gauge('process_max_fds', 'How many may be open.', [], () => filesMax);
   const [major = '', minor = '', patch = ''] = process.versions.node.split('.');
   const version = { version: process.version, major, minor, patch };
   families.gauge('nodejs_version_info', 'Version of Node; always 1.', Object.keys(version), () => [
@@ -82,8 +84,13 @@ async function openFiles(): Promise<readonly Sample[]> {
   return names === null ? [] : [[{}, names.length - 1]];
 }
 
-async function openFilesMax(): Promise<readonly Sample[]> {
-  const text = await readFile('/proc/self/limits', 'latin1').catch(() => '');
+function openFilesMax(): Sample[] {
+  let text = '';
+  try {
+    text = readFileSync('/proc/self/limits', 'latin1');
+  } catch {
+    // Not on this system.
+  }
   const count = /^Max open files +(\d+)/m.exec(text)?.[1];
   return count === undefined ? [] : [[{}, Number(count)]];
 }
