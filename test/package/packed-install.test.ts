@@ -52,7 +52,7 @@ interface Tarball {
 /** Everything that may be in the package. */
 const ALLOWED: readonly RegExp[] = [
   /^(?:package\.json|README\.md|CHANGELOG\.md|ARCHITECTURE\.md|SECURITY\.md|RELIABILITY\.md|LICENSE)$/,
-  /^(?:deploy\/[a-z]+\.(?:service|yaml|conf)|examples\/[a-z-]+\.mjs|bench\/results\/[a-z]+\.svg)$/,
+  /^(?:deploy\/[a-z]+\.(?:service|yaml|conf)|docs\/[a-z-]+\.md|examples\/[a-z-]+\.mjs|bench\/results\/[a-z]+\.svg)$/,
   /^fixtures\/demo\.ndjson\.gz$/,
   /^src\/[a-z0-9/-]+(?:\.d)?\.ts$/,
   /^dist\/[a-z0-9/-]+\.(?:js|d\.ts)(?:\.map)?$/,

@@ -32,6 +32,12 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const DEMO = 'fixtures/demo.ndjson.gz';
 const DOCUMENTED_ORIGIN = 'http://127.0.0.1:3000';
 const PROGRAM_MS_MAX = 60_000;
+/** The last words of a start, and the line that must be there: text in development, a record in production. */
+function readyOf(command: string): { readonly text: string; readonly line: RegExp } {
+  return command.includes('--dev')
+    ? { text: ', loaded in ', line: /^Lectern serves \S+ at http:/m }
+    : { text: '"msg":"ready"', line: /^\{.*"url":"http:.*"msg":"ready"\}$/m };
+}
 /** Arguments of `env`: without the loader that tap puts into every process, and without settings. */
 const PLAIN = [
   'NODE_OPTIONS',
@@ -136,10 +142,11 @@ if (MISSING.length > 0) {
           : command.replace(/\n$/, ' --port 0');
         const alone = local(free).replace('https://login.example.org/jwks', 'http://127.0.0.1:9/jwks');
         const script = `token=${token}\n${alone.replace('lectern serve', 'exec node dist/cli.js serve')}`;
-        return run('bash', ['-c', script], folder, ', loaded in ');
+        return run('bash', ['-c', script], folder, readyOf(command).text);
       });
       for (const [n, { output }] of (await Promise.all(started)).entries()) {
-        t.match(output, /^Lectern serves \S+ at http:/m, commands[n] ?? '');
+        const command = commands[n] ?? '';
+        t.match(output, readyOf(command).line, command);
       }
     });
 
