@@ -188,7 +188,7 @@ test('every problem code that a request can cause is reached, with its header fi
     .add('headers-too-large')
     .add('method-not-implemented')
     .add('content-too-large');
-  reached.add('overloaded');
+  reached.add('overloaded').add('host-not-allowed');
   reached.add('transfer-coding-not-implemented').add('version-not-supported').add('expectation-failed');
   t.same([...reached].sort(), Object.keys(PROBLEMS).sort(), 'every code of the table');
 });
