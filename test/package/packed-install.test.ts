@@ -51,7 +51,8 @@ interface Tarball {
 
 /** Everything that may be in the package. */
 const ALLOWED: readonly RegExp[] = [
-  /^(?:package\.json|README\.md|CHANGELOG\.md|ARCHITECTURE\.md|SECURITY\.md|RELIABILITY\.md|LICENSE)$/,
+  /^(?:package\.json|README\.md|CHANGELOG\.md|SECURITY\.md|LICENSE)$/,
+  /^docs\/(?:[a-z]+\/)?[A-Za-z0-9-]+\.md$/,
   /^(?:deploy\/[a-z]+\.(?:service|yaml|conf)|examples\/[a-z-]+\.mjs|bench\/results\/[a-z]+\.svg)$/,
   /^fixtures\/demo\.ndjson\.gz$/,
   /^src\/[a-z0-9/-]+(?:\.d)?\.ts$/,
@@ -63,6 +64,7 @@ const ALLOWED: readonly RegExp[] = [
 const REQUIRED: readonly string[] = [
   'package.json',
   'README.md',
+  'docs/http-api.md',
   'LICENSE',
   'dist/index.js',
   'dist/index.d.ts',
