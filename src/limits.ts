@@ -89,6 +89,43 @@ export const ROW_BYTES_MAX: number = 4 * 1024 * MIB - 64 * KIB;
 export const EVENTS_MAX = 0xfffffffe;
 
 /**
+ * Memory of one load, where none is set: this share of what is left, when it begins, of the machine's memory and of the
+ * container's limit. In a container of 512 MiB that uses 90: 3/4 of 422, 316 MiB, which are about 300,000 events. The rest is
+ * for answers meanwhile, for the difference to what is served, up to 40 MB, and for what the estimate leaves out.
+ */
+export const LOAD_MEMORY_SHARE: number = 3 / 4;
+/** What a load may be given at least, in MiB: its thread alone takes LOAD_BASE_BYTES. */
+export const LOAD_MEMORY_MB_MIN = 64;
+/** And at most: a TiB. */
+export const LOAD_MEMORY_MB_MAX = 1_048_576;
+/**
+ * What a load takes before its first record: its thread 12 MiB; pieces of READ_CHUNK_BYTES, two that are read, two packed and three
+ * unpacked, 4 MiB; one record of RECORD_BYTES_MAX, as bytes, text and value.
+ */
+export const LOAD_BASE_BYTES: number = 24 * MIB;
+/**
+ * Memory is looked at after so many pieces of the source, at most 4 MiB, or so many records that were decoded: one look takes
+ * 0.03 ms, of the 30 ms that it takes to read so much.
+ */
+export const LOAD_LOOK_CHUNKS = 8;
+export const LOAD_LOOK_RECORDS = 256;
+/**
+ * Memory of an image without its rows, by event: 87 in a timetable of a million events, of which a third clash with another, and up
+ * to 13 more where codes take four bytes each.
+ */
+export const IMAGE_BYTES_PER_EVENT = 116;
+/** What else is on the way to it, by event, most of it for the clusters. */
+export const SCRATCH_BYTES_PER_EVENT = 128;
+/** Beyond that, by distinct value, besides its text: its bytes as an object each, in order, with their place. */
+export const FINISH_BYTES_PER_VALUE = 256;
+/** A Map that is full is copied into one of twice the size: 28 bytes an entry, twice, and the list beside it. */
+export const MAP_GROWTH_BYTES_PER_ENTRY = 72;
+/** A set of fewer records is never refused for having grown: 1,000 are less than a megabyte, and a first entry is often a trial. */
+export const GROWTH_RECORDS_MIN = 1000;
+/** The most percent that a set may be let grow: ten million times. */
+export const GROWTH_PERCENT_MAX = 1_000_000_000;
+
+/**
  * Serving threads. What is bounded per thread besides the snapshot: caches of rows and answers, of which each has its part
  * only; tokens and interval trees, of which each has its own.
  */
@@ -262,6 +299,14 @@ export const FILE_POLL_MS = 1000;
 export const FILE_SETTLE_MS = 200;
 /** How long a file must have rested whose last record looks cut, before that is taken for a fault of the data. */
 export const FILE_CUT_REST_MS = 2000;
+/** Between two pieces of a file: a network file system that answers no more is given up. */
+export const FILE_IDLE_MS_MAX = 30_000;
+/** One load of a file: at 10 MB/s, 9 GB. */
+export const FILE_TOTAL_MS_MAX: number = 15 * 60_000;
+/** Until a file of the service's own configuration has been read. */
+export const TEXT_FILE_MS_MAX = 30_000;
+/** How long a thread that was told to end may take; longer, and it waits for the system, which nothing can call off. */
+export const THREAD_END_MS_MAX = 2000;
 /** Clocks of file systems tick every 1 to 10 ms: what is younger could be written again without its time changing. */
 export const FILE_AGE_MS_MIN = 20;
 /** Symbolic links followed on one path, as Linux does. */
@@ -290,6 +335,8 @@ export const UPSTREAM_BYTES_MAX: number = 2 * ROW_BYTES_MAX;
 export const RETRY_AFTER_MS_MAX: number = 24 * 3600 * 1000;
 /** A file of names and lecturer identifiers. 100,000 entries of 80 bytes are 8 MB. */
 export const LECTURER_IDS_BYTES_MAX: number = 16 * MIB;
+/** Heap that parsing it takes at most: 21 bytes for each of text, where that is `{},` over and over. */
+export const LECTURER_IDS_HEAP_BYTES: number = 24 * LECTURER_IDS_BYTES_MAX;
 /**
  * Past snapshots that /schedule/changes knows, and the entries of all steps between them: 0.2 KB each, 40 MB. The net
  * differences take 4 bytes an event for each snapshot, 16 × 200,000 × 4 = 13 MB at most, and 85 bytes for each UUID of an

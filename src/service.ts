@@ -168,7 +168,7 @@ function logEvents(timetable: Timetable, settings: ResolvedSettings, log: Logger
   });
   timetable.on('refused', ({ refusal, summary }) => {
     if (isFinal()) return;
-    const { id, events, rejected } = summary;
+    const { id, events, rejected } = summary ?? {};
     log.warn({ source, snapshot: id, events, rejected, reason: refusal.detail }, 'timetable refused');
   });
   timetable.on('error', (error) => {

@@ -1,10 +1,12 @@
 /**
  * Loaded into every test process, after tap's own hook: programs that a test starts are those that users start. Left alone,
- * tap loads its coverage hooks into each of them, which takes five times as long as Node itself takes to start.
+ * tap loads its coverage hooks into each of them, which takes five times as long as Node itself takes to start. A test that has
+ * options of its own for a program says them a second time, as OWN_NODE_OPTIONS.
  */
 import processOnSpawn from 'process-on-spawn';
 
 processOnSpawn.addListener((started) => {
-  const { NODE_OPTIONS: _options, ...env } = started.env;
+  const { NODE_OPTIONS: _options, OWN_NODE_OPTIONS, ...env } = started.env;
+  if (OWN_NODE_OPTIONS !== undefined) env.NODE_OPTIONS = OWN_NODE_OPTIONS;
   started.env = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('_TAPJS_')));
 });

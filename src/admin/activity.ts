@@ -10,7 +10,14 @@ export interface Announcer {
 /** What has happened to a timetable since it was opened: counts for those who come and ask. */
 export class Activity {
   readonly loads: Record<LoadResult, number> = { published: 0, unchanged: 0, refused: 0, failed: 0 };
-  readonly refusals: Record<RefusalCode, number> = { empty: 0, shrunk: 0, rejected: 0 };
+  readonly refusals: Record<RefusalCode, number> = {
+    empty: 0,
+    shrunk: 0,
+    rejected: 0,
+    grown: 0,
+    events: 0,
+    memory: 0,
+  };
   follow(timetable: Announcer): void {
     timetable.on('loaded', ({ result }) => {
       this.loads[result]++;

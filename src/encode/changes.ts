@@ -1,11 +1,11 @@
-import { BODY_WHOLE_BYTES_MAX } from '../limits.js';
+import { BODY_SLICE_BYTES, BODY_WHOLE_BYTES_MAX } from '../limits.js';
 import { Selection } from '../query/selection.js';
 import type { Difference, DifferenceList } from '../snapshot/differences.js';
 import type { GoneIds } from '../snapshot/gone-ids.js';
 import type { Rows } from '../snapshot/rows.js';
 import { allocateBody, type Body, laterBody } from './body.js';
-import { jsonRowPieces } from './json.js';
-import { arrayHeader, packedRowPieces, packPlain } from './msgpack.js';
+import { arrayHeader, packPlain } from './msgpack.js';
+import { writeMessagePackRow } from './msgpack-row.js';
 import { gather, type Piece, slicedBody } from './slices.js';
 
 /** What a difference leads to. */
@@ -26,10 +26,10 @@ interface List {
 export function jsonChanges({ rows, summary }: Present, difference: Difference, goneIds: GoneIds): Body {
   const { from, added, changed, removed } = difference;
   const ends = JSON.stringify({ from, to: summary.id }).slice(0, -1);
-  const list = (opening: string, of: DifferenceList, texts: GoneIds['json']): List => ({
+  const list = (opening: string, of: DifferenceList, { bytes, start }: Texts): List => ({
     opening: Buffer.from(opening, 'utf8'),
     byteLength: of.jsonBytes,
-    pieces: () => jsonRowPieces(texts, selectionOf(of)),
+    pieces: () => entryPieces(of.entries, start, 1, copierOf({ bytes, start })),
   });
   return bodyOf(
     [
@@ -52,18 +52,27 @@ export function messagePackChanges(
 ): Body {
   const { from, added, changed, removed } = difference;
   const ends = ['from', from, 'to', summary.id].map(packPlain);
-  const list = (name: string, before: readonly Uint8Array[], of: DifferenceList): Omit<List, 'pieces'> => ({
+  const list = (
+    before: readonly Uint8Array[],
+    name: string,
+    of: DifferenceList,
+    start: Uint32Array,
+    write: WriteRun,
+  ): List => ({
     opening: Buffer.concat([...before, packPlain(name), arrayHeader(of.entries.length)]),
     byteLength: of.packedBytes,
+    pieces: () => entryPieces(of.entries, start, 0, write),
   });
+  const writeRows: WriteRun = (first, end, target, offset) => {
+    let at = offset;
+    for (let ordinal = first; ordinal < end; ordinal++) at = writeMessagePackRow(rows, ordinal, target, at);
+    return at;
+  };
   return bodyOf(
     [
-      {
-        ...list('added', [Uint8Array.of(MAP_OF_FIVE), ...ends], added),
-        pieces: () => packedRowPieces(rows, selectionOf(added)),
-      },
-      { ...list('changed', [], changed), pieces: () => packedRowPieces(rows, selectionOf(changed)) },
-      { ...list('removed', [], removed), pieces: () => packedIdPieces(goneIds, selectionOf(removed)) },
+      list([Uint8Array.of(MAP_OF_FIVE), ...ends], 'added', added, rows.packedStart, writeRows),
+      list([], 'changed', changed, rows.packedStart, writeRows),
+      list([], 'removed', removed, goneIds.packed.start, copierOf(goneIds.packed)),
     ],
     NOTHING,
   );
@@ -71,13 +80,54 @@ export function messagePackChanges(
 
 const NOTHING = new Uint8Array(0);
 
-function* packedIdPieces({ packed }: GoneIds, selection: Selection): Generator<Uint8Array> {
-  const { bytes, start } = packed;
-  for (const [first, end] of selection.runs()) yield bytes.subarray(start[first]!, start[end]!);
+/** Entries one behind the other; entry n is bytes [start[n], start[n + 1]). */
+interface Texts {
+  readonly bytes: Uint8Array;
+  readonly start: Uint32Array;
 }
 
-function selectionOf({ entries }: DifferenceList): Selection {
-  return Selection.ofList(entries);
+/** Writes the entries [first, end) and returns the offset behind them. */
+type WriteRun = (first: number, end: number, target: Buffer, offset: number) => number;
+
+function copierOf({ bytes, start }: Texts): WriteRun {
+  const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  return (first, end, target, offset) => offset + source.copy(target, offset, start[first]!, start[end]!);
+}
+
+/**
+ * Entries in pieces of at most about one slice. Nothing is made for single entries: many clients at a time go through many pieces.
+ *
+ * @param start offsets by which the lengths of entries are known
+ * @param cut bytes that the last entry has to lose: the comma behind it
+ */
+function* entryPieces(
+  entries: Uint32Array,
+  start: Uint32Array,
+  cut: number,
+  write: WriteRun,
+): Generator<Piece> {
+  // Terminates: `to` is at least one behind `from`.
+  for (let from = 0, to = 0; from < entries.length; from = to) {
+    let byteLength = 0;
+    for (to = from; to < entries.length; to++) {
+      const entryBytes = start[entries[to]! + 1]! - start[entries[to]!]!;
+      if (to > from && byteLength + entryBytes > BODY_SLICE_BYTES) break;
+      byteLength += entryBytes;
+    }
+    const run = Selection.ofList(entries.subarray(from, to));
+    if (to === entries.length) byteLength -= cut;
+    yield {
+      byteLength,
+      write(target, offset) {
+        // What is cut has no room.
+        const room = target.subarray(offset, offset + byteLength);
+        let at = 0;
+        run.forEachRun((first, end) => {
+          at = write(first, end, room, at);
+        });
+      },
+    };
+  }
 }
 
 function bodyOf(lists: readonly List[], closing: Uint8Array): Body {

@@ -1,6 +1,5 @@
 import { BODY_WHOLE_BYTES_MAX } from '../limits.js';
 import type { Origin, Selection } from '../query/selection.js';
-import type { RowsImage } from '../snapshot/image.js';
 import type { Rows } from '../snapshot/rows.js';
 import { allocateBody, type Body, madeBody, wholeBody } from './body.js';
 import { copyPicked, JSON_LAYOUT, type KeyRows, pickedLength } from './key-rows.js';
@@ -114,11 +113,8 @@ export function copyJsonRows(rows: Rows, selection: Selection, target: Buffer, o
   return at;
 }
 
-/** The selected rows, or other entries that lie as rows do, as views of the arena with a comma between them. */
-export function* jsonRowPieces(
-  rows: Pick<RowsImage, 'bytes' | 'start'>,
-  selection: Selection,
-): Generator<Uint8Array> {
+/** The selected rows as views of the arena, with a comma between them. */
+export function* jsonRowPieces(rows: Rows, selection: Selection): Generator<Uint8Array> {
   let isFirst = true;
   for (const [first, end] of selection.runs()) {
     if (!isFirst) yield SEPARATOR;

@@ -1,5 +1,11 @@
-import { CACHE_MB_DEFAULT, CACHE_MB_MAX } from '../limits.js';
-import { amount, given, isObject, type Kind, oneOf, PATH, type Setting } from './setting.js';
+import {
+  CACHE_MB_DEFAULT,
+  CACHE_MB_MAX,
+  EVENTS_MAX,
+  LOAD_MEMORY_MB_MAX,
+  LOAD_MEMORY_MB_MIN,
+} from '../limits.js';
+import { amount, count, given, isObject, type Kind, oneOf, PATH, type Setting } from './setting.js';
 
 /** Adds `Name: value` to the fields given before. Whether a field can be sent is checked where addresses are read. */
 const HEADER: Kind = {
@@ -52,6 +58,22 @@ export const DATA_SETTINGS: readonly Setting[] = [
     kind: amount('megabytes', 0, CACHE_MB_MAX),
     default: CACHE_MB_DEFAULT,
     help: 'MiB of memory for caches, besides the timetable itself; 0 for none',
+  },
+  {
+    name: 'memoryMbMax',
+    places: ['openTimetable'],
+    flag: '--memory-mb-max',
+    group: 'Data',
+    kind: amount('megabytes', LOAD_MEMORY_MB_MIN, LOAD_MEMORY_MB_MAX),
+    help: 'MiB of memory that one load may take; without it, three quarters of what machine and container have left',
+  },
+  {
+    name: 'eventsMax',
+    places: ['openTimetable'],
+    flag: '--events-max',
+    group: 'Data',
+    kind: count('number', 1, EVENTS_MAX),
+    help: 'refuse a timetable with more events; without it, any number',
   },
   {
     name: 'sourceHeaders',

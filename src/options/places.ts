@@ -28,7 +28,7 @@ export interface DefaultedByPlace {
     | 'refreshSeconds'
     | 'watch'
     | 'snapshotFilesKept';
-  readonly gate: 'shrinkPercentMax' | 'rejectPercentMax' | 'allowEmpty';
+  readonly gate: 'shrinkPercentMax' | 'rejectPercentMax' | 'growthPercentMax' | 'allowEmpty';
   readonly serve:
     | 'port'
     | 'host'

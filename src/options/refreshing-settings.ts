@@ -1,3 +1,4 @@
+import { GROWTH_PERCENT_MAX } from '../limits.js';
 import { amount, count, either, given, isObject, PATH, type Setting } from './setting.js';
 
 const SECONDS_PER_YEAR = 31_536_000;
@@ -47,6 +48,15 @@ export const REFRESHING_SETTINGS: readonly Setting[] = [
     kind: amount('percent', 0, 100),
     default: 10,
     help: 'refuse a timetable with a larger share of rejected records, unless it is the first, which is published with a warning',
+  },
+  {
+    name: 'growthPercentMax',
+    places: ['gate'],
+    flag: '--growth-percent-max',
+    group: 'Refreshing',
+    kind: amount('percent', 0, GROWTH_PERCENT_MAX),
+    default: 1000,
+    help: 'give up a load that brings more records than are served by more than this, and more than 1,000; not the first load',
   },
   {
     name: 'allowEmpty',

@@ -40,6 +40,13 @@ export interface TimetableOptions {
    * changed since past snapshots, and, for each handler, an eighth of it for whole answers. 0 for none. Default 256.
    */
   readonly cacheMb?: number | undefined;
+  /**
+   * MiB of memory that one load may take, all that it holds counted, 64 to 1,048,576. A load that would take more is refused.
+   * Default: three quarters of what the machine and the container have left when it begins.
+   */
+  readonly memoryMbMax?: number | undefined;
+  /** Events of one load, 1 to 4,294,967,294; one with more is refused. Default: any number. */
+  readonly eventsMax?: number | undefined;
   /** Where snapshots are built: on a `thread` of their own, or `here`, for small sets. Default `thread`. */
   readonly buildOn?: BuildPlace | undefined;
   /** Told now and then during the first load, which fails with what it throws. A promise that it returns is not waited for. */

@@ -1,4 +1,6 @@
 import { formatPosition } from '../model/position.js';
+import type { IntakeBounds } from '../snapshot/intake-bounds.js';
+import type { Refusal } from '../snapshot/refusal.js';
 import { faultyRecords, type SnapshotSummary } from '../snapshot/summary.js';
 
 /** What a new snapshot must be like to replace the one that is served. */
@@ -7,6 +9,11 @@ export interface GateOptions {
   readonly shrinkPercentMax?: number | undefined;
   /** More rejected records than this are refused, but at the first load. Percent of all records, 0 to 100. Default 10. */
   readonly rejectPercentMax?: number | undefined;
+  /**
+   * A load of more records is given up while it is read, but for the first: percent more than are now served, 0 to
+   * 1,000,000,000. Default 1000. A set of at most 1,000 records is let through.
+   */
+  readonly growthPercentMax?: number | undefined;
   /** Whether a set of no events may be served. Default false. */
   readonly allowEmpty?: boolean | undefined;
 }
@@ -14,14 +21,7 @@ export interface GateOptions {
 /** The gate with every bound set. */
 export type Gate = { readonly [Name in keyof GateOptions]-?: NonNullable<GateOptions[Name]> };
 
-export type RefusalCode = 'empty' | 'shrunk' | 'rejected';
-
-/** Why a snapshot was not published. */
-export interface Refusal {
-  readonly code: RefusalCode;
-  /** One sentence with the numbers. */
-  readonly detail: string;
-}
+export type { Refusal, RefusalCode } from '../snapshot/refusal.js';
 
 /**
  * Decides whether a freshly built snapshot is published. A source that breaks tends to give nothing, half, or garbage;
@@ -55,6 +55,15 @@ export function judge(next: SnapshotSummary, served: SnapshotSummary | null, opt
     };
   }
   return null;
+}
+
+/** How many records the next load may bring; null where there is nothing to protect. */
+export function growthBound(
+  served: SnapshotSummary | null,
+  { growthPercentMax }: Gate,
+): IntakeBounds['growth'] {
+  if (served === null) return null;
+  return { served: served.events + faultyRecords(served), percentMax: growthPercentMax };
 }
 
 /** Percent of all records, 0 to 100. A record that a later source overrides is no fault of the data, and not among them. */

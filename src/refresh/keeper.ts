@@ -5,7 +5,7 @@ import type { History } from '../snapshot/history.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { LoadProgress } from '../source/source.js';
-import { type Gate, judge, type Refusal } from './gate.js';
+import { type Gate, growthBound, judge, type Refusal } from './gate.js';
 import type { Loader, LoadRequest } from './loader.js';
 import { Patience } from './patience.js';
 import { keepingProcessAlive } from './process-alive.js';
@@ -38,7 +38,8 @@ export interface LoadOutcome {
 export interface KeeperEvents {
   /** Swaps the reference. Called before anything else hears of the publication. */
   publish(publication: Publication): void;
-  refused(refusal: Refusal, summary: SnapshotSummary): void;
+  /** @param summary of what was refused; null where its load was given up */
+  refused(refusal: Refusal, summary: SnapshotSummary | null): void;
   /** A load failed, or the snapshot file could not be read or written. What is served stays. */
   failed(error: Error): void;
   /** A load has ended, and this is how. */
@@ -52,6 +53,10 @@ export interface KeeperOptions {
   readonly loader: Loader;
   /** Null: everything is published. */
   readonly gate: Gate | null;
+  /** Events of one load; null for no bound. */
+  readonly eventsMax: number | null;
+  /** Memory that one load may take; null for a share of what there is. */
+  readonly memoryBytesMax: number | null;
   readonly refreshSeconds: number;
   /** Whether to load when the source says that it changed. */
   readonly watch: boolean;
@@ -250,7 +255,7 @@ export class Keeper {
     return (this.#options.now ?? Date.now)();
   }
 
-  #request(keepsProcessAlive: boolean): Omit<LoadRequest, 'previousVersion' | 'served' | 'deltas'> {
+  #request(keepsProcessAlive: boolean): Pick<LoadRequest, 'signal' | 'keepsProcessAlive' | 'onProgress'> {
     const { onProgress } = this.#options;
     return {
       signal: this.#abort.signal,
@@ -260,7 +265,7 @@ export class Keeper {
   }
 
   async #refresh(force: boolean): Promise<RefreshOutcome & LoadOutcome> {
-    const { loader, gate } = this.#options;
+    const { loader, gate, eventsMax, memoryBytesMax } = this.#options;
     const served = this.#served;
     const beganMs = performance.now();
     const ended = (result: LoadResult): LoadOutcome => {
@@ -277,10 +282,16 @@ export class Keeper {
         served,
         deltas: this.#history?.deltas ?? [],
         timeLimits: this.#patience.limits,
+        bounds: {
+          eventsMax,
+          memoryBytesMax,
+          growth: force || gate === null ? null : growthBound(served?.summary ?? null, gate),
+        },
       });
       // It may have been on its way already: nothing is published any more.
       this.#abort.signal.throwIfAborted();
-      this.#patience.succeeded(result.kind === 'not-modified' ? null : performance.now() - beganMs);
+      const isWhole = result.kind !== 'not-modified' && result.kind !== 'refused';
+      this.#patience.succeeded(isWhole ? performance.now() - beganMs : null);
       switch (result.kind) {
         case 'not-modified':
           // Of what was refused, or of what is served.
@@ -293,6 +304,11 @@ export class Keeper {
           this.#refusal = null;
           this.#succeed();
           outcome = ended('unchanged');
+          break;
+        case 'refused':
+          // It has no version, so what was seen last is what is served, or what was refused whole before.
+          this.#tellRefusal(result.refusal, null);
+          outcome = ended('refused');
           break;
         case 'loaded': {
           const refusal =
@@ -360,6 +376,10 @@ export class Keeper {
 
   #refuse(refusal: Refusal, summary: SnapshotSummary): void {
     this.#refusal = refusal;
+    this.#tellRefusal(refusal, summary);
+  }
+
+  #tellRefusal(refusal: Refusal, summary: SnapshotSummary | null): void {
     const message = this.#messageOf(refusal);
     this.#lastError = new LecternError('snapshot-refused', message);
     this.#become({ ...this.#state, state: 'refused', lastError: message });

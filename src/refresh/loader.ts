@@ -3,6 +3,7 @@ import type { IdentifierMode } from '../model/event.js';
 import type { Delta } from '../snapshot/delta.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { ImageSource } from '../snapshot/image-file.js';
+import type { IntakeBounds } from '../snapshot/intake-bounds.js';
 import { filesOf, watchSource } from '../source/file-watch.js';
 import { memorySource } from '../source/memory.js';
 import type { RecordLoad, RecordSource, Records } from '../source/records.js';
@@ -15,7 +16,9 @@ import { type Feed, spawnTask } from '../thread/spawn-task.js';
 import { runTaskHere } from '../thread/task.js';
 import type { Failed, Task, TaskResult } from '../thread/task-messages.js';
 import { abortable } from './abortable.js';
+import { memoryForLoad } from './memory-room.js';
 import { type TimeLimits, withTimeLimits } from './patience.js';
+import { withPipes } from './pipes.js';
 
 /** What can be loaded: a source as plain data, or one that the embedding program implements. */
 export type AnySource = SourceSpec | RecordSource;
@@ -33,6 +36,8 @@ export interface LoadRequest {
   readonly keepsProcessAlive: boolean;
   /** For addresses that have none of their own; null for the defaults. */
   readonly timeLimits?: TimeLimits | null;
+  /** How far it may go; no `memoryBytesMax` is a share of what there is when it begins. */
+  readonly bounds: IntakeBounds;
 }
 
 type Done = Exclude<TaskResult, Failed>;
@@ -47,12 +52,14 @@ export class Loader {
   readonly imageSource: ImageSource;
   readonly identifiers: IdentifierMode;
   readonly #place: BuildPlace;
+  /** Since when a thread that was told to end has not; null where there is none. */
+  #stuckSinceMs: number | null = null;
   /** Its one load: whoever asks again hears of a failure again. */
   #standardInput: Promise<void> | null = null;
 
   /** @throws LecternError `option-invalid` for a source that cannot be */
   constructor(source: AnySource, identifiers: IdentifierMode, place: BuildPlace) {
-    this.#source = source;
+    this.#source = 'load' in source ? source : withPipes(source);
     this.identifiers = identifiers;
     this.#place = place;
     this.name = 'load' in source ? source.name : sourceOfSpec(source).name;
@@ -63,8 +70,14 @@ export class Loader {
   /** @throws LecternErrors of the source; the signal's reason */
   async load(request: LoadRequest): Promise<Done> {
     const { previousVersion, served, deltas, signal } = request;
-    const common = { task: 'load', identifiers: this.identifiers, previousVersion, served, deltas } as const;
     const { name } = this;
+    this.#throwIfStuck();
+    const bounds = {
+      ...request.bounds,
+      memoryBytesMax: request.bounds.memoryBytesMax ?? memoryForLoad(),
+    };
+    const { identifiers } = this;
+    const common = { task: 'load', identifiers, previousVersion, served, deltas, bounds } as const;
     if ('load' in this.#source) {
       const loading = Promise.resolve(this.#source.load({ previous: previousVersion, signal }));
       const given = checkRecordLoad(await abortable(loading, signal), name, previousVersion);
@@ -105,7 +118,14 @@ export class Loader {
     const { signal, onProgress, keepsProcessAlive } = request;
     const progress = onProgress === undefined ? {} : { onProgress };
     if (this.#place === 'thread') {
-      return spawnTask(task, { signal, keepsProcessAlive, ...progress, ...(feed === null ? {} : { feed }) });
+      const onStuck = (end: Promise<void>): void => this.#setStuck(end);
+      return spawnTask(task, {
+        signal,
+        keepsProcessAlive,
+        onStuck,
+        ...progress,
+        ...(feed === null ? {} : { feed }),
+      });
     }
     const done = runTaskHere(task, {
       signal,
@@ -113,6 +133,23 @@ export class Loader {
       openStream: ({ name }) => source ?? memorySource([], name),
     }) as Promise<Done>;
     return abortable(done, signal);
+  }
+
+  #setStuck(end: Promise<void>): void {
+    this.#stuckSinceMs = Date.now();
+    void end.then(() => {
+      this.#stuckSinceMs = null;
+    });
+  }
+
+  /** Each thread that waits for the system keeps one of a few that read files for the whole process. */
+  #throwIfStuck(): void {
+    if (this.#stuckSinceMs === null) return;
+    const seconds = Math.round((Date.now() - this.#stuckSinceMs) / 1000);
+    throw new LecternError(
+      'source-unreadable',
+      `cannot read ${this.name}: a load that was given up ${seconds} s ago still waits for the file system, which does not answer`,
+    );
   }
 
   /** Calls back whenever there may be something new, until closed. Keeps no process alive. */

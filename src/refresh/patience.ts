@@ -7,7 +7,7 @@ import {
 import type { HttpSpec } from '../source/http.js';
 import type { SourceSpec } from '../source/spec.js';
 
-/** How long an upstream may take at each stage of a load; see {@link HttpSpec}. */
+/** How long an upstream, or a file, may take at each stage of a load; see {@link HttpSpec}. */
 export type TimeLimits = Required<Pick<HttpSpec, 'headersMsMax' | 'idleMsMax' | 'totalMsMax'>>;
 
 /** Of so many attempts in a row that fail, the last has all the time that there is. */
@@ -65,6 +65,10 @@ export function withTimeLimits(spec: SourceSpec, limits: TimeLimits): SourceSpec
     case 'http': {
       const own = Object.entries(spec).filter(([, value]) => value !== undefined);
       return { ...limits, ...(Object.fromEntries(own) as typeof spec) };
+    }
+    case 'file': {
+      const { idleMsMax = limits.idleMsMax, totalMsMax = limits.totalMsMax } = spec;
+      return { ...spec, idleMsMax, totalMsMax };
     }
     case 'merged':
       return { ...spec, specs: spec.specs.map((each) => withTimeLimits(each, limits)) };

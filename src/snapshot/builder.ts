@@ -1,9 +1,11 @@
 import { LecternError } from '../errors.js';
 import {
   EVENTS_MAX,
+  IMAGE_BYTES_PER_EVENT,
   INTERVALS_PER_TREE_MAX,
   OVERRIDES_KEPT_MAX,
   REJECTIONS_KEPT_MAX,
+  SCRATCH_BYTES_PER_EVENT,
   VALUE_MEMO_ENTRIES_MAX,
   VALUE_MEMO_UNITS_MAX,
 } from '../limits.js';
@@ -34,6 +36,7 @@ import { inOneBuffer, sharedFloat64, sharedUint32 } from '../structures/shared.j
 import { TextMemo } from '../structures/text-memo.js';
 import { buildClusters } from './clusters.js';
 import { contentVersionOf } from './content-version.js';
+import { type Column, FinishEstimate } from './finish-estimate.js';
 import { byteLengthOf, type FieldImage, type SnapshotImage } from './image.js';
 import { conflictKeys, lessonNumbers } from './lessons.js';
 import { orderEvents } from './order.js';
@@ -52,21 +55,6 @@ const CODED_FIELDS: readonly CodedFieldName[] = FIELDS.filter(isCoded).map((fiel
 const ID_BUFFER_BYTES = 256;
 /** A UTF-16 unit takes up to three bytes; two that are one character take four. */
 const UTF8_BYTES_PER_UNIT_MAX = 3;
-
-/**
- * Of an image without its rows: 87 in a timetable of a million events, of which a third clash with another, and up to 13 more where
- * codes take four bytes each.
- */
-const IMAGE_BYTES_PER_EVENT = 116;
-
-/** What else is on the way to it, most of it for the clusters. */
-const SCRATCH_BYTES_PER_EVENT = 128;
-
-/** A field during the build: codes in order of arrival, values in order of first appearance. */
-interface Column {
-  readonly dictionary: DictionaryBuilder;
-  readonly codes: GrowableUint32;
-}
 
 /**
  * Collects events in any order and turns them into a snapshot image. Holds columns of numbers and one string per
@@ -91,6 +79,7 @@ export class SnapshotBuilder {
   #rejected = 0;
   /** Where each source's events begin, in order of arrival; one entry, without a name, where there is one source. */
   readonly #sources: { readonly name: string | undefined; readonly start: number }[] = [];
+  readonly #finishEstimate = new FinishEstimate();
   #finished = false;
 
   /**
@@ -116,6 +105,32 @@ export class SnapshotBuilder {
 
   get rejectedCount(): number {
     return this.#rejected;
+  }
+
+  /** Records left out, apart from those that a later source overrides. */
+  get faultyCount(): number {
+    return this.#rejected - (this.#rejectedByCode.overridden ?? 0);
+  }
+
+  /** Bytes of typed arrays in use: ids, two times and a code for each field. */
+  get heldBytes(): number {
+    const columns = this.#ids.size * (16 + 4 * CODED_FIELDS.length);
+    return this.#columns.reduce(
+      (bytes, { dictionary }) => bytes + dictionary.heldBytes,
+      this.#ids.heldBytes + columns,
+    );
+  }
+
+  /** Distinct values of the field that has most. */
+  get largestDictionary(): number {
+    let largest = 0;
+    for (const { dictionary } of this.#columns) largest = Math.max(largest, dictionary.size);
+    return largest;
+  }
+
+  /** About the bytes that finish() needs besides what is held. Counts only what has come since it was last asked. */
+  finishBytes(): number {
+    return this.#finishEstimate.bytes(this.#ids, this.#columns);
   }
 
   /**

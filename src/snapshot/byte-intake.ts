@@ -51,6 +51,14 @@ export class ByteIntake {
     this.#codes = new Uint32Array(this.#spellings.length);
   }
 
+  /** Bytes of typed arrays in use. */
+  get heldBytes(): number {
+    return this.#spellings.reduce(
+      (bytes, each) => bytes + each.heldBytes,
+      INSTANTS_REMEMBERED * INSTANT_BYTES_MAX,
+    );
+  }
+
   /**
    * Adds a record.
    *
@@ -132,6 +140,10 @@ class Spellings {
     this.#place = place;
     this.#hash = hash;
     this.#read = read;
+  }
+
+  get heldBytes(): number {
+    return this.#strings.heldBytes + this.codes.byteLength;
   }
 
   /** The number of a spelling; -1 for none, REFUSED for one that a decoded record has to be rejected for. */

@@ -4,9 +4,10 @@ import { ROW_BYTES_MAX } from '../limits.js';
 import type { TimetableEvent } from '../model/event.js';
 import { OUTPUT_FIELDS } from '../model/fields.js';
 import { EVENT_SCHEMA } from '../model/schemas.js';
+import { formatInstant } from '../model/time.js';
 import { copyText, viewOf } from '../structures/byte-strings.js';
 import { sharedUint8, sharedUint32 } from '../structures/shared.js';
-import { packedByteLength } from './byte-lengths.js';
+import { jsonByteLength, packedByteLength } from './byte-lengths.js';
 import type { RowsImage } from './image.js';
 
 const OPENING_BRACKET = 0x5b;
@@ -22,6 +23,10 @@ export const ROW_FRAME: readonly Buffer[] = serialiseEvent(emptyEvent())
   .split('""')
   .map((piece) => Buffer.from(piece, 'utf8'));
 export const ROW_FRAME_END: string = String(ROW_FRAME[OUTPUT_FIELDS.length]);
+
+/** Bytes of a row without its id and the values of its columns: names, both times, the quotes of the id, and a comma. */
+export const ROW_FRAME_BYTES: number =
+  ROW_FRAME.reduce((sum, piece) => sum + piece.length, 0) + 2 * jsonByteLength(formatInstant(0)) + 3;
 
 /** Bytes of a row in MessagePack without its values: the map's header and the names. */
 export const PACKED_ROW_FRAME_BYTES: number = OUTPUT_FIELDS.reduce(

@@ -1,13 +1,15 @@
-import { type BigIntStats, constants, createReadStream, openSync } from 'node:fs';
-import { type FileHandle, open, stat } from 'node:fs/promises';
-import { Socket } from 'node:net';
+import { type BigIntStats, createReadStream } from 'node:fs';
+import { type FileHandle, stat } from 'node:fs/promises';
+import type { Socket } from 'node:net';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isMainThread } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
-import { FILE_AGE_MS_MIN, FILE_CUT_REST_MS, READ_CHUNK_BYTES } from '../limits.js';
+import { FILE_AGE_MS_MIN, FILE_CUT_REST_MS, FILE_TOTAL_MS_MAX } from '../limits.js';
+import { type FileLimits, FilePatience } from './file-patience.js';
 import { FilePieces } from './file-pieces.js';
 import { readRecords } from './formats/read-records.js';
+import { openPipe } from './open-file.js';
 import {
   type LoadOptions,
   type LoadSummary,
@@ -27,88 +29,83 @@ import { unreadable } from './unreadable.js';
  * while it is read is not taken: that is `source-unreadable`, and a later load will find it whole. Nor is one that was
  * written a moment ago and ends in the middle of a record, until it has rested.
  *
+ * Only regular files are read, and pipes where they are expected: `isPipe` false is for a path where none stood before.
+ *
  * @param path a path, or `-` for standard input, which can be loaded once only and has no version
+ * @param limits how long it may take
  */
-export function fileSource(path: string): Source {
+export function fileSource(path: string, limits: FileLimits = {}): Source {
   return path === '-'
     ? { name: 'standard input', load: loadStandardInput }
-    : { name: path, load: (sink, options = {}) => loadFile(path, sink, options) };
+    : { name: path, load: (sink, options = {}) => loadFile(path, limits, sink, options) };
 }
 
 const CUT_POLL_MS = 50;
 
 async function loadFile(
   path: string,
+  limits: FileLimits,
   sink: RecordSink,
   options: LoadOptions,
 ): Promise<LoadSummary | NotModified> {
   options.signal?.throwIfAborted();
-  let handle: FileHandle | Socket;
-  try {
-    handle = (await stat(path)).isFIFO() ? openPipe(path) : await open(path);
-  } catch (error) {
-    throw unreadable(path, error);
+  if (limits.isPipe !== false) {
+    const pipe = await openPipe(path).catch((error: unknown) => Promise.reject(unreadable(path, error)));
+    if (pipe !== null) return loadPipe(path, pipe, limits, sink, options);
   }
-  if (handle instanceof Socket) {
-    const bytes = bytesOf(path, handle, options.signal);
+  const patience = new FilePatience(path, limits);
+  return patience.use((handle) => loadOpened(path, handle, patience, sink, options));
+}
+
+/** What writes to a pipe may take its time, so it is waited for as long as one load may last. */
+async function loadPipe(
+  path: string,
+  pipe: Socket,
+  { totalMsMax = FILE_TOTAL_MS_MAX }: FileLimits,
+  sink: RecordSink,
+  options: LoadOptions,
+): Promise<LoadSummary> {
+  const patience = new FilePatience(path, { totalMsMax, idleMsMax: totalMsMax });
+  try {
+    patience.opened(await stat(path, { bigint: true }));
+    const bytes = patience.pieces(bytesOf(path, pipe, options.signal));
     return {
       ...(await readRecords(bytes, sink, { ...options, sourceName: path, bytesTotal: null })),
       version: null,
     };
-  }
-  try {
-    return await loadOpened(path, handle, sink, options);
   } finally {
-    await handle.close();
+    pipe.destroy();
   }
-}
-
-/**
- * A named pipe. To open one for reading waits for its writer, on a thread that nobody can call back; so does every read.
- * Opened without waiting and polled instead, it can be given up at any time.
- */
-function openPipe(path: string): Socket {
-  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  return new Socket({ fd, readable: true, writable: false });
 }
 
 async function loadOpened(
   path: string,
   handle: FileHandle,
+  patience: FilePatience,
   sink: RecordSink,
   options: LoadOptions,
 ): Promise<LoadSummary | NotModified> {
-  const status = await settledStatus(handle, options.signal);
-  if (status.isDirectory()) {
-    throw new LecternError('source-unreadable', `cannot read ${path}: it is a directory; expected a file`);
-  }
+  const status = await patience.wait(settledStatus(handle, options.signal));
   const version = fileVersion(status);
   if (version !== null && version === options.previous) return NOT_MODIFIED;
-  // Pipes and devices have no size.
+  patience.opened(status);
+  // The files of /proc have no size.
   const bytesTotal = version === null ? null : Number(status.size);
   const pieces = new FilePieces(path, handle);
-  // A device may keep a read waiting for as long as it likes; only a stream can be given up meanwhile.
-  const bytes = status.isFile()
-    ? pieces.read()
-    : bytesOf(
-        path,
-        handle.createReadStream({ highWaterMark: READ_CHUNK_BYTES, autoClose: false }),
-        options.signal,
-      );
   const changed = async (): Promise<boolean> => {
-    const now = await handle.stat({ bigint: true });
-    return status.isFile() && (now.size !== status.size || now.mtimeNs !== status.mtimeNs);
+    const now = await patience.wait(handle.stat({ bigint: true }));
+    return now.size !== status.size || now.mtimeNs !== status.mtimeNs;
   };
   let read: ReadSummary;
   try {
-    read = await readRecords(bytes, sink, {
+    read = await readRecords(upTo(bytesTotal, patience.pieces(pieces.read()), path), sink, {
       ...options,
       sourceName: path,
       bytesTotal,
       onRead: (piece) => pieces.takeBack(piece),
     });
   } catch (error) {
-    // What looks malformed while somebody is writing it need not be.
+    // What looks malformed while it is being written need not be.
     const isMalformed = error instanceof LecternError && error.code === 'source-malformed';
     throw isMalformed && (await changed()) ? changedWhileRead(path, error) : error;
   }
@@ -116,9 +113,23 @@ async function loadOpened(
     const problem = `it ended after ${read.bytesRead} of ${bytesTotal} bytes: it was cut while it was read`;
     throw new LecternError('source-unreadable', `cannot read ${path}: ${problem}`);
   }
-  if (read.endsCut && status.isFile()) await restOf(status, changed, options.signal);
+  if (read.endsCut) await restOf(status, changed, options.signal);
   if (await changed()) throw changedWhileRead(path);
   return { ...read, version };
+}
+
+/** The pieces of a file that has so many bytes: one that grows, perhaps for ever, is not read to its end. */
+async function* upTo(
+  bytesTotal: number | null,
+  pieces: AsyncGenerator<Uint8Array>,
+  path: string,
+): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  for await (const piece of pieces) {
+    bytes += piece.length;
+    if (bytesTotal !== null && bytes > bytesTotal) throw changedWhileRead(path);
+    yield piece;
+  }
 }
 
 /** Waits until a file whose last record looks cut has rested for long enough, or has changed: somebody may be writing it. */
@@ -148,18 +159,15 @@ function changedWhileRead(path: string, cause?: unknown): LecternError {
 async function settledStatus(handle: FileHandle, signal: AbortSignal | undefined): Promise<BigIntStats> {
   const status = await handle.stat({ bigint: true });
   const ageMs = Date.now() - Number(status.mtimeMs);
-  if (!status.isFile() || ageMs < 0 || ageMs >= FILE_AGE_MS_MIN) return status;
+  if (ageMs < 0 || ageMs >= FILE_AGE_MS_MIN) return status;
   await delay(FILE_AGE_MS_MIN - ageMs, undefined, signal === undefined ? {} : { signal }).catch(() => {});
   signal?.throwIfAborted();
   return handle.stat({ bigint: true });
 }
 
-/**
- * Equal for two looks at a file only where nobody wrote it in between. Null for what is no file, and for the files of
- * /proc, which have no size.
- */
+/** Equal for two looks at a file only where nobody wrote it in between. Null for the files of /proc, which have no size. */
 function fileVersion(status: BigIntStats): string | null {
-  if (!status.isFile() || status.size === 0n) return null;
+  if (status.size === 0n) return null;
   return `${status.dev}-${status.ino}-${status.size}-${status.mtimeNs}`;
 }
 

@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import type { Stats } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
 import { LecternError } from '../errors.js';
-import { LECTURER_IDS_BYTES_MAX } from '../limits.js';
+import { LECTURER_IDS_BYTES_MAX, TEXT_FILE_MS_MAX } from '../limits.js';
 import { describeJsonFault } from '../model/json-fault.js';
 import { normaliseText } from '../model/text.js';
+import { FilePatience } from './file-patience.js';
+import { FilePieces } from './file-pieces.js';
 import {
   isNotModified,
   type LoadOptions,
@@ -102,30 +102,33 @@ function parseMap(bytes: Buffer): unknown {
   }
 }
 
-function kindFault(status: Stats): string {
-  if (status.isDirectory()) return 'it is a directory; expected a file';
-  const kind = status.isFIFO() ? 'a pipe' : 'no regular file';
-  return `it is ${kind}; expected a file, which can be read again at each load`;
+/** No more than LECTURER_IDS_BYTES_MAX of it, however it grows meanwhile. */
+async function readBytes(path: string, name: string): Promise<Buffer> {
+  const patience = new FilePatience(path, { totalMsMax: TEXT_FILE_MS_MAX }, name);
+  return patience.use(async (handle) => {
+    const { size } = await patience.wait(handle.stat());
+    if (size > LECTURER_IDS_BYTES_MAX) {
+      throw new Error(`it has ${size} bytes; expected at most ${LECTURER_IDS_BYTES_MAX}`);
+    }
+    const chunks: Uint8Array[] = [];
+    let length = 0;
+    for await (const chunk of patience.pieces(new FilePieces(name, handle).read())) {
+      length += chunk.length;
+      if (length > LECTURER_IDS_BYTES_MAX)
+        throw new Error(`it has more than ${LECTURER_IDS_BYTES_MAX} bytes`);
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks, length);
+  });
 }
 
 async function readMap(path: string): Promise<Readonly<Record<string, string>>> {
   const name = `the map of lecturer identifiers ${path}`;
   let map: unknown;
   try {
-    // To open a pipe waits for its writer, on a thread that nobody can call back.
-    const status = await stat(path);
-    if (!status.isFile()) throw new Error(kindFault(status));
-    const file = await open(path);
-    try {
-      const { size } = await file.stat();
-      if (size > LECTURER_IDS_BYTES_MAX) {
-        throw new Error(`it has ${size} bytes; expected at most ${LECTURER_IDS_BYTES_MAX}`);
-      }
-      map = parseMap(await file.readFile());
-    } finally {
-      await file.close();
-    }
+    map = parseMap(await readBytes(path, name));
   } catch (cause) {
+    if (cause instanceof LecternError) throw cause;
     throw new LecternError('source-unreadable', `cannot read ${name}: ${reasonOf(cause)}`, { cause });
   }
   if (typeof map === 'object' && map !== null && !Array.isArray(map)) return map as Record<string, string>;

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { LecternError } from '../errors.js';
 import { parseAddress } from '../upstream/address.js';
 import { fileSource } from './file.js';
+import type { FileLimits } from './file-patience.js';
 import { resolveHeaders } from './http/headers.js';
 import { type HttpSpec, httpSource } from './http.js';
 import { type LecturerIds, withLecturerIds } from './lecturer-ids.js';
@@ -14,7 +15,7 @@ export type SourceSpec = (FileSpec | HttpSpec | MergedSpec) & {
   readonly lecturerIds?: LecturerIds | undefined;
 };
 
-export interface FileSpec {
+export interface FileSpec extends FileLimits {
   readonly kind: 'file';
   /** A path, or `-` for standard input. */
   readonly path: string;
@@ -38,7 +39,7 @@ function bareSourceOf(spec: SourceSpec): Source {
       if (typeof spec.path !== 'string' || spec.path === '') {
         throw new LecternError('option-invalid', 'a source of the kind file has no path');
       }
-      return fileSource(spec.path);
+      return fileSource(spec.path, spec);
     case 'http':
       return httpSource(spec);
     case 'merged':

@@ -52,6 +52,16 @@ export class ByteStrings {
     return this.#size;
   }
 
+  /** Bytes of all strings together. */
+  get byteLength(): number {
+    return this.#start[this.#size]!;
+  }
+
+  /** Bytes of memory in use: of the strings, of their places and hashes, and of the table. */
+  get heldBytes(): number {
+    return this.byteLength + 8 * this.#size + this.#table.byteLength;
+  }
+
   /** All strings behind each other; valid until the next is added. */
   get bytes(): Uint8Array {
     return this.#bytes;

@@ -19,6 +19,7 @@ export interface DictionaryImage {
 export class DictionaryBuilder {
   readonly #hash: KeyedHash;
   readonly #table = new HashTable();
+
   readonly #recent: TextMemo<number> | null;
   readonly #values: string[] = [];
 
@@ -30,6 +31,11 @@ export class DictionaryBuilder {
   constructor(hash: KeyedHash, recent: TextMemo<number> | null = null) {
     this.#hash = hash;
     this.#recent = recent;
+  }
+
+  /** Bytes outside of the heap. */
+  get heldBytes(): number {
+    return this.#table.byteLength;
   }
 
   get size(): number {

@@ -31,6 +31,11 @@ export class HashTable {
     return this.#size;
   }
 
+  /** Bytes of its slots. */
+  get byteLength(): number {
+    return this.#slots.byteLength;
+  }
+
   /** The first slot with this hash, or -1. */
   first(hash: number): number {
     return this.#from((hash << 1) & (this.#slots.length - 2), hash);

@@ -3,6 +3,7 @@ import { createNormaliser, createValueReader, isRejection } from '../normalise/n
 import { SnapshotBuilder } from '../snapshot/builder.js';
 import { ByteIntake } from '../snapshot/byte-intake.js';
 import type { SnapshotImage } from '../snapshot/image.js';
+import { type IntakeBounds, IntakeWatch } from '../snapshot/intake-bounds.js';
 import {
   isNotModified,
   type LoadOptions,
@@ -16,46 +17,66 @@ export interface LoadedImage {
   readonly source: LoadSummary;
 }
 
-interface BuildOptions {
+export interface LoadImageOptions extends LoadOptions {
+  /** How far the load may go. Default: as far as the source does. */
+  readonly bounds?: IntakeBounds;
   /** Random if left out, see SnapshotBuilder. */
   readonly hashSeed?: SnapshotImage['hashSeed'];
 }
 
+const UNBOUNDED: IntakeBounds = { eventsMax: null, memoryBytesMax: null, growth: null };
+
 /**
  * The way of the data: source, normaliser, builder. Bad records are counted and left out; the source's own failures are
  * thrown as LecternErrors. Asked with `previous`, a source that did not change builds nothing.
+ *
+ * @throws RefusedLoad where the load is given up, because it is beyond a bound
  */
 export async function loadImage(
   source: Source,
   identifiers: IdentifierMode,
-  options?: Omit<LoadOptions, 'previous'> & BuildOptions,
+  options?: Omit<LoadImageOptions, 'previous'>,
 ): Promise<LoadedImage>;
 export async function loadImage(
   source: Source,
   identifiers: IdentifierMode,
-  options: LoadOptions & BuildOptions,
+  options: LoadImageOptions,
 ): Promise<LoadedImage | NotModified>;
 export async function loadImage(
   source: Source,
   identifiers: IdentifierMode,
-  { hashSeed, ...options }: LoadOptions & BuildOptions = {},
+  options: LoadImageOptions = {},
 ): Promise<LoadedImage | NotModified> {
+  const { bounds = UNBOUNDED, hashSeed, ...loadOptions } = options;
   const builder = new SnapshotBuilder({ identifiers, ...(hashSeed === undefined ? {} : { hashSeed }) });
   const normalise = createNormaliser(identifiers);
   const intake = new ByteIntake(builder, identifiers, createValueReader(identifiers));
+  const watch = new IntakeWatch(builder, intake, bounds);
   const summary = await source.load(
     {
       record(value, position) {
         const event = normalise(value, position);
         if (isRejection(event)) builder.reject(event);
         else builder.add(event, position);
+        watch.record();
       },
       reject(rejection) {
         builder.reject(rejection);
+        watch.record();
       },
-      undecoded: (bytes, view, spans) => intake.add(bytes, view, spans),
+      undecoded(bytes, view, spans) {
+        const isTaken = intake.add(bytes, view, spans);
+        if (isTaken) watch.count();
+        return isTaken;
+      },
     },
-    options,
+    {
+      ...loadOptions,
+      onProgress(progress) {
+        watch.chunk();
+        options.onProgress?.(progress);
+      },
+    },
   );
   if (isNotModified(summary)) {
     if (typeof options.previous === 'string') return summary;
@@ -63,5 +84,6 @@ export async function loadImage(
       `the source ${source.name} says that nothing changed, but was not asked whether anything did`,
     );
   }
+  watch.look();
   return { image: builder.finish(), source: summary };
 }

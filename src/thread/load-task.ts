@@ -2,6 +2,8 @@ import { SNAPSHOT_DELTA_ENTRIES_MAX } from '../limits.js';
 import { compareSnapshots } from '../snapshot/delta.js';
 import { extendHistory } from '../snapshot/history.js';
 import { isSameImage } from '../snapshot/image.js';
+import { outOfMemory } from '../snapshot/intake-bounds.js';
+import { RefusedLoad } from '../snapshot/refusal.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import { isNotModified } from '../source/source.js';
 import { sourceOfSpec } from '../source/spec.js';
@@ -11,10 +13,29 @@ import type { LoadTask, TaskResult } from './task-messages.js';
 
 /** Loads a source into an image, and says what is different from the one that is served. Throws LecternErrors. */
 export async function runLoadTask(task: LoadTask, surroundings: TaskSurroundings): Promise<TaskResult> {
+  try {
+    return await load(task, surroundings);
+  } catch (error) {
+    const refused = isOutOfMemory(error) ? outOfMemory() : error;
+    if (refused instanceof RefusedLoad) return { kind: 'refused', refusal: refused.refusal };
+    throw error;
+  }
+}
+
+/** What V8 throws where the system gives no memory for an array, or a Map is as large as it can be. */
+function isOutOfMemory(error: unknown): boolean {
+  return (
+    error instanceof RangeError &&
+    /^(?:Array buffer allocation failed|Map maximum size exceeded)/.test(error.message)
+  );
+}
+
+async function load(task: LoadTask, surroundings: TaskSurroundings): Promise<TaskResult> {
   const { signal, onProgress, openStream } = surroundings;
   const source = task.source.kind === 'stream' ? openStream(task.source) : sourceOfSpec(task.source);
   const loaded = await loadImage(source, task.identifiers, {
     previous: task.previousVersion,
+    bounds: task.bounds,
     ...(signal === undefined ? {} : { signal }),
     ...(onProgress === undefined ? {} : { onProgress }),
   });

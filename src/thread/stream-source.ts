@@ -16,7 +16,7 @@ export function streamSource(spec: StreamSpec, port: MessagePort, askForMore: ()
     load: (sink, options = {}) => {
       const chunks = chunksFrom(port, askForMore);
       return spec.content === 'records'
-        ? loadRecords(spec, chunks, sink)
+        ? loadRecords(spec, chunks, sink, options)
         : loadBytes(spec, chunks, sink, options);
     },
   };
@@ -38,6 +38,7 @@ async function loadRecords(
   spec: StreamSpec,
   chunks: AsyncIterable<Uint8Array>,
   sink: RecordSink,
+  { onProgress }: LoadOptions,
 ): Promise<LoadSummary> {
   // Lines are an affair of the transport; to whoever gave the records they are numbers.
   const reader = new NdjsonReader(spec.name, {
@@ -49,6 +50,7 @@ async function loadRecords(
   for await (const chunk of chunks) {
     bytesRead += chunk.length;
     reader.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+    onProgress?.({ bytesRead: 0, bytesTotal: null, records: reader.records });
   }
   if (bytesRead > 0) reader.finish();
   return { format: 'memory', gzipped: false, bytesRead, version: spec.version };

@@ -5,6 +5,8 @@ import type { Delta } from '../snapshot/delta.js';
 import type { History } from '../snapshot/history.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { ImageSource } from '../snapshot/image-file.js';
+import type { IntakeBounds } from '../snapshot/intake-bounds.js';
+import type { Refusal } from '../snapshot/refusal.js';
 import type { LoadProgress, LoadSummary } from '../source/source.js';
 import type { SourceSpec } from '../source/spec.js';
 
@@ -34,6 +36,7 @@ export interface LoadTask {
   readonly served: SnapshotImage | null;
   /** What led to what is served, oldest first. */
   readonly deltas: readonly Delta[];
+  readonly bounds: IntakeBounds;
 }
 
 export interface ReadImageTask {
@@ -91,6 +94,8 @@ export type TaskResult =
   | { readonly kind: 'not-modified' }
   /** The source was read, and its content is what is served already. */
   | { readonly kind: 'unchanged'; readonly sourceVersion: string | null }
+  /** The load was given up, as it was beyond a bound. */
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
   | { readonly kind: 'written' }
   | { readonly kind: 'checked' }
   | Failed;

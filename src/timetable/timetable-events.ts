@@ -13,11 +13,11 @@ export interface PublishedEvent {
   readonly changes: { readonly added: number; readonly changed: number; readonly removed: number } | null;
 }
 
-/** A snapshot was built and not published. */
+/** A snapshot was not published. */
 export interface RefusedEvent {
   readonly refusal: Refusal;
-  /** Of the snapshot that was refused. */
-  readonly summary: SnapshotSummary;
+  /** Of the snapshot that was refused; null where its load was given up: `grown`, `events` and `memory`. */
+  readonly summary: SnapshotSummary | null;
 }
 
 /** A load has ended. */

@@ -67,6 +67,7 @@ async function startService(t: Test, source: string, options: readonly string[])
     LECTERN_HS256_SECRET: SECRET,
     LECTERN_LOG_LEVEL: 'info',
     NODE_OPTIONS: `--require ${SHIM}`,
+    OWN_NODE_OPTIONS: `--require ${SHIM}`,
     CLOCK_OFFSET_FILE: file,
   });
   t.teardown(() => service.child.kill('SIGKILL'));
@@ -74,15 +75,19 @@ async function startService(t: Test, source: string, options: readonly string[])
   service.child.stderr?.on('data', (text: string) => {
     log += text;
   });
-  const text = await service.printed('loaded in');
-  const port = Number(/ at http:\/\/127\.0\.0\.1:(\d+)/.exec(text)?.[1]);
+  // In development it says so as text, in production as a record of the log.
+  const isDevelopment = options.includes('development') || options.includes('--dev');
+  const text = isDevelopment ? await service.printed('loaded in') : '';
+  const { url, admin = '' } = isDevelopment
+    ? { url: / at (http:\/\/\S+)/.exec(text)?.[1] ?? '', admin: /Admin listener: (\S+)/.exec(text)?.[1] }
+    : await service.ready();
+  const port = Number(new URL(url).port);
   const lines = (): Record<string, unknown>[] =>
     log
       .slice(0, log.lastIndexOf('\n') + 1)
       .split('\n')
       .flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as Record<string, unknown>] : []));
-  const adminText = options.includes('development') ? text : await service.printed('/metrics');
-  const adminPort = Number(/Admin listener: http:\/\/127\.0\.0\.1:(\d+)/.exec(adminText)?.[1]);
+  const adminPort = Number(admin === '' ? Number.NaN : new URL(admin).port);
   return {
     port,
     adminPort,

@@ -77,6 +77,18 @@ test('a pipe is read to its end, and no further than the bound', {
   t.equal(await writing, 'EPIPE');
 });
 
+test('a pipe whose writer says nothing is given up', { skip: process.platform === 'win32' }, async (t) => {
+  const path = join(folderFor(t), 'pipe');
+  execFileSync('mkfifo', [path]);
+  const writer = openSync(path, 'r+');
+  t.teardown(() => closeSync(writer));
+  const options = { name: 'the secret', bytesMax: BYTES_MAX, code: 'key-invalid', msMax: 200 } as const;
+  await t.rejects(readTextFile(path, options), {
+    code: 'key-invalid',
+    message: 'the secret was not read within 0.2 s: nothing writes to it, or its file system hangs',
+  });
+});
+
 test('what a shell makes of <(command) is read', { skip: !existsSync('/bin/bash') }, (t) => {
   const module = new URL(
     import.meta.url.endsWith('.js') ? '../../dist/auth/text-file.js' : '../../src/auth/text-file.ts',

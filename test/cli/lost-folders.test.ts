@@ -137,7 +137,7 @@ test('a limit on the size of files ends no process', notOnWindows, async (t) => 
   const before = ['bash', '-c', 'ulimit -f 100; exec "$@"', 'bash'];
   const service = await run(t, [source, '--snapshot-file', join(folder, 'snapshot')], { before });
   const from = service.lines().length;
-  put(source, 'large', 5000);
+  put(source, 'large', 900);
   t.match(await service.told(from, 'snapshot file not written'), /it would become larger than files may be$/);
   t.equal(await service.title(), 'large');
 });

@@ -135,7 +135,7 @@ test('a refused snapshot is told, and let through by force', async (t) => {
   const timetable = openTimetable({ source });
   await timetable.ready;
   const refused: string[] = [];
-  timetable.on('refused', ({ refusal, summary }) => refused.push(`${refusal.code} ${summary.events}`));
+  timetable.on('refused', ({ refusal, summary }) => refused.push(`${refusal.code} ${summary?.events}`));
   source.next = ({ previous }) =>
     previous === 'v2' ? { notModified: true } : { records: [record(1)], version: 'v2' };
   await timetable.refresh();

@@ -15,6 +15,7 @@ const REQUESTS = size(100, 1000);
 /** All titles, then every hundredth, then every second: what has changed lies in one run, or is scattered. */
 const CHANGES = [1, 100, 2];
 
+const TYPES = '/api/v1/schedule/types';
 const changesPath = (since: string, format: string): string =>
   `/api/v1/schedule/changes?since=${since}&format=${format}`;
 
@@ -40,6 +41,9 @@ for (const workers of ['1', '2']) {
           304: [{ method: 'GET', path, headers: { 'If-None-Match': String(whole.headers.etag) } }, 304],
           406: [{ method: 'GET', path: path.replace(/&.*/, ''), headers: { Accept: 'image/png' } }, 406],
         } as const;
+        // Where other processes have the machine, every request costs more.
+        const floorMs = await cpuPerRequestMs(service, { method: 'GET', path: TYPES }, REQUESTS);
+        const allowedMs = HARD ? CPU_MS_MAX : Math.max(CPU_MS_MAX, 3 * floorMs);
         for (const [name, [asked, status]] of Object.entries(requests)) {
           const answer = await ask(service, asked);
           t.equal(answer.status, status);
@@ -49,7 +53,7 @@ for (const workers of ['1', '2']) {
           }
           const ms = await cpuPerRequestMs(service, asked, REQUESTS);
           costs[name] = Math.max(costs[name] ?? 0, ms);
-          t.ok(ms <= CPU_MS_MAX, `${name} since ${counted} events, ${format}: ${ms.toFixed(3)} ms`);
+          t.ok(ms <= allowedMs, `${name} since ${counted} events, ${format}: ${ms.toFixed(3)} ms`);
         }
       }
     }
@@ -79,9 +83,9 @@ async function besideMs(t: Teardowns, service: ServiceProcess, { method, path }:
 
 /** Requests for what has changed, each with another of the same kind that changes have nothing to do with. */
 const LOOPS = [
-  ['HEAD', 'json', '/api/v1/schedule/types'],
+  ['HEAD', 'json', TYPES],
   ['GET', 'json', '/api/v1/schedule/all'],
-  ['HEAD', 'msgpack', '/api/v1/schedule/types'],
+  ['HEAD', 'msgpack', TYPES],
   ['GET', 'msgpack', '/api/v1/schedule/all?format=msgpack'],
 ] as const;
 

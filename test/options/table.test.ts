@@ -115,7 +115,7 @@ const DEFAULTED: { readonly [P in keyof DefaultedByPlace]: Readonly<Record<Defau
     watch: true,
     snapshotFilesKept: true,
   },
-  gate: { shrinkPercentMax: true, rejectPercentMax: true, allowEmpty: true },
+  gate: { shrinkPercentMax: true, rejectPercentMax: true, growthPercentMax: true, allowEmpty: true },
   serve: {
     port: true,
     host: true,

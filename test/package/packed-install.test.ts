@@ -51,7 +51,7 @@ interface Tarball {
 
 /** Everything that may be in the package. */
 const ALLOWED: readonly RegExp[] = [
-  /^(?:package\.json|README\.md|CHANGELOG\.md|SECURITY\.md|LICENSE)$/,
+  /^(?:package\.json|README\.md|CHANGELOG\.md|CONTRIBUTING\.md|SECURITY\.md|LICENSE)$/,
   /^docs\/(?:[a-z]+\/)?[A-Za-z0-9-]+\.md$/,
   /^(?:deploy\/[a-z]+\.(?:service|yaml|conf)|examples\/[a-z-]+\.mjs|bench\/results\/[a-z]+\.svg)$/,
   /^fixtures\/demo\.ndjson\.gz$/,
@@ -145,7 +145,9 @@ test('the package', async (t) => {
     for (const path of REQUIRED) t.ok(paths.includes(path), path);
     for (const document of paths.filter((path) => path.endsWith('.md'))) {
       const text = readFileSync(join(ROOT, document), 'utf8');
-      const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link = '']) => link);
+      const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link = '']) =>
+        posix.join(dirname(document), link),
+      );
       const dead = links.filter(
         (link) => !paths.some((path) => path === link || path.startsWith(`${link}/`)),
       );

@@ -4,13 +4,15 @@ import type { Loader, LoadRequest } from '../../src/refresh/loader.js';
 import { compareSnapshots } from '../../src/snapshot/delta.js';
 import { extendHistory } from '../../src/snapshot/history.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
+import type { IntakeBounds } from '../../src/snapshot/intake-bounds.js';
+import type { Refusal } from '../../src/snapshot/refusal.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import type { Failed, Task, TaskResult } from '../../src/thread/task-messages.js';
 
 type Done = Exclude<TaskResult, Failed>;
 
-/** What the source holds: data under a version, or a failure. */
-export type FakeSource = { readonly image: SnapshotImage; readonly version: string | null } | Error;
+/** What the source holds: data under a version, what is given up, or a failure. */
+export type FakeSource = { readonly image: SnapshotImage; readonly version: string | null } | Refusal | Error;
 
 export class FakeLoader {
   readonly name = 'fake';
@@ -28,6 +30,8 @@ export class FakeLoader {
   checking: Promise<void> = Promise.resolve();
   /** The version that each load asked about. */
   readonly asked: (string | null)[] = [];
+  /** How far each load might go. */
+  readonly bounds: IntakeBounds[] = [];
   onChange: (() => void) | null = null;
   /** Until it resolves, loads do not end. */
   gate: Promise<void> = Promise.resolve();
@@ -40,14 +44,16 @@ export class FakeLoader {
     return this as unknown as Loader;
   }
 
-  async load({ previousVersion, served, deltas, signal }: LoadRequest): Promise<Done> {
+  async load({ previousVersion, served, deltas, signal, bounds }: LoadRequest): Promise<Done> {
     this.asked.push(previousVersion);
+    this.bounds.push(bounds);
     const aborted = new Promise<never>((_, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason));
     });
     await Promise.race([this.gate, aborted]);
     const { source } = this;
     if (source instanceof Error) throw source;
+    if ('detail' in source) return { kind: 'refused', refusal: source };
     const { image, version } = source;
     if (version !== null && version === previousVersion) return { kind: 'not-modified' };
     if (served?.summary.id === image.summary.id && served.summary.rejected === image.summary.rejected) {

@@ -5,57 +5,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { LecternError } from '../../src/errors.js';
 
-import { resolveOptions } from '../../src/options/resolve.js';
-import { Keeper, type KeeperOptions } from '../../src/refresh/keeper.js';
 import { imageOfCount } from '../snapshot/images.js';
-import { FakeLoader, type FakeSource } from './fake-loader.js';
+import { FakeLoader } from './fake-loader.js';
 
-const GATE_DEFAULTS = resolveOptions('gate', {});
-
-const full = imageOfCount(10, { title: 'full' });
-const other = imageOfCount(10, { title: 'other' });
-const half = imageOfCount(5, { title: 'half' });
-const down = new LecternError('source-unreadable', 'the upstream is down');
-
-interface Setting {
-  readonly loader: FakeLoader;
-  readonly keeper: Keeper;
-  /** What the keeper told, one line each. */
-  readonly told: string[];
-}
-
-function keep(
-  source: FakeSource,
-  options: Partial<KeeperOptions> = {},
-  loader = new FakeLoader(source),
-): Setting {
-  const told: string[] = [];
-  let nowMs = 0;
-  const keeper = new Keeper({
-    loader: loader.asLoader,
-    gate: GATE_DEFAULTS,
-    refreshSeconds: 0,
-    watch: false,
-    snapshotFile: null,
-    pin: null,
-    events: {
-      publish: ({ image, origin, delta }) =>
-        told.push(
-          `published ${titleOf(image)} from ${origin}${delta === null ? '' : ` +${delta.added} ~${delta.changed} -${delta.removed}`}`,
-        ),
-      refused: ({ code }) => told.push(`refused: ${code}`),
-      failed: ({ message }) => told.push(`failed: ${message}`),
-    },
-    now: () => ++nowMs,
-    random: () => 0.5,
-    ...options,
-  });
-  return { loader, keeper, told };
-}
-
-function titleOf(image: { readonly rows: { readonly bytes: Uint8Array } }): string {
-  return /"title":"([^"]*)"/.exec(Buffer.from(image.rows.bytes).toString('utf8'))?.[1] ?? 'nothing';
-}
+import { down, full, half, keep, other, titleOf } from './kept.js';
 
 /** A path where there is a file, as the keeper looks before it asks the loader. */
 function existingFile(t: { teardown(callback: () => void): unknown }): string {
@@ -385,4 +338,27 @@ test('closing while a later first load is waited for', { timeout: 5000 }, async 
   await keeper.close();
   await started;
   t.strictSame(told, ['failed: the upstream is down']);
+});
+
+test('a load that is given up is a refusal, and the source is asked again for what it had', async (t) => {
+  const { loader, keeper, told } = keep({ image: full, version: '1' });
+  await keeper.start();
+  loader.source = { code: 'memory', detail: 'it takes too much' };
+  t.strictSame(await keeper.refresh(false), {
+    result: 'refused',
+    reason: 'the new snapshot of fake was refused: it takes too much',
+  });
+  t.match(keeper.state, { state: 'refused', lastError: /it takes too much/ });
+  t.equal(loader.asked.at(-1), '1');
+  loader.source = { image: full, version: '1' };
+  t.equal((await keeper.refresh(false)).result, 'unchanged');
+  t.match(keeper.state, { state: 'loaded', lastError: null });
+  t.strictSame(told.slice(1), ['refused: memory']);
+  t.strictSame(
+    loader.bounds.map(({ growth }) => growth),
+    [null, { served: 10, percentMax: 1000 }, { served: 10, percentMax: 1000 }],
+  );
+  await keeper.refresh(true);
+  t.equal(loader.bounds.at(-1)?.growth, null, 'what is forced may grow');
+  await keeper.close();
 });

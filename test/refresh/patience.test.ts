@@ -40,14 +40,18 @@ test('of five attempts in a row that fail the last has all the time that there i
   t.end();
 });
 
-test('limits are for addresses that have none of their own, also among several sources', (t) => {
+test('limits are for files and addresses that have none of their own, also among several sources', (t) => {
   const limits = { headersMsMax: 1, idleMsMax: 2, totalMsMax: 3 };
   const file: SourceSpec = { kind: 'file', path: 'a', lecturerIds: 'b' };
   const plain: SourceSpec = { kind: 'http', url: 'http://a/', idleMsMax: undefined };
   const own: SourceSpec = { kind: 'http', url: 'http://b/', headersMsMax: 9, totalMsMax: 8 };
   t.strictSame(withTimeLimits({ kind: 'merged', specs: [file, plain, own] }, limits), {
     kind: 'merged',
-    specs: [file, { kind: 'http', url: 'http://a/', ...limits }, { ...own, idleMsMax: 2 }],
+    specs: [
+      { ...file, idleMsMax: 2, totalMsMax: 3 },
+      { kind: 'http', url: 'http://a/', ...limits },
+      { ...own, idleMsMax: 2 },
+    ],
   });
   t.end();
 });

@@ -110,7 +110,7 @@ test('a map that is none is a failure', async (t) => {
     ['missing', 'source-unreadable', /there is no such file$/],
     ['folder', 'source-unreadable', /it is a directory; expected a file/],
     // Opened, it would wait for its writer for ever.
-    ['pipe', 'source-unreadable', /it is a pipe; expected a file, which can be read again/],
+    ['pipe', 'source-unreadable', /it is a named pipe; expected a regular file$/],
   ];
   mkdirSync(join(folder, 'folder'));
   execFileSync('mkfifo', [join(folder, 'pipe')]);

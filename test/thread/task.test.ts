@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { LecternError } from '../../src/errors.js';
+import { LOAD_LOOK_CHUNKS } from '../../src/limits.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { memorySource } from '../../src/source/memory.js';
@@ -36,6 +37,7 @@ function loadTask(more: Partial<LoadTask>): LoadTask {
     previousVersion: null,
     served: null,
     deltas: [],
+    bounds: { eventsMax: null, memoryBytesMax: null, growth: null },
     ...more,
   };
 }
@@ -167,4 +169,22 @@ test('what onProgress throws rejects the task, whatever it is, and the thread en
     t.equal(await load.catch((error: unknown) => error), thrown, String(thrown));
     t.ok(calls > 0);
   }
+});
+
+test('a load whose thread runs out of memory is refused, and ends nothing else', async (t) => {
+  // Fewer pieces than the memory is looked at after, and each of them brings nothing but new texts.
+  async function* feed(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+    for (let piece = 0; piece < LOAD_LOOK_CHUNKS - 1; piece++) {
+      const lines = Array.from({ length: 6000 }, (_, n) =>
+        record(10_000 * piece + n, `${'x'.repeat(900)}${piece} ${n}`),
+      );
+      yield new TextEncoder().encode(lines.map((each) => `${JSON.stringify(each)}\n`).join(''));
+    }
+  }
+  const bounds = { eventsMax: null, memoryBytesMax: 12 * 2 ** 20, growth: null };
+  const result = await spawnTask(loadTask({ bounds }), { feed: feed(), keepsProcessAlive: true });
+  t.strictSame(result, {
+    kind: 'refused',
+    refusal: { code: 'memory', detail: 'loading it took all the memory that there is' },
+  });
 });

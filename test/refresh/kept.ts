@@ -1,0 +1,57 @@
+/** A keeper with a fake loader, whose events are told as lines. */
+import { LecternError } from '../../src/errors.js';
+import { resolveOptions } from '../../src/options/resolve.js';
+import type { Gate } from '../../src/refresh/gate.js';
+import { Keeper, type KeeperOptions } from '../../src/refresh/keeper.js';
+import type { SnapshotImage } from '../../src/snapshot/image.js';
+import { imageOfCount } from '../snapshot/images.js';
+import { FakeLoader, type FakeSource } from './fake-loader.js';
+
+export const GATE_DEFAULTS: Gate = resolveOptions('gate', {});
+
+export const full: SnapshotImage = imageOfCount(10, { title: 'full' });
+export const other: SnapshotImage = imageOfCount(10, { title: 'other' });
+export const half: SnapshotImage = imageOfCount(5, { title: 'half' });
+export const down: LecternError = new LecternError('source-unreadable', 'the upstream is down');
+
+export interface Setting {
+  readonly loader: FakeLoader;
+  readonly keeper: Keeper;
+  /** What the keeper told, one line each. */
+  readonly told: string[];
+}
+
+export function keep(
+  source: FakeSource,
+  options: Partial<KeeperOptions> = {},
+  loader: FakeLoader = new FakeLoader(source),
+): Setting {
+  const told: string[] = [];
+  let nowMs = 0;
+  const keeper = new Keeper({
+    loader: loader.asLoader,
+    gate: GATE_DEFAULTS,
+    eventsMax: null,
+    memoryBytesMax: null,
+    refreshSeconds: 0,
+    watch: false,
+    snapshotFile: null,
+    pin: null,
+    events: {
+      publish: ({ image, origin, delta }) =>
+        told.push(
+          `published ${titleOf(image)} from ${origin}${delta === null ? '' : ` +${delta.added} ~${delta.changed} -${delta.removed}`}`,
+        ),
+      refused: ({ code }) => told.push(`refused: ${code}`),
+      failed: ({ message }) => told.push(`failed: ${message}`),
+    },
+    now: () => ++nowMs,
+    random: () => 0.5,
+    ...options,
+  });
+  return { loader, keeper, told };
+}
+
+export function titleOf(image: { readonly rows: { readonly bytes: Uint8Array } }): string {
+  return /"title":"([^"]*)"/.exec(Buffer.from(image.rows.bytes).toString('utf8'))?.[1] ?? 'nothing';
+}

@@ -1,0 +1,157 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type Test, test } from 'tap';
+import { SECRET } from '../auth/tokens.js';
+import { endless, endlessRecords, goodEvents } from '../hard/endless.mjs';
+import { keptLog } from '../serving/threads.js';
+import { openTimetable, startService } from './built.js';
+
+const GOOD = goodEvents()
+  .map((event) => `${JSON.stringify(event)}\n`)
+  .join('');
+type Format = Parameters<typeof endless>[0];
+
+/** An upstream whose first answer is good, and each other one goes on until nothing reads it any more. */
+async function startEndless(
+  t: Test,
+  format: Format,
+): Promise<{ readonly url: string; bytes: number; isGood: boolean }> {
+  const upstream = { url: '', bytes: 0, isGood: true };
+  async function pour(res: ServerResponse): Promise<void> {
+    for (const piece of endless(format)) {
+      if (res.destroyed) return;
+      upstream.bytes += piece.length;
+      if (res.write(piece)) continue;
+      await new Promise<void>((resolve) => {
+        const done = (): void => {
+          res.off('drain', done).off('close', done);
+          resolve();
+        };
+        res.on('drain', done).on('close', done);
+      });
+    }
+  }
+  const server = createServer((_, res) => {
+    if (upstream.isGood) res.end(GOOD);
+    else void pour(res);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  upstream.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return upstream;
+}
+
+test('an endless upstream is given up early, and what is served stays', async (t) => {
+  const upstream = await startEndless(t, 'ndjson');
+  const { log, lines } = keptLog();
+  const service = await startService({ port: 0, hs256Secret: SECRET, source: upstream.url }, { log });
+  t.teardown(() => service.close());
+  const { timetable } = service;
+  await service.ready;
+  upstream.isGood = false;
+  const refused: unknown[] = [];
+  timetable.on('refused', ({ refusal, summary }) => refused.push([refusal.code, summary]));
+  const { result, reason } = await timetable.refresh();
+  t.equal(result, 'refused');
+  t.match(
+    reason,
+    /was refused: it has more than 2200 records, and what is served has 200; at most 1000 % more/,
+  );
+  t.strictSame(refused, [['grown', null]]);
+  t.equal(timetable.all().total, 200);
+  t.match(timetable.source, { state: 'refused', lastError: /more than 2200 records/ }, '/health says so');
+  t.equal(timetable.status, 'degraded');
+  t.match(
+    lines.filter(({ message }) => message === 'timetable refused'),
+    [{ level: 'warn', fields: { reason: /more than 2200 records/ } }],
+  );
+  // What is on its way when it is given up is some megabytes of the buffers of the system.
+  t.ok(upstream.bytes < 20e6, `${upstream.bytes} bytes`);
+  upstream.isGood = true;
+  t.equal((await timetable.refresh()).result, 'unchanged');
+  t.match(
+    timetable.source,
+    { state: 'loaded', lastError: null },
+    'and it is over when the source is well again',
+  );
+});
+
+test('force lets growth through, and nothing past the other bounds', async (t) => {
+  const upstream = await startEndless(t, 'ndjson');
+  const timetable = openTimetable({ source: upstream.url, eventsMax: 5000 });
+  t.teardown(() => timetable.close());
+  await timetable.ready;
+  upstream.isGood = false;
+  t.match((await timetable.refresh()).reason, /more than 2200 records/);
+  t.match(await timetable.refresh({ force: true }), {
+    result: 'refused',
+    reason: /it has more than 5000 events, the most that are let through/,
+  });
+  t.equal(timetable.all().total, 200);
+});
+
+test('what grows by no more than is let through is published', async (t) => {
+  let count = 1;
+  const all = endlessRecords();
+  const pool = Array.from({ length: 1300 }, () => all.next().value);
+  const records = (): object[] => pool.slice(0, count);
+  const source = { name: 'records', load: () => ({ records: records(), version: null }) };
+  const timetable = openTimetable({ source, gate: { growthPercentMax: 10 } });
+  t.teardown(() => timetable.close());
+  await timetable.ready;
+  // Few records are let through in any case.
+  for (const [next, result] of [
+    [1000, 'published'],
+    [1100, 'published'],
+    [1211, 'refused'],
+    [1210, 'published'],
+  ] as const) {
+    count = next;
+    t.equal((await timetable.refresh()).result, result, `${next} records`);
+  }
+});
+
+test('a first load is not held to what is served, but to memory', async (t) => {
+  for (const format of ['ndjson', 'json-array', 'messagepack'] as const) {
+    const upstream = await startEndless(t, format);
+    upstream.isGood = false;
+    const timetable = openTimetable({ source: upstream.url, memoryMbMax: 64 });
+    await t.rejects(
+      timetable.ready,
+      {
+        code: 'snapshot-refused',
+        message: /loading it takes more than 64 MiB, the most memory that a load may take: after \d+ events/,
+      },
+      format,
+    );
+    t.ok(upstream.bytes < 100e6, `${format}: ${upstream.bytes} bytes`);
+    await timetable.close();
+  }
+});
+
+test('records of a program without end are given up, on a thread and here', async (t) => {
+  for (const buildOn of ['thread', 'here'] as const) {
+    let isEndless = false;
+    let ended = false;
+    function* records(): Generator<unknown> {
+      try {
+        yield* isEndless ? endlessRecords() : goodEvents();
+      } finally {
+        ended = true;
+      }
+    }
+    const source = { name: 'records', load: () => ({ records: records(), version: null }) };
+    const gate = { growthPercentMax: 1e9 };
+    const timetable = openTimetable({ source, buildOn, gate, memoryMbMax: 64 });
+    await timetable.ready;
+    isEndless = true;
+    ended = false;
+    t.match(await timetable.refresh(), { result: 'refused', reason: /more than 64 MiB/ }, buildOn);
+    t.ok(ended, 'and closed');
+    t.equal(timetable.all().total, 200);
+    await timetable.close();
+  }
+});
