@@ -49,11 +49,14 @@ export const PARAMETER_FAULTS = {
   'filter-unavailable': 'No event of the data set has this field',
 } as const;
 
+/** What is wrong with a parameter, as a code that never changes. */
 export type ParameterFaultCode = keyof typeof PARAMETER_FAULTS;
 
 /** One fault of one query parameter. */
 export interface ParameterFault {
+  /** The name of the parameter, as it was given. */
   readonly parameter: string;
+  /** What is wrong. */
   readonly code: ParameterFaultCode;
   /** One sentence for people: what was wrong and what would be right. */
   readonly detail: string;
@@ -77,20 +80,27 @@ export type LecternErrorCode =
   | 'stale'
   | 'closed';
 
+/** What an error may carry besides its code and message. */
+export interface LecternErrorOptions {
+  /** The error behind this one. */
+  readonly cause?: unknown;
+  /** See {@link LecternError.faults}. */
+  readonly faults?: readonly ParameterFault[];
+  /** See {@link LecternError.retryAfterMs}. */
+  readonly retryAfterMs?: number | null;
+}
+
 /** The one error class that Lectern throws on purpose. */
 export class LecternError extends Error {
   override readonly name = 'LecternError';
+  /** What went wrong, for programs; `message` is for people. */
   readonly code: LecternErrorCode;
   /** For `parameters-invalid`: every fault of the query. */
   readonly faults: readonly ParameterFault[];
   /** For `source-unreadable`: how long the source asked to be left alone, or null. */
   readonly retryAfterMs: number | null;
 
-  constructor(
-    code: LecternErrorCode,
-    message: string,
-    options: { cause?: unknown; faults?: readonly ParameterFault[]; retryAfterMs?: number | null } = {},
-  ) {
+  constructor(code: LecternErrorCode, message: string, options: LecternErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.faults = options.faults ?? [];

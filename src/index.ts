@@ -16,6 +16,7 @@ export type {
   Rejection,
   RejectionCode,
   TimetableEvent,
+  TimetableRecord,
 } from './model/event.js';
 export type { ConflictBy } from './model/fields.js';
 export type {
@@ -37,10 +38,11 @@ export {
   type RecordLoadOptions,
   type RecordSource,
   type Records,
+  type RecordWatch,
 } from './source/records.js';
 export type { LoadProgress } from './source/source.js';
 export type { SourceSpec } from './source/spec.js';
-export type { TimetableServer } from './timetable/open-servers.js';
+export type { CloseOptions, TimetableServer } from './timetable/open-servers.js';
 export type {
   ChangeSet,
   ConflictPage,
@@ -49,8 +51,9 @@ export type {
   PageQuery,
   ScheduleQuery,
 } from './timetable/queries.js';
-export { openTimetable, type Timetable } from './timetable/timetable.js';
+export { openTimetable, type RefreshOptions, type Timetable } from './timetable/timetable.js';
 export type {
+  ChangeCounts,
   LoadedEvent,
   PublishedEvent,
   RefusedEvent,

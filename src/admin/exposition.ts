@@ -1,4 +1,4 @@
-import { Counter, Gauge, Registry } from 'prom-client';
+import type { KeyFetches } from '../auth/key-feed.js';
 import type { Logger } from '../http/logger.js';
 import { CELL, type SingleName } from '../metrics/cells.js';
 import { monotonicMs } from '../model/clock.js';
@@ -7,6 +7,8 @@ import type { ServingCondition } from '../serving/condition.js';
 import type { ThreadMeter } from '../serving/serving.js';
 import type { ViewSource } from '../view/view-source.js';
 import type { Activity } from './activity.js';
+import { Families, type Sample, type Samples } from './families.js';
+import { addNodeMetrics } from './node-metrics.js';
 import type { Readiness } from './readiness.js';
 import { bytesByRoute, durationHistogram, failuresByReason, requestsByRoute } from './request-metrics.js';
 
@@ -21,38 +23,39 @@ export interface ExpositionOptions {
   readonly losses: () => number;
   readonly readiness: Readiness;
   readonly condition: () => ServingCondition;
+  /** Null where no keys are fetched. */
+  readonly keyFetches: KeyFetches | null;
   readonly log?: Logger | undefined;
   readonly version: string;
 }
-
-/** Labels and a value. */
-type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
 
 /**
  * The text that Prometheus reads (https://prometheus.io/docs/instrumenting/exposition_formats/). Everything is looked up when it is
  * asked for; between two scrapes this costs nothing.
  */
 export class Exposition {
-  readonly #registry = new Registry();
+  readonly #families = new Families();
   readonly #options: ExpositionOptions;
 
   constructor(options: ExpositionOptions) {
     this.#options = options;
     this.#requests();
+    this.#keySet();
     this.#overload();
     this.#timetable();
     this.#connections();
     this.#threads();
     this.#process();
+    addNodeMetrics(this.#families, () => this.#all());
   }
 
   get contentType(): string {
-    return this.#registry.contentType;
+    return this.#families.contentType;
   }
 
   async text(): Promise<string> {
     for (const { thread, meter } of this.#all()) if (thread === 'main') meter.sample();
-    return this.#registry.metrics();
+    return this.#families.text();
   }
 
   #all(): readonly ThreadMeter[] {
@@ -63,32 +66,12 @@ export class Exposition {
     return this.#options.meters.reduce((sum, { meter }) => sum + meter.get(CELL[name]), 0);
   }
 
-  #counter(name: string, help: string, labelNames: string[], samples: () => readonly Sample[]): void {
-    new Counter({
-      name: `lectern_${name}`,
-      help,
-      labelNames,
-      registers: [this.#registry],
-      collect() {
-        this.reset();
-        for (const [labels, value] of samples()) this.inc(labels, value);
-      },
-    });
+  #counter(name: string, help: string, labelNames: string[], samples: Samples): void {
+    this.#families.counter(`lectern_${name}`, help, labelNames, samples);
   }
 
-  #gauge(name: string, help: string, labelNames: string[], samples: () => readonly Sample[]): void {
-    new Gauge({
-      name: `lectern_${name}`,
-      help,
-      labelNames,
-      registers: [this.#registry],
-      collect() {
-        this.reset();
-        // A number that is not known is left out, where prom-client would say 0.
-        if (labelNames.length === 0 && samples().length === 0) this.set(Number.NaN);
-        for (const [labels, value] of samples()) this.set(labels, value);
-      },
-    });
+  #gauge(name: string, help: string, labelNames: string[], samples: Samples): void {
+    this.#families.gauge(`lectern_${name}`, help, labelNames, samples);
   }
 
   #requests(): void {
@@ -96,7 +79,7 @@ export class Exposition {
     this.#counter('http_requests_total', 'Requests that were answered.', ['route', 'status'], () =>
       requestsByRoute(meters),
     );
-    this.#registry.registerMetric(
+    this.#families.add(
       durationHistogram(
         'lectern_http_request_duration_seconds',
         'From the head of a request to its answer being handed to the connection.',
@@ -128,6 +111,17 @@ export class Exposition {
       [{ cache: 'answers' }, this.#sum('answerBytes')],
       [{ cache: 'rows' }, this.#sum('rowBytes')],
     ]);
+  }
+
+  #keySet(): void {
+    const { keyFetches } = this.#options;
+    if (keyFetches === null) return;
+    this.#gauge('key_set_age_seconds', 'Since the key set was last fetched.', [], () =>
+      keyFetches.ageMs === null ? [] : [[{}, keyFetches.ageMs / 1000]],
+    );
+    this.#counter('key_set_fetches_total', 'Fetches of the key set that have ended.', ['result'], () =>
+      Object.entries(keyFetches.results).map(([result, count]) => [{ result }, count]),
+    );
   }
 
   #overload(): void {

@@ -34,7 +34,7 @@ export interface AdminOptions {
   readonly losses: () => number;
   readonly readiness: Readiness;
   /** What the serving threads count and say of themselves. */
-  readonly serving: Pick<Serving, 'condition' | 'hasKeys' | 'isServing' | 'meters'>;
+  readonly serving: Pick<Serving, 'condition' | 'hasKeys' | 'isServing' | 'keyFetches' | 'meters'>;
   readonly version: string;
   readonly log?: Logger | undefined;
 }
@@ -73,6 +73,7 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
     losses,
     readiness,
     condition: () => serving.condition,
+    keyFetches: serving.keyFetches,
     log,
     version,
   });

@@ -2,7 +2,9 @@
  * Keys that change while the service runs, as seen by whoever verifies tokens. One thread fetches them; the state is plain
  * data, so that others can follow.
  */
-import type { JsonWebKey } from 'node:crypto';
+
+/** A key as JSON (RFC 7517). Not a type of node:crypto, whose name depends on the version of its types. */
+export type JsonKey = Readonly<Record<string, unknown>>;
 
 /** All that is known at one moment. Times are those of `monotonicMs`. */
 export interface KeyState {
@@ -11,13 +13,21 @@ export interface KeyState {
   /** Of the keys: another one whenever they are others. 0 where there were none so far. */
   readonly number: number;
   /** Public keys only. */
-  readonly keys: readonly JsonWebKey[];
+  readonly keys: readonly JsonKey[];
   /** Until when they may be used. */
   readonly usableUntilMs: number;
   /** Before it nothing is fetched, whoever asks. */
   readonly nextFetchMs: number;
   /** Why the last attempt failed, in one sentence; null where it did not. */
   readonly problem: string | null;
+}
+
+/** How the fetches went so far. */
+export interface KeyFetches {
+  /** Fetches that have ended: with other keys than before, with the same, or without any. */
+  readonly results: { readonly changed: number; readonly unchanged: number; readonly failed: number };
+  /** Since the last one that went well ended; null before it. */
+  readonly ageMs: number | null;
 }
 
 export interface KeyFeed {

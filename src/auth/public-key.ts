@@ -2,6 +2,7 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { LecternError } from '../errors.js';
 import { RSA_EXPONENT_BITS_MAX, RSA_MODULUS_BITS_MAX } from '../limits.js';
+import type { JsonKey } from './key-feed.js';
 
 const RSA_ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'] as const;
 /** RFC 7518 section 3.3: RSA keys below 2048 bits must not be used. */
@@ -92,7 +93,7 @@ export function readPublicKey(value: unknown, where: string): PublicKey | Skippe
 }
 
 /** The same key as plain data, with nothing but what verification needs. {@link readPublicKey} reads it back. */
-export function toJwk({ kid, algorithms, key }: PublicKey): JsonWebKey {
+export function toJwk({ kid, algorithms, key }: PublicKey): JsonKey {
   return {
     ...key.export({ format: 'jwk' }),
     ...(kid === undefined ? {} : { kid }),

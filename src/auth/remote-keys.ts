@@ -7,7 +7,7 @@ import { LecternError } from '../errors.js';
 import { monotonicMs } from '../model/clock.js';
 import { redactAddress } from '../upstream/address.js';
 import { fetchKeySet } from './fetch-key-set.js';
-import type { KeyFeed, KeyState } from './key-feed.js';
+import type { KeyFeed, KeyFetches, KeyState } from './key-feed.js';
 import { readUsableKeys } from './key-set.js';
 import { toJwk } from './public-key.js';
 
@@ -51,7 +51,7 @@ function scheduleUnref(callback: () => void, ms: number): () => void {
   return () => clearTimeout(timer);
 }
 
-export class RemoteKeys implements KeyFeed {
+export class RemoteKeys implements KeyFeed, KeyFetches {
   readonly #plan: RemoteKeysPlan;
   readonly #url: URL;
   readonly #log: KeyLog | undefined;
@@ -61,6 +61,9 @@ export class RemoteKeys implements KeyFeed {
   readonly #random: () => number;
   readonly #listeners: (() => void)[] = [];
   readonly #closing = new AbortController();
+  /** See {@link KeyFetches}. */
+  readonly results = { changed: 0, unchanged: 0, failed: 0 };
+  #fetchedMs: number | null = null;
   #state: KeyState;
   #fetching: Promise<void> | null = null;
   #failures = 0;
@@ -95,6 +98,10 @@ export class RemoteKeys implements KeyFeed {
 
   get state(): KeyState {
     return this.#state;
+  }
+
+  get ageMs(): number | null {
+    return this.#fetchedMs === null ? null : this.#now() - this.#fetchedMs;
   }
 
   want(): Promise<void> {
@@ -143,6 +150,8 @@ export class RemoteKeys implements KeyFeed {
     const { number, keys: before } = this.#state;
     const plain = keys.map(toJwk);
     const isChanged = contentOf(plain) !== contentOf(before);
+    this.results[isChanged ? 'changed' : 'unchanged']++;
+    this.#fetchedMs = this.#now();
     this.#state = {
       ...this.#state,
       number: isChanged ? number + 1 : number,
@@ -165,6 +174,7 @@ export class RemoteKeys implements KeyFeed {
   }
 
   #miss(error: unknown, beganMs: number): void {
+    this.results.failed++;
     const reason = error instanceof Error ? error.message : String(error);
     const retryAfterMs = (error instanceof LecternError && error.retryAfterMs) || 0;
     const nextFetchMs =

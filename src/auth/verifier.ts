@@ -13,6 +13,7 @@ import { VerificationLoad } from './verification-load.js';
  * issuer (an ID token, say) passes for one.
  */
 export const TOKEN_TYPES = ['any', 'at+jwt'] as const;
+/** One of {@link TOKEN_TYPES}. */
 export type TokenType = (typeof TOKEN_TYPES)[number];
 
 export interface VerifierOptions {

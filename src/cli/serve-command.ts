@@ -4,7 +4,7 @@ import { LecternError } from '../errors.js';
 import type { LogLevel, ResolvedSettings } from '../options/service-settings.js';
 import { type Service, startService } from '../service.js';
 import { endOnFaults } from './faults.js';
-import { openStandardError } from './log-output.js';
+import { type LogOutput, openStandardError } from './log-output.js';
 import { carryOnWithoutOutput } from './output.js';
 import { createProgressLine } from './progress.js';
 import { formatReady, readyFields } from './ready.js';
@@ -31,7 +31,9 @@ export async function serve(settings: ResolvedSettings): Promise<number> {
   const isQuiet = isDevelopment && settings.accessLog === 0;
   const level: LogLevel = settings.logLevel ?? (isQuiet ? 'warn' : 'info');
   const output = openStandardError();
-  const log = Object.assign(pino({ level, base: null }, output), { linesDropped: () => output.dropped });
+  const format = settings.logFormat ?? (isDevelopment && process.stderr.isTTY ? 'pretty' : 'json');
+  const destination = format === 'pretty' ? await prettyLogOn(output) : output;
+  const log = Object.assign(pino({ level, base: null }, destination), { linesDropped: () => output.dropped });
   output.onResumed = (lines) => log.warn({ lines }, 'log lines were dropped, as nobody took them');
   for (const reason of unknownVariables(process.env, settings)) {
     if (isDevelopment) writeError(`warning: ${reason}`);
@@ -52,6 +54,12 @@ export async function serve(settings: ResolvedSettings): Promise<number> {
     stopGuarding();
     output.flushSync();
   }
+}
+
+/** Loads what only people at a terminal need. Colours, unless NO_COLOR or the like says otherwise. */
+async function prettyLogOn(output: LogOutput): Promise<Pick<LogOutput, 'write' | 'flushSync'>> {
+  const { prettyDestination } = await import('./pretty-log.js');
+  return prettyDestination(output, process.stderr.isTTY === true && process.stderr.hasColors());
 }
 
 async function serveUntilSignal(

@@ -7,7 +7,9 @@ import type { SharedSlices } from './shared-slices.js';
  * gone through, anew each time.
  */
 export interface Body {
+  /** Bytes of all chunks. */
   readonly byteLength: number;
+  /** The bytes, in order. */
   readonly chunks: Iterable<Uint8Array>;
   /** Whether there are DIRECT_HEAD_BYTES_MAX bytes before the only chunk, in the same memory, for whoever sends the body. */
   readonly hasHeadRoom?: true;

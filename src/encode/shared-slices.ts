@@ -45,6 +45,7 @@ function holdSlice(bytes: Uint8Array): void {
 export class SharedSlices {
   readonly #slices = new Map<string, Uint8Array>();
 
+  /** Slices that are kept. */
   get count(): number {
     return this.#slices.size;
   }
@@ -56,6 +57,7 @@ export class SharedSlices {
     return slice;
   }
 
+  /** Keeps a slice, and lets the oldest go where there are too many. */
   add(key: string, slice: Uint8Array): void {
     if (slice.length > BODY_SLICE_BYTES) return;
     holdSlice(slice);

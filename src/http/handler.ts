@@ -92,7 +92,11 @@ export type HandlerOptions = CommonOptions &
       }
   );
 
-export type RequestHandler = (req: IncomingMessage, res: ServerResponse) => void;
+/** Answers a request of node:http, or of a framework whose requests are node's. */
+export type RequestHandler<Request extends IncomingMessage = IncomingMessage> = (
+  req: Request,
+  res: ServerResponse,
+) => void;
 
 /** One that also answers requests which stand alone. */
 export interface LoneRequestHandler extends RequestHandler {

@@ -75,11 +75,17 @@ const SINGLES = [
   'flooded',
   'loopActiveMs',
   'loopIdleMs',
+  'loopLagMs',
+  'loopDelayMinMs',
+  'loopDelayMeanMs',
+  'loopDelayStddevMs',
   'loopDelayP50Ms',
+  'loopDelayP90Ms',
   'loopDelayP99Ms',
   'loopDelayMaxMs',
   'heapUsedBytes',
   'heapTotalBytes',
+  'heapExternalBytes',
   'logLinesDropped',
 ] as const;
 export type SingleName = (typeof SINGLES)[number];

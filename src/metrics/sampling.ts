@@ -31,13 +31,20 @@ export function startSampling(meter: Meter): () => void {
     // What is measured is the time between two ticks of a timer.
     const delayMs = (ns: number): number => Math.max(0, ns / NS_PER_MS - EVENT_LOOP_DELAY_RESOLUTION_MS);
     if (older.count > 0) {
+      meter.set(CELL.loopDelayMinMs, delayMs(older.min));
+      meter.set(CELL.loopDelayMeanMs, delayMs(older.mean));
+      meter.set(CELL.loopDelayStddevMs, older.stddev / NS_PER_MS);
       meter.set(CELL.loopDelayP50Ms, delayMs(older.percentile(50)));
+      meter.set(CELL.loopDelayP90Ms, delayMs(older.percentile(90)));
       meter.set(CELL.loopDelayP99Ms, delayMs(older.percentile(99)));
       meter.set(CELL.loopDelayMaxMs, delayMs(older.max));
     }
+    const askedMs = performance.now();
+    setImmediate(() => meter.set(CELL.loopLagMs, performance.now() - askedMs));
     const heap = getHeapStatistics();
     meter.set(CELL.heapUsedBytes, heap.used_heap_size);
     meter.set(CELL.heapTotalBytes, heap.total_heap_size);
+    meter.set(CELL.heapExternalBytes, heap.external_memory);
   });
 
   const timer = setInterval(() => {

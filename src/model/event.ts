@@ -3,21 +3,58 @@ import type { ConflictBy, FieldName, OutputFieldName } from './fields.js';
 /** How identifiers are read: lower-cased UUIDs, or any string of 1 to 64 characters, compared exactly. */
 export type IdentifierMode = 'uuid' | 'any';
 
+/**
+ * A record as a source gives it: the fields of an event, as JSON has them. Null and a field that is left out mean the same: it
+ * is not known. Other fields are skipped.
+ */
+export interface TimetableRecord {
+  /** Identifier of the event. No two records have the same. A UUID, unless `identifiers` says otherwise; then also a whole number. */
+  readonly id: string | number;
+  /** Start of the event, inclusive: RFC 3339 with an offset, such as `2024-09-02T08:00:00Z`. */
+  readonly time: string;
+  /** End of the event, exclusive, written as `time` is. Equal to `time` for an event without length. */
+  readonly endTime: string;
+  /** Title of the event. */
+  readonly title?: string | null | undefined;
+  /** Identifier of the room. */
+  readonly roomId?: string | number | null | undefined;
+  /** Identifier of the course. */
+  readonly courseId?: string | number | null | undefined;
+  /** Name of the study group. */
+  readonly studyGroup?: string | null | undefined;
+  /** Name of the lecturer. */
+  readonly lecturer?: string | null | undefined;
+  /** Type of the event, such as `Lecture`. */
+  readonly type?: string | null | undefined;
+  /** Identifier of the group. */
+  readonly groupId?: string | number | null | undefined;
+  /** Identifier of the lecturer. It selects events, and no answer shows it. */
+  readonly lecturerId?: string | number | null | undefined;
+}
+
+/** The fields that no event is without. */
 type RequiredName = 'id' | 'time' | 'endTime';
 
 /** The Event record as clients receive it: ten fields, in the specification's order, times in UTC with milliseconds. */
 export type TimetableEvent = {
-  [Name in OutputFieldName]: Name extends RequiredName ? string : string | null;
+  -readonly [Name in keyof Pick<TimetableRecord, OutputFieldName>]-?: Name extends RequiredName
+    ? string
+    : string | null;
 };
 
 /** One entry of GET /schedule/conflicts. */
 export interface ConflictEntry {
+  /** What the lessons share. */
   readonly by: ConflictBy;
+  /** The room, lecturer or group that they share. */
   readonly key: string;
+  /** Earliest start of its lessons. */
   readonly startTime: string;
+  /** Latest end of its lessons. */
   readonly endTime: string;
   /** The largest number of lessons at one instant. */
   readonly peak: number;
+  /** Its events, in order. */
   readonly events: readonly TimetableEvent[];
 }
 
@@ -44,6 +81,7 @@ export const REJECTION_CODES = [
   'overridden',
 ] as const;
 
+/** Why a record was left out, as a code that never changes. */
 export type RejectionCode = (typeof REJECTION_CODES)[number];
 
 /** Where a record stands in its source. Lines and records count from 1, bytes from 0. */
@@ -62,7 +100,9 @@ export interface RecordPosition {
 
 /** A record that was left out: where it stood, and why. */
 export interface Rejection {
+  /** Where it stands in its source. */
   readonly position: RecordPosition;
+  /** Why it was left out. */
   readonly code: RejectionCode;
   /** The field at fault, or null where it is the record itself. */
   readonly field: FieldName | null;

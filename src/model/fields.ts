@@ -144,6 +144,7 @@ export const FIELDS = [
   },
 ] as const;
 
+/** One row of the table. */
 type FieldRow = (typeof FIELDS)[number];
 
 /** Every field's name. */

@@ -14,4 +14,5 @@ export const FORMATS = [
   },
 ] as const;
 
+/** A representation as `format=` calls it. */
 export type FormatName = (typeof FORMATS)[number]['name'];

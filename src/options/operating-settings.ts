@@ -13,6 +13,7 @@ import {
   text,
 } from './setting.js';
 
+export const LOG_FORMATS = ['json', 'pretty'] as const;
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 const ORIGINS: Kind = {
@@ -135,6 +136,14 @@ export const OPERATING_SETTINGS: readonly Setting[] = [
     group: 'Logging',
     kind: oneOf('level', LOG_LEVELS),
     help: 'how much is logged to standard error; without it info, and warn in development',
+  },
+  {
+    name: 'logFormat',
+    places: [],
+    flag: '--log-format',
+    group: 'Logging',
+    kind: oneOf('format', LOG_FORMATS),
+    help: 'one JSON object per line, or pretty lines for people; without it json, and pretty in development on a terminal',
   },
   {
     name: 'log',

@@ -32,8 +32,11 @@ export interface EmbeddedAuthOptions {
   readonly enrolments?: object | undefined;
 }
 
-/** A handler for an existing server, which answers for CORS, for this handler as for all others. */
-export interface EmbeddedHandlerOptions {
+/**
+ * A handler for an existing server, which answers for CORS, for this handler as for all others. `Request` is what the server
+ * gives to handlers, such as Express's.
+ */
+export interface EmbeddedHandlerOptions<Request extends IncomingMessage = IncomingMessage> {
   /** Where the resources are, as the handler sees request targets. Default `/api/v1`; `/` where the framework strips it. */
   readonly basePath?: string | undefined;
   /** Verify bearer tokens. Without it the embedding program is responsible for authentication: every request is let in. */
@@ -42,7 +45,7 @@ export interface EmbeddedHandlerOptions {
    * Without `auth`: what selects the events of /schedule/personal for a request that the embedding program has let in; null
    * where nothing does. Default: nothing.
    */
-  readonly identify?: ((req: IncomingMessage) => IdentityValues | null) | undefined;
+  readonly identify?: ((req: Request) => IdentityValues | null) | undefined;
   /** Takes log records; a pino logger is one. Default: nothing is logged. */
   readonly log?: Logger | undefined;
 }

@@ -1,6 +1,6 @@
 /** All settings of `lectern serve`, flat, by the names of the table. What each means is said where the library takes it. */
 import type { GateOptions } from '../refresh/gate.js';
-import type { LOG_LEVELS } from './operating-settings.js';
+import type { LOG_FORMATS, LOG_LEVELS } from './operating-settings.js';
 import type { DefaultedByPlace } from './places.js';
 import type { EmbeddedAuthOptions, ServeOptions } from './serve-options.js';
 import type { TimetableOptions } from './timetable-options.js';
@@ -27,6 +27,7 @@ export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'buildOn
     readonly adminTokenFile?: string | undefined;
     readonly drainSeconds?: number | undefined;
     readonly logLevel?: LogLevel | undefined;
+    readonly logFormat?: (typeof LOG_FORMATS)[number] | undefined;
   };
 
 type DefaultedName =

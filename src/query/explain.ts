@@ -9,13 +9,19 @@ export interface Explanation {
   readonly plan: string;
   /** Matching events. */
   readonly total: number;
-  /** Events on the page, and the bytes of its JSON. */
+  /** Events on the page. */
   readonly count: number;
+  /** Bytes of the page as JSON. */
   readonly bodyBytes: number;
+  /** What each step took. */
   readonly timings: {
+    /** To read the parameters. */
     readonly parseMs: number;
+    /** To choose the indexes. */
     readonly planMs: number;
+    /** To find the events. */
     readonly executeMs: number;
+    /** To write the page. */
     readonly encodeMs: number;
   };
 }

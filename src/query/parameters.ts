@@ -13,6 +13,7 @@ import type { ConflictCursor, EventCursor, FieldFilter } from './query.js';
 /** Name and value pairs as they were given, decoded; in the order of the request. Repeats are repeated pairs. */
 export type ParameterPairs = readonly (readonly [name: string, value: string])[];
 
+/** How the parameters of a request are read. */
 export interface ParseOptions {
   /** `reject` (default): an unknown parameter is a fault. `ignore`: it is skipped. */
   readonly unknownParameters: 'reject' | 'ignore';

@@ -2,7 +2,9 @@ import type { ConflictBy, IndexedFieldName } from '../model/fields.js';
 
 /** "field is one of values": one field, canonical values in code point order without repeats, at least one. */
 export interface FieldFilter {
+  /** The field. */
   readonly field: IndexedFieldName;
+  /** Its values. */
   readonly values: readonly string[];
 }
 

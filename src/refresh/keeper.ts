@@ -30,6 +30,7 @@ export type LoadResult = 'published' | 'unchanged' | 'refused' | 'failed';
 
 /** How one load ended. */
 export interface LoadOutcome {
+  /** How it ended. */
   readonly result: LoadResult;
   /** Why what the source has is not served; null where it is. */
   readonly reason: string | null;

@@ -28,6 +28,7 @@ export async function openServing(options: ServingOptions): Promise<Serving> {
     ...options,
     feed: keys,
     hasKeys: () => keys === null || hasOtherKeys || monotonicMs() < keys.state.usableUntilMs,
+    keyFetches: keys,
     onClose: () => keys?.close(),
   };
   try {
@@ -50,6 +51,7 @@ async function serveHere(options: FedServingOptions): Promise<Serving> {
     log,
     feed,
     hasKeys,
+    keyFetches,
     onClose,
   } = options;
   const meter = isMetered ? new Meter() : null;
@@ -76,6 +78,7 @@ async function serveHere(options: FedServingOptions): Promise<Serving> {
     get hasKeys() {
       return hasKeys();
     },
+    keyFetches,
     started: Promise.resolve(),
     follower: null,
     answerFrom(views) {

@@ -1,3 +1,4 @@
+import type { KeyFetches } from '../auth/key-feed.js';
 import { LecternError } from '../errors.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
 import type { OverloadCounts } from '../http/server/overload.js';
@@ -99,6 +100,10 @@ export class ThreadPool implements Serving, Follower {
 
   get hasKeys(): boolean {
     return this.#options.hasKeys();
+  }
+
+  get keyFetches(): KeyFetches | null {
+    return this.#options.keyFetches;
   }
 
   get meters(): readonly ThreadMeter[] {

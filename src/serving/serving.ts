@@ -1,4 +1,4 @@
-import type { KeyFeed } from '../auth/key-feed.js';
+import type { KeyFeed, KeyFetches } from '../auth/key-feed.js';
 import type { Logger } from '../http/logger.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
 import type { Meter } from '../metrics/meter.js';
@@ -37,6 +37,8 @@ export interface FedServingOptions extends ServingOptions {
   readonly feed: KeyFeed | null;
   /** See Serving. */
   readonly hasKeys: () => boolean;
+  /** See Serving. */
+  readonly keyFetches: KeyFetches | null;
   /** To be called once nothing is served any more. */
   readonly onClose: () => void;
 }
@@ -58,6 +60,8 @@ export interface Serving {
   readonly isServing: boolean;
   /** Whether any token can be verified: there is a key that was given, or one that was fetched and may still be used. */
   readonly hasKeys: boolean;
+  /** How fetching keys went; null where none are fetched. */
+  readonly keyFetches: KeyFetches | null;
   /** To be told of publications; null where this thread serves. */
   readonly follower: Follower | null;
   /**

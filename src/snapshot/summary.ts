@@ -1,14 +1,35 @@
 import type { IdentifierMode, Rejection, RejectionCode } from '../model/event.js';
 import type { FieldName } from '../model/fields.js';
 
+/** How much a snapshot has of one field. */
+export interface FieldUse {
+  /** The field. */
+  readonly name: FieldName;
+  /** Distinct values. */
+  readonly values: number;
+  /** Events that have one. */
+  readonly events: number;
+}
+
+/** A time with a beginning and an end, in epoch milliseconds. */
+export interface TimeSpan {
+  /** Earliest start. */
+  readonly startMs: number;
+  /** Latest end. */
+  readonly endMs: number;
+}
+
 /** What is known about a snapshot without reading it. Plain data: it crosses threads and goes to disk. */
 export interface SnapshotSummary {
   /** Identifies the content: equal for equal data, whichever process built it. 22 base64url characters. */
   readonly id: string;
+  /** Events of the snapshot. */
   readonly events: number;
+  /** Distinct pairs of start and end. */
   readonly slots: number;
   /** Records left out, all of them. */
   readonly rejected: number;
+  /** The same by reason. */
   readonly rejectedByCode: Readonly<Partial<Record<RejectionCode, number>>>;
   /** The first of them, with position and reason. */
   readonly rejections: readonly Rejection[];
@@ -18,11 +39,12 @@ export interface SnapshotSummary {
   readonly buildMs: number;
   /** Bytes of the snapshot's typed arrays. */
   readonly bytes: number;
+  /** How identifiers were read. */
   readonly identifiers: IdentifierMode;
-  /** Per field that may be unknown: distinct values, and events that have one. */
-  readonly fields: readonly { readonly name: FieldName; readonly values: number; readonly events: number }[];
-  /** Earliest start and latest end, or null where there are no events. */
-  readonly span: { readonly startMs: number; readonly endMs: number } | null;
+  /** Per field that may be unknown. */
+  readonly fields: readonly FieldUse[];
+  /** The time that all events lie in, or null where there are no events. */
+  readonly span: TimeSpan | null;
 }
 
 /** Records left out because something is wrong with them: all but those that a later source overrides. */

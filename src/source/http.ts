@@ -30,6 +30,7 @@ import {
  * asked regularly, see refresh/patience.ts.
  */
 export interface HttpSpec {
+  /** Says that this is an address. */
   readonly kind: 'http';
   /** `http://…` or `https://…`; user and password in it are sent as Basic credentials. */
   readonly url: string;

@@ -1,18 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import { LecternError } from '../errors.js';
 
-/** Records in memory: an array, a generator, a database cursor. Plain objects as JSON would give them. */
+/**
+ * Records in memory: an array, a generator, a database cursor. Each should be a `TimetableRecord`. Records are
+ * checked one by one when they are loaded, and those that cannot be served are rejected, so that their type may be unknown.
+ */
 export type Records = Iterable<unknown> | AsyncIterable<unknown>;
 
 /** What a load of a {@link RecordSource} gives. */
 export type RecordLoad =
   | {
+      /** All records of the source. */
       readonly records: Records;
       /** Opaque: equal for two loads only where both give the same records. Null: it cannot say. */
       readonly version: string | null;
     }
-  | { readonly notModified: true };
+  | {
+      /** The source still has the version that is served. */
+      readonly notModified: true;
+    };
 
+/** What a load is told. */
 export interface RecordLoadOptions {
   /** The version that is served. A source that still has it may answer `{ notModified: true }`. */
   readonly previous: string | null;
@@ -20,13 +28,20 @@ export interface RecordLoadOptions {
   readonly signal: AbortSignal;
 }
 
+/** What {@link RecordSource.watch} began. */
+export interface RecordWatch {
+  /** Ends it. */
+  close(): void;
+}
+
 /** A source that the embedding program implements itself. */
 export interface RecordSource {
   /** For messages. */
   readonly name: string;
+  /** Gives all records, or says that nothing is new. What it throws is a failed load. */
   load(options: RecordLoadOptions): RecordLoad | Promise<RecordLoad>;
   /** Calls back whenever there may be something new, until closed. */
-  watch?(onChange: () => void): { close(): void };
+  watch?(onChange: () => void): RecordWatch;
 }
 
 /** A small change of a {@link MemorySource}. */
@@ -42,6 +57,7 @@ export interface RecordChange {
  * together become one rebuild.
  */
 export class MemorySource implements RecordSource {
+  /** For messages. */
   readonly name: string;
   #records: Records;
   /** Whether `#records` can be read once only, and was. */
@@ -119,7 +135,8 @@ export class MemorySource implements RecordSource {
     this.#changed();
   }
 
-  watch(onChange: () => void): { close(): void } {
+  /** Calls back after each change, until closed. */
+  watch(onChange: () => void): RecordWatch {
     // One entry for each call, also where two give the same function.
     const watcher = (): void => onChange();
     this.#watchers.add(watcher);

@@ -29,9 +29,11 @@ export interface RecordSink {
 
 /** Progress of a load, for a person at a terminal. */
 export interface LoadProgress {
+  /** Bytes that have come so far, before decompression. */
   readonly bytesRead: number;
-  /** Null where the size is not known, as with standard input. */
+  /** Bytes of the whole source. Null where the size is not known, as with standard input. */
   readonly bytesTotal: number | null;
+  /** Records that have been read so far. */
   readonly records: number;
 }
 

@@ -15,7 +15,9 @@ export type SourceSpec = (FileSpec | HttpSpec | MergedSpec) & {
   readonly lecturerIds?: LecturerIds | undefined;
 };
 
+/** A file as a source. */
 export interface FileSpec extends FileLimits {
+  /** Says that this is a file. */
   readonly kind: 'file';
   /** A path, or `-` for standard input. */
   readonly path: string;
@@ -23,7 +25,9 @@ export interface FileSpec extends FileLimits {
 
 /** Several sources, of which the later wins where two have the same id. */
 export interface MergedSpec {
+  /** Says that these are several. */
   readonly kind: 'merged';
+  /** The sources, the one that wins last. */
   readonly specs: readonly SourceSpec[];
 }
 

@@ -19,7 +19,7 @@ export interface ThreadEntry {
  * wherever this module is, in a program bundled into one file too, and starts three times as fast as dozens of files. Only
  * the project's own tests, which run from source, start the module itself.
  *
- * @throws LecternError `thread-lost` where the process's working folder is gone: Node starts no thread without one
+ * @throws LecternError `source-unreadable` where the process's working folder is gone: Node starts no thread without one
  */
 export async function startThread(
   entry: ThreadEntry,
@@ -41,8 +41,12 @@ function expectWorkingFolder(): void {
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) return;
     const problem = "the process's working folder was removed, and Node starts no thread without one";
-    throw new LecternError('thread-lost', `${problem}; start the service again in a folder that stays`, {
-      cause: error,
-    });
+    throw new LecternError(
+      'source-unreadable',
+      `${problem}; start the service again in a folder that stays`,
+      {
+        cause: error,
+      },
+    );
   }
 }

@@ -1,4 +1,5 @@
 /** A request handler for an existing server. */
+import type { IncomingMessage } from 'node:http';
 import { type AuthPlan, authenticatorOfPlan } from '../auth/auth-plan.js';
 import type { Authenticator } from '../auth/authenticator.js';
 import { canonicalIdentities, type IdentityValues } from '../auth/identity.js';
@@ -23,11 +24,11 @@ export interface HandlerSettings extends ParseOptions {
 }
 
 /** @throws LecternError `option-invalid`, `key-invalid`, `key-missing` */
-export function createEmbeddedHandler(
+export function createEmbeddedHandler<Request extends IncomingMessage>(
   views: ViewSource,
-  options: EmbeddedHandlerOptions,
+  options: EmbeddedHandlerOptions<Request>,
   { unknownParameters, identifiers, cacheBytesMax, whenClosed }: HandlerSettings,
-): RequestHandler {
+): RequestHandler<Request> {
   const { auth, identify = () => null, basePath, log } = resolveOptions('handler', options);
   return createHandler(views, {
     mode: 'production',
@@ -37,7 +38,7 @@ export function createEmbeddedHandler(
     basePath,
     ...(log === undefined ? {} : { log }),
     ...(auth === undefined
-      ? { identify: (req) => canonicalIdentities(checkIdentity(identify(req)), identifiers) }
+      ? { identify: (req) => canonicalIdentities(checkIdentity(identify(req as Request)), identifiers) }
       : { authenticator: authenticatorHere(planAuth('handler', auth, identifiers, true), log, whenClosed) }),
   });
 }

@@ -13,8 +13,15 @@ import type { Follower, Present, PublishedImage } from '../view/present.js';
 import type { SourceState } from '../view/view-source.js';
 import { planServer, type Reading } from './plan-server.js';
 
+/** How a server is closed. */
+export interface CloseOptions {
+  /** Milliseconds after which answers that are left are cut. Default 10,000. */
+  readonly deadlineMs?: number;
+}
+
 /** A port on which a timetable is served. It keeps the process alive. */
 export interface TimetableServer extends AsyncDisposable {
+  /** Where it listens. */
   readonly address: ListenAddress;
   /** Of the admin listener; null where there is none. */
   readonly adminAddress: ListenAddress | null;
@@ -31,10 +38,8 @@ export interface TimetableServer extends AsyncDisposable {
   drain(): void;
   /**
    * Stops accepting and lets answers in flight finish. Resolves when every connection is closed and the threads have ended.
-   *
-   * @param options.deadlineMs after it, what is left is cut. Default 10,000
    */
-  close(options?: { readonly deadlineMs?: number }): Promise<void>;
+  close(options?: CloseOptions): Promise<void>;
 }
 
 /** What the servers of a timetable need to know of it. */

@@ -1,12 +1,14 @@
 /** What a program asks of a timetable, and what it gets. */
-import type { ConflictEntry, TimetableEvent } from '../model/event.js';
+import type { ConflictEntry, TimetableEvent, TimetableRecord } from '../model/event.js';
 import type { ConflictBy, ParameterFieldName } from '../model/fields.js';
 
 /** The filters of GET /schedule as an object: one value or any of several. Times are RFC 3339 texts or Dates. */
 export type ScheduleQuery = {
-  readonly [Name in ParameterFieldName]?: string | readonly string[] | undefined;
+  readonly [Name in keyof Pick<TimetableRecord, ParameterFieldName>]?: string | readonly string[] | undefined;
 } & {
+  /** Only events that end after it. */
   readonly startTime?: string | Date | undefined;
+  /** Only events that start before it. */
   readonly endTime?: string | Date | undefined;
   /** Entries per page, 1 to 10,000; everything where it is left out. */
   readonly limit?: number | undefined;
@@ -16,6 +18,7 @@ export type ScheduleQuery = {
 
 /** The query of GET /schedule/conflicts: the scope, and what counts as a conflict. */
 export type ConflictQuery = ScheduleQuery & {
+  /** What lessons conflict in. Default: all three. */
   readonly by?: ConflictBy | readonly ConflictBy[] | undefined;
   /** False: rows of one lesson conflict with each other. Default true. */
   readonly merge?: boolean | undefined;
@@ -24,7 +27,9 @@ export type ConflictQuery = ScheduleQuery & {
 /** The part of /schedule/all to return. */
 export type PageQuery = Pick<ScheduleQuery, 'limit' | 'cursor'>;
 
+/** Events that were asked for. */
 export interface EventPage {
+  /** Those of this page, in order. */
   readonly events: TimetableEvent[];
   /** Matching events on all pages. */
   readonly total: number;
@@ -32,20 +37,26 @@ export interface EventPage {
   readonly nextCursor: string | null;
 }
 
+/** Conflicts that were asked for. */
 export interface ConflictPage {
+  /** Those of this page, in order. */
   readonly conflicts: ConflictEntry[];
+  /** Matching conflicts on all pages. */
   readonly total: number;
+  /** Null on the last page. */
   readonly nextCursor: string | null;
 }
 
 /** What is different between a past snapshot and the present one. */
 export interface ChangeSet {
-  /** Ids of the two snapshots. */
+  /** Id of the past snapshot. */
   readonly from: string;
+  /** Id of the present one. */
   readonly to: string;
+  /** Events that are new. */
   readonly added: TimetableEvent[];
-  /** As they are now. */
+  /** Events that have other values, as they are now. */
   readonly changed: TimetableEvent[];
-  /** Ids. */
+  /** Ids of events that are gone. */
   readonly removed: string[];
 }

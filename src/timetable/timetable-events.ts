@@ -3,18 +3,29 @@ import type { LoadResult } from '../refresh/keeper.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { Origin } from '../view/view-source.js';
 
-/** What a timetable tells its listeners. */
+/** How many events are different from those of another snapshot. */
+export interface ChangeCounts {
+  /** Events that are new. */
+  readonly added: number;
+  /** Events that have other values. */
+  readonly changed: number;
+  /** Events that are gone. */
+  readonly removed: number;
+}
 
 /** A snapshot was published. */
 export interface PublishedEvent {
+  /** Of the snapshot. */
   readonly summary: SnapshotSummary;
+  /** Where it came from. */
   readonly origin: Origin;
-  /** Counts of what is different from the snapshot before; null at the first. */
-  readonly changes: { readonly added: number; readonly changed: number; readonly removed: number } | null;
+  /** What is different from the snapshot before; null at the first. */
+  readonly changes: ChangeCounts | null;
 }
 
 /** A snapshot was not published. */
 export interface RefusedEvent {
+  /** Why not. */
   readonly refusal: Refusal;
   /** Of the snapshot that was refused; null where its load was given up: `grown`, `events` and `memory`. */
   readonly summary: SnapshotSummary | null;
@@ -24,11 +35,15 @@ export interface RefusedEvent {
 export interface LoadedEvent {
   /** `unchanged` where the source still has what is served, `refused` also where it still has what was refused. */
   readonly result: LoadResult;
+  /** What it took. */
   readonly durationMs: number;
 }
 
+/** What a timetable tells its listeners, by the name of the event. */
 export interface TimetableEvents {
+  /** A snapshot is served from now on. */
   published: [event: PublishedEvent];
+  /** A snapshot was built and not published. */
   refused: [event: RefusedEvent];
   /** After each load, however it ended; after `published`, `refused` or `error` where it is one of these. */
   loaded: [event: LoadedEvent];

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { LecternError } from '../errors.js';
 import type { RequestHandler } from '../http/handler.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
@@ -33,6 +34,12 @@ import type {
 import { answerOf, bytesOf, eventPage, parse } from './timetable-answers.js';
 import type { TimetableEvents } from './timetable-events.js';
 
+/** How a timetable is loaded again. */
+export interface RefreshOptions {
+  /** Publishes whatever comes, past the gate. Default false. */
+  readonly force?: boolean;
+}
+
 /**
  * A timetable in memory: loads its source, keeps it fresh, and answers reads from one immutable snapshot. The HTTP layer
  * uses what is here and nothing else. All reads are synchronous.
@@ -67,10 +74,8 @@ export interface Timetable extends ViewSource, AsyncDisposable {
   explain(query?: ScheduleQuery): Explanation;
   /**
    * Loads now, off this thread, and resolves to how that load went, when it has been tried. Until then the process stays alive.
-   *
-   * @param options.force publishes whatever comes, past the gate
    */
-  refresh(options?: { readonly force?: boolean }): Promise<LoadOutcome>;
+  refresh(options?: RefreshOptions): Promise<LoadOutcome>;
   /**
    * Listeners are called one after the other, right after what they are told of. One that throws, or returns a promise that
    * is rejected, changes nothing: not what is served, nor what the others are told. What it threw is told to the listeners of
@@ -80,12 +85,15 @@ export interface Timetable extends ViewSource, AsyncDisposable {
     name: Name,
     listener: (...event: TimetableEvents[Name]) => void,
   ): this;
+  /** Ends what {@link on} began, with the same function. */
   off<Name extends keyof TimetableEvents>(
     name: Name,
     listener: (...event: TimetableEvents[Name]) => void,
   ): this;
   /** A handler `(req, res)` for an existing server, which answers for CORS; see {@link EmbeddedHandlerOptions}. */
-  handler(options?: EmbeddedHandlerOptions): RequestHandler;
+  handler<Request extends IncomingMessage = IncomingMessage>(
+    options?: EmbeddedHandlerOptions<Request>,
+  ): RequestHandler<Request>;
   /**
    * Listens, and answers requests as `lectern serve` does in production: on this thread, or on several that share the one
    * snapshot. Before the first snapshot it answers 503. Resolves when it listens.
@@ -264,7 +272,7 @@ class KeptTimetable implements Timetable {
     return result;
   }
 
-  async refresh({ force = false }: { readonly force?: boolean } = {}): Promise<LoadOutcome> {
+  async refresh({ force = false }: RefreshOptions = {}): Promise<LoadOutcome> {
     if (this.#closed) throw closedError();
     const outcome = await this.#keeper.refresh(force);
     await this.#servers.settled();
@@ -287,7 +295,9 @@ class KeptTimetable implements Timetable {
     return this;
   }
 
-  handler(options: EmbeddedHandlerOptions = {}): RequestHandler {
+  handler<Request extends IncomingMessage>(
+    options: EmbeddedHandlerOptions<Request> = {},
+  ): RequestHandler<Request> {
     const cacheBytesMax = this.#cacheBytesMax * ANSWER_CACHE_SHARE;
     const whenClosed = (close: () => void) => this.#closers.push(close);
     return createEmbeddedHandler(this, options, { ...this.#reading, cacheBytesMax, whenClosed });

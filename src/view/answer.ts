@@ -13,6 +13,7 @@ export interface Answer {
   readonly count: number;
   /** The cursor of the next page, or null where this is the last. */
   readonly nextCursor: string | null;
+  /** This page. */
   readonly body: Body;
 }
 
@@ -25,7 +26,14 @@ export interface Read {
   readonly format: FormatName | null;
   /** A weak entity tag, `W/"…"`, of the snapshot's content, the canonical query and the representation. */
   entityTag(format: FormatName): string;
+  /** Finds and writes the page. */
   execute(format: FormatName): Answer;
+}
+
+/** Parameters that cannot be answered. */
+export interface ReadFaults {
+  /** What is wrong with them, all of it. */
+  readonly faults: readonly ParameterFault[];
 }
 
 /**
@@ -33,6 +41,12 @@ export interface Read {
  * more.
  */
 export type ReadResult =
-  | { readonly read: Read }
-  | { readonly faults: readonly ParameterFault[] }
-  | { readonly gone: string };
+  | {
+      /** What can be answered. */
+      readonly read: Read;
+    }
+  | ReadFaults
+  | {
+      /** Why it cannot be known. */
+      readonly gone: string;
+    };

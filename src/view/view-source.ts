@@ -9,16 +9,21 @@ export interface ViewSource {
   readonly summary: SnapshotSummary | null;
   /** `starting`: no snapshot yet. `degraded`: the last good one is served, but the source has a problem. */
   readonly status: TimetableStatus;
+  /** How the source is doing. */
   readonly source: SourceState;
+  /** How the present snapshot came to be served; null while there is none. */
   readonly publication: PublicationState | null;
 }
 
+/** How a timetable is doing; see {@link ViewSource.status}. */
 export type TimetableStatus = 'starting' | 'ok' | 'degraded';
 
 /** Where the present snapshot came from. */
 export type Origin = 'source' | 'disk' | 'pin';
 
+/** How a snapshot came to be served. */
 export interface PublicationState {
+  /** Where it came from. */
   readonly origin: Origin;
   /** Epoch milliseconds. */
   readonly publishedAtMs: number;

@@ -79,6 +79,9 @@ for (const workers of [1, 2]) {
     const threads = workers === 1 ? ['main'] : ['1', '2', 'main'];
     for (const thread of threads) {
       t.ok(metrics.has(`lectern_event_loop_seconds_total{thread="${thread}",state="active"}`), thread);
+      // Each thread looks once a second.
+      const heap = `nodejs_heap_size_used_bytes{thread="${thread}"}`;
+      await until(async () => ((await scrape(admin)).get(heap) ?? 0) > 1e6);
     }
     const text = (await get(`${admin}/metrics`)).body.toString();
     t.notMatch(text, /as-this|alice|limit=0|eyJ/, 'nothing that a client wrote');
@@ -86,7 +89,12 @@ for (const workers of [1, 2]) {
 }
 
 test('every metric is in docs/operations.md, and no other', async (t) => {
-  const service = await startService({ ...OPTIONS, source: new MemorySource(RECORDS) });
+  const service = await startService({
+    ...OPTIONS,
+    source: new MemorySource(RECORDS),
+    // Nobody listens there.
+    jwks: 'http://127.0.0.1:1/keys',
+  });
   t.teardown(() => service.close());
   await service.ready;
   await get(`${service.baseUrl}/schedule`, headers);
@@ -95,13 +103,13 @@ test('every metric is in docs/operations.md, and no other', async (t) => {
     [...text.matchAll(/^# TYPE (\S+) (?:counter|gauge|histogram)$/gm)].map(([, name = '']) => [name, '']),
   );
   for (const [, name = '', labels = ''] of text.matchAll(
-    /^(lectern_[a-z_]+?)(?:_bucket|_sum|_count)?(?:\{([^}]*)\})? /gm,
+    /^((?:lectern|nodejs|process)_[a-z0-9_]+?)(?:_bucket|_sum|_count)?(?:\{([^}]*)\})? /gm,
   )) {
     const names = [...labels.matchAll(/([a-z]+)="/g)].map(([, label]) => `\`${label}\``);
     if (shown.get(name) === '') shown.set(name, names.filter((label) => label !== '`le`').join(', '));
   }
   const page = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
-  const rows = [...page.matchAll(/^\| `(lectern_[a-z_]+)` \| ([^|]*?) ?\|/gm)];
+  const rows = [...page.matchAll(/^\| `((?:lectern|nodejs|process)_[a-z0-9_]+)` \| ([^|]*?) ?\|/gm)];
   t.strictSame(new Map(rows.map(([, name = '', labels = '']) => [name, labels])), shown);
 });
 

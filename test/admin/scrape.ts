@@ -4,8 +4,10 @@ import { get } from '../serving/threads.js';
 export function parseMetrics(text: string): ReadonlyMap<string, number> {
   const values = new Map<string, number>();
   for (const line of text.split('\n')) {
-    if (line === '' || /^# (?:HELP|TYPE) lectern_[a-z_]+ ./.test(line)) continue;
-    const parts = /^(lectern_[a-z_]+(?:\{[^}]*\})?) (-?[\d.e+-]+|Nan|NaN|\+Inf)$/.exec(line);
+    if (line === '' || /^# (?:HELP|TYPE) (?:lectern|nodejs|process)_[a-z0-9_]+ ./.test(line)) continue;
+    const parts = /^((?:lectern|nodejs|process)_[a-z0-9_]+(?:\{[^}]*\})?) (-?[\d.e+-]+|Nan|NaN|\+Inf)$/.exec(
+      line,
+    );
     if (parts === null) throw new Error(`not a line of metrics: ${line}`);
     const [, name = '', value = ''] = parts;
     if (values.has(name)) throw new Error(`twice: ${name}`);

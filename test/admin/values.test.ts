@@ -1,8 +1,11 @@
 /** Each metric holds what its name says: everything happens a different number of times, so that no two can be mistaken. */
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { open } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { getHeapStatistics } from 'node:v8';
 import { test } from 'tap';
 import { Activity } from '../../src/admin/activity.js';
@@ -33,7 +36,11 @@ const exp = nowSeconds + 3600;
 
 /** What would be scraped of one meter. */
 async function expose(meter: Meter): Promise<ReadonlyMap<string, number>> {
-  const exposition = new Exposition({
+  return parseMetrics(await expositionOf(meter).text());
+}
+
+function expositionOf(meter: Meter): Exposition {
+  return new Exposition({
     meters: [{ thread: 'main', meter }],
     more: [],
     views: viewsOf(),
@@ -47,10 +54,10 @@ async function expose(meter: Meter): Promise<ReadonlyMap<string, number>> {
       refused: 30,
       overloads: 7,
     }),
+    keyFetches: { results: { changed: 3, unchanged: 20, failed: 5 }, ageMs: 1500 },
     log: { info() {}, warn() {}, error() {}, linesDropped: () => 11 },
     version: '1.2.3',
   });
-  return parseMetrics(await exposition.text());
 }
 
 test('token failures, each by its reason', async (t) => {
@@ -231,6 +238,21 @@ test('the delays of the event loop, and the heap', async (t) => {
   t.ok(Math.abs(heap('used') - used) < 0.2 * used, `${heap('used')} of ${used}`);
   t.ok(Math.abs(heap('allocated') - allocated) < 0.2 * allocated, `${heap('allocated')} of ${allocated}`);
   t.ok(heap('used') < heap('allocated'));
+  const lag = (part: string): number =>
+    metrics.get(`nodejs_eventloop_lag_${part}seconds{thread="main"}`) ?? Number.NaN;
+  t.strictSame(['p50_', 'p99_', 'max_'].map(lag), [half, most, worst], 'as dashboards of Node call them');
+  const [least, mean, deviation, ninety] = ['min_', 'mean_', 'stddev_', 'p90_'].map(lag) as [
+    number,
+    number,
+    number,
+    number,
+  ];
+  t.ok(least >= 0 && least <= half, `the least ${least} s`);
+  t.ok(mean > half && mean < most, `on average ${mean} s`);
+  t.ok(deviation > 0.03 && deviation < worst, `deviation ${deviation} s`);
+  t.ok(ninety >= half && ninety <= most, `of ten nine ${ninety} s`);
+  t.equal(metrics.get('nodejs_heap_size_used_bytes{thread="main"}'), heap('used'));
+  t.equal(metrics.get('nodejs_heap_size_total_bytes{thread="main"}'), heap('allocated'));
   const loop = (state: string): number =>
     metrics.get(`lectern_event_loop_seconds_total{thread="main",state="${state}"}`) ?? -1;
   t.ok(loop('active') > 1.3 && loop('idle') > 1, `${loop('active')} s active, ${loop('idle')} s idle`);
@@ -242,4 +264,104 @@ test('what is told of overloads and of the log', async (t) => {
   t.equal(metrics.get('lectern_overload_refusals_total'), 30);
   t.equal(metrics.get('lectern_overloads_total'), 7);
   t.equal(metrics.get('lectern_log_lines_dropped_total'), 11);
+});
+
+test('the lag of the event loop at one moment', async (t) => {
+  const meter = new Meter();
+  const stop = startSampling(meter);
+  t.teardown(stop);
+  meter.sample();
+  const endMs = performance.now() + 120;
+  while (performance.now() < endMs);
+  await new Promise((resolve) => setImmediate(resolve));
+  const lag = (await expose(meter)).get('nodejs_eventloop_lag_seconds{thread="main"}') ?? -1;
+  t.ok(lag >= 0.12 && lag < 5, `${lag} s`);
+});
+
+test('what a dashboard of Node looks for is what the process says of itself', async (t) => {
+  const held = Buffer.alloc(32 * 2 ** 20, 1);
+  const meter = new Meter();
+  t.teardown(startSampling(meter));
+  meter.sample();
+  const before = process.cpuUsage();
+  const metrics = await expose(meter);
+  const after = process.cpuUsage();
+  const value = (name: string): number => metrics.get(name) ?? Number.NaN;
+  const user = value('process_cpu_user_seconds_total');
+  const system = value('process_cpu_system_seconds_total');
+  t.ok(user * 1e6 >= before.user && user * 1e6 <= after.user, `${user} s`);
+  t.ok(system * 1e6 >= before.system && system * 1e6 <= after.system, `${system} s`);
+  const both = value('process_cpu_seconds_total') * 1e6;
+  t.ok(both >= before.user + before.system && both <= after.user + after.system, 'both together');
+  t.ok(Math.round(both) >= Math.round(user * 1e6) + Math.round(system * 1e6), 'no less than its parts');
+  const rss = process.memoryUsage.rss();
+  t.ok(Math.abs(value('process_resident_memory_bytes') - rss) < 0.2 * rss);
+  t.ok(value('nodejs_external_memory_bytes{thread="main"}') >= held.length);
+  t.ok(Math.abs(value('process_start_time_seconds') - (Date.now() / 1000 - process.uptime())) < 2);
+  const [major, minor, patch] = process.versions.node.split('.');
+  const labels = `version="${process.version}",major="${major}",minor="${minor}",patch="${patch}"`;
+  t.equal(metrics.get(`nodejs_version_info{${labels}}`), 1);
+});
+
+test('open files are counted', { skip: process.platform !== 'linux' && 'Linux only' }, async (t) => {
+  const count = async (): Promise<number> => (await expose(new Meter())).get('process_open_fds') ?? -1;
+  const before = await count();
+  const files = await Promise.all(Array.from({ length: 20 }, () => open(fileURLToPath(import.meta.url))));
+  t.equal(await count(), before + 20);
+  await Promise.all(files.map((file) => file.close()));
+  t.ok(((await expose(new Meter())).get('process_max_fds') ?? 0) >= before);
+});
+
+test('scrapes at the same time do not add up', async (t) => {
+  const exposition = expositionOf(new Meter());
+  const texts = await Promise.all(Array.from({ length: 5 }, () => exposition.text()));
+  for (const text of texts) {
+    const metrics = parseMetrics(text);
+    t.equal(metrics.get('lectern_overloads_total'), 7);
+    t.ok((metrics.get('process_open_fds') ?? 0) < 1000);
+  }
+});
+
+test('how old the key set is, and how fetching it went', async (t) => {
+  const metrics = await expose(new Meter());
+  t.equal(metrics.get('lectern_key_set_age_seconds'), 1.5);
+  t.equal(metrics.get('lectern_key_set_fetches_total{result="changed"}'), 3);
+  t.equal(metrics.get('lectern_key_set_fetches_total{result="unchanged"}'), 20);
+  t.equal(metrics.get('lectern_key_set_fetches_total{result="failed"}'), 5);
+
+  const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  let isThere = false;
+  const issuer = createServer((_req, res) => {
+    res.statusCode = isThere ? 200 : 500;
+    res.end(JSON.stringify({ keys: [rsa.publicKey.export({ format: 'jwk' })] }));
+  });
+  issuer.listen(0, '127.0.0.1');
+  await once(issuer, 'listening');
+  t.teardown(() => issuer.close());
+  const service = await startService({
+    ...OPTIONS,
+    source: new MemorySource(RECORDS),
+    jwks: `http://127.0.0.1:${(issuer.address() as AddressInfo).port}/`,
+    jwksCooldownSeconds: 1,
+    workers: 2,
+  });
+  t.teardown(() => service.close());
+  await service.ready;
+  const keySet = async (): Promise<readonly [age: number | undefined, failed: number, changed: number]> => {
+    const metrics = await scrape(service.adminAddress?.origin ?? '');
+    const fetches = (result: string) =>
+      metrics.get(`lectern_key_set_fetches_total{result="${result}"}`) ?? Number.NaN;
+    return [metrics.get('lectern_key_set_age_seconds'), fetches('failed'), fetches('changed')];
+  };
+  await until(async () => (await keySet())[1] > 0);
+  t.match(await keySet(), [Number.NaN, Number, 0], 'no age before the first that went well');
+  isThere = true;
+  await until(async () => (await keySet())[2] === 1);
+  const [age = -1] = await keySet();
+  t.ok(age >= 0 && age < 60, `${age} s`);
+
+  const without = await startService({ ...OPTIONS, source: new MemorySource(RECORDS) });
+  t.teardown(() => without.close());
+  const { body } = await get(`${without.adminAddress?.origin}/metrics`);
+  t.notMatch(body.toString(), 'key_set', 'nothing where no keys are fetched');
 });

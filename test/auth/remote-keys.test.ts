@@ -70,6 +70,26 @@ test('keys in another order are the same keys', async (t) => {
   t.equal(service.cleared, cleared);
 });
 
+test('fetches are counted by how they ended, and the age is that of the last that went well', async (t) => {
+  const { clock, issuer, start } = setUp();
+  issuer.failure = new Error('away');
+  const { feed } = start();
+  await clock.advance(0);
+  t.same(feed.results, { changed: 0, unchanged: 0, failed: 1 });
+  t.equal(feed.ageMs, null);
+  issuer.failure = null;
+  await clock.advance(PLAN.cooldownMs * 1.2);
+  t.same(feed.results, { changed: 1, unchanged: 0, failed: 1 });
+  await clock.advance(PLAN.refreshMs);
+  t.same(feed.results, { changed: 1, unchanged: 1, failed: 1 });
+  const { ageMs } = feed;
+  issuer.failure = new Error('away');
+  await clock.advance(PLAN.refreshMs);
+  t.match(feed.results, { changed: 1, unchanged: 1 });
+  t.ok(feed.results.failed > 1, `${feed.results.failed} failed`);
+  t.equal(feed.ageMs, Number(ageMs) + PLAN.refreshMs, 'a failed fetch does not make keys younger');
+});
+
 test('old keys serve for a bounded time, then the answer is 503 until there are new ones', async (t) => {
   const staleMsMax = 600_000;
   const { clock, issuer, lines, start } = setUp({ staleMsMax });

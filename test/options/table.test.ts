@@ -144,7 +144,7 @@ test('the types know which options have a default', async (t) => {
 function documented(file: string): Map<string, Map<string, string>> {
   const text = readFileSync(new URL(`../../src/${file}`, import.meta.url), 'utf8');
   const found = new Map<string, Map<string, string>>();
-  for (const [, name, body] of text.matchAll(/export interface (\w+) \{\n([\s\S]*?)\n\}/g)) {
+  for (const [, name, body] of text.matchAll(/export interface (\w+)(?:<.*>)? \{\n([\s\S]*?)\n\}/g)) {
     const fields = [...(body ?? '').matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*readonly (\w+)\??:/g)];
     found.set(
       name ?? '',

@@ -175,13 +175,13 @@ test('a load whose thread runs out of memory is refused, and ends nothing else',
   // Fewer pieces than the memory is looked at after, and each of them brings nothing but new texts.
   async function* feed(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     for (let piece = 0; piece < LOAD_LOOK_CHUNKS - 1; piece++) {
-      const lines = Array.from({ length: 6000 }, (_, n) =>
-        record(10_000 * piece + n, `${'x'.repeat(900)}${piece} ${n}`),
+      const lines = Array.from({ length: 900 }, (_, n) =>
+        record(1000 * piece + n, `${'x'.repeat(900)}${piece} ${n}`),
       );
       yield new TextEncoder().encode(lines.map((each) => `${JSON.stringify(each)}\n`).join(''));
     }
   }
-  const bounds = { eventsMax: null, memoryBytesMax: 12 * 2 ** 20, growth: null };
+  const bounds = { eventsMax: null, memoryBytesMax: 7 * 2 ** 20, growth: null };
   const result = await spawnTask(loadTask({ bounds }), { feed: feed(), keepsProcessAlive: true });
   t.strictSame(result, {
     kind: 'refused',

@@ -13,8 +13,11 @@ export interface ListenOptions {
   readonly handle?: object | undefined;
 }
 
+/** Where a server listens. */
 export interface ListenAddress {
+  /** The IP address. */
   readonly host: string;
+  /** The TCP port, also where any free one was asked for. */
   readonly port: number;
   /** `http://host:port`, without a path. */
   readonly origin: string;
