@@ -1,10 +1,15 @@
 /**
- * Writes the pages that are generated: docs/configuration.md from the table of settings.
+ * Writes the pages that are generated: docs/configuration.md from the table of settings, docs/decisions/README.md from the titles of
+ * the decisions.
  *
  *     npm run docs
  */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { configurationPage } from '../dist/options/page.js';
+import { decisionsPage } from './decisions.mjs';
 
-writeFileSync(fileURLToPath(new URL('../docs/configuration.md', import.meta.url)), configurationPage());
+const write = (path, text) => writeFileSync(fileURLToPath(new URL(`../docs/${path}`, import.meta.url)), text);
+
+write('configuration.md', configurationPage());
+write('decisions/README.md', decisionsPage());

@@ -1,5 +1,5 @@
 /**
- * Writes what is published of the newest results: the plots beside them, and tables between the markers in README.md.
+ * Publishes the newest results: the plots beside them, the tables in docs/benchmarks.md, the headline in README.md.
  *
  *     npm run bench:report
  */
@@ -7,16 +7,20 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { plotsOf } from './plots.mjs';
 import { readResults } from './results.mjs';
-import { reportOf, withReport } from './table.mjs';
+import { headlineOf, reportOf, withReport } from './table.mjs';
 import { readWorkers, workersReportOf } from './workers.mjs';
 
 const at = (path) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+const rewrite = (path, change) => writeFileSync(at(path), change(readFileSync(at(path), 'utf8')));
 
 const all = readResults(at('bench/results'));
 const plots = plotsOf(all[0]);
-const readme = readFileSync(at('README.md'), 'utf8');
-const withBench = withReport(readme, reportOf(all, plots));
 const workers = workersReportOf(readWorkers(at('bench/results')));
-writeFileSync(at('README.md'), withReport(withBench, workers, 'workers'));
+rewrite('docs/benchmarks.md', (page) =>
+  withReport(withReport(page, reportOf(all, plots)), workers, 'workers'),
+);
+rewrite('README.md', (page) => withReport(page, headlineOf(all[0], plots), 'headline'));
 for (const { file, svg } of plots) writeFileSync(at(`bench/results/${file}`), svg);
-process.stdout.write(`README.md and ${plots.map(({ file }) => file).join(', ')} are written\n`);
+process.stdout.write(
+  `docs/benchmarks.md, README.md and ${plots.map(({ file }) => file).join(', ')} are written\n`,
+);

@@ -157,21 +157,48 @@ export function reportOf([first, ...more], plots) {
     others(first, more),
     'How many times the processor time of Lectern others take for the same answers to the same requests:',
     peers(first),
-    ...plots.map(({ file, title }) => `![${title}](bench/results/${file})`),
+    ...plots.map(({ file, title }) => `![${title}](../bench/results/${file})`),
   ].join('\n\n');
 }
 
 /**
- * @param {string} readme
+ * The three figures that the README shows, below its plot.
+ *
+ * @param {object} results of the first version of Node
+ * @param {{ file: string, title: string }[]} plots
+ * @returns {string} Markdown
+ */
+export function headlineOf(results, plots) {
+  const row = (group, name, set) => sameRow(results, { group, name, set });
+  const request = row('workload', SECOND_ROW, 'medium');
+  const database = row(`peer, ${SECOND_ROW}`, 'Fastify + better-sqlite3', 'medium');
+  const memory = row('memory', 'memory before the first request', 'large');
+  const { file, title } = plots.find((plot) => plot.file === 'peers.svg');
+  const { events } = results.settings;
+  return [
+    `![${title}](bench/results/${file})`,
+    [
+      `- **Processor time:** a filtered window of ${count(events.medium)} events takes ${figure(request.detail.micros)} µs, ` +
+        `${figure(request.median)} times bare node:http with a constant body.`,
+      `- **Against a database:** Fastify + better-sqlite3 takes ${figure(database.median)} times as much for the same answers.`,
+      `- **Memory:** ${count(events.large)} events take ${count(memory.detail.rssBytes / 1e6)} MB before the first request, ` +
+        `${figure(memory.median)} times their JSON.`,
+    ].join('\n'),
+    `Measured with Node ${results.node.slice(1)} on ${results.machine.cores} cores, ${results.date.slice(0, 10)}.`,
+  ].join('\n\n');
+}
+
+/**
+ * @param {string} page
  * @param {string} report
  * @param {string} [name] of the markers
- * @returns {string} the README with the report between its markers
+ * @returns {string} the page with the report between its markers
  */
-export function withReport(readme, report, name = 'bench') {
+export function withReport(page, report, name = 'bench') {
   const beginMark = `<!-- ${name}:begin -->`;
   const endMark = `<!-- ${name}:end -->`;
-  const begin = readme.indexOf(beginMark);
-  const end = readme.indexOf(endMark);
-  if (begin === -1 || end < begin) throw new Error(`the README has no ${beginMark} before an ${endMark}`);
-  return `${readme.slice(0, begin + beginMark.length)}\n${report}\n${readme.slice(end)}`;
+  const begin = page.indexOf(beginMark);
+  const end = page.indexOf(endMark);
+  if (begin === -1 || end < begin) throw new Error(`the page has no ${beginMark} before an ${endMark}`);
+  return `${page.slice(0, begin + beginMark.length)}\n${report}\n${page.slice(end)}`;
 }

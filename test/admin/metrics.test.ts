@@ -88,7 +88,7 @@ for (const workers of [1, 2]) {
   });
 }
 
-test('every metric is in the README, and no other', async (t) => {
+test('every metric is in docs/operations.md, and no other', async (t) => {
   const service = await startService({
     ...OPTIONS,
     source: new MemorySource(RECORDS),
@@ -108,8 +108,8 @@ test('every metric is in the README, and no other', async (t) => {
     const names = [...labels.matchAll(/([a-z]+)="/g)].map(([, label]) => `\`${label}\``);
     if (shown.get(name) === '') shown.set(name, names.filter((label) => label !== '`le`').join(', '));
   }
-  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
-  const rows = [...readme.matchAll(/^\| `((?:lectern|nodejs|process)_[a-z0-9_]+)` \| ([^|]*?) ?\|/gm)];
+  const page = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
+  const rows = [...page.matchAll(/^\| `((?:lectern|nodejs|process)_[a-z0-9_]+)` \| ([^|]*?) ?\|/gm)];
   t.strictSame(new Map(rows.map(([, name = '', labels = '']) => [name, labels])), shown);
 });
 

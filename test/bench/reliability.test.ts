@@ -1,4 +1,4 @@
-/** What RELIABILITY.md and SECURITY.md say was measured is what the newest files say. */
+/** What docs/reliability.md and docs/security.md say was measured is what the newest files say. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

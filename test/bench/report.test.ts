@@ -1,4 +1,4 @@
-/** What README.md and the plots say of the bench is what its newest results give. */
+/** What docs/benchmarks.md, README.md and the plots say of the bench is what its newest results give. */
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +29,8 @@ interface ResultsModule {
 
 interface TableModule {
   reportOf(all: readonly Results[], plots: readonly Plot[]): string;
-  withReport(readme: string, report: string, name?: string): string;
+  headlineOf(results: Results, plots: readonly Plot[]): string;
+  withReport(page: string, report: string, name?: string): string;
 }
 
 interface WorkersModule {
@@ -50,37 +51,46 @@ const RESULTS = join(ROOT, 'bench/results');
 const load = (path: string): Promise<unknown> => import(new URL(`../../bench/${path}`, import.meta.url).href);
 
 const { readResults } = (await load('report/results.mjs')) as ResultsModule;
-const { reportOf, withReport } = (await load('report/table.mjs')) as TableModule;
+const { headlineOf, reportOf, withReport } = (await load('report/table.mjs')) as TableModule;
 const { readWorkers, workersReportOf } = (await load('report/workers.mjs')) as WorkersModule;
 const { plotsOf } = (await load('report/plots.mjs')) as PlotsModule;
 const { WORKLOADS } = (await load('workloads.mjs')) as WorkloadsModule;
 
+const page = readFileSync(join(ROOT, 'docs/benchmarks.md'), 'utf8');
 const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
 const all = readResults(RESULTS);
 const first = all[0] as Results;
 const HINT = 'npm run bench:report writes it';
 
-test('README.md says what the results give', async (t) => {
+test('docs/benchmarks.md says what the results give', async (t) => {
   const report = reportOf(all, plotsOf(first));
-  t.equal(withReport(readme, report), readme, HINT);
+  t.equal(withReport(page, report), page, HINT);
   for (const { name, median } of first.rows) {
     t.ok(report.includes(` ${name}`), name);
     t.type(median, 'number');
   }
 });
 
-test('README.md says what several threads cost', async (t) => {
+test('README.md shows one plot and three figures of the results', async (t) => {
+  const plots = plotsOf(first);
+  const headline = headlineOf(first, plots);
+  t.equal(withReport(readme, headline, 'headline'), readme, HINT);
+  t.equal(plots.filter(({ file }) => headline.includes(file)).length, 1);
+  t.equal(headline.match(/^- /gm)?.length, 3);
+});
+
+test('docs/benchmarks.md says what several threads cost', async (t) => {
   const report = workersReportOf(readWorkers(RESULTS));
-  t.equal(withReport(readme, report, 'workers'), readme, HINT);
+  t.equal(withReport(page, report, 'workers'), page, HINT);
   t.match(
     report,
     /\| memory after load \| 1\.25 with 4 \| [\d.]+ \(\d+ MB\), each launch [\d., ]+ \| [\d.]+ \(/,
   );
 });
 
-test('a README with other figures would be noticed', async (t) => {
+test('a page with other figures would be noticed', async (t) => {
   const rows = first.rows.map((row, n) => (n === 0 ? { ...row, median: row.median * 2 } : row));
-  t.not(withReport(readme, reportOf([{ ...first, rows }], plotsOf(first))), readme);
+  t.not(withReport(page, reportOf([{ ...first, rows }], plotsOf(first))), page);
   t.throws(() => withReport('# no markers', 'report'), /bench:begin/);
 });
 
@@ -94,7 +104,7 @@ test('the plots are those of the results', async (t) => {
     t.match(svg, /<desc id="desc">.+<\/desc>/);
     t.match(svg, 'prefers-color-scheme:dark', 'it suits dark pages');
     t.notMatch(svg, /NaN|undefined|Infinity/);
-    t.ok(readme.includes(`![${title}](bench/results/${file})`), `README.md shows ${file}`);
+    t.ok(page.includes(`![${title}](../bench/results/${file})`), `docs/benchmarks.md shows ${file}`);
   }
   const files = readdirSync(RESULTS).filter((name) => name.endsWith('.svg'));
   t.same(files.sort(), plots.map(({ file }) => file).sort(), 'there are no others');

@@ -106,8 +106,8 @@ for (const [format, minify] of [
   });
 }
 
-test('README.md says what esbuild needs', async (t) => {
-  t.ok((await readFile(join(ROOT, 'README.md'), 'utf8')).includes(`--banner:js="${ESM_BANNER.js}"`));
+test('docs/embedding.md says what esbuild needs', async (t) => {
+  t.ok((await readFile(join(ROOT, 'docs/embedding.md'), 'utf8')).includes(`--banner:js="${ESM_BANNER.js}"`));
 });
 
 test('a file beside the bundle that has the name of the thread is not taken for it', async (t) => {

@@ -1,4 +1,4 @@
-/** What loading the hardest timetables takes, of a process of its own, beside an ordinary one: a figure of RELIABILITY.md. */
+/** What loading the hardest timetables takes, of a process of its own, beside an ordinary one: a figure of docs/reliability.md. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

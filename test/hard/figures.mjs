@@ -1,5 +1,5 @@
 /**
- * Figures of RELIABILITY.md and SECURITY.md as files, one for each: what was measured, when, of which commit, and where. `npm run
+ * Figures of docs/reliability.md and docs/security.md as files, one for each: what was measured, when, of which commit, and where. `npm run
  * hard:report` puts them into the documents.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';

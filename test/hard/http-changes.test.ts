@@ -1,5 +1,5 @@
 /**
- * What /schedule/changes costs where every title of 100,000 events has changed: figures of RELIABILITY.md. Clients that do not read
+ * What /schedule/changes costs where every title of 100,000 events has changed: figures of docs/reliability.md. Clients that do not read
  * it are in http-readers.test.ts.
  */
 import { test } from 'tap';

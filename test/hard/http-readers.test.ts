@@ -1,4 +1,4 @@
-/** What clients cost that do not read what they asked for: figures of RELIABILITY.md, with fewer clients where the run is short. */
+/** What clients cost that do not read what they asked for: figures of docs/reliability.md, with fewer clients where the run is short. */
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';

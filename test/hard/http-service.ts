@@ -110,7 +110,7 @@ export async function startWarmService(
 /**
  * A figure with what it was measured on.
  *
- * @param name its place in RELIABILITY.md, for which it is kept where the run is of full size
+ * @param name its place in docs/reliability.md, for which it is kept where the run is of full size
  */
 export function told(figure: string, name?: string, details: object = {}): string {
   if (HARD && name !== undefined) recordFigure(name, figure, details);

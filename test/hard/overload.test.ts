@@ -1,4 +1,4 @@
-/** More requests than can be answered: figures of RELIABILITY.md, for a shorter time where the run is short. */
+/** More requests than can be answered: figures of docs/reliability.md, for a shorter time where the run is short. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';

@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { test } from 'tap';
@@ -51,8 +51,9 @@ interface Tarball {
 
 /** Everything that may be in the package. */
 const ALLOWED: readonly RegExp[] = [
-  /^(?:package\.json|README\.md|CHANGELOG\.md|ARCHITECTURE\.md|SECURITY\.md|RELIABILITY\.md|LICENSE)$/,
-  /^(?:deploy\/[a-z]+\.(?:service|yaml|conf)|docs\/[a-z-]+\.md|examples\/[a-z-]+\.mjs|bench\/results\/[a-z]+\.svg)$/,
+  /^(?:package\.json|README\.md|CHANGELOG\.md|CONTRIBUTING\.md|SECURITY\.md|LICENSE)$/,
+  /^docs\/(?:[a-z]+\/)?[A-Za-z0-9-]+\.md$/,
+  /^(?:deploy\/[a-z]+\.(?:service|yaml|conf)|examples\/[a-z-]+\.mjs|bench\/results\/[a-z]+\.svg)$/,
   /^fixtures\/demo\.ndjson\.gz$/,
   /^src\/[a-z0-9/-]+(?:\.d)?\.ts$/,
   /^dist\/[a-z0-9/-]+\.(?:js|d\.ts)(?:\.map)?$/,
@@ -63,6 +64,7 @@ const ALLOWED: readonly RegExp[] = [
 const REQUIRED: readonly string[] = [
   'package.json',
   'README.md',
+  'docs/http-api.md',
   'LICENSE',
   'dist/index.js',
   'dist/index.d.ts',
@@ -143,7 +145,9 @@ test('the package', async (t) => {
     for (const path of REQUIRED) t.ok(paths.includes(path), path);
     for (const document of paths.filter((path) => path.endsWith('.md'))) {
       const text = readFileSync(join(ROOT, document), 'utf8');
-      const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link = '']) => link);
+      const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link = '']) =>
+        posix.join(dirname(document), link),
+      );
       const dead = links.filter(
         (link) => !paths.some((path) => path === link || path.startsWith(`${link}/`)),
       );

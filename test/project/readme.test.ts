@@ -1,10 +1,10 @@
 /**
- * The README is true: its examples run, against a real service, and its tables have what the program has.
+ * The README and the pages of docs/ are true: their examples run, against a real service, and their tables have what the program has.
  *
- * - `bash` blocks are one session, in order. A line that ends in `# → text` must print that text, and nothing else but
- *   such a line may be answered with a problem.
- * - `sh` blocks are what runs until it is stopped: each `lectern serve` is started and must become ready.
- * - `js` blocks are programs, `json` blocks are files, `text` blocks are what `npm start` prints.
+ * - `bash` blocks of a page are one session, in order. A line that ends in `# → text` must print that text, and no other line
+ *   may be answered with a problem.
+ * - `sh` blocks run until they are stopped: each `lectern serve` is started and must become ready.
+ * - `js` blocks are programs, `json` blocks are files, `text` blocks are what `npm start` prints. `console` blocks are not run.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
@@ -13,6 +13,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -32,32 +33,39 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const DEMO = 'fixtures/demo.ndjson.gz';
 const DOCUMENTED_ORIGIN = 'http://127.0.0.1:3000';
 const PROGRAM_MS_MAX = 60_000;
-/** The last words of a start, and the line that must be there: text in development, a record in production. */
-function readyOf(command: string): { readonly text: string; readonly line: RegExp } {
-  return command.includes('--dev')
-    ? { text: ', loaded in ', line: /^Lectern serves \S+ at http:/m }
-    : { text: '"msg":"ready"', line: /^\{.*"url":"http:.*"msg":"ready"\}$/m };
-}
+/** What `lectern serve` says once it serves: for people in development, in the log in production. */
+const READY = /^Lectern serves \S+ at http:.*\n.*, loaded in |"msg":"ready"/m;
 /** Arguments of `env`: without the loader that tap puts into every process, and without settings. */
 const PLAIN = [
   'NODE_OPTIONS',
   ...Object.keys(process.env).filter((name) => name.startsWith('LECTERN_')),
 ].flatMap((name) => ['-u', name]);
 
-const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const LANGUAGES = ['bash', 'console', 'js', 'json', 'sh', 'text'];
+/** By path. The README comes first, since later pages use the file that it writes. */
+const PAGES: ReadonlyMap<string, string> = new Map(
+  [
+    'README.md',
+    ...readdirSync(join(ROOT, 'docs'))
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => `docs/${name}`),
+  ].map((path) => [path, readFileSync(join(ROOT, path), 'utf8')]),
+);
+const readme = PAGES.get('README.md') as string;
+const all = [...PAGES.values()].join('\n');
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   readonly engines: { readonly node: string };
   readonly scripts: Readonly<Record<string, string>>;
 };
 
-function blocks(language: string): string[] {
-  return [...readme.matchAll(/^```(\w+)\n(.*?)^```$/gms)]
+function blocks(language: string, text = all): string[] {
+  return [...text.matchAll(/^```(\w+)\n(.*?)^```$/gms)]
     .filter(([, tag]) => tag === language)
     .map(([, , text]) => text as string);
 }
 
 /** The rows of every table, cells without their padding. */
-const rows: readonly (readonly string[])[] = readme
+const rows: readonly (readonly string[])[] = all
   .split('\n')
   .filter((line) => line.startsWith('| '))
   .map((line) =>
@@ -107,22 +115,25 @@ if (MISSING.length > 0) {
       }
     });
 
-    await t.test('what ends by itself', async (t) => {
-      const session = blocks('bash').map(
-        (block, n) => `printf '\\n@@@ ${n}\\n'\n${local(block).replace(/ {2}# → .*$/gm, '')}`,
-      );
-      t.ok(session.length > 4);
-      const script = `set -euo pipefail\n${session.join('')}`;
-      const { code, output } = await run('bash', ['-c', script], folder);
-      t.equal(code, 0, 'it ends well', { output });
-      const printed = output.split(/^@@@ \d+\n/m).slice(1);
-      for (const [n, block] of blocks('bash').entries()) {
-        const wanted = [...block.matchAll(/ {2}# → (.*)$/gm)].map(([, text]) => text as string);
-        for (const text of wanted) t.ok(printed[n]?.includes(text), text, { printed: printed[n] });
-        if (wanted.some((text) => text.includes('did you mean'))) continue;
-        t.notMatch(printed[n], /urn:lectern:problem/, `block ${n + 1} is answered`);
-      }
-    });
+    for (const [path, page] of PAGES) {
+      const session = blocks('bash', page);
+      if (session.length === 0) continue;
+      await t.test(`what ends by itself: ${path}`, async (t) => {
+        const marked = session.map(
+          (block, n) => `printf '\\n@@@ ${n}\\n'\n${local(block).replace(/ {2}# → .*$/gm, '')}`,
+        );
+        const script = `set -euo pipefail\n${marked.join('')}`;
+        const { code, output } = await run('bash', ['-c', script], folder);
+        t.equal(code, 0, 'it ends well', { output });
+        const printed = output.split(/^@@@ \d+\n/m).slice(1);
+        for (const [n, block] of session.entries()) {
+          const wanted = [...block.matchAll(/ {2}# → (.*)$/gm)].map(([, text]) => text as string);
+          for (const text of wanted) t.ok(printed[n]?.includes(text), text, { printed: printed[n] });
+          if (wanted.some((text) => text.includes('did you mean'))) continue;
+          t.notMatch(printed[n], /urn:lectern:problem/, `block ${n + 1} is answered`);
+        }
+      });
+    }
 
     await t.test('what runs until it is stopped', async (t) => {
       const { publicKey } = generateKeyPairSync('ed25519');
@@ -142,11 +153,10 @@ if (MISSING.length > 0) {
           : command.replace(/\n$/, ' --port 0');
         const alone = local(free).replace('https://login.example.org/jwks', 'http://127.0.0.1:9/jwks');
         const script = `token=${token}\n${alone.replace('lectern serve', 'exec node dist/cli.js serve')}`;
-        return run('bash', ['-c', script], folder, readyOf(command).text);
+        return run('bash', ['-c', script], folder, READY);
       });
       for (const [n, { output }] of (await Promise.all(started)).entries()) {
-        const command = commands[n] ?? '';
-        t.match(output, readyOf(command).line, command);
+        t.match(output, READY, commands[n] ?? '');
       }
     });
 
@@ -168,7 +178,7 @@ async function run(
   command: string,
   argv: readonly string[],
   cwd: string,
-  until?: string,
+  until?: RegExp,
 ): Promise<{ readonly code: number | null; readonly output: string }> {
   const child = spawn('env', [...PLAIN, command, ...argv], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
   const kill = () => child.kill('SIGKILL');
@@ -178,7 +188,7 @@ async function run(
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
       output += text;
-      if (until !== undefined && !child.killed && output.includes(until)) child.kill('SIGTERM');
+      if (until !== undefined && !child.killed && until.test(output)) child.kill('SIGTERM');
     });
   }
   const [code] = (await once(child, 'close')) as [number | null];
@@ -187,7 +197,11 @@ async function run(
   return { code, output };
 }
 
-test('the commands of the README exist', async (t) => {
+test('the commands of the pages exist', async (t) => {
+  for (const [path, page] of PAGES) {
+    for (const [, tag] of page.matchAll(/^```(\w+)$/gm))
+      t.ok(LANGUAGES.includes(tag as string), `${path}: ${tag}`);
+  }
   const commands = blocks('sh').filter((block) => !block.includes('lectern serve'));
   t.same(commands, ['npm ci && npm start\n', 'npm ci && npm test\n']);
   t.ok(manifest.scripts.start !== undefined && manifest.scripts.test !== undefined);
@@ -237,7 +251,11 @@ const ERRORS: Readonly<Record<LecternErrorCode, true>> = {
   closed: true,
 };
 
-test('every code is in the README', async (t) => {
+test('the README is short', async (t) => {
+  t.ok(Buffer.byteLength(readme) <= 8192, `${Buffer.byteLength(readme)} bytes`);
+});
+
+test('every code is in the pages', async (t) => {
   for (const [code, { status, title }] of Object.entries(PROBLEMS)) {
     t.same(
       rows.find((cells) => cells[0] === `\`${code}\`` && cells[1] === String(status)),
@@ -251,7 +269,7 @@ test('every code is in the README', async (t) => {
     );
   for (const [code, meaning] of Object.entries(PARAMETER_FAULTS)) t.ok(hasRow(code, meaning), code);
   for (const code of Object.keys(REJECTIONS)) t.ok(hasRow(code), code);
-  for (const code of Object.keys(ERRORS)) t.ok(readme.includes(`\`${code}\``), code);
+  for (const code of Object.keys(ERRORS)) t.ok(all.includes(`\`${code}\``), code);
 });
 
 test('the limits are those of the program', async (t) => {

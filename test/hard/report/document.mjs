@@ -5,7 +5,7 @@ import { join } from 'node:path';
 /** `<!-- figure: name -->text<!-- end -->` on one line, as a table's cell needs it. */
 const MARKED = /<!-- figure: ([a-z0-9-]+) -->(.*?)<!-- end -->/g;
 /** Those that have such tables. */
-export const DOCUMENTS = ['RELIABILITY.md', 'SECURITY.md'];
+export const DOCUMENTS = ['docs/reliability.md', 'docs/security.md'];
 const FIELDS = ['measured', 'date', 'commit', 'node'];
 
 /**

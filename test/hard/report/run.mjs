@@ -1,5 +1,5 @@
 /**
- * Puts the figures of the last full runs into RELIABILITY.md and SECURITY.md.
+ * Puts the figures of the last full runs into docs/reliability.md and docs/security.md.
  *
  *     npm run hard:report
  */

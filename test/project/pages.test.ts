@@ -1,0 +1,147 @@
+/** Every page names only what exists: links, paths, settings, scripts and decisions. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { test } from 'tap';
+import { variableOf } from '../../src/options/setting.js';
+import { SETTINGS } from '../../src/options/table.js';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+
+/** Folders that hold no pages of the project. */
+const WITHOUT_PAGES = ['node_modules', 'dist', 'peers'];
+const PAGES: ReadonlyMap<string, string> = new Map(pathsIn('', '.md').map((path) => [path, read(path)]));
+
+/** Options of other programs that the pages name. */
+const FOREIGN_FLAGS = [
+  '--banner',
+  '--format',
+  '--max-semi-space-size',
+  '--prefix',
+  '--unhandled-rejections',
+  '--use-largepages',
+];
+/** What tests are told by the environment. */
+const TEST_VARIABLES = ['LECTERN_HARD', 'LECTERN_REAL_INSTALL'];
+const SETTING_FLAGS = SETTINGS.flatMap(({ flag }) => flag ?? []);
+const VARIABLES = [...SETTINGS.flatMap((setting) => variableOf(setting) ?? []), ...TEST_VARIABLES];
+
+/** Files below a folder by the end of their names, without hidden folders. */
+function pathsIn(folder: string, end: string): string[] {
+  return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
+    if (entry.name.startsWith('.') || WITHOUT_PAGES.includes(entry.name)) return [];
+    const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+    if (entry.isDirectory()) return pathsIn(path, end);
+    return entry.name.endsWith(end) ? [path] : [];
+  });
+}
+
+/** Options that scripts and commands other than `serve` define. */
+function definedFlags(): Set<string> {
+  const files = [
+    ...pathsIn('src/cli', '.ts'),
+    ...['bench', 'scripts', 'test/container', 'test/soak'].flatMap((folder) => pathsIn(folder, '.mjs')),
+  ];
+  const flags = files.flatMap((file) => read(file).match(/--[a-z][a-z0-9-]+/g) ?? []);
+  return new Set([...flags, ...SETTING_FLAGS, ...FOREIGN_FLAGS]);
+}
+
+/** The anchor of a heading, as GitHub makes it. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
+}
+
+function anchorsIn(text: string): Set<string> {
+  return new Set([...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => anchorOf(heading as string)));
+}
+
+/** Links of a page to files or headings that are not there. */
+function deadLinks(path: string, text: string): string[] {
+  return [...text.matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, target]) => target as string)
+    .filter((target) => !/^[a-z]+:/.test(target))
+    .filter((target) => {
+      const [file = '', anchor] = target.split('#');
+      const full = file === '' ? path : relative(ROOT, join(ROOT, dirname(path), file));
+      if (!existsSync(join(ROOT, full))) return true;
+      return anchor !== undefined && !anchorsIn(read(full)).has(anchor);
+    });
+}
+
+/** Paths from the root that a page names in code, and that are not there. */
+function deadPaths(text: string): string[] {
+  const named = text.matchAll(
+    /`((?:src|test|bench|fixtures|scripts|examples|deploy|docs|\.ci|\.github)\/[^`\s*<]*)`/g,
+  );
+  return [...named].map(([, path]) => path as string).filter((path) => !existsSync(join(ROOT, path)));
+}
+
+function unknownFlags(text: string, known: ReadonlySet<string>): string[] {
+  return [...text.matchAll(/(?<![\w<-])--[a-z][a-z0-9-]+/g)]
+    .map(([flag]) => flag)
+    .filter((flag) => !known.has(flag));
+}
+
+function unknownVariables(text: string): string[] {
+  return [...text.matchAll(/\bLECTERN_[A-Z0-9_]+/g)]
+    .map(([name]) => name)
+    .filter((name) => !VARIABLES.includes(name));
+}
+
+test('links lead to files and headings that are there', (t) => {
+  t.ok(PAGES.has('README.md') && PAGES.has('docs/design/architecture.md'), 'the pages are found');
+  for (const [path, text] of PAGES) t.strictSame(deadLinks(path, text), [], path);
+  t.end();
+});
+
+test('paths, options, variables and scripts exist', (t) => {
+  const known = definedFlags();
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+  for (const [path, text] of PAGES) {
+    t.strictSame(deadPaths(text), [], `paths in ${path}`);
+    t.strictSame(unknownFlags(text, known), [], `options in ${path}`);
+    t.strictSame(unknownVariables(text), [], `variables in ${path}`);
+    const named = [...text.matchAll(/npm run ([a-z][\w:]*)/g)].map(([, name]) => name as string);
+    t.strictSame(
+      named.filter((name) => !(name in scripts)),
+      [],
+      `scripts in ${path}`,
+    );
+  }
+  t.end();
+});
+
+test('what is not there would be noticed', (t) => {
+  const text =
+    '[a](docs/none.md) [b](README.md#none) [c](#here) `src/none.ts` --port --prot LECTERN_PORT LECTERN_PROT\n# Here';
+  t.strictSame(deadLinks('README.md', text), ['docs/none.md', 'README.md#none', '#here']);
+  t.strictSame(deadPaths(text), ['src/none.ts']);
+  t.strictSame(unknownFlags(text, definedFlags()), ['--prot']);
+  t.strictSame(unknownVariables(text), ['LECTERN_PROT']);
+  t.end();
+});
+
+test('every page of docs/ can be reached from the README', (t) => {
+  const reached = new Set<string>();
+  const visit = (path: string): void => {
+    if (reached.has(path)) return;
+    reached.add(path);
+    for (const [, target = ''] of PAGES.get(path)?.matchAll(/\]\(([^)#\s]+\.md)[^)]*\)/g) ?? []) {
+      if (!/^[a-z]+:/.test(target)) visit(relative(ROOT, join(ROOT, dirname(path), target)));
+    }
+  };
+  visit('README.md');
+  const alone = [...PAGES.keys()].filter((path) => path.startsWith('docs/') && !reached.has(path));
+  t.strictSame(alone, []);
+  t.end();
+});
+
+test('the list of decisions is complete; npm run docs writes it', async (t) => {
+  const module = new URL('../../scripts/decisions.mjs', import.meta.url).href;
+  const { decisionsPage } = (await import(module)) as { decisionsPage: () => string };
+  t.equal(read('docs/decisions/README.md'), decisionsPage());
+});
