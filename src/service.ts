@@ -15,7 +15,7 @@ import type { Resolved } from './options/places.js';
 import { optionsOf, resolveSettings } from './options/resolve.js';
 import type { ResolvedSettings, ServiceOptions } from './options/service-settings.js';
 import { percentRejected } from './refresh/gate.js';
-import type { SnapshotSummary } from './snapshot/summary.js';
+import { emptyFilters, type SnapshotSummary } from './snapshot/summary.js';
 import type { LoadProgress } from './source/source.js';
 import { parseSourceArgument } from './source/spec.js';
 import type { TimetableServer } from './timetable/open-servers.js';
@@ -158,9 +158,16 @@ function logEvents(timetable: Timetable, settings: ResolvedSettings, log: Logger
   const { refreshSeconds, rejectPercentMax } = settings;
   const source = timetable.source.name;
   const isFinal = (): boolean => timetable.summary === null && refreshSeconds === 0;
+  let emptyBefore = '';
   timetable.on('published', ({ summary, origin, changes }) => {
     const { id, events, rejected, buildMs } = summary;
     log.info({ source, snapshot: id, origin, events, rejected, buildMs, ...changes }, 'timetable published');
+    const fields = emptyFilters(summary);
+    if (fields.length > 0 && fields.join() !== emptyBefore) {
+      const reason = 'no event has a value in these fields; filters on them find nothing';
+      log.warn({ source, fields, reason }, 'fields without values');
+    }
+    emptyBefore = fields.join();
     // The first timetable is published whatever its share of rejected records.
     if (changes !== null || origin !== 'source' || percentRejected(summary) <= rejectPercentMax) return;
     const reason = `${percentRejected(summary).toFixed(1)} % of the records were rejected; with a timetable in place at most ${rejectPercentMax} % are let through`;

@@ -2,6 +2,7 @@ import type { IdentifierMode } from '../model/event.js';
 import { CONFLICT_DIMENSIONS } from '../model/fields.js';
 import { formatInstant } from '../model/time.js';
 import { type Inspection, inspectImage } from '../snapshot/inspect.js';
+import { emptyFilters } from '../snapshot/summary.js';
 import { parseSourceArgument, sourceOfSpec } from '../source/spec.js';
 import { loadImage } from '../thread/load-image.js';
 import { createProgressLine } from './progress.js';
@@ -59,6 +60,7 @@ export function formatInspection({ summary, conflicts, bytes }: Inspection): str
       ['field', 'distinct', 'events', 'without'],
       ...fields.map((field) => [field.name, field.values, field.events, events - field.events].map(toCell)),
     ]),
+    ...emptyFilters(summary).map((name) => `warning: no event has a ${name}; a filter on it finds nothing`),
     formatTable([
       ['conflicts by', 'lessons merged', 'every row a lesson'],
       ...CONFLICT_DIMENSIONS.map(({ by }) => [by, conflicts.merged[by], conflicts.unmerged[by]].map(toCell)),

@@ -1,5 +1,5 @@
 import type { IdentifierMode, Rejection, RejectionCode } from '../model/event.js';
-import type { FieldName } from '../model/fields.js';
+import { type FieldName, PARAMETER_FIELDS } from '../model/fields.js';
 
 /** What is known about a snapshot without reading it. Plain data: it crosses threads and goes to disk. */
 export interface SnapshotSummary {
@@ -28,4 +28,12 @@ export interface SnapshotSummary {
 /** Records left out because something is wrong with them: all but those that a later source overrides. */
 export function faultyRecords(summary: SnapshotSummary): number {
   return summary.rejected - (summary.rejectedByCode.overridden ?? 0);
+}
+
+/** Filters that no event can match, because none has a value in their field. An empty set is no reason to warn. */
+export function emptyFilters({ events, fields }: SnapshotSummary): FieldName[] {
+  if (events === 0) return [];
+  const isEmpty = (name: FieldName): boolean =>
+    fields.some((field) => field.name === name && field.events === 0);
+  return PARAMETER_FIELDS.map(({ name }) => name).filter(isEmpty);
 }
