@@ -6,7 +6,7 @@ import { readAdminToken } from './admin/admin-token.js';
 import { readEnrolments } from './auth/enrolments.js';
 import { createClaimTable } from './auth/identity.js';
 import { isAddress } from './auth/key-address.js';
-import { keySetOf, readPublicKeys, readSecret } from './auth/key-set.js';
+import { KEYS_LEFT_OUT_TOLD_MAX, readPublicKeys, readSecret } from './auth/key-set.js';
 import { LecternError } from './errors.js';
 import type { Logger } from './http/logger.js';
 import type { ListenAddress } from './http/server/listen-address.js';
@@ -61,7 +61,7 @@ export async function startService(
 ): Promise<Service> {
   const settings = resolveSettings(options);
   const source = sourceOf(settings);
-  const auth = await readAuth(settings);
+  const auth = await readAuth(settings, log);
   const admin = await readAdmin(settings);
   const timetable = openTimetable(
     optionsOf('openTimetable', settings, { source, onProgress, gate: optionsOf('gate', settings) }),
@@ -104,15 +104,18 @@ function reachableOrigin({ host, port, origin }: ListenAddress): string {
 }
 
 /** Keys and enrolments from their files, checked while their names are known for messages. */
-async function readAuth(settings: ResolvedSettings): Promise<Resolved<'auth'>> {
+async function readAuth(settings: ResolvedSettings, log: Logger | undefined): Promise<Resolved<'auth'>> {
   const { mode, hs256SecretFile, jwks, claims, enrolmentsFile, identifiers } = settings;
   createClaimTable(claims);
   const more: { -readonly [Name in keyof Resolved<'auth'>]?: Resolved<'auth'>[Name] } = {};
   if (hs256SecretFile !== undefined) more.hs256Secret = await readSecret(hs256SecretFile, KEY_FILE_BYTES_MAX);
   if (jwks !== undefined && !isAddress(jwks)) {
     const keys = await readPublicKeys(jwks, KEY_FILE_BYTES_MAX);
-    keySetOf(keys);
-    more.jwks = keys.jwks as object;
+    more.jwks = keys.jwks;
+    const { name: keySet, leftOut } = keys;
+    const reasons = leftOut.slice(0, KEYS_LEFT_OUT_TOLD_MAX);
+    if (leftOut.length > 0)
+      log?.warn({ keySet, leftOut: leftOut.length, reasons }, 'keys of the key set left out');
   }
   if (enrolmentsFile !== undefined) more.enrolments = await readEnrolments(enrolmentsFile, identifiers);
   const auth = optionsOf('auth', settings, more);
