@@ -137,11 +137,27 @@ const REJECTED: readonly [
     `id is a number (1152921504606846976); expected ${UUID}`,
   ],
   [
-    'id a number',
-    { ...MINIMAL, id: 17 },
+    'id a fraction',
+    { ...MINIMAL, id: 4.5 },
     'wrong-type',
     'id',
-    'id is a number (17); expected a string of 1 to 64 characters',
+    'id is a number (4.5); expected a string of 1 to 64 characters or a whole number',
+    'any',
+  ],
+  [
+    'roomId a number that has lost digits',
+    { ...MINIMAL, roomId: 2 ** 53 },
+    'wrong-type',
+    'roomId',
+    'roomId is a number (9007199254740992); expected a string, a whole number or null',
+    'any',
+  ],
+  [
+    'title a number',
+    { ...MINIMAL, title: 17 },
+    'wrong-type',
+    'title',
+    'title is a number (17); expected a string or null',
     'any',
   ],
   [
@@ -350,4 +366,50 @@ test('whatever the record, the answer is an event or a rejection at its position
 
 test('no field is called as what tells rejections apart', async (t) => {
   t.notOk(FIELDS.some((field: { name: string }) => field.name === 'position'));
+});
+
+test("with identifiers: 'any' a whole number is taken as its digits, in every identifier and nowhere else", async (t) => {
+  const taken: readonly [written: string, digits: string][] = [
+    ['0', '0'],
+    ['-0', '0'],
+    ['17', '17'],
+    ['-17', '-17'],
+    ['1.0', '1'],
+    ['1e3', '1000'],
+    ['9007199254740991', '9007199254740991'],
+    ['-9007199254740991', '-9007199254740991'],
+  ];
+  const fields = FIELDS.filter(({ kind }) => kind === 'identifier').map(({ name }) => name);
+  for (const name of fields) {
+    for (const [written, digits] of taken) {
+      const record: unknown = JSON.parse(JSON.stringify({ ...MINIMAL, [name]: 'x' }).replace('"x"', written));
+      t.equal(accepted(record, 'any')[name], digits, `${name} ${written}`);
+      t.match(run(record), { code: 'wrong-type', field: name }, `${name} ${written} is no UUID`);
+    }
+    for (const integer of [17n, 2n ** 53n + 1n, 2n ** 64n - 1n, -(2n ** 63n)]) {
+      t.equal(accepted({ ...MINIMAL, [name]: integer }, 'any')[name], String(integer), `${name} ${integer}n`);
+    }
+    for (const value of [
+      0.5,
+      2 ** 53,
+      -(2 ** 53),
+      1e21,
+      Number.NaN,
+      2n ** 64n,
+      true,
+      false,
+      [17],
+      { a: 1 },
+    ]) {
+      t.match(
+        run({ ...MINIMAL, [name]: value }, 'any'),
+        { code: 'wrong-type', field: name },
+        `${name} ${value}`,
+      );
+    }
+  }
+  for (const { name, kind } of FIELDS) {
+    if (kind === 'identifier') continue;
+    t.match(run({ ...MINIMAL, [name]: 17 }, 'any'), { code: 'wrong-type', field: name }, name);
+  }
 });

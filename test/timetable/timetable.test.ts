@@ -256,6 +256,28 @@ test('what onProgress throws is why the timetable could not be loaded', async (t
   }
 });
 
+test("changes of records with identifiers: 'any' know a whole number by its digits", async (t) => {
+  const memory = new MemorySource([record(1, { id: 7 }), record(2, { id: '8' })]);
+  const timetable = openTimetable({ source: memory, identifiers: 'any', buildOn: 'here', watch: false });
+  await timetable.ready;
+  memory.apply({ upsert: [record(1, { id: '7', title: 'text' }), record(3, { id: 9 })], remove: [8] });
+  await timetable.refresh();
+  t.same(
+    timetable
+      .all()
+      .events.map(({ id, title }) => [id, title])
+      .toSorted(),
+    [
+      ['7', 'text'],
+      ['9', null],
+    ],
+  );
+  for (const id of [1.5, 2 ** 53, true, null]) {
+    t.throws(() => memory.apply({ upsert: [record(1, { id })] }), { code: 'option-invalid' }, String(id));
+  }
+  await timetable.close();
+});
+
 test('a listener that throws stops no refresh and no other listener', async (t) => {
   const memory = new MemorySource([record(1)]);
   const timetable = openTimetable({ source: memory, buildOn: 'here', watch: false });
