@@ -164,7 +164,11 @@ function logEvents(timetable: Timetable, settings: ResolvedSettings, log: Logger
   let emptyBefore = '';
   timetable.on('published', ({ summary, origin, changes }) => {
     const { id, events, rejected, buildMs } = summary;
-    log.info({ source, snapshot: id, origin, events, rejected, buildMs, ...changes }, 'timetable published');
+    const unserved = unservedFields(summary);
+    log.info(
+      { source, snapshot: id, origin, events, rejected, buildMs, ...changes, ...unserved },
+      'timetable published',
+    );
     const fields = emptyFilters(summary);
     if (fields.length > 0 && fields.join() !== emptyBefore) {
       const reason = 'no event has a value in these fields; filters on them find nothing';
@@ -188,6 +192,18 @@ function logEvents(timetable: Timetable, settings: ResolvedSettings, log: Logger
     else if (!isFinal()) log.error({ source, reason }, 'timetable not loaded');
   });
 }
+
+/** Names of fields that are not served, for the log record of a publication; nothing where there are none. */
+function unservedFields({ unserved: { fields, others } }: SnapshotSummary): object {
+  if (fields.length === 0 && others === 0) return {};
+  const listed = fields
+    .slice(0, UNSERVED_LOGGED_MAX)
+    .map(({ name, records, suggestion }) => ({ name, records, ...(suggestion && { suggestion }) }));
+  return { notServed: listed, ...(fields.length > listed.length && { notServedFields: fields.length }) };
+}
+
+/** Of the fields that are not served, those that the log names. */
+const UNSERVED_LOGGED_MAX = 20;
 
 /** Faults that say nothing of the timetable itself, by code. */
 const FAULTS: Readonly<Record<string, string>> = {

@@ -1,5 +1,6 @@
 import type { IdentifierMode, Rejection, RejectionCode } from '../model/event.js';
 import { type FieldName, PARAMETER_FIELDS } from '../model/fields.js';
+import type { UnservedFields } from './unserved-fields.js';
 
 /** What is known about a snapshot without reading it. Plain data: it crosses threads and goes to disk. */
 export interface SnapshotSummary {
@@ -21,6 +22,8 @@ export interface SnapshotSummary {
   readonly identifiers: IdentifierMode;
   /** Per field that may be unknown: distinct values, and events that have one. */
   readonly fields: readonly { readonly name: FieldName; readonly values: number; readonly events: number }[];
+  /** Names in records that are no field, with counts. */
+  readonly unserved: UnservedFields;
   /** Earliest start and latest end, or null where there are no events. */
   readonly span: { readonly startMs: number; readonly endMs: number } | null;
 }

@@ -47,13 +47,18 @@ export async function loadImage(
     {
       record(value, position) {
         const event = normalise(value, position);
+        builder.unserved.countRecord(value);
         if (isRejection(event)) builder.reject(event);
         else builder.add(event, position);
       },
       reject(rejection) {
         builder.reject(rejection);
       },
-      undecoded: (bytes, view, spans) => intake.add(bytes, view, spans),
+      undecoded(bytes, view, spans, names) {
+        const isTaken = intake.add(bytes, view, spans);
+        if (isTaken && names.count > 0) builder.unserved.countNames(view, names.places, names.count);
+        return isTaken;
+      },
     },
     options,
   );

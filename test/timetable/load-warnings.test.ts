@@ -1,4 +1,4 @@
-/** What a load says of fields: those that no event has, as log record and as line of `inspect`. */
+/** What a load says of fields that no event has, and of names that are no field: as log record and in `inspect`. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
@@ -65,4 +65,45 @@ test('inspect says which filters find nothing', async (t) => {
   const text = await inspected(t, [{ ...FULL, lecturerId: null }, { id: 1 }]);
   t.match(text, /^warning: no event has a lecturerId; a filter on it finds nothing$/m);
   t.equal(text.match(/^warning/gm)?.length, 1);
+});
+
+test('fields that are not served are in the log record of the publication, at most twenty by name', async (t) => {
+  const { log, lines } = keptLog();
+  const names = Array.from({ length: 25 }, (_, n) => [`name${n}`, 1]);
+  const source = new MemorySource([FULL, { ...FULL, id: 'x', colour: 'red' }, { ...FULL, colour: 'red' }]);
+  const service = await startService({ port: 0, hs256Secret: SECRET, watch: false, source }, { log });
+  await service.ready;
+  source.replace([{ ...FULL, lecturrer: 'x', title: 'new', ...Object.fromEntries(names) }]);
+  await service.timetable.refresh();
+  source.replace([{ ...FULL, title: 'newer' }]);
+  await service.timetable.refresh();
+  await service.close();
+  const published = lines
+    .filter(({ message }) => message === 'timetable published')
+    .map(({ fields }) => fields);
+  t.equal(published.length, 3);
+  t.strictSame((published[0] as Record<string, unknown>).notServed, [{ name: 'colour', records: 2 }]);
+  t.match(published[1], { notServedFields: 26 });
+  const listed = (published[1] as { notServed: { name: string }[] }).notServed;
+  t.equal(listed.length, 20);
+  t.strictSame(listed[0], { name: 'lecturrer', records: 1, suggestion: 'lecturer' });
+  t.notOk('notServed' in (published[2] as object));
+});
+
+test('inspect lists fields that are not served, as text and as JSON', async (t) => {
+  const records = [
+    { ...FULL, lecturrer: 'x', 'a\u001b[31m\u202e': 1, ['y'.repeat(60)]: 1, ['z'.repeat(200)]: 1 },
+    { id: 'x', lecturrer: 'x' },
+  ];
+  const text = await inspected(t, records);
+  t.match(text, /^fields that are not served:$/m);
+  t.match(text, /^ {2}"lecturrer" in 2 records; did you mean lecturer\?$/m);
+  t.match(text, /^ {2}"a\\u001b\[31m\\u202e" in 1 record$/m);
+  t.match(text, /^ {2}"y{40}…" in 1 record$/m);
+  t.match(text, /^ {2}and further names, 1 time$/m);
+  const json = JSON.parse(await inspected(t, records, '--json')) as { summary: object };
+  t.match(json.summary, {
+    unserved: { fields: [{ name: 'lecturrer', records: 2, suggestion: 'lecturer' }], others: 1 },
+  });
+  t.notMatch(await inspected(t, [FULL]), /not served/);
 });
