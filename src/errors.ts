@@ -46,7 +46,6 @@ export const PARAMETER_FAULTS = {
   'malformed-limit': 'The value is not a whole number within the range',
   'malformed-cursor': 'The value is not a cursor from a next link of this endpoint',
   'unknown-value': 'The value is not one of those allowed',
-  'filter-unavailable': 'No event of the data set has this field',
 } as const;
 
 /** What is wrong with a parameter, as a code that never changes. */

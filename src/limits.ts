@@ -74,6 +74,12 @@ export const RECORD_BYTES_MAX: number = 1 * MIB;
 export const REJECTIONS_KEPT_MAX = 1000;
 /** Of these, records that a later source overrides: no faults, so a sample is enough. */
 export const OVERRIDES_KEPT_MAX = 100;
+/**
+ * Names of fields that are not served, kept with their counts, and UTF-16 units of one: 100 × 0.4 KB. Further ones are counted
+ * together.
+ */
+export const UNSERVED_FIELDS_KEPT_MAX = 100;
+export const UNSERVED_NAME_UNITS_MAX = 128;
 /** Bytes read from a source at a time: 1,200 records of NDJSON, 4 ms, or 10 where each has to be decoded. */
 export const READ_CHUNK_BYTES: number = 512 * KIB;
 /**

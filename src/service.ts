@@ -6,7 +6,7 @@ import { readAdminToken } from './admin/admin-token.js';
 import { readEnrolments } from './auth/enrolments.js';
 import { createClaimTable } from './auth/identity.js';
 import { isAddress } from './auth/key-address.js';
-import { keySetOf, readPublicKeys, readSecret } from './auth/key-set.js';
+import { KEYS_LEFT_OUT_TOLD_MAX, readPublicKeys, readSecret } from './auth/key-set.js';
 import { LecternError } from './errors.js';
 import type { Logger } from './http/logger.js';
 import type { ListenAddress } from './http/server/listen-address.js';
@@ -15,7 +15,7 @@ import type { Resolved } from './options/places.js';
 import { optionsOf, resolveSettings } from './options/resolve.js';
 import type { ResolvedSettings, ServiceOptions } from './options/service-settings.js';
 import { percentRejected } from './refresh/gate.js';
-import type { SnapshotSummary } from './snapshot/summary.js';
+import { emptyFilters, type SnapshotSummary } from './snapshot/summary.js';
 import type { LoadProgress } from './source/source.js';
 import { parseSourceArgument } from './source/spec.js';
 import type { TimetableServer } from './timetable/open-servers.js';
@@ -61,7 +61,7 @@ export async function startService(
 ): Promise<Service> {
   const settings = resolveSettings(options);
   const source = sourceOf(settings);
-  const auth = await readAuth(settings);
+  const auth = await readAuth(settings, log);
   const admin = await readAdmin(settings);
   const timetable = openTimetable(
     optionsOf('openTimetable', settings, { source, onProgress, gate: optionsOf('gate', settings) }),
@@ -104,15 +104,18 @@ function reachableOrigin({ host, port, origin }: ListenAddress): string {
 }
 
 /** Keys and enrolments from their files, checked while their names are known for messages. */
-async function readAuth(settings: ResolvedSettings): Promise<Resolved<'auth'>> {
+async function readAuth(settings: ResolvedSettings, log: Logger | undefined): Promise<Resolved<'auth'>> {
   const { mode, hs256SecretFile, jwks, claims, enrolmentsFile, identifiers } = settings;
   createClaimTable(claims);
   const more: { -readonly [Name in keyof Resolved<'auth'>]?: Resolved<'auth'>[Name] } = {};
   if (hs256SecretFile !== undefined) more.hs256Secret = await readSecret(hs256SecretFile, KEY_FILE_BYTES_MAX);
   if (jwks !== undefined && !isAddress(jwks)) {
     const keys = await readPublicKeys(jwks, KEY_FILE_BYTES_MAX);
-    keySetOf(keys);
-    more.jwks = keys.jwks as object;
+    more.jwks = keys.jwks;
+    const { name: keySet, leftOut } = keys;
+    const reasons = leftOut.slice(0, KEYS_LEFT_OUT_TOLD_MAX);
+    if (leftOut.length > 0)
+      log?.warn({ keySet, leftOut: leftOut.length, reasons }, 'keys of the key set left out');
   }
   if (enrolmentsFile !== undefined) more.enrolments = await readEnrolments(enrolmentsFile, identifiers);
   const auth = optionsOf('auth', settings, more);
@@ -158,9 +161,20 @@ function logEvents(timetable: Timetable, settings: ResolvedSettings, log: Logger
   const { refreshSeconds, rejectPercentMax } = settings;
   const source = timetable.source.name;
   const isFinal = (): boolean => timetable.summary === null && refreshSeconds === 0;
+  let emptyBefore = '';
   timetable.on('published', ({ summary, origin, changes }) => {
     const { id, events, rejected, buildMs } = summary;
-    log.info({ source, snapshot: id, origin, events, rejected, buildMs, ...changes }, 'timetable published');
+    const unserved = unservedFields(summary);
+    log.info(
+      { source, snapshot: id, origin, events, rejected, buildMs, ...changes, ...unserved },
+      'timetable published',
+    );
+    const fields = emptyFilters(summary);
+    if (fields.length > 0 && fields.join() !== emptyBefore) {
+      const reason = 'no event has a value in these fields; filters on them find nothing';
+      log.warn({ source, fields, reason }, 'fields without values');
+    }
+    emptyBefore = fields.join();
     // The first timetable is published whatever its share of rejected records.
     if (changes !== null || origin !== 'source' || percentRejected(summary) <= rejectPercentMax) return;
     const reason = `${percentRejected(summary).toFixed(1)} % of the records were rejected; with a timetable in place at most ${rejectPercentMax} % are let through`;
@@ -178,6 +192,18 @@ function logEvents(timetable: Timetable, settings: ResolvedSettings, log: Logger
     else if (!isFinal()) log.error({ source, reason }, 'timetable not loaded');
   });
 }
+
+/** Names of fields that are not served, for the log record of a publication; nothing where there are none. */
+function unservedFields({ unserved: { fields, others } }: SnapshotSummary): object {
+  if (fields.length === 0 && others === 0) return {};
+  const listed = fields
+    .slice(0, UNSERVED_LOGGED_MAX)
+    .map(({ name, records, suggestion }) => ({ name, records, ...(suggestion && { suggestion }) }));
+  return { notServed: listed, ...(fields.length > listed.length && { notServedFields: fields.length }) };
+}
+
+/** Of the fields that are not served, those that the log names. */
+const UNSERVED_LOGGED_MAX = 20;
 
 /** Faults that say nothing of the timetable itself, by code. */
 const FAULTS: Readonly<Record<string, string>> = {

@@ -5,7 +5,8 @@
 import { type KeyObject, webcrypto } from 'node:crypto';
 import { LecternError } from '../errors.js';
 import { DEAR_KEYS_TRIED_MAX, KEY_SET_KEYS_MAX, KEYS_TRIED_MAX } from '../limits.js';
-import { PUBLIC_KEY_ALGORITHMS, type PublicKey, readPublicKey } from './public-key.js';
+import { leakOf, PUBLIC_KEY_ALGORITHMS, type PublicKey, readPublicKey, toJwk } from './public-key.js';
+import { SECRET_BYTES_MIN, secretBytes } from './secret-text.js';
 import { readTextFile } from './text-file.js';
 
 /** The header fields of a token that select keys (RFC 7515 sections 4.1.1 and 4.1.4). Not yet authenticated. */
@@ -32,23 +33,15 @@ export interface KeySet {
   candidates(header: TokenHeader): KeyLookup | Promise<KeyLookup>;
 }
 
-/** RFC 7518 section 3.2: at least as long as the hash's output. */
-export const SECRET_BYTES_MIN = 32;
-
 /**
  * The key set of one HS256 secret. A token's `kid` is not looked at, as there is nothing to choose from.
  *
- * @param secret at least 32 bytes; a string counts as its UTF-8 bytes
- * @throws LecternError `key-invalid` where it is shorter
+ * @param secret at least 32 bytes, see secretBytes
+ * @throws LecternError `key-invalid` where it is shorter or cannot be read
  */
 export function createSecretKeySet(secret: string | Uint8Array, name = 'the HS256 secret'): KeySet {
-  const bytes = typeof secret === 'string' ? Buffer.from(secret, 'utf8') : secret;
-  if (bytes.byteLength < SECRET_BYTES_MIN) {
-    throw new LecternError(
-      'key-invalid',
-      `${name} has ${bytes.byteLength} bytes; HS256 needs at least ${SECRET_BYTES_MIN}`,
-    );
-  }
+  const bytes = secretBytes(secret);
+  if (typeof bytes === 'string') throw invalid(`${name} is invalid: ${bytes}`);
   let lookup: KeyLookup | Promise<KeyLookup> = importSecret(bytes).then((key) => {
     const known: KeyLookup = { keys: [key] };
     lookup = known;
@@ -64,21 +57,14 @@ function importSecret(bytes: Uint8Array): Promise<webcrypto.CryptoKey> {
 }
 
 /**
- * The key set of a JSON Web Key Set (RFC 7517 section 5), public keys only. Keys for encryption, and of kinds that no
- * supported algorithm uses, are skipped as section 5 says; symmetric and private keys are refused, because whoever
- * puts one there is about to publish a secret.
+ * The key set of a JSON Web Key Set (RFC 7517 section 5) that the operator gave, see readOwnKeys.
  *
  * @param json the parsed document
  * @param name where it comes from, for messages
  * @throws LecternError `key-invalid`
  */
 export function createPublicKeySet(json: unknown, name: string): KeySet {
-  const keys: PublicKey[] = [];
-  for (const [i, value] of listOf(json, name).entries()) {
-    const key = readPublicKey(value, `${name}, key ${i + 1}`);
-    if ('key' in key) keys.push(key);
-  }
-  if (keys.length === 0) throw unusable(name);
+  const { keys } = readOwnKeys(json, name);
   return {
     name,
     algorithms: PUBLIC_KEY_ALGORITHMS,
@@ -105,16 +91,36 @@ export function candidatesOf(keys: readonly PublicKey[], { alg, kid }: TokenHead
   );
 }
 
+/** Keys left out of one set that the log names. */
+export const KEYS_LEFT_OUT_TOLD_MAX = 10;
+
+/** The usable keys of a set, and what is wrong with each of the others. */
+export interface UsableKeys {
+  readonly keys: readonly PublicKey[];
+  readonly leftOut: readonly string[];
+}
+
 /**
- * The usable keys of a set that somebody else publishes. What is unusable is left out and told, since one bad key must
- * not take the good ones with it.
+ * The usable keys of the operator's own set. Symmetric and private keys are refused: the file is shared as if it held nothing
+ * secret, so the key has to be replaced.
+ *
+ * @throws LecternError `key-invalid` for those; where it is no key set; where no key of it can be used
+ */
+export function readOwnKeys(json: unknown, name: string): UsableKeys {
+  for (const [i, value] of listOf(json, name).entries()) {
+    const leak = leakOf(value);
+    if (leak !== null) throw invalid(`${name}, key ${i + 1} ${leak}`);
+  }
+  return readUsableKeys(json, name);
+}
+
+/**
+ * The usable keys of any set. One bad key must not take the good ones with it. Keys with another purpose are left out without
+ * a word, as RFC 7517 section 5 says.
  *
  * @throws LecternError `key-invalid` where it is no key set, or no key of it can be used
  */
-export function readUsableKeys(
-  json: unknown,
-  name: string,
-): { readonly keys: readonly PublicKey[]; readonly leftOut: readonly string[] } {
+export function readUsableKeys(json: unknown, name: string): UsableKeys {
   const keys: PublicKey[] = [];
   const leftOut: string[] = [];
   const list = listOf(json, name);
@@ -131,7 +137,7 @@ export function readUsableKeys(
   if (list.length > KEY_SET_KEYS_MAX) {
     leftOut.push(`keys from ${KEY_SET_KEYS_MAX + 1} on: ${KEY_SET_KEYS_MAX} are read`);
   }
-  if (keys.length === 0) throw unusable(name);
+  if (keys.length === 0) throw unusable(name, leftOut);
   return { keys, leftOut };
 }
 
@@ -143,8 +149,13 @@ function listOf(json: unknown, name: string): readonly unknown[] {
   throw invalid(`${name} is not a JSON Web Key Set: ${found}`);
 }
 
-function unusable(name: string): LecternError {
-  return invalid(`${name} has no key that verifies signatures; supported are RSA, EC and Ed25519 keys`);
+/** Reasons in one message. */
+const REASONS_TOLD_MAX = 3;
+
+function unusable(name: string, leftOut: readonly string[]): LecternError {
+  const reasons = leftOut.slice(0, REASONS_TOLD_MAX).join('; ');
+  const why = reasons === '' ? '; supported are RSA, EC and Ed25519 keys' : `: ${reasons}`;
+  return invalid(`${name} has no key that verifies signatures${why}`);
 }
 
 /** Keys as plain data, which crosses threads. `name` is for messages. */
@@ -159,20 +170,15 @@ export function keySetOf(material: KeyMaterial): KeySet {
     : createPublicKeySet(material.jwks, material.name);
 }
 
-/** @throws LecternError `key-invalid` where the file cannot be read or is not a usable key set */
-export async function readPublicKeySet(path: string, bytesMax: number): Promise<KeySet> {
-  return keySetOf(await readPublicKeys(path, bytesMax));
-}
-
 /**
- * The document of a key set file; whether its keys can be used is not looked at.
+ * The usable keys of a key set file as a set of their own, and what is wrong with the others.
  *
- * @throws LecternError `key-invalid` where the file cannot be read or is no JSON
+ * @throws LecternError `key-invalid` where the file cannot be read, is no JSON, or see readOwnKeys
  */
 export async function readPublicKeys(
   path: string,
   bytesMax: number,
-): Promise<Extract<KeyMaterial, { readonly kind: 'public' }>> {
+): Promise<{ readonly name: string; readonly jwks: object; readonly leftOut: readonly string[] }> {
   const name = `key set ${path}`;
   const text = await readTextFile(path, { name, bytesMax, code: 'key-invalid' });
   let json: unknown;
@@ -187,13 +193,14 @@ export async function readPublicKeys(
     }
     throw invalid(`${name} is not JSON`);
   }
-  return { kind: 'public', jwks: json, name };
+  const { keys, leftOut } = readOwnKeys(json, name);
+  return { name, jwks: { keys: keys.map(toJwk) }, leftOut };
 }
 
 /**
- * The HS256 secret of a file. One line end after it does not count, as editors write one.
+ * The HS256 secret of a file, as text for createSecretKeySet. One line end after it does not count, as editors write one.
  *
- * @throws LecternError `key-invalid` where the file cannot be read, or its secret is too short
+ * @throws LecternError `key-invalid` where the file cannot be read, or its secret is too short or cannot be read
  */
 export async function readSecret(path: string, bytesMax: number): Promise<string> {
   const name = `the HS256 secret file ${path}`;

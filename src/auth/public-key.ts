@@ -56,6 +56,16 @@ export interface SkippedKey {
   readonly oddity: string | null;
 }
 
+/** What makes a member of `keys` a secret that must not lie in a key set, as the end of a sentence; null where nothing does. */
+export function leakOf(value: unknown): string | null {
+  if (typeof value !== 'object' || value === null) return null;
+  if ((value as Record<string, unknown>).kty === 'oct') {
+    return 'is symmetric ("kty": "oct"); a key set holds public keys only';
+  }
+  const isPrivate = Object.hasOwn(value, 'd') || Object.hasOwn(value, 'priv');
+  return isPrivate ? 'is a private key; put the public key there, without "d" and the primes' : null;
+}
+
 /**
  * @param value one member of `keys`
  * @param where it stands, for messages
@@ -67,12 +77,8 @@ export function readPublicKey(value: unknown, where: string): PublicKey | Skippe
   }
   const jwk = value as Record<string, unknown>;
   if (typeof jwk.kty !== 'string') throw invalid(`${where} has no "kty"`);
-  if (jwk.kty === 'oct') {
-    throw invalid(`${where} is symmetric ("kty": "oct"); a key set holds public keys only`);
-  }
-  if (Object.hasOwn(jwk, 'd') || Object.hasOwn(jwk, 'priv')) {
-    throw invalid(`${where} is a private key; put the public key there, without "d" and the primes`);
-  }
+  const leak = leakOf(jwk);
+  if (leak !== null) throw invalid(`${where} ${leak}`);
   if (jwk.use !== undefined && jwk.use !== 'sig') return { oddity: null };
   const operations = jwk.key_ops;
   if (operations !== undefined && !(Array.isArray(operations) && operations.includes('verify'))) {

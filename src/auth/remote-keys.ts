@@ -8,7 +8,7 @@ import { monotonicMs } from '../model/clock.js';
 import { redactAddress } from '../upstream/address.js';
 import { fetchKeySet } from './fetch-key-set.js';
 import type { KeyFeed, KeyFetches, KeyState } from './key-feed.js';
-import { readUsableKeys } from './key-set.js';
+import { KEYS_LEFT_OUT_TOLD_MAX, readUsableKeys } from './key-set.js';
 import { toJwk } from './public-key.js';
 
 /** Where the keys come from, as plain data. */
@@ -39,8 +39,6 @@ export interface RemoteKeysSurroundings {
   readonly random?: () => number;
 }
 
-/** What is left out of a set is named in the log, up to so many. */
-const LEFT_OUT_TOLD_MAX = 10;
 /** Timers of Node go no further. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 /** Regular fetches come up to a tenth early, so that many services do not ask at the same moment. */
@@ -161,7 +159,7 @@ export class RemoteKeys implements KeyFeed, KeyFetches {
     };
     this.#watchExpiry();
     if (isChanged) this.#say('info', { keys: keys.length }, 'key set taken');
-    const told = leftOut.slice(0, LEFT_OUT_TOLD_MAX);
+    const told = leftOut.slice(0, KEYS_LEFT_OUT_TOLD_MAX);
     if (leftOut.length > 0 && told.join() !== this.#leftOut) {
       this.#say('warn', { leftOut: leftOut.length, reasons: told }, 'keys of the key set left out');
     }

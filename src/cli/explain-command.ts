@@ -23,7 +23,7 @@ const PARSE_OPTIONS = { unknownParameters: 'reject' } as const;
  */
 export async function explain({ source, query, identifiers }: ExplainArguments): Promise<void> {
   const { pairs, faults } = parseQueryString(query.replace(/^\?/, ''));
-  const facts = { identifiers, hasField: () => true, hasValue: () => false };
+  const facts = { identifiers, hasValue: () => false };
   const parsed = parseParameters('schedule', pairs, PARSE_OPTIONS, facts);
   const allFaults = 'faults' in parsed ? [...faults, ...parsed.faults] : faults;
   if (allFaults.length > 0) throw invalid(allFaults);

@@ -2,10 +2,11 @@ import type { IdentifierMode } from '../model/event.js';
 import { CONFLICT_DIMENSIONS } from '../model/fields.js';
 import { formatInstant } from '../model/time.js';
 import { type Inspection, inspectImage } from '../snapshot/inspect.js';
+import { emptyFilters } from '../snapshot/summary.js';
 import { parseSourceArgument, sourceOfSpec } from '../source/spec.js';
 import { loadImage } from '../thread/load-image.js';
 import { createProgressLine } from './progress.js';
-import { formatBytes, formatCount, formatMs } from './quantity.js';
+import { formatBytes, formatCount, formatCountOf, formatMs } from './quantity.js';
 import { describeRejections, formatRejection } from './rejections.js';
 import { EXIT_FAILURE } from './report-failure.js';
 
@@ -18,6 +19,9 @@ export interface InspectArguments {
 
 /** Rejections that the text lists one by one; JSON has all that were kept. */
 const REJECTIONS_LISTED_MAX = 20;
+/** The same for fields that are not served, and what is shown of a name. */
+const UNSERVED_LISTED_MAX = 20;
+const NAME_UNITS_SHOWN = 40;
 
 /**
  * `lectern inspect`: what is in a source, and what is wrong with it. Resolves to the exit code, which is a failure where no
@@ -59,6 +63,8 @@ export function formatInspection({ summary, conflicts, bytes }: Inspection): str
       ['field', 'distinct', 'events', 'without'],
       ...fields.map((field) => [field.name, field.values, field.events, events - field.events].map(toCell)),
     ]),
+    ...emptyFilters(summary).map((name) => `warning: no event has a ${name}; a filter on it finds nothing`),
+    ...formatUnserved(summary.unserved),
     formatTable([
       ['conflicts by', 'lessons merged', 'every row a lesson'],
       ...CONFLICT_DIMENSIONS.map(({ by }) => [by, conflicts.merged[by], conflicts.unmerged[by]].map(toCell)),
@@ -73,6 +79,29 @@ export function formatInspection({ summary, conflicts, bytes }: Inspection): str
     formatRejections(summary),
   ];
   return paragraphs.map((paragraph) => `${paragraph}\n`).join('\n');
+}
+
+/** Names come from outside: as JSON they hold no control character, and long ones are cut. */
+function formatUnserved({ fields, others }: Inspection['summary']['unserved']): string[] {
+  if (fields.length === 0 && others === 0) return [];
+  const listed = fields.slice(0, UNSERVED_LISTED_MAX);
+  const lines = listed.map(({ name, records, suggestion }) => {
+    const hint = suggestion === null ? '' : `; did you mean ${suggestion}?`;
+    return `  ${showName(name)} in ${formatCountOf(records, 'record')}${hint}`;
+  });
+  const more = fields.length - listed.length;
+  if (more > 0) lines.push(`  and ${formatCount(more)} more (--json lists them)`);
+  if (others > 0) lines.push(`  and further names, ${formatCountOf(others, 'time')}`);
+  return [['fields that are not served:', ...lines].join('\n')];
+}
+
+function showName(name: string): string {
+  const shown = JSON.stringify(name.length > NAME_UNITS_SHOWN ? `${name.slice(0, NAME_UNITS_SHOWN)}…` : name);
+  return shown.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) =>
+    (character.codePointAt(0) ?? 0) > 0xffff
+      ? '?'
+      : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 function formatRejections(summary: Inspection['summary']): string {

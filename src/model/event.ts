@@ -1,6 +1,9 @@
 import type { ConflictBy, FieldName, OutputFieldName } from './fields.js';
 
-/** How identifiers are read: lower-cased UUIDs, or any string of 1 to 64 characters, compared exactly. */
+/**
+ * How identifiers are read: lower-cased UUIDs, or any string of 1 to 64 characters, compared exactly. In records a whole number
+ * stands for its digits then.
+ */
 export type IdentifierMode = 'uuid' | 'any';
 
 /**

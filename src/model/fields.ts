@@ -7,7 +7,7 @@
 
 /** How a field's values are read and compared. */
 export type FieldKind =
-  /** A lower-cased UUID, or with `identifiers: 'any'` a string of 1 to 64 characters compared exactly. */
+  /** A lower-cased UUID, or with `identifiers: 'any'` a string of 1 to 64 characters compared exactly, or a whole number. */
   | 'identifier'
   /** RFC 3339 on input, `YYYY-MM-DDTHH:mm:ss.sssZ` on output, epoch milliseconds inside. */
   | 'instant'

@@ -20,6 +20,16 @@ export function parseIdentifier(text: string, mode: IdentifierMode): string | nu
   return [...text].length <= IDENTIFIER_CHARACTERS_MAX ? text : null;
 }
 
+/**
+ * The digits of a whole number, which are its identifier in `any` mode; null for anything else. Beyond 2^53 a JSON number has lost
+ * digits, and two identifiers could become one. A bigint is a 64-bit integer of MessagePack, with all its digits.
+ */
+export function digitsOf(value: unknown): string | null {
+  if (typeof value === 'bigint') return BigInt.asIntN(65, value) === value ? String(value) : null;
+  // String(-0) is "0".
+  return Number.isSafeInteger(value) ? String(value) : null;
+}
+
 /** What an identifier must look like, for error messages. */
 export function describeIdentifier(mode: IdentifierMode): string {
   return mode === 'uuid'

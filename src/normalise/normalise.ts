@@ -7,7 +7,7 @@ import type {
   RejectionCode,
 } from '../model/event.js';
 import { FIELDS, type Field, type FieldKind, type FieldName } from '../model/fields.js';
-import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
+import { describeIdentifier, digitsOf, parseIdentifier } from '../model/identifier.js';
 import { normaliseText } from '../model/text.js';
 import { formatInstant, parseInstant } from '../model/time.js';
 import { TextMemo } from '../structures/text-memo.js';
@@ -38,7 +38,9 @@ interface ReadField {
   readonly name: FieldName;
   readonly required: boolean;
   readonly expected: string;
-  /** Reads a string; every kind is one on input. */
+  /** Whether a whole number stands for its digits. */
+  readonly takesNumbers: boolean;
+  /** Reads a string. */
   readonly read: (text: string) => ReadResult;
   /**
    * Canonical values by their spelling, or null where hardly any spelling comes twice. Rooms, groups and courses come hundreds
@@ -113,10 +115,13 @@ export function createNormaliser(mode: IdentifierMode): Normalise {
   const kinds = readersOf(mode);
   const fields: readonly ReadField[] = FIELDS.map((field) => {
     const kind = kinds[field.kind];
+    const takesNumbers = mode === 'any' && field.kind === 'identifier';
+    const [orNumber, numberOr] = takesNumbers ? [' or a whole number', ', a whole number'] : ['', ''];
     return {
       name: field.name,
       required: field.required,
-      expected: field.required ? kind.expected : 'a string or null',
+      expected: field.required ? kind.expected + orNumber : `a string${numberOr} or null`,
+      takesNumbers,
       read: (text) => kind.read(field.name, text),
       // Times come often, too, but reading one costs no more than looking it up.
       memo: field.indexed ? new TextMemo(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX) : null,
@@ -145,19 +150,20 @@ export function createNormaliser(mode: IdentifierMode): Normalise {
         const detail = `${name} is ${state}; expected ${field.expected}`;
         return { position, code: 'missing-field', field: name, detail };
       }
-      if (typeof given !== 'string') {
+      const text = typeof given !== 'string' && field.takesNumbers ? digitsOf(given) : given;
+      if (typeof text !== 'string') {
         const detail = `${name} is ${describeValue(given)}; expected ${field.expected}`;
         return { position, code: 'wrong-type', field: name, detail };
       }
-      const known = field.memo?.get(given);
+      const known = field.memo?.get(text);
       if (known !== undefined) {
         event[name] = known;
         continue;
       }
-      const read = field.read(given);
+      const read = field.read(text);
       if (typeof read === 'object') return { position, code: read.code, field: name, detail: read.detail };
       event[name] = read;
-      field.memo?.set(given, read);
+      field.memo?.set(text, read);
     }
     const normalised = event as NormalisedEvent;
     if (normalised.endTime < normalised.time) {

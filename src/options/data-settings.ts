@@ -39,7 +39,7 @@ export const DATA_SETTINGS: readonly Setting[] = [
     group: 'Data',
     kind: oneOf('kind', ['uuid', 'any']),
     default: 'uuid',
-    help: 'what identifiers of the data look like: UUIDs, or any text of 1 to 64 characters',
+    help: 'what identifiers of the data look like: UUIDs, or any text of 1 to 64 characters and whole numbers',
   },
   {
     name: 'unknownParameters',

@@ -7,7 +7,7 @@ import type { WorkerCount } from '../serving/worker-count.js';
 
 /** How bearer tokens are verified: at least one kind of key. */
 export interface EmbeddedAuthOptions {
-  /** The secret of HS256 tokens, at least 32 bytes. */
+  /** The secret of HS256 tokens, at least 32 bytes. A text may be `base64:…` or `base64url:…`. */
   readonly hs256Secret?: string | Uint8Array | undefined;
   /**
    * A JSON Web Key Set (RFC 7517) with public keys, parsed; or the http(s) address of one, which is fetched at once and then

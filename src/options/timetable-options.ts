@@ -14,7 +14,7 @@ export interface TimetableOptions {
    * gzipped, recognised by content.
    */
   readonly source: string | AnySource | Records;
-  /** What identifiers of the data look like: UUIDs, or any text of 1 to 64 characters. Default `uuid`. */
+  /** What identifiers of the data look like: UUIDs, or any text of 1 to 64 characters and whole numbers. Default `uuid`. */
   readonly identifiers?: IdentifierMode | undefined;
   /** Whether a parameter that an endpoint does not have is a fault or skipped. Default `reject`. */
   readonly unknownParameters?: ParseOptions['unknownParameters'] | undefined;

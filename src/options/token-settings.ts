@@ -1,20 +1,18 @@
 import { keySourceFault } from '../auth/key-address.js';
-import { SECRET_BYTES_MIN } from '../auth/key-set.js';
+import { SECRET_BYTES_MIN, secretBytes } from '../auth/secret-text.js';
 import { TOKEN_TYPES } from '../auth/verifier.js';
 import { INDEXED_FIELDS } from '../model/fields.js';
 import { amount, anyOf, given, isObject, type Kind, oneOf, PATH, type Setting, text } from './setting.js';
 
-/** On the command line a text; in a program bytes, too. The message never repeats it. */
+/** A text; in a program bytes, too. The message never repeats it. */
 const SECRET: Kind = {
   unit: 'secret',
-  range: `at least ${SECRET_BYTES_MIN} bytes`,
+  range: `at least ${SECRET_BYTES_MIN} bytes, as text or as base64:… or base64url:…`,
   fault(value) {
-    const isBytes = value instanceof Uint8Array;
-    if (!isBytes && (typeof value !== 'string' || value === '')) return 'it must not be empty';
-    const bytes = isBytes ? value.byteLength : Buffer.byteLength(value);
-    return bytes >= SECRET_BYTES_MIN
-      ? null
-      : `it has ${bytes} bytes; HS256 needs at least ${SECRET_BYTES_MIN}`;
+    if (!(value instanceof Uint8Array) && (typeof value !== 'string' || value === ''))
+      return 'it must not be empty';
+    const bytes = secretBytes(value);
+    return typeof bytes === 'string' ? bytes : null;
   },
 };
 
@@ -58,7 +56,7 @@ export const TOKEN_SETTINGS: readonly Setting[] = [
     isSecret: true,
     group: 'Tokens',
     kind: SECRET,
-    help: `secret of HS256 tokens, at least ${SECRET_BYTES_MIN} bytes`,
+    help: `secret of HS256 tokens, at least ${SECRET_BYTES_MIN} bytes, as text or as base64:… or base64url:…`,
   },
   {
     name: 'hs256SecretFile',
@@ -66,7 +64,7 @@ export const TOKEN_SETTINGS: readonly Setting[] = [
     flag: '--hs256-secret-file',
     group: 'Tokens',
     kind: PATH,
-    help: `file with the secret of HS256 tokens, at least ${SECRET_BYTES_MIN} bytes`,
+    help: `file with the secret of HS256 tokens, at least ${SECRET_BYTES_MIN} bytes, as text or as base64:… or base64url:…`,
   },
   {
     name: 'jwks',

@@ -118,8 +118,6 @@ export type ParametersResult =
 /** What parsing needs to know of the data set. */
 export interface DataSetFacts {
   readonly identifiers: IdentifierMode;
-  /** Whether any event has a value in the field. */
-  hasField(name: FieldFilter['field']): boolean;
   /** Whether any event has exactly this value in the field: then it is canonical. */
   hasValue(name: FieldFilter['field'], value: string): boolean;
 }
@@ -258,13 +256,6 @@ class Parser {
         const expected = describeIdentifier(this.#facts.identifiers);
         this.#fault(name, 'malformed-identifier', `${quote(value)} is not ${expected}`);
       } else this.#fault(name, 'malformed-text', `${quote(value)} is not well-formed text`);
-    }
-    if (!this.#facts.hasField(field.name)) {
-      this.#fault(
-        name,
-        'filter-unavailable',
-        `no event of this data set has a ${name}, so it cannot be filtered by`,
-      );
     }
     this.#filters.push({ field: field.name, values: [...canonical].sort(compareCodePoints) });
   }

@@ -41,6 +41,7 @@ import { byteLengthOf, type FieldImage, type SnapshotImage } from './image.js';
 import { conflictKeys, lessonNumbers } from './lessons.js';
 import { orderEvents } from './order.js';
 import type { SnapshotSummary } from './summary.js';
+import { UnservedFieldCounter } from './unserved-fields.js';
 import { writeRows } from './write-rows.js';
 
 /** The fields kept as dictionary codes until the rows are written: all that have few distinct values, or may have none. */
@@ -66,6 +67,7 @@ export class SnapshotBuilder {
   readonly #hashSeed: HashSeed;
   /** Of all tables of the build and of the image whose keys come from the source. */
   readonly hash: KeyedHash;
+  readonly unserved: UnservedFieldCounter = new UnservedFieldCounter();
   readonly #ids = new ByteStrings();
   #idBuffer: Buffer = Buffer.alloc(ID_BUFFER_BYTES);
   #idView: DataView = viewOf(this.#idBuffer);
@@ -286,6 +288,7 @@ export class SnapshotBuilder {
     const ids = this.#indexIds(order);
     const others = columns.filter(({ name }) => !INDEXED_FIELDS.some((field) => field.name === name));
     const parts = { slots: { ...slots, index: slotIndex }, fields, rows, ids, clusters };
+    const counted = this.#countFields();
     return {
       ...parts,
       hashSeed: this.#hashSeed,
@@ -300,7 +303,8 @@ export class SnapshotBuilder {
         buildMs: Math.round(performance.now() - this.#beganMs),
         bytes: byteLengthOf(parts),
         identifiers: this.#identifiers,
-        fields: this.#countFields(),
+        fields: counted,
+        unserved: this.unserved.finish(this.#incompleteFields(counted)),
         span: count === 0 ? null : { startMs: slots.startMs[0]!, endMs: maxOf(slots.endMs) },
       },
     };
@@ -321,6 +325,16 @@ export class SnapshotBuilder {
       for (let arrival = 0; arrival < column.length; arrival++) if (column[arrival] !== NO_CODE) events++;
       return { name, values: dictionary.size, events };
     });
+  }
+
+  /** Fields that some record lacks. */
+  #incompleteFields(counted: SnapshotSummary['fields']): FieldName[] {
+    const isRequiredMissing = this.#rejectedByCode['missing-field'] !== undefined;
+    const isMissing = (name: FieldName): boolean => {
+      const field = counted.find((each) => each.name === name);
+      return field === undefined ? isRequiredMissing : field.events < this.#ids.size || this.#ids.size === 0;
+    };
+    return FIELDS.map(({ name }) => name).filter(isMissing);
   }
 
   #column(name: FieldName): Column {

@@ -137,7 +137,7 @@ function checkSummary(summary: SnapshotSummary): void {
   if (!times.every(Number.isFinite) || !times.every((ms) => Math.abs(ms) <= INSTANT_MS_MAX)) {
     throw new Error('its summary has no times');
   }
-  const { id, identifiers, rejectedByCode, rejections, fields } = summary;
+  const { id, identifiers, rejectedByCode, rejections, fields, unserved } = summary;
   const isCode = (code: unknown): boolean => REJECTION_CODES.some((known) => known === code);
   const isShown = (text: unknown): boolean => typeof text === 'string' && !/\p{Cc}/u.test(text);
   if (typeof id !== 'string' || !/^[\w-]{22}$/.test(id)) throw new Error('its summary has no id');
@@ -158,6 +158,14 @@ function checkSummary(summary: SnapshotSummary): void {
   const isField = (field: SnapshotSummary['fields'][number]): boolean =>
     isShown(field.name) && Number.isSafeInteger(field.values) && Number.isSafeInteger(field.events);
   if (!fields.every(isField)) throw new Error('its summary has no fields');
+  // Names come from outside, so they may hold anything; they are quoted wherever they are shown.
+  const isUnserved = (field: SnapshotSummary['unserved']['fields'][number]): boolean =>
+    typeof field.name === 'string' &&
+    Number.isSafeInteger(field.records) &&
+    (field.suggestion === null || isShown(field.suggestion));
+  if (!Number.isSafeInteger(unserved.others) || !unserved.fields.every(isUnserved)) {
+    throw new Error('its summary has no other fields');
+  }
 }
 
 function checkSlots({ startMs, endMs, first, index }: SlotsImage, { slots, events }: SnapshotSummary): void {

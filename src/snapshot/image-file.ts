@@ -25,6 +25,7 @@ import type { HashSeed } from '../structures/keyed-hash.js';
 import type { SnapshotImage } from './image.js';
 import { FAILURES, refuseOthersFile, refuseTooLarge, unusable, unwritten } from './image-faults.js';
 import type { SnapshotSummary } from './summary.js';
+import { NO_UNSERVED_FIELDS } from './unserved-fields.js';
 
 /**
  * A snapshot image on disk: one file, so that a restart serves at once.
@@ -301,7 +302,9 @@ function read(file: number, path: string): StoredImage {
   }
   if (readSync(file, Buffer.alloc(1), 0, 1, null) !== 0)
     throw unusable(path, 'it is longer than it should be');
-  const { summary, hashSeed, sourceVersion, source = null } = header;
+  const { hashSeed, sourceVersion, source = null } = header;
+  // Not in files that were written before these were counted.
+  const summary = { ...header.summary, unserved: header.summary.unserved ?? NO_UNSERVED_FIELDS };
   if (sourceVersion !== null && typeof sourceVersion !== 'string') {
     throw unusable(path, 'its header names no version of the source');
   }

@@ -3,6 +3,7 @@ export type RefusalCode = 'empty' | 'shrunk' | 'rejected' | 'grown' | 'events' |
 
 /** Why a snapshot was not published. */
 export interface Refusal {
+  /** Why, for programs. */
   readonly code: RefusalCode;
   /** One sentence with the numbers. */
   readonly detail: string;

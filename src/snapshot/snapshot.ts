@@ -105,11 +105,6 @@ export class Snapshot {
     return field;
   }
 
-  /** Whether any event has a value in this field. */
-  hasField(name: IndexedFieldName): boolean {
-    return this.field(name).dictionary.size > 0;
-  }
-
   /** The first ordinal of a slot; of one past the last slot, the number of events. */
   firstOrdinal(slot: number): number {
     return this.#slots.first[slot]!;

@@ -1,5 +1,6 @@
 import type { IdentifierMode, Rejection, RejectionCode } from '../model/event.js';
-import type { FieldName } from '../model/fields.js';
+import { type FieldName, PARAMETER_FIELDS } from '../model/fields.js';
+import type { UnservedFields } from './unserved-fields.js';
 
 /** How much a snapshot has of one field. */
 export interface FieldUse {
@@ -43,6 +44,8 @@ export interface SnapshotSummary {
   readonly identifiers: IdentifierMode;
   /** Per field that may be unknown. */
   readonly fields: readonly FieldUse[];
+  /** Names in records that are no field, with counts. */
+  readonly unserved: UnservedFields;
   /** The time that all events lie in, or null where there are no events. */
   readonly span: TimeSpan | null;
 }
@@ -50,4 +53,12 @@ export interface SnapshotSummary {
 /** Records left out because something is wrong with them: all but those that a later source overrides. */
 export function faultyRecords(summary: SnapshotSummary): number {
   return summary.rejected - (summary.rejectedByCode.overridden ?? 0);
+}
+
+/** Filters that no event can match, because none has a value in their field. An empty set is no reason to warn. */
+export function emptyFilters({ events, fields }: SnapshotSummary): FieldName[] {
+  if (events === 0) return [];
+  const isEmpty = (name: FieldName): boolean =>
+    fields.some((field) => field.name === name && field.events === 0);
+  return PARAMETER_FIELDS.map(({ name }) => name).filter(isEmpty);
 }

@@ -157,8 +157,8 @@ async function readPages(
     };
     const { undecoded } = sink;
     if (undecoded !== undefined) {
-      paged.undecoded = (bytes, view, spans) => {
-        const isTaken = undecoded(bytes, view, spans);
+      paged.undecoded = (bytes, view, spans, names) => {
+        const isTaken = undecoded(bytes, view, spans, names);
         if (isTaken) records++;
         return isTaken;
       };

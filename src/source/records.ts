@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { LecternError } from '../errors.js';
+import { digitsOf } from '../model/identifier.js';
 
 /**
  * Records in memory: an array, a generator, a database cursor. Each should be a `TimetableRecord`. Records are
@@ -49,7 +50,7 @@ export interface RecordChange {
   /** Records to add, or to put in the place of those with the same id. */
   readonly upsert?: Iterable<object>;
   /** Ids to take out; unknown ones are skipped. */
-  readonly remove?: Iterable<string>;
+  readonly remove?: Iterable<string | number>;
 }
 
 /**
@@ -119,10 +120,13 @@ export class MemorySource implements RecordSource {
     const upserts = listOf(change, 'upsert').map((record) => {
       const id = idOf(record);
       if (id === null)
-        throw new LecternError('option-invalid', 'a record to upsert has no id that is a text');
+        throw new LecternError(
+          'option-invalid',
+          'a record to upsert has no id that is a text or a whole number',
+        );
       return [id, record] as const;
     });
-    const removed = listOf(change, 'remove').map((id) => (typeof id === 'string' ? comparable(id) : null));
+    const removed = listOf(change, 'remove').map(comparable);
     if (this.#byId === null) this.#index();
     const byId = this.#byId ?? new Map<string, unknown>();
     for (const id of removed) if (id !== null) byId.delete(id);
@@ -207,11 +211,12 @@ function listOf(change: unknown, name: keyof RecordChange): unknown[] {
 
 function idOf(record: unknown): string | null {
   if (typeof record !== 'object' || record === null || !('id' in record)) return null;
-  return typeof record.id === 'string' ? comparable(record.id) : null;
+  return comparable(record.id);
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-function comparable(id: string): string {
+function comparable(id: unknown): string | null {
+  if (typeof id !== 'string') return digitsOf(id);
   return UUID.test(id) ? id.toLowerCase() : id;
 }

@@ -6,6 +6,12 @@ export interface RawRecord {
   readonly value: unknown;
 }
 
+/** Where the names of a line that are no field of an event stand: beginning and end in turn. */
+export interface NameSpans {
+  readonly places: Int32Array;
+  readonly count: number;
+}
+
 /**
  * Where a source puts what it reads. Calls come in the order of the source and are synchronous, so a source never
  * buffers more than one chunk's records.
@@ -22,9 +28,10 @@ export interface RecordSink {
    * @param view the same bytes
    * @param spans by number of the field in the descriptor table three numbers: where its value begins, or -1 for none,
    *   where it ends, and its quickHash. Nothing else is known of the value: it may hold backslashes or control characters.
+   * @param names of its other fields
    * @returns false where the record has to be decoded and given to `record`; nothing was taken of it then
    */
-  undecoded?: (bytes: Uint8Array, view: DataView, spans: Int32Array) => boolean;
+  undecoded?: (bytes: Uint8Array, view: DataView, spans: Int32Array, names: NameSpans) => boolean;
 }
 
 /** Progress of a load, for a person at a terminal. */

@@ -56,6 +56,7 @@ export async function loadImage(
     {
       record(value, position) {
         const event = normalise(value, position);
+        builder.unserved.countRecord(value);
         if (isRejection(event)) builder.reject(event);
         else builder.add(event, position);
         watch.record();
@@ -64,10 +65,12 @@ export async function loadImage(
         builder.reject(rejection);
         watch.record();
       },
-      undecoded(bytes, view, spans) {
+      undecoded(bytes, view, spans, names) {
         const isTaken = intake.add(bytes, view, spans);
-        if (isTaken) watch.count();
-        return isTaken;
+        if (!isTaken) return false;
+        if (names.count > 0) builder.unserved.countNames(view, names.places, names.count);
+        watch.count();
+        return true;
       },
     },
     {

@@ -186,7 +186,6 @@ interface AnswerSource {
 function factsOf(snapshot: Snapshot): DataSetFacts {
   return {
     identifiers: snapshot.summary.identifiers,
-    hasField: (name) => snapshot.hasField(name),
     hasValue: (name, value) => snapshot.field(name).dictionary.codeOf(value) !== NO_CODE,
   };
 }

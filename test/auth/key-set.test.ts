@@ -1,8 +1,13 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { createHmac, generateKeyPairSync, webcrypto } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
-import { createPublicKeySet, createSecretKeySet, readPublicKeySet } from '../../src/auth/key-set.js';
+import {
+  createPublicKeySet,
+  createSecretKeySet,
+  readPublicKeys,
+  readSecret,
+} from '../../src/auth/key-set.js';
 
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const smallRsa = generateKeyPairSync('rsa', { modulusLength: 1024 });
@@ -24,14 +29,20 @@ test('a key set that must not be used is refused with the reason', async (t) => 
     ['null', null, /no array "keys"/],
     ['no keys', { keys: [] }, /no key that verifies/],
     ['a key that is null', { keys: [null] }, /key 1 is not an object/],
-    ['no kty', { keys: [publicJwk, {}] }, /key 2 has no "kty"/],
+    ['no kty', { keys: [{}] }, /key 1 has no "kty"/],
     ['a symmetric key', { keys: [{ kty: 'oct', k: 'c2VjcmV0' }] }, /key 1 is symmetric.*public keys only/],
     ['a private key', { keys: [rsa.privateKey.export({ format: 'jwk' })] }, /key 1 is a private key/],
     [
       'a private key beside a good one',
       { keys: [publicJwk, { kty: 'OKP', crv: 'Ed25519', d: 'x' }] },
-      /key 2/,
+      /^keys\.json, key 2 is a private key; put the public key there/,
     ],
+    [
+      'a symmetric key beside a good one, and for encryption only',
+      { keys: [publicJwk, { kty: 'oct', k: 'c2VjcmV0', use: 'enc' }] },
+      /^keys\.json, key 2 is symmetric/,
+    ],
+    ['two bad keys', { keys: [null, {}] }, /: key 1 is not an object; key 2 has no "kty"$/],
     ['a small RSA key', { keys: [smallRsa.publicKey.export({ format: 'jwk' })] }, /1024 bits.*at least 2048/],
     ['an RSA key with the exponent 1', { keys: [{ ...publicJwk, e: 'AQ' }] }, /exponent 1; expected an odd/],
     ['an RSA key with an even exponent', { keys: [{ ...publicJwk, e: 'BA' }] }, /exponent 4/],
@@ -70,11 +81,16 @@ test('a key is used for its own algorithms only', async (t) => {
   t.equal(await count('HS256'), 0);
 });
 
-test('unusable keys beside a good one are skipped, as RFC 7517 says', async (t) => {
+test('unusable keys beside a good one are skipped', async (t) => {
   const keys = [
     { kty: 'FOO' },
     { ...publicJwk, use: 'enc' },
     { ...publicJwk, key_ops: ['encrypt'] },
+    smallRsa.publicKey.export({ format: 'jwk' }),
+    { ...publicJwk, e: 'AQ' },
+    null,
+    {},
+    { ...publicJwk, kid: 1 },
     { ...publicJwk, use: 'sig', key_ops: ['verify'] },
   ];
   const lookup = await createPublicKeySet({ keys }, 'keys.json').candidates({ alg: 'PS256', kid: undefined });
@@ -87,11 +103,15 @@ test('a key set is read from a file, and a file that is none says so without quo
     writeFileSync(join(folder, name), content);
     return join(folder, name);
   };
-  const good = await readPublicKeySet(
-    write('good.json', `\ufeff${JSON.stringify({ keys: [publicJwk] })}`),
+  const good = await readPublicKeys(
+    write('good.json', `\ufeff${JSON.stringify({ keys: [{}, { ...publicJwk, kid: 'a' }, { kty: 'FOO' }] })}`),
     1e6,
   );
-  t.match(good.name, /good\.json/);
+  t.match(good, {
+    name: /good\.json/,
+    jwks: { keys: [{ ...publicJwk, kid: 'a' }] },
+    leftOut: ['key 1 has no "kty"', /^key 3 is of a kind/],
+  });
   const cases: [path: string, bytesMax: number, message: RegExp][] = [
     [join(folder, 'none.json'), 1e6, /none\.json cannot be read: there is no such file/],
     [folder, 1e6, /it is a directory/],
@@ -110,6 +130,67 @@ test('a key set is read from a file, and a file that is none says so without quo
     [write('text.json', '{"keys": hidden}'), 1e6, /^key set .*text\.json is not JSON$/],
   ];
   for (const [path, bytesMax, message] of cases) {
-    await t.rejects(readPublicKeySet(path, bytesMax), { code: 'key-invalid', message }, String(message));
+    await t.rejects(readPublicKeys(path, bytesMax), { code: 'key-invalid', message }, String(message));
   }
 });
+
+test('a secret may be base64 text: bytes count after decoding, and nothing of it is repeated', async (t) => {
+  const folder = t.testdir({});
+  const random = Buffer.from(Array.from({ length: 48 }, (_, i) => (i * 89 + 251) & 0xff));
+  const plain = random.toString('base64');
+  t.match(plain, /[+/]/, 'the two alphabets differ in it');
+  const url = random.toString('base64url');
+  const good: readonly [text: string, bytes: Uint8Array][] = [
+    [`base64:${plain}`, random],
+    [`base64:${plain.slice(0, 20)}\n${plain.slice(20)}\n`, random],
+    [`base64: ${plain}\r\n`, random],
+    [`base64url:${url}`, random],
+    [`base64:${random.subarray(0, 32).toString('base64')}`, random.subarray(0, 32)],
+    [`base64:${random.subarray(0, 32).toString('base64').replace('=', '')}`, random.subarray(0, 32)],
+    [`base64url:${random.subarray(0, 32).toString('base64url')}=`, random.subarray(0, 32)],
+    [`Base64:${plain}`, Buffer.from(`Base64:${plain}`)],
+    [plain, Buffer.from(plain)],
+  ];
+  for (const [text, bytes] of good) {
+    const path = join(folder, 'good');
+    writeFileSync(path, text);
+    const { candidates } = createSecretKeySet(await readSecret(path, 1e6));
+    const lookup = await candidates({ alg: 'HS256', kid: undefined });
+    const [key] = 'keys' in lookup ? lookup.keys : [];
+    t.equal(key?.type, 'secret', text.slice(0, 10));
+    if (key !== undefined) t.ok(await isKeyOf(bytes, key as webcrypto.CryptoKey), text.slice(0, 10));
+  }
+  const bad: readonly [text: string, message: RegExp][] = [
+    ['base64:', / is invalid: it has 0 bytes; HS256 needs at least 32$/],
+    [
+      `base64:${random.subarray(0, 31).toString('base64')}`,
+      / is invalid: it has 31 bytes; HS256 needs at least 32$/,
+    ],
+    [`base64:${'x'.repeat(40)}`, / is invalid: it has 30 bytes/],
+    [`base64:${url}`, / is invalid: it begins with base64:, but what follows is not base64 \(RFC 4648\)$/],
+    [`base64url:${plain}`, / begins with base64url:, but what follows is not base64url \(RFC 4648\)$/],
+    [`base64:${plain}A`, /not base64 /],
+    [`base64:${plain}=`, /not base64 /],
+    [`base64:${plain.slice(0, 40)}=${plain.slice(40)}`, /not base64 /],
+    [`base64:${random.subarray(0, 32).toString('base64').replace(/.=$/, '/=')}`, /not base64 /],
+    [`base64:${plain}é`, /not base64 /],
+    [`base64:${plain}\u0000`, /not base64 /],
+  ];
+  for (const [text, message] of bad) {
+    const path = join(folder, 'bad');
+    writeFileSync(path, text);
+    const error = await readSecret(path, 1e6).then(
+      () => null,
+      (reason: Error) => reason,
+    );
+    t.match(error, { code: 'key-invalid', message }, message.source);
+    const shown = text.replace(/^base64(url)?:/, '').slice(0, 8);
+    if (shown !== '') t.notOk(error?.message.includes(shown), 'the secret is not repeated');
+  }
+});
+
+/** Whether the key verifies what these bytes sign. */
+function isKeyOf(bytes: Uint8Array, key: webcrypto.CryptoKey): Promise<boolean> {
+  const signature = createHmac('sha256', bytes).update('text').digest();
+  return webcrypto.subtle.verify('HMAC', key, signature, Buffer.from('text'));
+}

@@ -213,6 +213,21 @@ const USAGE: readonly Case[] = [
     message: /^error: LECTERN_HS256_SECRET is invalid: it has 12 bytes; HS256 needs at least 32$/m,
   },
   {
+    name: 'short secret in base64',
+    argv: ['serve', DEMO, '--dev'],
+    env: { LECTERN_HS256_SECRET: `base64:${'A'.repeat(40)}` },
+    code: 2,
+    message: /^error: LECTERN_HS256_SECRET is invalid: it has 30 bytes; HS256 needs at least 32$/m,
+  },
+  {
+    name: 'secret that is not base64',
+    argv: ['serve', DEMO, '--dev'],
+    env: { LECTERN_HS256_SECRET: `base64:${SECRET}` },
+    code: 2,
+    message:
+      /^error: LECTERN_HS256_SECRET is invalid: it begins with base64:, but what follows is not base64 \(RFC 4648\)$/m,
+  },
+  {
     name: 'secret file that does not exist',
     argv: ['serve', DEMO, '--dev', '--hs256-secret-file', 'no-such-file'],
     code: 1,

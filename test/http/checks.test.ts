@@ -232,7 +232,6 @@ test('all faults of the parameters come at once, those of the encoding first', a
     'courseId empty-value',
     'cursor malformed-cursor',
     'format unknown-value',
-    'lecturerId filter-unavailable',
     'limit repeated-parameter',
     'roomId malformed-identifier',
     'startTime malformed-time',

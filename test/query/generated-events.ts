@@ -118,7 +118,7 @@ function fieldsOf(mode: IdentifierMode): fc.Arbitrary<Omit<NormalisedEvent, 'id'
   });
 }
 
-/** Fields that a whole set lacks, so that filters on them are unavailable. */
+/** Fields that a whole set lacks, so that filters on them find nothing. */
 const lacking = fc.oneof(
   { arbitrary: fc.constant([]), weight: 4 },
   {

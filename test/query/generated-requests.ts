@@ -104,7 +104,6 @@ export function requestOf(recipe: Recipe, universe: Universe): GeneratedRequest 
     const known = universe.values.get(filter.field) ?? [];
     const values = known.length === 0 ? [] : filter.picks.map((pick) => known[pick % known.length] as string);
     if (values.length === 0 || filter.unknown) values.push(unknownValueOf(filter.field, universe));
-    if (known.length === 0) faults.push({ parameter: filter.field, code: 'filter-unavailable' });
     filters.push({ field: filter.field, values });
     for (const value of values) pairs.push([filter.field, spell(filter.field, value, spelling++, universe)]);
   }

@@ -22,6 +22,7 @@ function summary(events: number, rejected = 0, more: Partial<SnapshotSummary> = 
     identifiers: 'uuid',
     span: null,
     fields: [],
+    unserved: { fields: [], others: 0 },
     ...more,
   };
 }

@@ -67,7 +67,6 @@ test('a query that is not valid throws every fault, and never returns everything
     [{ room: ROOM }, ['unknown-parameter']],
     [{ startTime: new Date(Number.NaN) }, ['malformed-time']],
     [{ startTime: '2024-02-30T00:00:00Z', limit: 0 }, ['malformed-time', 'malformed-limit']],
-    [{ studyGroup: 'x' }, ['filter-unavailable']],
   ];
   for (const [query, codes] of cases) {
     try {
@@ -83,6 +82,7 @@ test('a query that is not valid throws every fault, and never returns everything
     }
   }
   t.equal(timetable.find({ roomId: ROOM }).total, 1);
+  t.equal(timetable.find({ studyGroup: 'x' }).total, 0, 'no event has a studyGroup');
   await timetable.close();
 });
 
@@ -254,6 +254,28 @@ test('what onProgress throws is why the timetable could not be loaded', async (t
     t.throws(() => timetable.find(), { code: 'not-ready', message: /a mistake in the program$/ });
     await timetable.close();
   }
+});
+
+test("changes of records with identifiers: 'any' know a whole number by its digits", async (t) => {
+  const memory = new MemorySource([record(1, { id: 7 }), record(2, { id: '8' })]);
+  const timetable = openTimetable({ source: memory, identifiers: 'any', buildOn: 'here', watch: false });
+  await timetable.ready;
+  memory.apply({ upsert: [record(1, { id: '7', title: 'text' }), record(3, { id: 9 })], remove: [8] });
+  await timetable.refresh();
+  t.same(
+    timetable
+      .all()
+      .events.map(({ id, title }) => [id, title])
+      .toSorted(),
+    [
+      ['7', 'text'],
+      ['9', null],
+    ],
+  );
+  for (const id of [1.5, 2 ** 53, true, null]) {
+    t.throws(() => memory.apply({ upsert: [record(1, { id })] }), { code: 'option-invalid' }, String(id));
+  }
+  await timetable.close();
 });
 
 test('a listener that throws stops no refresh and no other listener', async (t) => {

@@ -42,6 +42,8 @@ export class FlatLines {
    * no text of JSON has: whoever takes a value that was not seen before has to look, see isPlainJsonText.
    */
   readonly spans: Int32Array = new Int32Array(3 * FIELDS.length);
+  /** Of the same line the names that are of no field. Each is a plain text; one may stand there twice. */
+  readonly names: { places: Int32Array; count: number } = { places: new Int32Array(32), count: 0 };
   /** The field that last followed each. */
   readonly #next: Int32Array = new Int32Array(FIELDS.length + 1);
 
@@ -54,6 +56,7 @@ export class FlatLines {
   read(bytes: Uint8Array, view: DataView, start: number): number {
     const { spans } = this;
     for (let n = 0; n < spans.length; n++) spans[n] = -1;
+    this.names.count = 0;
     let at = start;
     if (bytes[at++] !== OPENING_BRACE) return -1;
     let before: number = NONE;
@@ -62,7 +65,7 @@ export class FlatLines {
     for (;;) {
       const field = this.#fieldAt(bytes, view, at, before);
       if (field === UNKNOWN) {
-        at = skipUnknown(bytes, view, at);
+        at = this.#skipUnknown(bytes, view, at);
         if (at === -1) return -1;
       } else {
         if ((seen & (1 << field)) !== 0) return -1;
@@ -133,6 +136,24 @@ export class FlatLines {
     return -1;
   }
 
+  /** Behind a name that is of no field and its value, a text or null; -1 where they are something else. */
+  #skipUnknown(bytes: Uint8Array, view: DataView, start: number): number {
+    let at = plainTextEnd(bytes, start);
+    if (at === -1 || bytes[at] !== COLON) return -1;
+    const { names } = this;
+    const place = 2 * names.count++;
+    if (place === names.places.length) {
+      const larger = new Int32Array(2 * place);
+      larger.set(names.places);
+      names.places = larger;
+    }
+    names.places[place] = start + 1;
+    names.places[place + 1] = at - 1;
+    at++;
+    while (bytes[at] === SPACE) at++;
+    return isNull(bytes, view, at) ? at + 4 : plainTextEnd(bytes, at);
+  }
+
   #found(place: number, from: number, to: number, hash: number): number {
     this.spans[place] = from;
     this.spans[place + 1] = to;
@@ -153,16 +174,6 @@ function startsWith(bytes: Uint8Array, at: number, text: Buffer): boolean {
 
 function isNull(bytes: Uint8Array, view: DataView, at: number): boolean {
   return bytes[at] === LETTER_N && at + 4 <= bytes.length && view.getInt32(at, true) === NULL_WORD;
-}
-
-/** Behind a name that is of no field and its value, a text or null; -1 where they are something else. */
-function skipUnknown(bytes: Uint8Array, view: DataView, start: number): number {
-  let at = plainTextEnd(bytes, start);
-  if (at === -1 || bytes[at] !== COLON) return -1;
-  at++;
-  while (bytes[at] === SPACE) at++;
-  if (isNull(bytes, view, at)) return at + 4;
-  return plainTextEnd(bytes, at);
 }
 
 /** Behind the closing quote. */

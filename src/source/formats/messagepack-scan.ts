@@ -6,26 +6,33 @@ import { isUtf8 } from 'node:buffer';
  * not depend on how its parts are nested.
  */
 
-/** What follows a header's length bytes. */
+/** What follows a header's length bytes. Of the last three, the names of a record structure and its number when it is defined and used. */
 const NONE = 0;
 const STRING = 1;
 const BINARY = 2;
 const EXTENSION = 3;
 const ARRAY = 4;
 const MAP = 5;
+const NAMES = 6;
+const DEFINITION = 7;
+const REFERENCE = 8;
 
 /** `timestamp`, the one extension type of the MessagePack specification (-1). */
 const TIMESTAMP_TYPE = 0xff;
-/** With two or fewer bytes, what msgpackr writes for its record structures; plain values follow it unannounced. */
+/**
+ * An extension of msgpackr's own: one or two bytes that number a record structure, behind it an array of names, behind that
+ * the values of the first record. Later records are the number and their values. Numbers of one byte are 0x40 to 0x7f; those of
+ * two begin with 0x60 to 0x7f. Where they are in use, plain integers are not written like that.
+ */
 const RECORD_STRUCTURE_TYPE = 0x72;
-
-/** Why a value cannot be MessagePack. */
-export type ScanFault = 'reserved-byte' | 'record-structure';
 
 export class MessagePackScan {
   /** Where `scan` stopped. */
   position = 0;
-  fault: ScanFault | null = null;
+  /** Whether it stopped at 0xc1, which MessagePack never uses. */
+  isCorrupt = false;
+  /** Whether the value holds a record structure, which only msgpackr can read. */
+  hasRecordStructure = false;
   /** Whether some text of the value is not ASCII. */
   hasNonAscii = false;
   /** An extension type that only its own application can read, or null. */
@@ -41,11 +48,16 @@ export class MessagePackScan {
   #payload = 0;
   #payloadIsText = false;
   #typeBytes = 0;
-  #typeMayBeStructure = false;
+  /** A structure whose names are still to come, or 0. */
+  #defining = 0;
+  /** By number of a structure: how many values its records have. At most 64 of one byte and 8,192 of two. */
+  readonly #structures: Map<number, number> = new Map();
+  #numbersAreWide = false;
 
   /** Forgets the last value and awaits another. */
   reset(): void {
-    this.fault = null;
+    this.isCorrupt = false;
+    this.hasRecordStructure = false;
     this.hasNonAscii = false;
     this.foreignExtension = null;
     this.#pending = 1;
@@ -61,8 +73,7 @@ export class MessagePackScan {
     while (i < end) {
       // In the order in which the parts of a value come.
       if (this.#typeBytes > 0) {
-        if (!this.#takeType(chunk[i] as number)) return this.#stop(i, 'record-structure');
-        i++;
+        this.#takeType(chunk[i++] as number);
       } else if (this.#payload > 0) {
         i = this.#skipPayload(chunk, i, end);
       } else if (this.#lengthBytes > 0) {
@@ -70,7 +81,23 @@ export class MessagePackScan {
         if (--this.#lengthBytes === 0) this.#take(this.#of, this.#length);
       } else {
         const byte = chunk[i] as number;
-        if (byte === 0xc1) return this.#stop(i, 'reserved-byte');
+        if (byte === 0xc1) {
+          this.isCorrupt = true;
+          break;
+        }
+        if (this.#defining !== 0) {
+          if (isArrayHeader(byte)) {
+            i++;
+            this.#takeNames(byte);
+            continue;
+          }
+          // No structure after all, but an extension of somebody else, which is whole.
+          this.endDefinition();
+          if (this.#pending === 0) {
+            this.position = i;
+            return true;
+          }
+        }
         i++;
         this.#pending--;
         // The commonest first: short text, text of up to 255 bytes, small numbers.
@@ -78,8 +105,9 @@ export class MessagePackScan {
         else if (byte >= 0xc0 && byte < 0xe0) this.#takeHeader(byte);
         else if (byte >= 0x80 && byte < 0x90) this.#take(MAP, byte & 0x0f);
         else if (byte >= 0x90 && byte < 0xa0) this.#take(ARRAY, byte & 0x0f);
+        else if (byte >= 0x40 && byte < 0x80 && this.#structures.size > 0) this.#takeReference(byte);
       }
-      if (this.#pending === 0 && this.#payload === 0 && this.#lengthBytes === 0 && this.#typeBytes === 0) {
+      if (this.#pending === 0 && this.#defining === 0 && !this.#isInside()) {
         this.position = i;
         return true;
       }
@@ -88,10 +116,16 @@ export class MessagePackScan {
     return false;
   }
 
-  #stop(at: number, fault: ScanFault): boolean {
-    this.position = at;
-    this.fault = fault;
-    return false;
+  #isInside(): boolean {
+    return this.#payload > 0 || this.#lengthBytes > 0 || this.#typeBytes > 0;
+  }
+
+  /** To be asked at the end of the bytes: whether the value is complete if no names of a structure follow. */
+  endDefinition(): boolean {
+    if (this.#defining === 0) return false;
+    this.#defining = 0;
+    this.foreignExtension ??= RECORD_STRUCTURE_TYPE;
+    return this.#pending === 0;
   }
 
   #skipPayload(chunk: Buffer, start: number, end: number): number {
@@ -105,12 +139,53 @@ export class MessagePackScan {
     return stop;
   }
 
-  /** The type byte of an extension; false where plain values follow it unannounced. */
-  #takeType(type: number): boolean {
+  #takeType(type: number): void {
     this.#typeBytes = 0;
-    if (type === RECORD_STRUCTURE_TYPE && this.#typeMayBeStructure) return false;
-    if (type !== TIMESTAMP_TYPE) this.foreignExtension ??= type;
-    return true;
+    if (type === RECORD_STRUCTURE_TYPE && (this.#payload === 1 || this.#payload === 2)) {
+      this.#await(DEFINITION, this.#payload);
+      this.#payload = 0;
+    } else if (type !== TIMESTAMP_TYPE) this.foreignExtension ??= type;
+  }
+
+  #await(of: number, lengthBytes: number): void {
+    this.#of = of;
+    this.#length = 0;
+    this.#lengthBytes = lengthBytes;
+  }
+
+  /** The header of the array of names. */
+  #takeNames(byte: number): void {
+    if (byte < 0xa0) this.#take(NAMES, byte & 0x0f);
+    else this.#await(NAMES, byte === 0xdc ? 2 : 4);
+  }
+
+  /** The first byte of a number of a structure, if it is one. */
+  #takeReference(byte: number): void {
+    if (this.#numbersAreWide && byte >= 0x60) {
+      this.#await(REFERENCE, 1);
+      this.#length = byte;
+    } else this.#take(REFERENCE, byte);
+  }
+
+  /** What belongs to a record structure. */
+  #takeOfStructure(of: number, count: number): void {
+    if (of === DEFINITION) {
+      const isWide = count >= 0x100;
+      const first = isWide ? count >> 8 : count;
+      if (first >= (isWide ? 0x60 : 0x40) && first < 0x80) {
+        this.#defining = count;
+        this.#numbersAreWide ||= isWide;
+      } else this.foreignExtension ??= RECORD_STRUCTURE_TYPE;
+      return;
+    }
+    const values = of === NAMES ? count : this.#structures.get(count);
+    if (values === undefined) return;
+    this.hasRecordStructure = true;
+    this.#pending += values;
+    if (of !== NAMES) return;
+    this.#pending += count;
+    this.#structures.set(this.#defining, count);
+    this.#defining = 0;
   }
 
   /** What a header announces: `count` bytes, elements or entries. */
@@ -119,13 +194,12 @@ export class MessagePackScan {
       this.#pending += count;
     } else if (of === MAP) {
       this.#pending += 2 * count;
+    } else if (of >= NAMES) {
+      this.#takeOfStructure(of, count);
     } else {
       this.#payload = count;
       this.#payloadIsText = of === STRING;
-      if (of === EXTENSION) {
-        this.#typeBytes = 1;
-        this.#typeMayBeStructure = count <= 2;
-      }
+      if (of === EXTENSION) this.#typeBytes = 1;
     }
   }
 
@@ -135,12 +209,12 @@ export class MessagePackScan {
     const bytes = HEADER_BYTES[byte - 0xc0] as number;
     if (byte >= 0xca && byte <= 0xd8) {
       this.#take(of, bytes);
-    } else if (bytes > 0) {
-      this.#of = of;
-      this.#length = 0;
-      this.#lengthBytes = bytes;
-    }
+    } else if (bytes > 0) this.#await(of, bytes);
   }
+}
+
+function isArrayHeader(byte: number): boolean {
+  return (byte >= 0x90 && byte < 0xa0) || byte === 0xdc || byte === 0xdd;
 }
 
 /** What the headers 0xc0 to 0xdf are of. */

@@ -69,7 +69,7 @@ export class MessagePackReader implements FormatReader {
       }
       const complete = this.#scan.scan(chunk, i, chunk.length);
       const end = this.#scan.position;
-      if (this.#scan.fault !== null) throw this.#corrupt(this.#bytesBefore + end);
+      if (this.#scan.isCorrupt) throw this.#corrupt(this.#bytesBefore + end);
       if (complete) this.#endValue(chunk, i, end);
       else this.#carry.append(chunk, i, end);
       i = end;
@@ -80,6 +80,7 @@ export class MessagePackReader implements FormatReader {
   finish(): void {
     const end = `the source ends at byte ${this.#bytesBefore}`;
     if (this.#declared === null) throw this.#malformed(`${end}, inside the header of an array`);
+    if (this.#inValue && this.#scan.endDefinition()) this.#endValue(Buffer.alloc(0), 0, 0);
     if (this.#inValue) {
       const where = `in the middle of record ${this.#records + 1} (which begins at byte ${this.#valueByte})`;
       throw this.#malformed(`${end}, ${where}; expected the rest of it`);
@@ -136,6 +137,13 @@ export class MessagePackReader implements FormatReader {
       this.#sink.reject(rejectTooLarge(position, end - start));
       return;
     }
+    if (this.#scan.hasRecordStructure) {
+      this.#likely = true;
+      const problem =
+        "the record holds a record structure of msgpackr's own; expected plain maps (write them with useRecords: false)";
+      this.#sink.reject(rejectUndecodable(position, problem));
+      return;
+    }
     const extension = this.#scan.foreignExtension;
     if (extension !== null) {
       const type = extension < 0x80 ? extension : extension - 0x100;
@@ -154,7 +162,11 @@ export class MessagePackReader implements FormatReader {
       value = this.#unpackr.unpack(bytes, this.#range);
     } catch (error) {
       // The bytes are well formed, so this is nesting too deep for the decoder, or a timestamp of no known length.
-      const problem = `the record cannot be decoded: ${error instanceof Error ? error.message : error}`;
+      const reason = error instanceof Error ? error.message : String(error);
+      const problem =
+        error instanceof RangeError && reason.includes('call stack')
+          ? 'the record is nested too deeply to be decoded; expected an event, whose fields are texts'
+          : `the record cannot be decoded: ${reason}`;
       this.#sink.reject(rejectUndecodable(position, problem));
       return;
     }
@@ -168,13 +180,6 @@ export class MessagePackReader implements FormatReader {
 
   #corrupt(at: number): Error {
     const where = `byte ${at}, in record ${this.#records + 1} (which begins at byte ${this.#valueByte})`;
-    if (this.#scan.fault === 'record-structure') {
-      const found = "found a record structure of msgpackr's own";
-      return malformed(
-        this.#sourceName,
-        `${where}: ${found}; expected plain maps (write them with useRecords: false)`,
-      );
-    }
     return this.#malformed(`${where}: found 0xc1, which MessagePack never uses; the data is corrupt`);
   }
 

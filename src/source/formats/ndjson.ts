@@ -138,7 +138,7 @@ export class NdjsonReader implements FormatReader {
     for (let start = 0; start < bytes.length; ) {
       // The first record is decoded in any case: what it looks like is asked for in the end.
       let end = this.#records === 0 ? -1 : lines.read(bytes, view, start);
-      if (end !== -1 && sink.undecoded?.(bytes, view, lines.spans) === true) {
+      if (end !== -1 && sink.undecoded?.(bytes, view, lines.spans, lines.names) === true) {
         this.#line++;
         this.#records++;
         this.#decoded++;

@@ -162,7 +162,13 @@ test('lengths that lie do not make it allocate, and nesting does not exhaust the
   });
   const deep = Buffer.concat([hex('81 a178'), Buffer.alloc(500_000, 0x91), hex('c0'), map({ a: 2 })]);
   const read = await collectBytes(deep);
-  t.match(read.rejections, [{ code: 'malformed-record', position: { record: 1, byte: 0 } }]);
+  t.match(read.rejections, [
+    {
+      code: 'malformed-record',
+      position: { record: 1, byte: 0 },
+      detail: /^the record is nested too deeply/,
+    },
+  ]);
   t.same(
     read.records.map((r) => r.value),
     [{ a: 2 }],
@@ -232,14 +238,85 @@ test('binary data that only begins like MessagePack is called neither', async (t
   }
 });
 
-test("msgpackr's record structures are refused by name, at the top and inside", async (t) => {
-  const structured = new Packr();
-  for (const bytes of [
-    structured.pack([{ a: 1 }, { a: 2 }]),
-    structured.pack({ a: 1 }),
-    Buffer.concat([hex('81 a178'), structured.pack({ a: 1 })]),
-  ]) {
-    t.match(await failureOf(collectBytes(bytes)), { code: 'source-malformed', message: /useRecords: false/ });
+const STRUCTURED = { code: 'malformed-record', detail: /record structure.*useRecords: false/ } as const;
+
+test("msgpackr's record structures cost their records only, at the top and inside", async (t) => {
+  const events = Array.from({ length: 100 }, (_, i) => ({ a: i, [`b${i % 9}`]: [{ c: `x${i}` }, 64 + i] }));
+  const wide = new Packr({ maxOwnStructures: 1000 });
+  const many = Array.from({ length: 300 }, (_, i) => ({ [`name ${i % 150}`]: i }));
+  const cases: readonly (readonly [name: string, bytes: Buffer, plain: number, structured: number])[] = [
+    ['array', new Packr().pack(events), 0, 100],
+    ['one record', Buffer.concat([map({}), new Packr().pack({ a: 1 })]), 1, 1],
+    ['sequence', Buffer.concat([map({}), ...events.map((event) => new Packr().pack(event))]), 1, 100],
+    ['numbers of two bytes', wide.pack(many), 0, 300],
+    ['inside', Buffer.concat([hex('81 a178'), new Packr().pack({ a: 1 }), map({ a: 2 })]), 1, 1],
+    ['between plain maps', Buffer.concat([map({ a: 1 }), new Packr().pack({ a: 1 }), map({ a: 2 })]), 2, 1],
+    [
+      'sixteen names',
+      Buffer.concat([map({}), new Packr().pack(Object.assign({}, ...many.slice(0, 16))), map({})]),
+      2,
+      1,
+    ],
+  ];
+  for (const [name, bytes, plain, structured] of cases) {
+    for (const pieceBytes of [0, 1]) {
+      const read = await collectBytes(bytes, pieceBytes);
+      t.equal(read.records.length, plain, name);
+      t.equal(read.rejections.length, structured, name);
+      for (const rejection of read.rejections.slice(0, 3)) t.match(rejection, STRUCTURED, name);
+    }
+  }
+  t.match(
+    await failureOf(collectBytes(new Packr().pack({ a: 1 }))),
+    { code: 'source-malformed', message: /found record structures of msgpackr's own/ },
+    'what begins with one is no known format',
+  );
+});
+
+test('extensions that only look like record structures cost their record only', async (t) => {
+  for (const [name, value] of [
+    ['the last of its record', '81 a178 d4 72 40'],
+    ['a number that is none', '82 a178 d4 72 05 a179 01'],
+    ['an integer follows', '81 a178 92 d4 72 40 41'],
+    ['two bytes', '82 a178 d5 72 6000 a179 c0'],
+    ['two bytes with a number of one', '81 a178 92 d5 72 4000 90'],
+    ['no bytes', '82 a178 c7 00 72 a179 90'],
+    ['three bytes', '81 a178 92 c7 03 72 404040 90'],
+  ] as const) {
+    const record = hex(value);
+    const plain = map({ a: 0x41, b: [0x60, 0x7f] });
+    for (const parts of [
+      [plain, record, plain],
+      [hex('93'), plain, record, plain],
+      [plain, plain, record],
+      [hex('93'), plain, plain, record],
+    ]) {
+      for (const pieceBytes of [0, 1]) {
+        const read = await collectBytes(Buffer.concat(parts), pieceBytes);
+        t.same(
+          read.records.map((r) => r.value),
+          [
+            { a: 0x41, b: [0x60, 0x7f] },
+            { a: 0x41, b: [0x60, 0x7f] },
+          ],
+          name,
+        );
+        t.match(read.rejections, [{ code: 'malformed-record', detail: /extension of type 114;/ }], name);
+      }
+    }
+  }
+});
+
+test('a record structure that ends early is a source that ends early', async (t) => {
+  const bytes = new Packr().pack([
+    { a: 1, b: 2 },
+    { a: 3, b: 4 },
+  ]);
+  for (let length = 1; length < bytes.length; length++) {
+    for (const pieceBytes of [0, 1]) {
+      const failure = await failureOf(collectBytes(bytes.subarray(0, length), pieceBytes));
+      t.equal((failure as { code?: string }).code, 'source-malformed', `${length} bytes`);
+    }
   }
 });
 

@@ -1,0 +1,64 @@
+import { test } from 'tap';
+import type { IdentifierMode } from '../../src/model/event.js';
+import { FIELDS } from '../../src/model/fields.js';
+import { createNormaliser } from '../../src/normalise/normalise.js';
+
+const MINIMAL = {
+  id: '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417',
+  time: '2024-09-02T08:00:00Z',
+  endTime: '2024-09-02T09:30:00Z',
+};
+
+function run(value: unknown, mode: IdentifierMode = 'uuid'): object {
+  return createNormaliser(mode)(value, { record: 1 });
+}
+
+test("with identifiers: 'any' a whole number is taken as its digits, in every identifier and nowhere else", async (t) => {
+  const taken: readonly [written: string, digits: string][] = [
+    ['0', '0'],
+    ['-0', '0'],
+    ['17', '17'],
+    ['-17', '-17'],
+    ['1.0', '1'],
+    ['1e3', '1000'],
+    ['9007199254740991', '9007199254740991'],
+    ['-9007199254740991', '-9007199254740991'],
+  ];
+  const fields = FIELDS.filter(({ kind }) => kind === 'identifier').map(({ name }) => name);
+  for (const name of fields) {
+    for (const [written, digits] of taken) {
+      const record: unknown = JSON.parse(JSON.stringify({ ...MINIMAL, [name]: 'x' }).replace('"x"', written));
+      t.match(run(record, 'any'), { [name]: digits }, `${name} ${written}`);
+      t.match(run(record), { code: 'wrong-type', field: name }, `${name} ${written} is no UUID`);
+    }
+    for (const integer of [17n, 2n ** 53n + 1n, 2n ** 64n - 1n, -(2n ** 63n)]) {
+      t.match(
+        run({ ...MINIMAL, [name]: integer }, 'any'),
+        { [name]: String(integer) },
+        `${name} ${integer}n`,
+      );
+    }
+    for (const value of [
+      0.5,
+      2 ** 53,
+      -(2 ** 53),
+      1e21,
+      Number.NaN,
+      2n ** 64n,
+      true,
+      false,
+      [17],
+      { a: 1 },
+    ]) {
+      t.match(
+        run({ ...MINIMAL, [name]: value }, 'any'),
+        { code: 'wrong-type', field: name },
+        `${name} ${value}`,
+      );
+    }
+  }
+  for (const { name, kind } of FIELDS) {
+    if (kind === 'identifier') continue;
+    t.match(run({ ...MINIMAL, [name]: 17 }, 'any'), { code: 'wrong-type', field: name }, name);
+  }
+});

@@ -1,0 +1,94 @@
+import { test } from 'tap';
+import { UNSERVED_FIELDS_KEPT_MAX, UNSERVED_NAME_UNITS_MAX } from '../../src/limits.js';
+import { FIELDS } from '../../src/model/fields.js';
+import { UnservedFieldCounter, type UnservedFields } from '../../src/snapshot/unserved-fields.js';
+import { memorySource } from '../../src/source/memory.js';
+import { loadImage } from '../../src/thread/load-image.js';
+
+const GOOD = {
+  id: '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417',
+  time: '2026-09-14T08:00:00Z',
+  endTime: '2026-09-14T09:00:00Z',
+};
+const ALL = FIELDS.map(({ name }) => name);
+
+function counted(records: readonly unknown[]): UnservedFields {
+  const counter = new UnservedFieldCounter();
+  for (const record of records) counter.countRecord(record);
+  return counter.finish(ALL);
+}
+
+const unservedOf = async (records: readonly unknown[]): Promise<UnservedFields> =>
+  (await loadImage(memorySource(records), 'uuid')).image.summary.unserved;
+
+test('names are counted by record, the commonest first, with the field that was meant', async (t) => {
+  const records = [
+    { ...GOOD, lecturrer: 'x', colour: 'red' },
+    { ...GOOD, colour: null },
+    { colour: undefined, room: 1 },
+    null,
+    'text',
+    ['list'],
+    new Uint8Array(3),
+    {},
+  ];
+  t.strictSame(counted(records), {
+    fields: [
+      { name: 'colour', records: 3, suggestion: null },
+      { name: 'lecturrer', records: 1, suggestion: 'lecturer' },
+      { name: 'room', records: 1, suggestion: 'roomId' },
+    ],
+    others: 0,
+  });
+});
+
+test('records of alternating shapes, with more names than a shape has, are counted rightly', async (t) => {
+  const wide = Object.fromEntries(Array.from({ length: 80 }, (_, n) => [`name ${n}`, n]));
+  const { fields } = counted([wide, {}, GOOD, wide, { a: 1 }, GOOD, { a: 1 }, { a: 1, b: 2 }]);
+  t.equal(fields.find(({ name }) => name === 'a')?.records, 3);
+  t.equal(fields.find(({ name }) => name === 'b')?.records, 1);
+  t.ok(fields.filter(({ name }) => name.startsWith('name')).every(({ records }) => records === 2));
+});
+
+test('what is kept of names from outside is bounded', async (t) => {
+  const { fields, others } = counted([
+    Object.fromEntries(Array.from({ length: UNSERVED_FIELDS_KEPT_MAX + 500 }, (_, n) => [`n${n}`, n])),
+    { ['x'.repeat(UNSERVED_NAME_UNITS_MAX + 1)]: 1 },
+    { n0: 1 },
+  ]);
+  t.equal(fields.length, UNSERVED_FIELDS_KEPT_MAX);
+  t.equal(others, 501);
+  t.match(fields[0], { name: 'n0', records: 2 });
+});
+
+test('only a field that some record lacks is suggested', async (t) => {
+  const full = { ...GOOD, lecturer: 'x' };
+  t.match(await unservedOf([{ ...full, lecturrer: 'y', tiem: 'z' }]), {
+    fields: [{ suggestion: 'lecturerId' }, { suggestion: null }],
+  });
+  t.match(await unservedOf([{ ...GOOD, lecturrer: 'y' }]), { fields: [{ suggestion: 'lecturer' }] });
+  const { time: _, ...rest } = full;
+  t.match(await unservedOf([{ ...rest, tiem: 'z' }]), { fields: [{ name: 'tiem', suggestion: 'time' }] });
+});
+
+test('they change neither the id of a snapshot nor anything of its image but the summary', async (t) => {
+  const build = async (more: object) => {
+    const { image } = await loadImage(memorySource([{ ...GOOD, ...more }]), 'uuid', { hashSeed: [1, 2] });
+    const { builtAtMs: _, buildMs: __, unserved: ___, ...summary } = image.summary;
+    return { ...image, summary };
+  };
+  t.strictSame(await build({ colour: 'red', nested: { deep: [1] } }), await build({}));
+});
+
+test('a record whose names cannot be had is rejected, and stops nothing', async (t) => {
+  const hostile = new Proxy(
+    {},
+    {
+      ownKeys: () => {
+        throw new Error('no');
+      },
+    },
+  );
+  const { image } = await loadImage(memorySource([hostile, { ...GOOD, colour: 1 }]), 'uuid');
+  t.match(image.summary, { events: 1, rejected: 1, unserved: { fields: [{ name: 'colour', records: 1 }] } });
+});
