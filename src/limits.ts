@@ -315,8 +315,6 @@ export const TEXT_FILE_MS_MAX = 30_000;
 export const THREAD_END_MS_MAX = 2000;
 /** Clocks of file systems tick every 1 to 10 ms: what is younger could be written again without its time changing. */
 export const FILE_AGE_MS_MIN = 20;
-/** Symbolic links followed on one path, as Linux does. */
-export const FILE_LINKS_MAX = 40;
 
 /** Until an upstream's status line and headers have come, connecting included. Slow systems think before they answer. */
 export const UPSTREAM_HEADERS_MS_MAX = 60_000;

@@ -1,4 +1,5 @@
 import { BODY_WHOLE_BYTES_MAX, DIRECT_HEAD_BYTES_MAX } from '../limits.js';
+import { Slabs } from '../structures/slabs.js';
 import type { SharedSlices } from './shared-slices.js';
 
 /**
@@ -22,14 +23,12 @@ export interface Body {
   chunksFrom?(shared: SharedSlices, name: string): Iterable<Uint8Array>;
 }
 
-/** Small bodies are cut from slabs of this size. A reader that does not take its answer keeps one of them from being freed. */
 const SLAB_BYTES = 128 * 1024;
-/** What is longer than an eighth of a slab gets a block of its own. */
+/** With its head; a longer one gets a block. A reader that does not take its answer keeps a whole slab from being freed. */
 const CUT_BYTES_MAX = SLAB_BYTES / 8;
-let slab = Buffer.alloc(0);
-let cut = 0;
+const smallBodies = new Slabs(allocateUncleared, SLAB_BYTES, CUT_BYTES_MAX);
 
-/** A block has room for a body of this length, or of twice that, and so on, and for a head. */
+/** A block has room for a head and a body of this length, or of twice that, and so on. */
 const BLOCK_BODY_BYTES_MIN = 2 * CUT_BYTES_MAX;
 /** Free blocks that are kept of each class: mostly one is in use. With all of them free that is 1 MiB. */
 const FREE_BLOCKS_MAX = 2;
@@ -41,32 +40,27 @@ function classOf(bodyBytes: number): number {
   return 32 - Math.clz32((bodyBytes - 1) / BLOCK_BODY_BYTES_MIN);
 }
 
-/**
- * Memory for a body, not cleared, with room for a head before it. As Node's own pool, which serves pieces of up to 4 KB, but for the
- * common length of answers: an ArrayBuffer of its own for each costs as much as filling it, and brings the next collection nearer.
- */
-export function allocateBody(byteLength: number): Buffer {
-  const allBytes = DIRECT_HEAD_BYTES_MAX + byteLength;
-  if (allBytes > CUT_BYTES_MAX) return allocateFromBlock(byteLength);
-  if (cut + allBytes > slab.length) {
-    slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
-    cut = 0;
-  }
-  cut += allBytes;
-  return slab.subarray(cut - byteLength, cut);
+function allocateUncleared(byteLength: number): ArrayBuffer {
+  return Buffer.allocUnsafeSlow(byteLength).buffer;
 }
 
-function allocateFromBlock(byteLength: number): Buffer {
+/** Memory for a body, not cleared, with room for a head before it. */
+export function allocateBody(byteLength: number): Buffer {
+  const allBytes = DIRECT_HEAD_BYTES_MAX + byteLength;
+  if (allBytes <= CUT_BYTES_MAX) {
+    const slab = smallBodies.cut(allBytes);
+    return Buffer.from(slab, smallBodies.offset + DIRECT_HEAD_BYTES_MAX, byteLength);
+  }
   const number = classOf(byteLength);
   const free = freeBlocks[number];
   const bodyBytesMax = free === undefined ? byteLength : BLOCK_BODY_BYTES_MIN << number;
-  const block = free?.pop() ?? Buffer.allocUnsafeSlow(DIRECT_HEAD_BYTES_MAX + bodyBytesMax).buffer;
+  const block = free?.pop() ?? allocateUncleared(DIRECT_HEAD_BYTES_MAX + bodyBytesMax);
   return Buffer.from(block, DIRECT_HEAD_BYTES_MAX, byteLength);
 }
 
 /**
- * Gives memory back for the next body, which then finds it in the processor's cache. Only for whoever knows that nobody else
- * has seen the bytes, and that nobody will look at them any more.
+ * Gives memory back for the next body, which then finds it in the processor's cache. Only where the kernel has taken the bytes, and
+ * nothing refers to them any more.
  *
  * @param bytes all that {@link allocateBody} gave
  */
@@ -74,7 +68,7 @@ export function releaseBody(bytes: Uint8Array): void {
   const { buffer, byteOffset, length } = bytes;
   const allBytes = DIRECT_HEAD_BYTES_MAX + length;
   if (allBytes <= CUT_BYTES_MAX) {
-    if (buffer === slab.buffer && byteOffset + length === slab.byteOffset + cut) cut -= allBytes;
+    smallBodies.giveBack(buffer, byteOffset - DIRECT_HEAD_BYTES_MAX, allBytes);
     return;
   }
   const free = freeBlocks[classOf(length)];

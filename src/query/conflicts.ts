@@ -2,7 +2,7 @@ import { CONFLICT_DIMENSIONS } from '../model/fields.js';
 import type { Clusters } from '../snapshot/cluster-reader.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import { sortUnique } from '../structures/ordinal-set.js';
-import { pooledUint32 } from '../structures/pooled.js';
+import { results } from '../structures/slabs.js';
 import { executePlan, passerOf } from './execute.js';
 import { type Plan, planQuery } from './plan.js';
 import type { ConflictOptions, Query } from './query.js';
@@ -29,7 +29,7 @@ function clustersInWindow(clusters: Clusters, query: Query, wanted: readonly boo
   const { startMs, endMs } = query.window;
   const running = clusters.index.runningAt(startMs);
   const within = clusters.index.startingWithin(startMs, endMs);
-  const found = pooledUint32(running.length + within.end - within.first);
+  const found = results.uint32(running.length + within.end - within.first);
   let count = 0;
   const take = (cluster: number): void => {
     if (wanted[clusters.dimensionOf(cluster)] === true) found[count++] = cluster;
@@ -101,7 +101,7 @@ function clustersOfEvents(
     memberships += clusters.membershipCount(first, end);
   });
   if (memberships === 0) return NONE;
-  const found = pooledUint32(memberships);
+  const found = results.uint32(memberships);
   let count = 0;
   const take = (cluster: number): void => {
     if (wanted[clusters.dimensionOf(cluster)] === true) found[count++] = cluster;

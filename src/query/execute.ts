@@ -1,6 +1,6 @@
 import type { FieldIndex, Snapshot } from '../snapshot/snapshot.js';
 import { sortUnique } from '../structures/ordinal-set.js';
-import { pooledUint32 } from '../structures/pooled.js';
+import { results } from '../structures/slabs.js';
 import { type Narrowed, type Narrowing, narrowLists } from './narrow.js';
 import { type Clause, clausesOf, type Plan } from './plan.js';
 import type { Query } from './query.js';
@@ -45,9 +45,9 @@ function narrowedPostings(snapshot: Snapshot, narrowing: Narrowing, window: Wind
 
 /** A merge that remembers where each event was found: one that is in several lists is taken from the first. */
 function mergeLists(parts: readonly Narrowed[], countMax: number): Selection {
-  const merged = pooledUint32(countMax);
-  const listOf = pooledUint32(countMax);
-  const positions = pooledUint32(countMax);
+  const merged = results.uint32(countMax);
+  const listOf = results.uint32(countMax);
+  const positions = results.uint32(countMax);
   const heads: number[] = new Array(parts.length).fill(0);
   let count = 0;
   for (;;) {
@@ -83,7 +83,7 @@ function mergeLists(parts: readonly Narrowed[], countMax: number): Selection {
 const NO_ORDINAL = 0xffffffff;
 
 function uniteLists(snapshot: Snapshot, parts: readonly Narrowed[], count: number): Selection {
-  const union = pooledUint32(count);
+  const union = results.uint32(count);
   let written = 0;
   for (const { list } of parts) {
     union.set(list, written);
@@ -135,7 +135,7 @@ function termChecker({ codes, dictionary }: FieldIndex, wanted: readonly number[
 }
 
 function filterRuns(runs: Uint32Array, countMax: number, passes: Checker): Selection {
-  const list = pooledUint32(countMax);
+  const list = results.uint32(countMax);
   let count = 0;
   for (let r = 0; r < runs.length; r += 2) {
     for (let ordinal = runs[r]!; ordinal < runs[r + 1]!; ordinal++) {
@@ -149,7 +149,7 @@ function filterRuns(runs: Uint32Array, countMax: number, passes: Checker): Selec
 function filterSelection(candidates: Selection, passes: Checker): Selection {
   const { count, origin } = candidates;
   const ordinals = candidates.ordinals!;
-  const kept = pooledUint32(count);
+  const kept = results.uint32(count);
   let keptCount = 0;
   for (let entry = 0; entry < count; entry++) if (passes(ordinals[entry]!)) kept[keptCount++] = entry;
   if (keptCount === count) return candidates;
@@ -175,7 +175,7 @@ function filterSelection(candidates: Selection, passes: Checker): Selection {
 
 function pick(from: Uint32Array, places: Uint32Array): Uint32Array {
   const { length } = places;
-  const picked = pooledUint32(length);
+  const picked = results.uint32(length);
   for (let i = 0; i < length; i++) picked[i] = from[places[i]!]!;
   return picked;
 }

@@ -1,7 +1,7 @@
 import type { Snapshot } from '../snapshot/snapshot.js';
 import { positionsWithinRuns } from '../structures/ordinal-set.js';
-import { pooledUint32 } from '../structures/pooled.js';
 import { lowerBound } from '../structures/search.js';
+import { results } from '../structures/slabs.js';
 import type { ListRef } from './selection.js';
 import type { WindowOrdinals } from './window.js';
 
@@ -126,7 +126,7 @@ function narrowByEnds(snapshot: Snapshot, { window }: WindowOrdinals, span: Span
     if (positions === null && p === from - 1) from = p;
     else {
       if (positions === null) {
-        positions = pooledUint32(p + 1 - before + end - from);
+        positions = results.uint32(p + 1 - before + end - from);
         written = positions.length;
         for (let piece = end - 1; piece >= from; piece--) positions[--written] = piece - low;
       }
@@ -143,11 +143,11 @@ function narrowByRuns(
   eventsRunning: number,
 ): Narrowed {
   const { postings } = of.field;
-  const running = pooledUint32(Math.min(first - before, eventsRunning));
+  const running = results.uint32(Math.min(first - before, eventsRunning));
   const count = positionsWithinRuns(postings, before, first, runs, low, running);
   // None, or the last ones before the window: then what was found is one piece of the list.
   if (count === 0 || running[0] === first - low - count) return pieceOf(of, first - count, end);
-  const positions = pooledUint32(count + end - first);
+  const positions = results.uint32(count + end - first);
   positions.set(running.subarray(0, count));
   for (let p = first, written = count; p < end; p++) positions[written++] = p - low;
   return piecesOf(of, positions);
@@ -166,7 +166,7 @@ function pieceOf(of: ListRef, from: number, to: number): Narrowed {
 function piecesOf(of: ListRef, positions: Uint32Array): Narrowed {
   const { postings } = of.field;
   const low = of.field.postingStart(of.code);
-  const list = pooledUint32(positions.length);
+  const list = results.uint32(positions.length);
   for (let i = 0; i < list.length; i++) list[i] = postings[low + positions[i]!]!;
   return { of, list, positions, first: 0 };
 }

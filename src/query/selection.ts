@@ -1,7 +1,7 @@
 import type { FieldIndex } from '../snapshot/snapshot.js';
 import { countRuns } from '../structures/ordinal-set.js';
-import { pooledCopy, pooledUint32 } from '../structures/pooled.js';
 import { lowerBound } from '../structures/search.js';
+import { results } from '../structures/slabs.js';
 
 /** One posting list. */
 export interface ListRef {
@@ -70,7 +70,7 @@ export class Selection {
       const { field, code } = lists[0]!;
       const start = field.postingStart(code);
       const { length } = positions as Uint32Array;
-      this.#list = pooledUint32(length);
+      this.#list = results.uint32(length);
       for (let i = 0; i < length; i++) this.#list[i] = field.postings[start + positions![i]!]!;
     }
     return this.#list;
@@ -105,7 +105,7 @@ export class Selection {
       if (low < high) bounds.push(first + low, first + high);
       position += length;
     }
-    return Selection.ofRuns(pooledCopy(bounds));
+    return Selection.ofRuns(results.copyUint32(bounds));
   }
 
   /** The last ordinal of a result that is not empty. */

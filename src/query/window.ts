@@ -1,6 +1,6 @@
 import type { Snapshot } from '../snapshot/snapshot.js';
 import { countRuns } from '../structures/ordinal-set.js';
-import { pooledUint32 } from '../structures/pooled.js';
+import { results } from '../structures/slabs.js';
 import type { Window } from './query.js';
 
 /**
@@ -68,7 +68,7 @@ export class WindowOrdinals {
   /** What follows without a gap joins the run before. */
   #join(running: Uint32Array): void {
     const snapshot = this.#snapshot;
-    const bounds = pooledUint32(2 * (running.length + 1));
+    const bounds = results.uint32(2 * (running.length + 1));
     let length = 0;
     const append = (first: number, end: number): void => {
       if (first === end) return;

@@ -31,8 +31,7 @@ import { buildHashTable, type HashIndexImage } from '../structures/hash-index.js
 import { buildIntervalIndex } from '../structures/interval-index.js';
 import { type HashSeed, KeyedHash, randomHashSeed } from '../structures/keyed-hash.js';
 import { buildPostingLists } from '../structures/posting-lists.js';
-import { inScratch, scratchUint32 } from '../structures/scratch.js';
-import { inOneBuffer, sharedFloat64, sharedUint32 } from '../structures/shared.js';
+import { inScratch, scratch, shared } from '../structures/slabs.js';
 import { TextMemo } from '../structures/text-memo.js';
 import { buildClusters } from './clusters.js';
 import { contentVersionOf } from './content-version.js';
@@ -253,7 +252,7 @@ export class SnapshotBuilder {
     this.#ids.seal();
     const events = this.#ids.size + 1;
     return inScratch(events * SCRATCH_BYTES_PER_EVENT, () =>
-      inOneBuffer(events * IMAGE_BYTES_PER_EVENT, () => this.#build()),
+      shared.within(events * IMAGE_BYTES_PER_EVENT, () => this.#build()),
     );
   }
 
@@ -277,7 +276,7 @@ export class SnapshotBuilder {
     };
     const clusters = buildClusters(clusterInput, rows);
     const lengthsMs = slots.endMs.map((endMs, slot) => endMs - slots.startMs[slot]!);
-    const wideCodes = scratchUint32(count);
+    const wideCodes = scratch.uint32(count);
     const fields = Object.fromEntries(
       INDEXED_FIELDS.map((field) => [
         field.name,
@@ -311,7 +310,7 @@ export class SnapshotBuilder {
   }
 
   #indexIds(order: Uint32Array): HashIndexImage {
-    const hashes = sharedUint32(order.length);
+    const hashes = shared.uint32(order.length);
     for (let ordinal = 0; ordinal < order.length; ordinal++)
       hashes[ordinal] = this.#ids.hashOf(order[ordinal]!);
     return { hashes, table: buildHashTable(hashes) };
@@ -357,7 +356,7 @@ function finishField(
   codes: Uint32Array,
 ): FieldImage {
   const { image, recode } = builder.finish();
-  const longestMs = sharedFloat64(recode.length);
+  const longestMs = shared.float64(recode.length);
   for (let ordinal = 0; ordinal < codes.length; ordinal++) {
     const arrivalCode = arrivalCodes[ordinal]!;
     if (arrivalCode === NO_CODE) {
@@ -382,7 +381,7 @@ function isInOrder(order: Uint32Array): boolean {
 }
 
 function permute(values: Uint32Array, order: Uint32Array): Uint32Array {
-  const permuted = scratchUint32(order.length);
+  const permuted = scratch.uint32(order.length);
   for (let i = 0; i < order.length; i++) permuted[i] = values[order[i]!]!;
   return permuted;
 }

@@ -1,6 +1,6 @@
 import { NO_CODE } from '../structures/dictionary.js';
 import { GrowableFloat64, GrowableUint32 } from '../structures/growable.js';
-import { scratchFloat64, scratchUint32 } from '../structures/scratch.js';
+import { scratch } from '../structures/slabs.js';
 import type { SlotsImage } from './image.js';
 
 /** Clusters as they are found, in columns: in order of (by, key, start). */
@@ -48,9 +48,9 @@ export class ClusterSweep {
   /** @param eventCount of all dimensions */
   constructor(slots: Pick<SlotsImage, 'startMs' | 'endMs'>, eventCount: number) {
     this.#slots = slots;
-    this.#seenIn = scratchUint32(eventCount);
-    this.#lessonSlots = scratchUint32(eventCount);
-    this.#ends = scratchFloat64(eventCount);
+    this.#seenIn = scratch.uint32(eventCount);
+    this.#lessonSlots = scratch.uint32(eventCount);
+    this.#ends = scratch.float64(eventCount);
   }
 
   /** Adds the clusters of one key. Keys come in order of (by, key). */

@@ -4,8 +4,7 @@ import { type DictionaryImage, NO_CODE } from '../structures/dictionary.js';
 import { buildIntervalIndex } from '../structures/interval-index.js';
 import type { PostingListsImage } from '../structures/posting-lists.js';
 import { sortByIntervals } from '../structures/radix-sort.js';
-import { scratchUint32 } from '../structures/scratch.js';
-import { sharedFloat64, sharedUint8, sharedUint32 } from '../structures/shared.js';
+import { scratch, shared } from '../structures/slabs.js';
 import { ClusterSweep, type FoundClusters, type KeyedRows } from './cluster-sweep.js';
 import { entryByteLengths, type UnmeasuredClusters } from './entry-lengths.js';
 import type { ClustersImage, RowsImage, SlotsImage } from './image.js';
@@ -52,7 +51,7 @@ function sortByKey(input: ClusterInput, by: number, keyCount: number): KeyedRows
   const { slotOf, lesson, count } = input;
   const { startMs, endMs } = input.slots;
   const keyOf = input.keyOf[by]!;
-  const start = scratchUint32(keyCount + 1);
+  const start = scratch.uint32(keyCount + 1);
   // An event of zero length takes no time and cannot overlap anything.
   const isKeyed = (ordinal: number): boolean =>
     keyOf[ordinal] !== NO_CODE && startMs[slotOf[ordinal]!] !== endMs[slotOf[ordinal]!];
@@ -65,9 +64,9 @@ function sortByKey(input: ClusterInput, by: number, keyCount: number): KeyedRows
   const sorted = {
     by,
     start,
-    ordinals: scratchUint32(total),
-    slots: scratchUint32(total),
-    lessons: scratchUint32(total),
+    ordinals: scratch.uint32(total),
+    slots: scratch.uint32(total),
+    lessons: scratch.uint32(total),
   };
   for (let ordinal = 0; ordinal < count; ordinal++) {
     if (!isKeyed(ordinal)) continue;
@@ -85,17 +84,17 @@ function finish(input: ClusterInput, found: FoundClusters): UnmeasuredClusters {
   const [by, key, peak] = [found.by.view(), found.key.view(), found.peak.view()];
   const [foundFirst, foundEvents] = [found.first.view(), found.events.view()];
   const [foundStart, foundEnd] = [found.startMs.view(), found.endMs.view()];
-  const order = scratchUint32(count);
+  const order = scratch.uint32(count);
   for (let c = 0; c < count; c++) order[c] = c;
   sortByIntervals(order, foundStart, foundEnd);
   const sorted = {
-    startMs: sharedFloat64(count),
-    endMs: sharedFloat64(count),
-    by: sharedUint8(count),
-    key: sharedUint32(count),
-    peak: sharedUint32(count),
-    first: sharedUint32(count + 1),
-    events: sharedUint32(foundEvents.length),
+    startMs: shared.float64(count),
+    endMs: shared.float64(count),
+    by: shared.uint8(count),
+    key: shared.uint32(count),
+    peak: shared.uint32(count),
+    first: shared.uint32(count + 1),
+    events: shared.uint32(foundEvents.length),
   };
   let events = 0;
   for (let c = 0; c < count; c++) {
@@ -123,11 +122,11 @@ export function clustersOfEvents(
   first: Uint32Array,
   events: Uint32Array,
 ): PostingListsImage {
-  const start = sharedUint32(eventCount + 1);
+  const start = shared.uint32(eventCount + 1);
   for (const ordinal of events) start[ordinal + 1]!++;
   for (let ordinal = 0; ordinal < eventCount; ordinal++) start[ordinal + 1]! += start[ordinal]!;
   const next = start.slice(0, eventCount);
-  const clusters = sharedUint32(events.length);
+  const clusters = shared.uint32(events.length);
   for (let cluster = 0; cluster + 1 < first.length; cluster++) {
     for (let e = first[cluster]!; e < first[cluster + 1]!; e++) clusters[next[events[e]!]!++] = cluster;
   }

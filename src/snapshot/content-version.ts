@@ -3,7 +3,7 @@ import type { IdentifierMode } from '../model/event.js';
 import { type FieldName, INDEXED_FIELDS, type IndexedFieldName } from '../model/fields.js';
 import type { ByteStrings } from '../structures/byte-strings.js';
 import { type DictionaryBuilder, NO_CODE } from '../structures/dictionary.js';
-import { scratchUint32 } from '../structures/scratch.js';
+import { scratch } from '../structures/slabs.js';
 import type { FieldImage, SlotsImage } from './image.js';
 
 /** Changes whenever the meaning of the hashed bytes does. */
@@ -53,7 +53,7 @@ export function contentVersionOf(identifiers: IdentifierMode, content: Content):
     hash.update(dictionary.bytes);
     hash.update(codes);
   }
-  const numbers = scratchUint32(order.length);
+  const numbers = scratch.uint32(order.length);
   for (const { name, dictionary, codes } of columns) {
     hash.update(`\n${name}\n`);
     hashColumn(hash, dictionary, codes, numbers);
@@ -63,7 +63,7 @@ export function contentVersionOf(identifiers: IdentifierMode, content: Content):
 
 /** In order of the ordinals, each with its length: one after the other they could be others. */
 function hashIds(hash: Hash, order: Uint32Array, ids: ByteStrings): void {
-  const lengths = scratchUint32(order.length);
+  const lengths = scratch.uint32(order.length);
   for (let from = 0; from < order.length; from += IDS_PER_PIECE) {
     const end = Math.min(order.length, from + IDS_PER_PIECE);
     let byteLength = 0;

@@ -1,5 +1,5 @@
 import { compareCodePoints } from '../model/text.js';
-import { inOneBuffer, shareUint32 } from '../structures/shared.js';
+import { shared } from '../structures/slabs.js';
 import { type Delta, rowDigest } from './delta.js';
 import { type GoneIds, goneIdsBytes, NO_GONE_IDS, writeGoneIds } from './gone-ids.js';
 import { readPastRecords } from './past-records.js';
@@ -104,7 +104,7 @@ export function differencesOf(deltas: readonly Delta[], present: Snapshot): Diff
   );
   // Each array may leave up to 4 bytes free behind it.
   const byteLength = goneIdsBytes(goneIds) + 4 * entries + 12 * found.length;
-  return inOneBuffer(byteLength, () => {
+  return shared.within(byteLength, () => {
     const ids = writeGoneIds(goneIds);
     const ofRows = (ordinals: readonly number[]): DifferenceList =>
       listOf(ordinals, present.rows.start, present.rows.packedStart);
@@ -151,5 +151,5 @@ function listOf(entries: readonly number[], start: Uint32Array, packedStart: Uin
     jsonBytes += start[entry + 1]! - start[entry]!;
     packedBytes += packedStart[entry + 1]! - packedStart[entry]!;
   }
-  return { entries: shareUint32(entries), jsonBytes, packedBytes };
+  return { entries: shared.copyUint32(entries), jsonBytes, packedBytes };
 }

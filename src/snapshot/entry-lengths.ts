@@ -2,7 +2,7 @@ import type { ConflictEntry } from '../model/event.js';
 import { CONFLICT_DIMENSIONS } from '../model/fields.js';
 import { formatInstant } from '../model/time.js';
 import { Dictionary } from '../structures/dictionary.js';
-import { sharedUint32 } from '../structures/shared.js';
+import { shared } from '../structures/slabs.js';
 import {
   jsonByteLength,
   packedArrayHeaderLength,
@@ -35,8 +35,8 @@ export function entryByteLengths(
   const texts = Array.from({ length: keyCount }, (_, code) => dictionary.valueOf(code));
   const jsonKey = Uint32Array.from(texts, jsonByteLength);
   const packedKey = Uint32Array.from(texts, packedByteLength);
-  const jsonBytes = sharedUint32(peak.length);
-  const packedBytes = sharedUint32(peak.length);
+  const jsonBytes = shared.uint32(peak.length);
+  const packedBytes = shared.uint32(peak.length);
   for (let cluster = 0; cluster < peak.length; cluster++) {
     const dimension = CONFLICT_DIMENSIONS[by[cluster]!]!.by;
     const size = first[cluster + 1]! - first[cluster]!;

@@ -1,4 +1,4 @@
-import { sharedUint8, sharedUint32 } from '../structures/shared.js';
+import { shared } from '../structures/slabs.js';
 import { jsonByteLength, packedByteLength } from './byte-lengths.js';
 import { writePackedTextHeader } from './packed-text.js';
 
@@ -28,15 +28,15 @@ export function goneIdsBytes(ids: readonly string[]): number {
 /** @param ids in order of code points */
 export function writeGoneIds(ids: readonly string[]): GoneIds {
   const text = Buffer.from(JSON.stringify(ids), 'utf8');
-  const json = { bytes: sharedUint8(text.length), start: sharedUint32(ids.length + 1) };
+  const json = { bytes: shared.uint8(text.length), start: shared.uint32(ids.length + 1) };
   json.bytes.set(text);
-  const packedStart = sharedUint32(ids.length + 1);
+  const packedStart = shared.uint32(ids.length + 1);
   json.start[0] = 1;
   for (const [n, id] of ids.entries()) {
     json.start[n + 1] = json.start[n]! + jsonByteLength(id) + 1;
     packedStart[n + 1] = packedStart[n]! + packedByteLength(id);
   }
-  const packed = { bytes: sharedUint8(packedStart[ids.length]!), start: packedStart };
+  const packed = { bytes: shared.uint8(packedStart[ids.length]!), start: packedStart };
   const target = Buffer.from(packed.bytes.buffer, packed.bytes.byteOffset, packed.bytes.length);
   let at = 0;
   for (const id of ids) {

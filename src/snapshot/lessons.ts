@@ -2,7 +2,7 @@ import { CONFLICT_DIMENSIONS, type FieldName } from '../model/fields.js';
 import { DictionaryBuilder, type DictionaryImage, NO_CODE } from '../structures/dictionary.js';
 import type { KeyedHash } from '../structures/keyed-hash.js';
 import { radixSort } from '../structures/radix-sort.js';
-import { scratchFloat64, scratchUint32 } from '../structures/scratch.js';
+import { scratch } from '../structures/slabs.js';
 
 /**
  * Numbers the lessons: rows equal in slot and in every lesson field are one, see LESSON_FIELDS. A row without a value in
@@ -17,16 +17,16 @@ import { scratchFloat64, scratchUint32 } from '../structures/scratch.js';
 export function lessonNumbers(slotOf: Uint32Array, columns: readonly Uint32Array[]): Uint32Array {
   const count = slotOf.length;
   const [required] = columns;
-  const order = scratchUint32(count);
+  const order = scratch.uint32(count);
   for (let ordinal = 0; ordinal < count; ordinal++) order[ordinal] = ordinal;
-  const keys = scratchFloat64(count);
+  const keys = scratch.float64(count);
   // The sort is stable: by slot in the end, and in order within each lesson.
   for (const column of [...columns, slotOf]) {
     // NO_CODE becomes 0, so that the numbers stay as short as there are codes.
     for (let ordinal = 0; ordinal < count; ordinal++) keys[ordinal] = (column[ordinal]! + 1) >>> 0;
     radixSort(order, keys);
   }
-  const lessons = scratchUint32(count);
+  const lessons = scratch.uint32(count);
   let first = 0;
   for (let n = 0; n < count; n++) {
     const ordinal = order[n]!;
@@ -54,7 +54,7 @@ export function conflictKeys(
 ): { keyOf: Uint32Array[]; keys: DictionaryImage } {
   const keys = new DictionaryBuilder(hash);
   const keyOf = CONFLICT_DIMENSIONS.map((dimension) => {
-    const result = scratchUint32(count).fill(NO_CODE);
+    const result = scratch.uint32(count).fill(NO_CODE);
     for (const name of dimension.keys) {
       const codes = codesOf(name);
       const dictionary = dictionaryOf(name);

@@ -1,7 +1,6 @@
 import type { ByteStrings } from '../structures/byte-strings.js';
 import { sortByIntervals } from '../structures/radix-sort.js';
-import { scratchUint32 } from '../structures/scratch.js';
-import { shareFloat64, shareUint32 } from '../structures/shared.js';
+import { scratch, shared } from '../structures/slabs.js';
 
 /** The order of all events, and the slots that it consists of. */
 export interface EventOrder {
@@ -23,12 +22,12 @@ export interface EventOrder {
  */
 export function orderEvents(timeMs: Float64Array, endTimeMs: Float64Array, ids: ByteStrings): EventOrder {
   const count = ids.size;
-  const order = scratchUint32(count);
+  const order = scratch.uint32(count);
   for (let arrival = 0; arrival < count; arrival++) order[arrival] = arrival;
   if (!isInTimeOrder(timeMs, endTimeMs)) {
     sortByIntervals(order, timeMs, endTimeMs);
   }
-  const slotOf = scratchUint32(count);
+  const slotOf = scratch.uint32(count);
   const first: number[] = [];
   for (let ordinal = 0; ordinal < count; ordinal++) {
     const arrival = order[ordinal]!;
@@ -38,13 +37,13 @@ export function orderEvents(timeMs: Float64Array, endTimeMs: Float64Array, ids: 
     }
     slotOf[ordinal] = first.length - 1;
   }
-  const startMs = shareFloat64(Float64Array.from(first, (ordinal) => timeMs[order[ordinal]!]!));
-  const endMs = shareFloat64(Float64Array.from(first, (ordinal) => endTimeMs[order[ordinal]!]!));
+  const startMs = shared.copyFloat64(Float64Array.from(first, (ordinal) => timeMs[order[ordinal]!]!));
+  const endMs = shared.copyFloat64(Float64Array.from(first, (ordinal) => endTimeMs[order[ordinal]!]!));
   first.push(count);
   for (let slot = 0; slot + 1 < first.length; slot++) {
     sortById(order.subarray(first[slot]!, first[slot + 1]!), ids);
   }
-  return { order, slotOf, slots: { startMs, endMs, first: shareUint32(first) } };
+  return { order, slotOf, slots: { startMs, endMs, first: shared.copyUint32(first) } };
 }
 
 /** Sources are often sorted already, and then a single pass is all there is to do. */

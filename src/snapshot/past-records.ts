@@ -1,4 +1,4 @@
-import { sharedUint8, sharedUint32 } from '../structures/shared.js';
+import { shared } from '../structures/slabs.js';
 
 /**
  * What some events' records were: for each id a digest, or that there was no record. Flat, in shared memory: a map of
@@ -35,11 +35,11 @@ export class PastRecordsBuilder {
 
   finish(): PastRecords {
     const bytes = Buffer.from(this.#ids.join(''), 'utf8');
-    const ids = sharedUint8(bytes.length);
+    const ids = shared.uint8(bytes.length);
     ids.set(bytes);
-    const idStart = sharedUint32(this.#ids.length + 1);
+    const idStart = shared.uint32(this.#ids.length + 1);
     for (const [n, id] of this.#ids.entries()) idStart[n + 1] = idStart[n]! + Buffer.byteLength(id, 'utf8');
-    const digests = sharedUint8(this.#digests.length * DIGEST_BYTES);
+    const digests = shared.uint8(this.#digests.length * DIGEST_BYTES);
     digests.set(Buffer.from(this.#digests.join(''), 'latin1'));
     return { ids, idStart, digests };
   }

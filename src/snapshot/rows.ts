@@ -6,7 +6,7 @@ import { OUTPUT_FIELDS } from '../model/fields.js';
 import { EVENT_SCHEMA } from '../model/schemas.js';
 import { formatInstant } from '../model/time.js';
 import { copyText, viewOf } from '../structures/byte-strings.js';
-import { sharedUint8, sharedUint32 } from '../structures/shared.js';
+import { shared } from '../structures/slabs.js';
 import { jsonByteLength, packedByteLength } from './byte-lengths.js';
 import type { RowsImage } from './image.js';
 
@@ -70,16 +70,16 @@ export class RowWriter {
         `the ${rowBytes.length} events take ${byteLength} bytes as JSON; one snapshot holds at most ${ROW_BYTES_MAX}`,
       );
     }
-    const shared = sharedUint8(byteLength);
-    this.#bytes = Buffer.from(shared.buffer, shared.byteOffset, shared.byteLength);
-    this.#view = viewOf(shared);
+    const arena = shared.uint8(byteLength);
+    this.#bytes = Buffer.from(arena.buffer, arena.byteOffset, arena.byteLength);
+    this.#view = viewOf(arena);
     this.#bytes[0] = OPENING_BRACKET;
-    this.#start = sharedUint32(rowBytes.length + 1);
+    this.#start = shared.uint32(rowBytes.length + 1);
     this.#start[0] = 1;
     for (let ordinal = 0; ordinal < rowBytes.length; ordinal++) {
       this.#start[ordinal + 1] = this.#start[ordinal]! + rowBytes[ordinal]! + 1;
     }
-    this.#packedStart = sharedUint32(packedBytes.length + 1);
+    this.#packedStart = shared.uint32(packedBytes.length + 1);
     for (let ordinal = 0; ordinal < packedBytes.length; ordinal++) {
       this.#packedStart[ordinal + 1] = this.#packedStart[ordinal]! + packedBytes[ordinal]!;
     }

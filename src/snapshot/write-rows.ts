@@ -4,7 +4,7 @@ import { isPlainJsonText } from '../model/text.js';
 import { formatInstant } from '../model/time.js';
 import { type ByteStrings, viewOf } from '../structures/byte-strings.js';
 import type { DictionaryBuilder } from '../structures/dictionary.js';
-import { scratchUint32 } from '../structures/scratch.js';
+import { scratch } from '../structures/slabs.js';
 import { jsonByteLength, packedByteLength, packedTextLength } from './byte-lengths.js';
 import type { RowsImage, SlotsImage } from './image.js';
 import { PACKED_ROW_FRAME_BYTES, ROW_FRAME, ROW_FRAME_END, RowWriter } from './rows.js';
@@ -93,8 +93,8 @@ function measure(
 ): { rowBytes: Uint32Array; packedBytes: Uint32Array } {
   const fixed = ID_FRAME_BYTES - 1 + timesBytes(0, 0).byteLength;
   const packedFixed = PACKED_ROW_FRAME_BYTES + 2 * packedByteLength(INSTANT);
-  const rowBytes = scratchUint32(order.length);
-  const packedBytes = scratchUint32(order.length);
+  const rowBytes = scratch.uint32(order.length);
+  const packedBytes = scratch.uint32(order.length);
   for (let ordinal = 0; ordinal < order.length; ordinal++) {
     const arrival = order[ordinal]!;
     const idStart = ids.startOf(arrival);

@@ -1,4 +1,4 @@
-import { sharedUint8, sharedUint16, sharedUint32 } from './shared.js';
+import { shared } from './slabs.js';
 
 /**
  * A dictionary's code per ordinal, in as few bytes as they fit into. Every number that is no code of the dictionary stands for null;
@@ -12,8 +12,8 @@ const VALUES_OF_UINT16 = 2 ** 16;
 
 /** @param codeCount codes run from 0 to codeCount - 1 */
 export function sharedCodeColumn(length: number, codeCount: number): CodeColumn {
-  if (codeCount < VALUES_OF_UINT8) return sharedUint8(length);
-  return codeCount < VALUES_OF_UINT16 ? sharedUint16(length) : sharedUint32(length);
+  if (codeCount < VALUES_OF_UINT8) return shared.uint8(length);
+  return codeCount < VALUES_OF_UINT16 ? shared.uint16(length) : shared.uint32(length);
 }
 
 /** Whether an array has the type that so many codes ask for. */

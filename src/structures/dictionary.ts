@@ -1,6 +1,6 @@
 import { HashTable } from './hash-table.js';
 import type { KeyedHash } from './keyed-hash.js';
-import { sharedUint8, sharedUint32 } from './shared.js';
+import { shared } from './slabs.js';
 import type { TextMemo } from './text-memo.js';
 
 /** The code of "no value". */
@@ -83,14 +83,14 @@ export class DictionaryBuilder {
     // No two are equal.
     order.sort((a, b) => (sortKeys[a]! < sortKeys[b]! ? -1 : 1));
     const recode = new Uint32Array(order.length);
-    const start = sharedUint32(order.length + 1);
+    const start = shared.uint32(order.length + 1);
     let byteLength = 0;
     for (let code = 0; code < order.length; code++) {
       recode[order[code]!] = code;
       byteLength += Buffer.byteLength(values[order[code]!]!, 'utf8');
       start[code + 1] = byteLength;
     }
-    const bytes = sharedUint8(byteLength);
+    const bytes = shared.uint8(byteLength);
     const target = Buffer.from(bytes.buffer, bytes.byteOffset, byteLength);
     for (let code = 0; code < order.length; code++) {
       target.write(values[order[code]!]!, start[code]!, 'utf8');

@@ -1,4 +1,4 @@
-import { sharedUint32 } from './shared.js';
+import { shared } from './slabs.js';
 
 /**
  * Finds the ordinal of a key without holding the keys: an open-addressing table of ordinals, probed linearly. Hashes are
@@ -21,7 +21,7 @@ const SLOTS_PER_KEY = 2;
 export function buildHashTable(hashes: Uint32Array): Uint32Array {
   let size = 2;
   while (size < hashes.length * SLOTS_PER_KEY) size *= 2;
-  const table = sharedUint32(size);
+  const table = shared.uint32(size);
   for (let ordinal = 0; ordinal < hashes.length; ordinal++) {
     let slot = hashes[ordinal]! & (size - 1);
     // Terminates: at least half of the slots are free.

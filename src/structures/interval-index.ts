@@ -1,7 +1,6 @@
 import createIntervalTree, { type IntervalTree } from 'interval-tree-1d';
-import { pooledCopy } from './pooled.js';
 import { lowerBound } from './search.js';
-import { sharedFloat64, sharedUint32 } from './shared.js';
+import { results, shared } from './slabs.js';
 
 /**
  * Which intervals overlap a window? The index over half-open intervals [start, end), sorted by (start, end); an empty
@@ -59,12 +58,12 @@ export function buildIntervalIndex(
     for (let offset = 0; offset < size; offset += perBucketMax) bucketStarts.push(next[group]! + offset);
     next[group + 1]! += next[group]!;
   }
-  const members = sharedUint32(count);
+  const members = shared.uint32(count);
   for (let i = 0; i < count; i++) members[next[classes[i]!]!++] = i;
-  const bucketStart = sharedUint32(bucketStarts.length + 1);
+  const bucketStart = shared.uint32(bucketStarts.length + 1);
   bucketStart.set(bucketStarts);
   bucketStart[bucketStarts.length] = count;
-  const bucketLast = sharedFloat64(bucketStarts.length);
+  const bucketLast = shared.float64(bucketStarts.length);
   for (let bucket = 0; bucket < bucketStarts.length; bucket++) {
     let last = Number.NEGATIVE_INFINITY;
     for (let m = bucketStart[bucket]!; m < bucketStart[bucket + 1]!; m++) {
@@ -144,7 +143,7 @@ export class IntervalIndex {
   /** The same, or null where they are more than `max`: the search stops at the first one beyond it. */
   runningUpTo(point: number, max: number): Uint32Array | null {
     const found: number[] = [];
-    if (!Number.isFinite(point)) return pooledCopy(found);
+    if (!Number.isFinite(point)) return results.copyUint32(found);
     // A truthy value stops the traversal: of this tree, and then of the tree over the buckets.
     const visitInterval = (entry: Entry): boolean => {
       if (entry[0] < point) found.push(entry[2]);
@@ -163,7 +162,7 @@ export class IntervalIndex {
       else tree.queryPoint(point, visitInterval);
       return found.length > max;
     });
-    return found.length > max ? null : pooledCopy(found).sort();
+    return found.length > max ? null : results.copyUint32(found).sort();
   }
 
   #scan(bucket: number, point: number, max: number, found: number[]): void {

@@ -1,5 +1,5 @@
 import type { CodeColumn } from './code-column.js';
-import { sharedUint32 } from './shared.js';
+import { shared } from './slabs.js';
 
 /** Posting list c is ordinals [start[c], start[c + 1]): ascending, without repeats. */
 export interface PostingListsImage {
@@ -14,7 +14,7 @@ export interface PostingListsImage {
  * @param codeCount codes run from 0 to codeCount - 1
  */
 export function buildPostingLists(codes: CodeColumn, codeCount: number): PostingListsImage {
-  const start = sharedUint32(codeCount + 1);
+  const start = shared.uint32(codeCount + 1);
   let total = 0;
   for (let ordinal = 0; ordinal < codes.length; ordinal++) {
     const code = codes[ordinal]!;
@@ -24,7 +24,7 @@ export function buildPostingLists(codes: CodeColumn, codeCount: number): Posting
   }
   for (let code = 0; code < codeCount; code++) start[code + 1]! += start[code]!;
   const next = start.slice(0, codeCount);
-  const ordinals = sharedUint32(total);
+  const ordinals = shared.uint32(total);
   for (let ordinal = 0; ordinal < codes.length; ordinal++) {
     const code = codes[ordinal]!;
     if (code < codeCount) ordinals[next[code]!++] = ordinal;

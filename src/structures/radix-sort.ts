@@ -1,4 +1,4 @@
-import { scratchFloat64, scratchUint32 } from './scratch.js';
+import { scratch } from './slabs.js';
 
 const DIGIT_BITS = 16;
 const DIGIT_VALUES = 1 << DIGIT_BITS;
@@ -26,7 +26,7 @@ export function radixSort(order: Uint32Array, keys: Float64Array): void {
     if (key > keyMax) keyMax = key;
   }
   let from: Uint32Array = order;
-  let to: Uint32Array = scratchUint32(count);
+  let to: Uint32Array = scratch.uint32(count);
   // Terminates: the divisor grows by 2^16 each round and keyMax is below 2^53.
   for (let divisor = 1; divisor <= keyMax; divisor *= DIGIT_VALUES) {
     const next = new Uint32Array(DIGIT_VALUES + 1);
@@ -50,7 +50,7 @@ function digitAt(key: number, divisor: number): number {
 export function sortByIntervals(order: Uint32Array, starts: Float64Array, ends: Float64Array): void {
   let startMin = Number.POSITIVE_INFINITY;
   for (const start of starts) if (start < startMin) startMin = start;
-  const keys = scratchFloat64(starts.length);
+  const keys = scratch.float64(starts.length);
   // Least significant key first: the sort is stable.
   for (let i = 0; i < keys.length; i++) keys[i] = ends[i]! - starts[i]!;
   radixSort(order, keys);

@@ -23,7 +23,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   normalise: ['structures', 'model', 'limits.ts'],
   snapshot: ['structures', 'model', 'errors.ts', 'limits.ts'],
   query: ['snapshot', 'structures', 'model', 'errors.ts', 'limits.ts'],
-  encode: ['query', 'snapshot', 'model', 'limits.ts'],
+  encode: ['query', 'snapshot', 'structures', 'model', 'limits.ts'],
   view: ['encode', 'query', 'snapshot', 'structures', 'model', 'errors.ts', 'limits.ts'],
   auth: ['upstream', 'query', 'model', 'errors.ts', 'limits.ts'],
   openapi: ['query', 'model', 'errors.ts', 'limits.ts'],

@@ -3,8 +3,6 @@ import { test } from 'tap';
 import { ByteStrings, copyText, isSame, viewOf } from '../../src/structures/byte-strings.js';
 import { GrowableUint32, grownByteLength } from '../../src/structures/growable.js';
 import { KeyedHash } from '../../src/structures/keyed-hash.js';
-import { inScratch, scratchFloat64, scratchUint32 } from '../../src/structures/scratch.js';
-import { inOneBuffer, sharedFloat64, sharedUint8, sharedUint32 } from '../../src/structures/shared.js';
 
 const SEED = 7;
 
@@ -80,40 +78,6 @@ test('no bytes of UTF-8 are changed by being copied as doubles', (t) => {
       t.ok(target.equals(source), `${JSON.stringify(text)} from byte ${n} on`);
     }
   }
-  t.end();
-});
-
-test('shared arrays of one build lie in one buffer, zeroed, apart and aligned', (t) => {
-  const { bytes, words, doubles, large } = inOneBuffer(4096, () => ({
-    bytes: sharedUint8(3).fill(255),
-    words: sharedUint32(5).fill(0xffffffff),
-    doubles: sharedFloat64(4),
-    large: sharedUint8(5000),
-  }));
-  t.equal(bytes.buffer, words.buffer);
-  t.equal(bytes.buffer, doubles.buffer);
-  t.not(bytes.buffer, large.buffer);
-  t.strictSame([...doubles], [0, 0, 0, 0]);
-  t.strictSame([bytes.length, words.length, large.length], [3, 5, 5000]);
-  const first = inOneBuffer(64, () => [sharedUint8(40), sharedUint8(40), sharedUint8(8)] as const);
-  t.not(first[0].buffer, first[1].buffer, 'a buffer that is full is followed by another');
-  t.equal(first[1].buffer, first[2].buffer);
-  t.not(sharedUint8(1).buffer, sharedUint8(1).buffer, 'afterwards each array has its own');
-  t.end();
-});
-
-test('scratch is zeroed and apart, and ends where it is full', (t) => {
-  const size = 5 * 1024 * 1024;
-  const [a, b, c] = inScratch(size, () => [
-    scratchUint32(3).fill(9),
-    scratchFloat64(2),
-    scratchUint32(16 * 1024 * 1024),
-  ]);
-  t.equal(a?.buffer, b?.buffer);
-  t.not(a?.buffer, c?.buffer);
-  t.strictSame([...(b ?? [])], [0, 0]);
-  t.equal(c?.length, 16 * 1024 * 1024);
-  t.not(scratchUint32(1).buffer, scratchUint32(1).buffer);
   t.end();
 });
 

@@ -1,0 +1,120 @@
+/**
+ * Typed arrays cut from long buffers, one behind the other. A buffer of its own for each array costs more than filling it, and where the
+ * C library puts short buffers between others, it keeps the memory around them (see grownByteLength).
+ */
+
+const ALIGNMENT_BYTES = 8;
+
+export class Slabs<Memory extends ArrayBufferLike> {
+  readonly #make: (byteLength: number) => Memory;
+  #slabBytes: number;
+  /** Longer pieces get a buffer of their own. */
+  #pieceBytesMax: number;
+  #slab: Memory;
+  #used = 0;
+  /** Where the piece of the last call of {@link cut} begins in its buffer. */
+  offset = 0;
+
+  /** Without a length each array has a buffer of its own, but for those made {@link within} a slab. */
+  constructor(make: (byteLength: number) => Memory, slabBytes = 0, pieceBytesMax = -1) {
+    this.#make = make;
+    this.#slabBytes = slabBytes;
+    this.#pieceBytesMax = pieceBytesMax;
+    this.#slab = make(slabBytes);
+  }
+
+  /** @returns the buffer of a new piece, which begins at {@link offset} and shares its bytes with no other */
+  cut(byteLength: number): Memory {
+    if (byteLength > this.#pieceBytesMax) {
+      this.offset = 0;
+      return this.#make(byteLength);
+    }
+    if (this.#used + byteLength > this.#slabBytes) {
+      this.#slab = this.#make(this.#slabBytes);
+      this.#used = 0;
+    }
+    this.offset = this.#used;
+    this.#used += aligned(byteLength);
+    return this.#slab;
+  }
+
+  /** Takes the piece back that was cut last. Any other stays taken until its slab is garbage. */
+  giveBack(buffer: ArrayBufferLike, offset: number, byteLength: number): void {
+    if (buffer === this.#slab && offset + aligned(byteLength) === this.#used) this.#used = offset;
+  }
+
+  /**
+   * Cuts the arrays that `build` makes from slabs of this length; longer ones get a buffer of their own.
+   *
+   * @param build synchronous
+   */
+  within<Result>(slabBytes: number, build: () => Result): Result {
+    const before = [this.#slabBytes, this.#pieceBytesMax, this.#slab, this.#used] as const;
+    this.#slabBytes = this.#pieceBytesMax = slabBytes;
+    this.#slab = this.#make(slabBytes);
+    this.#used = 0;
+    try {
+      return build();
+    } finally {
+      [this.#slabBytes, this.#pieceBytesMax, this.#slab, this.#used] = before;
+    }
+  }
+
+  uint8(length: number): Uint8Array<Memory> {
+    return new Uint8Array(this.cut(length), this.offset, length);
+  }
+
+  uint16(length: number): Uint16Array<Memory> {
+    return new Uint16Array(this.cut(length * 2), this.offset, length);
+  }
+
+  uint32(length: number): Uint32Array<Memory> {
+    return new Uint32Array(this.cut(length * 4), this.offset, length);
+  }
+
+  float64(length: number): Float64Array<Memory> {
+    return new Float64Array(this.cut(length * 8), this.offset, length);
+  }
+
+  copyUint32(values: ArrayLike<number>): Uint32Array<Memory> {
+    const copy = this.uint32(values.length);
+    for (let i = 0; i < copy.length; i++) copy[i] = values[i]!;
+    return copy;
+  }
+
+  copyFloat64(values: ArrayLike<number>): Float64Array<Memory> {
+    const copy = this.float64(values.length);
+    for (let i = 0; i < copy.length; i++) copy[i] = values[i]!;
+    return copy;
+  }
+}
+
+function aligned(byteLength: number): number {
+  return Math.ceil(byteLength / ALIGNMENT_BYTES) * ALIGNMENT_BYTES;
+}
+
+/** What snapshots are made of: it crosses threads without a copy. Zeroed. */
+export const shared: Slabs<SharedArrayBuffer> = new Slabs((byteLength) => new SharedArrayBuffer(byteLength));
+
+/** Arrays that live as long as one build. Zeroed. */
+export const scratch: Slabs<ArrayBuffer> = new Slabs((byteLength) => new ArrayBuffer(byteLength));
+
+/** Below it a build's scratch is left to ordinary buffers. */
+const SCRATCH_WORTHWHILE_BYTES_MIN = 4 * 1024 * 1024;
+/** glibc gives such a buffer memory of its own, as LARGE_BYTES_MIN in growable.ts says. */
+const SCRATCH_BYTES_MIN = 34 * 1024 * 1024;
+
+/** @param byteLength about what all scratch arrays of `build` take, which is synchronous */
+export function inScratch<Result>(byteLength: number, build: () => Result): Result {
+  if (byteLength < SCRATCH_WORTHWHILE_BYTES_MIN) return build();
+  return scratch.within(Math.max(byteLength, SCRATCH_BYTES_MIN), build);
+}
+
+const RESULT_SLAB_BYTES = 64 * 1024;
+
+/** Results of queries, mostly a few dozen numbers. Not to be read before written. An array that is kept keeps its slab. */
+export const results: Slabs<ArrayBuffer> = new Slabs(
+  (byteLength) => new ArrayBuffer(byteLength),
+  RESULT_SLAB_BYTES,
+  RESULT_SLAB_BYTES / 8,
+);
