@@ -1,6 +1,6 @@
 /**
  * The request handler: everything between a request and its answer, in the documented order of checks: what is
- * malformed, 414, 404, 405, 401, 403, 406, 400, then 304 or 200. It can be mounted in any node:http server.
+ * malformed, 414, 404, 405, 401, 403, 406, 400, 412, then 304 or 200. It can be mounted in any node:http server.
  *
  * For a token seen before, everything is synchronous: no promise is made, and the response is written in the same
  * turn of the event loop.

@@ -54,7 +54,6 @@ export function messageFault(req: IncomingMessage, path: string, facts: HeaderFa
   ) {
     return UNKNOWN_EXPECTATION;
   }
-  if (facts.hasUpgrade) return malformed('No other protocol can be switched to: leave Upgrade out.');
   // RFC 9110 section 9.3.8: it would show the client's own header fields to whoever can make it send one.
   return req.method === 'TRACE' ? NO_TRACE : null;
 }

@@ -124,6 +124,7 @@ export type FlatHeaders = string[];
 export interface HeaderFacts {
   /** Several fields are one list (RFC 9110 section 5.3). */
   readonly accept: string | undefined;
+  readonly ifMatch: string | undefined;
   readonly ifNoneMatch: string | undefined;
   /** The last of the Authorization fields. */
   readonly authorization: string | undefined;
@@ -140,7 +141,6 @@ export interface HeaderFacts {
   readonly expect: string | undefined;
   /** The last of the Origin fields. */
   readonly origin: string | undefined;
-  readonly hasUpgrade: boolean;
 }
 
 /** A Content-Length of nothing. */
@@ -149,6 +149,7 @@ const NO_BYTES = /^0+$/;
 /** One pass over the raw headers: node's `headers` object would hide repeated fields. */
 export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
   let accept: string | undefined;
+  let ifMatch: string | undefined;
   let ifNoneMatch: string | undefined;
   let authorization: string | undefined;
   let authorizations = 0;
@@ -158,7 +159,6 @@ export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
   let transferEncoding: string | undefined;
   let expect: string | undefined;
   let origin: string | undefined;
-  let hasUpgrade = false;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string;
     const value = rawHeaders[i + 1] as string;
@@ -177,8 +177,9 @@ export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
           expect = expect === undefined ? value : `${expect}, ${value}`;
         } else if (name.toLowerCase() === 'origin') origin = value;
         break;
-      case 7:
-        if (name.toLowerCase() === 'upgrade') hasUpgrade = true;
+      case 8:
+        if (name.toLowerCase() === 'if-match')
+          ifMatch = ifMatch === undefined ? value : `${ifMatch}, ${value}`;
         break;
       case 13:
         if (name === 'authorization' || name === 'Authorization' || name.toLowerCase() === 'authorization') {
@@ -201,6 +202,7 @@ export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
   }
   return {
     accept,
+    ifMatch,
     ifNoneMatch,
     authorization,
     authorizations,
@@ -210,7 +212,6 @@ export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
     transferEncoding,
     expect,
     origin,
-    hasUpgrade,
   };
 }
 

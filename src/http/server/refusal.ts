@@ -91,7 +91,7 @@ function fieldsFor({ rawHeaders }: IncomingMessage, origins: OriginFields | null
 }
 
 const CONTENT_FIELDS: ReadonlyMap<number, string> = new Map(
-  ['upgrade', 'content-length', 'transfer-encoding'].map((name) => [name.length, name]),
+  ['content-length', 'transfer-encoding'].map((name) => [name.length, name]),
 );
 
 /** Node drops fields after some number of them: then one that is not seen may be among those. */
