@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { HEADER_FIELDS_MAX } from '../limits.js';
 import type { Problem } from './answer/problem.js';
-import type { HeaderFacts } from './node/exchange.js';
+import type { HeaderFacts } from './request/header-facts.js';
 import { ALLOW } from './routes.js';
 
 /** RFC 9110 section 7.2: a host as in a URI (RFC 3986 section 3.2.2) and a port; both may be empty. */

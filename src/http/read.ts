@@ -17,9 +17,11 @@ import { contentTypeOf, isFormatName, negotiateFormat } from './answer/negotiate
 import { type Problem, sendProblem } from './answer/problem.js';
 import { sendBody, sendBytes, sendEmpty } from './answer/respond.js';
 import { createWire, sendWire } from './answer/wire.js';
+import type { Exchange, FlatHeaders } from './exchange.js';
+import { canSendWhole } from './node/bytes-taken.js';
 import { canSendDirectly } from './node/direct.js';
-import { type Exchange, type FlatHeaders, mountPathOf } from './node/exchange.js';
 import { parseQueryString } from './request/query-string.js';
+import { mountPathOf } from './request/target.js';
 import type { ReadRoute } from './routes.js';
 import { AnswersUnderWay } from './server/answers-under-way.js';
 
@@ -206,7 +208,7 @@ function answerKnown(exchange: Exchange, { format: named, answers }: KnownTarget
   if (answer === undefined) return false;
   if (answerCondition(exchange, answer.entityTag)) return true;
   if (answer.body === null) return false;
-  if (!exchange.head && canSendDirectly(exchange)) {
+  if (!exchange.head && canSendWhole([answer.body]) && canSendDirectly(exchange)) {
     answer.wire ??= createWire(200, answer.headers, exchange.fields.text, answer.body);
     if (answer.wire !== null) {
       answer.body = answer.wire.body;

@@ -1,4 +1,5 @@
 import { LecternError } from '../errors.js';
+import { missingInnerParts } from '../http/node/inner-parts.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
 import type { OverloadCounts } from '../http/server/overload.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
@@ -182,6 +183,7 @@ export class ThreadPool implements Serving, Follower {
     const { host, port } = this.#door.address;
     return {
       plan,
+      innerPartsMissing: missingInnerParts(),
       hasLog: log !== undefined,
       logWaiting: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),
       host,

@@ -1,6 +1,9 @@
 import type { IdentifierMode, Rejection, RejectionCode } from '../model/event.js';
 import type { FieldName } from '../model/fields.js';
 
+/** Where a published snapshot came from. */
+export type Origin = 'source' | 'disk' | 'pin';
+
 /** What is known about a snapshot without reading it. Plain data: it crosses threads and goes to disk. */
 export interface SnapshotSummary {
   /** Identifies the content: equal for equal data, whichever process built it. 22 base64url characters. */

@@ -1,4 +1,4 @@
-import type { SnapshotSummary } from '../snapshot/summary.js';
+import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
 import type { View } from './view.js';
 
 /** What the HTTP layer needs of a timetable: the present view, and how it is doing. */
@@ -14,9 +14,6 @@ export interface ViewSource {
 }
 
 export type TimetableStatus = 'starting' | 'ok' | 'degraded';
-
-/** Where the present snapshot came from. */
-export type Origin = 'source' | 'disk' | 'pin';
 
 export interface PublicationState {
   readonly origin: Origin;

@@ -6,8 +6,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { HEADER_FIELDS_MAX, OVERLOAD_RETRY_AFTER_SECONDS } from '../../limits.js';
 import { type AnswerFields, type OriginFields, PLAIN_FIELDS } from '../answer/answer-fields.js';
 import { PROBLEM_CONTENT_TYPE, problemBody } from '../answer/problem.js';
+import type { FlatHeaders } from '../exchange.js';
 import { directHead, httpDate } from '../node/direct.js';
-import type { FlatHeaders } from '../node/exchange.js';
 import type { LoneRequest } from '../node/lone-request.js';
 
 /** Without `instance`: the path is not looked at. */
