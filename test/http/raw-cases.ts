@@ -285,6 +285,13 @@ export function rawCases(authorization: string): readonly RawCase[] {
   answered('Upgrade to h2c, as curl and Java send it', `${LINE}${good}${h2c}\r\n`, OK);
   answered('Upgrade without Connection', `${LINE}${good}Upgrade: h2c\r\n\r\n`, OK);
   answered('HEAD with Upgrade', `HEAD ${PATH} HTTP/1.1\r\n${good}${h2c}\r\n`, OK);
+  cases.push({
+    name: 'Upgrade, and a request right behind it, which node:http drops',
+    bytes: `${LINE}${good}${h2c}\r\n`.repeat(2),
+    statuses: [OK],
+    code: null,
+    closes: true,
+  });
   field('Upgrade with a body', `${h2c}Content-Length: 5`, 'hello');
   malformed('Upgrade and two Hosts', `${LINE}${HOST}${good}${h2c}\r\n`);
   const expecting = (what: string): string => `${LINE}${good}Expect: ${what}\r\n\r\n`;

@@ -1,37 +1,44 @@
 /**
- * The parts of node:http and node:net that are no public API and that this folder uses. Each is checked once per process, on a
- * connection made for the check. A feature whose parts are not as expected is not used: its public substitute is slower.
+ * What this folder uses of node:http and node:net that is no public API. Each part is checked once per process, on a connection made
+ * for the check. A feature whose parts are not as expected is not used: its public substitute is slower.
  */
 import { type InnerPart, probeInnerParts } from './probe.js';
 
-/** Each feature with the parts that it needs. */
-const FEATURES = {
-  /** Answering a request before node:http makes a response for it: lone-request.ts. */
-  loneRequests: ['parser.onIncoming', 'parser.incoming'],
-  /** Sending a whole answer past the response: direct.ts. */
-  directAnswers: ['response._header', 'response.finished'],
-  /** Counting the bytes that the system has taken: bytes-taken.ts. */
-  writeProgress: ['handle.bytesWritten', 'handle.writeQueueSize'],
-  /** Seeing what arrived behind a request: lone-request.ts. */
-  readAhead: ['parser.getCurrentBuffer'],
-  /** Taking the connections that wait at a port before it is closed: listener.ts. */
-  shortBacklog: ['listener.listen'],
-  /** Sharing a port among threads: listener.ts. */
-  descriptor: ['listener.fd'],
-  /** Answering clients that have closed their half: half-close.ts. */
-  halfOpen: ['server.httpAllowHalfOpen'],
-  /** Closing a connection gently: half-close.ts. */
-  gentleClose: ['socket.destroySoon'],
-  /** Saying what was wrong with unreadable requests: parser-error.ts. */
-  parserErrors: ['error.reason', 'error.rawPacket', 'error.bytesParsed'],
-} satisfies Record<string, readonly InnerPart[]>;
+interface Features<Value> {
+  /** Answering a request before node:http makes a response for it. */
+  loneRequests: Value;
+  /** Sending a whole answer past the response. */
+  directAnswers: Value;
+  /** Counting the bytes that the system has taken. */
+  writeProgress: Value;
+  /** Seeing what arrived behind a request. */
+  readAhead: Value;
+  /** Taking the connections that wait at a port before it is closed. */
+  shortBacklog: Value;
+  /** Sharing a port among threads. */
+  descriptor: Value;
+  /** Answering clients that have closed their half. */
+  halfOpen: Value;
+  /** Reading on for a moment behind the last answer. */
+  gentleClose: Value;
+  /** Saying what was wrong with unreadable requests. */
+  parserErrors: Value;
+}
 
-type Feature = keyof typeof FEATURES;
+const PARTS: Features<readonly InnerPart[]> = {
+  loneRequests: ['parser.onIncoming', 'parser.incoming'],
+  directAnswers: ['response._header', 'response.finished'],
+  writeProgress: ['handle.bytesWritten', 'handle.writeQueueSize'],
+  readAhead: ['parser.getCurrentBuffer'],
+  shortBacklog: ['listener.listen'],
+  descriptor: ['listener.fd'],
+  halfOpen: ['server.httpAllowHalfOpen'],
+  gentleClose: ['socket.destroySoon'],
+  parserErrors: ['error.reason', 'error.rawPacket', 'error.bytesParsed'],
+};
 
 /** What may be used. Nothing is before the check. */
-export const usable: Record<Feature, boolean> = Object.fromEntries(
-  Object.keys(FEATURES).map((feature) => [feature, false]),
-) as Record<Feature, boolean>;
+export const usable: Features<boolean> = usableWithout(Object.values(PARTS).flat());
 
 let checking: Promise<readonly InnerPart[]> | null = null;
 let missing: readonly InnerPart[] = [];
@@ -47,12 +54,19 @@ export function checkInnerParts(): Promise<readonly InnerPart[]> {
   return checking;
 }
 
-/** Takes the result of a check: of the main thread, in the others. */
+/** Takes the result of a check: that of the main thread, in the others. */
 export function useInnerParts(found: readonly InnerPart[]): readonly InnerPart[] {
   missing = found;
   checking = Promise.resolve(found);
-  for (const feature of Object.keys(FEATURES) as Feature[]) {
-    usable[feature] = !FEATURES[feature].some((part: InnerPart) => found.includes(part));
-  }
+  Object.assign(usable, usableWithout(found));
   return found;
+}
+
+function usableWithout(found: readonly InnerPart[]): Features<boolean> {
+  return Object.fromEntries(
+    Object.entries(PARTS).map(([feature, parts]) => [
+      feature,
+      !parts.some((part: InnerPart) => found.includes(part)),
+    ]),
+  ) as unknown as Features<boolean>;
 }

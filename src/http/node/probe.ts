@@ -103,14 +103,12 @@ function tryServer(server: Server, passed: Set<InnerPart>): void {
 function trySteps(probed: Probed, end: () => void): void {
   const { server, socket, passed } = probed;
   if (typeof socket.destroySoon === 'function') passed.add('socket.destroySoon');
-  server.once('request', (_req, res) => {
-    const isTried = tryResponse(socket, res, passed);
-    // The next request comes all the same, and shows whether node goes on after it.
-    if (isTried) tryParser(probed);
-    else {
-      res.once('finish', () => tryParser(probed));
-      res.writeHead(204).end();
-    }
+  server.once('request', (req, res) => {
+    const parser = tryParser(req, passed);
+    // The next request comes all the same where node goes on after this answer.
+    if (!tryResponse(socket, res, passed)) res.writeHead(204).end();
+    if (parser === null) server.once('request', (_req, next) => next.writeHead(204).end());
+    else takeNext(parser, probed);
   });
   server.once('clientError', (error: Error & Inside) => {
     tryError(error, passed);
@@ -138,21 +136,26 @@ function tryResponse(socket: Socket, res: ServerResponse, passed: Set<InnerPart>
   return true;
 }
 
+/** @returns the parser where it can be used */
+function tryParser(req: IncomingMessage, passed: Set<InnerPart>): Record<string, unknown> | null {
+  const { parser } = req.socket as unknown as { readonly parser?: Record<string, unknown> | null };
+  if (parser === null || parser === undefined) return null;
+  const { getCurrentBuffer, onIncoming, incoming } = parser;
+  const read: unknown = typeof getCurrentBuffer === 'function' ? getCurrentBuffer.call(parser) : null;
+  if (Buffer.isBuffer(read) && read.toString('latin1') === GET) passed.add('parser.getCurrentBuffer');
+  if (incoming === req) passed.add('parser.incoming');
+  if (typeof onIncoming !== 'function') return null;
+  if (incoming === req) return parser;
+  passed.add('parser.onIncoming');
+  return null;
+}
+
 /** Takes the next request from the parser, and answers it. */
-function tryParser({ server, socket, passed }: Probed): void {
-  const { parser } = socket as unknown as { readonly parser?: Record<string, unknown> | null };
-  if (typeof parser?.onIncoming !== 'function' || parser.incoming === undefined) {
-    server.once('request', (_req, res) => res.writeHead(204).end());
-    return;
-  }
+function takeNext(parser: Record<string, unknown>, { socket, passed }: Probed): void {
   const { onIncoming } = parser;
-  parser.onIncoming = (req: IncomingMessage, keepAlive: boolean): number => {
+  parser.onIncoming = (_req: IncomingMessage, keepAlive: unknown): number => {
     parser.onIncoming = onIncoming;
-    passed.add('parser.onIncoming');
-    if (parser.incoming === req && keepAlive === true) passed.add('parser.incoming');
-    const { getCurrentBuffer } = parser;
-    const read: unknown = typeof getCurrentBuffer === 'function' ? getCurrentBuffer.call(parser) : null;
-    if (Buffer.isBuffer(read) && read.toString('latin1') === GET) passed.add('parser.getCurrentBuffer');
+    if (keepAlive === true) passed.add('parser.onIncoming');
     socket.write(HEAD);
     parser.incoming = null;
     return 0;
