@@ -30,7 +30,7 @@ export type { Explanation } from './query/explain.js';
 export type { GateOptions, Refusal, RefusalCode } from './refresh/gate.js';
 export type { LoadOutcome, LoadResult } from './refresh/keeper.js';
 export type { ServingCondition } from './serving/condition.js';
-export type { SnapshotSummary } from './snapshot/summary.js';
+export type { Origin, SnapshotSummary } from './snapshot/summary.js';
 export {
   MemorySource,
   type RecordChange,
@@ -59,4 +59,4 @@ export type {
   RefusedEvent,
   TimetableEvents,
 } from './timetable/timetable-events.js';
-export type { Origin, PublicationState, SourceState, TimetableStatus } from './view/view-source.js';
+export type { PublicationState, SourceState, TimetableStatus } from './view/view-source.js';

@@ -2,10 +2,10 @@ import { readCredential } from '../auth/credential.js';
 import { LecternError } from '../errors.js';
 import { bearerChallenge, type Problem, sendProblem } from '../http/answer/problem.js';
 import { sendText } from '../http/answer/respond.js';
+import { Exchange, type ExchangeSettings } from '../http/exchange.js';
 import type { RequestHandler } from '../http/handler.js';
 import type { Logger } from '../http/logger.js';
 import { messageFault } from '../http/message-fault.js';
-import { Exchange, type ExchangeSettings } from '../http/node/exchange.js';
 import { parseQueryString } from '../http/request/query-string.js';
 import { REQUEST_TARGET_BYTES_MAX } from '../limits.js';
 import type { LoadResult } from '../refresh/keeper.js';
@@ -85,7 +85,7 @@ export function createAdminHandler(options: AdminHandlerOptions): RequestHandler
     const fault = credentialFault(exchange, expected);
     if (fault !== null) {
       // Which of several was meant may have been understood otherwise on its way here.
-      if (exchange.headers.authorizations > 1) exchange.res.shouldKeepAlive = false;
+      if (exchange.headers.authorizations > 1) exchange.closeAfterAnswer();
       sendProblem(exchange, fault);
       return;
     }
@@ -127,12 +127,12 @@ export function createAdminHandler(options: AdminHandlerOptions): RequestHandler
   }
 
   function dispatch(exchange: Exchange): void | Promise<void> {
-    const { req, res, target, path, headers } = exchange;
+    const { req, target, path, headers } = exchange;
     // No body is read, so what follows on the connection cannot be told from it.
-    if (headers.hasContent) res.shouldKeepAlive = false;
+    if (headers.hasContent) exchange.closeAfterAnswer();
     const fault = messageFault(req, path, headers);
     if (fault !== null) {
-      res.shouldKeepAlive = false;
+      exchange.closeAfterAnswer();
       return sendProblem(exchange, fault);
     }
     if (!hosts.allow(target, headers.hosts === 0 ? null : headers.host)) {
@@ -142,7 +142,7 @@ export function createAdminHandler(options: AdminHandlerOptions): RequestHandler
     const { authorization, authorizations } = headers;
     const credential = authorizations > 1 ? readCredential(authorization, authorizations) : null;
     if (credential?.kind === 'malformed') {
-      res.shouldKeepAlive = false;
+      exchange.closeAfterAnswer();
       return sendProblem(exchange, malformedCredential(credential.detail));
     }
     if (target.length > REQUEST_TARGET_BYTES_MAX) {

@@ -1,5 +1,7 @@
 import type { KeyFetches } from '../auth/key-feed.js';
 import type { Logger } from '../http/logger.js';
+import { missingInnerParts } from '../http/node/inner-parts.js';
+import { INNER_PARTS } from '../http/node/probe.js';
 import { CELL, type SingleName } from '../metrics/cells.js';
 import { monotonicMs } from '../model/clock.js';
 import { REJECTION_CODES } from '../model/event.js';
@@ -208,6 +210,12 @@ export class Exposition {
         [{ reason: 'silent' }, this.#sum('silent')],
         [{ reason: 'flooded' }, this.#sum('flooded')],
       ],
+    );
+    this.#gauge(
+      'http_inner_parts_missing',
+      'Parts inside Node that are not as expected and not used: answers are slower.',
+      ['part'],
+      () => INNER_PARTS.map((part) => [{ part }, missingInnerParts().includes(part) ? 1 : 0]),
     );
   }
 

@@ -1,6 +1,6 @@
 import type { Logger } from '../http/logger.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
-import { createHttpServer } from '../http/server/server.js';
+import { HttpServer } from '../http/server/server.js';
 import { ADMIN_CONNECTIONS_MAX } from '../limits.js';
 import { Meter } from '../metrics/meter.js';
 import { startSampling } from '../metrics/sampling.js';
@@ -94,7 +94,7 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
       };
     },
   });
-  const server = createHttpServer(handler, {
+  const server = new HttpServer(handler, {
     connectionsMax: ADMIN_CONNECTIONS_MAX,
     // Clients that stay connected must not keep probes out.
     whenFull: 'close-idle',

@@ -1,7 +1,7 @@
 import { LecternError } from '../errors.js';
 import { KEY_SET_BYTES_MAX, KEY_SET_FETCH_MS_MAX, KEY_SET_FRAMING_BYTES_MAX } from '../limits.js';
 import { redactAddress } from '../upstream/address.js';
-import { Exchange } from '../upstream/exchange.js';
+import { UpstreamCall } from '../upstream/call.js';
 import { refused, unreadable } from '../upstream/failure.js';
 
 /**
@@ -17,7 +17,7 @@ export async function fetchKeySet(
   signal?: AbortSignal,
   msMax: number = KEY_SET_FETCH_MS_MAX,
 ): Promise<unknown> {
-  const exchange = new Exchange(url, {
+  const call = new UpstreamCall(url, {
     headers: { accept: 'application/jwk-set+json, application/json;q=0.9', 'user-agent': 'lectern' },
     secretHeaders: {},
     headersMsMax: msMax,
@@ -27,25 +27,25 @@ export async function fetchKeySet(
     signal,
   });
   try {
-    const answer = await exchange.get(url, false);
+    const answer = await call.get(url, false);
     const { headers } = answer.message;
     const { 'content-encoding': encoding = 'identity' } = headers;
     if (answer.status !== 200) throw refused(answer.url, answer.status, headers, '');
     if (encoding !== 'identity')
       throw unreadable(answer.url, 'the answer is compressed, which was not asked for');
     const chunks: Uint8Array[] = [];
-    const before = exchange.bytesRead;
-    for await (const chunk of exchange.body(answer)) {
+    const before = call.bytesRead;
+    for await (const chunk of call.body(answer)) {
       chunks.push(chunk);
       // What has come and is not body: chunked byte by byte, it is most of the answer, and each chunk costs as much as a large one.
-      const bodyBytes = exchange.bytesRead - before;
+      const bodyBytes = call.bytesRead - before;
       if (answer.message.socket.bytesRead - 2 * bodyBytes > KEY_SET_FRAMING_BYTES_MAX) {
         throw unreadable(answer.url, 'it comes in chunks of a few bytes each');
       }
     }
     return parse(Buffer.concat(chunks), answer.url);
   } finally {
-    exchange.close();
+    call.close();
   }
 }
 

@@ -1,5 +1,5 @@
 import { BODY_WHOLE_BYTES_MAX } from '../limits.js';
-import type { Origin, Selection } from '../query/selection.js';
+import type { ListPicks, Selection } from '../query/selection.js';
 import type { Rows } from '../snapshot/rows.js';
 import { allocateBody, type Body, madeBody, wholeBody } from './body.js';
 import { copyPicked, JSON_LAYOUT, type KeyRows, pickedLength } from './key-rows.js';
@@ -87,7 +87,7 @@ function jsonViews(rows: Rows, selection: Selection, byteLength: number): Body {
  *
  * @returns null where they are too many to be made at once
  */
-function jsonKeyRows(selection: Selection, origin: Origin, keyRows: readonly KeyRows[]): Body | null {
+function jsonKeyRows(selection: Selection, origin: ListPicks, keyRows: readonly KeyRows[]): Body | null {
   const byteLength = Math.max(2, 1 + pickedLength(selection, origin, keyRows));
   if (byteLength > BODY_WHOLE_BYTES_MAX) return null;
   const target = allocateBody(byteLength);

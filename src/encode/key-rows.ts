@@ -1,4 +1,4 @@
-import type { ListRef, Origin, Selection } from '../query/selection.js';
+import type { ListPicks, ListRef, Selection } from '../query/selection.js';
 import type { Rows } from '../snapshot/rows.js';
 import { writeMessagePackRow } from './msgpack-row.js';
 
@@ -68,7 +68,7 @@ export function buildKeyRows(rows: Rows, list: ListRef, layout: RowLayout): KeyR
 export const LAYOUTS: readonly RowLayout[] = [JSON_LAYOUT, MESSAGE_PACK_LAYOUT];
 
 /** How many bytes the rows of a result take. */
-export function pickedLength(selection: Selection, origin: Origin, keyRows: readonly KeyRows[]): number {
+export function pickedLength(selection: Selection, origin: ListPicks, keyRows: readonly KeyRows[]): number {
   let byteLength = 0;
   selection.forEachPiece(origin, (list, from, to) => {
     const { start } = keyRows[list]!;
@@ -80,7 +80,7 @@ export function pickedLength(selection: Selection, origin: Origin, keyRows: read
 /** Copies the rows of a result to `target` from `offset` on. */
 export function copyPicked(
   selection: Selection,
-  origin: Origin,
+  origin: ListPicks,
   keyRows: readonly KeyRows[],
   target: Buffer,
   offset: number,

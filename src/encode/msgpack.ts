@@ -1,6 +1,6 @@
 import { Packr } from 'msgpackr';
 import { BODY_SLICE_BYTES, BODY_WHOLE_BYTES_MAX } from '../limits.js';
-import type { Origin, Selection } from '../query/selection.js';
+import type { ListPicks, Selection } from '../query/selection.js';
 import { packedArrayHeaderLength } from '../snapshot/byte-lengths.js';
 import type { Rows } from '../snapshot/rows.js';
 import { allocateBody, type Body, madeBody } from './body.js';
@@ -66,7 +66,7 @@ export function messagePackRows(rows: Rows, selection: Selection, cache: RowCach
 }
 
 /** The selected rows from lists that lie side by side; null where they are too many to be made at once. */
-function packedKeyRows(selection: Selection, origin: Origin, keyRows: readonly KeyRows[]): Body | null {
+function packedKeyRows(selection: Selection, origin: ListPicks, keyRows: readonly KeyRows[]): Body | null {
   const { count } = selection;
   const byteLength = packedArrayHeaderLength(count) + pickedLength(selection, origin, keyRows);
   if (byteLength > BODY_WHOLE_BYTES_MAX) return null;

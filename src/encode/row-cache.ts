@@ -1,5 +1,5 @@
 import { KEY_ROWS_BYTES_MAX } from '../limits.js';
-import type { ListRef, Origin } from '../query/selection.js';
+import type { ListPicks, ListRef } from '../query/selection.js';
 import type { Rows } from '../snapshot/rows.js';
 import type { FieldIndex } from '../snapshot/snapshot.js';
 import { buildKeyRows, type KeyRows, keyRowsBytes, LAYOUTS, type RowLayout } from './key-rows.js';
@@ -76,7 +76,7 @@ export class RowCache {
    * @param count entries of the result
    * @returns null where not all of them are there: then the caller gathers the rows from the arena
    */
-  find(origin: Origin, layout: RowLayout, count: number): KeyRows[] | null {
+  find(origin: ListPicks, layout: RowLayout, count: number): KeyRows[] | null {
     const found: KeyRows[] = [];
     let mayAdd = true;
     for (const [n, list] of origin.lists.entries()) {
@@ -157,7 +157,7 @@ export class RowCache {
 }
 
 /** How many entries of a result come from one of its lists. */
-function entriesOf({ listOf }: Origin, list: number, count: number): number {
+function entriesOf({ listOf }: ListPicks, list: number, count: number): number {
   if (listOf === null) return count;
   let entries = 0;
   for (const from of listOf) if (from === list) entries++;

@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { HEADER_FIELDS_MAX } from '../limits.js';
 import type { Problem } from './answer/problem.js';
-import type { HeaderFacts } from './node/exchange.js';
+import type { HeaderFacts } from './request/header-facts.js';
 import { ALLOW } from './routes.js';
 
 /** RFC 9110 section 7.2: a host as in a URI (RFC 3986 section 3.2.2) and a port; both may be empty. */
@@ -54,7 +54,6 @@ export function messageFault(req: IncomingMessage, path: string, facts: HeaderFa
   ) {
     return UNKNOWN_EXPECTATION;
   }
-  if (facts.hasUpgrade) return malformed('No other protocol can be switched to: leave Upgrade out.');
   // RFC 9110 section 9.3.8: it would show the client's own header fields to whoever can make it send one.
   return req.method === 'TRACE' ? NO_TRACE : null;
 }

@@ -1,5 +1,5 @@
 /**
- * Answers a read route for an authenticated user from one view: 403, 503, 406, 400, 304 or 200, in this order.
+ * Answers a read route for an authenticated user from one view: 403, 503, 406, 400, 412, 304 or 200, in this order.
  */
 import type { AuthenticatedUser } from '../auth/authenticator.js';
 import type { ParameterFault } from '../errors.js';
@@ -17,9 +17,11 @@ import { contentTypeOf, isFormatName, negotiateFormat } from './answer/negotiate
 import { type Problem, sendProblem } from './answer/problem.js';
 import { sendBody, sendBytes, sendEmpty } from './answer/respond.js';
 import { createWire, sendWire } from './answer/wire.js';
+import type { Exchange, FlatHeaders } from './exchange.js';
+import { canSendWhole } from './node/bytes-taken.js';
 import { canSendDirectly } from './node/direct.js';
-import { type Exchange, type FlatHeaders, mountPathOf } from './node/exchange.js';
 import { parseQueryString } from './request/query-string.js';
+import { mountPathOf } from './request/target.js';
 import type { ReadRoute } from './routes.js';
 import { AnswersUnderWay } from './server/answers-under-way.js';
 
@@ -42,6 +44,13 @@ const TOKEN_NOT_MAPPED: Problem = {
 const NOT_ACCEPTABLE: Problem = {
   code: 'not-acceptable',
   detail: `This can be had as ${FORMATS.map((format) => format.mediaType).join(' or ')}.`,
+};
+
+/** RFC 9110 section 13.1.1 has tags compared strongly, and all of ours are weak. */
+const PRECONDITION_FAILED: Problem = {
+  code: 'precondition-failed',
+  detail:
+    'Entity tags of the timetable are weak, so If-Match never names one: send "*", or leave If-Match out.',
 };
 
 const NO_SNAPSHOT: Problem = {
@@ -137,7 +146,7 @@ export class Reader {
     }
     const entityTag = read.entityTag(format);
     const key = route.cacheable ? keyOf(exchange) : '';
-    if (isNotModified(exchange, entityTag)) {
+    if (answerCondition(exchange, entityTag)) {
       if (route.cacheable)
         this.#cache.offer(key, read.format, format, { entityTag, headers: [], body: null });
       return;
@@ -197,9 +206,9 @@ function answerKnown(exchange: Exchange, { format: named, answers }: KnownTarget
   }
   const answer = answers[format];
   if (answer === undefined) return false;
-  if (isNotModified(exchange, answer.entityTag)) return true;
+  if (answerCondition(exchange, answer.entityTag)) return true;
   if (answer.body === null) return false;
-  if (!exchange.head && canSendDirectly(exchange)) {
+  if (!exchange.head && canSendWhole([answer.body]) && canSendDirectly(exchange)) {
     answer.wire ??= createWire(200, answer.headers, exchange.fields.text, answer.body);
     if (answer.wire !== null) {
       answer.body = answer.wire.body;
@@ -212,9 +221,16 @@ function answerKnown(exchange: Exchange, { format: named, answers }: KnownTarget
   return true;
 }
 
-/** Answers 304 where the client has this already. */
-function isNotModified(exchange: Exchange, entityTag: string): boolean {
-  const { ifNoneMatch } = exchange.headers;
+/**
+ * Answers 412 or 304 where a condition of the request asks for it, in the order of RFC 9110 section 13.2.2. If-Unmodified-Since is
+ * ignored, as section 13.1.4 requires of resources without a modification date.
+ */
+function answerCondition(exchange: Exchange, entityTag: string): boolean {
+  const { ifMatch, ifNoneMatch } = exchange.headers;
+  if (ifMatch !== undefined && ifMatch.trim() !== '*') {
+    sendProblem(exchange, PRECONDITION_FAILED);
+    return true;
+  }
   if (ifNoneMatch === undefined || !matchesEntityTag(ifNoneMatch, entityTag)) return false;
   sendEmpty(exchange, 304, ['ETag', entityTag, 'Cache-Control', CACHE_CONTROL, 'Vary', VARY]);
   return true;

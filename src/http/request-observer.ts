@@ -1,7 +1,7 @@
 import { ROUTE_LABELS } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
+import type { AnswerObserver, Exchange } from './exchange.js';
 import type { Logger } from './logger.js';
-import type { AnswerObserver, Exchange } from './node/exchange.js';
 
 /** Counts answers, and writes some of them to the log. */
 class RequestObserver implements AnswerObserver {

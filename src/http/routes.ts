@@ -9,7 +9,7 @@ import type { RouteLabel } from '../metrics/cells.js';
 import type { FieldFilter } from '../query/query.js';
 import type { ReadResult } from '../view/answer.js';
 import type { ParameterPairs, ParseOptions, View } from '../view/view.js';
-import type { Exchange } from './node/exchange.js';
+import type { Exchange } from './exchange.js';
 
 /** A list read from a view; needs a token. */
 export interface ReadRoute {

@@ -96,6 +96,7 @@ const EVERYWHERE: readonly ProblemCode[] = [
 ];
 const LISTS: readonly ProblemCode[] = [
   ...EVERYWHERE,
+  'precondition-failed',
   'parameters-invalid',
   'credentials-missing',
   'token-invalid',
@@ -241,7 +242,7 @@ function schedulePaths(): Record<string, JsonSchema> {
       summary: 'What changed since a snapshot',
       description:
         'The difference between a snapshot that was served before and the present one. Read /schedule/all once and keep ' +
-        'its ETag; ask for what changed since, and go on with "to". On 410, read everything again.',
+        'its ETag; ask for what changed since, and go on with "to". A "since" of another form than these is 400. On 410, read everything again.',
       endpoint: 'changes',
       response: listResponse('The difference', { $ref: '#/components/schemas/Changes' }, EXAMPLE_CHANGES),
       problems: [...LISTS, 'snapshot-gone'],
@@ -308,9 +309,11 @@ commas.
 **Times** are UTC with milliseconds in answers, and RFC 3339 with an offset in parameters. **Paging** is up to the
 client: with \`limit\` (1 to ${PAGE_LIMIT_MAX}) a list comes in pages, linked by the \`Link\` header. **HEAD** answers as GET
 without a body; **OPTIONS** gives \`Allow\`. **Caching**: every list has an \`ETag\`; \`If-None-Match\` gives 304.
+**Preconditions**: \`If-Match: *\` holds; with tags it gives 412, as all tags are weak. \`If-Unmodified-Since\` is ignored, as
+there are no modification dates.
 
 **Errors** are \`application/problem+json\` (RFC 9457) with a stable \`code\`. Checks run in this order: 414, 404, 405,
-401, 403, 406, 400.
+401, 403, 406, 400, 412.
 
 <details><summary>All codes</summary>
 

@@ -111,7 +111,7 @@ export const SINCE_PARAMETER: ParameterObject = {
   in: 'query',
   required: true,
   description: 'The snapshot to compare with: its id, or the ETag of any answer that was made from it.',
-  schema: { type: 'string', minLength: 1 },
+  schema: { type: 'string', pattern: '^([\\w-]{22}|(W/)?"[\\w-]{22}-[^"]*")$' },
 };
 
 /** The parameters of /login: the subject, and the fields that claims select on. */

@@ -294,7 +294,7 @@ class Parser {
         break;
       }
       case 'since':
-        this.#result.since = snapshotIdOf(value);
+        this.#since(name, value);
         break;
       case 'merge':
         if (value === 'true' || value === 'false') this.#result.merge = value === 'true';
@@ -324,6 +324,18 @@ class Parser {
     }
   }
 
+  #since(name: string, value: string): void {
+    const [, id, idOfTag] = SINCE.exec(value) ?? [];
+    this.#result.since = id ?? idOfTag ?? null;
+    if (this.#result.since === null) {
+      this.#fault(
+        name,
+        'malformed-snapshot',
+        `${quote(value)} is neither the id of a snapshot, which has 22 characters, nor the ETag of an answer`,
+      );
+    }
+  }
+
   #cursor<Cursor>(name: string, cursor: Cursor | null): Cursor | null {
     if (cursor === null) {
       this.#fault(name, 'malformed-cursor', 'the value did not come from a next link of this endpoint');
@@ -336,13 +348,8 @@ class Parser {
   }
 }
 
-/** Snapshot ids are 22 characters of base64url; entity tags are `W/"<snapshot id>-<digest>"`. */
-const ENTITY_TAG = /^(?:W\/)?"([\w-]{22})-[^"]*"$/;
-
-/** The id that a value of `since` means: the value itself, or where it is an entity tag, the snapshot it was made of. */
-function snapshotIdOf(value: string): string {
-  return ENTITY_TAG.exec(value)?.[1] ?? value;
-}
+/** The id of a snapshot, 22 characters of base64url; or the entity tag of an answer, `W/"<snapshot id>-<digest>"`. */
+const SINCE = /^([\w-]{22})$|^(?:W\/)?"([\w-]{22})-[^"]*"$/;
 
 const QUOTED_CHARACTERS_MAX = 64;
 

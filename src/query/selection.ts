@@ -13,7 +13,7 @@ export interface ListRef {
  * Where the entries of a result stand in posting lists. The rows of a list may lie side by side somewhere, and then they
  * need not be gathered from all over the arena.
  */
-export interface Origin {
+export interface ListPicks {
   readonly lists: readonly ListRef[];
   /** For each entry which of the lists it was found in; null where there is one list. */
   readonly listOf: Uint32Array | null;
@@ -29,7 +29,7 @@ export interface Origin {
 export class Selection {
   readonly count: number;
   /** Null where it is not known. */
-  readonly origin: Origin | null;
+  readonly origin: ListPicks | null;
   /** Null where there are runs, and where the ordinals have not been asked for so far. */
   #list: Uint32Array | null;
   /** Null where there is a list. */
@@ -38,7 +38,7 @@ export class Selection {
   private constructor(
     list: Uint32Array | null,
     runs: Uint32Array | null,
-    origin: Origin | null,
+    origin: ListPicks | null,
     count: number,
   ) {
     this.#list = list;
@@ -48,7 +48,7 @@ export class Selection {
   }
 
   /** @param list ascending, without repeats */
-  static ofList(list: Uint32Array, origin: Origin | null = null): Selection {
+  static ofList(list: Uint32Array, origin: ListPicks | null = null): Selection {
     return new Selection(list, null, origin, list.length);
   }
 
@@ -66,7 +66,7 @@ export class Selection {
   /** The ordinals of a result that is not runs; null for one that is. A view of the snapshot, perhaps. */
   get ordinals(): Uint32Array | null {
     if (this.#list === null && this.#runs === null) {
-      const { lists, positions } = this.origin as Origin;
+      const { lists, positions } = this.origin as ListPicks;
       const { field, code } = lists[0]!;
       const start = field.postingStart(code);
       const { length } = positions as Uint32Array;
@@ -93,7 +93,7 @@ export class Selection {
     if (from <= 0 && to >= this.count) return this;
     const runs = this.#runs;
     if (runs === null) {
-      return Selection.ofList(this.ordinals!.subarray(from, to), sliceOrigin(this.origin, from, to));
+      return Selection.ofList(this.ordinals!.subarray(from, to), slicePicks(this.origin, from, to));
     }
     const bounds: number[] = [];
     let position = 0;
@@ -152,7 +152,7 @@ export class Selection {
    * Visits a result whose origin is known as pieces of its posting lists, in order of the result: entries that are
    * neighbours in one list are joined.
    */
-  forEachPiece(origin: Origin, visit: (list: number, from: number, to: number) => void): void {
+  forEachPiece(origin: ListPicks, visit: (list: number, from: number, to: number) => void): void {
     const { listOf, positions, first } = origin;
     if (positions === null) {
       if (this.count > 0) visit(0, first, first + this.count);
@@ -174,7 +174,7 @@ export class Selection {
   }
 }
 
-function sliceOrigin(origin: Origin | null, from: number, to: number): Origin | null {
+function slicePicks(origin: ListPicks | null, from: number, to: number): ListPicks | null {
   if (origin === null) return null;
   const { lists, listOf, positions, first } = origin;
   return {

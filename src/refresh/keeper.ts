@@ -3,7 +3,7 @@ import { monotonicMs } from '../model/clock.js';
 import type { Delta } from '../snapshot/delta.js';
 import type { History } from '../snapshot/history.js';
 import type { SnapshotImage } from '../snapshot/image.js';
-import type { SnapshotSummary } from '../snapshot/summary.js';
+import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
 import type { LoadProgress } from '../source/source.js';
 import { type Gate, growthBound, judge, type Refusal } from './gate.js';
 import type { Loader, LoadRequest } from './loader.js';
@@ -12,8 +12,6 @@ import { keepingProcessAlive } from './process-alive.js';
 import { Refresher, type RefreshOutcome } from './refresher.js';
 import { checkIdentifiers, SnapshotFile } from './snapshot-file.js';
 import { Weight } from './weight.js';
-
-export type Origin = 'source' | 'disk' | 'pin';
 
 /** A snapshot that is to be served from now on. */
 export interface Publication {

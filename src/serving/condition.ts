@@ -42,3 +42,12 @@ export function logOverload(log: Logger | undefined, isOverloaded: boolean, refu
   if (isOverloaded) log?.warn({ refused }, 'overloaded: requests are refused');
   else log?.info({ refused }, 'no longer overloaded');
 }
+
+/** One line where parts of Node are not as expected. */
+export function warnOfInnerParts(missing: readonly string[], log: Logger | undefined): void {
+  if (missing.length === 0) return;
+  log?.warn(
+    { parts: missing, node: process.version },
+    'parts inside Node are not as expected and are not used: answers are right, but slower',
+  );
+}

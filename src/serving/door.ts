@@ -1,6 +1,8 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { LecternError } from '../errors.js';
+import { checkInnerParts } from '../http/node/inner-parts.js';
+import { descriptorOf } from '../http/node/listener.js';
 import { describeListenError, type ListenAddress, toListenAddress } from '../http/server/listen-address.js';
 import { duplicateSocket, type SocketHandle } from './duplicate-socket.js';
 import type { Entrance } from './thread-messages.js';
@@ -36,6 +38,7 @@ export async function openDoor(
   if (!reusePort && process.platform === 'win32') {
     throw new LecternError('address-unavailable', 'on Windows a port is served by one thread: --workers 1');
   }
+  if (!reusePort) await checkInnerParts();
   const server = createServer();
   // Bound alone first: a second service with `reusePort`, of the same user, would otherwise share a port that is taken.
   try {
@@ -67,9 +70,4 @@ export async function openDoor(
       isOpen = false;
     },
   };
-}
-
-/** Node tells it to nobody in public. It has since long before Node 20, the one that needs this. */
-function descriptorOf(server: Server): number {
-  return (server as unknown as { readonly _handle: { readonly fd: number } })._handle.fd;
 }

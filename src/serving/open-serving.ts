@@ -1,12 +1,13 @@
 import { RemoteKeys } from '../auth/remote-keys.js';
 import { originFieldsOf } from '../http/answer/answer-fields.js';
 import type { LoneRequestHandler, RequestHandler } from '../http/handler.js';
-import { createHttpServer } from '../http/server/server.js';
+import { checkInnerParts } from '../http/node/inner-parts.js';
+import { HttpServer } from '../http/server/server.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
 import { Meter } from '../metrics/meter.js';
 import { startSampling } from '../metrics/sampling.js';
 import { monotonicMs } from '../model/clock.js';
-import { conditionOf, logOverload } from './condition.js';
+import { conditionOf, logOverload, warnOfInnerParts } from './condition.js';
 import { handlerOfPlan } from './handler-plan.js';
 import { meterRows } from './meter-rows.js';
 import { ThreadPool } from './pool.js';
@@ -20,6 +21,7 @@ import type { FedServingOptions, Serving, ServingOptions } from './serving.js';
  */
 export async function openServing(options: ServingOptions): Promise<Serving> {
   const { plan, workers, log } = options;
+  warnOfInnerParts(await checkInnerParts(), log);
   const { remoteKeys } = plan.auth;
   // One for all threads, so that the issuer is not asked more often for there being many.
   const keys = remoteKeys === null ? null : new RemoteKeys(remoteKeys, { log });
@@ -61,7 +63,7 @@ async function serveHere(options: FedServingOptions): Promise<Serving> {
     (req, res) => handler(req, res),
     { lone: (request) => handler.lone(request) },
   );
-  const server = createHttpServer(present, {
+  const server = new HttpServer(present, {
     connectionsMax,
     overloadMs,
     onOverload: (isOverloaded) => logOverload(log, isOverloaded, server.load.refused),
@@ -86,7 +88,7 @@ async function serveHere(options: FedServingOptions): Promise<Serving> {
         log,
         feed,
         meter,
-        onRefusal: server.countRefusal,
+        onRefusal: () => server.countRefusal(),
         cacheBytesMax: cacheBytesMax * ANSWER_CACHE_SHARE,
       });
       if (meter !== null) meterRows(meter, views);

@@ -1,5 +1,6 @@
 import type { KeyFetches } from '../auth/key-feed.js';
 import { LecternError } from '../errors.js';
+import { missingInnerParts } from '../http/node/inner-parts.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
 import type { OverloadCounts } from '../http/server/overload.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
@@ -187,6 +188,7 @@ export class ThreadPool implements Serving, Follower {
     const { host, port } = this.#door.address;
     return {
       plan,
+      innerPartsMissing: missingInnerParts(),
       hasLog: log !== undefined,
       logWaiting: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),
       host,

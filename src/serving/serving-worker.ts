@@ -1,9 +1,10 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 import { originFieldsOf } from '../http/answer/answer-fields.js';
+import { useInnerParts } from '../http/node/inner-parts.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
 import type { OverloadCounts } from '../http/server/overload.js';
-import { createHttpServer, type HttpServer } from '../http/server/server.js';
+import { HttpServer } from '../http/server/server.js';
 import { Meter } from '../metrics/meter.js';
 import { startSampling } from '../metrics/sampling.js';
 import { Weight } from '../refresh/weight.js';
@@ -63,6 +64,7 @@ function tellLoad({ load }: HttpServer): void {
 }
 
 async function serve(): Promise<void> {
+  useInnerParts(task.innerPartsMissing);
   if (task.published !== null) publish(task.published);
   const log = task.hasLog ? createThreadLog(tell, task.logWaiting, meter) : undefined;
   const handler = handlerOfPlan(task.plan, present, {
@@ -73,7 +75,7 @@ async function serve(): Promise<void> {
     ...(log === undefined ? {} : { log }),
   });
   const { connectionsMax, overloadMs } = task;
-  const server: HttpServer = createHttpServer(handler, {
+  const server: HttpServer = new HttpServer(handler, {
     connectionsMax,
     overloadMs,
     onOverload(isOverloaded) {

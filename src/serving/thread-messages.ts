@@ -1,5 +1,6 @@
 import type { KeyState } from '../auth/key-feed.js';
 import type { LecternErrorCode } from '../errors.js';
+import type { InnerPart } from '../http/node/probe.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
 import type { OverloadCounts } from '../http/server/overload.js';
 import type { PublishedImage } from '../view/present.js';
@@ -18,6 +19,8 @@ export type Entrance =
 export interface ServingTask {
   readonly plan: HandlerPlan;
   readonly hasLog: boolean;
+  /** Found by the main thread; see inner-parts.ts. */
+  readonly innerPartsMissing: readonly InnerPart[];
   /** One number: log lines of this thread that are on their way. The thread adds, the main thread subtracts. */
   readonly logWaiting: SharedArrayBuffer;
   readonly host: string;

@@ -20,6 +20,9 @@ export interface TimeSpan {
   readonly endMs: number;
 }
 
+/** Where a published snapshot came from. */
+export type Origin = 'source' | 'disk' | 'pin';
+
 /** What is known about a snapshot without reading it. Plain data: it crosses threads and goes to disk. */
 export interface SnapshotSummary {
   /** Identifies the content: equal for equal data, whichever process built it. 22 base64url characters. */

@@ -6,7 +6,7 @@ import {
   UPSTREAM_TOTAL_MS_MAX,
 } from '../limits.js';
 import { parseAddress, redactAddress, resolveReference, withoutCredentials } from '../upstream/address.js';
-import { type Answer, Exchange } from '../upstream/exchange.js';
+import { type Answer, UpstreamCall } from '../upstream/call.js';
 import { refused, unreadable } from '../upstream/failure.js';
 import type { RequestHeaders } from '../upstream/request-headers.js';
 import { gunzip } from './formats/gunzip.js';
@@ -75,7 +75,7 @@ export function httpSource(spec: HttpSpec): Source {
     name: redactAddress(url),
     async load(sink, options = {}) {
       options.signal?.throwIfAborted();
-      const exchange = new Exchange(url, {
+      const call = new UpstreamCall(url, {
         headers: { accept: ACCEPT, 'accept-encoding': 'gzip', 'user-agent': 'lectern' },
         secretHeaders,
         ca: spec.ca,
@@ -86,37 +86,37 @@ export function httpSource(spec: HttpSpec): Source {
         signal: options.signal,
       });
       try {
-        return await load(exchange, url, spec, sink, options);
+        return await load(call, url, spec, sink, options);
       } finally {
-        exchange.close();
+        call.close();
       }
     },
   };
 }
 
 async function load(
-  exchange: Exchange,
+  call: UpstreamCall,
   url: URL,
   spec: HttpSpec,
   sink: RecordSink,
   options: LoadOptions,
 ): Promise<LoadSummary | NotModified> {
   const previous = options.previous ?? null;
-  let answer = await exchange.get(url, true, (at) => conditionalHeaders(previous, at));
+  let answer = await call.get(url, true, (at) => conditionalHeaders(previous, at));
   if (answer.status === 304 && isConditional(previous, answer.url)) {
-    exchange.discard(answer);
+    call.discard(answer);
     if (!isPage(linksOf(answer))) return NOT_MODIFIED;
     // A first page that did not change says nothing of a second that is new.
-    answer = await exchange.get(url, true);
+    answer = await call.get(url, true);
   }
   expectData(answer);
   const version = isPage(linksOf(answer)) ? null : versionOf(answer.url, answer.message.headers);
   // An upstream that does not look at If-None-Match may give entity tags all the same.
   if (version !== null && version === previous) {
-    exchange.discard(answer);
+    call.discard(answer);
     return NOT_MODIFIED;
   }
-  return { ...(await readPages(exchange, answer, spec, sink, options)), version };
+  return { ...(await readPages(call, answer, spec, sink, options)), version };
 }
 
 /**
@@ -124,7 +124,7 @@ async function load(
  * that page, and a tag that covers the whole set cannot be told from one that does not.
  */
 async function readPages(
-  exchange: Exchange,
+  call: UpstreamCall,
   first: Answer,
   spec: HttpSpec,
   sink: RecordSink,
@@ -164,22 +164,22 @@ async function readPages(
       };
     }
     const isOnly = page === 1 && next === null;
-    const read = await readPage(exchange, answer, spec, isOnly, paged, options, () => records);
+    const read = await readPage(call, answer, spec, isOnly, paged, options, () => records);
     format = format === null || format === read.format ? read.format : 'mixed';
     gzipped ||= read.gzipped;
-    if (next === null) return { format, gzipped, bytesRead: exchange.bytesRead };
+    if (next === null) return { format, gzipped, bytesRead: call.bytesRead };
     if (page === pagesMax) throw unreadable(first.url, `it has more than ${pagesMax} pages`);
     if (seen.has(next.href)) {
       throw unreadable(answer.url, `its next links go in a circle, to ${redactAddress(next)}`);
     }
     seen.add(next.href);
-    answer = await exchange.get(next, answer.trusted && next.origin === answer.url.origin);
+    answer = await call.get(next, answer.trusted && next.origin === answer.url.origin);
     expectData(answer);
   }
 }
 
 async function readPage(
-  exchange: Exchange,
+  call: UpstreamCall,
   answer: Answer,
   spec: HttpSpec,
   isOnly: boolean,
@@ -193,7 +193,7 @@ async function readPage(
   const isEncoded = isGzipEncoded(answer);
   const length = headers['content-length'];
   const bytesTotal = isOnly && length !== undefined ? Number(length) : null;
-  const bytes = exchange.body(answer);
+  const bytes = call.body(answer);
   // Strict, unlike what fetch does: gzip data that ends early is an error.
   const decoded = isEncoded ? gunzip(sourceName, bytes) : bytes;
   const read = await readRecords(decoded, sink, {
@@ -205,8 +205,8 @@ async function readPage(
     ...(signal === undefined ? {} : { signal }),
     onProgress: () => {
       // Also while what has arrived long ago is still being unpacked.
-      exchange.throwIfEnded();
-      onProgress?.({ bytesRead: exchange.bytesRead, bytesTotal, records: recordsSoFar() });
+      call.throwIfEnded();
+      onProgress?.({ bytesRead: call.bytesRead, bytesTotal, records: recordsSoFar() });
     },
   });
   return { ...read, gzipped: read.gzipped || isEncoded };

@@ -1,7 +1,6 @@
 import type { Refusal } from '../refresh/gate.js';
 import type { LoadResult } from '../refresh/keeper.js';
-import type { SnapshotSummary } from '../snapshot/summary.js';
-import type { Origin } from '../view/view-source.js';
+import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
 
 /** How many events are different from those of another snapshot. */
 export interface ChangeCounts {

@@ -2,10 +2,10 @@ import { monotonicMs, monotonicMsAt } from '../model/clock.js';
 import type { Differences } from '../snapshot/differences.js';
 import { byteLengthOf, type SnapshotImage } from '../snapshot/image.js';
 import { Snapshot } from '../snapshot/snapshot.js';
-import type { SnapshotSummary } from '../snapshot/summary.js';
+import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
 import { viewOf } from './snapshot-view.js';
 import type { View } from './view.js';
-import type { Origin, PublicationState, SourceState, TimetableStatus, ViewSource } from './view-source.js';
+import type { PublicationState, SourceState, TimetableStatus, ViewSource } from './view-source.js';
 
 /** A publication as plain data in shared memory: every thread can make a view of it. */
 export interface PublishedImage {

@@ -1,4 +1,4 @@
-import type { SnapshotSummary } from '../snapshot/summary.js';
+import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
 import type { View } from './view.js';
 
 /** What the HTTP layer needs of a timetable: the present view, and how it is doing. */
@@ -17,9 +17,6 @@ export interface ViewSource {
 
 /** How a timetable is doing; see {@link ViewSource.status}. */
 export type TimetableStatus = 'starting' | 'ok' | 'degraded';
-
-/** Where the present snapshot came from. */
-export type Origin = 'source' | 'disk' | 'pin';
 
 /** How a snapshot came to be served. */
 export interface PublicationState {

@@ -13,7 +13,7 @@ import { Exposition } from '../../src/admin/exposition.js';
 import { Readiness } from '../../src/admin/readiness.js';
 import type { RequestHandler } from '../../src/http/handler.js';
 import type { ConnectionPatience } from '../../src/http/server/connections.js';
-import { createHttpServer } from '../../src/http/server/server.js';
+import { HttpServer } from '../../src/http/server/server.js';
 import { PIPELINED_WAITING_MAX, REQUESTS_IN_FLIGHT_MAX } from '../../src/limits.js';
 import { TOKEN_FAILURES } from '../../src/metrics/cells.js';
 import { Meter } from '../../src/metrics/meter.js';
@@ -131,7 +131,7 @@ test('connections that are open, and those that were closed, each by its reason'
   const meter = new Meter();
   const large = Buffer.alloc(64 * 1024 * 1024);
   async function listen(handler: RequestHandler, more: Partial<ConnectionPatience>, connectionsMax?: number) {
-    const server = createHttpServer(handler, { connectionsMax, patience: { ...patience, ...more }, meter });
+    const server = new HttpServer(handler, { connectionsMax, patience: { ...patience, ...more }, meter });
     const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
     t.teardown(() => server.close({ deadlineMs: 0 }));
     return {

@@ -1,6 +1,6 @@
 import { test } from 'tap';
 import { type Credential, describeTokenShapeFault, readCredential } from '../../src/auth/credential.js';
-import { readHeaderFacts } from '../../src/http/node/exchange.js';
+import { readHeaderFacts } from '../../src/http/request/header-facts.js';
 import { TOKEN_BYTES_MAX } from '../../src/limits.js';
 import { goodClaims, hs256 } from './tokens.js';
 

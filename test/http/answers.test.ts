@@ -244,3 +244,39 @@ test('an empty timetable is an empty array everywhere', async (t) => {
   }
   t.equal(EVENTS.length, 11, 'the other tests have events');
 });
+
+test('If-Match and If-Unmodified-Since, for answers that are made and those that are kept', async (t) => {
+  const { send } = await serve(t, setUp().handler);
+  const path = '/api/v1/schedule/all';
+  const { etag = '' } = (await send(path, { headers: GOOD })).headers;
+  const strong = etag.slice(2);
+  const old = 'Thu, 01 Jan 1970 00:00:00 GMT';
+  const cases: [fields: Record<string, string | string[]>, status: number][] = [
+    [{ 'If-Match': '*' }, 200],
+    [{ 'If-Match': ' * ' }, 200],
+    [{ 'If-Match': etag }, 412],
+    [{ 'If-Match': strong }, 412],
+    [{ 'If-Match': `"x", ${etag}` }, 412],
+    [{ 'If-Match': '' }, 412],
+    [{ 'If-Match': '*', 'If-None-Match': etag }, 304],
+    [{ 'If-Match': etag, 'If-None-Match': etag }, 412],
+    [{ 'If-Unmodified-Since': old }, 200],
+    [{ 'If-Unmodified-Since': old, 'If-None-Match': etag }, 304],
+    [{ 'If-Match': '*', 'If-Unmodified-Since': old }, 200],
+  ];
+  for (let round = 0; round < 3; round++) {
+    for (const [fields, status] of cases) {
+      const reply = await send(path, { headers: { ...GOOD, ...fields } });
+      t.equal(reply.status, status, JSON.stringify(fields));
+      if (status === 412) t.match(reply.json(), { code: 'precondition-failed' });
+    }
+  }
+  const { status, body } = await send(path, { method: 'HEAD', headers: { ...GOOD, 'If-Match': etag } });
+  t.same([status, body.length], [412, 0]);
+  t.equal(
+    (await send(path, { headers: { 'If-Match': etag } })).status,
+    401,
+    'it comes after the other checks',
+  );
+  t.equal((await send(`${path}?x=1`, { headers: { ...GOOD, 'If-Match': etag } })).status, 400);
+});

@@ -164,7 +164,9 @@ test('every problem code that a request can cause is reached, with its header fi
   const tooOld = await sendStale(path, { headers: GOOD });
   check(tooOld, 'snapshot-stale');
   t.equal(tooOld.headers['retry-after'], '2');
-  check(await send(`${path}/changes?since=nothing`, { headers: GOOD }), 'snapshot-gone');
+  check(await send(`${path}/changes?since=${'x'.repeat(22)}`, { headers: GOOD }), 'snapshot-gone');
+  check(await send(`${path}/changes?since=nothing`, { headers: GOOD }), 'parameters-invalid');
+  check(await send(path, { headers: { ...GOOD, 'If-Match': '"a"' } }), 'precondition-failed');
   const keys = await sendWithoutKeys(path, { headers: GOOD });
   check(keys, 'keys-unavailable');
   t.equal(keys.headers['retry-after'], '9');

@@ -8,7 +8,7 @@ import { createSecretKeySet, type KeySet } from '../../src/auth/key-set.js';
 import { createVerifier } from '../../src/auth/verifier.js';
 import { createHandler, type LoneRequestHandler, type RequestHandler } from '../../src/http/handler.js';
 import type { Logger } from '../../src/http/logger.js';
-import { createHttpServer, type HttpServer, type HttpServerOptions } from '../../src/http/server/server.js';
+import { HttpServer, type HttpServerOptions } from '../../src/http/server/server.js';
 import type { Meter } from '../../src/metrics/meter.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
 import type { View } from '../../src/view/view.js';
@@ -168,7 +168,7 @@ export async function serve(
   options: HttpServerOptions = {},
 ): Promise<Client> {
   // Clients are on the same thread: what they take must not look like an overload, of which test/http/server/overload.test.ts is.
-  const server = createHttpServer(handler, { overloadMs: 0, ...options });
+  const server = new HttpServer(handler, { overloadMs: 0, ...options });
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(() => server.close({ deadlineMs: 0 }));
   return {

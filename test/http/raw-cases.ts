@@ -157,7 +157,6 @@ export function rawCases(authorization: string): readonly RawCase[] {
   malformed('two Hosts and a long target', `GET ${long} HTTP/1.1\r\n${HOST}${good}\r\n`);
   malformed('no Host and a long target', `GET ${long} HTTP/1.1\r\n${authorization}\r\n`);
   malformed('two Authorizations and a long target', `GET ${long} HTTP/1.1\r\n${good}${authorization}\r\n`);
-  malformed('Upgrade and a long target', `GET ${long} HTTP/1.1\r\n${good}Upgrade: h2c\r\n\r\n`);
   malformed('a body and a long target', `GET ${long} HTTP/1.1\r\n${good}Content-Length: 5\r\n\r\nhello`);
   malformed('a long target of another scheme', `GET ftp:/${long} HTTP/1.1\r\n${good}\r\n`);
   refused('TRACE of a long target', `TRACE ${long} HTTP/1.1\r\n${HOST}\r\n`, REFUSED, 'method-not-allowed');
@@ -280,10 +279,21 @@ export function rawCases(authorization: string): readonly RawCase[] {
     closes: true,
   });
 
-  // What asks for something else than an answer.
-  field('Upgrade', 'Connection: Upgrade\r\nUpgrade: websocket');
-  field('h2c', 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__');
-  field('Upgrade without Connection', 'Upgrade: h2c');
+  // Upgrade is ignored (RFC 9110 section 7.8), and the connection can be used again.
+  const h2c = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n';
+  answered('Upgrade to WebSocket', `${LINE}${good}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`, OK);
+  answered('Upgrade to h2c, as curl and Java send it', `${LINE}${good}${h2c}\r\n`, OK);
+  answered('Upgrade without Connection', `${LINE}${good}Upgrade: h2c\r\n\r\n`, OK);
+  answered('HEAD with Upgrade', `HEAD ${PATH} HTTP/1.1\r\n${good}${h2c}\r\n`, OK);
+  cases.push({
+    name: 'Upgrade, and a request right behind it, which node:http drops',
+    bytes: `${LINE}${good}${h2c}\r\n`.repeat(2),
+    statuses: [OK],
+    code: null,
+    closes: true,
+  });
+  field('Upgrade with a body', `${h2c}Content-Length: 5`, 'hello');
+  malformed('Upgrade and two Hosts', `${LINE}${HOST}${good}${h2c}\r\n`);
   const expecting = (what: string): string => `${LINE}${good}Expect: ${what}\r\n\r\n`;
   refused('an unknown expectation', expecting('x'), '417 Expectation Failed', 'expectation-failed');
   refused(

@@ -148,7 +148,21 @@ test('one spelling of since or another, and only what can be told', async (t) =>
     readOf(second.changes([['since', since]], STRICT)).entityTag('json'),
   );
   t.equal(new Set(tags).size, 1, 'they mean the same');
-  t.ok('gone' in second.changes([['since', idOf(1)]], STRICT));
+  t.ok('gone' in second.changes([['since', 'x'.repeat(22)]], STRICT));
+  const never = [
+    'x',
+    'x'.repeat(21),
+    'x'.repeat(23),
+    `${id} `,
+    `"${id}"`,
+    `W/${id}`,
+    `W/"${id}-a`,
+    `x"${id}-"`,
+  ];
+  for (const since of [...never, idOf(1)]) {
+    const expected = { faults: [{ parameter: 'since', code: 'malformed-snapshot' }] };
+    t.match(second.changes([['since', since]], STRICT), expected, since);
+  }
   t.ok('gone' in first.changes([['since', second.summary.id]], STRICT), 'a later one is not known');
   t.ok('faults' in second.changes([], STRICT));
 });

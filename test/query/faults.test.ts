@@ -189,6 +189,8 @@ test('every fault code is reached, except the one that decoding the request targ
   const noSnapshot = view.changes([], { unknownParameters: 'reject' });
   t.match(noSnapshot, { faults: [{ parameter: 'since', code: 'missing-parameter' }] });
   if ('faults' in noSnapshot) for (const fault of noSnapshot.faults) reached.add(fault.code);
+  const noId = view.changes([['since', 'yesterday']], { unknownParameters: 'reject' });
+  if ('faults' in noId) for (const fault of noId.faults) reached.add(fault.code);
   const unreached = Object.keys(PARAMETER_FAULTS).filter((code) => !reached.has(code));
   t.same(unreached, ['malformed-encoding']);
   t.end();

@@ -5,7 +5,7 @@
 import { ANSWER_CACHE_ENTRY_BYTES_MAX, ANSWERS_SEEN_ENTRIES } from '../../limits.js';
 import type { FormatName } from '../../model/format.js';
 import { GenerationalCache } from '../../structures/generational-cache.js';
-import type { FlatHeaders } from '../node/exchange.js';
+import type { FlatHeaders } from '../exchange.js';
 import type { Wire } from './wire.js';
 
 /** An answer of 200 as it is sent. */

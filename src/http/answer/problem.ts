@@ -10,7 +10,8 @@ import build, { type Schema } from 'fast-json-stringify';
 import { type ParameterFault, PROBLEMS, type ProblemCode } from '../../errors.js';
 import { PARAMETER_FAULTS_MAX } from '../../limits.js';
 import { PROBLEM_SCHEMA } from '../../openapi/component-schemas.js';
-import { type Exchange, type FlatHeaders, mountPathOf } from '../node/exchange.js';
+import type { Exchange, FlatHeaders } from '../exchange.js';
+import { mountPathOf } from '../request/target.js';
 import { sendText } from './respond.js';
 
 export const PROBLEM_CONTENT_TYPE = 'application/problem+json';

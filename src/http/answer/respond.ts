@@ -2,18 +2,18 @@
  * Writes responses: header fields as one flat array, which node:http takes without building an object, and bodies
  * without copying them.
  */
-import type { ServerResponse } from 'node:http';
 import { BODY_GATHER_BYTES_MAX } from '../../limits.js';
 import { type Body, releaseBody, releaseSlice } from '../../view/answer.js';
+import type { Exchange, FlatHeaders } from '../exchange.js';
+import { canSendWhole, WRITE_BYTES_MAX } from '../node/bytes-taken.js';
 import { canSendDirectly, directHead, sendDirectly } from '../node/direct.js';
-import type { Exchange, FlatHeaders } from '../node/exchange.js';
 
 /** Sends a body that is there in one piece. `headers` are complete but for those of every answer. */
 export function sendBytes(exchange: Exchange, status: number, headers: FlatHeaders, body: Uint8Array): void {
   if (exchange.head || body.length === 0) sendHead(exchange, status, headers);
   else {
     writeHead(exchange, status, headers);
-    exchange.res.end(body);
+    writeChunks(exchange, [body]);
   }
   exchange.observer?.answered(exchange, status, exchange.head ? 0 : body.length);
 }
@@ -24,12 +24,12 @@ function sendHead(exchange: Exchange, status: number, headers: FlatHeaders): voi
   if (head !== null) sendDirectly(exchange, head);
   else {
     writeHead(exchange, status, headers);
-    exchange.res.end();
+    exchange.makeResponse().end();
   }
 }
 
-function writeHead({ res, fields }: Exchange, status: number, headers: FlatHeaders): void {
-  res.writeHead(status, headers.concat(fields.flat));
+function writeHead(exchange: Exchange, status: number, headers: FlatHeaders): void {
+  exchange.makeResponse().writeHead(status, headers.concat(exchange.fields.flat));
 }
 
 /**
@@ -46,7 +46,7 @@ export function sendBody(exchange: Exchange, status: number, headers: FlatHeader
 /** @returns false where that cannot be, and nothing was sent */
 function sendAtOnce(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): boolean {
   const { chunks, hasHeadRoom } = body;
-  if (!Array.isArray(chunks) || !canSendDirectly(exchange)) return false;
+  if (!Array.isArray(chunks) || !canSendWhole(chunks) || !canSendDirectly(exchange)) return false;
   const head = directHead(status, headers, exchange.fields.text);
   if (head === null) return false;
   if (hasHeadRoom) sendWithHead(exchange, head, chunks[0] as Uint8Array);
@@ -56,12 +56,11 @@ function sendAtOnce(exchange: Exchange, status: number, headers: FlatHeaders, bo
 
 function write(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): void {
   const { chunks } = body;
-  const { res } = exchange;
   writeHead(exchange, status, headers);
   if (!Array.isArray(chunks)) writeSlices(exchange, chunks[Symbol.iterator]());
-  else if (chunks.length === 1) res.end(chunks[0]);
-  else if (body.byteLength <= BODY_GATHER_BYTES_MAX) res.end(Buffer.concat(chunks, body.byteLength));
-  else writeChunks(res, chunks);
+  else if (chunks.length > 1 && body.byteLength <= BODY_GATHER_BYTES_MAX)
+    exchange.makeResponse().end(Buffer.concat(chunks, body.byteLength));
+  else writeChunks(exchange, chunks);
 }
 
 /** @param body with room for the head before it */
@@ -72,15 +71,28 @@ function sendWithHead(exchange: Exchange, head: string, body: Uint8Array): void 
 }
 
 /** Corked, the chunks go to the kernel in one call; none is copied. */
-function writeChunks(res: ServerResponse, chunks: readonly Uint8Array[]): void {
+function writeChunks(exchange: Exchange, chunks: readonly Uint8Array[]): void {
+  if (!canSendWhole(chunks)) {
+    writeSlices(exchange, piecesOf(chunks));
+    return;
+  }
+  const res = exchange.makeResponse();
   res.cork();
   for (const chunk of chunks) res.write(chunk);
   res.uncork();
   res.end();
 }
 
+function* piecesOf(chunks: readonly Uint8Array[]): Generator<Uint8Array> {
+  for (const chunk of chunks) {
+    for (let at = 0; at < chunk.length; at += WRITE_BYTES_MAX) yield chunk.subarray(at, at + WRITE_BYTES_MAX);
+  }
+}
+
 /** Makes a slice only when the one before has gone, and lets others have their turn in between. */
-function writeSlices({ res, ownsSocket }: Exchange, slices: Iterator<Uint8Array>): void {
+function writeSlices(exchange: Exchange, slices: Iterator<Uint8Array>): void {
+  const { ownsSocket } = exchange;
+  const res = exchange.makeResponse();
   let sent: Uint8Array | null = null;
   const next = (): void => {
     if (res.destroyed) return;
@@ -123,7 +135,7 @@ export function sendText(exchange: Exchange, status: number, headers: FlatHeader
       sendDirectly(exchange, whole);
     } else {
       writeHead(exchange, status, headers);
-      exchange.res.end(text);
+      exchange.makeResponse().end(text);
     }
   }
   exchange.observer?.answered(exchange, status, exchange.head ? 0 : bytes);

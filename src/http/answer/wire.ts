@@ -2,8 +2,9 @@
  * A whole answer as it goes over the wire, head and body in one buffer, to be sent again and again. Of all its bytes only
  * those of Date change, once a second.
  */
+
+import type { Exchange, FlatHeaders } from '../exchange.js';
 import { directHead, httpDate, sendDirectly } from '../node/direct.js';
-import type { Exchange, FlatHeaders } from '../node/exchange.js';
 
 const DATE_FIELD = '\r\nDate: ';
 

@@ -4,7 +4,7 @@ import type { IdentifierMode } from '../../model/event.js';
 import { createOpenApiDocument } from '../../openapi/document.js';
 import { matchesEntityTag } from '../answer/conditional.js';
 import { sendBytes, sendEmpty } from '../answer/respond.js';
-import type { Exchange } from '../node/exchange.js';
+import type { Exchange } from '../exchange.js';
 import type { OpenRoute } from '../routes.js';
 import { type Asset, readSwaggerUiAssets } from './docs-assets.js';
 import { DOCS_CSS, DOCS_INITIALIZER, docsHtml } from './docs-markup.js';

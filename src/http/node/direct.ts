@@ -1,17 +1,15 @@
 /**
- * Answers that are there as a whole, handed to the socket in one write: head and body in one buffer where the body was copied, else
- * the head and views of what it is made of. node:http would check and join the header fields of every answer anew, where here they
- * are known to be good.
+ * Sends answers that are there as a whole in one write: head and body in one buffer where the body was copied, else the head and views
+ * of what it is made of. node:http would check and join the header fields of every answer anew; here they are known to be good.
  *
- * A request that stands alone needs no more than that; see lone-request.ts. Where there is a response object of node's, what happens
- * when an answer is over stays node's, too. So this touches three things that the class OutgoingMessage does itself otherwise: the text of the
- * head, by which `headersSent` is known; `finished`, by which `writableEnded` is; and the event `finish`, on which the
- * server lets the connection go on. They have been the same from Node 20 to 26; in any other version nothing is sent this way.
+ * Where there is a response of node's, what happens when an answer is over stays node's. So this sets what the response sets itself
+ * otherwise: `_header`, by which `headersSent` is known, and `finished`, by which `writableEnded` is; and it emits `finish`, on which
+ * the server lets the connection go on.
  */
 import { STATUS_CODES } from 'node:http';
 import { DIRECT_HEAD_BYTES_MAX, KEEP_ALIVE_TIMEOUT_MS } from '../../limits.js';
-import type { Exchange, FlatHeaders } from './exchange.js';
-import { IS_KNOWN_NODE } from './lone-request.js';
+import type { Exchange, FlatHeaders } from '../exchange.js';
+import { usable } from './inner-parts.js';
 import { type Outgoing, writeOut } from './write-out.js';
 
 /** What node:http adds where a connection stays open. */
@@ -39,8 +37,9 @@ export function canSendDirectly(exchange: Exchange): boolean {
   const { req, ownsSocket, lone } = exchange;
   if (!ownsSocket) return false;
   if (lone !== null) return true;
-  const { res } = exchange;
-  if (!IS_KNOWN_NODE || !res.shouldKeepAlive) return false;
+  if (!usable.directAnswers) return false;
+  const res = exchange.makeResponse();
+  if (!res.shouldKeepAlive) return false;
   const { socket } = res;
   return socket !== null && !socket.destroyed && socket.writableLength === 0 && req.httpVersionMinor === 1;
 }
@@ -68,12 +67,12 @@ interface Sent {
 /**
  * Sends a whole answer, head included. Only where {@link canSendDirectly}.
  *
- * @returns whether the kernel has taken the bytes: then nobody looks at them any more
+ * @returns whether the kernel has taken the bytes: then they are free
  */
 export function sendDirectly(exchange: Exchange, what: Outgoing): boolean {
   const { lone } = exchange;
   if (lone !== null) return lone.answer(what);
-  const { res } = exchange;
+  const res = exchange.makeResponse();
   const { socket } = res;
   if (socket === null) return false;
   const sent = res as unknown as Sent;

@@ -7,24 +7,23 @@
  * The answer may also come in a later turn. The request is then awaited, and stands alone for as long as nothing happens on its
  * connection: whatever comes behind it, the end of the connection included, first has node's response made for it.
  *
- * What it touches of node:http is the function that its parser calls with each request, and `incoming`, by which the parser
- * knows whether anybody waits for a body. They have been the same from Node 20 to 26; where they are not there, where the version
- * is not known, or while a server is traced by node's diagnostics channels or its `emit`, every request goes the ordinary way. An
- * observer of performance entries of type `http`, which hang on responses, sees only those requests for which one is made.
+ * It takes the place of the function that node's parser calls with each request, and sets `incoming`, by which the parser knows
+ * whether a body is waited for. While a server is traced by diagnostics channels or its `emit`, every request goes the ordinary way.
+ * An observer of performance entries of type `http`, which hang on responses, sees only requests for which one is made.
  */
 import { channel } from 'node:diagnostics_channel';
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { usable } from './inner-parts.js';
 import { type Outgoing, writeOut } from './write-out.js';
-
-const NODE_MAJOR = Number(process.versions.node.split('.')[0]);
-export const IS_KNOWN_NODE: boolean = NODE_MAJOR >= 20 && NODE_MAJOR <= 26;
 
 interface Parser {
   incoming: IncomingMessage | null;
   /** @returns 0: what follows is read on as the request says */
   onIncoming: (req: IncomingMessage, keepAlive: boolean) => number;
+  /** What is being parsed. */
+  getCurrentBuffer(): Buffer;
 }
 
 const NOT_UNDER_WAY = 'the request is not under way any more';
@@ -53,6 +52,7 @@ export class LoneRequest {
   readonly #idleMs: number;
   #req: IncomingMessage | null = null;
   #isAnswered = false;
+  #isUpgrade = false;
   #response: ServerResponse | null = null;
   #awaited: Awaited | null = null;
   #wantsResponse = false;
@@ -82,13 +82,14 @@ export class LoneRequest {
     idleMs: number,
     see: (lone: LoneRequest, req: IncomingMessage, keepAlive: boolean) => number,
   ): LoneRequest | null {
-    const { parser } = socket as Socket & { readonly parser?: Partial<Parser> | null };
-    if (!IS_KNOWN_NODE || parser?.incoming === undefined || typeof parser.onIncoming !== 'function')
-      return null;
-    const lone = new LoneRequest(server, socket, parser as Parser, idleMs);
+    const { parser = null } = socket as Socket & { readonly parser?: Parser | null };
+    if (!usable.loneRequests || parser === null) return null;
+    const lone = new LoneRequest(server, socket, parser, idleMs);
     parser.onIncoming = (req, keepAlive) => {
       lone.#req = req;
       lone.#isAnswered = false;
+      // Node takes it back where nothing listens to 'upgrade'.
+      lone.#isUpgrade = (req as IncomingMessage & { readonly upgrade?: unknown }).upgrade === true;
       try {
         return see(lone, req, keepAlive);
       } finally {
@@ -101,8 +102,8 @@ export class LoneRequest {
   }
 
   /**
-   * Whether somebody has to see a response being made: who listens to node's channels, or has put himself before `emit`. That
-   * may be so from any moment on.
+   * Whether a response has to be made for those that trace: listeners of node's channels, or a wrapped `emit`. That may begin at
+   * any moment.
    */
   get isTraced(): boolean {
     if (this.#server.emit !== EventEmitter.prototype.emit) return true;
@@ -125,6 +126,17 @@ export class LoneRequest {
     if (req === this.#awaited?.req) return false;
     // Of a connection only the latest can be without an answer.
     return req !== this.#req || this.#isAnswered;
+  }
+
+  /**
+   * Whether node:http drops what arrived together with a request that it has just read: behind an Upgrade that is ignored, it goes
+   * on with the next packet.
+   */
+  dropsRest(req: IncomingMessage): boolean {
+    if (req !== this.#req || !this.#isUpgrade) return false;
+    if (!usable.readAhead) return true;
+    const packet = this.#parser.getCurrentBuffer().toString('latin1');
+    return packet.indexOf('\r\n\r\n') !== packet.length - 4;
   }
 
   /** Node's response where it has been made. */
@@ -153,7 +165,7 @@ export class LoneRequest {
     if (this.#socket.timeout) this.#socket.setTimeout(0);
     this.#isTimed = false;
     this.#awaited = awaited;
-    // Nobody waits for a body or its end.
+    // No body is waited for.
     this.#parser.incoming = null;
   }
 
@@ -172,7 +184,7 @@ export class LoneRequest {
     try {
       res = this.#make(req);
     } catch {
-      // Somebody has put himself before `emit` since, and keeps the request. Nobody is there who could be told.
+      // `emit` was wrapped meanwhile, and the wrapper keeps the request.
       this.#socket.destroy();
       return null;
     }
@@ -229,7 +241,7 @@ export class LoneRequest {
     this.#isAnswered = true;
     this.#awaited = null;
     const isTaken = writeOut(socket, what);
-    // Nobody waits for a body or its end.
+    // No body is waited for.
     this.#parser.incoming = null;
     // Whatever is read or written begins the time anew.
     if (!socket.timeout) {

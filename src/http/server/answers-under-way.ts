@@ -4,7 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import { SNAPSHOTS_SENT_MAX } from '../../limits.js';
-import type { Exchange } from '../node/exchange.js';
+import type { Exchange } from '../exchange.js';
 
 export class AnswersUnderWay {
   /** By what they are sent from; the oldest first, since each comes in with its first answer. */
@@ -30,7 +30,7 @@ export class AnswersUnderWay {
    */
   add(exchange: Exchange, snapshot: object): void {
     const { req, lone } = exchange;
-    const res = lone === null ? exchange.res : null;
+    const res = lone === null ? exchange.makeResponse() : null;
     const isTaken =
       res === null ? req.socket.writableLength === 0 : res.writableEnded && res.writableLength === 0;
     if (res?.destroyed || isTaken) return;
@@ -93,9 +93,9 @@ export class AnswersUnderWay {
 /** @returns false where its connection has gone already, with another answer */
 function cutOff(exchange: Exchange): boolean {
   const { req, lone, ownsSocket } = exchange;
-  if (req.socket?.destroyed || (lone === null && exchange.res.destroyed)) return false;
+  if (req.socket?.destroyed || (lone === null && exchange.makeResponse().destroyed)) return false;
   // The system would otherwise keep what it has taken until the client reads it.
   if (ownsSocket) req.socket.resetAndDestroy();
-  else exchange.res.destroy();
+  else exchange.makeResponse().destroy();
   return true;
 }

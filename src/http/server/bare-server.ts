@@ -50,6 +50,5 @@ export function createBareServer(listener: RequestListener, times: ServerTimes =
     },
     listener,
   );
-  // A client may close its half of the connection behind a request: it gets its answer all the same.
-  return Object.assign(server, { httpAllowHalfOpen: true });
+  return server;
 }

@@ -6,6 +6,7 @@ import { PROBLEMS, type ProblemCode } from '../../errors.js';
 import { HEADER_FIELDS_MAX, REQUEST_TARGET_BYTES_MAX } from '../../limits.js';
 import { type AnswerFields, PLAIN_FIELDS } from '../answer/answer-fields.js';
 import { PROBLEM_CONTENT_TYPE, problemBody } from '../answer/problem.js';
+import { parserFaultOf } from '../node/parser-error.js';
 import { ALLOW } from '../routes.js';
 
 interface ClientErrorKind {
@@ -129,34 +130,16 @@ function say(
   return { status, bytes };
 }
 
-/** What node adds to the error of its parser. */
-interface ParserError extends NodeJS.ErrnoException {
-  /** What arrived last, at most the size of one read. */
-  readonly rawPacket?: Buffer;
-  /** Where in it the parser stopped. */
-  readonly bytesParsed?: number;
-  readonly reason?: string;
-}
-
-function kindOf(error: ParserError): ClientErrorKind {
-  if (error.code === 'HPE_INVALID_METHOD') return hasLine(error, REQUEST_LINE) ? UNKNOWN_METHOD : MALFORMED;
-  // The parser has several codes for the end of the request line, and only its words tell what was missing.
-  if (error.reason?.startsWith('Expected CRLF') || error.reason?.startsWith('Missing expected CR'))
-    return LINE_END;
-  if (error.code === 'HPE_INVALID_VERSION') return hasLine(error, OTHER_VERSION) ? OTHER_HTTP : MALFORMED;
-  const kind = KINDS[error.code ?? ''] ?? MALFORMED;
+function kindOf(error: NodeJS.ErrnoException): ClientErrorKind {
+  const { code, packet, line, isLineEnd } = parserFaultOf(error);
+  if (code === 'HPE_INVALID_METHOD') return REQUEST_LINE.test(line) ? UNKNOWN_METHOD : MALFORMED;
+  if (isLineEnd) return LINE_END;
+  if (code === 'HPE_INVALID_VERSION') return OTHER_VERSION.test(line) ? OTHER_HTTP : MALFORMED;
+  const kind = KINDS[code] ?? MALFORMED;
   // The first packet of a request that is all target so far: then it is the target that is too long.
-  const packet = error.rawPacket?.toString('latin1') ?? '';
   if (kind.code === 'headers-too-large' && /^[A-Z]+ /.test(packet)) {
     const lineEnd = packet.indexOf('\r\n');
     if (lineEnd < 0 || lineEnd > REQUEST_TARGET_BYTES_MAX) return TARGET_TOO_LONG;
   }
   return kind;
-}
-
-/** Whether the line where the parser stopped is one like this. */
-function hasLine({ rawPacket, bytesParsed = 0 }: ParserError, line: RegExp): boolean {
-  const packet = rawPacket?.toString('latin1') ?? '';
-  const lineStart = bytesParsed === 0 ? 0 : packet.lastIndexOf('\n', bytesParsed - 1) + 1;
-  return line.test(packet.slice(lineStart));
 }

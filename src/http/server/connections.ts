@@ -11,6 +11,7 @@ import {
   READER_WINDOW_MS,
   READERS_CUT_OFF_MANY,
 } from '../../limits.js';
+import { bytesTaken } from '../node/bytes-taken.js';
 import type { LoneRequest } from '../node/lone-request.js';
 
 /** How long a connection may go on being of no use; the program's own bounds are in limits.ts, tests have shorter ones. */
@@ -85,16 +86,9 @@ export interface ConnectionCounts {
 /** How much of the readers that were cut off still counts a look later. */
 const CUT_OFF_DECAY = 0.8;
 
-/** What node keeps of a socket. Its own timeout of sockets uses the same to tell whether a write is getting on. */
-interface StreamHandle {
-  readonly bytesWritten: number;
-  readonly writeQueueSize: number;
-}
-
-/** Bytes that the operating system has taken. The public count is of those that were handed to libuv. */
-function bytesTaken(socket: Socket): number {
-  const handle = (socket as unknown as { readonly _handle: StreamHandle | null })._handle;
-  return handle === null ? 0 : handle.bytesWritten - handle.writeQueueSize;
+/** Whether the answer to the last request goes on. One that is made in slices has nothing to write in between. */
+export function isAnswering({ answer }: Connection): boolean {
+  return answer !== null && !answer.writableFinished && !answer.destroyed;
 }
 
 export class Connections {
@@ -151,7 +145,7 @@ export class Connections {
    * Closes what has gone longest without a request until at most `max` are left. Those that do not read an answer go after
    * these, and those whose answer is being worked on go last.
    */
-  makeRoom(max: number, isAnswering: (connection: Connection) => boolean): void {
+  makeRoom(max: number): void {
     const open = [...this.#open.values()].filter(({ socket }) => !socket.destroyed);
     if (open.length <= max) return;
     // The order in which they came settles what the looks do not.
@@ -161,6 +155,28 @@ export class Connections {
     };
     open.sort((a, b) => rank(a) - rank(b) || a.usedAt - b.usedAt);
     for (const { socket } of open.slice(0, open.length - max)) socket.destroy();
+  }
+
+  /** Begins anew to look for connections on which nothing comes in. */
+  beginSweeping(): void {
+    for (const connection of this)
+      connection.bytesRead = connection.isUnused ? 0 : connection.socket.bytesRead;
+  }
+
+  /**
+   * Destroys the connections that are idle: nothing came in since the last sweep, nothing waits to go out, and no answer is being
+   * made. Node's closeIdleConnections takes an answer for over that was handed to the socket, and cuts slow readers off.
+   *
+   * @param sparesUnused those without a request so far are kept
+   */
+  sweep(sparesUnused: boolean): void {
+    for (const connection of this) {
+      const { socket, bytesRead, pending } = connection;
+      if (socket.bytesRead !== bytesRead) connection.bytesRead = socket.bytesRead;
+      else if (sparesUnused && connection.isUnused) continue;
+      else if (socket.writableLength === 0 && pending.size === 0 && !isAnswering(connection))
+        socket.destroy();
+    }
   }
 
   delete(socket: Socket): void {

@@ -6,8 +6,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { HEADER_FIELDS_MAX, OVERLOAD_RETRY_AFTER_SECONDS } from '../../limits.js';
 import { type AnswerFields, type OriginFields, PLAIN_FIELDS } from '../answer/answer-fields.js';
 import { PROBLEM_CONTENT_TYPE, problemBody } from '../answer/problem.js';
+import type { FlatHeaders } from '../exchange.js';
 import { directHead, httpDate } from '../node/direct.js';
-import type { FlatHeaders } from '../node/exchange.js';
 import type { LoneRequest } from '../node/lone-request.js';
 
 /** Without `instance`: the path is not looked at. */
@@ -91,7 +91,7 @@ function fieldsFor({ rawHeaders }: IncomingMessage, origins: OriginFields | null
 }
 
 const CONTENT_FIELDS: ReadonlyMap<number, string> = new Map(
-  ['upgrade', 'content-length', 'transfer-encoding'].map((name) => [name.length, name]),
+  ['content-length', 'transfer-encoding'].map((name) => [name.length, name]),
 );
 
 /** Node drops fields after some number of them: then one that is not seen may be among those. */

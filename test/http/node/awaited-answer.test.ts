@@ -6,11 +6,7 @@ import { type Test, test } from 'tap';
 import type { LoneRequestHandler } from '../../../src/http/handler.js';
 import type { Awaited, LoneRequest } from '../../../src/http/node/lone-request.js';
 import { CONNECTION_PATIENCE } from '../../../src/http/server/connections.js';
-import {
-  createHttpServer,
-  type HttpServer,
-  type HttpServerOptions,
-} from '../../../src/http/server/server.js';
+import { HttpServer, type HttpServerOptions } from '../../../src/http/server/server.js';
 
 import { serve as serveHandler, setUp, token } from '../harness.js';
 
@@ -69,7 +65,7 @@ async function serve(t: Test, options: HttpServerOptions = {}): Promise<Served> 
       },
     },
   );
-  const server = createHttpServer(handler, { overloadMs: 0, ...options });
+  const server = new HttpServer(handler, { overloadMs: 0, ...options });
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(() => server.close({ deadlineMs: 0 }));
   return {

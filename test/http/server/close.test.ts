@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
-import { createHttpServer } from '../../../src/http/server/server.js';
+import { HttpServer } from '../../../src/http/server/server.js';
 
 const BODY = Buffer.alloc(4 * 1024 * 1024, 'x');
 const REQUEST = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 
 test('closing waits for answers that a slow reader has not taken yet, pipelined ones too', async (t) => {
-  const server = createHttpServer((_req, res) => {
+  const server = new HttpServer((_req, res) => {
     res.writeHead(200, ['Content-Length', String(BODY.length)]);
     res.end(BODY);
   });
@@ -34,7 +34,7 @@ for (const way of ['close', 'drain'] as const) {
   test(`an answer that is made in slices is not cut off between two of them: ${way}`, async (t) => {
     const SLICES = 100;
     const slice = BODY.subarray(0, 64 * 1024);
-    const server = createHttpServer((_req, res) => {
+    const server = new HttpServer((_req, res) => {
       res.writeHead(200, ['Content-Length', String(SLICES * slice.length)]);
       let made = 0;
       const next = (): void => {
@@ -64,7 +64,7 @@ for (const way of ['close', 'drain'] as const) {
 }
 
 test('closing ends idle and never-used connections at once, and reads that never end at the deadline', async (t) => {
-  const server = createHttpServer((_req, res) => {
+  const server = new HttpServer((_req, res) => {
     res.writeHead(200, ['Content-Length', String(BODY.length)]);
     res.end(BODY);
   });
@@ -99,7 +99,7 @@ test('closing ends idle and never-used connections at once, and reads that never
 });
 
 test('connections that the system has accepted, and the server not taken yet, are answered before the port is closed', async (t) => {
-  const server = createHttpServer((_req, res) => res.end('here'));
+  const server = new HttpServer((_req, res) => res.end('here'));
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   // Without a turn of the event loop in between.
   const answers = Array.from(

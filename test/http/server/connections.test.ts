@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import type { RequestHandler } from '../../../src/http/handler.js';
 import type { ConnectionPatience } from '../../../src/http/server/connections.js';
-import { createHttpServer, type HttpServer } from '../../../src/http/server/server.js';
+import { HttpServer } from '../../../src/http/server/server.js';
 import { PIPELINED_WAITING_MAX, READERS_CUT_OFF_MANY, REQUESTS_IN_FLIGHT_MAX } from '../../../src/limits.js';
 
 const PATIENCE: ConnectionPatience = {
@@ -24,7 +24,7 @@ async function listen(
   patience: Partial<ConnectionPatience> = {},
   connectionsMax?: number,
 ): Promise<{ server: HttpServer; open(): Promise<Socket> }> {
-  const server = createHttpServer(handler, { connectionsMax, patience: { ...PATIENCE, ...patience } });
+  const server = new HttpServer(handler, { connectionsMax, patience: { ...PATIENCE, ...patience } });
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(() => server.close({ deadlineMs: 0 }));
   return {

@@ -4,7 +4,7 @@ import { type Test, test } from 'tap';
 import { OriginFields } from '../../../src/http/answer/answer-fields.js';
 import type { RequestHandler } from '../../../src/http/handler.js';
 import { Overload } from '../../../src/http/server/overload.js';
-import { createHttpServer, type HttpServer } from '../../../src/http/server/server.js';
+import { HttpServer } from '../../../src/http/server/server.js';
 import { OVERLOAD_RECOVERY_MS, OVERLOAD_REQUESTS_MIN, OVERLOAD_WATCH_MS } from '../../../src/limits.js';
 import { setUp } from '../harness.js';
 
@@ -34,7 +34,7 @@ async function listen(
   overloadMs: number,
   onOverload?: (isOverloaded: boolean) => void,
 ): Promise<{ server: HttpServer; port: number }> {
-  const server = createHttpServer(handlerOf(costMs), { overloadMs, onOverload });
+  const server = new HttpServer(handlerOf(costMs), { overloadMs, onOverload });
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(() => server.close({ deadlineMs: 0 }));
   return { server, port };
@@ -151,7 +151,7 @@ test('a page of elsewhere can read that it is refused, and its preflights are an
   const long = `https://${'long.'.repeat(300)}example`;
   const corsOrigins = [PAGE, long];
   const { handler } = setUp({ corsOrigins });
-  const server = createHttpServer(
+  const server = new HttpServer(
     (req, res) => {
       if (req.method === 'GET') busyFor(1);
       handler(req, res);

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'tap';
 import { answerClientError } from '../../../src/http/server/client-error.js';
-import { createHttpServer } from '../../../src/http/server/server.js';
+import { HttpServer } from '../../../src/http/server/server.js';
 import { bearer, serve, setUp, token } from '../harness.js';
 
 function parse(reply: string): { status: number; head: string; body: unknown } {
@@ -127,7 +127,7 @@ test('a connection that is being written to, or has gone, is only closed', async
 
 test('listening says where, or in one line why not', async (t) => {
   const { handler } = setUp();
-  const first = createHttpServer(handler);
+  const first = new HttpServer(handler);
   const address = await first.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(() => first.close());
   t.match(address, { host: '127.0.0.1', origin: `http://127.0.0.1:${address.port}` });
@@ -137,7 +137,7 @@ test('listening says where, or in one line why not', async (t) => {
     ['127.0.0.1', 65_536, /a port is a number from 0 to 65535/],
   ];
   for (const [host, port, message] of cases) {
-    const server = createHttpServer(handler);
+    const server = new HttpServer(handler);
     await t.rejects(server.listen({ host, port }), { code: 'address-unavailable', message });
     await server.close();
   }
@@ -145,7 +145,7 @@ test('listening says where, or in one line why not', async (t) => {
 
 test('close lets an answer in flight finish with Connection: close, and ends idle connections', async (t) => {
   let pending: ServerResponse | undefined;
-  const server = createHttpServer((req, res) => {
+  const server = new HttpServer((req, res) => {
     if (req.url === '/slow') pending = res;
     else res.end('x');
   });
@@ -196,7 +196,7 @@ test('close lets an answer in flight finish with Connection: close, and ends idl
 
 test('what does not finish is cut at the deadline', async (t) => {
   let waiting = false;
-  const server = createHttpServer(() => {
+  const server = new HttpServer(() => {
     waiting = true;
   });
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
@@ -212,7 +212,7 @@ test('what does not finish is cut at the deadline', async (t) => {
 });
 
 test('a server that never listened closes at once', async (t) => {
-  await createHttpServer(() => undefined).close();
+  await new HttpServer(() => undefined).close();
   t.pass('closed');
 });
 

@@ -2,7 +2,7 @@
 import { connect } from 'node:net';
 import { type Test, test } from 'tap';
 import { createBareServer } from '../../../src/http/server/bare-server.js';
-import { createHttpServer } from '../../../src/http/server/server.js';
+import { HttpServer } from '../../../src/http/server/server.js';
 import {
   CONNECTIONS_CHECKING_INTERVAL_MS,
   HEADERS_BYTES_MAX,
@@ -27,13 +27,12 @@ test('a server has the limits of limits.ts, and reads requests strictly', (t) =>
     insecureHTTPParser: false,
     requireHostHeader: false,
     noDelay: true,
-    httpAllowHalfOpen: true,
   });
   t.end();
 });
 
 async function listen(t: Test): Promise<number> {
-  const server = createHttpServer((_req, res) => void res.end('answered'), { times: TIMES });
+  const server = new HttpServer((_req, res) => void res.end('answered'), { times: TIMES });
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(() => server.close({ deadlineMs: 0 }));
   return port;
@@ -77,8 +76,8 @@ test('a connection that waits for the next request is closed without a word', as
 
 test('requests are read strictly in a process that asks for the contrary', async (t) => {
   const program = `
-    import('./src/http/server/server.ts').then(async ({ createHttpServer }) => {
-      const server = createHttpServer((req, res) => res.end('understood'));
+    import('./src/http/server/server.ts').then(async ({ HttpServer }) => {
+      const server = new HttpServer((req, res) => res.end('understood'));
       console.log('port', (await server.listen({ host: '127.0.0.1', port: 0 })).port, 'ready');
     });`;
   const { child, printed } = startNode(['--insecure-http-parser', '-e', program]);

@@ -7,7 +7,7 @@ import { redactAddress, resolveReference } from './address.js';
 import { describeFailure, unreadable } from './failure.js';
 import type { RequestHeaders } from './request-headers.js';
 
-export interface ExchangeOptions {
+export interface UpstreamCallOptions {
   /** Sent with every request. */
   readonly headers: RequestHeaders;
   /** Sent to the origin that was asked first, and only until it leads elsewhere. */
@@ -22,7 +22,7 @@ export interface ExchangeOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The head of an answer; the body is read with {@link Exchange.body} or let go with {@link Exchange.discard}. */
+/** The head of an answer; the body is read with {@link UpstreamCall.body} or let go with {@link UpstreamCall.discard}. */
 export interface Answer {
   readonly status: number;
   /** Where it came from in the end. */
@@ -40,8 +40,8 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
  * This is node:http and not fetch: fetch takes a gzip body that was cut short for whole, and neither shows the bytes as
  * they came nor lets go of its connections.
  */
-export class Exchange {
-  readonly #options: ExchangeOptions;
+export class UpstreamCall {
+  readonly #options: UpstreamCallOptions;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
   readonly #secureAgent: SecureAgent;
   /** Ends whatever is under way; its reason is the error to be told. */
@@ -50,7 +50,7 @@ export class Exchange {
   readonly #onAbort: () => void;
   #bytesRead = 0;
 
-  constructor(url: URL, options: ExchangeOptions) {
+  constructor(url: URL, options: UpstreamCallOptions) {
     this.#options = options;
     const { ca, signal, totalMsMax } = options;
     this.#secureAgent = new SecureAgent({

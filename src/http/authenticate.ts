@@ -1,0 +1,147 @@
+/** Finds the user of a request by its bearer token: at once for tokens that were seen before, else after they are verified. */
+import type { Socket } from 'node:net';
+import type {
+  AuthenticatedUser,
+  Authentication,
+  Authenticator,
+  RememberedUser,
+} from '../auth/authenticator.js';
+import { readCredential } from '../auth/credential.js';
+import { CELL } from '../metrics/cells.js';
+import type { Meter } from '../metrics/meter.js';
+import { bearerChallenge, sendProblem } from './answer/problem.js';
+import type { Exchange } from './exchange.js';
+import type { Logger } from './logger.js';
+import { sendRefusal } from './server/refusal.js';
+
+export interface TokenCheckOptions {
+  readonly authenticator: Authenticator;
+  readonly realm: string;
+  readonly meter: Meter | null;
+  readonly log: Logger;
+  /** Told of each request that is refused as too many tokens are being verified. */
+  readonly onRefusal: (() => void) | undefined;
+}
+
+/** Bad tokens may come a thousand times a second: each of two reasons is logged this often at most. */
+const LOG_MS = 60_000;
+
+export class TokenCheck {
+  readonly #options: TokenCheckOptions;
+  /**
+   * The user of the last request of each connection: clients send the same header again and again, and comparing it is cheaper
+   * than hashing it. Gone with the connection.
+   */
+  readonly #lastUsers = new WeakMap<
+    Socket,
+    { readonly authorization: string; readonly user: RememberedUser }
+  >();
+  #keysLoggedMs = Number.NEGATIVE_INFINITY;
+  #refusalsLoggedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: TokenCheckOptions) {
+    this.#options = options;
+  }
+
+  /** Refuses a request with several credentials and closes its connection. @returns whether it was one */
+  refusesRepeated(exchange: Exchange): boolean {
+    const { authorization, authorizations } = exchange.headers;
+    if (authorizations <= 1) return false;
+    const credential = readCredential(authorization, authorizations);
+    if (credential.kind !== 'malformed' || !credential.repeated) return false;
+    exchange.closeAfterAnswer();
+    this.#refuseMalformed(exchange, credential.detail);
+    return true;
+  }
+
+  /** The user of a token that was verified before; null where there is none. */
+  find({ headers, req }: Exchange): AuthenticatedUser | null {
+    const { authenticator, meter } = this.#options;
+    const { authorization, authorizations } = headers;
+    const last = this.#lastUsers.get(req.socket);
+    if (last?.authorization === authorization && last !== undefined && authorizations === 1) {
+      if (authenticator.isUsable(last.user)) {
+        meter?.add(CELL.tokenHits);
+        return last.user.value;
+      }
+      this.#lastUsers.delete(req.socket);
+    }
+    const credential = readCredential(authorization, authorizations);
+    const user = credential.kind === 'token' ? authenticator.lookup(credential.token) : undefined;
+    if (user === undefined) return null;
+    if (authorization !== undefined) this.#lastUsers.set(req.socket, { authorization, user });
+    meter?.add(CELL.tokenHits);
+    return user.value;
+  }
+
+  /**
+   * Verifies a token that {@link TokenCheck.find} does not know; answers the request itself where it is not let in.
+   *
+   * @returns undefined where the request was answered at once
+   */
+  verify(exchange: Exchange, onUser: (user: AuthenticatedUser) => void): Promise<void> | undefined {
+    const { authenticator, realm, meter } = this.#options;
+    const { authorization, authorizations } = exchange.headers;
+    const credential = readCredential(authorization, authorizations);
+    if (credential.kind === 'token') {
+      meter?.add(CELL.tokenMisses);
+      exchange.awaitAnswer();
+      return authenticator.verify(credential.token).then((authentication) => {
+        if (authentication.outcome === 'ok') onUser(authentication.user);
+        else this.#refuse(exchange, authentication);
+      });
+    }
+    if (credential.kind === 'missing') {
+      meter?.failed('missing');
+      sendProblem(exchange, {
+        code: 'credentials-missing',
+        detail: 'Send a token in the header "Authorization: Bearer <token>".',
+        headers: ['WWW-Authenticate', bearerChallenge(realm)],
+      });
+    } else this.#refuseMalformed(exchange, credential.detail);
+    return undefined;
+  }
+
+  #refuseMalformed(exchange: Exchange, detail: string): void {
+    const { meter, realm } = this.#options;
+    meter?.failed('malformed');
+    sendProblem(exchange, {
+      code: 'invalid-request',
+      detail,
+      headers: ['WWW-Authenticate', bearerChallenge(realm, 'invalid_request', detail)],
+    });
+  }
+
+  #refuse(exchange: Exchange, authentication: Exclude<Authentication, { readonly outcome: 'ok' }>): void {
+    const { meter, realm, log, onRefusal } = this.#options;
+    switch (authentication.outcome) {
+      case 'invalid':
+        meter?.failed(authentication.reason);
+        sendProblem(exchange, {
+          code: 'token-invalid',
+          detail: authentication.description,
+          headers: ['WWW-Authenticate', bearerChallenge(realm, 'invalid_token', authentication.description)],
+        });
+        return;
+      case 'unavailable':
+        meter?.failed('unavailable');
+        if (performance.now() - this.#keysLoggedMs >= LOG_MS) {
+          this.#keysLoggedMs = performance.now();
+          log.warn({ reason: authentication.description }, 'a token cannot be verified');
+        }
+        sendProblem(exchange, {
+          code: 'keys-unavailable',
+          detail: 'The keys that verify tokens cannot be had at the moment. Ask again in a few seconds.',
+          headers: ['Retry-After', String(authentication.retryAfterSeconds)],
+        });
+        return;
+      case 'overloaded':
+        onRefusal?.();
+        if (performance.now() - this.#refusalsLoggedMs >= LOG_MS) {
+          this.#refusalsLoggedMs = performance.now();
+          log.warn({}, 'too many tokens to verify: requests are refused');
+        }
+        sendRefusal(exchange.req, exchange.makeResponse(), exchange.fields);
+    }
+  }
+}

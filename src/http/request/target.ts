@@ -1,0 +1,33 @@
+import type { IncomingMessage } from 'node:http';
+
+/** RFC 9112 section 3.2.2: what proxies send, and what every server must accept. */
+const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
+
+/** Splits a request target into path and query; the authority of the absolute form is dropped. */
+export function splitTarget(target: string): { path: string; query: string } {
+  let origin = target;
+  if (target.charCodeAt(0) !== 0x2f) {
+    const authority = ABSOLUTE_FORM.exec(target);
+    if (authority !== null) {
+      origin = target.slice(authority[0].length);
+      if (origin.charCodeAt(0) !== 0x2f) origin = `/${origin}`;
+    }
+  }
+  const mark = origin.indexOf('?');
+  return mark < 0
+    ? { path: origin, query: '' }
+    : { path: origin.slice(0, mark), query: origin.slice(mark + 1) };
+}
+
+/**
+ * The path under which a framework has mounted the handler and that it took off the request target, as Express does: ''
+ * where there is none. Links and `instance` show paths as the client knows them.
+ */
+export function mountPathOf(req: IncomingMessage): string {
+  const { originalUrl } = req as IncomingMessage & { readonly originalUrl?: unknown };
+  const { url } = req;
+  if (typeof originalUrl !== 'string' || url === undefined || originalUrl === url) return '';
+  // Express leaves a slash where the mount path was all there was.
+  const rest = url === '/' && !originalUrl.endsWith('/') ? '' : url.replace(/^\/(?=\?)/, '');
+  return originalUrl.endsWith(rest) ? originalUrl.slice(0, originalUrl.length - rest.length) : '';
+}

@@ -1,0 +1,162 @@
+/** Each part inside Node is taken away in turn: answers stay right, and slow readers are still cut. */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Test, test } from 'tap';
+import { missingInnerParts, useInnerParts } from '../../../src/http/node/inner-parts.js';
+import { INNER_PARTS, type InnerPart, probeInnerParts } from '../../../src/http/node/probe.js';
+import { parseMetrics } from '../../admin/scrape.js';
+import { CLI, startNode } from '../../cli/lectern.js';
+import { get } from '../../serving/threads.js';
+import { EVENTS, serve, setUp, token, viewsOf } from '../harness.js';
+import { rawCases, sendRaw } from '../raw-cases.js';
+import { startTakingAway } from './take-away.js';
+
+const AUTHORIZATION = `Authorization: Bearer ${token()}\r\n`;
+const PATIENCE = {
+  lookMs: 20,
+  readerWindowMs: 400,
+  readerBytesMin: 64 * 1024,
+  idleMsMax: 10_000,
+  lingerMsMax: 100,
+};
+/** JSON of 12 MB and more: what the system takes of a connection is less. */
+const MANY = Array.from({ length: 40_000 }, (_, n) => ({
+  ...(EVENTS[0] as (typeof EVENTS)[number]),
+  id: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
+  title: `Lesson ${n}`,
+}));
+
+const taken = startTakingAway();
+const manyViews = viewsOf(MANY);
+
+async function takeAway(t: Test, part: InnerPart | null, instead: unknown): Promise<void> {
+  taken.part = part;
+  taken.instead = instead;
+  useInnerParts(await probeInnerParts());
+  t.same(missingInnerParts(), part === null ? [] : [part], `${part} as ${String(instead)}`);
+}
+
+/** Nothing of the rest of a packet is known: then the connection closes behind an Upgrade. */
+const CLOSES_BEHIND_UPGRADE: readonly (InnerPart | null)[] = [
+  'parser.onIncoming',
+  'parser.incoming',
+  'parser.getCurrentBuffer',
+];
+
+async function assertAnswers(t: Test, part: InnerPart | null): Promise<void> {
+  const { port } = await serve(t, setUp().handler);
+  const cases = rawCases(AUTHORIZATION);
+  const outcomes = await Promise.all(cases.map((each) => sendRaw(port, each)));
+  for (const [n, { name, statuses, code, closes }] of cases.entries()) {
+    const outcome = outcomes[n];
+    if (part?.startsWith('error.') && closes) {
+      // The status is less exact, and an error all the same.
+      t.match(outcome, { statuses: [/^[245]/], closes, areProblems: true }, name);
+    } else if (CLOSES_BEHIND_UPGRADE.includes(part) && /Upgrade/.test(name) && !closes) {
+      const isIgnored = name === 'Connection: upgrade without Upgrade';
+      const isHere = name === 'Upgrade without Connection' && part === 'parser.getCurrentBuffer';
+      t.match(outcome, { statuses, code, closes: !isIgnored && !isHere, areProblems: true }, name);
+    } else t.same(outcome, { statuses, code, closes, saysClose: closes, areProblems: true }, name);
+  }
+}
+
+async function assertReaders(t: Test, format: string): Promise<void> {
+  const { port, server } = await serve(t, setUp({ views: manyViews }).handler, { patience: PATIENCE });
+  const open = async (): Promise<Socket> => {
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+    socket.write(`GET /api/v1/schedule/all?format=${format} HTTP/1.1\r\nHost: a\r\n${AUTHORIZATION}\r\n`);
+    return socket;
+  };
+  const steady = await open();
+  let bytes = 0;
+  let expected = Number.POSITIVE_INFINITY;
+  steady.on('data', (chunk: Buffer) => {
+    if (bytes === 0) {
+      const head = chunk.toString('latin1').split('\r\n\r\n')[0] ?? '';
+      expected = head.length + 4 + Number(/Content-Length: (\d+)/.exec(head)?.[1]);
+    }
+    bytes += chunk.length;
+    steady.pause();
+    setTimeout(() => steady.resume(), 1);
+  });
+  const stalled = await open();
+  stalled.pause();
+  const untilMs = performance.now() + 20_000;
+  while (server.counts.slowReaders === 0 && performance.now() < untilMs) await delay(10);
+  t.equal(server.counts.slowReaders, 1, 'the client that does not read is cut off');
+  while (bytes < expected && !steady.destroyed && performance.now() < untilMs) await delay(10);
+  t.equal(bytes, expected, 'the one that reads has all of it');
+  t.equal(server.counts.slowReaders, 1);
+  steady.destroy();
+  stalled.destroy();
+}
+
+for (const part of [null, ...INNER_PARTS]) {
+  test(`without ${part ?? 'nothing'}: every raw request has its answer`, async (t) => {
+    await takeAway(t, part, 'something else');
+    if (part?.startsWith('handle.')) await takeAway(t, part, Number.NaN);
+    await takeAway(t, part, undefined);
+    await assertAnswers(t, part);
+  });
+}
+
+const READERS: readonly (readonly [InnerPart | null, string])[] = [
+  [null, 'json'],
+  ['parser.onIncoming', 'json'],
+  ['handle.bytesWritten', 'json'],
+  ['handle.writeQueueSize', 'json'],
+  ['handle.writeQueueSize', 'msgpack'],
+];
+for (const [part, format] of READERS) {
+  test(`without ${part ?? 'nothing'}: a reader of ${format} is cut off if it does not read`, async (t) => {
+    await takeAway(t, part, undefined);
+    await assertReaders(t, format);
+  });
+}
+
+test('before the check nothing is used, and answers are right', async (t) => {
+  taken.part = null;
+  useInnerParts(INNER_PARTS);
+  const { send } = await serve(t, setUp().handler);
+  for (let i = 0; i < 3; i++) {
+    const { status } = await send('/api/v1/schedule/all', {
+      headers: { Authorization: `Bearer ${token()}` },
+    });
+    t.equal(status, 200);
+  }
+});
+
+async function assertTold(t: Test, workers: number): Promise<void> {
+  const args = ['--host', '127.0.0.1', '--port', '0', '--admin-port', '0', '--workers', String(workers)];
+  const running = startNode(
+    [
+      ...[
+        '--import',
+        './test/http/node/take-away-preload.ts',
+        ...CLI.filter((each) => !/^(--import|tsx)$/.test(each)),
+      ],
+      ...['serve', 'fixtures/demo.ndjson.gz', ...args],
+    ],
+    { TAKE_AWAY: 'handle.writeQueueSize', LECTERN_HS256_SECRET: 'x'.repeat(32) },
+  );
+  t.teardown(() => running.child.kill('SIGKILL'));
+  const { url, admin } = await running.ready();
+  t.equal((await get(`${new URL(url).origin}/nowhere`)).status, 404);
+  const metrics = parseMetrics((await get(`${new URL(admin ?? '').origin}/metrics`)).body.toString());
+  const gauge = (part: InnerPart) => metrics.get(`lectern_http_inner_parts_missing{part="${part}"}`);
+  t.equal(gauge('handle.writeQueueSize'), 1);
+  t.equal(gauge('parser.onIncoming'), 0);
+  running.child.kill('SIGTERM');
+  const { stderr } = await running.ended;
+  const lines = stderr.split('\n').filter((line) => line.includes('parts inside Node'));
+  t.equal(lines.length, 1, stderr);
+  t.match(JSON.parse(lines[0] ?? '{}'), { parts: ['handle.writeQueueSize'] });
+}
+
+test('the service says once what is missing, in the log and the metrics', async (t) => {
+  t.setTimeout(60_000);
+  await Promise.all([assertTold(t, 1), assertTold(t, 2)]);
+});

@@ -1,0 +1,75 @@
+/** Takes one part inside Node away from all code but Node's own, on every server and connection from then on. */
+import { EventEmitter } from 'node:events';
+import { Server } from 'node:http';
+import type { InnerPart } from '../../../src/http/node/probe.js';
+
+export interface Taken {
+  part: InnerPart | null;
+  /** What is found in its place. */
+  instead: unknown;
+}
+
+/** Whether the accessor was asked by Node itself. */
+function isAskedByNode(): boolean {
+  const { prepareStackTrace } = Error;
+  // Tests may have Node's own frames left out of stacks.
+  Error.prepareStackTrace = (_error, sites) => sites;
+  const sites = new Error().stack as unknown as readonly NodeJS.CallSite[];
+  Error.prepareStackTrace = prepareStackTrace;
+  return sites[2]?.getFileName()?.startsWith('node:') ?? false;
+}
+
+/** Node uses parsers again: each accessor is made once. */
+const hidden = new WeakMap<object, Set<string>>();
+
+function hide(object: unknown, part: string, taken: Taken): void {
+  if (typeof object !== 'object' || object === null) return;
+  const names = hidden.get(object) ?? new Set();
+  hidden.set(object, names);
+  const name = part.split('.')[1] ?? '';
+  if (names.has(name)) return;
+  names.add(name);
+  const prototype = Object.getPrototypeOf(object) as object;
+  let isOwn = Object.hasOwn(object, name);
+  let own: unknown = isOwn ? Reflect.get(object, name) : undefined;
+  Object.defineProperty(object, name, {
+    configurable: true,
+    get() {
+      if (taken.part === part && !isAskedByNode()) return taken.instead;
+      return isOwn ? own : Reflect.get(prototype, name, this);
+    },
+    set(value: unknown) {
+      isOwn = true;
+      own = value;
+    },
+  });
+}
+
+/** @returns what to set; nothing is taken away until then */
+export function startTakingAway(): Taken {
+  const taken: Taken = { part: null, instead: undefined };
+  const { emit } = EventEmitter.prototype;
+  const hideFrom = (owner: string, object: unknown): void => {
+    if (taken.part?.startsWith(`${owner}.`)) hide(object, taken.part, taken);
+  };
+  EventEmitter.prototype.emit = function (this: EventEmitter, event: string | symbol, ...given: unknown[]) {
+    if (taken.part === null || !(this instanceof Server)) return emit.call(this, event, ...given);
+    const [first, second] = given as [Record<string, unknown>, unknown];
+    if (event === 'listening') {
+      hideFrom('server', this);
+      hideFrom('listener', (this as unknown as { readonly _handle: unknown })._handle);
+    }
+    if (event === 'request') hideFrom('response', second);
+    if (event === 'clientError') hideFrom('error', first);
+    if (event !== 'connection') return emit.call(this, event, ...given);
+    // The first listener is Node's, which makes the parser.
+    const [ofNode, ...others] = this.rawListeners(event);
+    ofNode?.apply(this, given);
+    hideFrom('parser', first.parser);
+    hideFrom('handle', first._handle);
+    hideFrom('socket', first);
+    for (const each of others) each.apply(this, given);
+    return true;
+  };
+  return taken;
+}
