@@ -4,8 +4,8 @@ import { candidatesOf, type KeyLookup, type KeySet, readUsableKeys, type TokenHe
 import { PUBLIC_KEY_ALGORITHMS, type PublicKey } from './public-key.js';
 
 /**
- * The key set of a feed. A token that names a key which is not known makes the feed look for newer keys, and waits for
- * them; where none may be fetched yet, it is answered from what there is.
+ * The key set of a feed. A token with an unknown key makes the feed look for newer keys, and waits for them. Where none may be
+ * fetched yet, it is answered from what there is.
  *
  * @param onChange called when tokens that were verified before must not be trusted any more: the keys are others, or have
  *   become too old
@@ -36,19 +36,15 @@ export function createRemoteKeySet(
     if (now() >= state.usableUntilMs) {
       return unavailable(state, state.problem ?? 'it has not come yet');
     }
-    // The key may be one that the issuer has added since: only a set that is new says that there is no such key.
-    if (state.problem !== null && !isNamed(header))
-      return withKnown(header, unavailable(state, state.problem));
-    return { keys: candidatesOf(keys, header) };
-  }
-
-  /** Keys without a name may be the one, and then nobody has to wait for another. */
-  function withKnown(header: TokenHeader, otherwise: KeyLookup): KeyLookup {
     const candidates = candidatesOf(keys, header);
-    return candidates.length > 0 ? { keys: candidates } : otherwise;
+    // The issuer may have added the key since: only a new set can say that there is no such key.
+    if (state.problem !== null && candidates.length === 0 && !isNamed(header)) {
+      return unavailable(state, state.problem);
+    }
+    return { keys: candidates };
   }
 
-  /** Whether nothing that could be fetched would be likelier than what there is. */
+  /** Whether the token's own key is known, so that no fetch can bring a better one. */
   function isNamed({ alg, kid }: TokenHeader): boolean {
     return kid === undefined
       ? keys.some((key) => key.algorithms.includes(alg))

@@ -3,16 +3,15 @@ import { isatty } from 'node:tty';
 import { LOG_BYTES_MAX } from '../limits.js';
 import { pauseSync } from '../thread/pause.js';
 
-/** How often it is tried again whether the lines that wait are taken: 64 KiB of a pipe each time are 3 MB a second. */
+/** How often the lines that wait are tried again: 64 KiB of a pipe each time are 3 MB a second. */
 const RETRY_MS = 20;
-/** Longest that the end waits for somebody to take the last lines. */
+/** Longest that the end waits until the last lines are taken. */
 const FLUSH_MS_MAX = 500;
 const FLUSH_POLL_MS = 5;
 
 /**
- * The log's destination. Lines are written at once, so that none is lost with the process; where nobody takes them they wait,
- * up to LOG_BYTES_MAX, and what comes then is dropped and counted. Writing never waits, but for a file's disk, and for
- * a terminal that cannot be opened anew.
+ * The log's destination. Lines are written at once, so that a crash loses none. While they are not taken, up to LOG_BYTES_MAX of them
+ * wait; lines beyond that are dropped and counted. Writing waits only for a file's disk, and for a terminal that cannot be opened anew.
  */
 export class LogOutput {
   readonly #fd: number;
@@ -20,10 +19,10 @@ export class LogOutput {
   readonly #waiting: Buffer[] = [];
   #waitingBytes = 0;
   #dropped = 0;
-  /** Of these, those that nobody was told of. */
+  /** Of these, those that were not reported yet. */
   #untold = 0;
   #timer: NodeJS.Timeout | null = null;
-  /** Why the last write failed: `EAGAIN` where somebody may take more in a moment. */
+  /** Why the last write failed: `EAGAIN` where more may be taken in a moment. */
   #reason: string | undefined;
   /** Called when lines are taken again, with the number of those that were dropped in between. */
   onResumed: (dropped: number) => void = () => {};
@@ -33,7 +32,7 @@ export class LogOutput {
     this.#fd = fd;
   }
 
-  /** Lines that nobody will ever read. */
+  /** Lines that were never written. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -50,7 +49,7 @@ export class LogOutput {
     }
   }
 
-  /** Writes what waits, and waits for a moment while nobody takes it. pino calls this after a fatal record. */
+  /** Writes what waits, and waits for a moment while it is not taken. pino calls this after a fatal record. */
   flushSync(): void {
     const endMs = performance.now() + FLUSH_MS_MAX;
     while (!this.#drain() && this.#reason === 'EAGAIN' && performance.now() < endMs) {
@@ -101,9 +100,8 @@ export class LogOutput {
 }
 
 /**
- * Standard error, so that writing to it does not block. Node makes pipes and sockets so by itself, once they are used; but whoever
- * shares them can change that, and terminals it makes blocking on purpose. Pipes and terminals can be opened anew,
- * where that is allowed.
+ * Standard error, so that writing to it does not block. Node makes pipes and sockets non-blocking once they are used, but another
+ * process that shares them can change that; terminals it makes blocking. Pipes and terminals are opened anew where that is allowed.
  */
 export function openStandardError(): LogOutput {
   const { fd } = process.stderr;

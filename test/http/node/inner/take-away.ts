@@ -1,7 +1,7 @@
 /** Takes one part inside Node away from all code but Node's own, on every server and connection from then on. */
 import { EventEmitter } from 'node:events';
 import { Server } from 'node:http';
-import type { InnerPart } from '../../../src/http/node/probe.js';
+import type { InnerPart } from '../../../../src/http/node/probe.js';
 
 export interface Taken {
   part: InnerPart | null;
