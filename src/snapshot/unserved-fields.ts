@@ -39,7 +39,7 @@ export class UnservedFieldCounter {
   #shape: readonly string[] = [];
   #shapeNumbers: readonly number[] = [];
   /** Of the last lines, by place in the line: the bytes of a name that is not served, and its number. */
-  readonly #places: { readonly view: DataView; readonly number: number }[] = [];
+  readonly #places: { readonly view: DataView; readonly length: number; readonly number: number }[] = [];
 
   countRecord(record: unknown): void {
     if (typeof record !== 'object' || record === null || Array.isArray(record)) return;
@@ -71,7 +71,7 @@ export class UnservedFieldCounter {
       const from = names[2 * n]!;
       const length = names[2 * n + 1]! - from;
       const place = this.#places[n];
-      const isKnown = place?.view.byteLength === length && isSame(place.view, 0, view, from, length);
+      const isKnown = place?.length === length && isSame(place.view, 0, view, from, length);
       this.#count(isKnown ? place.number : this.#learn(view, from, length, n));
     }
   }
@@ -80,7 +80,7 @@ export class UnservedFieldCounter {
     if (length > 3 * UNSERVED_NAME_UNITS_MAX) return OTHER;
     const bytes = Buffer.from(view.buffer, view.byteOffset + from, length);
     const number = this.#numberOf(bytes.toString('utf8'));
-    if (n < SHAPE_NAMES_MAX) this.#places[n] = { view: viewOf(Uint8Array.from(bytes)), number };
+    if (n < SHAPE_NAMES_MAX) this.#places[n] = { view: viewOf(Uint8Array.from(bytes)), length, number };
     return number;
   }
 

@@ -273,6 +273,16 @@ const ORDINARY = Array.from({ length: 20 }, (_, n) =>
   }),
 );
 
+test('a name that is no field counts once a line, however often it stands there', async (t) => {
+  const lines = ORDINARY.map((line, n) =>
+    line.replace('{', n % 2 === 0 ? '{"x":"1","x":"2",' : '{"x":null,'),
+  );
+  const { fast, slow, taken } = await compare(Buffer.from(`${lines.join('\n')}\n`), 5000, 'uuid');
+  t.ok(taken.taken > 10, 'undecoded');
+  t.match(fast, { summary: { unserved: { fields: [{ name: 'x', records: lines.length }] } } });
+  t.strictSame(fast, slow);
+});
+
 test('lines of the ordinary form are not decoded', async (t) => {
   for (const [form, lines] of Object.entries({
     'as JSON.stringify writes them': ORDINARY,
