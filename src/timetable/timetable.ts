@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { LecternError } from '../errors.js';
+import { LecternError, type ParameterFault } from '../errors.js';
 import type { RequestHandler } from '../http/handler.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
 import type { IdentifierMode, TimetableEvent } from '../model/event.js';
@@ -260,7 +260,9 @@ class KeptTimetable implements Timetable {
     const view = this.#open();
     const id = checkText('since', 'changes', 'the id of a snapshot', since);
     const result = view.changes([['since', id]], this.#parseOptions);
-    return 'gone' in result ? null : parse(answerOf(result));
+    // What never was the id of a snapshot is as unknown as one that is gone.
+    if ('gone' in result || ('faults' in result && result.faults.every(isNoSnapshot))) return null;
+    return parse(answerOf(result));
   }
 
   explain(query?: ScheduleQuery): Explanation {
@@ -374,6 +376,10 @@ class KeptTimetable implements Timetable {
     this.#present.become(source);
     this.#servers.become(source);
   }
+}
+
+function isNoSnapshot({ code }: ParameterFault): boolean {
+  return code === 'malformed-snapshot';
 }
 
 function closedError(): LecternError {

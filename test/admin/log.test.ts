@@ -100,6 +100,7 @@ for (const workers of ['1', '2']) {
     t.match(
       all.filter(({ level }) => Number(level) > 30),
       [
+        { level: 40, msg: 'fields without values', fields: Array },
         { level: 40, msg: 'timetable refused', events: 0, rejected: 2, reason: String },
         { level: 40, msg: 'timetable refused', events: 0, rejected: 3, reason: String },
         { level: 50, msg: 'timetable not loaded', reason: /events\.ndjson/ },
@@ -107,7 +108,7 @@ for (const workers of ['1', '2']) {
       ],
       'one line for each refusal and each fault, in their order',
     );
-    t.equal(all.filter(({ level }) => Number(level) > 30).length, 4);
+    t.equal(all.filter(({ level }) => Number(level) > 30).length, 5);
     t.equal(named('loading on request').length, 5);
     t.match(named('listening')[0], { address: /^http/, admin: /^http:\/\/127\.0\.0\.1:\d+$/, level: 30 });
     t.strictSame(

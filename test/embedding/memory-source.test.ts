@@ -101,7 +101,7 @@ test('an apply() that cannot be changes nothing', async (t) => {
   timetable.on('published', () => count++);
   const invalid = { code: 'option-invalid', message: /a record to upsert has no id/ };
   t.throws(() => memory.apply({ remove: [idOf(1)], upsert: [record(2), {}] }), invalid);
-  t.throws(() => memory.apply({ upsert: [record(2, { id: 7 })] }), invalid);
+  t.throws(() => memory.apply({ upsert: [record(2, { id: 7.5 })] }), invalid);
   t.throws(() => memory.apply({ upsert: [null as unknown as object] }), invalid);
   await timetable.refresh();
   t.strictSame(idsOf(timetable), [idOf(1)]);
