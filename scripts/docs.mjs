@@ -6,7 +6,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { configurationPage } from '../dist/options/page.js';
+import { configurationPage } from '../dist/options/configuration-page.js';
 import { decisionsPage } from './decisions.mjs';
 
 const write = (path, text) => writeFileSync(fileURLToPath(new URL(`../docs/${path}`, import.meta.url)), text);

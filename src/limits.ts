@@ -392,3 +392,5 @@ export const CONNECTIONS_CHECKING_INTERVAL_MS = 1000;
 export const HEADER_FIELDS_MAX = 100;
 /** Request line and header fields together; beyond it 431. */
 export const HEADERS_BYTES_MAX: number = 16 * KIB;
+/** Most events of one generated timetable: 84 terms, or 42 years. Identifiers stay distinct up to 2^32. */
+export const GENERATED_EVENTS_MAX = 10_000_000;

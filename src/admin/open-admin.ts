@@ -1,3 +1,6 @@
+/**
+ * Room admin/. The second port for operators: probes, metrics, readiness. It reads counts and never the events.
+ */
 import type { Logger } from '../http/logger.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
 import { HttpServer } from '../http/server/server.js';

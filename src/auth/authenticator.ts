@@ -1,3 +1,5 @@
+/** Room auth/. Tokens: keys, verification, and what a user may be shown. It knows fields, and no events. */
+
 /**
  * Verifier, token cache and identities as one: what the HTTP layer uses.
  */

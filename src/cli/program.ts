@@ -1,6 +1,10 @@
+/**
+ * Room cli/. The command line: arguments, signals, output and exit codes around the service. It answers no request and
+ * reads no record itself.
+ */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { GENERATED_EVENTS_MAX } from '../generate/limits.js';
-import { shownDefault } from '../options/page.js';
+import { GENERATED_EVENTS_MAX } from '../limits.js';
+import { shownDefault } from '../options/configuration-page.js';
 import { checkSettings, checkValue } from '../options/resolve.js';
 import type { ServiceOptions } from '../options/service-settings.js';
 import { type Setting, variableOf } from '../options/setting.js';

@@ -1,3 +1,4 @@
+/** Room encode/. From event numbers to bytes. It finds nothing and knows nothing of HTTP. */
 import { BODY_WHOLE_BYTES_MAX } from '../limits.js';
 import type { ListPicks, Selection } from '../query/selection.js';
 import type { Rows } from '../snapshot/rows.js';

@@ -1,3 +1,4 @@
+/** Room generate/. Synthetic timetables from a seed. It imports nothing of the service but the model. */
 import { formatInstant } from '../model/time.js';
 import { DAYS_PER_WEEK, EXAM_WEEKS, instantMs, mondayMs, TEACHING_WEEKS } from './calendar.js';
 import { foundInstitution, type Group } from './institution.js';

@@ -1,4 +1,9 @@
 /**
+ * Room http/. HTTP: from the bytes of a request to those of its answer. It touches no typed array and knows neither
+ * sources nor loads.
+ */
+
+/**
  * The request handler: everything between a request and its answer, in the documented order of checks: what is
  * malformed, 414, 404, 405, 401, 403, 406, 400, 412, then 304 or 200. It can be mounted in any node:http server.
  *

@@ -1,3 +1,5 @@
+/** Room model/. What an event is: fields, times, identifiers, formats. It imports no other room. */
+
 /**
  * The descriptor table: every field of an event is declared here once, and everything else (normaliser, columns,
  * posting lists, query parameters, claims, response schema, OpenAPI document) iterates this table.

@@ -1,3 +1,7 @@
+/**
+ * Room normalise/. From a decoded record to an event or a rejection. It knows neither where records come from nor where
+ * events go.
+ */
 import { VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX } from '../limits.js';
 import type {
   IdentifierMode,

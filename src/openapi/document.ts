@@ -1,3 +1,5 @@
+/** Room openapi/. The OpenAPI document, made from the tables. It answers no request. */
+
 /**
  * The OpenAPI 3.1 document, made from the descriptor table, the tables of errors, the formats and the limits. The
  * paths are relative to the base path, which is the document's server.

@@ -1,4 +1,4 @@
-/** The one table of settings. This room knows what may be set and what a value must be; it opens no file and serves nothing. */
+/** Room options/. The one table of settings: what may be set and what a value must be. It opens no file and serves nothing. */
 import { DATA_SETTINGS } from './data-settings.js';
 import { LISTENING_SETTINGS } from './listening-settings.js';
 import { OPERATING_SETTINGS } from './operating-settings.js';

@@ -1,3 +1,4 @@
+/** Room query/. From parameters to a plan to event numbers. It makes no bytes and knows nothing of HTTP. */
 import type { FieldIndex, Snapshot } from '../snapshot/snapshot.js';
 import { sortUnique } from '../structures/ordinal-set.js';
 import { results } from '../structures/slabs.js';

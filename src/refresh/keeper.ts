@@ -1,3 +1,6 @@
+/**
+ * Room refresh/. Keeps the timetable fresh: when to load, what may be published, what goes to disk. It knows no request.
+ */
 import { LecternError } from '../errors.js';
 import { monotonicMs } from '../model/clock.js';
 import type { Delta } from '../snapshot/delta.js';

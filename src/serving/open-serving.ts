@@ -1,3 +1,4 @@
+/** Room serving/. Serving on one thread or several. It hands publications to threads and knows no source. */
 import { RemoteKeys } from '../auth/remote-keys.js';
 import { originFieldsOf } from '../http/answer/answer-fields.js';
 import type { LoneRequestHandler, RequestHandler } from '../http/handler.js';

@@ -8,7 +8,7 @@ import {
 } from '../limits.js';
 import type { SnapshotBuilder } from './builder.js';
 import type { ByteIntake } from './byte-intake.js';
-import { type RefusalCode, RefusedLoad } from './refusal.js';
+import { type RefusalCode, RefusedLoad } from './load-refusal.js';
 
 /** How far a load may go. Null: no bound. */
 export interface IntakeBounds {

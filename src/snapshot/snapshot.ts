@@ -1,3 +1,6 @@
+/**
+ * Room snapshot/. The flat, immutable image: built, checked, compared, read. It knows neither sources nor requests.
+ */
 import { INTERVAL_SCANS_MAX, INTERVAL_TREES_MAX } from '../limits.js';
 import { INDEXED_FIELDS, type IndexedFieldName } from '../model/fields.js';
 import { compareCodePoints, isPlainJsonText } from '../model/text.js';

@@ -1,3 +1,6 @@
+/**
+ * Room source/. Where records come from: files, addresses, memory. It knows no rule for a record and no snapshot.
+ */
 import type { RecordPosition, Rejection } from '../model/event.js';
 
 /** One decoded record: any JSON-like value, not yet looked at, and where it stood. */

@@ -1,3 +1,4 @@
+/** Room structures/. Data structures that could be published alone. They know nothing of timetables. */
 import createIntervalTree, { type IntervalTree } from 'interval-tree-1d';
 import { lowerBound } from './search.js';
 import { results, shared } from './slabs.js';

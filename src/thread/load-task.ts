@@ -3,7 +3,7 @@ import { compareSnapshots } from '../snapshot/delta.js';
 import { extendHistory } from '../snapshot/history.js';
 import { isSameImage } from '../snapshot/image.js';
 import { outOfMemory } from '../snapshot/intake-bounds.js';
-import { RefusedLoad } from '../snapshot/refusal.js';
+import { RefusedLoad } from '../snapshot/load-refusal.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import { isNotModified } from '../source/source.js';
 import { sourceOfSpec } from '../source/spec.js';

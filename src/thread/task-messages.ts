@@ -6,7 +6,7 @@ import type { History } from '../snapshot/history.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { ImageSource } from '../snapshot/image-file.js';
 import type { IntakeBounds } from '../snapshot/intake-bounds.js';
-import type { Refusal } from '../snapshot/refusal.js';
+import type { Refusal } from '../snapshot/load-refusal.js';
 import type { LoadProgress, LoadSummary } from '../source/source.js';
 import type { SourceSpec } from '../source/spec.js';
 

@@ -1,3 +1,6 @@
+/**
+ * Room thread/. Work on another thread: loading, reading and writing images. It knows no refresh schedule and no HTTP.
+ */
 import type { TaskSurroundings } from './surroundings.js';
 import type { Task, TaskResult } from './task-messages.js';
 

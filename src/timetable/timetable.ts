@@ -1,3 +1,7 @@
+/**
+ * Room timetable/. The library: opens a timetable, reads it, serves it. It puts the other rooms together and knows
+ * nothing of the command line.
+ */
 import type { IncomingMessage } from 'node:http';
 import { LecternError, type ParameterFault } from '../errors.js';
 import type { RequestHandler } from '../http/handler.js';

@@ -1,3 +1,6 @@
+/**
+ * Room upstream/. Requests to other servers, for sources and key sets. It does not look into what they send.
+ */
 import { setMaxListeners } from 'node:events';
 import { Agent, type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps, Agent as SecureAgent } from 'node:https';

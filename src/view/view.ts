@@ -1,3 +1,7 @@
+/**
+ * Room view/. One snapshot, opened for reading: all that HTTP and the library use of it. It knows neither status codes
+ * nor sockets.
+ */
 export type { ParameterPairs, ParseOptions } from '../query/parameters.js';
 
 import type { Explanation } from '../query/explain.js';

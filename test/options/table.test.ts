@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'tap';
 import { createProgram } from '../../src/cli/program.js';
 import { LecternError } from '../../src/errors.js';
-import { configurationPage } from '../../src/options/page.js';
+import { configurationPage } from '../../src/options/configuration-page.js';
 import type { DefaultedByPlace } from '../../src/options/places.js';
 import { optionsOf, resolveOptions, resolveSettings } from '../../src/options/resolve.js';
 import { amount, type Place, type Setting, variableOf } from '../../src/options/setting.js';

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'tap';
 
@@ -221,6 +221,31 @@ test('docs/design/architecture.md is short and has its parts', (t) => {
   for (const part of parts) t.match(text, `\n## ${part}\n`, part);
   const paths = [...text.matchAll(/`(src\/[^`\s*]*)`/g)].map((match) => match[1] ?? '');
   t.ok(paths.length > 20, `${paths.length} paths are named; pages.test.ts checks that they exist`);
+  t.end();
+});
+
+/** Folders that are a part of the room above them. */
+const PARTS_OF_A_ROOM = ['src/source/formats', 'src/source/http'];
+
+test('every room says at the head of one file what it is for and what it may not know', (t) => {
+  const rooms = new Set(sourceFiles('src').map((file) => dirname(file)));
+  for (const room of [...rooms].filter((each) => each !== 'src' && !PARTS_OF_A_ROOM.includes(each))) {
+    const says = `Room ${room.slice('src/'.length)}/. `;
+    const heads = sourceFiles(room).filter((file) => {
+      const [first = ''] = readFileSync(join(ROOT, file), 'utf8').split('*/');
+      return dirname(file) === room && first.startsWith('/**') && first.includes(says);
+    });
+    t.equal(heads.length, 1, room);
+  }
+  t.end();
+});
+
+test('no two files of src have one name', (t) => {
+  const names = sourceFiles('src').map((file) => basename(file));
+  t.strictSame(
+    names.filter((name, n) => names.indexOf(name) !== n),
+    [],
+  );
   t.end();
 });
 

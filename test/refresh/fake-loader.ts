@@ -5,7 +5,7 @@ import { compareSnapshots } from '../../src/snapshot/delta.js';
 import { extendHistory } from '../../src/snapshot/history.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import type { IntakeBounds } from '../../src/snapshot/intake-bounds.js';
-import type { Refusal } from '../../src/snapshot/refusal.js';
+import type { Refusal } from '../../src/snapshot/load-refusal.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import type { Failed, Task, TaskResult } from '../../src/thread/task-messages.js';
 

@@ -1,4 +1,8 @@
 /**
+ * Room http/answer/. How an answer is written: fields, negotiation, conditions, caches, problems. It plans no query.
+ */
+
+/**
  * Writes responses: header fields as one flat array, which node:http takes without building an object, and bodies
  * without copying them.
  */

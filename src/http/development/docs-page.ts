@@ -1,3 +1,8 @@
+/**
+ * Room http/development/. What exists in development only: /login, /docs, /health. Production never imports a page from
+ * here into an answer.
+ */
+
 /** GET {base}/docs, in development: Swagger UI, its files and the OpenAPI document. */
 import { hash } from 'node:crypto';
 import type { IdentifierMode } from '../../model/event.js';

@@ -1,4 +1,8 @@
 /**
+ * Room http/node/. The only room that touches the inside of node:http. It knows nothing of timetables or tokens.
+ */
+
+/**
  * What this folder uses of node:http and node:net that is no public API. Each part is checked once per process, on a connection made
  * for the check. A feature whose parts are not as expected is not used: its public substitute is slower.
  */

@@ -1,3 +1,5 @@
+/** Room http/request/. What a request says: target, header fields, query string. It makes no answer. */
+
 /** What the service wants to know of the header fields. */
 export interface HeaderFacts {
   /** Several fields are one list (RFC 9110 section 5.3). */

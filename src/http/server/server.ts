@@ -1,4 +1,8 @@
 /**
+ * Room http/server/. The port and its connections: limits, overload, closing. It knows nothing of timetables.
+ */
+
+/**
  * The server's lifecycle: a server with every limit set, a listen that says what went wrong, and a close that ends in time.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
