@@ -294,6 +294,11 @@ export class Keeper {
       this.#abort.signal.throwIfAborted();
       const isWhole = result.kind !== 'not-modified' && result.kind !== 'refused';
       this.#patience.succeeded(isWhole ? performance.now() - beganMs : null);
+      // It was compared with an image that has been withdrawn meanwhile. The load that is queued builds anew.
+      const isOfWithdrawn = served !== null && this.#served === null;
+      if (isOfWithdrawn && (result.kind === 'not-modified' || result.kind === 'unchanged')) {
+        return { failed: true, retryAfterMs: null, ...ended('failed') };
+      }
       switch (result.kind) {
         case 'not-modified':
           // Of what was refused, or of what is served.

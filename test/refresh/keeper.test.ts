@@ -234,6 +234,35 @@ test('what is on disk is withdrawn where its rows are found damaged, and the sou
   t.equal(loader.written.length, 1, 'and the file is written anew');
 });
 
+for (const version of ['7', '8']) {
+  test(`a load that was compared with what is withdrawn meanwhile is no success: version ${version}`, async (t) => {
+    const loader = new FakeLoader({ image: full, version });
+    loader.stored = { image: full, sourceVersion: '7' };
+    loader.rowsFault = new LecternError('image-unusable', 'row 7 is no row');
+    let checked = (): void => {};
+    loader.checking = new Promise((resolve) => {
+      checked = resolve;
+    });
+    let loaded = (): void => {};
+    loader.gate = new Promise((resolve) => {
+      loaded = resolve;
+    });
+    const snapshotFile = { path: existingFile(t), keep: 0 };
+    const { keeper, told } = keep(down, { snapshotFile }, loader);
+    await keeper.start();
+    const loading = keeper.refresh(false);
+    checked();
+    await delay(1);
+    t.equal(told[1], 'failed: row 7 is no row');
+    loaded();
+    t.match(await loading, { result: 'failed', reason: 'row 7 is no row' });
+    await keeper.refresh(false);
+    t.equal(told.at(-1), 'published full from source');
+    t.equal(keeper.state.state, 'loaded');
+    await keeper.close();
+  });
+}
+
 test('rows that could not be gone through are told, and served on', async (t) => {
   const loader = new FakeLoader({ image: full, version: '7' });
   loader.stored = { image: full, sourceVersion: '7' };
