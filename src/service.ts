@@ -162,6 +162,7 @@ function logEvents(timetable: Timetable, settings: ResolvedSettings, log: Logger
   const source = timetable.source.name;
   const isFinal = (): boolean => timetable.summary === null && refreshSeconds === 0;
   let emptyBefore = '';
+  let misspeltBefore = '';
   timetable.on('published', ({ summary, origin, changes }) => {
     const { id, events, rejected, buildMs } = summary;
     const unserved = unservedFields(summary);
@@ -169,6 +170,13 @@ function logEvents(timetable: Timetable, settings: ResolvedSettings, log: Logger
       { source, snapshot: id, origin, events, rejected, buildMs, ...changes, ...unserved },
       'timetable published',
     );
+    const misspelt = summary.unserved.fields.flatMap(({ name, suggestion }) =>
+      suggestion === null ? [] : [`${name}: did you mean ${suggestion}?`],
+    );
+    if (misspelt.length > 0 && misspelt.join() !== misspeltBefore) {
+      log.warn({ source, fields: misspelt }, 'fields of records that may be misspelt are not served');
+    }
+    misspeltBefore = misspelt.join();
     const fields = emptyFilters(summary);
     if (fields.length > 0 && fields.join() !== emptyBefore) {
       const reason = 'no event has a value in these fields; filters on them find nothing';

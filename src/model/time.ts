@@ -135,7 +135,8 @@ function parseAnyForm(text: string): InstantResult {
 
 /** The commonest mistakes get a sentence of their own. */
 function describeMalformed(text: string): string {
-  if (/^\d{4}-\d\d-\d\d$/.test(text)) return 'it is a date without a time of day';
+  if (/^\d{4}-\d\d-\d\d$/.test(text))
+    return 'it is a date: add a time of day and an offset, such as T08:00:00Z';
   if (/^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?$/.test(text)) {
     return 'it has no offset: end it with "Z" or "+hh:mm"';
   }

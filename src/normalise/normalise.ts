@@ -44,6 +44,8 @@ interface ReadField {
   readonly expected: string;
   /** Whether a whole number stands for its digits. */
   readonly takesNumbers: boolean;
+  /** What to do about a whole number that is not taken. */
+  readonly numberHint: string;
   /** Reads a string. */
   readonly read: (text: string) => ReadResult;
   /**
@@ -53,16 +55,17 @@ interface ReadField {
   readonly memo: TextMemo<string | number> | null;
 }
 
+/** For a source whose identifiers are no UUIDs. */
+const IDENTIFIERS_HINT =
+  "; for a source with other identifiers set identifiers: 'any' (on the command line --identifiers any)";
+
 /** One reader per kind of field. */
 type KindReaders = Readonly<
   Record<FieldKind, { readonly expected: string; read(name: FieldName, text: string): ReadResult }>
 >;
 
 function readersOf(mode: IdentifierMode): KindReaders {
-  const identifierHint =
-    mode === 'uuid'
-      ? "; for a source with other identifiers set identifiers: 'any' (on the command line --identifiers any)"
-      : '';
+  const identifierHint = mode === 'uuid' ? IDENTIFIERS_HINT : '';
   return {
     identifier: {
       expected: describeIdentifier(mode),
@@ -126,6 +129,7 @@ export function createNormaliser(mode: IdentifierMode): Normalise {
       required: field.required,
       expected: field.required ? kind.expected + orNumber : `a string${numberOr} or null`,
       takesNumbers,
+      numberHint: mode === 'uuid' && field.kind === 'identifier' ? IDENTIFIERS_HINT : '',
       read: (text) => kind.read(field.name, text),
       // Times come often, too, but reading one costs no more than looking it up.
       memo: field.indexed ? new TextMemo(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX) : null,
@@ -156,7 +160,8 @@ export function createNormaliser(mode: IdentifierMode): Normalise {
       }
       const text = typeof given !== 'string' && field.takesNumbers ? digitsOf(given) : given;
       if (typeof text !== 'string') {
-        const detail = `${name} is ${describeValue(given)}; expected ${field.expected}`;
+        const hint = digitsOf(given) === null ? '' : field.numberHint;
+        const detail = `${name} is ${describeValue(given)}; expected ${field.expected}${hint}`;
         return { position, code: 'wrong-type', field: name, detail };
       }
       const known = field.memo?.get(text);

@@ -87,7 +87,11 @@ function problemExample(code: ProblemCode): JsonSchema {
     ...(code === 'parameters-invalid'
       ? {
           errors: [
-            { parameter: 'startTime', code: 'malformed-time', detail: 'it is a date without a time of day' },
+            {
+              parameter: 'startTime',
+              code: 'malformed-time',
+              detail: 'it is a date: add a time of day and an offset, such as T08:00:00Z',
+            },
             {
               parameter: 'limit',
               code: 'malformed-limit',

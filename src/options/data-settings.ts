@@ -16,7 +16,7 @@ const HEADER: Kind = {
     const name = argument.slice(0, Math.max(0, colon)).trim();
     const value = argument.slice(colon + 1).trim();
     // A value without its colon would pass for a part of the name; and no message repeats either.
-    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || value === '') return null;
+    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || value === '') return argument;
     return { ...(previous as Record<string, string> | undefined), [name]: value };
   },
   fault: (value) => (isObject(value) ? null : 'it must be "Name: value"'),

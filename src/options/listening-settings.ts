@@ -60,7 +60,7 @@ export const LISTENING_SETTINGS: readonly Setting[] = [
     group: 'Listening',
     kind: amount('milliseconds', 0, OVERLOAD_MS_MAX),
     default: OVERLOAD_MS_DEFAULT,
-    help: 'longest wait for the CPU before excess requests get 503; 0 disables',
+    help: 'longest wait for the CPU in milliseconds before excess requests get 503; 0 disables',
   },
   {
     name: 'drainSeconds',
@@ -78,7 +78,7 @@ export const LISTENING_SETTINGS: readonly Setting[] = [
     group: 'Listening',
     kind: BASE_PATH,
     default: '/api/v1',
-    help: 'path in front of every endpoint but /health',
+    help: 'path before every endpoint except /health',
   },
   {
     name: 'mode',

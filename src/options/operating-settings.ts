@@ -81,7 +81,7 @@ export const OPERATING_SETTINGS: readonly Setting[] = [
     flag: '--admin-port',
     group: 'Operating',
     kind: PORT,
-    help: 'port for /live, /ready, /metrics and /refresh; without it there is none',
+    help: 'port of the admin listener, with /live, /ready, /metrics and /refresh; off unless set',
   },
   {
     name: 'adminHost',
@@ -135,7 +135,7 @@ export const OPERATING_SETTINGS: readonly Setting[] = [
     flag: '--log-level',
     group: 'Logging',
     kind: oneOf('level', LOG_LEVELS),
-    help: 'how much is logged to standard error; without it info, and warn in development',
+    help: 'how much is logged to standard error; by default info, in development warn',
   },
   {
     name: 'logFormat',

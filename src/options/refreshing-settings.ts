@@ -38,7 +38,7 @@ export const REFRESHING_SETTINGS: readonly Setting[] = [
     group: 'Refreshing',
     kind: amount('percent', 0, 100),
     default: 30,
-    help: 'refuse a timetable that is smaller than the served one by more than this. SIGUSR2 loads past all these checks',
+    help: 'refuse a timetable that is smaller than the served one by more than this; SIGUSR2 loads without the checks of size and rejections',
   },
   {
     name: 'rejectPercentMax',
@@ -47,7 +47,7 @@ export const REFRESHING_SETTINGS: readonly Setting[] = [
     group: 'Refreshing',
     kind: amount('percent', 0, 100),
     default: 10,
-    help: 'refuse a timetable with a larger share of rejected records, unless it is the first, which is published with a warning',
+    help: 'refuse a timetable of which more than this share was rejected; the first one is published with a warning',
   },
   {
     name: 'growthPercentMax',
@@ -56,7 +56,7 @@ export const REFRESHING_SETTINGS: readonly Setting[] = [
     group: 'Refreshing',
     kind: amount('percent', 0, GROWTH_PERCENT_MAX),
     default: 1000,
-    help: 'give up a load that brings more records than are served by more than this, and more than 1,000; not the first load',
+    help: 'give up a load whose records exceed the served ones by more than this; the first load and loads of up to 1,000 records are exempt',
   },
   {
     name: 'allowEmpty',

@@ -38,7 +38,7 @@ const CLAIMS: Kind = {
       const equals = part.indexOf('=');
       const field = part.slice(0, Math.max(0, equals)).trim();
       const claim = part.slice(equals + 1).trim();
-      if (claim === '' || !INDEXED_FIELDS.some(({ name }) => name === field)) return null;
+      if (claim === '' || !INDEXED_FIELDS.some(({ name }) => name === field)) return argument;
       claims[field] = [...(claims[field] ?? []), claim];
     }
     return claims;

@@ -116,7 +116,14 @@ async function shown(argv: string, env: Readonly<Record<string, string>> = {}): 
   const serve = [process.execPath, ...CLI, 'serve', DEMO, '--dev --port 0 --log-level info', argv].join(' ');
   const terminal = spawn('script', ['-qec', `timeout --foreground -s KILL 60 ${serve}`, '/dev/null'], {
     cwd: ROOT,
-    env: { ...process.env, TERM: 'xterm-256color', NO_COLOR: undefined, FORCE_COLOR: undefined, ...env },
+    env: {
+      ...process.env,
+      TERM: 'xterm-256color',
+      NO_COLOR: undefined,
+      FORCE_COLOR: undefined,
+      CI: undefined,
+      ...env,
+    },
     stdio: ['pipe', 'pipe', 'ignore'],
   });
   let text = '';

@@ -72,6 +72,8 @@ test('an event may have no length', async (t) => {
 
 const HINT =
   "; for a source with other identifiers set identifiers: 'any' (on the command line --identifiers any)";
+const HINT =
+  "; for a source with other identifiers set identifiers: 'any' (on the command line --identifiers any)";
 const UUID = 'a UUID such as 2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417';
 const TIME = 'an RFC 3339 date-time with an offset, such as 2024-09-02T08:00:00Z';
 const LONG = 'x'.repeat(100);
@@ -128,13 +130,13 @@ const REJECTED: readonly [
     'endTime',
     `endTime is null; expected ${TIME}`,
   ],
-  ['id a number', { ...MINIMAL, id: 17 }, 'wrong-type', 'id', `id is a number (17); expected ${UUID}`],
+  ['id a number', { ...MINIMAL, id: 17 }, 'wrong-type', 'id', `id is a number (17); expected ${UUID}${HINT}`],
   [
     'id a large integer',
     { ...MINIMAL, id: 2n ** 60n },
     'wrong-type',
     'id',
-    `id is a number (1152921504606846976); expected ${UUID}`,
+    `id is a number (1152921504606846976); expected ${UUID}${HINT}`,
   ],
   [
     'id a fraction',
@@ -179,7 +181,7 @@ const REJECTED: readonly [
     { ...MINIMAL, roomId: 17 },
     'wrong-type',
     'roomId',
-    'roomId is a number (17); expected a string or null',
+    `roomId is a number (17); expected a string or null${HINT}`,
   ],
   [
     'title an object',
@@ -257,7 +259,7 @@ const REJECTED: readonly [
     { ...MINIMAL, time: '2024-09-02' },
     'malformed-time',
     'time',
-    'time "2024-09-02" cannot be read: it is a date without a time of day',
+    'time "2024-09-02" cannot be read: it is a date: add a time of day and an offset, such as T08:00:00Z',
   ],
   [
     'time empty',

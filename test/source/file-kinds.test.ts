@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { appendFileSync, closeSync, openSync, renameSync, writeFileSync } from 'node:fs';
+import { appendFileSync, closeSync, mkdtempSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
@@ -17,12 +18,15 @@ test('what is no file is refused at once, and named', {
 }, async (t) => {
   const folder = t.testdir();
   execFileSync('mkfifo', [join(folder, 'pipe')]);
-  const server = createServer().listen(join(folder, 'socket'));
+  // The name of a socket has 107 bytes at most, so it is not in the folder of the test.
+  const short = mkdtempSync(join(tmpdir(), 'lectern-'));
+  t.teardown(() => rmSync(short, { recursive: true, force: true }));
+  const server = createServer().listen(join(short, 'socket'));
   t.teardown(() => server.close());
   const cases: [path: string, reason: string][] = [
     [FOLDER, 'it is a directory; expected a file'],
     [join(folder, 'pipe'), 'it is a named pipe; expected a regular file'],
-    [join(folder, 'socket'), 'it is a socket; expected a regular file'],
+    [join(short, 'socket'), 'it is a socket; expected a regular file'],
     ['/dev/zero', 'it is a character device; expected a regular file'],
   ];
   for (const [path, reason] of cases) {

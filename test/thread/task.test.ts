@@ -181,7 +181,7 @@ test('a load whose thread runs out of memory is refused, and ends nothing else',
       yield new TextEncoder().encode(lines.map((each) => `${JSON.stringify(each)}\n`).join(''));
     }
   }
-  const bounds = { eventsMax: null, memoryBytesMax: 7 * 2 ** 20, growth: null };
+  const bounds = { eventsMax: null, memoryBytesMax: 10 * 2 ** 20, growth: null };
   const result = await spawnTask(loadTask({ bounds }), { feed: feed(), keepsProcessAlive: true });
   t.strictSame(result, {
     kind: 'refused',
