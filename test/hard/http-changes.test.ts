@@ -11,6 +11,8 @@ const EVENTS = 100_000;
 const TIMEOUT = { timeout: 300_000 };
 /** What one such request may use of the processor. */
 const CPU_MS_MAX = 0.1;
+/** In the short form, of which most runs on cold code. To make the whole body takes a thousand times as long. */
+const SHORT_CPU_MS_MAX = 0.3;
 const REQUESTS = size(100, 1000);
 /** All titles, then every hundredth, then every second: what has changed lies in one run, or is scattered. */
 const CHANGES = [1, 100, 2];
@@ -43,7 +45,7 @@ for (const workers of ['1', '2']) {
         } as const;
         // Where other processes have the machine, every request costs more.
         const floorMs = await cpuPerRequestMs(service, { method: 'GET', path: TYPES }, REQUESTS);
-        const allowedMs = HARD ? CPU_MS_MAX : Math.max(CPU_MS_MAX, 3 * floorMs);
+        const allowedMs = HARD ? CPU_MS_MAX : Math.max(SHORT_CPU_MS_MAX, 5 * floorMs);
         for (const [name, [asked, status]] of Object.entries(requests)) {
           const answer = await ask(service, asked);
           t.equal(answer.status, status);

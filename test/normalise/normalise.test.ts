@@ -72,8 +72,6 @@ test('an event may have no length', async (t) => {
 
 const HINT =
   "; for a source with other identifiers set identifiers: 'any' (on the command line --identifiers any)";
-const HINT =
-  "; for a source with other identifiers set identifiers: 'any' (on the command line --identifiers any)";
 const UUID = 'a UUID such as 2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417';
 const TIME = 'an RFC 3339 date-time with an offset, such as 2024-09-02T08:00:00Z';
 const LONG = 'x'.repeat(100);
