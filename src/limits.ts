@@ -291,7 +291,7 @@ export const IMAGE_MEMORY_SHARE_MAX = 0.75;
 export const IMAGE_REASON_CHARACTERS_MAX = 240;
 /**
  * Slots that one look-up of an id may look at. Half of them are free, so among 4,000,000,000 ids the longest run is about 120. Each
- * slot takes 0.2 µs, so the longest look-up in a table that somebody made takes 0.2 ms.
+ * slot takes 0.2 µs, so the longest look-up in a crafted table takes 0.2 ms.
  */
 export const ID_PROBES_MAX = 1024;
 /** Events of one publication's difference that are kept, 0.2 KB each: 20 MB. A larger one is told as counts only. */

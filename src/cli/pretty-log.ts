@@ -1,4 +1,4 @@
-/** Log records as lines for people. Whoever imports this loads pino-pretty: 70 ms that a log in JSON has no use for. */
+/** Log records as lines for people. Importing this loads pino-pretty, which takes 70 ms: only a log for people needs it. */
 import prettyLog from 'pino-pretty';
 import type { LogOutput } from './log-output.js';
 

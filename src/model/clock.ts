@@ -1,5 +1,5 @@
 /**
- * Milliseconds of a clock that nobody sets, the same for all threads of the process. Ages and pauses are measured by it; the clock of
+ * Milliseconds of the monotonic clock, the same for all threads of the process. Ages and pauses are measured by it; the clock of
  * the day may be set forward and back meanwhile.
  */
 export function monotonicMs(): number {

@@ -129,7 +129,7 @@ function checkRules(
   if (broken.length > 0) throw invalid(broken.map(({ problem }) => problem(label)).join('; '));
 }
 
-/** A mistyped `auth` or `issuer` must not pass for one that was left out: it would let in everybody. */
+/** A mistyped `auth` or `issuer` must not pass for one that was left out: every request would be let in. */
 function unknownOption(method: string, name: string, names: readonly string[]): LecternError {
   const near = suggest(name, names);
   const hint = near === null ? `its options are ${names.join(', ')}` : `did you mean ${near}?`;

@@ -114,7 +114,7 @@ const REFUSED = -2;
 
 /**
  * The spellings of one field's values. Those that came lately are found by the quick hash that the reader has made; a memo
- * with one number a place, so whoever makes texts collide only has them looked up. The others are found by a keyed hash.
+ * with one number a place, so texts that collide on purpose only miss the memo. The others are found by a keyed hash.
  */
 class Spellings {
   readonly name: CodedFieldName;

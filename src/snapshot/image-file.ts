@@ -166,7 +166,7 @@ function replaceFile(path: string, parts: readonly Uint8Array[], keep: number): 
 }
 
 /**
- * A mistyped path must not cost anybody a file: only a snapshot file, or an empty one, is ever replaced. Pipes and devices have no
+ * A mistyped path must cost no file: only a snapshot file, or an empty one, is ever replaced. Pipes and devices have no
  * size, either.
  *
  * @throws LecternError `image-not-written` where something else is there

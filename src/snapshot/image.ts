@@ -18,7 +18,7 @@ export interface SnapshotImage {
   readonly fields: Readonly<Record<IndexedFieldName, FieldImage>>;
   readonly rows: RowsImage;
   /**
-   * What ids are hashed with: another for each image, so that nobody can choose ids that collide. No part of the summary,
+   * What ids are hashed with: another for each image, so that ids that collide cannot be chosen. No part of the summary,
    * which is shown, nor of its id, on which replicas agree.
    */
   readonly hashSeed: HashSeed;

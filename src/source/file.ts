@@ -165,7 +165,7 @@ async function settledStatus(handle: FileHandle, signal: AbortSignal | undefined
   return handle.stat({ bigint: true });
 }
 
-/** Equal for two looks at a file only where nobody wrote it in between. Null for the files of /proc, which have no size. */
+/** Equal for two looks at a file only if it was not written in between. Null for the files of /proc, which have no size. */
 function fileVersion(status: BigIntStats): string | null {
   if (status.size === 0n) return null;
   return `${status.dev}-${status.ino}-${status.size}-${status.mtimeNs}`;

@@ -22,7 +22,7 @@ const TEXT_BYTES_MIN = 512;
 
 /**
  * 32 bits of a run of bytes, for tables whose keys come from outside: HalfSipHash-1-3 (Aumasson and Bernstein), with a key
- * of 64 bits. Without the seed nobody can choose keys that collide more often than others do: see
+ * of 64 bits. Without the seed, keys that collide more often than others cannot be chosen: see
  * docs/decisions/0021-keyed-hashes.md.
  *
  * For one thread, and not to be used from within itself: texts go through a buffer of its own.

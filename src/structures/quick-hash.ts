@@ -1,5 +1,5 @@
 /**
- * A hash without a secret, fast enough to be made while a text is looked at for its end. Anybody can find texts that
+ * A hash without a secret, fast enough to be made while a text is looked at for its end. It is easy to find texts that
  * collide. So it only gives places of memos that hold one entry a place, where a collision costs what a miss costs.
  * Tables use a keyed hash, see keyed-hash.ts.
  */

@@ -91,7 +91,7 @@ export class MessagePackScan {
             this.#takeNames(byte);
             continue;
           }
-          // No structure after all, but an extension of somebody else, which is whole.
+          // No structure after all, but an extension of another program, which is whole.
           this.endDefinition();
           if (this.#pending === 0) {
             this.position = i;
