@@ -1,7 +1,4 @@
-/**
- * Room http/development/. What exists in development only: /login, /docs, /health. Production never imports a page from
- * here into an answer.
- */
+/** Room http/development/. What exists in development only: /login, /docs, /health. Production has no route to it. */
 
 /** GET {base}/docs, in development: Swagger UI, its files and the OpenAPI document. */
 import { hash } from 'node:crypto';
