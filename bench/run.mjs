@@ -111,7 +111,7 @@ async function main() {
   const durationSeconds = Math.round((performance.now() - began) / 1000);
   session.say(summary(session, durationSeconds));
 
-  const { json, isWhole, only, sets, ...kept } = settings;
+  const { json, isWhole, only, sets, before, ...kept } = settings;
   const major = /^v(\d+)/.exec(process.version)?.[1];
   const file =
     json ?? (isWhole ? fileURLToPath(new URL(`./results/node${major}.json`, import.meta.url)) : null);

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { floorOf } from './answers.mjs';
 import { Program, startServer } from './measure.mjs';
 import { interleave } from './rounds.mjs';
@@ -66,6 +67,13 @@ export class Session {
   startLectern(source, cacheMb) {
     const options = cacheMb === undefined ? [] : [JSON.stringify({ cacheMb })];
     return this.start('./servers/lectern.mjs', source, SECRET, ...options);
+  }
+
+  /** @returns the service of the checkout to compare with; null where none is */
+  startBefore(source) {
+    const { before } = this.settings;
+    if (before === null) return null;
+    return this.start(pathToFileURL(resolve(before, 'bench/servers/lectern.mjs')).href, source, SECRET);
   }
 
   /** As {@link floorOf}; the answer names the file in which its body is. */

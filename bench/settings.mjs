@@ -43,6 +43,7 @@ const HELP = `npm run bench -- [options]
   --seconds <s>     length of a round for each server, ${FULL.roundSeconds} by default
   --no-peers        without the servers that Lectern is compared with
   --peers <names>   with commas, parts of the names of those to compare with; all by default
+  --before <folder> another checkout, built; its service is measured in the same rounds, for each workload
   --json <file>     where the results go. By default a whole run writes bench/results/node<major>.json, others nothing
 `;
 
@@ -64,6 +65,7 @@ export function settingsOf(argv) {
       seconds: { type: 'string' },
       peers: { type: 'string' },
       'no-peers': { type: 'boolean', default: false },
+      before: { type: 'string' },
       json: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
     },
@@ -87,12 +89,13 @@ export function settingsOf(argv) {
     sets,
     only: values.only,
     peers: values['no-peers'] ? [] : (values.peers?.split(',') ?? ['']),
+    before: values.before ?? null,
     json: values.json,
     isWhole:
       !values.quick &&
       !values['no-peers'] &&
       values.only === '' &&
-      [values.sets, values.launches, values.rounds, values.seconds, values.peers].every(
+      [values.before, values.sets, values.launches, values.rounds, values.seconds, values.peers].every(
         (value) => value === undefined,
       ),
   };

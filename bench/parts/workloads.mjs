@@ -6,6 +6,8 @@ import { readEvents, WITHOUT_REAL } from '../sets.mjs';
 import { median } from '../statistics.mjs';
 import { workloadsOf } from '../workloads.mjs';
 
+/** The name of the other checkout among those that are measured. */
+const BEFORE = 'before';
 /** Requests of each workload of which peers and Lectern have to give the same answers. */
 const CHECKED = 20;
 
@@ -35,12 +37,14 @@ export async function measureWorkloads(session, set, wanted, peers) {
     const lectern = await session.startLectern(source);
     // They are far from Lectern: one process of each is enough.
     const isWithPeers = isCompared && launch === 1;
+    const before = await session.startBefore(source);
     const others = isWithPeers ? await startPeers(session, lectern, peers, source, workloads) : [];
     // There and back again, as with rounds: what was asked before shows in what is compiled how, and in the caches.
     for (const each of launch % 2 === 0 ? found.toReversed() : found) {
       const compared = PEER_WORKLOADS.includes(each.workload.name) ? others : [];
-      await measureWorkload(session, about, each, lectern, compared);
+      await measureWorkload(session, about, each, { lectern, before }, compared);
     }
+    if (before !== null) await session.stop(before);
     await session.stop(lectern, ...others.flatMap(({ server }) => (server === null ? [] : [server])));
   });
   for (const each of found) addRows(session, about, each);
@@ -52,6 +56,8 @@ class Found {
   lectern = [];
   /** Of the first launch: { name, rounds, lectern: the rounds of Lectern beside them }. */
   peers = [];
+  /** Rounds of the checkout to compare with, where there is one. */
+  before = [];
   detail = {};
 
   constructor(workload) {
@@ -84,7 +90,7 @@ async function startPeers(session, lectern, peers, source, workloads) {
   return others;
 }
 
-async function measureWorkload(session, { set, setEvents }, found, lectern, others) {
+async function measureWorkload(session, { set, setEvents }, found, { lectern, before }, others) {
   const { name, expect304 } = found.workload;
   const as = name;
   let { requests } = found.workload;
@@ -99,6 +105,13 @@ async function measureWorkload(session, { set, setEvents }, found, lectern, othe
     { ...common, name: 'Lectern', server: lectern },
   ];
   const started = [floor];
+  if (before !== null) {
+    // Entity tags may differ between versions.
+    const beforeAs = `${as}, before`;
+    const own = found.workload.requests;
+    await session.give(beforeAs, expect304 ? await conditional(before.port, own) : own);
+    contestants.push({ ...common, as: beforeAs, name: BEFORE, server: before });
+  }
   for (const { peer, server } of others) {
     const peerServer = server ?? (await session.startPeer(peer, JSON.stringify(answer), SECRET));
     if (peerServer === null) continue;
@@ -115,16 +128,26 @@ async function measureWorkload(session, { set, setEvents }, found, lectern, othe
   const ownRounds = rounds.get('Lectern');
   found.floor.push(...rounds.get('floor'));
   found.lectern.push(...ownRounds);
+  found.before.push(...(rounds.get(BEFORE) ?? []));
   for (const { peer } of others.filter(({ peer }) => rounds.has(peer.name))) {
     found.peers.push({ name: peer.name, rounds: rounds.get(peer.name), lectern: ownRounds });
   }
   found.detail = { setEvents, meanEvents, bodyBytes: answer.bodyBytes };
 }
 
-function addRows(session, { set }, { workload, floor, lectern, peers, detail }) {
+function addRows(session, { set }, { workload, floor, lectern, before, peers, detail }) {
   const { name, target } = workload;
   session.add(workloadRow({ group: 'workload', name, set, target }, floor, lectern, detail));
+  if (before.length > 0) session.add(beforeRow(workload, set, lectern, before));
   for (const peer of peers) session.add(peerRow(peer, workload, set));
+}
+
+/** How many times the processor time of the other checkout Lectern takes. */
+function beforeRow({ name }, set, lectern, before) {
+  const times = lectern.map((each, n) => each.cpuMicros / before[n].cpuMicros);
+  return rowOf({ group: 'against before', name, set, unit: 'times', target: null }, times, {
+    micros: median(before.map(({ cpuMicros }) => cpuMicros)),
+  });
 }
 
 /** How many times Lectern's processor time a peer takes for the same answers. */

@@ -116,6 +116,15 @@ test('a peer that is not installed: one sentence with the command', (t) => {
   t.end();
 });
 
+test('another checkout is measured in the same rounds', (t) => {
+  const options = ['--quick', '--no-peers', '--sets', 'small', '--before', ROOT];
+  const { status, stdout } = bench(ROOT, ...options);
+  t.equal(status, 0);
+  t.match(stdout, /launch 2 of 2: filter \+ window \(small\): floor .* µs, Lectern .* µs, before .* µs/);
+  t.match(stdout, /^against before: filter \+ window \(small\) +; \d+\.\d\d times, /m);
+  t.end();
+});
+
 test('a peer that does not start is left out in a sentence', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'lectern-bench-peer-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
