@@ -1,6 +1,6 @@
 import { SNAPSHOT_DELTA_ENTRIES_MAX } from '../limits.js';
 import { compareSnapshots } from '../snapshot/delta.js';
-import { extendHistory } from '../snapshot/history.js';
+import { extendHistory } from '../snapshot/differences.js';
 import { isSameImage } from '../snapshot/image.js';
 import { outOfMemory } from '../snapshot/intake-bounds.js';
 import { RefusedLoad } from '../snapshot/load-refusal.js';

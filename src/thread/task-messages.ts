@@ -2,7 +2,7 @@ import type { LecternErrorCode } from '../errors.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { ImageUse } from '../snapshot/check-image.js';
 import type { Delta } from '../snapshot/delta.js';
-import type { History } from '../snapshot/history.js';
+import type { History } from '../snapshot/differences.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { ImageSource } from '../snapshot/image-file.js';
 import type { IntakeBounds } from '../snapshot/intake-bounds.js';
