@@ -10,8 +10,8 @@ import { buildIntervalIndex, type IntervalIndexImage } from '../structures/inter
 import { isHashSeed, KeyedHash } from '../structures/keyed-hash.js';
 import { buildPostingLists, type PostingListsImage } from '../structures/posting-lists.js';
 import { checkRows } from './check-rows.js';
-import { clustersOfEvents } from './clusters.js';
-import { entryByteLengths } from './entry-lengths.js';
+
+import { clustersOfEvents, entryByteLengths } from './clusters.js';
 import type { ClustersImage, FieldImage, RowsImage, SlotsImage, SnapshotImage } from './image.js';
 import { unusable } from './image-faults.js';
 import { readImageFile, type StoredImage } from './image-file.js';
