@@ -1,7 +1,6 @@
 import { BODY_SLICE_BYTES, BODY_WHOLE_BYTES_MAX } from '../limits.js';
 import { Selection } from '../query/selection.js';
-import type { Difference, DifferenceList } from '../snapshot/differences.js';
-import type { GoneIds } from '../snapshot/gone-ids.js';
+import type { Difference, DifferenceList, GoneIds } from '../snapshot/differences.js';
 import type { Rows } from '../snapshot/rows.js';
 import { allocateBody, type Body, laterBody } from './body.js';
 import { arrayHeader, packPlain } from './msgpack.js';

@@ -1,5 +1,5 @@
 import { OUTPUT_FIELDS } from '../model/fields.js';
-import { writePackedTextHeader } from '../snapshot/packed-text.js';
+import { writePackedTextHeader } from '../snapshot/byte-lengths.js';
 import type { Rows } from '../snapshot/rows.js';
 
 /**

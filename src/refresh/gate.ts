@@ -1,6 +1,5 @@
 import { formatPosition } from '../model/position.js';
-import type { IntakeBounds } from '../snapshot/intake-bounds.js';
-import type { Refusal } from '../snapshot/load-refusal.js';
+import type { IntakeBounds, Refusal } from '../snapshot/intake-bounds.js';
 import { faultyRecords, type SnapshotSummary } from '../snapshot/summary.js';
 
 /** What a new snapshot must be like to replace the one that is served. */
@@ -21,7 +20,7 @@ export interface GateOptions {
 /** The gate with every bound set. */
 export type Gate = { readonly [Name in keyof GateOptions]-?: NonNullable<GateOptions[Name]> };
 
-export type { Refusal, RefusalCode } from '../snapshot/load-refusal.js';
+export type { Refusal, RefusalCode } from '../snapshot/intake-bounds.js';
 
 /**
  * Decides whether a freshly built snapshot is published. A source that breaks tends to give nothing, half, or garbage;

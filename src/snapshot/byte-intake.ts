@@ -5,27 +5,32 @@ import { isPlainJsonText } from '../model/text.js';
 import { ByteStrings, copyText, isSame } from '../structures/byte-strings.js';
 import { NO_CODE } from '../structures/dictionary.js';
 import type { KeyedHash } from '../structures/keyed-hash.js';
-import { type CodedFieldName, isCoded, type SnapshotBuilder } from './builder.js';
+import type { SnapshotBuilder } from './builder.js';
+import type { Column } from './column.js';
 
 /** The canonical value of a field's text, or null where a record that has it is rejected. */
-export type ReadValue = (field: Field, text: string) => string | number | null;
+type ReadValue = (field: Field, text: string) => string | number | null;
 
 /** Where the three numbers of these fields stand among the spans. */
 const ID = placeOf('id');
 const TIME = placeOf('time');
 const END_TIME = placeOf('endTime');
-/** A spelling that no event has had yet. */
+/** In place of a spelling's number: the field has no value, or the record has to be rejected. */
+const NONE = -1;
+const REFUSED = -2;
+/** The code of a spelling that no event has had yet. */
 const UNUSED = 0xfffffffe;
 /** Spellings of one field that are found without a keyed hash: 16 KiB of numbers. */
 const SPELLINGS_REMEMBERED = 4096;
 const INSTANTS_REMEMBERED = 4096;
 const INSTANT_BYTES_MAX = 32;
+/** Longer than any instant that is remembered. */
+const NO_INSTANT = 255;
 
 /**
- * Adds events to a builder from the bytes of their values. Each spelling of a value is decoded and normalised once, and
- * known by its bytes from then on: of a record that brings no new value but its id and its times, no string is made. Rules
- * are the normaliser's, which is asked about every spelling; what it rejects, and what is no text of JSON, is left to whoever
- * decodes the record.
+ * Adds events to a builder from the bytes of their values. Each spelling of a value is decoded and normalised once and
+ * then known by its bytes. A record whose only new values are its id and times makes no string. The rules are the
+ * normaliser's. Records that it rejects, and those that are no JSON text, have to be decoded.
  */
 export class ByteIntake {
   readonly #builder: SnapshotBuilder;
@@ -33,30 +38,27 @@ export class ByteIntake {
   readonly #read: ReadValue;
   readonly #spellings: readonly Spellings[];
   readonly #instants: InstantMemo;
-  /** For each of the coded fields the number of the present record's spelling, or -1. */
+  /** By column: the number of the present record's spelling, or NONE. */
   readonly #numbers: Int32Array;
   readonly #codes: Uint32Array;
-  /** Beginning and end of the present record, epoch milliseconds. In an array, since doubles that are passed around are objects. */
+  /** Beginning and end of the present record. In an array, since doubles that are passed around are objects. */
   readonly #times: Float64Array = new Float64Array(2);
 
   constructor(builder: SnapshotBuilder, identifiers: IdentifierMode, read: ReadValue) {
     this.#builder = builder;
     this.#identifiers = identifiers;
     this.#read = read;
-    this.#spellings = FIELDS.flatMap((field, n) =>
-      isCoded(field) ? [new Spellings(field.name, 3 * n, builder.hash, (text) => read(field, text))] : [],
-    );
-    this.#instants = new InstantMemo((text) => read(fieldOf('time'), text));
+    this.#spellings = builder.columns.map((column) => new Spellings(column, builder.hash, read));
+    this.#instants = new InstantMemo(read);
     this.#numbers = new Int32Array(this.#spellings.length);
     this.#codes = new Uint32Array(this.#spellings.length);
   }
 
   /** Bytes of typed arrays in use. */
   get heldBytes(): number {
-    return this.#spellings.reduce(
-      (bytes, each) => bytes + each.heldBytes,
-      INSTANTS_REMEMBERED * INSTANT_BYTES_MAX,
-    );
+    let bytes = INSTANTS_REMEMBERED * INSTANT_BYTES_MAX;
+    for (const spellings of this.#spellings) bytes += spellings.heldBytes;
+    return bytes;
   }
 
   /**
@@ -89,20 +91,14 @@ export class ByteIntake {
     if (this.#builder.hasId(hash, view, from, to)) return false;
     // Only now: a dictionary holds no value that no event has.
     for (let column = 0; column < spellings.length; column++) {
-      const spelling = spellings[column]!;
       const number = this.#numbers[column]!;
-      let code = number === -1 ? NO_CODE : spelling.codes[number]!;
-      if (code === UNUSED) {
-        code = this.#builder.intern(spelling.name, spelling.values[number]!);
-        spelling.use(number, code);
-      }
-      this.#codes[column] = code;
+      this.#codes[column] = number === NONE ? NO_CODE : spellings[column]!.codeOf(number);
     }
     this.#builder.addCoded(hash, view, from, to, times, this.#codes);
     return true;
   }
 
-  /** Whether it is an identifier and the canonical form of itself. */
+  /** Whether it is an identifier in its canonical form. */
   #isId(bytes: Uint8Array, from: number, to: number): boolean {
     if (!isPlainJsonText(bytes, from, to)) return false;
     const text = textOf(bytes, from, to);
@@ -110,46 +106,41 @@ export class ByteIntake {
   }
 }
 
-const REFUSED = -2;
-
 /**
- * The spellings of one field's values. Those that came lately are found by the quick hash that the reader has made; a memo
- * with one number a place, so texts that collide on purpose only miss the memo. The others are found by a keyed hash.
+ * The spellings of one field's values. Recent ones are found by the quick hash that the reader has made, in a memo of one
+ * number a place: texts that collide on purpose only miss the memo. The others are found by a keyed hash.
  */
 class Spellings {
-  readonly name: CodedFieldName;
+  readonly #column: Column;
+  readonly #field: Field;
   /** Where its numbers stand among the spans. */
   readonly #place: number;
-  /** By spelling: the canonical value, or null for what is refused or was handed over. */
-  readonly values: (string | null)[] = [];
-  /** By spelling: the builder's code, UNUSED or NO_CODE for what is refused. */
-  codes: Uint32Array = new Uint32Array(64);
-  readonly #read: (text: string) => string | number | null;
   readonly #hash: KeyedHash;
+  readonly #read: ReadValue;
   readonly #strings = new ByteStrings();
+  /** By spelling: the canonical value. Null where it is refused, or where the code is known. */
+  readonly #values: (string | null)[] = [];
+  /** By spelling: the column's code, UNUSED, or NO_CODE where it is refused. */
+  #codes: Uint32Array = new Uint32Array(64);
   /** By the quick hash: the number + 1 of the spelling that came last, or 0. */
   readonly #recent: Int32Array = new Int32Array(SPELLINGS_REMEMBERED);
 
-  constructor(
-    name: CodedFieldName,
-    place: number,
-    hash: KeyedHash,
-    read: (text: string) => string | number | null,
-  ) {
-    this.name = name;
-    this.#place = place;
+  constructor(column: Column, hash: KeyedHash, read: ReadValue) {
+    this.#column = column;
+    this.#field = fieldOf(column.name);
+    this.#place = placeOf(column.name);
     this.#hash = hash;
     this.#read = read;
   }
 
   get heldBytes(): number {
-    return this.#strings.heldBytes + this.codes.byteLength;
+    return this.#strings.heldBytes + this.#codes.byteLength;
   }
 
-  /** The number of a spelling; -1 for none, REFUSED for one that a decoded record has to be rejected for. */
+  /** The number of the spelling in a record, NONE or REFUSED. */
   numberOf(bytes: Uint8Array, view: DataView, spans: Int32Array): number {
     const from = spans[this.#place]!;
-    if (from === -1) return -1;
+    if (from === -1) return NONE;
     const to = spans[this.#place + 1]!;
     const entry = spans[this.#place + 2]! & (SPELLINGS_REMEMBERED - 1);
     let number = this.#recent[entry]! - 1;
@@ -159,44 +150,46 @@ class Spellings {
       if (number === -1) number = this.#learn(hash, bytes, view, from, to);
       this.#recent[entry] = number + 1;
     }
-    return this.codes[number] === NO_CODE ? REFUSED : number;
+    return this.#codes[number] === NO_CODE ? REFUSED : number;
   }
 
-  /** Notes the code of a spelling, whose value nobody needs any more. */
-  use(number: number, code: number): void {
-    this.codes[number] = code;
-    this.values[number] = null;
+  /** The column's code of a spelling. An event with it has to follow. */
+  codeOf(number: number): number {
+    if (this.#codes[number] === UNUSED) {
+      this.#codes[number] = this.#column.dictionary.intern(this.#values[number]!);
+      this.#values[number] = null;
+    }
+    return this.#codes[number]!;
   }
 
   #learn(hash: number, bytes: Uint8Array, view: DataView, from: number, to: number): number {
     const text = decode(bytes, from, to);
-    const value = text === null ? null : this.#read(text);
+    const value = text === null ? null : this.#read(this.#field, text);
     const number = this.#strings.add(hash, view, from, to);
-    if (number === this.codes.length) {
+    if (number === this.#codes.length) {
       const larger = new Uint32Array(2 * number);
-      larger.set(this.codes);
-      this.codes = larger;
+      larger.set(this.#codes);
+      this.#codes = larger;
     }
-    this.values.push(typeof value === 'string' ? value : null);
-    this.codes[number] = typeof value === 'string' ? UNUSED : NO_CODE;
+    this.#values.push(typeof value === 'string' ? value : null);
+    this.#codes[number] = typeof value === 'string' ? UNUSED : NO_CODE;
     return number;
   }
 }
 
-/** Times come in runs or again and again: the last ones of each hash are remembered, by their bytes. */
+/** Times come in runs or again and again: the last one of each hash is remembered by its bytes. */
 class InstantMemo {
-  readonly #read: (text: string) => string | number | null;
+  readonly #read: ReadValue;
   readonly #bytes: Uint8Array = new Uint8Array(INSTANTS_REMEMBERED * INSTANT_BYTES_MAX);
   readonly #view: DataView = new DataView(this.#bytes.buffer);
-  /** 255 where nothing is remembered: an empty text is a spelling, too. */
-  readonly #lengths: Uint8Array = new Uint8Array(INSTANTS_REMEMBERED).fill(255);
+  readonly #lengths: Uint8Array = new Uint8Array(INSTANTS_REMEMBERED).fill(NO_INSTANT);
   readonly #instantMs: Float64Array = new Float64Array(INSTANTS_REMEMBERED);
 
-  constructor(read: (text: string) => string | number | null) {
+  constructor(read: ReadValue) {
     this.#read = read;
   }
 
-  /** Puts the epoch milliseconds of the value at `place` of the spans into `times[n]`; NaN for what cannot be read. */
+  /** Puts the epoch milliseconds of the value at `place` of the spans into `times[n]`; NaN where it cannot be read. */
   read(
     bytes: Uint8Array,
     view: DataView,
@@ -206,17 +199,18 @@ class InstantMemo {
     n: number,
   ): void {
     const from = spans[place]!;
-    const to = spans[place + 1]!;
+    const length = spans[place + 1]! - from;
     const entry = spans[place + 2]! & (INSTANTS_REMEMBERED - 1);
     const start = entry * INSTANT_BYTES_MAX;
-    if (this.#lengths[entry] !== to - from || !isSame(this.#view, start, view, from, to - from)) {
-      const instantMs = to - from > INSTANT_BYTES_MAX ? null : this.#read(textOf(bytes, from, to));
+    if (this.#lengths[entry] !== length || !isSame(this.#view, start, view, from, length)) {
+      const text = length > INSTANT_BYTES_MAX ? null : textOf(bytes, from, from + length);
+      const instantMs = text === null ? null : this.#read(fieldOf('time'), text);
       if (typeof instantMs !== 'number') {
         times[n] = Number.NaN;
         return;
       }
-      copyText(view, from, to, this.#view, start);
-      this.#lengths[entry] = to - from;
+      copyText(view, from, from + length, this.#view, start);
+      this.#lengths[entry] = length;
       this.#instantMs[entry] = instantMs;
     }
     times[n] = this.#instantMs[entry]!;

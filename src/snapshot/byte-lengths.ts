@@ -1,12 +1,12 @@
 /**
- * How long values are in the two representations. Lengths are known before anything is written, so that buffers are
- * allocated once, and Content-Length is known before a long body is made.
+ * How long values are in JSON and in MessagePack. Lengths are known before anything is written: buffers are allocated
+ * once, and Content-Length is known before a long body is made.
  */
 
-/** Texts of which every character is one byte in JSON and in MessagePack. */
+/** Every character takes one byte in JSON and in MessagePack. */
 const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
 
-/** The UTF-8 length of a string as a JSON value, quotes and escapes included; of `null` for null. */
+/** The UTF-8 length of a string as JSON, quotes and escapes included; of `null` for null. */
 export function jsonByteLength(value: string | null): number {
   if (value === null) return 4;
   return PLAIN.test(value) ? value.length + 2 : Buffer.byteLength(JSON.stringify(value), 'utf8');
@@ -14,11 +14,10 @@ export function jsonByteLength(value: string | null): number {
 
 /** The length of a string in MessagePack, its header included; of nil for null. */
 export function packedByteLength(value: string | null): number {
-  if (value === null) return 1;
-  return packedTextLength(Buffer.byteLength(value, 'utf8'));
+  return value === null ? 1 : packedTextLength(Buffer.byteLength(value, 'utf8'));
 }
 
-/** The length of a string of so many bytes of UTF-8 in MessagePack, its header included. */
+/** The length in MessagePack of a string of so many bytes of UTF-8, its header included. */
 export function packedTextLength(byteLength: number): number {
   if (byteLength < 32) return 1 + byteLength;
   if (byteLength < 0x100) return 2 + byteLength;
@@ -31,9 +30,33 @@ export function packedArrayHeaderLength(count: number): number {
   return count < 0x10000 ? 3 : 5;
 }
 
-/** The length of a whole number that is not negative and below 2^32, in MessagePack. */
+/** The length in MessagePack of a whole number from 0 to 2^32 - 1. */
 export function packedIntegerLength(value: number): number {
   if (value < 0x80) return 1;
   if (value < 0x100) return 2;
   return value < 0x10000 ? 3 : 5;
+}
+
+const FIXSTR = 0xa0;
+const STR8 = 0xd9;
+const STR16 = 0xda;
+const STR32 = 0xdb;
+
+/** Writes the MessagePack header of a text of so many bytes of UTF-8 and returns the offset behind it. */
+export function writePackedTextHeader(target: Buffer, offset: number, byteLength: number): number {
+  if (byteLength < 32) {
+    target[offset] = FIXSTR | byteLength;
+    return offset + 1;
+  }
+  if (byteLength < 0x100) {
+    target[offset] = STR8;
+    target[offset + 1] = byteLength;
+    return offset + 2;
+  }
+  if (byteLength < 0x10000) {
+    target[offset] = STR16;
+    return target.writeUInt16BE(byteLength, offset + 1);
+  }
+  target[offset] = STR32;
+  return target.writeUInt32BE(byteLength, offset + 1);
 }

@@ -10,15 +10,17 @@ export class FoundClusters {
   readonly startMs: GrowableFloat64 = new GrowableFloat64();
   readonly endMs: GrowableFloat64 = new GrowableFloat64();
   readonly peak: GrowableUint32 = new GrowableUint32();
-  /** Where the cluster's part of `events` begins. */
+  /** Cluster c has events [first[c], first[c + 1]). */
   readonly first: GrowableUint32 = new GrowableUint32();
   readonly events: GrowableUint32 = new GrowableUint32();
+
+  constructor() {
+    this.first.push(0);
+  }
 }
 
-/** The rows that take time and have a key of one dimension, key by key and in order: all that a sweep reads lies side by side. */
+/** The rows that take time and have a key of one dimension, sorted by key. All that a sweep reads lies side by side. */
 export interface KeyedRows {
-  /** Index into CONFLICT_DIMENSIONS. */
-  readonly by: number;
   /** The rows of key k are [start[k], start[k + 1]). */
   readonly start: Uint32Array;
   readonly ordinals: Uint32Array;
@@ -29,8 +31,8 @@ export interface KeyedRows {
 
 /**
  * One sweep over the rows of each key in time order. A row that starts before all rows so far have ended belongs to the
- * present cluster, so a cluster is a run of the key's rows, and no row is in two clusters of one dimension. Rows of one lesson
- * take place at the same time: whether they are merged or not, the runs are the same, and only what is counted differs.
+ * present cluster: a cluster is a run of the key's rows. Rows of one lesson take place at the same time. So the runs are
+ * the same with and without merging, and only the counts differ.
  */
 export class ClusterSweep {
   /** With rows of one lesson as one. */
@@ -41,11 +43,10 @@ export class ClusterSweep {
   /** For each lesson the number of the last run that it was seen in. */
   readonly #seenIn: Uint32Array;
   #runs = 0;
-  /** The slots of the lessons of one run, and when they end. */
+  /** Of the lessons of one run: their slots and ends. */
   readonly #lessonSlots: Uint32Array;
   readonly #ends: Float64Array;
 
-  /** @param eventCount of all dimensions */
   constructor(slots: Pick<SlotsImage, 'startMs' | 'endMs'>, eventCount: number) {
     this.#slots = slots;
     this.#seenIn = scratch.uint32(eventCount);
@@ -54,7 +55,7 @@ export class ClusterSweep {
   }
 
   /** Adds the clusters of one key. Keys come in order of (by, key). */
-  add(rows: KeyedRows, key: number): void {
+  add(by: number, key: number, rows: KeyedRows): void {
     const { startMs, endMs } = this.#slots;
     const { slots, start } = rows;
     const end = start[key + 1]!;
@@ -64,20 +65,20 @@ export class ClusterSweep {
       for (next = first + 1; next < end && startMs[slots[next]!]! < clusterEndMs; next++) {
         clusterEndMs = Math.max(clusterEndMs, endMs[slots[next]!]!);
       }
-      if (next - first > 1) this.#take(rows, key, first, next, clusterEndMs);
+      if (next - first > 1) this.#take(by, key, rows, first, next, clusterEndMs);
     }
   }
 
   /** Takes the rows [first, end), which overlaps connect. */
-  #take(rows: KeyedRows, key: number, first: number, end: number, endMs: number): void {
+  #take(by: number, key: number, rows: KeyedRows, first: number, end: number, endMs: number): void {
     const add = (found: FoundClusters, peak: number): void => {
-      found.by.push(rows.by);
+      found.by.push(by);
       found.key.push(key);
       found.startMs.push(this.#slots.startMs[rows.slots[first]!]!);
       found.endMs.push(endMs);
       found.peak.push(peak);
-      found.first.push(found.events.length);
       for (let place = first; place < end; place++) found.events.push(rows.ordinals[place]!);
+      found.first.push(found.events.length);
     };
     add(this.unmerged, this.#peak(rows.slots.subarray(first, end)));
     const lessonSlots = this.#slotsOfLessons(rows, first, end);
@@ -100,14 +101,13 @@ export class ClusterSweep {
   }
 
   /**
-   * The largest number of lessons at one instant. Going through starts and ends in order, an end comes before a start at
-   * the same instant, because intervals are half-open.
+   * The largest number of lessons at one instant. An end comes before a start at the same instant: intervals are half-open.
    *
    * @param slots of at least two lessons that overlaps connect, ascending
    */
   #peak(slots: Uint32Array): number {
     const count = slots.length;
-    // Two that are connected overlap, and so do all that have one slot.
+    // Two that are connected overlap. So do all lessons of one slot.
     if (count === 2 || slots[0] === slots[count - 1]) return count;
     const { startMs, endMs } = this.#slots;
     const ends = this.#ends.subarray(0, count);

@@ -1,118 +1,119 @@
 import { INTERVALS_PER_TREE_MAX } from '../limits.js';
+import type { ConflictEntry } from '../model/event.js';
 import { CONFLICT_DIMENSIONS } from '../model/fields.js';
-import { type DictionaryImage, NO_CODE } from '../structures/dictionary.js';
+import { formatInstant } from '../model/time.js';
+import { Dictionary, type DictionaryImage, NO_CODE } from '../structures/dictionary.js';
 import { buildIntervalIndex } from '../structures/interval-index.js';
+import type { KeyedHash } from '../structures/keyed-hash.js';
 import type { PostingListsImage } from '../structures/posting-lists.js';
 import { sortByIntervals } from '../structures/radix-sort.js';
 import { scratch, shared } from '../structures/slabs.js';
+import {
+  jsonByteLength,
+  packedArrayHeaderLength,
+  packedByteLength,
+  packedIntegerLength,
+} from './byte-lengths.js';
 import { ClusterSweep, type FoundClusters, type KeyedRows } from './cluster-sweep.js';
-import { entryByteLengths, type UnmeasuredClusters } from './entry-lengths.js';
-import type { ClustersImage, RowsImage, SlotsImage } from './image.js';
-
-/** What clustering needs to know of the events, by ordinal unless stated. */
-export interface ClusterInput {
-  readonly count: number;
-  readonly slotOf: Uint32Array;
-  /** By slot. */
-  readonly slots: Pick<SlotsImage, 'startMs' | 'endMs'>;
-  /** Numbers below `count`, equal for rows of one lesson; NO_CODE for a lesson of its own. */
-  readonly lesson: Uint32Array;
-  /** For each of CONFLICT_DIMENSIONS the key of each event, as a code of `keys`, or NO_CODE. */
-  readonly keyOf: readonly Uint32Array[];
-  readonly keys: DictionaryImage;
-}
+import type { ClustersImage, RowsImage, SnapshotImage } from './image.js';
+import { conflictKeys, lessonNumbers } from './lessons.js';
+import { type OrderedEvents, pick } from './order.js';
 
 /**
- * Finds the conflicts, with rows of one lesson as one and with every row a lesson: for each dimension and key the maximal
- * sets of at least two lessons that overlaps connect. Of each lesson a cluster has the rows with its key: so there are at most as
- * many rows in the clusters of one dimension as there are events. O(n log n) in the number of events, whatever overlaps.
- *
- * @param rows of the same events, for their lengths
+ * Finds the conflicts, once with rows of one lesson merged and once with every row a lesson: for each dimension and key
+ * the maximal sets of at least two lessons that overlaps connect. A cluster has those rows of its lessons that have the
+ * key, so the clusters of one dimension have at most as many rows as there are events. O(n log n), whatever overlaps.
  */
 export function buildClusters(
-  input: ClusterInput,
+  events: OrderedEvents,
   rows: RowsImage,
-): { readonly merged: ClustersImage; readonly unmerged: ClustersImage } {
-  const keyCount = input.keys.start.length - 1;
-  const sweep = new ClusterSweep(input.slots, input.count);
-  for (let by = 0; by < CONFLICT_DIMENSIONS.length; by++) {
-    const keyed = sortByKey(input, by, keyCount);
-    for (let key = 0; key < keyCount; key++) sweep.add(keyed, key);
+  hash: KeyedHash,
+): SnapshotImage['clusters'] {
+  const { slots, order } = events;
+  const lessons = lessonNumbers(events);
+  const { keyOf, keys } = conflictKeys(events, hash);
+  const keyCount = keys.start.length - 1;
+  const sweep = new ClusterSweep(slots, order.length);
+  for (const [by, keysOfRows] of keyOf.entries()) {
+    const keyed = sortByKey(events, lessons, keysOfRows, keyCount);
+    for (let key = 0; key < keyCount; key++) sweep.add(by, key, keyed);
   }
-  const imageOf = (found: FoundClusters): ClustersImage => {
-    const unmeasured = finish(input, found);
-    return { ...unmeasured, ...entryByteLengths(unmeasured, rows) };
+  return {
+    merged: imageOf(sweep.merged, keys, order.length, rows),
+    unmerged: imageOf(sweep.unmerged, keys, order.length, rows),
   };
-  return { merged: imageOf(sweep.merged), unmerged: imageOf(sweep.unmerged) };
 }
 
-/** A counting sort, as that of posting lists. */
-function sortByKey(input: ClusterInput, by: number, keyCount: number): KeyedRows {
-  const { slotOf, lesson, count } = input;
-  const { startMs, endMs } = input.slots;
-  const keyOf = input.keyOf[by]!;
+/** A counting sort, like that of posting lists. */
+function sortByKey(
+  { slotOf, slots }: OrderedEvents,
+  lessons: Uint32Array,
+  keyOf: Uint32Array,
+  keyCount: number,
+): KeyedRows {
+  const { startMs, endMs } = slots;
   const start = scratch.uint32(keyCount + 1);
-  // An event of zero length takes no time and cannot overlap anything.
+  // An event of zero length overlaps nothing.
   const isKeyed = (ordinal: number): boolean =>
     keyOf[ordinal] !== NO_CODE && startMs[slotOf[ordinal]!] !== endMs[slotOf[ordinal]!];
-  for (let ordinal = 0; ordinal < count; ordinal++) {
+  for (let ordinal = 0; ordinal < keyOf.length; ordinal++) {
     if (isKeyed(ordinal)) start[keyOf[ordinal]! + 1]!++;
   }
   for (let key = 0; key < keyCount; key++) start[key + 1]! += start[key]!;
   const total = start[keyCount]!;
   const next = start.slice(0, keyCount);
   const sorted = {
-    by,
     start,
     ordinals: scratch.uint32(total),
     slots: scratch.uint32(total),
     lessons: scratch.uint32(total),
   };
-  for (let ordinal = 0; ordinal < count; ordinal++) {
+  for (let ordinal = 0; ordinal < keyOf.length; ordinal++) {
     if (!isKeyed(ordinal)) continue;
     const place = next[keyOf[ordinal]!]!++;
     sorted.ordinals[place] = ordinal;
     sorted.slots[place] = slotOf[ordinal]!;
-    sorted.lessons[place] = lesson[ordinal]!;
+    sorted.lessons[place] = lessons[ordinal]!;
   }
   return sorted;
 }
 
 /** Sorts the clusters by (start, end, by, key) and builds what reading them needs. */
-function finish(input: ClusterInput, found: FoundClusters): UnmeasuredClusters {
+function imageOf(
+  found: FoundClusters,
+  keys: DictionaryImage,
+  eventCount: number,
+  rows: RowsImage,
+): ClustersImage {
   const count = found.by.length;
-  const [by, key, peak] = [found.by.view(), found.key.view(), found.peak.view()];
-  const [foundFirst, foundEvents] = [found.first.view(), found.events.view()];
   const [foundStart, foundEnd] = [found.startMs.view(), found.endMs.view()];
   const order = scratch.uint32(count);
   for (let c = 0; c < count; c++) order[c] = c;
   sortByIntervals(order, foundStart, foundEnd);
-  const sorted = {
-    startMs: shared.float64(count),
-    endMs: shared.float64(count),
-    by: shared.uint8(count),
-    key: shared.uint32(count),
-    peak: shared.uint32(count),
-    first: shared.uint32(count + 1),
-    events: shared.uint32(foundEvents.length),
-  };
-  let events = 0;
+  const [foundFirst, foundEvents] = [found.first.view(), found.events.view()];
+  const first = shared.uint32(count + 1);
+  const events = shared.uint32(foundEvents.length);
+  let written = 0;
   for (let c = 0; c < count; c++) {
     const from = order[c]!;
-    sorted.startMs[c] = foundStart[from]!;
-    sorted.endMs[c] = foundEnd[from]!;
-    sorted.by[c] = by[from]!;
-    sorted.key[c] = key[from]!;
-    sorted.peak[c] = peak[from]!;
-    const end = from + 1 < count ? foundFirst[from + 1]! : foundEvents.length;
-    for (let e = foundFirst[from]!; e < end; e++) sorted.events[events++] = foundEvents[e]!;
-    sorted.first[c + 1] = events;
+    for (let e = foundFirst[from]!; e < foundFirst[from + 1]!; e++) events[written++] = foundEvents[e]!;
+    first[c + 1] = written;
   }
+  const clusters = {
+    startMs: pick(foundStart, order, shared.float64(count)),
+    endMs: pick(foundEnd, order, shared.float64(count)),
+    by: pick(found.by.view(), order, shared.uint8(count)),
+    key: pick(found.key.view(), order, shared.uint32(count)),
+    peak: pick(found.peak.view(), order, shared.uint32(count)),
+    first,
+    events,
+    keys,
+  };
   return {
-    ...sorted,
-    keys: input.keys,
-    clustersOf: clustersOfEvents(input.count, sorted.first, sorted.events),
-    index: buildIntervalIndex(sorted.startMs, sorted.endMs, INTERVALS_PER_TREE_MAX),
+    ...clusters,
+    clustersOf: clustersOfEvents(eventCount, first, events),
+    index: buildIntervalIndex(clusters.startMs, clusters.endMs, INTERVALS_PER_TREE_MAX),
+    ...entryByteLengths(clusters, rows),
   };
 }
 
@@ -131,4 +132,56 @@ export function clustersOfEvents(
     for (let e = first[cluster]!; e < first[cluster + 1]!; e++) clusters[next[events[e]!]!++] = cluster;
   }
   return { start, ordinals: clusters };
+}
+
+const INSTANT = formatInstant(0);
+/** An entry without its `by`, `key`, `peak` and events. */
+const EMPTY_ENTRY: Record<keyof ConflictEntry, unknown> = {
+  by: 0,
+  key: 0,
+  startTime: INSTANT,
+  endTime: INSTANT,
+  peak: 0,
+  events: [],
+};
+const JSON_FRAME_BYTES = JSON.stringify(EMPTY_ENTRY).length - '000'.length;
+/** The map's header, the names, both instants. */
+const PACKED_FRAME_BYTES =
+  Object.keys(EMPTY_ENTRY).reduce((sum, name) => sum + packedByteLength(name), 1) +
+  2 * packedByteLength(INSTANT);
+
+/** How long the entry of each cluster is in either representation, its events included, without separators. */
+export function entryByteLengths(
+  {
+    by,
+    key,
+    keys,
+    peak,
+    first,
+    events,
+  }: Pick<ClustersImage, 'by' | 'key' | 'keys' | 'peak' | 'first' | 'events'>,
+  rows: RowsImage,
+): Pick<ClustersImage, 'jsonBytes' | 'packedBytes'> {
+  const dictionary = new Dictionary(keys);
+  const texts = Array.from({ length: dictionary.size }, (_, code) => dictionary.valueOf(code));
+  const jsonKey = Uint32Array.from(texts, jsonByteLength);
+  const packedKey = Uint32Array.from(texts, packedByteLength);
+  const jsonBytes = shared.uint32(peak.length);
+  const packedBytes = shared.uint32(peak.length);
+  for (let cluster = 0; cluster < peak.length; cluster++) {
+    const dimension = CONFLICT_DIMENSIONS[by[cluster]!]!.by;
+    const size = first[cluster + 1]! - first[cluster]!;
+    let json = JSON_FRAME_BYTES + jsonByteLength(dimension) + jsonKey[key[cluster]!]! + size - 1;
+    json += String(peak[cluster]!).length;
+    let packed = PACKED_FRAME_BYTES + packedByteLength(dimension) + packedKey[key[cluster]!]!;
+    packed += packedIntegerLength(peak[cluster]!) + packedArrayHeaderLength(size);
+    for (let e = first[cluster]!; e < first[cluster + 1]!; e++) {
+      const ordinal = events[e]!;
+      json += rows.start[ordinal + 1]! - rows.start[ordinal]! - 1;
+      packed += rows.packedStart[ordinal + 1]! - rows.packedStart[ordinal]!;
+    }
+    jsonBytes[cluster] = json;
+    packedBytes[cluster] = packed;
+  }
+  return { jsonBytes, packedBytes };
 }

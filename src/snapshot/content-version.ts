@@ -1,48 +1,33 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { IdentifierMode } from '../model/event.js';
-import { type FieldName, INDEXED_FIELDS, type IndexedFieldName } from '../model/fields.js';
-import type { ByteStrings } from '../structures/byte-strings.js';
-import { type DictionaryBuilder, NO_CODE } from '../structures/dictionary.js';
+import { INDEXED_FIELDS } from '../model/fields.js';
+import { NO_CODE } from '../structures/dictionary.js';
 import { scratch } from '../structures/slabs.js';
-import type { FieldImage, SlotsImage } from './image.js';
+import { CODED_FIELDS, type OrderedColumn } from './column.js';
+import type { SnapshotImage } from './image.js';
+import type { OrderedEvents } from './order.js';
 
 /** Changes whenever the meaning of the hashed bytes does. */
 const SCHEME = 'lectern-content-3';
 /** 128 bits: enough that two data sets never share a version. */
 const VERSION_BYTES = 16;
-/** Ids that are hashed at a time. */
+/** Hashed at a time: ids, and about so many units of other texts. */
 const IDS_PER_PIECE = 4096;
-
-/** Of values, about so many. */
 const TEXT_UNITS_PER_PIECE = 65_536;
 
-/** All events: what their rows are made of, and the one indexed field that rows do not show. */
-export interface Content {
-  /** For each ordinal the number of arrival. */
-  readonly order: Uint32Array;
-  /** By number of arrival. */
-  readonly ids: ByteStrings;
-  readonly slots: Pick<SlotsImage, 'startMs' | 'endMs' | 'first'>;
-  /** Whose codes are in the order of their values. */
-  readonly fields: Readonly<Record<IndexedFieldName, Pick<FieldImage, 'dictionary' | 'codes'>>>;
-  /** The other texts: codes of the builder, by ordinal. */
-  readonly columns: readonly {
-    readonly name: FieldName;
-    readonly dictionary: DictionaryBuilder;
-    readonly codes: Uint32Array;
-  }[];
-}
-
 /**
- * Identifies the content of a snapshot: everything that can change an answer, so that replicas and restarts with the
- * same data agree on entity tags, in whatever order the events came. Columns are hashed rather than rows, which repeat
- * every value and are five times as long.
+ * Identifies everything that can change an answer. Replicas and restarts with the same data agree on it, in whatever order
+ * the events came. Columns are hashed, because rows repeat every value and are five times as long.
  */
-export function contentVersionOf(identifiers: IdentifierMode, content: Content): string {
-  const { order, ids, slots, fields, columns } = content;
+export function contentVersionOf(
+  identifiers: IdentifierMode,
+  events: OrderedEvents,
+  fields: SnapshotImage['fields'],
+): string {
+  const { order, slots, columns } = events;
   const hash = createHash('sha256');
   hash.update(`${SCHEME}\n${identifiers}\n${order.length}\n${slots.startMs.length}\n`);
-  hashIds(hash, order, ids);
+  hashIds(hash, events);
   hash.update(slots.startMs);
   hash.update(slots.endMs);
   hash.update(slots.first);
@@ -54,15 +39,15 @@ export function contentVersionOf(identifiers: IdentifierMode, content: Content):
     hash.update(codes);
   }
   const numbers = scratch.uint32(order.length);
-  for (const { name, dictionary, codes } of columns) {
+  for (const { name } of CODED_FIELDS.filter((field) => !field.indexed)) {
     hash.update(`\n${name}\n`);
-    hashColumn(hash, dictionary, codes, numbers);
+    hashColumn(hash, columns[name], numbers);
   }
   return hash.digest().subarray(0, VERSION_BYTES).toString('base64url');
 }
 
-/** In order of the ordinals, each with its length: one after the other they could be others. */
-function hashIds(hash: Hash, order: Uint32Array, ids: ByteStrings): void {
+/** In order of the ordinals. With the lengths, as other ids could be the same text when joined. */
+function hashIds(hash: Hash, { order, ids }: OrderedEvents): void {
   const lengths = scratch.uint32(order.length);
   for (let from = 0; from < order.length; from += IDS_PER_PIECE) {
     const end = Math.min(order.length, from + IDS_PER_PIECE);
@@ -78,16 +63,11 @@ function hashIds(hash: Hash, order: Uint32Array, ids: ByteStrings): void {
 }
 
 /**
- * Values are numbered as they come, in order of the ordinals: the builder's codes tell the order of arrival.
+ * Numbers values in order of the ordinals, because codes depend on the order of arrival.
  *
- * @param numbers for the numbers by ordinal
+ * @param numbers room for a number of each event
  */
-function hashColumn(
-  hash: Hash,
-  dictionary: DictionaryBuilder,
-  codes: Uint32Array,
-  numbers: Uint32Array,
-): void {
+function hashColumn(hash: Hash, { dictionary, codes }: OrderedColumn, numbers: Uint32Array): void {
   const numberOf = new Uint32Array(dictionary.size).fill(NO_CODE);
   let count = 0;
   let texts = '';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { DIGEST_BYTES, type PastRecords, PastRecordsBuilder } from './past-records.js';
+import { shared } from '../structures/slabs.js';
 import type { Snapshot } from './snapshot.js';
 
 /** What one publication changed. Plain data: it crosses threads. */
@@ -14,18 +14,30 @@ export interface Delta {
   readonly before: PastRecords | null;
 }
 
+/** What records were. Flat and in shared memory, because a map of 100,000 entries takes 0.1 s to cross threads. */
+export interface PastRecords {
+  /** Id n is UTF-8 bytes [idStart[n], idStart[n + 1]). */
+  readonly ids: Uint8Array;
+  readonly idStart: Uint32Array;
+  /** DIGEST_BYTES for each id; all zero where there was no record. */
+  readonly digests: Uint8Array;
+}
+
+/** The digest has DIGEST_BYTES characters of one byte each. Null: there was no record. */
+export type PastRecord = readonly [id: string, digest: string | null];
+
+/** 96 bits of a hash: two records of one id never share them. */
+const DIGEST_BYTES = 12;
+const NO_DIGEST = '\0'.repeat(DIGEST_BYTES);
+
 /**
- * Compares two snapshots, event by event: a merge of both in order of (time, endTime, id). An event that has no equal at
- * its place stands elsewhere in the other set, where its times changed, or is not in it; the index of ids tells. So
- * nothing is collected, also where every event is another.
+ * Compares two snapshots in one merge by (time, endTime, id). Where two rows differ, the index of ids tells whether an
+ * event was moved, or is missing from the other set.
  *
  * @param entriesMax beyond it only the counts are kept
  */
 export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: number): Delta {
-  const past = new PastRecordsBuilder();
-  const remember = (id: string, digest: () => string | null): void => {
-    if (past.size < entriesMax) past.add(id, digest());
-  };
+  const past: PastRecord[] = [];
   let added = 0;
   let removed = 0;
   let changed = 0;
@@ -33,50 +45,70 @@ export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: 
   let a = 0;
   // Terminates: each round moves on in at least one of the two.
   while (b < before.eventCount || a < after.eventCount) {
-    if (b < before.eventCount && a < after.eventCount && sameRow(before, b, after, a)) {
+    const isBoth = b < before.eventCount && a < after.eventCount;
+    if (isBoth && before.rows.rowOf(b).equals(after.rows.rowOf(a))) {
       b++;
       a++;
       continue;
     }
-    const order = compareKeys(before, b, after, a);
-    if (order <= 0) {
-      const ordinal = b++;
-      const id = before.rows.idOf(ordinal);
-      if (order === 0 || after.ordinalOf(id) !== -1) changed++;
-      else removed++;
-      remember(id, () => rowDigest(before, ordinal));
-      if (order === 0) a++;
-    } else {
-      // What has changed its place was counted, or will be, where it was before.
+    const order = isBoth ? before.compareEvents(b, after, a) : b < before.eventCount ? -1 : 1;
+    if (order > 0) {
       const id = after.rows.idOf(a++);
+      // A moved event is counted where it was before.
       if (before.ordinalOf(id) !== -1) continue;
       added++;
-      remember(id, () => null);
+      if (past.length < entriesMax) past.push([id, null]);
+      continue;
     }
+    const id = before.rows.idOf(b);
+    if (order === 0 || after.ordinalOf(id) !== -1) changed++;
+    else removed++;
+    if (past.length < entriesMax) past.push([id, rowDigest(before, b)]);
+    b++;
+    if (order === 0) a++;
   }
-  const kept = added + removed + changed <= entriesMax;
   return {
     from: before.summary.id,
     to: after.summary.id,
     added,
     removed,
     changed,
-    before: kept ? past.finish() : null,
+    before: added + removed + changed <= entriesMax ? writePastRecords(past) : null,
   };
 }
 
-/** A digest of an event's record, to tell whether it is what it was: DIGEST_BYTES characters of one byte each. */
+/** Tells whether an event's record is what it was. */
 export function rowDigest(snapshot: Snapshot, ordinal: number): string {
   return createHash('sha1').update(snapshot.rows.rowOf(ordinal)).digest('binary').slice(0, DIGEST_BYTES);
 }
 
-function sameRow(before: Snapshot, b: number, after: Snapshot, a: number): boolean {
-  return before.rows.rowOf(b).equals(after.rows.rowOf(a));
+/** @param records with distinct ids */
+export function writePastRecords(records: readonly PastRecord[]): PastRecords {
+  const ids = Buffer.from(records.map(([id]) => id).join(''), 'utf8');
+  const digests = Buffer.from(records.map(([, digest]) => digest ?? NO_DIGEST).join(''), 'latin1');
+  const idStart = shared.uint32(records.length + 1);
+  for (const [n, [id]] of records.entries()) idStart[n + 1] = idStart[n]! + Buffer.byteLength(id, 'utf8');
+  return { ids: sharedCopy(ids), idStart, digests: sharedCopy(digests) };
 }
 
-/** By (time, endTime, id); one that has come to its end is greater than everything. */
-function compareKeys(before: Snapshot, b: number, after: Snapshot, a: number): number {
-  if (b >= before.eventCount) return 1;
-  if (a >= after.eventCount) return -1;
-  return before.compareEvents(b, after, a);
+export function pastRecordCount(records: PastRecords | null): number {
+  return records === null ? 0 : records.idStart.length - 1;
+}
+
+export function* readPastRecords(records: PastRecords | null): Generator<PastRecord> {
+  if (records === null) return;
+  const { ids, idStart, digests } = records;
+  // A Buffer decodes shared memory, a TextDecoder does not.
+  const text = Buffer.from(ids.buffer, ids.byteOffset, ids.byteLength);
+  const all = Buffer.from(digests.buffer, digests.byteOffset, digests.byteLength);
+  for (let n = 0; n < pastRecordCount(records); n++) {
+    const digest = all.toString('latin1', n * DIGEST_BYTES, (n + 1) * DIGEST_BYTES);
+    yield [text.toString('utf8', idStart[n]!, idStart[n + 1]!), digest === NO_DIGEST ? null : digest];
+  }
+}
+
+export function sharedCopy(bytes: Uint8Array): Uint8Array {
+  const copy = shared.uint8(bytes.length);
+  copy.set(bytes);
+  return copy;
 }

@@ -1,20 +1,25 @@
+import { pack } from 'msgpackr';
+import { SNAPSHOT_HISTORY_ENTRIES_MAX, SNAPSHOTS_KEPT_MAX } from '../limits.js';
 import { compareCodePoints } from '../model/text.js';
 import { shared } from '../structures/slabs.js';
-import { type Delta, rowDigest } from './delta.js';
-import { type GoneIds, goneIdsBytes, NO_GONE_IDS, writeGoneIds } from './gone-ids.js';
-import { readPastRecords } from './past-records.js';
+import { jsonByteLength } from './byte-lengths.js';
+import { type Delta, pastRecordCount, readPastRecords, rowDigest, sharedCopy } from './delta.js';
 import type { Snapshot } from './snapshot.js';
 
-/**
- * What is different between each past snapshot and the present one. Plain data in shared memory: the thread that builds a
- * snapshot makes it, and all serving threads read it.
- */
+/** What is known of past snapshots. Plain data in shared memory: it crosses threads. */
+export interface History {
+  /** What led to the present snapshot, oldest first: each begins where the one before ended. */
+  readonly deltas: readonly Delta[];
+  readonly differences: Differences;
+}
+
+/** The net difference between each past snapshot and the present one. */
 export interface Differences {
   readonly since: readonly Difference[];
   readonly goneIds: GoneIds;
 }
 
-/** The net difference: an event that was changed and changed back is not part of it. */
+/** An event that was changed and changed back is not part of it. */
 export interface Difference {
   /** The id of the past snapshot. */
   readonly from: string;
@@ -32,7 +37,21 @@ export interface DifferenceList {
   readonly packedBytes: number;
 }
 
-export const NO_DIFFERENCES: Differences = { since: [], goneIds: NO_GONE_IDS };
+/** Ids of events that the present snapshot does not have, in order of code points. Requests copy them as they copy rows. */
+export interface GoneIds {
+  /** One JSON array. Id n is bytes [start[n], start[n + 1] - 1): a comma or the closing bracket follows. */
+  readonly json: { readonly bytes: Uint8Array; readonly start: Uint32Array };
+  /** Id n is bytes [start[n], start[n + 1]). */
+  readonly packed: { readonly bytes: Uint8Array; readonly start: Uint32Array };
+}
+
+export const NO_DIFFERENCES: Differences = {
+  since: [],
+  goneIds: {
+    json: { bytes: Uint8Array.of(0x5b, 0x5d), start: Uint32Array.of(1) },
+    packed: { bytes: new Uint8Array(0), start: Uint32Array.of(0) },
+  },
+};
 
 const EMPTY_LIST: DifferenceList = { entries: new Uint32Array(0), jsonBytes: 0, packedBytes: 0 };
 
@@ -47,12 +66,35 @@ export function differenceSince(differences: Differences, from: string, present:
   return differences.since.find((difference) => difference.from === from) ?? null;
 }
 
+/**
+ * The history after one more publication. Bounded in snapshots and in entries: the oldest go first.
+ *
+ * @param deltas of the history before
+ * @param present the snapshot that `delta` leads to
+ */
+export function extendHistory(deltas: readonly Delta[], delta: Delta, present: Snapshot): History {
+  const kept = newestDeltas([...deltas, delta]);
+  return { deltas: kept, differences: differencesOf(kept, present) };
+}
+
+function newestDeltas(deltas: readonly Delta[]): readonly Delta[] {
+  // A difference too large to keep is a gap: snapshots before it cannot be reached.
+  const gap = deltas.findLastIndex((each) => each.before === null);
+  let first = Math.max(gap + 1, deltas.length - SNAPSHOTS_KEPT_MAX);
+  let entries = 0;
+  for (let i = deltas.length - 1; i >= first; i--) {
+    entries += pastRecordCount(deltas[i]?.before ?? null);
+    if (entries > SNAPSHOT_HISTORY_ENTRIES_MAX) first = i + 1;
+  }
+  return deltas.slice(first);
+}
+
 /** An event that was added, removed or changed on the way to the present snapshot. */
 interface TouchedEvent {
   readonly id: string;
   /** In the present snapshot; -1 where it is not there. */
   readonly ordinal: number;
-  /** Of the deltas that were looked at so far, how many name it. */
+  /** How many of the deltas seen so far name it. */
   deltas: number;
   /** Digest of its record before the oldest of them; null where there was no record. */
   before: string | null;
@@ -60,56 +102,51 @@ interface TouchedEvent {
   digest: string | null;
 }
 
-/**
- * Makes the net difference to every snapshot that the deltas begin with.
- *
- * @param deltas oldest first; the last one leads to `present`
- */
-export function differencesOf(deltas: readonly Delta[], present: Snapshot): Differences {
+/** Makes the net difference to every snapshot that the deltas begin with. */
+function differencesOf(deltas: readonly Delta[], present: Snapshot): Differences {
   const touched = touchedEvents(deltas, present);
-  const there = touched.filter(({ ordinal }) => ordinal !== -1).sort((a, b) => a.ordinal - b.ordinal);
-  const gone = touched.filter(({ ordinal }) => ordinal === -1).sort((a, b) => compareCodePoints(a.id, b.id));
-  const goneIds = gone.map(({ id }) => id);
-  const byId = new Map(touched.map((event) => [event.id, event]));
-  const found: Record<'added' | 'changed' | 'removed', number[]>[] = [];
-  const fromIds: string[] = [];
+  const events = [...touched.values()];
+  const there = events.filter(({ ordinal }) => ordinal !== -1).sort((a, b) => a.ordinal - b.ordinal);
+  const gone = events.filter(({ ordinal }) => ordinal === -1).sort((a, b) => compareCodePoints(a.id, b.id));
+  const found: ({ from: string } & Record<'added' | 'changed' | 'removed', number[]>)[] = [];
   // From the newest delta on, each older one reaches one snapshot further back.
   for (const { from, before } of deltas.toReversed()) {
-    if (before !== null) {
-      for (const [id, digest] of readPastRecords(before)) {
-        const event = byId.get(id)!;
-        event.deltas++;
-        event.before = digest;
-      }
+    for (const [id, digest] of readPastRecords(before)) {
+      const event = touched.get(id)!;
+      event.deltas++;
+      event.before = digest;
     }
-    // Of equal contents one is enough, and of what is served nothing is different.
-    if (from === present.summary.id || fromIds.includes(from)) continue;
-    const added: number[] = [];
-    const changed: number[] = [];
-    const removed: number[] = [];
+    // Equal contents have one difference, and the content that is served has none.
+    if (from === present.summary.id || found.some((each) => each.from === from)) continue;
+    const difference = { from, added: [] as number[], changed: [] as number[], removed: [] as number[] };
     for (const event of there) {
       if (event.deltas === 0) continue;
-      if (event.before === null) added.push(event.ordinal);
-      else if (hasChanged(event, present)) changed.push(event.ordinal);
+      if (event.before === null) difference.added.push(event.ordinal);
+      else if (hasChanged(event, present)) difference.changed.push(event.ordinal);
     }
     for (const [number, event] of gone.entries()) {
-      if (event.deltas > 0 && event.before !== null) removed.push(number);
+      if (event.deltas > 0 && event.before !== null) difference.removed.push(number);
     }
-    fromIds.push(from);
-    found.push({ added, changed, removed });
+    found.push(difference);
   }
-  const entries = found.reduce(
-    (sum, { added, changed, removed }) => sum + added.length + changed.length + removed.length,
-    0,
-  );
+  const goneIds = gone.map(({ id }) => id);
+  const json = Buffer.from(JSON.stringify(goneIds), 'utf8');
+  const packed = goneIds.map((id) => pack(id));
+  let byteLength = json.length + 8 * (goneIds.length + 4);
+  for (const { length } of packed) byteLength += length;
   // Each array may leave up to 4 bytes free behind it.
-  const byteLength = goneIdsBytes(goneIds) + 4 * entries + 12 * found.length;
+  for (const { added, changed, removed } of found) {
+    byteLength += 12 + 4 * (added.length + changed.length + removed.length);
+  }
   return shared.within(byteLength, () => {
-    const ids = writeGoneIds(goneIds);
+    const ids = {
+      json: { bytes: sharedCopy(json), start: sumsOf(1, goneIds, (id) => jsonByteLength(id) + 1) },
+      packed: { bytes: sharedCopy(Buffer.concat(packed)), start: sumsOf(0, packed, ({ length }) => length) },
+    };
     const ofRows = (ordinals: readonly number[]): DifferenceList =>
       listOf(ordinals, present.rows.start, present.rows.packedStart);
-    const since = found.map(({ added, changed, removed }, n) => ({
-      from: fromIds[n]!,
+    const since = found.map(({ from, added, changed, removed }) => ({
+      from,
       added: ofRows(added),
       changed: ofRows(changed),
       removed: listOf(removed, ids.json.start, ids.packed.start),
@@ -118,15 +155,12 @@ export function differencesOf(deltas: readonly Delta[], present: Snapshot): Diff
   });
 }
 
-function touchedEvents(deltas: readonly Delta[], present: Snapshot): TouchedEvent[] {
-  const seen = new Set<string>();
-  const touched: TouchedEvent[] = [];
+function touchedEvents(deltas: readonly Delta[], present: Snapshot): Map<string, TouchedEvent> {
+  const touched = new Map<string, TouchedEvent>();
   for (const { before } of deltas) {
-    if (before === null) continue;
     for (const [id] of readPastRecords(before)) {
-      if (seen.has(id)) continue;
-      seen.add(id);
-      touched.push({ id, ordinal: present.ordinalOf(id), deltas: 0, before: null, digest: null });
+      if (touched.has(id)) continue;
+      touched.set(id, { id, ordinal: present.ordinalOf(id), deltas: 0, before: null, digest: null });
     }
   }
   return touched;
@@ -139,9 +173,17 @@ function hasChanged(event: TouchedEvent, present: Snapshot): boolean {
   return event.before !== event.digest;
 }
 
+/** Where each item begins, from `first` on, and where the last one ends. */
+function sumsOf<Item>(first: number, items: readonly Item[], lengthOf: (item: Item) => number): Uint32Array {
+  const sums = shared.uint32(items.length + 1);
+  sums[0] = first;
+  for (const [n, item] of items.entries()) sums[n + 1] = sums[n]! + lengthOf(item);
+  return sums;
+}
+
 /**
- * @param start offsets of the entries in JSON, each with one byte for what separates it from the next
- * @param packedStart the same in MessagePack, without anything between
+ * @param start offsets of the entries in JSON, each with one byte for the separator
+ * @param packedStart offsets in MessagePack
  */
 function listOf(entries: readonly number[], start: Uint32Array, packedStart: Uint32Array): DifferenceList {
   if (entries.length === 0) return EMPTY_LIST;

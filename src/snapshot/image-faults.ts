@@ -3,9 +3,7 @@ import { totalmem } from 'node:os';
 import { LecternError } from '../errors.js';
 import { IMAGE_MEMORY_SHARE_MAX, IMAGE_REASON_CHARACTERS_MAX } from '../limits.js';
 
-/** What can be wrong with a snapshot file before anything of it is read, and how it is told. */
-
-/** Reasons of the system that a person meets, in words. */
+/** Codes of the system in words. */
 export const FAILURES: Readonly<Record<string, string>> = {
   ENOENT: 'its folder is not there any more',
   ELOOP: 'its symbolic links go in a circle',
@@ -24,7 +22,27 @@ export const FAILURES: Readonly<Record<string, string>> = {
   EIO: 'the device failed (input/output error)',
 };
 
-/** Of the open file, so that it cannot be another by the time it is read. Windows has no such owners. */
+/** The snapshot file cannot be opened. */
+export function unreadable(path: string, cause: unknown): LecternError {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
+  const reason = code === 'ENOENT' ? 'there is no such file' : (FAILURES[code] ?? code);
+  return new LecternError('source-unreadable', `cannot read the snapshot file ${path}: ${reason}`, { cause });
+}
+
+/** The reason becomes one line, however long and odd the parts of the file are that it quotes. */
+export function unusable(path: string, reason: string): LecternError {
+  const line = reason.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '?');
+  const shown =
+    line.length > IMAGE_REASON_CHARACTERS_MAX ? `${line.slice(0, IMAGE_REASON_CHARACTERS_MAX)}…` : line;
+  return new LecternError('image-unusable', `the snapshot file ${path} cannot be used: ${shown}`);
+}
+
+export function unwritten(path: string, reason: string, cause?: unknown): LecternError {
+  const message = `the snapshot file ${path} could not be written: ${reason}`;
+  return new LecternError('image-not-written', message, { cause });
+}
+
+/** @param status of the open file, so that it cannot be another by the time it is read. Windows has no such owners */
 export function refuseOthersFile(path: string, { uid, mode }: Stats): void {
   const user = process.geteuid?.();
   if (user === undefined) return;
@@ -34,32 +52,10 @@ export function refuseOthersFile(path: string, { uid, mode }: Stats): void {
   if ((mode & constants.S_IWOTH) !== 0) throw unusable(path, 'everybody may write to it; expected mode 0600');
 }
 
-/**
- * A file with holes costs its writer nothing, and the memory for it would be taken all the same.
- *
- * @throws LecternError `image-unusable`
- */
+/** A file with holes costs its writer nothing, but its reader all the memory. */
 export function refuseTooLarge(path: string, fileBytes: number): void {
-  if (fileBytes <= IMAGE_MEMORY_SHARE_MAX * memoryBytes()) return;
-  throw unusable(path, `it has ${fileBytes} bytes, too many for the ${memoryBytes()} bytes of memory here`);
-}
-
-/** Bytes of the machine, or of the container. */
-function memoryBytes(): number {
   const constrained = process.constrainedMemory();
-  return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
-}
-
-/** That the file cannot be used, and why: in one line, however long and odd what it quotes of the file is. */
-export function unusable(path: string, reason: string): LecternError {
-  const line = reason.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '?');
-  const shown =
-    line.length > IMAGE_REASON_CHARACTERS_MAX ? `${line.slice(0, IMAGE_REASON_CHARACTERS_MAX)}…` : line;
-  return new LecternError('image-unusable', `the snapshot file ${path} cannot be used: ${shown}`);
-}
-
-export function unwritten(path: string, reason: string, cause?: unknown): LecternError {
-  return new LecternError('image-not-written', `the snapshot file ${path} could not be written: ${reason}`, {
-    cause,
-  });
+  const memoryBytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
+  if (fileBytes <= IMAGE_MEMORY_SHARE_MAX * memoryBytes) return;
+  throw unusable(path, `it has ${fileBytes} bytes, too many for the ${memoryBytes} bytes of memory here`);
 }

@@ -18,13 +18,18 @@ import { endianness } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { threadId } from 'node:worker_threads';
 import { crc32 } from 'node:zlib';
-import { Packr, unpack } from 'msgpackr';
+import { pack, unpack } from 'msgpackr';
 import { LecternError } from '../errors.js';
 import { IMAGE_HEADER_BYTES_MAX } from '../limits.js';
-import type { HashSeed } from '../structures/keyed-hash.js';
 import type { SnapshotImage } from './image.js';
-import { FAILURES, refuseOthersFile, refuseTooLarge, unusable, unwritten } from './image-faults.js';
-import type { SnapshotSummary } from './summary.js';
+import {
+  FAILURES,
+  refuseOthersFile,
+  refuseTooLarge,
+  unreadable,
+  unusable,
+  unwritten,
+} from './image-faults.js';
 import { NO_UNSERVED_FIELDS } from './unserved-fields.js';
 
 /**
@@ -38,9 +43,8 @@ import { NO_UNSERVED_FIELDS } from './unserved-fields.js';
  * arrays    one behind the other, each from a multiple of 8 bytes on
  * ```
  *
- * Every byte of the file is covered: magic, header and arrays by comparison or checksum, padding by being compared with
- * zero, the end by the length. What does not check out is told as one reason and never served. Whether what was written is an image
- * is for check-image.ts to say.
+ * Every byte is covered: magic, header and arrays by comparison or checksum, padding by comparison with zero, the end by
+ * the length. A damaged file is never served. check-image.ts says whether the content is an image.
  */
 const MAGIC = Buffer.from('LECTERN\u001a', 'latin1');
 const PREFIX_BYTES = 16;
@@ -53,26 +57,20 @@ const PIECE_BYTES = 256 * 1024 * 1024;
 const ARRAY_TYPES = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f64: Float64Array } as const;
 type ArrayType = keyof typeof ARRAY_TYPES;
 
-interface ArrayEntry {
-  readonly path: readonly string[];
-  readonly type: ArrayType;
-  readonly byteLength: number;
-  readonly crc: number;
-}
-
-interface Header {
+interface Header
+  extends Pick<SnapshotImage, 'hashSeed' | 'summary'>,
+    Pick<StoredImage, 'sourceVersion' | 'source'> {
   readonly formatVersion: number;
   readonly byteOrder: string;
-  /** What the source called the data, for asking it conditionally; null where it gave nothing. */
-  readonly sourceVersion: string | null;
-  /** Where it comes from; not in files that were written before this was noted. */
-  readonly source?: ImageSource | null;
-  readonly hashSeed: HashSeed;
-  readonly summary: SnapshotSummary;
-  readonly arrays: readonly ArrayEntry[];
+  readonly arrays: readonly {
+    readonly path: readonly string[];
+    readonly type: ArrayType;
+    readonly byteLength: number;
+    readonly crc: number;
+  }[];
 }
 
-/** The source of an image, without what could be a secret. */
+/** The source of an image, without secrets. */
 export interface ImageSource {
   /** For messages. */
   readonly name: string;
@@ -82,16 +80,15 @@ export interface ImageSource {
 
 export interface StoredImage {
   readonly image: SnapshotImage;
+  /** The source's name for the data, for asking it conditionally; null where it gave none. */
   readonly sourceVersion: string | null;
   /** Null where the file does not say. */
   readonly source: ImageSource | null;
 }
 
-const packr = new Packr({ useRecords: false });
-
 /**
- * Writes an image: to a temporary file beside the target, flushed, then renamed over it, and the folder flushed. Whoever
- * reads the path finds the old image or the new one, whole, whenever this process dies. Synchronous: for a worker thread.
+ * Writes an image: to a temporary file beside the target, flushed, then renamed over it, and the folder flushed. Readers of
+ * the path find the old image or the new one, whole, whenever this process dies. Synchronous: for a worker thread.
  *
  * @param keep earlier images to keep beside it, as `path.1` (the one before) to `path.<keep>`
  * @param source where it comes from; null says nothing of it
@@ -113,14 +110,14 @@ export function writeImageFile(
     source,
     hashSeed,
     summary,
-    arrays: views.map(({ path: place, type, bytes }) => ({
-      path: place,
+    arrays: views.map(({ path, type, bytes }) => ({
+      path,
       type,
       byteLength: bytes.byteLength,
       crc: crc32(bytes),
     })),
   };
-  const packed = packr.pack(header);
+  const packed = pack(header);
   const prefix = Buffer.alloc(PREFIX_BYTES);
   MAGIC.copy(prefix);
   prefix.writeUInt32LE(packed.length, 8);
@@ -128,89 +125,71 @@ export function writeImageFile(
   try {
     refuseForeign(path);
     removeAbandoned(path);
-    replaceFile(path, [prefix, packed, ...views.map(({ bytes }) => bytes)], keep);
+    replaceFile(path, Buffer.concat([prefix, packed]), views, keep);
   } catch (error) {
     if (error instanceof LecternError || !(error instanceof Error && 'code' in error)) throw error;
     throw unwritten(path, FAILURES[String(error.code)] ?? error.message, error);
   }
 }
 
-/** Each part begins at a multiple of 8 bytes, but for the second, which follows the first at once. */
-function replaceFile(path: string, parts: readonly Uint8Array[], keep: number): void {
+function replaceFile(
+  path: string,
+  head: Uint8Array,
+  arrays: readonly { readonly bytes: Uint8Array }[],
+  keep: number,
+): void {
   // In two containers that share a folder, process and thread may have the same numbers.
   const temporary = `${path}.${process.pid}-${threadId}-${randomBytes(4).toString('hex')}.tmp`;
   try {
-    const file = openSync(temporary, 'wx', 0o600);
-    try {
-      let offset = 0;
-      for (const [n, bytes] of parts.entries()) {
-        if (n > 1) offset += writeAll(file, Buffer.alloc(paddingAt(offset)));
+    withOpen(openSync(temporary, 'wx', 0o600), (file) => {
+      let offset = writeAll(file, head);
+      for (const { bytes } of arrays) {
+        offset += writeAll(file, Buffer.alloc(paddingAt(offset)));
         offset += writeAll(file, bytes);
       }
       fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
+    });
     if (keep > 0) keepEarlier(path, keep);
     renameSync(temporary, path);
   } catch (error) {
     rmSync(temporary, { force: true });
     throw error;
   }
-  const folder = openSync(dirname(path), 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
+  withOpen(openSync(dirname(path), 'r'), fsyncSync);
 }
 
-/**
- * A mistyped path must cost no file: only a snapshot file, or an empty one, is ever replaced. Pipes and devices have no
- * size, either.
- *
- * @throws LecternError `image-not-written` where something else is there
- */
+/** A mistyped path must cost no file: only a snapshot file, or an empty one, is replaced. */
 function refuseForeign(path: string): void {
   const status = statSync(path, { throwIfNoEntry: false });
   if (status === undefined) return;
   if (status.isDirectory()) throw unwritten(path, 'it is a directory');
+  // Pipes and devices have no size, either.
   if (!status.isFile()) throw unwritten(path, 'what is there is no regular file, and is not replaced');
   if (status.size === 0) return;
   const head = Buffer.alloc(MAGIC.length);
-  const file = openSync(path, 'r');
-  try {
-    readSync(file, head, 0, head.length, 0);
-  } finally {
-    closeSync(file);
-  }
-  if (!head.equals(MAGIC)) {
-    throw unwritten(
-      path,
-      'what is there is not a snapshot file, and is not replaced; expected a path of its own',
-    );
-  }
+  withOpen(openSync(path, 'r'), (file) => readSync(file, head, 0, head.length, 0));
+  if (head.equals(MAGIC)) return;
+  throw unwritten(
+    path,
+    'what is there is not a snapshot file, and is not replaced; expected a path of its own',
+  );
 }
 
 /**
- * Removes what writers of this image left behind when they were killed: temporary files of processes that are gone, and
- * of this process's number from before it began, as in a container, where every process is the first.
+ * Removes temporary files that killed writers of this image left: those of processes that are gone, and those of this
+ * process's number from before it began. In a container every process is number one.
  */
 function removeAbandoned(path: string): void {
   const folder = dirname(path);
   const prefix = `${basename(path)}.`;
   const beganMs = Date.now() - process.uptime() * 1000;
-  for (const name of readdirSync(folder)) {
-    const writer = name.startsWith(prefix)
-      ? /^(\d+)-\d+(?:-[0-9a-f]{8})?\.tmp$/.exec(name.slice(prefix.length))?.[1]
-      : undefined;
+  for (const name of readdirSync(folder).filter((each) => each.startsWith(prefix))) {
+    const writer = /^(\d+)-\d+(?:-[0-9a-f]{8})?\.tmp$/.exec(name.slice(prefix.length))?.[1];
     if (writer === undefined) continue;
     const temporary = join(folder, name);
-    const ours = Number(writer) === process.pid;
-    const status = statSync(temporary, { throwIfNoEntry: false });
-    if (ours ? status !== undefined && status.mtimeMs < beganMs : !isRunning(Number(writer))) {
-      rmSync(temporary, { force: true });
-    }
+    const modifiedMs = statSync(temporary, { throwIfNoEntry: false })?.mtimeMs ?? beganMs;
+    const isAbandoned = Number(writer) === process.pid ? modifiedMs < beganMs : !isRunning(Number(writer));
+    if (isAbandoned) rmSync(temporary, { force: true });
   }
 }
 
@@ -219,7 +198,7 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: it is somebody else's.
+    // EPERM: it belongs to another user.
     return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
   }
 }
@@ -245,51 +224,46 @@ export function readImageFile(
   path: string,
   { mustBeOwn = false }: { readonly mustBeOwn?: boolean } = {},
 ): StoredImage {
-  let file: number;
+  let opened: number;
   try {
-    // To open a pipe would wait for its writer.
-    file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    // Without O_NONBLOCK, opening a pipe would wait for its writer.
+    opened = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    const reason = code === 'ENOENT' ? 'there is no such file' : (FAILURES[code] ?? code);
-    throw new LecternError('source-unreadable', `cannot read the snapshot file ${path}: ${reason}`, {
-      cause: error,
-    });
+    throw unreadable(path, error);
   }
-  try {
-    const status = fstatSync(file);
-    if (!status.isFile()) {
-      throw unusable(path, status.isDirectory() ? 'it is a directory' : 'it is no regular file');
+  return withOpen(opened, (file) => {
+    try {
+      const status = fstatSync(file);
+      if (status.isDirectory()) throw unusable(path, 'it is a directory');
+      if (!status.isFile()) throw unusable(path, 'it is no regular file');
+      if (mustBeOwn) refuseOthersFile(path, status);
+      return read(file, path, status.size);
+    } catch (error) {
+      if (error instanceof LecternError) throw error;
+      throw unusable(path, error instanceof Error ? error.message : String(error));
     }
-    if (mustBeOwn) refuseOthersFile(path, status);
-    return read(file, path);
-  } catch (error) {
-    if (error instanceof LecternError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw unusable(path, reason);
-  } finally {
-    closeSync(file);
-  }
+  });
 }
 
-function read(file: number, path: string): StoredImage {
+function read(file: number, path: string, fileBytes: number): StoredImage {
   const prefix = readExactly(file, Buffer.alloc(PREFIX_BYTES), path);
   if (!prefix.subarray(0, MAGIC.length).equals(MAGIC)) throw unusable(path, 'it is not a snapshot file');
   const headerBytes = prefix.readUInt32LE(8);
   if (headerBytes > IMAGE_HEADER_BYTES_MAX) throw unusable(path, 'its header is damaged');
-  const fileBytes = fstatSync(file).size;
   refuseTooLarge(path, fileBytes);
   const packed = readExactly(file, Buffer.alloc(Math.min(headerBytes, fileBytes)), path);
   if (crc32(packed) !== prefix.readUInt32LE(12)) throw unusable(path, 'its header is damaged');
-  const header = unpack(packed) as Header;
-  if (header.formatVersion !== IMAGE_FORMAT_VERSION) {
-    throw unusable(path, `its format version is ${header.formatVersion}; this is ${IMAGE_FORMAT_VERSION}`);
+  const { formatVersion, byteOrder, arrays, summary, hashSeed, sourceVersion, source } = unpack(
+    packed,
+  ) as Header;
+  if (formatVersion !== IMAGE_FORMAT_VERSION) {
+    throw unusable(path, `its format version is ${formatVersion}; this is ${IMAGE_FORMAT_VERSION}`);
   }
-  if (header.byteOrder !== endianness()) throw unusable(path, `its byte order is ${header.byteOrder}`);
+  if (byteOrder !== endianness()) throw unusable(path, `its byte order is ${byteOrder}`);
   // Without a prototype: no name leads anywhere else.
   const parts = Object.create(null) as Record<string, unknown>;
   let offset = PREFIX_BYTES + headerBytes;
-  for (const entry of header.arrays) {
+  for (const entry of arrays) {
     // Before memory is taken for it.
     if (!(entry.byteLength <= fileBytes - offset)) throw unusable(path, 'it ends early');
     const padding = readExactly(file, Buffer.alloc(paddingAt(offset)), path);
@@ -302,16 +276,25 @@ function read(file: number, path: string): StoredImage {
   }
   if (readSync(file, Buffer.alloc(1), 0, 1, null) !== 0)
     throw unusable(path, 'it is longer than it should be');
-  const { hashSeed, sourceVersion, source = null } = header;
-  // Not in files that were written before these were counted.
-  const summary = { ...header.summary, unserved: header.summary.unserved ?? NO_UNSERVED_FIELDS };
   if (sourceVersion !== null && typeof sourceVersion !== 'string') {
     throw unusable(path, 'its header names no version of the source');
   }
   if (source !== null && (typeof source.name !== 'string' || typeof source.digest !== 'string')) {
     throw unusable(path, 'its header names no source');
   }
-  return { image: { ...parts, summary, hashSeed } as unknown as SnapshotImage, sourceVersion, source };
+  // Early files of this format have no counts of unserved fields.
+  const unserved = summary.unserved ?? NO_UNSERVED_FIELDS;
+  const image = { ...parts, summary: { ...summary, unserved }, hashSeed } as unknown as SnapshotImage;
+  return { image, sourceVersion, source };
+}
+
+/** Closes the file when `use` has returned. */
+function withOpen<Result>(file: number, use: (file: number) => Result): Result {
+  try {
+    return use(file);
+  } finally {
+    closeSync(file);
+  }
 }
 
 function paddingAt(offset: number): number {

@@ -1,14 +1,35 @@
 import { getHeapStatistics } from 'node:v8';
-import {
-  GROWTH_RECORDS_MIN,
-  LOAD_BASE_BYTES,
-  LOAD_LOOK_CHUNKS,
-  LOAD_LOOK_RECORDS,
-  MAP_GROWTH_BYTES_PER_ENTRY,
-} from '../limits.js';
+import { GROWTH_RECORDS_MIN, LOAD_BASE_BYTES, LOAD_LOOK_CHUNKS, LOAD_LOOK_RECORDS } from '../limits.js';
 import type { SnapshotBuilder } from './builder.js';
 import type { ByteIntake } from './byte-intake.js';
-import { type RefusalCode, RefusedLoad } from './load-refusal.js';
+
+/** `empty`, `shrunk` and `rejected` are said of a whole set, the others of a load that was given up before its end. */
+export type RefusalCode = 'empty' | 'shrunk' | 'rejected' | 'grown' | 'events' | 'memory';
+
+/** Why a snapshot was not published. */
+export interface Refusal {
+  /** Why, for programs. */
+  readonly code: RefusalCode;
+  /** One sentence with the numbers. */
+  readonly detail: string;
+}
+
+/** A thread, or the system, had no memory for a load. */
+export const OUT_OF_MEMORY: Refusal = {
+  code: 'memory',
+  detail: 'loading it took all the memory that there is',
+};
+
+/** Ends a load that is refused before its end. Sources let it pass, like anything that a sink throws. */
+export class RefusedLoad extends Error {
+  override readonly name = 'RefusedLoad';
+  readonly refusal: Refusal;
+
+  constructor(code: RefusalCode, detail: string) {
+    super(detail);
+    this.refusal = { code, detail };
+  }
+}
 
 /** How far a load may go. Null: no bound. */
 export interface IntakeBounds {
@@ -23,12 +44,9 @@ export interface IntakeBounds {
   } | null;
 }
 
-const MIB = 1024 * 1024;
-
 /**
- * Gives a load up as soon as it is beyond one of its bounds. Counts are compared at each record. Memory is added up every few
- * hundred kilobytes: typed arrays and the coming image are counted by their lengths, everything else is on the heap of this
- * thread, which V8 counts.
+ * Gives a load up as soon as it is beyond one of its bounds. Counts are compared at each record, memory every few hundred
+ * kilobytes: the lengths of typed arrays and of the coming image, and what V8 counts on the heap of this thread.
  */
 export class IntakeWatch {
   readonly #builder: SnapshotBuilder;
@@ -44,17 +62,31 @@ export class IntakeWatch {
     this.#builder = builder;
     this.#intake = intake;
     this.#bounds = bounds;
-    this.#eventsMax = bounds.eventsMax ?? Number.POSITIVE_INFINITY;
-    this.#recordsMax = bounds.growth === null ? Number.POSITIVE_INFINITY : recordsMaxOf(bounds.growth);
+    const { eventsMax, growth } = bounds;
+    this.#eventsMax = eventsMax ?? Number.POSITIVE_INFINITY;
+    this.#recordsMax =
+      growth === null
+        ? Number.POSITIVE_INFINITY
+        : Math.max(GROWTH_RECORDS_MIN, Math.floor(growth.served * (1 + growth.percentMax / 100)));
   }
 
   /** To be called after each record that was not decoded. Throws RefusedLoad. */
   count(): void {
     const events = this.#builder.eventCount;
     if (events > this.#eventsMax) {
-      throw refused('events', `it has more than ${this.#eventsMax} events, the most that are let through`);
+      throw new RefusedLoad(
+        'events',
+        `it has more than ${this.#eventsMax} events, the most that are let through`,
+      );
     }
-    if (events + this.#builder.faultyCount > this.#recordsMax) this.#refuseGrowth();
+    if (events + this.#builder.faultyCount > this.#recordsMax) {
+      const { served, percentMax } = this.#bounds.growth!;
+      throw new RefusedLoad(
+        'grown',
+        `it has more than ${this.#recordsMax} records, and what is served has ${served}; ` +
+          `at most ${percentMax} % more are let through`,
+      );
+    }
   }
 
   /** To be called after each record that was decoded, or rejected. Throws RefusedLoad. */
@@ -72,40 +104,16 @@ export class IntakeWatch {
   look(): void {
     const { memoryBytesMax } = this.#bounds;
     if (memoryBytesMax === null) return;
-    const builder = this.#builder;
     const onHeap = Math.max(0, heapBytes() - this.#heapBytesBefore);
-    const held = builder.heldBytes + this.#intake.heldBytes + onHeap + LOAD_BASE_BYTES;
-    const toCome = builder.finishBytes() + builder.largestDictionary * MAP_GROWTH_BYTES_PER_ENTRY;
+    const held = this.#builder.heldBytes + this.#intake.heldBytes + onHeap + LOAD_BASE_BYTES;
+    const toCome = this.#builder.finishBytes();
     if (held + toCome <= memoryBytesMax) return;
-    throw refused(
+    throw new RefusedLoad(
       'memory',
       `loading it takes more than ${inMib(memoryBytesMax)}, the most memory that a load may take: after ` +
-        `${builder.eventCount} events it holds ${inMib(held)}, and their snapshot would take ${inMib(toCome)} more`,
+        `${this.#builder.eventCount} events it holds ${inMib(held)}, and their snapshot would take ${inMib(toCome)} more`,
     );
   }
-
-  #refuseGrowth(): never {
-    const { served, percentMax } = this.#bounds.growth!;
-    throw refused(
-      'grown',
-      `it has more than ${this.#recordsMax} records, and what is served has ${served}; ` +
-        `at most ${percentMax} % more are let through`,
-    );
-  }
-}
-
-/** Records that a set may have beside one that is served. */
-export function recordsMaxOf({ served, percentMax }: NonNullable<IntakeBounds['growth']>): number {
-  return Math.max(GROWTH_RECORDS_MIN, Math.floor(served * (1 + percentMax / 100)));
-}
-
-/** That a thread, or the system, had no memory for a load: its estimate was too low, or there is less than it looked. */
-export function outOfMemory(): RefusedLoad {
-  return refused('memory', 'loading it took all the memory that there is');
-}
-
-function refused(code: RefusalCode, detail: string): RefusedLoad {
-  return new RefusedLoad({ code, detail });
 }
 
 function heapBytes(): number {
@@ -114,5 +122,5 @@ function heapBytes(): number {
 }
 
 function inMib(bytes: number): string {
-  return `${Math.ceil(bytes / MIB)} MiB`;
+  return `${Math.ceil(bytes / (1024 * 1024))} MiB`;
 }

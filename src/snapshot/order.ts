@@ -1,32 +1,36 @@
 import type { ByteStrings } from '../structures/byte-strings.js';
 import { sortByIntervals } from '../structures/radix-sort.js';
 import { scratch, shared } from '../structures/slabs.js';
+import type { CodedField, Column, OrderedColumn } from './column.js';
+import type { SlotsImage } from './image.js';
 
-/** The order of all events, and the slots that it consists of. */
-export interface EventOrder {
+/** All events in order, and the slots that they fall into. The parts of an image are made from this. */
+export interface OrderedEvents {
   /** For each ordinal the number of arrival. */
   readonly order: Uint32Array;
   /** For each ordinal its slot. */
   readonly slotOf: Uint32Array;
-  readonly slots: {
-    readonly startMs: Float64Array;
-    readonly endMs: Float64Array;
-    readonly first: Uint32Array;
-  };
+  readonly slots: Pick<SlotsImage, 'startMs' | 'endMs' | 'first'>;
+  /** By number of arrival. */
+  readonly ids: ByteStrings;
+  readonly columns: Readonly<Record<CodedField['name'], OrderedColumn>>;
 }
 
 /**
  * Orders events by (time, endTime, id): radix sorts for the times, then a comparison sort of the ids within each slot.
  *
- * @param timeMs starts in order of arrival; `endTimeMs` and `ids` likewise
+ * @param timeMs starts in order of arrival, as are `endTimeMs`, `ids` and `columns`
  */
-export function orderEvents(timeMs: Float64Array, endTimeMs: Float64Array, ids: ByteStrings): EventOrder {
+export function orderEvents(
+  timeMs: Float64Array,
+  endTimeMs: Float64Array,
+  ids: ByteStrings,
+  columns: readonly Column[],
+): OrderedEvents {
   const count = ids.size;
   const order = scratch.uint32(count);
   for (let arrival = 0; arrival < count; arrival++) order[arrival] = arrival;
-  if (!isInTimeOrder(timeMs, endTimeMs)) {
-    sortByIntervals(order, timeMs, endTimeMs);
-  }
+  if (!isInTimeOrder(timeMs, endTimeMs)) sortByIntervals(order, timeMs, endTimeMs);
   const slotOf = scratch.uint32(count);
   const first: number[] = [];
   for (let ordinal = 0; ordinal < count; ordinal++) {
@@ -43,10 +47,21 @@ export function orderEvents(timeMs: Float64Array, endTimeMs: Float64Array, ids: 
   for (let slot = 0; slot + 1 < first.length; slot++) {
     sortById(order.subarray(first[slot]!, first[slot + 1]!), ids);
   }
-  return { order, slotOf, slots: { startMs, endMs, first: shared.copyUint32(first) } };
+  const isSorted = order.every((arrival, ordinal) => arrival === ordinal);
+  const ordered = columns.map(({ name, dictionary, codes }) => [
+    name,
+    { dictionary, codes: isSorted ? codes.view() : pick(codes.view(), order, scratch.uint32(count)) },
+  ]);
+  return {
+    order,
+    slotOf,
+    slots: { startMs, endMs, first: shared.copyUint32(first) },
+    ids,
+    columns: Object.fromEntries(ordered) as OrderedEvents['columns'],
+  };
 }
 
-/** Sources are often sorted already, and then a single pass is all there is to do. */
+/** Sources are often sorted already. */
 function isInTimeOrder(timeMs: Float64Array, endTimeMs: Float64Array): boolean {
   for (let i = 1; i < timeMs.length; i++) {
     const byTime = timeMs[i]! - timeMs[i - 1]! || endTimeMs[i]! - endTimeMs[i - 1]!;
@@ -63,4 +78,14 @@ function sortById(part: Uint32Array, ids: ByteStrings): void {
       return;
     }
   }
+}
+
+/** Writes the values at some places into an array of the same type. */
+export function pick<Values extends Uint8Array | Uint32Array | Float64Array>(
+  values: Uint32Array | Float64Array,
+  places: Uint32Array,
+  into: Values,
+): Values {
+  for (let i = 0; i < places.length; i++) into[i] = values[places[i]!]!;
+  return into;
 }

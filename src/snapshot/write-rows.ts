@@ -1,135 +1,166 @@
+import { LecternError } from '../errors.js';
+import { ROW_BYTES_MAX } from '../limits.js';
 import type { TimetableEvent } from '../model/event.js';
-import { type FieldName, OUTPUT_FIELDS } from '../model/fields.js';
 import { isPlainJsonText } from '../model/text.js';
 import { formatInstant } from '../model/time.js';
-import { type ByteStrings, viewOf } from '../structures/byte-strings.js';
+import { copyText, viewOf } from '../structures/byte-strings.js';
 import type { DictionaryBuilder } from '../structures/dictionary.js';
-import { scratch } from '../structures/slabs.js';
+import { shared } from '../structures/slabs.js';
 import { jsonByteLength, packedByteLength, packedTextLength } from './byte-lengths.js';
-import type { RowsImage, SlotsImage } from './image.js';
-import { PACKED_ROW_FRAME_BYTES, ROW_FRAME, ROW_FRAME_END, RowWriter } from './rows.js';
-import { type ValueBytes, valueBytesOf } from './value-bytes.js';
+import { CODED_FIELDS } from './column.js';
+import type { RowsImage } from './image.js';
+import type { OrderedEvents } from './order.js';
+import { PACKED_ROW_FRAME_BYTES, ROW_FRAME, serialiseEvent } from './rows.js';
 
-/** What rows are made of. */
-export interface RowsInput {
-  /** For each ordinal the number of arrival, and its slot. */
-  readonly order: Uint32Array;
-  readonly slotOf: Uint32Array;
-  readonly slots: Pick<SlotsImage, 'startMs' | 'endMs'>;
-  /** By number of arrival. */
-  readonly ids: ByteStrings;
-  /** Codes by ordinal; of all fields but the id and the times, in any order. */
-  readonly columns: readonly {
-    readonly name: FieldName;
-    readonly dictionary: DictionaryBuilder;
-    readonly codes: Uint32Array;
-  }[];
-}
-
-interface OutputColumn {
-  readonly name: FieldName;
-  readonly dictionary: DictionaryBuilder;
-  readonly codes: Uint32Array;
-  readonly values: ValueBytes;
-}
-
-const QUOTE = '"';
-/** Before the id, its opening quote included, with what separates the row from the one before. */
-const FIRST_ID_FRAME: DataView = viewOf(Buffer.from(`[${ROW_FRAME[0]}${QUOTE}`));
-const ID_FRAME: DataView = viewOf(Buffer.from(`,${ROW_FRAME[0]}${QUOTE}`));
-const ID_FRAME_BYTES: number = ID_FRAME.byteLength;
-const INSTANT: string = formatInstant(0);
-/** The fields that come first in a row and have no column. */
+const CLOSING_BRACKET = 0x5d;
+/** The fields that come first in a row and have no column: the id and the times. */
 const COLUMNS_FROM = 3;
+const OUTPUT_COLUMNS = CODED_FIELDS.filter((field) => field.output);
+/** Of so many rows one is compared with what the compiled serialiser makes of its event. */
+const ROWS_PER_COMPARISON = 1024;
+/** Before the id, with its opening quote. */
+const ID_FRAME: DataView = viewOf(Buffer.from(`${ROW_FRAME[0]}"`));
 
-/** Serialises every event in order. Lengths come first, so that the arena is allocated once and never copied. */
-export function writeRows(input: RowsInput): RowsImage {
-  const { order, slotOf, slots, ids } = input;
-  const columns: OutputColumn[] = OUTPUT_FIELDS.slice(COLUMNS_FROM).map(({ name }, n, { length }) => {
-    const column = input.columns.find((each) => each.name === name);
-    if (column === undefined) throw new Error(`${name} has no column`);
-    const behind = n + 1 === length ? ROW_FRAME_END : '';
-    return {
-      ...column,
-      values: valueBytesOf(column.dictionary, String(ROW_FRAME[COLUMNS_FROM + n]), behind),
-    };
+/**
+ * Puts all rows together in one shared array of exactly the right size, from pieces that are made once for each distinct
+ * value. Serialising whole events would take ten times as long.
+ *
+ * @throws LecternError `source-too-large` where the rows do not fit into one arena
+ */
+export function writeRows(events: OrderedEvents): RowsImage {
+  const { order, slotOf, slots, ids } = events;
+  const columns = OUTPUT_COLUMNS.map(({ name }, n) => {
+    const { dictionary, codes } = events.columns[name];
+    const behind = n + 1 === OUTPUT_COLUMNS.length ? `${ROW_FRAME[COLUMNS_FROM + n + 1]},` : '';
+    return { codes, pieces: piecesOf(dictionary, String(ROW_FRAME[COLUMNS_FROM + n]), behind) };
   });
-  const { rowBytes, packedBytes } = measure(order, ids, columns);
-  const writer = new RowWriter(rowBytes, packedBytes);
-  const event = (ordinal: number): TimetableEvent => eventOf(input, columns, ordinal);
+  const { start, packedStart } = measure(events, columns);
+  const bytes = shared.uint8(Math.max('[]'.length, start[order.length]!));
+  const target = viewOf(bytes);
+  bytes.set(Buffer.from('['));
+  let at = 1;
   let slot = -1;
   let times = ID_FRAME;
-  let timesLength = 0;
   for (let ordinal = 0; ordinal < order.length; ordinal++) {
     const arrival = order[ordinal]!;
     if (slotOf[ordinal] !== slot) {
       slot = slotOf[ordinal]!;
       times = timesBytes(slots.startMs[slot]!, slots.endMs[slot]!);
-      timesLength = times.byteLength;
     }
-    writer.write(ordinal === 0 ? FIRST_ID_FRAME : ID_FRAME, 0, ID_FRAME_BYTES);
+    at = put(ID_FRAME, 0, ID_FRAME.byteLength, target, at);
     const idStart = ids.startOf(arrival);
     const idEnd = ids.startOf(arrival + 1);
-    if (isPlainJsonText(ids.bytes, idStart, idEnd)) writer.write(ids.view, idStart, idEnd);
+    if (isPlainJsonText(ids.bytes, idStart, idEnd)) at = put(ids.view, idStart, idEnd, target, at);
     else {
-      const escaped = Buffer.from(JSON.stringify(ids.textOf(arrival)).slice(1, -1), 'utf8');
-      writer.write(viewOf(escaped), 0, escaped.length);
+      const escaped = viewOf(Buffer.from(JSON.stringify(ids.textOf(arrival)).slice(1, -1), 'utf8'));
+      at = put(escaped, 0, escaped.byteLength, target, at);
     }
-    writer.write(times, 0, timesLength);
+    at = put(times, 0, times.byteLength, target, at);
     for (let n = 0; n < columns.length; n++) {
-      const { codes, values } = columns[n]!;
-      const code = Math.min(codes[ordinal]!, values.packedLength.length - 1);
-      writer.write(values.view, values.start[code]!, values.start[code + 1]!);
+      const { codes, pieces } = columns[n]!;
+      const code = Math.min(codes[ordinal]!, pieces.packedLength.length - 1);
+      at = put(pieces.view, pieces.start[code]!, pieces.start[code + 1]!, target, at);
     }
-    writer.end(event);
+    if (at !== start[ordinal + 1]) {
+      throw new Error(`row ${ordinal} ends at ${at}, which is not what was measured`);
+    }
+    if (ordinal % ROWS_PER_COMPARISON === 0) {
+      const row = Buffer.from(bytes.buffer, bytes.byteOffset + start[ordinal]!, at - 1 - start[ordinal]!);
+      if (row.toString('utf8') !== serialiseEvent(eventOf(events, ordinal)))
+        throw new Error(`row ${ordinal} is not what the serialiser makes`);
+    }
   }
-  return writer.finish();
+  bytes[bytes.length - 1] = CLOSING_BRACKET;
+  return { bytes, start, packedStart };
 }
 
+/** Copies UTF-8 and returns the offset behind it. */
+function put(source: DataView, from: number, to: number, target: DataView, offset: number): number {
+  copyText(source, from, to, target, offset);
+  return offset + to - from;
+}
+
+/** What each distinct value of a field puts into a row, by code. The piece of null stands behind the last. */
+interface Pieces {
+  /** The piece of value c is bytes [start[c], start[c + 1]): its JSON and what stands around it. */
+  readonly view: DataView;
+  readonly start: Uint32Array;
+  /** Of value c in MessagePack, without its name. */
+  readonly packedLength: Uint32Array;
+}
+
+function piecesOf(dictionary: DictionaryBuilder, before: string, behind: string): Pieces {
+  const frameBytes = before.length + behind.length;
+  const count = dictionary.size + 1;
+  const start = new Uint32Array(count + 1);
+  const packedLength = new Uint32Array(count);
+  for (let code = 0; code < count; code++) {
+    const value = dictionary.valueOf(code);
+    start[code + 1] = start[code]! + frameBytes + jsonByteLength(value);
+    packedLength[code] = packedByteLength(value);
+  }
+  const bytes = Buffer.allocUnsafe(start[count]!);
+  for (let code = 0; code < count; code++) {
+    bytes.write(before + JSON.stringify(dictionary.valueOf(code)) + behind, start[code]!, 'utf8');
+  }
+  return { view: viewOf(bytes), start, packedLength };
+}
+
+/** Where rows begin, in JSON with a separator behind each, and in MessagePack. */
 function measure(
-  order: Uint32Array,
-  ids: ByteStrings,
-  columns: readonly OutputColumn[],
-): { rowBytes: Uint32Array; packedBytes: Uint32Array } {
-  const fixed = ID_FRAME_BYTES - 1 + timesBytes(0, 0).byteLength;
-  const packedFixed = PACKED_ROW_FRAME_BYTES + 2 * packedByteLength(INSTANT);
-  const rowBytes = scratch.uint32(order.length);
-  const packedBytes = scratch.uint32(order.length);
+  { order, ids }: OrderedEvents,
+  columns: readonly { readonly codes: Uint32Array; readonly pieces: Pieces }[],
+): Pick<RowsImage, 'start' | 'packedStart'> {
+  const fixed = ID_FRAME.byteLength + timesBytes(0, 0).byteLength;
+  const packedFixed = PACKED_ROW_FRAME_BYTES + 2 * packedByteLength(formatInstant(0));
+  const start = shared.uint32(order.length + 1);
+  const packedStart = shared.uint32(order.length + 1);
+  let at = 1;
+  let packedAt = 0;
+  start[0] = at;
   for (let ordinal = 0; ordinal < order.length; ordinal++) {
     const arrival = order[ordinal]!;
     const idStart = ids.startOf(arrival);
     const idEnd = ids.startOf(arrival + 1);
-    let length = fixed + idEnd - idStart;
-    if (!isPlainJsonText(ids.bytes, idStart, idEnd)) {
-      length = fixed + jsonByteLength(ids.textOf(arrival)) - 2;
-    }
-    let packedLength = packedFixed + packedTextLength(idEnd - idStart);
+    at += fixed;
+    at += isPlainJsonText(ids.bytes, idStart, idEnd)
+      ? idEnd - idStart
+      : jsonByteLength(ids.textOf(arrival)) - 2;
+    packedAt += packedFixed + packedTextLength(idEnd - idStart);
     for (let n = 0; n < columns.length; n++) {
-      const { codes, values } = columns[n]!;
-      const code = Math.min(codes[ordinal]!, values.packedLength.length - 1);
-      length += values.start[code + 1]! - values.start[code]!;
-      packedLength += values.packedLength[code]!;
+      const { codes, pieces } = columns[n]!;
+      const code = Math.min(codes[ordinal]!, pieces.packedLength.length - 1);
+      at += pieces.start[code + 1]! - pieces.start[code]!;
+      packedAt += pieces.packedLength[code]!;
     }
-    rowBytes[ordinal] = length;
-    packedBytes[ordinal] = packedLength;
+    start[ordinal + 1] = at;
+    packedStart[ordinal + 1] = packedAt;
   }
-  return { rowBytes, packedBytes };
+  if (at > ROW_BYTES_MAX) {
+    throw new LecternError(
+      'source-too-large',
+      `the ${order.length} events take ${at} bytes as JSON; one snapshot holds at most ${ROW_BYTES_MAX}`,
+    );
+  }
+  return { start, packedStart };
 }
 
 /** From the closing quote of the id to that of the end. */
 function timesBytes(startMs: number, endMs: number): DataView {
-  const [time, endTime] = [startMs, endMs].map((instantMs) => `"${formatInstant(instantMs)}"`);
-  return viewOf(Buffer.from(`${QUOTE}${ROW_FRAME[1]}${time}${ROW_FRAME[2]}${endTime}`, 'latin1'));
+  const [time, endTime] = [formatInstant(startMs), formatInstant(endMs)];
+  return viewOf(Buffer.from(`"${ROW_FRAME[1]}"${time}"${ROW_FRAME[2]}"${endTime}"`));
 }
 
-function eventOf(input: RowsInput, columns: readonly OutputColumn[], ordinal: number): TimetableEvent {
-  const arrival = input.order[ordinal]!;
-  const slot = input.slotOf[ordinal]!;
-  const texts = columns.map(({ name, dictionary, codes }) => [name, dictionary.valueOf(codes[ordinal]!)]);
+function eventOf({ order, slotOf, slots, ids, columns }: OrderedEvents, ordinal: number): TimetableEvent {
+  const slot = slotOf[ordinal]!;
+  const texts = OUTPUT_COLUMNS.map(({ name }) => {
+    const { dictionary, codes } = columns[name];
+    return [name, dictionary.valueOf(codes[ordinal]!)];
+  });
   return {
     ...(Object.fromEntries(texts) as Omit<TimetableEvent, 'id' | 'time' | 'endTime'>),
-    id: input.ids.textOf(arrival),
-    time: formatInstant(input.slots.startMs[slot]!),
-    endTime: formatInstant(input.slots.endMs[slot]!),
+    id: ids.textOf(order[ordinal]!),
+    time: formatInstant(slots.startMs[slot]!),
+    endTime: formatInstant(slots.endMs[slot]!),
   };
 }

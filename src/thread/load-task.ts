@@ -1,9 +1,8 @@
 import { SNAPSHOT_DELTA_ENTRIES_MAX } from '../limits.js';
 import { compareSnapshots } from '../snapshot/delta.js';
-import { extendHistory } from '../snapshot/history.js';
+import { extendHistory } from '../snapshot/differences.js';
 import { isSameImage } from '../snapshot/image.js';
-import { outOfMemory } from '../snapshot/intake-bounds.js';
-import { RefusedLoad } from '../snapshot/load-refusal.js';
+import { OUT_OF_MEMORY, RefusedLoad } from '../snapshot/intake-bounds.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import { isNotModified } from '../source/source.js';
 import { sourceOfSpec } from '../source/spec.js';
@@ -16,8 +15,8 @@ export async function runLoadTask(task: LoadTask, surroundings: TaskSurroundings
   try {
     return await load(task, surroundings);
   } catch (error) {
-    const refused = isOutOfMemory(error) ? outOfMemory() : error;
-    if (refused instanceof RefusedLoad) return { kind: 'refused', refusal: refused.refusal };
+    if (isOutOfMemory(error)) return { kind: 'refused', refusal: OUT_OF_MEMORY };
+    if (error instanceof RefusedLoad) return { kind: 'refused', refusal: error.refusal };
     throw error;
   }
 }

@@ -3,7 +3,7 @@ import { getHeapStatistics } from 'node:v8';
 import type { ResourceLimits, Worker } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 import { LECTURER_IDS_HEAP_BYTES, THREAD_END_MS_MAX } from '../limits.js';
-import { outOfMemory } from '../snapshot/intake-bounds.js';
+import { OUT_OF_MEMORY } from '../snapshot/intake-bounds.js';
 import type { LoadProgress } from '../source/source.js';
 import { startThread, type ThreadEntry } from './start-thread.js';
 import type { Failed, LoadTask, StreamChunk, Task, TaskNotice, TaskResult } from './task-messages.js';
@@ -12,9 +12,6 @@ const ENTRY: ThreadEntry = {
   source: '/thread/task-worker.ts',
   text: async () => (await import('./worker-text.js')).WORKER_TEXT,
 };
-
-/** What became of a load whose thread ran out of memory. */
-const REFUSED: TaskResult = { kind: 'refused', refusal: outOfMemory().refusal };
 
 export type Feed = AsyncGenerator<Uint8Array<ArrayBuffer>>;
 
@@ -51,7 +48,9 @@ export async function spawnTask(task: Task, options: SpawnOptions): Promise<Excl
   if (options.signal?.aborted) abort();
   try {
     const result = await resultOf(worker, feed, options).catch((error: unknown) => {
-      if (task.task === 'load' && isOutOfMemory(error)) return REFUSED;
+      if (task.task === 'load' && isOutOfMemory(error)) {
+        return { kind: 'refused', refusal: OUT_OF_MEMORY } as const;
+      }
       throw error;
     });
     if (result.kind === 'failed') throw errorOf(result);

@@ -2,11 +2,10 @@ import type { LecternErrorCode } from '../errors.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { ImageUse } from '../snapshot/check-image.js';
 import type { Delta } from '../snapshot/delta.js';
-import type { History } from '../snapshot/history.js';
+import type { History } from '../snapshot/differences.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { ImageSource } from '../snapshot/image-file.js';
-import type { IntakeBounds } from '../snapshot/intake-bounds.js';
-import type { Refusal } from '../snapshot/load-refusal.js';
+import type { IntakeBounds, Refusal } from '../snapshot/intake-bounds.js';
 import type { LoadProgress, LoadSummary } from '../source/source.js';
 import type { SourceSpec } from '../source/spec.js';
 

@@ -2,7 +2,7 @@
 import { test } from 'tap';
 import { BODY_WHOLE_BYTES_MAX, SNAPSHOT_DELTA_ENTRIES_MAX } from '../../src/limits.js';
 import { compareSnapshots } from '../../src/snapshot/delta.js';
-import { extendHistory } from '../../src/snapshot/history.js';
+import { extendHistory } from '../../src/snapshot/differences.js';
 import { viewOf } from '../../src/view/snapshot-view.js';
 import type { View } from '../../src/view/view.js';
 import { snapshotOfEvents } from '../query/reading.js';

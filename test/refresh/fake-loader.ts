@@ -2,10 +2,9 @@
 
 import type { Loader, LoadRequest } from '../../src/refresh/loader.js';
 import { compareSnapshots } from '../../src/snapshot/delta.js';
-import { extendHistory } from '../../src/snapshot/history.js';
+import { extendHistory } from '../../src/snapshot/differences.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
-import type { IntakeBounds } from '../../src/snapshot/intake-bounds.js';
-import type { Refusal } from '../../src/snapshot/load-refusal.js';
+import type { IntakeBounds, Refusal } from '../../src/snapshot/intake-bounds.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import type { Failed, Task, TaskResult } from '../../src/thread/task-messages.js';
 

@@ -3,16 +3,22 @@ import fc from 'fast-check';
 import { test } from 'tap';
 import { SNAPSHOT_HISTORY_ENTRIES_MAX, SNAPSHOTS_KEPT_MAX } from '../../src/limits.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
-import { compareSnapshots, type Delta } from '../../src/snapshot/delta.js';
-import { differenceSince, NO_DIFFERENCES } from '../../src/snapshot/differences.js';
-import { extendHistory, type History } from '../../src/snapshot/history.js';
-import { byteLengthOf } from '../../src/snapshot/image.js';
 import {
+  compareSnapshots,
+  type Delta,
+  type PastRecord,
   type PastRecords,
-  PastRecordsBuilder,
   pastRecordCount,
   readPastRecords,
-} from '../../src/snapshot/past-records.js';
+  writePastRecords,
+} from '../../src/snapshot/delta.js';
+import {
+  differenceSince,
+  extendHistory,
+  type History,
+  NO_DIFFERENCES,
+} from '../../src/snapshot/differences.js';
+import { byteLengthOf } from '../../src/snapshot/image.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { eventOf, idOf, imageOf } from './images.js';
 
@@ -152,25 +158,21 @@ test('a difference too large to keep is told as counts, and ends the history', a
 
 /** Events that were there before, all with ids of their own. */
 function past(n: number, entries: number): PastRecords {
-  const builder = new PastRecordsBuilder();
-  for (let entry = 0; entry < entries; entry++) builder.add(`${n}-${entry}`, 'some digest.');
-  return builder.finish();
+  return writePastRecords(Array.from({ length: entries }, (_, entry) => [`${n}-${entry}`, 'some digest.']));
 }
 
 test('past records come back as they were', async (t) => {
-  const records: readonly (readonly [string, string | null])[] = [
+  const records: readonly PastRecord[] = [
     ['a', 'digest of a.'],
     ['ü\u{1F600}', null],
     ['', '\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u00ff'],
     ['an identifier', '\u00ff\u0080\n         '],
   ];
-  const builder = new PastRecordsBuilder();
-  for (const [id, digest] of records) builder.add(id, digest);
-  const flat = builder.finish();
+  const flat = writePastRecords(records);
   t.strictSame([...readPastRecords(flat)], records);
   t.equal(pastRecordCount(flat), 4);
   t.ok(flat.ids.buffer instanceof SharedArrayBuffer);
-  t.strictSame([...readPastRecords(new PastRecordsBuilder().finish())], []);
+  t.strictSame([...readPastRecords(writePastRecords([]))], []);
 });
 
 test('the history is bounded in snapshots and in entries, and the oldest go first', async (t) => {

@@ -1,0 +1,69 @@
+import { FINISH_BYTES_PER_VALUE, VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX } from '../limits.js';
+import { FIELDS } from '../model/fields.js';
+import { DictionaryBuilder, NO_CODE } from '../structures/dictionary.js';
+import { GrowableUint32 } from '../structures/growable.js';
+import type { KeyedHash } from '../structures/keyed-hash.js';
+import { TextMemo } from '../structures/text-memo.js';
+import { jsonByteLength } from './byte-lengths.js';
+import type { FieldUse } from './summary.js';
+
+/** A field that events may lack. The build keeps its values as codes of a dictionary. */
+export type CodedField = Extract<(typeof FIELDS)[number], { required: false }>;
+export const CODED_FIELDS: readonly CodedField[] = FIELDS.filter((field) => !field.required);
+
+/** A coded field when events are in order. */
+export interface OrderedColumn {
+  /** Values in order of first appearance. */
+  readonly dictionary: DictionaryBuilder;
+  /** By ordinal: codes of the dictionary, or NO_CODE. */
+  readonly codes: Uint32Array;
+}
+
+/** The text of a distinct value is held again as JSON and in the image's dictionary. */
+const COPIES_OF_VALUES = 2;
+
+/** A coded field while events arrive. */
+export class Column {
+  readonly name: CodedField['name'];
+  readonly dictionary: DictionaryBuilder;
+  /** In order of arrival. */
+  readonly codes: GrowableUint32 = new GrowableUint32();
+  /** By code: bytes of the value as JSON. */
+  readonly #jsonLengths = new GrowableUint32();
+  #valueBytes = 0;
+  #eventsCounted = 0;
+  #rowBytes = 0;
+
+  constructor(name: CodedField['name'], hash: KeyedHash) {
+    this.name = name;
+    this.dictionary = new DictionaryBuilder(hash, new TextMemo(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX));
+  }
+
+  /** About the bytes that the image needs for this field. Counts only what has come since the last call. */
+  finishBytes(): number {
+    const { dictionary } = this;
+    for (let code = this.#jsonLengths.length; code < dictionary.size; code++) {
+      const length = jsonByteLength(dictionary.valueOf(code));
+      this.#jsonLengths.push(length);
+      this.#valueBytes += length;
+    }
+    const lengths = this.#jsonLengths.view();
+    const codes = this.codes.view();
+    const nullBytes = jsonByteLength(null);
+    let bytes = 0;
+    for (let arrival = this.#eventsCounted; arrival < codes.length; arrival++) {
+      const code = codes[arrival]!;
+      bytes += code === NO_CODE ? nullBytes : lengths[code]!;
+    }
+    this.#eventsCounted = codes.length;
+    this.#rowBytes += bytes;
+    return this.#rowBytes + COPIES_OF_VALUES * this.#valueBytes + FINISH_BYTES_PER_VALUE * dictionary.size;
+  }
+
+  countUse(): FieldUse {
+    const codes = this.codes.view();
+    let events = 0;
+    for (let arrival = 0; arrival < codes.length; arrival++) if (codes[arrival] !== NO_CODE) events++;
+    return { name: this.name, values: this.dictionary.size, events };
+  }
+}
