@@ -9,8 +9,8 @@ import { parseAddress, redactAddress, resolveReference, withoutCredentials } fro
 import { type Answer, UpstreamCall } from '../upstream/call.js';
 import { refused, unreadable } from '../upstream/failure.js';
 import type { RequestHeaders } from '../upstream/request-headers.js';
-import { gunzip } from './formats/gunzip.js';
-import { readRecords } from './formats/read-records.js';
+
+import { gunzip, readRecords } from './formats/read-records.js';
 import { checkHeaders } from './http/headers.js';
 import { isPage, type Link, nextTarget, parseLinks } from './http/link.js';
 import { conditionalHeaders, isConditional, versionOf } from './http/validators.js';

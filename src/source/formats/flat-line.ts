@@ -16,12 +16,11 @@ const CLOSING_BRACE = 0x7d;
 /** `null`, read as a little-endian number. */
 const NULL_WORD = 0x6c6c756e;
 
-/** Before the first name of a line, in the place of the field before. */
+/** In the place of the field before the first one of a line. */
 const NONE: number = FIELDS.length;
 const UNKNOWN = -1;
 
-/** Four quotes. */
-const QUOTES = 0x22222222;
+const FOUR_QUOTES = 0x22222222;
 
 /** `"name":` of each field. */
 const NAMES: readonly Buffer[] = FIELDS.map(({ name }) => Buffer.from(`"${name}":`, 'latin1'));
@@ -29,20 +28,14 @@ const NAME_VIEWS: readonly DataView[] = NAMES.map(viewOf);
 const NAME_LENGTHS: Int32Array = Int32Array.from(NAMES, ({ length }) => length);
 
 /**
- * Finds the values of an event in a line of JSON without decoding it, where the line is of the ordinary form: one flat
- * object of texts and nulls, without escapes in its names, no name of a field twice, no white space but blanks behind
- * colons and commas. Everything else is left to JSON.parse.
- *
- * Names come in the same order line after line, so which one follows is guessed from the line before, and compared.
+ * Finds the values of an event in a line of JSON without decoding it. The line is one flat object of texts and nulls, without
+ * escapes in its names, no name of a field twice, no white space but blanks behind colons and commas. Other lines are left to
+ * JSON.parse. Names mostly come in the order of the line before, so the next one is guessed and compared.
  */
 export class FlatLines {
-  /**
-   * Of the last line that was read, by number of the field: what stands between the quotes is [from, to) at 3n and 3n + 1,
-   * its quickHash at 3n + 2; -1 for null and for what is absent. It may hold escapes, and also control characters, which
-   * no text of JSON has: whoever takes a value that was not seen before has to look, see isPlainJsonText.
-   */
+  /** Values of the last line, see `undecoded` of RecordSink. A value is checked when it is first taken, see isPlainJsonText. */
   readonly spans: Int32Array = new Int32Array(3 * FIELDS.length);
-  /** Of the same line the names that are of no field. Each is a plain text; one may stand there twice. */
+  /** Other names of the line. Each is a plain text; one may stand there twice. */
   readonly names: { places: Int32Array; count: number } = { places: new Int32Array(32), count: 0 };
   /** The field that last followed each. */
   readonly #next: Int32Array = new Int32Array(FIELDS.length + 1);
@@ -50,8 +43,7 @@ export class FlatLines {
   /**
    * @param bytes UTF-8, with an LF as the last byte
    * @param view the same bytes
-   * @param start where the line begins
-   * @returns where its LF stands, or -1 where the line is not of the ordinary form
+   * @returns where the LF of the line stands, or -1 where it is to be decoded
    */
   read(bytes: Uint8Array, view: DataView, start: number): number {
     const { spans } = this;
@@ -61,7 +53,7 @@ export class FlatLines {
     if (bytes[at++] !== OPENING_BRACE) return -1;
     let before: number = NONE;
     let seen = 0;
-    // Terminates: each turn moves `at` on, and an LF, the last byte at the latest, ends it.
+    // Terminates: each turn moves `at` on, and an LF ends it.
     for (;;) {
       const field = this.#fieldAt(bytes, view, at, before);
       if (field === UNKNOWN) {
@@ -89,7 +81,6 @@ export class FlatLines {
     }
   }
 
-  /** The field whose name stands here, with a colon behind it. */
   #fieldAt(bytes: Uint8Array, view: DataView, at: number, before: number): number {
     const guess = this.#next[before] as number;
     const length = NAME_LENGTHS[guess] as number;
@@ -101,8 +92,8 @@ export class FlatLines {
   }
 
   /**
-   * Hashes while it looks for the closing quote, four bytes at a time: a byte that is zero, where the quote is, borrows from
-   * its highest bit.
+   * Hashes while it looks for the closing quote, four bytes at a time: the byte of the quote becomes zero and borrows from its
+   * highest bit.
    *
    * @returns behind the quote, or -1 where there is none
    */
@@ -111,7 +102,7 @@ export class FlatLines {
     let at = from;
     for (; at + 4 <= bytes.length; at += 4) {
       const word = view.getInt32(at, true);
-      const zeroed = word ^ QUOTES;
+      const zeroed = word ^ FOUR_QUOTES;
       if (((zeroed - 0x01010101) & ~zeroed & 0x80808080) !== 0) break;
       hash = addWord(hash, word);
     }
@@ -127,7 +118,7 @@ export class FlatLines {
     return -1;
   }
 
-  /** The same for a text in which a backslash stands before a quote, which so need not be its end. */
+  /** The same for a text with a backslash before a quote, which need not be its end. */
   #readEscaped(bytes: Uint8Array, view: DataView, from: number, place: number): number {
     for (let at = from; at < bytes.length; at++) {
       if (bytes[at] === BACKSLASH) at++;
@@ -136,7 +127,7 @@ export class FlatLines {
     return -1;
   }
 
-  /** Behind a name that is of no field and its value, a text or null; -1 where they are something else. */
+  /** @returns behind a name that is no field and its value, a text or null; -1 for other values */
   #skipUnknown(bytes: Uint8Array, view: DataView, start: number): number {
     let at = plainTextEnd(bytes, start);
     if (at === -1 || bytes[at] !== COLON) return -1;
@@ -162,7 +153,7 @@ export class FlatLines {
   }
 }
 
-/** By itself: a closure in the function that is called for every name would allocate on each call. */
+/** A function of its own: the closure would allocate on each call of `#fieldAt`. */
 function findField(bytes: Uint8Array, at: number): number {
   return NAMES.findIndex((each) => startsWith(bytes, at, each));
 }

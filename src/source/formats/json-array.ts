@@ -1,11 +1,8 @@
-import { isAscii, isUtf8 } from 'node:buffer';
-import { RECORD_BYTES_MAX } from '../../limits.js';
-import type { RecordPosition } from '../../model/event.js';
-import { findJsonFault, placeOf } from '../../model/json-fault.js';
+import { isAscii } from 'node:buffer';
+import { placeOf } from '../../model/json-fault.js';
 import type { RecordSink } from '../source.js';
-import { Carry } from './carry.js';
-import { type FormatReader, malformed, rejectNotUtf8, rejectTooLarge, rejectUndecodable } from './reader.js';
-import { TextPlace } from './text-place.js';
+import { JsonRecords } from './json-records.js';
+import { Carry, type FormatReader, malformed } from './reader.js';
 
 const TAB = 0x09;
 const LF = 0x0a;
@@ -42,15 +39,14 @@ function tableOf(...bytes: number[]): Uint8Array {
 }
 
 /**
- * One JSON array of records. The scanner only finds where an element ends (brackets, strings, escapes); JSON.parse
- * judges the element. So an element that is not JSON inside its own brackets costs that record only, whereas damage
- * between elements, where nobody can say what was meant, makes the source malformed.
+ * One JSON array of records. The scanner only finds where an element ends; JSON.parse judges the element. So an element that is
+ * not JSON inside its own brackets costs that record only. Damage between elements makes the source malformed.
  */
 export class JsonArrayReader implements FormatReader {
   readonly format = 'json-array';
   readonly selfDelimiting = true;
   readonly #sourceName: string;
-  readonly #sink: RecordSink;
+  readonly #records: JsonRecords;
   readonly #carry: Carry = new Carry();
   readonly #place: TextPlace = new TextPlace();
   #state = BEFORE_ARRAY;
@@ -59,24 +55,19 @@ export class JsonArrayReader implements FormatReader {
   /** The bracket that opened the element. */
   #opener = 0;
   #elementLine = 1;
-  /** Known until the first element was decoded: only the first fault of a hopeless source needs it. */
+  /** Kept up to date until a message that needs it is out of the question. */
   #elementColumn = 1;
-  #records = 0;
-  #decoded = 0;
-  #firstProblem: string | null = null;
 
   constructor(sourceName: string, sink: RecordSink) {
     this.#sourceName = sourceName;
-    this.#sink = sink;
+    this.#records = new JsonRecords(sink);
   }
 
   get records(): number {
-    return this.#records;
+    return this.#records.count;
   }
 
   push(chunk: Buffer): void {
-    const ascii = isAscii(chunk);
-    this.#place.enter(chunk, ascii);
     const end = chunk.length;
     let state = this.#state;
     /** Where the part of the present element that lies in this chunk begins. */
@@ -92,8 +83,8 @@ export class JsonArrayReader implements FormatReader {
           else if (byte === LF) this.#place.newLine(i);
           else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) this.#depth++;
           else if (--this.#depth === 0) {
-            if (byte !== this.#opener + 2) throw this.#crossedBrackets(byte, i - 1);
-            this.#endElement(chunk, start, i, ascii);
+            if (byte !== this.#opener + 2) throw this.#crossedBrackets(chunk, i - 1);
+            this.#endElement(chunk, start, i);
             state = AFTER_ELEMENT;
           }
           break;
@@ -106,7 +97,7 @@ export class JsonArrayReader implements FormatReader {
           else if (byte === LF) this.#place.newLine(i);
           else if (this.#depth > 0) state = CONTAINER;
           else {
-            this.#endElement(chunk, start, i, ascii);
+            this.#endElement(chunk, start, i);
             state = AFTER_ELEMENT;
           }
           break;
@@ -119,7 +110,7 @@ export class JsonArrayReader implements FormatReader {
         case SCALAR:
           while (i < end && ENDS_SCALAR[chunk[i] as number] === 0) i++;
           if (i === end) break;
-          this.#endElement(chunk, start, i, ascii);
+          this.#endElement(chunk, start, i);
           state = AFTER_ELEMENT;
           break;
         default: {
@@ -129,7 +120,7 @@ export class JsonArrayReader implements FormatReader {
           } else if (byte === LF) {
             this.#place.newLine(++i);
           } else {
-            state = this.#between(state, byte, i);
+            state = this.#between(state, chunk, i);
             start = i;
             i++;
           }
@@ -139,46 +130,42 @@ export class JsonArrayReader implements FormatReader {
     const open = state === CONTAINER || state === STRING || state === ESCAPE || state === SCALAR;
     if (open) this.#carry.append(chunk, start, end);
     this.#state = state;
-    this.#place.leave();
+    this.#place.leave(chunk);
   }
 
   finish(): void {
-    switch (this.#state) {
-      case AFTER_ARRAY:
-        break;
-      case FIRST_ELEMENT:
-      case NEXT_ELEMENT:
-        throw this.#damage(`the source ends inside the array; expected a record${this.#orClose()}`);
-      case AFTER_ELEMENT:
-        throw this.#damage('the source ends inside the array; expected "," or "]"');
-      default: {
-        const where = `record ${this.#records + 1}, which begins on line ${this.#elementLine}`;
-        throw this.#damage(`the source ends inside ${where}; expected its end and "]"`);
-      }
+    const records = this.#records;
+    if (this.#state !== AFTER_ARRAY) {
+      throw this.#damage(
+        `the source ends inside ${this.#missing()}`,
+        this.#place.columnAt(Buffer.alloc(0), 0),
+      );
     }
-    if (this.#decoded === 0 && this.#firstProblem !== null) {
-      throw malformed(this.#sourceName, `${this.#firstProblem}. No record of the array is JSON`);
+    if (records.isHopeless) {
+      throw malformed(this.#sourceName, `${records.firstProblem}. No record of the array is JSON`);
     }
   }
 
-  /** A byte between elements: says what it begins or ends. */
-  #between(state: number, byte: number, at: number): number {
+  /** @returns the state behind a byte that stands between elements */
+  #between(state: number, chunk: Buffer, at: number): number {
+    const byte = chunk[at] as number;
     switch (state) {
       case BEFORE_ARRAY:
         return FIRST_ELEMENT;
       case AFTER_ARRAY:
-        throw this.#damage(`found ${showByte(byte)} behind the end of the array; expected nothing more`, at);
+        throw this.#unexpected(chunk, at, ' behind the end of the array; expected nothing more');
       case AFTER_ELEMENT:
         if (byte === COMMA) return NEXT_ELEMENT;
         if (byte === CLOSE_ARRAY) return AFTER_ARRAY;
-        throw this.#damage(`found ${showByte(byte)} behind record ${this.#records}; expected "," or "]"`, at);
+        throw this.#unexpected(chunk, at, ` behind record ${this.records}; expected "," or "]"`);
     }
     if (byte === CLOSE_ARRAY && state === FIRST_ELEMENT) return AFTER_ARRAY;
     if (byte === CLOSE_ARRAY || byte === COMMA || byte === CLOSE_OBJECT) {
-      throw this.#damage(`found ${showByte(byte)}; expected a record${this.#orClose()}`, at);
+      throw this.#unexpected(chunk, at, `; expected a record${this.#orClose()}`);
     }
     this.#elementLine = this.#place.line;
-    if (this.#decoded === 0 && this.#firstProblem === null) this.#elementColumn = this.#place.columnAt(at);
+    const { decoded, firstProblem } = this.#records;
+    if (decoded === 0 && firstProblem === null) this.#elementColumn = this.#place.columnAt(chunk, at);
     this.#opener = byte;
     if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
       this.#depth = 1;
@@ -188,69 +175,85 @@ export class JsonArrayReader implements FormatReader {
     return byte === QUOTE ? STRING : SCALAR;
   }
 
+  #missing(): string {
+    switch (this.#state) {
+      case FIRST_ELEMENT:
+      case NEXT_ELEMENT:
+        return `the array; expected a record${this.#orClose()}`;
+      case AFTER_ELEMENT:
+        return 'the array; expected "," or "]"';
+      default:
+        return `record ${this.records + 1}, which begins on line ${this.#elementLine}; expected its end and "]"`;
+    }
+  }
+
   #orClose(): string {
-    return this.#records === 0 ? ' or "]"' : '';
+    return this.records === 0 ? ' or "]"' : '';
   }
 
-  #endElement(chunk: Buffer, start: number, end: number, ascii: boolean): void {
-    const position: RecordPosition = { record: ++this.#records, line: this.#elementLine };
-    let byteLength = end - start;
-    let text: string | null = null;
-    if (this.#carry.length === 0) {
-      if (byteLength > RECORD_BYTES_MAX) text = null;
-      else if (ascii) text = chunk.toString('latin1', start, end);
-      else if (isUtf8(chunk.subarray(start, end))) text = chunk.toString('utf8', start, end);
-    } else {
-      this.#carry.append(chunk, start, end);
-      byteLength = this.#carry.length;
-      if (!this.#carry.overflown) {
-        const bytes = this.#carry.view();
-        if (isUtf8(bytes)) text = bytes.toString('utf8');
-      }
-      this.#carry.clear();
-    }
-    if (text !== null) this.#decode(text, position);
-    else if (byteLength > RECORD_BYTES_MAX) this.#sink.reject(rejectTooLarge(position, byteLength));
-    else this.#sink.reject(rejectNotUtf8(position));
-  }
-
-  #decode(text: string, position: RecordPosition): void {
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch {
-      this.#rejectText(text, position);
-      return;
-    }
-    this.#decoded++;
-    this.#sink.record(value, position);
-  }
-
-  #rejectText(text: string, position: RecordPosition): void {
-    const fault = findJsonFault(text) ?? { offset: 0, problem: 'it cannot be parsed' };
+  #endElement(chunk: Buffer, start: number, end: number): void {
+    const records = this.#records;
+    const text = records.textOf(this.#carry.end(chunk, start, end), this.#elementLine);
+    if (text === null) return;
+    const fault = records.take(text, this.#elementLine);
+    if (fault === null) return;
     const place = placeOf(text, fault.offset);
+    const isFirstLine = place.line === 1;
+    const column = isFirstLine ? this.#elementColumn + place.column - 1 : place.column;
     const line = this.#elementLine + place.line - 1;
-    if (this.#decoded === 0 && this.#firstProblem === null) {
-      const column = place.line === 1 ? this.#elementColumn + place.column - 1 : place.column;
-      this.#firstProblem = `line ${line}, column ${column}: ${fault.problem}`;
-    }
-    const where =
-      place.line === 1 ? `character ${place.column} of the record` : `line ${line}, column ${place.column}`;
-    this.#sink.reject(rejectUndecodable(position, `the record is not JSON: ${where}: ${fault.problem}`));
-  }
-
-  #crossedBrackets(byte: number, at: number): Error {
-    const opened = `record ${this.#records + 1}, which "${String.fromCharCode(this.#opener)}" opened on line ${this.#elementLine}`;
-    return this.#damage(
-      `found ${showByte(byte)} at the end of ${opened}; a bracket is missing before it`,
-      at,
+    const where = isFirstLine ? `character ${place.column} of the record` : `line ${line}, column ${column}`;
+    records.reject(
+      this.#elementLine,
+      `line ${line}, column ${column}: ${fault.problem}`,
+      `the record is not JSON: ${where}: ${fault.problem}`,
     );
   }
 
-  /** @param at offset into the present chunk; absent at the end of the source */
-  #damage(problem: string, at?: number): Error {
-    const column = at === undefined ? this.#place.columnAtEnd() : this.#place.columnAt(at);
+  #crossedBrackets(chunk: Buffer, at: number): Error {
+    const opener = String.fromCharCode(this.#opener);
+    const opened = `record ${this.records + 1}, which "${opener}" opened on line ${this.#elementLine}`;
+    return this.#unexpected(chunk, at, ` at the end of ${opened}; a bracket is missing before it`);
+  }
+
+  #unexpected(chunk: Buffer, at: number, problem: string): Error {
+    return this.#damage(`found ${showByte(chunk[at] as number)}${problem}`, this.#place.columnAt(chunk, at));
+  }
+
+  #damage(problem: string, column: number): Error {
     return malformed(this.#sourceName, `line ${this.#place.line}, column ${column}: ${problem}`);
+  }
+}
+
+/** Line and column of a text that goes by in chunks. Columns count characters (code points) from 1. */
+class TextPlace {
+  line = 1;
+  /** Where the present line begins in the chunk; 0 where it began before. */
+  #lineStart = 0;
+  /** Characters of the present line in earlier chunks. */
+  #charactersBefore = 0;
+
+  /** @param start offset of the first byte behind the line break */
+  newLine(start: number): void {
+    this.line++;
+    this.#lineStart = start;
+    this.#charactersBefore = 0;
+  }
+
+  columnAt(chunk: Buffer, offset: number): number {
+    const bytes = chunk.subarray(this.#lineStart, offset);
+    if (isAscii(bytes)) return this.#charactersBefore + bytes.length + 1;
+    let column = this.#charactersBefore + 1;
+    for (let i = 0; i < bytes.length; i++) {
+      // Every byte but a continuation byte (10xxxxxx) begins a character.
+      if (((bytes[i] as number) & 0xc0) !== 0x80) column++;
+    }
+    return column;
+  }
+
+  /** Ends the chunk. */
+  leave(chunk: Buffer): void {
+    this.#charactersBefore = this.columnAt(chunk, chunk.length) - 1;
+    this.#lineStart = 0;
   }
 }
 

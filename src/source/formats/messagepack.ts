@@ -1,38 +1,40 @@
 import { Unpackr } from 'msgpackr';
-import { RECORD_BYTES_MAX } from '../../limits.js';
 import type { RecordPosition } from '../../model/event.js';
 import type { RecordSink } from '../source.js';
-import { Carry } from './carry.js';
-import { hasOnlyUtf8, MessagePackScan } from './messagepack-scan.js';
-import { type FormatReader, malformed, rejectNotUtf8, rejectTooLarge, rejectUndecodable } from './reader.js';
+import { arrayHeaderBytes, arrayLength, MessagePackScan } from './messagepack-scan.js';
+import {
+  Carry,
+  type FormatReader,
+  malformed,
+  rejectNotUtf8,
+  rejectTooLarge,
+  rejectUndecodable,
+} from './reader.js';
 
-/** Headers of an array: 1, 3 or 5 bytes. */
-const ARRAY_HEADER_BYTES_MAX = 5;
 /** The longest headers of an array and of a map, and the first byte behind them. */
-const HEAD_BYTES = ARRAY_HEADER_BYTES_MAX + 5 + 1;
+const HEAD_BYTES = 5 + 5 + 1;
 
 /**
- * MessagePack: either one array of maps, or maps one after the other to the end of the source. The header of the
- * array is read by hand, so it is never held whole. A scan finds the end of each value before msgpackr decodes it: so
- * nothing is decoded twice where a chunk cuts a value, and a value that claims to be huge is skipped, not held.
+ * MessagePack: one array of maps, or maps one after the other to the end of the source. A scan finds the end of each value
+ * before msgpackr decodes it. So a value that a chunk cuts is decoded once, and a value that claims to be huge is skipped.
  */
 export class MessagePackReader implements FormatReader {
   readonly format = 'messagepack';
   readonly #sourceName: string;
   readonly #sink: RecordSink;
   readonly #unpackr: Unpackr = new Unpackr({ useRecords: false, mapsAsObjects: true });
-  readonly #range: { start: number; end: number } = { start: 0, end: 0 };
   readonly #scan: MessagePackScan = new MessagePackScan();
   readonly #carry: Carry = new Carry();
   /** Records of the array, -1 for a sequence, null while the header has not come whole. */
   #declared: number | null = null;
-  /** Bytes before the present chunk. */
+  /** A header that the last chunk cut. */
+  #rest: Buffer = Buffer.alloc(0);
+  /** Bytes of the source before `#rest`. */
   #bytesBefore = 0;
-  /** Whether a value has begun, and where. */
   #inValue = false;
+  /** Where the last value began. */
   #valueByte = 0;
   #records = 0;
-  /** The first bytes, as many as tell whether they can be the beginning of a record. */
   #head: Buffer = Buffer.alloc(0);
   /** Whether anything looked like a record. The first byte alone is a guess: one binary file in eight begins like that. */
   #likely = false;
@@ -55,32 +57,23 @@ export class MessagePackReader implements FormatReader {
     if (this.#head.length < HEAD_BYTES) {
       this.#head = Buffer.concat([this.#head, chunk.subarray(0, HEAD_BYTES - this.#head.length)]);
     }
-    let i = 0;
+    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    let at = 0;
     if (this.#declared === null) {
-      i = this.#readArrayHeader(chunk);
-      if (this.#declared === null) return;
+      const headerBytes = arrayHeaderBytes(bytes[0]);
+      if (headerBytes === 0) this.#declared = -1;
+      else if (bytes.length >= headerBytes) this.#declared = arrayLength(bytes, 0);
+      at = headerBytes;
     }
-    while (i < chunk.length) {
-      if (!this.#inValue) {
-        if (this.#records === this.#declared) throw this.#trailingBytes(this.#bytesBefore + i);
-        this.#inValue = true;
-        this.#valueByte = this.#bytesBefore + i;
-        this.#scan.reset();
-      }
-      const complete = this.#scan.scan(chunk, i, chunk.length);
-      const end = this.#scan.position;
-      if (this.#scan.isCorrupt) throw this.#corrupt(this.#bytesBefore + end);
-      if (complete) this.#endValue(chunk, i, end);
-      else this.#carry.append(chunk, i, end);
-      i = end;
-    }
-    this.#bytesBefore += chunk.length;
+    at = this.#declared === null ? 0 : this.#readValues(bytes, at, false);
+    this.#bytesBefore += at;
+    this.#rest = Buffer.from(bytes.subarray(at));
   }
 
   finish(): void {
-    const end = `the source ends at byte ${this.#bytesBefore}`;
+    const end = `the source ends at byte ${this.#bytesBefore + this.#rest.length}`;
     if (this.#declared === null) throw this.#malformed(`${end}, inside the header of an array`);
-    if (this.#inValue && this.#scan.endDefinition()) this.#endValue(Buffer.alloc(0), 0, 0);
+    this.#readValues(this.#rest, 0, true);
     if (this.#inValue) {
       const where = `in the middle of record ${this.#records + 1} (which begins at byte ${this.#valueByte})`;
       throw this.#malformed(`${end}, ${where}; expected the rest of it`);
@@ -92,85 +85,72 @@ export class MessagePackReader implements FormatReader {
     if (this.#declared < 0 && this.#records > 1 && !this.#isLikely()) throw this.#neither();
   }
 
-  /** @returns the offset of the first byte behind the header; `#declared` stays null until the header is whole */
-  #readArrayHeader(chunk: Buffer): number {
-    const before = this.#carry.length;
-    const taken = Math.min(chunk.length, ARRAY_HEADER_BYTES_MAX - before);
-    this.#carry.append(chunk, 0, taken);
-    const bytes = this.#carry.view();
-    const byte = bytes[0] as number;
-    let headerBytes = 1;
-    if (byte >= 0x90 && byte < 0xa0) {
-      this.#declared = byte & 0x0f;
-    } else if (byte === 0xdc || byte === 0xdd) {
-      headerBytes = byte === 0xdc ? 3 : 5;
-      if (bytes.length >= headerBytes) this.#declared = bytes.readUIntBE(1, headerBytes - 1);
-    } else {
-      headerBytes = 0;
-      this.#declared = -1;
+  /** @returns where a header begins that is cut, or the end */
+  #readValues(bytes: Buffer, start: number, isEnd: boolean): number {
+    const scan = this.#scan;
+    let at = start;
+    while (at < bytes.length) {
+      if (!this.#inValue) {
+        if (this.#records === this.#declared) throw this.#trailingBytes(this.#bytesBefore + at);
+        this.#inValue = true;
+        this.#valueByte = this.#bytesBefore + at;
+        scan.reset();
+      }
+      const isComplete = scan.scan(bytes, at, isEnd);
+      const end = scan.position;
+      if (scan.isCorrupt) throw this.#corrupt(this.#bytesBefore + end);
+      if (!isComplete) {
+        this.#carry.append(bytes, at, end);
+        return end;
+      }
+      this.#endValue(this.#carry.end(bytes, at, end));
+      at = end;
     }
-    if (this.#declared === null) {
-      this.#bytesBefore += chunk.length;
-      return chunk.length;
-    }
-    this.#carry.clear();
-    return headerBytes === 0 ? 0 : headerBytes - before;
+    return at;
   }
 
-  #endValue(chunk: Buffer, start: number, end: number): void {
+  #endValue(bytes: Buffer | number): void {
+    const scan = this.#scan;
     const position: RecordPosition = { record: ++this.#records, byte: this.#valueByte };
     this.#inValue = false;
-    if (this.#carry.length === 0) {
-      this.#decode(chunk, start, end, position);
+    if (typeof bytes === 'number') {
+      this.#sink.reject(rejectTooLarge(position, bytes));
       return;
     }
-    this.#carry.append(chunk, start, end);
-    const byteLength = this.#carry.length;
-    if (this.#carry.overflown) this.#sink.reject(rejectTooLarge(position, byteLength));
-    else this.#decode(this.#carry.view(), 0, byteLength, position);
-    this.#carry.clear();
-  }
-
-  #decode(bytes: Buffer, start: number, end: number, position: RecordPosition): void {
-    if (!this.#likely) this.#likely = beginsRecord(bytes, start);
-    if (end - start > RECORD_BYTES_MAX) {
-      this.#sink.reject(rejectTooLarge(position, end - start));
+    this.#likely ||= scan.hasRecordStructure || beginsRecord(bytes, 0);
+    const fault = this.#describeFault();
+    if (fault !== null) {
+      this.#sink.reject(rejectUndecodable(position, fault));
       return;
     }
-    if (this.#scan.hasRecordStructure) {
-      this.#likely = true;
-      const problem =
-        "the record holds a record structure of msgpackr's own; expected plain maps (write them with useRecords: false)";
-      this.#sink.reject(rejectUndecodable(position, problem));
-      return;
+    if (scan.hasCutText) {
+      // Once more, now that every text is in one piece.
+      scan.reset();
+      scan.scan(bytes, 0, true);
     }
-    const extension = this.#scan.foreignExtension;
-    if (extension !== null) {
-      const type = extension < 0x80 ? extension : extension - 0x100;
-      const problem = `the record holds a MessagePack extension of type ${type}; expected none but timestamps (-1)`;
-      this.#sink.reject(rejectUndecodable(position, problem));
-      return;
-    }
-    if (this.#scan.hasNonAscii && !hasOnlyUtf8(bytes, start, end)) {
+    if (scan.hasBadText) {
       this.#sink.reject(rejectNotUtf8(position));
       return;
     }
     let value: unknown;
-    this.#range.start = start;
-    this.#range.end = end;
     try {
-      value = this.#unpackr.unpack(bytes, this.#range);
+      value = this.#unpackr.unpack(bytes);
     } catch (error) {
-      // The bytes are well formed, so this is nesting too deep for the decoder, or a timestamp of no known length.
-      const reason = error instanceof Error ? error.message : String(error);
-      const problem =
-        error instanceof RangeError && reason.includes('call stack')
-          ? 'the record is nested too deeply to be decoded; expected an event, whose fields are texts'
-          : `the record cannot be decoded: ${reason}`;
-      this.#sink.reject(rejectUndecodable(position, problem));
+      this.#sink.reject(rejectUndecodable(position, describeError(error)));
       return;
     }
     this.#sink.record(value, position);
+  }
+
+  /** What the value holds that is no plain MessagePack, or null. */
+  #describeFault(): string | null {
+    const { hasRecordStructure, foreignExtension } = this.#scan;
+    if (hasRecordStructure) {
+      return "the record holds a record structure of msgpackr's own; expected plain maps (write them with useRecords: false)";
+    }
+    if (foreignExtension === null) return null;
+    const type = foreignExtension < 0x80 ? foreignExtension : foreignExtension - 0x100;
+    return `the record holds a MessagePack extension of type ${type}; expected none but timestamps (-1)`;
   }
 
   #trailingBytes(at: number): Error {
@@ -187,7 +167,7 @@ export class MessagePackReader implements FormatReader {
     return this.#isLikely() ? malformed(this.#sourceName, problem) : this.#neither();
   }
 
-  /** The guess was wrong: where exactly it is no MessagePack helps nobody. */
+  /** The format was guessed wrong, so a place within MessagePack helps nobody. */
   #neither(): Error {
     const shown = [...this.#head.subarray(0, 4)].map((byte) => byte.toString(16).padStart(2, '0'));
     const found = `it begins with the bytes ${shown.join(' ')} (hexadecimal)`;
@@ -198,12 +178,12 @@ export class MessagePackReader implements FormatReader {
   }
 
   #isLikely(): boolean {
-    // Behind an array of nothing there is no record to look at.
+    // An empty array has no record to look at.
     return this.#likely || this.#declared === 0 || beginsRecord(this.#head, arrayHeaderBytes(this.#head[0]));
   }
 }
 
-/** A map whose first name is a text, as far as the bytes go; of a map without entries, the map. */
+/** A map without entries or with a text as its first name, as far as the bytes go. */
 function beginsRecord(bytes: Uint8Array, at: number): boolean {
   const byte = bytes[at];
   if (byte === undefined || byte === 0x80) return true;
@@ -213,8 +193,10 @@ function beginsRecord(bytes: Uint8Array, at: number): boolean {
   return name === undefined || (name >= 0xa0 && name < 0xc0) || (name >= 0xd9 && name <= 0xdb);
 }
 
-/** Bytes of the header of the array that the first byte begins; 0 where it begins none. */
-function arrayHeaderBytes(byte = 0): number {
-  if (byte >= 0x90 && byte < 0xa0) return 1;
-  return byte === 0xdc ? 3 : byte === 0xdd ? 5 : 0;
+/** The bytes are well formed, so this is nesting too deep for the decoder, or a timestamp of no known length. */
+function describeError(error: unknown): string {
+  const reason = error instanceof Error ? error.message : String(error);
+  return error instanceof RangeError && reason.includes('call stack')
+    ? 'the record is nested too deeply to be decoded; expected an event, whose fields are texts'
+    : `the record cannot be decoded: ${reason}`;
 }

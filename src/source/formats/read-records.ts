@@ -1,50 +1,36 @@
+import { pipeline, Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createGunzip } from 'node:zlib';
 import { LecternError } from '../../errors.js';
 import { READ_CHUNK_BYTES } from '../../limits.js';
 import type { LoadOptions, ReadSummary, RecordSink } from '../source.js';
-import { gunzip } from './gunzip.js';
 import { JsonArrayReader } from './json-array.js';
 import { MessagePackReader } from './messagepack.js';
 import { NdjsonReader } from './ndjson.js';
 import { type FormatReader, malformed } from './reader.js';
 import { isGzip, sniff } from './sniff.js';
 
+/** A further format needs a reader here, and a place in `sniff`. */
+const READERS = { ndjson: NdjsonReader, 'json-array': JsonArrayReader, messagepack: MessagePackReader };
+
 export interface ReadOptions extends Omit<LoadOptions, 'previous'> {
-  /** What the messages call the source: a path, an address. */
+  /** For messages: a path, an address. */
   readonly sourceName: string;
-  /** Size of the source before decompression, or null where it is not known. For the progress only. */
+  /** Size of the source before decompression, for the progress. Null where it is not known. */
   readonly bytesTotal: number | null;
-  /**
-   * Whether the end of the bytes is known to be the end of the data. Where it is not, a format that does not say itself
-   * where it ends is refused: what was cut between two records would pass for whole. Default true.
-   */
+  /** False where the bytes may have been cut: then a format is refused that does not say itself where it ends. Default true. */
   readonly endIsCertain?: boolean;
-  /** Of the data once it is unpacked: a little of it may unpack to more than anybody can wait for. Default none. */
+  /** Of the data once it is unpacked. Default none. */
   readonly unpackedBytesMax?: number;
-  /**
-   * Told of bytes that nothing needs any more: of each chunk of up to READ_CHUNK_BYTES, as soon as it was read, unless there was
-   * anything to unpack. A chunk that did not tell the format may come as a copy, with what followed it.
-   */
+  /** Told of each chunk of up to READ_CHUNK_BYTES that nothing needs any more, unless the data is packed. */
   readonly onRead?: (chunk: Uint8Array) => void;
 }
 
-const READERS: {
-  readonly [format in FormatReader['format']]?: new (
-    sourceName: string,
-    sink: RecordSink,
-  ) => FormatReader;
-} = {
-  ndjson: NdjsonReader,
-  'json-array': JsonArrayReader,
-  messagepack: MessagePackReader,
-};
-
 /**
- * Reads records from a stream of bytes, whichever of the formats they are, gzipped or not. Holds one chunk and the
- * beginning of one record, never the source. Between chunks the event loop turns, the signal is looked at, and
- * progress is told.
+ * Reads records of any of the formats, gzipped or not, from a stream of bytes. Holds one chunk and the beginning of one record.
+ * Between chunks the event loop turns, the signal is looked at, and progress is told.
  *
- * @param chunks bytes in pieces of any size, which nobody may change before `onRead` is told of them: unpacking reads ahead
+ * @param chunks bytes in pieces of any size, which stay as they are until `onRead` is told of them: unpacking reads ahead
  * @throws LecternError `source-malformed`, `source-too-large`; the signal's reason where it was aborted; what `chunks` or the sink throws
  */
 export async function readRecords(
@@ -52,18 +38,25 @@ export async function readRecords(
   sink: RecordSink,
   options: ReadOptions,
 ): Promise<ReadSummary> {
-  const { sourceName, signal, unpackedBytesMax = Number.POSITIVE_INFINITY } = options;
+  const { sourceName, signal, bytesTotal, unpackedBytesMax = Number.POSITIVE_INFINITY } = options;
   let bytesRead = 0;
-  const counted = pieces(chunks, signal, (bytes) => {
+  const pieces = inPieces(chunks, (bytes) => {
+    signal?.throwIfAborted();
     bytesRead += bytes;
   });
-  const { gzipped, bytes } = await unpack(sourceName, counted);
-
-  let reader: FormatReader | null = null;
-  /** The first bytes, while they do not tell the format yet. */
   let head: Buffer = Buffer.alloc(0);
+  while (head.length < 2) {
+    const next = await pieces.next();
+    if (next.done) break;
+    head = head.length === 0 ? next.value : Buffer.concat([head, next.value]);
+  }
+  const gzipped = isGzip(head);
+  const whole = prepend(head, pieces);
+  /** The first bytes, while they do not tell the format yet. */
+  let untold: Buffer = Buffer.alloc(0);
+  let reader: FormatReader | null = null;
   let unpackedBytes = 0;
-  for await (const chunk of bytes) {
+  for await (const chunk of gzipped ? gunzip(sourceName, whole) : whole) {
     signal?.throwIfAborted();
     unpackedBytes += chunk.length;
     if (unpackedBytes > unpackedBytesMax) {
@@ -71,16 +64,16 @@ export async function readRecords(
       throw new LecternError('source-too-large', `cannot read ${sourceName}: ${problem}`);
     }
     if (reader === null) {
-      head = head.length === 0 ? chunk : Buffer.concat([head, chunk]);
-      reader = begin(sourceName, sink, head, false);
+      untold = untold.length === 0 ? chunk : Buffer.concat([untold, chunk]);
+      reader = begin(sourceName, sink, untold, false);
     } else {
       reader.push(chunk);
     }
     if (reader !== null && !gzipped) options.onRead?.(chunk);
-    options.onProgress?.({ bytesRead, bytesTotal: options.bytesTotal, records: reader?.records ?? 0 });
+    options.onProgress?.({ bytesRead, bytesTotal, records: reader?.records ?? 0 });
   }
   signal?.throwIfAborted();
-  reader ??= begin(sourceName, sink, head, true);
+  reader ??= begin(sourceName, sink, untold, true) as FormatReader;
   reader.finish();
   if (options.endIsCertain === false && !gzipped && !reader.selfDelimiting) {
     const problem = `nobody can tell whether it is whole: neither does ${reader.format} say where it ends, nor do the bytes`;
@@ -89,35 +82,30 @@ export async function readRecords(
   return { format: reader.format, gzipped, bytesRead, ...(reader.endsCut === true ? { endsCut: true } : {}) };
 }
 
-/** Chooses the reader and gives it the first bytes. Null, before the end, where the format is still open. */
-function begin(sourceName: string, sink: RecordSink, head: Buffer, ended: true): FormatReader;
-function begin(sourceName: string, sink: RecordSink, head: Buffer, ended: boolean): FormatReader | null;
+/** Chooses the reader and gives it the first bytes. Null, before the end, where they do not tell the format yet. */
 function begin(sourceName: string, sink: RecordSink, head: Buffer, ended: boolean): FormatReader | null {
   const sniffed = sniff(head, ended);
   if (sniffed === null) return null;
   if ('problem' in sniffed) throw malformed(sourceName, sniffed.problem);
-  const Reader = READERS[sniffed.format];
-  if (Reader === undefined) throw new Error(`no reader for ${sniffed.format}`);
-  const reader = new Reader(sourceName, sink);
+  const reader = new READERS[sniffed.format](sourceName, sink);
   if (head.length > sniffed.skip) reader.push(head.subarray(sniffed.skip));
   return reader;
 }
 
-/** Unpacks gzip where the first two bytes say so. */
-async function unpack(
-  sourceName: string,
-  chunks: AsyncGenerator<Buffer>,
-): Promise<{ gzipped: boolean; bytes: AsyncIterable<Buffer> }> {
-  let head: Buffer = Buffer.alloc(0);
-  while (head.length < 2) {
-    const next = await chunks.next();
-    if (next.done) break;
-    head = head.length === 0 ? next.value : Buffer.concat([head, next.value]);
+/** Cuts what is longer than a chunk, so that no step holds up the event loop. */
+async function* inPieces(
+  chunks: AsyncIterable<Uint8Array>,
+  onPiece: (bytes: number) => void,
+): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    for (let start = 0; start < bytes.length; start += READ_CHUNK_BYTES) {
+      if (start > 0) await nextTurn();
+      const piece = bytes.subarray(start, start + READ_CHUNK_BYTES);
+      onPiece(piece.length);
+      yield piece;
+    }
   }
-  const whole = prepend(head, chunks);
-  return isGzip(head)
-    ? { gzipped: true, bytes: gunzip(sourceName, whole) }
-    : { gzipped: false, bytes: whole };
 }
 
 async function* prepend(head: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -125,20 +113,32 @@ async function* prepend(head: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerat
   yield* rest;
 }
 
-/** Cuts what is longer than a chunk, so that no step holds up the event loop, and counts. */
-async function* pieces(
-  chunks: AsyncIterable<Uint8Array>,
-  signal: AbortSignal | undefined,
-  count: (bytes: number) => void,
-): AsyncGenerator<Buffer> {
-  for await (const chunk of chunks) {
-    signal?.throwIfAborted();
-    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-    for (let start = 0; start < bytes.length; start += READ_CHUNK_BYTES) {
-      if (start > 0) await nextTurn();
-      const piece = bytes.subarray(start, start + READ_CHUNK_BYTES);
-      count(piece.length);
-      yield piece;
+/**
+ * Unpacks gzip data (RFC 1952), one member or several. What is behind the last member must be zeros.
+ *
+ * @throws LecternError `source-malformed` where the data is corrupt or ends early; what `chunks` throws comes through
+ */
+export async function* gunzip(sourceName: string, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+  let given = 0;
+  async function* counted(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of chunks) {
+      given += chunk.length;
+      yield chunk;
     }
+  }
+  const packed = Readable.from(counted(), { objectMode: false, highWaterMark: READ_CHUNK_BYTES });
+  const plain = createGunzip({ chunkSize: READ_CHUNK_BYTES });
+  // A failure of either end comes out of the loop below.
+  pipeline(packed, plain, () => {});
+  try {
+    for await (const chunk of plain) yield chunk as Buffer;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    if (!code.startsWith('Z_')) throw error;
+    const problem =
+      code === 'Z_BUF_ERROR'
+        ? `the gzip data ends early, after ${given} bytes; expected the rest of it`
+        : `the gzip data is corrupt within its first ${given} bytes (${(error as Error).message})`;
+    throw malformed(sourceName, problem, error);
   }
 }

@@ -4,21 +4,53 @@ import type { RecordPosition, Rejection } from '../../model/event.js';
 import type { SourceFormat } from '../source.js';
 
 /**
- * Reads one format from bytes that come in pieces of any size, and puts each record into a sink as soon as its last
- * byte is there. Both methods throw a LecternError `source-malformed` where the bytes are not this format.
+ * Reads one format from bytes that come in pieces of any size. Each record goes to a sink as soon as its last byte is there.
+ * `push` and `finish` throw a LecternError `source-malformed` where the bytes are not this format.
  */
 export interface FormatReader {
   readonly format: SourceFormat;
-  /** Records met so far, those that could not be decoded included. */
+  /** Records so far, rejected ones included. */
   readonly records: number;
-  /** Whether the data says itself where it ends, so that data cut short cannot pass for whole. */
+  /** Whether the data itself says where it ends. Then data that was cut cannot pass for whole. */
   readonly selfDelimiting: boolean;
-  /** After the end: whether it may have come in the middle of a record. */
+  /** After `finish`: whether the last record looks cut. */
   readonly endsCut?: boolean;
-  /** The next bytes. They may be reused by the caller afterwards. */
+  /** The caller may overwrite the bytes afterwards. */
   push(chunk: Buffer): void;
-  /** There are no more bytes. */
   finish(): void;
+}
+
+/** The beginning of a record whose end has not come yet. Of a record beyond RECORD_BYTES_MAX only the length is kept. */
+export class Carry {
+  #bytes: Buffer | null = null;
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  append(chunk: Buffer, start: number, end: number): void {
+    const length = this.#length + end - start;
+    if (length <= RECORD_BYTES_MAX) {
+      this.#bytes ??= Buffer.allocUnsafe(RECORD_BYTES_MAX);
+      chunk.copy(this.#bytes, this.#length, start, end);
+    }
+    this.#length = length;
+  }
+
+  /**
+   * Ends the record with the bytes of `chunk` from `start` to `end`, and is empty again.
+   *
+   * @returns all its bytes, valid until the next call; only their number where they are too many
+   */
+  end(chunk: Buffer, start: number, end: number): Buffer | number {
+    const isWhole = this.#length === 0;
+    if (!isWhole) this.append(chunk, start, end);
+    const length = isWhole ? end - start : this.#length;
+    this.#length = 0;
+    if (length > RECORD_BYTES_MAX) return length;
+    return isWhole || this.#bytes === null ? chunk.subarray(start, end) : this.#bytes.subarray(0, length);
+  }
 }
 
 /** @param problem one sentence that says where and what would be right */
@@ -36,6 +68,6 @@ export function rejectNotUtf8(position: RecordPosition): Rejection {
   return { position, code: 'malformed-text', field: null, detail };
 }
 
-export function rejectUndecodable(position: RecordPosition, problem: string): Rejection {
-  return { position, code: 'malformed-record', field: null, detail: problem };
+export function rejectUndecodable(position: RecordPosition, detail: string): Rejection {
+  return { position, code: 'malformed-record', field: null, detail };
 }

@@ -1,45 +1,37 @@
 import { READ_CHUNK_BYTES } from '../../limits.js';
 import { placeOf } from '../../model/json-fault.js';
 
-/** Characters of a text that are repeated where it is no format: it may be a secret, taken for a source by mistake. */
+/** Few, since a text of no format may be a secret that was given as a source by mistake. */
 const SHOWN_CHARACTERS_MAX = 8;
-/** Bytes looked at for a message about what is no known format: a line or so. */
 const DESCRIBED_BYTES = 512;
 
-/** What the first bytes of a source say: its format, or what is wrong, or null where more bytes are needed. */
+/** The format and how many bytes of a byte order mark to skip, or what is wrong. */
 export type Sniffed =
-  | {
-      readonly format: 'ndjson' | 'json-array' | 'messagepack';
-      /** Bytes to leave out: the byte order mark. */
-      readonly skip: number;
-    }
-  | { readonly problem: string }
-  | null;
+  | { readonly format: 'ndjson' | 'json-array' | 'messagepack'; readonly skip: number }
+  | { readonly problem: string };
 
 const EXPECTED = 'expected NDJSON, a JSON array or MessagePack, plain or gzipped';
 
-/** RFC 1952 section 2.3.1: ID1 and ID2. Needs two bytes. */
+/** RFC 1952 section 2.3.1: ID1 and ID2. */
 export function isGzip(head: Buffer): boolean {
   return head[0] === 0x1f && head[1] === 0x8b;
 }
 
 /**
- * Recognises the format from the content, never from a name. MessagePack must begin with its first byte; the text
- * formats may begin with a UTF-8 byte order mark and white space.
+ * Recognises the format by the first bytes of a source. Text may begin with a UTF-8 byte order mark and white space.
  *
- * @param head the first bytes, uncompressed, as many as are there
  * @param ended whether these are all bytes of the source
+ * @returns null where more bytes are needed
  */
-export function sniff(head: Buffer, ended: boolean): Sniffed {
+export function sniff(head: Buffer, ended: boolean): Sniffed | null {
   const first = head[0];
   if (first === undefined) return ended ? { problem: `the source is empty; ${EXPECTED}` } : null;
-  if (first >= 0x80 && first < 0xa0) return { format: 'messagepack', skip: 0 };
-  if (first >= 0xdc && first <= 0xdf) return { format: 'messagepack', skip: 0 };
+  const beginsMessagePack = (first >= 0x80 && first < 0xa0) || (first >= 0xdc && first <= 0xdf);
+  if (beginsMessagePack) return { format: 'messagepack', skip: 0 };
 
-  const enough = ended || head.length >= DESCRIBED_BYTES;
   const skip = first === 0xef && head[1] === 0xbb && head[2] === 0xbf ? 3 : 0;
   let start = skip;
-  while (start < head.length && isWhiteSpace(head[start] as number)) start++;
+  while (isWhiteSpace(head[start])) start++;
   if (start === head.length) {
     if (ended) return { problem: `the source is empty but for white space; ${EXPECTED}` };
     if (head.length < READ_CHUNK_BYTES) return null;
@@ -50,14 +42,14 @@ export function sniff(head: Buffer, ended: boolean): Sniffed {
     if (start + 1 === head.length && !ended) return null;
     if (head[start + 1] !== 0x00) return { format: byte === 0x7b ? 'ndjson' : 'json-array', skip };
   }
-  if (!enough) return null;
+  if (!ended && head.length < DESCRIBED_BYTES) return null;
   const text = head.toString('utf8', skip, Math.min(head.length, start + DESCRIBED_BYTES));
   const place = placeOf(text, start - skip);
   const where = `line ${place.line}, column ${place.column}`;
   return { problem: `${where}: found ${describe(head, text.slice(start - skip), start)}; ${EXPECTED}` };
 }
 
-function isWhiteSpace(byte: number): boolean {
+function isWhiteSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
