@@ -1,6 +1,7 @@
 import { readCredential } from '../auth/credential.js';
 import { LecternError } from '../errors.js';
-import { bearerChallenge, type Problem, sendProblem } from '../http/answer/problem.js';
+import { OriginFields } from '../http/answer/answer-fields.js';
+import { bearerChallenge, INTERNAL_ERROR, type Problem, sendProblem } from '../http/answer/problem.js';
 import { sendText } from '../http/answer/respond.js';
 import { Exchange, type ExchangeSettings } from '../http/exchange.js';
 import type { RequestHandler } from '../http/handler.js';
@@ -49,7 +50,13 @@ const HOST_NOT_ALLOWED: Problem = {
 };
 
 /** What is asked a few times a minute need not be quick. */
-const SETTINGS: ExchangeSettings = { ownsSocket: false, origins: null, observer: null };
+const SETTINGS: ExchangeSettings = {
+  ownsSocket: false,
+  origins: new OriginFields([]),
+  meter: null,
+  logShare: 0,
+  log: undefined,
+};
 
 /** The handler of the admin listener. Without a token it changes nothing and tells nothing of the timetable but counts. */
 export function createAdminHandler(options: AdminHandlerOptions): RequestHandler {
@@ -119,11 +126,7 @@ export function createAdminHandler(options: AdminHandlerOptions): RequestHandler
     }
     log?.error({ err: error, path: exchange.path }, 'an admin request failed');
     if (exchange.hasBegun) exchange.cutOff();
-    else
-      sendProblem(exchange, {
-        code: 'internal-error',
-        detail: 'The service failed; the log has the details.',
-      });
+    else sendProblem(exchange, INTERNAL_ERROR);
   }
 
   function dispatch(exchange: Exchange): void | Promise<void> {

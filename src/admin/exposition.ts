@@ -1,7 +1,6 @@
 import type { KeyFetches } from '../auth/key-feed.js';
 import type { Logger } from '../http/logger.js';
-import { missingInnerParts } from '../http/node/inner-parts.js';
-import { INNER_PARTS } from '../http/node/probe.js';
+import { INNER_PARTS, missingInnerParts } from '../http/node/inner-parts.js';
 import { CELL, type SingleName } from '../metrics/cells.js';
 import { monotonicMs } from '../model/clock.js';
 import { REJECTION_CODES } from '../model/event.js';

@@ -9,12 +9,7 @@ export type Credential =
   /** None, or another scheme: RFC 6750 section 3.1 wants a challenge without an error code. */
   | { readonly kind: 'missing' }
   /** RFC 6750 section 3.1, `invalid_request`. */
-  | {
-      readonly kind: 'malformed';
-      readonly detail: string;
-      /** The header is there more than once: whoever put them there does not agree on who asks. */
-      readonly repeated: boolean;
-    };
+  | { readonly kind: 'malformed'; readonly detail: string };
 
 const MISSING: Credential = { kind: 'missing' };
 
@@ -29,8 +24,7 @@ const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
  */
 export function readCredential(value: string | undefined, times: number): Credential {
   if (times > 1) {
-    const detail = 'The Authorization header is given more than once; send it once.';
-    return { kind: 'malformed', detail, repeated: true };
+    return malformed('The Authorization header is given more than once; send it once.');
   }
   return value === undefined ? MISSING : parseCredential(value);
 }
@@ -54,7 +48,7 @@ function parseCredential(value: string): Credential {
 }
 
 function malformed(detail: string): Credential {
-  return { kind: 'malformed', detail, repeated: false };
+  return { kind: 'malformed', detail };
 }
 
 const PARTS = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/;

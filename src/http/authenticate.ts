@@ -16,28 +16,27 @@ import { sendRefusal } from './server/refusal.js';
 
 export interface TokenCheckOptions {
   readonly authenticator: Authenticator;
-  readonly realm: string;
+  /** Counts requests; null for none. */
   readonly meter: Meter | null;
-  readonly log: Logger;
-  /** Told of each request that is refused as too many tokens are being verified. */
+  readonly log: Logger | undefined;
+  /** Told of each request that is refused as too many tokens are being verified. The meter does not count it. */
   readonly onRefusal: (() => void) | undefined;
 }
+
+/** For WWW-Authenticate. */
+const REALM = 'lectern';
 
 /** Bad tokens may come a thousand times a second: each of two reasons is logged this often at most. */
 const LOG_MS = 60_000;
 
 export class TokenCheck {
   readonly #options: TokenCheckOptions;
-  /**
-   * The user of the last request of each connection: clients send the same header again and again, and comparing it is cheaper
-   * than hashing it. Gone with the connection.
-   */
+  /** The user of the last request of each connection: clients repeat their header, and comparing is cheaper than hashing. */
   readonly #lastUsers = new WeakMap<
     Socket,
     { readonly authorization: string; readonly user: RememberedUser }
   >();
-  #keysLoggedMs = Number.NEGATIVE_INFINITY;
-  #refusalsLoggedMs = Number.NEGATIVE_INFINITY;
+  readonly #loggedMs = new Map<string, number>();
 
   constructor(options: TokenCheckOptions) {
     this.#options = options;
@@ -48,7 +47,7 @@ export class TokenCheck {
     const { authorization, authorizations } = exchange.headers;
     if (authorizations <= 1) return false;
     const credential = readCredential(authorization, authorizations);
-    if (credential.kind !== 'malformed' || !credential.repeated) return false;
+    if (credential.kind !== 'malformed') return false;
     exchange.closeAfterAnswer();
     this.#refuseMalformed(exchange, credential.detail);
     return true;
@@ -75,12 +74,12 @@ export class TokenCheck {
   }
 
   /**
-   * Verifies a token that {@link TokenCheck.find} does not know; answers the request itself where it is not let in.
+   * Verifies a token that {@link TokenCheck.find} does not know, and answers requests that are not let in.
    *
    * @returns undefined where the request was answered at once
    */
   verify(exchange: Exchange, onUser: (user: AuthenticatedUser) => void): Promise<void> | undefined {
-    const { authenticator, realm, meter } = this.#options;
+    const { authenticator, meter } = this.#options;
     const { authorization, authorizations } = exchange.headers;
     const credential = readCredential(authorization, authorizations);
     if (credential.kind === 'token') {
@@ -96,39 +95,35 @@ export class TokenCheck {
       sendProblem(exchange, {
         code: 'credentials-missing',
         detail: 'Send a token in the header "Authorization: Bearer <token>".',
-        headers: ['WWW-Authenticate', bearerChallenge(realm)],
+        headers: ['WWW-Authenticate', bearerChallenge(REALM)],
       });
     } else this.#refuseMalformed(exchange, credential.detail);
     return undefined;
   }
 
   #refuseMalformed(exchange: Exchange, detail: string): void {
-    const { meter, realm } = this.#options;
-    meter?.failed('malformed');
+    this.#options.meter?.failed('malformed');
     sendProblem(exchange, {
       code: 'invalid-request',
       detail,
-      headers: ['WWW-Authenticate', bearerChallenge(realm, 'invalid_request', detail)],
+      headers: ['WWW-Authenticate', bearerChallenge(REALM, 'invalid_request', detail)],
     });
   }
 
   #refuse(exchange: Exchange, authentication: Exclude<Authentication, { readonly outcome: 'ok' }>): void {
-    const { meter, realm, log, onRefusal } = this.#options;
+    const { meter, onRefusal } = this.#options;
     switch (authentication.outcome) {
       case 'invalid':
         meter?.failed(authentication.reason);
         sendProblem(exchange, {
           code: 'token-invalid',
           detail: authentication.description,
-          headers: ['WWW-Authenticate', bearerChallenge(realm, 'invalid_token', authentication.description)],
+          headers: ['WWW-Authenticate', bearerChallenge(REALM, 'invalid_token', authentication.description)],
         });
         return;
       case 'unavailable':
         meter?.failed('unavailable');
-        if (performance.now() - this.#keysLoggedMs >= LOG_MS) {
-          this.#keysLoggedMs = performance.now();
-          log.warn({ reason: authentication.description }, 'a token cannot be verified');
-        }
+        this.#warn('a token cannot be verified', { reason: authentication.description });
         sendProblem(exchange, {
           code: 'keys-unavailable',
           detail: 'The keys that verify tokens cannot be had at the moment. Ask again in a few seconds.',
@@ -137,11 +132,15 @@ export class TokenCheck {
         return;
       case 'overloaded':
         onRefusal?.();
-        if (performance.now() - this.#refusalsLoggedMs >= LOG_MS) {
-          this.#refusalsLoggedMs = performance.now();
-          log.warn({}, 'too many tokens to verify: requests are refused');
-        }
+        this.#warn('too many tokens to verify: requests are refused', {});
         sendRefusal(exchange.req, exchange.makeResponse(), exchange.fields);
     }
+  }
+
+  #warn(message: string, fields: object): void {
+    const nowMs = performance.now();
+    if (nowMs - (this.#loggedMs.get(message) ?? Number.NEGATIVE_INFINITY) < LOG_MS) return;
+    this.#loggedMs.set(message, nowMs);
+    this.#options.log?.warn(fields, message);
   }
 }

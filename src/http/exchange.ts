@@ -1,6 +1,10 @@
 /** One request and its answer, as the parts of the HTTP layer pass it on. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type AnswerFields, type OriginFields, PLAIN_FIELDS } from './answer/answer-fields.js';
+import { type RouteLabel, routeNumber } from '../metrics/cells.js';
+import type { Meter } from '../metrics/meter.js';
+import type { AnswerFields, OriginFields } from './answer/answer-fields.js';
+import type { Logger } from './logger.js';
+import { endWithAnswer } from './node/connection-inside.js';
 import { type Awaited, LoneRequest } from './node/lone-request.js';
 import { type HeaderFacts, readHeaderFacts } from './request/header-facts.js';
 import { splitTarget } from './request/target.js';
@@ -9,10 +13,12 @@ import { splitTarget } from './request/target.js';
 export interface ExchangeSettings {
   /** Nothing stands between the response and the socket, as compressing middleware would. Written bytes are free to be reused. */
   readonly ownsSocket: boolean;
-  /** Null where no origin is allowed. */
-  readonly origins: OriginFields | null;
-  /** Null where answers are not counted or logged. */
-  readonly observer: AnswerObserver | null;
+  readonly origins: OriginFields;
+  /** Counts answers; null for none. */
+  readonly meter: Meter | null;
+  /** Share of the answers that are logged, 0 to 1. */
+  readonly logShare: number;
+  readonly log: Pick<Logger, 'info'> | undefined;
 }
 
 export class Exchange implements Awaited {
@@ -30,21 +36,17 @@ export class Exchange implements Awaited {
   readonly ownsSocket: boolean;
   /** What every answer to this request has besides its own header fields. */
   fields: AnswerFields;
-  /** See {@link ExchangeSettings}. */
-  readonly observer: AnswerObserver | null;
-  /** When it began, by performance.now(); 0 where there is no observer. */
-  readonly beganMs: number;
-  /** See routeNumber(): what it is counted as. */
-  route = 0;
+  /** What it is counted as. */
+  label: RouteLabel = 'none';
+  readonly #settings: ExchangeSettings;
+  readonly #isObserved: boolean;
+  readonly #beganMs: number;
   #lone: LoneRequest | null;
   #res: ServerResponse | null;
 
   /** @param to where the answer goes */
-  constructor(
-    req: IncomingMessage,
-    to: ServerResponse | LoneRequest,
-    { ownsSocket, origins, observer }: ExchangeSettings,
-  ) {
+  constructor(req: IncomingMessage, to: ServerResponse | LoneRequest, settings: ExchangeSettings) {
+    const { ownsSocket, origins, meter, logShare } = settings;
     const target = req.url ?? '/';
     const { path, query } = splitTarget(target);
     const headers = readHeaderFacts(req.rawHeaders);
@@ -56,9 +58,10 @@ export class Exchange implements Awaited {
     this.head = req.method === 'HEAD';
     this.headers = headers;
     this.ownsSocket = ownsSocket;
-    this.fields = origins === null ? PLAIN_FIELDS : origins.of(headers.origin);
-    this.observer = observer;
-    this.beganMs = observer === null ? 0 : performance.now();
+    this.fields = origins.of(headers.origin);
+    this.#settings = settings;
+    this.#isObserved = meter !== null || logShare > 0;
+    this.#beganMs = this.#isObserved ? performance.now() : 0;
     this.#lone = isLone ? to : null;
     this.#res = isLone ? null : to;
   }
@@ -94,7 +97,7 @@ export class Exchange implements Awaited {
 
   /** The connection ends with this answer. */
   closeAfterAnswer(): void {
-    this.makeResponse().shouldKeepAlive = false;
+    endWithAnswer(this.makeResponse());
   }
 
   /** Ends the connection where it is. */
@@ -102,16 +105,32 @@ export class Exchange implements Awaited {
     if (this.#lone === null) this.makeResponse().destroy();
     else this.req.socket.destroy();
   }
-}
 
-/** Is told of every answer, by what sends it. */
-export interface AnswerObserver {
   /**
-   * The answer was handed to the connection; of one that is made in slices, the first slice.
+   * Counts and logs the answer, once it was handed to the connection; of one that is made in slices, the first slice.
    *
    * @param bytes of the body
    */
-  answered(exchange: Exchange, status: number, bytes: number): void;
+  answered(status: number, bytes: number): void {
+    if (!this.#isObserved) return;
+    const { meter, logShare, log } = this.#settings;
+    const durationMs = performance.now() - this.#beganMs;
+    meter?.answered(routeNumber(this.label), status, bytes, durationMs);
+    // Random, as every n-th answer could miss whatever comes at the same pace.
+    if (logShare === 0 || Math.random() >= logShare) return;
+    const fields = {
+      method: this.req.method,
+      route: this.label,
+      status,
+      durationMs: Math.round(durationMs * 1000) / 1000,
+      bytes,
+    };
+    try {
+      log?.info(fields, 'request');
+    } catch {
+      // The answer is out; a logger that fails must not become a fault of the request.
+    }
+  }
 }
 
 /** Header fields of an answer, names and values in turn. No numbers: node:http would take them, but checks them a slower way. */

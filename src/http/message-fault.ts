@@ -1,6 +1,6 @@
 /**
- * Requests that node:http lets through although RFC 9112 section 3.2 wants 400, those that somebody on their way here may have
- * understood otherwise, and those with more header fields than are read.
+ * Requests that node:http lets through although RFC 9112 section 3.2 wants 400, those that a proxy may have understood
+ * otherwise, and those with more header fields than are read.
  */
 import type { IncomingMessage } from 'node:http';
 import { HEADER_FIELDS_MAX } from '../limits.js';
@@ -11,18 +11,24 @@ import { ALLOW } from './routes.js';
 /** RFC 9110 section 7.2: a host as in a URI (RFC 3986 section 3.2.2) and a port; both may be empty. */
 const HOST = /^(?:\[[\w.:~%-]+\]|(?:[\w\-.~!$&'()*+,;=]|%[0-9A-Fa-f]{2})*)(?::\d*)?$/;
 
-/** The last one that was good: nearly always the present one, too. */
+/** The last good one: nearly always the present one, too. */
 let lastHost = '';
 
-/**
- * What is wrong with a request before anything of it is understood; null where nothing is. After such an answer the connection
- * has to be closed.
- */
+export const WRONG_VERSION: Problem = {
+  code: 'version-not-supported',
+  detail: 'HTTP/1.1 and HTTP/1.0 are spoken here.',
+};
+
+export const METHOD_NOT_ALLOWED: Problem = {
+  code: 'method-not-allowed',
+  detail: `The timetable is for reading only; the methods are ${ALLOW}.`,
+  headers: ['Allow', ALLOW],
+};
+
+/** What is wrong with a request before anything of it is understood; null if nothing is. The answer must close the connection. */
 export function messageFault(req: IncomingMessage, path: string, facts: HeaderFacts): Problem | null {
-  const { hosts, host } = facts;
-  const fields = req.rawHeaders.length / 2;
-  if (fields > HEADER_FIELDS_MAX) {
-    // Node drops fields after some number of them; then the count is no more than what it kept.
+  const { hosts, host, expect } = facts;
+  if (req.rawHeaders.length / 2 > HEADER_FIELDS_MAX) {
     return {
       code: 'headers-too-large',
       detail: `The request has more than ${HEADER_FIELDS_MAX} header fields, the most that are read.`,
@@ -47,34 +53,18 @@ export function messageFault(req: IncomingMessage, path: string, facts: HeaderFa
     if (fault !== null) return fault;
   }
   // RFC 9110 section 10.1.1: in HTTP/1.0 it has to be ignored.
-  if (
-    facts.expect !== undefined &&
-    req.httpVersion !== '1.0' &&
-    facts.expect.toLowerCase() !== '100-continue'
-  ) {
-    return UNKNOWN_EXPECTATION;
+  if (expect !== undefined && req.httpVersion !== '1.0' && expect.toLowerCase() !== '100-continue') {
+    return {
+      code: 'expectation-failed',
+      detail:
+        'The Expect header asks for something else than 100-continue, the only expectation that there is.',
+    };
   }
-  // RFC 9110 section 9.3.8: it would show the client's own header fields to whoever can make it send one.
-  return req.method === 'TRACE' ? NO_TRACE : null;
+  // RFC 9110 section 9.3.8: TRACE would show the client's own header fields to a page that makes it send one.
+  return req.method === 'TRACE' ? METHOD_NOT_ALLOWED : null;
 }
 
-export const WRONG_VERSION: Problem = {
-  code: 'version-not-supported',
-  detail: 'HTTP/1.1 and HTTP/1.0 are spoken here.',
-};
-
-const NO_TRACE: Problem = {
-  code: 'method-not-allowed',
-  detail: `The timetable is for reading only; the methods are ${ALLOW}.`,
-  headers: ['Allow', ALLOW],
-};
-
-const UNKNOWN_EXPECTATION: Problem = {
-  code: 'expectation-failed',
-  detail: 'The Expect header asks for something else than 100-continue, the only expectation that there is.',
-};
-
-/** RFC 9112 sections 6.1 and 6.3, and RFC 9110 section 9.3.1: content of a GET is what request smuggling is made of. */
+/** RFC 9112 sections 6.1 and 6.3, and RFC 9110 section 9.3.1: request smuggling is made of GET with content. */
 function contentFault(
   { method, httpVersion }: IncomingMessage,
   transferEncoding: string | undefined,

@@ -6,29 +6,24 @@ import type { ParameterFault } from '../errors.js';
 import { PARAMETER_FAULTS_MAX } from '../limits.js';
 import { CELL } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
-import type { FormatName } from '../model/format.js';
-import { FORMATS } from '../model/format.js';
+import { FORMATS, type FormatName } from '../model/format.js';
 import { type Body, SharedSlices } from '../view/answer.js';
 import type { ParameterPairs, ParseOptions, View } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
-import { AnswerCache, type KnownTarget } from './answer/answer-cache.js';
+import { AnswerCache, type KnownTarget, sendKnown } from './answer/answer-cache.js';
 import { CACHE_CONTROL, matchesEntityTag, nextLink, VARY } from './answer/conditional.js';
 import { contentTypeOf, isFormatName, negotiateFormat } from './answer/negotiate.js';
 import { type Problem, sendProblem } from './answer/problem.js';
 import { sendBody, sendBytes, sendEmpty } from './answer/respond.js';
-import { createWire, sendWire } from './answer/wire.js';
 import type { Exchange, FlatHeaders } from './exchange.js';
-import { canSendWhole } from './node/bytes-taken.js';
+import { canSendWhole } from './node/connection-inside.js';
 import { canSendDirectly } from './node/direct.js';
 import { parseQueryString } from './request/query-string.js';
 import { mountPathOf } from './request/target.js';
 import type { ReadRoute } from './routes.js';
 import { AnswersUnderWay } from './server/answers-under-way.js';
 
-/** When to ask again while the first snapshot is being built. */
-const RETRY_AFTER_SECONDS = '2';
-
-/** Where whoever mounts the handler says who asks. */
+/** For a handler that is told who asks. */
 const USER_NOT_MAPPED: Problem = {
   code: 'identity-not-mapped',
   detail: 'Nothing is known of this user that selects events, such as a study group.',
@@ -46,7 +41,7 @@ const NOT_ACCEPTABLE: Problem = {
   detail: `This can be had as ${FORMATS.map((format) => format.mediaType).join(' or ')}.`,
 };
 
-/** RFC 9110 section 13.1.1 has tags compared strongly, and all of ours are weak. */
+/** RFC 9110 section 13.1.1 compares tags strongly, and all tags here are weak. */
 const PRECONDITION_FAILED: Problem = {
   code: 'precondition-failed',
   detail:
@@ -56,23 +51,20 @@ const PRECONDITION_FAILED: Problem = {
 const NO_SNAPSHOT: Problem = {
   code: 'snapshot-unavailable',
   detail: 'The timetable has not been loaded yet. Ask again in a few seconds.',
-  headers: ['Retry-After', RETRY_AFTER_SECONDS],
+  headers: ['Retry-After', '2'],
 };
 
 const STALE_SNAPSHOT: Problem = {
   code: 'snapshot-stale',
   detail:
     'The last good load of the timetable was longer ago than this service is set to answer from an old one.',
-  headers: ['Retry-After', RETRY_AFTER_SECONDS],
+  headers: ['Retry-After', '2'],
 };
 
-/** Sends the answer for a missing view; also of use to others that need one. */
+/** Sends the answer for a missing view. */
 export function sendSnapshotUnavailable(exchange: Exchange, views: ViewSource): void {
   sendProblem(exchange, views.summary === null ? NO_SNAPSHOT : STALE_SNAPSHOT);
 }
-
-/** Who asks, as far as answering a read needs to know. */
-type Asker = Pick<AuthenticatedUser, 'identities'>;
 
 /** Answers reads of one handler. */
 export class Reader {
@@ -81,13 +73,12 @@ export class Reader {
   readonly #cache: AnswerCache;
   readonly #meter: Meter | null;
   readonly #notMapped: Problem;
-  /** They go with their view. */
   readonly #slices = new WeakMap<View, SharedSlices>();
   readonly #underWay: AnswersUnderWay;
 
   /**
    * @param cacheBytesMax for whole answers; 0 for none
-   * @param hasTokens whether who asks is known from a token
+   * @param hasTokens whether users are known by their tokens
    */
   constructor(
     views: ViewSource,
@@ -106,8 +97,8 @@ export class Reader {
   }
 
   /** Synchronous from beginning to end. Takes the view once, so that the whole answer is of one snapshot. */
-  answer(exchange: Exchange, route: ReadRoute, asker: Asker): void {
-    if (route.personal && asker.identities === null) {
+  answer(exchange: Exchange, route: ReadRoute, { identities }: Pick<AuthenticatedUser, 'identities'>): void {
+    if (route.personal && identities === null) {
       sendProblem(exchange, this.#notMapped);
       return;
     }
@@ -123,12 +114,17 @@ export class Reader {
       this.#meter?.add(isHit ? CELL.answerHits : CELL.answerMisses);
       if (isHit) return;
     }
-    this.#answerFrom(view, exchange, route, asker);
+    this.#answerFrom(view, exchange, route, identities);
   }
 
-  #answerFrom(view: View, exchange: Exchange, route: ReadRoute, asker: Asker): void {
+  #answerFrom(
+    view: View,
+    exchange: Exchange,
+    route: ReadRoute,
+    identities: AuthenticatedUser['identities'],
+  ): void {
     const { pairs, faults: encodingFaults } = parseQueryString(exchange.query);
-    const result = route.read(view, pairs, this.#options, asker.identities ?? []);
+    const result = route.read(view, pairs, this.#options, identities ?? []);
     if ('faults' in result || encodingFaults.length > 0) {
       const faults = 'faults' in result ? [...encodingFaults, ...result.faults] : encodingFaults;
       sendFaults(exchange, pairs, faults);
@@ -145,7 +141,7 @@ export class Reader {
       return;
     }
     const entityTag = read.entityTag(format);
-    const key = route.cacheable ? keyOf(exchange) : '';
+    const key = keyOf(exchange);
     if (answerCondition(exchange, entityTag)) {
       if (route.cacheable)
         this.#cache.offer(key, read.format, format, { entityTag, headers: [], body: null });
@@ -174,27 +170,26 @@ export class Reader {
       this.#cache.offer(key, read.format, format, answer);
     }
     sendBody(exchange, 200, headers, route.personal ? body : this.#shared(body, view, exchange, format));
-    // Others are copies.
+    // A body with room for its head is a copy.
     if (body.hasHeadRoom !== true && !exchange.head) this.#underWay.add(exchange, view);
   }
 
-  /** What is made in slices shares them with others that have the same target. */
-  #shared(body: Body, view: View, { req }: Exchange, format: FormatName): Body {
+  /** Answers to the same target share their slices. */
+  #shared(body: Body, view: View, { target }: Exchange, format: FormatName): Body {
     if (body.chunksFrom === undefined) return body;
     let shared = this.#slices.get(view);
     if (shared === undefined) {
       shared = new SharedSlices();
       this.#slices.set(view, shared);
     }
-    const chunks = body.chunksFrom(shared, `${format} ${req.url ?? ''}`);
+    const chunks = body.chunksFrom(shared, `${format} ${target}`);
     return { byteLength: body.byteLength, chunks };
   }
 }
 
-/** What an answer is kept under: with the header fields that depend on who asks, it is sent to nobody else. */
-function keyOf({ req, fields }: Exchange): string {
-  const target = req.url ?? '';
-  return fields.keyPrefix === '' ? target : fields.keyPrefix + target;
+/** The key of an answer in the cache: its header fields depend on the origin, too. */
+function keyOf({ target, fields }: Exchange): string {
+  return fields.keyPrefix + target;
 }
 
 /** False where the answer in this format is not known. */
@@ -208,23 +203,14 @@ function answerKnown(exchange: Exchange, { format: named, answers }: KnownTarget
   if (answer === undefined) return false;
   if (answerCondition(exchange, answer.entityTag)) return true;
   if (answer.body === null) return false;
-  if (!exchange.head && canSendWhole([answer.body]) && canSendDirectly(exchange)) {
-    answer.wire ??= createWire(200, answer.headers, exchange.fields.text, answer.body);
-    if (answer.wire !== null) {
-      answer.body = answer.wire.body;
-      if (!sendWire(exchange, answer.wire)) answer.wire = null;
-      exchange.observer?.answered(exchange, 200, answer.body.length);
-      return true;
-    }
-  }
-  sendBytes(exchange, 200, answer.headers, answer.body);
+  const { headers, body } = answer;
+  const isDirect = !exchange.head && canSendWhole([body]) && canSendDirectly(exchange);
+  if (isDirect && sendKnown(exchange, answer, body)) exchange.answered(200, body.length);
+  else sendBytes(exchange, 200, headers, body);
   return true;
 }
 
-/**
- * Answers 412 or 304 where a condition of the request asks for it, in the order of RFC 9110 section 13.2.2. If-Unmodified-Since is
- * ignored, as section 13.1.4 requires of resources without a modification date.
- */
+/** Answers 412 or 304 where a condition asks for it (RFC 9110 section 13.2.2). If-Unmodified-Since is ignored: section 13.1.4. */
 function answerCondition(exchange: Exchange, entityTag: string): boolean {
   const { ifMatch, ifNoneMatch } = exchange.headers;
   if (ifMatch !== undefined && ifMatch.trim() !== '*') {

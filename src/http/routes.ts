@@ -1,9 +1,8 @@
 /**
- * The table of routes. Every resource is read with GET, so that the router only tells paths apart, and the methods
- * are checked in one place.
+ * The table of routes. Every resource is read with GET: the router only tells paths apart, and the methods are checked in one
+ * place.
  */
 import Router from 'find-my-way';
-import { LecternError } from '../errors.js';
 import { ROUTE_MEMO_ENTRIES_MAX } from '../limits.js';
 import type { RouteLabel } from '../metrics/cells.js';
 import type { FieldFilter } from '../query/query.js';
@@ -45,10 +44,10 @@ export const ALLOW = 'GET, HEAD, OPTIONS';
 
 /** The six resources of the timetable, under a base path. */
 export function scheduleRoutes(basePath: string): ReadRoute[] {
-  const route = (path: RouteLabel, read: ReadRoute['read'], traits: Partial<ReadRoute> = {}): ReadRoute => ({
+  const route = (label: RouteLabel, read: ReadRoute['read'], traits: Partial<ReadRoute> = {}): ReadRoute => ({
     kind: 'read',
-    label: path,
-    path: `${basePath}${path}`,
+    label,
+    path: `${basePath}${label}`,
     personal: false,
     cacheable: true,
     ...traits,
@@ -87,35 +86,17 @@ export function createRouter(routes: readonly Route[]): (path: string) => Route 
     querystringParser: () => NO_SEARCH_PARAMETERS,
   });
   for (const route of routes) router.on('GET', route.path, () => undefined, route);
-  /** Paths that were found, as they were spelled: a handful, since clients spell them as they are documented. */
+  /** By path as it was spelled: a handful, since clients spell paths as they are documented. */
   const known = new Map<string, Route>();
   return (path) => {
     const remembered = known.get(path);
     if (remembered !== undefined) return remembered;
     // find-my-way would cut the path at these; in a path without query they are malformed (RFC 9112 section 3.2).
     if (path.charCodeAt(0) !== 0x2f || path.includes('#')) return null;
-    const found = router.find('GET', path);
-    if (found === null) return null;
-    const route = found.store as Route;
+    const route = router.find('GET', path)?.store as Route | undefined;
+    if (route === undefined) return null;
     if (known.size < ROUTE_MEMO_ENTRIES_MAX && path.length <= ROUTE_MEMO_CHARACTERS_MAX)
       known.set(path, route);
     return route;
   };
-}
-
-const BASE_PATH = /^(?:\/[A-Za-z0-9\-._~]+)*$/;
-
-/**
- * The base path without a trailing slash; empty for the root.
- *
- * @throws LecternError `option-invalid`
- */
-export function normaliseBasePath(basePath: string): string {
-  const trimmed = basePath.endsWith('/') ? basePath.slice(0, -1) : basePath;
-  if (BASE_PATH.test(trimmed) && !trimmed.split('/').some((part) => part === '.' || part === '..'))
-    return trimmed;
-  throw new LecternError(
-    'option-invalid',
-    `the base path ${JSON.stringify(basePath)} is not a path such as /api/v1 (letters, digits, "-", ".", "_", "~")`,
-  );
 }

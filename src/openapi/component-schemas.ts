@@ -1,7 +1,4 @@
-/**
- * JSON schemas of the answers that are not events. The response serialisers are compiled from these very objects,
- * and the OpenAPI document shows them.
- */
+/** JSON schemas of the answers that are not events, for the OpenAPI document. Tests compare what is sent with it. */
 import { PARAMETER_FAULTS, PROBLEMS } from '../errors.js';
 import type { JsonSchema } from '../model/schemas.js';
 

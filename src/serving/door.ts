@@ -2,9 +2,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { LecternError } from '../errors.js';
 import { checkInnerParts } from '../http/node/inner-parts.js';
-import { descriptorOf } from '../http/node/listener.js';
+import { descriptorOf, duplicateSocket, type SocketHandle } from '../http/node/listener.js';
 import { describeListenError, type ListenAddress, toListenAddress } from '../http/server/listen-address.js';
-import { duplicateSocket, type SocketHandle } from './duplicate-socket.js';
 import type { Entrance } from './thread-messages.js';
 
 /** One port for several threads. */

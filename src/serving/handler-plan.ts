@@ -59,29 +59,20 @@ export function handlerOfPlan(
 ): LoneRequestHandler {
   const { auth, basePath, unknownParameters, version, corsOrigins, accessLogShare, development } = plan;
   const issuer = issuerOfPlan(plan);
-  const common = {
+  return createHandler(views, {
     authenticator: authenticatorOfPlan(auth, { feed, more: issuer === null ? [] : [issuer.keySet] }),
     unknownParameters,
-    version,
     ownsSocket: true,
     cacheBytesMax,
     corsOrigins,
     accessLogShare,
     meter,
     onRefusal,
-    ...(basePath === undefined ? {} : { basePath }),
-    ...(log === undefined ? {} : { log }),
-  };
-  return createHandler(
-    views,
-    issuer === null
-      ? { ...common, mode: 'production' }
-      : {
-          ...common,
-          mode: 'development',
-          issuer,
-          identifiers: auth.identifiers,
-          docsAssets: development?.docsAssets,
-        },
-  );
+    basePath,
+    log,
+    development:
+      issuer === null
+        ? undefined
+        : { issuer, identifiers: auth.identifiers, version, docsAssets: development?.docsAssets },
+  });
 }

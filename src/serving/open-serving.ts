@@ -1,6 +1,5 @@
 /** Room serving/. Serving on one thread or several. It hands publications to threads and knows no source. */
 import { RemoteKeys } from '../auth/remote-keys.js';
-import { originFieldsOf } from '../http/answer/answer-fields.js';
 import type { LoneRequestHandler, RequestHandler } from '../http/handler.js';
 import { checkInnerParts } from '../http/node/inner-parts.js';
 import { HttpServer } from '../http/server/server.js';
@@ -68,7 +67,7 @@ async function serveHere(options: FedServingOptions): Promise<Serving> {
     connectionsMax,
     overloadMs,
     onOverload: (isOverloaded) => logOverload(log, isOverloaded, server.load.refused),
-    origins: originFieldsOf(plan.corsOrigins),
+    corsOrigins: plan.corsOrigins,
     meter,
   });
   const address = await server.listen({ host, port });

@@ -1,7 +1,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
-import { originFieldsOf } from '../http/answer/answer-fields.js';
 import { useInnerParts } from '../http/node/inner-parts.js';
+import { duplicateSocket } from '../http/node/listener.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
 import type { OverloadCounts } from '../http/server/overload.js';
 import { HttpServer } from '../http/server/server.js';
@@ -10,7 +10,6 @@ import { startSampling } from '../metrics/sampling.js';
 import { Weight } from '../refresh/weight.js';
 import { Present } from '../view/present.js';
 import { logOverload } from './condition.js';
-import { duplicateSocket } from './duplicate-socket.js';
 import { handlerOfPlan } from './handler-plan.js';
 import { meterRows } from './meter-rows.js';
 import { PostedKeys } from './posted-keys.js';
@@ -82,7 +81,7 @@ async function serve(): Promise<void> {
       logOverload(log, isOverloaded, server.load.refused);
       tellLoad(server);
     },
-    origins: originFieldsOf(task.plan.corsOrigins),
+    corsOrigins: task.plan.corsOrigins,
     meter,
   });
   setInterval(() => tellLoad(server), TELL_LOAD_MS).unref();

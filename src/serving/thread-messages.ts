@@ -1,6 +1,6 @@
 import type { KeyState } from '../auth/key-feed.js';
 import type { LecternErrorCode } from '../errors.js';
-import type { InnerPart } from '../http/node/probe.js';
+import type { InnerPart } from '../http/node/inner-parts.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
 import type { OverloadCounts } from '../http/server/overload.js';
 import type { PublishedImage } from '../view/present.js';

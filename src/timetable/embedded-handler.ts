@@ -10,7 +10,6 @@ import type { Logger } from '../http/logger.js';
 import type { IdentifierMode } from '../model/event.js';
 import { resolveOptions } from '../options/resolve.js';
 import type { EmbeddedHandlerOptions } from '../options/serve-options.js';
-import { VERSION } from '../version.js';
 import type { ParseOptions } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
 import { planAuth } from './plan-auth.js';
@@ -31,12 +30,10 @@ export function createEmbeddedHandler<Request extends IncomingMessage>(
 ): RequestHandler<Request> {
   const { auth, identify = () => null, basePath, log } = resolveOptions('handler', options);
   return createHandler(views, {
-    mode: 'production',
-    version: VERSION,
     unknownParameters,
     cacheBytesMax,
     basePath,
-    ...(log === undefined ? {} : { log }),
+    log,
     ...(auth === undefined
       ? { identify: (req) => canonicalIdentities(checkIdentity(identify(req as Request)), identifiers) }
       : { authenticator: authenticatorHere(planAuth('handler', auth, identifiers, true), log, whenClosed) }),

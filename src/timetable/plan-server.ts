@@ -2,7 +2,7 @@
 import { AdminToken } from '../admin/admin-token.js';
 import { createDevelopmentSecret } from '../auth/development-issuer.js';
 import { LecternError } from '../errors.js';
-import { findSwaggerUi } from '../http/development/docs-assets.js';
+import { findSwaggerUi } from '../http/development/docs-page.js';
 import type { IdentifierMode } from '../model/event.js';
 import { resolveOptions } from '../options/resolve.js';
 import type { AdminListenerOptions, ServeOptions } from '../options/serve-options.js';

@@ -21,10 +21,7 @@ async function setUp(t: Test): Promise<(token: string) => Promise<number>> {
     enrolments: null,
     mode: 'uuid',
   });
-  const { port } = await serve(
-    t,
-    createHandler(viewsOf(), { mode: 'production', version: '1', authenticator, ownsSocket: true }),
-  );
+  const { port } = await serve(t, createHandler(viewsOf(), { authenticator, ownsSocket: true }));
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
   t.teardown(() => agent.destroy());
   return (token) =>

@@ -255,3 +255,15 @@ test('whoever asks is said at once: nothing else passes for a user without event
   }
   await timetable.close();
 });
+
+test('a handler refuses a base path that cannot be one', async (t) => {
+  const timetable = openTimetable({ source: [record(1)] });
+  for (const basePath of ['api', '/a//b', '/a b', '/:id', '/*', '/a/..', '//', '/ü']) {
+    t.throws(
+      () => timetable.handler({ basePath }),
+      { code: 'option-invalid', message: /basePath/ },
+      basePath,
+    );
+  }
+  await timetable.close();
+});

@@ -32,7 +32,7 @@ async function setUp(t: Test) {
       return authenticator.lookup(token);
     },
   };
-  const handler = createHandler(viewsOf(), { mode: 'production', version: '1', authenticator: counting });
+  const handler = createHandler(viewsOf(), { authenticator: counting });
   const server = createServer(handler).on('connection', () => connections++);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;

@@ -74,7 +74,6 @@ export interface SetUpOptions {
   readonly enrolments?: Enrolments;
   readonly table?: ClaimTable;
   readonly basePath?: string;
-  readonly realm?: string;
   readonly unknownParameters?: 'reject' | 'ignore';
   /** Default true, as in Lectern's own server. */
   readonly ownsSocket?: boolean;
@@ -103,7 +102,7 @@ export function setUp(options: SetUpOptions = {}): {
   const views = options.views ?? viewsOf();
   const table = options.table ?? createClaimTable();
   const issuer = createDevelopmentIssuer({ table });
-  const { mode = 'production', basePath, realm, unknownParameters, enrolments = null } = options;
+  const { mode = 'production', basePath, unknownParameters, enrolments = null } = options;
   const keySets = [...(options.keySets ?? [createSecretKeySet(SECRET)])];
   if (mode === 'development') keySets.push(issuer.keySet);
   const authenticator = createAuthenticator({
@@ -115,19 +114,15 @@ export function setUp(options: SetUpOptions = {}): {
   const common = {
     authenticator,
     log,
-    version: '1.2.3',
     ownsSocket: options.ownsSocket ?? true,
     ...(options.corsOrigins === undefined ? {} : { corsOrigins: options.corsOrigins }),
     ...(options.meter === undefined ? {} : { meter: options.meter }),
     ...(options.accessLogShare === undefined ? {} : { accessLogShare: options.accessLogShare }),
     ...(basePath === undefined ? {} : { basePath }),
-    ...(realm === undefined ? {} : { realm }),
     ...(unknownParameters === undefined ? {} : { unknownParameters }),
   };
-  const handler = createHandler(
-    views,
-    mode === 'production' ? { ...common, mode } : { ...common, mode, issuer, identifiers: 'uuid' },
-  );
+  const development = { issuer, identifiers: 'uuid', version: '1.2.3' } as const;
+  const handler = createHandler(views, mode === 'production' ? common : { ...common, development });
   return { handler, views, logged };
 }
 

@@ -11,7 +11,7 @@ test('without a log a fault of the service is a warning of the process', async (
       throw new Error('the view is broken');
     },
   });
-  const handler = createHandler(broken, { mode: 'production', version: '1', identify: () => null });
+  const handler = createHandler(broken, { identify: () => null });
   const server = createServer(handler).listen(0, '127.0.0.1');
   t.teardown(() => server.close());
   await once(server, 'listening');

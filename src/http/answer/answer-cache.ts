@@ -1,34 +1,41 @@
 /**
- * Whole answers, by request target: what is asked for again is sent again, header fields and all, until there is another
- * snapshot. A target is kept from its second time on: most are never seen twice, and keeping those would only cost.
+ * Whole answers, by request target, until there is another snapshot. A target is kept from its second time on: most are never seen
+ * twice.
  */
 import { ANSWER_CACHE_ENTRY_BYTES_MAX, ANSWERS_SEEN_ENTRIES } from '../../limits.js';
 import type { FormatName } from '../../model/format.js';
 import { GenerationalCache } from '../../structures/generational-cache.js';
-import type { FlatHeaders } from '../exchange.js';
-import type { Wire } from './wire.js';
+import type { Exchange, FlatHeaders } from '../exchange.js';
+import { directHead, httpDate, sendDirectly } from '../node/direct.js';
 
 /** An answer of 200 as it is sent. */
 export interface PreparedAnswer {
   readonly entityTag: string;
   /** With Content-Length. Not to be changed. */
   readonly headers: FlatHeaders;
-  /** Null where only the tag is known: all who asked so far had the answer already. */
+  /** Null where only the tag is known: all clients so far had the answer already. */
   readonly body: Uint8Array | null;
 }
 
 /** An answer that is kept. */
 export interface KnownAnswer extends PreparedAnswer {
-  /** As in {@link PreparedAnswer}; part of `wire` where there is one, so that it is held once. */
+  /** Part of `wire` where there is one, so that it is held once. */
   body: Uint8Array | null;
-  /** As it is sent directly, from the first time on that it was. */
+  /** Head and body in one buffer, from the first time on that it was sent directly. */
   wire: Wire | null;
 }
 
-/** What is known of a target: it has no faults, and what it comes to in the formats that were asked for. */
+interface Wire {
+  readonly bytes: Buffer;
+  readonly dateOffset: number;
+  date: string;
+}
+
+/** A target without faults. */
 export interface KnownTarget {
   /** The one that its query names; null where Accept decides. */
   readonly format: FormatName | null;
+  /** In the formats that were asked for. */
   readonly answers: Partial<Record<FormatName, KnownAnswer>>;
 }
 
@@ -50,7 +57,7 @@ export class AnswerCache {
     return this.#known.bytes;
   }
 
-  /** Forgets everything that was not made of this snapshot. To be called before anything else of a request. */
+  /** Forgets everything that was not made of this snapshot. Call it before anything else of a request. */
   keepOnly(snapshotId: string): void {
     if (snapshotId === this.#snapshotId) return;
     this.#snapshotId = snapshotId;
@@ -92,4 +99,30 @@ function copyOf(body: Uint8Array | null): Buffer | null {
   const copy = Buffer.allocUnsafeSlow(body.length);
   copy.set(body);
   return copy;
+}
+
+const DATE_FIELD = '\r\nDate: ';
+
+/** Sends a known answer directly: only its Date changes, once a second. @returns false if its head is too long: nothing was sent */
+export function sendKnown(exchange: Exchange, answer: KnownAnswer, body: Uint8Array): boolean {
+  const date = httpDate();
+  let { wire } = answer;
+  if (wire === null) {
+    const head = directHead(200, answer.headers, exchange.fields.text);
+    if (head === null) return false;
+    const bytes = Buffer.allocUnsafeSlow(head.length + body.length);
+    bytes.write(head, 'latin1');
+    bytes.set(body, head.length);
+    // The last one: no value of a header field before it has a line break.
+    wire = { bytes, dateOffset: head.lastIndexOf(DATE_FIELD) + DATE_FIELD.length, date };
+    answer.wire = wire;
+    answer.body = bytes.subarray(head.length);
+  }
+  if (date !== wire.date) {
+    wire.bytes.write(date, wire.dateOffset, 'latin1');
+    wire.date = date;
+  }
+  // Some of it waits to be written, and must not change from now on.
+  if (!sendDirectly(exchange, wire.bytes)) answer.wire = null;
+  return true;
 }

@@ -1,22 +1,22 @@
 /**
- * Header fields that every answer has, whatever it is about: what browsers are told, and to which pages of elsewhere they may
- * show it (CORS, https://fetch.spec.whatwg.org/#http-cors-protocol).
+ * Header fields that every answer has: what browsers are told, and which pages of other origins may read it (CORS,
+ * https://fetch.spec.whatwg.org/#http-cors-protocol).
  */
 import type { IncomingMessage } from 'node:http';
 
-/** They come last, in this order, in each of the forms that answers are written in. */
+/** They come last, in this order. */
 export interface AnswerFields {
   readonly flat: readonly string[];
   /** As lines of a head, each with its end. */
   readonly text: string;
-  /** Before a request target, what an answer with these fields is kept under. Begins with a space, as no target does, or is empty. */
+  /** An answer with these fields is cached under this and its target. Begins with a space, as no target does, or is empty. */
   readonly keyPrefix: string;
-  /** The same for an answer that has a Content-Security-Policy of its own. */
-  readonly withoutPolicy: AnswerFields;
+  /** For an answer that has a Content-Security-Policy of its own; null if these have none. */
+  readonly withoutPolicy: AnswerFields | null;
 }
 
 const NO_SNIFFING: readonly string[] = ['X-Content-Type-Options', 'nosniff'];
-/** For whatever is shown by itself: nothing in it is run or loaded, and no page frames it. */
+/** For answers that are shown by themselves: nothing in them is run or loaded, and no page frames them. */
 const NOTHING_RUNS: readonly string[] = [
   'Content-Security-Policy',
   "default-src 'none'; frame-ancestors 'none'",
@@ -37,32 +37,25 @@ export const PREFLIGHT_FIELDS: readonly string[] = [
 ];
 
 function fieldsOf(more: readonly string[], keyPrefix: string): AnswerFields {
-  const form = (flat: readonly string[]): Omit<AnswerFields, 'withoutPolicy'> => {
+  const form = (flat: readonly string[], withoutPolicy: AnswerFields | null): AnswerFields => {
     let text = '';
     for (let i = 0; i < flat.length; i += 2) text += `${flat[i]}: ${flat[i + 1]}\r\n`;
-    return { flat, text, keyPrefix };
+    return { flat, text, keyPrefix, withoutPolicy };
   };
-  const bare: AnswerFields = {
-    ...form([...NO_SNIFFING, ...more]),
-    get withoutPolicy() {
-      return bare;
-    },
-  };
-  return { ...form([...NO_SNIFFING, ...NOTHING_RUNS, ...more]), withoutPolicy: bare };
+  return form([...NO_SNIFFING, ...NOTHING_RUNS, ...more], form([...NO_SNIFFING, ...more], null));
 }
 
 export const PLAIN_FIELDS: AnswerFields = fieldsOf([], '');
 
-/** The fields of an answer by the origin that asks; null where no origin is allowed at all. */
+/** The fields of an answer by the origin that asks. */
 export class OriginFields {
   readonly #others: AnswerFields;
   readonly #allowed: ReadonlyMap<string, AnswerFields>;
 
-  /** @param origins as browsers write them: see {@link originFault} */
+  /** @param origins as browsers write them: see {@link originFault}; if there are none, answers do not mention origins */
   constructor(origins: readonly string[]) {
-    // Also for those who may not see the answer, and for those who do not say where they come from: a cache must not give it
-    // to others.
-    this.#others = fieldsOf(['Vary', 'Origin'], '');
+    // Also for other origins and for none: a cache must not give their answer to pages that are allowed.
+    this.#others = origins.length === 0 ? PLAIN_FIELDS : fieldsOf(['Vary', 'Origin'], '');
     this.#allowed = new Map(
       origins.map((origin) => [
         origin,
@@ -74,14 +67,13 @@ export class OriginFields {
     );
   }
 
-  /** @param origin undefined where there is none, or it is not known */
   of(origin: string | undefined): AnswerFields {
     return (origin === undefined ? undefined : this.#allowed.get(origin)) ?? this.#others;
   }
 
   /**
    * Whether it is a preflight (https://fetch.spec.whatwg.org/#cors-preflight-request) of an allowed origin. A browser sends no
-   * token with it, and where it fails, a page cannot even read why.
+   * token with it, and if it fails, a page cannot even read why.
    */
   isPreflight(req: IncomingMessage): boolean {
     // Node makes the object of all header fields when it is first asked for.
@@ -90,11 +82,6 @@ export class OriginFields {
     if (headers['access-control-request-method'] === undefined) return false;
     return headers.origin !== undefined && this.#allowed.has(headers.origin);
   }
-}
-
-/** @returns null where no origin is allowed */
-export function originFieldsOf(origins: readonly string[]): OriginFields | null {
-  return origins.length === 0 ? null : new OriginFields(origins);
 }
 
 /** What keeps a text from being an origin as browsers write it; null where it is one. */

@@ -1,79 +1,60 @@
 /**
- * Errors as application/problem+json (RFC 9457).
- *
- * `type` is `urn:lectern:problem:{code}`: stable, and true wherever the service is mounted; a link would have to point
- * at a page that production does not serve. `instance` is the path without the query, because a query may hold what
- * should not be repeated. Errors are `Cache-Control: no-store`: they depend on the token or on the moment, and a 404
- * could otherwise be kept by a cache (RFC 9110 section 15.1).
+ * Errors as application/problem+json (RFC 9457). `type` is `urn:lectern:problem:{code}`: true wherever the service is mounted.
+ * `instance` is the path alone: a query may hold secrets. Errors are `no-store`, as they depend on the token or the moment, and a
+ * cache could keep a 404 (RFC 9110 section 15.1).
  */
-import build, { type Schema } from 'fast-json-stringify';
 import { type ParameterFault, PROBLEMS, type ProblemCode } from '../../errors.js';
 import { PARAMETER_FAULTS_MAX } from '../../limits.js';
-import { PROBLEM_SCHEMA } from '../../openapi/component-schemas.js';
-import type { Exchange, FlatHeaders } from '../exchange.js';
+import type { Exchange } from '../exchange.js';
 import { mountPathOf } from '../request/target.js';
 import { sendText } from './respond.js';
 
 export const PROBLEM_CONTENT_TYPE = 'application/problem+json';
 
-/** A problem that is about to be sent. */
 export interface Problem {
   readonly code: ProblemCode;
   /** One or two sentences for people. */
   readonly detail: string;
-  /** For `parameters-invalid`. */
+  /** For `parameters-invalid`; only the first PARAMETER_FAULTS_MAX are sent. */
   readonly errors?: readonly ParameterFault[];
   /** Further header fields, names and values in turn: WWW-Authenticate, Retry-After, Allow. */
   readonly headers?: readonly string[];
 }
 
-/** The members of a problem as they are sent. */
-interface ProblemDocument {
-  readonly type: string;
-  readonly title: string;
-  readonly status: number;
-  readonly detail: string;
-  readonly instance?: string;
-  readonly code: ProblemCode;
-  readonly errors?: readonly ParameterFault[];
-}
-
-const serialise: (problem: ProblemDocument) => string = build(PROBLEM_SCHEMA as unknown as Schema);
+export const INTERNAL_ERROR: Problem = {
+  code: 'internal-error',
+  detail: 'The service failed; the log has the details.',
+};
 
 /** A longer path is cut: the client knows what it asked for. */
 const INSTANCE_CHARACTERS_MAX = 256;
 
-/**
- * The body of a problem.
- *
- * @param path of the request; undefined where none could be read
- */
-export function problemBody(problem: Problem, path: string | undefined): string {
-  const { status, title } = PROBLEMS[problem.code];
-  return serialise({
-    type: `urn:lectern:problem:${problem.code}`,
+/** The body of a problem. @param path of the request, if one could be read */
+export function problemBody({ code, detail, errors }: Problem, path?: string): string {
+  const { status, title } = PROBLEMS[code];
+  return JSON.stringify({
+    type: `urn:lectern:problem:${code}`,
     title,
     status,
-    detail: problem.detail,
-    ...(path === undefined ? {} : { instance: toUriReference(path) }),
-    code: problem.code,
-    ...(problem.errors === undefined ? {} : { errors: problem.errors.slice(0, PARAMETER_FAULTS_MAX) }),
+    detail,
+    code,
+    instance: path === undefined ? undefined : toUriReference(path),
+    errors: errors?.slice(0, PARAMETER_FAULTS_MAX),
   });
 }
 
-/** Sends a problem. Only the first PARAMETER_FAULTS_MAX faults are listed. */
 export function sendProblem(exchange: Exchange, problem: Problem): void {
-  const headers: FlatHeaders = ['Content-Type', PROBLEM_CONTENT_TYPE, 'Cache-Control', 'no-store'];
-  if (problem.headers !== undefined) headers.push(...problem.headers);
+  const { code, headers = [] } = problem;
+  const body = problemBody(problem, mountPathOf(exchange.req) + exchange.path);
   sendText(
     exchange,
-    PROBLEMS[problem.code].status,
-    headers,
-    problemBody(problem, mountPathOf(exchange.req) + exchange.path),
+    PROBLEMS[code].status,
+    ['Content-Type', PROBLEM_CONTENT_TYPE, 'Cache-Control', 'no-store', ...headers],
+    body,
   );
 }
 
-/** What RFC 3986 does not allow in a path is encoded; a percent sign that encodes nothing, too. */
+/** Encodes what RFC 3986 does not allow in a path, and percent signs that encode nothing. */
 function toUriReference(path: string): string {
   return path
     .slice(0, INSTANCE_CHARACTERS_MAX)
@@ -94,14 +75,9 @@ export function bearerChallenge(
   error?: 'invalid_token' | 'invalid_request',
   description?: string,
 ): string {
-  let challenge = `Bearer realm=${quote(realm)}`;
+  let challenge = `Bearer realm="${realm}"`;
   if (error !== undefined) challenge += `, error="${error}"`;
   // RFC 6750 allows neither quotes nor backslashes in a description, not even escaped.
   if (description !== undefined) challenge += `, error_description="${description.replace(/["\\]/g, "'")}"`;
   return challenge;
-}
-
-/** RFC 9110 section 5.6.4, `quoted-string`. What must not be in a header at all was refused at start-up. */
-function quote(text: string): string {
-  return `"${text.replace(/["\\]/g, '\\$&')}"`;
 }

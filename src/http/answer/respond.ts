@@ -9,7 +9,7 @@
 import { BODY_GATHER_BYTES_MAX } from '../../limits.js';
 import { type Body, releaseBody, releaseSlice } from '../../view/answer.js';
 import type { Exchange, FlatHeaders } from '../exchange.js';
-import { canSendWhole, WRITE_BYTES_MAX } from '../node/bytes-taken.js';
+import { canSendWhole, WRITE_BYTES_MAX } from '../node/connection-inside.js';
 import { canSendDirectly, directHead, sendDirectly } from '../node/direct.js';
 
 /** Sends a body that is there in one piece. `headers` are complete but for those of every answer. */
@@ -19,10 +19,10 @@ export function sendBytes(exchange: Exchange, status: number, headers: FlatHeade
     writeHead(exchange, status, headers);
     writeChunks(exchange, [body]);
   }
-  exchange.observer?.answered(exchange, status, exchange.head ? 0 : body.length);
+  exchange.answered(status, exchange.head ? 0 : body.length);
 }
 
-/** Sends a whole answer that ends with its head. */
+/** Sends an answer that ends with its head. */
 function sendHead(exchange: Exchange, status: number, headers: FlatHeaders): void {
   const head = canSendDirectly(exchange) ? directHead(status, headers, exchange.fields.text) : null;
   if (head !== null) sendDirectly(exchange, head);
@@ -36,15 +36,12 @@ function writeHead(exchange: Exchange, status: number, headers: FlatHeaders): vo
   exchange.makeResponse().writeHead(status, headers.concat(exchange.fields.flat));
 }
 
-/**
- * Sends a body of chunks. `headers` are complete but for those of every answer, Content-Length included; for HEAD they are all
- * that is sent.
- */
+/** Sends a body of chunks. `headers` are complete but for those of every answer, Content-Length included. */
 export function sendBody(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): void {
-  // The chunks are not looked at for it: they may be made when they are asked for.
+  // HEAD leaves the chunks alone: they may be made when they are asked for.
   if (exchange.head || body.byteLength === 0) sendHead(exchange, status, headers);
   else if (!sendAtOnce(exchange, status, headers, body)) write(exchange, status, headers, body);
-  exchange.observer?.answered(exchange, status, exchange.head ? 0 : body.byteLength);
+  exchange.answered(status, exchange.head ? 0 : body.byteLength);
 }
 
 /** @returns false where that cannot be, and nothing was sent */
@@ -93,7 +90,7 @@ function* piecesOf(chunks: readonly Uint8Array[]): Generator<Uint8Array> {
   }
 }
 
-/** Makes a slice only when the one before has gone, and lets others have their turn in between. */
+/** Makes a slice only when the one before has gone, and lets other requests have their turn in between. */
 function writeSlices(exchange: Exchange, slices: Iterator<Uint8Array>): void {
   const { ownsSocket } = exchange;
   const res = exchange.makeResponse();
@@ -109,11 +106,11 @@ function writeSlices(exchange: Exchange, slices: Iterator<Uint8Array>): void {
       return;
     }
     sent = slice.value;
-    // An event of its own even where the kernel took everything at once: a fast reader must not keep others waiting.
+    // A turn of its own even where the kernel took everything at once: a fast reader must not keep others waiting.
     if (res.write(sent)) setImmediate(later);
     else res.once('drain', () => setImmediate(later));
   };
-  // The first is made within the request handler, which answers for what it throws; nobody does for the others.
+  // The handler catches what the first slice throws.
   const later = (): void => {
     try {
       next();
@@ -142,11 +139,11 @@ export function sendText(exchange: Exchange, status: number, headers: FlatHeader
       exchange.makeResponse().end(text);
     }
   }
-  exchange.observer?.answered(exchange, status, exchange.head ? 0 : bytes);
+  exchange.answered(status, exchange.head ? 0 : bytes);
 }
 
-/** Sends a response that has no body by its nature: 204, 304. */
+/** Sends a response without a body: 204, 304. */
 export function sendEmpty(exchange: Exchange, status: number, headers: FlatHeaders): void {
   sendHead(exchange, status, headers);
-  exchange.observer?.answered(exchange, status, 0);
+  exchange.answered(status, 0);
 }

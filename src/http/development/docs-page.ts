@@ -1,90 +1,92 @@
 /** Room http/development/. What exists in development only: /login, /docs, /health. Production has no route to it. */
 
-/** GET {base}/docs, in development: Swagger UI, its files and the OpenAPI document. */
+/**
+ * GET {base}/docs: Swagger UI and the OpenAPI document. The files are a fixed list, read once: no path of a request becomes a
+ * path of a file.
+ */
 import { hash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
 import type { IdentifierMode } from '../../model/event.js';
 import { createOpenApiDocument } from '../../openapi/document.js';
 import { matchesEntityTag } from '../answer/conditional.js';
 import { sendBytes, sendEmpty } from '../answer/respond.js';
 import type { Exchange } from '../exchange.js';
 import type { OpenRoute } from '../routes.js';
-import { type Asset, readSwaggerUiAssets } from './docs-assets.js';
 import { DOCS_CSS, DOCS_INITIALIZER, docsHtml } from './docs-markup.js';
 
-/** Nothing from elsewhere, nothing inline but styles, which Swagger UI sets on its elements. */
-export const DOCS_CONTENT_SECURITY_POLICY: string =
+/** Only files of the package, and nothing inline but styles, which Swagger UI sets on its elements. */
+const CONTENT_SECURITY_POLICY: string =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-/** An asset with everything that can be known before it is asked for. */
-interface StaticResource extends Asset {
-  /** A strong entity tag (RFC 9110 section 8.8.3): of these bytes. */
-  readonly entityTag: string;
-}
+/** What is used of Swagger UI: style, program, icon. */
+const SWAGGER_UI_FILES: readonly (readonly [name: string, contentType: string])[] = [
+  ['swagger-ui.css', 'text/css; charset=utf-8'],
+  ['swagger-ui-bundle.js', 'text/javascript; charset=utf-8'],
+  ['favicon-32x32.png', 'image/png'],
+];
 
+/** @throws if a file is missing: then the package is not whole */
 export function docsRoutes(options: {
   readonly basePath: string;
   readonly identifiers: IdentifierMode;
   readonly version: string;
-  /** Address of the folder of Swagger UI's files; see {@link readSwaggerUiAssets}. */
-  readonly assetsFolder?: string | undefined;
+  /** Address of the folder of Swagger UI's files, for code that does not know its own place. */
+  readonly docsAssets?: string | undefined;
 }): OpenRoute[] {
   const path = `${options.basePath}/docs`;
-  const folder = options.assetsFolder === undefined ? undefined : new URL(options.assetsFolder);
+  const folder = options.docsAssets === undefined ? findSwaggerUi() : new URL(options.docsAssets);
   const html = 'text/html; charset=utf-8';
-  const below = toResource('docs', html, docsHtml('./'));
-  const beside = toResource('docs', html, docsHtml('./docs/'));
+  const below = staticSender(html, docsHtml('./'));
+  const beside = staticSender(html, docsHtml('./docs/'));
   const document = JSON.stringify(createOpenApiDocument(options));
-  const files = [
-    ...readSwaggerUiAssets(folder).map((asset) => withEntityTag(asset)),
-    toResource('lectern.css', 'text/css; charset=utf-8', DOCS_CSS),
-    toResource('initializer.js', 'text/javascript; charset=utf-8', DOCS_INITIALIZER),
-    toResource('openapi.json', 'application/json; charset=utf-8', document),
-  ];
+  const route = (name: string, handle: OpenRoute['handle']): OpenRoute => {
+    return { kind: 'open', label: '/docs', path: `${path}${name}`, handle };
+  };
   return [
     // The address with a trailing slash is another base for relative links.
-    {
-      kind: 'open',
-      label: '/docs',
-      path,
-      handle: (exchange) => send(exchange, exchange.path.endsWith('/') ? below : beside),
-    },
-    ...files.map(
-      (file): OpenRoute => ({
-        kind: 'open',
-        label: '/docs',
-        path: `${path}/${file.name}`,
-        handle: (exchange) => send(exchange, file),
-      }),
+    route('', (exchange) => (exchange.path.endsWith('/') ? below(exchange) : beside(exchange))),
+    ...SWAGGER_UI_FILES.map(([name, contentType]) =>
+      route(`/${name}`, staticSender(contentType, readFileSync(new URL(name, folder)))),
     ),
+    route('/lectern.css', staticSender('text/css; charset=utf-8', DOCS_CSS)),
+    route('/initializer.js', staticSender('text/javascript; charset=utf-8', DOCS_INITIALIZER)),
+    route('/openapi.json', staticSender('application/json; charset=utf-8', document)),
   ];
 }
 
-function toResource(name: string, contentType: string, text: string): StaticResource {
-  return withEntityTag({ name, contentType, bytes: Buffer.from(text, 'utf8') });
+/** The folder of Swagger UI: the copy in the package, or in a checkout the development dependency. */
+export function findSwaggerUi(): URL {
+  const packaged = new URL('./swagger-ui/', import.meta.url);
+  if (existsSync(packaged)) return packaged;
+  const manifest = createRequire(import.meta.url).resolve('swagger-ui-dist/package.json');
+  return new URL('./', pathToFileURL(manifest));
 }
 
-function withEntityTag(asset: Asset): StaticResource {
-  return { ...asset, entityTag: `"${hash('sha256', asset.bytes, 'base64url').slice(0, 22)}"` };
-}
-
-function send(exchange: Exchange, resource: StaticResource): void {
-  exchange.fields = exchange.fields.withoutPolicy;
-  const headers = [
-    'ETag',
-    resource.entityTag,
-    'Cache-Control',
-    'no-cache',
-    'Content-Security-Policy',
-    DOCS_CONTENT_SECURITY_POLICY,
-    'Referrer-Policy',
-    'no-referrer',
-  ];
-  const { ifNoneMatch } = exchange.headers;
-  if (ifNoneMatch !== undefined && matchesEntityTag(ifNoneMatch, resource.entityTag)) {
-    sendEmpty(exchange, 304, headers);
-    return;
-  }
-  headers.push('Content-Type', resource.contentType, 'Content-Length', String(resource.bytes.byteLength));
-  sendBytes(exchange, 200, headers, resource.bytes);
+function staticSender(contentType: string, content: string | Buffer): (exchange: Exchange) => void {
+  const bytes = Buffer.from(content);
+  // A strong entity tag (RFC 9110 section 8.8.3): of these bytes.
+  const entityTag = `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"`;
+  return (exchange) => {
+    exchange.fields = exchange.fields.withoutPolicy ?? exchange.fields;
+    const headers = [
+      'ETag',
+      entityTag,
+      'Cache-Control',
+      'no-cache',
+      'Content-Security-Policy',
+      CONTENT_SECURITY_POLICY,
+      'Referrer-Policy',
+      'no-referrer',
+    ];
+    const { ifNoneMatch } = exchange.headers;
+    if (ifNoneMatch !== undefined && matchesEntityTag(ifNoneMatch, entityTag)) {
+      sendEmpty(exchange, 304, headers);
+      return;
+    }
+    headers.push('Content-Type', contentType, 'Content-Length', String(bytes.byteLength));
+    sendBytes(exchange, 200, headers, bytes);
+  };
 }

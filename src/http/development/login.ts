@@ -1,13 +1,11 @@
-/** GET {base}/login, in development: a test token for whoever asks. */
-import build, { type Schema } from 'fast-json-stringify';
+/** GET {base}/login, in development: a test token for everyone. */
 import type { DevelopmentIssuer } from '../../auth/development-issuer.js';
 import { type ClaimTable, canonicalValue } from '../../auth/identity.js';
-import type { ParameterFault } from '../../errors.js';
+import type { ParameterFault, ParameterFaultCode } from '../../errors.js';
 import { PARAMETER_VALUES_MAX } from '../../limits.js';
 import type { IdentifierMode } from '../../model/event.js';
 import type { IndexedFieldName } from '../../model/fields.js';
 import { describeIdentifier } from '../../model/identifier.js';
-import { LOGIN_SCHEMA } from '../../openapi/component-schemas.js';
 import { suggest } from '../../structures/suggest.js';
 import type { ParameterPairs, ParseOptions, View } from '../../view/view.js';
 import type { ViewSource } from '../../view/view-source.js';
@@ -17,36 +15,24 @@ import { sendSnapshotUnavailable } from '../read.js';
 import { parseQueryString } from '../request/query-string.js';
 import type { OpenRoute } from '../routes.js';
 
-interface LoginAnswer {
-  readonly access_token: string;
-  readonly token_type: 'Bearer';
-  readonly expires_in: number;
-}
-
-const serialise: (answer: LoginAnswer) => string = build(LOGIN_SCHEMA as unknown as Schema);
-
-/** Values by field. */
-type Values = Readonly<Partial<Record<IndexedFieldName, readonly string[]>>>;
-
-interface LoginRequest {
-  readonly subject: string | undefined;
-  readonly values: Values;
-}
+type ValuesByField = Partial<Record<IndexedFieldName, string[]>>;
 
 export function loginRoute(
   views: ViewSource,
+  basePath: string,
   options: {
-    readonly path: string;
     readonly issuer: DevelopmentIssuer;
     readonly identifiers: IdentifierMode;
     readonly unknownParameters: ParseOptions['unknownParameters'];
   },
 ): OpenRoute {
-  const { issuer, identifiers } = options;
+  const { issuer, identifiers, unknownParameters } = options;
+  const { table } = issuer;
+  const known = ['sub', ...table.map((row) => row.field.name)];
   return {
     kind: 'open',
     label: '/login',
-    path: options.path,
+    path: `${basePath}/login`,
     async handle(exchange) {
       const { view } = views;
       if (view === null) {
@@ -54,37 +40,28 @@ export function loginRoute(
         return;
       }
       const query = parseQueryString(exchange.query);
-      const pairs =
-        options.unknownParameters === 'reject'
-          ? query.pairs
-          : query.pairs.filter(([name]) => isParameter(name, issuer.table));
-      const parsed = parseLogin(pairs, issuer.table, identifiers);
-      const faults = [...query.faults, ...parsed.faults];
-      if (faults.length > 0) {
+      const pairs = query.pairs.filter(([name]) => unknownParameters === 'reject' || known.includes(name));
+      const { subject, values, faults } = parseLogin(pairs, table, identifiers);
+      if (query.faults.length > 0 || faults.length > 0) {
         sendProblem(exchange, {
           code: 'parameters-invalid',
           detail: 'The query parameters are not valid; see "errors".',
-          errors: faults,
+          errors: [...query.faults, ...faults],
         });
         return;
       }
-      const request =
-        pairs.length === 0
-          ? { subject: undefined, values: sampleValues(view, issuer.table) }
-          : parsed.request;
-      const { token, expiresInSeconds } = await issuer.issue(request);
+      const { token, expiresInSeconds } = await issuer.issue({
+        subject,
+        values: pairs.length === 0 ? sampleValues(view, table) : values,
+      });
       sendText(
         exchange,
         200,
         ['Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'no-store'],
-        serialise({ access_token: token, token_type: 'Bearer', expires_in: expiresInSeconds }),
+        JSON.stringify({ access_token: token, token_type: 'Bearer', expires_in: expiresInSeconds }),
       );
     },
   };
-}
-
-function isParameter(name: string, table: ClaimTable): boolean {
-  return name === 'sub' || table.some((row) => row.field.name === name);
 }
 
 /** `sub` once; every field that a claim selects on, any number of times. */
@@ -92,66 +69,43 @@ function parseLogin(
   pairs: ParameterPairs,
   table: ClaimTable,
   mode: IdentifierMode,
-): { request: LoginRequest; faults: readonly ParameterFault[] } {
+): { subject: string | undefined; values: ValuesByField; faults: readonly ParameterFault[] } {
   const faults: ParameterFault[] = [];
-  const values: Partial<Record<IndexedFieldName, string[]>> = {};
+  const values: ValuesByField = {};
   let subject: string | undefined;
   for (const [name, value] of pairs) {
+    const refuse = (code: ParameterFaultCode, detail: string): void => {
+      faults.push({ parameter: name, code, detail });
+    };
     const field = table.find((row) => row.field.name === name)?.field;
     if (name !== 'sub' && field === undefined) {
       const known = ['sub', ...table.map((row) => row.field.name)];
       const near = suggest(name, known);
-      faults.push({
-        parameter: name,
-        code: 'unknown-parameter',
-        detail: `there is no parameter of this name here: ${near === null ? `its parameters are ${known.join(', ')}` : `did you mean ${near}?`}`,
-      });
-    } else if (value === '') {
-      faults.push({
-        parameter: name,
-        code: 'empty-value',
-        detail: `${name} has no value; leave it out`,
-      });
-    } else if (field === undefined) {
-      if (subject !== undefined) {
-        faults.push({
-          parameter: name,
-          code: 'repeated-parameter',
-          detail: 'sub may be given once: a token has one subject',
-        });
-      }
+      const hint = near === null ? `its parameters are ${known.join(', ')}` : `did you mean ${near}?`;
+      refuse('unknown-parameter', `there is no parameter of this name here: ${hint}`);
+    } else if (value === '') refuse('empty-value', `${name} has no value; leave it out`);
+    else if (field === undefined) {
+      if (subject !== undefined)
+        refuse('repeated-parameter', 'sub may be given once: a token has one subject');
       subject = value;
     } else {
       const canonical = canonicalValue(value, field, mode);
       if (canonical === null) {
-        const identifier = field.kind === 'identifier';
-        faults.push({
-          parameter: name,
-          code: identifier ? 'malformed-identifier' : 'malformed-text',
-          detail: `the value is not ${identifier ? describeIdentifier(mode) : 'well-formed text'}`,
-        });
+        if (field.kind === 'identifier')
+          refuse('malformed-identifier', `the value is not ${describeIdentifier(mode)}`);
+        else refuse('malformed-text', 'the value is not well-formed text');
         continue;
       }
-      const list = values[field.name] ?? [];
-      values[field.name] = list;
-      list.push(canonical);
-      if (list.length === PARAMETER_VALUES_MAX + 1) {
-        faults.push({
-          parameter: name,
-          code: 'too-many-values',
-          detail: `at most ${PARAMETER_VALUES_MAX} values of ${name} are allowed`,
-        });
-      }
+      values[field.name] ??= [];
+      if (values[field.name]?.push(canonical) === PARAMETER_VALUES_MAX + 1)
+        refuse('too-many-values', `at most ${PARAMETER_VALUES_MAX} values of ${name} are allowed`);
     }
   }
-  return { request: { subject, values }, faults };
+  return { subject, values, faults };
 }
 
-/**
- * A value that the data set has, so that /schedule/personal has something to show: of the fields that have a claim by
- * default, the first in the descriptor table; nothing where no event has any of them.
- */
-function sampleValues(view: View, table: ClaimTable): Values {
+/** A value of the data set, so that /schedule/personal shows something. Fields that have a claim by default go first. */
+function sampleValues(view: View, table: ClaimTable): ValuesByField {
   const rows = [...table].sort(
     (a, b) => Number(b.field.claims.length > 0) - Number(a.field.claims.length > 0),
   );

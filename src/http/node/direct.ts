@@ -1,16 +1,15 @@
 /**
- * Sends answers that are there as a whole in one write: head and body in one buffer where the body was copied, else the head and views
- * of what it is made of. node:http would check and join the header fields of every answer anew; here they are known to be good.
+ * Sends whole answers in one write: the head, and the body or views of what it is made of. node:http would check and join the
+ * header fields of every answer anew; these are known to be good.
  *
- * Where there is a response of node's, what happens when an answer is over stays node's. So this sets what the response sets itself
- * otherwise: `_header`, by which `headersSent` is known, and `finished`, by which `writableEnded` is; and it emits `finish`, on which
- * the server lets the connection go on.
+ * If node has made a response, the end of the answer stays node's. So `_header` (for `headersSent`) and `finished` (for
+ * `writableEnded`) are set here, and `finish` is emitted, on which the server lets the connection go on.
  */
 import { STATUS_CODES } from 'node:http';
 import { DIRECT_HEAD_BYTES_MAX, KEEP_ALIVE_TIMEOUT_MS } from '../../limits.js';
 import type { Exchange, FlatHeaders } from '../exchange.js';
 import { usable } from './inner-parts.js';
-import { type Outgoing, writeOut } from './write-out.js';
+import { type Outgoing, writeOut } from './lone-request.js';
 
 /** What node:http adds where a connection stays open. */
 const CONNECTION = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(KEEP_ALIVE_TIMEOUT_MS / 1000)}\r\n`;
@@ -30,18 +29,17 @@ export function httpDate(): string {
 }
 
 /**
- * Whether an answer to this request may be sent directly: any that stands alone, or one of HTTP/1.1 whose turn it is, on a
- * connection of Lectern's own server that stays open and has nothing left to write.
+ * Whether an answer may be sent directly: to a lone request, or to one of HTTP/1.1 whose turn it is, on a connection of Lectern's
+ * own server that stays open and has nothing left to write.
  */
 export function canSendDirectly(exchange: Exchange): boolean {
   const { req, ownsSocket, lone } = exchange;
   if (!ownsSocket) return false;
   if (lone !== null) return true;
   if (!usable.directAnswers) return false;
-  const res = exchange.makeResponse();
-  if (!res.shouldKeepAlive) return false;
-  const { socket } = res;
-  return socket !== null && !socket.destroyed && socket.writableLength === 0 && req.httpVersionMinor === 1;
+  const { shouldKeepAlive, socket } = exchange.makeResponse();
+  if (!shouldKeepAlive || socket === null || req.httpVersionMinor !== 1) return false;
+  return !socket.destroyed && socket.writableLength === 0;
 }
 
 /**
@@ -58,12 +56,6 @@ export function directHead(status: number, headers: FlatHeaders, more = ''): str
   return head.length <= DIRECT_HEAD_BYTES_MAX ? head : null;
 }
 
-/** `finished`, which the types call deprecated, is what node's own end() sets. */
-interface Sent {
-  _header: string;
-  finished: boolean;
-}
-
 /**
  * Sends a whole answer, head included. Only where {@link canSendDirectly}.
  *
@@ -75,9 +67,7 @@ export function sendDirectly(exchange: Exchange, what: Outgoing): boolean {
   const res = exchange.makeResponse();
   const { socket } = res;
   if (socket === null) return false;
-  const sent = res as unknown as Sent;
-  sent._header = ' ';
-  sent.finished = true;
+  Object.assign(res, { _header: ' ', finished: true });
   if (writeOut(socket, what)) {
     res.emit('finish');
     return true;

@@ -1,9 +1,10 @@
+/** A listening port: its backlog, its descriptor and duplicates of it, and how it is closed. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Server as HttpServer } from 'node:http';
 import { Server as NetServer, type Server } from 'node:net';
 import { LecternError } from '../../errors.js';
 import { usable } from './inner-parts.js';
-
-/** How long it goes on: node takes one connection in each turn of the event loop. */
-const TAKE_MS_MAX = 1000;
 
 interface ListeningHandle {
   readonly fd: number;
@@ -14,19 +15,13 @@ function handleOf(server: Server): ListeningHandle | null {
   return (server as unknown as { readonly _handle: ListeningHandle | null })._handle;
 }
 
-/**
- * The descriptor of a server that listens, for threads that are to share its port.
- *
- * @throws LecternError `address-unavailable`
- */
-export function descriptorOf(server: Server): number {
-  const handle = usable.descriptor ? handleOf(server) : null;
-  if (handle !== null) return handle.fd;
-  throw new LecternError(
-    'address-unavailable',
-    'this version of Node does not tell the descriptor of a port, which several threads need: --workers 1',
-  );
+/** Has clients that close their half of the connection behind a request get their answer all the same. */
+export function allowHalfOpen(server: HttpServer): void {
+  if (usable.halfOpen) Object.assign(server, { httpAllowHalfOpen: true });
 }
+
+/** How long {@link takeQueued} goes on: node takes one connection in each turn of the event loop. */
+const TAKE_MS_MAX = 1000;
 
 /**
  * Await this right before a port is closed: connections that the system has accepted and the server has not taken yet would be
@@ -36,7 +31,7 @@ export function descriptorOf(server: Server): number {
  * @param accepted connections that the server has taken so far
  */
 export async function takeQueued(server: Server, accepted: () => number): Promise<void> {
-  // What server.listen() calls with its backlog, and what the system lets be called again.
+  // What server.listen() calls with its backlog; the system allows it to be called again.
   if (usable.shortBacklog) handleOf(server)?.listen(0);
   const untilMs = performance.now() + TAKE_MS_MAX;
   let before = -1;
@@ -50,4 +45,57 @@ export async function takeQueued(server: Server, accepted: () => number): Promis
 /** Stops listening, and no more: close() of an http server would also close connections whose answer is not read yet. */
 export function stopListening(server: Server): Promise<void> {
   return new Promise((resolve) => NetServer.prototype.close.call(server, () => resolve()));
+}
+
+/**
+ * The descriptor of a server that listens, for {@link duplicateSocket}.
+ *
+ * @throws LecternError `address-unavailable`
+ */
+export function descriptorOf(server: Server): number {
+  const handle = usable.descriptor ? handleOf(server) : null;
+  if (handle !== null) return handle.fd;
+  throw new LecternError(
+    'address-unavailable',
+    'this version of Node does not tell the descriptor of a port, which several threads need: --workers 1',
+  );
+}
+
+/** A listening socket as node:net takes it. It accepts nothing before a server listens on it. */
+export interface SocketHandle {
+  readonly fd: number;
+  close(): void;
+}
+
+/** The child sends its socket back and closes its own within one turn of its event loop, so that it accepts no connection. */
+const CHILD_TEXT = `
+const server = require('node:net').createServer();
+server.listen({ fd: 4 });
+process.send('socket', server._handle);
+server.close();
+process.disconnect();`;
+
+/**
+ * Duplicates a listening socket of this process. Threads share the numbers of descriptors, and libuv closes the one of a
+ * handle with the handle: without one of its own, a thread that ends would close the port for all. Node has no call for
+ * that, but the system makes a new descriptor of each that is sent to another process: a child of some 40 ms sends it back.
+ *
+ * @param fd may be closed as soon as this has returned
+ */
+export async function duplicateSocket(fd: number): Promise<SocketHandle> {
+  const { NODE_OPTIONS: _, ...env } = process.env;
+  const child = spawn(process.execPath, ['-e', CHILD_TEXT], {
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc', fd],
+    env,
+  });
+  const exited = once(child, 'exit');
+  const handle = await new Promise<SocketHandle>((resolve, reject) => {
+    child.once('message', (_message, received) => resolve(received as unknown as SocketHandle));
+    child.once('error', reject);
+    // Messages come before it.
+    child.once('disconnect', () => reject(new Error('the process that duplicates the socket sent nothing')));
+  });
+  // Until then it may hold the socket, too.
+  await exited;
+  return handle;
 }

@@ -1,42 +1,54 @@
 /**
- * Requests that stand alone: all answers before them have gone, and their connection stays open behind them. An answer that is
- * there at once then goes straight to the socket, and node:http makes nothing for it: no response, no object of
- * its header fields, no end of a stream that nobody reads, and no timer is set and cleared. That is most of what node:http
- * itself costs. For every other answer node's response is made when it is first needed, and all goes its ordinary way.
+ * Requests that stand alone: all answers before them have gone, and their connection stays open. Their answer goes straight to
+ * the socket, without node's response, header object, timers and end of a stream: most of what node:http costs. Every other
+ * answer gets node's response when it is first needed.
  *
- * The answer may also come in a later turn. The request is then awaited, and stands alone for as long as nothing happens on its
- * connection: whatever comes behind it, the end of the connection included, first has node's response made for it.
+ * An answer may come in a later turn. Its request is awaited until something else happens on the connection: then node's response
+ * is made for it first.
  *
- * It takes the place of the function that node's parser calls with each request, and sets `incoming`, by which the parser knows
- * whether a body is waited for. While a server is traced by diagnostics channels or its `emit`, every request goes the ordinary way.
- * An observer of performance entries of type `http`, which hang on responses, sees only requests for which one is made.
+ * This takes the place of the function that node's parser calls with each request, and sets `incoming`, by which the parser knows
+ * whether a body is waited for.
  */
 import { channel } from 'node:diagnostics_channel';
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { usable } from './inner-parts.js';
-import { type Outgoing, writeOut } from './write-out.js';
 
 interface Parser {
   incoming: IncomingMessage | null;
-  /** @returns 0: what follows is read on as the request says */
+  /** @returns 0: the parser reads on as the request says */
   onIncoming: (req: IncomingMessage, keepAlive: boolean) => number;
   /** What is being parsed. */
   getCurrentBuffer(): Buffer;
 }
 
+/** What is sent at once: a text of ISO 8859-1, bytes, or several pieces in one call. */
+export type Outgoing = string | Uint8Array | readonly Uint8Array[];
+
+/** @returns whether the kernel has taken everything: then the bytes are free */
+export function writeOut(socket: Socket, what: Outgoing): boolean {
+  if (typeof what === 'string') socket.write(what, 'latin1');
+  else if (what instanceof Uint8Array) socket.write(what);
+  else {
+    socket.cork();
+    for (const piece of what) socket.write(piece);
+    socket.uncork();
+  }
+  return socket.writableLength === 0;
+}
+
 const NOT_UNDER_WAY = 'the request is not under way any more';
 const NO_RESPONSE = 'node:http made no response';
 
-/** What node:http publishes of each request, for those that trace them. */
+/** What node:http publishes of each request to tools that trace. Performance entries hang on responses, too, and are not checked. */
 const CHANNELS = [
   'http.server.request.start',
   'http.server.response.created',
   'http.server.response.finish',
 ].map((name) => channel(name));
 
-/** Who sends an answer in a later turn. */
+/** Sends an answer in a later turn. */
 export interface Awaited {
   readonly req: IncomingMessage;
   /** The request does not stand alone any more: its answer goes to node's response. Called once at most, not after the answer. */
@@ -55,10 +67,9 @@ export class LoneRequest {
   #isUpgrade = false;
   #response: ServerResponse | null = null;
   #awaited: Awaited | null = null;
-  #wantsResponse = false;
-  /** What node has made where it was wanted. */
-  #made: ServerResponse | null = null;
-  /** The connection is given up when it has been idle, by a timer that node does not know of. */
+  /** Set while node makes a response for {@link LoneRequest.makeResponse}. */
+  #making: { res: ServerResponse | null } | null = null;
+  /** The timer of an idle connection was set here, and node does not know of it. */
   #isTimed = false;
 
   private constructor(server: Server, socket: Socket, parser: Parser, idleMs: number) {
@@ -70,17 +81,17 @@ export class LoneRequest {
   }
 
   /**
-   * Has each request of a connection shown to `see` before node:http makes a response for it.
+   * Shows each request of a connection to `see` before node:http makes a response for it.
    *
    * @param idleMs for which a connection is kept without requests
-   * @param see answers the request, for which it gives 0, or hands it on
-   * @returns null where that cannot be
+   * @param see returns whether the request is dealt with; otherwise node:http goes on with it
+   * @returns null if the parser cannot be used
    */
   static watch(
     server: Server,
     socket: Socket,
     idleMs: number,
-    see: (lone: LoneRequest, req: IncomingMessage, keepAlive: boolean) => number,
+    see: (lone: LoneRequest, req: IncomingMessage, keepAlive: boolean) => boolean,
   ): LoneRequest | null {
     const { parser = null } = socket as Socket & { readonly parser?: Parser | null };
     if (!usable.loneRequests || parser === null) return null;
@@ -91,7 +102,7 @@ export class LoneRequest {
       // Node takes it back where nothing listens to 'upgrade'.
       lone.#isUpgrade = (req as IncomingMessage & { readonly upgrade?: unknown }).upgrade === true;
       try {
-        return see(lone, req, keepAlive);
+        return see(lone, req, keepAlive) ? 0 : lone.#goOn(req, keepAlive);
       } finally {
         // An idle connection keeps nothing of it in memory.
         lone.#req = null;
@@ -101,11 +112,15 @@ export class LoneRequest {
     return lone;
   }
 
-  /**
-   * Whether a response has to be made for those that trace: listeners of node's channels, or a wrapped `emit`. That may begin at
-   * any moment.
-   */
-  get isTraced(): boolean {
+  /** Whether the present request can be answered here: all before it is out, and its connection stays open. */
+  standsAlone(keepAlive: boolean): boolean {
+    const { httpVersionMajor, httpVersionMinor } = this.req;
+    if (!keepAlive || httpVersionMajor !== 1 || httpVersionMinor !== 1 || this.#isUpgrade) return false;
+    return this.#socket.writableLength === 0 && this.#socket.writable && !this.#isTraced();
+  }
+
+  /** Tools that trace need a response: they listen to node's channels or wrap `emit`, from any moment on. */
+  #isTraced(): boolean {
     if (this.#server.emit !== EventEmitter.prototype.emit) return true;
     for (const each of CHANNELS) if (each.hasSubscribers) return true;
     return false;
@@ -128,10 +143,7 @@ export class LoneRequest {
     return req !== this.#req || this.#isAnswered;
   }
 
-  /**
-   * Whether node:http drops what arrived together with a request that it has just read: behind an Upgrade that is ignored, it goes
-   * on with the next packet.
-   */
+  /** Whether node:http drops bytes behind the request: after an Upgrade that is ignored it goes on with the next packet. */
   dropsRest(req: IncomingMessage): boolean {
     if (req !== this.#req || !this.#isUpgrade) return false;
     if (!usable.readAhead) return true;
@@ -139,17 +151,13 @@ export class LoneRequest {
     return packet.indexOf('\r\n\r\n') !== packet.length - 4;
   }
 
-  /** Node's response where it has been made. */
+  /** Node's response to the present request, if it was made. */
   get response(): ServerResponse | null {
     return this.#response;
   }
 
-  /**
-   * Lets node:http go on with the request, as it would have.
-   *
-   * @returns what the parser wants to know
-   */
-  handOn(req: IncomingMessage, keepAlive: boolean): number {
+  /** Lets node:http go on with the request, as it would have. */
+  #goOn(req: IncomingMessage, keepAlive: boolean): number {
     if (this.#isTimed) {
       // As node does with its own timer: an answer may take longer than a client may be idle.
       this.#isTimed = false;
@@ -161,7 +169,7 @@ export class LoneRequest {
   /** The answer to the present request comes later, by {@link LoneRequest.answer} or as `awaited` is told. */
   awaitAnswer(awaited: Awaited): void {
     if (awaited.req !== this.#req || this.#isAnswered) throw new Error(NOT_UNDER_WAY);
-    // Also the timer that node has set where the answer before went by its response.
+    // Also the timer that node set if the answer before went by its response.
     if (this.#socket.timeout) this.#socket.setTimeout(0);
     this.#isTimed = false;
     this.#awaited = awaited;
@@ -170,10 +178,9 @@ export class LoneRequest {
   }
 
   /**
-   * To be called before anything else happens on the connection: the request that is awaited, if there is one, gets node's response.
+   * Call it before anything else happens on the connection: a request that is awaited gets node's response.
    *
-   * @returns the response, for which its answer has not come yet; null where nothing was awaited, or where no response could be had
-   *   and the connection was closed
+   * @returns the response, still without an answer; null if nothing was awaited, or if node made none and the connection was closed
    */
   endAwaiting(): ServerResponse | null {
     const awaited = this.#awaited;
@@ -197,12 +204,7 @@ export class LoneRequest {
     return res;
   }
 
-  /**
-   * Node's response, which is made now where there is none. Of one that was awaited the answer has to begin in the same turn: the
-   * server hears nothing of it.
-   *
-   * @param req whose it is
-   */
+  /** Node's response, made now if there is none. The answer to an awaited request has to begin in the same turn. */
   makeResponse(req: IncomingMessage): ServerResponse {
     const isAwaited = req === this.#awaited?.req;
     if (!isAwaited && (req !== this.#req || this.#isAnswered)) throw new Error(NOT_UNDER_WAY);
@@ -213,29 +215,25 @@ export class LoneRequest {
   }
 
   #make(req: IncomingMessage): ServerResponse {
-    this.#wantsResponse = true;
+    const making: { res: ServerResponse | null } = { res: null };
+    this.#making = making;
     try {
-      this.handOn(req, true);
-      if (this.#made === null) throw new Error(NO_RESPONSE);
-      return this.#made;
+      this.#goOn(req, true);
     } finally {
-      this.#wantsResponse = false;
-      this.#made = null;
+      this.#making = null;
     }
+    if (making.res === null) throw new Error(NO_RESPONSE);
+    return making.res;
   }
 
-  /** To be told of each response that node:http makes. @returns whether it was wanted here, and nobody else is to see it */
+  /** Give it each response that node:http makes. @returns whether it was made for this, and is not to be handled */
   takes(res: ServerResponse): boolean {
-    if (!this.#wantsResponse) return false;
-    this.#made = res;
+    if (this.#making === null) return false;
+    this.#making.res = res;
     return true;
   }
 
-  /**
-   * Sends the whole answer, head included.
-   *
-   * @returns whether the kernel has taken the bytes: then nobody looks at them any more
-   */
+  /** Sends the whole answer, head included. @returns whether the kernel has taken the bytes: then they are free */
   answer(what: Outgoing): boolean {
     const socket = this.#socket;
     this.#isAnswered = true;

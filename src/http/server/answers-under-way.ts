@@ -1,6 +1,6 @@
 /**
- * Answers that are being sent out of a snapshot, which stays in memory until they have gone: where snapshots are replaced
- * faster than clients read, those who read from the oldest are cut off.
+ * Answers that are being sent out of a snapshot, which stays in memory until they have gone. If snapshots are replaced faster than
+ * clients read, the readers of the oldest are cut off.
  */
 import type { Socket } from 'node:net';
 import { SNAPSHOTS_SENT_MAX } from '../../limits.js';
@@ -24,7 +24,7 @@ export class AnswersUnderWay {
   }
 
   /**
-   * To be told of an answer as soon as it was handed over. What the system took at once is not remembered.
+   * Call it right after an answer was handed over. What the system took at once is not remembered.
    *
    * @param snapshot the present one, by the object that stands for it and no other
    */
@@ -33,9 +33,8 @@ export class AnswersUnderWay {
     const res = lone === null ? exchange.makeResponse() : null;
     const isTaken =
       res === null ? req.socket.writableLength === 0 : res.writableEnded && res.writableLength === 0;
-    if (res?.destroyed || isTaken) return;
-    // Who left while a token was verified: the connection tells nothing any more, and an answer that never had it neither.
-    if (req.socket?.destroyed) return;
+    // A client that left while its token was verified: neither connection nor answer will tell of an end.
+    if (isTaken || res?.destroyed || req.socket?.destroyed) return;
     let answers = this.#answers.get(snapshot);
     if (answers === undefined) {
       answers = new Set();
@@ -61,7 +60,7 @@ export class AnswersUnderWay {
     ends?.add(end);
   }
 
-  /** Adapters that make requests of something else than connections have none, or an object that tells nothing. */
+  /** Adapters that make requests without a connection have no socket, or an object without events. */
   #endsOf(socket: Partial<Socket> | null | undefined): Set<() => void> | undefined {
     if (socket === null || typeof socket?.once !== 'function') return undefined;
     const known = this.#ends.get(socket);
@@ -80,12 +79,12 @@ export class AnswersUnderWay {
   }
 
   #cutOffOldest(): void {
-    for (const [snapshot, answers] of this.#answers) {
-      this.#answers.delete(snapshot);
-      for (const exchange of answers) {
-        if (cutOff(exchange)) this.#onCutOff();
-      }
-      return;
+    const [oldest] = this.#answers;
+    if (oldest === undefined) return;
+    const [snapshot, answers] = oldest;
+    this.#answers.delete(snapshot);
+    for (const exchange of answers) {
+      if (cutOff(exchange)) this.#onCutOff();
     }
   }
 }

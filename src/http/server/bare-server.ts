@@ -8,19 +8,10 @@ import {
   REQUEST_TIMEOUT_MS,
 } from '../../limits.js';
 
-/** How long node waits for what; the program's own bounds are in limits.ts, tests have shorter ones. */
-export interface ServerTimes {
-  /** For all header fields of a request. */
-  readonly headersMs: number;
-  /** For a whole request; at least as long. */
-  readonly requestMs: number;
-  /** For the next request. */
-  readonly keepAliveMs: number;
-  /** Between two looks at the first two. */
-  readonly lookMs: number;
-}
+/** How long node waits; tests have shorter times. `lookMs` lie between two looks at the first two. */
+export type ServerTimes = Readonly<Record<'headersMs' | 'requestMs' | 'keepAliveMs' | 'lookMs', number>>;
 
-export const SERVER_TIMES: ServerTimes = {
+const SERVER_TIMES: ServerTimes = {
   headersMs: HEADERS_TIMEOUT_MS,
   requestMs: REQUEST_TIMEOUT_MS,
   keepAliveMs: KEEP_ALIVE_TIMEOUT_MS,
@@ -34,7 +25,7 @@ export const SERVER_TIMES: ServerTimes = {
 const EMPTY_REQUESTS: object = { optimizeEmptyRequests: true };
 
 export function createBareServer(listener: RequestListener, times: ServerTimes = SERVER_TIMES): Server {
-  const server = createServer(
+  return createServer(
     {
       headersTimeout: times.headersMs,
       requestTimeout: times.requestMs,
@@ -50,5 +41,4 @@ export function createBareServer(listener: RequestListener, times: ServerTimes =
     },
     listener,
   );
-  return server;
 }

@@ -1,6 +1,6 @@
 /**
- * What is known of each open connection, and the one timer of a server that looks at all of them: for readers that take
- * too little, for connections that send nothing that is a request, and for those that have had their last answer.
+ * What is known of each open connection, and the one timer of a server that looks at all of them: for slow readers, for
+ * connections without requests, and for those that have had their last answer.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -11,18 +11,13 @@ import {
   READER_WINDOW_MS,
   READERS_CUT_OFF_MANY,
 } from '../../limits.js';
-import { bytesTaken } from '../node/bytes-taken.js';
+import { bytesTaken } from '../node/connection-inside.js';
 import type { LoneRequest } from '../node/lone-request.js';
 
-/** How long a connection may go on being of no use; the program's own bounds are in limits.ts, tests have shorter ones. */
-export interface ConnectionPatience {
-  /** Between two looks at every connection. */
-  readonly lookMs: number;
-  readonly readerWindowMs: number;
-  readonly readerBytesMin: number;
-  readonly idleMsMax: number;
-  readonly lingerMsMax: number;
-}
+/** How long a connection may go on being of no use; tests have shorter bounds. `lookMs` lie between two looks at all connections. */
+export type ConnectionPatience = Readonly<
+  Record<'lookMs' | 'readerWindowMs' | 'readerBytesMin' | 'idleMsMax' | 'lingerMsMax', number>
+>;
 
 export const CONNECTION_PATIENCE: ConnectionPatience = {
   lookMs: 1000,
@@ -48,16 +43,12 @@ export interface Connection {
   lone: LoneRequest | null;
   /** No request came so far; node does not count such a connection as idle. */
   isUnused: boolean;
-  /** Its last answer is under way: whatever else arrives is not answered. */
+  /** Its last answer is under way: nothing else that arrives is answered. */
   isEnding: boolean;
   /** To the request that came last; forgotten by the look after it has gone out. */
   answer: ServerResponse | null;
-  /**
-   * Answers whose handler is still waiting for something: rare, as reads are synchronous. They go with the connection: node
-   * closes none but the answer whose turn it is.
-   */
+  /** Answers whose handler still waits for something: rare, as reads are synchronous. Node closes only the one whose turn it is. */
   readonly pending: Set<ServerResponse>;
-  /** Requests that came before their turn; null where there was none. */
   queue: PipelineQueue | null;
   /** The last look at which it was of use. */
   usedAt: number;
@@ -65,22 +56,25 @@ export interface Connection {
   closedAt: number;
   /** Bytes that the system had taken at the latest looks, the oldest first; null while nothing waits to go out. */
   taken: number[] | null;
-  /** Those read when it was last looked at for closing the server; -1 where it was not. */
+  /** Those read at the last sweep; -1 before. */
   bytesRead: number;
 }
 
-/** What has been done to connections since the server was made. */
-export interface ConnectionCounts {
+/** Connections that the server has closed, by reason. */
+interface ClosedCounts {
+  /** As soon as they came: there were as many as there may be. */
+  dropped: number;
+  /** The client read nothing, or too slowly. */
+  slowReaders: number;
+  /** No request came on them for long although something did. */
+  silent: number;
+  /** Too many requests came before their turn. */
+  flooded: number;
+}
+
+export interface ConnectionCounts extends Readonly<ClosedCounts> {
   /** Open now. */
   readonly open: number;
-  /** Closed as soon as they came, since there were as many as there may be. */
-  readonly dropped: number;
-  /** Closed because somebody did not read, or too slowly. */
-  readonly slowReaders: number;
-  /** Closed because no request came on them for long although something did. */
-  readonly silent: number;
-  /** Closed because too many requests came before their turn. */
-  readonly flooded: number;
 }
 
 /** How much of the readers that were cut off still counts a look later. */
@@ -92,16 +86,13 @@ export function isAnswering({ answer }: Connection): boolean {
 }
 
 export class Connections {
+  readonly closed: ClosedCounts = { dropped: 0, slowReaders: 0, silent: 0, flooded: 0 };
   readonly #open = new Map<Socket, Connection>();
   readonly #patience: ConnectionPatience;
   readonly #samplesMax: number;
   #look = 0;
-  #timer: NodeJS.Timeout | null = null;
-  #slowReaders = 0;
+  #timer: NodeJS.Timeout | undefined;
   #cutOffLately = 0;
-  #silent = 0;
-  dropped = 0;
-  flooded = 0;
 
   constructor(patience: ConnectionPatience = CONNECTION_PATIENCE) {
     this.#patience = patience;
@@ -109,18 +100,16 @@ export class Connections {
   }
 
   get counts(): ConnectionCounts {
-    const { dropped, flooded } = this;
-    return { open: this.#open.size, dropped, slowReaders: this.#slowReaders, silent: this.#silent, flooded };
+    return { ...this.closed, open: this.#open.size };
   }
 
   /** Does not keep the process alive. */
   start(): void {
-    this.#timer ??= setInterval(() => this.look(), this.#patience.lookMs).unref();
+    this.#timer ??= setInterval(() => this.#lookAtAll(), this.#patience.lookMs).unref();
   }
 
   stop(): void {
-    if (this.#timer !== null) clearInterval(this.#timer);
-    this.#timer = null;
+    clearInterval(this.#timer);
   }
 
   add(socket: Socket): Connection {
@@ -141,44 +130,6 @@ export class Connections {
     return connection;
   }
 
-  /**
-   * Closes what has gone longest without a request until at most `max` are left. Those that do not read an answer go after
-   * these, and those whose answer is being worked on go last.
-   */
-  makeRoom(max: number): void {
-    const open = [...this.#open.values()].filter(({ socket }) => !socket.destroyed);
-    if (open.length <= max) return;
-    // The order in which they came settles what the looks do not.
-    const rank = (connection: Connection): number => {
-      if (connection.pending.size > 0) return 2;
-      return isAnswering(connection) ? 1 : 0;
-    };
-    open.sort((a, b) => rank(a) - rank(b) || a.usedAt - b.usedAt);
-    for (const { socket } of open.slice(0, open.length - max)) socket.destroy();
-  }
-
-  /** Begins anew to look for connections on which nothing comes in. */
-  beginSweeping(): void {
-    for (const connection of this)
-      connection.bytesRead = connection.isUnused ? 0 : connection.socket.bytesRead;
-  }
-
-  /**
-   * Destroys the connections that are idle: nothing came in since the last sweep, nothing waits to go out, and no answer is being
-   * made. Node's closeIdleConnections takes an answer for over that was handed to the socket, and cuts slow readers off.
-   *
-   * @param sparesUnused those without a request so far are kept
-   */
-  sweep(sparesUnused: boolean): void {
-    for (const connection of this) {
-      const { socket, bytesRead, pending } = connection;
-      if (socket.bytesRead !== bytesRead) connection.bytesRead = socket.bytesRead;
-      else if (sparesUnused && connection.isUnused) continue;
-      else if (socket.writableLength === 0 && pending.size === 0 && !isAnswering(connection))
-        socket.destroy();
-    }
-  }
-
   delete(socket: Socket): void {
     this.#open.delete(socket);
   }
@@ -192,10 +143,44 @@ export class Connections {
   }
 
   /**
-   * A request has come. Once per request: a few fields are written, and no clock is read.
-   *
-   * @param answer null where it has been answered
+   * Closes what has gone longest without a request until at most `max` are left. Those that do not read an answer go after
+   * these, and those whose answer is being worked on go last.
    */
+  makeRoom(max: number): void {
+    const open = [...this].filter(({ socket }) => !socket.destroyed);
+    if (open.length <= max) return;
+    const rank = (connection: Connection): number => {
+      if (connection.pending.size > 0) return 2;
+      return isAnswering(connection) ? 1 : 0;
+    };
+    // Equal ones stay in the order in which they came.
+    open.sort((a, b) => rank(a) - rank(b) || a.usedAt - b.usedAt);
+    for (const { socket } of open.slice(0, open.length - max)) socket.destroy();
+  }
+
+  /** Begins anew to look for connections on which nothing comes in. */
+  beginSweeping(): void {
+    for (const connection of this)
+      connection.bytesRead = connection.isUnused ? 0 : connection.socket.bytesRead;
+  }
+
+  /**
+   * Destroys idle connections: nothing came in since the last sweep, nothing waits to go out, and no answer is being made. Node's
+   * closeIdleConnections would cut slow readers off: it takes an answer for over once the socket has it.
+   *
+   * @param sparesUnused connections without a request so far are kept
+   */
+  sweep(sparesUnused: boolean): void {
+    for (const connection of this) {
+      const { socket, bytesRead, pending } = connection;
+      if (socket.bytesRead !== bytesRead) connection.bytesRead = socket.bytesRead;
+      else if (sparesUnused && connection.isUnused) continue;
+      else if (socket.writableLength === 0 && pending.size === 0 && !isAnswering(connection))
+        socket.destroy();
+    }
+  }
+
+  /** A request has come. @param answer null where it has been answered */
   use(connection: Connection, answer: ServerResponse | null): void {
     connection.isUnused = false;
     connection.answer = answer;
@@ -203,19 +188,18 @@ export class Connections {
   }
 
   /**
-   * The connection goes after its last answer. What the client still sends is read for a moment: closing with bytes unread would reset
-   * the connection, and the client could lose the answer (RFC 9112 section 9.6).
+   * Closes the connection after a moment in which it is read on: closing with bytes unread would reset it, and the client could
+   * lose the last answer (RFC 9112 section 9.6).
    */
   linger(connection: Connection): void {
     connection.closedAt = this.#look + 1 + this.#looks(this.#patience.lingerMsMax);
   }
 
-  /** One look at every connection: a few comparisons for one that is idle. */
-  look(): void {
+  #lookAtAll(): void {
     const look = ++this.#look;
     let cutOff = 0;
     const idleLooks = this.#looks(this.#patience.idleMsMax);
-    for (const connection of this.#open.values()) {
+    for (const connection of this) {
       const { socket, answer } = connection;
       if (connection.closedAt !== 0 && look >= connection.closedAt) {
         socket.destroy();
@@ -229,13 +213,13 @@ export class Connections {
         connection.usedAt = look;
         if (this.#isTooSlow(connection)) {
           cutOff++;
-          this.#cutOff(connection);
+          this.#cutOff(socket);
         }
         continue;
       }
       connection.taken = null;
       if (look - connection.usedAt > idleLooks) {
-        this.#silent++;
+        this.closed.silent++;
         socket.destroy();
       }
     }
@@ -243,20 +227,19 @@ export class Connections {
     if (this.#cutOffLately >= READERS_CUT_OFF_MANY) this.#cutOffMore();
   }
 
-  #cutOff({ socket }: Connection): void {
-    this.#slowReaders++;
-    // The system would otherwise keep what it has taken, some MB, until the client reads it or is given up.
+  /** The system would otherwise keep what it has taken, some MB, until the client reads it or is given up. */
+  #cutOff(socket: Socket): void {
+    this.closed.slowReaders++;
     socket.resetAndDestroy();
   }
 
   /** With half of the patience. */
   #cutOffMore(): void {
     const samples = Math.ceil(this.#samplesMax / 2);
-    for (const connection of this.#open.values()) {
-      const { taken, socket } = connection;
+    for (const { taken, socket } of this) {
       if (taken === null || taken.length < samples || socket.destroyed) continue;
       const sinceThen = (taken.at(-1) ?? 0) - (taken.at(-samples) ?? 0);
-      if (sinceThen < this.#patience.readerBytesMin / 2) this.#cutOff(connection);
+      if (sinceThen < this.#patience.readerBytesMin / 2) this.#cutOff(socket);
     }
   }
 
@@ -270,7 +253,7 @@ export class Connections {
     return now - (taken.shift() ?? 0) < this.#patience.readerBytesMin;
   }
 
-  /** In looks and not by the clock: time in which this process stood still is nobody's fault. */
+  /** In looks and not by the clock: clients are not to blame while this process stands still. */
   #looks(ms: number): number {
     return Math.ceil(ms / this.#patience.lookMs);
   }

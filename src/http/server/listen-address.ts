@@ -1,9 +1,8 @@
-/** Where a server listens, and what it means to people where it cannot. */
+/** Where a server listens, and why it cannot. */
 import type { AddressInfo } from 'node:net';
 import { LecternError } from '../../errors.js';
 
 export interface ListenOptions {
-  /** A name or an address. */
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
@@ -23,7 +22,6 @@ export interface ListenAddress {
   readonly origin: string;
 }
 
-/** The address of a server that listens. */
 export function toListenAddress({ address, port, family }: AddressInfo): ListenAddress {
   const host = family === 'IPv6' ? `[${address}]` : address;
   return { host: address, port, origin: `http://${host}:${port}` };
@@ -39,16 +37,12 @@ const LISTEN_ERRORS: Readonly<Record<string, string>> = {
   ERR_SOCKET_BAD_PORT: 'a port is a number from 0 to 65535',
 };
 
-/** What a failed attempt to listen means to people. */
 export function describeListenError(
   error: NodeJS.ErrnoException,
   { host, port }: Pick<ListenOptions, 'host' | 'port'>,
 ): LecternError {
   const code = error.code ?? 'unknown error';
-  const reason = LISTEN_ERRORS[code];
-  return new LecternError(
-    'address-unavailable',
-    `cannot listen on ${host.includes(':') ? `[${host}]` : host}:${port}: ${reason === undefined ? code : `${reason} (${code})`}`,
-    { cause: error },
-  );
+  const reason = code in LISTEN_ERRORS ? `${LISTEN_ERRORS[code]} (${code})` : code;
+  const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return new LecternError('address-unavailable', `cannot listen on ${address}: ${reason}`, { cause: error });
 }

@@ -1,16 +1,12 @@
 /**
  * Whether one thread has more requests than it can answer, and which of them it refuses.
  *
- * Requests are answered in the turn of the event loop in which they are read, so what waits, waits in the sockets, and one
- * turn reads all of it: the time that a turn spends on requests is how long the last of them has waited. Late turns of many
- * requests, one after the other and without a pause between them, are an overload; then each turn admits requests for a few
- * milliseconds and refuses the rest of that turn, so that the next begins soon. No more is refused than did not fit, which is
- * nothing once a turn has no more to do.
+ * One turn of the event loop reads all requests that have arrived, so its length is how long the last of them has waited. Late
+ * turns of many requests without a pause between them are an overload; then each turn admits requests for a few milliseconds
+ * and refuses the rest.
  *
- * A turn in which libuv finds as many connections ready as it asks for goes on reading, for seconds if need be; it counts as
- * several, *slices*, one for each time that it may have asked, and one for each time that the limit has passed. Turns are only
- * timed after one was seen to be long: every so many requests it is looked when the turn they came in ends. Until then a
- * request costs one comparison and one addition, and an idle thread is never woken.
+ * A turn in which libuv finds as many connections as it asks for goes on reading, for seconds if need be. It counts as several
+ * *slices*: one for each such number of requests, and one each time that the limit passes. Turns are only timed after a long one.
  */
 import { performance } from 'node:perf_hooks';
 import {
@@ -46,19 +42,19 @@ function processorMs(): number {
 }
 
 export class Overload {
-  /** Turns are timed, and {@link Overload.refuses} has to be asked; otherwise {@link Overload.pass} has to be told. */
+  /** Turns are timed. */
   isWatching = false;
   /** There is no time left in the present slice: what it still reads is refused. */
   isFull = false;
   readonly #delayMsMax: number;
   readonly #turnMsMax: number;
   readonly #onChange: (isOverloaded: boolean) => void;
-  /** Only while turns are timed. */
-  #timer: NodeJS.Timeout | null = null;
+  /** Set while turns are timed. */
+  #timer: NodeJS.Timeout | undefined;
   #isListening = false;
   #isOverloaded = false;
   #refused = 0;
-  /** Requests since the utilisation was measured last, and those of them for which there was no time. */
+  /** Requests since the utilisation was last measured, and those of them for which there was no time. */
   #asked = 0;
   #turnedAway = 0;
   #overloads = 0;
@@ -73,16 +69,16 @@ export class Overload {
   #sliceBeganMs = 0;
   #sliceProcessorMs = 0;
   #sliceRequests = 0;
-  /** When the present slice was full, and how long it took to refuse the rest of the slices before it, the latest of them most. */
   #fullSinceMs = 0;
+  /** Time that slices have recently spent refusing. */
   #refusingMs = 0;
   /** When the first of the late slices ended. */
   #lateSinceMs = 0;
   #lateSince = performance.eventLoopUtilization();
   #lateSlices = 0;
-  /** Requests since it was looked last. */
+  /** Requests since the last probe. */
   #passed = 0;
-  /** When a request asked for the end of its turn; null where none has. */
+  /** When the probe of the present turn began; null without one. */
   #probedMs: number | null = null;
 
   /**
@@ -96,10 +92,6 @@ export class Overload {
     this.#delayMsMax = delayMsMax;
     this.#turnMsMax = Math.min(OVERLOAD_TURN_MS_MAX, delayMsMax);
     this.#onChange = onChange;
-  }
-
-  get isOverloaded(): boolean {
-    return this.#isOverloaded;
   }
 
   get counts(): OverloadCounts {
@@ -116,8 +108,8 @@ export class Overload {
     this.#become(false);
   }
 
-  /** A request has come while turns are not timed. */
-  pass(): void {
+  /** A request has come while turns are not timed: every so many of them the length of their turn is probed. */
+  #pass(): void {
     if (++this.#passed < OVERLOAD_REQUESTS_MIN) return;
     this.#passed = 0;
     if (!this.#isListening) return;
@@ -132,18 +124,17 @@ export class Overload {
     this.#probedMs = null;
   };
 
-  /** Those that ask are anywhere in their turn, so that half of it is left on average; the turn before was as long, perhaps. */
+  /** A probe begins anywhere in its turn, so on average it sees half; the turn before may have been as long. */
   #probe(sinceMs: number): void {
     const nowMs = performance.now();
     if (nowMs - sinceMs > this.#delayMsMax / 4) this.#watch(nowMs);
   }
 
-  /** Does not keep the process alive. */
   #watch(nowMs: number): void {
     if (!this.#isListening) return;
     this.#watchedUntilMs = nowMs + OVERLOAD_WATCH_MS;
     this.isWatching = true;
-    if (this.#timer !== null) return;
+    if (this.#timer !== undefined) return;
     this.#lookedMs = nowMs;
     this.#utilisedMs = nowMs;
     this.#utilised = performance.eventLoopUtilization();
@@ -151,20 +142,21 @@ export class Overload {
   }
 
   #rest(): void {
-    if (this.#timer !== null) clearInterval(this.#timer);
-    this.#timer = null;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
     this.isWatching = false;
     this.#passed = 0;
   }
 
-  /**
-   * Whether the request that has just been read is refused; the first of a turn never is. To be asked once for each, before
-   * any work, where {@link Overload.isWatching}.
-   */
+  /** Ask it once for each request, before any work: whether the request is refused. The first of a turn never is. */
   refuses(): boolean {
+    if (!this.isWatching) {
+      this.#pass();
+      return false;
+    }
     this.#asked++;
     if (++this.#sliceRequests >= OVERLOAD_SLICE_REQUESTS_MAX) this.#endSlice();
-    // Without a look at the clock: it would cost as much as the rest of this.
+    // A look at the clock would cost as much as the rest of this.
     if (this.isFull) {
       this.#turnedAway++;
       return true;
@@ -180,7 +172,7 @@ export class Overload {
     }
     if (++this.#turnRequests >= OVERLOAD_REQUESTS_MIN && nowMs - this.#turnBeganMs > this.#delayMsMax) {
       this.#isLate = true;
-      // Under three times the capacity each turn is three times as long as the one before: that is not waited for.
+      // At three times the capacity each turn would be three times as long as the one before.
       if (!this.#isOverloaded && nowMs - this.#sliceBeganMs > this.#delayMsMax) this.#endSlice();
     }
     if (this.#sliceRequests === 0) this.#beginSlice(nowMs);
@@ -202,7 +194,7 @@ export class Overload {
     this.#isInTurn = false;
   };
 
-  /** Where others have the processor meanwhile, it is the time on it that counts: otherwise a pause of theirs would pass for work. */
+  /** Processor time counts, not the clock alone: while other processes have the processor no work is done. */
   #isUsedUp(sliceMs: number): boolean {
     const admittingMs =
       this.#turnMsMax - Math.min(this.#refusingMs, OVERLOAD_REFUSING_SHARE_MAX * this.#turnMsMax);
@@ -230,12 +222,12 @@ export class Overload {
     this.#isLate = false;
   }
 
-  /** After something late. */
+  /** After a late slice. */
   #judge(): void {
     this.#lateSlices++;
     const nowMs = performance.now();
     if (this.#lateSlices > 1 && nowMs - this.#lateSinceMs < OVERLOAD_SUSTAINED_MS) return;
-    // Turns in between may be short, as clients answer in bursts; what there is not in an overload is idleness.
+    // Turns in between may be short, as clients answer in bursts, but an overload has no idleness.
     const isBusy = performance.eventLoopUtilization(this.#lateSince).utilization >= OVERLOAD_BUSY_MIN;
     if (this.#lateSlices >= OVERLOAD_TURNS_MIN && isBusy) this.#become(true);
     else if (this.#lateSlices === 1 || !isBusy) {
@@ -249,7 +241,7 @@ export class Overload {
     const nowMs = performance.now();
     const delayMs = nowMs - this.#lookedMs - OVERLOAD_LOOK_MS;
     this.#lookedMs = nowMs;
-    // A look falls anywhere into a turn, so that it is late by half of one on average.
+    // A look falls anywhere into a turn: on average it is late by half of one.
     if (delayMs > this.#delayMsMax / 4) this.#watch(nowMs);
     if (nowMs - this.#utilisedMs >= OVERLOAD_RECOVERY_MS) this.#measure(nowMs);
     if (!this.#isOverloaded && nowMs >= this.#watchedUntilMs) this.#rest();
@@ -258,7 +250,7 @@ export class Overload {
   #measure(nowMs: number): void {
     const utilised = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(utilised, this.#utilised);
-    // Refusing is cheap, so that a thread that refuses most is idle between turns, too.
+    // Refusing is cheap: a thread that refuses most requests is idle between turns, too.
     const isFitting = this.#turnedAway <= OVERLOAD_REFUSED_SHARE_MAX * this.#asked;
     this.#utilised = utilised;
     this.#utilisedMs = nowMs;
@@ -275,7 +267,6 @@ export class Overload {
     this.isFull = false;
     if (isOverloaded) {
       this.#overloads++;
-      // What is measured from here on is the overload.
       this.#utilised = performance.eventLoopUtilization();
       this.#utilisedMs = performance.now();
     }

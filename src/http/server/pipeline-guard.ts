@@ -1,6 +1,6 @@
 /**
- * Bounds what pipelined requests of one connection can pile up: node:http runs the handler of every request that has
- * arrived, and keeps the answers until those before them have been sent. Here those beyond a few wait until it is their turn.
+ * Bounds what pipelined requests of one connection can pile up. node:http would run the handlers of all that have arrived and
+ * keep the answers; here requests beyond a few wait unhandled.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PIPELINED_BYTES_MAX, PIPELINED_WAITING_MAX, REQUESTS_IN_FLIGHT_MAX } from '../../limits.js';
@@ -8,11 +8,7 @@ import type { Connection, PipelineQueue } from './connections.js';
 
 type Handle = (connection: Connection, req: IncomingMessage, res: ServerResponse) => void;
 
-/**
- * Handles a request at once, or later where enough of its connection are under way.
- *
- * @returns false where the connection has so many waiting that it has to be closed
- */
+/** Handles a request now or later. @returns false if too many of its connection wait, which then has to be closed */
 export function handleInTurn(
   connection: Connection,
   req: IncomingMessage,

@@ -5,16 +5,17 @@
 /**
  * The server's lifecycle: a server with every limit set, a listen that says what went wrong, and a close that ends in time.
  */
+import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { CONNECTIONS_MAX_DEFAULT, DRAIN_SWEEP_MS, OVERLOAD_MS_DEFAULT } from '../../limits.js';
 import { CELL, routeNumber } from '../../metrics/cells.js';
 import type { Meter } from '../../metrics/meter.js';
-import { type AnswerFields, type OriginFields, PLAIN_FIELDS } from '../answer/answer-fields.js';
+import { type AnswerFields, OriginFields } from '../answer/answer-fields.js';
 import type { LoneRequestHandler, RequestHandler } from '../handler.js';
-import { allowHalfOpen, closeGently } from '../node/half-close.js';
+import { closeGently, endsWithAnswer, endWithAnswer } from '../node/connection-inside.js';
 import { checkInnerParts } from '../node/inner-parts.js';
-import { stopListening, takeQueued } from '../node/listener.js';
+import { allowHalfOpen, stopListening, takeQueued } from '../node/listener.js';
 import { LoneRequest } from '../node/lone-request.js';
 import { createBareServer, type ServerTimes } from './bare-server.js';
 import { answerClientError, answerConnect, type LastWord } from './client-error.js';
@@ -47,10 +48,7 @@ const CLOSE_UNUSED_MS = 200;
 export interface HttpServerOptions {
   /** Connections at a time; more are closed as they come, and counted. Default CONNECTIONS_MAX_DEFAULT. */
   readonly connectionsMax?: number | undefined;
-  /**
-   * What makes room for a connection that comes when there are as many as there may be: nothing, so that it is closed, or the one
-   * that has waited longest for a request. Default `refuse`.
-   */
+  /** With too many connections: `close-idle` closes the one that has waited longest for a request. Default `refuse`. */
   readonly whenFull?: 'refuse' | 'close-idle' | undefined;
   /** For tests. Default: the bounds of limits.ts. */
   readonly patience?: ConnectionPatience | undefined;
@@ -60,8 +58,8 @@ export interface HttpServerOptions {
   readonly overloadMs?: number | undefined;
   /** Told when an overload begins and when it is over. */
   readonly onOverload?: ((isOverloaded: boolean) => void) | undefined;
-  /** Those of the handler: what is answered without it says of origins what it says. Default: no origin is allowed. */
-  readonly origins?: OriginFields | null | undefined;
+  /** Those of the handler, for answers without it. Default: none. */
+  readonly corsOrigins?: readonly string[] | undefined;
   /** Counts connections, and answers to what could not be read. */
   readonly meter?: Meter | null | undefined;
 }
@@ -73,38 +71,35 @@ export class HttpServer {
   readonly #server: Server;
   readonly #connections: Connections;
   readonly #overload: Overload;
-  readonly #origins: OriginFields | null;
+  readonly #origins: OriginFields;
   /** Of answers to what could not be read: its origin is not known. */
   readonly #unreadableFields: AnswerFields;
   readonly #meter: Meter | null;
-  /** Connections are closed that have been idle so long. */
+  /** Idle connections are closed after this time. */
   readonly #idleMs: number;
   #accepted = 0;
   #isDraining = false;
-  #sweeping: NodeJS.Timeout | null = null;
+  #sweeping: NodeJS.Timeout | undefined;
   /** Connections without a request are kept: the first may be on its way. */
   #sparesUnused = false;
   #closing: Promise<void> | null = null;
 
   constructor(handler: RequestHandler | LoneRequestHandler, options: HttpServerOptions = {}) {
     const { connectionsMax = CONNECTIONS_MAX_DEFAULT, whenFull = 'refuse', patience, times } = options;
-    const { overloadMs = OVERLOAD_MS_DEFAULT, onOverload, origins = null, meter = null } = options;
+    const { overloadMs = OVERLOAD_MS_DEFAULT, onOverload, corsOrigins = [], meter = null } = options;
     this.#handler = handler;
     this.#answerLone = 'lone' in handler ? handler.lone : undefined;
     this.#connections = new Connections(patience);
     this.#overload = new Overload(overloadMs, onOverload);
-    this.#origins = origins;
-    this.#unreadableFields = origins?.of(undefined) ?? PLAIN_FIELDS;
+    this.#origins = new OriginFields(corsOrigins);
+    this.#unreadableFields = this.#origins.of(undefined);
     this.#meter = meter;
     if (meter !== null) meterConnections(meter, this.#connections);
     const server = createBareServer((req, res) => this.#answer(req, res), times);
     this.#server = server;
     this.#idleMs = server.keepAliveTimeout + KEEP_ALIVE_GRACE_MS;
-    // Where room is made it is counted here: of the connections that were closed for it node still counts some.
+    // Not for `close-idle`: node still counts some of the connections that were closed to make room.
     if (whenFull === 'refuse') server.maxConnections = connectionsMax;
-    server.on('drop', () => {
-      this.#connections.dropped++;
-    });
     this.#listenToNode(whenFull === 'close-idle' ? connectionsMax : null);
   }
 
@@ -128,32 +123,21 @@ export class HttpServer {
     await checkInnerParts();
     const server = this.#server;
     allowHalfOpen(server);
-    return new Promise((resolve, reject) => {
-      const onError = (error: NodeJS.ErrnoException): void => {
-        server.off('listening', onListening);
-        server.off('error', onError);
-        reject(describeListenError(error, options));
-      };
-      const onListening = (): void => {
-        server.off('error', onError);
-        this.#connections.start();
-        this.#overload.start();
-        resolve(toListenAddress(server.address() as AddressInfo));
-      };
-      server.once('error', onError);
-      server.once('listening', onListening);
-      try {
-        const { host, port, reusePort, handle } = options;
-        server.listen(handle ?? { host, port, ...(reusePort ? { reusePort } : {}) });
-      } catch (error) {
-        onError(error as NodeJS.ErrnoException);
-      }
-    });
+    const { host, port, reusePort, handle } = options;
+    try {
+      server.listen(handle ?? { host, port, ...(reusePort ? { reusePort } : {}) });
+      await once(server, 'listening');
+    } catch (error) {
+      throw describeListenError(error as NodeJS.ErrnoException, options);
+    }
+    this.#connections.start();
+    this.#overload.start();
+    return toListenAddress(server.address() as AddressInfo);
   }
 
   /**
    * From now on every answer is the last of its connection, and connections without requests are closed again and again. New
-   * ones are still accepted: load balancers learn elsewhere that none should come. Ends with {@link HttpServer.close}.
+   * connections are still accepted: load balancers learn elsewhere that none should come.
    */
   drain(): void {
     if (this.#isDraining) return;
@@ -176,10 +160,13 @@ export class HttpServer {
   #listenToNode(roomFor: number | null): void {
     const server = this.#server;
     const connections = this.#connections;
+    server.on('drop', () => {
+      connections.closed.dropped++;
+    });
     // No body is ever asked for (RFC 9110 section 10.1.1: a final status may come in place of 100); the handler refuses the rest.
     server.on('checkContinue', (req, res) => {
       // As node does where 100 was expected and not sent: the body that would follow is not waited for.
-      res.shouldKeepAlive = false;
+      endWithAnswer(res);
       this.#answer(req, res);
     });
     server.on('checkExpectation', (req, res) => this.#answer(req, res));
@@ -194,54 +181,39 @@ export class HttpServer {
       const socket = duplex as Socket;
       this.#endWith(socket, () => answerClientError(error, socket, this.#unreadableFields));
     });
-    const onRequest = (connection: Connection, lone: LoneRequest, req: IncomingMessage, keepAlive: boolean) =>
-      this.#see(connection, lone, req, keepAlive);
-    const onEnd = (connection: Connection): void => this.#endAwaiting(connection);
     server.on('connection', (socket) => {
       this.#accepted++;
       if (roomFor !== null) connections.makeRoom(roomFor - 1);
       const connection = connections.add(socket);
       connection.lone = LoneRequest.watch(server, socket, this.#idleMs, (lone, req, keepAlive) =>
-        onRequest(connection, lone, req, keepAlive),
+        this.#see(connection, lone, req, keepAlive),
       );
       // Before node, which ends the other half where it knows of no response.
-      socket.prependListener('end', () => onEnd(connection));
+      socket.prependListener('end', () => this.#endAwaiting(connection));
       socket.once('close', () => {
-        onEnd(connection);
+        this.#endAwaiting(connection);
         connections.delete(socket);
       });
     });
   }
 
-  /** Sees each request before node makes a response for it. */
-  #see(connection: Connection, lone: LoneRequest, req: IncomingMessage, keepAlive: boolean): number {
+  /** Sees each request before node makes a response for it. @returns whether it is dealt with */
+  #see(connection: Connection, lone: LoneRequest, req: IncomingMessage, keepAlive: boolean): boolean {
     this.#endAwaiting(connection);
-    const isAlone = keepAlive && !this.#isDraining && !lone.isTraced && standsAlone(connection, req);
-    if (this.#refuses(lone, isAlone)) {
+    const isBusy = this.#isDraining || connection.isEnding || isAnswering(connection);
+    const isAlone = !isBusy && lone.standsAlone(keepAlive);
+    // A request that cannot be refused here is refused in its turn.
+    if (this.#overload.refuses() && isAlone && refuseDirectly(lone, this.#origins)) {
+      this.#overload.count();
       this.#connections.use(connection, null);
-      return 0;
+      return true;
     }
-    if (this.#answerLone === undefined || !isAlone || this.#overload.isFull)
-      return lone.handOn(req, keepAlive);
+    if (this.#answerLone === undefined || !isAlone || this.#overload.isFull) return false;
     this.#connections.use(connection, null);
     this.#answerLone(lone);
     const { response } = lone;
     if (response !== null) this.#settle(connection, req, response);
-    return 0;
-  }
-
-  /** Whether the request has been refused. One that cannot be refused here is refused in its turn. */
-  #refuses(lone: LoneRequest, isAlone: boolean): boolean {
-    if (!this.#isTooMany() || !isAlone || !refuseDirectly(lone, this.#origins)) return false;
-    this.#overload.count();
     return true;
-  }
-
-  /** To be asked once for each request. */
-  #isTooMany(): boolean {
-    if (this.#overload.isWatching) return this.#overload.refuses();
-    this.#overload.pass();
-    return false;
   }
 
   /** Before anything else happens on a connection, or to it: an answer that comes later goes to node's response from now on. */
@@ -253,25 +225,25 @@ export class HttpServer {
   /** Each request for which node has made a response. */
   #answer(req: IncomingMessage, res: ServerResponse): void {
     const connection = this.#connections.get(req.socket);
-    // What follows on a connection that is about to be closed may not be a request at all.
+    // Bytes behind the last answer of a connection may not be a request at all.
     if (connection === undefined || connection.isEnding) return;
     const { lone } = connection;
     this.#connections.use(connection, res);
     if (lone?.takes(res)) return;
     // The client learns that what it sent behind this request was not read.
-    if (lone === null ? req.headers.upgrade !== undefined : lone.dropsRest(req)) res.shouldKeepAlive = false;
+    if (lone === null ? req.headers.upgrade !== undefined : lone.dropsRest(req)) endWithAnswer(res);
     // Otherwise it was asked before; #handle sees what came of it.
-    if (lone === null) this.#isTooMany();
+    if (lone === null) this.#overload.refuses();
     if (handleInTurn(connection, req, res, this.#handle)) return;
-    this.#connections.flooded++;
+    this.#connections.closed.flooded++;
     req.socket.destroy();
   }
 
   readonly #handle = (connection: Connection, req: IncomingMessage, res: ServerResponse): void => {
     // Requests that came before their turn are all answered before the connection ends.
-    if (this.#isDraining && !connection.queue?.waiting.length) res.shouldKeepAlive = false;
+    if (this.#isDraining && !connection.queue?.waiting.length) endWithAnswer(res);
     // A preflight costs as much as its refusal, and would keep a page from reading that of its request.
-    if (this.#overload.isFull && !this.#origins?.isPreflight(req)) {
+    if (this.#overload.isFull && !this.#origins.isPreflight(req)) {
       this.#overload.count();
       refuse(req, res, this.#origins);
     } else this.#handler(req, res);
@@ -283,7 +255,7 @@ export class HttpServer {
     if (!res.headersSent) {
       connection.pending.add(res);
       res.once('close', () => connection.pending.delete(res));
-    } else if (!res.shouldKeepAlive) {
+    } else if (endsWithAnswer(res)) {
       connection.isEnding = true;
       if (announcesBody(req)) closeGently(connection.socket, res, () => this.#connections.linger(connection));
     }
@@ -302,7 +274,7 @@ export class HttpServer {
       this.#connections.linger(connection);
     };
     if (isAnswering(connection)) connection.answer?.once('close', speak);
-    // Behind an answer to a lone request, some of which waits. An error ends the connection, and with it all there is to say.
+    // Behind the part of a lone answer that waits. An error ends the connection, and no last word is possible.
     else if (connection.answer === null && socket.writableLength > 0) socket.write('', speak);
     else speak();
   }
@@ -311,7 +283,7 @@ export class HttpServer {
     this.#isDraining = true;
     for (const connection of this.#connections) {
       this.#endAwaiting(connection);
-      for (const res of connection.pending) res.shouldKeepAlive = false;
+      for (const res of connection.pending) endWithAnswer(res);
     }
   }
 
@@ -323,7 +295,7 @@ export class HttpServer {
   async #finish(deadlineMs: number): Promise<void> {
     const server = this.#server;
     this.#announceEnd();
-    if (this.#sweeping !== null) clearInterval(this.#sweeping);
+    clearInterval(this.#sweeping);
     if (!server.listening) return;
     if (deadlineMs > 0) await takeQueued(server, () => this.#accepted);
     const closed = stopListening(server);
@@ -348,7 +320,7 @@ export class HttpServer {
 function meterConnections(meter: Meter, connections: Connections): void {
   meter.onSample(() => meter.set(CELL.connectionsOpen, connections.counts.open));
   meter.onSampleOfCounts(() => {
-    const { dropped, slowReaders, silent, flooded } = connections.counts;
+    const { dropped, slowReaders, silent, flooded } = connections.closed;
     return [
       [CELL.connectionsDropped, dropped],
       [CELL.slowReaders, slowReaders],
@@ -356,17 +328,6 @@ function meterConnections(meter: Meter, connections: Connections): void {
       [CELL.flooded, flooded],
     ];
   });
-}
-
-/** Whether it is the only one under way on its connection, and no more than a request. */
-function standsAlone(connection: Connection, req: IncomingMessage): boolean {
-  const { socket, isEnding } = connection;
-  const { httpVersionMajor, httpVersionMinor, upgrade } = req as IncomingMessage & {
-    readonly upgrade: unknown;
-  };
-  if (isEnding || httpVersionMajor !== 1 || httpVersionMinor !== 1 || upgrade) return false;
-  if (socket.writableLength > 0 || !socket.writable) return false;
-  return !isAnswering(connection);
 }
 
 /** RFC 9112 section 6.3; asked only where the connection is about to be closed. */

@@ -1,6 +1,6 @@
 /** Pages of elsewhere: who may read, and what a browser is told before it asks. */
 import { test } from 'tap';
-import { OriginFields, originFault } from '../../../src/http/answer/answer-fields.js';
+import { originFault } from '../../../src/http/answer/answer-fields.js';
 import { bearer, serve, setUp, token } from '../harness.js';
 
 const PAGE = 'https://timetable.example.org';
@@ -83,7 +83,7 @@ test('every answer to an allowed page can be read by it, and says that it depend
 
 test('what is no request, and may be from any page, says that answers depend on the page', async (t) => {
   const { handler } = setUp({ corsOrigins: [PAGE] });
-  const { raw } = await serve(t, handler, { origins: new OriginFields([PAGE]) });
+  const { raw } = await serve(t, handler, { corsOrigins: [PAGE] });
   const without = await serve(t, setUp().handler);
   for (const bytes of [
     'GARBAGE\r\n\r\n',

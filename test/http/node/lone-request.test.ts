@@ -4,6 +4,7 @@ import { EventEmitter } from 'node:events';
 import { Server } from 'node:http';
 import { connect } from 'node:net';
 import { type Test, test } from 'tap';
+import { OriginFields } from '../../../src/http/answer/answer-fields.js';
 import type { LoneRequestHandler } from '../../../src/http/handler.js';
 import type { LoneRequest } from '../../../src/http/node/lone-request.js';
 import { refuseDirectly } from '../../../src/http/server/refusal.js';
@@ -278,7 +279,7 @@ function isRefusedAtOnce(method: string, fields: readonly string[]): boolean {
       return true;
     },
   };
-  return refuseDirectly(request as unknown as LoneRequest, null) && isSent;
+  return refuseDirectly(request as unknown as LoneRequest, new OriginFields([])) && isSent;
 }
 
 test('refused at once is whatever has no body for certain', (t) => {

@@ -1,7 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
-import { OriginFields } from '../../../src/http/answer/answer-fields.js';
 import type { RequestHandler } from '../../../src/http/handler.js';
 import { Overload } from '../../../src/http/server/overload.js';
 import { HttpServer } from '../../../src/http/server/server.js';
@@ -156,7 +155,7 @@ test('a page of elsewhere can read that it is refused, and its preflights are an
       if (req.method === 'GET') busyFor(1);
       handler(req, res);
     },
-    { overloadMs: 10, origins: new OriginFields(corsOrigins) },
+    { overloadMs: 10, corsOrigins },
   );
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(() => server.close({ deadlineMs: 0 }));
@@ -279,13 +278,13 @@ test('an overload is found within one turn, and is not over while most are refus
   overload.start();
   t.teardown(() => overload.stop());
   const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-  for (let n = 0; n < OVERLOAD_REQUESTS_MIN; n++) overload.pass();
+  for (let n = 0; n < OVERLOAD_REQUESTS_MIN; n++) overload.refuses();
   busyFor(20);
   await turn();
   t.ok(overload.isWatching);
   // Its end would come after a second.
   const refused = crowdedTurn(overload, 1000);
-  t.ok(overload.isOverloaded);
+  t.ok(overload.counts.isOverloaded);
   t.ok(refused > 500, `${refused} refused in the same turn`);
   await turn();
   // The thread is idle behind each turn, as it refuses so many; three times the capacity is asked for all the same.
@@ -294,16 +293,16 @@ test('an overload is found within one turn, and is not over while most are refus
     crowdedTurn(overload, 15);
     await delay(2);
   }
-  t.equal(overload.isOverloaded, true);
+  t.equal(overload.counts.isOverloaded, true);
   // The same with fewer.
   const fittingMs = performance.now() + 4 * OVERLOAD_RECOVERY_MS;
-  while (performance.now() < fittingMs && overload.isOverloaded) {
+  while (performance.now() < fittingMs && overload.counts.isOverloaded) {
     crowdedTurn(overload, 2);
     // Those that are refused for another reason do not prolong it.
     for (let n = 0; n < 5; n++) overload.count();
     await delay(2);
   }
-  t.equal(overload.isOverloaded, false);
+  t.equal(overload.counts.isOverloaded, false);
   t.equal(overload.counts.overloads, 1);
 });
 
@@ -313,7 +312,7 @@ test('turns are timed only after a long one of many requests, and for a while', 
   t.teardown(() => overload.stop());
   /** Requests of one turn, which lasts so long behind them. */
   const turn = async (requests: number, ms: number): Promise<boolean> => {
-    for (let n = 0; n < requests; n++) overload.pass();
+    for (let n = 0; n < requests; n++) overload.refuses();
     busyFor(ms);
     await new Promise((resolve) => setImmediate(resolve));
     return overload.isWatching;
@@ -323,9 +322,9 @@ test('turns are timed only after a long one of many requests, and for a while', 
   t.equal(await turn(OVERLOAD_REQUESTS_MIN, 60), true, 'a long turn');
   t.ok(await until(() => !overload.isWatching, 5 * OVERLOAD_WATCH_MS), 'over');
   // A turn of which no end comes: the next of so many sees it.
-  for (let n = 0; n < OVERLOAD_REQUESTS_MIN; n++) overload.pass();
+  for (let n = 0; n < OVERLOAD_REQUESTS_MIN; n++) overload.refuses();
   busyFor(60);
-  for (let n = 0; n < OVERLOAD_REQUESTS_MIN; n++) overload.pass();
+  for (let n = 0; n < OVERLOAD_REQUESTS_MIN; n++) overload.refuses();
   t.equal(overload.isWatching, true, 'within the turn');
   overload.stop();
   t.equal(overload.isWatching, false);

@@ -3,6 +3,7 @@ import { request, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'tap';
+import { PLAIN_FIELDS } from '../../../src/http/answer/answer-fields.js';
 import { answerClientError } from '../../../src/http/server/client-error.js';
 import { HttpServer } from '../../../src/http/server/server.js';
 import { bearer, serve, setUp, token } from '../harness.js';
@@ -106,7 +107,11 @@ test('a request that does not arrive in time gets 408', async (t) => {
       },
       destroy() {},
     };
-    answerClientError(Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), fake as never);
+    answerClientError(
+      Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }),
+      fake as never,
+      PLAIN_FIELDS,
+    );
   });
   await ended;
   t.match(parse(Buffer.concat(received).toString()), { status: 408, body: { code: 'request-timeout' } });
@@ -120,7 +125,7 @@ test('a connection that is being written to, or has gone, is only closed', async
   ] as const) {
     const calls: string[] = [];
     const fake = { ...state, end: () => calls.push('end'), destroy: () => calls.push('destroy') };
-    answerClientError(Object.assign(new Error(), { code }), fake as never);
+    answerClientError(Object.assign(new Error(), { code }), fake as never, PLAIN_FIELDS);
     t.same(calls, ['destroy']);
   }
 });

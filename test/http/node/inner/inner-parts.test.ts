@@ -6,8 +6,13 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import tap, { type Test, test } from 'tap';
-import { missingInnerParts, useInnerParts } from '../../../../src/http/node/inner-parts.js';
-import { INNER_PARTS, type InnerPart, probeInnerParts } from '../../../../src/http/node/probe.js';
+import {
+  INNER_PARTS,
+  type InnerPart,
+  missingInnerParts,
+  probeInnerParts,
+  useInnerParts,
+} from '../../../../src/http/node/inner-parts.js';
 import { parseMetrics } from '../../../admin/scrape.js';
 import { CLI, startNode } from '../../../cli/lectern.js';
 import { get } from '../../../serving/threads.js';
@@ -47,6 +52,7 @@ async function takeAway(t: Test, part: InnerPart | null, instead: unknown): Prom
 const CLOSES_BEHIND_UPGRADE: readonly (InnerPart | null)[] = [
   'parser.onIncoming',
   'parser.incoming',
+  'request.upgrade',
   'parser.getCurrentBuffer',
 ];
 

@@ -1,5 +1,5 @@
 /** For --import: takes the part away that the environment names. */
-import type { InnerPart } from '../../../../src/http/node/probe.js';
+import type { InnerPart } from '../../../../src/http/node/inner-parts.js';
 import { startTakingAway } from './take-away.js';
 
 startTakingAway().part = process.env.TAKE_AWAY as InnerPart;

@@ -1,7 +1,7 @@
 /** Takes one part inside Node away from all code but Node's own, on every server and connection from then on. */
 import { EventEmitter } from 'node:events';
 import { Server } from 'node:http';
-import type { InnerPart } from '../../../../src/http/node/probe.js';
+import type { InnerPart } from '../../../../src/http/node/inner-parts.js';
 
 export interface Taken {
   part: InnerPart | null;
@@ -52,6 +52,15 @@ export function startTakingAway(): Taken {
   const hideFrom = (owner: string, object: unknown): void => {
     if (taken.part?.startsWith(`${owner}.`)) hide(object, taken.part, taken);
   };
+  // Requests are seen before node emits them.
+  const hideFromRequests = (parser: { onIncoming: (...given: unknown[]) => unknown }): void => {
+    if (!taken.part?.startsWith('request.')) return;
+    const { onIncoming } = parser;
+    parser.onIncoming = (req, ...more) => {
+      hideFrom('request', req);
+      return onIncoming.call(parser, req, ...more);
+    };
+  };
   EventEmitter.prototype.emit = function (this: EventEmitter, event: string | symbol, ...given: unknown[]) {
     if (taken.part === null || !(this instanceof Server)) return emit.call(this, event, ...given);
     const [first, second] = given as [Record<string, unknown>, unknown];
@@ -69,6 +78,7 @@ export function startTakingAway(): Taken {
     hideFrom('handle', first._handle);
     hideFrom('socket', first);
     for (const each of others) each.apply(this, given);
+    hideFromRequests(first.parser as { onIncoming: (...given: unknown[]) => unknown });
     return true;
   };
   return taken;
