@@ -1,4 +1,4 @@
-import type { KeyFetches } from '../auth/key-feed.js';
+import type { KeyFetches } from '../auth/remote-keys.js';
 import type { Logger } from '../http/logger.js';
 import { missingInnerParts } from '../http/node/inner-parts.js';
 import { INNER_PARTS } from '../http/node/probe.js';
