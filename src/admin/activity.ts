@@ -7,7 +7,7 @@ export interface Announcer {
   on(name: 'refused', listener: (event: { readonly refusal: Refusal }) => void): unknown;
 }
 
-/** What has happened to a timetable since it was opened: counts for those who come and ask. */
+/** Counts what has happened to a timetable since it was opened. */
 export class Activity {
   readonly loads: Record<LoadResult, number> = { published: 0, unchanged: 0, refused: 0, failed: 0 };
   readonly refusals: Record<RefusalCode, number> = {
@@ -18,6 +18,7 @@ export class Activity {
     events: 0,
     memory: 0,
   };
+
   follow(timetable: Announcer): void {
     timetable.on('loaded', ({ result }) => {
       this.loads[result]++;

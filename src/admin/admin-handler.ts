@@ -5,49 +5,35 @@ import { bearerChallenge, INTERNAL_ERROR, type Problem, sendProblem } from '../h
 import { sendText } from '../http/answer/respond.js';
 import { Exchange, type ExchangeSettings } from '../http/exchange.js';
 import type { RequestHandler } from '../http/handler.js';
-import type { Logger } from '../http/logger.js';
 import { messageFault } from '../http/message-fault.js';
 import { parseQueryString } from '../http/request/query-string.js';
 import { REQUEST_TARGET_BYTES_MAX } from '../limits.js';
-import type { LoadResult } from '../refresh/keeper.js';
+import type { LoadOutcome } from '../refresh/keeper.js';
+import type { ViewSource } from '../view/view-source.js';
 import type { AdminToken } from './admin-token.js';
-import type { AllowedHosts } from './allowed-hosts.js';
-import type { Readiness } from './readiness.js';
+import { AllowedHosts } from './allowed-hosts.js';
+import type { Exposition, Observed } from './exposition.js';
 
 const REALM = 'lectern admin';
 
-/** How POST /refresh ended. */
-export interface RefreshOutcome {
-  readonly outcome: LoadResult;
-  /** Of what is served now; null where there is nothing. */
-  readonly snapshot: string | null;
-  readonly events: number | null;
-  /** Why it failed or was refused; null where it went well. */
-  readonly reason: string | null;
+/** What the admin listener needs of a timetable. */
+export interface AdminTimetable extends ViewSource {
+  refresh(options: { readonly force: boolean }): Promise<LoadOutcome>;
 }
 
-export interface AdminHandlerOptions {
-  readonly hosts: AllowedHosts;
-  readonly readiness: Readiness;
-  /** All metrics as text. */
-  readonly metrics: { readonly contentType: string; text(): Promise<string> };
-  /** Loads now. */
-  readonly refresh: (force: boolean) => Promise<RefreshOutcome>;
-  /** What lets somebody load; null where nobody may, and there is no such resource. */
+export interface AdminHandlerOptions extends Observed {
+  readonly timetable: AdminTimetable;
+  readonly host: string;
+  /** Names that a Host may have besides `host`. */
+  readonly allowedHosts: readonly string[];
+  /** Null: there is no POST /refresh. */
   readonly token: AdminToken | null;
-  readonly log?: Logger | undefined;
 }
 
 interface Resource {
   readonly methods: readonly string[];
   handle(exchange: Exchange): void | Promise<void>;
 }
-
-const HOST_NOT_ALLOWED: Problem = {
-  code: 'host-not-allowed',
-  detail:
-    'The Host is a name that the admin listener does not know. Ask it by an IP address, as localhost, or by a name that --admin-allowed-host allows.',
-};
 
 /** What is asked a few times a minute need not be quick. */
 const SETTINGS: ExchangeSettings = {
@@ -58,65 +44,67 @@ const SETTINGS: ExchangeSettings = {
   log: undefined,
 };
 
-/** The handler of the admin listener. Without a token it changes nothing and tells nothing of the timetable but counts. */
-export function createAdminHandler(options: AdminHandlerOptions): RequestHandler {
-  const { hosts, readiness, metrics, token, log } = options;
-  const read = (handle: Resource['handle']): Resource => ({ methods: ['GET', 'HEAD'], handle });
+/** Without a token the handler changes nothing and tells no more of the timetable than counts. */
+export function createAdminHandler(
+  options: AdminHandlerOptions,
+  exposition: Exposition,
+  unreadyReasons: () => readonly string[],
+): RequestHandler {
+  const { host, allowedHosts, timetable, token, log } = options;
+  const hosts = new AllowedHosts([host, ...allowedHosts]);
+  const methods = ['GET', 'HEAD'];
   const resources = new Map<string, Resource>([
-    // Whoever answers is alive: what cannot go on ends the process.
-    ['/live', read((exchange) => sendJson(exchange, 200, { live: true }))],
+    ['/live', { methods, handle: (exchange) => sendJson(exchange, 200, { live: true }) }],
     [
       '/ready',
-      read((exchange) => {
-        const { reasons } = readiness;
-        sendJson(exchange, reasons.length === 0 ? 200 : 503, { ready: reasons.length === 0, reasons });
-      }),
+      {
+        methods,
+        handle(exchange) {
+          const reasons = unreadyReasons();
+          const ready = reasons.length === 0;
+          sendJson(exchange, ready ? 200 : 503, { ready, reasons });
+        },
+      },
     ],
     [
       '/metrics',
-      read(async (exchange) => {
-        const text = await metrics.text();
-        sendText(exchange, 200, ['Content-Type', metrics.contentType, 'Cache-Control', 'no-store'], text);
-      }),
+      {
+        methods,
+        async handle(exchange) {
+          const text = await exposition.text();
+          const headers = ['Content-Type', exposition.contentType, 'Cache-Control', 'no-store'];
+          sendText(exchange, 200, headers, text);
+        },
+      },
     ],
   ]);
   if (token !== null) {
-    resources.set('/refresh', {
-      methods: ['POST'],
-      handle: (exchange) => refresh(exchange, token),
-    });
+    resources.set('/refresh', { methods: ['POST'], handle: (exchange) => refresh(exchange, token) });
   }
-  const paths = [...resources.keys()].join(', ');
 
   async function refresh(exchange: Exchange, expected: AdminToken): Promise<void> {
     const fault = credentialFault(exchange, expected);
-    if (fault !== null) {
-      // Which of several was meant may have been understood otherwise on its way here.
-      if (exchange.headers.authorizations > 1) exchange.closeAfterAnswer();
-      sendProblem(exchange, fault);
-      return;
-    }
+    if (fault !== null) return sendProblem(exchange, fault);
     if (exchange.headers.hasContent) {
-      sendProblem(exchange, {
+      return sendProblem(exchange, {
         code: 'content-too-large',
         detail:
           'POST /refresh takes no content: leave the body out. What is loaded is the source that the service was started with.',
       });
-      return;
     }
     const { pairs, faults } = parseQueryString(exchange.query);
-    const given = pairs.filter(([name]) => name === 'force').map(([, value]) => value);
-    const isKnown = faults.length === 0 && pairs.length === given.length && given.length <= 1;
-    if (!isKnown || (given[0] ?? 'true') !== 'true') {
-      sendProblem(exchange, {
+    const force = pairs.length === 1 && pairs[0]?.join('=') === 'force=true';
+    if (faults.length > 0 || (pairs.length > 0 && !force)) {
+      return sendProblem(exchange, {
         code: 'parameters-invalid',
         detail: 'The only parameter is force=true, which publishes whatever comes.',
       });
-      return;
     }
-    const force = given.length === 1;
     log?.info({ force }, 'loading on request');
-    sendJson(exchange, 200, await options.refresh(force));
+    const { result, reason } = await timetable.refresh({ force });
+    const { summary } = timetable;
+    const [snapshot, events] = summary === null ? [null, null] : [summary.id, summary.events];
+    sendJson(exchange, 200, { outcome: result, snapshot, events, reason });
   }
 
   function fail(exchange: Exchange, error: unknown): void {
@@ -139,12 +127,15 @@ export function createAdminHandler(options: AdminHandlerOptions): RequestHandler
       return sendProblem(exchange, fault);
     }
     if (!hosts.allow(target, headers.hosts === 0 ? null : headers.host)) {
-      return sendProblem(exchange, HOST_NOT_ALLOWED);
+      return sendProblem(exchange, {
+        code: 'host-not-allowed',
+        detail:
+          'The Host is a name that the admin listener does not know. Ask it by an IP address, as localhost, or by a name that --admin-allowed-host allows.',
+      });
     }
-    // Whoever put them there does not agree on who asks, also where nobody has to say so.
-    const { authorization, authorizations } = headers;
-    const credential = authorizations > 1 ? readCredential(authorization, authorizations) : null;
-    if (credential?.kind === 'malformed') {
+    // Several are refused by all resources: their senders do not agree on who asks.
+    const credential = readCredential(headers.authorization, headers.authorizations);
+    if (credential.kind === 'malformed' && headers.authorizations > 1) {
       exchange.closeAfterAnswer();
       return sendProblem(exchange, malformedCredential(credential.detail));
     }
@@ -156,6 +147,7 @@ export function createAdminHandler(options: AdminHandlerOptions): RequestHandler
     }
     const resource = resources.get(path);
     if (resource === undefined) {
+      const paths = [...resources.keys()].join(', ');
       const detail = `There is nothing at this path of the admin listener. It has ${paths}.`;
       return sendProblem(exchange, { code: 'not-found', detail });
     }
@@ -180,7 +172,7 @@ export function createAdminHandler(options: AdminHandlerOptions): RequestHandler
   };
 }
 
-/** Why somebody may not load; null where they may. */
+/** Why a client may not load; null where it may. */
 function credentialFault({ headers }: Exchange, expected: AdminToken): Problem | null {
   const credential = readCredential(headers.authorization, headers.authorizations);
   switch (credential.kind) {

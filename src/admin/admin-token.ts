@@ -4,7 +4,7 @@ import { readTextFile } from '../auth/text-file.js';
 import { LecternError } from '../errors.js';
 import { ADMIN_TOKEN_CHARACTERS_MIN, ADMIN_TOKEN_FILE_BYTES_MAX } from '../limits.js';
 
-/** The token that lets somebody change something. Only its digest is kept. */
+/** The token that allows changes. Only its digest is kept. */
 export class AdminToken {
   readonly #digest: Buffer;
 
@@ -17,18 +17,16 @@ export class AdminToken {
       const expected = `expected at least ${ADMIN_TOKEN_CHARACTERS_MIN}`;
       throw new LecternError('key-invalid', `${name} has ${token.length} characters; ${expected}`);
     }
-    const credential = readCredential(`Bearer ${token}`, 1);
-    if (credential.kind !== 'token') {
-      const expected = 'letters, digits and "-._~+/", "=" at the end';
+    if (readCredential(`Bearer ${token}`, 1).kind !== 'token') {
       throw new LecternError(
         'key-invalid',
-        `${name} has characters that no bearer token has; expected ${expected}`,
+        `${name} has characters that no bearer token has; expected letters, digits and "-._~+/", "=" at the end`,
       );
     }
     this.#digest = digestOf(token);
   }
 
-  /** Takes the same time for every token of a length: digests are compared, all of their bytes. */
+  /** Takes the same time for every token of a length. */
   equals(token: string): boolean {
     return timingSafeEqual(digestOf(token), this.#digest);
   }

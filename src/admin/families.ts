@@ -1,63 +1,34 @@
-import { Counter, Gauge, type Metric, Registry } from 'prom-client';
+import { type Metric, Registry } from 'prom-client';
 
-/** Labels and a value. */
-export type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
-/** Looks values up when they are asked for. */
-export type Samples = () => readonly Sample[] | Promise<readonly Sample[]>;
+/** Labels and a value. The suffix is of the parts of a histogram. */
+export type Sample = readonly [labels: Readonly<Record<string, string>>, value: number, suffix?: string];
 
-/** Metrics whose values are looked up at each scrape. prom-client writes their text. */
-export class Families {
-  readonly #registry = new Registry();
-
-  get contentType(): string {
-    return this.#registry.contentType;
-  }
-
-  text(): Promise<string> {
-    return this.#registry.metrics();
-  }
-
-  add(metric: Metric): void {
-    this.#registry.registerMetric(metric);
-  }
-
-  counter(name: string, help: string, labelNames: string[], samples: Samples): void {
-    const registers = [this.#registry];
-    new Counter({
-      name,
-      help,
-      labelNames,
-      registers,
-      collect() {
-        return put(samples(), (list) => {
-          this.reset();
-          for (const [labels, value] of list) this.inc(labels, value);
-        });
-      },
-    });
-  }
-
-  gauge(name: string, help: string, labelNames: string[], samples: Samples): void {
-    const registers = [this.#registry];
-    new Gauge({
-      name,
-      help,
-      labelNames,
-      registers,
-      collect() {
-        return put(samples(), (list) => {
-          this.reset();
-          // A number that is not known is left out, where prom-client would say 0.
-          if (labelNames.length === 0 && list.length === 0) this.set(Number.NaN);
-          for (const [labels, value] of list) this.set(labels, value);
-        });
-      },
-    });
-  }
+/** One metric. Its samples, or its only value, are looked up at each scrape; null where the value is unknown. */
+export interface Family {
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly name: string;
+  readonly help: string;
+  samples(): Samples | Promise<Samples>;
 }
+export type Samples = readonly Sample[] | number | null;
 
-/** Old values go in the same turn as new ones come, so that scrapes at the same time do not add up. */
-function put(samples: ReturnType<Samples>, take: (list: readonly Sample[]) => void): void | Promise<void> {
-  if (samples instanceof Promise) return samples.then(take);
-  take(samples);
+/** The families as prom-client writes them. */
+export function registryOf(families: readonly Family[]): Registry {
+  const registry = new Registry();
+  for (const { type, name, help, samples } of families) {
+    const get = async (): Promise<object> => {
+      const found = await samples();
+      const list: readonly Sample[] =
+        typeof found === 'object' && found !== null ? found : [[{}, found ?? Number.NaN]];
+      const values = list.map(([labels, value, suffix = '']) => ({
+        metricName: name + suffix,
+        labels,
+        value,
+      }));
+      return { name, help, type, values };
+    };
+    // The registry asks no more of a metric. Its own classes count, and would have to be told the differences.
+    registry.registerMetric({ name, get } as unknown as Metric);
+  }
+  return registry;
 }

@@ -1,14 +1,14 @@
 /**
  * What dashboards of Node look for, under the names and types that prom-client's default metrics have. Those defaults know the
- * main thread only and cannot be ended; here every thread tells of itself, in a label that dashboards show as one line each.
+ * main thread only and cannot be ended; here every thread has a label.
  */
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { CELL, type SingleName } from '../metrics/cells.js';
 import type { ThreadMeter } from '../serving/serving.js';
-import type { Families, Sample } from './families.js';
+import type { Family } from './families.js';
 
-/** Of each thread: name, help, where the number is, and what it is to be multiplied with. */
+/** One value per thread: name, help, cell and factor. */
 const OF_THREADS: readonly (readonly [name: string, help: string, cell: SingleName, scale: number])[] = [
   [
     'nodejs_eventloop_lag_seconds',
@@ -33,64 +33,65 @@ const OF_THREADS: readonly (readonly [name: string, help: string, cell: SingleNa
   ['nodejs_external_memory_bytes', 'Memory outside the heap that objects hold.', 'heapExternalBytes', 1],
 ];
 
-export function addNodeMetrics(families: Families, threads: () => readonly ThreadMeter[]): void {
-  for (const [name, help, cell, scale] of OF_THREADS) {
-    families.gauge(name, help, ['thread'], () =>
-      threads().map(({ thread, meter }): Sample => [{ thread }, meter.get(CELL[cell]) * scale]),
-    );
-  }
-  const cpuSeconds = (part: (usage: NodeJS.CpuUsage) => number) => (): Sample[] => [
-    [{}, part(process.cpuUsage()) / 1e6],
-  ];
-  families.counter(
-    'process_cpu_user_seconds_total',
-    'Processor time in user mode, all threads.',
-    [],
-    cpuSeconds(({ user }) => user),
-  );
-  families.counter(
-    'process_cpu_system_seconds_total',
-    'Processor time in the system, all threads.',
-    [],
-    cpuSeconds(({ system }) => system),
-  );
-  families.counter(
-    'process_cpu_seconds_total',
-    'Both together.',
-    [],
-    cpuSeconds(({ user, system }) => user + system),
-  );
+export function nodeFamilies(threads: readonly ThreadMeter[]): Family[] {
+  const family = (type: Family['type'], name: string, help: string, samples: Family['samples']): Family => ({
+    type,
+    name,
+    help,
+    samples,
+  });
+  const cpuSeconds = (part: (usage: NodeJS.CpuUsage) => number) => () => part(process.cpuUsage()) / 1e6;
   const startSeconds = Math.round(Date.now() / 1000 - process.uptime());
-  families.gauge('process_start_time_seconds', 'Start of the process, since 1970.', [], () => [
-    [{}, startSeconds],
-  ]);
-  families.gauge('process_resident_memory_bytes', 'Memory of the process.', [], () => [
-    [{}, process.memoryUsage.rss()],
-  ]);
-  families.gauge('process_open_fds', 'Open files and sockets.', [], openFiles);
   const filesMax = openFilesMax();
-  families.gauge('process_max_fds', 'How many may be open.', [], () => filesMax);
   const [major = '', minor = '', patch = ''] = process.versions.node.split('.');
-  const version = { version: process.version, major, minor, patch };
-  families.gauge('nodejs_version_info', 'Version of Node; always 1.', Object.keys(version), () => [
-    [version, 1],
-  ]);
+  return [
+    ...OF_THREADS.map(([name, help, cell, scale]) =>
+      family('gauge', name, help, () =>
+        threads.map(({ thread, meter }) => [{ thread }, meter.get(CELL[cell]) * scale]),
+      ),
+    ),
+    family(
+      'counter',
+      'process_cpu_user_seconds_total',
+      'Processor time in user mode, all threads.',
+      cpuSeconds(({ user }) => user),
+    ),
+    family(
+      'counter',
+      'process_cpu_system_seconds_total',
+      'Processor time in the system, all threads.',
+      cpuSeconds(({ system }) => system),
+    ),
+    family(
+      'counter',
+      'process_cpu_seconds_total',
+      'Both together.',
+      cpuSeconds(({ user, system }) => user + system),
+    ),
+    family('gauge', 'process_start_time_seconds', 'Start of the process, since 1970.', () => startSeconds),
+    family('gauge', 'process_resident_memory_bytes', 'Memory of the process.', process.memoryUsage.rss),
+    family('gauge', 'process_open_fds', 'Open files and sockets.', openFiles),
+    family('gauge', 'process_max_fds', 'How many may be open.', () => filesMax),
+    family('gauge', 'nodejs_version_info', 'Version of Node; always 1.', () => [
+      [{ version: process.version, major, minor, patch }, 1],
+    ]),
+  ];
 }
 
 /** Without waiting for the system: with many connections that would hold up requests. Linux only. */
-async function openFiles(): Promise<readonly Sample[]> {
+async function openFiles(): Promise<number | null> {
   const names = await readdir('/proc/self/fd').catch(() => null);
   // One of them is what reading the folder took.
-  return names === null ? [] : [[{}, names.length - 1]];
+  return names === null ? null : names.length - 1;
 }
 
-function openFilesMax(): Sample[] {
-  let text = '';
+function openFilesMax(): number | null {
   try {
-    text = readFileSync('/proc/self/limits', 'latin1');
+    const limits = readFileSync('/proc/self/limits', 'latin1');
+    const count = /^Max open files +(\d+)/m.exec(limits)?.[1];
+    return count === undefined ? null : Number(count);
   } catch {
     // Not on this system.
+    return null;
   }
-  const count = /^Max open files +(\d+)/m.exec(text)?.[1];
-  return count === undefined ? [] : [[{}, Number(count)]];
 }

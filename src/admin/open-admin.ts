@@ -1,45 +1,17 @@
-/**
- * Room admin/. The second port for operators: probes, metrics, readiness. It reads counts and never the events.
- */
-import type { Logger } from '../http/logger.js';
+/** Room admin/. The second port for operators: probes, metrics, readiness. It reads counts and never the events. */
 import type { ListenAddress } from '../http/server/listen-address.js';
 import { HttpServer } from '../http/server/server.js';
 import { ADMIN_CONNECTIONS_MAX } from '../limits.js';
 import { Meter } from '../metrics/meter.js';
 import { startSampling } from '../metrics/sampling.js';
-import type { LoadOutcome } from '../refresh/keeper.js';
-import type { Serving } from '../serving/serving.js';
-import type { ViewSource } from '../view/view-source.js';
-import type { Activity } from './activity.js';
-import { createAdminHandler } from './admin-handler.js';
-import type { AdminToken } from './admin-token.js';
-import { AllowedHosts } from './allowed-hosts.js';
+import { type AdminHandlerOptions, createAdminHandler } from './admin-handler.js';
 import { Exposition } from './exposition.js';
-import type { Readiness } from './readiness.js';
 
-/** What the admin listener needs of a timetable. */
-export interface AdminTimetable extends ViewSource {
-  refresh(options: { readonly force: boolean }): Promise<LoadOutcome>;
-}
-
-export interface AdminOptions {
-  readonly host: string;
+export interface AdminOptions extends AdminHandlerOptions {
   /** 0: any free one. */
   readonly port: number;
-  /** Names that a Host may have besides `host`. */
-  readonly allowedHosts: readonly string[];
-  /** Null: nobody may load. */
-  readonly token: AdminToken | null;
-  readonly timetable: AdminTimetable;
-  /** Of the timetable, since it was opened. */
-  readonly activity: Activity;
-  /** Serving threads of this server that were lost. */
-  readonly losses: () => number;
-  readonly readiness: Readiness;
-  /** What the serving threads count and say of themselves. */
-  readonly serving: Pick<Serving, 'condition' | 'hasKeys' | 'isServing' | 'keyFetches' | 'meters'>;
-  readonly version: string;
-  readonly log?: Logger | undefined;
+  /** Whether `serve()` is being closed. */
+  readonly isClosing: () => boolean;
 }
 
 /** A port for those who operate the service. */
@@ -49,7 +21,21 @@ export interface Admin {
   close(): Promise<void>;
 }
 
-/** Whoever still waits for an answer at the end waits no longer than this. */
+/** Why a service should get no requests at the moment, as /ready says it. */
+export type UnreadyReason =
+  /** Nothing has been loaded so far. */
+  | 'no-snapshot'
+  /** The snapshot is older than it may be. */
+  | 'snapshot-stale'
+  /** Tokens are verified with fetched keys only, and none can be used: they never came, or are too old. */
+  | 'no-keys'
+  | 'draining'
+  /** Requests are refused, as there are more than can be answered. */
+  | 'overloaded'
+  /** No serving thread has a snapshot: they are starting, or were lost. */
+  | 'no-thread';
+
+/** Longest wait for answers under way. */
 const CLOSE_DEADLINE_MS = 1000;
 
 /**
@@ -58,50 +44,16 @@ const CLOSE_DEADLINE_MS = 1000;
  * @throws LecternError `address-unavailable`
  */
 export async function openAdmin(options: AdminOptions): Promise<Admin> {
-  const { host, port, allowedHosts, token, timetable, activity, losses, readiness, serving, version, log } =
-    options;
-  const { meters } = serving;
-  readiness.add('no-snapshot', () => timetable.summary === null);
-  readiness.add('snapshot-stale', () => timetable.summary !== null && timetable.view === null);
-  readiness.add('no-keys', () => !serving.hasKeys);
-  readiness.add('draining', () => serving.condition.isDraining);
-  readiness.add('overloaded', () => serving.condition.isOverloaded);
-  readiness.add('no-thread', () => timetable.summary !== null && !serving.isServing);
-  const here = meters.some(({ thread }) => thread === 'main') ? null : new Meter();
-  const exposition = new Exposition({
-    meters,
-    more: here === null ? [] : [{ thread: 'main', meter: here }],
-    views: timetable,
-    activity,
-    losses,
-    readiness,
-    condition: () => serving.condition,
-    keyFetches: serving.keyFetches,
-    log,
-    version,
-  });
-  const handler = createAdminHandler({
-    hosts: new AllowedHosts([host, ...allowedHosts]),
-    readiness,
-    metrics: exposition,
-    token,
-    log,
-    async refresh(force) {
-      const { result, reason } = await timetable.refresh({ force });
-      const { summary } = timetable;
-      return {
-        outcome: result,
-        snapshot: summary?.id ?? null,
-        events: summary?.events ?? null,
-        reason,
-      };
-    },
-  });
-  const server = new HttpServer(handler, {
+  const { host, port, serving } = options;
+  const here = serving.meters.some(({ thread }) => thread === 'main') ? null : new Meter();
+  const reasons = () => unreadyReasons(options);
+  const more = here === null ? [] : [{ thread: 'main', meter: here }];
+  const exposition = new Exposition(options, more, () => reasons().length === 0);
+  const server = new HttpServer(createAdminHandler(options, exposition, reasons), {
     connectionsMax: ADMIN_CONNECTIONS_MAX,
     // Clients that stay connected must not keep probes out.
     whenFull: 'close-idle',
-    // Who asks how the service is doing has to be told so when it has too much to do, too.
+    // Probes are answered during an overload, too.
     overloadMs: 0,
   });
   const address = await server.listen({ host, port });
@@ -113,4 +65,19 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
       await server.close({ deadlineMs: CLOSE_DEADLINE_MS });
     },
   };
+}
+
+/** Empty where the service is ready. */
+function unreadyReasons({ timetable, serving, isClosing }: AdminOptions): readonly UnreadyReason[] {
+  const { summary, view } = timetable;
+  const { condition, hasKeys, isServing } = serving;
+  const holds: Readonly<Record<UnreadyReason, boolean>> = {
+    'no-snapshot': summary === null,
+    'snapshot-stale': summary !== null && view === null,
+    'no-keys': !hasKeys,
+    draining: isClosing() || condition.isDraining,
+    overloaded: condition.isOverloaded,
+    'no-thread': summary !== null && !isServing,
+  };
+  return (Object.keys(holds) as UnreadyReason[]).filter((reason) => holds[reason]);
 }

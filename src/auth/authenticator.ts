@@ -1,19 +1,12 @@
 /** Room auth/. Tokens: keys, verification, and what a user may be shown. It knows fields, and no events. */
-
-/**
- * Verifier, token cache and identities as one: what the HTTP layer uses.
- */
 import type { IdentifierMode } from '../model/event.js';
 import type { FieldFilter } from '../query/query.js';
-import { type ClaimTable, type Enrolments, mapIdentities } from './identity.js';
-import {
-  createTokenCache,
-  type Remembered,
-  type TokenCache,
-  type TokenKey,
-  tokenKeyOf,
-} from './token-cache.js';
-import type { VerificationFailure, Verifier } from './verifier.js';
+import { type ClaimTable, createClaimTable, type Enrolments, mapIdentities } from './identity.js';
+import { createPublicKeySet, createSecretKeySet, type KeySet } from './key-set.js';
+import { createRemoteKeySet, type KeyFeed } from './remote-key-set.js';
+import type { RemoteKeysPlan } from './remote-keys.js';
+import { type Remembered, TokenCache, tokenKeyOf } from './token-cache.js';
+import { createVerifier, type TokenType, type VerificationFailure, type Verifier } from './verifier.js';
 
 /** A user whose token was verified. Immutable and shared between the requests of one token. */
 export interface AuthenticatedUser {
@@ -31,20 +24,6 @@ export type Authentication =
   | { readonly outcome: 'ok'; readonly user: AuthenticatedUser }
   | VerificationFailure;
 
-export interface Authenticator {
-  /** The user of a token verified before, at once; undefined where it must be verified. */
-  lookup(token: string): RememberedUser | undefined;
-  /** Whether a user who was looked up may still be let in now, without looking at the token again. */
-  isUsable(user: RememberedUser): boolean;
-  /**
-   * Verifies a token and remembers it where it is good. Never rejects for a bad token. Who asks for a token that is being
-   * verified gets the outcome of that.
-   */
-  verify(token: string): Promise<Authentication>;
-  /** Forgets every token. To be called when a key changes. */
-  clear(): void;
-}
-
 export interface AuthenticatorOptions {
   readonly verifier: Verifier;
   readonly table: ClaimTable;
@@ -57,56 +36,109 @@ export interface AuthenticatorOptions {
   readonly now?: () => number;
 }
 
-export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
-  const { verifier, table, enrolments, mode } = options;
-  const cache: TokenCache<AuthenticatedUser> = createTokenCache({
-    ...(options.cacheEntriesMax === undefined ? {} : { entriesMax: options.cacheEntriesMax }),
-    ...(options.now === undefined ? {} : { now: options.now }),
-  });
+/** Verifier, token cache and identities as one: what the HTTP layer uses. */
+export class Authenticator {
+  readonly #options: AuthenticatorOptions;
+  readonly #cache: TokenCache<AuthenticatedUser>;
   /**
-   * Verifications that have not ended, by what the cache would have them under. A token whose verification began before clear()
-   * was verified with the old keys: it must not be remembered, nor shared with who asks afterwards.
+   * Verifications under way by token key. One that began before clear() used the old keys: it must not be remembered, nor
+   * shared with later requests.
    */
-  let underWay = new Map<TokenKey, Promise<Authentication>>();
-  /** The token that was looked up last and not found, until it is verified: it need not be hashed twice. */
-  let missed: { readonly token: string; readonly key: TokenKey } | null = null;
+  #underWay = new Map<string, Promise<Authentication>>();
+  /** The last token that was not found, so that it need not be hashed again to be verified. */
+  #missed: { readonly token: string; readonly key: string } | null = null;
 
-  /** Ends later than it returns, whatever the token. */
-  async function verify(token: string, key: TokenKey): Promise<Authentication> {
-    const began = underWay;
+  constructor(options: AuthenticatorOptions) {
+    this.#options = options;
+    this.#cache = new TokenCache({ entriesMax: options.cacheEntriesMax, now: options.now });
+  }
+
+  /** The user of a token verified before, at once; undefined where it must be verified. */
+  lookup(token: string): RememberedUser | undefined {
+    const key = tokenKeyOf(token);
+    const user = this.#cache.get(key);
+    if (user === undefined) this.#missed = { token, key };
+    return user;
+  }
+
+  /** Whether a user who was looked up may still be let in now, without looking at the token again. */
+  isUsable(user: RememberedUser): boolean {
+    return this.#cache.isUsable(user);
+  }
+
+  /** Verifies a token and remembers it where it is good. Equal tokens share a verification. Never rejects. */
+  verify(token: string): Promise<Authentication> {
+    const key = this.#missed?.token === token ? this.#missed.key : tokenKeyOf(token);
+    this.#missed = null;
+    const shared = this.#underWay.get(key);
+    if (shared !== undefined) return shared;
+    const verification = this.#verify(token, key);
+    this.#underWay.set(key, verification);
+    return verification;
+  }
+
+  /** Forgets every token. To be called when a key changes. */
+  clear(): void {
+    this.#underWay = new Map();
+    this.#cache.clear();
+  }
+
+  async #verify(token: string, key: string): Promise<Authentication> {
+    const began = this.#underWay;
     try {
-      const verification = await verifier.verify(token);
+      const verification = await this.#options.verifier.verify(token);
       if (verification.outcome !== 'ok') return verification;
       const { subject, usableUntilMs, usableFromMs, claims } = verification.token;
-      const identities = mapIdentities(claims, subject, { table, enrolments, mode });
+      const identities = mapIdentities(claims, subject, this.#options);
       const user: AuthenticatedUser = { subject, identities, usableUntilMs, usableFromMs };
-      if (began === underWay) cache.set(token, user, key);
+      if (began === this.#underWay) this.#cache.set(key, user);
       return { outcome: 'ok', user };
     } finally {
       began.delete(key);
     }
   }
+}
 
-  return {
-    lookup(token) {
-      const key = tokenKeyOf(token);
-      const user = cache.get(token, key);
-      if (user === undefined) missed = { token, key };
-      return user;
-    },
-    isUsable: (user) => cache.isUsable(user),
-    verify(token) {
-      const key = missed?.token === token ? missed.key : tokenKeyOf(token);
-      missed = null;
-      const shared = underWay.get(key);
-      if (shared !== undefined) return shared;
-      const verification = verify(token, key);
-      underWay.set(key, verification);
-      return verification;
-    },
-    clear() {
-      underWay = new Map();
-      cache.clear();
-    },
-  };
+/** How tokens are verified, as plain data: it crosses threads, and each makes an authenticator of it. */
+export interface AuthPlan {
+  readonly hs256Secret: string | Uint8Array | undefined;
+  /** A parsed JSON Web Key Set. */
+  readonly jwks: object | undefined;
+  /** Null where no keys are fetched. */
+  readonly remoteKeys: RemoteKeysPlan | null;
+  readonly issuer: string | undefined;
+  readonly audience: string | undefined;
+  readonly tokenType: TokenType;
+  /** Token claims by the field that they select on, in place of the field's own. */
+  readonly claims: Readonly<Record<string, readonly string[]>> | undefined;
+  /** Null where there is no enrolment map. */
+  readonly enrolments: Enrolments | null;
+  readonly identifiers: IdentifierMode;
+}
+
+/**
+ * @param feed of the planned remote keys; null where there are none
+ * @param more key sets besides the planned ones
+ * @throws LecternError `key-invalid`, `option-invalid`
+ */
+export function authenticatorOfPlan(
+  plan: AuthPlan,
+  feed: KeyFeed | null,
+  more: readonly KeySet[] = [],
+): Authenticator {
+  const { hs256Secret, jwks, issuer, audience, tokenType, claims, enrolments, identifiers } = plan;
+  const keySets: KeySet[] = [];
+  if (hs256Secret !== undefined) keySets.push(createSecretKeySet(hs256Secret));
+  if (jwks !== undefined) keySets.push(createPublicKeySet(jwks, 'auth.jwks'));
+  keySets.push(...more);
+  // Keys may come at once, before there is anything to clear.
+  let authenticator: Authenticator | null = null;
+  if (feed !== null) keySets.push(createRemoteKeySet(feed, () => authenticator?.clear()));
+  authenticator = new Authenticator({
+    verifier: createVerifier({ keySets, issuer, audience, tokenType }),
+    table: createClaimTable(claims),
+    enrolments,
+    mode: identifiers,
+  });
+  return authenticator;
 }

@@ -1,9 +1,6 @@
-/**
- * The Authorization header: what it holds, before anything is verified.
- */
+/** The Authorization header before anything is verified. */
 import { TOKEN_BYTES_MAX } from '../limits.js';
 
-/** What a request's Authorization header comes to. */
 export type Credential =
   | { readonly kind: 'token'; readonly token: string }
   /** None, or another scheme: RFC 6750 section 3.1 wants a challenge without an error code. */
@@ -23,24 +20,15 @@ const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
  * @param times that the header is there
  */
 export function readCredential(value: string | undefined, times: number): Credential {
-  if (times > 1) {
-    return malformed('The Authorization header is given more than once; send it once.');
-  }
-  return value === undefined ? MISSING : parseCredential(value);
-}
-
-function parseCredential(value: string): Credential {
+  if (times > 1) return malformed('The Authorization header is given more than once; send it once.');
+  if (value === undefined) return MISSING;
   const schemeEnd = value.indexOf(' ');
   const scheme = schemeEnd < 0 ? value : value.slice(0, schemeEnd);
   if (scheme !== 'Bearer' && scheme.toLowerCase() !== 'bearer') return MISSING;
   // RFC 9110 section 11.4 allows several spaces between scheme and token.
   const token = schemeEnd < 0 ? '' : value.slice(schemeEnd).replace(/^ +/, '');
-  if (token === '') {
-    return malformed('The Authorization header says Bearer but has no token after it.');
-  }
-  if (token.includes(' ')) {
-    return malformed('The Authorization header has more than one part after Bearer.');
-  }
+  if (token === '') return malformed('The Authorization header says Bearer but has no token after it.');
+  if (token.includes(' ')) return malformed('The Authorization header has more than one part after Bearer.');
   if (!B64TOKEN.test(token)) {
     return malformed('The token in the Authorization header has characters that no bearer token has.');
   }
@@ -53,37 +41,25 @@ function malformed(detail: string): Credential {
 
 const PARTS = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/;
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+/** By the length modulo 4: the bits of the last character that encode nothing. No text has the length 1. */
+const SPARE_BITS = [0, null, 0b1111, 0b11] as const;
 
-/** Whether the bits of the last character that encode nothing are zero (RFC 4648 section 3.5). */
+/** Whether the spare bits are zero (RFC 4648 section 3.5). */
 function isCanonicalBase64url(part: string): boolean {
-  const last = ALPHABET.indexOf(part.charAt(part.length - 1));
-  switch (part.length % 4) {
-    case 0:
-      return true;
-    case 2:
-      return (last & 0b1111) === 0;
-    case 3:
-      return (last & 0b11) === 0;
-    default:
-      return false;
-  }
+  const spare = SPARE_BITS[part.length % 4] ?? null;
+  return spare !== null && (ALPHABET.indexOf(part.charAt(part.length - 1)) & spare) === 0;
 }
 
 /**
- * Whether a text has the shape of a signed compact JWT (RFC 7515 section 7.1): three non-empty base64url parts
- * within TOKEN_BYTES_MAX, each in its only canonical spelling. A lenient decoder would give one token many
- * spellings, and each of them a place in the token cache.
- *
- * @returns null where it has, else one sentence that repeats nothing of the token
+ * What keeps a text from being a signed compact JWT (RFC 7515 section 7.1) in canonical base64url, within TOKEN_BYTES_MAX; null
+ * where nothing does. Other spellings of one token would each take a place in the token cache.
  */
 export function describeTokenShapeFault(token: string): string | null {
   if (token.length > TOKEN_BYTES_MAX) return `The token is longer than ${TOKEN_BYTES_MAX} bytes.`;
   const parts = PARTS.exec(token);
   if (parts === null) return 'The token is not a signed JWT of three base64url parts.';
   for (let i = 1; i <= 3; i++) {
-    if (!isCanonicalBase64url(parts[i] as string)) {
-      return 'A part of the token is not canonical base64url.';
-    }
+    if (!isCanonicalBase64url(parts[i] as string)) return 'A part of the token is not canonical base64url.';
   }
   return null;
 }

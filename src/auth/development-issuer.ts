@@ -10,15 +10,12 @@ import { createSecretKeySet, type KeySet } from './key-set.js';
 import type { TokenType } from './verifier.js';
 
 export interface DevelopmentIssuerOptions {
-  /** As configured for the verifier; becomes `iss`. */
+  /** These three as configured for the verifier. */
   readonly issuer?: string | undefined;
-  /** Likewise; becomes `aud`. */
   readonly audience?: string | undefined;
-  /** As configured for the verifier. */
   readonly tokenType?: TokenType | undefined;
-  /** Says how the claims are called. */
   readonly table: ClaimTable;
-  /** At least 32 bytes: what several threads have in common. Default: random. */
+  /** At least 32 bytes, shared by several threads. Default: random. */
   readonly secret?: Uint8Array | undefined;
   /** Epoch milliseconds. Default `Date.now`. */
   readonly now?: () => number;
@@ -32,40 +29,25 @@ export interface TestTokenRequest {
   readonly values?: Readonly<Partial<Record<IndexedFieldName, readonly string[]>>>;
 }
 
-export interface TestToken {
-  readonly token: string;
-  readonly expiresInSeconds: number;
-}
-
 export interface DevelopmentIssuer {
   /** To be given to the verifier. */
   readonly keySet: KeySet;
   readonly table: ClaimTable;
-  issue(request: TestTokenRequest): Promise<TestToken>;
+  issue(request: TestTokenRequest): Promise<{ readonly token: string; readonly expiresInSeconds: number }>;
 }
 
-/** Long enough for a working day, so that nobody has to log in again over lunch. */
-export const TEST_TOKEN_LIFETIME_SECONDS: number = 8 * 60 * 60;
-
-/** A key for test tokens. */
-export function createDevelopmentSecret(): Uint8Array {
-  return randomBytes(32);
-}
-
-/** What RFC 9068 section 2.2 requires besides. */
-function accessTokenClaims(): object {
-  return { client_id: 'development', jti: randomUUID() };
-}
+/** A working day. */
+const LIFETIME_SECONDS = 8 * 60 * 60;
 
 export function createDevelopmentIssuer(options: DevelopmentIssuerOptions): DevelopmentIssuer {
-  const { issuer, audience, tokenType = 'any', table } = options;
-  const now = options.now ?? Date.now;
-  const secret = options.secret ?? createDevelopmentSecret();
+  const { issuer, audience, tokenType = 'any', table, secret = randomBytes(32), now = Date.now } = options;
   return {
     keySet: createSecretKeySet(secret, 'the development key'),
     table,
     async issue({ subject, values = {} }) {
-      const claims: Record<string, string | readonly string[]> = {};
+      const claims: Record<string, string | readonly string[]> = { sub: 'developer' };
+      // RFC 9068 section 2.2 requires them.
+      if (tokenType !== 'any') Object.assign(claims, { client_id: 'development', jti: randomUUID() });
       for (const row of table) {
         const wanted = values[row.field.name];
         const [claim] = row.claims;
@@ -75,22 +57,18 @@ export function createDevelopmentIssuer(options: DevelopmentIssuerOptions): Deve
         if (first !== undefined) claims[claim] = wanted.length === 1 || claim === 'sub' ? first : wanted;
       }
       const issuedAtSeconds = Math.floor(now() / 1000);
-      const jwt = new SignJWT({
-        sub: 'developer',
-        ...(tokenType === 'any' ? {} : accessTokenClaims()),
-        ...claims,
-      })
+      const jwt = new SignJWT(claims)
         .setProtectedHeader({
           alg: 'HS256',
           kid: 'development',
           typ: tokenType === 'any' ? 'JWT' : tokenType,
         })
         .setIssuedAt(issuedAtSeconds)
-        .setExpirationTime(issuedAtSeconds + TEST_TOKEN_LIFETIME_SECONDS);
+        .setExpirationTime(issuedAtSeconds + LIFETIME_SECONDS);
       if (subject !== undefined) jwt.setSubject(subject);
       if (issuer !== undefined) jwt.setIssuer(issuer);
       if (audience !== undefined) jwt.setAudience(audience);
-      return { token: await jwt.sign(secret), expiresInSeconds: TEST_TOKEN_LIFETIME_SECONDS };
+      return { token: await jwt.sign(secret), expiresInSeconds: LIFETIME_SECONDS };
     },
   };
 }

@@ -9,10 +9,9 @@ import { parseIdentifier } from '../model/identifier.js';
 import { compareCodePoints, normaliseText } from '../model/text.js';
 import type { FieldFilter } from '../query/query.js';
 
-/** One row: the claims whose values select on a field. */
+/** One row: the claims, at least one, whose values select on a field. */
 export interface ClaimRow {
   readonly field: Field & { readonly name: IndexedFieldName };
-  /** At least one. */
   readonly claims: readonly string[];
 }
 
@@ -28,7 +27,7 @@ export type Enrolments = ReadonlyMap<string, Enrolment>;
  * The claim table of the descriptor table, with the claim names of some fields replaced.
  *
  * @param overrides claim names by field, as from `--claim studyGroup=groups`
- * @throws LecternError `option-invalid` for a field that cannot be selected on, or an empty claim name
+ * @throws LecternError `option-invalid`
  */
 export function createClaimTable(overrides: Readonly<Record<string, readonly string[]>> = {}): ClaimTable {
   for (const [name, claims] of Object.entries(overrides)) {
@@ -40,10 +39,10 @@ export function createClaimTable(overrides: Readonly<Record<string, readonly str
       throw new LecternError('option-invalid', `the claim that selects on ${name} has no name`);
     }
   }
-  return INDEXED_FIELDS.map((field) => ({
-    field,
-    claims: Object.hasOwn(overrides, field.name) ? (overrides[field.name] ?? []) : field.claims,
-  })).filter((row) => row.claims.length > 0);
+  const own = new Map(Object.entries(overrides));
+  return INDEXED_FIELDS.map((field) => ({ field, claims: own.get(field.name) ?? field.claims })).filter(
+    (row) => row.claims.length > 0,
+  );
 }
 
 /** The canonical form of a value, as a filter on the field has it; null where no event can have it. */
@@ -53,13 +52,11 @@ export function canonicalValue(value: string, field: Field, mode: IdentifierMode
 }
 
 /**
- * The user's identities: a union of "field is one of values", in the order of the descriptor table, values sorted by
- * code point, without repeats, at most IDENTITY_VALUES_MAX in all (those beyond are cut).
+ * The user's identities: a union of "field is one of values", at most IDENTITY_VALUES_MAX values in all (those beyond are
+ * cut).
  *
- * A claim counts where it is a string or an array that is empty or holds a string; members that are not strings are
- * skipped. A claim of any other type counts as absent: one odd claim should not shut out a user whose other claims
- * are good, and cannot widen what a user sees. Values that no event can have (an identifier that is not a UUID) are
- * dropped.
+ * A claim counts where it is a string, or an array that is empty or holds a string. A claim of another type counts as
+ * absent: one odd claim should not shut out a user whose other claims are good, and cannot widen what a user sees.
  *
  * @returns null where no claim counts and the enrolment map does not know the user: the request gets 403. An empty
  *   list where something counts but selects nothing: the user has no events.
@@ -70,20 +67,18 @@ export function mapIdentities(
   options: { table: ClaimTable; enrolments: Enrolments | null; mode: IdentifierMode },
 ): readonly FieldFilter[] | null {
   const enrolment = options.enrolments?.get(subject);
-  let mapped = enrolment !== undefined;
-  const valuesByField = new Map<IndexedFieldName, Set<string>>();
-  for (const { field, claims: names } of options.table) {
-    for (const name of names) {
+  let isMapped = enrolment !== undefined;
+  const filters = toFilters((field) => {
+    const found = [...(enrolment?.[field.name] ?? [])];
+    for (const name of options.table.find((row) => row.field.name === field.name)?.claims ?? []) {
       const values = Object.hasOwn(claims, name) ? claimValues(claims[name]) : null;
       if (values === null) continue;
-      mapped = true;
-      addAll(valuesByField, field.name, canonicalValues(values, field, options.mode));
+      isMapped = true;
+      found.push(...canonicalValues(values, field, options.mode));
     }
-  }
-  if (enrolment !== undefined) {
-    for (const field of INDEXED_FIELDS) addAll(valuesByField, field.name, enrolment[field.name] ?? []);
-  }
-  return mapped ? toFilters(valuesByField) : null;
+    return found;
+  });
+  return isMapped ? filters : null;
 }
 
 /** What selects a user's events: values by field. */
@@ -100,24 +95,24 @@ export function canonicalIdentities(
   mode: IdentifierMode,
 ): readonly FieldFilter[] | null {
   if (given === null) return null;
-  const valuesByField = new Map<IndexedFieldName, Set<string>>();
+  const byName = new Map<string, string[]>();
   for (const [name, value] of Object.entries(given) as [string, unknown][]) {
     if (value === undefined) continue;
-    const field = INDEXED_FIELDS.find((candidate) => candidate.name === name);
     const values: readonly unknown[] = Array.isArray(value) ? value : [value];
-    if (field === undefined || !values.every((each) => typeof each === 'string')) {
-      const fields = INDEXED_FIELDS.map((candidate) => candidate.name).join(', ');
+    const isKnown = INDEXED_FIELDS.some((field) => field.name === name);
+    if (!isKnown || !values.every((each) => typeof each === 'string')) {
+      const fields = INDEXED_FIELDS.map((field) => field.name).join(', ');
       throw new LecternError(
         'option-invalid',
         `an identity is texts for one of the fields ${fields}; got ${name}`,
       );
     }
-    addAll(valuesByField, field.name, canonicalValues(values as string[], field, mode));
+    byName.set(name, values as string[]);
   }
-  return toFilters(valuesByField);
+  return toFilters((field) => canonicalValues(byName.get(field.name) ?? [], field, mode));
 }
 
-/** Null: the claim counts as absent. */
+/** Null: the claim counts as absent. Members that are not strings are skipped. */
 function claimValues(claim: unknown): readonly string[] | null {
   if (typeof claim === 'string') return [claim];
   if (!Array.isArray(claim)) return null;
@@ -125,28 +120,17 @@ function claimValues(claim: unknown): readonly string[] | null {
   return strings.length > 0 || claim.length === 0 ? strings : null;
 }
 
+/** Without values that no event can have. */
 function canonicalValues(values: readonly string[], field: Field, mode: IdentifierMode): string[] {
   return values.map((value) => canonicalValue(value, field, mode)).filter((value) => value !== null);
 }
 
-function addAll(
-  sets: Map<IndexedFieldName, Set<string>>,
-  field: IndexedFieldName,
-  values: readonly string[],
-) {
-  let set = sets.get(field);
-  if (set === undefined) {
-    set = new Set();
-    sets.set(field, set);
-  }
-  for (const value of values) set.add(value);
-}
-
-function toFilters(sets: ReadonlyMap<IndexedFieldName, ReadonlySet<string>>): readonly FieldFilter[] {
+/** Filters in the order of the descriptor table, their values by code point and without repeats. */
+function toFilters(valuesOf: (field: ClaimRow['field']) => readonly string[]): readonly FieldFilter[] {
   const filters: FieldFilter[] = [];
   let room = IDENTITY_VALUES_MAX;
   for (const field of INDEXED_FIELDS) {
-    const values = [...(sets.get(field.name) ?? [])].sort(compareCodePoints).slice(0, room);
+    const values = [...new Set(valuesOf(field))].sort(compareCodePoints).slice(0, room);
     room -= values.length;
     if (values.length > 0) filters.push({ field: field.name, values });
   }

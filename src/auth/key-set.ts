@@ -5,8 +5,14 @@
 import { type KeyObject, webcrypto } from 'node:crypto';
 import { LecternError } from '../errors.js';
 import { DEAR_KEYS_TRIED_MAX, KEY_SET_KEYS_MAX, KEYS_TRIED_MAX } from '../limits.js';
-import { leakOf, PUBLIC_KEY_ALGORITHMS, type PublicKey, readPublicKey, toJwk } from './public-key.js';
-import { SECRET_BYTES_MIN, secretBytes } from './secret-text.js';
+import {
+  keyInvalid,
+  leakOf,
+  PUBLIC_KEY_ALGORITHMS,
+  type PublicKey,
+  readPublicKey,
+  toJwk,
+} from './public-key.js';
 import { readTextFile } from './text-file.js';
 
 /** The header fields of a token that select keys (RFC 7515 sections 4.1.1 and 4.1.4). Not yet authenticated. */
@@ -18,42 +24,71 @@ export interface TokenHeader {
 /** A key as jose takes it. */
 export type VerificationKey = KeyObject | webcrypto.CryptoKey;
 
-/** Keys that may have signed a token, or one sentence on why they cannot be had at the moment. */
+/** Keys that may have signed a token, or one sentence on why there are none at the moment. */
 export type KeyLookup =
   | { readonly keys: readonly VerificationKey[] }
   | { readonly unavailable: string; readonly retryAfterSeconds: number };
 
-/** A source of keys. One that has to fetch them answers with a promise; one that has them answers at once. */
 export interface KeySet {
   /** For messages. */
   readonly name: string;
-  /** The JWS algorithms (RFC 7518 section 3.1) that its keys may be used with, and no others. */
+  /** The only JWS algorithms (RFC 7518 section 3.1) that its keys may be used with. */
   readonly algorithms: readonly string[];
-  /** At most KEYS_TRIED_MAX keys, the likeliest first; none where no key fits. */
+  /** At most KEYS_TRIED_MAX keys, the likeliest first. A promise where the keys must be fetched. */
   candidates(header: TokenHeader): KeyLookup | Promise<KeyLookup>;
 }
 
+/** RFC 7518 section 3.2: at least as long as the hash's output. */
+export const SECRET_BYTES_MIN = 32;
+
+/** By prefix: the two alphabets of RFC 4648 sections 4 and 5. */
+const ENCODINGS = {
+  'base64:': { encoding: 'base64', characters: /^[A-Za-z0-9+/]*={0,2}$/ },
+  'base64url:': { encoding: 'base64url', characters: /^[A-Za-z0-9_-]*={0,2}$/ },
+} as const;
+
 /**
- * The key set of one HS256 secret. A token's `kid` is not looked at, as there is nothing to choose from.
+ * The bytes of an HS256 secret. Text is UTF-8 unless it begins with `base64:` or `base64url:`. White space in base64 is
+ * ignored, since tools wrap long lines; padding may be left out.
  *
- * @param secret at least 32 bytes, see secretBytes
- * @throws LecternError `key-invalid` where it is shorter or cannot be read
+ * @returns the bytes, or what is wrong as a clause, "it …", which repeats nothing of the secret
+ */
+export function secretBytes(secret: string | Uint8Array): Uint8Array | string {
+  const bytes = typeof secret === 'string' ? bytesOfText(secret) : secret;
+  if (typeof bytes === 'string' || bytes.byteLength >= SECRET_BYTES_MIN) return bytes;
+  return `it has ${bytes.byteLength} bytes; HS256 needs at least ${SECRET_BYTES_MIN}`;
+}
+
+function bytesOfText(text: string): Uint8Array | string {
+  const [prefix, form] = Object.entries(ENCODINGS).find(([start]) => text.startsWith(start)) ?? [];
+  if (prefix === undefined || form === undefined) return Buffer.from(text, 'utf8');
+  const written = text.slice(prefix.length).replace(/[ \t\r\n]/g, '');
+  const digits = written.replace(/=+$/, '');
+  const bytes = Buffer.from(digits, form.encoding);
+  const isPadded = written.length > digits.length;
+  // Node skips what it cannot read, so the way back shows whether all of it was read.
+  const isWhole = bytes.toString(form.encoding).replace(/=+$/, '') === digits;
+  if (form.characters.test(written) && isWhole && (!isPadded || written.length % 4 === 0)) return bytes;
+  return `it begins with ${prefix}, but what follows is not ${form.encoding} (RFC 4648)`;
+}
+
+/**
+ * The key set of one HS256 secret, see secretBytes. The `kid` of a token is ignored.
+ *
+ * @throws LecternError `key-invalid`
  */
 export function createSecretKeySet(secret: string | Uint8Array, name = 'the HS256 secret'): KeySet {
   const bytes = secretBytes(secret);
-  if (typeof bytes === 'string') throw invalid(`${name} is invalid: ${bytes}`);
-  let lookup: KeyLookup | Promise<KeyLookup> = importSecret(bytes).then((key) => {
-    const known: KeyLookup = { keys: [key] };
-    lookup = known;
-    return known;
-  });
+  if (typeof bytes === 'string') throw keyInvalid(`${name} is invalid: ${bytes}`);
+  // jose would import a KeyObject anew for every token, which costs half as much as verifying it.
+  let lookup: KeyLookup | Promise<KeyLookup> = webcrypto.subtle
+    .importKey('raw', Uint8Array.from(bytes), { name: 'HMAC', hash: 'SHA-256' }, false, ['verify'])
+    .then((key) => {
+      const known = { keys: [key] };
+      lookup = known;
+      return known;
+    });
   return { name, algorithms: ['HS256'], candidates: () => lookup };
-}
-
-/** jose would import a secret that is a KeyObject anew for every token, which costs half as much as verifying it. */
-function importSecret(bytes: Uint8Array): Promise<webcrypto.CryptoKey> {
-  const copy = Uint8Array.from(bytes);
-  return webcrypto.subtle.importKey('raw', copy, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
 }
 
 /**
@@ -72,10 +107,7 @@ export function createPublicKeySet(json: unknown, name: string): KeySet {
   };
 }
 
-/**
- * The keys that may have signed a token, those of its name first: at most KEYS_TRIED_MAX, of them DEAR_KEYS_TRIED_MAX that are dear. A set
- * may have many keys of one name, or without any.
- */
+/** The keys that may have signed a token, those of its `kid` first: at most KEYS_TRIED_MAX, of them DEAR_KEYS_TRIED_MAX dear ones. */
 export function candidatesOf(keys: readonly PublicKey[], { alg, kid }: TokenHeader): readonly KeyObject[] {
   let dear = 0;
   return (
@@ -101,22 +133,20 @@ export interface UsableKeys {
 }
 
 /**
- * The usable keys of the operator's own set. Symmetric and private keys are refused: the file is shared as if it held nothing
- * secret, so the key has to be replaced.
+ * The usable keys of the operator's own set. A secret in it is an error: such files are shared, so the key must be replaced.
  *
- * @throws LecternError `key-invalid` for those; where it is no key set; where no key of it can be used
+ * @throws LecternError `key-invalid` for symmetric and private keys; otherwise as readUsableKeys
  */
-export function readOwnKeys(json: unknown, name: string): UsableKeys {
+function readOwnKeys(json: unknown, name: string): UsableKeys {
   for (const [i, value] of listOf(json, name).entries()) {
     const leak = leakOf(value);
-    if (leak !== null) throw invalid(`${name}, key ${i + 1} ${leak}`);
+    if (leak !== null) throw keyInvalid(`${name}, key ${i + 1} ${leak}`);
   }
   return readUsableKeys(json, name);
 }
 
 /**
- * The usable keys of any set. One bad key must not take the good ones with it. Keys with another purpose are left out without
- * a word, as RFC 7517 section 5 says.
+ * The usable keys of any set; the others are left out (RFC 7517 section 5).
  *
  * @throws LecternError `key-invalid` where it is no key set, or no key of it can be used
  */
@@ -127,8 +157,7 @@ export function readUsableKeys(json: unknown, name: string): UsableKeys {
   for (const [i, value] of list.slice(0, KEY_SET_KEYS_MAX).entries()) {
     try {
       const key = readPublicKey(value, `key ${i + 1}`);
-      if ('key' in key) keys.push(key);
-      else if (key.oddity !== null) leftOut.push(key.oddity);
+      if (key !== null) keys.push(key);
     } catch (error) {
       if (!(error instanceof LecternError)) throw error;
       leftOut.push(error.message);
@@ -137,43 +166,24 @@ export function readUsableKeys(json: unknown, name: string): UsableKeys {
   if (list.length > KEY_SET_KEYS_MAX) {
     leftOut.push(`keys from ${KEY_SET_KEYS_MAX + 1} on: ${KEY_SET_KEYS_MAX} are read`);
   }
-  if (keys.length === 0) throw unusable(name, leftOut);
-  return { keys, leftOut };
+  if (keys.length > 0) return { keys, leftOut };
+  const reasons = leftOut.slice(0, 3).join('; ');
+  const why = reasons === '' ? '; supported are RSA, EC and Ed25519 keys' : `: ${reasons}`;
+  throw keyInvalid(`${name} has no key that verifies signatures${why}`);
 }
 
 function listOf(json: unknown, name: string): readonly unknown[] {
-  const list = typeof json === 'object' && json !== null ? (json as { keys?: unknown }).keys : undefined;
-  if (Array.isArray(list)) return list;
-  const isKey = typeof json === 'object' && json !== null && 'kty' in json;
-  const found = isKey ? 'it is a single key; expected {"keys": […]} around it' : 'it has no array "keys"';
-  throw invalid(`${name} is not a JSON Web Key Set: ${found}`);
-}
-
-/** Reasons in one message. */
-const REASONS_TOLD_MAX = 3;
-
-function unusable(name: string, leftOut: readonly string[]): LecternError {
-  const reasons = leftOut.slice(0, REASONS_TOLD_MAX).join('; ');
-  const why = reasons === '' ? '; supported are RSA, EC and Ed25519 keys' : `: ${reasons}`;
-  return invalid(`${name} has no key that verifies signatures${why}`);
-}
-
-/** Keys as plain data, which crosses threads. `name` is for messages. */
-export type KeyMaterial =
-  | { readonly kind: 'secret'; readonly secret: string | Uint8Array; readonly name?: string }
-  | { readonly kind: 'public'; readonly jwks: unknown; readonly name: string };
-
-/** @throws LecternError `key-invalid` */
-export function keySetOf(material: KeyMaterial): KeySet {
-  return material.kind === 'secret'
-    ? createSecretKeySet(material.secret, material.name)
-    : createPublicKeySet(material.jwks, material.name);
+  const document = typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {};
+  if (Array.isArray(document.keys)) return document.keys;
+  const found =
+    'kty' in document ? 'it is a single key; expected {"keys": […]} around it' : 'it has no array "keys"';
+  throw keyInvalid(`${name} is not a JSON Web Key Set: ${found}`);
 }
 
 /**
  * The usable keys of a key set file as a set of their own, and what is wrong with the others.
  *
- * @throws LecternError `key-invalid` where the file cannot be read, is no JSON, or see readOwnKeys
+ * @throws LecternError `key-invalid`
  */
 export async function readPublicKeys(
   path: string,
@@ -186,32 +196,26 @@ export async function readPublicKeys(
     json = JSON.parse(text);
   } catch {
     // The parser's message quotes the text around the fault, which may be a key.
-    if (/^\s*-----BEGIN /.test(text)) {
-      throw invalid(
-        `${name} is a PEM; expected a JSON Web Key Set ({"keys": […]}), to which it has to be converted`,
-      );
-    }
-    throw invalid(`${name} is not JSON`);
+    const isPem = /^\s*-----BEGIN /.test(text);
+    const expected = 'expected a JSON Web Key Set ({"keys": […]}), to which it has to be converted';
+    throw keyInvalid(isPem ? `${name} is a PEM; ${expected}` : `${name} is not JSON`);
   }
   const { keys, leftOut } = readOwnKeys(json, name);
   return { name, jwks: { keys: keys.map(toJwk) }, leftOut };
 }
 
 /**
- * The HS256 secret of a file, as text for createSecretKeySet. One line end after it does not count, as editors write one.
+ * The HS256 secret of a file, checked, without the end of its last line.
  *
- * @throws LecternError `key-invalid` where the file cannot be read, or its secret is too short or cannot be read
+ * @throws LecternError `key-invalid`
  */
 export async function readSecret(path: string, bytesMax: number): Promise<string> {
   const name = `the HS256 secret file ${path}`;
   const text = await readTextFile(path, { name, bytesMax, code: 'key-invalid' });
   const secret = text.replace(/\r?\n$/, '');
-  if (secret === '')
-    throw invalid(`${name} is empty; expected a secret of at least ${SECRET_BYTES_MIN} bytes`);
-  keySetOf({ kind: 'secret', secret, name });
+  if (secret === '') {
+    throw keyInvalid(`${name} is empty; expected a secret of at least ${SECRET_BYTES_MIN} bytes`);
+  }
+  createSecretKeySet(secret, name);
   return secret;
-}
-
-function invalid(message: string): LecternError {
-  return new LecternError('key-invalid', message);
 }

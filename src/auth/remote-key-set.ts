@@ -1,14 +1,34 @@
 import { monotonicMs } from '../model/clock.js';
-import type { KeyFeed, KeyState } from './key-feed.js';
 import { candidatesOf, type KeyLookup, type KeySet, readUsableKeys, type TokenHeader } from './key-set.js';
-import { PUBLIC_KEY_ALGORITHMS, type PublicKey } from './public-key.js';
+import { type JsonKey, PUBLIC_KEY_ALGORITHMS, type PublicKey } from './public-key.js';
+
+/** Fetched keys at one moment, as plain data that crosses threads. Times are those of `monotonicMs`. */
+export interface KeyState {
+  /** The address without its secrets. */
+  readonly name: string;
+  /** Grows when the keys change; 0 before the first. */
+  readonly number: number;
+  readonly keys: readonly JsonKey[];
+  readonly usableUntilMs: number;
+  /** No fetch begins earlier. */
+  readonly nextFetchMs: number;
+  /** Why the last fetch failed; null where it did not. */
+  readonly problem: string | null;
+}
+
+/** Keys that one thread fetches and the others follow. */
+export interface KeyFeed {
+  readonly state: KeyState;
+  /** Asks for newer keys. Resolves when the fetch is over, or at once during the cooldown. Never rejects. */
+  want(): Promise<void>;
+  /** Calls back after each change of the state. */
+  follow(listener: () => void): void;
+}
 
 /**
- * The key set of a feed. A token with an unknown key makes the feed look for newer keys, and waits for them. Where none may be
- * fetched yet, it is answered from what there is.
+ * The key set of a feed. A token with an unknown key asks for newer keys and waits for them.
  *
- * @param onChange called when tokens that were verified before must not be trusted any more: the keys are others, or have
- *   become too old
+ * @param onChange called when verified tokens must be forgotten: the keys changed or became too old
  */
 export function createRemoteKeySet(
   feed: KeyFeed,
@@ -18,42 +38,36 @@ export function createRemoteKeySet(
   let number = 0;
   let keys: readonly PublicKey[] = [];
   let wasUsable = false;
+  const isUsable = (): boolean => now() < feed.state.usableUntilMs;
 
   function take(): void {
     const { state } = feed;
-    const isUsable = now() < state.usableUntilMs;
     const isChanged = state.number !== number;
     if (isChanged) {
-      keys = readUsableKeys({ keys: state.keys }, state.name).keys;
       number = state.number;
+      keys = readUsableKeys({ keys: state.keys }, state.name).keys;
     }
-    if (isChanged || (wasUsable && !isUsable)) onChange();
-    wasUsable = isUsable;
+    if (isChanged || (wasUsable && !isUsable())) onChange();
+    wasUsable = isUsable();
+  }
+
+  /** Whether no newer set can have a better key for the token. */
+  function isKnown({ alg, kid }: TokenHeader): boolean {
+    return keys.some((key) => (kid === undefined ? key.algorithms.includes(alg) : key.kid === kid));
   }
 
   function lookUp(header: TokenHeader): KeyLookup {
-    const { state } = feed;
-    if (now() >= state.usableUntilMs) {
-      return unavailable(state, state.problem ?? 'it has not come yet');
+    const { problem, nextFetchMs } = feed.state;
+    const candidates = isUsable() ? candidatesOf(keys, header) : [];
+    // After a failed fetch an unknown key may be new: only a newer set can refuse it.
+    if (isUsable() && (problem === null || candidates.length > 0 || isKnown(header))) {
+      return { keys: candidates };
     }
-    const candidates = candidatesOf(keys, header);
-    // The issuer may have added the key since: only a new set can say that there is no such key.
-    if (state.problem !== null && candidates.length === 0 && !isNamed(header)) {
-      return unavailable(state, state.problem);
-    }
-    return { keys: candidates };
-  }
-
-  /** Whether the token's own key is known, so that no fetch can bring a better one. */
-  function isNamed({ alg, kid }: TokenHeader): boolean {
-    return kid === undefined
-      ? keys.some((key) => key.algorithms.includes(alg))
-      : keys.some((key) => key.kid === kid);
-  }
-
-  function unavailable({ nextFetchMs }: KeyState, reason: string): KeyLookup {
     const waitMs = Math.max(0, nextFetchMs - now());
-    return { unavailable: reason, retryAfterSeconds: Math.ceil(waitMs / 1000) + 1 };
+    return {
+      unavailable: problem ?? 'it has not come yet',
+      retryAfterSeconds: Math.ceil(waitMs / 1000) + 1,
+    };
   }
 
   feed.follow(take);
@@ -61,9 +75,7 @@ export function createRemoteKeySet(
   return {
     name: feed.state.name,
     algorithms: PUBLIC_KEY_ALGORITHMS,
-    candidates(header) {
-      const isKnown = now() < feed.state.usableUntilMs && isNamed(header);
-      return isKnown ? lookUp(header) : feed.want().then(() => lookUp(header));
-    },
+    candidates: (header) =>
+      isUsable() && isKnown(header) ? lookUp(header) : feed.want().then(() => lookUp(header)),
   };
 }

@@ -1,47 +1,50 @@
 /**
- * Fetches a key set from an address and keeps it: at the start, regularly, and when a token names a key that is not known.
- * However it is asked, and whatever comes of it, there is at most one fetch per cooldown; what was fetched last serves on
- * for a bounded time.
+ * Fetches a key set from an address and keeps it: at the start, regularly, and for a token with an unknown key. There is at
+ * most one fetch per cooldown, also after failures, and the last good set serves on for a bounded time.
  */
 import { LecternError } from '../errors.js';
+import { KEY_SET_BYTES_MAX, KEY_SET_FETCH_MS_MAX, KEY_SET_FRAMING_BYTES_MAX } from '../limits.js';
 import { monotonicMs } from '../model/clock.js';
 import { redactAddress } from '../upstream/address.js';
-import { fetchKeySet } from './fetch-key-set.js';
-import type { KeyFeed, KeyFetches, KeyState } from './key-feed.js';
+import { UpstreamCall } from '../upstream/call.js';
+import { refused, unreadable } from '../upstream/failure.js';
 import { KEYS_LEFT_OUT_TOLD_MAX, readUsableKeys } from './key-set.js';
-import { toJwk } from './public-key.js';
+import { type JsonKey, toJwk } from './public-key.js';
+import type { KeyFeed, KeyState } from './remote-key-set.js';
 
 /** Where the keys come from, as plain data. */
 export interface RemoteKeysPlan {
   readonly url: string;
   /** Between two regular fetches. */
   readonly refreshMs: number;
-  /** Least time between the beginnings of two fetches, whatever became of the first. */
+  /** Least time between the beginnings of two fetches. */
   readonly cooldownMs: number;
-  /** How long after a fetch that went well its keys may be used. */
+  /** How long after a good fetch its keys may be used. */
   readonly staleMsMax: number;
 }
 
-/** Lines for people; a pino logger is one. */
+/** A pino logger is one. */
 export interface KeyLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
 }
 
-/** What tests put in place of the network and the clock. */
+/** The log, and what tests replace. */
 export interface RemoteKeysSurroundings {
   readonly log?: KeyLog | undefined;
   readonly fetch?: (url: URL, signal: AbortSignal) => Promise<unknown>;
   readonly now?: () => number;
-  /** Calls back once after so many milliseconds, without keeping the process alive. @returns calls it off */
+  /** Calls back once, without keeping the process alive, unless the returned function is called before. */
   readonly schedule?: (callback: () => void, ms: number) => () => void;
-  /** From 0 to 1, exclusive. */
   readonly random?: () => number;
 }
 
-/** Timers of Node go no further. */
+/** How fetching went so far; the age is null before the first good fetch. */
+export type KeyFetches = Pick<RemoteKeys, 'results' | 'ageMs'>;
+
+/** The longest that timers of Node wait. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
-/** Regular fetches come up to a tenth early, so that many services do not ask at the same moment. */
+/** Spreads the fetches of many services by a tenth. */
 const JITTER = 0.1;
 
 function scheduleUnref(callback: () => void, ms: number): () => void {
@@ -49,20 +52,20 @@ function scheduleUnref(callback: () => void, ms: number): () => void {
   return () => clearTimeout(timer);
 }
 
-export class RemoteKeys implements KeyFeed, KeyFetches {
+export class RemoteKeys implements KeyFeed {
+  /** Fetches that have ended, by how. */
+  readonly results: { changed: number; unchanged: number; failed: number } = {
+    changed: 0,
+    unchanged: 0,
+    failed: 0,
+  };
   readonly #plan: RemoteKeysPlan;
   readonly #url: URL;
-  readonly #log: KeyLog | undefined;
-  readonly #fetch: NonNullable<RemoteKeysSurroundings['fetch']>;
-  readonly #now: () => number;
-  readonly #schedule: NonNullable<RemoteKeysSurroundings['schedule']>;
-  readonly #random: () => number;
+  readonly #around: Required<RemoteKeysSurroundings>;
   readonly #listeners: (() => void)[] = [];
   readonly #closing = new AbortController();
-  /** See {@link KeyFetches}. */
-  readonly results = { changed: 0, unchanged: 0, failed: 0 };
-  #fetchedMs: number | null = null;
   #state: KeyState;
+  #fetchedMs: number | null = null;
   #fetching: Promise<void> | null = null;
   #failures = 0;
   #failingSinceMs = 0;
@@ -74,17 +77,20 @@ export class RemoteKeys implements KeyFeed, KeyFetches {
   constructor(plan: RemoteKeysPlan, surroundings: RemoteKeysSurroundings = {}) {
     this.#plan = plan;
     this.#url = new URL(plan.url);
-    this.#log = surroundings.log;
-    this.#fetch = surroundings.fetch ?? ((url, signal) => fetchKeySet(url, signal));
-    this.#now = surroundings.now ?? monotonicMs;
-    this.#schedule = surroundings.schedule ?? scheduleUnref;
-    this.#random = surroundings.random ?? Math.random;
+    this.#around = {
+      log: undefined,
+      fetch: fetchKeySet,
+      now: monotonicMs,
+      schedule: scheduleUnref,
+      random: Math.random,
+      ...surroundings,
+    };
     this.#state = {
       name: redactAddress(this.#url),
       number: 0,
       keys: [],
       usableUntilMs: Number.NEGATIVE_INFINITY,
-      nextFetchMs: this.#now(),
+      nextFetchMs: this.#around.now(),
       problem: null,
     };
     if (this.#url.protocol === 'http:' && !/^(localhost|127\..*|\[::1\])$/.test(this.#url.hostname)) {
@@ -99,14 +105,14 @@ export class RemoteKeys implements KeyFeed, KeyFetches {
   }
 
   get ageMs(): number | null {
-    return this.#fetchedMs === null ? null : this.#now() - this.#fetchedMs;
+    return this.#fetchedMs === null ? null : this.#around.now() - this.#fetchedMs;
   }
 
   want(): Promise<void> {
     if (this.#fetching !== null) return this.#fetching;
-    if (this.#closing.signal.aborted || this.#now() < this.#state.nextFetchMs) return Promise.resolve();
+    const beganMs = this.#around.now();
+    if (this.#closing.signal.aborted || beganMs < this.#state.nextFetchMs) return Promise.resolve();
     this.#callOffFetch();
-    const beganMs = this.#now();
     this.#state = { ...this.#state, nextFetchMs: beganMs + this.#plan.cooldownMs };
     this.#fetching = this.#attempt(beganMs).finally(() => {
       this.#fetching = null;
@@ -118,7 +124,7 @@ export class RemoteKeys implements KeyFeed, KeyFetches {
     this.#listeners.push(listener);
   }
 
-  /** Ends a fetch that is under way, and all that were to come. The keys stay as they are. */
+  /** Ends a fetch that is under way; no other follows. The keys stay. */
   close(): void {
     this.#closing.abort(new LecternError('closed', 'the service is closed'));
     this.#callOffFetch();
@@ -126,91 +132,85 @@ export class RemoteKeys implements KeyFeed, KeyFetches {
   }
 
   async #attempt(beganMs: number): Promise<void> {
-    let pauseMs: number;
+    const { fetch, now, random, schedule } = this.#around;
+    const { refreshMs, cooldownMs } = this.#plan;
+    let pauseMs = refreshMs * (1 - JITTER * random());
     try {
-      const document = await this.#fetch(this.#url, this.#closing.signal);
+      const document = await fetch(this.#url, this.#closing.signal);
       if (this.#closing.signal.aborted) return;
-      this.#take(readUsableKeys(document, this.#state.name));
-      pauseMs = this.#plan.refreshMs * (1 - JITTER * this.#random());
+      this.#take(document);
     } catch (error) {
       if (this.#closing.signal.aborted) return;
       this.#miss(error, beganMs);
-      pauseMs = this.#plan.cooldownMs * (1 + JITTER * this.#random());
+      pauseMs = cooldownMs * (1 + JITTER * random());
     }
-    const { nextFetchMs } = this.#state;
-    const waitMs = Math.max(nextFetchMs - this.#now(), beganMs + pauseMs - this.#now(), 0);
-    // One millisecond more: timers may fire a little early, and what comes within the cooldown is not fetched.
-    this.#callOffFetch = this.#schedule(() => void this.want(), Math.ceil(waitMs) + 1);
+    const dueMs = Math.max(beganMs + pauseMs, this.#state.nextFetchMs);
+    // Timers may fire a little early, and nothing is fetched within the cooldown.
+    this.#callOffFetch = schedule(() => void this.want(), Math.max(0, Math.ceil(dueMs - now())) + 1);
     this.#tell();
   }
 
-  #take({ keys, leftOut }: ReturnType<typeof readUsableKeys>): void {
-    const { number, keys: before } = this.#state;
-    const plain = keys.map(toJwk);
-    const isChanged = contentOf(plain) !== contentOf(before);
+  #take(document: unknown): void {
+    const nowMs = this.#around.now();
+    const { number, keys: before, name } = this.#state;
+    const { keys: usable, leftOut } = readUsableKeys(document, name);
+    const keys = usable.map(toJwk);
+    const isChanged = contentOf(keys) !== contentOf(before);
     this.results[isChanged ? 'changed' : 'unchanged']++;
-    this.#fetchedMs = this.#now();
+    this.#fetchedMs = nowMs;
     this.#state = {
       ...this.#state,
-      number: isChanged ? number + 1 : number,
-      keys: isChanged ? plain : before,
-      usableUntilMs: this.#now() + this.#plan.staleMsMax,
+      ...(isChanged ? { number: number + 1, keys } : {}),
+      usableUntilMs: nowMs + this.#plan.staleMsMax,
       problem: null,
     };
     this.#watchExpiry();
     if (isChanged) this.#say('info', { keys: keys.length }, 'key set taken');
-    const told = leftOut.slice(0, KEYS_LEFT_OUT_TOLD_MAX);
-    if (leftOut.length > 0 && told.join() !== this.#leftOut) {
-      this.#say('warn', { leftOut: leftOut.length, reasons: told }, 'keys of the key set left out');
+    const reasons = leftOut.slice(0, KEYS_LEFT_OUT_TOLD_MAX);
+    if (leftOut.length > 0 && reasons.join() !== this.#leftOut) {
+      this.#say('warn', { leftOut: leftOut.length, reasons }, 'keys of the key set left out');
     }
-    this.#leftOut = told.join();
+    this.#leftOut = reasons.join();
     if (this.#failures > 0) {
-      const seconds = Math.round((this.#now() - this.#failingSinceMs) / 1000);
+      const seconds = Math.round((nowMs - this.#failingSinceMs) / 1000);
       this.#say('info', { failures: this.#failures, seconds }, 'key set can be had again');
     }
     this.#failures = 0;
   }
 
   #miss(error: unknown, beganMs: number): void {
+    const { cooldownMs, refreshMs } = this.#plan;
     this.results.failed++;
     const reason = error instanceof Error ? error.message : String(error);
     const retryAfterMs = (error instanceof LecternError && error.retryAfterMs) || 0;
-    const nextFetchMs =
-      beganMs + Math.max(this.#plan.cooldownMs, Math.min(retryAfterMs, this.#plan.refreshMs));
+    const nextFetchMs = beganMs + Math.max(cooldownMs, Math.min(retryAfterMs, refreshMs));
     this.#state = { ...this.#state, nextFetchMs, problem: reason };
     if (this.#failures++ > 0) return;
     this.#failingSinceMs = beganMs;
-    const usableSeconds = Math.max(0, Math.round((this.#state.usableUntilMs - this.#now()) / 1000));
+    const usableMs = this.#state.usableUntilMs - this.#around.now();
+    const usableSeconds = Math.max(0, Math.round(usableMs / 1000));
     this.#say('warn', { reason, usableSeconds }, 'key set cannot be had');
   }
 
-  /** Tokens that were verified with keys that have become too old are to be forgotten at that moment. */
+  /** Tells the followers as soon as the keys are too old. */
   #watchExpiry(): void {
     this.#callOffExpiry();
-    const leftMs = this.#state.usableUntilMs - this.#now();
-    this.#callOffExpiry = this.#schedule(
-      () => {
-        if (this.#now() < this.#state.usableUntilMs) {
-          this.#watchExpiry();
-          return;
-        }
-        this.#say(
-          'warn',
-          { reason: this.#state.problem },
-          'key set too old, tokens are not verified any more',
-        );
-        this.#tell();
-      },
-      Math.min(Math.ceil(leftMs), TIMER_MS_MAX),
-    );
+    const leftMs = this.#state.usableUntilMs - this.#around.now();
+    if (leftMs > 0) {
+      const waitMs = Math.min(Math.ceil(leftMs), TIMER_MS_MAX);
+      this.#callOffExpiry = this.#around.schedule(() => this.#watchExpiry(), waitMs);
+      return;
+    }
+    const reason = this.#state.problem;
+    this.#say('warn', { reason }, 'key set too old, tokens are not verified any more');
+    this.#tell();
   }
 
-  /** A logger that fails must not take the keys with it. */
   #say(level: keyof KeyLog, fields: object, message: string): void {
     try {
-      this.#log?.[level]({ keySet: this.#state.name, ...fields }, message);
+      this.#around.log?.[level]({ keySet: this.#state.name, ...fields }, message);
     } catch {
-      // There is nowhere else to tell it.
+      // A logger that fails must not take the keys with it.
     }
   }
 
@@ -219,10 +219,60 @@ export class RemoteKeys implements KeyFeed, KeyFetches {
   }
 }
 
-/** Equal for equal keys, in whatever order they come. */
-function contentOf(keys: KeyState['keys']): string {
+/** Equal for equal keys in any order. */
+function contentOf(keys: readonly JsonKey[]): string {
   return keys
     .map((key) => JSON.stringify(key))
     .sort()
     .join();
+}
+
+/**
+ * One GET of a JSON Web Key Set (RFC 7517 section 8.5), at most KEY_SET_BYTES_MAX. Redirects are followed, but never from
+ * https to http. The media type is ignored: many issuers say `application/json`.
+ *
+ * @throws LecternError `source-unreadable`, `source-too-large`, `key-invalid`; no message quotes the answer
+ */
+export async function fetchKeySet(
+  url: URL,
+  signal?: AbortSignal,
+  msMax: number = KEY_SET_FETCH_MS_MAX,
+): Promise<unknown> {
+  const call = new UpstreamCall(url, {
+    headers: { accept: 'application/jwk-set+json, application/json;q=0.9', 'user-agent': 'lectern' },
+    secretHeaders: {},
+    headersMsMax: msMax,
+    idleMsMax: msMax,
+    totalMsMax: msMax,
+    bytesMax: KEY_SET_BYTES_MAX,
+    signal,
+  });
+  try {
+    const answer = await call.get(url, false);
+    const { headers, socket } = answer.message;
+    if (answer.status !== 200) throw refused(answer.url, answer.status, headers, '');
+    if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
+      throw unreadable(answer.url, 'the answer is compressed, which was not asked for');
+    }
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of call.body(answer)) {
+      chunks.push(chunk);
+      // Each chunk of an answer costs as much as a large one. Many small ones show in the bytes of their framing.
+      if (socket.bytesRead - 2 * call.bytesRead > KEY_SET_FRAMING_BYTES_MAX) {
+        throw unreadable(answer.url, 'it comes in chunks of a few bytes each');
+      }
+    }
+    return parseDocument(Buffer.concat(chunks), answer.url);
+  } finally {
+    call.close();
+  }
+}
+
+function parseDocument(bytes: Buffer, url: URL): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    // The parser's message quotes the text around the fault.
+    throw new LecternError('key-invalid', `${redactAddress(url)} is not JSON`);
+  }
 }

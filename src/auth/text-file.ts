@@ -1,31 +1,29 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs';
-import { type FileHandle, open, stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
-import { addAbortSignal } from 'node:stream';
+import { addAbortSignal, type Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LecternError, type LecternErrorCode } from '../errors.js';
 import { TEXT_FILE_MS_MAX } from '../limits.js';
 
-/** What {@link readTextFile} reads, and how it complains. */
 export interface TextFileOptions {
   /** For messages: `key set /etc/keys.json`. */
   readonly name: string;
-  /** Of anything: no more than one byte beyond it is ever read. */
+  /** At most one byte beyond it is read. */
   readonly bytesMax: number;
   readonly code: LecternErrorCode;
-  /** How long it may take. Default TEXT_FILE_MS_MAX. */
+  /** Default TEXT_FILE_MS_MAX. */
   readonly msMax?: number;
 }
 
 /** Windows has no such flag, and no pipes at paths of files. */
 const WITHOUT_WAITING: number = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
-/** What is read at a time. Key files are a few kilobytes. */
+/** Key files are a few kilobytes. */
 const CHUNK_BYTES = 64 * 1024;
 
 /**
- * A small UTF-8 file of the service's configuration, read whole. A byte order mark is dropped. Devices are read to their end,
- * too, but never beyond the bound; so are pipes with a writer, as a shell makes them of `<(command)`. What takes longer than
- * `msMax` is given up.
+ * A small UTF-8 file of the service's configuration, read whole; a byte order mark is dropped. Devices, and pipes with a
+ * writer (a shell's `<(command)`), are read to their end.
  *
  * @throws LecternError with the given code and one line for people
  */
@@ -39,7 +37,8 @@ export async function readTextFile(path: string, options: TextFileOptions): Prom
     );
   });
   try {
-    return decode(await Promise.race([readBytes(path, options, waiting.signal), tooLong]));
+    const bytes = await Promise.race([readBytes(path, options, waiting.signal), tooLong]);
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (cause) {
     if (cause instanceof LecternError) throw cause;
     throw new LecternError(code, `${name} cannot be read: ${describeCause(cause)}`, { cause });
@@ -54,7 +53,7 @@ async function readBytes(path: string, options: TextFileOptions, signal: AbortSi
   const status = await stat(path);
   if (status.isFIFO()) return readPipe(path, options, signal);
   if (status.isSocket()) throw new LecternError(code, `${name} is a socket; expected a file`);
-  // A pipe may have taken the place of the file since: to open it must not wait.
+  // A pipe may have replaced the file since: opening it must not wait.
   const file = await open(path, WITHOUT_WAITING);
   try {
     const opened = await file.stat();
@@ -62,75 +61,46 @@ async function readBytes(path: string, options: TextFileOptions, signal: AbortSi
     if (opened.size > bytesMax) {
       throw new LecternError(code, `${name} has ${opened.size} bytes; at most ${bytesMax} are read`);
     }
-    const bytes = await readAtMost(file, bytesMax);
-    if (bytes === null) throw tooLarge(options);
-    return bytes;
+    // The size of a device is 0, and a file may grow: only what has been read is certain.
+    return await readAll(file.createReadStream({ end: bytesMax, autoClose: false }), options);
   } finally {
     await file.close();
   }
 }
 
-function decode(bytes: Buffer): string {
-  return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-}
-
-function tooLarge({ name, bytesMax, code }: TextFileOptions): LecternError {
-  return new LecternError(code, `${name} has more than ${bytesMax} bytes, the most that are read`);
-}
-
 /**
- * To open a pipe waits for a writer, and so does every read, on a thread that nobody can call back. Opened without waiting,
- * a pipe that nobody has opened for writing is at its end at once; any other is polled, and can be given up.
+ * Opening a pipe waits for a writer, and so does every read, on a thread that cannot be called back. Opened without waiting,
+ * a pipe without a writer is at its end at once; any other is polled, and can be given up.
  */
 async function readPipe(path: string, options: TextFileOptions, signal: AbortSignal): Promise<Buffer> {
   const fd = openSync(path, WITHOUT_WAITING);
-  const chunks: Buffer[] = [];
   const first = Buffer.allocUnsafe(CHUNK_BYTES);
+  let bytesRead = 0;
   try {
-    const bytesRead = readSync(fd, first);
+    bytesRead = readSync(fd, first);
     if (bytesRead === 0) {
       closeSync(fd);
-      throw new LecternError(
-        options.code,
-        `${options.name} is a pipe that nobody writes to; expected a file`,
-      );
+      const { code, name } = options;
+      throw new LecternError(code, `${name} is a pipe that nobody writes to; expected a file`);
     }
-    chunks.push(first.subarray(0, bytesRead));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
   }
-  let length = chunks[0]?.length ?? 0;
   const socket = addAbortSignal(signal, new Socket({ fd, readable: true, writable: false }));
-  try {
-    if (length > options.bytesMax) throw tooLarge(options);
-    for await (const chunk of socket) {
-      chunks.push(chunk as Buffer);
-      length += (chunk as Buffer).length;
-      if (length > options.bytesMax) throw tooLarge(options);
-    }
-  } finally {
-    socket.destroy();
-  }
-  return Buffer.concat(chunks, length);
+  if (bytesRead > 0) socket.unshift(first.subarray(0, bytesRead));
+  return readAll(socket, options);
 }
 
-/**
- * Everything from the present position on. The size of a pipe or a device is told as 0, and a file may grow meanwhile: only
- * what has been read is certain.
- *
- * @returns null where there is more than `bytesMax`
- */
-async function readAtMost(file: FileHandle, bytesMax: number): Promise<Buffer | null> {
+async function readAll(stream: Readable, { name, bytesMax, code }: TextFileOptions): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
-  for (;;) {
-    const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, bytesMax + 1 - length));
-    const { bytesRead } = await file.read(chunk, 0, chunk.byteLength, null);
-    if (bytesRead === 0) return Buffer.concat(chunks, length);
-    chunks.push(chunk.subarray(0, bytesRead));
-    length += bytesRead;
-    if (length > bytesMax) return null;
+  for await (const chunk of stream) {
+    chunks.push(chunk as Buffer);
+    length += (chunk as Buffer).length;
+    if (length <= bytesMax) continue;
+    throw new LecternError(code, `${name} has more than ${bytesMax} bytes, the most that are read`);
   }
+  return Buffer.concat(chunks, length);
 }
 
 function describeCause(cause: unknown): string {

@@ -1,115 +1,103 @@
-/**
- * Verified tokens, so that a token is verified once and then looked up synchronously.
- *
- * Two generations of a Map: new entries go into the young one; when it is full (half of the bound) it becomes the old
- * one and the old one is dropped whole. A hit in the old generation moves the entry to the young one. This is close
- * to least-recently-used at the cost of one or two look-ups, with no list to maintain and nothing to scan, and a
- * token that is no longer used goes without a timer.
- */
+/** Verified tokens, so that each is verified once and then looked up synchronously. */
 import { hash } from 'node:crypto';
 import { TOKEN_CACHE_ENTRIES_MAX, TOKEN_CACHE_TTL_MS_MAX } from '../limits.js';
 
-/** For how long an entry may be used; both ends are checked on every hit. */
+/** For how long a value may be used. Epoch milliseconds. */
 export interface Usable {
-  /** Epoch milliseconds, exclusive. */
+  /** Exclusive. */
   readonly usableUntilMs: number;
-  /** Epoch milliseconds, inclusive; may be -Infinity. */
+  /** Inclusive; may be -Infinity. */
   readonly usableFromMs: number;
 }
 
 export interface Remembered<Value> {
   readonly value: Value;
-  /** Of the cache when this was put in; another one after clear(). */
+  /** The cache's when this was stored; clear() begins another. */
   readonly epoch: object;
   readonly usableFromMs: number;
   /** The earlier of the token's own end and the longest time to live. */
   readonly untilMs: number;
-  /** When it was put in: a clock set back makes entries invalid instead of eternal. */
+  /** A clock set back ends entries instead of prolonging them. */
   readonly storedAtMs: number;
-}
-
-export interface TokenCache<Value extends Usable> {
-  readonly size: number;
-  /** What was stored with exactly this token, as long as it may be used; undefined otherwise. */
-  get(token: string, key?: TokenKey): Remembered<Value> | undefined;
-  /** Whether what was found may still be used now: neither its time nor clear() has come since. */
-  isUsable(remembered: Remembered<Value>): boolean;
-  /** Only ever called with tokens that were verified; failures are not remembered. */
-  set(token: string, value: Value, key?: TokenKey): void;
-  /** To be called when a key or a setting of the verifier changes. */
-  clear(): void;
 }
 
 export interface TokenCacheOptions {
   /** Default TOKEN_CACHE_ENTRIES_MAX; at least 2. */
-  readonly entriesMax?: number;
+  readonly entriesMax?: number | undefined;
   /** Default TOKEN_CACHE_TTL_MS_MAX. */
   readonly ttlMsMax?: number;
   /** Epoch milliseconds. Default `Date.now`. */
-  readonly now?: () => number;
+  readonly now?: (() => number) | undefined;
 }
 
-/** The key of a token. */
-export type TokenKey = string;
-
-/** The whole token, hashed: tokens themselves are not kept in memory, and long ones cost no more than short ones. */
-export function tokenKeyOf(token: string): TokenKey {
+/** A token as the cache knows it: hashed, so that no token is kept in memory and long ones cost no more than short ones. */
+export function tokenKeyOf(token: string): string {
   return hash('sha256', token, 'binary');
 }
 
-export function createTokenCache<Value extends Usable>(options: TokenCacheOptions = {}): TokenCache<Value> {
-  const generationEntriesMax = Math.max(1, Math.floor((options.entriesMax ?? TOKEN_CACHE_ENTRIES_MAX) / 2));
-  const ttlMsMax = options.ttlMsMax ?? TOKEN_CACHE_TTL_MS_MAX;
-  const now = options.now ?? Date.now;
-  let epoch = {};
-  let young = new Map<string, Remembered<Value>>();
-  let old = new Map<string, Remembered<Value>>();
+/**
+ * Two generations of a Map: when the young one holds half of the bound it becomes the old one, and the old one is dropped
+ * whole. A hit in the old generation moves the entry to the young one.
+ */
+export class TokenCache<Value extends Usable> {
+  readonly #generationEntriesMax: number;
+  readonly #ttlMsMax: number;
+  readonly #now: () => number;
+  #epoch = {};
+  #young = new Map<string, Remembered<Value>>();
+  #old = new Map<string, Remembered<Value>>();
 
-  function put(key: string, entry: Remembered<Value>): void {
-    if (young.size >= generationEntriesMax && !young.has(key)) {
-      old = young;
-      young = new Map();
-    }
-    // One key in one generation only, so that the size is the number of tokens.
-    old.delete(key);
-    young.set(key, entry);
+  constructor(options: TokenCacheOptions = {}) {
+    this.#generationEntriesMax = Math.max(1, Math.floor((options.entriesMax ?? TOKEN_CACHE_ENTRIES_MAX) / 2));
+    this.#ttlMsMax = options.ttlMsMax ?? TOKEN_CACHE_TTL_MS_MAX;
+    this.#now = options.now ?? Date.now;
   }
 
-  function isUsable({ untilMs, usableFromMs, storedAtMs, epoch: storedIn }: Remembered<Value>): boolean {
-    const nowMs = now();
-    return storedIn === epoch && nowMs < untilMs && nowMs >= usableFromMs && nowMs >= storedAtMs;
+  get size(): number {
+    return this.#young.size + this.#old.size;
   }
 
-  function get(token: string, key: TokenKey = tokenKeyOf(token)): Remembered<Value> | undefined {
-    let entry = young.get(key);
-    const isOld = entry === undefined;
-    if (entry === undefined) entry = old.get(key);
+  /** What was stored under exactly this key, as long as it may be used. */
+  get(key: string): Remembered<Value> | undefined {
+    const young = this.#young.get(key);
+    const entry = young ?? this.#old.get(key);
     if (entry === undefined) return undefined;
-    if (!isUsable(entry)) {
-      young.delete(key);
-      old.delete(key);
+    if (!this.isUsable(entry)) {
+      this.#young.delete(key);
+      this.#old.delete(key);
       return undefined;
     }
-    if (isOld) put(key, entry);
+    if (young === undefined) this.#put(key, entry);
     return entry;
   }
 
-  return {
-    get size() {
-      return young.size + old.size;
-    },
-    get,
-    isUsable,
-    set(token, value, key = tokenKeyOf(token)) {
-      const storedAtMs = now();
-      const untilMs = Math.min(value.usableUntilMs, storedAtMs + ttlMsMax);
-      if (storedAtMs >= untilMs) return;
-      put(key, { value, epoch, usableFromMs: value.usableFromMs, untilMs, storedAtMs });
-    },
-    clear() {
-      epoch = {};
-      young = new Map();
-      old = new Map();
-    },
-  };
+  /** Whether an entry that was found before may still be used: its time is not over, and clear() was not called. */
+  isUsable({ untilMs, usableFromMs, storedAtMs, epoch }: Remembered<Value>): boolean {
+    const nowMs = this.#now();
+    return epoch === this.#epoch && nowMs < untilMs && nowMs >= usableFromMs && nowMs >= storedAtMs;
+  }
+
+  /** Only for tokens that were verified; failures are not remembered. */
+  set(key: string, value: Value): void {
+    const storedAtMs = this.#now();
+    const untilMs = Math.min(value.usableUntilMs, storedAtMs + this.#ttlMsMax);
+    if (storedAtMs >= untilMs) return;
+    this.#put(key, { value, epoch: this.#epoch, usableFromMs: value.usableFromMs, untilMs, storedAtMs });
+  }
+
+  clear(): void {
+    this.#epoch = {};
+    this.#young = new Map();
+    this.#old = new Map();
+  }
+
+  #put(key: string, entry: Remembered<Value>): void {
+    if (this.#young.size >= this.#generationEntriesMax && !this.#young.has(key)) {
+      this.#old = this.#young;
+      this.#young = new Map();
+    }
+    // One key in one generation only, so that the size is the number of tokens.
+    this.#old.delete(key);
+    this.#young.set(key, entry);
+  }
 }

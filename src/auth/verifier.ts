@@ -1,12 +1,9 @@
-/**
- * Verifies bearer tokens with jose: signature against an explicit list of algorithms, then the claims.
- */
-import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
-import { TOKEN_HEADERS_MAX } from '../limits.js';
+/** Verifies bearer tokens with jose: signature against an explicit list of algorithms, then the claims. */
+import { errors, type JWTPayload, jwtVerify } from 'jose';
+import { KEY_TRIES_UNDER_WAY_MAX, KEY_WAITS_MAX } from '../limits.js';
 import { describeTokenShapeFault } from './credential.js';
-import type { KeyLookup, KeySet, TokenHeader, VerificationKey } from './key-set.js';
-import { describeTextFault } from './token-text.js';
-import { VerificationLoad } from './verification-load.js';
+import type { KeySet, VerificationKey } from './key-set.js';
+import { describeTextFault, HeaderMemo, isAccessTokenType, readHeader } from './token-header.js';
 
 /**
  * What kind of token is accepted: any JWT, or only access tokens as RFC 9068 has them, so that no other token of the same
@@ -17,7 +14,7 @@ export const TOKEN_TYPES = ['any', 'at+jwt'] as const;
 export type TokenType = (typeof TOKEN_TYPES)[number];
 
 export interface VerifierOptions {
-  /** Tried in order; each only with tokens of its own algorithms. At least one. */
+  /** At least one, tried in order, each with tokens of its own algorithms. */
   readonly keySets: readonly KeySet[];
   /** Once given, every token must have exactly this `iss`. */
   readonly issuer?: string | undefined;
@@ -25,22 +22,22 @@ export interface VerifierOptions {
   readonly audience?: string | undefined;
   /** Default `any`. */
   readonly tokenType?: TokenType | undefined;
-  /** How far clocks may differ, in milliseconds. Default 5,000. */
+  /** How far clocks may differ. Default 5,000. */
   readonly clockToleranceMs?: number;
   /** Epoch milliseconds. Default `Date.now`. */
   readonly now?: () => number;
-  /** For tests. Default: the bounds of limits.ts. */
+  /** For tests. */
   readonly load?: VerificationLoad;
 }
 
 /** The claims of a token whose signature and claims are good. */
 export interface VerifiedClaims {
   readonly subject: string;
-  /** The first instant at which the token is no longer accepted: its `exp` and the clock tolerance. */
+  /** Exclusive: `exp` and the clock tolerance. */
   readonly usableUntilMs: number;
-  /** The first at which it is: its `nbf` less the tolerance, or -Infinity. */
+  /** Inclusive: `nbf` less the tolerance, or -Infinity. */
   readonly usableFromMs: number;
-  /** All claims as they were signed; nothing but the above has been looked at. */
+  /** All claims as they were signed; the others are unchecked. */
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
@@ -60,24 +57,68 @@ export type TokenFault =
 export type VerificationFailure =
   /** 401. The description is for the client and repeats nothing of the token. */
   | { readonly outcome: 'invalid'; readonly reason: TokenFault; readonly description: string }
-  /** 503: the fault is ours. The description is for the log. */
+  /** 503: the keys are missing. The description is for the log. */
   | { readonly outcome: 'unavailable'; readonly description: string; readonly retryAfterSeconds: number }
-  /** 503: as many are being verified as may be, and nothing is known of this one. */
+  /** 503: too many tokens are being verified to look at this one. */
   | { readonly outcome: 'overloaded' };
 
 export type Verification = { readonly outcome: 'ok'; readonly token: VerifiedClaims } | VerificationFailure;
 
 export interface Verifier {
-  /** Never rejects: whatever is wrong with a token is a value. */
+  /** Never rejects: all faults of a token are values. */
   verify(token: string): Promise<Verification>;
 }
 
-export const CLOCK_TOLERANCE_MS_DEFAULT = 5000;
+/**
+ * Bounds what verifications take at a time. Threads of libuv do their work: without a bound a flood of forged tokens would pile
+ * up there for seconds, before good ones. It counts keys that are tried, so that a token with one key finds room where a
+ * token with many does not.
+ */
+export class VerificationLoad {
+  readonly #triesMax: number;
+  readonly #waitsMax: number;
+  #tries = 0;
+  #waits = 0;
+
+  constructor(triesMax: number = KEY_TRIES_UNDER_WAY_MAX, waitsMax: number = KEY_WAITS_MAX) {
+    this.#triesMax = triesMax;
+    this.#waitsMax = waitsMax;
+  }
+
+  /** @returns whether there is room; then each try must be given back */
+  reserve(tries: number): boolean {
+    if (this.#tries + tries > this.#triesMax) return false;
+    this.#tries += tries;
+    return true;
+  }
+
+  giveBack(tries: number): void {
+    this.#tries -= tries;
+  }
+
+  /** Waits for keys, outside the room of verifications. Null, at once, where too many wait already. */
+  async wait<Value>(keys: Promise<Value>): Promise<Value | null> {
+    if (this.#waits >= this.#waitsMax) return null;
+    this.#waits++;
+    try {
+      return await keys;
+    } finally {
+      this.#waits--;
+    }
+  }
+}
+
+const CLOCK_TOLERANCE_MS_DEFAULT = 5000;
 
 /** 9999-12-31T23:59:59Z in seconds. A later expiry (1e300 is finite, too) is a mistake or an attack. */
 const NUMERIC_DATE_MAX = 253_402_300_799;
 
-/** jose checks signature, issuer, audience and presence; what it says is put into our words here. */
+/** RFC 9068 section 2.2. */
+const ACCESS_TOKEN_CLAIMS = ['iss', 'exp', 'aud', 'sub', 'client_id', 'iat', 'jti'];
+
+const OVERLOADED: Verification = { outcome: 'overloaded' };
+
+/** Our words for faults of claims, whether jose finds them or the checks below. */
 const CLAIM_DESCRIPTIONS: Readonly<Record<string, readonly [reason: TokenFault, description: string]>> = {
   iss: ['issuer', 'The token is from another issuer, or names none.'],
   aud: ['audience', 'The token is for another audience, or names none.'],
@@ -89,18 +130,13 @@ const CLAIM_DESCRIPTIONS: Readonly<Record<string, readonly [reason: TokenFault, 
   jti: ['claims', 'The token has no "jti" claim that is a non-empty string.'],
 };
 
-/** Creates a verifier. Of tokens it keeps nothing but the headers of good ones, which most have in common. */
 export function createVerifier(options: VerifierOptions): Verifier {
-  const { keySets, issuer, audience, tokenType = 'any' } = options;
-  const isAccessToken = tokenType === 'at+jwt';
+  const { keySets, issuer, audience, now = Date.now, load = new VerificationLoad() } = options;
   if (keySets.length === 0) throw new TypeError('createVerifier needs at least one key set');
-  const now = options.now ?? Date.now;
-  const toleranceMs = options.clockToleranceMs ?? CLOCK_TOLERANCE_MS_DEFAULT;
-
-  const headers = new HeaderMemo();
+  const isAccessToken = options.tokenType === 'at+jwt';
   const requiredClaims = isAccessToken ? ACCESS_TOKEN_CLAIMS : ['exp', 'sub'];
-  const clockTolerance = toleranceMs / 1000;
-  const load = options.load ?? new VerificationLoad();
+  const toleranceMs = options.clockToleranceMs ?? CLOCK_TOLERANCE_MS_DEFAULT;
+  const headers = new HeaderMemo();
 
   /** Undefined: the signature is not by this key. */
   async function verifyWithKey(
@@ -112,24 +148,23 @@ export function createVerifier(options: VerifierOptions): Verifier {
       const { payload } = await jwtVerify(token, key, {
         algorithms: set.algorithms as string[],
         requiredClaims,
-        clockTolerance,
+        clockTolerance: toleranceMs / 1000,
         currentDate: new Date(now()),
-        // jose takes undefined for "whatever".
+        // jose takes undefined for "any".
         issuer: issuer as string,
         audience: audience as string,
       });
-      // Only now: what is not signed is not looked at.
+      // Only now: nothing unsigned is looked at.
       const textFault = describeTextFault(token.split('.', 2)[1] as string);
       if (textFault !== null) return invalid('malformed', `The payload of the token ${textFault}.`);
-      const fault = isAccessToken ? accessTokenFault(payload) : null;
-      return fault ?? checkClaims(payload, now(), toleranceMs);
+      return (isAccessToken ? accessTokenFault(payload) : null) ?? checkClaims(payload, now(), toleranceMs);
     } catch (error) {
       if (error instanceof errors.JWSSignatureVerificationFailed) return undefined;
       return describeJoseError(error);
     }
   }
 
-  /** Undefined: by none of them. */
+  /** Undefined: the signature is by none of the keys. */
   async function verifyWithKeys(
     token: string,
     set: KeySet,
@@ -167,25 +202,20 @@ export function createVerifier(options: VerifierOptions): Verifier {
       let unavailable: Verification | null = null;
       for (const set of fitting) {
         const asked = set.candidates(header);
-        const lookup: KeyLookup | null = asked instanceof Promise ? await load.wait(asked) : asked;
+        const lookup = asked instanceof Promise ? await load.wait(asked) : asked;
         if (lookup === null) return OVERLOADED;
         if ('unavailable' in lookup) {
-          unavailable = {
-            outcome: 'unavailable',
-            description: `${set.name}: ${lookup.unavailable}`,
-            retryAfterSeconds: lookup.retryAfterSeconds,
-          };
+          const { unavailable: reason, retryAfterSeconds } = lookup;
+          unavailable = { outcome: 'unavailable', description: `${set.name}: ${reason}`, retryAfterSeconds };
           continue;
         }
-        const { keys } = lookup;
-        if (keys.length === 0) continue;
-        tried += keys.length;
-        const verification = await verifyWithKeys(token, set, keys);
+        tried += lookup.keys.length;
+        const verification = await verifyWithKeys(token, set, lookup.keys);
         if (verification === undefined) continue;
         if (verification.outcome === 'ok') headers.keep(token, header);
         return verification;
       }
-      // A key that cannot be had may be the one: only with all of them is a refusal certain.
+      // The token's key may be among the missing ones: only with all keys is a refusal certain.
       if (unavailable !== null) return unavailable;
       return tried === 0
         ? invalid('no-key', 'The token is signed with a key that is not known.')
@@ -193,72 +223,6 @@ export function createVerifier(options: VerifierOptions): Verifier {
     },
   };
 }
-
-const OVERLOADED: Verification = { outcome: 'overloaded' };
-
-/** What of a token's header is looked at, once it is well-formed. Keys and addresses of keys in it never are. */
-interface ReadHeader extends TokenHeader {
-  readonly typ: unknown;
-}
-
-/**
- * Headers of good tokens by how they are written: an issuer writes all of its tokens' alike. Nothing of a forged token gets in, and
- * what is found here decides no more than which key is tried.
- */
-class HeaderMemo {
-  readonly #known = new Map<string, ReadHeader>();
-
-  find(token: string): ReadHeader | undefined {
-    return this.#known.get(token.slice(0, token.indexOf('.')));
-  }
-
-  keep(token: string, header: ReadHeader): void {
-    const written = token.slice(0, token.indexOf('.'));
-    if (this.#known.has(written)) return;
-    if (this.#known.size >= TOKEN_HEADERS_MAX) this.#known.clear();
-    // A slice would keep the whole token.
-    this.#known.set(Buffer.from(written, 'latin1').toString('latin1'), header);
-  }
-}
-
-/**
- * Nothing is understood that a header could call critical (RFC 7515 section 4.1.11), `b64` (RFC 7797), which JWTs must not
- * have, included; nor a token inside the token (RFC 7519 section 5.2). Other parameters are ignored (RFC 7515 section 4); of one that is
- * given twice the last counts, as that section allows.
- *
- * @returns a text where it is at fault: what follows "The header of the token"
- */
-function readHeader(token: string): ReadHeader | string {
-  const textFault = describeTextFault(token.slice(0, token.indexOf('.')));
-  if (textFault !== null) return textFault;
-  let header: Readonly<Record<string, unknown>>;
-  try {
-    header = decodeProtectedHeader(token);
-  } catch {
-    return 'is not a JSON object';
-  }
-  const { alg, kid, typ, cty } = header;
-  if (typeof alg !== 'string') return 'has no "alg" that is a text';
-  if (kid !== undefined && typeof kid !== 'string') return 'has a "kid" that is not a text';
-  if (cty !== undefined && typeof cty !== 'string') return 'has a "cty" that is not a text';
-  if (cty !== undefined && mediaTypeOf(cty) === 'jwt') return 'says that there is a token in the token';
-  if (Object.hasOwn(header, 'crit')) return 'has "crit", of which no extension is understood';
-  if (Object.hasOwn(header, 'b64')) return 'has "b64", which no JWT may have';
-  return { alg, kid, typ };
-}
-
-/** RFC 7515 section 4.1.9: `application/` may be left out, and case does not count. */
-function mediaTypeOf(text: string): string {
-  return text.toLowerCase().replace(/^application\//, '');
-}
-
-/** RFC 9068 section 4. */
-function isAccessTokenType(typ: unknown): boolean {
-  return typeof typ === 'string' && mediaTypeOf(typ) === 'at+jwt';
-}
-
-/** RFC 9068 section 2.2. */
-const ACCESS_TOKEN_CLAIMS = ['iss', 'exp', 'aud', 'sub', 'client_id', 'iat', 'jti'];
 
 /** The types of what only access tokens must have (RFC 8693 section 4.3, RFC 7519 section 4.1). */
 function accessTokenFault(claims: JWTPayload): Verification | null {

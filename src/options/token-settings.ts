@@ -1,5 +1,5 @@
 import { keySourceFault } from '../auth/key-address.js';
-import { SECRET_BYTES_MIN, secretBytes } from '../auth/secret-text.js';
+import { SECRET_BYTES_MIN, secretBytes } from '../auth/key-set.js';
 import { TOKEN_TYPES } from '../auth/verifier.js';
 import { INDEXED_FIELDS } from '../model/fields.js';
 import { amount, anyOf, given, isObject, type Kind, oneOf, PATH, type Setting, text } from './setting.js';

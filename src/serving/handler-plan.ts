@@ -1,7 +1,7 @@
-import { type AuthPlan, authenticatorOfPlan } from '../auth/auth-plan.js';
+import { type AuthPlan, authenticatorOfPlan } from '../auth/authenticator.js';
 import { createDevelopmentIssuer, type DevelopmentIssuer } from '../auth/development-issuer.js';
 import { createClaimTable } from '../auth/identity.js';
-import type { KeyFeed } from '../auth/key-feed.js';
+import type { KeyFeed } from '../auth/remote-key-set.js';
 import { createHandler, type LoneRequestHandler } from '../http/handler.js';
 import type { Logger } from '../http/logger.js';
 import type { Meter } from '../metrics/meter.js';
@@ -31,7 +31,7 @@ export interface HandlerSurroundings {
   readonly log?: Logger | undefined;
   /** Bytes for whole answers. */
   readonly cacheBytesMax: number;
-  /** See AuthSurroundings. */
+  /** Null where no keys are fetched. */
   readonly feed: KeyFeed | null;
   /** Counts for this thread; null where nobody wants to know. */
   readonly meter: Meter | null;
@@ -60,7 +60,7 @@ export function handlerOfPlan(
   const { auth, basePath, unknownParameters, version, corsOrigins, accessLogShare, development } = plan;
   const issuer = issuerOfPlan(plan);
   return createHandler(views, {
-    authenticator: authenticatorOfPlan(auth, { feed, more: issuer === null ? [] : [issuer.keySet] }),
+    authenticator: authenticatorOfPlan(auth, feed, issuer === null ? [] : [issuer.keySet]),
     unknownParameters,
     ownsSocket: true,
     cacheBytesMax,

@@ -25,7 +25,7 @@ export async function openServing(options: ServingOptions): Promise<Serving> {
   const { remoteKeys } = plan.auth;
   // One for all threads, so that the issuer is not asked more often for there being many.
   const keys = remoteKeys === null ? null : new RemoteKeys(remoteKeys, { log });
-  const hasOtherKeys = plan.auth.keys.length > 0 || plan.development !== null;
+  const hasOtherKeys = plan.auth.hs256Secret !== undefined || plan.development !== null;
   const fed: FedServingOptions = {
     ...options,
     feed: keys,

@@ -1,4 +1,4 @@
-import type { KeyFetches } from '../auth/key-feed.js';
+import type { KeyFetches } from '../auth/remote-keys.js';
 import { LecternError } from '../errors.js';
 import { missingInnerParts } from '../http/node/inner-parts.js';
 import type { ListenAddress } from '../http/server/listen-address.js';

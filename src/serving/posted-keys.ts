@@ -1,4 +1,4 @@
-import type { KeyFeed, KeyState } from '../auth/key-feed.js';
+import type { KeyFeed, KeyState } from '../auth/remote-key-set.js';
 import { monotonicMs } from '../model/clock.js';
 
 /** The keys that another thread fetches, as it posts them. */

@@ -1,4 +1,5 @@
-import type { KeyFeed, KeyFetches } from '../auth/key-feed.js';
+import type { KeyFeed } from '../auth/remote-key-set.js';
+import type { KeyFetches } from '../auth/remote-keys.js';
 import type { Logger } from '../http/logger.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
 import type { Meter } from '../metrics/meter.js';

@@ -1,4 +1,4 @@
-import type { KeyState } from '../auth/key-feed.js';
+import type { KeyState } from '../auth/remote-key-set.js';
 import type { LecternErrorCode } from '../errors.js';
 import type { InnerPart } from '../http/node/inner-parts.js';
 import type { ListenAddress } from '../http/server/listen-address.js';

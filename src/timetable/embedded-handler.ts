@@ -1,7 +1,6 @@
 /** A request handler for an existing server. */
 import type { IncomingMessage } from 'node:http';
-import { type AuthPlan, authenticatorOfPlan } from '../auth/auth-plan.js';
-import type { Authenticator } from '../auth/authenticator.js';
+import { type Authenticator, type AuthPlan, authenticatorOfPlan } from '../auth/authenticator.js';
 import { canonicalIdentities, type IdentityValues } from '../auth/identity.js';
 import { RemoteKeys } from '../auth/remote-keys.js';
 import { LecternError } from '../errors.js';
@@ -45,10 +44,10 @@ function authenticatorHere(
   log: Logger | undefined,
   whenClosed: (close: () => void) => void,
 ): Authenticator {
-  if (plan.remoteKeys === null) return authenticatorOfPlan(plan, { feed: null });
+  if (plan.remoteKeys === null) return authenticatorOfPlan(plan, null);
   const feed = new RemoteKeys(plan.remoteKeys, { log });
   whenClosed(() => feed.close());
-  return authenticatorOfPlan(plan, { feed });
+  return authenticatorOfPlan(plan, feed);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { Activity, type Announcer } from '../admin/activity.js';
-import type { Admin, AdminTimetable } from '../admin/open-admin.js';
-import { Readiness } from '../admin/readiness.js';
+import type { AdminTimetable } from '../admin/admin-handler.js';
+import type { Admin } from '../admin/open-admin.js';
 import type { TestTokenRequest } from '../auth/development-issuer.js';
 import { LecternError } from '../errors.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
@@ -87,7 +87,6 @@ export class OpenServers implements Follower {
     const { admin: adminPlan, ...planned } = planServer(options, reading);
     const issuer = issuerOfPlan(planned.plan);
     let losses = 0;
-    const readiness = new Readiness();
     const serving = await openServing({
       ...planned,
       source: present.source,
@@ -103,7 +102,6 @@ export class OpenServers implements Follower {
     const { address, workers, follower } = serving;
     let admin: Admin | null = null;
     let isClosing = false;
-    readiness.add('draining', () => isClosing);
     const closeAfter = async (until: Promise<unknown> | null, closing?: { readonly deadlineMs?: number }) => {
       isClosing = true;
       if (follower !== null) this.#followers.delete(follower);
@@ -146,7 +144,7 @@ export class OpenServers implements Follower {
           timetable,
           activity: this.#activity,
           losses: () => losses,
-          readiness,
+          isClosing: () => isClosing,
           serving,
           version: VERSION,
           log: options.log,

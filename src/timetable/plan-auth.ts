@@ -1,8 +1,7 @@
 /** From what a program says of tokens to plain data, which every serving thread makes an authenticator of. */
-import type { AuthPlan } from '../auth/auth-plan.js';
+import type { AuthPlan } from '../auth/authenticator.js';
 import { enrolmentsOf } from '../auth/enrolments.js';
 import { planRemoteKeys } from '../auth/key-address.js';
-import type { KeyMaterial } from '../auth/key-set.js';
 import { LecternError } from '../errors.js';
 import type { IdentifierMode } from '../model/event.js';
 import { resolveOptions } from '../options/resolve.js';
@@ -21,19 +20,14 @@ export function planAuth(
 ): AuthPlan {
   const auth = resolveOptions('auth', options);
   const { hs256Secret, jwks, issuer, audience, tokenType, claims, enrolments } = auth;
-  const keys: KeyMaterial[] = [];
-  if (hs256Secret !== undefined) keys.push({ kind: 'secret', secret: hs256Secret });
-  // A key set is JSON, whatever object it comes as: only that crosses threads.
-  if (typeof jwks === 'object') {
-    keys.push({ kind: 'public', jwks: JSON.parse(JSON.stringify(jwks)) as unknown, name: 'auth.jwks' });
-  }
-  const remoteKeys = typeof jwks === 'string' ? planRemoteKeys(jwks, auth, 'auth.jwks') : null;
-  if (needsKey && keys.length === 0 && remoteKeys === null) {
+  if (needsKey && hs256Secret === undefined && jwks === undefined) {
     throw new LecternError('key-missing', `${taker}({ auth }) needs a key: hs256Secret or jwks`);
   }
   return {
-    keys,
-    remoteKeys,
+    hs256Secret,
+    // A key set is JSON, whatever object it comes as: only that crosses threads.
+    jwks: typeof jwks === 'object' ? (JSON.parse(JSON.stringify(jwks)) as object) : undefined,
+    remoteKeys: typeof jwks === 'string' ? planRemoteKeys(jwks, auth) : null,
     issuer,
     audience,
     tokenType,

@@ -1,6 +1,6 @@
 /** From the options of `serve()` to plain data, which every serving thread makes a handler of. */
+import { randomBytes } from 'node:crypto';
 import { AdminToken } from '../admin/admin-token.js';
-import { createDevelopmentSecret } from '../auth/development-issuer.js';
 import { LecternError } from '../errors.js';
 import { findSwaggerUi } from '../http/development/docs-page.js';
 import type { IdentifierMode } from '../model/event.js';
@@ -52,9 +52,7 @@ export function planServer(options: ServeOptions, { unknownParameters, identifie
     version: VERSION,
     corsOrigins: settings.corsOrigins ?? [],
     accessLogShare: settings.accessLog,
-    development: isDevelopment
-      ? { secret: createDevelopmentSecret(), docsAssets: findSwaggerUi().href }
-      : null,
+    development: isDevelopment ? { secret: randomBytes(32), docsAssets: findSwaggerUi().href } : null,
   };
   return {
     plan,

@@ -10,7 +10,6 @@ import { getHeapStatistics } from 'node:v8';
 import { test } from 'tap';
 import { Activity } from '../../src/admin/activity.js';
 import { Exposition } from '../../src/admin/exposition.js';
-import { Readiness } from '../../src/admin/readiness.js';
 import type { RequestHandler } from '../../src/http/handler.js';
 import type { ConnectionPatience } from '../../src/http/server/connections.js';
 import { HttpServer } from '../../src/http/server/server.js';
@@ -40,24 +39,22 @@ async function expose(meter: Meter): Promise<ReadonlyMap<string, number>> {
 }
 
 function expositionOf(meter: Meter): Exposition {
-  return new Exposition({
+  const serving = {
     meters: [{ thread: 'main', meter }],
-    more: [],
-    views: viewsOf(),
+    condition: { isDraining: false, isOverloaded: true, threadsOverloaded: 2, refused: 30, overloads: 7 },
+    hasKeys: true,
+    isServing: true,
+    keyFetches: { results: { changed: 3, unchanged: 20, failed: 5 }, ageMs: 1500 },
+  };
+  const observed = {
+    serving,
+    timetable: viewsOf(),
     activity: new Activity(),
     losses: () => 0,
-    readiness: new Readiness(),
-    condition: () => ({
-      isDraining: false,
-      isOverloaded: true,
-      threadsOverloaded: 2,
-      refused: 30,
-      overloads: 7,
-    }),
-    keyFetches: { results: { changed: 3, unchanged: 20, failed: 5 }, ageMs: 1500 },
     log: { info() {}, warn() {}, error() {}, linesDropped: () => 11 },
     version: '1.2.3',
-  });
+  };
+  return new Exposition(observed, [], () => true);
 }
 
 test('token failures, each by its reason', async (t) => {

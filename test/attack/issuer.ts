@@ -1,6 +1,6 @@
 /** An issuer in memory: its keys, its tokens, and a key set that can be withheld. */
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { type Authenticator, createAuthenticator } from '../../src/auth/authenticator.js';
+import { Authenticator } from '../../src/auth/authenticator.js';
 import { createClaimTable } from '../../src/auth/identity.js';
 import { createRemoteKeySet } from '../../src/auth/remote-key-set.js';
 import { RemoteKeys, type RemoteKeysPlan } from '../../src/auth/remote-keys.js';
@@ -117,7 +117,7 @@ export function setUp(plan: Partial<RemoteKeysPlan> = {}, kids: readonly string[
       clock.now,
     );
     let authenticator: Authenticator | null = null;
-    authenticator = createAuthenticator({
+    authenticator = new Authenticator({
       verifier: createVerifier({ keySets: [keySet], now: clock.now }),
       table: createClaimTable(),
       enrolments: null,

@@ -3,10 +3,10 @@ import { createHmac } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { test } from 'tap';
-import { createAuthenticator } from '../../src/auth/authenticator.js';
+import { Authenticator } from '../../src/auth/authenticator.js';
 import { createClaimTable } from '../../src/auth/identity.js';
 import { createSecretKeySet } from '../../src/auth/key-set.js';
-import { createTokenCache } from '../../src/auth/token-cache.js';
+import { TokenCache } from '../../src/auth/token-cache.js';
 import { createVerifier } from '../../src/auth/verifier.js';
 import { TOKEN_CACHE_ENTRIES_MAX, TOKEN_CACHE_TTL_MS_MAX } from '../../src/limits.js';
 import { base64url, goodClaims, hs256, NOW_MS, NOW_SECONDS, SECRET } from '../auth/tokens.js';
@@ -33,7 +33,7 @@ function heapsOf(rounds: readonly number[]): string {
 }
 
 function authenticatorOf(now: () => number, cacheEntriesMax = TOKEN_CACHE_ENTRIES_MAX) {
-  return createAuthenticator({
+  return new Authenticator({
     verifier: createVerifier({ keySets: [createSecretKeySet(SECRET)], now }),
     table: createClaimTable(),
     enrolments: null,
@@ -47,7 +47,7 @@ test(`${TOKENS} different tokens: never more than the bound, and no more memory 
   timeout: 600_000,
 }, async (t) => {
   const user = { usableFromMs: Number.NEGATIVE_INFINITY, usableUntilMs: Number.POSITIVE_INFINITY };
-  const cache = createTokenCache<typeof user>();
+  const cache = new TokenCache<typeof user>();
   let largest = 0;
   const rounds: number[] = [];
   for (let n = 0; n < TOKENS; n++) {

@@ -1,7 +1,7 @@
 /** Properties of verification over arbitrary tokens: what is let in is signed by a known key, in one spelling, and within its claims. */
 import fc from 'fast-check';
 import { test } from 'tap';
-import { createAuthenticator } from '../../src/auth/authenticator.js';
+import { Authenticator } from '../../src/auth/authenticator.js';
 import { createClaimTable } from '../../src/auth/identity.js';
 import { createVerifier } from '../../src/auth/verifier.js';
 import { SECRET } from '../auth/tokens.js';
@@ -19,7 +19,7 @@ const PROPERTIES = 4;
 /** Properties that held: what fails throws before it is counted. */
 let held = 0;
 
-const authenticator = createAuthenticator({
+const authenticator = new Authenticator({
   verifier: createVerifier({
     keySets: KEY_SETS,
     issuer: ISSUER,

@@ -1,7 +1,7 @@
 /** Hostile tokens over HTTP: none is let in, and none makes the service fail. */
 import { Agent, request } from 'node:http';
 import { type Test, test } from 'tap';
-import { createAuthenticator } from '../../src/auth/authenticator.js';
+import { Authenticator } from '../../src/auth/authenticator.js';
 import { createClaimTable } from '../../src/auth/identity.js';
 import { createVerifier } from '../../src/auth/verifier.js';
 import { createHandler } from '../../src/http/handler.js';
@@ -15,7 +15,7 @@ const CONNECTIONS = 16;
 
 /** Asks with a token on one of few connections. */
 async function setUp(t: Test): Promise<(token: string) => Promise<number>> {
-  const authenticator = createAuthenticator({
+  const authenticator = new Authenticator({
     verifier: createVerifier({ keySets: KEY_SETS, issuer: ISSUER, audience: AUDIENCE }),
     table: createClaimTable(),
     enrolments: null,

@@ -1,5 +1,5 @@
 import { test } from 'tap';
-import { createAuthenticator } from '../../src/auth/authenticator.js';
+import { Authenticator } from '../../src/auth/authenticator.js';
 import { createDevelopmentIssuer } from '../../src/auth/development-issuer.js';
 import { createClaimTable } from '../../src/auth/identity.js';
 import { createSecretKeySet } from '../../src/auth/key-set.js';
@@ -19,7 +19,7 @@ function setUp(start = NOW_MS) {
   const table = createClaimTable();
   return {
     clock,
-    authenticator: createAuthenticator({ verifier, table, enrolments: null, mode: 'uuid', now }),
+    authenticator: new Authenticator({ verifier, table, enrolments: null, mode: 'uuid', now }),
   };
 }
 

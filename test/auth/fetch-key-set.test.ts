@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { type Test, test } from 'tap';
-import { fetchKeySet } from '../../src/auth/fetch-key-set.js';
+import { fetchKeySet } from '../../src/auth/remote-keys.js';
 import { KEY_SET_BYTES_MAX, UPSTREAM_REDIRECTS_MAX } from '../../src/limits.js';
 
 async function serve(t: Test, listener: RequestListener): Promise<URL> {

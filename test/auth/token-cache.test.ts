@@ -1,10 +1,10 @@
 import { test } from 'tap';
-import { createTokenCache } from '../../src/auth/token-cache.js';
+import { TokenCache } from '../../src/auth/token-cache.js';
 
 const ALWAYS = { usableFromMs: Number.NEGATIVE_INFINITY, usableUntilMs: Number.POSITIVE_INFINITY };
 
 test('a value is found under its own token only', async (t) => {
-  const cache = createTokenCache<typeof ALWAYS>();
+  const cache = new TokenCache<typeof ALWAYS>();
   cache.set('a', ALWAYS);
   t.equal(cache.get('a')?.value, ALWAYS);
   t.equal(cache.get('A'), undefined);
@@ -14,7 +14,7 @@ test('a value is found under its own token only', async (t) => {
 
 test('an entry ends with the token, or after the longest time to live, and with a fresh clock', async (t) => {
   let nowMs = 1000;
-  const cache = createTokenCache<typeof ALWAYS>({ now: () => nowMs, ttlMsMax: 60_000 });
+  const cache = new TokenCache<typeof ALWAYS>({ now: () => nowMs, ttlMsMax: 60_000 });
   cache.set('short', { ...ALWAYS, usableUntilMs: 5000 });
   cache.set('long', ALWAYS);
   nowMs = 4999;
@@ -30,7 +30,7 @@ test('an entry ends with the token, or after the longest time to live, and with 
 
 test('a clock set back ends entries instead of prolonging them', async (t) => {
   let nowMs = 100_000;
-  const cache = createTokenCache<typeof ALWAYS>({ now: () => nowMs });
+  const cache = new TokenCache<typeof ALWAYS>({ now: () => nowMs });
   cache.set('a', { ...ALWAYS, usableFromMs: 50_000 });
   cache.set('b', ALWAYS);
   nowMs = 49_999;
@@ -39,7 +39,7 @@ test('a clock set back ends entries instead of prolonging them', async (t) => {
 });
 
 test('a value is not given out before its time', async (t) => {
-  const cache = createTokenCache<typeof ALWAYS>({ now: () => 1000 });
+  const cache = new TokenCache<typeof ALWAYS>({ now: () => 1000 });
   cache.set('a', { ...ALWAYS, usableFromMs: 1001 });
   cache.set('b', { ...ALWAYS, usableFromMs: 1000 });
   t.equal(cache.get('a'), undefined);
@@ -47,13 +47,13 @@ test('a value is not given out before its time', async (t) => {
 });
 
 test('a value past its time is not stored', async (t) => {
-  const cache = createTokenCache<typeof ALWAYS>({ now: () => 1000 });
+  const cache = new TokenCache<typeof ALWAYS>({ now: () => 1000 });
   cache.set('a', { ...ALWAYS, usableUntilMs: 1000 });
   t.equal(cache.size, 0);
 });
 
 test('the number of entries is bounded, and those in use stay', async (t) => {
-  const cache = createTokenCache<typeof ALWAYS>({ entriesMax: 100 });
+  const cache = new TokenCache<typeof ALWAYS>({ entriesMax: 100 });
   cache.set('in use', ALWAYS);
   for (let i = 0; i < 10_000; i++) {
     cache.set(`token ${i}`, ALWAYS);
@@ -66,7 +66,7 @@ test('the number of entries is bounded, and those in use stay', async (t) => {
 });
 
 test('setting a token again does not count twice', async (t) => {
-  const cache = createTokenCache<typeof ALWAYS>({ entriesMax: 4 });
+  const cache = new TokenCache<typeof ALWAYS>({ entriesMax: 4 });
   for (let i = 0; i < 10; i++) cache.set('a', ALWAYS);
   cache.set('b', ALWAYS);
   cache.set('c', ALWAYS);
@@ -75,7 +75,7 @@ test('setting a token again does not count twice', async (t) => {
 });
 
 test('clear forgets everything', async (t) => {
-  const cache = createTokenCache<typeof ALWAYS>();
+  const cache = new TokenCache<typeof ALWAYS>();
   cache.set('a', ALWAYS);
   cache.clear();
   t.equal(cache.get('a'), undefined);

@@ -2,11 +2,15 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'tap';
-import { createAuthenticator } from '../../src/auth/authenticator.js';
+import { Authenticator } from '../../src/auth/authenticator.js';
 import { createClaimTable } from '../../src/auth/identity.js';
 import { createPublicKeySet, createSecretKeySet } from '../../src/auth/key-set.js';
-import { VerificationLoad } from '../../src/auth/verification-load.js';
-import { createVerifier, type Verification, type Verifier } from '../../src/auth/verifier.js';
+import {
+  createVerifier,
+  type Verification,
+  VerificationLoad,
+  type Verifier,
+} from '../../src/auth/verifier.js';
 import { KEY_TRIES_UNDER_WAY_MAX, KEY_WAITS_MAX, KEYS_TRIED_MAX } from '../../src/limits.js';
 import { PLAN, setUp as setUpIssuer } from '../attack/issuer.js';
 import { goodClaims, hs256, NOW_MS, SECRET, signed } from './tokens.js';
@@ -91,7 +95,7 @@ function shared() {
   const table = createClaimTable();
   return {
     seen,
-    authenticator: createAuthenticator({ verifier, table, enrolments: null, mode: 'uuid', now }),
+    authenticator: new Authenticator({ verifier, table, enrolments: null, mode: 'uuid', now }),
   };
 }
 

@@ -1,7 +1,7 @@
 import { Agent, createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Test, test } from 'tap';
-import { createAuthenticator } from '../../src/auth/authenticator.js';
+import { Authenticator } from '../../src/auth/authenticator.js';
 import { createClaimTable } from '../../src/auth/identity.js';
 import { createSecretKeySet } from '../../src/auth/key-set.js';
 import { createVerifier } from '../../src/auth/verifier.js';
@@ -16,23 +16,22 @@ async function setUp(t: Test) {
   const clock = { nowMs: START_MS };
   const now = () => clock.nowMs;
   const table = createClaimTable();
-  const authenticator = createAuthenticator({
+  let connections = 0;
+  let lookUps = 0;
+  class CountingAuthenticator extends Authenticator {
+    override lookup(token: string) {
+      lookUps++;
+      return super.lookup(token);
+    }
+  }
+  const authenticator = new CountingAuthenticator({
     verifier: createVerifier({ keySets: [createSecretKeySet(SECRET)], now }),
     table,
     enrolments: null,
     mode: 'uuid',
     now,
   });
-  let connections = 0;
-  let lookUps = 0;
-  const counting = {
-    ...authenticator,
-    lookup(token: string) {
-      lookUps++;
-      return authenticator.lookup(token);
-    },
-  };
-  const handler = createHandler(viewsOf(), { authenticator: counting });
+  const handler = createHandler(viewsOf(), { authenticator });
   const server = createServer(handler).on('connection', () => connections++);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;

@@ -1,7 +1,7 @@
 /** A small timetable behind a real server on a free port, and clients that see every byte. */
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
-import { createAuthenticator } from '../../src/auth/authenticator.js';
+import { Authenticator } from '../../src/auth/authenticator.js';
 import { createDevelopmentIssuer } from '../../src/auth/development-issuer.js';
 import { type ClaimTable, createClaimTable, type Enrolments } from '../../src/auth/identity.js';
 import { createSecretKeySet, type KeySet } from '../../src/auth/key-set.js';
@@ -105,7 +105,7 @@ export function setUp(options: SetUpOptions = {}): {
   const { mode = 'production', basePath, unknownParameters, enrolments = null } = options;
   const keySets = [...(options.keySets ?? [createSecretKeySet(SECRET)])];
   if (mode === 'development') keySets.push(issuer.keySet);
-  const authenticator = createAuthenticator({
+  const authenticator = new Authenticator({
     verifier: createVerifier({ keySets }),
     table,
     enrolments,

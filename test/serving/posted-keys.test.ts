@@ -1,6 +1,6 @@
 /** Keys in a serving thread: whom it asks for newer ones, and how often. */
 import { test } from 'tap';
-import type { KeyState } from '../../src/auth/key-feed.js';
+import type { KeyState } from '../../src/auth/remote-key-set.js';
 import { monotonicMs } from '../../src/model/clock.js';
 import { PostedKeys } from '../../src/serving/posted-keys.js';
 

@@ -1,0 +1,97 @@
+/** The header of a token, read before its signature is verified. */
+import { decodeProtectedHeader } from 'jose';
+import { TOKEN_HEADERS_MAX } from '../limits.js';
+import type { TokenHeader } from './key-set.js';
+
+/** The members of a header that are used. Keys and addresses of keys in it never are. */
+export interface ReadHeader extends TokenHeader {
+  readonly typ: unknown;
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const BYTE_ORDER_MARK = '\ufeff';
+/** An escaped pair of surrogates, or an escaped backslash, behind which "ud800" is plain text. */
+const WHOLE_ESCAPES = /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\\\/g;
+const LONE_SURROGATE = /\\u[dD][89a-fA-F]/;
+
+/**
+ * What keeps a header or payload from being JSON that all parsers read alike (RFC 8259 section 8, RFC 7515 section 5.2 step 3), as
+ * the end of a sentence. Parsers forgive a byte order mark and lone surrogates; both are refused.
+ *
+ * @param part canonical base64url
+ */
+export function describeTextFault(part: string): string | null {
+  let text: string;
+  try {
+    text = UTF8.decode(Buffer.from(part, 'base64url'));
+  } catch {
+    return 'is not UTF-8';
+  }
+  if (text.startsWith(BYTE_ORDER_MARK)) {
+    return 'begins with a byte order mark; it must be JSON and nothing else';
+  }
+  if (text.includes('\\u') && LONE_SURROGATE.test(text.replace(WHOLE_ESCAPES, ' '))) {
+    return 'has half of a surrogate pair, which is no character';
+  }
+  return null;
+}
+
+/**
+ * No critical extension is understood (RFC 7515 section 4.1.11), including `b64`, which JWTs must not have (RFC 7797), nor a token
+ * inside the token (RFC 7519 section 5.2). Other parameters are ignored; the last of several with one name counts (RFC 7515
+ * section 4).
+ *
+ * @returns a text where it is at fault: the end of a sentence that begins "The header of the token"
+ */
+export function readHeader(token: string): ReadHeader | string {
+  const textFault = describeTextFault(encodedHeaderOf(token));
+  if (textFault !== null) return textFault;
+  let header: Readonly<Record<string, unknown>>;
+  try {
+    header = decodeProtectedHeader(token);
+  } catch {
+    return 'is not a JSON object';
+  }
+  const { alg, kid, typ, cty } = header;
+  if (typeof alg !== 'string') return 'has no "alg" that is a text';
+  if (kid !== undefined && typeof kid !== 'string') return 'has a "kid" that is not a text';
+  if (cty !== undefined && typeof cty !== 'string') return 'has a "cty" that is not a text';
+  if (cty !== undefined && mediaTypeOf(cty) === 'jwt') return 'says that there is a token in the token';
+  if (Object.hasOwn(header, 'crit')) return 'has "crit", of which no extension is understood';
+  if (Object.hasOwn(header, 'b64')) return 'has "b64", which no JWT may have';
+  return { alg, kid, typ };
+}
+
+/** RFC 7515 section 4.1.9: `application/` may be left out, and case does not count. */
+function mediaTypeOf(text: string): string {
+  return text.toLowerCase().replace(/^application\//, '');
+}
+
+/** RFC 9068 section 4. */
+export function isAccessTokenType(typ: unknown): boolean {
+  return typeof typ === 'string' && mediaTypeOf(typ) === 'at+jwt';
+}
+
+function encodedHeaderOf(token: string): string {
+  return token.slice(0, token.indexOf('.'));
+}
+
+/**
+ * Headers of good tokens, as an issuer gives all of its tokens the same. Headers of forged tokens never get in, and a header
+ * decides no more than which key is tried.
+ */
+export class HeaderMemo {
+  readonly #known = new Map<string, ReadHeader>();
+
+  find(token: string): ReadHeader | undefined {
+    return this.#known.get(encodedHeaderOf(token));
+  }
+
+  keep(token: string, header: ReadHeader): void {
+    const encoded = encodedHeaderOf(token);
+    if (this.#known.has(encoded)) return;
+    if (this.#known.size >= TOKEN_HEADERS_MAX) this.#known.clear();
+    // A slice would keep the whole token.
+    this.#known.set(Buffer.from(encoded, 'latin1').toString('latin1'), header);
+  }
+}
