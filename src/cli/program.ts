@@ -4,10 +4,9 @@
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { GENERATED_EVENTS_MAX } from '../limits.js';
-import { shownDefault } from '../options/configuration-page.js';
+import type { ServiceOptions } from '../options/option-types.js';
 import { checkSettings, checkValue } from '../options/resolve.js';
-import type { ServiceOptions } from '../options/service-settings.js';
-import { type Setting, variableOf } from '../options/setting.js';
+import { type Setting, shownDefault, variableOf } from '../options/setting.js';
 import { SETTINGS } from '../options/table.js';
 import { VERSION } from '../version.js';
 import type { InspectArguments } from './inspect-command.js';

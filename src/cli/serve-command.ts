@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
 import { LecternError } from '../errors.js';
-import type { LogLevel, ResolvedSettings } from '../options/service-settings.js';
+import type { ResolvedSettings } from '../options/option-types.js';
 import { type Service, startService } from '../service.js';
 import { endOnFaults } from './faults.js';
 import { type LogOutput, openStandardError } from './log-output.js';
@@ -29,7 +29,7 @@ export async function serve(settings: ResolvedSettings): Promise<number> {
   // A person in development reads the text below; in production nobody may be looking but the log. Who asks for requests in
   // the log is to see them.
   const isQuiet = isDevelopment && settings.accessLog === 0;
-  const level: LogLevel = settings.logLevel ?? (isQuiet ? 'warn' : 'info');
+  const level = settings.logLevel ?? (isQuiet ? 'warn' : 'info');
   const output = openStandardError();
   const format = settings.logFormat ?? (isDevelopment && process.stderr.isTTY ? 'pretty' : 'json');
   const destination = format === 'pretty' ? await prettyLogOn(output) : output;

@@ -1,4 +1,4 @@
-import type { ServiceOptions } from '../options/service-settings.js';
+import type { ServiceOptions } from '../options/option-types.js';
 import { variableOf } from '../options/setting.js';
 import { SETTINGS } from '../options/table.js';
 import { suggest } from '../structures/suggest.js';

@@ -4,7 +4,7 @@ import { Readiness } from '../admin/readiness.js';
 import type { TestTokenRequest } from '../auth/development-issuer.js';
 import { LecternError } from '../errors.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
-import type { ServeOptions } from '../options/serve-options.js';
+import type { ServeOptions } from '../options/option-types.js';
 import type { ServingCondition } from '../serving/condition.js';
 import { issuerOfPlan } from '../serving/handler-plan.js';
 import { openServing } from '../serving/open-serving.js';

@@ -5,8 +5,8 @@ import { planRemoteKeys } from '../auth/key-address.js';
 import type { KeyMaterial } from '../auth/key-set.js';
 import { LecternError } from '../errors.js';
 import type { IdentifierMode } from '../model/event.js';
+import type { EmbeddedAuthOptions } from '../options/option-types.js';
 import { resolveOptions } from '../options/resolve.js';
-import type { EmbeddedAuthOptions } from '../options/serve-options.js';
 
 /**
  * @param taker the method that was called, for messages

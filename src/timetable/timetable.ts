@@ -7,10 +7,13 @@ import { LecternError, type ParameterFault } from '../errors.js';
 import type { RequestHandler } from '../http/handler.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
 import type { IdentifierMode, TimetableEvent } from '../model/event.js';
-import type { Resolved } from '../options/places.js';
+import type {
+  EmbeddedHandlerOptions,
+  Resolved,
+  ServeOptions,
+  TimetableOptions,
+} from '../options/option-types.js';
 import { resolveOptions } from '../options/resolve.js';
-import type { EmbeddedHandlerOptions, ServeOptions } from '../options/serve-options.js';
-import type { TimetableOptions } from '../options/timetable-options.js';
 import type { Explanation } from '../query/explain.js';
 import { checkText, invalidParameters, readQueryObject } from '../query/object-form.js';
 import type { EndpointName } from '../query/parameters.js';
