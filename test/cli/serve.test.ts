@@ -121,7 +121,8 @@ test('inspect prints what is in a source, as text and as JSON', async (t) => {
   t.match(text.stdout, /^2 records left out:$/m);
   t.match(text.stdout, /^ {2}line 2: /m);
   const many = await lectern(['inspect', '-'], { input: `${input}${'\n{}'.repeat(25)}` });
-  t.match(many.stdout, /first at line 3: id is "x"/, 'a field is named once');
+  t.equal(many.stdout.split('line 3: ').length, 2, 'a record is listed once');
+  t.match(many.stdout, /^ {2}line 3: id is "x"/m, 'a field is named once');
   t.match(many.stdout, /^ {2}and 7 more \(--json lists them all\)$/m);
   const json = await lectern(['inspect', '-', '--json'], { input });
   t.match(JSON.parse(json.stdout), {
