@@ -140,7 +140,7 @@ test('inspect prints what is in a source, as text and as JSON', async (t) => {
 });
 
 test('explain prints the plan, with counts and timings', async (t) => {
-  const outcome = await lectern(['explain', DEMO, '?studyGroup=INF-1A&type=LEC']);
+  const outcome = await lectern(['explain', DEMO, '/api/v1/schedule?studyGroup=INF-1A&type=LEC']);
   t.match(outcome, { code: 0, stderr: '' });
   t.match(outcome.stdout, /^LEAD studyGroup/m);
   t.match(outcome.stdout, /^\d+ events of 10,000, .* of JSON$/m);
