@@ -24,8 +24,8 @@ export type {
   EmbeddedAuthOptions,
   EmbeddedHandlerOptions,
   ServeOptions,
-} from './options/serve-options.js';
-export type { TimetableOptions } from './options/timetable-options.js';
+  TimetableOptions,
+} from './options/option-types.js';
 export type { Explanation } from './query/explain.js';
 export type { GateOptions, Refusal, RefusalCode } from './refresh/gate.js';
 export type { LoadOutcome, LoadResult } from './refresh/keeper.js';

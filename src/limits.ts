@@ -3,394 +3,271 @@
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** Request target in bytes; beyond it 414. 100 UUIDs as `roomId=<36>&` are 4.4 KB, so twice that fits. */
+/** Request target; beyond it 414. 100 UUIDs as `roomId=<36>&` are 4.4 KB. */
 export const REQUEST_TARGET_BYTES_MAX: number = 8 * KIB;
-/** Values of one query parameter. 100 lookups of a posting list cost about 0.1 ms. */
+/** Values of one query parameter. 100 posting lists are looked up in 0.1 ms. */
 export const PARAMETER_VALUES_MAX = 100;
-/** `limit` of one page. 10,000 events are about 3.8 MB of JSON. */
+/** `limit` of one page. 10,000 events are 3.8 MB of JSON. */
 export const PAGE_LIMIT_MAX = 10_000;
-/** UTF-16 units of a conflict's key in a cursor; of a longer key the cursor holds the beginning and a digest. */
+/** UTF-16 units of a conflict's key in a cursor. A longer key is cut there, and a digest is added. */
 export const CURSOR_KEY_UNITS_MAX = 256;
-/**
- * Encoded cursor, in characters: 256 units are at most 1,536 bytes of escaped JSON (\u00XX each), with two instants and a
- * digest 1,620, in base64 2,160.
- */
+/** Encoded cursor: 256 units of \u00XX are 1,536 bytes, with two instants and a digest 1,620, in base64 2,160. */
 export const CURSOR_CHARACTERS_MAX = 2304;
-/** Faults listed in one problem: each repeats a parameter name of the 8 KiB target. */
+/** Faults listed in one problem. Each repeats a name of the target, so all together 8 KiB. */
 export const PARAMETER_FAULTS_MAX = 100;
-/** Unknown names in one query for which the nearest known one is looked for: 0.03 ms each. */
+/** Unknown parameters of one query that get a suggestion: 0.03 ms each. */
 export const SUGGESTIONS_MAX = 10;
 
-/** The credential, in bytes. Tokens with many claims reach 4 KB; Node takes 16 KiB of headers in all. */
+/** A credential. Tokens with many claims reach 4 KB; Node takes 16 KiB of headers in all. */
 export const TOKEN_BYTES_MAX: number = 8 * KIB;
-/** Headers of good tokens that are known by how they are written, one per key of an issuer: of a few hundred bytes each. */
+/** Spellings of token headers that are remembered: one per key of an issuer, some hundred bytes each. */
 export const TOKEN_HEADERS_MAX = 32;
-/** Verified tokens kept. About 0.7 KB each with a handful of claims: 14 MB when full. */
+/** Verified tokens kept: 0.7 KB each with a handful of claims, 14 MB when full. */
 export const TOKEN_CACHE_ENTRIES_MAX = 20_000;
 /** Longest that a verified token is trusted without verifying it again. */
 export const TOKEN_CACHE_TTL_MS_MAX = 60_000;
-/** Keys tried for one token that names none of them, or a name that many have. Each try costs about 0.1 ms. */
+/** Keys tried for a token that names none, or names several: 0.1 ms each. */
 export const KEYS_TRIED_MAX = 8;
-/**
- * Of these, keys of P-384, P-521 and RSA above 4,096 bits, of which a try costs 0.3 to 1.6 ms. Two are what there is while an issuer
- * changes its key.
- */
+/** Of these, P-384, P-521 and RSA above 4,096 bits: 0.3 to 1.6 ms each. An issuer that changes its key has two. */
 export const DEAR_KEYS_TRIED_MAX = 2;
-/**
- * Keys that are being tried at a time, of each serving thread, for all tokens that were not verified before: more get 503 at once.
- * With RSA of 4,096 bits a try takes 0.2 ms of processor, half of it on the serving thread: so all are done in 0.1 s, which is
- * OVERLOAD_MS_DEFAULT, and what comes back of them within one turn takes 50 ms at the most. Tokens that name their key take one
- * each, 512 at a time and 5,000 a second; forged ones that name none KEYS_TRIED_MAX, so 64 at a time.
- */
+/** Tries under way per serving thread; more get 503. 512 × 0.2 ms (RSA of 4,096 bits) = OVERLOAD_MS_DEFAULT. */
 export const KEY_TRIES_UNDER_WAY_MAX = 512;
-/**
- * Tokens that wait for keys to be fetched, of each serving thread; further ones get 503 at once. As many as can be verified when
- * the keys have come, so that none of them has waited in vain; of 12 KB with their requests at the most, 6 MB.
- */
+/** Tokens per serving thread that wait for a key fetch; more get 503. All can be verified then; 512 × 12 KB = 6 MB. */
 export const KEY_WAITS_MAX: number = KEY_TRIES_UNDER_WAY_MAX;
-/** Bits of an RSA key. At 8,192 a verification takes about 0.6 ms, four times that of 4,096. */
+/** Bits of an RSA key. At 8,192 a verification takes 0.6 ms, four times that of 4,096. */
 export const RSA_MODULUS_BITS_MAX = 8192;
-/** Bits of an RSA exponent. 65,537 is usual, and Go reads 31 bits. At 64 a verification takes 4 times as long. */
+/** Bits of an RSA exponent. 65,537 is usual. At 64 bits a verification takes four times as long. */
 export const RSA_EXPONENT_BITS_MAX = 32;
-/** Keys read of a key set from an address: more than any issuer has. RSA keys are imported in 4 ms, of P-521 in 0.1 s. */
+/** Keys read of a fetched key set. 100 RSA keys are imported in 4 ms, of P-521 in 0.1 s. */
 export const KEY_SET_KEYS_MAX = 100;
-/** Such a key set, in bytes: 100 RSA keys with their certificates are about 500 KB. */
+/** A fetched key set. 100 RSA keys with their certificates are 500 KB. */
 export const KEY_SET_BYTES_MAX: number = 1 * MIB;
-/**
- * What comes with it beyond twice its body, 0.1 s of chunks of one byte each. Headers are 16 KiB at most, and 128 KiB may have been read ahead.
- */
+/** Framing beyond twice the body: 16 KiB of headers, 128 KiB read ahead, and chunks of one byte for 0.1 s. */
 export const KEY_SET_FRAMING_BYTES_MAX: number = 256 * KIB;
-/** One fetch of it, redirects included; requests that need it wait no longer than that. */
+/** One fetch of a key set, redirects included. Requests that need it wait no longer. */
 export const KEY_SET_FETCH_MS_MAX = 5000;
 /** Values that one token or one enrolment may select on, over all fields. */
 export const IDENTITY_VALUES_MAX = 1000;
-/** Key file (JWKS or secret) and enrolment map. 100,000 users with five groups are about 20 MB. */
+/** A JWKS or secret file. A key set of 100 keys is 500 KB. */
 export const KEY_FILE_BYTES_MAX: number = 1 * MIB;
+/** An enrolment map. 100,000 users with five groups are 20 MB. */
 export const ENROLMENT_FILE_BYTES_MAX: number = 256 * MIB;
 
-/** One source record, in bytes; a longer one is rejected without ever being held whole. */
+/** One source record. A longer one is rejected and never held whole. */
 export const RECORD_BYTES_MAX: number = 1 * MIB;
-/** Rejections kept with position and reason; all are counted. 1,000 × 0.3 KB. */
+/** Rejections kept with position and reason, 1,000 × 0.3 KB. All are counted. */
 export const REJECTIONS_KEPT_MAX = 1000;
-/** Of these, records that a later source overrides: no faults, so a sample is enough. */
+/** Of these, records that a later source overrides. They are no faults, so a sample is enough. */
 export const OVERRIDES_KEPT_MAX = 100;
-/**
- * Names of fields that are not served, kept with their counts, and UTF-16 units of one: 100 × 0.4 KB. Further ones are counted
- * together.
- */
+/** Names of unserved fields that are counted one by one, 100 × 0.4 KB. Further ones share a count. */
 export const UNSERVED_FIELDS_KEPT_MAX = 100;
+/** UTF-16 units kept of such a name. */
 export const UNSERVED_NAME_UNITS_MAX = 128;
-/** Bytes read from a source at a time: 1,200 records of NDJSON, 4 ms, or 10 where each has to be decoded. */
+/** Read from a source at a time: 1,200 records of NDJSON take 4 ms, or 10 ms where each has to be decoded. */
 export const READ_CHUNK_BYTES: number = 512 * KIB;
-/**
- * Spellings remembered per field while a source is normalised, and values while a dictionary is built: 8,192 × 0.1 KB × 8 fields,
- * 7 MB each.
- */
+/** Spellings remembered per field while normalising, and while building: 8,192 × 0.1 KB × 8 fields = 7 MB each. */
 export const VALUE_MEMO_ENTRIES_MAX = 8192;
-/** UTF-16 units of one of them: names and titles are shorter. Of such ones alone, 8,192 × 0.6 KB × 8 fields are 40 MB. */
+/** UTF-16 units of one of them. If all were as long: 8,192 × 0.6 KB × 8 fields = 40 MB. */
 export const VALUE_MEMO_UNITS_MAX = 256;
-/** Bytes of all rows: row offsets are 32-bit, and Node 20 has no longer Buffer than 4 GiB. About 10 million events. */
+/** All rows, about 10 million events. Offsets have 32 bits, and a Buffer of Node 20 has at most 4 GiB. */
 export const ROW_BYTES_MAX: number = 4 * 1024 * MIB - 64 * KIB;
-/** Events: ordinals are 32-bit, with 0xFFFFFFFF kept as "none". The row bytes end earlier. */
+/** Ordinals have 32 bits, and 0xFFFFFFFF means "none". */
 export const EVENTS_MAX = 0xfffffffe;
 
-/**
- * Memory of one load, where none is set: this share of what is left, when it begins, of the machine's memory and of the
- * container's limit. In a container of 512 MiB that uses 90: 3/4 of 422, 316 MiB, which are about 300,000 events. The rest is
- * for answers meanwhile, for the difference to what is served, up to 40 MB, and for what the estimate leaves out.
- */
+/** Memory of one load: this share of what is left. 512 MiB less 90 in use: 316 MiB, about 300,000 events. */
 export const LOAD_MEMORY_SHARE: number = 3 / 4;
-/** What a load may be given at least, in MiB: its thread alone takes LOAD_BASE_BYTES. */
+/** Least memory of a load, in MiB: LOAD_BASE_BYTES and some events. */
 export const LOAD_MEMORY_MB_MIN = 64;
-/** And at most: a TiB. */
-export const LOAD_MEMORY_MB_MAX = 1_048_576;
-/**
- * What a load takes before its first record: its thread 12 MiB; pieces of READ_CHUNK_BYTES, two that are read, two packed and three
- * unpacked, 4 MiB; one record of RECORD_BYTES_MAX, as bytes, text and value.
- */
+/** A load before its first record: thread 12 MiB, 7 × READ_CHUNK_BYTES, one record as bytes, text and value. */
 export const LOAD_BASE_BYTES: number = 24 * MIB;
-/**
- * Memory is looked at after so many pieces of the source, at most 4 MiB, or so many records that were decoded: one look takes
- * 0.03 ms, of the 30 ms that it takes to read so much.
- */
+/** Pieces of a source between two looks at memory: 4 MiB, read in 30 ms. A look takes 0.03 ms. */
 export const LOAD_LOOK_CHUNKS = 8;
+/** The same in decoded records. */
 export const LOAD_LOOK_RECORDS = 256;
-/**
- * Memory of an image without its rows, by event: 87 in a timetable of a million events, of which a third clash with another, and up
- * to 13 more where codes take four bytes each.
- */
+/** An image without its rows, per event: 87 measured with a third in conflicts, and 13 where codes have four bytes. */
 export const IMAGE_BYTES_PER_EVENT = 116;
-/** What else is on the way to it, by event, most of it for the clusters. */
+/** Besides the image while it is built, per event: mostly conflict clusters. */
 export const SCRATCH_BYTES_PER_EVENT = 128;
-/** Beyond that, by distinct value, besides its text: its bytes as an object each, in order, with their place. */
+/** Besides that, per distinct value and without its text: an object of its bytes, its order and its place. */
 export const FINISH_BYTES_PER_VALUE = 256;
-/** A Map that is full is copied into one of twice the size: 28 bytes an entry, twice, and the list beside it. */
+/** A full Map is copied into one of twice the size: 28 bytes an entry, twice, and 16 of the list beside it. */
 export const MAP_GROWTH_BYTES_PER_ENTRY = 72;
-/** A set of fewer records is never refused for having grown: 1,000 are less than a megabyte, and a first entry is often a trial. */
+/** A load of so few records is never refused for its growth: 1,000 are less than a megabyte. */
 export const GROWTH_RECORDS_MIN = 1000;
-/** The most percent that a set may be let grow: ten million times. */
-export const GROWTH_PERCENT_MAX = 1_000_000_000;
 
-/**
- * Serving threads. What is bounded per thread besides the snapshot: caches of rows and answers, of which each has its part
- * only; tokens and interval trees, of which each has its own.
- */
+/** Serving threads. Each has its part of the caches, and tokens and interval trees of its own. */
 export const SERVING_THREADS_MAX = 128;
-/**
- * Semi-spaces of all serving threads together where there are more than two, in MB, so that the young generations, three semi-spaces
- * each, take 96: what those of two threads are left. Each is a power of two and at least 2 MB.
- */
+/** Semi-spaces of all serving threads, in MB: 3 × 32 = 96 MB of young generations, as two threads have by default. */
 export const SERVING_SEMI_SPACES_MB_MAX = 32;
-/** Bodies up to this size are gathered into one buffer and written with the headers at once, where they go by node's response. */
+/** Bodies up to this size are copied behind their head and written at once. */
 export const BODY_GATHER_BYTES_MAX: number = 64 * KIB;
-/**
- * Room that is kept before a small body for its head: 440 bytes are usual, 620 for a page of elsewhere. Longer heads are written
- * apart from the body.
- */
+/** Room kept for the head before a small body: usually 440 bytes, 620 for a page. */
 export const DIRECT_HEAD_BYTES_MAX = 1024;
-/**
- * Bodies up to this size are made at once, as MessagePack (700 rows of 1.7 µs) in 1.2 ms; what is larger is made while it is sent, see
- * BODY_SLICE_BYTES.
- */
+/** Bodies up to this size are made in one turn: 700 rows of MessagePack take 1.2 ms. */
 export const BODY_WHOLE_BYTES_MAX: number = 256 * KIB;
-/**
- * A large body is made in slices of about this size, with a turn of the event loop after each: 0.5 ms as MessagePack. A client
- * that does not read keeps one of them: 500 that all asked for something else are 31 MiB.
- */
+/** Larger bodies are made a slice a turn, 0.5 ms of MessagePack. 500 clients that do not read keep 31 MiB. */
 export const BODY_SLICE_BYTES: number = 64 * KIB;
-/** Slices that were sent and are kept for the next, of each thread: 2 MiB. */
+/** Sent slices kept for reuse, per thread: 32 × 64 KiB = 2 MiB. */
 export const BODY_SLICES_KEPT_MAX = 32;
-/**
- * Slices that are kept for others who ask for the same, of each snapshot and thread: 8 MiB. Clients that do not read get as far as
- * the system's buffers go, 2 to 6 MB each: so 500 of them have that made once, and wait for the same 100 slices.
- */
+/** Slices that readers of one answer share, per snapshot and thread: 8 MiB, more than socket buffers hold. */
 export const BODY_SLICES_SHARED_MAX = 128;
-/**
- * Bytes of all caches of one timetable. 100,000 events have 38 MB of rows, each in five posting lists: laid side by side
- * they nearly all fit beside an eighth for whole answers.
- */
+/** All caches of one timetable: 38 MB of rows of 100,000 events in five posting lists each, and 1/8 for answers. */
 export const CACHE_MB_DEFAULT = 256;
 export const CACHE_BYTES_DEFAULT: number = CACHE_MB_DEFAULT * MIB;
-/** The most that they may be set to, in MiB: a TiB. */
-export const CACHE_MB_MAX = 1_048_576;
-/** The part of the caches that is for whole answers: 5,000 of 6 KB. The rest is for rows that are laid side by side. */
+/** The part of the caches for whole answers: 32 MiB are 5,000 of 6 KB. */
 export const ANSWER_CACHE_SHARE: number = 1 / 8;
-/** One answer that is kept whole. Larger ones are not that much cheaper for it. */
+/** One answer kept whole. Larger ones gain little from it. */
 export const ANSWER_CACHE_ENTRY_BYTES_MAX: number = 64 * KIB;
-/** Tags of answers that were made once: 8,192 of 60 bytes. */
+/** Tags of answers made once: 8,192 × 60 bytes = 0.5 MB. */
 export const ANSWERS_SEEN_ENTRIES = 8192;
-/** One posting list laid out: 1,400 events. It is laid out in one turn, in 1 ms, as MessagePack in 5. */
+/** One posting list with its rows side by side: 1,400 events in 1 ms, as MessagePack in 5 ms. */
 export const KEY_ROWS_BYTES_MAX: number = 512 * KIB;
-/** Different Accept headers remembered with what they negotiate to: 256 × 0.2 KB. */
+/** Accept headers remembered with their media type: 256 × 0.2 KB. */
 export const ACCEPT_MEMO_ENTRIES_MAX = 256;
-/** Spellings of paths remembered with their route: 64 × 0.3 KB. */
+/** Paths remembered with their route: 64 × 0.3 KB. */
 export const ROUTE_MEMO_ENTRIES_MAX = 64;
-/** Intervals per interval-tree-1d tree: 1,024 take about 2 ms to build, and a request waits for one at most. */
+/** Intervals of one interval-tree-1d tree: 1,024 take 2 ms to build, and a request waits for one tree at most. */
 export const INTERVALS_PER_TREE_MAX = 1024;
-/** Trees kept by one interval index: 256 × 1,024 intervals at about 100 bytes are 26 MB. */
+/** Trees kept by one interval index: 256 × 1,024 intervals × 100 bytes = 26 MB. */
 export const INTERVAL_TREES_MAX = 256;
-/**
- * As often as this, so many intervals are scanned before a tree is built of them: 12 µs a scan against 8 from the tree, which
- * takes 2 ms to build. At most 255.
- */
+/** Scans before a tree is built: 12 µs each against 8 µs from a tree that takes 2 ms to build. Counted in a byte. */
 export const INTERVAL_SCANS_MAX = 255;
-/** Requests of one connection that are being answered at a time; browsers had at most six where they pipelined at all. */
+/** Requests of one connection under way. Browsers that pipelined had six. */
 export const REQUESTS_IN_FLIGHT_MAX = 8;
-/** Requests that wait for these, 3 KB each. Whoever sends more of them without reading an answer is cut off. */
+/** Requests waiting behind those: 128 × 3 KB. A client that sends more without reading is cut. */
 export const PIPELINED_WAITING_MAX = 128;
-/**
- * Bytes of answers that wait behind an earlier one; beyond it the next request waits, too. So a connection whose client does
- * not read holds this and three bodies of BODY_WHOLE_BYTES_MAX at most: one sent past node, one that has the socket behind it, and the
- * one that exceeds. 300 answers of 5 MB each would be 1.5 GB, as node:http
- * handles everything that has arrived.
- */
+/** Answers waiting on one connection. It holds this and three of BODY_WHOLE_BYTES_MAX; 300 of 5 MB would be 1.5 GB. */
 export const PIPELINED_BYTES_MAX: number = 256 * KIB;
-/**
- * While an answer waits to be read: bytes that have to be taken in any window of this length. 8 KiB a second are less than any
- * network in use gives. The window has to be longer than the pauses that buffers of the system make of a steady reader: 2 MB at
- * 100 KB a second are 20 s.
- */
+/** A waiting reader has to take READER_BYTES_MIN in this time. Socket buffers of 2 MB at 100 KB/s pause for 20 s. */
 export const READER_WINDOW_MS = 30_000;
+/** 8 KiB/s × 30 s. */
 export const READER_BYTES_MIN: number = 240 * KIB;
-/**
- * Where so many are cut off within a few seconds, the window is half as long for all others, too. It takes some GB of the system's buffers that
- * many do not read, and when some are cut off the others' buffers grow: that would look as if they read.
- */
+/** So many cuts within seconds halve the window. Freed socket buffers grow the others', which looks like reading. */
 export const READERS_CUT_OFF_MANY = 16;
-/**
- * Snapshots that one serving thread sends answers from at a time. A reader at the rate above takes 79 minutes for the 38 MB of
- * 100,000 events, and all of its snapshot, 60 MB, stays in memory as long: with a publication a minute, and somebody who reads each
- * so slowly, 79 of them. So whoever reads from the oldest is cut off when there is a fourth: two publications have passed since
- * it was the present one.
- */
+/** Snapshots that a thread sends from. A slow reader holds one of 60 MB for 38 MB / 8 KiB/s = 79 min. */
 export const SNAPSHOTS_SENT_MAX = 3;
-/**
- * A connection without any request for longer than this is closed, whatever else arrives on it: node's own timeouts, 75 and 10
- * s, do not run after an empty line.
- */
+/** A connection without a request. Longer than node's own 75 + 10 s, which stop at an empty line. */
 export const CONNECTION_IDLE_MS_MAX = 90_000;
-/** How long what a client still sends is read after the last answer of its connection. */
+/** How long input is read after the last answer of a connection. */
 export const LINGER_MS_MAX = 1000;
-/** Connections at a time, of one serving thread. One that is idle takes 10 KiB: 160 MiB. */
+/** Connections of one serving thread. 16,384 idle ones × 10 KiB = 160 MiB. */
 export const CONNECTIONS_MAX_DEFAULT = 16_384;
-/** The most that this may be set to: as many as Linux gives descriptors to one process. */
-export const CONNECTIONS_MAX_MAX = 1_048_576;
-/**
- * Requests that have waited longer than this within one turn of the event loop wait for the processor and not for the network:
- * 64 connections that each ask for something of 1 ms are done in 64 ms, 1,600 for something of 60 µs in 96.
- */
+/** Longest wait of a request for the CPU: 64 connections × 1 ms = 64 ms, 1,600 × 60 µs = 96 ms. */
 export const OVERLOAD_MS_DEFAULT = 100;
-/** The most that this may be set to: longer than clients wait. */
-export const OVERLOAD_MS_MAX = 10_000;
-/**
- * How long a turn lasts while the service is overloaded: requests are admitted for what refusing the others leaves of it. Whoever
- * comes during one turn is answered at the end of the next at the latest, and a collection may come in between: 2 × 2.5 + 5 = 10 ms.
- * Shorter turns would cost more than they answer.
- */
+/** A turn under overload. Two turns and a garbage collection: 2 × 2.5 + 5 = 10 ms until an answer. */
 export const OVERLOAD_TURN_MS_MAX = 2.5;
-/** The share of it that refusing may take. Where it would take more, turns are longer, and some requests are still answered. */
+/** Share of a turn for refusing. If refusing takes more, turns get longer, and some requests are still answered. */
 export const OVERLOAD_REFUSING_SHARE_MAX = 0.5;
-/** A turn may last so many times as long where other processes have the processor meanwhile: 4 × 2.5 ms. */
+/** How much longer a turn may last while other processes have the CPU: 4 × 2.5 = 10 ms. */
 export const OVERLOAD_PAUSED_TIMES_MAX = 4;
-/** It takes so many late turns, over so long, without idleness: a pause, and what has piled up in it, is no overload. */
+/** Late turns for so long, without idleness, are overload. Less is a pause and what piled up in it. */
 export const OVERLOAD_SUSTAINED_MS = 200;
 export const OVERLOAD_TURNS_MIN = 3;
-/** Where clients or the network have little of a busy machine, the thread waits for them between late turns, too. */
+/** Utilisation from which late turns count. A thread that waits for the network between them is below. */
 export const OVERLOAD_BUSY_MIN = 0.8;
-/**
- * Every so many requests it is looked how long their turn lasts. A turn with fewer is late for what they cost, or for what else
- * the machine does, and not for their number: to refuse some of so few would help nobody. At 1 ms each, ten times what common
- * ones take, they are done in 32 ms.
- */
+/** Requests between two looks at a turn's length. At 1 ms each, fewer are done in 32 ms and not worth refusing. */
 export const OVERLOAD_REQUESTS_MIN = 32;
-/**
- * Connections that one look at the network gives at most (libuv's EVENTS_SIZE). While every look gives as many, up to 48 of them
- * follow each other before a timer has its turn: with 60 µs a request that is 3 s in which no turn ends.
- */
+/** libuv's EVENTS_SIZE: up to 48 such batches precede a timer, 48 × 1,024 × 60 µs = 3 s. */
 export const OVERLOAD_SLICE_REQUESTS_MAX = 1024;
-/** How often the event loop's delay is looked at while turns are timed. Otherwise nothing wakes the thread: that costs 0.2 ms. */
+/** Between two looks at the event loop's delay while turns are timed. Waking an idle thread takes 0.2 ms. */
 export const OVERLOAD_LOOK_MS = 20;
-/** After a long turn or a late look each turn is timed for so long, which costs a request 0.05 µs. */
+/** How long turns are timed after a late one: 0.05 µs a request. */
 export const OVERLOAD_WATCH_MS = 1000;
-/** The service has recovered when its thread was idle for more than a twentieth of such a time, within 1 s, and refused hardly any. */
+/** Recovered: a period of this length with a twentieth idle and hardly a refusal. It is found within 1 s. */
 export const OVERLOAD_RECOVERY_MS = 500;
 export const OVERLOAD_UTILISATION_MIN = 0.95;
-/** At 1.1 times the capacity a tenth is refused; below the capacity only what comes in bursts. */
+/** At 1.1 times the capacity a tenth is refused. */
 export const OVERLOAD_REFUSED_SHARE_MAX = 0.1;
-/** Seconds after which who was refused is told to ask again: recovery takes as long. */
+/** Retry-After of a refusal: recovery takes as long. */
 export const OVERLOAD_RETRY_AFTER_SECONDS = 1;
-/** Longest time between a signal and the port's closing; systems that stop services wait 30 to 90 s, and rarely an hour. */
-export const DRAIN_SECONDS_MAX = 3600;
-/** How often connections without a request since the last time are closed meanwhile, so after 0.5 to 1 s. */
+/** Between two sweeps for idle connections while draining: each is closed after 0.5 to 1 s. */
 export const DRAIN_SWEEP_MS = 500;
-/** Header of a snapshot file: the summary with 1,000 rejections of 0.5 KB, and 60 arrays of 0.1 KB. */
+/** Header of a snapshot file: 1,000 rejections × 0.5 KB, and 60 arrays × 0.1 KB. */
 export const IMAGE_HEADER_BYTES_MAX: number = 16 * MIB;
-/** Part of the memory of the machine or container that a snapshot file may take: serving needs the rest. */
+/** Part of the machine's or container's memory that a snapshot file may take. Serving needs the rest. */
 export const IMAGE_MEMORY_SHARE_MAX = 0.75;
-/** Why a snapshot file cannot be used: the longest of our own reasons has 90 characters. */
+/** Why a snapshot file is unusable. Lectern's longest reason has 90 characters. */
 export const IMAGE_REASON_CHARACTERS_MAX = 240;
-/**
- * Slots that one look-up of an id may look at. Half of them are free, so among 4,000,000,000 ids the longest run is about 120. Each
- * slot takes 0.2 µs, so the longest look-up in a crafted table takes 0.2 ms.
- */
+/** Slots that one look-up of an id visits: 0.2 µs each. Half are free, and in 4 × 10^9 ids the longest run is 120. */
 export const ID_PROBES_MAX = 1024;
-/** Events of one publication's difference that are kept, 0.2 KB each: 20 MB. A larger one is told as counts only. */
+/** Events kept of one publication's difference: 100,000 × 0.2 KB = 20 MB. A larger one is counted only. */
 export const SNAPSHOT_DELTA_ENTRIES_MAX = 100_000;
-/** Longest that the serving thread turns records of an embedding program into text before it takes other work. */
+/** One turn of turning an embedding program's records into text. */
 export const STREAM_CHUNK_MS_MAX = 4;
 
-/** How often a watched file is looked at, in milliseconds. One look is a few system calls, about 0.1 ms. */
+/** Between two looks at a watched file: some system calls, 0.1 ms. */
 export const FILE_POLL_MS = 1000;
-/** How long a changed file must stay as it is before it is taken. Writers flush more often than that. */
+/** How long a changed file must rest before it is read. Writers flush more often. */
 export const FILE_SETTLE_MS = 200;
-/** How long a file must have rested whose last record looks cut, before that is taken for a fault of the data. */
+/** How long a file must rest before a cut last record is a fault of the data. */
 export const FILE_CUT_REST_MS = 2000;
-/** Between two pieces of a file: a network file system that answers no more is given up. */
+/** Between two pieces of a file, before a network file system is given up. */
 export const FILE_IDLE_MS_MAX = 30_000;
-/** One load of a file: at 10 MB/s, 9 GB. */
+/** One load of a file: 9 GB at 10 MB/s. */
 export const FILE_TOTAL_MS_MAX: number = 15 * 60_000;
-/** Until a file of the service's own configuration has been read. */
+/** Reading one file of the service's own configuration. */
 export const TEXT_FILE_MS_MAX = 30_000;
-/** How long a thread that was told to end may take; longer, and it waits for the system, which nothing can call off. */
+/** How long a thread may take to end. Then it waits for the system, which cannot be called off. */
 export const THREAD_END_MS_MAX = 2000;
-/** Clocks of file systems tick every 1 to 10 ms: what is younger could be written again without its time changing. */
+/** Clocks of file systems tick every 1 to 10 ms: a younger file could change within its time. */
 export const FILE_AGE_MS_MIN = 20;
 
-/** Until an upstream's status line and headers have come, connecting included. Slow systems think before they answer. */
+/** From connecting to an upstream's headers. */
 export const UPSTREAM_HEADERS_MS_MAX = 60_000;
 /** Between two pieces of an upstream's answer. */
 export const UPSTREAM_IDLE_MS_MAX = 30_000;
-/** One load from an upstream, all pages: 1,000,000 events are 380 MB, at 1 MB/s seven minutes. */
+/** One load from an upstream, all pages: 380 MB of 1,000,000 events take seven minutes at 1 MB/s. */
 export const UPSTREAM_TOTAL_MS_MAX: number = 15 * 60_000;
-/**
- * Where an upstream is asked regularly, it gets the interval for all that, or twice what it ever took, but no less than
- * this: with the pause of a second after it, a hang is over within an interval and five seconds.
- */
+/** Least time of a regular load: with the pause of 1 s, a hang ends within the interval and five seconds. */
 export const UPSTREAM_QUICK_MS_MIN = 4000;
-/** Redirects in a row; RFC 1945 recommended five, and nobody means more. */
+/** Redirects in a row, as RFC 1945 recommended. */
 export const UPSTREAM_REDIRECTS_MAX = 5;
-/** Interim answers (1xx) to one request. 100 and 103 come once each; without an end they take the thread. */
+/** Interim answers (1xx) to one request. 100 and 103 come once each. */
 export const UPSTREAM_INTERIM_ANSWERS_MAX = 8;
-/** Pages of one load. 100 events each are 1,000,000 events; the addresses seen, 0.2 KB each, are 2 MB. */
+/** Pages of one load: 1,000,000 events at 100 a page. Their addresses take 10,000 × 0.2 KB = 2 MB. */
 export const UPSTREAM_PAGES_MAX = 10_000;
-/** Bytes of one load as they come over the wire, all pages: twice ROW_BYTES_MAX, beyond which no snapshot can be built. */
+/** One load over the wire, all pages. No snapshot has more than ROW_BYTES_MAX. */
 export const UPSTREAM_BYTES_MAX: number = 2 * ROW_BYTES_MAX;
-/** Longest Retry-After that is believed: a day. */
+/** Longest Retry-After that is honoured: a day. */
 export const RETRY_AFTER_MS_MAX: number = 24 * 3600 * 1000;
-/** A file of names and lecturer identifiers. 100,000 entries of 80 bytes are 8 MB. */
+/** A map of lecturer names to identifiers: 100,000 × 80 bytes = 8 MB. */
 export const LECTURER_IDS_BYTES_MAX: number = 16 * MIB;
-/** Heap that parsing it takes at most: 21 bytes for each of text, where that is `{},` over and over. */
+/** Heap for parsing it: 21 bytes for each byte of `{},` over and over. */
 export const LECTURER_IDS_HEAP_BYTES: number = 24 * LECTURER_IDS_BYTES_MAX;
-/**
- * Past snapshots that /schedule/changes knows, and the entries of all steps between them: 0.2 KB each, 40 MB. The net
- * differences take 4 bytes an event for each snapshot, 16 × 200,000 × 4 = 13 MB at most, and 85 bytes for each UUID of an
- * event that is gone, 17 MB at most.
- */
+/** Past snapshots that /schedule/changes knows: 16 × 200,000 × 4 bytes = 13 MB, and 17 MB of removed ids. */
 export const SNAPSHOTS_KEPT_MAX = 16;
+/** Entries of all steps between them: 200,000 × 0.2 KB = 40 MB. */
 export const SNAPSHOT_HISTORY_ENTRIES_MAX = 200_000;
-/**
- * What one snapshot counts with the garbage collector. V8 begins to collect after 64 MiB and does so at once, without
- * small steps, beyond half of the heap limit: this is more than the one and, with two snapshots, less than the other.
- */
+/** A snapshot's weight for V8: more than the 64 MiB that start a collection, and two less than half of the heap. */
 export const SNAPSHOT_WEIGHT_BYTES_MAX: number = 96 * MIB;
 
-/** How often a thread looks up what it does not count as it happens: some 0.05 ms each time. */
+/** Between two samples of what is not counted as it happens: 0.05 ms each. */
 export const METRICS_SAMPLE_MS = 1000;
-/** Of the timer that the event loop's delay is measured by: 50 ticks a second of 2 µs. */
+/** Resolution of the event loop's delay: 50 ticks a second × 2 µs. */
 export const EVENT_LOOP_DELAY_RESOLUTION_MS = 20;
-/** Connections of the admin listener at a time: a few probes, scrapers and people. */
+/** Connections of the admin listener: some probes, scrapers and people. */
 export const ADMIN_CONNECTIONS_MAX = 64;
-/** Names that its Host may have: those of a few probes and scrapers. */
-export const ADMIN_ALLOWED_HOSTS_MAX = 100;
-/** Bytes of the file with the token of the admin listener. */
+/** The admin token's file. */
 export const ADMIN_TOKEN_FILE_BYTES_MAX: number = 64 * KIB;
-/** Characters of that token: 128 bits take 22 as base64url, 32 in hexadecimal digits. */
+/** Characters of the admin token: 128 bits are 22 in base64url, 32 in hexadecimal. */
 export const ADMIN_TOKEN_CHARACTERS_MIN = 22;
-/** Origins that may be allowed by name; each has about 1 KB of header fields. */
-export const CORS_ORIGINS_MAX = 100;
 
-/** Log lines that wait for standard error to take them: 7,000 of 150 bytes. What comes then is dropped and counted. */
+/** Log lines that wait for standard error: 7,000 × 150 bytes. Later ones are dropped and counted. */
 export const LOG_BYTES_MAX: number = 1 * MIB;
-/**
- * Log lines of one serving thread that are on their way to the main thread, 0.5 KB each: 2 MB. A second of 4,000 requests that
- * are all logged, which the main thread takes 50 ms for.
- */
+/** Log lines of one thread on their way to the main thread: 4,096 × 0.5 KB = 2 MB, taken in 50 ms. */
 export const LOG_MESSAGES_MAX = 4096;
 
-/** Time for all header fields of a request to arrive. */
+/** For all header fields of a request to arrive. */
 export const HEADERS_TIMEOUT_MS = 10_000;
-/** Time for a whole request to arrive. */
+/** For a whole request to arrive. */
 export const REQUEST_TIMEOUT_MS = 15_000;
-/** An idle connection is kept this long: longer than the minute of common load balancers, so that they close first. */
+/** An idle connection. Longer than the 60 s of common load balancers, so that they close first. */
 export const KEEP_ALIVE_TIMEOUT_MS = 75_000;
-/** How often the timeouts are looked at: with node's default of 30 s they would be met up to 30 s late. */
+/** Between two looks at these timeouts. Node's 30 s would make them 30 s late. */
 export const CONNECTIONS_CHECKING_INTERVAL_MS = 1000;
-/**
- * Header fields of one request; beyond it 431. Browsers behind a few proxies send about 40. Node by itself would drop
- * every field after the 2,000th without a word, be it Authorization.
- */
+/** Beyond it 431. Browsers behind proxies send 40. Node silently drops fields after the 2,000th. */
 export const HEADER_FIELDS_MAX = 100;
 /** Request line and header fields together; beyond it 431. */
 export const HEADERS_BYTES_MAX: number = 16 * KIB;
-/** Most events of one generated timetable: 84 terms, or 42 years. Identifiers stay distinct up to 2^32. */
+/** Events of one generated timetable: 84 terms, or 42 years. Identifiers are distinct up to 2^32. */
 export const GENERATED_EVENTS_MAX = 10_000_000;

@@ -4,27 +4,19 @@ import type { IdentifierMode } from '../model/event.js';
 import { parseParameters } from '../query/parameters.js';
 import { openTimetable } from '../timetable/timetable.js';
 import { createProgressLine } from './progress.js';
-import { formatBytes, formatCount, formatCountOf, formatMs } from './quantity.js';
-
-export interface ExplainArguments {
-  readonly source: string;
-  /** Of GET /schedule; a "?" in front is allowed. */
-  readonly query: string;
-  readonly identifiers: IdentifierMode;
-}
+import { formatBytes, formatCount, formatCountOf, formatMs } from './wording.js';
 
 const PARSE_OPTIONS = { unknownParameters: 'reject' } as const;
 
 /**
- * `lectern explain`: how one query is answered. What can be said of the query without the data is said before the source
- * is read.
+ * `lectern explain`: how one query is answered. Faults of the query are told before the source is read.
  *
+ * @param request the query string of GET /schedule, or its path or address with one
  * @throws LecternError where the source cannot be loaded; `parameters-invalid` with every fault
  */
-export async function explain({ source, query, identifiers }: ExplainArguments): Promise<void> {
-  const { pairs, faults } = parseQueryString(query.replace(/^\?/, ''));
-  const facts = { identifiers, hasValue: () => false };
-  const parsed = parseParameters('schedule', pairs, PARSE_OPTIONS, facts);
+export async function explain(source: string, request: string, identifiers: IdentifierMode): Promise<void> {
+  const { pairs, faults } = parseQueryString(queryOf(request));
+  const parsed = parseParameters('schedule', pairs, PARSE_OPTIONS, { identifiers, hasValue: () => false });
   const allFaults = 'faults' in parsed ? [...faults, ...parsed.faults] : faults;
   if (allFaults.length > 0) throw invalid(allFaults);
   const progress = createProgressLine(process.stderr, source);
@@ -37,9 +29,8 @@ export async function explain({ source, query, identifiers }: ExplainArguments):
   });
   try {
     const summary = await timetable.ready;
-    const view = timetable.view;
-    if (view === null) throw new LecternError('not-ready', 'the timetable is not loaded');
-    const explanation = view.explain(pairs, PARSE_OPTIONS);
+    const explanation = timetable.view?.explain(pairs, PARSE_OPTIONS);
+    if (explanation === undefined) throw new LecternError('not-ready', 'the timetable is not loaded');
     if ('faults' in explanation) throw invalid(explanation.faults);
     const { plan, total, count, bodyBytes, timings } = explanation;
     const { parseMs, planMs, executeMs, encodeMs } = timings;
@@ -53,6 +44,16 @@ export async function explain({ source, query, identifiers }: ExplainArguments):
     progress.clear();
     await timetable.close();
   }
+}
+
+/** @throws LecternError `option-invalid` for the path of another endpoint */
+function queryOf(request: string): string {
+  const [, path = '', query = ''] = /^((?:https?:\/)?\/[^?]*)?\??(.*)$/s.exec(request) ?? [];
+  if (path === '' || /\/schedule\/?$/.test(path)) return query;
+  throw new LecternError(
+    'option-invalid',
+    `only GET /schedule can be explained, not ${JSON.stringify(path)}`,
+  );
 }
 
 function invalid(faults: LecternError['faults']): LecternError {

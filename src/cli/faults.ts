@@ -1,11 +1,36 @@
+/** What goes wrong, as a line on standard error and an exit code. */
 import type { Logger } from 'pino';
-import { EXIT_FAILURE, reportFailure } from './report-failure.js';
+import { LecternError } from '../errors.js';
+
+/** Exit code of what went wrong while running. */
+export const EXIT_FAILURE = 1;
+/** Exit code of a command line that cannot be understood. */
+export const EXIT_USAGE = 2;
+
+export function exitCodeOf({ code }: LecternError): number {
+  return code === 'option-invalid' || code === 'parameters-invalid' ? EXIT_USAGE : EXIT_FAILURE;
+}
+
+/** Prints what went wrong, and returns the exit code. Only mistakes of the program itself have a stack trace. */
+export function reportFailure(error: unknown): number {
+  if (error instanceof LecternError) {
+    writeError(`error: ${error.message}`);
+    return exitCodeOf(error);
+  }
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  return EXIT_FAILURE;
+}
+
+/** One line on standard error, whatever the text. */
+export function writeError(text: string): void {
+  process.stderr.write(`${text.replace(/\s*[\r\n]+\s*/g, ' ').trim()}\n`);
+}
 
 /**
- * An error that nobody caught, or a rejection that nobody handled, ends the process at once, whatever NODE_OPTIONS says: what
- * it has left undone is not known. The log has it as a fatal record; where the log is off, standard error has it.
+ * Uncaught errors and unhandled rejections end the process at once, whatever NODE_OPTIONS says, since nobody knows what
+ * they left undone. They are logged as fatal, or told on standard error where the log is off.
  *
- * @returns gives both back to their default
+ * @returns restores Node's default
  */
 export function endOnFaults(log: Pick<Logger, 'fatal' | 'isLevelEnabled'>): () => void {
   function onFault(reason: unknown, origin: string): void {

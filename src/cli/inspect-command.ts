@@ -5,31 +5,30 @@ import { type Inspection, inspectImage } from '../snapshot/inspect.js';
 import { emptyFilters } from '../snapshot/summary.js';
 import { parseSourceArgument, sourceOfSpec } from '../source/spec.js';
 import { loadImage } from '../thread/load-image.js';
+import { EXIT_FAILURE } from './faults.js';
 import { createProgressLine } from './progress.js';
-import { formatBytes, formatCount, formatCountOf, formatMs } from './quantity.js';
-import { describeRejections, formatRejection } from './rejections.js';
-import { EXIT_FAILURE } from './report-failure.js';
+import {
+  describeRejections,
+  formatBytes,
+  formatCount,
+  formatCountOf,
+  formatMs,
+  formatRejection,
+} from './wording.js';
 
-export interface InspectArguments {
-  readonly source: string;
-  readonly identifiers: IdentifierMode;
-  /** The inspection as JSON instead of as text. */
-  readonly json?: boolean;
-}
-
-/** Rejections that the text lists one by one; JSON has all that were kept. */
+/** What the text lists one by one. JSON has all that were kept. */
 const REJECTIONS_LISTED_MAX = 20;
-/** The same for fields that are not served, and what is shown of a name. */
 const UNSERVED_LISTED_MAX = 20;
 const NAME_UNITS_SHOWN = 40;
 
 /**
- * `lectern inspect`: what is in a source, and what is wrong with it. Resolves to the exit code, which is a failure where no
- * event is left: `serve` would not serve it.
+ * `lectern inspect`: what is in a source, and what is wrong with it. Resolves to the exit code: failure if no event is
+ * left, since `serve` would not serve it.
  *
+ * @param asJson for programs, instead of text
  * @throws LecternError where the source cannot be loaded
  */
-export async function inspect({ source, identifiers, json = false }: InspectArguments): Promise<number> {
+export async function inspect(source: string, identifiers: IdentifierMode, asJson: boolean): Promise<number> {
   const opened = sourceOfSpec(parseSourceArgument(source));
   const progress = createProgressLine(process.stderr, opened.name);
   try {
@@ -38,7 +37,7 @@ export async function inspect({ source, identifiers, json = false }: InspectArgu
     progress.clear();
     const { format, gzipped, bytesRead } = loaded.source;
     process.stdout.write(
-      json
+      asJson
         ? `${JSON.stringify({ source: { name: opened.name, ...loaded.source }, ...inspection }, null, 2)}\n`
         : `${opened.name}: ${format}${gzipped ? ', gzipped' : ''}, ${formatBytes(bytesRead)}\n\n${formatInspection(inspection)}`,
     );
@@ -48,8 +47,8 @@ export async function inspect({ source, identifiers, json = false }: InspectArgu
   }
 }
 
-/** The inspection as text, a topic a paragraph. */
-export function formatInspection({ summary, conflicts, bytes }: Inspection): string {
+/** A topic a paragraph. */
+function formatInspection({ summary, conflicts, bytes }: Inspection): string {
   const { events, slots, span, fields } = summary;
   const paragraphs = [
     formatTable([
@@ -61,13 +60,13 @@ export function formatInspection({ summary, conflicts, bytes }: Inspection): str
     ]),
     formatTable([
       ['field', 'distinct', 'events', 'without'],
-      ...fields.map((field) => [field.name, field.values, field.events, events - field.events].map(toCell)),
+      ...fields.map((field) => rowOf(field.name, field.values, field.events, events - field.events)),
     ]),
     ...emptyFilters(summary).map((name) => `warning: no event has a ${name}; a filter on it finds nothing`),
     ...formatUnserved(summary.unserved),
     formatTable([
       ['conflicts by', 'lessons merged', 'every row a lesson'],
-      ...CONFLICT_DIMENSIONS.map(({ by }) => [by, conflicts.merged[by], conflicts.unmerged[by]].map(toCell)),
+      ...CONFLICT_DIMENSIONS.map(({ by }) => rowOf(by, conflicts.merged[by], conflicts.unmerged[by])),
     ]),
     formatTable([
       ['memory', formatBytes(bytes.total)],
@@ -81,7 +80,6 @@ export function formatInspection({ summary, conflicts, bytes }: Inspection): str
   return paragraphs.map((paragraph) => `${paragraph}\n`).join('\n');
 }
 
-/** Names come from outside: as JSON they hold no control character, and long ones are cut. */
 function formatUnserved({ fields, others }: Inspection['summary']['unserved']): string[] {
   if (fields.length === 0 && others === 0) return [];
   const listed = fields.slice(0, UNSERVED_LISTED_MAX);
@@ -95,6 +93,7 @@ function formatUnserved({ fields, others }: Inspection['summary']['unserved']): 
   return [['fields that are not served:', ...lines].join('\n')];
 }
 
+/** Names come from outside: control characters are escaped, and long names are cut. */
 function showName(name: string): string {
   const shown = JSON.stringify(name.length > NAME_UNITS_SHOWN ? `${name.slice(0, NAME_UNITS_SHOWN)}…` : name);
   return shown.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) =>
@@ -107,46 +106,26 @@ function showName(name: string): string {
 function formatRejections(summary: Inspection['summary']): string {
   const { rejected, rejections } = summary;
   if (rejected === 0) return 'no records left out';
-  const listed = rejections
-    .slice(0, REJECTIONS_LISTED_MAX)
-    .map((rejection) => `  ${formatRejection(rejection)}`);
+  const listed = rejections.slice(0, REJECTIONS_LISTED_MAX);
+  const lines = listed.map((rejection) => `  ${formatRejection(rejection)}`);
   const more = rejected - listed.length;
-  return [
-    ...describeRejections(summary),
-    '',
-    ...listed,
-    ...(more > 0
-      ? [`  and ${formatCount(more)} more (--json lists ${listedByJson(rejected, rejections.length)})`]
-      : []),
-  ].join('\n');
+  if (more > 0) {
+    const inJson = rejections.length < rejected ? `the first ${formatCount(rejections.length)}` : 'them all';
+    lines.push(`  and ${formatCount(more)} more (--json lists ${inJson})`);
+  }
+  return [...describeRejections(summary, listed), '', ...lines].join('\n');
 }
 
-function listedByJson(rejected: number, kept: number): string {
-  return kept < rejected ? `the first ${formatCount(kept)}` : 'them all';
-}
-
-function toCell(value: string | number): string {
-  return typeof value === 'number' ? formatCount(value) : value;
+function rowOf(name: string, ...counts: readonly number[]): string[] {
+  return [name, ...counts.map(formatCount)];
 }
 
 /** Columns of equal width: the first to the left; the others to the right where there are more than two. */
 function formatTable(rows: readonly (readonly string[])[]): string {
-  const widths: number[] = [];
-  for (const row of rows) {
-    row.forEach((cell, column) => {
-      widths[column] = Math.max(widths[column] ?? 0, cell.length);
-    });
-  }
-  const right = widths.length > 2;
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => {
-          const width = widths[column] ?? 0;
-          return column > 0 && right ? cell.padStart(width) : cell.padEnd(width);
-        })
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const pad = (cell: string, column: number): string => {
+    const width = widths[column] ?? 0;
+    return column > 0 && widths.length > 2 ? cell.padStart(width) : cell.padEnd(width);
+  };
+  return rows.map((row) => row.map(pad).join('  ').trimEnd()).join('\n');
 }

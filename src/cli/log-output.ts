@@ -1,26 +1,33 @@
+/** Where the log goes. */
 import { constants, fstatSync, openSync, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
+import type { DestinationStream } from 'pino';
 import { LOG_BYTES_MAX } from '../limits.js';
 import { pauseSync } from '../thread/pause.js';
 
-/** How often the lines that wait are tried again: 64 KiB of a pipe each time are 3 MB a second. */
+/** Between two tries to write the lines that wait: 64 KiB of a pipe each time are 3 MB a second. */
 const RETRY_MS = 20;
-/** Longest that the end waits until the last lines are taken. */
+/** Longest that the end waits for the last lines to be taken. */
 const FLUSH_MS_MAX = 500;
 const FLUSH_POLL_MS = 5;
 
+/** What pino writes to. It flushes after a fatal record. */
+export interface LogDestination extends DestinationStream {
+  flushSync(): void;
+}
+
 /**
- * The log's destination. Lines are written at once, so that a crash loses none. While they are not taken, up to LOG_BYTES_MAX of them
- * wait; lines beyond that are dropped and counted. Writing waits only for a file's disk, and for a terminal that cannot be opened anew.
+ * Lines are written at once, so that a crash loses none. While they are not taken, up to LOG_BYTES_MAX of them wait; later
+ * ones are dropped and counted. Only a file's disk, or a terminal that cannot be opened anew, makes writing wait.
  */
-export class LogOutput {
+export class LogOutput implements LogDestination {
   readonly #fd: number;
-  /** The first may be the rest of a line of which a part has been written. */
+  /** The first may be the rest of a line. */
   readonly #waiting: Buffer[] = [];
   #waitingBytes = 0;
   #dropped = 0;
-  /** Of these, those that were not reported yet. */
-  #untold = 0;
+  /** Of these, those that `onResumed` was told of. */
+  #droppedTold = 0;
   #timer: NodeJS.Timeout | null = null;
   /** Why the last write failed: `EAGAIN` where more may be taken in a moment. */
   #reason: string | undefined;
@@ -43,13 +50,10 @@ export class LogOutput {
       const rest = this.#take(bytes);
       if (rest.length > 0) this.#keep(rest);
     } else if (this.#waitingBytes + bytes.length <= LOG_BYTES_MAX) this.#keep(bytes);
-    else {
-      this.#dropped++;
-      this.#untold++;
-    }
+    else this.#dropped++;
   }
 
-  /** Writes what waits, and waits for a moment while it is not taken. pino calls this after a fatal record. */
+  /** Writes what waits, and waits a moment for it to be taken. */
   flushSync(): void {
     const endMs = performance.now() + FLUSH_MS_MAX;
     while (!this.#drain() && this.#reason === 'EAGAIN' && performance.now() < endMs) {
@@ -81,8 +85,8 @@ export class LogOutput {
       }
       this.#waiting.shift();
     }
-    const dropped = this.#untold;
-    this.#untold = 0;
+    const dropped = this.#dropped - this.#droppedTold;
+    this.#droppedTold = this.#dropped;
     if (dropped > 0) this.onResumed(dropped);
     return this.#waiting.length === 0;
   }
@@ -92,7 +96,7 @@ export class LogOutput {
     try {
       return bytes.subarray(writeSync(this.#fd, bytes));
     } catch (error) {
-      // Whatever it is, it may pass: a disk that is full, a reader that has gone.
+      // Any failure may pass: a full disk, a reader that has gone.
       this.#reason = (error as NodeJS.ErrnoException).code;
       return bytes;
     }
@@ -100,8 +104,8 @@ export class LogOutput {
 }
 
 /**
- * Standard error, so that writing to it does not block. Node makes pipes and sockets non-blocking once they are used, but another
- * process that shares them can change that; terminals it makes blocking. Pipes and terminals are opened anew where that is allowed.
+ * Standard error, so that writing to it does not block. Node makes terminals blocking, and another process can make a shared
+ * pipe blocking. So both are opened anew where that is allowed.
  */
 export function openStandardError(): LogOutput {
   const { fd } = process.stderr;
@@ -112,4 +116,29 @@ export function openStandardError(): LogOutput {
   } catch {
     return new LogOutput(fd);
   }
+}
+
+/**
+ * Records as lines for people, `12:03:04 INFO: ready {…}` in local time. pino-pretty takes 70 ms to load, so only such a
+ * log loads it.
+ *
+ * @param isColoured only for a terminal: colours are control characters
+ */
+export async function prettyDestination(
+  output: LogDestination,
+  isColoured: boolean,
+): Promise<LogDestination> {
+  const { default: prettyLog } = await import('pino-pretty');
+  const format = prettyLog.prettyFactory({
+    colorize: isColoured,
+    singleLine: true,
+    translateTime: 'SYS:HH:MM:ss',
+    // No brackets around the time.
+    customPrettifiers: { time: String },
+  });
+  return {
+    // pino-pretty itself removes control characters that JSON escapes.
+    write: (record) => output.write(format(record.replace(/\p{Cc}/gu, ''))),
+    flushSync: () => output.flushSync(),
+  };
 }

@@ -3,15 +3,17 @@
  * reads no record itself.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import type { GenerateOptions } from '../generate/events.js';
 import { GENERATED_EVENTS_MAX } from '../limits.js';
-import { shownDefault } from '../options/configuration-page.js';
+import type { IdentifierMode } from '../model/event.js';
+import type { ServiceOptions } from '../options/option-types.js';
 import { checkSettings, checkValue } from '../options/resolve.js';
-import type { ServiceOptions } from '../options/service-settings.js';
-import { type Setting, variableOf } from '../options/setting.js';
+import { type Setting, shownDefault, variableOf } from '../options/setting.js';
 import { SETTINGS } from '../options/table.js';
+import { suggest } from '../structures/suggest.js';
 import { VERSION } from '../version.js';
-import type { InspectArguments } from './inspect-command.js';
-import { EXIT_USAGE, reportFailure, writeError } from './report-failure.js';
+import { EXIT_USAGE, reportFailure, writeError } from './faults.js';
+import { isWriteFailure } from './output.js';
 
 /**
  * Runs one command line and resolves to the exit code: 0, 1 for a failure, 2 for wrong usage. `serve` resolves when
@@ -33,7 +35,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** Commander answers `help nonsense` with the help of everything; like `nonsense` by itself it says what was wrong. */
+/** `help nonsense` becomes `nonsense`: commander would print the help of everything instead of what was wrong. */
 function withKnownHelp(argv: readonly string[], program: Command): readonly string[] {
   const [first, second] = argv;
   if (first !== 'help' || second === undefined || second.startsWith('-')) return argv;
@@ -47,7 +49,7 @@ export function createProgram(exit: (code: number) => void): Command {
     .helpOption('-h, --help', 'print this help')
     .helpCommand('help [command]', 'print the help of a command')
     .configureHelp({ helpWidth: 100 })
-    .configureOutput({ outputError: (text) => writeError(oneLine(text)) })
+    .configureOutput({ outputError: (text) => writeError(`${oneLine(text)}${hintFor(text, program)}`) })
     .exitOverride();
 
   const serve = program
@@ -55,28 +57,12 @@ export function createProgram(exit: (code: number) => void): Command {
     .summary('serve a timetable over HTTP')
     .description('Loads a timetable into memory and serves it over HTTP.')
     .argument('[source...]', `${SOURCE}; or an http(s) address; several are merged by id, the later winning`);
-  for (const option of SETTINGS.map(toOption)) if (option !== null) serve.addOption(option);
+  for (const setting of SETTINGS.filter(hasFlag)) serve.addOption(toOption(setting));
   serve
-    .addOption(new Option('--dev', 'short for --mode development').helpGroup(heading('Listening')))
+    .addOption(new Option('--dev', 'short for --mode development').helpGroup('Listening:'))
     .addHelpText('after', SERVE_HELP)
     .action(async (source: readonly string[], parsed: Record<string, unknown>, command: Command) => {
-      if (source.length === 0 && parsed.pin === undefined) {
-        command.error("error: missing required argument 'source'");
-      }
-      if (source.length > 0 && parsed.pin !== undefined) {
-        command.error("error: '--pin' serves a snapshot file in place of any source: give one of them");
-      }
-      if (parsed.dev === true && command.getOptionValueSource('mode') === 'cli') {
-        const relation = parsed.mode === 'development' ? 'say the same thing' : 'contradict each other';
-        command.error(`error: the options '--dev' and '--mode' ${relation}: give one of them`);
-      }
-      if (
-        parsed.dev === true &&
-        parsed.mode === 'production' &&
-        command.getOptionValueSource('mode') === 'env'
-      ) {
-        writeError('warning: --dev wins over LECTERN_MODE=production: this is development mode');
-      }
+      checkServe(source, parsed, command);
       const { serve: runServe } = await import('./serve-command.js');
       exit(await runServe(checkSettings(toSettings(source, parsed))));
     });
@@ -91,10 +77,10 @@ export function createProgram(exit: (code: number) => void): Command {
     .option('--json', 'print JSON, for programs')
     .addOption(identifiersOption())
     .addHelpText('after', example('lectern inspect timetable.ndjson.gz'))
-    .action(async (source: string, options: Omit<InspectArguments, 'source'>) => {
-      checkValue(IDENTIFIERS, options.identifiers);
+    .action(async (source: string, { identifiers, json = false }: IdentifiersOption & { json?: boolean }) => {
+      checkValue(IDENTIFIERS, identifiers);
       const { inspect } = await import('./inspect-command.js');
-      exit(await inspect({ source, ...options }));
+      exit(await inspect(source, identifiers, json));
     });
 
   program
@@ -104,13 +90,13 @@ export function createProgram(exit: (code: number) => void): Command {
       'Loads a source, plans one query of GET /schedule and prints the plan, with counts and timings.',
     )
     .argument('<source>', SOURCE)
-    .argument('<query>', 'query string of GET /schedule, quoted')
+    .argument('<query>', 'query string of GET /schedule, or its path with one, quoted')
     .addOption(identifiersOption())
     .addHelpText('after', example("lectern explain timetable.ndjson 'studyGroup=INF-1A&type=LEC'"))
-    .action(async (source: string, query: string, { identifiers }: { identifiers: 'uuid' | 'any' }) => {
+    .action(async (source: string, query: string, { identifiers }: IdentifiersOption) => {
       checkValue(IDENTIFIERS, identifiers);
       const { explain } = await import('./explain-command.js');
-      await explain({ source, query, identifiers });
+      await explain(source, query, identifiers);
     });
 
   program
@@ -125,17 +111,11 @@ export function createProgram(exit: (code: number) => void): Command {
     .option('-s, --seed <number>', 'any whole number', wholeNumber(0, Number.MAX_SAFE_INTEGER), 1)
     .option('--distinct-slots', 'give every event a start and end of its own; for benchmarks')
     .addHelpText('after', example('lectern generate --events 1000000 --seed 7 | gzip > timetable.ndjson.gz'))
-    .action(
-      async (
-        { events, ...options }: { events?: number; seed: number; distinctSlots?: boolean },
-        command: Command,
-      ) => {
-        // Not commander's own check, which would hide a misspelt --events behind it.
-        if (events === undefined) command.error("error: the option '--events <number>' is missing");
-        const { generate } = await import('./generate-command.js');
-        await generate({ events, ...options });
-      },
-    );
+    .action(async ({ events, ...options }: Partial<GenerateOptions> & { seed: number }, command: Command) => {
+      // Not commander's own check, which would hide a misspelt --events behind it.
+      if (events === undefined) command.error("error: the option '--events <number>' is missing");
+      await generate({ events, ...options });
+    });
 
   return program;
 }
@@ -154,54 +134,80 @@ Examples:
   lectern serve https://example.org/api/v1/schedule/all --header 'Authorization: Bearer env:UPSTREAM_TOKEN' \\
     --refresh-seconds 60 --snapshot-file /var/lib/lectern/snapshot`;
 
-/** In the list of processes everybody would see it. */
-const SECRET_HINT = '(the secret is given as LECTERN_HS256_SECRET or with --hs256-secret-file)';
-
 function example(line: string): string {
   return `\nExample:\n  ${line}`;
 }
 
-function heading(group: Setting['group']): string {
-  return `${group}:`;
+/** Whether a setting can be given on the command line. A secret would show in the list of processes. */
+function hasFlag({ flag, isEnvironmentOnly }: Setting): boolean {
+  return flag !== null && isEnvironmentOnly !== true;
 }
 
-/** The commander option of a setting, or null where the command line has none. */
-function toOption(setting: Setting): Option | null {
-  const { short, flag, help, group, kind, isEnvironmentOnly } = setting;
-  if (flag === null || isEnvironmentOnly === true) return null;
+function toOption(setting: Setting): Option {
+  const { short, flag, help, group, kind, default: usual } = setting;
   const option = new Option(`${short === undefined ? '' : `${short}, `}${flag} <${kind.unit}>`, help)
     .env(variableOf(setting) as string)
-    .helpGroup(heading(group))
+    .helpGroup(`${group}:`)
     // What a value may be is checked with all others, once.
-    .argParser((text: string, previous: unknown) =>
-      kind.parse === undefined ? text : kind.parse(text, previous),
-    );
+    .argParser((text: string, previous: unknown) => kind.parse?.(text, previous) ?? text);
   if (kind.choices !== undefined) option.argChoices = [...kind.choices];
-  const { default: usual } = setting;
   if (usual !== undefined) option.default(usual, shownDefault(setting));
   return option;
+}
+
+interface IdentifiersOption {
+  readonly identifiers: IdentifierMode;
 }
 
 const IDENTIFIERS = SETTINGS.find(({ name }) => name === 'identifiers') as Setting;
 
 function identifiersOption(): Option {
-  return (toOption(IDENTIFIERS) as Option).helpGroup('Options:');
+  return toOption(IDENTIFIERS).helpGroup('Options:');
+}
+
+/** What only the command line can get wrong. `command.error` throws. */
+function checkServe(
+  source: readonly string[],
+  { pin, dev, mode }: Record<string, unknown>,
+  command: Command,
+): void {
+  if (source.length === 0 && pin === undefined) command.error("error: missing required argument 'source'");
+  if (source.length > 0 && pin !== undefined) {
+    command.error("error: '--pin' serves a snapshot file in place of any source: give one of them");
+  }
+  if (dev !== true) return;
+  const modeFrom = command.getOptionValueSource('mode');
+  if (modeFrom === 'cli') {
+    const relation = mode === 'development' ? 'say the same thing' : 'contradict each other';
+    command.error(`error: the options '--dev' and '--mode' ${relation}: give one of them`);
+  }
+  if (mode === 'production' && modeFrom === 'env') {
+    writeError('warning: --dev wins over LECTERN_MODE=production: this is development mode');
+  }
 }
 
 /** Commander names a value after its flag, and settings have names of their own. */
 function toSettings(source: readonly string[], parsed: Record<string, unknown>): ServiceOptions {
   const settings: Record<string, unknown> = { source };
   for (const setting of SETTINGS) {
-    const { name, flag, isEnvironmentOnly } = setting;
+    const { name, flag } = setting;
     if (flag === null) continue;
-    const value =
-      isEnvironmentOnly === true
-        ? process.env[variableOf(setting) as string]
-        : parsed[new Option(flag).attributeName()];
-    if (value !== undefined) settings[name] = value;
+    settings[name] = hasFlag(setting)
+      ? parsed[new Option(flag).attributeName()]
+      : process.env[variableOf(setting) as string];
   }
   if (parsed.dev === true) settings.mode = 'development';
   return settings as unknown as ServiceOptions;
+}
+
+async function generate(options: GenerateOptions): Promise<void> {
+  const { generateEvents } = await import('../generate/events.js');
+  const { writeNdjson } = await import('../generate/write.js');
+  try {
+    await writeNdjson(generateEvents(options), process.stdout);
+  } catch (error) {
+    if (!isWriteFailure(error)) throw error;
+  }
 }
 
 function wholeNumber(min: number, max: number): (text: string) => number {
@@ -217,6 +223,24 @@ function oneLine(text: string): string {
   return text
     .trim()
     .replace(/unknown option '(-[^'=]*)=[^']*'/, "unknown option '$1'")
-    .replace(/unknown option '--hs256-secret'.*/s, (found) => `${found.split('\n')[0]} ${SECRET_HINT}`)
+    .replace(/(unknown option '--hs256-secret').*/s, '$1')
     .replace(/\s*\n\s*/g, ' ');
+}
+
+/** What commander does not suggest: where the secret belongs, and the flags near to `-dev` or `-P`. */
+function hintFor(text: string, { commands, args }: Command): string {
+  const [, flag] = /unknown option '(-[^'=]+)/.exec(text) ?? [];
+  if (flag === '--hs256-secret') {
+    return ' (the secret is given as LECTERN_HS256_SECRET or with --hs256-secret-file)';
+  }
+  if (flag === undefined || flag.startsWith('--')) return '';
+  const options = commands.find((command) => command.name() === args[0])?.options ?? [];
+  const near =
+    flag.length === 2
+      ? options.find(({ short }) => short?.toLowerCase() === flag.toLowerCase())?.short
+      : suggest(
+          `-${flag}`,
+          options.flatMap(({ long }) => long ?? []),
+        );
+  return near ? ` (Did you mean ${near}?)` : '';
 }

@@ -1,10 +1,11 @@
 import type { LoadProgress } from '../source/source.js';
-import { formatBytes, formatCount } from './quantity.js';
+import { formatBytes, formatCount } from './wording.js';
 
-/** Often enough to look alive, seldom enough to cost nothing. */
 const INTERVAL_MS = 100;
 /** A load that is over sooner needs no line. */
 const DELAY_MS = 300;
+/** Carriage return and "erase line" (ECMA-48): the line is written over itself. */
+const ERASE = '\r\u001b[2K';
 
 /** A line that a terminal shows while a source is read. */
 export interface ProgressLine {
@@ -17,25 +18,24 @@ export interface ProgressLine {
 export function createProgressLine(stream: NodeJS.WriteStream, name: string): ProgressLine {
   if (!stream.isTTY) return { update() {}, clear() {} };
   let nextMs = performance.now() + DELAY_MS;
-  let shown = false;
+  let isShown = false;
   return {
     update(progress) {
       const nowMs = performance.now();
       if (nowMs < nextMs) return;
       nextMs = nowMs + INTERVAL_MS;
-      shown = true;
-      // Carriage return and "erase line" (ECMA-48): the line is written over itself.
-      stream.write(`\r\u001b[2K${formatProgress(name, progress).slice(0, stream.columns - 1)}`);
+      isShown = true;
+      stream.write(`${ERASE}${formatProgress(name, progress).slice(0, stream.columns - 1)}`);
     },
     clear() {
-      if (shown) stream.write('\r\u001b[2K');
-      shown = false;
+      if (isShown) stream.write(ERASE);
+      isShown = false;
     },
   };
 }
 
 /** `Loading events.ndjson: 45 %, 120 MB of 267 MB, 1,203,000 records` */
-export function formatProgress(name: string, { bytesRead, bytesTotal, records }: LoadProgress): string {
+function formatProgress(name: string, { bytesRead, bytesTotal, records }: LoadProgress): string {
   const read =
     bytesTotal === null || bytesTotal === 0
       ? formatBytes(bytesRead)

@@ -1,20 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
 import { LecternError } from '../errors.js';
-import type { LogLevel, ResolvedSettings } from '../options/service-settings.js';
+import type { ResolvedSettings } from '../options/option-types.js';
 import { type Service, startService } from '../service.js';
-import { endOnFaults } from './faults.js';
-import { type LogOutput, openStandardError } from './log-output.js';
+import type { SnapshotSummary } from '../snapshot/summary.js';
+import { EXIT_FAILURE, endOnFaults, exitCodeOf, writeError } from './faults.js';
+import { openStandardError, prettyDestination } from './log-output.js';
 import { carryOnWithoutOutput } from './output.js';
 import { createProgressLine } from './progress.js';
-import { formatReady, readyFields } from './ready.js';
-import { describeRejections } from './rejections.js';
-import { tellReloads } from './reloads.js';
-import { EXIT_FAILURE, exitCodeOf, writeError } from './report-failure.js';
+import { formatReady, readyFields, tellReloads, unknownVariables } from './serve-messages.js';
 import { endBySignal, listenForSignals, refreshOnSignals, type SignalListener } from './signals.js';
-import { unknownVariables } from './variables.js';
+import { describeRejections } from './wording.js';
 
-/** How long a start that was called off may take to end; a read that nobody answers cannot be called off. */
+/** How long a start that was called off may take to end. Some reads cannot be called off. */
 const CALLED_OFF_MS_MAX = 1000;
 
 /**
@@ -26,18 +24,17 @@ const CALLED_OFF_MS_MAX = 1000;
 export async function serve(settings: ResolvedSettings): Promise<number> {
   carryOnWithoutOutput();
   const isDevelopment = settings.mode === 'development';
-  // A person in development reads the text below; in production nobody may be looking but the log. Who asks for requests in
-  // the log is to see them.
-  const isQuiet = isDevelopment && settings.accessLog === 0;
-  const level: LogLevel = settings.logLevel ?? (isQuiet ? 'warn' : 'info');
+  // In development a person reads standard output, and the log only for the requests in it.
+  const level = settings.logLevel ?? (isDevelopment && settings.accessLog === 0 ? 'warn' : 'info');
   const output = openStandardError();
-  const format = settings.logFormat ?? (isDevelopment && process.stderr.isTTY ? 'pretty' : 'json');
-  const destination = format === 'pretty' ? await prettyLogOn(output) : output;
+  const { isTTY } = process.stderr;
+  const format = settings.logFormat ?? (isDevelopment && isTTY ? 'pretty' : 'json');
+  const isColoured = isTTY && process.stderr.hasColors();
+  const destination = format === 'pretty' ? await prettyDestination(output, isColoured) : output;
   const log = Object.assign(pino({ level, base: null }, destination), { linesDropped: () => output.dropped });
   output.onResumed = (lines) => log.warn({ lines }, 'log lines were dropped, as nobody took them');
   for (const reason of unknownVariables(process.env, settings)) {
-    if (isDevelopment) writeError(`warning: ${reason}`);
-    else log.warn({ reason }, 'unknown variable');
+    warn(settings, log, 'unknown variable', reason);
   }
   const signals = listenForSignals();
   const stopGuarding = endOnFaults(log);
@@ -56,12 +53,6 @@ export async function serve(settings: ResolvedSettings): Promise<number> {
   }
 }
 
-/** Loads what only people at a terminal need. Colours, unless NO_COLOR or the like says otherwise. */
-async function prettyLogOn(output: LogOutput): Promise<Pick<LogOutput, 'write' | 'flushSync'>> {
-  const { prettyDestination } = await import('./pretty-log.js');
-  return prettyDestination(output, process.stderr.isTTY === true && process.stderr.hasColors());
-}
-
 async function serveUntilSignal(
   settings: ResolvedSettings,
   signals: SignalListener,
@@ -70,18 +61,15 @@ async function serveUntilSignal(
   const progress = createProgressLine(process.stderr, [settings.source].flat().join(', '));
   let service: Service | null = null;
   let isReady = false;
-  // Before the service is there: a SIGHUP must not end the process just because it came early.
+  // Before the service is there: an early SIGHUP must not end the process.
   const stopRefreshing = refreshOnSignals(() => service?.timetable ?? null, log);
   try {
     const starting = startService(settings, { log, onProgress: progress.update });
     const started = await Promise.race([starting, signals.first]);
     if (typeof started === 'string') {
       log.info({ signal: started }, 'closing');
-      await callOff(
-        starting.then((late) => late.close()),
-        started,
-        signals,
-      );
+      const closing = starting.then((late) => late.close());
+      await callOff(closing, started, signals);
       return 0;
     }
     service = started;
@@ -94,20 +82,11 @@ async function serveUntilSignal(
     progress.clear();
     if (typeof outcome !== 'string') {
       isReady = true;
-      if (mode === 'development') {
-        const example = await service.example();
-        process.stdout.write(formatReady(service, outcome, example, settings.adminTokenFile !== undefined));
-        tellReloads(service.timetable, settings.refreshSeconds > 0, (line) => process.stdout.write(line));
-      } else {
-        const reasons = describeRejections(outcome);
-        if (reasons.length > 0) log.warn({ reasons }, 'records were left out');
-        log.info(readyFields(service, outcome), 'ready');
-      }
+      await announce(service, outcome, settings, log);
     }
     const signal = await signals.first;
     const { drainSeconds } = settings;
     log.info({ signal, drainSeconds }, 'closing');
-    // What never was ready has been asked for nothing.
     if (isReady && drainSeconds > 0) {
       service.drain();
       await delay(drainSeconds * 1000);
@@ -116,7 +95,7 @@ async function serveUntilSignal(
     progress.clear();
     if (service !== null) {
       const closing = service.close();
-      // What was served may have answers in flight and an image half written; what never was has nothing to finish.
+      // A service that was ready may have answers in flight, and an image half written. Others have nothing to finish.
       const signal = signals.received;
       await (isReady || signal === null ? closing : callOff(closing, signal, signals));
     }
@@ -126,40 +105,56 @@ async function serveUntilSignal(
   return 0;
 }
 
+/** Says that the service is ready, and in development also how to use it. */
+async function announce(
+  service: Service,
+  summary: SnapshotSummary,
+  { adminTokenFile, refreshSeconds }: ResolvedSettings,
+  log: Logger,
+): Promise<void> {
+  const reasons = describeRejections(summary);
+  if (service.mode === 'development') {
+    const example = await service.example();
+    process.stdout.write(formatReady(service, summary, example, adminTokenFile !== undefined));
+    tellReloads(service.timetable, refreshSeconds > 0, (line) => process.stdout.write(line));
+    return;
+  }
+  if (reasons.length > 0) log.warn({ reasons }, 'records were left out');
+  log.info(readyFields(service, summary), 'ready');
+}
+
 /**
- * Waits a little for the end of what was called off, and otherwise lets the signal end the process as if nobody had
- * listened for it. Not `process.exit`, which waits for every read under way, where there is anything else.
+ * Waits a little for what was called off, and then lets the signal end the process. `process.exit` would wait for every read
+ * under way.
  */
 async function callOff(
   ending: Promise<void>,
   signal: NodeJS.Signals,
   signals: SignalListener,
 ): Promise<void> {
-  const waiting = new AbortController();
-  const tooLong = delay(CALLED_OFF_MS_MAX, true, { signal: waiting.signal }).catch(() => false);
-  const hangs = await Promise.race([
-    tooLong,
-    ending.then(
-      () => false,
-      () => false,
-    ),
-  ]);
-  waiting.abort();
-  if (!hangs) return;
-  signals.stop();
-  endBySignal(signal);
+  const timer = setTimeout(() => {
+    signals.stop();
+    endBySignal(signal);
+  }, CALLED_OFF_MS_MAX);
+  await ending.catch(() => {});
+  clearTimeout(timer);
 }
 
-/** Says where the timetable becomes too old to be served although nothing is wrong with it. */
-function warnOfEnd({ mode, staleSecondsMax, refreshSeconds, pin }: ResolvedSettings, log: Logger): void {
+function warn({ mode }: ResolvedSettings, log: Logger, message: string, reason: string): void {
+  if (mode === 'development') writeError(`warning: ${reason}`);
+  else log.warn({ reason }, message);
+}
+
+/** The timetable may become too old to be served although nothing is wrong with it. */
+function warnOfEnd(settings: ResolvedSettings, log: Logger): void {
+  const { staleSecondsMax, refreshSeconds, pin } = settings;
   if (staleSecondsMax === undefined || refreshSeconds > 0 || pin !== undefined) return;
   const reason =
     '--stale-seconds-max without --refresh-seconds: a source that stays as it is is not asked again, so all answers become 503 after that time, until SIGHUP or POST /refresh';
-  if (mode === 'development') writeError(`warning: ${reason}`);
-  else log.warn({ reason }, 'answers will end');
+  warn(settings, log, 'answers will end', reason);
 }
 
-/** In development anybody gets a token; beyond this machine that is seldom meant. */
+/** In development anybody gets a token, which is seldom meant for other machines. */
 function warnOfOpenDoor({ mode, address }: Service): void {
   if (mode !== 'development' || /^(?:127\.|::1$|::ffff:127\.)/i.test(address.host)) return;
   writeError(

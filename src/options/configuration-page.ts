@@ -1,5 +1,5 @@
 /** docs/configuration.md, from the table. */
-import { type Group, type Place, type Setting, variableOf } from './setting.js';
+import { type Group, type Place, type Setting, shownDefault, variableOf } from './setting.js';
 import { SETTINGS } from './table.js';
 
 /** How a program gives the options of each place. */
@@ -32,40 +32,32 @@ const GROUPS: readonly Group[] = [
   'Logging',
 ];
 
+const TABLE_HEAD =
+  '| flag | variable | value | default | what it does | in a program |\n|---|---|---|---|---|---|';
+
 /** @returns Markdown */
-export function configurationPage(table: readonly Setting[] = SETTINGS): string {
+export function configurationPage(): string {
   const sections = GROUPS.map((group) => {
-    const rows = table.filter((setting) => setting.group === group).map(rowOf);
-    return `## ${group}\n\n| flag | variable | value | default | what it does | in a program |\n|---|---|---|---|---|---|\n${rows.join('\n')}\n`;
+    const rows = SETTINGS.filter((setting) => setting.group === group).map(rowOf);
+    return `## ${group}\n\n${TABLE_HEAD}\n${rows.join('\n')}\n`;
   });
   return [HEAD, ...sections].join('\n');
 }
 
 function rowOf(setting: Setting): string {
-  const { short, flag, isEnvironmentOnly, kind, help } = setting;
-  const variable = variableOf(setting);
+  const { name, option, places, short, flag, isEnvironmentOnly, kind, help } = setting;
+  const flags = isEnvironmentOnly === true ? [] : [short, flag];
   const cells = [
-    flag === null || isEnvironmentOnly === true
-      ? ''
-      : [short, flag].flatMap((each) => (each === undefined ? [] : [code(each)])).join(', '),
-    variable === undefined ? '' : code(variable),
+    flags.filter(Boolean).map(code).join(', '),
+    code(variableOf(setting)),
     kind.choices === undefined || kind.parse === undefined ? kind.range : kind.choices.join(' or '),
     setting.default === undefined ? '' : code(shownDefault(setting)),
     help,
-    placesOf(setting),
+    places.map((place) => `${code(option ?? name)} of ${code(PLACES[place])}`).join(', '),
   ];
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }
 
-function placesOf({ name, option, places }: Setting): string {
-  return places.map((place) => `${code(option ?? name)} of ${code(PLACES[place])}`).join(', ');
-}
-
-/** The default as the command line has it. */
-export function shownDefault({ default: usual, kind: { choices } }: Setting): string {
-  return typeof usual === 'boolean' && choices !== undefined ? (choices[usual ? 0 : 1] ?? '') : String(usual);
-}
-
-function code(text: string): string {
-  return `\`${text}\``;
+function code(text: string | null | undefined): string {
+  return text === null || text === undefined ? '' : `\`${text}\``;
 }

@@ -1,9 +1,10 @@
 import { originFault } from '../http/answer/answer-fields.js';
-import { ADMIN_ALLOWED_HOSTS_MAX, ADMIN_TOKEN_CHARACTERS_MIN, CORS_ORIGINS_MAX } from '../limits.js';
+import { ADMIN_TOKEN_CHARACTERS_MIN } from '../limits.js';
 import {
   amount,
   given,
   HOST,
+  inGroup,
   isObject,
   type Kind,
   oneOf,
@@ -15,6 +16,10 @@ import {
 
 export const LOG_FORMATS = ['json', 'pretty'] as const;
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+/** Each has 1 KB of header fields. */
+const CORS_ORIGINS_MAX = 100;
+const ADMIN_ALLOWED_HOSTS_MAX = 100;
 
 const ORIGINS: Kind = {
   unit: 'origin',
@@ -57,12 +62,11 @@ function list(argument: string, previous: unknown): readonly string[] {
 }
 
 /** What operators see and do, and which web pages may read. */
-export const OPERATING_SETTINGS: readonly Setting[] = [
+export const OPERATING_SETTINGS: readonly Setting[] = inGroup('Operating', [
   {
     name: 'corsOrigins',
     places: ['serve'],
     flag: '--cors-origin',
-    group: 'Operating',
     kind: ORIGINS,
     help: 'origin of web pages that may read the timetable, such as https://app.example.org; repeatable, or with commas',
   },
@@ -70,7 +74,6 @@ export const OPERATING_SETTINGS: readonly Setting[] = [
     name: 'admin',
     places: ['serve'],
     flag: null,
-    group: 'Operating',
     kind: given('an object of options', isObject),
     help: 'a second port for operators, with /live, /ready and /metrics; without it there is none',
   },
@@ -78,8 +81,6 @@ export const OPERATING_SETTINGS: readonly Setting[] = [
     name: 'adminPort',
     places: ['admin'],
     option: 'port',
-    flag: '--admin-port',
-    group: 'Operating',
     kind: PORT,
     help: 'port of the admin listener, with /live, /ready, /metrics and /refresh; off unless set',
   },
@@ -87,8 +88,6 @@ export const OPERATING_SETTINGS: readonly Setting[] = [
     name: 'adminHost',
     places: ['admin'],
     option: 'host',
-    flag: '--admin-host',
-    group: 'Operating',
     kind: HOST,
     default: '127.0.0.1',
     help: 'address of the admin listener',
@@ -98,15 +97,12 @@ export const OPERATING_SETTINGS: readonly Setting[] = [
     places: ['admin'],
     option: 'allowedHosts',
     flag: '--admin-allowed-host',
-    group: 'Operating',
     kind: HOST_NAMES,
     help: 'host name that requests to the admin listener may have, besides IP addresses, localhost and --admin-host; repeatable, or with commas',
   },
   {
     name: 'adminTokenFile',
     places: [],
-    flag: '--admin-token-file',
-    group: 'Operating',
     kind: PATH,
     help: `file with the token of POST /refresh, at least ${ADMIN_TOKEN_CHARACTERS_MIN} characters; without it there is no /refresh`,
   },
@@ -116,15 +112,12 @@ export const OPERATING_SETTINGS: readonly Setting[] = [
     option: 'token',
     flag: null,
     isSecret: true,
-    group: 'Operating',
     kind: text('token'),
     help: `token of POST /refresh, at least ${ADMIN_TOKEN_CHARACTERS_MIN} characters; without it there is no /refresh`,
   },
   {
     name: 'accessLog',
     places: ['serve'],
-    flag: '--access-log',
-    group: 'Operating',
     kind: amount('share', 0, 1),
     default: 0,
     help: 'share of the requests that are logged, at level info',
@@ -132,7 +125,6 @@ export const OPERATING_SETTINGS: readonly Setting[] = [
   {
     name: 'logLevel',
     places: [],
-    flag: '--log-level',
     group: 'Logging',
     kind: oneOf('level', LOG_LEVELS),
     help: 'how much is logged to standard error; by default info, in development warn',
@@ -140,7 +132,6 @@ export const OPERATING_SETTINGS: readonly Setting[] = [
   {
     name: 'logFormat',
     places: [],
-    flag: '--log-format',
     group: 'Logging',
     kind: oneOf('format', LOG_FORMATS),
     help: 'one JSON object per line, or pretty lines for people; without it json, and pretty in development on a terminal',
@@ -153,4 +144,4 @@ export const OPERATING_SETTINGS: readonly Setting[] = [
     kind: given('a logger', isObject),
     help: 'takes log records; a pino logger is one. Without it nothing is logged',
   },
-];
+]);

@@ -1,15 +1,12 @@
-import { GROWTH_PERCENT_MAX } from '../limits.js';
-import { amount, count, either, given, isObject, PATH, type Setting } from './setting.js';
+import { amount, count, either, given, inGroup, isObject, PATH, type Setting } from './setting.js';
 
 const SECONDS_PER_YEAR = 31_536_000;
 
 /** How the timetable stays fresh, and what may replace it. */
-export const REFRESHING_SETTINGS: readonly Setting[] = [
+export const REFRESHING_SETTINGS: readonly Setting[] = inGroup('Refreshing', [
   {
     name: 'refreshSeconds',
     places: ['openTimetable'],
-    flag: '--refresh-seconds',
-    group: 'Refreshing',
     kind: amount('seconds', 0, SECONDS_PER_YEAR),
     default: 0,
     help: 'time between two loads, varied by up to 10 %; 0 for none. SIGHUP loads at once',
@@ -17,8 +14,6 @@ export const REFRESHING_SETTINGS: readonly Setting[] = [
   {
     name: 'watch',
     places: ['openTimetable'],
-    flag: '--watch',
-    group: 'Refreshing',
     kind: either('how', 'on', 'off'),
     default: true,
     help: 'load a file again when it changes',
@@ -27,15 +22,12 @@ export const REFRESHING_SETTINGS: readonly Setting[] = [
     name: 'gate',
     places: ['openTimetable'],
     flag: null,
-    group: 'Refreshing',
     kind: given('an object or false', (value) => value === false || isObject(value)),
     help: 'what a new timetable must be like to replace the one that is served; false lets everything through',
   },
   {
     name: 'shrinkPercentMax',
     places: ['gate'],
-    flag: '--shrink-percent-max',
-    group: 'Refreshing',
     kind: amount('percent', 0, 100),
     default: 30,
     help: 'refuse a timetable that is smaller than the served one by more than this; SIGUSR2 loads without the checks of size and rejections',
@@ -43,8 +35,6 @@ export const REFRESHING_SETTINGS: readonly Setting[] = [
   {
     name: 'rejectPercentMax',
     places: ['gate'],
-    flag: '--reject-percent-max',
-    group: 'Refreshing',
     kind: amount('percent', 0, 100),
     default: 10,
     help: 'refuse a timetable of which more than this share was rejected; the first one is published with a warning',
@@ -52,9 +42,7 @@ export const REFRESHING_SETTINGS: readonly Setting[] = [
   {
     name: 'growthPercentMax',
     places: ['gate'],
-    flag: '--growth-percent-max',
-    group: 'Refreshing',
-    kind: amount('percent', 0, GROWTH_PERCENT_MAX),
+    kind: amount('percent', 0, 1_000_000_000),
     default: 1000,
     help: 'give up a load whose records exceed the served ones by more than this; the first load and loads of up to 1,000 records are exempt',
   },
@@ -62,7 +50,6 @@ export const REFRESHING_SETTINGS: readonly Setting[] = [
     name: 'allowEmpty',
     places: ['gate'],
     flag: '--empty-set',
-    group: 'Refreshing',
     kind: either('how', 'publish', 'refuse'),
     default: false,
     help: 'refuse a timetable without events, or publish it',
@@ -70,24 +57,18 @@ export const REFRESHING_SETTINGS: readonly Setting[] = [
   {
     name: 'staleSecondsMax',
     places: ['openTimetable'],
-    flag: '--stale-seconds-max',
-    group: 'Refreshing',
     kind: amount('seconds', 0, SECONDS_PER_YEAR),
     help: 'answer 503 once the last good load is older than this; without it, never',
   },
   {
     name: 'snapshotFile',
     places: ['openTimetable'],
-    flag: '--snapshot-file',
-    group: 'Refreshing',
     kind: PATH,
     help: 'write each timetable to this file, and serve it at once at the next start with the same source',
   },
   {
     name: 'snapshotFilesKept',
     places: ['openTimetable'],
-    flag: '--snapshot-files-kept',
-    group: 'Refreshing',
     kind: count('number', 0, 100),
     default: 0,
     help: 'earlier snapshot files to keep beside it, as <file>.1 and so on',
@@ -95,9 +76,7 @@ export const REFRESHING_SETTINGS: readonly Setting[] = [
   {
     name: 'pin',
     places: ['openTimetable'],
-    flag: '--pin',
-    group: 'Refreshing',
     kind: PATH,
     help: 'serve exactly this snapshot file and ask no source',
   },
-];
+]);

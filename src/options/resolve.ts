@@ -1,13 +1,14 @@
-/** From what was given to values that hold: checked once, by the table and its rules, with defaults filled in. */
+/** From what was given to values that hold: checked by the table and its rules, with defaults filled in. */
 import { LecternError } from '../errors.js';
 import { suggest } from '../structures/suggest.js';
-import type { Resolved } from './places.js';
+import type { Resolved, ResolvedSettings, ServiceOptions } from './option-types.js';
 import { RULES, type Rule, type Values } from './rules.js';
-import type { ResolvedSettings, ServiceOptions } from './service-settings.js';
-import { labelOf, type Place, type Setting } from './setting.js';
+import { isObject, type Place, type Setting, variableOf } from './setting.js';
 import { SETTINGS, settingsOf } from './table.js';
 
-/** How options of a place are called in messages: the method that takes them, and what stands before their names. */
+type Settings = ReadonlyMap<string, Setting>;
+
+/** What messages call the options of each place: the method that takes them, and a prefix of their names. */
 const TAKERS: Readonly<Record<Place, { readonly method: string; readonly prefix: string }>> = {
   openTimetable: { method: 'openTimetable()', prefix: '' },
   gate: { method: 'openTimetable({ gate })', prefix: 'gate.' },
@@ -17,45 +18,37 @@ const TAKERS: Readonly<Record<Place, { readonly method: string; readonly prefix:
   admin: { method: 'serve({ admin })', prefix: 'admin.' },
 };
 
-/** What this room has checked already. */
-const checked = new WeakSet<object>();
-
 /**
  * The options that a program gave, with defaults. Undefined is always the default.
  *
- * @throws LecternError `option-invalid` for a name that does not exist, a value that cannot be, or options that contradict
- *   each other
+ * @throws LecternError `option-invalid` for an unknown name, a bad value, or options that contradict each other
  */
 export function resolveOptions<P extends Place>(place: P, options: unknown): Resolved<P> {
   const { method, prefix } = TAKERS[place];
   const settings = settingsOf(place);
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    const example = place === 'openTimetable' ? ", such as { source: 'events.ndjson' }" : '';
-    throw invalid(`${method} takes an object of options${example}: ${[...settings.keys()].join(', ')}`);
-  }
-  if (checked.has(options)) return options as Resolved<P>;
   const names = [...settings.keys()];
-  for (const name of Object.keys(options)) if (!settings.has(name)) throw unknownOption(method, name, names);
-  const values = withDefaults(settings, options);
-  for (const [name, setting] of settings) checkValue(setting, values[name], prefix + name);
+  if (!isObject(options)) {
+    const example = place === 'openTimetable' ? ", such as { source: 'events.ndjson' }" : '';
+    throw invalid(`${method} takes an object of options${example}: ${names.join(', ')}`);
+  }
+  const unknown = Object.keys(options).find((name) => !settings.has(name));
+  if (unknown !== undefined) throw unknownOption(method, unknown, names);
+  const labelOf = (name: string): string => prefix + name;
+  const values = checkedValues(settings, options as Values, labelOf);
   const rules = RULES.filter(
     (rule) => rule.isOfCommand !== true && rule.names.every((name) => settings.has(name)),
   );
-  checkRules(rules, values, options, (name) => prefix + name);
+  checkRules(rules, settings, values, labelOf);
   return values as Resolved<P>;
 }
 
 /**
  * The settings of the command line, each a good value by itself, with defaults.
  *
- * @throws LecternError `option-invalid` for the first value that is wrong; the value of a secret is never repeated
+ * @throws LecternError `option-invalid` for the first value that is wrong
  */
 export function checkSettings(options: ServiceOptions): ResolvedSettings {
-  if (checked.has(options)) return options as ResolvedSettings;
-  const values = withDefaults(new Map(SETTINGS.map((setting) => [setting.name, setting])), options);
-  for (const setting of SETTINGS) checkValue(setting, values[setting.name]);
-  checked.add(values);
-  return values as unknown as ResolvedSettings;
+  return checkedValues(allSettings(), options as unknown as Values) as ResolvedSettings;
 }
 
 /**
@@ -64,19 +57,13 @@ export function checkSettings(options: ServiceOptions): ResolvedSettings {
  * @throws LecternError `option-invalid` with all rules that are broken
  */
 export function resolveSettings(options: ServiceOptions): ResolvedSettings {
-  const settings = checkSettings(options);
-  checkRules(RULES, settings as unknown as Values, settings, (name) => {
-    const setting = SETTINGS.find((each) => each.name === name) as Setting;
-    const { flag, isEnvironmentOnly } = setting;
-    return flag === null || isEnvironmentOnly === true ? labelOf(setting) : flag;
-  });
-  return settings;
+  const values = checkSettings(options);
+  const settings = allSettings();
+  checkRules(RULES, settings, values, (name) => shortLabelOf(settings.get(name) as Setting));
+  return values;
 }
 
-/**
- * @param label the setting as the person knows it who gave it
- * @throws LecternError `option-invalid`; it repeats the value, unless that may be a secret
- */
+/** @throws LecternError `option-invalid`; it repeats the value, unless that may be a secret */
 export function checkValue(setting: Setting, value: unknown, label: string = labelOf(setting)): void {
   const fault = value === undefined ? null : setting.kind.fault(value);
   if (fault === null) return;
@@ -87,46 +74,57 @@ export function checkValue(setting: Setting, value: unknown, label: string = lab
   );
 }
 
-/** Checked settings as the options of one place, and what else the place takes. They are not checked again. */
+/** The settings of one place as its options, and what else the place takes. */
 export function optionsOf<P extends Place>(
   place: P,
   settings: ResolvedSettings,
   more: Partial<Resolved<P>> = {},
 ): Resolved<P> {
-  const options: Record<string, unknown> = {};
-  for (const [name, setting] of settingsOf(place)) {
-    const value = (settings as unknown as Values)[setting.name];
-    if (value !== undefined) options[name] = value;
-  }
-  Object.assign(options, more);
-  checked.add(options);
-  return options as Resolved<P>;
+  const values = settings as Values;
+  const options = [...settingsOf(place)].map(([name, setting]) => [name, values[setting.name]]);
+  return { ...Object.fromEntries(options), ...more };
 }
 
-function withDefaults(settings: ReadonlyMap<string, Setting>, given: object): Record<string, unknown> {
+function allSettings(): Settings {
+  return new Map(SETTINGS.map((setting) => [setting.name, setting]));
+}
+
+function checkedValues(settings: Settings, given: Values, label?: (name: string) => string): Values {
   const values: Record<string, unknown> = {};
   for (const [name, setting] of settings) {
-    const value = (given as Values)[name];
-    const filled = value === undefined ? setting.default : value;
-    if (filled !== undefined) values[name] = filled;
+    const value = given[name] === undefined ? setting.default : given[name];
+    if (value === undefined) continue;
+    checkValue(setting, value, label?.(name));
+    values[name] = value;
   }
   return values;
 }
 
 function checkRules(
   rules: readonly Rule[],
+  settings: Settings,
   values: Values,
-  given: object,
   label: (name: string) => string,
 ): void {
-  const defaults = new Map(SETTINGS.map((setting) => [setting.name, setting.default]));
   // A setting that is given its own default says nothing.
-  const isGiven = (name: string): boolean => {
-    const value = (given as Values)[name];
-    return value !== undefined && value !== defaults.get(name);
-  };
+  const isGiven = (name: string): boolean =>
+    values[name] !== undefined && values[name] !== settings.get(name)?.default;
   const broken = rules.filter(({ isBroken }) => isBroken(values, isGiven));
-  if (broken.length > 0) throw invalid(broken.map(({ problem }) => problem(label)).join('; '));
+  if (broken.length === 0) return;
+  throw invalid(
+    broken.map(({ problem }) => problem.replace(/\{(\w+)\}/g, (_, name) => label(name))).join('; '),
+  );
+}
+
+/** `--port (LECTERN_PORT)`, or the one name that a setting has. */
+function labelOf(setting: Setting): string {
+  const label = shortLabelOf(setting);
+  return label === setting.flag ? `${label} (${variableOf(setting)})` : label;
+}
+
+function shortLabelOf(setting: Setting): string {
+  const { name, flag, isEnvironmentOnly } = setting;
+  return (isEnvironmentOnly === true ? variableOf(setting) : flag) ?? name;
 }
 
 /** A mistyped `auth` or `issuer` must not pass for one that was left out: every request would be let in. */

@@ -4,17 +4,17 @@ import { isAddress } from '../auth/key-address.js';
 /** Values by the names of their settings, each good by itself, defaults filled in. */
 export type Values = Readonly<Record<string, unknown>>;
 
-/** One rule. It is looked at where all settings in `names` can be given. */
+/** One rule. It is checked where all settings in `names` can be given. */
 export interface Rule {
   readonly names: readonly string[];
-  /** Set for rules of the command line only: programs may do it, or cannot. */
+  /** For rules of the command line only: programs may do it, or cannot. */
   readonly isOfCommand?: boolean;
   readonly isBroken: (values: Values, isGiven: (name: string) => boolean) => boolean;
-  /** @param label the setting as the person knows it who gave it */
-  readonly problem: (label: (name: string) => string) => string;
+  /** `{name}` stands for a setting, as its user knows it. */
+  readonly problem: string;
 }
 
-/** Only a source is asked for these, and a pinned snapshot has none. */
+/** Settings of a source. A pinned snapshot has none. */
 const WITHOUT_EFFECT_ON_A_PIN = [
   'sourceHeaders',
   'lecturerIdsFile',
@@ -31,116 +31,104 @@ const WITHOUT_EFFECT_ON_A_PIN = [
 
 const OF_FETCHED_KEYS = ['jwksRefreshSeconds', 'jwksCooldownSeconds', 'jwksStaleSecondsMax'];
 
+/** The first of each pair has no effect without the second. */
+const WITHOUT_EFFECT_ALONE = [
+  ['snapshotFilesKept', 'snapshotFile'],
+  ['adminTokenFile', 'adminPort'],
+  ['adminAllowedHosts', 'adminPort'],
+  ['adminHost', 'adminPort'],
+] as const;
+
 export const RULES: readonly Rule[] = [
   ...OF_FETCHED_KEYS.map(
     (name): Rule => ({
       names: [name, 'jwks'],
       isBroken: ({ jwks }, isGiven) => isGiven(name) && !isFetched(jwks),
-      problem: (label) => `${label(name)} has no effect, as ${label('jwks')} is not an http(s) address`,
+      problem: `{${name}} has no effect, as {jwks} is not an http(s) address`,
     }),
   ),
   {
     names: ['jwksCooldownSeconds', 'jwksRefreshSeconds', 'jwks'],
     isBroken: ({ jwks, jwksCooldownSeconds, jwksRefreshSeconds }) =>
       isFetched(jwks) && Number(jwksCooldownSeconds) > Number(jwksRefreshSeconds),
-    problem: (label) =>
-      `${label('jwksCooldownSeconds')} must not be more than ${label('jwksRefreshSeconds')}`,
+    problem: '{jwksCooldownSeconds} must not be more than {jwksRefreshSeconds}',
   },
   {
     names: ['jwksStaleSecondsMax', 'jwksRefreshSeconds', 'jwks'],
     isBroken: ({ jwks, jwksStaleSecondsMax, jwksRefreshSeconds }) =>
       isFetched(jwks) && Number(jwksStaleSecondsMax) < 2 * Number(jwksRefreshSeconds),
-    problem: (label) =>
-      `${label('jwksStaleSecondsMax')} must be at least twice ${label('jwksRefreshSeconds')}`,
+    problem: '{jwksStaleSecondsMax} must be at least twice {jwksRefreshSeconds}',
   },
   {
     // RFC 9068 section 4.
     names: ['tokenType', 'issuer', 'audience'],
     isBroken: ({ tokenType, issuer, audience }) =>
       tokenType === 'at+jwt' && (issuer === undefined || audience === undefined),
-    problem: (label) =>
-      `${label('tokenType')} at+jwt needs ${label('issuer')} and ${label('audience')}: RFC 9068 requires both checks`,
+    problem: '{tokenType} at+jwt needs {issuer} and {audience}: RFC 9068 requires both checks',
   },
-  {
-    names: ['snapshotFilesKept', 'snapshotFile'],
-    isBroken: ({ snapshotFilesKept, snapshotFile }) =>
-      Number(snapshotFilesKept) > 0 && snapshotFile === undefined,
-    problem: (label) => `${label('snapshotFilesKept')} has no effect without ${label('snapshotFile')}`,
-  },
+  ...WITHOUT_EFFECT_ALONE.map(
+    ([name, other]): Rule => ({
+      names: [name, other],
+      isBroken: (values, isGiven) => isGiven(name) && values[other] === undefined,
+      problem: `{${name}} has no effect without {${other}}`,
+    }),
+  ),
   {
     names: ['auth', 'identify'],
     isBroken: ({ auth, identify }) => auth !== undefined && identify !== undefined,
-    problem: () => 'handler() takes auth or identify, not both',
+    problem: 'handler() takes auth or identify, not both',
   },
   ...WITHOUT_EFFECT_ON_A_PIN.map(
     (name): Rule => ({
       names: ['pin', name],
       isOfCommand: true,
       isBroken: ({ pin }, isGiven) => pin !== undefined && isGiven(name),
-      problem: (label) => `${label(name)} has no effect with ${label('pin')}, which asks no source`,
+      problem: `{${name}} has no effect with {pin}, which asks no source`,
     }),
   ),
   {
     names: ['sourceHeaders', 'source'],
     isBroken: ({ sourceHeaders, source }) =>
       sourceHeaders !== undefined && !textsOf(source).some((text) => /^https?:\/\//i.test(text)),
-    problem: (label) => `${label('sourceHeaders')} has no effect, as no source is an http(s) address`,
+    problem: '{sourceHeaders} has no effect, as no source is an http(s) address',
   },
   {
     names: ['source'],
     isOfCommand: true,
     isBroken: ({ source }) => textsOf(source).filter((text) => text === '-').length > 1,
-    problem: () => 'standard input (-) is given twice as a source, and can be read once only',
+    problem: 'standard input (-) is given twice as a source, and can be read once only',
   },
   {
     names: ['refreshSeconds', 'source'],
     isOfCommand: true,
     isBroken: ({ refreshSeconds, source }) => Number(refreshSeconds) > 0 && textsOf(source).includes('-'),
-    problem: (label) =>
-      `${label('refreshSeconds')} cannot load standard input (-) again: it can be read once only`,
+    problem: '{refreshSeconds} cannot load standard input (-) again: it can be read once only',
   },
   {
     names: ['staleSecondsMax', 'source'],
     isOfCommand: true,
     isBroken: ({ staleSecondsMax, source }) => staleSecondsMax !== undefined && textsOf(source).includes('-'),
-    problem: (label) =>
-      `${label('staleSecondsMax')} cannot hold for standard input (-), which is loaded once only: all answers would end after that time`,
-  },
-  {
-    names: ['adminTokenFile', 'adminPort'],
-    isBroken: ({ adminPort, adminTokenFile }) => adminTokenFile !== undefined && adminPort === undefined,
-    problem: (label) => `${label('adminTokenFile')} has no effect without ${label('adminPort')}`,
-  },
-  {
-    names: ['adminAllowedHosts', 'adminPort'],
-    isBroken: ({ adminPort, adminAllowedHosts }) =>
-      adminAllowedHosts !== undefined && adminPort === undefined,
-    problem: (label) => `${label('adminAllowedHosts')} has no effect without ${label('adminPort')}`,
-  },
-  {
-    names: ['adminHost', 'adminPort'],
-    isBroken: ({ adminPort }, isGiven) => isGiven('adminHost') && adminPort === undefined,
-    problem: (label) => `${label('adminHost')} has no effect without ${label('adminPort')}`,
+    problem:
+      '{staleSecondsMax} cannot hold for standard input (-), which is loaded once only: all answers would end after that time',
   },
   {
     // Without a level, the command chooses one at which requests are logged.
     names: ['accessLog', 'logLevel'],
     isBroken: ({ accessLog, logLevel }) =>
       Number(accessLog) > 0 && logLevel !== undefined && logLevel !== 'info' && logLevel !== 'debug',
-    problem: (label) =>
-      `${label('accessLog')} has no effect with ${label('logLevel')} above info: requests are logged at info`,
+    problem: '{accessLog} has no effect with {logLevel} above info: requests are logged at info',
   },
   {
     names: ['adminPort', 'port'],
     isBroken: ({ adminPort, port }) => adminPort === port && port !== 0,
-    problem: (label) => `${label('adminPort')} and ${label('port')} are the same; expected two ports`,
+    problem: '{adminPort} and {port} are the same; expected two ports',
   },
   {
     names: ['hs256Secret', 'hs256SecretFile'],
     isBroken: ({ hs256Secret, hs256SecretFile }) =>
       hs256Secret !== undefined && hs256SecretFile !== undefined,
-    problem: (label) =>
-      `the HS256 secret is given twice: as ${label('hs256Secret')}, and as ${label('hs256SecretFile')}; expected one of the two`,
+    problem:
+      'the HS256 secret is given twice: as {hs256Secret}, and as {hs256SecretFile}; expected one of the two',
   },
 ];
 

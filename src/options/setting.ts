@@ -14,12 +14,12 @@ export interface Setting {
   readonly places: readonly Place[];
   /** Its name there, if it is not `name`. */
   readonly option?: string;
-  /** On the command line. Null for what only a program can give. The environment variable is named after it. */
+  /** Null for what only a program can give. The environment variable is named after it. */
   readonly flag: `--${string}` | null;
   readonly short?: `-${string}`;
-  /** Set for secrets, which would show in the list of processes: the environment has it, the command line has not. */
+  /** For secrets: the list of processes would show a flag. */
   readonly isEnvironmentOnly?: boolean;
-  /** Set where the value may hold a secret: no message repeats it. */
+  /** Messages never repeat the value. */
   readonly isSecret?: boolean;
   readonly group: Group;
   readonly kind: Kind;
@@ -27,6 +27,18 @@ export interface Setting {
   readonly default?: string | number | boolean;
   /** One sentence without an end stop. */
   readonly help: string;
+}
+
+/** A setting as the table lists it: within a group, and with a flag that follows from the name. */
+type Entry = Omit<Setting, 'group' | 'flag'> & Partial<Pick<Setting, 'group' | 'flag'>>;
+
+/** `refreshSeconds` has the flag `--refresh-seconds`, unless its entry says otherwise. */
+export function inGroup(group: Group, entries: readonly Entry[]): readonly Setting[] {
+  return entries.map((entry) => ({
+    group,
+    flag: `--${entry.name.replace(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`)}`,
+    ...entry,
+  }));
 }
 
 /** A kind of value. */
@@ -37,7 +49,7 @@ export interface Kind {
   readonly range: string;
   /** The texts that the command line takes, where these are few. */
   readonly choices?: readonly string[];
-  /** From the text of the command line to the value, which `fault` then judges. Without it the text is the value. */
+  /** From the text of the command line to the value, which `fault` then judges. Default: the text. */
   readonly parse?: (text: string, previous: unknown) => unknown;
   /** Null for a good value; otherwise what it must be, as a clause: "it must be …". */
   readonly fault: (value: unknown) => string | null;
@@ -52,26 +64,23 @@ function kindOf(
   return { unit, range, fault: (value) => (isGood(value) ? null : `it must be ${range}`), ...more };
 }
 
-function numberBetween(min: number, max: number): (value: unknown) => boolean {
-  // NaN is between no two numbers.
-  return (value) => typeof value === 'number' && value >= min && value <= max;
+function isBetween(value: unknown, min: number, max: number): boolean {
+  return typeof value === 'number' && value >= min && value <= max;
 }
 
 /** A number from `min` to `max`, both included. */
 export function amount(unit: string, min: number, max: number): Kind {
-  return kindOf(unit, `a number from ${min} to ${max}`, numberBetween(min, max), {
+  return kindOf(unit, `a number from ${min} to ${max}`, (value) => isBetween(value, min, max), {
     parse: (text) => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : text),
   });
 }
 
 /** A whole number from `min` to `max`, or one of `words`. */
 export function count(unit: string, min: number, max: number, words: readonly string[] = []): Kind {
-  const isCount = numberBetween(min, max);
-  const range = [`a whole number from ${min} to ${max}`, ...words].join(', or ');
   return kindOf(
     unit,
-    range,
-    (value) => words.includes(value as string) || (Number.isInteger(value) && isCount(value)),
+    [`a whole number from ${min} to ${max}`, ...words].join(', or '),
+    (value) => words.includes(value as string) || (Number.isInteger(value) && isBetween(value, min, max)),
     { parse: (text) => (/^\d+$/.test(text) ? Number(text) : text) },
   );
 }
@@ -114,13 +123,17 @@ export const HOST: Kind = kindOf(
   (value) => typeof value === 'string' && (isIP(value) !== 0 || /^[A-Za-z0-9._-]+$/.test(value)),
 );
 
-/** An object or a function that only a program can give. The room that uses it looks at what is inside. */
+/** What only a program can give. The room that uses it looks at what is inside. */
 export function given(range: string, isGood: (value: unknown) => boolean): Kind {
   return kindOf('', range, isGood);
 }
 
 export function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function isFunction(value: unknown): boolean {
+  return typeof value === 'function';
 }
 
 /** `a, b or c`. */
@@ -133,10 +146,7 @@ export function variableOf({ flag }: Setting): string | undefined {
   return flag === null ? undefined : `LECTERN_${flag.slice(2).replaceAll('-', '_').toUpperCase()}`;
 }
 
-/** `--port (LECTERN_PORT)`: a setting as the person knows it who gave it. */
-export function labelOf(setting: Setting): string {
-  const { name, flag, isEnvironmentOnly } = setting;
-  const variable = variableOf(setting);
-  if (variable === undefined) return name;
-  return isEnvironmentOnly === true ? variable : `${flag} (${variable})`;
+/** What `--help` and the docs call the default. */
+export function shownDefault({ default: usual, kind: { choices } }: Setting): string {
+  return typeof usual === 'boolean' && choices !== undefined ? (choices[usual ? 0 : 1] ?? '') : String(usual);
 }

@@ -16,10 +16,7 @@ export const SETTINGS: readonly Setting[] = [
 ];
 
 /** The settings of one place, by their names there. */
-export function settingsOf(place: Place, table: readonly Setting[] = SETTINGS): ReadonlyMap<string, Setting> {
-  return new Map(
-    table.flatMap((setting) =>
-      setting.places.includes(place) ? [[setting.option ?? setting.name, setting] as const] : [],
-    ),
-  );
+export function settingsOf(place: Place): ReadonlyMap<string, Setting> {
+  const settings = SETTINGS.filter(({ places }) => places.includes(place));
+  return new Map(settings.map((setting) => [setting.option ?? setting.name, setting]));
 }

@@ -2,9 +2,21 @@ import { keySourceFault } from '../auth/key-address.js';
 import { SECRET_BYTES_MIN, secretBytes } from '../auth/key-set.js';
 import { TOKEN_TYPES } from '../auth/verifier.js';
 import { INDEXED_FIELDS } from '../model/fields.js';
-import { amount, anyOf, given, isObject, type Kind, oneOf, PATH, type Setting, text } from './setting.js';
+import {
+  amount,
+  anyOf,
+  given,
+  inGroup,
+  isFunction,
+  isObject,
+  type Kind,
+  oneOf,
+  PATH,
+  type Setting,
+  text,
+} from './setting.js';
 
-/** A text; in a program bytes, too. The message never repeats it. */
+/** A text; in a program bytes, too. */
 const SECRET: Kind = {
   unit: 'secret',
   range: `at least ${SECRET_BYTES_MIN} bytes, as text or as base64:… or base64url:…`,
@@ -47,39 +59,31 @@ const CLAIMS: Kind = {
 };
 
 /** How tokens are verified, and what they say of their user. */
-export const TOKEN_SETTINGS: readonly Setting[] = [
+export const TOKEN_SETTINGS: readonly Setting[] = inGroup('Tokens', [
   {
     name: 'hs256Secret',
     places: ['auth'],
-    flag: '--hs256-secret',
     isEnvironmentOnly: true,
     isSecret: true,
-    group: 'Tokens',
     kind: SECRET,
     help: `secret of HS256 tokens, at least ${SECRET_BYTES_MIN} bytes, as text or as base64:… or base64url:…`,
   },
   {
     name: 'hs256SecretFile',
     places: [],
-    flag: '--hs256-secret-file',
-    group: 'Tokens',
     kind: PATH,
     help: `file with the secret of HS256 tokens, at least ${SECRET_BYTES_MIN} bytes, as text or as base64:… or base64url:…`,
   },
   {
     name: 'jwks',
     places: ['auth'],
-    flag: '--jwks',
     isSecret: true,
-    group: 'Tokens',
     kind: KEY_SET,
     help: 'JSON Web Key Set with the public keys that sign tokens; an address is fetched regularly',
   },
   {
     name: 'jwksRefreshSeconds',
     places: ['auth'],
-    flag: '--jwks-refresh-seconds',
-    group: 'Tokens',
     kind: amount('seconds', 1, 86_400),
     default: 300,
     help: 'time between two regular fetches of the key set; a withdrawn key is accepted at most this long',
@@ -87,8 +91,6 @@ export const TOKEN_SETTINGS: readonly Setting[] = [
   {
     name: 'jwksCooldownSeconds',
     places: ['auth'],
-    flag: '--jwks-cooldown-seconds',
-    group: 'Tokens',
     kind: amount('seconds', 1, 3600),
     default: 30,
     help: 'shortest time between any two fetches, also after a failure or for an unknown key',
@@ -96,8 +98,6 @@ export const TOKEN_SETTINGS: readonly Setting[] = [
   {
     name: 'jwksStaleSecondsMax',
     places: ['auth'],
-    flag: '--jwks-stale-seconds-max',
-    group: 'Tokens',
     kind: amount('seconds', 2, 31_536_000),
     default: 86_400,
     help: 'how long fetched keys are used while fetching fails; then tokens get 503',
@@ -105,8 +105,6 @@ export const TOKEN_SETTINGS: readonly Setting[] = [
   {
     name: 'tokenType',
     places: ['auth'],
-    flag: '--token-type',
-    group: 'Tokens',
     kind: oneOf('type', TOKEN_TYPES),
     default: 'any',
     help: 'accept any JWT, or only access tokens of RFC 9068, which need --issuer and --audience',
@@ -114,16 +112,12 @@ export const TOKEN_SETTINGS: readonly Setting[] = [
   {
     name: 'issuer',
     places: ['auth'],
-    flag: '--issuer',
-    group: 'Tokens',
     kind: text('iss'),
     help: 'accept only tokens of this issuer',
   },
   {
     name: 'audience',
     places: ['auth'],
-    flag: '--audience',
-    group: 'Tokens',
     kind: text('aud'),
     help: 'accept only tokens for this audience',
   },
@@ -156,15 +150,14 @@ export const TOKEN_SETTINGS: readonly Setting[] = [
     places: ['handler'],
     flag: null,
     group: 'Users',
-    kind: given('a function', (value) => typeof value === 'function'),
+    kind: given('a function', isFunction),
     help: 'what selects the personal events of a request, where the embedding program checks tokens itself',
   },
   {
     name: 'auth',
     places: ['serve', 'handler'],
     flag: null,
-    group: 'Tokens',
     kind: given('an object of options', isObject),
     help: 'how bearer tokens are verified: at least one kind of key',
   },
-];
+]);

@@ -1,53 +1,41 @@
 /** A request handler for an existing server. */
 import type { IncomingMessage } from 'node:http';
-import { type Authenticator, type AuthPlan, authenticatorOfPlan } from '../auth/authenticator.js';
+import { authenticatorOfPlan } from '../auth/authenticator.js';
 import { canonicalIdentities, type IdentityValues } from '../auth/identity.js';
 import { RemoteKeys } from '../auth/remote-keys.js';
 import { LecternError } from '../errors.js';
 import { createHandler, type RequestHandler } from '../http/handler.js';
-import type { Logger } from '../http/logger.js';
-import type { IdentifierMode } from '../model/event.js';
+import type { EmbeddedHandlerOptions } from '../options/option-types.js';
 import { resolveOptions } from '../options/resolve.js';
-import type { EmbeddedHandlerOptions } from '../options/serve-options.js';
-import type { ParseOptions } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
-import { planAuth } from './plan-auth.js';
+import { planAuth, type Reading } from './plan-auth.js';
 
-/** What a handler takes over from its timetable. */
-export interface HandlerSettings extends ParseOptions {
-  readonly identifiers: IdentifierMode;
-  readonly cacheBytesMax: number;
-  /** Takes what is to be called when the timetable is closed. */
-  readonly whenClosed: (close: () => void) => void;
+interface EmbeddedHandler<Request extends IncomingMessage> {
+  readonly handler: RequestHandler<Request>;
+  /** Ends the fetching of keys. */
+  close(): void;
 }
 
 /** @throws LecternError `option-invalid`, `key-invalid`, `key-missing` */
 export function createEmbeddedHandler<Request extends IncomingMessage>(
   views: ViewSource,
   options: EmbeddedHandlerOptions<Request>,
-  { unknownParameters, identifiers, cacheBytesMax, whenClosed }: HandlerSettings,
-): RequestHandler<Request> {
+  { unknownParameters, identifiers }: Reading,
+  cacheBytesMax: number,
+): EmbeddedHandler<Request> {
   const { auth, identify = () => null, basePath, log } = resolveOptions('handler', options);
-  return createHandler(views, {
+  const plan = auth === undefined ? null : planAuth('handler', auth, identifiers, true);
+  const feed = plan === null || plan.remoteKeys === null ? null : new RemoteKeys(plan.remoteKeys, { log });
+  const handler = createHandler(views, {
     unknownParameters,
     cacheBytesMax,
     basePath,
     log,
-    ...(auth === undefined
+    ...(plan === null
       ? { identify: (req) => canonicalIdentities(checkIdentity(identify(req as Request)), identifiers) }
-      : { authenticator: authenticatorHere(planAuth('handler', auth, identifiers, true), log, whenClosed) }),
+      : { authenticator: authenticatorOfPlan(plan, feed) }),
   });
-}
-
-function authenticatorHere(
-  plan: AuthPlan,
-  log: Logger | undefined,
-  whenClosed: (close: () => void) => void,
-): Authenticator {
-  if (plan.remoteKeys === null) return authenticatorOfPlan(plan, null);
-  const feed = new RemoteKeys(plan.remoteKeys, { log });
-  whenClosed(() => feed.close());
-  return authenticatorOfPlan(plan, feed);
+  return { handler, close: () => feed?.close() };
 }
 
 /**

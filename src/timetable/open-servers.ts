@@ -1,17 +1,22 @@
+import { randomBytes } from 'node:crypto';
 import { Activity, type Announcer } from '../admin/activity.js';
 import type { AdminTimetable } from '../admin/admin-handler.js';
-import type { Admin } from '../admin/open-admin.js';
+import { AdminToken } from '../admin/admin-token.js';
+import type { Admin, AdminOptions } from '../admin/open-admin.js';
 import type { TestTokenRequest } from '../auth/development-issuer.js';
 import { LecternError } from '../errors.js';
+import { findSwaggerUi } from '../http/development/docs-page.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
-import type { ServeOptions } from '../options/serve-options.js';
+import type { AdminListenerOptions, Resolved, ServeOptions } from '../options/option-types.js';
+import { resolveOptions } from '../options/resolve.js';
 import type { ServingCondition } from '../serving/condition.js';
-import { issuerOfPlan } from '../serving/handler-plan.js';
+import { type HandlerPlan, issuerOfPlan } from '../serving/handler-plan.js';
 import { openServing } from '../serving/open-serving.js';
+import { threadsOf } from '../serving/worker-count.js';
 import { VERSION } from '../version.js';
 import type { Follower, Present, PublishedImage } from '../view/present.js';
 import type { SourceState } from '../view/view-source.js';
-import { planServer, type Reading } from './plan-server.js';
+import { planAuth, type Reading } from './plan-auth.js';
 
 /** How a server is closed. */
 export interface CloseOptions {
@@ -45,12 +50,11 @@ export interface TimetableServer extends AsyncDisposable {
 /** What the servers of a timetable need to know of it. */
 export interface ServedTimetable {
   readonly present: Present;
-  /** For operators. */
   readonly timetable: AdminTimetable & Announcer;
   readonly staleMsMax: number;
   readonly cacheBytesMax: number;
   readonly reading: Reading;
-  /** A serving thread was lost. */
+  /** Told of a serving thread that was lost. */
   readonly onLost: (error: Error) => void;
 }
 
@@ -59,13 +63,13 @@ export class OpenServers implements Follower {
   readonly #timetable: ServedTimetable;
   readonly #followers = new Set<Follower>();
   readonly #activity = new Activity();
-  /** What closes each server; its admin listener stays until `until` has settled. */
+  /** Closes each server; its admin listener stays until `until` has settled. */
   readonly #closers = new Set<(until: Promise<unknown>) => Promise<void>>();
   #closed = false;
 
   constructor(timetable: ServedTimetable) {
     this.#timetable = timetable;
-    // Once and from the first load on, however many servers tell of it.
+    // Here, so that loads before the first server are counted.
     this.#activity.follow(timetable.timetable);
   }
 
@@ -84,16 +88,24 @@ export class OpenServers implements Follower {
   /** Resolves when it listens, and serves what is present. Throws as {@link Timetable.serve} does. */
   async open(options: ServeOptions): Promise<TimetableServer> {
     const { present, timetable, staleMsMax, cacheBytesMax, reading, onLost } = this.#timetable;
-    const { admin: adminPlan, ...planned } = planServer(options, reading);
-    const issuer = issuerOfPlan(planned.plan);
+    const settings = resolveOptions('serve', options);
+    const { host, port, connectionsMax, overloadMs, log } = settings;
+    const plan = planHandler(settings, reading);
+    const adminPlan = settings.admin === undefined ? null : planAdmin(settings.admin);
+    const issuer = issuerOfPlan(plan);
     let losses = 0;
     const serving = await openServing({
-      ...planned,
+      plan,
+      host,
+      port,
+      workers: threadsOf(settings.workers),
+      connectionsMax,
+      overloadMs,
       source: present.source,
       staleMsMax,
       cacheBytesMax,
       isMetered: adminPlan !== null,
-      log: options.log,
+      log,
       onLost: (error) => {
         losses++;
         onLost(error);
@@ -102,12 +114,12 @@ export class OpenServers implements Follower {
     const { address, workers, follower } = serving;
     let admin: Admin | null = null;
     let isClosing = false;
-    const closeAfter = async (until: Promise<unknown> | null, closing?: { readonly deadlineMs?: number }) => {
+    const closeAfter = async (until: Promise<unknown> | null, closing?: CloseOptions): Promise<void> => {
       isClosing = true;
       if (follower !== null) this.#followers.delete(follower);
       try {
         await serving.close(closing);
-        // What goes wrong there is told where it was asked for.
+        // Its failure is told to its caller.
         await until?.catch(() => {});
       } finally {
         // Last, so that /ready can say until then what is going on.
@@ -116,20 +128,6 @@ export class OpenServers implements Follower {
       }
     };
     const close: TimetableServer['close'] = (closing) => closeAfter(null, closing);
-    const server: TimetableServer = {
-      address,
-      get adminAddress() {
-        return admin?.address ?? null;
-      },
-      workers,
-      get condition() {
-        return serving.condition;
-      },
-      testToken: async (values = {}) => (issuer === null ? null : (await issuer.issue({ values })).token),
-      drain: () => serving.drain(),
-      close,
-      [Symbol.asyncDispose]: () => close(),
-    };
     this.#closers.add(closeAfter);
     try {
       serving.answerFrom(present);
@@ -137,7 +135,7 @@ export class OpenServers implements Follower {
       // Together: threads that cannot even start never serve what is present.
       await Promise.all([follower === null ? null : this.#follow(follower), serving.started]);
       if (adminPlan !== null) {
-        // With what it needs besides, which takes a moment to load.
+        // Only here: its modules take a moment to load.
         const { openAdmin } = await import('../admin/open-admin.js');
         admin = await openAdmin({
           ...adminPlan,
@@ -147,14 +145,25 @@ export class OpenServers implements Follower {
           isClosing: () => isClosing,
           serving,
           version: VERSION,
-          log: options.log,
+          log,
         });
       }
     } catch (error) {
       await close({ deadlineMs: 0 });
       throw error;
     }
-    return server;
+    return {
+      address,
+      adminAddress: admin?.address ?? null,
+      workers,
+      get condition() {
+        return serving.condition;
+      },
+      testToken: async (values = {}) => (issuer === null ? null : (await issuer.issue({ values })).token),
+      drain: () => serving.drain(),
+      close,
+      [Symbol.asyncDispose]: () => close(),
+    };
   }
 
   async #follow(follower: Follower): Promise<void> {
@@ -165,9 +174,43 @@ export class OpenServers implements Follower {
     await follower.settled();
   }
 
-  /** @param until what else is being closed: until it has settled, admin listeners say that the service is draining */
+  /** @param until what else is being closed. Until it has settled, admin listeners say that the service is draining. */
   async close(until: Promise<unknown>): Promise<void> {
     this.#closed = true;
     await Promise.all([...this.#closers].map((close) => close(until)));
   }
+}
+
+/** @throws LecternError `option-invalid`, `key-missing`, `key-invalid` */
+function planHandler(
+  { auth, mode, basePath, corsOrigins = [], accessLog }: Resolved<'serve'>,
+  { unknownParameters, identifiers }: Reading,
+): HandlerPlan {
+  const isDevelopment = mode === 'development';
+  if (auth === undefined && !isDevelopment) {
+    throw new LecternError('key-missing', 'serve() needs auth, with a key: hs256Secret or jwks');
+  }
+  return {
+    auth: planAuth('serve', auth ?? {}, identifiers, !isDevelopment),
+    basePath,
+    unknownParameters,
+    version: VERSION,
+    corsOrigins,
+    accessLogShare: accessLog,
+    development: isDevelopment ? { secret: randomBytes(32), docsAssets: findSwaggerUi().href } : null,
+  };
+}
+
+/** @throws LecternError `option-invalid`, `key-invalid` */
+function planAdmin(
+  options: AdminListenerOptions,
+): Pick<AdminOptions, 'port' | 'host' | 'allowedHosts' | 'token'> {
+  const { port, host, allowedHosts = [], token } = resolveOptions('admin', options);
+  if (port === undefined) throw new LecternError('option-invalid', 'serve({ admin }) needs a port');
+  return {
+    port,
+    host,
+    allowedHosts,
+    token: token === undefined ? null : new AdminToken(token, 'admin.token'),
+  };
 }

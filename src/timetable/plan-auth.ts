@@ -4,8 +4,14 @@ import { enrolmentsOf } from '../auth/enrolments.js';
 import { planRemoteKeys } from '../auth/key-address.js';
 import { LecternError } from '../errors.js';
 import type { IdentifierMode } from '../model/event.js';
+import type { EmbeddedAuthOptions } from '../options/option-types.js';
 import { resolveOptions } from '../options/resolve.js';
-import type { EmbeddedAuthOptions } from '../options/serve-options.js';
+import type { ParseOptions } from '../view/view.js';
+
+/** How a timetable reads requests. Its servers and handlers take it over. */
+export interface Reading extends ParseOptions {
+  readonly identifiers: IdentifierMode;
+}
 
 /**
  * @param taker the method that was called, for messages

@@ -1,6 +1,9 @@
-/** What a program asks of a timetable, and what it gets. */
+/** What a program asks of a timetable, what it gets, and how that is made of what a view answers. */
+import { LecternError } from '../errors.js';
 import type { ConflictEntry, TimetableEvent, TimetableRecord } from '../model/event.js';
 import type { ConflictBy, ParameterFieldName } from '../model/fields.js';
+import { invalidParameters } from '../query/object-form.js';
+import type { Answer, ReadResult } from '../view/answer.js';
 
 /** The filters of GET /schedule as an object: one value or any of several. Times are RFC 3339 texts or Dates. */
 export type ScheduleQuery = {
@@ -59,4 +62,26 @@ export interface ChangeSet {
   readonly changed: TimetableEvent[];
   /** Ids of events that are gone. */
   readonly removed: string[];
+}
+
+/** @throws LecternError `parameters-invalid`; `not-ready` for a snapshot that is gone */
+export function answerOf(result: ReadResult): Answer {
+  if ('faults' in result) throw invalidParameters(result.faults);
+  if ('gone' in result) throw new LecternError('not-ready', result.gone);
+  return result.read.execute('json');
+}
+
+export function eventPage(answer: Answer): EventPage {
+  return { events: parse(answer), total: answer.total, nextCursor: answer.nextCursor };
+}
+
+export function bytesOf(answer: Answer): Uint8Array {
+  const chunks = [...answer.body.chunks];
+  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
+}
+
+export function parse<T>(answer: Answer): T {
+  // A Buffer decodes shared memory, a TextDecoder does not.
+  const bytes = bytesOf(answer);
+  return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')) as T;
 }

@@ -1,3 +1,4 @@
+import { LecternError } from '../errors.js';
 import type { Refusal } from '../refresh/gate.js';
 import type { LoadResult } from '../refresh/keeper.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
@@ -51,4 +52,13 @@ export interface TimetableEvents {
    * replaced, or a listener of another event threw. What is served stays as it is.
    */
   error: [error: Error];
+}
+
+const EVENT_NAMES: readonly (keyof TimetableEvents)[] = ['published', 'refused', 'loaded', 'error'];
+
+/** @throws LecternError `option-invalid`: a listener of a misspelt event would never be called */
+export function checkEventName(name: keyof TimetableEvents): void {
+  if (EVENT_NAMES.includes(name)) return;
+  const events = EVENT_NAMES.map((each) => `'${each}'`).join(', ');
+  throw new LecternError('option-invalid', `there is no event '${String(name)}'; expected one of ${events}`);
 }

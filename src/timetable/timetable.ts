@@ -3,14 +3,17 @@
  * nothing of the command line.
  */
 import type { IncomingMessage } from 'node:http';
-import { LecternError, type ParameterFault } from '../errors.js';
+import { LecternError } from '../errors.js';
 import type { RequestHandler } from '../http/handler.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
-import type { IdentifierMode, TimetableEvent } from '../model/event.js';
-import type { Resolved } from '../options/places.js';
+import type { TimetableEvent } from '../model/event.js';
+import type {
+  EmbeddedHandlerOptions,
+  Resolved,
+  ServeOptions,
+  TimetableOptions,
+} from '../options/option-types.js';
 import { resolveOptions } from '../options/resolve.js';
-import type { EmbeddedHandlerOptions, ServeOptions } from '../options/serve-options.js';
-import type { TimetableOptions } from '../options/timetable-options.js';
 import type { Explanation } from '../query/explain.js';
 import { checkText, invalidParameters, readQueryObject } from '../query/object-form.js';
 import type { EndpointName } from '../query/parameters.js';
@@ -23,20 +26,24 @@ import { MemorySource, type Records } from '../source/records.js';
 import { parseSourceArgument } from '../source/spec.js';
 import type { Answer } from '../view/answer.js';
 import { loadingSource, Present, publicationOf } from '../view/present.js';
-import type { ParseOptions, View } from '../view/view.js';
+import type { View } from '../view/view.js';
 import type { PublicationState, SourceState, TimetableStatus, ViewSource } from '../view/view-source.js';
 import { createEmbeddedHandler } from './embedded-handler.js';
 import { OpenServers, type TimetableServer } from './open-servers.js';
-import type {
-  ChangeSet,
-  ConflictPage,
-  ConflictQuery,
-  EventPage,
-  PageQuery,
-  ScheduleQuery,
+import type { Reading } from './plan-auth.js';
+import {
+  answerOf,
+  bytesOf,
+  type ChangeSet,
+  type ConflictPage,
+  type ConflictQuery,
+  type EventPage,
+  eventPage,
+  type PageQuery,
+  parse,
+  type ScheduleQuery,
 } from './queries.js';
-import { answerOf, bytesOf, eventPage, parse } from './timetable-answers.js';
-import type { TimetableEvents } from './timetable-events.js';
+import { checkEventName, type TimetableEvents } from './timetable-events.js';
 
 /** How a timetable is loaded again. */
 export interface RefreshOptions {
@@ -77,13 +84,15 @@ export interface Timetable extends ViewSource, AsyncDisposable {
   /** How GET /schedule would answer `query`. Throws as {@link find} does. */
   explain(query?: ScheduleQuery): Explanation;
   /**
-   * Loads now, off this thread, and resolves to how that load went, when it has been tried. Until then the process stays alive.
+   * Loads now, off this thread, and resolves to how that load went. Until then the process stays alive.
    */
   refresh(options?: RefreshOptions): Promise<LoadOutcome>;
   /**
    * Listeners are called one after the other, right after what they are told of. One that throws, or returns a promise that
-   * is rejected, changes nothing: not what is served, nor what the others are told. What it threw is told to the listeners of
-   * `error`; where there are none, or one of them threw it, Node prints it as a warning of the process.
+   * is rejected, stops neither the others nor the service. What it threw is told to the listeners of `error`; if there are
+   * none, or one of them threw it, Node prints it as a warning of the process.
+   *
+   * @throws LecternError `option-invalid` for an event that does not exist
    */
   on<Name extends keyof TimetableEvents>(
     name: Name,
@@ -106,8 +115,8 @@ export interface Timetable extends ViewSource, AsyncDisposable {
    */
   serve(options: ServeOptions): Promise<TimetableServer>;
   /**
-   * Closes what {@link serve} opened, aborts loads and ends timers, watches and threads. Later reads throw `closed`. Rejects with what closing the watch of a
-   * source of one's own throws, after everything else has been closed.
+   * Closes what {@link serve} opened, aborts loads and ends timers, watches and threads. Later reads throw `closed`. When all
+   * is closed, it rejects with what closing the watch of a source of one's own threw.
    */
   close(): Promise<void>;
 }
@@ -124,13 +133,6 @@ export interface Timetable extends ViewSource, AsyncDisposable {
  */
 export function openTimetable(options: TimetableOptions): Timetable {
   return new KeptTimetable(resolveOptions('openTimetable', options));
-}
-
-/** Milliseconds after which the last good load is stale. A pinned snapshot does not grow old, as no source is asked. */
-function staleMsMaxOf({ pin, staleSecondsMax }: Resolved<'openTimetable'>): number {
-  return pin === undefined && staleSecondsMax !== undefined
-    ? staleSecondsMax * 1000
-    : Number.POSITIVE_INFINITY;
 }
 
 /** The kinds of source that a caller may give, as those that can be loaded. */
@@ -153,24 +155,24 @@ function sourceOf(source: TimetableOptions['source']): AnySource {
 
 class KeptTimetable implements Timetable {
   readonly ready: Promise<SnapshotSummary>;
-  readonly #parseOptions: ParseOptions;
-  /** What handlers have to end. */
-  readonly #closers: (() => void)[] = [];
-  readonly #reading: ParseOptions & { readonly identifiers: IdentifierMode };
-  readonly #keeper: Keeper;
+  readonly #reading: Reading;
   readonly #cacheBytesMax: number;
+  readonly #keeper: Keeper;
   readonly #present: Present;
   readonly #servers: OpenServers;
+  readonly #handlers: { close(): void }[] = [];
   readonly #listeners = new Listeners<TimetableEvents>();
   #closed = false;
 
   constructor(options: Resolved<'openTimetable'>) {
     const { refreshSeconds, watch, gate = {}, snapshotFile, snapshotFilesKept, pin, onProgress } = options;
-    this.#parseOptions = { unknownParameters: options.unknownParameters };
-    this.#reading = { ...this.#parseOptions, identifiers: options.identifiers };
-    const staleMsMax = staleMsMaxOf(options);
+    const { unknownParameters, identifiers, staleSecondsMax, memoryMbMax } = options;
+    this.#reading = { unknownParameters, identifiers };
     this.#cacheBytesMax = options.cacheMb * 2 ** 20;
-    const loader = new Loader(sourceOf(options.source), options.identifiers, options.buildOn);
+    // A pinned snapshot does not grow stale, as no source is asked.
+    const canBeStale = pin === undefined && staleSecondsMax !== undefined;
+    const staleMsMax = canBeStale ? staleSecondsMax * 1000 : Number.POSITIVE_INFINITY;
+    const loader = new Loader(sourceOf(options.source), identifiers, options.buildOn);
     const name = pin ?? loader.name;
     this.#present = new Present(loadingSource(name), {
       staleMsMax,
@@ -188,7 +190,7 @@ class KeptTimetable implements Timetable {
       loader,
       gate: gate === false ? null : resolveOptions('gate', gate),
       eventsMax: options.eventsMax ?? null,
-      memoryBytesMax: options.memoryMbMax === undefined ? null : options.memoryMbMax * 2 ** 20,
+      memoryBytesMax: memoryMbMax === undefined ? null : memoryMbMax * 2 ** 20,
       refreshSeconds,
       watch,
       snapshotFile: snapshotFile === undefined ? null : { path: snapshotFile, keep: snapshotFilesKept },
@@ -210,7 +212,7 @@ class KeptTimetable implements Timetable {
       await this.#servers.settled();
       return summary;
     });
-    // Whoever does not wait for `ready` learns of a failure from `status`, from 'error' and from the reads.
+    // Callers that do not await it learn of a failure from `status`, from 'error' and from the reads.
     this.ready.catch(() => {});
   }
 
@@ -263,23 +265,24 @@ class KeptTimetable implements Timetable {
   changes(since: string): ChangeSet | null {
     const view = this.#open();
     const id = checkText('since', 'changes', 'the id of a snapshot', since);
-    const result = view.changes([['since', id]], this.#parseOptions);
+    const result = view.changes([['since', id]], this.#reading);
+    if ('gone' in result) return null;
     // What never was the id of a snapshot is as unknown as one that is gone.
-    if ('gone' in result || ('faults' in result && result.faults.every(isNoSnapshot))) return null;
+    if ('faults' in result && result.faults.every(({ code }) => code === 'malformed-snapshot')) return null;
     return parse(answerOf(result));
   }
 
   explain(query?: ScheduleQuery): Explanation {
     const view = this.#open();
     const { pairs, faults } = readQueryObject('schedule', 'explain', query);
-    const result = view.explain(pairs, this.#parseOptions);
+    const result = view.explain(pairs, this.#reading);
     if ('faults' in result) throw invalidParameters([...faults, ...result.faults]);
     if (faults.length > 0) throw invalidParameters(faults);
     return result;
   }
 
   async refresh({ force = false }: RefreshOptions = {}): Promise<LoadOutcome> {
-    if (this.#closed) throw closedError();
+    if (this.#closed) throw this.#unreadable();
     const outcome = await this.#keeper.refresh(force);
     await this.#servers.settled();
     return outcome;
@@ -289,6 +292,7 @@ class KeptTimetable implements Timetable {
     name: Name,
     listener: (...event: TimetableEvents[Name]) => void,
   ): this {
+    checkEventName(name);
     this.#listeners.add(name, listener);
     return this;
   }
@@ -305,18 +309,19 @@ class KeptTimetable implements Timetable {
     options: EmbeddedHandlerOptions<Request> = {},
   ): RequestHandler<Request> {
     const cacheBytesMax = this.#cacheBytesMax * ANSWER_CACHE_SHARE;
-    const whenClosed = (close: () => void) => this.#closers.push(close);
-    return createEmbeddedHandler(this, options, { ...this.#reading, cacheBytesMax, whenClosed });
+    const embedded = createEmbeddedHandler(this, options, this.#reading, cacheBytesMax);
+    this.#handlers.push(embedded);
+    return embedded.handler;
   }
 
   async serve(options: ServeOptions): Promise<TimetableServer> {
-    if (this.#closed) throw closedError();
+    if (this.#closed) throw this.#unreadable();
     return this.#servers.open(options);
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (const close of this.#closers) close();
+    for (const handler of this.#handlers) handler.close();
     const kept = this.#keeper.close();
     const served = this.#servers.close(kept);
     try {
@@ -331,11 +336,11 @@ class KeptTimetable implements Timetable {
     await this.close();
   }
 
-  /** @throws LecternError `parameters-invalid` with every fault, of the types of the values and of the values */
+  /** @throws LecternError `parameters-invalid` with every fault */
   #answer(endpoint: Exclude<EndpointName, 'personal' | 'changes'>, method: string, query: unknown): Answer {
     const view = this.#open();
     const { pairs, faults } = readQueryObject(endpoint, method, query);
-    const result = view[endpoint](pairs, this.#parseOptions);
+    const result = view[endpoint](pairs, this.#reading);
     if (faults.length > 0) throw invalidParameters([...faults, ...('faults' in result ? result.faults : [])]);
     return answerOf(result);
   }
@@ -348,7 +353,7 @@ class KeptTimetable implements Timetable {
 
   /** Why there is nothing to read. */
   #unreadable(): LecternError {
-    if (this.#closed) return closedError();
+    if (this.#closed) return new LecternError('closed', 'the timetable is closed');
     const { lastError } = this.#keeper.state;
     if (this.#present.summary !== null) {
       return new LecternError(
@@ -380,12 +385,4 @@ class KeptTimetable implements Timetable {
     this.#present.become(source);
     this.#servers.become(source);
   }
-}
-
-function isNoSnapshot({ code }: ParameterFault): boolean {
-  return code === 'malformed-snapshot';
-}
-
-function closedError(): LecternError {
-  return new LecternError('closed', 'the timetable is closed');
 }

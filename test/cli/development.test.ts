@@ -2,8 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
-import { tellReloads } from '../../src/cli/reloads.js';
-import { unknownVariables } from '../../src/cli/variables.js';
+import { tellReloads, unknownVariables } from '../../src/cli/serve-messages.js';
 import type { LoadResult } from '../../src/refresh/keeper.js';
 import type { Timetable } from '../../src/timetable/timetable.js';
 import { get } from '../serving/threads.js';

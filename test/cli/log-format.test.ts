@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { test } from 'tap';
-import { prettyDestination } from '../../src/cli/pretty-log.js';
+import { prettyDestination } from '../../src/cli/log-output.js';
 import { CLI, lectern, ROOT, start } from './lectern.js';
 
 const DEMO = 'fixtures/demo.ndjson.gz';
@@ -16,7 +16,7 @@ const ESCAPE = String.fromCharCode(0x1b);
 const CONTROL = /(?!\n)\p{Cc}/u;
 
 /** What a logger writes as pretty lines. */
-function pretty(isColoured: boolean, log: (logger: pino.Logger) => void): string {
+async function pretty(isColoured: boolean, log: (logger: pino.Logger) => void): Promise<string> {
   let text = '';
   const output = {
     write: (line: string) => {
@@ -24,13 +24,13 @@ function pretty(isColoured: boolean, log: (logger: pino.Logger) => void): string
     },
     flushSync() {},
   };
-  log(pino({ base: null }, prettyDestination(output, isColoured)));
+  log(pino({ base: null }, await prettyDestination(output, isColoured)));
   return text;
 }
 
-test('a pretty line has the local time, the level, the message and the fields', (t) => {
+test('a pretty line has the local time, the level, the message and the fields', async (t) => {
   const before = new Date();
-  const text = pretty(false, (log) => log.warn({ reason: 'it is late', count: 3 }, 'told'));
+  const text = await pretty(false, (log) => log.warn({ reason: 'it is late', count: 3 }, 'told'));
   const after = new Date();
   const clock = (date: Date): string => date.toTimeString().slice(0, 8);
   const lines = [before, after].map(
@@ -38,26 +38,21 @@ test('a pretty line has the local time, the level, the message and the fields', 
   );
   t.ok(lines.includes(text), text);
   t.match(
-    pretty(false, (log) => log.error({ err: new Error('broken') }, 'failed')),
+    await pretty(false, (log) => log.error({ err: new Error('broken') }, 'failed')),
     /^[\d:]{8} ERROR: failed\s.*broken.*\n.*log-format\.test/s,
     'an error comes with its stack',
   );
-  t.end();
 });
 
-test('colours only where they are asked for, and nothing that a terminal would obey', (t) => {
-  t.match(
-    pretty(true, (log) => log.info({}, 'ready')),
-    CONTROL,
-  );
+test('colours only where they are asked for, and nothing that a terminal would obey', async (t) => {
+  t.match(await pretty(true, (log) => log.info({}, 'ready')), CONTROL);
   const evil = '\u001b]0;title\u0007\u009b31m';
-  const text = pretty(false, (log) => {
+  const text = await pretty(false, (log) => {
     log.info({ reason: evil, nested: { reason: evil } }, `said ${evil}`);
     log.error({ err: new Error(evil) }, 'failed');
   });
   t.notMatch(text, CONTROL);
   t.match(text, /said .*title/);
-  t.end();
 });
 
 test('--log-format and LECTERN_LOG_FORMAT: pretty lines in production, without colours in a pipe', async (t) => {

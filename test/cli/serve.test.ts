@@ -121,7 +121,8 @@ test('inspect prints what is in a source, as text and as JSON', async (t) => {
   t.match(text.stdout, /^2 records left out:$/m);
   t.match(text.stdout, /^ {2}line 2: /m);
   const many = await lectern(['inspect', '-'], { input: `${input}${'\n{}'.repeat(25)}` });
-  t.match(many.stdout, /first at line 3: id is "x"/, 'a field is named once');
+  t.equal(many.stdout.split('line 3: ').length, 2, 'a record is listed once');
+  t.match(many.stdout, /^ {2}line 3: id is "x"/m, 'a field is named once');
   t.match(many.stdout, /^ {2}and 7 more \(--json lists them all\)$/m);
   const json = await lectern(['inspect', '-', '--json'], { input });
   t.match(JSON.parse(json.stdout), {
@@ -139,7 +140,7 @@ test('inspect prints what is in a source, as text and as JSON', async (t) => {
 });
 
 test('explain prints the plan, with counts and timings', async (t) => {
-  const outcome = await lectern(['explain', DEMO, '?studyGroup=INF-1A&type=LEC']);
+  const outcome = await lectern(['explain', DEMO, '/api/v1/schedule?studyGroup=INF-1A&type=LEC']);
   t.match(outcome, { code: 0, stderr: '' });
   t.match(outcome.stdout, /^LEAD studyGroup/m);
   t.match(outcome.stdout, /^\d+ events of 10,000, .* of JSON$/m);

@@ -1,7 +1,7 @@
 /** What the options of tokens may be, by themselves and beside each other. */
 import { test } from 'tap';
+import type { ServiceOptions } from '../../src/options/option-types.js';
 import { resolveSettings } from '../../src/options/resolve.js';
-import type { ServiceOptions } from '../../src/options/service-settings.js';
 
 const ADDRESS = 'https://issuer.example/keys';
 

@@ -30,6 +30,31 @@ const USAGE: readonly Case[] = [
     code: 2,
     message: /'--prot' \(Did you mean --port\?\)/,
   },
+  {
+    name: 'long option with one hyphen',
+    argv: ['serve', 'x', '-refresh-seconds', '9'],
+    code: 2,
+    message: /'-refresh-seconds' \(Did you mean --refresh-seconds\?\)$/m,
+  },
+  {
+    name: 'short option in capitals',
+    argv: ['serve', 'x', '-P', '80'],
+    code: 2,
+    message: /'-P' \(Did you mean -p\?\)$/m,
+  },
+  { name: 'short option like no other', argv: ['serve', 'x', '-x'], code: 2, message: /option '-x'$/m },
+  {
+    name: 'explain with the path of another endpoint',
+    argv: ['explain', 'no-such-file', '/api/v1/schedule/all?limit=1'],
+    code: 2,
+    message: /only GET \/schedule can be explained, not "\/api\/v1\/schedule\/all"$/m,
+  },
+  {
+    name: 'explain with a path and a fault',
+    argv: ['explain', 'no-such-file', '/api/v1/schedule?limit=0'],
+    code: 2,
+    message: /^error: limit: "0" is not/m,
+  },
   { name: 'port that is no number', argv: ['serve', 'x', '--port', 'http'], code: 2, message: /0 to 65535/ },
   { name: 'port out of range', argv: ['serve', 'x', '--port', '65536'], code: 2, message: /0 to 65535/ },
   {

@@ -302,6 +302,15 @@ test('a listener that throws stops no refresh and no other listener', async (t) 
   await timetable.close();
 });
 
+test('a listener of an event that does not exist is refused', async (t) => {
+  const timetable = openTimetable({ source: [record(1)], buildOn: 'here' });
+  t.throws(() => timetable.on('publishd' as 'published', () => {}), {
+    code: 'option-invalid',
+    message: "there is no event 'publishd'; expected one of 'published', 'refused', 'loaded', 'error'",
+  });
+  await timetable.close();
+});
+
 test('reads before the first snapshot, after a failure and after close say so', async (t) => {
   const loading = openTimetable({ buildOn: 'here', source: [record(1)] });
   t.throws(() => loading.find(), { code: 'not-ready' });

@@ -1,0 +1,107 @@
+/** What `lectern serve` tells a person or the log once it serves, and of variables that it does not know. */
+import type { ServiceOptions } from '../options/option-types.js';
+import { variableOf } from '../options/setting.js';
+import { SETTINGS } from '../options/table.js';
+import type { ExampleRequest, Service } from '../service.js';
+import type { SnapshotSummary } from '../snapshot/summary.js';
+import { suggest } from '../structures/suggest.js';
+import type { Timetable } from '../timetable/timetable.js';
+import { describeRejections, formatBytes, formatCountOf, formatMs } from './wording.js';
+
+const PREFIX = 'LECTERN_';
+/** Kubernetes sets these in containers beside a Service whose name begins with "lectern". */
+const SERVICE_LINK = /_SERVICE_(?:HOST|PORT)(?:_|$)|_PORT_\d+_(?:TCP|UDP)/;
+
+/** One sentence for each variable that is named like a setting and is none. Values are never repeated. */
+export function unknownVariables(
+  environment: Readonly<Record<string, string | undefined>>,
+  { sourceHeaders = {} }: Pick<ServiceOptions, 'sourceHeaders'>,
+): readonly string[] {
+  const known = SETTINGS.flatMap((setting) => variableOf(setting) ?? []);
+  const texts = Object.values(sourceHeaders).join(' ');
+  const referred = [...texts.matchAll(/env:(\w+)/g)].map(([, name]) => name);
+  return Object.keys(environment)
+    .filter((name) => name.startsWith(PREFIX) && !SERVICE_LINK.test(name))
+    .filter((name) => !known.includes(name) && !referred.includes(name))
+    .sort()
+    .map((name) => {
+      const near = suggest(name, known);
+      const hint = near === null ? '' : `: did you mean ${near}?`;
+      return `the variable ${JSON.stringify(name)} is not one of Lectern's, and has no effect${hint}`;
+    });
+}
+
+/** The fields of the log record. */
+export function readyFields(
+  { adminAddress, baseUrl, mode, timetable, workers }: Service,
+  { events, rejected, buildMs, bytes }: SnapshotSummary,
+): object {
+  return {
+    url: baseUrl,
+    ...(adminAddress === null ? {} : { admin: adminAddress.origin }),
+    mode,
+    workers,
+    source: timetable.source.name,
+    origin: timetable.publication?.origin,
+    events,
+    rejected,
+    buildMs,
+    bytes,
+  };
+}
+
+/**
+ * What a person reads in development.
+ *
+ * @param canRefresh whether the admin listener loads on request
+ */
+export function formatReady(
+  { adminAddress, baseUrl, mode, timetable, workers }: Service,
+  summary: SnapshotSummary,
+  example: ExampleRequest | null,
+  canRefresh: boolean,
+): string {
+  const { events, buildMs, bytes } = summary;
+  const isLoaded = timetable.publication?.origin === 'source';
+  const how = isLoaded ? `loaded in ${formatMs(buildMs)}` : 'read from a snapshot file';
+  const threads = workers === 1 ? '' : `, ${workers} threads`;
+  const lines = [
+    `Lectern serves ${timetable.source.name} at ${baseUrl} (${mode}${threads})`,
+    `${formatCountOf(events, 'event')}, ${how}, ${formatBytes(bytes)} in memory`,
+    ...describeRejections(summary),
+  ];
+  if (adminAddress !== null) {
+    const refresh = canRefresh ? ', POST /refresh' : '';
+    lines.push(`Admin listener: ${adminAddress.origin} (/live, /ready, /metrics${refresh})`);
+  }
+  if (example !== null) {
+    lines.push(
+      '',
+      'Try it:',
+      `  curl -H 'Authorization: Bearer ${example.token}' '${example.url}'`,
+      '',
+      `Documentation: ${baseUrl}/docs`,
+      `Another token: ${baseUrl}/login`,
+    );
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+/**
+ * Prints a line for each good load, for a person who has changed a file or asked for a load. Failures are in the log. With
+ * regular loads, those that find nothing new are passed over, but for the first after a failure.
+ */
+export function tellReloads(
+  timetable: Pick<Timetable, 'on' | 'summary'>,
+  isRegular: boolean,
+  print: (line: string) => void,
+): void {
+  let wasBad = false;
+  timetable.on('loaded', ({ result }) => {
+    const isNews = result === 'published' || (result === 'unchanged' && (wasBad || !isRegular));
+    wasBad = result === 'failed' || result === 'refused';
+    if (!isNews || timetable.summary === null) return;
+    const events = formatCountOf(timetable.summary.events, 'event');
+    print(`loaded again: ${events}${result === 'unchanged' ? ', nothing has changed' : ''}\n`);
+  });
+}

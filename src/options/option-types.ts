@@ -1,0 +1,217 @@
+/** The options of each place as types: of the library, and of `lectern serve`. */
+import type { IncomingMessage } from 'node:http';
+import type { IdentityValues } from '../auth/identity.js';
+import type { TokenType } from '../auth/verifier.js';
+import type { Logger } from '../http/logger.js';
+import type { IdentifierMode } from '../model/event.js';
+import type { GateOptions } from '../refresh/gate.js';
+import type { AnySource, BuildPlace } from '../refresh/loader.js';
+import type { WorkerCount } from '../serving/worker-count.js';
+import type { Records } from '../source/records.js';
+import type { LoadProgress } from '../source/source.js';
+import type { ParseOptions } from '../view/view.js';
+import type { LOG_FORMATS, LOG_LEVELS } from './operating-settings.js';
+import type { Place } from './setting.js';
+
+/** How a timetable is opened. Only the source has no default. */
+export interface TimetableOptions {
+  /**
+   * Where events come from: a path (`-` for standard input) or an http(s) address; a source as plain data
+   * ({@link SourceSpec}: files, addresses with headers, several merged); records in memory; a {@link MemorySource}; or a
+   * source of one's own ({@link RecordSource}). Files and addresses give NDJSON, a JSON array or MessagePack, plain or
+   * gzipped, recognised by content.
+   */
+  readonly source: string | AnySource | Records;
+  /** What identifiers of the data look like: UUIDs, or any text of 1 to 64 characters and whole numbers. Default `uuid`. */
+  readonly identifiers?: IdentifierMode | undefined;
+  /** Whether a parameter that an endpoint does not have is a fault or skipped. Default `reject`. */
+  readonly unknownParameters?: ParseOptions['unknownParameters'] | undefined;
+  /** Seconds between two loads, varied by up to 10 %, 0 to 31,536,000; 0 for none. Default 0. */
+  readonly refreshSeconds?: number | undefined;
+  /** Whether a file that changes, or a MemorySource, is loaded at once. Default true. */
+  readonly watch?: boolean | undefined;
+  /** What a new snapshot must be like to be published; false publishes everything. Default: see {@link GateOptions}. */
+  readonly gate?: GateOptions | false | undefined;
+  /**
+   * Seconds since the last good load after which reads fail rather than answer stale, 0 to 31,536,000. A pinned snapshot
+   * never gets stale. Default: never.
+   */
+  readonly staleSecondsMax?: number | undefined;
+  /** A file that each published snapshot is written to, and that is served at once at the next start. Default: none. */
+  readonly snapshotFile?: string | undefined;
+  /** Earlier snapshots to keep beside it, as `<file>.1` and so on, 0 to 100. Default 0. */
+  readonly snapshotFilesKept?: number | undefined;
+  /** A snapshot file to serve, and nothing else: the source is not asked. Default: none. */
+  readonly pin?: string | undefined;
+  /**
+   * MiB of memory for caches besides the snapshot, 0 to 1,048,576; 0 for none. It holds events of one room, group and so on
+   * side by side, changes since past snapshots, and, for each handler, an eighth of it for whole answers. Default 256.
+   */
+  readonly cacheMb?: number | undefined;
+  /**
+   * MiB of memory that one load may take, all that it holds counted, 64 to 1,048,576. A load that would take more is refused.
+   * Default: three quarters of what the machine and the container have left when it begins.
+   */
+  readonly memoryMbMax?: number | undefined;
+  /** Events of one load, 1 to 4,294,967,294; one with more is refused. Default: any number. */
+  readonly eventsMax?: number | undefined;
+  /** Where snapshots are built: on a `thread` of their own, or `here`, for small sets. Default `thread`. */
+  readonly buildOn?: BuildPlace | undefined;
+  /** Told now and then during the first load, which fails with what it throws. A promise that it returns is not waited for. */
+  readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
+}
+
+/** How bearer tokens are verified: at least one kind of key. */
+export interface EmbeddedAuthOptions {
+  /** The secret of HS256 tokens, at least 32 bytes. A text may be `base64:…` or `base64url:…`. */
+  readonly hs256Secret?: string | Uint8Array | undefined;
+  /**
+   * A JSON Web Key Set (RFC 7517) with public keys, parsed; or the http(s) address of one, which is fetched at once and then
+   * regularly until the timetable is closed.
+   */
+  readonly jwks?: object | string | undefined;
+  /** Seconds between two regular fetches of an address, 1 to 86,400. Default 300. */
+  readonly jwksRefreshSeconds?: number | undefined;
+  /** Shortest seconds between any two fetches, also after a failure or for an unknown key, 1 to 3600. Default 30. */
+  readonly jwksCooldownSeconds?: number | undefined;
+  /** Seconds that fetched keys are used while fetching fails, 2 to 31,536,000. Default 86,400. */
+  readonly jwksStaleSecondsMax?: number | undefined;
+  /** `at+jwt` accepts only access tokens of RFC 9068, and needs issuer and audience. Default `any`. */
+  readonly tokenType?: TokenType | undefined;
+  /** If given, every token must have exactly this `iss`. */
+  readonly issuer?: string | undefined;
+  /** If given, every token's `aud` must be or contain it. */
+  readonly audience?: string | undefined;
+  /** Token claims by the field that they select on, in place of the field's own. */
+  readonly claims?: Readonly<Record<string, readonly string[]>> | undefined;
+  /** User → field → values, added to what the claims say. */
+  readonly enrolments?: object | undefined;
+}
+
+/**
+ * A handler for an existing server, which answers for CORS, for this handler as for all others. `Request` is what the server
+ * gives to handlers, such as Express's.
+ */
+export interface EmbeddedHandlerOptions<Request extends IncomingMessage = IncomingMessage> {
+  /** Where the resources are, as the handler sees request targets. Default `/api/v1`; `/` where the framework strips it. */
+  readonly basePath?: string | undefined;
+  /** Verify bearer tokens. Without it the embedding program is responsible for authentication: every request is let in. */
+  readonly auth?: EmbeddedAuthOptions | undefined;
+  /**
+   * Without `auth`: what selects the events of /schedule/personal for a request that the embedding program has let in; null
+   * where nothing does. Default: nothing.
+   */
+  readonly identify?: ((req: Request) => IdentityValues | null) | undefined;
+  /** Takes log records; a pino logger is one. Default: nothing is logged. */
+  readonly log?: Logger | undefined;
+}
+
+/** How `serve()` serves a timetable. In production it needs a key that verifies tokens. */
+export interface ServeOptions {
+  /** How bearer tokens are verified. Only development mode can do without. */
+  readonly auth?: EmbeddedAuthOptions | undefined;
+  /** TCP port, 0 to 65,535; 0 takes any free one. Default 3000. */
+  readonly port?: number | undefined;
+  /** Address or name to listen on. Default 127.0.0.1: reachable from this machine only. */
+  readonly host?: string | undefined;
+  /** Path in front of every endpoint but /health: segments of letters, digits, `-._~`. Default `/api/v1`. */
+  readonly basePath?: string | undefined;
+  /** `development` adds /login, /docs and /health and makes a key of its own. Default `production`. */
+  readonly mode?: 'production' | 'development' | undefined;
+  /** Serving threads, 1 to 128, which share one snapshot; `auto` starts one per core. Default 1: the program's own thread. */
+  readonly workers?: WorkerCount | undefined;
+  /** Open connections per serving thread, 1 to 1,048,576; further ones are closed at once. Default 16,384. */
+  readonly connectionsMax?: number | undefined;
+  /** Longest wait for the CPU in milliseconds, 0 to 10,000, before excess requests get 503; 0 disables. Default 100. */
+  readonly overloadMs?: number | undefined;
+  /** Origins of web pages that may read answers, such as `https://timetable.example.org`, at most 100. Default none. */
+  readonly corsOrigins?: readonly string[] | undefined;
+  /** Share of the requests that are logged, 0 to 1. Default 0. */
+  readonly accessLog?: number | undefined;
+  /** A second port for operators, with /live, /ready and /metrics. Default: there is none. */
+  readonly admin?: AdminListenerOptions | undefined;
+  /** Takes log records; a pino logger is one. Default: nothing is logged. */
+  readonly log?: Logger | undefined;
+}
+
+/** The admin listener. */
+export interface AdminListenerOptions {
+  /** TCP port, 0 to 65,535; 0 takes any free one. */
+  readonly port: number;
+  /** Address or name to listen on. Default 127.0.0.1. */
+  readonly host?: string | undefined;
+  /** Host names that requests may have, besides IP addresses, localhost and `host`; at most 100. Default none. */
+  readonly allowedHosts?: readonly string[] | undefined;
+  /** Bearer token of POST /refresh, at least 22 characters. Default: there is no /refresh. */
+  readonly token?: string | undefined;
+}
+
+/** All settings of `lectern serve`, flat. Only the source has no default; production also needs a key. */
+export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'buildOn' | 'onProgress'> &
+  GateOptions &
+  Omit<ServeOptions, 'auth' | 'admin' | 'log'> &
+  Omit<EmbeddedAuthOptions, 'jwks' | 'enrolments' | 'hs256Secret'> & {
+    /** As the library has it; or several paths or addresses, which are merged, the later winning. */
+    readonly source: TimetableOptions['source'] | readonly string[];
+    readonly hs256Secret?: string | undefined;
+    /** A path or an http(s) address. */
+    readonly jwks?: string | undefined;
+    readonly sourceHeaders?: Readonly<Record<string, string>> | undefined;
+    readonly lecturerIdsFile?: string | undefined;
+    readonly hs256SecretFile?: string | undefined;
+    readonly enrolmentsFile?: string | undefined;
+    readonly adminPort?: number | undefined;
+    readonly adminHost?: string | undefined;
+    readonly adminAllowedHosts?: readonly string[] | undefined;
+    readonly adminTokenFile?: string | undefined;
+    readonly drainSeconds?: number | undefined;
+    readonly logLevel?: (typeof LOG_LEVELS)[number] | undefined;
+    readonly logFormat?: (typeof LOG_FORMATS)[number] | undefined;
+  };
+
+interface OptionsByPlace {
+  readonly openTimetable: TimetableOptions;
+  readonly gate: GateOptions;
+  readonly serve: ServeOptions;
+  readonly handler: EmbeddedHandlerOptions;
+  readonly auth: EmbeddedAuthOptions;
+  readonly admin: AdminListenerOptions;
+}
+
+/** Options that have a default in the table. */
+export type DefaultedName =
+  | 'port'
+  | 'host'
+  | 'workers'
+  | 'connectionsMax'
+  | 'overloadMs'
+  | 'drainSeconds'
+  | 'basePath'
+  | 'mode'
+  | 'identifiers'
+  | 'unknownParameters'
+  | 'cacheMb'
+  | 'buildOn'
+  | 'refreshSeconds'
+  | 'watch'
+  | 'shrinkPercentMax'
+  | 'rejectPercentMax'
+  | 'growthPercentMax'
+  | 'allowEmpty'
+  | 'snapshotFilesKept'
+  | 'jwksRefreshSeconds'
+  | 'jwksCooldownSeconds'
+  | 'jwksStaleSecondsMax'
+  | 'tokenType'
+  | 'adminHost'
+  | 'accessLog';
+
+type Filled<T> = Omit<T, DefaultedName> & {
+  readonly [Name in DefaultedName & keyof T]-?: NonNullable<T[Name]>;
+};
+
+/** The options of a place, checked, with defaults. */
+export type Resolved<P extends Place> = Filled<OptionsByPlace[P]>;
+
+/** The settings of `lectern serve`, checked, with defaults. */
+export type ResolvedSettings = Filled<ServiceOptions>;
