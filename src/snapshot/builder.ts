@@ -26,7 +26,7 @@ import {
 import { ByteStrings, viewOf } from '../structures/byte-strings.js';
 import { sharedCodeColumn } from '../structures/code-column.js';
 import { DictionaryBuilder, NO_CODE } from '../structures/dictionary.js';
-import { GrowableFloat64, GrowableUint32 } from '../structures/growable.js';
+import { Growable } from '../structures/growable.js';
 import { buildHashTable, type HashIndexImage } from '../structures/hash-index.js';
 import { buildIntervalIndex } from '../structures/interval-index.js';
 import { type HashSeed, KeyedHash, randomHashSeed } from '../structures/keyed-hash.js';
@@ -70,8 +70,8 @@ export class SnapshotBuilder {
   readonly #ids = new ByteStrings();
   #idBuffer: Buffer = Buffer.alloc(ID_BUFFER_BYTES);
   #idView: DataView = viewOf(this.#idBuffer);
-  readonly #timeMs = new GrowableFloat64();
-  readonly #endTimeMs = new GrowableFloat64();
+  readonly #timeMs = new Growable(Float64Array);
+  readonly #endTimeMs = new Growable(Float64Array);
   /** In the order of CODED_FIELDS. */
   readonly #columns: readonly Column[];
   readonly #columnByName: ReadonlyMap<FieldName, Column>;
@@ -95,7 +95,7 @@ export class SnapshotBuilder {
     this.hash = hash;
     this.#columns = CODED_FIELDS.map(() => ({
       dictionary: new DictionaryBuilder(hash, new TextMemo(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX)),
-      codes: new GrowableUint32(),
+      codes: new Growable(Uint32Array),
     }));
     this.#columnByName = new Map(CODED_FIELDS.map((name, n) => [name, this.#columns[n] as Column]));
   }

@@ -1,14 +1,14 @@
 import { FINISH_BYTES_PER_VALUE, IMAGE_BYTES_PER_EVENT, SCRATCH_BYTES_PER_EVENT } from '../limits.js';
 import type { ByteStrings } from '../structures/byte-strings.js';
 import { type DictionaryBuilder, NO_CODE } from '../structures/dictionary.js';
-import { GrowableUint32 } from '../structures/growable.js';
+import { Growable } from '../structures/growable.js';
 import { jsonByteLength } from './byte-lengths.js';
 import { ROW_FRAME_BYTES } from './rows.js';
 
 /** A field during the build: codes in order of arrival, values in order of first appearance. */
 export interface Column {
   readonly dictionary: DictionaryBuilder;
-  readonly codes: GrowableUint32;
+  readonly codes: Growable<Uint32Array>;
 }
 
 /** Of null in a row. */
@@ -22,7 +22,7 @@ const COPIES_OF_VALUES = 2;
  */
 export class FinishEstimate {
   /** By field and code: bytes of the value as JSON. */
-  readonly #lengths: GrowableUint32[] = [];
+  readonly #lengths: Growable<Uint32Array>[] = [];
   #events = 0;
   #columnBytes = 0;
   #valueBytes = 0;
@@ -43,7 +43,7 @@ export class FinishEstimate {
 
   /** Counts the values and codes of a field that have come since the last time. */
   #count(n: number, { dictionary, codes }: Column): void {
-    this.#lengths[n] ??= new GrowableUint32();
+    this.#lengths[n] ??= new Growable(Uint32Array);
     const lengths = this.#lengths[n]!;
     for (let code = lengths.length; code < dictionary.size; code++) {
       const length = jsonByteLength(dictionary.valueOf(code));
