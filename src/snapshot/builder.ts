@@ -24,13 +24,12 @@ import {
   LESSON_FIELDS,
 } from '../model/fields.js';
 import { ByteStrings, viewOf } from '../structures/byte-strings.js';
-import { sharedCodeColumn } from '../structures/code-column.js';
 import { DictionaryBuilder, NO_CODE } from '../structures/dictionary.js';
 import { Growable } from '../structures/growable.js';
 import { buildHashTable, type HashIndexImage } from '../structures/hash-index.js';
 import { buildIntervalIndex } from '../structures/interval-index.js';
 import { type HashSeed, KeyedHash, randomHashSeed } from '../structures/keyed-hash.js';
-import { buildPostingLists } from '../structures/posting-lists.js';
+import { buildPostingLists, sharedCodeColumn } from '../structures/posting-lists.js';
 import { inScratch, scratch, shared } from '../structures/slabs.js';
 import { TextMemo } from '../structures/text-memo.js';
 import { buildClusters } from './clusters.js';

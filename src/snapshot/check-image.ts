@@ -3,12 +3,16 @@ import { ID_PROBES_MAX, INTERVALS_PER_TREE_MAX } from '../limits.js';
 import { REJECTION_CODES } from '../model/event.js';
 import { CONFLICT_DIMENSIONS, INDEXED_FIELDS } from '../model/fields.js';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../model/time.js';
-import { type CodeColumn, isCodeColumn } from '../structures/code-column.js';
 import type { DictionaryImage } from '../structures/dictionary.js';
 import type { HashIndexImage } from '../structures/hash-index.js';
 import { buildIntervalIndex, type IntervalIndexImage } from '../structures/interval-index.js';
 import { isHashSeed, KeyedHash } from '../structures/keyed-hash.js';
-import { buildPostingLists, type PostingListsImage } from '../structures/posting-lists.js';
+import {
+  buildPostingLists,
+  type CodeColumn,
+  isCodeColumn,
+  type PostingListsImage,
+} from '../structures/posting-lists.js';
 import { checkRows } from './check-rows.js';
 import { clustersOfEvents } from './clusters.js';
 import { entryByteLengths } from './entry-lengths.js';
