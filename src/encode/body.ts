@@ -2,21 +2,16 @@ import { BODY_WHOLE_BYTES_MAX, DIRECT_HEAD_BYTES_MAX } from '../limits.js';
 import { Slabs } from '../structures/slabs.js';
 import type { SharedSlices } from './shared-slices.js';
 
-/**
- * The body of an answer: byte chunks to be written in order. Chunks may be views of the snapshot's shared memory and must
- * not be changed. The length is known from the beginning; the chunks of a large body are made one by one while they are
- * gone through, anew each time.
- */
+/** The body of an answer. Its bytes may be views of the snapshot's shared memory and must not be changed. */
 export interface Body {
   /** Bytes of all chunks. */
   readonly byteLength: number;
-  /** The bytes, in order. */
+  /** The bytes, in order. Those of a large body are made one by one while they are gone through, anew each time. */
   readonly chunks: Iterable<Uint8Array>;
-  /** Whether there are DIRECT_HEAD_BYTES_MAX bytes before the only chunk, in the same memory, for whoever sends the body. */
+  /** Whether there are DIRECT_HEAD_BYTES_MAX bytes before the only chunk, in the same memory, for a head. */
   readonly hasHeadRoom?: true;
   /**
-   * Of a body that is made in slices: the chunks, where those that somebody else had made lately are taken from `shared`, and
-   * those that are made are put there.
+   * Of a body that is made in slices: the chunks. Those that were made lately are taken from `shared`; others are put there.
    *
    * @param name the same for the same body and no other, among all that share
    */
@@ -30,7 +25,7 @@ const smallBodies = new Slabs(allocateUncleared, SLAB_BYTES, CUT_BYTES_MAX);
 
 /** A block has room for a head and a body of this length, or of twice that, and so on. */
 const BLOCK_BODY_BYTES_MIN = 2 * CUT_BYTES_MAX;
-/** Free blocks that are kept of each class: mostly one is in use. With all of them free that is 1 MiB. */
+/** Free blocks that are kept of each class: mostly one is in use. All of them are 1 MiB. */
 const FREE_BLOCKS_MAX = 2;
 /** By class. */
 const freeBlocks: ArrayBuffer[][] = Array.from({ length: classOf(BODY_WHOLE_BYTES_MAX) + 1 }, () => []);
@@ -59,8 +54,8 @@ export function allocateBody(byteLength: number): Buffer {
 }
 
 /**
- * Gives memory back for the next body, which then finds it in the processor's cache. Only where the kernel has taken the bytes, and
- * nothing refers to them any more.
+ * Gives memory back for the next body, which then finds it in the processor's cache. Only once the kernel has taken the
+ * bytes and nothing refers to them any more.
  *
  * @param bytes all that {@link allocateBody} gave
  */
@@ -75,7 +70,6 @@ export function releaseBody(bytes: Uint8Array): void {
   if (free !== undefined && free.length < FREE_BLOCKS_MAX) free.push(buffer as ArrayBuffer);
 }
 
-/** A body that is there already, in one piece. */
 export function wholeBody(bytes: Uint8Array): Body {
   return { byteLength: bytes.byteLength, chunks: [bytes] };
 }
@@ -86,7 +80,7 @@ export function madeBody(bytes: Buffer): Body {
 }
 
 /**
- * A body that is made in one piece when its chunks are first asked for: an answer to HEAD needs only the length.
+ * A body that is made when its chunks are first asked for: an answer to HEAD needs only the length.
  *
  * @param make gives all that {@link allocateBody} gave
  */

@@ -15,27 +15,23 @@ const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
 const CLOSING_BRACE = 0x7d;
 const COMMA = 0x2c;
+const BETWEEN_ENTRIES = Buffer.from(']},');
+const BEHIND_LAST_ENTRY = Buffer.from(']}]');
 
 const serialiseEntry: (entry: ConflictEntry) => string = build(CONFLICT_ENTRY_SCHEMA as unknown as Schema);
 
-/** An entry without its events. */
-function headOf(clusters: Clusters, cluster: number): Omit<ConflictEntry, 'events'> {
+function emptyEntry(clusters: Clusters, cluster: number): ConflictEntry {
   const { by, key, startMs, endMs } = clusters.keyOf(cluster);
-  return {
-    by,
-    key,
-    startTime: formatInstant(startMs),
-    endTime: formatInstant(endMs),
-    peak: clusters.peakOf(cluster),
-  };
+  const peak = clusters.peakOf(cluster);
+  return { by, key, startTime: formatInstant(startMs), endTime: formatInstant(endMs), peak, events: [] };
 }
 
 /** `{…,"events":[` of an entry: the closing bracket and brace come behind the rows. */
 function jsonHead(clusters: Clusters, cluster: number): string {
-  return serialiseEntry({ ...headOf(clusters, cluster), events: [] }).slice(0, -2);
+  return serialiseEntry(emptyEntry(clusters, cluster)).slice(0, -2);
 }
 
-/** The given clusters as one JSON array of conflict entries; their events are copied from the rows. */
+/** The given clusters as one JSON array of conflict entries. */
 export function jsonConflicts(rows: Rows, clusters: Clusters, wanted: Uint32Array): Body {
   let byteLength = 1 + Math.max(1, wanted.length);
   for (const cluster of wanted) byteLength += clusters.jsonBytesOf(cluster);
@@ -74,9 +70,6 @@ function* jsonEntryPieces(rows: Rows, clusters: Clusters, wanted: Uint32Array): 
   yield BEHIND_LAST_ENTRY;
 }
 
-const BETWEEN_ENTRIES = Buffer.from(']},');
-const BEHIND_LAST_ENTRY = Buffer.from(']}]');
-
 /** The given clusters as one MessagePack array of maps. */
 export function messagePackConflicts(rows: Rows, clusters: Clusters, wanted: Uint32Array): Body {
   const header = arrayHeader(wanted.length);
@@ -97,9 +90,9 @@ export function messagePackConflicts(rows: Rows, clusters: Clusters, wanted: Uin
   return madeBody(target);
 }
 
-/** The map of an entry up to the rows, the header of their array included. */
+/** The map of an entry up to the rows, with the header of their array. */
 function packedHead(clusters: Clusters, cluster: number, events: Selection): Uint8Array {
-  const head = packPlain({ ...headOf(clusters, cluster), events: [] });
+  const head = packPlain(emptyEntry(clusters, cluster));
   // In place of the header of the empty array.
   return Buffer.concat([head.subarray(0, -1), arrayHeader(events.count)]);
 }

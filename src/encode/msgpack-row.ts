@@ -2,14 +2,6 @@ import { OUTPUT_FIELDS } from '../model/fields.js';
 import { writePackedTextHeader } from '../snapshot/byte-lengths.js';
 import type { Rows } from '../snapshot/rows.js';
 
-/**
- * Turns a row from JSON into MessagePack, byte by byte: the fields, their order and their types are fixed, so nothing
- * is parsed into an object. A map of ten string keys; values are strings or nil. No extension types.
- *
- * MessagePack of a row is never longer than its JSON: a field costs at most 6 bytes besides name and value (one for
- * the name, up to five for the value) against 6 in JSON (four quotes, colon, comma).
- */
-
 /** Below it a loop is faster than a call of Buffer.copy. */
 const NATIVE_COPY_BYTES_MIN = 64;
 const QUOTE = 0x22;
@@ -19,16 +11,19 @@ const NIL = 0xc0;
 const FIXMAP = 0x80;
 const FIXSTR = 0xa0;
 
-/** The names as they stand in MessagePack, and the length of `{"name":` or `,"name":` in JSON. */
+/** With the length of `{"name":` or `,"name":` in JSON. */
 const NAMES = OUTPUT_FIELDS.map((field) => ({
   encoded: Buffer.concat([Buffer.from([FIXSTR | field.name.length]), Buffer.from(field.name)]),
   jsonLength: field.name.length + 4,
 }));
 
 /**
- * @param target with room for the row's JSON length from `offset` on
+ * Turns a row from JSON into MessagePack, a map of strings and nil, byte by byte: fields, order and types are fixed, so
+ * nothing is parsed into an object. The MessagePack is never longer than the JSON, where a field has four quotes, a colon
+ * and a comma besides name and value: it has up to five bytes before the value and one before the name.
+ *
  * @returns the offset behind the row
- * @throws Error where the row is none, or has not the length that is told of it
+ * @throws Error where the row is none, or has another length than `packedStart` tells
  */
 export function writeMessagePackRow(rows: Rows, ordinal: number, target: Buffer, offset: number): number {
   const source = rows.bytes;

@@ -1,19 +1,16 @@
 import { Packr } from 'msgpackr';
 import { BODY_SLICE_BYTES, BODY_WHOLE_BYTES_MAX } from '../limits.js';
-import type { ListPicks, Selection } from '../query/selection.js';
+import type { Selection } from '../query/selection.js';
 import { packedArrayHeaderLength } from '../snapshot/byte-lengths.js';
 import type { Rows } from '../snapshot/rows.js';
 import { allocateBody, type Body, madeBody } from './body.js';
-import { copyPicked, type KeyRows, MESSAGE_PACK_LAYOUT, pickedLength } from './key-rows.js';
 import { writeMessagePackRow } from './msgpack-row.js';
-import type { RowCache } from './row-cache.js';
-import { type Piece, slicedBody } from './slices.js';
+import { MESSAGE_PACK_LAYOUT, type RowCache } from './row-cache.js';
+import { type LazyPiece, type Piece, slicedBody } from './slices.js';
 
 const FIXARRAY = 0x90;
 const ARRAY16 = 0xdc;
 const ARRAY32 = 0xdd;
-/** Longest header of an array. */
-const ARRAY_HEADER_BYTES_MAX = 5;
 
 /** Plain MessagePack: objects as maps of the smallest size, no records, no extension types. */
 const packr = new Packr({ useRecords: false, variableMapSize: true });
@@ -25,63 +22,51 @@ export function packPlain(value: string | number | object): Uint8Array {
 
 /** The header of an array. */
 export function arrayHeader(count: number): Buffer {
-  const header = Buffer.allocUnsafe(ARRAY_HEADER_BYTES_MAX);
-  return header.subarray(0, writeArrayHeader(header, 0, count));
+  const header = Buffer.allocUnsafe(packedArrayHeaderLength(count));
+  writeArrayHeader(header, count);
+  return header;
 }
 
-/** Writes the header of an array and returns the offset behind it. */
-function writeArrayHeader(target: Buffer, offset: number, count: number): number {
+/** Writes the header of an array to the beginning of `target` and returns its length. */
+function writeArrayHeader(target: Buffer, count: number): number {
   if (count < 16) {
-    target[offset] = FIXARRAY | count;
-    return offset + 1;
+    target[0] = FIXARRAY | count;
+    return 1;
   }
   if (count < 0x10000) {
-    target[offset] = ARRAY16;
-    return target.writeUInt16BE(count, offset + 1);
+    target[0] = ARRAY16;
+    return target.writeUInt16BE(count, 1);
   }
-  target[offset] = ARRAY32;
-  return target.writeUInt32BE(count, offset + 1);
+  target[0] = ARRAY32;
+  return target.writeUInt32BE(count, 1);
 }
 
 /** The selected rows as one MessagePack array. */
 export function messagePackRows(rows: Rows, selection: Selection, cache: RowCache | null = null): Body {
-  const { origin } = selection;
-  const keyRows =
-    origin === null || cache === null ? null : cache.find(origin, MESSAGE_PACK_LAYOUT, selection.count);
-  if (origin !== null && keyRows !== null) {
-    const body = packedKeyRows(selection, origin, keyRows);
-    if (body !== null) return body;
-  }
-  const header = arrayHeader(selection.count);
-  const byteLength = header.length + packedRowsLength(rows, selection);
-  if (byteLength > BODY_WHOLE_BYTES_MAX) {
-    return slicedBody(byteLength, function* () {
-      yield header;
-      yield* packedRowPieces(rows, selection);
-    });
-  }
-  const target = allocateBody(byteLength);
-  copyMessagePackRows(rows, selection, target, header.copy(target));
-  return madeBody(target);
-}
-
-/** The selected rows from lists that lie side by side; null where they are too many to be made at once. */
-function packedKeyRows(selection: Selection, origin: ListPicks, keyRows: readonly KeyRows[]): Body | null {
   const { count } = selection;
-  const byteLength = packedArrayHeaderLength(count) + pickedLength(selection, origin, keyRows);
-  if (byteLength > BODY_WHOLE_BYTES_MAX) return null;
-  const target = allocateBody(byteLength);
-  copyPicked(selection, origin, keyRows, target, writeArrayHeader(target, 0, count));
-  return madeBody(target);
-}
-
-/** Bytes of the selected rows, without the array's header. */
-function packedRowsLength(rows: Rows, selection: Selection): number {
+  const rowBytesMax = BODY_WHOLE_BYTES_MAX - packedArrayHeaderLength(count);
+  const picked = cache?.pick(selection, MESSAGE_PACK_LAYOUT) ?? null;
+  if (picked !== null && picked.byteLength <= rowBytesMax) return packedArray(count, picked);
   let byteLength = 0;
   selection.forEachRun((first, end) => {
     byteLength += rows.packedStart[end]! - rows.packedStart[first]!;
   });
-  return byteLength;
+  if (byteLength > rowBytesMax) {
+    return slicedBody(packedArrayHeaderLength(count) + byteLength, function* () {
+      yield arrayHeader(count);
+      yield* packedRowPieces(rows, selection);
+    });
+  }
+  return packedArray(count, {
+    byteLength,
+    write: (target, offset) => copyMessagePackRows(rows, selection, target, offset),
+  });
+}
+
+function packedArray(count: number, rows: LazyPiece): Body {
+  const target = allocateBody(packedArrayHeaderLength(count) + rows.byteLength);
+  rows.write(target, writeArrayHeader(target, count));
+  return madeBody(target);
 }
 
 /** The selected rows in pieces of at most about one slice. */
@@ -89,12 +74,11 @@ export function* packedRowPieces(rows: Rows, selection: Selection): Generator<Pi
   const { packedStart } = rows;
   for (const [first, end] of selection.runs()) {
     // Terminates: `to` is at least one behind `from`.
-    for (let from = first; from < end; ) {
+    for (let from = first, to = first; from < end; from = to) {
       const room = packedStart[from]! + BODY_SLICE_BYTES;
-      let to = from + 1;
+      to = from + 1;
       while (to < end && packedStart[to + 1]! <= room) to++;
       yield packedPiece(rows, from, to);
-      from = to;
     }
   }
 }

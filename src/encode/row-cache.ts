@@ -1,8 +1,9 @@
 import { KEY_ROWS_BYTES_MAX } from '../limits.js';
-import type { ListPicks, ListRef } from '../query/selection.js';
+import type { ListPicks, ListRef, Selection } from '../query/selection.js';
 import type { Rows } from '../snapshot/rows.js';
 import type { FieldIndex } from '../snapshot/snapshot.js';
-import { buildKeyRows, type KeyRows, keyRowsBytes, LAYOUTS, type RowLayout } from './key-rows.js';
+import { writeMessagePackRow } from './msgpack-row.js';
+import type { LazyPiece } from './slices.js';
 
 /** Lists that one insertion may look at to make room. */
 const EVICTION_STEPS_MAX = 8;
@@ -10,7 +11,44 @@ const EVICTION_STEPS_MAX = 8;
 /** What a list takes besides its rows and their places: two buffers and four objects, measured as resident memory. */
 const ENTRY_BYTES = 832;
 
-/** One list that is kept. */
+const COMMA = 0x2c;
+
+/** How the rows of a list are laid out in one representation. */
+export interface RowLayout {
+  readonly number: 0 | 1;
+  /** The sums of lengths that tell how long a row is. */
+  readonly sums: 'start' | 'packedStart';
+  /** Writes one row and returns the offset behind it. */
+  write(rows: Rows, ordinal: number, target: Buffer, offset: number): number;
+}
+
+/** Each row with a comma behind it. */
+export const JSON_LAYOUT: RowLayout = {
+  number: 0,
+  sums: 'start',
+  write({ bytes, start }, ordinal, target, offset) {
+    const at = offset + bytes.copy(target, offset, start[ordinal]!, start[ordinal + 1]! - 1);
+    target[at] = COMMA;
+    return at + 1;
+  },
+};
+
+export const MESSAGE_PACK_LAYOUT: RowLayout = { number: 1, sums: 'packedStart', write: writeMessagePackRow };
+
+/** The rows of one posting list side by side: row n is bytes [start[n], start[n + 1]). */
+interface KeyRows {
+  readonly bytes: Buffer;
+  readonly start: Uint32Array;
+}
+
+/** The lists of one field in one representation, by code. */
+interface Shelf {
+  readonly layout: RowLayout;
+  readonly entries: (Entry | undefined)[];
+  /** How many rows of each list were gathered from the arena so far. */
+  readonly gathered: Uint32Array;
+}
+
 interface Entry {
   readonly shelf: Shelf;
   readonly code: number;
@@ -19,29 +57,13 @@ interface Entry {
   used: boolean;
 }
 
-/** The lists of one field in one representation. */
-class Shelf {
-  readonly layout: RowLayout;
-  /** By code. */
-  readonly entries: (Entry | undefined)[];
-  /** For each code how many of its rows were gathered from the arena so far. */
-  readonly gathered: Uint32Array;
-
-  constructor(field: FieldIndex, layout: RowLayout) {
-    this.layout = layout;
-    this.entries = new Array(field.dictionary.size).fill(undefined);
-    this.gathered = new Uint32Array(field.dictionary.size);
-  }
-}
-
 /**
- * Posting lists with their rows laid side by side, so that a window of one is one copy from one place, and in MessagePack
- * nothing is transcoded. Bounded in bytes, besides a place and a count for each distinct value of a field.
+ * Posting lists with their rows laid side by side, so that a window of a list is one copy from one place, and MessagePack
+ * rows are made once. Bounded in bytes, besides a place and a count for each distinct value of a field.
  *
- * A list is laid out once as many of its rows were gathered one by one as it has: the layout costs about what has been
- * spent by then, so at most twice the least possible is ever spent, whatever is asked for. When the cache is full, a list
- * that was not used since the last look at it makes room (the CLOCK algorithm); where all that are looked at were used, the
- * new one has to be asked for as often again.
+ * A list is laid out once as many of its rows were gathered as it has. That costs about what has been spent by then, so at
+ * most twice the least possible is spent. A full cache drops lists that were not used since the last look at them (CLOCK).
+ * Where all that are looked at were used, the new list has to be asked for as often again.
  */
 export class RowCache {
   readonly #rows: Rows;
@@ -51,7 +73,7 @@ export class RowCache {
   #clock: Entry[] = [];
   #hand = 0;
   #bytes = 0;
-  /** Results that were found here, and those that were not, since the cache was made. */
+  /** Results that were found here, and those that were not. */
   hits = 0;
   misses = 0;
 
@@ -60,7 +82,6 @@ export class RowCache {
     this.#bytesMax = bytesMax;
   }
 
-  /** What is kept. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -69,12 +90,31 @@ export class RowCache {
     return this.#clock.length;
   }
 
+  /** The rows of a result as one piece; null where the caller has to gather them from the arena. */
+  pick(selection: Selection, layout: RowLayout): LazyPiece | null {
+    const { origin } = selection;
+    const lists = origin === null ? null : this.find(origin, layout, selection.count);
+    if (origin === null || lists === null) return null;
+    let byteLength = 0;
+    selection.forEachPiece(origin, (list, from, to) => {
+      const { start } = lists[list]!;
+      byteLength += start[to]! - start[from]!;
+    });
+    return {
+      byteLength,
+      write(target, offset) {
+        let at = offset;
+        selection.forEachPiece(origin, (list, from, to) => {
+          const { bytes, start } = lists[list]!;
+          at += bytes.copy(target, at, start[from]!, start[to]!);
+        });
+      },
+    };
+  }
+
   /**
-   * The materialised lists of a result. At most one is laid out for it: that takes milliseconds, for which nobody should wait
-   * several times.
-   *
-   * @param count entries of the result
-   * @returns null where not all of them are there: then the caller gathers the rows from the arena
+   * The lists of a result of `count` entries; null where not all of them are there. At most one is laid out for it, since
+   * that takes milliseconds.
    */
   find(origin: ListPicks, layout: RowLayout, count: number): KeyRows[] | null {
     const found: KeyRows[] = [];
@@ -97,34 +137,46 @@ export class RowCache {
     return isHit ? found : null;
   }
 
-  /** Whether as many of its rows were asked for as it has, with those that are now. */
+  /** Whether as many of its rows were asked for as it has, with these. */
   #isDue(shelf: Shelf, { field, code }: ListRef, count: number): boolean {
-    const gathered = shelf.gathered[code]! + count;
-    shelf.gathered[code] = gathered;
-    return gathered >= field.postingCount(code);
+    shelf.gathered[code]! += count;
+    return shelf.gathered[code]! >= field.postingCount(code);
   }
 
   #shelfOf(field: FieldIndex, layout: RowLayout): Shelf {
-    const place = field.number * LAYOUTS.length + layout.number;
-    let shelf = this.#shelves[place];
-    if (shelf === undefined) {
-      shelf = new Shelf(field, layout);
-      this.#shelves[place] = shelf;
-    }
-    return shelf;
+    const place = 2 * field.number + layout.number;
+    const { size } = field.dictionary;
+    this.#shelves[place] ??= {
+      layout,
+      entries: new Array(size).fill(undefined),
+      gathered: new Uint32Array(size),
+    };
+    return this.#shelves[place];
   }
 
-  #add(shelf: Shelf, list: ListRef): KeyRows | null {
-    const { code } = list;
+  /** Lays a list out, unless it is too long or there is no room. */
+  #add(shelf: Shelf, { field, code }: ListRef): KeyRows | null {
+    const rows = this.#rows;
     shelf.gathered[code] = 0;
-    const rowsBytesMax = Math.min(KEY_ROWS_BYTES_MAX, this.#bytesMax - ENTRY_BYTES);
-    const bytes = ENTRY_BYTES + keyRowsBytes(this.#rows, list, shelf.layout, rowsBytesMax);
-    if (bytes === Number.POSITIVE_INFINITY || !this.#makeRoom(bytes)) return null;
-    const entry = { shelf, code, keyRows: buildKeyRows(this.#rows, list, shelf.layout), bytes, used: false };
+    const ordinals = field.postings.subarray(field.postingStart(code), field.postingEnd(code));
+    const start = new Uint32Array(ordinals.length + 1);
+    const bytesMax = Math.min(KEY_ROWS_BYTES_MAX, this.#bytesMax - ENTRY_BYTES) - start.byteLength;
+    const sums = rows[shelf.layout.sums];
+    for (let n = 0; n < ordinals.length; n++) {
+      start[n + 1] = start[n]! + sums[ordinals[n]! + 1]! - sums[ordinals[n]!]!;
+      if (start[n + 1]! > bytesMax) return null;
+    }
+    const rowBytes = start[ordinals.length]!;
+    const bytes = ENTRY_BYTES + start.byteLength + rowBytes;
+    if (!this.#makeRoom(bytes)) return null;
+    const keyRows = { bytes: Buffer.allocUnsafeSlow(rowBytes), start };
+    let at = 0;
+    for (const ordinal of ordinals) at = shelf.layout.write(rows, ordinal, keyRows.bytes, at);
+    const entry = { shelf, code, keyRows, bytes, used: false };
     shelf.entries[code] = entry;
     this.#clock.push(entry);
     this.#bytes += bytes;
-    return entry.keyRows;
+    return keyRows;
   }
 
   #makeRoom(bytes: number): boolean {

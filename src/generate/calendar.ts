@@ -1,7 +1,7 @@
 /** Terms and the daily grid of lessons, all in UTC and so without daylight saving. */
 
 const DAY_MS = 86_400_000;
-const MINUTE_MS = 60_000;
+export const MINUTE_MS = 60_000;
 
 /** The first term begins in September of this year. */
 const FIRST_YEAR = 2026;
@@ -10,10 +10,7 @@ export const TEACHING_WEEKS = 14;
 export const EXAM_WEEKS = 2;
 export const DAYS_PER_WEEK = 5;
 
-/**
- * The day's grid: seven periods of 90 minutes from 08:00 with breaks of 15, each of two halves. A lesson occupies
- * whole halves, so 14 bits say when somebody is busy.
- */
+/** A day has seven periods of 90 minutes from 08:00, with breaks of 15. Each has two halves; lessons take whole halves. */
 export const HALVES_PER_DAY = 14;
 
 /** Minutes after midnight at which a half begins. */
@@ -26,8 +23,12 @@ export function halvesToMinutes(half: number, halves: number): { startMinute: nu
   return { startMinute: halfStartMinute(half), endMinute: halfStartMinute(half + halves - 1) + 45 };
 }
 
-/** The Monday, 00:00 UTC, with which a week of a term begins; terms count from 0 and alternate autumn and spring. */
-export function mondayMs(term: number, week: number): number {
+/** 00:00 UTC of a weekday of a term, from 0 for Monday. Terms count from 0 and alternate autumn and spring. */
+export function midnightMs(term: number, week: number, day: number): number {
+  return mondayMs(term, week) + day * DAY_MS;
+}
+
+function mondayMs(term: number, week: number): number {
   const year = FIRST_YEAR + (term >> 1);
   if (term % 2 === 1) return firstMondayMs(year + 1, 1, 8) + week * 7 * DAY_MS;
   // Autumn's exams come after the new year, so that no lesson falls on the holidays.
@@ -40,9 +41,4 @@ function firstMondayMs(year: number, month: number, day: number): number {
   const fromMs = Date.UTC(year, month, day);
   const weekday = new Date(fromMs).getUTCDay();
   return fromMs + ((8 - weekday) % 7) * DAY_MS;
-}
-
-/** An instant of a day of a week. */
-export function instantMs(weekMondayMs: number, day: number, minute: number): number {
-  return weekMondayMs + day * DAY_MS + minute * MINUTE_MS;
 }

@@ -1,25 +1,13 @@
 /** Room generate/. Synthetic timetables from a seed. It imports nothing of the service but the model. */
+import type { TimetableEvent } from '../model/event.js';
 import { formatInstant } from '../model/time.js';
-import { DAYS_PER_WEEK, EXAM_WEEKS, instantMs, mondayMs, TEACHING_WEEKS } from './calendar.js';
-import { foundInstitution, type Group } from './institution.js';
-import { createRandom, type Random } from './random.js';
+import { DAYS_PER_WEEK, EXAM_WEEKS, MINUTE_MS, midnightMs, TEACHING_WEEKS } from './calendar.js';
+import { foundInstitution } from './institution.js';
+import { Random, uuids } from './random.js';
 import { type Lesson, planTerm, type TermPlan } from './term.js';
-import { createUuids } from './uuid.js';
 
-/** One generated record, with its fields in the order of the output. */
-export interface GeneratedEvent {
-  readonly id: string;
-  readonly time: string;
-  readonly endTime: string;
-  readonly title: string | null;
-  readonly roomId: string | null;
-  readonly courseId: string | null;
-  readonly studyGroup: string | null;
-  readonly lecturer: string | null;
-  readonly lecturerId: string | null;
-  readonly type: string | null;
-  readonly groupId: string | null;
-}
+/** One generated record. */
+export type GeneratedEvent = Readonly<TimetableEvent> & { readonly lecturerId: string | null };
 
 export interface GenerateOptions {
   /** How many, from 0 to GENERATED_EVENTS_MAX. */
@@ -35,7 +23,7 @@ export interface GenerateOptions {
 
 /**
  * Events of one term at most, which keeps an institution at about 9,000 events a week and 1,800 a day in 340 rooms;
- * more events make more terms. What is held in memory is one term's weekly pattern and one day's events.
+ * more events make more terms. Only one term's weekly pattern and one day's events are held in memory.
  */
 const ROWS_PER_TERM_MAX = 120_000;
 
@@ -43,7 +31,7 @@ const ROWS_PER_TERM_MAX = 120_000;
 const ROOM_CLASH_PER_MILLE = 5;
 const LECTURER_CLASH_PER_MILLE = 4;
 const GROUP_CLASH_PER_MILLE = 3;
-/** Planned beyond what is asked for, since some lessons find no place; what is too much is called off. */
+/** Planned beyond what is asked for, since some lessons find no place; surplus lessons are called off. */
 const SURPLUS = 1.03;
 /** Events that are aimed at beyond what is asked for, so that the last day reaches it. */
 const RESERVE = 8;
@@ -51,37 +39,36 @@ const RESERVE = 8;
 /** See {@link planTerm}, which has the even streams. */
 const RANDOM_STREAM_FIRST = 17;
 
+const WEEKS = TEACHING_WEEKS + EXAM_WEEKS;
+
 /**
  * A synthetic timetable: a weekly pattern for each term of an institution, with what happens to it day by day.
  *
- * Events come in the order of the service (time, endTime, id) and there are exactly as many as asked for; the last
- * term ends early where they are enough. The institution grows with the number of events up to the size of a large
- * faculty, and beyond that the number of terms does, so that memory does not grow.
+ * Events come in the order of the service (time, endTime, id), exactly as many as asked for; the last term may end early.
+ * With the number of events the institution grows up to the size of a large faculty, and beyond that the number of terms.
  */
 export function* generateEvents(options: GenerateOptions): Generator<GeneratedEvent, void, undefined> {
   const { events, seed, distinctSlots = false } = options;
   const terms = Math.max(1, Math.ceil(events / ROWS_PER_TERM_MAX));
   const institution = foundInstitution(seed, Math.ceil((events / terms) * SURPLUS), !distinctSlots);
-  const eventId = createUuids(seed, 'event');
+  const nextId = uuids(seed, 'event');
   let made = 0;
 
   for (let term = 0; made < events; term++) {
     const plan = planTerm(seed, term, institution);
-    const random = createRandom(seed, RANDOM_STREAM_FIRST + 2 * term);
-    // Day by day as many lessons are called off as leave the term with its share of the events.
+    const random = new Random(seed, RANDOM_STREAM_FIRST + 2 * term);
+    // Each day so many lessons are called off that the term is left with its share of the events.
     let wanted = Math.ceil((events - made) / Math.max(1, terms - term)) + RESERVE;
     let planned = rowsOfTerm(plan);
     for (let week = 0; week < WEEKS; week++) {
       for (let day = 0; day < DAYS_PER_WEEK; day++) {
         const lessons = lessonsOf(plan, week, day);
         const held = changeDay(random, lessons, wanted / planned);
-        const batch = dateLessons(held, mondayMs(term, week), day, distinctSlots, (row) =>
-          eventId(made + row),
-        );
+        const batch = dateLessons(held, midnightMs(term, week, day), distinctSlots, nextId);
         batch.sort(inOrder);
-        const count = Math.min(batch.length, events - made);
-        for (let i = 0; i < count; i++) yield batch[i] as GeneratedEvent;
-        made += count;
+        const taken = batch.slice(0, events - made);
+        yield* taken;
+        made += taken.length;
         if (made === events) return;
         wanted -= batch.length;
         planned -= rowsOf(lessons);
@@ -89,8 +76,6 @@ export function* generateEvents(options: GenerateOptions): Generator<GeneratedEv
     }
   }
 }
-
-const WEEKS = TEACHING_WEEKS + EXAM_WEEKS;
 
 function lessonsOf(plan: TermPlan, week: number, day: number): readonly Lesson[] {
   if (week >= TEACHING_WEEKS) return plan.exams[(week - TEACHING_WEEKS) * DAYS_PER_WEEK + day] ?? [];
@@ -109,15 +94,17 @@ function rowsOfTerm(plan: TermPlan): number {
   return rows;
 }
 
+function haveSameSlot(a: Lesson | undefined, b: Lesson): boolean {
+  return a?.startMinute === b.startMinute && a.endMinute === b.endMinute;
+}
+
 /** What becomes of the pattern on one day: lessons called off, and clashes with another lesson of the same time. */
 function changeDay(random: Random, lessons: readonly Lesson[], heldShare: number): Lesson[] {
   const changed: Lesson[] = [];
   let slotStart = 0;
   for (const lesson of lessons) {
     if (random.fraction() >= heldShare) continue;
-    const slot = changed[slotStart];
-    if (slot?.startMinute !== lesson.startMinute || slot.endMinute !== lesson.endMinute)
-      slotStart = changed.length;
+    if (!haveSameSlot(changed[slotStart], lesson)) slotStart = changed.length;
     changed.push(slotStart < changed.length ? clash(random, lesson, changed, slotStart) : lesson);
   }
   return changed;
@@ -139,10 +126,9 @@ function clash(random: Random, lesson: Lesson, changed: readonly Lesson[], slotS
 /** The events of one day, in no particular order. */
 function dateLessons(
   lessons: readonly Lesson[],
-  weekMondayMs: number,
-  day: number,
+  dayMs: number,
   distinctSlots: boolean,
-  idOfRow: (row: number) => string,
+  nextId: () => string,
 ): GeneratedEvent[] {
   const batch: GeneratedEvent[] = [];
   let before: Lesson | undefined;
@@ -150,49 +136,36 @@ function dateLessons(
   let time = '';
   let endTime = '';
   for (const lesson of lessons) {
-    if (lesson.startMinute !== before?.startMinute || lesson.endMinute !== before.endMinute) {
+    if (!haveSameSlot(before, lesson)) {
       before = lesson;
       rowOfSlot = 0;
-      time = formatInstant(instantMs(weekMondayMs, day, lesson.startMinute));
-      endTime = formatInstant(instantMs(weekMondayMs, day, lesson.endMinute));
+      time = formatInstant(dayMs + lesson.startMinute * MINUTE_MS);
+      endTime = formatInstant(dayMs + lesson.endMinute * MINUTE_MS);
     }
     for (const group of lesson.groups.length === 0 ? [null] : lesson.groups) {
-      if (distinctSlots) {
-        // Only starts move, and by less than the shortest lesson, so no two lessons begin to overlap.
-        time = formatInstant(instantMs(weekMondayMs, day, lesson.startMinute + rowOfSlot / 60));
-      }
-      batch.push(toEvent(lesson, group, idOfRow(batch.length), time, endTime));
-      rowOfSlot++;
+      // Starts move by less than the shortest lesson, so no two lessons begin to overlap.
+      if (distinctSlots) time = formatInstant(dayMs + (lesson.startMinute + rowOfSlot++ / 60) * MINUTE_MS);
+      batch.push({
+        id: nextId(),
+        time,
+        endTime,
+        title: lesson.title,
+        roomId: lesson.roomId,
+        courseId: lesson.courseId,
+        studyGroup: group?.code ?? null,
+        lecturer: lesson.lecturer?.name ?? null,
+        lecturerId: lesson.lecturer?.id ?? null,
+        type: lesson.type,
+        groupId: group?.id ?? null,
+      });
     }
   }
   return batch;
-}
-
-function toEvent(
-  lesson: Lesson,
-  group: Group | null,
-  id: string,
-  time: string,
-  endTime: string,
-): GeneratedEvent {
-  return {
-    id,
-    time,
-    endTime,
-    title: lesson.title,
-    roomId: lesson.roomId,
-    courseId: lesson.courseId,
-    studyGroup: group?.code ?? null,
-    lecturer: lesson.lecturer?.name ?? null,
-    lecturerId: lesson.lecturer?.id ?? null,
-    type: lesson.type,
-    groupId: group?.id ?? null,
-  };
 }
 
 /** The order of the service. Times of one form sort as text. */
 function inOrder(a: GeneratedEvent, b: GeneratedEvent): number {
   if (a.time !== b.time) return a.time < b.time ? -1 : 1;
   if (a.endTime !== b.endTime) return a.endTime < b.endTime ? -1 : 1;
-  return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
+  return a.id < b.id ? -1 : 1;
 }

@@ -1,10 +1,9 @@
-import { EXAM_WEEKS, TEACHING_WEEKS } from './calendar.js';
+import { TEACHING_WEEKS } from './calendar.js';
 import { COURSE_LEVELS, PEOPLE, PROGRAMMES, SUBJECTS } from './names.js';
-import { createRandom, type Random } from './random.js';
-import { createUuids } from './uuid.js';
+import { Random, uuids } from './random.js';
 
+/** Its index is its position among all of the institution, and so is a group's. */
 export interface Lecturer {
-  /** Position in the institution's list. */
   readonly index: number;
   readonly id: string;
   readonly name: string;
@@ -35,7 +34,7 @@ export interface Course {
 }
 
 /** Groups of one programme and year, who take the same courses. */
-export interface Cohort {
+interface Cohort {
   readonly groups: readonly Group[];
   readonly courses: readonly Course[];
 }
@@ -46,6 +45,7 @@ export interface Institution {
   readonly rooms: readonly string[];
   readonly lecturers: readonly Lecturer[];
   readonly cohorts: readonly Cohort[];
+  readonly groupCount: number;
 }
 
 const YEARS = 3;
@@ -64,49 +64,44 @@ const RANDOM_STREAM = 1;
  * @param shared whether cohorts have several groups, and so lectures several rows
  */
 export function foundInstitution(seed: number, rowsPerTerm: number, shared: boolean): Institution {
-  const random = createRandom(seed, RANDOM_STREAM);
-  const courseId = createUuids(seed, 'course');
-  const groupId = createUuids(seed, 'group');
-
+  const random = new Random(seed, RANDOM_STREAM);
+  const nextGroupId = uuids(seed, 'group');
   const drafts: { groups: Group[]; plans: LessonPlan[][] }[] = [];
   let rows = 0;
-  let groups = 0;
-  let courses = 0;
+  let groupCount = 0;
+  let courseCount = 0;
   while (rows < rowsPerTerm || drafts.length === 0) {
     const size = shared ? 2 + random.below(4) : 1;
     const prefix = cohortPrefix(drafts.length);
-    const draft = {
-      groups: Array.from({ length: size }, (_, i) => {
-        const index = groups++;
-        return { index, id: groupId(index), code: prefix + GROUP_LETTERS.charAt(i) };
-      }),
-      plans: Array.from({ length: 5 + random.below(3) }, () => planCourse(random)),
-    };
-    drafts.push(draft);
-    courses += draft.plans.length;
-    rows += size * draft.plans.reduce((sum, plans) => sum + rowsPerGroupAndTerm(plans), 0);
+    const groups = Array.from({ length: size }, (_, i) => {
+      return { index: groupCount++, id: nextGroupId(), code: prefix + GROUP_LETTERS.charAt(i) };
+    });
+    const plans = Array.from({ length: 5 + random.below(3) }, () => planCourse(random));
+    drafts.push({ groups, plans });
+    courseCount += plans.length;
+    rows += size * plans.reduce((sum, each) => sum + rowsPerGroupAndTerm(each), 0);
   }
 
-  const lecturers = hireLecturers(seed, random, Math.ceil(courses / COURSES_PER_LECTURER));
-  const roomId = createUuids(seed, 'room');
+  const lecturers = hireLecturers(seed, random, Math.ceil(courseCount / COURSES_PER_LECTURER));
+  const roomCount = Math.min(ROOMS_MAX, ROOMS_MIN + (groupCount >> 2));
+  const nextCourseId = uuids(seed, 'course');
   let course = 0;
+  const foundCourse = (plans: readonly LessonPlan[]): Course => ({
+    id: nextCourseId(),
+    title: `${random.pick(SUBJECTS)} ${random.pick(COURSE_LEVELS)}`,
+    // The first of the staff goes round the list, so that lectures are spread evenly.
+    staff: [
+      lecturers[course++ % lecturers.length] as Lecturer,
+      random.pick(lecturers),
+      random.pick(lecturers),
+    ],
+    plans,
+  });
   return {
-    rooms: Array.from({ length: Math.min(ROOMS_MAX, ROOMS_MIN + (groups >> 2)) }, (_, i) => roomId(i)),
+    rooms: Array.from({ length: roomCount }, uuids(seed, 'room')),
     lecturers,
-    cohorts: drafts.map(({ groups, plans }) => ({
-      groups,
-      courses: plans.map((plans) => {
-        const index = course++;
-        // The first of the staff goes round the list, so that lectures are spread evenly.
-        const lead = lecturers[index % lecturers.length] as Lecturer;
-        return {
-          id: courseId(index),
-          title: `${random.pick(SUBJECTS)} ${random.pick(COURSE_LEVELS)}`,
-          staff: [lead, random.pick(lecturers), random.pick(lecturers)],
-          plans,
-        };
-      }),
-    })),
+    cohorts: drafts.map(({ groups, plans }) => ({ groups, courses: plans.map(foundCourse) })),
+    groupCount,
   };
 }
 
@@ -130,19 +125,15 @@ function planCourse(random: Random): LessonPlan[] {
 
 /** Every course ends with one examination. */
 function rowsPerGroupAndTerm(plans: readonly LessonPlan[]): number {
-  return plans.reduce(
-    (sum, plan) => sum + TEACHING_WEEKS / (plan.fortnightly ? 2 : 1),
-    EXAM_WEEKS > 0 ? 1 : 0,
-  );
+  return plans.reduce((sum, plan) => sum + TEACHING_WEEKS / (plan.fortnightly ? 2 : 1), 1);
 }
 
 function hireLecturers(seed: number, random: Random, count: number): Lecturer[] {
-  const lecturerId = createUuids(seed, 'lecturer');
+  const nextId = uuids(seed, 'lecturer');
   return Array.from({ length: Math.max(LECTURERS_MIN, count) }, (_, index) => {
     const people = random.pick(PEOPLE);
     const given = random.pick(people.given);
     const family = random.pick(people.family);
-    const name = people.join === 'given-family' ? `${given} ${family}` : family + given;
-    return { index, id: lecturerId(index), name };
+    return { index, id: nextId(), name: people.familyFirst ? family + given : `${given} ${family}` };
   });
 }

@@ -54,67 +54,39 @@ export const SUBJECTS: readonly string[] = [
 
 export const COURSE_LEVELS: readonly string[] = ['I', 'II', 'III', 'IV'];
 
-/** Given and family names that go together, and how a full name is written. */
+/** Given and family names that go together. Chinese names have the family name first. */
 export const PEOPLE: readonly {
   readonly given: readonly string[];
   readonly family: readonly string[];
-  readonly join: 'given-family' | 'family-given';
+  readonly familyFirst?: true;
 }[] = [
   {
     given: ['Jana', 'Eliška', 'Kateřina', 'Zdeňka', 'Lucie'],
     family: ['Nováková', 'Dvořáková', 'Černá', 'Říhová', 'Šťastná', 'Kučerová'],
-    join: 'given-family',
   },
   {
     given: ['Jiří', 'Ondřej', 'Tomáš', 'Luděk', 'Václav'],
     family: ['Svoboda', 'Procházka', 'Němec', 'Žák', 'Růžička', 'Hájek'],
-    join: 'given-family',
   },
   {
     given: ['Élodie', 'François', 'Hélène', 'Gaël', 'Zoé'],
     family: ['Lefèvre', 'Garçon', "d'Aubigné", 'Besançon', 'Müller', 'Noël'],
-    join: 'given-family',
   },
   {
     given: ['Ελένη', 'Γιώργος', 'Νίκος', 'Αθηνά'],
     family: ['Παπαδοπούλου', 'Οικονόμου', 'Αγγελής', 'Καζαντζάκης'],
-    join: 'given-family',
   },
-  {
-    given: ['伟', '芳', '秀英', '明'],
-    family: ['王', '李', '张', '陈', '欧阳'],
-    join: 'family-given',
-  },
+  { given: ['伟', '芳', '秀英', '明'], family: ['王', '李', '张', '陈', '欧阳'], familyFirst: true },
   {
     given: ['Alice', 'John', 'Priya', 'Samuel', 'Grace', 'Ahmed'],
     family: ["O'Connor", 'Smith', 'Ramanujan', 'Okafor', 'Hopper', 'Clarke'],
-    join: 'given-family',
   },
   {
     given: ['Łukasz', 'Agnieszka', 'Jürgen', 'Åsa', 'Íñigo'],
     family: ['Wójcik', 'Kowalska', 'Größ', 'Ångström', 'Núñez', 'Bjørnsen'],
-    join: 'given-family',
   },
 ];
 
 /** Codes of the programmes that study groups belong to. */
-export const PROGRAMMES: readonly string[] = [
-  'INF',
-  'BIO',
-  'ÉCO',
-  'MAT',
-  'PHY',
-  'CHE',
-  'LAW',
-  'MED',
-  'ARC',
-  'ČES',
-  'HIS',
-  'ΦΙΛ',
-  'ELE',
-  'MEC',
-  'GEO',
-  'MUS',
-  'ART',
-  'PSY',
-];
+export const PROGRAMMES: readonly string[] =
+  'INF BIO ÉCO MAT PHY CHE LAW MED ARC ČES HIS ΦΙΛ ELE MEC GEO MUS ART PSY'.split(' ');

@@ -1,82 +1,81 @@
-/**
- * A small pseudo-random generator of its own (sfc32 by Chris Doty-Humphrey, PractRand), so that a seed gives the same
- * data on every version of Node. Integer arithmetic only.
- */
-export interface Random {
-  /** The next 32 bits, as an integer from 0 to 2^32 - 1. */
-  bits(): number;
+/** A small pseudo-random generator (sfc32 of PractRand), so that a seed gives the same data on every version of Node. */
+export class Random {
+  #a: number;
+  #b: number;
+  #c: number;
+  #counter = 1;
+
+  /**
+   * @param seed any safe integer
+   * @param stream which of the independent sequences of this seed, an unsigned 32-bit integer
+   */
+  constructor(seed: number, stream: number) {
+    this.#a = mix32(seed);
+    this.#b = mix32(highWord(seed) + 0x9e3779b9);
+    this.#c = mix32(stream + 0x85ebca6b);
+    // The first dozen outputs still show the seed.
+    for (let i = 0; i < 12; i++) this.fraction();
+  }
+
   /** A number from 0 to below 1. */
-  fraction(): number;
-  /** An integer from 0 to `count` - 1; `count` from 1 to 2^32. */
-  below(count: number): number;
+  fraction(): number {
+    const result = (this.#a + this.#b + this.#counter) | 0;
+    this.#a = this.#b ^ (this.#b >>> 9);
+    this.#b = (this.#c + (this.#c << 3)) | 0;
+    this.#c = (((this.#c << 21) | (this.#c >>> 11)) + result) | 0;
+    this.#counter = (this.#counter + 1) | 0;
+    return (result >>> 0) / 2 ** 32;
+  }
+
+  /** An integer from 0 to `count` - 1. */
+  below(count: number): number {
+    return Math.floor(this.fraction() * count);
+  }
+
   /** True `perMille` times in a thousand. */
-  chance(perMille: number): boolean;
+  chance(perMille: number): boolean {
+    return this.below(1000) < perMille;
+  }
+
   /** One element of a list that is not empty. */
-  pick<T>(list: readonly T[]): T;
+  pick<T>(list: readonly T[]): T {
+    return list[this.below(list.length)] as T;
+  }
 }
 
+const UUID_KINDS = { event: 1, room: 2, course: 3, group: 4, lecturer: 5 } as const;
+
 /**
- * @param seed any safe integer
- * @param stream which of the independent sequences of this seed, an unsigned 32-bit integer
+ * Makes the UUIDs of one kind, one a call: version 4 in form (RFC 9562 section 5.4 allows pseudo-random bits). The last 32
+ * bits are a bijection of the number of the call, so up to 2^32 of them are distinct.
  */
-export function createRandom(seed: number, stream: number): Random {
-  // Typed, because V8 boxes 32-bit integers that live in variables of a closure.
-  const state = new Int32Array([
-    mix32(lowWord(seed)),
-    mix32(highWord(seed) + 0x9e3779b9),
-    mix32(stream + 0x85ebca6b),
-    1,
-  ]);
-
-  function bits(): number {
-    const a = state[0] as number;
-    const b = state[1] as number;
-    const c = state[2] as number;
-    const counter = state[3] as number;
-    const result = (((a + b) | 0) + counter) | 0;
-    state[0] = b ^ (b >>> 9);
-    state[1] = (c + (c << 3)) | 0;
-    state[2] = (((c << 21) | (c >>> 11)) + result) | 0;
-    state[3] = (counter + 1) | 0;
-    return result >>> 0;
-  }
-
-  // The first dozen outputs still show the seed.
-  for (let i = 0; i < 12; i++) bits();
-
-  function fraction(): number {
-    return bits() / 0x1_0000_0000;
-  }
-  function below(count: number): number {
-    return Math.floor(fraction() * count);
-  }
-  return {
-    bits,
-    fraction,
-    below,
-    chance: (perMille) => below(1000) < perMille,
-    pick: (list) => {
-      const element = list[below(list.length)];
-      if (element === undefined) throw new RangeError('pick from an empty list');
-      return element;
-    },
+export function uuids(seed: number, kind: keyof typeof UUID_KINDS): () => string {
+  const key = mix32(mix32((seed >>> 0) + 0x9e3779b9) + mix32(highWord(seed) ^ 0x7f4a7c15) + UUID_KINDS[kind]);
+  const key0 = mix32(key + 1);
+  const key1 = mix32(key + 2);
+  const key2 = mix32(key + 3);
+  const bytes = Buffer.alloc(16);
+  let made = 0;
+  return () => {
+    const word = mix32(made + key0);
+    bytes.writeInt32BE(word, 0);
+    bytes.writeInt32BE((mix32(word ^ key1) & 0xffff_0fff) | 0x4000, 4);
+    bytes.writeInt32BE((mix32(word + key2) & 0x3fff_ffff) | 0x8000_0000, 8);
+    bytes.writeInt32BE(mix32(made ^ key), 12);
+    made++;
+    const hex = bytes.toString('hex');
+    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
   };
 }
 
 /** A bijection on 32-bit integers: the finaliser of MurmurHash3 by Austin Appleby. */
-export function mix32(word: number): number {
-  let x = word | 0;
-  x = Math.imul(x ^ (x >>> 16), 0x85ebca6b);
+function mix32(word: number): number {
+  let x = Math.imul(word ^ (word >>> 16), 0x85ebca6b);
   x = Math.imul(x ^ (x >>> 13), 0xc2b2ae35);
-  return (x ^ (x >>> 16)) >>> 0;
-}
-
-/** The low 32 bits of a safe integer. */
-export function lowWord(integer: number): number {
-  return integer >>> 0;
+  return x ^ (x >>> 16);
 }
 
 /** The bits of a safe integer above the low 32. */
-export function highWord(integer: number): number {
-  return Math.floor(integer / 0x1_0000_0000) >>> 0;
+function highWord(integer: number): number {
+  return Math.floor(integer / 2 ** 32);
 }

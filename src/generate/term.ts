@@ -1,6 +1,6 @@
 import { DAYS_PER_WEEK, EXAM_WEEKS, HALVES_PER_DAY, halvesToMinutes } from './calendar.js';
-import type { Course, Group, Institution, Lecturer, LessonType } from './institution.js';
-import { createRandom, type Random } from './random.js';
+import type { Course, Group, Institution, Lecturer, LessonPlan, LessonType } from './institution.js';
+import { Random } from './random.js';
 
 /** A lesson of the weekly pattern, or an examination. One row for each group; without groups, one row with none. */
 export interface Lesson {
@@ -30,7 +30,7 @@ const RANDOM_TRIES = 24;
 const RANDOM_STREAM_FIRST = 16;
 
 /** Who is busy when: one word of half-period bits for each entity and weekday. */
-class Calendar {
+class BusyTimes {
   readonly #busy: Uint16Array;
 
   constructor(entities: number) {
@@ -42,33 +42,25 @@ class Calendar {
   }
 
   occupy(entity: number, day: number, mask: number): void {
-    const at = entity * DAYS_PER_WEEK + day;
-    this.#busy[at] = (this.#busy[at] as number) | mask;
+    this.#busy[entity * DAYS_PER_WEEK + day] = (this.#busy[entity * DAYS_PER_WEEK + day] as number) | mask;
   }
 }
 
 /**
- * Plans one term: every lesson gets a day, a time, a room and a lecturer such that nothing clashes. A lesson that no
- * free place can be found for is dropped. Clashes are made on purpose, and later, by the changes of single days.
+ * Plans one term: every lesson gets a day, a time, a room and a lecturer such that nothing clashes. A lesson without a
+ * free place is dropped. Clashes are made on purpose, and later, by the changes of single days.
  */
 export function planTerm(seed: number, term: number, institution: Institution): TermPlan {
-  const random = createRandom(seed, RANDOM_STREAM_FIRST + 2 * term);
-  const groupCount = institution.cohorts.reduce((sum, cohort) => sum + cohort.groups.length, 0);
-  const busy = {
-    groups: new Calendar(groupCount),
-    lecturers: new Calendar(institution.lecturers.length),
-    rooms: new Calendar(institution.rooms.length),
-  };
+  const random = new Random(seed, RANDOM_STREAM_FIRST + 2 * term);
+  const { rooms, cohorts } = institution;
+  const busyGroups = new BusyTimes(institution.groupCount);
+  const busyLecturers = new BusyTimes(institution.lecturers.length);
+  const busyRooms = new BusyTimes(rooms.length);
   const teaching: Lesson[][] = Array.from({ length: DAYS_PER_WEEK }, () => []);
   const exams: Lesson[][] = Array.from({ length: DAYS_PER_WEEK * EXAM_WEEKS }, () => []);
 
-  function place(
-    course: Course,
-    type: LessonType,
-    halves: number,
-    groups: readonly Group[],
-    parity: 0 | 1 | null,
-  ) {
+  function place(course: Course, { type, halves, fortnightly }: LessonPlan, groups: readonly Group[]): void {
+    const parity = fortnightly ? (random.chance(500) ? 0 : 1) : null;
     // Without a fixed lecturer and room first, a search of the week would have to try all of them at every time.
     const lecturer = random.chance(40)
       ? null
@@ -85,20 +77,20 @@ export function planTerm(seed: number, term: number, institution: Institution): 
       const day = at % DAYS_PER_WEEK;
       const half = Math.floor(at / DAYS_PER_WEEK) * step;
       const mask = ((1 << halves) - 1) << half;
-      if (lecturer !== null && !busy.lecturers.isFree(lecturer.index, day, mask)) continue;
-      if (!groups.every((group) => busy.groups.isFree(group.index, day, mask))) continue;
-      const room = online ? null : findRoom(random, busy.rooms, institution.rooms.length, day, mask);
+      if (lecturer !== null && !busyLecturers.isFree(lecturer.index, day, mask)) continue;
+      if (!groups.every((group) => busyGroups.isFree(group.index, day, mask))) continue;
+      const room = online ? null : findRoom(random, busyRooms, rooms.length, day, mask);
       if (room === -1) continue;
 
-      if (lecturer !== null) busy.lecturers.occupy(lecturer.index, day, mask);
-      if (room !== null) busy.rooms.occupy(room, day, mask);
-      for (const group of groups) busy.groups.occupy(group.index, day, mask);
-      // A row that knows no course or group is never one of several of a shared lesson.
+      if (lecturer !== null) busyLecturers.occupy(lecturer.index, day, mask);
+      if (room !== null) busyRooms.occupy(room, day, mask);
+      for (const group of groups) busyGroups.occupy(group.index, day, mask);
+      // A row without a course or group is never one of several of a shared lesson.
       const single = groups.length === 1;
       (teaching[day] as Lesson[]).push({
         ...halvesToMinutes(half, halves),
         title: random.chance(5) ? null : course.title,
-        roomId: room === null ? null : (institution.rooms[room] as string),
+        roomId: room === null ? null : (rooms[room] as string),
         courseId: single && random.chance(15) ? null : course.id,
         type: random.chance(10) ? null : type,
         lecturer,
@@ -109,48 +101,41 @@ export function planTerm(seed: number, term: number, institution: Institution): 
     }
   }
 
-  for (const { groups, courses } of institution.cohorts) {
-    courses.forEach((course, courseOfCohort) => {
+  for (const { groups, courses } of cohorts) {
+    for (const [n, course] of courses.entries()) {
       for (const plan of course.plans) {
         for (const attending of plan.shared ? [groups] : groups.map((group) => [group])) {
-          const parity = plan.fortnightly ? (random.chance(500) ? 0 : 1) : null;
-          place(course, plan.type, plan.halves, attending, parity);
+          place(course, plan, attending);
         }
       }
       // A day for each course, so that no group sits two examinations at once; rooms may still be short.
-      const examDay = exams[(courseOfCohort + random.below(2) * courses.length) % exams.length] as Lesson[];
-      examDay.push(planExam(random, institution, course, groups));
-    });
+      const examDay = exams[(n + random.below(2) * courses.length) % exams.length] as Lesson[];
+      const startMinute = random.pick(EXAM_START_MINUTES);
+      examDay.push({
+        startMinute,
+        endMinute: startMinute + EXAM_MINUTES,
+        title: course.title,
+        roomId: random.pick(rooms),
+        courseId: course.id,
+        type: 'EXAM',
+        lecturer: course.staff[0] as Lecturer,
+        groups,
+        parity: null,
+      });
+    }
   }
-  for (const day of [...teaching, ...exams]) day.sort(byTime);
+  for (const day of [...teaching, ...exams]) {
+    day.sort((a, b) => a.startMinute - b.startMinute || a.endMinute - b.endMinute);
+  }
   return { teaching, exams };
 }
 
-/** The index of a room that is free, or -1; looks at a few at random and then at all. */
-function findRoom(random: Random, rooms: Calendar, count: number, day: number, mask: number): number {
+/** The index of a free room, or -1. The search begins with a random room. */
+function findRoom(random: Random, busy: BusyTimes, count: number, day: number, mask: number): number {
   const first = random.below(count);
   for (let i = 0; i < count; i++) {
     const room = (first + i) % count;
-    if (rooms.isFree(room, day, mask)) return room;
+    if (busy.isFree(room, day, mask)) return room;
   }
   return -1;
-}
-
-function planExam(random: Random, { rooms }: Institution, course: Course, groups: readonly Group[]): Lesson {
-  const startMinute = random.pick(EXAM_START_MINUTES);
-  return {
-    startMinute,
-    endMinute: startMinute + EXAM_MINUTES,
-    title: course.title,
-    roomId: random.pick(rooms),
-    courseId: course.id,
-    type: 'EXAM',
-    lecturer: course.staff[0] as Lecturer,
-    groups,
-    parity: null,
-  };
-}
-
-function byTime(a: Lesson, b: Lesson): number {
-  return a.startMinute - b.startMinute || a.endMinute - b.endMinute;
 }

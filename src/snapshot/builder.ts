@@ -17,13 +17,12 @@ import type {
 } from '../model/event.js';
 import { FIELDS, type FieldName, INDEXED_FIELDS } from '../model/fields.js';
 import { ByteStrings, viewOf } from '../structures/byte-strings.js';
-import { sharedCodeColumn } from '../structures/code-column.js';
 import { NO_CODE } from '../structures/dictionary.js';
-import { GrowableFloat64 } from '../structures/growable.js';
+import { Growable } from '../structures/growable.js';
 import { buildHashTable, type HashIndexImage } from '../structures/hash-index.js';
 import { buildIntervalIndex } from '../structures/interval-index.js';
 import { type HashSeed, KeyedHash, randomHashSeed } from '../structures/keyed-hash.js';
-import { buildPostingLists } from '../structures/posting-lists.js';
+import { buildPostingLists, sharedCodeColumn } from '../structures/posting-lists.js';
 import { inScratch, scratch, shared } from '../structures/slabs.js';
 import { buildClusters } from './clusters.js';
 import { CODED_FIELDS, Column } from './column.js';
@@ -54,8 +53,8 @@ export class SnapshotBuilder {
   readonly #ids = new ByteStrings();
   #idBuffer: Buffer = Buffer.alloc(ID_BUFFER_BYTES);
   #idView: DataView = viewOf(this.#idBuffer);
-  readonly #timeMs = new GrowableFloat64();
-  readonly #endTimeMs = new GrowableFloat64();
+  readonly #timeMs = new Growable(Float64Array);
+  readonly #endTimeMs = new Growable(Float64Array);
   /** In the order of CODED_FIELDS. */
   readonly columns: readonly Column[];
   /** Of the event that `add` is given. */

@@ -1,18 +1,18 @@
 import { NO_CODE } from '../structures/dictionary.js';
-import { GrowableFloat64, GrowableUint32 } from '../structures/growable.js';
+import { Growable } from '../structures/growable.js';
 import { scratch } from '../structures/slabs.js';
 import type { SlotsImage } from './image.js';
 
 /** Clusters as they are found, in columns: in order of (by, key, start). */
 export class FoundClusters {
-  readonly by: GrowableUint32 = new GrowableUint32();
-  readonly key: GrowableUint32 = new GrowableUint32();
-  readonly startMs: GrowableFloat64 = new GrowableFloat64();
-  readonly endMs: GrowableFloat64 = new GrowableFloat64();
-  readonly peak: GrowableUint32 = new GrowableUint32();
+  readonly by: Growable<Uint32Array> = new Growable(Uint32Array);
+  readonly key: Growable<Uint32Array> = new Growable(Uint32Array);
+  readonly startMs: Growable<Float64Array> = new Growable(Float64Array);
+  readonly endMs: Growable<Float64Array> = new Growable(Float64Array);
+  readonly peak: Growable<Uint32Array> = new Growable(Uint32Array);
   /** Cluster c has events [first[c], first[c + 1]). */
-  readonly first: GrowableUint32 = new GrowableUint32();
-  readonly events: GrowableUint32 = new GrowableUint32();
+  readonly first: Growable<Uint32Array> = new Growable(Uint32Array);
+  readonly events: Growable<Uint32Array> = new Growable(Uint32Array);
 
   constructor() {
     this.first.push(0);

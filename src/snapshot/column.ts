@@ -1,7 +1,7 @@
 import { FINISH_BYTES_PER_VALUE, VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX } from '../limits.js';
 import { FIELDS } from '../model/fields.js';
 import { DictionaryBuilder, NO_CODE } from '../structures/dictionary.js';
-import { GrowableUint32 } from '../structures/growable.js';
+import { Growable } from '../structures/growable.js';
 import type { KeyedHash } from '../structures/keyed-hash.js';
 import { TextMemo } from '../structures/text-memo.js';
 import { jsonByteLength } from './byte-lengths.js';
@@ -27,9 +27,9 @@ export class Column {
   readonly name: CodedField['name'];
   readonly dictionary: DictionaryBuilder;
   /** In order of arrival. */
-  readonly codes: GrowableUint32 = new GrowableUint32();
+  readonly codes: Growable<Uint32Array> = new Growable(Uint32Array);
   /** By code: bytes of the value as JSON. */
-  readonly #jsonLengths = new GrowableUint32();
+  readonly #jsonLengths = new Growable(Uint32Array);
   #valueBytes = 0;
   #eventsCounted = 0;
   #rowBytes = 0;

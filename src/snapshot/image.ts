@@ -1,10 +1,9 @@
 import type { IndexedFieldName } from '../model/fields.js';
-import type { CodeColumn } from '../structures/code-column.js';
 import type { DictionaryImage } from '../structures/dictionary.js';
 import type { HashIndexImage } from '../structures/hash-index.js';
 import type { IntervalIndexImage } from '../structures/interval-index.js';
 import type { HashSeed } from '../structures/keyed-hash.js';
-import type { PostingListsImage } from '../structures/posting-lists.js';
+import type { CodeColumn, PostingListsImage } from '../structures/posting-lists.js';
 import type { SnapshotSummary } from './summary.js';
 
 /**

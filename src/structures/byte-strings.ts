@@ -1,13 +1,12 @@
-import { grownByteLength } from './growable.js';
+import { Growable, grownByteLength } from './growable.js';
 import { HashTable } from './hash-table.js';
 
-const ENTRIES_MIN = 64;
-const BYTES_PER_ENTRY = 16;
+const BYTES_MIN = 1024;
 
 /**
- * Copies UTF-8. In a loop: for a few dozen bytes a call into the engine costs more than they do. Eight at a time as a
- * double, which keeps all bits of it but those of a NaN; and no eight bytes of UTF-8 are one: its last byte would be 7F or
- * FF, which cannot follow F0 or above. What is left over at the end is copied with bytes before it once more.
+ * Copies UTF-8. A call into the engine costs more than copying a few dozen bytes. Eight bytes are read as a double, which
+ * keeps all bits but those of a NaN, and no eight bytes of UTF-8 are one: the last byte would be 7F or FF, which cannot
+ * follow F0 or above. The end is copied with bytes before it once more.
  */
 export function copyText(source: DataView, from: number, to: number, target: DataView, offset: number): void {
   let at = offset;
@@ -30,66 +29,61 @@ export function isSame(a: DataView, aFrom: number, b: DataView, bFrom: number, l
   return true;
 }
 
-/** A view of the same bytes, for reading several at a time. */
 export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 /**
  * A set of texts as UTF-8, numbered in order of arrival: one arena of bytes and a table of hashes, without an object or a
- * string for any of them. Amortised O(length) for each, as long as hashes are keyed: see keyed-hash.ts.
+ * string for any text. Amortised O(length) for each, as long as hashes are keyed: see keyed-hash.ts.
  */
 export class ByteStrings {
-  #bytes: Uint8Array = new Uint8Array(ENTRIES_MIN * BYTES_PER_ENTRY);
-  #view: DataView = viewOf(this.#bytes);
+  /** All strings behind each other. Replaced as they grow. */
+  bytes: Uint8Array = new Uint8Array(BYTES_MIN);
+  view: DataView = viewOf(this.bytes);
   /** String n is bytes [start[n], start[n + 1]). */
-  #start: Uint32Array = new Uint32Array(ENTRIES_MIN + 1);
-  #hashes: Int32Array = new Int32Array(ENTRIES_MIN);
+  readonly #start = new Growable(Uint32Array);
+  readonly #hashes = new Growable(Uint32Array);
   #table: HashTable = new HashTable();
-  #size = 0;
+
+  constructor() {
+    this.#start.push(0);
+  }
 
   get size(): number {
-    return this.#size;
+    return this.#hashes.length;
   }
 
   /** Bytes of all strings together. */
   get byteLength(): number {
-    return this.#start[this.#size]!;
+    return this.#start.at(this.size);
   }
 
   /** Bytes of memory in use: of the strings, of their places and hashes, and of the table. */
   get heldBytes(): number {
-    return this.byteLength + 8 * this.#size + this.#table.byteLength;
-  }
-
-  /** All strings behind each other; valid until the next is added. */
-  get bytes(): Uint8Array {
-    return this.#bytes;
-  }
-
-  get view(): DataView {
-    return this.#view;
+    return this.byteLength + 8 * this.size + this.#table.byteLength;
   }
 
   /** Where string n begins; of `size`, where the last one ends. */
   startOf(n: number): number {
-    return this.#start[n]!;
+    return this.#start.at(n);
   }
 
-  /** String n, which is UTF-8. */
   textOf(n: number): string {
-    return Buffer.from(this.#bytes.buffer, this.#start[n]!, this.#start[n + 1]! - this.#start[n]!).toString();
+    const start = this.#start.at(n);
+    return Buffer.from(this.bytes.buffer, start, this.#start.at(n + 1) - start).toString();
   }
 
+  /** The hash that string n was added with, as an unsigned number. */
   hashOf(n: number): number {
-    return this.#hashes[n]!;
+    return this.#hashes.at(n);
   }
 
   /** Whether string n is these bytes. */
   isAt(n: number, view: DataView, from: number, to: number): boolean {
-    const start = this.#start[n]!;
-    const length = this.#start[n + 1]! - start;
-    return length === to - from && isSame(this.#view, start, view, from, length);
+    const start = this.#start.at(n);
+    const length = this.#start.at(n + 1) - start;
+    return length === to - from && isSame(this.view, start, view, from, length);
   }
 
   /** The number of a string, or -1. */
@@ -104,15 +98,13 @@ export class ByteStrings {
 
   /** Adds a string that is not there yet, and gives its number. */
   add(hash: number, view: DataView, from: number, to: number): number {
-    const n = this.#size;
-    if (n === this.#hashes.length) this.#growEntries();
-    const start = this.#start[n]!;
+    const n = this.size;
+    const start = this.#start.at(n);
     const end = start + to - from;
-    if (end > this.#bytes.length) this.#growBytes(end);
-    copyText(view, from, to, this.#view, start);
-    this.#start[n + 1] = end;
-    this.#hashes[n] = hash;
-    this.#size = n + 1;
+    if (end > this.bytes.length) this.#grow(end);
+    copyText(view, from, to, this.view, start);
+    this.#start.push(end);
+    this.#hashes.push(hash);
     this.#table.add(n, hash);
     return n;
   }
@@ -123,9 +115,9 @@ export class ByteStrings {
     const target = viewOf(copy);
     let at = 0;
     for (let i = 0; i < numbers.length; i++) {
-      const from = this.#start[numbers[i]!]!;
-      const to = this.#start[numbers[i]! + 1]!;
-      copyText(this.#view, from, to, target, at);
+      const from = this.#start.at(numbers[i]!);
+      const to = this.#start.at(numbers[i]! + 1);
+      copyText(this.view, from, to, target, at);
       at += to - from;
     }
     return copy;
@@ -133,11 +125,11 @@ export class ByteStrings {
 
   /** Compares two of the strings byte by byte: negative, zero or positive. */
   compare(a: number, b: number): number {
-    const bytes = this.#bytes;
-    const aStart = this.#start[a]!;
-    const bStart = this.#start[b]!;
-    const aLength = this.#start[a + 1]! - aStart;
-    const bLength = this.#start[b + 1]! - bStart;
+    const bytes = this.bytes;
+    const aStart = this.#start.at(a);
+    const bStart = this.#start.at(b);
+    const aLength = this.#start.at(a + 1) - aStart;
+    const bLength = this.#start.at(b + 1) - bStart;
     const length = Math.min(aLength, bLength);
     for (let i = 0; i < length; i++) {
       const difference = bytes[aStart + i]! - bytes[bStart + i]!;
@@ -146,25 +138,15 @@ export class ByteStrings {
     return aLength - bLength;
   }
 
-  /** Lets go of the table: nothing can be found or added afterwards. */
+  /** Drops the table: nothing can be found or added afterwards. */
   seal(): void {
     this.#table = new HashTable();
   }
 
-  #growEntries(): void {
-    const length = grownByteLength(this.#hashes.byteLength) / 4;
-    const start = new Uint32Array(length + 1);
-    start.set(this.#start);
-    this.#start = start;
-    const hashes = new Int32Array(length);
-    hashes.set(this.#hashes);
-    this.#hashes = hashes;
-  }
-
-  #growBytes(length: number): void {
-    const grown = new Uint8Array(Math.max(length, grownByteLength(this.#bytes.length)));
-    grown.set(this.#bytes);
-    this.#bytes = grown;
-    this.#view = viewOf(grown);
+  #grow(length: number): void {
+    const grown = new Uint8Array(Math.max(length, grownByteLength(this.bytes.length)));
+    grown.set(this.bytes);
+    this.bytes = grown;
+    this.view = viewOf(grown);
   }
 }

@@ -19,15 +19,10 @@ export interface DictionaryImage {
 export class DictionaryBuilder {
   readonly #hash: KeyedHash;
   readonly #table = new HashTable();
-
   readonly #recent: TextMemo<number> | null;
   readonly #values: string[] = [];
 
-  /**
-   * @param hash keyed, where values come from outside
-   * @param recent codes of values that came lately, where values come again and again: V8 knows the hash of a text that it has
-   *   hashed before
-   */
+  /** @param recent for values that come again and again: V8 keeps the hash of a text that it has hashed before */
   constructor(hash: KeyedHash, recent: TextMemo<number> | null = null) {
     this.#hash = hash;
     this.#recent = recent;
@@ -42,7 +37,7 @@ export class DictionaryBuilder {
     return this.#values.length;
   }
 
-  /** The code of `value`, a new one where it has none yet; NO_CODE for null. */
+  /** The code of `value`, perhaps a new one; NO_CODE for null. */
   intern(value: string | null): number {
     if (value === null) return NO_CODE;
     const recent = this.#recent?.get(value);
@@ -58,7 +53,7 @@ export class DictionaryBuilder {
     return code;
   }
 
-  /** The code of a value that may not be there: then NO_CODE. */
+  /** The code of a value, or NO_CODE. */
   find(value: string): number {
     return this.#search(this.#hash.text(value), value);
   }
@@ -79,9 +74,8 @@ export class DictionaryBuilder {
   finish(): { image: DictionaryImage; recode: Uint32Array } {
     const values = this.#values;
     const sortKeys = values.map(sortKeyOf);
-    const order = Uint32Array.from(values.keys());
     // No two are equal.
-    order.sort((a, b) => (sortKeys[a]! < sortKeys[b]! ? -1 : 1));
+    const order = Uint32Array.from(values.keys()).sort((a, b) => (sortKeys[a]! < sortKeys[b]! ? -1 : 1));
     const recode = new Uint32Array(order.length);
     const start = shared.uint32(order.length + 1);
     let byteLength = 0;
@@ -92,36 +86,29 @@ export class DictionaryBuilder {
     }
     const bytes = shared.uint8(byteLength);
     const target = Buffer.from(bytes.buffer, bytes.byteOffset, byteLength);
-    for (let code = 0; code < order.length; code++) {
-      target.write(values[order[code]!]!, start[code]!, 'utf8');
-    }
+    for (let code = 0; code < order.length; code++) target.write(values[order[code]!]!, start[code]!, 'utf8');
     return { image: { bytes, start }, recode };
   }
 }
 
-/** Surrogates, and the units behind them: only these have another order in UTF-8 than in UTF-16. */
-const FROM_SURROGATES = /[\ud800-\uffff]/;
-const EACH_FROM_SURROGATES = /[\ud800-\uffff]/g;
-
 /** A text that `<` puts where the UTF-8 bytes of the value belong: surrogates change places with the units behind them. */
 function sortKeyOf(value: string): string {
-  if (!FROM_SURROGATES.test(value)) return value;
-  return value.replace(EACH_FROM_SURROGATES, (unit) => {
+  return value.replace(/[\ud800-\uffff]/g, (unit) => {
     const code = unit.charCodeAt(0);
     return String.fromCharCode(code < 0xe000 ? code + 0x2000 : code - 0x800);
   });
 }
 
 /**
- * Distinct strings in UTF-8 byte order, read from a flat image. Look-ups are binary searches over the bytes; values
- * that were found are remembered, so a memo never grows past the dictionary itself and unknown values cost no memory.
+ * Distinct strings in UTF-8 byte order, read from a flat image by binary searches. Only values that were found are
+ * remembered, so the memo never grows past the dictionary.
  */
 export class Dictionary {
   readonly #bytes: Buffer;
   readonly #start: Uint32Array;
   readonly #codes = new Map<string, number>();
-  /** What was looked up last: one request asks for the same value when it is checked and when it is planned. */
-  #lastValue = '';
+  /** One request looks for the same value twice: when it is checked and when it is planned. */
+  #lastValue: string | null = null;
   #lastCode = NO_CODE;
   readonly size: number;
 
@@ -129,7 +116,6 @@ export class Dictionary {
     this.#bytes = Buffer.from(image.bytes.buffer, image.bytes.byteOffset, image.bytes.byteLength);
     this.#start = image.start;
     this.size = image.start.length - 1;
-    this.#lastCode = this.#search(Buffer.alloc(0));
   }
 
   /** The code of `value`, or NO_CODE. */
@@ -153,16 +139,12 @@ export class Dictionary {
   #search(value: Buffer): number {
     let low = 0;
     let high = this.size;
-    // Invariant: every value before `low` is smaller, every value from `high` on is larger; the gap shrinks each time.
+    // Invariant: every value before `low` is smaller, every value from `high` on is larger.
     while (low < high) {
       const middle = (low + high) >>> 1;
-      const order = this.#bytes.compare(
-        value,
-        0,
-        value.length,
-        this.#start[middle]!,
-        this.#start[middle + 1]!,
-      );
+      const from = this.#start[middle]!;
+      const to = this.#start[middle + 1]!;
+      const order = this.#bytes.compare(value, 0, value.length, from, to);
       if (order === 0) return middle;
       if (order < 0) low = middle + 1;
       else high = middle;

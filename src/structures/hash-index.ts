@@ -1,9 +1,6 @@
 import { shared } from './slabs.js';
 
-/**
- * Finds the ordinal of a key without holding the keys: an open-addressing table of ordinals, probed linearly. Hashes are
- * compared first; the keys themselves are compared wherever they are, by the function given.
- */
+/** Finds the ordinal of a key without holding the keys: an open-addressing table of ordinals, probed linearly. */
 export interface HashIndexImage {
   /** By ordinal: the keyed hash of the UTF-8 form of its key, see keyed-hash.ts. */
   readonly hashes: Uint32Array;
@@ -11,13 +8,10 @@ export interface HashIndexImage {
   readonly table: Uint32Array;
 }
 
-/** Slots of the table per key: at most half of them are taken, so a probe takes 1.5 steps on average. */
+/** At most half of the slots are taken, so a probe takes 1.5 steps on average. */
 const SLOTS_PER_KEY = 2;
 
-/**
- * @param hashes by ordinal; keys are distinct
- * @returns the table; the same for the same hashes
- */
+/** The table for these hashes of distinct keys; the same for the same hashes. */
 export function buildHashTable(hashes: Uint32Array): Uint32Array {
   let size = 2;
   while (size < hashes.length * SLOTS_PER_KEY) size *= 2;
@@ -32,7 +26,6 @@ export function buildHashTable(hashes: Uint32Array): Uint32Array {
 }
 
 /**
- * @param hash of the key
  * @param isKey whether an ordinal has the key; asked of those with its hash
  * @returns the ordinal, or -1
  */
@@ -42,12 +35,11 @@ export function findInHashIndex(
   isKey: (ordinal: number) => boolean,
 ): number {
   const wanted = hash >>> 0;
-  let slot = wanted & (table.length - 1);
+  const last = table.length - 1;
   // Terminates: at least half of the slots are free.
-  while (table[slot] !== 0) {
+  for (let slot = wanted & last; table[slot] !== 0; slot = (slot + 1) & last) {
     const ordinal = table[slot]! - 1;
     if (hashes[ordinal] === wanted && isKey(ordinal)) return ordinal;
-    slot = (slot + 1) & (table.length - 1);
   }
   return -1;
 }

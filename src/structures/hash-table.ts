@@ -1,11 +1,10 @@
-import { roomyByteLength } from './growable.js';
+import { grownByteLength } from './growable.js';
 
 const CAPACITY_MIN = 64;
 
 /**
  * Numbers from 0 on, each found by the hash of what it stands for: open addressing with linear probing. The hash stands
- * beside the number, so that what has another one is not looked at, and to look at a slot is to wait for memory once.
- * What has the same hash is compared by the caller:
+ * beside the number, so that one look at memory tells both. The caller compares numbers with the same hash:
  *
  * ```
  * for (let slot = table.first(hash); slot !== -1; slot = table.next(slot, hash)) if (isIt(table.numberAt(slot))) …
@@ -14,18 +13,11 @@ const CAPACITY_MIN = 64;
  * Hashes have to be keyed where keys come from outside, see keyed-hash.ts.
  */
 export class HashTable {
-  /** A power of two of slots, at least twice as many as numbers: a number + 1, or 0, and its hash. */
-  #slots: Int32Array;
+  /** Numbers that there is room for: half of the slots. A power of two. */
+  #capacity = CAPACITY_MIN;
+  /** Two words a slot: a number + 1, or 0, and its hash. */
+  #slots: Int32Array = slotsFor(CAPACITY_MIN);
   #size = 0;
-  /** Numbers that there is room for: half of the slots. */
-  #capacity: number;
-
-  /** @param capacity numbers that are expected; it grows beyond */
-  constructor(capacity: number = CAPACITY_MIN) {
-    this.#capacity = CAPACITY_MIN;
-    while (this.#capacity < capacity) this.#capacity *= 2;
-    this.#slots = slotsFor(this.#capacity);
-  }
 
   get size(): number {
     return this.#size;
@@ -60,11 +52,9 @@ export class HashTable {
   #from(start: number, hash: number): number {
     const slots = this.#slots;
     const last = slots.length - 2;
-    let slot = start;
     // Terminates: at least half of the slots are free.
-    while (slots[slot] !== 0) {
+    for (let slot = start; slots[slot] !== 0; slot = (slot + 2) & last) {
       if (slots[slot + 1] === hash) return slot;
-      slot = (slot + 2) & last;
     }
     return -1;
   }
@@ -80,7 +70,7 @@ export class HashTable {
 }
 
 function slotsFor(capacity: number): Int32Array {
-  return new Int32Array(new ArrayBuffer(roomyByteLength(16 * capacity)), 0, 4 * capacity);
+  return new Int32Array(new ArrayBuffer(grownByteLength(8 * capacity)), 0, 4 * capacity);
 }
 
 function place(slots: Int32Array, entry: number, hash: number): void {

@@ -7,12 +7,10 @@ import { results, shared } from './slabs.js';
  * Which intervals overlap a window? The index over half-open intervals [start, end), sorted by (start, end); an empty
  * interval counts as the single integer `start`.
  *
- * Those that start inside the window are one run of the sorted intervals, found by binary search. Only those that are
- * already running when the window begins need a tree, as a point query. interval-tree-1d builds slowly (6 s for
- * 1,000,000 intervals) and cannot cross threads, so there is not one tree but many small ones, each built when its
- * intervals have been asked for often enough to repay it, and scanned until then: intervals are grouped by the power of two of their length, then cut into buckets in order of their
- * start, and one tree over the buckets' spans says which of them to ask. Grouping by length keeps those spans short:
- * a bucket is only asked when intervals of that length can still be running, however long others are.
+ * Intervals that start inside the window are one run of the sorted intervals. Those that are already running when the
+ * window begins need a tree. interval-tree-1d builds slowly and cannot cross threads, so there are many small trees: each
+ * is built once its intervals have been scanned often enough to repay it. Intervals are grouped by the power of two of
+ * their length, then cut into buckets in order of their start; one tree over the buckets' spans tells which to ask.
  */
 export interface IntervalIndexImage {
   /** Interval numbers, bucket by bucket. */
@@ -23,10 +21,10 @@ export interface IntervalIndexImage {
   readonly bucketLast: Float64Array;
 }
 
-/** Lengths are below 2^53, so they fall into 54 classes, 0 for empty ones. */
+/** Lengths are below 2^53. Class 0 is for empty intervals. */
 const LENGTH_CLASSES = 54;
 
-/** The last integer of [start, end); `start` itself for an empty interval. Closed intervals are what the tree stores. */
+/** The last integer of [start, end), or `start` for an empty interval: the tree stores closed intervals. */
 function lastOf(start: number, end: number): number {
   return end > start ? end - 1 : start;
 }
@@ -61,17 +59,14 @@ export function buildIntervalIndex(
   }
   const members = shared.uint32(count);
   for (let i = 0; i < count; i++) members[next[classes[i]!]!++] = i;
-  const bucketStart = shared.uint32(bucketStarts.length + 1);
-  bucketStart.set(bucketStarts);
-  bucketStart[bucketStarts.length] = count;
-  const bucketLast = shared.float64(bucketStarts.length);
-  for (let bucket = 0; bucket < bucketStarts.length; bucket++) {
-    let last = Number.NEGATIVE_INFINITY;
+  bucketStarts.push(count);
+  const bucketStart = shared.copyUint32(bucketStarts);
+  const bucketLast = shared.float64(bucketStart.length - 1).fill(Number.NEGATIVE_INFINITY);
+  for (let bucket = 0; bucket < bucketLast.length; bucket++) {
     for (let m = bucketStart[bucket]!; m < bucketStart[bucket + 1]!; m++) {
       const i = members[m]!;
-      last = Math.max(last, lastOf(starts[i]!, ends[i]!));
+      bucketLast[bucket] = Math.max(bucketLast[bucket]!, lastOf(starts[i]!, ends[i]!));
     }
-    bucketLast[bucket] = last;
   }
   return { members, bucketStart, bucketLast };
 }
@@ -83,18 +78,17 @@ export class IntervalIndex {
   readonly #starts: Float64Array;
   readonly #ends: Float64Array;
   readonly #image: IntervalIndexImage;
-  readonly #treesMax: number;
-  readonly #scansMax: number;
-  /** How often each bucket was scanned. */
+  readonly #bounds: { readonly treesMax: number; readonly scansMax: number };
+  /** How often each bucket was scanned, up to scansMax. */
   readonly #scans: Uint8Array;
   readonly #bucketTree: IntervalTree<Entry>;
-  /** The oldest goes when there are too many, and has to be asked for often again to come back. */
+  /** By bucket, oldest first. */
   readonly #trees = new Map<number, IntervalTree<Entry>>();
 
   /**
    * @param starts the arrays that the image was built from
    * @param bounds.treesMax trees kept at a time
-   * @param bounds.scansMax times that a bucket is scanned before a tree is built of it; at most 255
+   * @param bounds.scansMax scans of a bucket before its tree is built; at most 255
    */
   constructor(
     starts: Float64Array,
@@ -105,8 +99,7 @@ export class IntervalIndex {
     this.#starts = starts;
     this.#ends = ends;
     this.#image = image;
-    this.#treesMax = bounds.treesMax;
-    this.#scansMax = bounds.scansMax;
+    this.#bounds = bounds;
     this.#scans = new Uint8Array(image.bucketLast.length);
     const spans: Entry[] = [];
     for (let bucket = 0; bucket < image.bucketLast.length; bucket++) {
@@ -116,32 +109,22 @@ export class IntervalIndex {
     this.#bucketTree = createIntervalTree(spans);
   }
 
-  get count(): number {
-    return this.#starts.length;
-  }
-
-  /** Trees in memory at present. */
   get treeCount(): number {
     return this.#trees.size;
   }
 
-  /**
-   * The intervals that start within [from, to): one run of interval numbers.
-   *
-   * @param from -Infinity for no lower bound
-   * @param to Infinity for no upper bound
-   */
+  /** The intervals that start within [from, to): one run of interval numbers. The bounds may be infinite. */
   startingWithin(from: number, to: number): { first: number; end: number } {
     const first = lowerBound(this.#starts, from);
     return { first, end: Math.max(first, lowerBound(this.#starts, to, first)) };
   }
 
-  /** The intervals that start before `point` and end after it, ascending. They and startingWithin are a window. */
+  /** The intervals that start before `point` and end after it, ascending. */
   runningAt(point: number): Uint32Array {
     return this.runningUpTo(point, Number.POSITIVE_INFINITY) as Uint32Array;
   }
 
-  /** The same, or null where they are more than `max`: the search stops at the first one beyond it. */
+  /** The same, or null where they are more than `max`. */
   runningUpTo(point: number, max: number): Uint32Array | null {
     const found: number[] = [];
     if (!Number.isFinite(point)) return results.copyUint32(found);
@@ -155,7 +138,7 @@ export class IntervalIndex {
       const bucket = span[2];
       let tree = this.#trees.get(bucket);
       // One tree takes 2 ms: no more than that for one question.
-      if (tree === undefined && !hasBuilt && this.#scans[bucket]! >= this.#scansMax) {
+      if (tree === undefined && !hasBuilt && this.#scans[bucket]! >= this.#bounds.scansMax) {
         tree = this.#buildTree(bucket);
         hasBuilt = true;
       }
@@ -167,12 +150,12 @@ export class IntervalIndex {
   }
 
   #scan(bucket: number, point: number, max: number, found: number[]): void {
-    if (this.#scans[bucket]! < this.#scansMax) this.#scans[bucket]!++;
+    if (this.#scans[bucket]! < this.#bounds.scansMax) this.#scans[bucket]!++;
     const { members, bucketStart } = this.#image;
     const end = bucketStart[bucket + 1]!;
     for (let m = bucketStart[bucket]!; m < end && found.length <= max; m++) {
       const i = members[m]!;
-      // Within a bucket they are in order of their start.
+      // A bucket is in order of starts.
       if (this.#starts[i]! >= point) return;
       if (this.#ends[i]! > point) found.push(i);
     }
@@ -186,12 +169,10 @@ export class IntervalIndex {
       entries.push([this.#starts[i]!, lastOf(this.#starts[i]!, this.#ends[i]!), i]);
     }
     const tree = createIntervalTree(entries);
-    if (this.#trees.size >= this.#treesMax) {
-      const oldest = this.#trees.keys().next();
-      if (oldest.done !== true) {
-        this.#trees.delete(oldest.value);
-        this.#scans[oldest.value] = 0;
-      }
+    if (this.#trees.size >= this.#bounds.treesMax) {
+      const [oldest] = this.#trees.keys();
+      this.#trees.delete(oldest!);
+      this.#scans[oldest!] = 0;
     }
     this.#trees.set(bucket, tree);
     return tree;

@@ -1,13 +1,9 @@
 declare module 'interval-tree-1d' {
-  /** A closed interval; further elements are carried along untouched. */
-  type Interval = readonly number[];
-
-  interface IntervalTree<T extends Interval> {
+  /** Closed intervals; further elements are carried along. */
+  interface IntervalTree<T extends readonly number[]> {
     /** Visits every interval that contains `point`. A truthy return value stops the traversal. */
     queryPoint(point: number, visit: (interval: T) => unknown): unknown;
-    /** Visits every interval that touches [low, high]. A truthy return value stops the traversal. */
-    queryInterval(low: number, high: number, visit: (interval: T) => unknown): unknown;
   }
 
-  export default function createIntervalTree<T extends Interval>(intervals: T[]): IntervalTree<T>;
+  export default function createIntervalTree<T extends readonly number[]>(intervals: T[]): IntervalTree<T>;
 }

@@ -1,10 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { viewOf } from './byte-strings.js';
 
-/**
- * The secret of a hash: two unsigned numbers of 32 bits. Every value is as good as any other, as long as it is not known
- * outside before the keys are there.
- */
+/** The secret of a hash: two unsigned numbers of 32 bits. It must not be known outside before the keys are there. */
 export type HashSeed = readonly [number, number];
 
 export function randomHashSeed(): HashSeed {
@@ -21,11 +18,8 @@ export function isHashSeed(value: unknown): value is HashSeed {
 const TEXT_BYTES_MIN = 512;
 
 /**
- * 32 bits of a run of bytes, for tables whose keys come from outside: HalfSipHash-1-3 (Aumasson and Bernstein), with a key
- * of 64 bits. Without the seed, keys that collide more often than others cannot be chosen: see
- * docs/decisions/0021-keyed-hashes.md.
- *
- * For one thread, and not to be used from within itself: texts go through a buffer of its own.
+ * 32 bits of a run of bytes, for tables whose keys come from outside: HalfSipHash-1-3 (Aumasson and Bernstein). Colliding
+ * keys cannot be chosen without the seed: see docs/decisions/0021-keyed-hashes.md.
  */
 export class KeyedHash {
   readonly #low: number;
@@ -45,7 +39,7 @@ export class KeyedHash {
     let v2 = v0 ^ 0x6c796765;
     let v3 = v1 ^ 0x74656462;
     let at = from;
-    // One round for each word. Written out, as a function could not return four numbers without making an object.
+    // One round for each word. A function for it could not return four numbers without making an object.
     for (; at + 4 <= to; at += 4) {
       const word = view.getInt32(at, true);
       v3 ^= word;
@@ -61,7 +55,7 @@ export class KeyedHash {
       v2 = (v2 << 16) | (v2 >>> 16);
       v0 ^= word;
     }
-    // The last word has the bytes that are left and the length; three rounds without a word end it.
+    // The last word has the bytes that are left and the length. Three rounds without a word follow.
     let word = (to - from) << 24;
     for (let shift = 0; at < to; at++, shift += 8) word |= view.getUint8(at) << shift;
     v3 ^= word;
@@ -84,7 +78,7 @@ export class KeyedHash {
     return v1 ^ v3;
   }
 
-  /** Of a text, by its UTF-16 units: another one than that of its UTF-8. */
+  /** Of a text, by its UTF-16 units: not the hash of its UTF-8. */
   text(text: string): number {
     const byteLength = 2 * text.length;
     if (byteLength > this.#text.length) {

@@ -1,11 +1,6 @@
 import { gallop } from './search.js';
 
-/**
- * Sets of ordinals: ascending lists, and runs. Runs are pairs [first, end) in one array, ascending, disjoint and not
- * touching.
- */
-
-/** How many ordinals the runs hold. */
+/** How many ordinals are in runs: pairs [first, end) in one array, ascending, disjoint and not touching. */
 export function countRuns(runs: Uint32Array): number {
   let count = 0;
   for (let r = 0; r < runs.length; r += 2) count += runs[r + 1]! - runs[r]!;
@@ -13,11 +8,10 @@ export function countRuns(runs: Uint32Array): number {
 }
 
 /**
- * Writes to `out` where the ordinals of list[low, high) that lie within the runs stand, counted from `offset`.
+ * Writes to `out` the places, counted from `offset`, of the ordinals of list[low, high) that lie within the runs. Galloping
+ * over both makes it O(fewer × log(more / fewer)) besides what is written.
  *
- * Whichever of the two has fewer leads: each round finds one boundary of a run in the runs and one place in the list, by galloping. So
- * it takes O(fewer × log(more / fewer)) and what is written.
- *
+ * @param list ascending
  * @returns how many there are
  */
 export function positionsWithinRuns(
@@ -31,13 +25,12 @@ export function positionsWithinRuns(
   let written = 0;
   let at = low;
   let bound = 0;
-  // Invariant: what is before `at` has been decided, and no boundary before `bound` is beyond list[at]. Terminates: each round moves
-  // `at` on, as list[at] is less than the boundary that is then looked for in the list, and `bound`, as list[at] reaches it then.
+  // Invariant: no boundary before `bound` is beyond list[at]. Terminates: each round moves `at` and `bound` on.
   while (at < high) {
     bound = gallop(runs, list[at]! + 1, bound, runs.length);
     if (bound === runs.length) break;
     const next = gallop(list, runs[bound]!, at + 1, high);
-    // Behind a run's first ordinal and before its end: boundaries at odd places are ends.
+    // Boundaries at odd places are ends of runs.
     if (bound % 2 === 1) for (let p = at; p < next; p++) out[written++] = p - offset;
     at = next;
   }
@@ -45,10 +38,9 @@ export function positionsWithinRuns(
 }
 
 /**
- * Sorts list[0, count) and takes out repeats, in place.
+ * Sorts list[0, count) and takes out repeats, in place: a list of more than a 32nd of the universe by a bitmap.
  *
- * @param universe ordinals are below it. A list of more than a 32nd of them is put through a bitmap: O(universe / 32 +
- *   count); a shorter one is sorted.
+ * @param universe ordinals are below it
  * @returns how many are left
  */
 export function sortUnique(list: Uint32Array, count: number, universe: number): number {
@@ -57,7 +49,7 @@ export function sortUnique(list: Uint32Array, count: number, universe: number): 
     for (let i = 0; i < count; i++) bits[list[i]! >>> 5]! |= 1 << (list[i]! & 31);
     let written = 0;
     for (let word = 0; word < bits.length; word++) {
-      // Terminates: each round clears the lowest bit.
+      // Each round clears the lowest bit.
       for (let rest = bits[word]!; rest !== 0; rest &= rest - 1) {
         list[written++] = (word << 5) + 31 - Math.clz32(rest & -rest);
       }

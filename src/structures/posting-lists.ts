@@ -1,5 +1,30 @@
-import type { CodeColumn } from './code-column.js';
 import { shared } from './slabs.js';
+
+/**
+ * A dictionary's code per ordinal, in as few bytes as they fit into. Every number that is no code of the dictionary stands
+ * for null.
+ */
+export type CodeColumn = Uint8Array | Uint16Array | Uint32Array;
+
+interface CodeColumnType {
+  new (buffer: SharedArrayBuffer, byteOffset: number, length: number): CodeColumn;
+  readonly BYTES_PER_ELEMENT: number;
+}
+
+/** The narrowest type of array for codes from 0 to codeCount - 1 and null. */
+function codeColumnType(codeCount: number): CodeColumnType {
+  if (codeCount < 2 ** 8) return Uint8Array;
+  return codeCount < 2 ** 16 ? Uint16Array : Uint32Array;
+}
+
+export function sharedCodeColumn(length: number, codeCount: number): CodeColumn {
+  const type = codeColumnType(codeCount);
+  return new type(shared.cut(length * type.BYTES_PER_ELEMENT), shared.offset, length);
+}
+
+export function isCodeColumn(array: unknown, codeCount: number): array is CodeColumn {
+  return array instanceof codeColumnType(codeCount);
+}
 
 /** Posting list c is ordinals [start[c], start[c + 1]): ascending, without repeats. */
 export interface PostingListsImage {
@@ -10,21 +35,17 @@ export interface PostingListsImage {
 /**
  * Builds the posting lists of one column by counting sort: O(rows + codes).
  *
- * @param codes for each ordinal its code; any other number stands for null
  * @param codeCount codes run from 0 to codeCount - 1
  */
 export function buildPostingLists(codes: CodeColumn, codeCount: number): PostingListsImage {
   const start = shared.uint32(codeCount + 1);
-  let total = 0;
   for (let ordinal = 0; ordinal < codes.length; ordinal++) {
     const code = codes[ordinal]!;
-    if (code >= codeCount) continue;
-    start[code + 1]!++;
-    total++;
+    if (code < codeCount) start[code + 1]!++;
   }
   for (let code = 0; code < codeCount; code++) start[code + 1]! += start[code]!;
   const next = start.slice(0, codeCount);
-  const ordinals = shared.uint32(total);
+  const ordinals = shared.uint32(start[codeCount]!);
   for (let ordinal = 0; ordinal < codes.length; ordinal++) {
     const code = codes[ordinal]!;
     if (code < codeCount) ordinals[next[code]!++] = ordinal;

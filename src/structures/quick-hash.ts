@@ -1,10 +1,7 @@
 /**
- * A hash without a secret, fast enough to be made while a text is looked at for its end. It is easy to find texts that
- * collide. So it only gives places of memos that hold one entry a place, where a collision costs what a miss costs.
- * Tables use a keyed hash, see keyed-hash.ts.
+ * A hash without a secret, made while a text is scanned for its end. Texts that collide are easy to find, so it serves only
+ * memos with one entry a place, where a collision is a miss. Tables use a keyed hash, see keyed-hash.ts.
  */
-
-/** Where a hash of bytes begins, see addWord. */
 export const HASH_BEGIN = 0x2c1b3c6d;
 
 /** Adds four bytes to a hash, as the number that they are. Multipliers and shifts are those of MurmurHash3. */
@@ -18,14 +15,13 @@ export function addByte(hash: number, byte: number): number {
   return Math.imul(hash ^ byte, 0x1b873593);
 }
 
-/** Every bit of what was added changes half of the bits of the result, which may be negative. */
+/** Every bit of the input changes half of the bits of the result, which may be negative. */
 export function endHash(hash: number): number {
   let mixed = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
   return mixed ^ (mixed >>> 16);
 }
 
-/** 32 bits of a run of bytes. */
 export function quickHash(view: DataView, from: number, to: number): number {
   let hash = HASH_BEGIN;
   let at = from;

@@ -6,25 +6,19 @@ const DIGIT_VALUES = 1 << DIGIT_BITS;
 const COUNT_MIN = 4096;
 
 /**
- * Sorts `order` by `keys[order[i]]`, ascending and stably: least significant digit first, 16 bits at a time.
- * O(n) per digit, and only as many digits as the largest key has; a digit that all keys share costs one pass of
- * counting.
+ * Sorts `order` in place by `keys[order[i]]`, ascending and stably: least significant digit first, 16 bits at a time.
+ * O(n) per digit of the largest key; a digit that all keys share costs one pass of counting.
  *
- * @param order indices into `keys`; permuted in place
  * @param keys integers from 0 to 2^53 - 1
  */
 export function radixSort(order: Uint32Array, keys: Float64Array): void {
   const count = order.length;
   if (count < COUNT_MIN) {
-    // Stable, as ECMAScript has it.
     order.sort((a, b) => keys[a]! - keys[b]!);
     return;
   }
   let keyMax = 0;
-  for (let i = 0; i < count; i++) {
-    const key = keys[order[i]!]!;
-    if (key > keyMax) keyMax = key;
-  }
+  for (let i = 0; i < count; i++) keyMax = Math.max(keyMax, keys[order[i]!]!);
   let from: Uint32Array = order;
   let to: Uint32Array = scratch.uint32(count);
   // Terminates: the divisor grows by 2^16 each round and keyMax is below 2^53.
@@ -46,7 +40,7 @@ function digitAt(key: number, divisor: number): number {
   return Math.floor(key / divisor) % DIGIT_VALUES;
 }
 
-/** Sorts `order` by (starts, ends) of what it refers to, ascending and stably. All are integers, no end before its start. */
+/** Sorts `order` by (start, end), ascending and stably. All are integers, no end before its start. */
 export function sortByIntervals(order: Uint32Array, starts: Float64Array, ends: Float64Array): void {
   let startMin = Number.POSITIVE_INFINITY;
   for (const start of starts) if (start < startMin) startMin = start;

@@ -7,7 +7,7 @@ export function lowerBound(
 ): number {
   let from = low;
   let to = high;
-  // Invariant: values before `from` are less, values from `to` on are not; the gap halves each time.
+  // Invariant: values before `from` are less, values from `to` on are not.
   while (from < to) {
     const middle = (from + to) >>> 1;
     if (values[middle]! < target) from = middle + 1;
@@ -16,10 +16,7 @@ export function lowerBound(
   return from;
 }
 
-/**
- * Like lowerBound, for a target that is probably near `low`: doubles its stride until it has passed the target, then
- * searches the last stride. O(log distance) instead of O(log length).
- */
+/** Like lowerBound, for a target that is probably near `low`: O(log distance), by strides that double. */
 export function gallop(values: Uint32Array, target: number, low: number, high: number): number {
   let stride = 1;
   let from = low;

@@ -1,10 +1,11 @@
-/**
- * Typed arrays cut from long buffers, one behind the other. A buffer of its own for each array costs more than filling it, and where the
- * C library puts short buffers between others, it keeps the memory around them (see grownByteLength).
- */
+import { LARGE_BYTES_MIN } from './growable.js';
 
 const ALIGNMENT_BYTES = 8;
 
+/**
+ * Typed arrays cut from long buffers, one behind the other. A buffer for each array would cost more than filling it, and
+ * the C library keeps the memory around short buffers that lie between others (see grownByteLength).
+ */
 export class Slabs<Memory extends ArrayBufferLike> {
   readonly #make: (byteLength: number) => Memory;
   #slabBytes: number;
@@ -12,10 +13,10 @@ export class Slabs<Memory extends ArrayBufferLike> {
   #pieceBytesMax: number;
   #slab: Memory;
   #used = 0;
-  /** Where the piece of the last call of {@link cut} begins in its buffer. */
+  /** Where the last piece begins in its buffer. */
   offset = 0;
 
-  /** Without a length each array has a buffer of its own, but for those made {@link within} a slab. */
+  /** Without a length each array has a buffer of its own, unless it is made {@link within} a slab. */
   constructor(make: (byteLength: number) => Memory, slabBytes = 0, pieceBytesMax = -1) {
     this.#make = make;
     this.#slabBytes = slabBytes;
@@ -38,16 +39,12 @@ export class Slabs<Memory extends ArrayBufferLike> {
     return this.#slab;
   }
 
-  /** Takes the piece back that was cut last. Any other stays taken until its slab is garbage. */
+  /** Takes the last piece back. Any other stays taken until its slab is garbage. */
   giveBack(buffer: ArrayBufferLike, offset: number, byteLength: number): void {
     if (buffer === this.#slab && offset + aligned(byteLength) === this.#used) this.#used = offset;
   }
 
-  /**
-   * Cuts the arrays that `build` makes from slabs of this length; longer ones get a buffer of their own.
-   *
-   * @param build synchronous
-   */
+  /** Cuts the arrays that `build`, which is synchronous, makes from slabs of this length. */
   within<Result>(slabBytes: number, build: () => Result): Result {
     const before = [this.#slabBytes, this.#pieceBytesMax, this.#slab, this.#used] as const;
     this.#slabBytes = this.#pieceBytesMax = slabBytes;
@@ -62,10 +59,6 @@ export class Slabs<Memory extends ArrayBufferLike> {
 
   uint8(length: number): Uint8Array<Memory> {
     return new Uint8Array(this.cut(length), this.offset, length);
-  }
-
-  uint16(length: number): Uint16Array<Memory> {
-    return new Uint16Array(this.cut(length * 2), this.offset, length);
   }
 
   uint32(length: number): Uint32Array<Memory> {
@@ -93,7 +86,7 @@ function aligned(byteLength: number): number {
   return Math.ceil(byteLength / ALIGNMENT_BYTES) * ALIGNMENT_BYTES;
 }
 
-/** What snapshots are made of: it crosses threads without a copy. Zeroed. */
+/** Memory of snapshots: it crosses threads without a copy. Zeroed. */
 export const shared: Slabs<SharedArrayBuffer> = new Slabs((byteLength) => new SharedArrayBuffer(byteLength));
 
 /** Arrays that live as long as one build. Zeroed. */
@@ -101,13 +94,11 @@ export const scratch: Slabs<ArrayBuffer> = new Slabs((byteLength) => new ArrayBu
 
 /** Below it a build's scratch is left to ordinary buffers. */
 const SCRATCH_WORTHWHILE_BYTES_MIN = 4 * 1024 * 1024;
-/** glibc gives such a buffer memory of its own, as LARGE_BYTES_MIN in growable.ts says. */
-const SCRATCH_BYTES_MIN = 34 * 1024 * 1024;
 
-/** @param byteLength about what all scratch arrays of `build` take, which is synchronous */
+/** @param byteLength about what all scratch arrays of `build`, which is synchronous, take */
 export function inScratch<Result>(byteLength: number, build: () => Result): Result {
   if (byteLength < SCRATCH_WORTHWHILE_BYTES_MIN) return build();
-  return scratch.within(Math.max(byteLength, SCRATCH_BYTES_MIN), build);
+  return scratch.within(Math.max(byteLength, LARGE_BYTES_MIN), build);
 }
 
 const RESULT_SLAB_BYTES = 64 * 1024;

@@ -1,17 +1,14 @@
 /** At most this many edits away is still taken for a slip of the keyboard; and never more than half the name. */
 const EDITS_MAX = 3;
+const TYPED_UNITS_MAX = 64;
 
-/**
- * The nearest of `names` to what was typed, or null where none is near. Case does not count.
- *
- * @param typed looked at up to 64 characters
- */
+/** The nearest of `names` to what was typed, or null where none is near. Case does not count. */
 export function suggest(typed: string, names: readonly string[]): string | null {
-  const wanted = typed.slice(0, 64).toLowerCase();
+  const wanted = typed.slice(0, TYPED_UNITS_MAX).toLowerCase();
   let best: string | null = null;
   let bestDistance = Math.min(EDITS_MAX, Math.ceil(wanted.length / 2)) + 1;
   for (const name of names) {
-    // At least as many edits as one is longer than the other.
+    // It takes at least as many edits as the lengths differ.
     if (Math.abs(wanted.length - name.length) >= bestDistance) continue;
     const distance = editDistance(wanted, name.toLowerCase());
     if (distance < bestDistance) {

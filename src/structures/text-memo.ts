@@ -1,22 +1,17 @@
-/**
- * V8 hashes texts of up to ten digits as the number that they are, before its releases of 2026 without its seed.
- */
+/** V8 hashes texts of up to ten digits as the number that they are, before its releases of 2026 without its seed. */
 const DIGITS_MAX = 10;
 
 /**
- * Remembers something for texts that come again and again: a Map that is emptied when it is full, which costs less than
- * anything cleverer. Texts whose hash in V8 depends on no secret are left out, since they could be made to collide: long
- * ones, which beyond 16,383 units it hashes by their length, and short ones that begin with a digit.
+ * Remembers something for texts that come again and again: a Map that is emptied when it is full. Texts whose hash in V8
+ * depends on no secret could be made to collide and are left out: short ones that begin with a digit, and long ones, which
+ * V8 hashes by their length beyond 16,383 units.
  */
 export class TextMemo<Value> {
   readonly #entriesMax: number;
   readonly #unitsMax: number;
   readonly #known = new Map<string, Value>();
 
-  /**
-   * @param entriesMax texts remembered at a time
-   * @param unitsMax UTF-16 units of one, at most 16,383
-   */
+  /** @param unitsMax UTF-16 units of one text, at most 16,383 */
   constructor(entriesMax: number, unitsMax: number) {
     this.#entriesMax = entriesMax;
     this.#unitsMax = unitsMax;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { test } from 'tap';
 import { ByteStrings, copyText, isSame, viewOf } from '../../src/structures/byte-strings.js';
-import { GrowableUint32, grownByteLength } from '../../src/structures/growable.js';
+import { Growable, grownByteLength } from '../../src/structures/growable.js';
 import { KeyedHash } from '../../src/structures/keyed-hash.js';
 
 const SEED = 7;
@@ -88,7 +88,7 @@ test('buffers that grow are small or large', (t) => {
     lengths.filter((length) => length > 256 * 1024 && length <= 32 * 1024 * 1024),
     [],
   );
-  const column = new GrowableUint32();
+  const column = new Growable(Uint32Array);
   for (let n = 0; n < 100_000; n++) column.push(n);
   t.equal(column.length, 100_000);
   t.ok(column.view().every((value, n) => value === n));

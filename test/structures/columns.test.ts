@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
 import { Dictionary, DictionaryBuilder, NO_CODE } from '../../src/structures/dictionary.js';
-import { GrowableFloat64, GrowableUint32 } from '../../src/structures/growable.js';
+import { Growable } from '../../src/structures/growable.js';
 import { KeyedHash } from '../../src/structures/keyed-hash.js';
 import { buildPostingLists } from '../../src/structures/posting-lists.js';
 import { radixSort } from '../../src/structures/radix-sort.js';
@@ -87,8 +87,8 @@ test('the radix sort is a stable sort', (t) => {
 });
 
 test('columns grow past their first size', (t) => {
-  const integers = new GrowableUint32();
-  const doubles = new GrowableFloat64();
+  const integers = new Growable(Uint32Array);
+  const doubles = new Growable(Float64Array);
   for (let i = 0; i < 5000; i++) {
     integers.push(i);
     doubles.push(i + 0.5);

@@ -108,7 +108,6 @@ test('windows at every kind of boundary', (t) => {
 test('no intervals at all', (t) => {
   const index = indexOf([]);
   t.strictSame(ask(index, 0, 10), []);
-  t.equal(index.count, 0);
   t.end();
 });
 
