@@ -26,7 +26,7 @@ function headOf(clusters: Clusters, cluster: number): Omit<ConflictEntry, 'event
     key,
     startTime: formatInstant(startMs),
     endTime: formatInstant(endMs),
-    peak: clusters.peakOf(cluster),
+    peak: clusters.image.peak[cluster]!,
   };
 }
 
@@ -38,7 +38,7 @@ function jsonHead(clusters: Clusters, cluster: number): string {
 /** The given clusters as one JSON array of conflict entries; their events are copied from the rows. */
 export function jsonConflicts(rows: Rows, clusters: Clusters, wanted: Uint32Array): Body {
   let byteLength = 1 + Math.max(1, wanted.length);
-  for (const cluster of wanted) byteLength += clusters.jsonBytesOf(cluster);
+  for (const cluster of wanted) byteLength += clusters.image.jsonBytes[cluster]!;
   if (byteLength > BODY_WHOLE_BYTES_MAX) {
     return slicedBody(byteLength, () => jsonEntryPieces(rows, clusters, wanted));
   }
@@ -81,7 +81,7 @@ const BEHIND_LAST_ENTRY = Buffer.from(']}]');
 export function messagePackConflicts(rows: Rows, clusters: Clusters, wanted: Uint32Array): Body {
   const header = arrayHeader(wanted.length);
   let byteLength = header.length;
-  for (const cluster of wanted) byteLength += clusters.packedBytesOf(cluster);
+  for (const cluster of wanted) byteLength += clusters.image.packedBytes[cluster]!;
   if (byteLength > BODY_WHOLE_BYTES_MAX) {
     return slicedBody(byteLength, () => packedEntryPieces(rows, clusters, wanted));
   }

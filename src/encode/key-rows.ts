@@ -40,7 +40,7 @@ export const MESSAGE_PACK_LAYOUT: RowLayout = {
 
 /** The ordinals of a posting list. */
 function ordinalsOf({ field, code }: ListRef): Uint32Array {
-  return field.postings.subarray(field.postingStart(code), field.postingEnd(code));
+  return field.postings.subarray(field.start[code]!, field.start[code + 1]!);
 }
 
 /** What {@link buildKeyRows} will take, in bytes. Gives up, with Infinity, once it is more than `bytesMax`. */
