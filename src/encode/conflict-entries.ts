@@ -22,7 +22,7 @@ const serialiseEntry: (entry: ConflictEntry) => string = build(CONFLICT_ENTRY_SC
 
 function emptyEntry(clusters: Clusters, cluster: number): ConflictEntry {
   const { by, key, startMs, endMs } = clusters.keyOf(cluster);
-  const peak = clusters.peakOf(cluster);
+  const peak = clusters.image.peak[cluster]!;
   return { by, key, startTime: formatInstant(startMs), endTime: formatInstant(endMs), peak, events: [] };
 }
 
@@ -34,7 +34,7 @@ function jsonHead(clusters: Clusters, cluster: number): string {
 /** The given clusters as one JSON array of conflict entries. */
 export function jsonConflicts(rows: Rows, clusters: Clusters, wanted: Uint32Array): Body {
   let byteLength = 1 + Math.max(1, wanted.length);
-  for (const cluster of wanted) byteLength += clusters.jsonBytesOf(cluster);
+  for (const cluster of wanted) byteLength += clusters.image.jsonBytes[cluster]!;
   if (byteLength > BODY_WHOLE_BYTES_MAX) {
     return slicedBody(byteLength, () => jsonEntryPieces(rows, clusters, wanted));
   }
@@ -74,7 +74,7 @@ function* jsonEntryPieces(rows: Rows, clusters: Clusters, wanted: Uint32Array): 
 export function messagePackConflicts(rows: Rows, clusters: Clusters, wanted: Uint32Array): Body {
   const header = arrayHeader(wanted.length);
   let byteLength = header.length;
-  for (const cluster of wanted) byteLength += clusters.packedBytesOf(cluster);
+  for (const cluster of wanted) byteLength += clusters.image.packedBytes[cluster]!;
   if (byteLength > BODY_WHOLE_BYTES_MAX) {
     return slicedBody(byteLength, () => packedEntryPieces(rows, clusters, wanted));
   }

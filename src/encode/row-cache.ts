@@ -158,7 +158,7 @@ export class RowCache {
   #add(shelf: Shelf, { field, code }: ListRef): KeyRows | null {
     const rows = this.#rows;
     shelf.gathered[code] = 0;
-    const ordinals = field.postings.subarray(field.postingStart(code), field.postingEnd(code));
+    const ordinals = field.postings.subarray(field.start[code]!, field.start[code + 1]!);
     const start = new Uint32Array(ordinals.length + 1);
     const bytesMax = Math.min(KEY_ROWS_BYTES_MAX, this.#bytesMax - ENTRY_BYTES) - start.byteLength;
     const sums = rows[shelf.layout.sums];

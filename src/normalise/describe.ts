@@ -1,22 +1,19 @@
-/** How values of a source are shown to people: short, quoted, and harmless on a terminal. */
-
-/** Characters of a value that are shown. Enough for a UUID or a date-time with its quotes. */
+/** Characters of a value that are shown: enough for a UUID or a date-time with its quotes. */
 const SHOWN_CHARACTERS_MAX = 40;
 
-/** What JSON leaves bare but a terminal or a reader may stumble over: C1 controls, bidirectional marks, separators. */
+/** JSON leaves these bare, but terminals and readers stumble over them: C1 controls, bidirectional marks, separators. */
 const UNSAFE = /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
 /** A text in JSON's quotes, cut to at most 40 characters with an ellipsis behind. */
 export function quote(text: string): string {
-  const cut = text.length > SHOWN_CHARACTERS_MAX;
-  // A surrogate pair must not be cut in two: JSON would show its half as an escape that is not in the source.
-  const end = cut && text.codePointAt(SHOWN_CHARACTERS_MAX - 1) !== text.charCodeAt(SHOWN_CHARACTERS_MAX - 1);
-  const shown = cut ? text.slice(0, end ? SHOWN_CHARACTERS_MAX - 1 : SHOWN_CHARACTERS_MAX) : text;
+  // JSON would show half of a surrogate pair as an escape that is not in the source.
+  const isPairCut = (text.codePointAt(SHOWN_CHARACTERS_MAX - 1) ?? 0) > 0xffff;
+  const shown = text.slice(0, isPairCut ? SHOWN_CHARACTERS_MAX - 1 : SHOWN_CHARACTERS_MAX);
   const quoted = JSON.stringify(shown).replace(
     UNSAFE,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
-  return cut ? `${quoted}…` : quoted;
+  return text.length > SHOWN_CHARACTERS_MAX ? `${quoted}…` : quoted;
 }
 
 /** What a value is, with its article: "a number (17)", "an array", "the string \"x\"". */
@@ -35,8 +32,7 @@ export function describeValue(value: unknown): string {
     case 'object':
       // Only MessagePack and the in-process source can bring these.
       if (value instanceof Date) return 'a timestamp, not a text';
-      if (value instanceof Uint8Array) return 'binary data';
-      return 'an object';
+      return value instanceof Uint8Array ? 'binary data' : 'an object';
     case 'undefined':
       return 'undefined';
     default:

@@ -32,7 +32,7 @@ function clustersInWindow(clusters: Clusters, query: Query, wanted: readonly boo
   const found = results.uint32(running.length + within.end - within.first);
   let count = 0;
   const take = (cluster: number): void => {
-    if (wanted[clusters.dimensionOf(cluster)] === true) found[count++] = cluster;
+    if (wanted[clusters.image.by[cluster]!] === true) found[count++] = cluster;
   };
   // Those running already started earlier and so have smaller numbers.
   for (const cluster of running) take(cluster);
@@ -52,10 +52,10 @@ const LOOK_COST = 1 / 4;
 /** What it costs to ask each cluster for an event that passes, in candidates. */
 function looksMax(snapshot: Snapshot, clusters: Clusters, candidates: number, hasNoWindow: boolean): number {
   // Which events of a long cluster lie in a window is not known: it may be the last.
-  if (!hasNoWindow) return clusters.eventsCount;
+  if (!hasNoWindow) return clusters.image.events.length;
   // Otherwise one of so many passes, so most clusters have one among their first.
   const perCluster = snapshot.eventCount / Math.max(1, candidates);
-  return LOOK_COST * Math.min(clusters.eventsCount, clusters.count * perCluster);
+  return LOOK_COST * Math.min(clusters.image.events.length, clusters.count * perCluster);
 }
 
 /**
@@ -104,7 +104,7 @@ function clustersOfEvents(
   const found = results.uint32(memberships);
   let count = 0;
   const take = (cluster: number): void => {
-    if (wanted[clusters.dimensionOf(cluster)] === true) found[count++] = cluster;
+    if (wanted[clusters.image.by[cluster]!] === true) found[count++] = cluster;
   };
   events.forEachRun((first, end) => clusters.forEachMembership(first, end, take));
   return found.subarray(0, sortUnique(found, count, clusters.count));

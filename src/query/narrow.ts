@@ -101,14 +101,14 @@ export function narrowLists(
 function spanOf(snapshot: Snapshot, { window, starting }: WindowOrdinals, of: ListRef): Span {
   const { field, code } = of;
   const { postings } = field;
-  const low = field.postingStart(code);
-  const high = field.postingEnd(code);
+  const low = field.start[code]!;
+  const high = field.start[code + 1]!;
   if (window === null) return { of, low, before: low, first: low, end: high };
   const first = lowerBound(postings, starting.first, low, high);
   const end = lowerBound(postings, starting.end, first, high);
   if (first === low || window.startMs === Number.NEGATIVE_INFINITY)
     return { of, low, before: first, first, end };
-  const earliest = snapshot.ordinalFrom(window.startMs - field.longestMs(code));
+  const earliest = snapshot.ordinalFrom(window.startMs - field.longestMs[code]!);
   return { of, low, before: lowerBound(postings, earliest, low, first), first, end };
 }
 
@@ -159,13 +159,13 @@ function pieceOf(of: ListRef, from: number, to: number): Narrowed {
     of,
     list: field.postings.subarray(from, to),
     positions: null,
-    first: from - field.postingStart(code),
+    first: from - field.start[code]!,
   };
 }
 
 function piecesOf(of: ListRef, positions: Uint32Array): Narrowed {
   const { postings } = of.field;
-  const low = of.field.postingStart(of.code);
+  const low = of.field.start[of.code]!;
   const list = results.uint32(positions.length);
   for (let i = 0; i < list.length; i++) list[i] = postings[low + positions[i]!]!;
   return { of, list, positions, first: 0 };

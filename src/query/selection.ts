@@ -68,7 +68,7 @@ export class Selection {
     if (this.#list === null && this.#runs === null) {
       const { lists, positions } = this.origin as ListPicks;
       const { field, code } = lists[0]!;
-      const start = field.postingStart(code);
+      const start = field.start[code]!;
       const { length } = positions as Uint32Array;
       this.#list = results.uint32(length);
       for (let i = 0; i < length; i++) this.#list[i] = field.postings[start + positions![i]!]!;

@@ -57,9 +57,6 @@ export class SnapshotBuilder {
   readonly #endTimeMs = new Growable(Float64Array);
   /** In the order of CODED_FIELDS. */
   readonly columns: readonly Column[];
-  /** Of the event that `add` is given. */
-  readonly #times = new Float64Array(2);
-  readonly #codes = new Uint32Array(CODED_FIELDS.length);
   readonly #rejections: Rejection[] = [];
   readonly #rejectedByCode: Partial<Record<RejectionCode, number>> = {};
   #rejected = 0;
@@ -118,13 +115,13 @@ export class SnapshotBuilder {
       this.reject(this.#duplicate(event.id, known, position));
       return;
     }
-    this.#times[0] = event.time;
-    this.#times[1] = event.endTime;
+    this.#addId(hash, this.#idView, 0, length, position.source);
+    this.#timeMs.push(event.time);
+    this.#endTimeMs.push(event.endTime);
     for (let n = 0; n < this.columns.length; n++) {
-      const { name, dictionary } = this.columns[n]!;
-      this.#codes[n] = dictionary.intern(event[name]);
+      const { name, dictionary, codes } = this.columns[n]!;
+      codes.push(dictionary.intern(event[name]));
     }
-    this.addCoded(hash, this.#idView, 0, length, this.#times, this.#codes, position.source);
   }
 
   /**
@@ -137,7 +134,7 @@ export class SnapshotBuilder {
   }
 
   /**
-   * Adds an event whose id no other has, see hasId.
+   * Adds an event of the only source, whose id no other has, see hasId.
    *
    * @param times beginning and end, epoch milliseconds
    * @param codes by column
@@ -150,8 +147,14 @@ export class SnapshotBuilder {
     to: number,
     times: Float64Array,
     codes: Uint32Array,
-    source?: string,
   ): void {
+    this.#addId(hash, view, from, to, undefined);
+    this.#timeMs.push(times[0]!);
+    this.#endTimeMs.push(times[1]!);
+    for (let n = 0; n < codes.length; n++) this.columns[n]!.codes.push(codes[n]!);
+  }
+
+  #addId(hash: number, view: DataView, from: number, to: number, source: string | undefined): void {
     if (this.#sources.length === 0 || this.#sources.at(-1)?.name !== source) {
       this.#sources.push({ name: source, start: this.#ids.size });
     }
@@ -159,9 +162,6 @@ export class SnapshotBuilder {
       throw new LecternError('source-too-large', `one snapshot holds at most ${EVENTS_MAX} events`);
     }
     this.#ids.add(hash, view, from, to);
-    this.#timeMs.push(times[0]!);
-    this.#endTimeMs.push(times[1]!);
-    for (let n = 0; n < codes.length; n++) this.columns[n]!.codes.push(codes[n]!);
   }
 
   /** Puts the UTF-8 of an id into the buffer for it, and gives its length. */

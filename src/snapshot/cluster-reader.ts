@@ -15,12 +15,12 @@ export interface ClusterKey {
 
 /** The conflict clusters of a snapshot, for reading; cluster numbers are in the documented order. */
 export class Clusters {
+  readonly image: ClustersImage;
   readonly index: IntervalIndex;
-  readonly #image: ClustersImage;
   readonly #keys: Dictionary;
 
   constructor(image: ClustersImage) {
-    this.#image = image;
+    this.image = image;
     this.#keys = new Dictionary(image.keys);
     this.index = new IntervalIndex(image.startMs, image.endMs, image.index, {
       treesMax: INTERVAL_TREES_MAX,
@@ -29,78 +29,55 @@ export class Clusters {
   }
 
   get count(): number {
-    return this.#image.peak.length;
-  }
-
-  /** The events of all clusters; one that is in several counts as several. */
-  get eventsCount(): number {
-    return this.#image.events.length;
-  }
-
-  /** Index into CONFLICT_DIMENSIONS. */
-  dimensionOf(cluster: number): number {
-    return this.#image.by[cluster]!;
+    return this.image.peak.length;
   }
 
   keyOf(cluster: number): ClusterKey {
+    const { startMs, endMs, by, key } = this.image;
     return {
-      startMs: this.#image.startMs[cluster]!,
-      endMs: this.#image.endMs[cluster]!,
-      by: CONFLICT_DIMENSIONS[this.#image.by[cluster]!]!.by,
-      key: this.#keys.valueOf(this.#image.key[cluster]!),
+      startMs: startMs[cluster]!,
+      endMs: endMs[cluster]!,
+      by: CONFLICT_DIMENSIONS[by[cluster]!]!.by,
+      key: this.#keys.valueOf(key[cluster]!),
     };
   }
 
-  peakOf(cluster: number): number {
-    return this.#image.peak[cluster]!;
-  }
-
-  /** The length of a cluster's entry as JSON, its events included. */
-  jsonBytesOf(cluster: number): number {
-    return this.#image.jsonBytes[cluster]!;
-  }
-
-  /** The same in MessagePack. */
-  packedBytesOf(cluster: number): number {
-    return this.#image.packedBytes[cluster]!;
-  }
-
-  /** Whether one of a cluster's events passes. As of eventsOf, but without a view, which costs more than a few look-ups. */
+  /** Whether one of a cluster's events passes. Without a view of them, which costs more than a few look-ups. */
   hasEvent(cluster: number, passes: (ordinal: number) => boolean): boolean {
-    const { first, events } = this.#image;
+    const { first, events } = this.image;
     for (let e = first[cluster]!; e < first[cluster + 1]!; e++) if (passes(events[e]!)) return true;
     return false;
   }
 
   /** The ordinals of a cluster's events, ascending. A view of shared memory. */
   eventsOf(cluster: number): Uint32Array {
-    return this.#image.events.subarray(this.#image.first[cluster]!, this.#image.first[cluster + 1]!);
+    return this.image.events.subarray(this.image.first[cluster]!, this.image.first[cluster + 1]!);
   }
 
-  /** Visits the clusters that the events [first, end) are in, of any dimension: ascending for one event, with repeats for several. */
+  /** Visits the clusters that the events [first, end) are in: ascending for one event, with repeats for several. */
   forEachMembership(first: number, end: number, visit: (cluster: number) => void): void {
-    const { start, ordinals } = this.#image.clustersOf;
+    const { start, ordinals } = this.image.clustersOf;
     for (let m = start[first]!; m < start[end]!; m++) visit(ordinals[m]!);
   }
 
-  /** How many that are. */
+  /** How often forEachMembership visits. */
   membershipCount(first: number, end: number): number {
-    const { start } = this.#image.clustersOf;
+    const { start } = this.image.clustersOf;
     return start[end]! - start[first]!;
   }
 
   /** The first cluster whose sort key is greater than `key`. */
   clusterAfter(key: ClusterKey): number {
-    return this.#partition((cluster) => compareKeys(cluster, key) > 0);
+    return this.#firstWhere((cluster) => compareKeys(cluster, key) > 0);
   }
 
   /** The first cluster whose sort key is not less than `key`. */
   clusterFrom(key: ClusterKey): number {
-    return this.#partition((cluster) => compareKeys(cluster, key) >= 0);
+    return this.#firstWhere((cluster) => compareKeys(cluster, key) >= 0);
   }
 
   /** The first cluster for which `beyond` holds, as it then does for all that follow. */
-  #partition(beyond: (key: ClusterKey) => boolean): number {
+  #firstWhere(beyond: (key: ClusterKey) => boolean): number {
     let low = 0;
     let high = this.count;
     // Invariant: it holds for none before `low` and for all from `high` on; the gap halves each time.

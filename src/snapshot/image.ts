@@ -1,4 +1,4 @@
-import type { IndexedFieldName } from '../model/fields.js';
+import { CONFLICT_DIMENSIONS, type ConflictBy, type IndexedFieldName } from '../model/fields.js';
 import type { DictionaryImage } from '../structures/dictionary.js';
 import type { HashIndexImage } from '../structures/hash-index.js';
 import type { IntervalIndexImage } from '../structures/interval-index.js';
@@ -7,8 +7,8 @@ import type { CodeColumn, PostingListsImage } from '../structures/posting-lists.
 import type { SnapshotSummary } from './summary.js';
 
 /**
- * A snapshot as flat data: typed arrays over SharedArrayBuffers, a seed and one small plain summary. It can be posted to
- * another thread without a copy, and written and read without parsing. Event number n, its **ordinal**, is the n-th by
+ * A snapshot as flat data: typed arrays over SharedArrayBuffers, a seed and one small plain summary. It is posted to other
+ * threads without a copy, and written and read without parsing. Event number n, its **ordinal**, is the n-th by
  * (time, endTime, id).
  */
 export interface SnapshotImage {
@@ -17,8 +17,8 @@ export interface SnapshotImage {
   readonly fields: Readonly<Record<IndexedFieldName, FieldImage>>;
   readonly rows: RowsImage;
   /**
-   * What ids are hashed with: another for each image, so that ids that collide cannot be chosen. No part of the summary,
-   * which is shown, nor of its id, on which replicas agree.
+   * For hashing ids. Each image has another, so that ids that collide cannot be chosen. No part of the summary, which is
+   * shown, nor of its id, on which replicas agree.
    */
   readonly hashSeed: HashSeed;
   /** Finds the ordinal of an id. */
@@ -38,21 +38,21 @@ export interface SlotsImage {
 /** One indexed field: its distinct values, the value of each ordinal, the ordinals of each value. */
 export interface FieldImage {
   readonly dictionary: DictionaryImage;
-  /** Per ordinal: a code of the dictionary, or what is none for null. */
+  /** Per ordinal: a code of the dictionary. Any other number stands for null. */
   readonly codes: CodeColumn;
   readonly postings: PostingListsImage;
-  /** Per code: the length of its longest event, in milliseconds. How far back a window has to look for those running. */
+  /** Per code: the length of its longest event, in milliseconds. A window looks no further back for running events. */
   readonly longestMs: Float64Array;
 }
 
 /**
- * All rows as one JSON array, `[row,row,…]`, in ordinal order. Row n is bytes [start[n], start[n + 1] - 1): behind it
- * stands a comma, or the closing bracket.
+ * All rows as one JSON array, `[row,row,…]`, in ordinal order. Row n is bytes [start[n], start[n + 1] - 1): a comma or the
+ * closing bracket follows.
  */
 export interface RowsImage {
   readonly bytes: Uint8Array;
   readonly start: Uint32Array;
-  /** Sums of the lengths that the rows have in MessagePack, which is made when it is asked for. */
+  /** Sums of the lengths that the rows have in MessagePack, which is made on request. */
   readonly packedStart: Uint32Array;
 }
 
@@ -82,12 +82,10 @@ export interface ClustersImage {
 export function byteLengthOf(part: unknown): number {
   if (ArrayBuffer.isView(part)) return part.byteLength;
   if (typeof part !== 'object' || part === null) return 0;
-  let bytes = 0;
-  for (const inner of Object.values(part)) bytes += byteLengthOf(inner);
-  return bytes;
+  return Object.values(part).reduce((bytes: number, inner) => bytes + byteLengthOf(inner), 0);
 }
 
-/** Whether two images say the same. Not compared are the seed, the table of ids, which follows from it and the rows, and the summary. */
+/** Whether two images say the same. The seed, the summary and the table of ids, which follows from the rest, may differ. */
 export function isSameImage(a: SnapshotImage, b: SnapshotImage): boolean {
   const { summary: _a, hashSeed: _seedA, ids: _idsA, ...partsOfA } = a;
   const { summary: _b, hashSeed: _seedB, ids: _idsB, ...partsOfB } = b;
@@ -103,4 +101,37 @@ function isSamePart(a: unknown, b: unknown): boolean {
 
 function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
+}
+
+/** What is in a data set, counted. */
+export interface Inspection {
+  readonly summary: SnapshotSummary;
+  /** Conflict clusters of each kind: rows of one lesson merged, and every row a lesson of its own. */
+  readonly conflicts: {
+    readonly merged: Readonly<Record<ConflictBy, number>>;
+    readonly unmerged: Readonly<Record<ConflictBy, number>>;
+  };
+  /** Bytes of the snapshot's parts, without what caches and interval trees add while serving. */
+  readonly bytes: Readonly<Record<'rows' | 'fields' | 'slots' | 'ids' | 'clusters' | 'total', number>>;
+}
+
+export function inspectImage({ summary, rows, fields, slots, ids, clusters }: SnapshotImage): Inspection {
+  return {
+    summary,
+    conflicts: { merged: countByDimension(clusters.merged), unmerged: countByDimension(clusters.unmerged) },
+    bytes: {
+      rows: byteLengthOf(rows),
+      fields: byteLengthOf(fields),
+      slots: byteLengthOf(slots),
+      ids: byteLengthOf(ids),
+      clusters: byteLengthOf(clusters),
+      total: summary.bytes,
+    },
+  };
+}
+
+function countByDimension({ by }: ClustersImage): Record<ConflictBy, number> {
+  const counts: Record<ConflictBy, number> = { group: 0, lecturer: 0, room: 0 };
+  for (const dimension of by) counts[CONFLICT_DIMENSIONS[dimension]!.by]++;
+  return counts;
 }

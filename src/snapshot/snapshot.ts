@@ -21,41 +21,25 @@ export class FieldIndex {
   /** Its number among the indexed fields. */
   readonly number: number;
   readonly dictionary: Dictionary;
-  /** Per ordinal: a code of the dictionary, or what is none for null. */
+  /** Per ordinal: a code of the dictionary. Any other number stands for null. */
   readonly codes: CodeColumn;
-  readonly #start: Uint32Array;
-  readonly #ordinals: Uint32Array;
-  readonly #longestMs: Float64Array;
+  /** All posting lists, one behind the other; that of a code is [start[code], start[code + 1]). */
+  readonly postings: Uint32Array;
+  readonly start: Uint32Array;
+  /** Per code: the length of its longest event, in milliseconds. */
+  readonly longestMs: Float64Array;
 
   constructor(image: FieldImage, number: number) {
     this.number = number;
     this.dictionary = new Dictionary(image.dictionary);
     this.codes = image.codes;
-    this.#start = image.postings.start;
-    this.#ordinals = image.postings.ordinals;
-    this.#longestMs = image.longestMs;
-  }
-
-  /** All posting lists, one behind the other; that of a code is [postingStart(code), postingEnd(code)). */
-  get postings(): Uint32Array {
-    return this.#ordinals;
-  }
-
-  postingStart(code: number): number {
-    return this.#start[code]!;
-  }
-
-  postingEnd(code: number): number {
-    return this.#start[code + 1]!;
+    this.postings = image.postings.ordinals;
+    this.start = image.postings.start;
+    this.longestMs = image.longestMs;
   }
 
   postingCount(code: number): number {
-    return this.#start[code + 1]! - this.#start[code]!;
-  }
-
-  /** The length of the longest event with this value, in milliseconds. */
-  longestMs(code: number): number {
-    return this.#longestMs[code]!;
+    return this.start[code + 1]! - this.start[code]!;
   }
 }
 
@@ -66,10 +50,7 @@ export interface EventKey {
   readonly id: string;
 }
 
-/**
- * The immutable, indexed reader of one image. Many may read one image, on as many threads; each builds its own interval
- * trees as they are asked for.
- */
+/** The immutable, indexed reader of one image. Readers on any thread may share an image; each builds its own interval trees. */
 export class Snapshot {
   readonly summary: SnapshotSummary;
   readonly rows: Rows;
@@ -81,21 +62,19 @@ export class Snapshot {
   readonly #ids: HashIndexImage;
   readonly #fields: ReadonlyMap<IndexedFieldName, FieldIndex>;
 
-  constructor(image: SnapshotImage) {
-    this.summary = image.summary;
-    this.rows = new Rows(image.rows);
-    this.#slots = image.slots;
-    this.#hash = new KeyedHash(image.hashSeed);
-    this.#ids = image.ids;
-    this.slotIndex = new IntervalIndex(image.slots.startMs, image.slots.endMs, image.slots.index, {
+  constructor({ summary, rows, slots, hashSeed, ids, clusters, fields }: SnapshotImage) {
+    this.summary = summary;
+    this.rows = new Rows(rows);
+    this.#slots = slots;
+    this.#hash = new KeyedHash(hashSeed);
+    this.#ids = ids;
+    this.slotIndex = new IntervalIndex(slots.startMs, slots.endMs, slots.index, {
       treesMax: INTERVAL_TREES_MAX,
       scansMax: INTERVAL_SCANS_MAX,
     });
-    this.merged = new Clusters(image.clusters.merged);
-    this.unmerged = new Clusters(image.clusters.unmerged);
-    this.#fields = new Map(
-      INDEXED_FIELDS.map((field, n) => [field.name, new FieldIndex(image.fields[field.name], n)]),
-    );
+    this.merged = new Clusters(clusters.merged);
+    this.unmerged = new Clusters(clusters.unmerged);
+    this.#fields = new Map(INDEXED_FIELDS.map(({ name }, n) => [name, new FieldIndex(fields[name], n)]));
   }
 
   get eventCount(): number {
@@ -108,6 +87,12 @@ export class Snapshot {
     return field;
   }
 
+  /** The distinct values of a field, sorted by code point. */
+  valuesOf(name: IndexedFieldName): string[] {
+    const { dictionary } = this.field(name);
+    return Array.from({ length: dictionary.size }, (_, code) => dictionary.valueOf(code));
+  }
+
   /** The first ordinal of a slot; of one past the last slot, the number of events. */
   firstOrdinal(slot: number): number {
     return this.#slots.first[slot]!;
@@ -118,13 +103,11 @@ export class Snapshot {
     return this.#slots.first[lowerBound(this.#slots.startMs, startMs)]!;
   }
 
-  /** When an event begins and ends. */
   timesOf(ordinal: number): Pick<EventKey, 'timeMs' | 'endTimeMs'> {
     const slot = this.#slotOf(ordinal);
     return { timeMs: this.#slots.startMs[slot]!, endTimeMs: this.#slots.endMs[slot]! };
   }
 
-  /** When an event ends. */
   endMsOf(ordinal: number): number {
     return this.#slots.endMs[this.#slotOf(ordinal)]!;
   }
@@ -134,10 +117,15 @@ export class Snapshot {
     return lowerBound(this.#slots.first, ordinal + 1) - 1;
   }
 
-  /** The distinct values of a field, sorted by code point. */
-  valuesOf(name: IndexedFieldName): string[] {
-    const { dictionary } = this.field(name);
-    return Array.from({ length: dictionary.size }, (_, code) => dictionary.valueOf(code));
+  keyOf(ordinal: number): EventKey {
+    return { ...this.timesOf(ordinal), id: this.rows.idOf(ordinal) };
+  }
+
+  /** Compares an event with one of another snapshot by (time, endTime, id): negative, zero or positive. */
+  compareEvents(ordinal: number, other: Snapshot, otherOrdinal: number): number {
+    const a = this.keyOf(ordinal);
+    const b = other.keyOf(otherOrdinal);
+    return a.timeMs - b.timeMs || a.endTimeMs - b.endTimeMs || compareCodePoints(a.id, b.id);
   }
 
   /** The first ordinal whose sort key is greater than `key`. The event itself need not exist any more. */
@@ -167,17 +155,5 @@ export class Snapshot {
       ? bytes
       : Buffer.from(JSON.stringify(id).slice(1, -1));
     return findInHashIndex(this.#ids, hash, (ordinal) => this.rows.hasId(ordinal, text));
-  }
-
-  /** Compares an event with one of another snapshot by (time, endTime, id): negative, zero or positive. */
-  compareEvents(ordinal: number, other: Snapshot, otherOrdinal: number): number {
-    const a = this.keyOf(ordinal);
-    const b = other.keyOf(otherOrdinal);
-    return a.timeMs - b.timeMs || a.endTimeMs - b.endTimeMs || compareCodePoints(a.id, b.id);
-  }
-
-  /** The sort key of an event. */
-  keyOf(ordinal: number): EventKey {
-    return { ...this.timesOf(ordinal), id: this.rows.idOf(ordinal) };
   }
 }

@@ -22,24 +22,30 @@ export interface UnservedFields {
 export const NO_UNSERVED_FIELDS: UnservedFields = { fields: [], others: 0 };
 
 const SERVED: ReadonlySet<string> = new Set(FIELDS.map(({ name }) => name));
-/** Names of one record by which the next is recognised: most sources write the same names in the same order. */
-const SHAPE_NAMES_MAX = 64;
-/** A name that is not kept. */
-const OTHER = -1;
+/** Places in a line whose names are remembered: most sources write the same names in the same order. */
+const PLACES_MAX = 64;
 
-/** Counts them while a source is read. */
+interface CountedName {
+  readonly name: string;
+  records: number;
+  /** The last record that was counted: a line of JSON may have a name twice. */
+  lastRecord: number;
+}
+
+/** Counts them while a source is read. A name that is not kept is null. */
 export class UnservedFieldCounter {
-  readonly #numberByName = new Map<string, number>();
-  /** By number: records, and the last record counted, since a line of JSON may have a name twice. */
-  readonly #counts: number[] = [];
-  readonly #lastRecord: number[] = [];
+  readonly #counted = new Map<string, CountedName>();
   #others = 0;
   #record = 0;
-  /** Of the last decoded record: all its names, and the numbers of those that are not served. */
+  /** All names of the last decoded record, and those that are not served. */
   #shape: readonly string[] = [];
-  #shapeNumbers: readonly number[] = [];
-  /** Of the last lines, by place in the line: the bytes of a name that is not served, and its number. */
-  readonly #places: { readonly view: DataView; readonly length: number; readonly number: number }[] = [];
+  #unservedOfShape: readonly (CountedName | null)[] = [];
+  /** By place in a line: the bytes of the last name. */
+  readonly #places: {
+    readonly view: DataView;
+    readonly length: number;
+    readonly counted: CountedName | null;
+  }[] = [];
 
   countRecord(record: unknown): void {
     if (typeof record !== 'object' || record === null || Array.isArray(record)) return;
@@ -51,13 +57,13 @@ export class UnservedFieldCounter {
       // A proxy of the embedding program: the normaliser has rejected it.
       return;
     }
-    let numbers = this.#shapeNumbers;
-    if (!isSameList(names, this.#shape)) {
-      numbers = names.filter((name) => !SERVED.has(name)).map((name) => this.#numberOf(name));
-      if (names.length <= SHAPE_NAMES_MAX) [this.#shape, this.#shapeNumbers] = [names, numbers];
+    const shape = this.#shape;
+    if (names.length !== shape.length || names.some((name, n) => name !== shape[n])) {
+      this.#shape = names;
+      this.#unservedOfShape = names.filter((name) => !SERVED.has(name)).map((name) => this.#find(name));
     }
     this.#record++;
-    for (const number of numbers) this.#count(number);
+    for (const counted of this.#unservedOfShape) this.#count(counted);
   }
 
   /**
@@ -72,52 +78,44 @@ export class UnservedFieldCounter {
       const length = names[2 * n + 1]! - from;
       const place = this.#places[n];
       const isKnown = place?.length === length && isSame(place.view, 0, view, from, length);
-      this.#count(isKnown ? place.number : this.#learn(view, from, length, n));
+      this.#count(isKnown ? place.counted : this.#learn(view, from, length, n));
     }
   }
 
-  #learn(view: DataView, from: number, length: number, n: number): number {
-    if (length > 3 * UNSERVED_NAME_UNITS_MAX) return OTHER;
+  #learn(view: DataView, from: number, length: number, n: number): CountedName | null {
+    if (length > 3 * UNSERVED_NAME_UNITS_MAX) return null;
     const bytes = Buffer.from(view.buffer, view.byteOffset + from, length);
-    const number = this.#numberOf(bytes.toString('utf8'));
-    if (n < SHAPE_NAMES_MAX) this.#places[n] = { view: viewOf(Uint8Array.from(bytes)), length, number };
-    return number;
+    const counted = this.#find(bytes.toString('utf8'));
+    if (n < PLACES_MAX) this.#places[n] = { view: viewOf(Uint8Array.from(bytes)), length, counted };
+    return counted;
   }
 
-  #numberOf(name: string): number {
-    if (name.length > UNSERVED_NAME_UNITS_MAX) return OTHER;
-    const known = this.#numberByName.get(name);
+  #find(name: string): CountedName | null {
+    if (name.length > UNSERVED_NAME_UNITS_MAX) return null;
+    const known = this.#counted.get(name);
     if (known !== undefined) return known;
-    const number = this.#counts.length;
-    if (number >= UNSERVED_FIELDS_KEPT_MAX) return OTHER;
-    this.#numberByName.set(name, number);
-    this.#counts.push(0);
-    this.#lastRecord.push(0);
-    return number;
+    if (this.#counted.size >= UNSERVED_FIELDS_KEPT_MAX) return null;
+    const counted = { name, records: 0, lastRecord: 0 };
+    this.#counted.set(name, counted);
+    return counted;
   }
 
-  #count(number: number): void {
-    if (number === OTHER) this.#others++;
-    else if (this.#lastRecord[number] !== this.#record) {
-      this.#lastRecord[number] = this.#record;
-      this.#counts[number]!++;
+  #count(counted: CountedName | null): void {
+    if (counted === null) this.#others++;
+    else if (counted.lastRecord !== this.#record) {
+      counted.lastRecord = this.#record;
+      counted.records++;
     }
   }
 
   /** @param incomplete fields that some record lacks: only these can have been meant */
   finish(incomplete: readonly FieldName[]): UnservedFields {
-    const fields = [...this.#numberByName].map(([name, number]) => ({
+    const fields = [...this.#counted.values()].map(({ name, records }) => ({
       name,
-      records: this.#counts[number]!,
+      records,
       suggestion: suggest(name, incomplete) as FieldName | null,
     }));
     fields.sort((a, b) => b.records - a.records || compareCodePoints(a.name, b.name));
     return { fields, others: this.#others };
   }
-}
-
-function isSameList(a: readonly string[], b: readonly string[]): boolean {
-  if (a.length !== b.length) return false;
-  for (let n = 0; n < a.length; n++) if (a[n] !== b[n]) return false;
-  return true;
 }

@@ -52,8 +52,7 @@ for (const { count, type } of [
       const isThere = n >= 0 && n < count;
       t.strictSame(matching(roomOf(n)), isThere ? [n] : [], `room ${n} by the column`);
       const code = field.dictionary.codeOf(roomOf(n));
-      if (isThere)
-        t.strictSame([...field.postings.subarray(field.postingStart(code), field.postingEnd(code))], [n]);
+      if (isThere) t.strictSame([...field.postings.subarray(field.start[code], field.start[code + 1])], [n]);
     }
     const first = [0, 1].filter((n) => n < count);
     t.strictSame(matching(roomOf(0), roomOf(1)), first, 'one of several by the column');
