@@ -1,12 +1,15 @@
+import { createHash } from 'node:crypto';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LecternError } from '../errors.js';
-import { parseAddress } from '../upstream/address.js';
+import { addressDigest, parseAddress } from '../upstream/address.js';
 import { fileSource } from './file.js';
 import type { FileLimits } from './file-patience.js';
 import { resolveHeaders } from './http/headers.js';
 import { type HttpSpec, httpSource } from './http.js';
 import { type LecturerIds, withLecturerIds } from './lecturer-ids.js';
 import { mergedSource } from './merged.js';
+import type { RecordSource } from './records.js';
 import type { Source } from './source.js';
 
 /** A source as plain data, which can be given to another thread. Header values in it may be secrets. */
@@ -23,7 +26,7 @@ export interface FileSpec extends FileLimits {
   readonly path: string;
 }
 
-/** Several sources, of which the later wins where two have the same id. */
+/** Several sources. Where two have the same id, the later wins. */
 export interface MergedSpec {
   /** Says that these are several. */
   readonly kind: 'merged';
@@ -58,7 +61,29 @@ function bareSourceOf(spec: SourceSpec): Source {
   }
 }
 
-/** What is common to all sources that one command names. */
+/**
+ * Tells whether two sources are the same, and shows neither: 22 base64url characters. Header fields, users, passwords and maps of
+ * lecturers may change without making another source.
+ *
+ * @param name what is compared of a source of the embedding program
+ */
+export function sourceDigest(source: SourceSpec | RecordSource, name: string): string {
+  const parts = 'load' in source ? [`records ${name}`] : partsOf(source);
+  return createHash('sha256').update(JSON.stringify(parts)).digest().subarray(0, 16).toString('base64url');
+}
+
+function partsOf(spec: SourceSpec): readonly string[] {
+  switch (spec.kind) {
+    case 'file':
+      return [spec.path === '-' ? 'standard input' : `file ${resolve(spec.path)}`];
+    case 'http':
+      return [`address ${addressDigest(parseAddress(spec.url))}`];
+    case 'merged':
+      return spec.specs.flatMap(partsOf);
+  }
+}
+
+/** What the sources that one command names have in common. */
 export interface SourceArgumentOptions
   extends Omit<Partial<HttpSpec>, 'kind' | 'url'>,
     Pick<SourceSpec, 'lecturerIds'> {
@@ -68,10 +93,7 @@ export interface SourceArgumentOptions
 
 /**
  * What a command line calls a source: an address (`http://…`, `https://…`), a path, a `file:` URL, or `-`. Several are
- * one merged source, the later winning.
- *
- * The options for addresses go to each address that is given; header fields only to one origin, since nobody means to
- * show the token of one upstream to another. Specs that are put together by hand can have different ones.
+ * one merged source, the later winning. Header fields go to one origin only, since they may be secrets.
  *
  * @throws LecternError `option-invalid`
  */
@@ -79,20 +101,16 @@ export function parseSourceArgument(
   text: string | readonly string[],
   options: SourceArgumentOptions = {},
 ): SourceSpec {
-  const { environment, lecturerIds, ...http } = options;
-  const headers = http.headers ?? {};
-  const resolved = {
-    ...http,
-    headers: environment === undefined ? headers : resolveHeaders(headers, environment),
-  };
-  const specs = (typeof text === 'string' ? [text] : text).map((each) => parseOne(each, resolved));
+  const { environment, lecturerIds, headers: given = {}, ...http } = options;
+  const headers = environment === undefined ? given : resolveHeaders(given, environment);
+  const specs = [text].flat().map((each) => parseOne(each, { ...http, headers }));
   const [first, ...others] = specs;
   if (first === undefined)
     throw new LecternError('option-invalid', 'no source is given; expected at least one');
   const origins = new Set(
     specs.flatMap((each) => (each.kind === 'http' ? [parseAddress(each.url).origin] : [])),
   );
-  if (origins.size > 1 && Object.keys(resolved.headers).length > 0) {
+  if (origins.size > 1 && Object.keys(headers).length > 0) {
     throw new LecternError(
       'option-invalid',
       `header fields are given, and sources on several origins: ${[...origins].join(', ')}; expected one origin`,

@@ -55,7 +55,7 @@ export class NdjsonReader implements FormatReader {
       this.#readLine(chunk, 0, start - 1);
     }
     if (start < end) this.#readLines(chunk.subarray(start, end));
-    this.#carry.append(chunk, end, chunk.length);
+    if (end < chunk.length) this.#carry.append(chunk, end, chunk.length);
   }
 
   finish(): void {

@@ -1,6 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { LecternError } from '../../errors.js';
-import type { RequestHeaders } from '../../upstream/request-headers.js';
+import type { RequestHeaders } from '../../upstream/call.js';
 
 /** `env:NAME`, by itself or behind an authentication scheme: `Bearer env:UPSTREAM_TOKEN`. */
 const FROM_ENVIRONMENT = /^(?:(\S+) )?env:([A-Za-z_][A-Za-z0-9_]*)$/;

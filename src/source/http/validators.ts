@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { addressDigest } from '../../upstream/address.js';
-import type { RequestHeaders } from '../../upstream/request-headers.js';
+import type { RequestHeaders } from '../../upstream/call.js';
 
 /**
  * The version of what an address gives, and how to ask whether it is still the same: RFC 9110 sections 8.8 and 13.1.
