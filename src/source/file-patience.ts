@@ -15,10 +15,8 @@ export interface FileLimits {
 }
 
 /**
- * Gives up a file that does not answer: on a network file system that hangs, a pipe that nothing writes to, a file that never
- * ends. A file whose path leads to another one meanwhile is given up, too.
- *
- * What was given up may still wait for the system, so its end is not awaited.
+ * Gives up a file that hangs, never ends, or is replaced by another one at its path. What was given up may still wait for the
+ * system, so its end is not awaited.
  */
 export class FilePatience {
   readonly #path: string;
@@ -30,7 +28,6 @@ export class FilePatience {
   #hasGivenUp = false;
   #bytes = 0;
 
-  /** @param name for messages */
   constructor(path: string, limits: FileLimits, name: string = path) {
     this.#path = path;
     this.#name = name;
@@ -86,11 +83,7 @@ export class FilePatience {
     }
   }
 
-  /**
-   * The pieces of the file, as long as they come.
-   *
-   * @param bytesMax a file that grows, perhaps for ever, is not read beyond them
-   */
+  /** The pieces of the file. One that grows beyond `bytesMax`, perhaps for ever, has changed. */
   async *pieces(
     pieces: AsyncGenerator<Uint8Array>,
     bytesMax: number = Number.POSITIVE_INFINITY,

@@ -15,38 +15,24 @@ const STANDARD_INPUT = 'standard input';
 const CUT_POLL_MS = 50;
 
 /**
- * A file of records in any of the formats. Each load opens it again, so a file that was replaced gives its new records.
- *
- * Its version is what the file system says of it: device, inode, size and time of the last change. A file that changes while it
- * is read is `source-unreadable`; a later load will find it whole. One that was written a moment ago and ends in the middle of a
- * record is read once it has rested.
- *
- * @param path a path, or `-` for standard input, which can be loaded once only and has no version
+ * A file of records, or standard input for `-`, which can be loaded once only. Each load opens the file again. One that changes
+ * while it is read is `source-unreadable`; one that was just written and whose end looks cut is taken once it has rested.
  */
 export function fileSource(path: string, limits: FileLimits = {}): Source {
-  return path === '-'
-    ? { name: STANDARD_INPUT, load: loadStandardInput }
-    : { name: path, load: (sink, options = {}) => loadFile(path, limits, sink, options) };
+  if (path === '-') return { name: STANDARD_INPUT, load: loadStandardInput };
+  return {
+    name: path,
+    async load(sink, options = {}) {
+      options.signal?.throwIfAborted();
+      const pipe = limits.isPipe === false ? null : await openPipe(path);
+      if (pipe !== null) return loadPipe(path, pipe, limits, sink, options);
+      const patience = new FilePatience(path, limits);
+      return patience.use((handle) => loadOpened(path, handle, patience, sink, options));
+    },
+  };
 }
 
-async function loadFile(
-  path: string,
-  limits: FileLimits,
-  sink: RecordSink,
-  options: LoadOptions,
-): Promise<LoadSummary | 'not-modified'> {
-  options.signal?.throwIfAborted();
-  if (limits.isPipe !== false) {
-    const pipe = await openPipe(path).catch((error: unknown) => {
-      throw fileUnreadable(path, error);
-    });
-    if (pipe !== null) return loadPipe(path, pipe, limits, sink, options);
-  }
-  const patience = new FilePatience(path, limits);
-  return patience.use((handle) => loadOpened(path, handle, patience, sink, options));
-}
-
-/** What writes to a pipe may take its time, so the pipe may be silent for as long as a load may last. */
+/** A pipe may be silent for as long as a load may last. */
 async function loadPipe(
   path: string,
   pipe: Socket,
@@ -102,7 +88,7 @@ async function loadOpened(
     const problem = `it ended after ${read.bytesRead} of ${bytesTotal} bytes: it was cut while it was read`;
     throw new LecternError('source-unreadable', `cannot read ${path}: ${problem}`);
   }
-  // A program may be writing a file whose last record looks cut. Time passes, so the loop ends.
+  // Terminates: time passes.
   while (read.endsCut && isWithin(status, FILE_CUT_REST_MS) && !(await hasChanged())) {
     await pause(CUT_POLL_MS, signal);
   }
@@ -110,7 +96,7 @@ async function loadOpened(
   return { ...read, version };
 }
 
-/** The status of a file that is old enough for every further change to show: clocks of file systems tick every few milliseconds. */
+/** Waits until every further change will show, since clocks of file systems tick every few milliseconds. */
 async function settledStatus(handle: FileHandle, signal: AbortSignal | undefined): Promise<BigIntStats> {
   const status = await handle.stat({ bigint: true });
   if (!isWithin(status, FILE_AGE_MS_MIN)) return status;
@@ -122,7 +108,7 @@ function ageMs({ mtimeMs }: BigIntStats): number {
   return Date.now() - Number(mtimeMs);
 }
 
-/** Whether the file was changed within this time. A time of change that lies ahead is no sign of it. */
+/** Whether the file was changed so recently, and not in the future. */
 function isWithin(status: BigIntStats, ms: number): boolean {
   const age = ageMs(status);
   return age >= 0 && age < ms;
@@ -148,7 +134,6 @@ async function loadStandardInput(sink: RecordSink, options: LoadOptions = {}): P
   return { ...read, version: null };
 }
 
-/** The bytes of a stream; a failure becomes `source-unreadable`, an abort stays the signal's reason. */
 async function* bytesOf(
   name: string,
   stream: Readable,

@@ -13,7 +13,14 @@ import { gunzip, readRecords } from './formats/read-records.js';
 import { checkHeaders } from './http/headers.js';
 import { isPage, type Link, nextTarget, parseLinks } from './http/link.js';
 import { conditionalHeaders, versionOf } from './http/validators.js';
-import type { LoadOptions, LoadSummary, ReadSummary, RecordSink, Source } from './source.js';
+import {
+  formatOf,
+  type LoadOptions,
+  type LoadSummary,
+  type ReadSummary,
+  type RecordSink,
+  type Source,
+} from './source.js';
 
 /**
  * A source at an address, as plain data. Times are milliseconds; those that are left out are shorter where the address is
@@ -42,16 +49,12 @@ export interface HttpSpec {
   readonly bytesMax?: number | undefined;
 }
 
-/** In the order of what a format costs. Other answers are read by content all the same. */
+/** By what a format costs. Other answers are read all the same. */
 const ACCEPT = 'application/x-ndjson, application/json;q=0.9, application/vnd.msgpack;q=0.8, */*;q=0.1';
 
 /**
- * Records from an address, such as another Lectern, in any of the formats, gzipped or not; in pages where the answer has a
- * `Link: rel="next"`.
- *
- * Every load is all or nothing: an answer cut short, a page that fails and an uncertain end are failures, never a smaller set.
- *
- * @throws LecternError `option-invalid` for an address or header fields that cannot be
+ * Records from an address, in pages where the answer has a `Link: rel="next"`. An answer cut short, a page that fails and an
+ * uncertain end fail the load: there is never a smaller set.
  */
 export function httpSource(spec: HttpSpec): Source {
   const address = parseAddress(spec.url);
@@ -80,7 +83,6 @@ export function httpSource(spec: HttpSpec): Source {
   };
 }
 
-/** One load of a source. */
 class HttpLoad {
   readonly #call: UpstreamCall;
   readonly #spec: HttpSpec;
@@ -132,12 +134,7 @@ class HttpLoad {
       answer = await this.#call.get(next, answer.trusted && next.origin === answer.url.origin);
       expectData(answer);
     }
-    const [format = 'mixed', ...others] = new Set(reads.map((read) => read.format));
-    return {
-      format: others.length === 0 ? format : 'mixed',
-      gzipped: reads.some(({ gzipped }) => gzipped),
-      bytesRead: this.#call.bytesRead,
-    };
+    return { ...formatOf(reads), bytesRead: this.#call.bytesRead };
   }
 
   async #readPage(answer: Answer, page: number, isOnly: boolean): Promise<ReadSummary> {
@@ -158,7 +155,7 @@ class HttpLoad {
       unpackedBytesMax: this.#spec.bytesMax ?? UPSTREAM_BYTES_MAX,
       signal,
       onProgress: () => {
-        // Also while what has arrived long ago is still being unpacked.
+        // Also while nothing comes and the rest is being unpacked.
         this.#call.throwIfEnded();
         onProgress?.({ bytesRead: this.#call.bytesRead, bytesTotal, records: this.#records });
       },
@@ -166,7 +163,7 @@ class HttpLoad {
     return { ...read, gzipped: read.gzipped || isEncoded };
   }
 
-  /** Counts records, and numbers those of later pages on from the first. */
+  /** Numbers the records of all pages on. */
   #sinkFor(page: number): RecordSink {
     const sink = this.#sink;
     const { undecoded } = sink;

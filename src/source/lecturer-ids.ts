@@ -6,44 +6,36 @@ import { describeJsonFault } from '../model/json-fault.js';
 import { normaliseText } from '../model/text.js';
 import { FilePatience } from './file-patience.js';
 import { FilePieces, fileUnreadable } from './open-file.js';
-import type { LoadOptions, LoadSummary, RecordSink, Source } from './source.js';
+import type { RecordSink, Source } from './source.js';
 
 /** Lecturer identifiers by display name, or the path of a JSON file that holds such an object. */
 export type LecturerIds = Readonly<Record<string, string>> | string;
 
 /**
- * Fills `lecturerId` from `lecturer` where a record has none. Names are compared as they are served, in Unicode NFC.
- *
- * A file is read at each load. The version covers the map, so a map that changed is a source that changed.
+ * Fills `lecturerId` from `lecturer` where a record has none. Names are compared as they are served, in Unicode NFC. A file is read
+ * at each load, and the version covers the map.
  */
 export function withLecturerIds(source: Source, lecturerIds: LecturerIds): Source {
   return {
     name: source.name,
-    load: async (sink, options = {}) =>
-      typeof lecturerIds === 'string'
-        ? load(source, idsByName(await readMap(lecturerIds), 'source-malformed'), sink, options)
-        : load(source, idsByName(lecturerIds, 'option-invalid'), sink, options),
+    async load(sink, { previous, ...options } = {}) {
+      const ids =
+        typeof lecturerIds === 'string'
+          ? idsByName(await readMap(lecturerIds), 'source-malformed')
+          : idsByName(lecturerIds, 'option-invalid');
+      const prefix = `${digestOf(ids)} `;
+      const filling: RecordSink = {
+        record: (value, position) => sink.record(fill(value, ids), position),
+        reject: (rejection) => sink.reject(rejection),
+      };
+      const answer = await source.load(filling, {
+        ...options,
+        previous: previous?.startsWith(prefix) ? previous.slice(prefix.length) : null,
+      });
+      if (answer === 'not-modified' || answer.version === null) return answer;
+      return { ...answer, version: prefix + answer.version };
+    },
   };
-}
-
-async function load(
-  source: Source,
-  ids: ReadonlyMap<string, string>,
-  sink: RecordSink,
-  options: LoadOptions,
-): Promise<LoadSummary | 'not-modified'> {
-  const prefix = `${digestOf(ids)} `;
-  const { previous } = options;
-  const filling: RecordSink = {
-    record: (value, position) => sink.record(fill(value, ids), position),
-    reject: (rejection) => sink.reject(rejection),
-  };
-  const answer = await source.load(filling, {
-    ...options,
-    previous: previous?.startsWith(prefix) ? previous.slice(prefix.length) : null,
-  });
-  if (answer === 'not-modified' || answer.version === null) return answer;
-  return { ...answer, version: prefix + answer.version };
 }
 
 /** The record itself, or a copy that has the identifier. It may be the object of an embedding program. */

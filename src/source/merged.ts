@@ -1,16 +1,10 @@
 import { LecternError } from '../errors.js';
 import type { RecordPosition } from '../model/event.js';
-import type { LoadOptions, LoadSummary, RecordSink, Source } from './source.js';
+import { formatOf, type LoadOptions, type LoadSummary, type RecordSink, type Source } from './source.js';
 
 /**
- * Several sources as one. Where two have a record of the same id, the later source wins.
- *
- * They are read from the last to the first, since the snapshot keeps the first record of an id. Each position says which source it
- * is of, so that an overridden record can be told from a fault within one source. A source that fails fails the whole load.
- *
- * The version is the JSON array of the sources' versions, or null where one has none.
- *
- * @param sources at least one; sources of the same name are numbered
+ * Several sources as one. They are read from the last to the first, since the snapshot keeps the first record of an id and the later
+ * source has to win. Positions name their source, so that an overridden record can be told from a fault.
  */
 export function mergedSource(sources: readonly Source[]): Source {
   if (sources.length === 0)
@@ -81,7 +75,6 @@ function labelling(sink: RecordSink, label: string): RecordSink {
   };
 }
 
-/** What ends the load of a source that has something new. */
 const CHANGED = new Error('the source changed');
 
 /** Asks each source, from the last to the first, and stops at one that has something new. Nothing is kept of it. */
@@ -119,10 +112,8 @@ function parseVersions(text: string | null, count: number): string[] | null {
 
 function combine(summaries: readonly LoadSummary[]): LoadSummary {
   const versions = summaries.map(({ version }) => version);
-  const [format = 'mixed', ...others] = new Set(summaries.map((summary) => summary.format));
   return {
-    format: others.length === 0 ? format : 'mixed',
-    gzipped: summaries.some(({ gzipped }) => gzipped),
+    ...formatOf(summaries),
     bytesRead: summaries.reduce((bytes, summary) => bytes + summary.bytesRead, 0),
     version: versions.includes(null) ? null : JSON.stringify(versions),
   };

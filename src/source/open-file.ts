@@ -25,12 +25,7 @@ export function fileUnreadable(name: string, error: unknown): LecternError {
   return new LecternError('source-unreadable', `cannot read ${name}: ${reason}`, { cause: error });
 }
 
-/**
- * Opens a regular file. Before it is opened its kind is looked at, and it is opened without waiting: a named pipe without a
- * writer would block a thread of the pool for ever.
- *
- * @throws an error whose message is the reason, also where the path became something else meanwhile
- */
+/** A pipe may take the place of the file before it is opened, so opening does not wait for a writer. */
 export async function openRegularFile(path: string): Promise<FileHandle> {
   checkKind(await stat(path));
   const handle = await open(path, WITHOUT_WAITING);
@@ -53,14 +48,18 @@ function checkKind(status: StatsBase<number>): void {
 
 /** Opens a named pipe, which is polled and can be given up at any time. Null where none stands there. */
 export async function openPipe(path: string): Promise<Socket | null> {
-  if (!(await stat(path)).isFIFO()) return null;
-  const fd = openSync(path, WITHOUT_WAITING);
-  if (fstatSync(fd).isFIFO()) return new Socket({ fd, readable: true, writable: false });
-  closeSync(fd);
-  return null;
+  try {
+    if (!(await stat(path)).isFIFO()) return null;
+    const fd = openSync(path, WITHOUT_WAITING);
+    if (fstatSync(fd).isFIFO()) return new Socket({ fd, readable: true, writable: false });
+    closeSync(fd);
+    return null;
+  } catch (error) {
+    throw fileUnreadable(path, error);
+  }
 }
 
-/** The bytes of a regular file. The next piece is read while one is being worked on. */
+/** The bytes of a file. The next piece is read while one is being worked on. */
 export class FilePieces {
   readonly #name: string;
   readonly #handle: FileHandle;
@@ -73,12 +72,11 @@ export class FilePieces {
     this.#handle = handle;
   }
 
-  /** Gives back, once, bytes that may be overwritten. Those that are no piece are left alone. */
+  /** Takes a piece that may be overwritten. Other bytes are left alone. */
   takeBack({ buffer }: Uint8Array): void {
     if (this.#own.has(buffer)) this.#free.push(buffer);
   }
 
-  /** @throws LecternError `source-unreadable` */
   async *read(): AsyncGenerator<Uint8Array> {
     let next = this.#readNext();
     try {
@@ -86,7 +84,7 @@ export class FilePieces {
         const piece = await next;
         if (piece.length === 0) return;
         next = this.#readNext();
-        // A failure is heard of when the piece is asked for; until then it must not count as unhandled.
+        // A failure is thrown by the next turn; until then it must not count as unhandled.
         next.catch(() => {});
         yield piece;
       }

@@ -63,6 +63,15 @@ export interface LoadSummary extends ReadSummary {
   readonly version: string | null;
 }
 
+/** What is common to several reads. */
+export function formatOf(reads: readonly ReadSummary[]): Pick<ReadSummary, 'format' | 'gzipped'> {
+  const [format = 'mixed', ...others] = new Set(reads.map((read) => read.format));
+  return {
+    format: others.length === 0 ? format : 'mixed',
+    gzipped: reads.some(({ gzipped }) => gzipped),
+  };
+}
+
 /** A place that records come from. */
 export interface Source {
   /** For messages: a path, `standard input`, … */

@@ -35,37 +35,31 @@ export interface MergedSpec {
 }
 
 /** @throws LecternError `option-invalid` for an address or header fields that cannot be, or no source at all */
-export function sourceOfSpec(spec: SourceSpec): Source {
-  const source = bareSourceOf(spec);
-  return spec.lecturerIds === undefined ? source : withLecturerIds(source, spec.lecturerIds);
-}
-
-function bareSourceOf(spec: SourceSpec): Source {
+export function sourceOfSpec({ lecturerIds, ...spec }: SourceSpec): Source {
+  if (lecturerIds !== undefined) return withLecturerIds(sourceOfSpec(spec), lecturerIds);
   switch (spec.kind) {
     case 'file':
-      if (typeof spec.path !== 'string' || spec.path === '') {
-        throw new LecternError('option-invalid', 'a source of the kind file has no path');
-      }
+      if (typeof spec.path !== 'string' || spec.path === '')
+        throw invalid('a source of the kind file has no path');
       return fileSource(spec.path, spec);
     case 'http':
       return httpSource(spec);
     case 'merged':
       return mergedSource(spec.specs.map(sourceOfSpec));
     default: {
-      const { kind } = spec as { readonly kind: unknown };
-      throw new LecternError(
-        'option-invalid',
-        `a source of the kind ${JSON.stringify(kind)} is not known; expected file, http or merged`,
-      );
+      const kind = JSON.stringify((spec as { readonly kind: unknown }).kind);
+      throw invalid(`a source of the kind ${kind} is not known; expected file, http or merged`);
     }
   }
 }
 
+function invalid(problem: string, cause?: unknown): LecternError {
+  return new LecternError('option-invalid', problem, { cause });
+}
+
 /**
- * Tells whether two sources are the same, and shows neither: 22 base64url characters. Header fields, users, passwords and maps of
- * lecturers may change without making another source.
- *
- * @param name what is compared of a source of the embedding program
+ * 22 base64url characters that are equal for equal sources. Credentials and maps of lecturers may change without making another
+ * source. Of a source of the embedding program only the name is known.
  */
 export function sourceDigest(source: SourceSpec | RecordSource, name: string): string {
   const parts = 'load' in source ? [`records ${name}`] : partsOf(source);
@@ -105,16 +99,13 @@ export function parseSourceArgument(
   const headers = environment === undefined ? given : resolveHeaders(given, environment);
   const specs = [text].flat().map((each) => parseOne(each, { ...http, headers }));
   const [first, ...others] = specs;
-  if (first === undefined)
-    throw new LecternError('option-invalid', 'no source is given; expected at least one');
+  if (first === undefined) throw invalid('no source is given; expected at least one');
   const origins = new Set(
     specs.flatMap((each) => (each.kind === 'http' ? [parseAddress(each.url).origin] : [])),
   );
   if (origins.size > 1 && Object.keys(headers).length > 0) {
-    throw new LecternError(
-      'option-invalid',
-      `header fields are given, and sources on several origins: ${[...origins].join(', ')}; expected one origin`,
-    );
+    const several = `sources on several origins: ${[...origins].join(', ')}`;
+    throw invalid(`header fields are given, and ${several}; expected one origin`);
   }
   const spec: SourceSpec = others.length === 0 ? first : { kind: 'merged', specs };
   // Addresses and header fields are checked now, where a person is waiting for the answer.
@@ -123,8 +114,7 @@ export function parseSourceArgument(
 }
 
 function parseOne(text: string, http: Omit<Partial<HttpSpec>, 'kind' | 'url'>): SourceSpec {
-  if (text === '')
-    throw new LecternError('option-invalid', 'the source is empty; expected a path or an address');
+  if (text === '') throw invalid('the source is empty; expected a path or an address');
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(text)?.[1]?.toLowerCase();
   switch (scheme) {
     case undefined:
@@ -136,11 +126,10 @@ function parseOne(text: string, http: Omit<Partial<HttpSpec>, 'kind' | 'url'>): 
       try {
         return { kind: 'file', path: fileURLToPath(text) };
       } catch (cause) {
-        throw new LecternError('option-invalid', 'the source is no file: URL of this machine', { cause });
+        throw invalid('the source is no file: URL of this machine', cause);
       }
     default:
-      throw new LecternError(
-        'option-invalid',
+      throw invalid(
         `a source of the scheme ${scheme} cannot be read; expected a path, http://… or https://…`,
       );
   }

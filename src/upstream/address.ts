@@ -25,11 +25,8 @@ export function redactAddress(url: URL): string {
 
 /** Identifies an address without showing it. 22 base64url characters. */
 export function addressDigest(url: URL): string {
-  return createHash('sha256')
-    .update(withoutCredentials(url).href)
-    .digest()
-    .subarray(0, 16)
-    .toString('base64url');
+  const { href } = withoutCredentials(url);
+  return createHash('sha256').update(href).digest().subarray(0, 16).toString('base64url');
 }
 
 /** User and password travel as a header field, and the fragment not at all (RFC 9110 section 7.1). */

@@ -39,10 +39,7 @@ export interface Answer {
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/**
- * The requests of one load, one after the other, over connections of its own. Not with fetch, which takes a gzip body that was cut
- * for whole, does not count bytes of the wire and keeps connections.
- */
+/** The requests of one load. Not with fetch, which takes a gzip body that was cut for whole and keeps connections. */
 export class UpstreamCall {
   readonly #options: UpstreamCallOptions;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -85,7 +82,6 @@ export class UpstreamCall {
    *
    * @param trusted whether the secret headers may be sent to the origin of `url`
    * @param headersFor further header fields for an address on the way
-   * @throws LecternError `source-unreadable`; the signal's reason where it was aborted
    */
   async get(
     url: URL,
@@ -121,11 +117,7 @@ export class UpstreamCall {
     }
   }
 
-  /**
-   * The body as it came over the wire. Only waiting counts as idle, not the time that the reader takes.
-   *
-   * @throws LecternError `source-unreadable` where it stops before its end, `source-too-large`
-   */
+  /** The body as it came over the wire. Only waiting counts as idle, not the time that the reader takes. */
   async *body({ url, message }: Answer): AsyncGenerator<Uint8Array> {
     const { idleMsMax, bytesMax } = this.#options;
     let received = 0;
