@@ -2,8 +2,7 @@ import type { BigIntStats } from 'node:fs';
 import { type FileHandle, stat } from 'node:fs/promises';
 import { LecternError } from '../errors.js';
 import { FILE_IDLE_MS_MAX, FILE_POLL_MS, FILE_TOTAL_MS_MAX } from '../limits.js';
-import { openRegularFile } from './open-file.js';
-import { unreadable } from './unreadable.js';
+import { fileUnreadable, openRegularFile } from './open-file.js';
 
 /** What may stand at a path, and how long it may take. */
 export interface FileLimits {
@@ -16,11 +15,8 @@ export interface FileLimits {
 }
 
 /**
- * Gives up a file that does not answer: one on a network file system that hangs, a pipe that nothing writes to, a file that never
- * ends. While it is waited for, its path is looked at every second: where another file stands there, the one that was opened is
- * given up at once.
- *
- * What was given up may still wait for the system. Its end must not be awaited.
+ * Gives up a file that hangs, never ends, or is replaced by another one at its path. What was given up may still wait for the
+ * system, so its end is not awaited.
  */
 export class FilePatience {
   readonly #path: string;
@@ -32,7 +28,6 @@ export class FilePatience {
   #hasGivenUp = false;
   #bytes = 0;
 
-  /** @param name for messages */
   constructor(path: string, limits: FileLimits, name: string = path) {
     this.#path = path;
     this.#name = name;
@@ -40,20 +35,18 @@ export class FilePatience {
     this.#idleMsMax = Math.min(limits.idleMsMax ?? FILE_IDLE_MS_MAX, this.#totalMsMax);
   }
 
-  /** Opens the regular file at the path, and closes it after use. What cannot be opened is `source-unreadable`. */
+  /** Opens the regular file at the path, and closes it after use. */
   async use<Result>(use: (handle: FileHandle) => Promise<Result>): Promise<Result> {
     const opening = openRegularFile(this.#path);
-    // It may still be opened, long after it was given up.
     const handle = await this.wait(opening).catch((error: unknown) => {
+      // It may still be opened, long after it was given up.
       opening.then((late) => late.close()).catch(() => {});
-      throw error instanceof LecternError ? error : unreadable(this.#name, error);
+      throw error instanceof LecternError ? error : fileUnreadable(this.#name, error);
     });
     try {
       return await use(handle);
     } finally {
-      const closed = handle.close();
-      if (this.#hasGivenUp) closed.catch(() => {});
-      else await closed;
+      await this.#end(handle.close());
     }
   }
 
@@ -63,52 +56,53 @@ export class FilePatience {
   }
 
   /** Settles as the promise does, or rejects with `source-unreadable`. */
-  wait<Value>(promise: Promise<Value>): Promise<Value> {
+  async wait<Value>(promise: Promise<Value>): Promise<Value> {
     const beganMs = performance.now();
-    return new Promise((resolve, reject) => {
+    const pollMs = Math.min(FILE_POLL_MS, Math.ceil(this.#idleMsMax / 4));
+    let timer: NodeJS.Timeout | undefined;
+    const givenUp = new Promise<never>((_, reject) => {
       let isLooking = false;
-      const giveUp = (problem: string): void => {
-        clearInterval(timer);
-        reject(this.#giveUp(problem));
-      };
-      const timer = setInterval(
-        () => {
-          const nowMs = performance.now();
-          if (nowMs - this.#beganMs >= this.#totalMsMax) giveUp(this.#tooLong());
-          else if (nowMs - beganMs >= this.#idleMsMax) {
-            giveUp(`nothing came for ${inSeconds(this.#idleMsMax)}, after ${this.#bytes} bytes`);
-          } else if (!isLooking) {
-            isLooking = true;
-            void this.#isReplaced().then((isReplaced) => {
-              isLooking = false;
-              if (isReplaced) giveUp('it was replaced by another file while it was read');
-            });
-          }
-        },
-        Math.min(FILE_POLL_MS, Math.ceil(this.#idleMsMax / 4)),
-      );
-      promise.then(resolve, reject).finally(() => clearInterval(timer));
+      timer = setInterval(() => {
+        const nowMs = performance.now();
+        if (nowMs - this.#beganMs >= this.#totalMsMax) reject(this.#tooLong());
+        else if (nowMs - beganMs >= this.#idleMsMax) {
+          reject(this.#giveUp(`nothing came for ${this.#idleMsMax / 1000} s, after ${this.#bytes} bytes`));
+        } else if (!isLooking) {
+          isLooking = true;
+          void this.#isReplaced().then((isReplaced) => {
+            isLooking = false;
+            if (isReplaced) reject(this.#giveUp('it was replaced by another file while it was read'));
+          });
+        }
+      }, pollMs);
     });
+    try {
+      return await Promise.race([promise, givenUp]);
+    } finally {
+      clearInterval(timer);
+    }
   }
 
-  /** The pieces of the file, as long as they come. */
-  async *pieces(pieces: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  /** The pieces of the file. One that grows beyond `bytesMax`, perhaps for ever, has changed. */
+  async *pieces(
+    pieces: AsyncGenerator<Uint8Array>,
+    bytesMax: number = Number.POSITIVE_INFINITY,
+  ): AsyncGenerator<Uint8Array> {
     try {
       for (;;) {
         const { done, value } = await this.wait(pieces.next());
         if (done) return;
-        if (performance.now() - this.#beganMs >= this.#totalMsMax) throw this.#giveUp(this.#tooLong());
+        if (performance.now() - this.#beganMs >= this.#totalMsMax) throw this.#tooLong();
         this.#bytes += value.length;
+        if (this.#bytes > bytesMax) throw changedWhileRead(this.#name);
         yield value;
       }
     } finally {
-      const end = pieces.return(undefined);
-      if (this.#hasGivenUp) end.catch(() => {});
-      else await end;
+      await this.#end(pieces.return(undefined));
     }
   }
 
-  /** A file that is gone is read to its end: it was whole, and there is no other. */
+  /** A file that is gone counts as not replaced, and is read to its end. */
   async #isReplaced(): Promise<boolean> {
     const opened = this.#opened;
     if (opened === null) return false;
@@ -120,8 +114,14 @@ export class FilePatience {
     }
   }
 
-  #tooLong(): string {
-    return `it was not read whole within ${inSeconds(this.#totalMsMax)}, after ${this.#bytes} bytes`;
+  async #end(end: Promise<unknown>): Promise<void> {
+    if (this.#hasGivenUp) end.catch(() => {});
+    else await end;
+  }
+
+  #tooLong(): LecternError {
+    const problem = `it was not read whole within ${this.#totalMsMax / 1000} s, after ${this.#bytes} bytes`;
+    return this.#giveUp(problem);
   }
 
   #giveUp(problem: string): LecternError {
@@ -130,6 +130,7 @@ export class FilePatience {
   }
 }
 
-function inSeconds(ms: number): string {
-  return `${ms / 1000} s`;
+export function changedWhileRead(name: string, cause?: unknown): LecternError {
+  const message = `cannot read ${name}: it changed while it was read`;
+  return new LecternError('source-unreadable', message, { cause });
 }

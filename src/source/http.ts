@@ -5,24 +5,21 @@ import {
   UPSTREAM_PAGES_MAX,
   UPSTREAM_TOTAL_MS_MAX,
 } from '../limits.js';
+import type { RecordPosition } from '../model/event.js';
 import { parseAddress, redactAddress, resolveReference, withoutCredentials } from '../upstream/address.js';
-import { type Answer, UpstreamCall } from '../upstream/call.js';
+import { type Answer, type RequestHeaders, UpstreamCall } from '../upstream/call.js';
 import { refused, unreadable } from '../upstream/failure.js';
-import type { RequestHeaders } from '../upstream/request-headers.js';
-
 import { gunzip, readRecords } from './formats/read-records.js';
 import { checkHeaders } from './http/headers.js';
 import { isPage, type Link, nextTarget, parseLinks } from './http/link.js';
-import { conditionalHeaders, isConditional, versionOf } from './http/validators.js';
+import { conditionalHeaders, versionOf } from './http/validators.js';
 import {
+  formatOf,
   type LoadOptions,
   type LoadSummary,
-  NOT_MODIFIED,
-  type NotModified,
   type ReadSummary,
   type RecordSink,
   type Source,
-  type SourceFormat,
 } from './source.js';
 
 /**
@@ -34,10 +31,7 @@ export interface HttpSpec {
   readonly kind: 'http';
   /** `http://…` or `https://…`; user and password in it are sent as Basic credentials. */
   readonly url: string;
-  /**
-   * Sent with the request, and to no other origin than that of `url`: every value is taken for a secret. Where one is
-   * to come from the environment, {@link resolveHeaders} has put it there. Default none.
-   */
+  /** Sent with the request, and to no other origin than that of `url`: every value counts as a secret. Default none. */
   readonly headers?: RequestHeaders | undefined;
   /** Whether the next page may be on another origin, which gets none of the headers. Default false. */
   readonly crossOriginNext?: boolean | undefined;
@@ -55,17 +49,12 @@ export interface HttpSpec {
   readonly bytesMax?: number | undefined;
 }
 
-/** What we read, in the order of what it costs us. An upstream that has none of it is read by content all the same. */
+/** By what a format costs. Other answers are read all the same. */
 const ACCEPT = 'application/x-ndjson, application/json;q=0.9, application/vnd.msgpack;q=0.8, */*;q=0.1';
 
 /**
- * Records from an address: NDJSON, a JSON array or MessagePack, recognised by content, gzipped or not; in pages where
- * the answer has a `Link: rel="next"`. Another Lectern, or anything that has its /schedule/all, is such an address.
- *
- * Every load is all or nothing: an answer cut short, a page that cannot be had, or an end that nobody can be certain of
- * is a failure, never a smaller set.
- *
- * @throws LecternError `option-invalid` for an address or header fields that cannot be
+ * Records from an address, in pages where the answer has a `Link: rel="next"`. An answer cut short, a page that fails and an
+ * uncertain end fail the load: there is never a smaller set.
  */
 export function httpSource(spec: HttpSpec): Source {
   const address = parseAddress(spec.url);
@@ -86,7 +75,7 @@ export function httpSource(spec: HttpSpec): Source {
         signal: options.signal,
       });
       try {
-        return await load(call, url, spec, sink, options);
+        return await new HttpLoad(call, spec, sink, options).load(url);
       } finally {
         call.close();
       }
@@ -94,122 +83,106 @@ export function httpSource(spec: HttpSpec): Source {
   };
 }
 
-async function load(
-  call: UpstreamCall,
-  url: URL,
-  spec: HttpSpec,
-  sink: RecordSink,
-  options: LoadOptions,
-): Promise<LoadSummary | NotModified> {
-  const previous = options.previous ?? null;
-  let answer = await call.get(url, true, (at) => conditionalHeaders(previous, at));
-  if (answer.status === 304 && isConditional(previous, answer.url)) {
-    call.discard(answer);
-    if (!isPage(linksOf(answer))) return NOT_MODIFIED;
-    // A first page that did not change says nothing of a second that is new.
-    answer = await call.get(url, true);
-  }
-  expectData(answer);
-  const version = isPage(linksOf(answer)) ? null : versionOf(answer.url, answer.message.headers);
-  // An upstream that does not look at If-None-Match may give entity tags all the same.
-  if (version !== null && version === previous) {
-    call.discard(answer);
-    return NOT_MODIFIED;
-  }
-  return { ...(await readPages(call, answer, spec, sink, options)), version };
-}
+class HttpLoad {
+  readonly #call: UpstreamCall;
+  readonly #spec: HttpSpec;
+  readonly #sink: RecordSink;
+  readonly #options: LoadOptions;
+  /** Records of all pages so far. */
+  #records = 0;
 
-/**
- * Reads the first page and those that follow it. A set in pages has no version: what was said of one page holds for
- * that page, and a tag that covers the whole set cannot be told from one that does not.
- */
-async function readPages(
-  call: UpstreamCall,
-  first: Answer,
-  spec: HttpSpec,
-  sink: RecordSink,
-  options: LoadOptions,
-): Promise<ReadSummary> {
-  const pagesMax = spec.pagesMax ?? UPSTREAM_PAGES_MAX;
-  const seen = new Set([first.url.href]);
-  let answer = first;
-  let records = 0;
-  let format: SourceFormat | null = null;
-  let gzipped = false;
-  for (let page = 1; ; page++) {
-    // Before the body: a link that leads nowhere should not cost a page.
-    const next = nextPage(answer, spec.crossOriginNext === true);
-    const before = records;
-    const paged: RecordSink = {
-      record(value, position) {
-        records++;
-        sink.record(value, page === 1 ? position : { ...position, record: before + position.record, page });
-      },
-      reject(rejection) {
-        records++;
-        const { position } = rejection;
-        sink.reject(
-          page === 1
-            ? rejection
-            : { ...rejection, position: { ...position, record: before + position.record, page } },
-        );
-      },
-    };
-    const { undecoded } = sink;
-    if (undecoded !== undefined) {
-      paged.undecoded = (bytes, view, spans, names) => {
-        const isTaken = undecoded(bytes, view, spans, names);
-        if (isTaken) records++;
-        return isTaken;
-      };
+  constructor(call: UpstreamCall, spec: HttpSpec, sink: RecordSink, options: LoadOptions) {
+    this.#call = call;
+    this.#spec = spec;
+    this.#sink = sink;
+    this.#options = options;
+  }
+
+  async load(url: URL): Promise<LoadSummary | 'not-modified'> {
+    const { previous = null } = this.#options;
+    let answer = await this.#call.get(url, true, (at) => conditionalHeaders(previous, at));
+    const wasAsked = Object.keys(conditionalHeaders(previous, answer.url)).length > 0;
+    if (answer.status === 304 && wasAsked) {
+      if (!isPage(linksOf(answer))) return 'not-modified';
+      // An unchanged first page says nothing of the second.
+      answer.message.destroy();
+      answer = await this.#call.get(url, true);
     }
-    const isOnly = page === 1 && next === null;
-    const read = await readPage(call, answer, spec, isOnly, paged, options, () => records);
-    format = format === null || format === read.format ? read.format : 'mixed';
-    gzipped ||= read.gzipped;
-    if (next === null) return { format, gzipped, bytesRead: call.bytesRead };
-    if (page === pagesMax) throw unreadable(first.url, `it has more than ${pagesMax} pages`);
-    if (seen.has(next.href)) {
-      throw unreadable(answer.url, `its next links go in a circle, to ${redactAddress(next)}`);
-    }
-    seen.add(next.href);
-    answer = await call.get(next, answer.trusted && next.origin === answer.url.origin);
     expectData(answer);
+    // A validator holds for one page, so a set in pages has no version.
+    const version = isPage(linksOf(answer)) ? null : versionOf(answer.url, answer.message.headers);
+    // An upstream that ignores If-None-Match may give entity tags all the same.
+    if (version !== null && version === previous) return 'not-modified';
+    return { ...(await this.#readPages(answer)), version };
   }
-}
 
-async function readPage(
-  call: UpstreamCall,
-  answer: Answer,
-  spec: HttpSpec,
-  isOnly: boolean,
-  sink: RecordSink,
-  options: LoadOptions,
-  recordsSoFar: () => number,
-): Promise<ReadSummary> {
-  const { signal, onProgress } = options;
-  const { headers } = answer.message;
-  const sourceName = redactAddress(answer.url);
-  const isEncoded = isGzipEncoded(answer);
-  const length = headers['content-length'];
-  const bytesTotal = isOnly && length !== undefined ? Number(length) : null;
-  const bytes = call.body(answer);
-  // Strict, unlike what fetch does: gzip data that ends early is an error.
-  const decoded = isEncoded ? gunzip(sourceName, bytes) : bytes;
-  const read = await readRecords(decoded, sink, {
-    sourceName,
-    bytesTotal,
-    // Without either of these the body ends where the connection does, for whatever reason (RFC 9112 section 6.3).
-    endIsCertain: isEncoded || length !== undefined || headers['transfer-encoding'] !== undefined,
-    unpackedBytesMax: spec.bytesMax ?? UPSTREAM_BYTES_MAX,
-    ...(signal === undefined ? {} : { signal }),
-    onProgress: () => {
-      // Also while what has arrived long ago is still being unpacked.
-      call.throwIfEnded();
-      onProgress?.({ bytesRead: call.bytesRead, bytesTotal, records: recordsSoFar() });
-    },
-  });
-  return { ...read, gzipped: read.gzipped || isEncoded };
+  async #readPages(first: Answer): Promise<ReadSummary> {
+    const { pagesMax = UPSTREAM_PAGES_MAX, crossOriginNext = false } = this.#spec;
+    const seen = new Set([first.url.href]);
+    const reads: ReadSummary[] = [];
+    let answer = first;
+    for (let page = 1; ; page++) {
+      // Before the body is read: a link that leads nowhere should not cost a page.
+      const next = nextPage(answer, crossOriginNext);
+      reads.push(await this.#readPage(answer, page, page === 1 && next === null));
+      if (next === null) break;
+      if (page === pagesMax) throw unreadable(first.url, `it has more than ${pagesMax} pages`);
+      if (seen.has(next.href)) {
+        throw unreadable(answer.url, `its next links go in a circle, to ${redactAddress(next)}`);
+      }
+      seen.add(next.href);
+      answer = await this.#call.get(next, answer.trusted && next.origin === answer.url.origin);
+      expectData(answer);
+    }
+    return { ...formatOf(reads), bytesRead: this.#call.bytesRead };
+  }
+
+  async #readPage(answer: Answer, page: number, isOnly: boolean): Promise<ReadSummary> {
+    const { signal, onProgress } = this.#options;
+    const { headers } = answer.message;
+    const sourceName = redactAddress(answer.url);
+    const isEncoded = isGzipEncoded(answer);
+    const length = headers['content-length'];
+    const bytesTotal = isOnly && length !== undefined ? Number(length) : null;
+    const bytes = this.#call.body(answer);
+    // Unlike what fetch does, gzip data that ends early is an error.
+    const decoded = isEncoded ? gunzip(sourceName, bytes) : bytes;
+    const read = await readRecords(decoded, this.#sinkFor(page), {
+      sourceName,
+      bytesTotal,
+      // Without either of these the body ends where the connection does, for whatever reason (RFC 9112 section 6.3).
+      endIsCertain: isEncoded || length !== undefined || headers['transfer-encoding'] !== undefined,
+      unpackedBytesMax: this.#spec.bytesMax ?? UPSTREAM_BYTES_MAX,
+      signal,
+      onProgress: () => {
+        // Also while nothing comes and the rest is being unpacked.
+        this.#call.throwIfEnded();
+        onProgress?.({ bytesRead: this.#call.bytesRead, bytesTotal, records: this.#records });
+      },
+    });
+    return { ...read, gzipped: read.gzipped || isEncoded };
+  }
+
+  /** Numbers the records of all pages on. */
+  #sinkFor(page: number): RecordSink {
+    const sink = this.#sink;
+    const { undecoded } = sink;
+    const place = (position: RecordPosition): RecordPosition => {
+      const record = ++this.#records;
+      return page === 1 ? position : { ...position, record, page };
+    };
+    return {
+      record: (value, position) => sink.record(value, place(position)),
+      reject: (rejection) => sink.reject({ ...rejection, position: place(rejection.position) }),
+      ...(undecoded !== undefined && {
+        undecoded: (bytes, view, spans, names) => {
+          const isTaken = undecoded(bytes, view, spans, names);
+          if (isTaken) this.#records++;
+          return isTaken;
+        },
+      }),
+    };
+  }
 }
 
 /** RFC 9110 section 8.4. We asked for gzip or nothing. */
@@ -217,14 +190,13 @@ function isGzipEncoded({ url, message }: Answer): boolean {
   const encoding = message.headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (encoding === '' || encoding === 'identity') return false;
   if (encoding === 'gzip' || encoding === 'x-gzip') return true;
-  message.destroy();
   throw unreadable(
     url,
     `its Content-Encoding is ${JSON.stringify(encoding.slice(0, 40))}; expected gzip or none`,
   );
 }
 
-/** 200 is the data. 206 would be a part of it, 204 nothing, and 203 something that a proxy made of it. */
+/** Only 200 is the data. 206 would be a part of it, 204 nothing, and 203 something that a proxy made of it. */
 function expectData({ status, url, message, trusted }: Answer): void {
   if (status === 200) return;
   const denied = status === 401 || status === 403;
@@ -232,7 +204,6 @@ function expectData({ status, url, message, trusted }: Answer): void {
     denied && !trusted
       ? '; it was asked without the configured headers, as a redirect led to another origin'
       : '';
-  message.destroy();
   throw refused(url, status, message.headers, hint);
 }
 
@@ -241,17 +212,15 @@ function linksOf({ url, message }: Answer): Link[] {
   if (field === undefined) return [];
   const links = parseLinks(Array.isArray(field) ? field.join(', ') : field);
   if (links !== null) return links;
-  message.destroy();
   throw unreadable(url, 'its Link header cannot be understood (RFC 8288), so it may have further pages');
 }
 
 function nextPage(answer: Answer, crossOrigin: boolean): URL | null {
-  const { url, message } = answer;
+  const { url } = answer;
   const target = nextTarget(linksOf(answer));
   if (target === null) return null;
   const next = resolveReference(target, url);
-  if (!('problem' in next) && (crossOrigin || next.origin === url.origin)) return next;
-  message.destroy();
   if ('problem' in next) throw unreadable(url, `its next page leads ${next.problem}`);
+  if (crossOrigin || next.origin === url.origin) return next;
   throw unreadable(url, `its next page is on another origin, ${next.origin}; expected ${url.origin}`);
 }

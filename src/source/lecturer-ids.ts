@@ -5,57 +5,37 @@ import { LECTURER_IDS_BYTES_MAX, TEXT_FILE_MS_MAX } from '../limits.js';
 import { describeJsonFault } from '../model/json-fault.js';
 import { normaliseText } from '../model/text.js';
 import { FilePatience } from './file-patience.js';
-import { FilePieces } from './file-pieces.js';
-import {
-  isNotModified,
-  type LoadOptions,
-  type LoadSummary,
-  type NotModified,
-  type RecordSink,
-  type Source,
-} from './source.js';
-import { reasonOf } from './unreadable.js';
+import { FilePieces, fileUnreadable } from './open-file.js';
+import type { RecordSink, Source } from './source.js';
 
 /** Lecturer identifiers by display name, or the path of a JSON file that holds such an object. */
 export type LecturerIds = Readonly<Record<string, string>> | string;
 
 /**
- * A source whose records name their lecturer but do not identify them, as those of the API do: fills `lecturerId` from
- * `lecturer` where a record has none. Names are compared as they are served, in Unicode NFC; a name that is not in the
- * map stays without.
- *
- * A file is read at each load. The version covers the map, so a map that changed is a source that changed.
+ * Fills `lecturerId` from `lecturer` where a record has none. Names are compared as they are served, in Unicode NFC. A file is read
+ * at each load, and the version covers the map.
  */
 export function withLecturerIds(source: Source, lecturerIds: LecturerIds): Source {
   return {
     name: source.name,
-    async load(sink, options = {}) {
-      const map = typeof lecturerIds === 'string' ? await readMap(lecturerIds) : lecturerIds;
-      const code = typeof lecturerIds === 'string' ? 'source-malformed' : 'option-invalid';
-      return load(source, idsByName(map, code), sink, options);
+    async load(sink, { previous, ...options } = {}) {
+      const ids =
+        typeof lecturerIds === 'string'
+          ? idsByName(await readMap(lecturerIds), 'source-malformed')
+          : idsByName(lecturerIds, 'option-invalid');
+      const prefix = `${digestOf(ids)} `;
+      const filling: RecordSink = {
+        record: (value, position) => sink.record(fill(value, ids), position),
+        reject: (rejection) => sink.reject(rejection),
+      };
+      const answer = await source.load(filling, {
+        ...options,
+        previous: previous?.startsWith(prefix) ? previous.slice(prefix.length) : null,
+      });
+      if (answer === 'not-modified' || answer.version === null) return answer;
+      return { ...answer, version: prefix + answer.version };
     },
   };
-}
-
-async function load(
-  source: Source,
-  ids: ReadonlyMap<string, string>,
-  sink: RecordSink,
-  options: LoadOptions,
-): Promise<LoadSummary | NotModified> {
-  const digest = digestOf(ids);
-  const { previous = null, ...unconditional } = options;
-  const prefix = `${digest} `;
-  const filling: RecordSink = {
-    record: (value, position) => sink.record(fill(value, ids), position),
-    reject: (rejection) => sink.reject(rejection),
-  };
-  const answer = await source.load(filling, {
-    ...unconditional,
-    previous: previous?.startsWith(prefix) ? previous.slice(prefix.length) : null,
-  });
-  if (isNotModified(answer) || answer.version === null) return answer;
-  return { ...answer, version: prefix + answer.version };
 }
 
 /** The record itself, or a copy that has the identifier. It may be the object of an embedding program. */
@@ -73,7 +53,7 @@ function fill(value: unknown, ids: ReadonlyMap<string, string>): unknown {
 }
 
 function idsByName(
-  map: Readonly<Record<string, string>>,
+  map: Readonly<Record<string, unknown>>,
   code: 'source-malformed' | 'option-invalid',
 ): ReadonlyMap<string, string> {
   const ids = new Map<string, string>();
@@ -92,17 +72,21 @@ function digestOf(ids: ReadonlyMap<string, string>): string {
   return createHash('sha256').update(JSON.stringify(entries)).digest().subarray(0, 16).toString('base64url');
 }
 
-function parseMap(bytes: Buffer): unknown {
-  if (!isUtf8(bytes)) throw new Error('it is not UTF-8 text');
-  const text = bytes.toString('utf8').replace(/^\ufeff/, '');
+async function readMap(path: string): Promise<Readonly<Record<string, unknown>>> {
+  const name = `the map of lecturer identifiers ${path}`;
+  let map: unknown;
   try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new Error(`it is not JSON: ${describeJsonFault(text)}`, { cause });
+    map = parse(await readBytes(path, name));
+  } catch (error) {
+    throw error instanceof LecternError ? error : fileUnreadable(name, error);
   }
+  if (typeof map === 'object' && map !== null && !Array.isArray(map)) return map as Record<string, unknown>;
+  throw new LecternError(
+    'source-malformed',
+    `${name}: expected an object of the form {"name": "identifier"}`,
+  );
 }
 
-/** No more than LECTURER_IDS_BYTES_MAX of it, however it grows meanwhile. */
 async function readBytes(path: string, name: string): Promise<Buffer> {
   const patience = new FilePatience(path, { totalMsMax: TEXT_FILE_MS_MAX }, name);
   return patience.use(async (handle) => {
@@ -122,18 +106,12 @@ async function readBytes(path: string, name: string): Promise<Buffer> {
   });
 }
 
-async function readMap(path: string): Promise<Readonly<Record<string, string>>> {
-  const name = `the map of lecturer identifiers ${path}`;
-  let map: unknown;
+function parse(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) throw new Error('it is not UTF-8 text');
+  const text = bytes.toString('utf8').replace(/^\ufeff/, '');
   try {
-    map = parseMap(await readBytes(path, name));
+    return JSON.parse(text);
   } catch (cause) {
-    if (cause instanceof LecternError) throw cause;
-    throw new LecternError('source-unreadable', `cannot read ${name}: ${reasonOf(cause)}`, { cause });
+    throw new Error(`it is not JSON: ${describeJsonFault(text)}`, { cause });
   }
-  if (typeof map === 'object' && map !== null && !Array.isArray(map)) return map as Record<string, string>;
-  throw new LecternError(
-    'source-malformed',
-    `${name}: expected an object of the form {"name": "identifier"}`,
-  );
 }

@@ -3,36 +3,27 @@
  */
 import type { RecordPosition, Rejection } from '../model/event.js';
 
-/** One decoded record: any JSON-like value, not yet looked at, and where it stood. */
-export interface RawRecord {
-  readonly position: RecordPosition;
-  readonly value: unknown;
-}
-
-/** Where the names of a line that are no field of an event stand: beginning and end in turn. */
+/** Where the names of a line stand that are no fields of an event: beginning and end in turn. */
 export interface NameSpans {
   readonly places: Int32Array;
   readonly count: number;
 }
 
-/**
- * Where a source puts what it reads. Calls come in the order of the source and are synchronous, so a source never
- * buffers more than one chunk's records.
- */
+/** What a source puts its records into. Calls are synchronous, in the order of the source. */
 export interface RecordSink {
   /** A record that could be decoded. It may still be rejected by the normaliser. */
   record(value: unknown, position: RecordPosition): void;
-  /** A record that could not even be decoded, with the reason. */
+  /** A record that could not be decoded. */
   reject(rejection: Rejection): void;
   /**
-   * A record that was not decoded: where its values stand among bytes of UTF-8. Only for a source that is alone, since no
-   * position comes with it. A sink without this method has every record decoded.
+   * A record that was not decoded, as UTF-8. Only for a source that is alone, since no position comes with it. A sink without
+   * this method gets every record decoded.
    *
    * @param view the same bytes
-   * @param spans by number of the field in the descriptor table three numbers: where its value begins, or -1 for none,
-   *   where it ends, and its quickHash. Nothing else is known of the value: it may hold backslashes or control characters.
+   * @param spans three numbers for each field, in the order of the descriptor table: where its value begins, or -1 for none,
+   *   where it ends, and its quickHash. The value is unchecked: it may hold backslashes or control characters.
    * @param names of its other fields
-   * @returns false where the record has to be decoded and given to `record`; nothing was taken of it then
+   * @returns false where nothing was taken: then the record has to be decoded and given to `record`
    */
   undecoded?: (bytes: Uint8Array, view: DataView, spans: Int32Array, names: NameSpans) => boolean;
 }
@@ -48,59 +39,49 @@ export interface LoadProgress {
 }
 
 export interface LoadOptions {
-  readonly signal?: AbortSignal;
-  /**
-   * The version of what is being served, as an earlier load gave it. A source that still has this version answers
-   * {@link NotModified} without reading. Null or absent: load whatever is there.
-   */
+  readonly signal?: AbortSignal | undefined;
+  /** The version of what is served, as an earlier load gave it. Null or absent: load whatever is there. */
   readonly previous?: string | null;
   /** Called after each chunk. */
-  readonly onProgress?: (progress: LoadProgress) => void;
-}
-
-/** What reading the bytes of a source found out about them. */
-export interface ReadSummary {
-  readonly format: SourceFormat;
-  readonly gzipped: boolean;
-  /** Bytes before decompression. */
-  readonly bytesRead: number;
-  /** Only where the last record may be the first part of one, although the bytes have ended. */
-  readonly endsCut?: true;
-}
-
-/** What a load found out about the source itself. */
-export interface LoadSummary extends ReadSummary {
-  /**
-   * Opaque: equal for two loads only where the second would bring the same records. Null where the source cannot say,
-   * so that it is read each time.
-   */
-  readonly version: string | null;
-}
-
-/** The source still has the version that the caller has. Nothing was put into the sink. */
-export interface NotModified {
-  readonly notModified: true;
-}
-
-export const NOT_MODIFIED: NotModified = { notModified: true };
-
-export function isNotModified(result: object): result is NotModified {
-  return 'notModified' in result;
+  readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
 }
 
 /** `mixed`: several sources of different formats. */
 export type SourceFormat = 'ndjson' | 'json-array' | 'messagepack' | 'memory' | 'mixed';
 
-/**
- * A place that records come from. One contract for every kind.
- *
- * `load` pushes every record into the sink and resolves when the source has been read whole; it throws a LecternError
- * `source-unreadable` (cannot be opened or read, or changed while it was read) or `source-malformed` (is not any known
- * format, or ends early). Asked with `previous`, it may answer {@link NotModified} instead, before it puts anything into
- * the sink. What the sink throws comes through as it is.
- */
+export interface ReadSummary {
+  readonly format: SourceFormat;
+  readonly gzipped: boolean;
+  /** Bytes before decompression. */
+  readonly bytesRead: number;
+  /** Where the last record looks cut, although the bytes have ended. */
+  readonly endsCut?: true;
+}
+
+export interface LoadSummary extends ReadSummary {
+  /** Opaque: equal only for two loads of the same records. Null where the source cannot say, so that it is read each time. */
+  readonly version: string | null;
+}
+
+/** What is common to several reads. */
+export function formatOf(reads: readonly ReadSummary[]): Pick<ReadSummary, 'format' | 'gzipped'> {
+  const [format = 'mixed', ...others] = new Set(reads.map((read) => read.format));
+  return {
+    format: others.length === 0 ? format : 'mixed',
+    gzipped: reads.some(({ gzipped }) => gzipped),
+  };
+}
+
+/** A place that records come from. */
 export interface Source {
   /** For messages: a path, `standard input`, … */
   readonly name: string;
-  load(sink: RecordSink, options?: LoadOptions): Promise<LoadSummary | NotModified>;
+  /**
+   * Pushes every record into the sink and resolves when the source has been read whole. What the sink throws comes through.
+   *
+   * @returns `not-modified` where the source still has the version `previous`; then nothing was put into the sink
+   * @throws LecternError `source-unreadable` where it cannot be opened or read, or changed while it was read;
+   *   `source-malformed` where it is of no known format, or ends early
+   */
+  load(sink: RecordSink, options?: LoadOptions): Promise<LoadSummary | 'not-modified'>;
 }

@@ -1,12 +1,15 @@
+import { createHash } from 'node:crypto';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LecternError } from '../errors.js';
-import { parseAddress } from '../upstream/address.js';
+import { addressDigest, parseAddress } from '../upstream/address.js';
 import { fileSource } from './file.js';
 import type { FileLimits } from './file-patience.js';
 import { resolveHeaders } from './http/headers.js';
 import { type HttpSpec, httpSource } from './http.js';
 import { type LecturerIds, withLecturerIds } from './lecturer-ids.js';
 import { mergedSource } from './merged.js';
+import type { RecordSource } from './records.js';
 import type { Source } from './source.js';
 
 /** A source as plain data, which can be given to another thread. Header values in it may be secrets. */
@@ -23,7 +26,7 @@ export interface FileSpec extends FileLimits {
   readonly path: string;
 }
 
-/** Several sources, of which the later wins where two have the same id. */
+/** Several sources. Where two have the same id, the later wins. */
 export interface MergedSpec {
   /** Says that these are several. */
   readonly kind: 'merged';
@@ -32,33 +35,49 @@ export interface MergedSpec {
 }
 
 /** @throws LecternError `option-invalid` for an address or header fields that cannot be, or no source at all */
-export function sourceOfSpec(spec: SourceSpec): Source {
-  const source = bareSourceOf(spec);
-  return spec.lecturerIds === undefined ? source : withLecturerIds(source, spec.lecturerIds);
-}
-
-function bareSourceOf(spec: SourceSpec): Source {
+export function sourceOfSpec({ lecturerIds, ...spec }: SourceSpec): Source {
+  if (lecturerIds !== undefined) return withLecturerIds(sourceOfSpec(spec), lecturerIds);
   switch (spec.kind) {
     case 'file':
-      if (typeof spec.path !== 'string' || spec.path === '') {
-        throw new LecternError('option-invalid', 'a source of the kind file has no path');
-      }
+      if (typeof spec.path !== 'string' || spec.path === '')
+        throw invalid('a source of the kind file has no path');
       return fileSource(spec.path, spec);
     case 'http':
       return httpSource(spec);
     case 'merged':
       return mergedSource(spec.specs.map(sourceOfSpec));
     default: {
-      const { kind } = spec as { readonly kind: unknown };
-      throw new LecternError(
-        'option-invalid',
-        `a source of the kind ${JSON.stringify(kind)} is not known; expected file, http or merged`,
-      );
+      const kind = JSON.stringify((spec as { readonly kind: unknown }).kind);
+      throw invalid(`a source of the kind ${kind} is not known; expected file, http or merged`);
     }
   }
 }
 
-/** What is common to all sources that one command names. */
+function invalid(problem: string, cause?: unknown): LecternError {
+  return new LecternError('option-invalid', problem, { cause });
+}
+
+/**
+ * 22 base64url characters that are equal for equal sources. Credentials and maps of lecturers may change without making another
+ * source. Of a source of the embedding program only the name is known.
+ */
+export function sourceDigest(source: SourceSpec | RecordSource, name: string): string {
+  const parts = 'load' in source ? [`records ${name}`] : partsOf(source);
+  return createHash('sha256').update(JSON.stringify(parts)).digest().subarray(0, 16).toString('base64url');
+}
+
+function partsOf(spec: SourceSpec): readonly string[] {
+  switch (spec.kind) {
+    case 'file':
+      return [spec.path === '-' ? 'standard input' : `file ${resolve(spec.path)}`];
+    case 'http':
+      return [`address ${addressDigest(parseAddress(spec.url))}`];
+    case 'merged':
+      return spec.specs.flatMap(partsOf);
+  }
+}
+
+/** What the sources that one command names have in common. */
 export interface SourceArgumentOptions
   extends Omit<Partial<HttpSpec>, 'kind' | 'url'>,
     Pick<SourceSpec, 'lecturerIds'> {
@@ -68,10 +87,7 @@ export interface SourceArgumentOptions
 
 /**
  * What a command line calls a source: an address (`http://…`, `https://…`), a path, a `file:` URL, or `-`. Several are
- * one merged source, the later winning.
- *
- * The options for addresses go to each address that is given; header fields only to one origin, since nobody means to
- * show the token of one upstream to another. Specs that are put together by hand can have different ones.
+ * one merged source, the later winning. Header fields go to one origin only, since they may be secrets.
  *
  * @throws LecternError `option-invalid`
  */
@@ -79,24 +95,17 @@ export function parseSourceArgument(
   text: string | readonly string[],
   options: SourceArgumentOptions = {},
 ): SourceSpec {
-  const { environment, lecturerIds, ...http } = options;
-  const headers = http.headers ?? {};
-  const resolved = {
-    ...http,
-    headers: environment === undefined ? headers : resolveHeaders(headers, environment),
-  };
-  const specs = (typeof text === 'string' ? [text] : text).map((each) => parseOne(each, resolved));
+  const { environment, lecturerIds, headers: given = {}, ...http } = options;
+  const headers = environment === undefined ? given : resolveHeaders(given, environment);
+  const specs = [text].flat().map((each) => parseOne(each, { ...http, headers }));
   const [first, ...others] = specs;
-  if (first === undefined)
-    throw new LecternError('option-invalid', 'no source is given; expected at least one');
+  if (first === undefined) throw invalid('no source is given; expected at least one');
   const origins = new Set(
     specs.flatMap((each) => (each.kind === 'http' ? [parseAddress(each.url).origin] : [])),
   );
-  if (origins.size > 1 && Object.keys(resolved.headers).length > 0) {
-    throw new LecternError(
-      'option-invalid',
-      `header fields are given, and sources on several origins: ${[...origins].join(', ')}; expected one origin`,
-    );
+  if (origins.size > 1 && Object.keys(headers).length > 0) {
+    const several = `sources on several origins: ${[...origins].join(', ')}`;
+    throw invalid(`header fields are given, and ${several}; expected one origin`);
   }
   const spec: SourceSpec = others.length === 0 ? first : { kind: 'merged', specs };
   // Addresses and header fields are checked now, where a person is waiting for the answer.
@@ -105,8 +114,7 @@ export function parseSourceArgument(
 }
 
 function parseOne(text: string, http: Omit<Partial<HttpSpec>, 'kind' | 'url'>): SourceSpec {
-  if (text === '')
-    throw new LecternError('option-invalid', 'the source is empty; expected a path or an address');
+  if (text === '') throw invalid('the source is empty; expected a path or an address');
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(text)?.[1]?.toLowerCase();
   switch (scheme) {
     case undefined:
@@ -118,11 +126,10 @@ function parseOne(text: string, http: Omit<Partial<HttpSpec>, 'kind' | 'url'>): 
       try {
         return { kind: 'file', path: fileURLToPath(text) };
       } catch (cause) {
-        throw new LecternError('option-invalid', 'the source is no file: URL of this machine', { cause });
+        throw invalid('the source is no file: URL of this machine', cause);
       }
     default:
-      throw new LecternError(
-        'option-invalid',
+      throw invalid(
         `a source of the scheme ${scheme} cannot be read; expected a path, http://… or https://…`,
       );
   }

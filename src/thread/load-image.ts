@@ -4,13 +4,7 @@ import { SnapshotBuilder } from '../snapshot/builder.js';
 import { ByteIntake } from '../snapshot/byte-intake.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import { type IntakeBounds, IntakeWatch } from '../snapshot/intake-bounds.js';
-import {
-  isNotModified,
-  type LoadOptions,
-  type LoadSummary,
-  type NotModified,
-  type Source,
-} from '../source/source.js';
+import type { LoadOptions, LoadSummary, Source } from '../source/source.js';
 
 export interface LoadedImage {
   readonly image: SnapshotImage;
@@ -41,12 +35,12 @@ export async function loadImage(
   source: Source,
   identifiers: IdentifierMode,
   options: LoadImageOptions,
-): Promise<LoadedImage | NotModified>;
+): Promise<LoadedImage | 'not-modified'>;
 export async function loadImage(
   source: Source,
   identifiers: IdentifierMode,
   options: LoadImageOptions = {},
-): Promise<LoadedImage | NotModified> {
+): Promise<LoadedImage | 'not-modified'> {
   const { bounds = UNBOUNDED, hashSeed, ...loadOptions } = options;
   const builder = new SnapshotBuilder({ identifiers, ...(hashSeed === undefined ? {} : { hashSeed }) });
   const normalise = createNormaliser(identifiers);
@@ -81,7 +75,7 @@ export async function loadImage(
       },
     },
   );
-  if (isNotModified(summary)) {
+  if (summary === 'not-modified') {
     if (typeof options.previous === 'string') return summary;
     throw new Error(
       `the source ${source.name} says that nothing changed, but was not asked whether anything did`,

@@ -4,7 +4,6 @@ import { extendHistory } from '../snapshot/differences.js';
 import { isSameImage } from '../snapshot/image.js';
 import { OUT_OF_MEMORY, RefusedLoad } from '../snapshot/intake-bounds.js';
 import { Snapshot } from '../snapshot/snapshot.js';
-import { isNotModified } from '../source/source.js';
 import { sourceOfSpec } from '../source/spec.js';
 import { loadImage } from './load-image.js';
 import type { TaskSurroundings } from './surroundings.js';
@@ -35,10 +34,10 @@ async function load(task: LoadTask, surroundings: TaskSurroundings): Promise<Tas
   const loaded = await loadImage(source, task.identifiers, {
     previous: task.previousVersion,
     bounds: task.bounds,
-    ...(signal === undefined ? {} : { signal }),
-    ...(onProgress === undefined ? {} : { onProgress }),
+    signal,
+    onProgress,
   });
-  if (isNotModified(loaded)) return { kind: 'not-modified' };
+  if (loaded === 'not-modified') return { kind: 'not-modified' };
   const { image, source: summary } = loaded;
   const sourceVersion = task.source.kind === 'stream' ? task.source.version : summary.version;
   // Other bytes, equal content: nothing to publish. An image from disk may only claim to be equal.

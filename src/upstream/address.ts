@@ -1,11 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LecternError } from '../errors.js';
 
-/**
- * The address of an upstream.
- *
- * @throws LecternError `option-invalid`; the message shows nothing that could be a secret
- */
+/** @throws LecternError `option-invalid`; the message shows nothing that could be a secret */
 export function parseAddress(text: string): URL {
   // The error of the constructor carries the whole text, so it is not kept as the cause.
   const url = URL.canParse(text) ? new URL(text) : null;
@@ -19,10 +15,7 @@ export function parseAddress(text: string): URL {
   return url;
 }
 
-/**
- * An address for messages: without user, password and fragment, and with only the names of its query parameters, since
- * keys and tokens stand there.
- */
+/** An address for messages: without what may be a secret, such as the values of query parameters. */
 export function redactAddress(url: URL): string {
   const names = [...new URLSearchParams(url.search).keys()];
   const query =
@@ -32,14 +25,11 @@ export function redactAddress(url: URL): string {
 
 /** Identifies an address without showing it. 22 base64url characters. */
 export function addressDigest(url: URL): string {
-  return createHash('sha256')
-    .update(withoutCredentials(url).href)
-    .digest()
-    .subarray(0, 16)
-    .toString('base64url');
+  const { href } = withoutCredentials(url);
+  return createHash('sha256').update(href).digest().subarray(0, 16).toString('base64url');
 }
 
-/** What is asked for: user and password travel as a header field, and the fragment not at all (RFC 9110 section 7.1). */
+/** User and password travel as a header field, and the fragment not at all (RFC 9110 section 7.1). */
 export function withoutCredentials(url: URL): URL {
   const bare = new URL(url.href);
   bare.username = '';
@@ -48,12 +38,7 @@ export function withoutCredentials(url: URL): URL {
   return bare;
 }
 
-/**
- * Where a redirect or a link leads, or what is wrong with it. An upstream cannot make us use credentials of its choice,
- * nor fall back from https to http.
- *
- * @param from the address of the answer, which relative references start from
- */
+/** Where a redirect or a link leads. An upstream can neither choose our credentials nor lead from https to http. */
 export function resolveReference(reference: string, from: URL): URL | { readonly problem: string } {
   if (!URL.canParse(reference, from.href)) return { problem: 'to what is no address' };
   const url = withoutCredentials(new URL(reference, from));

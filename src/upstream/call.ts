@@ -8,12 +8,14 @@ import { LecternError } from '../errors.js';
 import { UPSTREAM_INTERIM_ANSWERS_MAX, UPSTREAM_REDIRECTS_MAX } from '../limits.js';
 import { redactAddress, resolveReference } from './address.js';
 import { describeFailure, unreadable } from './failure.js';
-import type { RequestHeaders } from './request-headers.js';
+
+/** Header fields of a request by name. The values may be secrets. */
+export type RequestHeaders = Readonly<Record<string, string>>;
 
 export interface UpstreamCallOptions {
   /** Sent with every request. */
   readonly headers: RequestHeaders;
-  /** Sent to the origin that was asked first, and only until it leads elsewhere. */
+  /** Sent to the first origin, until it leads elsewhere. */
   readonly secretHeaders: RequestHeaders;
   /** Certificate authorities in PEM, in place of the usual ones. */
   readonly ca?: string | undefined;
@@ -25,64 +27,51 @@ export interface UpstreamCallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The head of an answer; the body is read with {@link UpstreamCall.body} or let go with {@link UpstreamCall.discard}. */
+/** The head of an answer; the body is read with {@link UpstreamCall.body}. */
 export interface Answer {
   readonly status: number;
-  /** Where it came from in the end. */
+  /** Where it came from, redirects followed. */
   readonly url: URL;
   readonly message: IncomingMessage;
-  /** Whether the secret headers were sent: nothing on the way led to another origin. */
+  /** Whether the secret headers were sent: no redirect led to another origin. */
   readonly trusted: boolean;
 }
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/**
- * The requests of one load, one after the other, over connections of its own.
- *
- * This is node:http and not fetch: fetch takes a gzip body that was cut short for whole, and neither shows the bytes as
- * they came nor lets go of its connections.
- */
+/** The requests of one load. Not with fetch, which takes a gzip body that was cut for whole and keeps connections. */
 export class UpstreamCall {
   readonly #options: UpstreamCallOptions;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
   readonly #secureAgent: SecureAgent;
-  /** Ends whatever is under way; its reason is the error to be told. */
+  /** Ends the request; its reason is the error to be told. */
   readonly #abort = new AbortController();
-  readonly #totalTimer: NodeJS.Timeout;
+  readonly #clearTotal: () => void;
   readonly #onAbort: () => void;
-  #bytesRead = 0;
+  /** Bytes of bodies so far, as they came over the wire. */
+  bytesRead = 0;
 
   constructor(url: URL, options: UpstreamCallOptions) {
     this.#options = options;
     const { ca, signal, totalMsMax } = options;
-    this.#secureAgent = new SecureAgent({
-      keepAlive: true,
-      maxSockets: 1,
-      ...(ca === undefined ? {} : { ca }),
-    });
+    this.#secureAgent = new SecureAgent({ keepAlive: true, maxSockets: 1, ca });
     // Each request adds a listener and takes it away at its end.
     setMaxListeners(0, this.#abort.signal);
-    this.#totalTimer = setTimeout(() => {
-      this.#abort.abort(unreadable(url, `it was not read whole within ${inSeconds(totalMsMax)}`));
-    }, totalMsMax);
+    this.#clearTotal = this.#within(totalMsMax, () =>
+      unreadable(url, `it was not read whole within ${totalMsMax / 1000} s`),
+    );
     this.#onAbort = () => this.#abort.abort(signal?.reason);
     signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
 
-  /** Bytes of bodies so far, as they came over the wire. */
-  get bytesRead(): number {
-    return this.#bytesRead;
-  }
-
-  /** Throws why it has ended before its time: it took too long, or was aborted. */
+  /** Throws the reason if it took too long or was aborted. */
   throwIfEnded(): void {
     this.#abort.signal.throwIfAborted();
   }
 
-  /** Closes every connection. */
+  /** Closes every connection, also under an answer that was not read. */
   close(): void {
-    clearTimeout(this.#totalTimer);
+    this.#clearTotal();
     this.#options.signal?.removeEventListener('abort', this.#onAbort);
     this.#agent.destroy();
     this.#secureAgent.destroy();
@@ -92,8 +81,7 @@ export class UpstreamCall {
    * GET, with redirects followed.
    *
    * @param trusted whether the secret headers may be sent to the origin of `url`
-   * @param headersFor header fields for one address on the way, such as its validators
-   * @throws LecternError `source-unreadable`; the signal's reason where it was aborted
+   * @param headersFor further header fields for an address on the way
    */
   async get(
     url: URL,
@@ -102,17 +90,17 @@ export class UpstreamCall {
   ): Promise<Answer> {
     const seen = new Set<string>();
     let at = url;
-    let stillTrusted = trusted;
+    let isTrusted = trusted;
     for (;;) {
       seen.add(at.href);
       const headers = {
         ...this.#options.headers,
-        ...(stillTrusted ? this.#options.secretHeaders : {}),
+        ...(isTrusted ? this.#options.secretHeaders : {}),
         ...headersFor(at),
       };
       const message = await this.#request(at, headers);
       const status = message.statusCode ?? 0;
-      if (!REDIRECTS.has(status)) return { status, url: at, message, trusted: stillTrusted };
+      if (!REDIRECTS.has(status)) return { status, url: at, message, trusted: isTrusted };
       const { location } = message.headers;
       message.destroy();
       if (location === undefined)
@@ -124,35 +112,31 @@ export class UpstreamCall {
       if (seen.size > UPSTREAM_REDIRECTS_MAX) {
         throw unreadable(url, `it redirects more than ${UPSTREAM_REDIRECTS_MAX} times`);
       }
-      stillTrusted &&= target.origin === at.origin;
+      isTrusted &&= target.origin === at.origin;
       at = target;
     }
   }
 
-  /**
-   * The body as it came over the wire, once. Only waiting counts as idle, not the time that the reader takes.
-   *
-   * @throws LecternError `source-unreadable` where it stops before its end, `source-too-large`
-   */
+  /** The body as it came over the wire. Only waiting counts as idle, not the time that the reader takes. */
   async *body({ url, message }: Answer): AsyncGenerator<Uint8Array> {
     const { idleMsMax, bytesMax } = this.#options;
     let received = 0;
-    const idle = () => unreadable(url, `nothing came for ${inSeconds(idleMsMax)}, after ${received} bytes`);
+    const idle = () => unreadable(url, `nothing came for ${idleMsMax / 1000} s, after ${received} bytes`);
     let clear = this.#within(idleMsMax, idle);
     try {
       for await (const chunk of message) {
         clear();
         const bytes = chunk as Uint8Array;
         received += bytes.length;
-        this.#bytesRead += bytes.length;
-        if (this.#bytesRead > bytesMax) {
+        this.bytesRead += bytes.length;
+        if (this.bytesRead > bytesMax) {
           const problem = `cannot read ${redactAddress(url)}: it has more than ${bytesMax} bytes`;
           throw new LecternError('source-too-large', problem);
         }
         yield bytes;
         clear = this.#within(idleMsMax, idle);
       }
-      // Node says so by an error already; but nothing must make a part of the data pass for all of it.
+      // Node fails already; but a part of the data must never pass for all of it.
       if (!message.complete) throw new Error('it ended early');
     } catch (error) {
       const expected = message.headers['content-length'];
@@ -163,16 +147,11 @@ export class UpstreamCall {
     }
   }
 
-  /** Lets go of an answer whose body nobody wants, together with its connection. */
-  discard({ message }: Answer): void {
-    message.destroy();
-  }
-
-  /** The head of the answer. A connection that was kept open may have been closed meanwhile: then a new one is tried. */
+  /** Tries again where the connection was kept open and is closed meanwhile. */
   async #request(url: URL, headers: RequestHeaders): Promise<IncomingMessage> {
     const { headersMsMax } = this.#options;
     const clear = this.#within(headersMsMax, () =>
-      unreadable(url, `no answer came within ${inSeconds(headersMsMax)}`),
+      unreadable(url, `no answer came within ${headersMsMax / 1000} s`),
     );
     try {
       for (;;) {
@@ -207,7 +186,7 @@ export class UpstreamCall {
         unreadable(url, `more than ${UPSTREAM_INTERIM_ANSWERS_MAX} interim answers (1xx) came`),
       );
     });
-    // An error between head and body is told to whoever reads the body; nobody may be listening yet.
+    // The body tells of an error when it is read; until then no listener is there.
     return request.on('response', (message) => message.on('error', () => {}));
   }
 
@@ -222,8 +201,4 @@ export class UpstreamCall {
     if (error instanceof LecternError) return error;
     return unreadable(url, `${describeFailure(error)}${where}`, { cause: error });
   }
-}
-
-function inSeconds(ms: number): string {
-  return `${ms / 1000} s`;
 }

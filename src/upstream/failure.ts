@@ -3,7 +3,6 @@ import { LecternError } from '../errors.js';
 import { RETRY_AFTER_MS_MAX } from '../limits.js';
 import { redactAddress } from './address.js';
 
-/** @param url shown without what could be a secret */
 export function unreadable(
   url: URL,
   problem: string,
@@ -30,7 +29,6 @@ const REASONS: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: 'the header fields of the answer are too large',
 };
 
-/** What is wrong with the connection, in words. */
 export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = 'code' in error ? String(error.code) : '';
@@ -41,15 +39,10 @@ export function describeFailure(error: unknown): string {
   return error.message === '' ? code : error.message;
 }
 
-/**
- * An answer that is not the data. The reason phrase is left out: it is the upstream's to choose.
- *
- * @param headers of the answer
- * @param hint what else may help, or an empty text
- */
+/** An answer that is not the data. Its own reason phrase is not shown. */
 export function refused(url: URL, status: number, headers: IncomingHttpHeaders, hint: string): LecternError {
   const { 'retry-after': retryAfter, date = '' } = headers;
-  // By the upstream's own clock, where it tells it: ours may be another.
+  // By the upstream's clock if it tells the time.
   const sentAtMs = Date.parse(date);
   const nowMs = Number.isNaN(sentAtMs) ? Date.now() : sentAtMs;
   const retryAfterMs = retryAfter === undefined ? null : parseRetryAfter(retryAfter, nowMs);
@@ -60,11 +53,7 @@ export function refused(url: URL, status: number, headers: IncomingHttpHeaders, 
   return unreadable(url, answer + wait + hint, { retryAfterMs });
 }
 
-/**
- * RFC 9110 section 10.2.3: a number of seconds, or a date.
- *
- * @returns milliseconds from `nowMs`, at most RETRY_AFTER_MS_MAX; null for what is neither
- */
+/** Milliseconds from `nowMs` that a number of seconds or a date means (RFC 9110 section 10.2.3); null for other text. */
 export function parseRetryAfter(field: string, nowMs: number): number | null {
   const text = field.trim();
   const waitMs = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs;

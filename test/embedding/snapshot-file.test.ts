@@ -8,7 +8,7 @@ import { Packr, unpack } from 'msgpackr';
 import { type Test, test } from 'tap';
 import type { TimetableOptions } from '../../src/index.js';
 import { IMAGE_FORMAT_VERSION, readImageFile, writeImageFile } from '../../src/snapshot/image-file.js';
-import { sourceDigest } from '../../src/source/source-digest.js';
+import { sourceDigest } from '../../src/source/spec.js';
 import { BUILT_MODULE, idOf, openTimetable, record, runProgram, temporaryFolder } from './built.js';
 
 /** Writes a snapshot file of these records. */

@@ -2,7 +2,7 @@ import { test } from 'tap';
 import { UNSERVED_FIELDS_KEPT_MAX, UNSERVED_NAME_UNITS_MAX } from '../../src/limits.js';
 import { FIELDS } from '../../src/model/fields.js';
 import { UnservedFieldCounter, type UnservedFields } from '../../src/snapshot/unserved-fields.js';
-import { memorySource } from '../../src/source/memory.js';
+import { memorySource } from '../../src/source/records.js';
 import { loadImage } from '../../src/thread/load-image.js';
 
 const GOOD = {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'tap';
 import { READ_CHUNK_BYTES } from '../../src/limits.js';
 import { fileSource } from '../../src/source/file.js';
-import { FilePieces } from '../../src/source/file-pieces.js';
+import { FilePieces } from '../../src/source/open-file.js';
 import { eventOf } from '../snapshot/images.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'lectern-pieces-'));

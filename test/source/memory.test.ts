@@ -1,5 +1,5 @@
 import { test } from 'tap';
-import { memorySource } from '../../src/source/memory.js';
+import { memorySource } from '../../src/source/records.js';
 import type { LoadProgress } from '../../src/source/source.js';
 import { collect, failureOf } from './collect.js';
 

@@ -5,9 +5,9 @@ import { REJECTIONS_KEPT_MAX } from '../../src/limits.js';
 import { faultyRecords, type SnapshotSummary } from '../../src/snapshot/summary.js';
 import { fileSource } from '../../src/source/file.js';
 import { httpSource } from '../../src/source/http.js';
-import { memorySource } from '../../src/source/memory.js';
 import { mergedSource } from '../../src/source/merged.js';
-import { type LoadProgress, NOT_MODIFIED, type Source } from '../../src/source/source.js';
+import { memorySource } from '../../src/source/records.js';
+import type { LoadProgress, Source } from '../../src/source/source.js';
 import { loadImage } from '../../src/thread/load-image.js';
 import { collect, failureOf, isUnchanged } from './collect.js';
 import { allClosed, ndjson, startUpstream } from './http/upstream.js';
@@ -28,7 +28,7 @@ function versioned(name: string, records: readonly unknown[], version: string | 
     asked,
     async load(sink, { previous = null } = {}) {
       asked.push(previous);
-      if (previous !== null && previous === source.version) return NOT_MODIFIED;
+      if (previous !== null && previous === source.version) return 'not-modified';
       records.forEach((record, i) => void sink.record(record, { record: i + 1 }));
       return { format: 'memory', gzipped: false, bytesRead: 0, version: source.version };
     },

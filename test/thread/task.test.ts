@@ -7,7 +7,7 @@ import { LecternError } from '../../src/errors.js';
 import { LOAD_LOOK_CHUNKS } from '../../src/limits.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
-import { memorySource } from '../../src/source/memory.js';
+import { memorySource } from '../../src/source/records.js';
 import { recordChunks } from '../../src/thread/record-chunks.js';
 import { spawnTask } from '../../src/thread/spawn-task.js';
 import { runTaskHere } from '../../src/thread/task.js';

@@ -16,7 +16,7 @@ const CLOSING_BRACE = 0x7d;
 /** `null`, read as a little-endian number. */
 const NULL_WORD = 0x6c6c756e;
 
-/** In the place of the field before the first one of a line. */
+/** Before the first field of a line. */
 const NONE: number = FIELDS.length;
 const UNKNOWN = -1;
 
@@ -37,14 +37,10 @@ export class FlatLines {
   readonly spans: Int32Array = new Int32Array(3 * FIELDS.length);
   /** Other names of the line. Each is a plain text; one may stand there twice. */
   readonly names: { places: Int32Array; count: number } = { places: new Int32Array(32), count: 0 };
-  /** The field that last followed each. */
+  /** The field that last followed each field. */
   readonly #next: Int32Array = new Int32Array(FIELDS.length + 1);
 
-  /**
-   * @param bytes UTF-8, with an LF as the last byte
-   * @param view the same bytes
-   * @returns where the LF of the line stands, or -1 where it is to be decoded
-   */
+  /** @returns where the LF of the line stands, or -1 where it is to be decoded. The bytes are UTF-8 and end with an LF. */
   read(bytes: Uint8Array, view: DataView, start: number): number {
     const { spans } = this;
     for (let n = 0; n < spans.length; n++) spans[n] = -1;
@@ -91,12 +87,7 @@ export class FlatLines {
     return field;
   }
 
-  /**
-   * Hashes while it looks for the closing quote, four bytes at a time: the byte of the quote becomes zero and borrows from its
-   * highest bit.
-   *
-   * @returns behind the quote, or -1 where there is none
-   */
+  /** Hashes up to the closing quote, four bytes at a time: the byte of the quote becomes zero and borrows from its highest bit. */
   #readValue(bytes: Uint8Array, view: DataView, from: number, place: number): number {
     let hash = HASH_BEGIN;
     let at = from;
@@ -127,7 +118,7 @@ export class FlatLines {
     return -1;
   }
 
-  /** @returns behind a name that is no field and its value, a text or null; -1 for other values */
+  /** Skips a name that is no field, and its value if that is a text or null. */
   #skipUnknown(bytes: Uint8Array, view: DataView, start: number): number {
     let at = plainTextEnd(bytes, start);
     if (at === -1 || bytes[at] !== COLON) return -1;
@@ -167,7 +158,6 @@ function isNull(bytes: Uint8Array, view: DataView, at: number): boolean {
   return bytes[at] === LETTER_N && at + 4 <= bytes.length && view.getInt32(at, true) === NULL_WORD;
 }
 
-/** Behind the closing quote. */
 function plainTextEnd(bytes: Uint8Array, start: number): number {
   if (bytes[start] !== QUOTE) return -1;
   const end = bytes.indexOf(QUOTE, start + 1);

@@ -16,7 +16,7 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** Where the scanner is. Numbers, because this is asked once per token. */
+/** States, as numbers because they are compared once per token. */
 const BEFORE_ARRAY = 0;
 const FIRST_ELEMENT = 1;
 const NEXT_ELEMENT = 2;
@@ -55,7 +55,7 @@ export class JsonArrayReader implements FormatReader {
   /** The bracket that opened the element. */
   #opener = 0;
   #elementLine = 1;
-  /** Kept up to date until a message that needs it is out of the question. */
+  /** Only for the first fault, and only as long as no record is JSON. */
   #elementColumn = 1;
 
   constructor(sourceName: string, sink: RecordSink) {
@@ -70,7 +70,7 @@ export class JsonArrayReader implements FormatReader {
   push(chunk: Buffer): void {
     const end = chunk.length;
     let state = this.#state;
-    /** Where the part of the present element that lies in this chunk begins. */
+    /** Where the element begins, or its part in this chunk. */
     let start = 0;
     let i = 0;
     while (i < end) {
@@ -134,19 +134,17 @@ export class JsonArrayReader implements FormatReader {
   }
 
   finish(): void {
-    const records = this.#records;
     if (this.#state !== AFTER_ARRAY) {
       throw this.#damage(
         `the source ends inside ${this.#missing()}`,
         this.#place.columnAt(Buffer.alloc(0), 0),
       );
     }
-    if (records.isHopeless) {
-      throw malformed(this.#sourceName, `${records.firstProblem}. No record of the array is JSON`);
-    }
+    const { isHopeless, firstProblem } = this.#records;
+    if (isHopeless) throw malformed(this.#sourceName, `${firstProblem}. No record of the array is JSON`);
   }
 
-  /** @returns the state behind a byte that stands between elements */
+  /** @returns the state behind a byte between elements */
   #between(state: number, chunk: Buffer, at: number): number {
     const byte = chunk[at] as number;
     switch (state) {
@@ -227,12 +225,11 @@ export class JsonArrayReader implements FormatReader {
 /** Line and column of a text that goes by in chunks. Columns count characters (code points) from 1. */
 class TextPlace {
   line = 1;
-  /** Where the present line begins in the chunk; 0 where it began before. */
+  /** In the chunk; 0 where the line began before. */
   #lineStart = 0;
   /** Characters of the present line in earlier chunks. */
   #charactersBefore = 0;
 
-  /** @param start offset of the first byte behind the line break */
   newLine(start: number): void {
     this.line++;
     this.#lineStart = start;
@@ -250,7 +247,6 @@ class TextPlace {
     return column;
   }
 
-  /** Ends the chunk. */
   leave(chunk: Buffer): void {
     this.#charactersBefore = this.columnAt(chunk, chunk.length) - 1;
     this.#lineStart = 0;

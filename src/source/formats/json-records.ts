@@ -12,7 +12,7 @@ export class JsonRecords {
   decoded = 0;
   /** The first record, if it is JSON. */
   first: unknown;
-  /** Place and problem of the first text that is not JSON. */
+  /** Of the first text that is not JSON. */
   firstProblem: string | null = null;
 
   constructor(sink: RecordSink) {
@@ -24,11 +24,7 @@ export class JsonRecords {
     return this.decoded === 0 && this.firstProblem !== null;
   }
 
-  /**
-   * The text of the next record. Null where it is rejected: it is too large or not UTF-8.
-   *
-   * @param bytes the record, or only their number where they are too many
-   */
+  /** The text of the next record. Null where it was rejected, as it is too large, then only a number, or not UTF-8. */
   textOf(bytes: Buffer | number, line: number): string | null {
     if (typeof bytes !== 'number' && isUtf8(bytes)) return bytes.toString('utf8');
     const position = { record: ++this.count, line };
@@ -36,7 +32,7 @@ export class JsonRecords {
     return null;
   }
 
-  /** Takes the next record. A fault is returned for the caller to reject, who knows where the text stands. */
+  /** Takes the next record. @returns its fault, which the caller rejects */
   take(text: string, line: number): JsonFault | null {
     this.count++;
     let value: unknown;
@@ -51,12 +47,7 @@ export class JsonRecords {
     return null;
   }
 
-  /**
-   * Rejects the record that was taken last.
-   *
-   * @param problem place in the source, and what is wrong
-   * @param detail the same for the rejection
-   */
+  /** Rejects the record that was taken last. `problem` begins with its place in the source. */
   reject(line: number, problem: string, detail: string): void {
     this.firstProblem ??= problem;
     this.#sink.reject(rejectUndecodable({ record: this.count, line }, detail));

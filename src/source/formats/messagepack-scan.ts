@@ -1,20 +1,18 @@
 import { isUtf8 } from 'node:buffer';
 
-/** What a header is of. */
-const NUMBER = 0;
-const BINARY = 1;
-const EXTENSION = 2;
-const TEXT = 3;
-const ARRAY = 4;
-const MAP = 5;
+const CONSTANT = 0;
+const NUMBER = 1;
+const BINARY = 2;
+const EXTENSION = 3;
+const TEXT = 4;
+const ARRAY = 5;
+const MAP = 6;
 
-/** Headers 0xc0 to 0xdf: what each is of, how many bytes of length follow, or else how long the payload is. */
+/** What the headers 0xc0 to 0xdf are of, how many bytes of length follow, or else how long the payload is. */
 const HEADERS: readonly (readonly [of: number, lengthBytes: number, payload: number])[] = [
-  // nil, reserved, false, true
-  ...[0, 0, 0, 0].map((payload) => [NUMBER, 0, payload] as const),
+  ...[0, 0, 0, 0].map((payload) => [CONSTANT, 0, payload] as const),
   ...[1, 2, 4].map((lengthBytes) => [BINARY, lengthBytes, 0] as const),
   ...[1, 2, 4].map((lengthBytes) => [EXTENSION, lengthBytes, 0] as const),
-  // floating point, unsigned and signed integers
   ...[4, 8, 1, 2, 4, 8, 1, 2, 4, 8].map((payload) => [NUMBER, 0, payload] as const),
   ...[1, 2, 4, 8, 16].map((payload) => [EXTENSION, 0, payload] as const),
   ...[1, 2, 4].map((lengthBytes) => [TEXT, lengthBytes, 0] as const),
@@ -31,10 +29,7 @@ const TIMESTAMP_TYPE = 0xff;
  */
 const RECORD_STRUCTURE_TYPE = 0x72;
 
-/**
- * Finds where a MessagePack value ends, without decoding it and without keeping it. A count of the values that are still to come
- * replaces a stack: where a value ends does not depend on how its parts are nested.
- */
+/** Finds where a MessagePack value ends. A count of the values to come is enough, whatever their nesting. */
 export class MessagePackScan {
   /** Where `scan` stopped. */
   position = 0;
@@ -49,11 +44,10 @@ export class MessagePackScan {
   /** An extension type that only its own application can read, or null. */
   foreignExtension: number | null = null;
 
-  /** Values that are still to come. */
   #pending = 1;
-  /** Bytes of the present payload that are still to come. */
+  /** Bytes of the present payload still to come. */
   #payload = 0;
-  /** By number of a structure: how many values its records have. At most 64 of one byte and 8,192 of two. */
+  /** By number: how many values its records have. There are at most 64 numbers of one byte and 8,192 of two. */
   readonly #structures: Map<number, number> = new Map();
   #numbersAreWide = false;
 
@@ -68,11 +62,8 @@ export class MessagePackScan {
   }
 
   /**
-   * Reads on from `start`. Leaves `position` behind the value, at the fault, or where more bytes are needed: the next call gets a
-   * header that is cut once more, whole.
-   *
-   * @param isEnd whether no more bytes follow
-   * @returns whether the value is complete
+   * Reads on from `start` until the value is complete, which is the result. A header that is cut is not taken: the next call gets
+   * it whole, unless the source ends.
    */
   scan(bytes: Buffer, start: number, isEnd: boolean): boolean {
     let at = start;
@@ -110,7 +101,7 @@ export class MessagePackScan {
     return of === EXTENSION ? this.#takeExtension(bytes, next, length, isEnd) : this.#take(next, 0, length);
   }
 
-  /** One of the values has come; so many values, or bytes of payload, follow in it. */
+  /** A value has come; so many values, or bytes of payload, follow in it. */
   #take(next: number, values: number, payload: number): number {
     this.#pending += values - 1;
     this.#payload = payload;
@@ -129,7 +120,7 @@ export class MessagePackScan {
     return this.#take(end, 0, 0);
   }
 
-  /** An integer of one byte, or a number of a record structure, with the values of a record behind it. */
+  /** An integer of one byte, or the number of a record structure before a record's values. */
   #takeInteger(bytes: Buffer, at: number, byte: number): number {
     const mayRefer = byte >= 0x40 && byte < 0x80 && this.#structures.size > 0;
     if (!mayRefer) return this.#take(at + 1, 0, 0);
@@ -164,13 +155,12 @@ function isStructureNumber(number: number): boolean {
   return (number >= 0x40 && number < 0x80) || (number >= 0x6000 && number < 0x8000);
 }
 
-/** Bytes of the header of an array that the first byte begins; 0 where it begins none. */
+/** Bytes of an array's header; 0 where the byte begins none. */
 export function arrayHeaderBytes(byte = 0): number {
   if (byte >= 0x90 && byte < 0xa0) return 1;
   return byte === 0xdc ? 3 : byte === 0xdd ? 5 : 0;
 }
 
-/** How many elements the array has whose header stands here. */
 export function arrayLength(bytes: Buffer, at: number): number {
   const headerBytes = arrayHeaderBytes(bytes[at]);
   return headerBytes === 1 ? (bytes[at] as number) & 0x0f : bytes.readUIntBE(at + 1, headerBytes - 1);

@@ -11,7 +11,7 @@ import {
   rejectUndecodable,
 } from './reader.js';
 
-/** The longest headers of an array and of a map, and the first byte behind them. */
+/** The longest headers of an array and of a map, and one byte. */
 const HEAD_BYTES = 5 + 5 + 1;
 
 /**
@@ -20,6 +20,7 @@ const HEAD_BYTES = 5 + 5 + 1;
  */
 export class MessagePackReader implements FormatReader {
   readonly format = 'messagepack';
+  records = 0;
   readonly #sourceName: string;
   readonly #sink: RecordSink;
   readonly #unpackr: Unpackr = new Unpackr({ useRecords: false, mapsAsObjects: true });
@@ -34,7 +35,6 @@ export class MessagePackReader implements FormatReader {
   #inValue = false;
   /** Where the last value began. */
   #valueByte = 0;
-  #records = 0;
   #head: Buffer = Buffer.alloc(0);
   /** Whether anything looked like a record. The first byte alone is a guess: one binary file in eight begins like that. */
   #likely = false;
@@ -42,10 +42,6 @@ export class MessagePackReader implements FormatReader {
   constructor(sourceName: string, sink: RecordSink) {
     this.#sourceName = sourceName;
     this.#sink = sink;
-  }
-
-  get records(): number {
-    return this.#records;
   }
 
   /** An array declares its length, a sequence does not. */
@@ -75,30 +71,35 @@ export class MessagePackReader implements FormatReader {
     if (this.#declared === null) throw this.#malformed(`${end}, inside the header of an array`);
     this.#readValues(this.#rest, 0, true);
     if (this.#inValue) {
-      const where = `in the middle of record ${this.#records + 1} (which begins at byte ${this.#valueByte})`;
-      throw this.#malformed(`${end}, ${where}; expected the rest of it`);
+      throw this.#malformed(`${end}, in the middle of ${this.#present()}; expected the rest of it`);
     }
-    if (this.#declared > this.#records) {
-      const missing = `after ${this.#records} of the ${this.#declared} records that its array declares`;
+    if (this.#declared > this.records) {
+      const missing = `after ${this.records} of the ${this.#declared} records that its array declares`;
       throw this.#malformed(`${end}, ${missing}; expected the rest of them`);
     }
-    if (this.#declared < 0 && this.#records > 1 && !this.#isLikely()) throw this.#neither();
+    if (this.#declared < 0 && this.records > 1 && !this.#isLikely()) throw this.#neither();
   }
 
-  /** @returns where a header begins that is cut, or the end */
+  /** @returns where the bytes end, or a header that is cut begins */
   #readValues(bytes: Buffer, start: number, isEnd: boolean): number {
     const scan = this.#scan;
     let at = start;
     while (at < bytes.length) {
       if (!this.#inValue) {
-        if (this.#records === this.#declared) throw this.#trailingBytes(this.#bytesBefore + at);
-        this.#inValue = true;
         this.#valueByte = this.#bytesBefore + at;
+        if (this.records === this.#declared) {
+          const array = `behind the end of the array of ${this.#declared} records`;
+          throw this.#malformed(`byte ${this.#valueByte}: found more bytes ${array}; expected nothing more`);
+        }
+        this.#inValue = true;
         scan.reset();
       }
       const isComplete = scan.scan(bytes, at, isEnd);
       const end = scan.position;
-      if (scan.isCorrupt) throw this.#corrupt(this.#bytesBefore + end);
+      if (scan.isCorrupt) {
+        const where = `byte ${this.#bytesBefore + end}, in ${this.#present()}`;
+        throw this.#malformed(`${where}: found 0xc1, which MessagePack never uses; the data is corrupt`);
+      }
       if (!isComplete) {
         this.#carry.append(bytes, at, end);
         return end;
@@ -111,7 +112,7 @@ export class MessagePackReader implements FormatReader {
 
   #endValue(bytes: Buffer | number): void {
     const scan = this.#scan;
-    const position: RecordPosition = { record: ++this.#records, byte: this.#valueByte };
+    const position: RecordPosition = { record: ++this.records, byte: this.#valueByte };
     this.#inValue = false;
     if (typeof bytes === 'number') {
       this.#sink.reject(rejectTooLarge(position, bytes));
@@ -142,7 +143,6 @@ export class MessagePackReader implements FormatReader {
     this.#sink.record(value, position);
   }
 
-  /** What the value holds that is no plain MessagePack, or null. */
   #describeFault(): string | null {
     const { hasRecordStructure, foreignExtension } = this.#scan;
     if (hasRecordStructure) {
@@ -153,14 +153,8 @@ export class MessagePackReader implements FormatReader {
     return `the record holds a MessagePack extension of type ${type}; expected none but timestamps (-1)`;
   }
 
-  #trailingBytes(at: number): Error {
-    const array = `behind the end of the array of ${this.#declared} records`;
-    return this.#malformed(`byte ${at}: found more bytes ${array}; expected nothing more`);
-  }
-
-  #corrupt(at: number): Error {
-    const where = `byte ${at}, in record ${this.#records + 1} (which begins at byte ${this.#valueByte})`;
-    return this.#malformed(`${where}: found 0xc1, which MessagePack never uses; the data is corrupt`);
+  #present(): string {
+    return `record ${this.records + 1} (which begins at byte ${this.#valueByte})`;
   }
 
   #malformed(problem: string): Error {
@@ -178,7 +172,6 @@ export class MessagePackReader implements FormatReader {
   }
 
   #isLikely(): boolean {
-    // An empty array has no record to look at.
     return this.#likely || this.#declared === 0 || beginsRecord(this.#head, arrayHeaderBytes(this.#head[0]));
   }
 }

@@ -55,7 +55,7 @@ export class NdjsonReader implements FormatReader {
       this.#readLine(chunk, 0, start - 1);
     }
     if (start < end) this.#readLines(chunk.subarray(start, end));
-    this.#carry.append(chunk, end, chunk.length);
+    if (end < chunk.length) this.#carry.append(chunk, end, chunk.length);
   }
 
   finish(): void {
@@ -68,20 +68,16 @@ export class NdjsonReader implements FormatReader {
     const wrapped = this.#wrappedArray();
     if (wrapped !== null) {
       const found = `found an object around an array ${JSON.stringify(wrapped)}`;
-      throw malformed(
-        this.#sourceName,
-        `line 1: ${found}; expected that array at the top level ([…]), or NDJSON (one record a line)`,
-      );
+      const expected = 'expected that array at the top level ([…]), or NDJSON (one record a line)';
+      throw malformed(this.#sourceName, `line 1: ${found}; ${expected}`);
     }
     if (records.isHopeless) {
-      throw malformed(
-        this.#sourceName,
-        `${records.firstProblem}. No line is JSON by itself; expected NDJSON (one record a line), a JSON array or MessagePack`,
-      );
+      const expected = 'expected NDJSON (one record a line), a JSON array or MessagePack';
+      throw malformed(this.#sourceName, `${records.firstProblem}. No line is JSON by itself; ${expected}`);
     }
   }
 
-  /** The name of the array that the source is, wrapped in an object. Null for NDJSON, also if its first line is cut behind a "[". */
+  /** The name of the array in the object that the source is. Null for NDJSON, also if its first line is cut behind a "[". */
   #wrappedArray(): string | null {
     const { count, decoded, first } = this.#records;
     const head = this.#head.toString('utf8');
@@ -112,7 +108,7 @@ export class NdjsonReader implements FormatReader {
     }
   }
 
-  /** The fast way: values go from the bytes to the sink, and only the lines where that fails are decoded. */
+  /** The fast way: values go to the sink as bytes, and only the lines where that fails are decoded. */
   #readFlatLines(bytes: Buffer, undecoded: NonNullable<RecordSink['undecoded']>): void {
     const records = this.#records;
     const lines = this.#flatLines;

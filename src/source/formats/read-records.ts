@@ -27,11 +27,10 @@ export interface ReadOptions extends Omit<LoadOptions, 'previous'> {
 }
 
 /**
- * Reads records of any of the formats, gzipped or not, from a stream of bytes. Holds one chunk and the beginning of one record.
- * Between chunks the event loop turns, the signal is looked at, and progress is told.
+ * Reads records of any of the formats, gzipped or not. Holds one chunk and the beginning of one record. Chunks have any size, and
+ * stay as they are until `onRead` is told of them, since unpacking reads ahead.
  *
- * @param chunks bytes in pieces of any size, which stay as they are until `onRead` is told of them: unpacking reads ahead
- * @throws LecternError `source-malformed`, `source-too-large`; the signal's reason where it was aborted; what `chunks` or the sink throws
+ * @throws LecternError `source-malformed`, `source-too-large`; the signal's reason; what `chunks` or the sink throws
  */
 export async function readRecords(
   chunks: AsyncIterable<Uint8Array>,
@@ -52,7 +51,7 @@ export async function readRecords(
   }
   const gzipped = isGzip(head);
   const whole = prepend(head, pieces);
-  /** The first bytes, while they do not tell the format yet. */
+  /** The first bytes, until they tell the format. */
   let untold: Buffer = Buffer.alloc(0);
   let reader: FormatReader | null = null;
   let unpackedBytes = 0;
@@ -82,7 +81,7 @@ export async function readRecords(
   return { format: reader.format, gzipped, bytesRead, ...(reader.endsCut === true ? { endsCut: true } : {}) };
 }
 
-/** Chooses the reader and gives it the first bytes. Null, before the end, where they do not tell the format yet. */
+/** Null where more bytes are needed to tell the format. */
 function begin(sourceName: string, sink: RecordSink, head: Buffer, ended: boolean): FormatReader | null {
   const sniffed = sniff(head, ended);
   if (sniffed === null) return null;
@@ -113,11 +112,7 @@ async function* prepend(head: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerat
   yield* rest;
 }
 
-/**
- * Unpacks gzip data (RFC 1952), one member or several. What is behind the last member must be zeros.
- *
- * @throws LecternError `source-malformed` where the data is corrupt or ends early; what `chunks` throws comes through
- */
+/** Unpacks gzip data (RFC 1952), one member or several. Behind the last member only zeros may follow. */
 export async function* gunzip(sourceName: string, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   let given = 0;
   async function* counted(): AsyncGenerator<Uint8Array> {

@@ -4,8 +4,8 @@ import type { RecordPosition, Rejection } from '../../model/event.js';
 import type { SourceFormat } from '../source.js';
 
 /**
- * Reads one format from bytes that come in pieces of any size. Each record goes to a sink as soon as its last byte is there.
- * `push` and `finish` throw a LecternError `source-malformed` where the bytes are not this format.
+ * Reads one format from bytes in pieces of any size. Each record goes to a sink as soon as its last byte is there. `push` and
+ * `finish` throw `source-malformed` where the bytes are not this format.
  */
 export interface FormatReader {
   readonly format: SourceFormat;
@@ -38,11 +38,7 @@ export class Carry {
     this.#length = length;
   }
 
-  /**
-   * Ends the record with the bytes of `chunk` from `start` to `end`, and is empty again.
-   *
-   * @returns all its bytes, valid until the next call; only their number where they are too many
-   */
+  /** Ends the record. @returns its bytes, valid until the next call, or only their number where they are too many */
   end(chunk: Buffer, start: number, end: number): Buffer | number {
     const isWhole = this.#length === 0;
     if (!isWhole) this.append(chunk, start, end);
@@ -53,7 +49,6 @@ export class Carry {
   }
 }
 
-/** @param problem one sentence that says where and what would be right */
 export function malformed(sourceName: string, problem: string, cause?: unknown): LecternError {
   return new LecternError('source-malformed', `${sourceName}: ${problem}`, { cause });
 }

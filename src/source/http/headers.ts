@@ -1,22 +1,18 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { LecternError } from '../../errors.js';
-import type { RequestHeaders } from '../../upstream/request-headers.js';
+import type { RequestHeaders } from '../../upstream/call.js';
 
 /** `env:NAME`, by itself or behind an authentication scheme: `Bearer env:UPSTREAM_TOKEN`. */
 const FROM_ENVIRONMENT = /^(?:(\S+) )?env:([A-Za-z_][A-Za-z0-9_]*)$/;
 
-/** Fields that the transfer itself depends on. A range, say, would make a part of the data look like all of it. */
+/** Fields that the transfer depends on. A range would make a part of the data look like all of it. */
 const RESERVED: ReadonlySet<string> = new Set(
   'accept-encoding connection content-length expect host if-match if-modified-since if-none-match if-range if-unmodified-since keep-alive range te trailer transfer-encoding upgrade'.split(
     ' ',
   ),
 );
 
-/**
- * Puts the values of environment variables in place of `env:NAME` and `<scheme> env:NAME`.
- *
- * @throws LecternError `option-invalid` with the name of a variable that is not set or empty
- */
+/** @throws LecternError `option-invalid` where a variable is not set or empty */
 export function resolveHeaders(
   headers: RequestHeaders,
   environment: Readonly<Record<string, string | undefined>>,
@@ -36,11 +32,7 @@ export function resolveHeaders(
   );
 }
 
-/**
- * The configured header fields, in lower case, with the user and password of the address among them (RFC 7617).
- *
- * @throws LecternError `option-invalid`; no message repeats a value, nor what is no name: it may be a value in the wrong place
- */
+/** The fields in lower case, and the credentials of the address (RFC 7617). Messages repeat no value and no malformed name. */
 export function checkHeaders(headers: RequestHeaders, url: URL): RequestHeaders {
   const checked: Record<string, string> = {};
   for (const [i, [name, value]] of Object.entries(headers).entries()) {
@@ -73,7 +65,6 @@ function isName(name: string): boolean {
   return isAccepted(() => validateHeaderName(name));
 }
 
-/** The validators of node:http throw, with nothing in their message that we do not say ourselves. */
 function isAccepted(validate: () => void): boolean {
   try {
     validate();

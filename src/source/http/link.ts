@@ -1,21 +1,16 @@
-/**
- * The Link header field: RFC 8288 section 3. Parsed by the algorithm of its appendix B.2, but for what cannot be parsed:
- * a link that is skipped could be the one to the next page, and the rest of the data would be missing.
- */
-
-/** One link: its target as it stands there, and its relation types in lower case. */
 export interface Link {
   readonly target: string;
+  /** In lower case. */
   readonly relations: readonly string[];
 }
 
 const TARGET = /[ \t,]*<([^>]*)>/y;
-/** token [ BWS "=" BWS ( token / quoted-string ) ]; `*` at the end of a name is part of a token. */
+/** token [ BWS "=" BWS ( token / quoted-string ) ] */
 const PARAMETER =
   /[ \t]*;[ \t]*(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*(?:=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^",; \t]*)))?)?/y;
 const END = /[ \t]*(?:,|$)/y;
 
-/** @returns null where the field cannot be understood whole */
+/** Null where the field (RFC 8288 section 3) is not understood whole: a link that is skipped could lead to the next page. */
 export function parseLinks(field: string): Link[] | null {
   const links: Link[] = [];
   let at = 0;
@@ -46,15 +41,15 @@ export function parseLinks(field: string): Link[] | null {
   return links;
 }
 
-/** Relation types that only a part of something has (RFC 5988, RFC 8288 section 4.2 registry). */
+/** Relation types that only a part of something has. */
 const OF_PAGES: ReadonlySet<string> = new Set(['next', 'prev', 'previous', 'first', 'last']);
 
-/** Whether an answer with these links is one page of several, or may become so. */
+/** Whether the answer is one page of several, or may become so. */
 export function isPage(links: readonly Link[]): boolean {
   return links.some(({ relations }) => relations.some((relation) => OF_PAGES.has(relation)));
 }
 
-/** The target of the first link to the next page, or null on the last page. */
+/** Null on the last page. */
 export function nextTarget(links: readonly Link[]): string | null {
   return links.find(({ relations }) => relations.includes('next'))?.target ?? null;
 }
