@@ -14,7 +14,7 @@ import { AnswerCache, type KnownTarget, sendKnown } from './answer/answer-cache.
 import { CACHE_CONTROL, matchesEntityTag, nextLink, VARY } from './answer/conditional.js';
 import { contentTypeOf, isFormatName, negotiateFormat } from './answer/negotiate.js';
 import { type Problem, sendProblem } from './answer/problem.js';
-import { sendBody, sendBytes, sendEmpty } from './answer/respond.js';
+import { sendBody, sendEmpty } from './answer/respond.js';
 import type { Exchange, FlatHeaders } from './exchange.js';
 import { canSendWhole } from './node/connection-inside.js';
 import { canSendDirectly } from './node/direct.js';
@@ -206,7 +206,7 @@ function answerKnown(exchange: Exchange, { format: named, answers }: KnownTarget
   const { headers, body } = answer;
   const isDirect = !exchange.head && canSendWhole([body]) && canSendDirectly(exchange);
   if (isDirect && sendKnown(exchange, answer, body)) exchange.answered(200, body.length);
-  else sendBytes(exchange, 200, headers, body);
+  else sendBody(exchange, 200, headers, { byteLength: body.length, chunks: [body] });
   return true;
 }
 

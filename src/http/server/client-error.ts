@@ -1,6 +1,4 @@
-/**
- * Answers what node:http could not read as a request: there is no request and no response object then, only a socket.
- */
+/** Answers what node:http could not read as a request: there is only a socket then. */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { PROBLEMS } from '../../errors.js';
@@ -28,14 +26,12 @@ const UNKNOWN_METHOD: Problem = {
 /** RFC 9112 section 3, `request-line` as far as the version, with any method: RFC 9110 section 5.6.2, `token`. */
 const REQUEST_LINE = /^[\w!#$%&'*+\-.^`|~]+ [^\s]+ HTTP\/1\.[01]\r\n/;
 
-/** The same with another version. */
 const OTHER_VERSION = /^[\w!#$%&'*+\-.^`|~]+ [^\s]+ HTTP\/(?!1\.[01]\r)\d\.\d\r\n/;
 
-/** By the code of node's error. */
 const PROBLEM_BY_CODE: Readonly<Record<string, Problem>> = {
   HPE_HEADER_OVERFLOW: {
     code: 'headers-too-large',
-    // Node says the same of more than 2,000 fields, from its versions of 2026 on.
+    // Node's versions of 2026 say the same of more than 2,000 fields.
     detail: `Request line and header fields together are longer than 16 KiB, or there are more than ${HEADER_FIELDS_MAX} header fields.`,
   },
   HPE_PAUSED_H2_UPGRADE: WRONG_VERSION,

@@ -1,7 +1,4 @@
-/**
- * What is known of each open connection, and the one timer of a server that looks at all of them: for slow readers, for
- * connections without requests, and for those that have had their last answer.
- */
+/** What is known of each open connection, and the one timer that looks at all: for slow readers, silence and last answers. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import {
@@ -14,7 +11,7 @@ import {
 import { bytesTaken } from '../node/connection-inside.js';
 import type { LoneRequest } from '../node/lone-request.js';
 
-/** How long a connection may go on being of no use; tests have shorter bounds. `lookMs` lie between two looks at all connections. */
+/** How long a connection may be of no use; tests have shorter bounds. `lookMs` lie between two looks at all connections. */
 export type ConnectionPatience = Readonly<
   Record<'lookMs' | 'readerWindowMs' | 'readerBytesMin' | 'idleMsMax' | 'lingerMsMax', number>
 >;
@@ -29,11 +26,10 @@ export const CONNECTION_PATIENCE: ConnectionPatience = {
 
 /** Requests of one connection that came while an earlier one was not answered. */
 export interface PipelineQueue {
-  /** Handled, and the answer not sent yet. */
+  /** Requests whose answer is not sent yet. */
   inFlight: number;
   /** Of those answers. */
   bytes: number;
-  /** Not handled yet. */
   readonly waiting: { readonly req: IncomingMessage; readonly res: ServerResponse }[];
 }
 
@@ -45,7 +41,7 @@ export interface Connection {
   isUnused: boolean;
   /** Its last answer is under way: nothing else that arrives is answered. */
   isEnding: boolean;
-  /** To the request that came last; forgotten by the look after it has gone out. */
+  /** To the last request; forgotten by the look after it has gone out. */
   answer: ServerResponse | null;
   /** Answers whose handler still waits for something: rare, as reads are synchronous. Node closes only the one whose turn it is. */
   readonly pending: Set<ServerResponse>;
@@ -87,7 +83,7 @@ export function isAnswering({ answer }: Connection): boolean {
 
 export class Connections {
   readonly closed: ClosedCounts = { dropped: 0, slowReaders: 0, silent: 0, flooded: 0 };
-  readonly #open = new Map<Socket, Connection>();
+  readonly open: Map<Socket, Connection> = new Map();
   readonly #patience: ConnectionPatience;
   readonly #samplesMax: number;
   #look = 0;
@@ -100,10 +96,9 @@ export class Connections {
   }
 
   get counts(): ConnectionCounts {
-    return { ...this.closed, open: this.#open.size };
+    return { ...this.closed, open: this.open.size };
   }
 
-  /** Does not keep the process alive. */
   start(): void {
     this.#timer ??= setInterval(() => this.#lookAtAll(), this.#patience.lookMs).unref();
   }
@@ -126,20 +121,8 @@ export class Connections {
       taken: null,
       bytesRead: -1,
     };
-    this.#open.set(socket, connection);
+    this.open.set(socket, connection);
     return connection;
-  }
-
-  delete(socket: Socket): void {
-    this.#open.delete(socket);
-  }
-
-  get(socket: Socket): Connection | undefined {
-    return this.#open.get(socket);
-  }
-
-  [Symbol.iterator](): IterableIterator<Connection> {
-    return this.#open.values();
   }
 
   /**
@@ -147,7 +130,7 @@ export class Connections {
    * these, and those whose answer is being worked on go last.
    */
   makeRoom(max: number): void {
-    const open = [...this].filter(({ socket }) => !socket.destroyed);
+    const open = [...this.open.values()].filter(({ socket }) => !socket.destroyed);
     if (open.length <= max) return;
     const rank = (connection: Connection): number => {
       if (connection.pending.size > 0) return 2;
@@ -158,9 +141,8 @@ export class Connections {
     for (const { socket } of open.slice(0, open.length - max)) socket.destroy();
   }
 
-  /** Begins anew to look for connections on which nothing comes in. */
   beginSweeping(): void {
-    for (const connection of this)
+    for (const connection of this.open.values())
       connection.bytesRead = connection.isUnused ? 0 : connection.socket.bytesRead;
   }
 
@@ -171,7 +153,7 @@ export class Connections {
    * @param sparesUnused connections without a request so far are kept
    */
   sweep(sparesUnused: boolean): void {
-    for (const connection of this) {
+    for (const connection of this.open.values()) {
       const { socket, bytesRead, pending } = connection;
       if (socket.bytesRead !== bytesRead) connection.bytesRead = socket.bytesRead;
       else if (sparesUnused && connection.isUnused) continue;
@@ -199,7 +181,7 @@ export class Connections {
     const look = ++this.#look;
     let cutOff = 0;
     const idleLooks = this.#looks(this.#patience.idleMsMax);
-    for (const connection of this) {
+    for (const connection of this.open.values()) {
       const { socket, answer } = connection;
       if (connection.closedAt !== 0 && look >= connection.closedAt) {
         socket.destroy();
@@ -233,10 +215,10 @@ export class Connections {
     socket.resetAndDestroy();
   }
 
-  /** With half of the patience. */
+  /** Those that took too little in half of the window. */
   #cutOffMore(): void {
     const samples = Math.ceil(this.#samplesMax / 2);
-    for (const { taken, socket } of this) {
+    for (const { taken, socket } of this.open.values()) {
       if (taken === null || taken.length < samples || socket.destroyed) continue;
       const sinceThen = (taken.at(-1) ?? 0) - (taken.at(-samples) ?? 0);
       if (sinceThen < this.#patience.readerBytesMin / 2) this.#cutOff(socket);
