@@ -71,16 +71,12 @@ function staticSender(contentType: string, content: string | Buffer): (exchange:
   const entityTag = `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"`;
   return (exchange) => {
     exchange.fields = exchange.fields.withoutPolicy ?? exchange.fields;
-    const headers = [
-      'ETag',
-      entityTag,
-      'Cache-Control',
-      'no-cache',
-      'Content-Security-Policy',
-      CONTENT_SECURITY_POLICY,
-      'Referrer-Policy',
-      'no-referrer',
-    ];
+    const headers = Object.entries({
+      ETag: entityTag,
+      'Cache-Control': 'no-cache',
+      'Content-Security-Policy': CONTENT_SECURITY_POLICY,
+      'Referrer-Policy': 'no-referrer',
+    }).flat();
     const { ifNoneMatch } = exchange.headers;
     if (ifNoneMatch !== undefined && matchesEntityTag(ifNoneMatch, entityTag)) {
       sendEmpty(exchange, 304, headers);

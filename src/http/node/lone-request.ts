@@ -60,7 +60,6 @@ export class LoneRequest {
   #req: IncomingMessage | null = null;
   #isAnswered = false;
   #isUpgrade = false;
-  #response: ServerResponse | null = null;
   #awaited: Awaited | null = null;
   /** Set while node makes a response for {@link LoneRequest.makeResponse}. */
   #making: { res: ServerResponse | null } | null = null;
@@ -100,7 +99,6 @@ export class LoneRequest {
       } finally {
         // An idle connection keeps nothing of it in memory.
         lone.#req = null;
-        lone.#response = null;
       }
     };
     return lone;
@@ -142,10 +140,6 @@ export class LoneRequest {
     if (!usable.readAhead) return true;
     const packet = this.#parser.getCurrentBuffer().toString('latin1');
     return packet.indexOf('\r\n\r\n') !== packet.length - 4;
-  }
-
-  get response(): ServerResponse | null {
-    return this.#response;
   }
 
   #goOn(req: IncomingMessage, keepAlive: boolean): number {
@@ -194,13 +188,16 @@ export class LoneRequest {
     return res;
   }
 
-  /** Node's response, made now if there is none. The answer to an awaited request has to begin in the same turn. */
+  /** Has node make its response, once. The answer to an awaited request has to begin in the same turn. */
   makeResponse(req: IncomingMessage): ServerResponse {
-    const isAwaited = req === this.#awaited?.req;
-    if (!isAwaited && (req !== this.#req || this.#isAnswered)) throw new Error(NOT_UNDER_WAY);
-    const res = isAwaited ? this.endAwaiting() : (this.#response ?? this.#make(req));
+    if (req !== this.#awaited?.req) {
+      if (req !== this.#req || this.#isAnswered) throw new Error(NOT_UNDER_WAY);
+      const made = this.#make(req);
+      this.#isAnswered = true;
+      return made;
+    }
+    const res = this.endAwaiting();
     if (res === null) throw new Error(NO_RESPONSE);
-    if (req === this.#req) this.#response = res;
     return res;
   }
 

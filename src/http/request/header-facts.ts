@@ -8,22 +8,18 @@ export interface HeaderFacts {
   readonly expect: string | undefined;
   /** Transfer codings. */
   readonly transferEncoding: string | undefined;
-  /** The last of the Authorization fields. */
+  /** The last one. */
   readonly authorization: string | undefined;
-  /** Their number; more than one cannot be answered. */
   readonly authorizations: number;
-  /** Number of Host fields; anything but one is malformed in HTTP/1.1 (RFC 9112 section 3.2). */
+  /** Anything but one is malformed in HTTP/1.1 (RFC 9112 section 3.2). */
   readonly hosts: number;
-  /** The last of them; empty where there is none. */
+  /** The last one; empty where there is none. */
   readonly host: string;
   /** The request announces a body. */
   readonly hasContent: boolean;
-  /** The last of the Origin fields. */
+  /** The last one. */
   readonly origin: string | undefined;
 }
-
-/** A Content-Length of nothing. */
-const NO_BYTES = /^0+$/;
 
 /** Lengths of the names below: they settle most fields without comparing any text. */
 const LENGTHS: readonly boolean[] = Array.from({ length: 18 }, (_, n) => [4, 6, 8, 13, 14, 17].includes(n));
@@ -72,7 +68,7 @@ export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
         facts.authorization = value;
         break;
       case 'content-length':
-        if (!NO_BYTES.test(value)) facts.hasContent = true;
+        if (!/^0+$/.test(value)) facts.hasContent = true;
         break;
       case 'transfer-encoding':
         facts.hasContent = true;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { CONNECTIONS_MAX_DEFAULT, DRAIN_SWEEP_MS, OVERLOAD_MS_DEFAULT } from '../../limits.js';
-import { CELL, routeNumber } from '../../metrics/cells.js';
+import { CELL } from '../../metrics/cells.js';
 import type { Meter } from '../../metrics/meter.js';
 import { type AnswerFields, OriginFields } from '../answer/answer-fields.js';
 import type { LoneRequestHandler, RequestHandler } from '../handler.js';
@@ -12,16 +12,13 @@ import { checkInnerParts } from '../node/inner-parts.js';
 import { allowHalfOpen, stopListening, takeQueued } from '../node/listener.js';
 import { LoneRequest } from '../node/lone-request.js';
 import { createBareServer, type ServerTimes } from './bare-server.js';
-import { answerClientError, answerConnect, type LastWord } from './client-error.js';
+import { answerClientError, answerConnect } from './client-error.js';
 import type { Connection, ConnectionCounts, ConnectionPatience } from './connections.js';
-import { Connections, isAnswering } from './connections.js';
+import { Connections } from './connections.js';
 import type { ListenAddress, ListenOptions } from './listen-address.js';
 import { describeListenError, toListenAddress } from './listen-address.js';
 import { Overload, type OverloadCounts } from './overload.js';
-import { handleInTurn } from './pipeline-guard.js';
 import { refuse, refuseDirectly } from './refusal.js';
-
-const UNREADABLE = routeNumber('unreadable');
 
 /** How often close() looks for connections that have become idle. */
 const CLOSE_POLL_MS = 25;
@@ -54,7 +51,6 @@ export class HttpServer {
   readonly #connections: Connections;
   readonly #overload: Overload;
   readonly #origins: OriginFields;
-  readonly #meter: Meter | null;
   readonly #idleMs: number;
   #accepted = 0;
   #isDraining = false;
@@ -71,14 +67,13 @@ export class HttpServer {
     this.#connections = new Connections(patience);
     this.#overload = new Overload(overloadMs, onOverload);
     this.#origins = new OriginFields(corsOrigins);
-    this.#meter = meter;
     if (meter !== null) meterConnections(meter, this.#connections);
     const server = createBareServer((req, res) => this.#answer(req, res), times);
     this.#server = server;
     this.#idleMs = server.keepAliveTimeout + KEEP_ALIVE_GRACE_MS;
     // Not for `close-idle`: node still counts some of the connections that were closed to make room.
     if (whenFull === 'refuse') server.maxConnections = connectionsMax;
-    this.#listenToNode(whenFull === 'close-idle' ? connectionsMax : null);
+    this.#listenToNode(whenFull === 'close-idle' ? connectionsMax : null, meter);
   }
 
   get counts(): ConnectionCounts {
@@ -128,7 +123,7 @@ export class HttpServer {
   }
 
   /** @param roomFor connections for which room is made; null where more are refused */
-  #listenToNode(roomFor: number | null): void {
+  #listenToNode(roomFor: number | null, meter: Meter | null): void {
     const server = this.#server;
     const connections = this.#connections;
     server.on('drop', () => {
@@ -145,11 +140,11 @@ export class HttpServer {
       // Node has taken its own listeners off: an error without a listener would end the process.
       socket.on('error', () => socket.destroy());
       socket.resume();
-      this.#endWith(socket, (fields) => answerConnect(socket, fields));
+      this.#endWith(socket, (fields) => answerConnect(socket, fields, meter));
     });
     server.on('clientError', (error: NodeJS.ErrnoException, duplex) => {
       const socket = duplex as Socket;
-      this.#endWith(socket, (fields) => answerClientError(error, socket, fields));
+      this.#endWith(socket, (fields) => answerClientError(error, socket, fields, meter));
     });
     server.on('connection', (socket) => {
       this.#accepted++;
@@ -170,7 +165,7 @@ export class HttpServer {
   /** Sees each request before node makes a response for it. @returns whether it is dealt with */
   #see(connection: Connection, lone: LoneRequest, req: IncomingMessage, keepAlive: boolean): boolean {
     this.#endAwaiting(connection);
-    const isBusy = this.#isDraining || connection.isEnding || isAnswering(connection);
+    const isBusy = this.#isDraining || connection.isEnding || connection.isAnswering;
     const isAlone = !isBusy && lone.standsAlone(keepAlive);
     // A request that cannot be refused here is refused in its turn.
     if (this.#overload.refuses() && isAlone && refuseDirectly(lone, this.#origins)) {
@@ -181,8 +176,8 @@ export class HttpServer {
     if (this.#answerLone === undefined || !isAlone || this.#overload.isFull) return false;
     this.#connections.use(connection, null);
     this.#answerLone(lone);
-    const { response } = lone;
-    if (response !== null) this.#settle(connection, req, response);
+    // Node has made a response meanwhile.
+    if (connection.answer !== null) this.#settle(connection, req, connection.answer);
     return true;
   }
 
@@ -204,14 +199,14 @@ export class HttpServer {
     if (lone === null ? req.headers.upgrade !== undefined : lone.dropsRest(req)) endWithAnswer(res);
     // Where there is a lone request, #see has asked. #handle looks at the result.
     if (lone === null) this.#overload.refuses();
-    if (handleInTurn(connection, req, res, this.#handle)) return;
+    if (connection.handleInTurn(req, res, this.#handle)) return;
     this.#connections.closed.flooded++;
     req.socket.destroy();
   }
 
   readonly #handle = (connection: Connection, req: IncomingMessage, res: ServerResponse): void => {
     // Requests that came before their turn are all answered before the connection ends.
-    if (this.#isDraining && !connection.queue?.waiting.length) endWithAnswer(res);
+    if (this.#isDraining && connection.waiting.length === 0) endWithAnswer(res);
     // A preflight costs as much as its refusal, and would keep a page from reading that of its request.
     if (this.#overload.isFull && !this.#origins.isPreflight(req)) {
       this.#overload.count();
@@ -231,18 +226,16 @@ export class HttpServer {
   }
 
   /** Says a last word on a connection when everything before it has been said. */
-  #endWith(socket: Socket, say: (fields: AnswerFields) => LastWord | null): void {
+  #endWith(socket: Socket, say: (fields: AnswerFields) => void): void {
     const connection = this.#connections.open.get(socket);
     if (connection === undefined || connection.isEnding) return;
     this.#endAwaiting(connection);
     connection.isEnding = true;
     const speak = (): void => {
-      // Neither origin nor time of the request are known.
-      const said = say(this.#origins.of(undefined));
-      if (said !== null) this.#meter?.answeredUntimed(UNREADABLE, said.status, said.bytes);
+      say(this.#origins.of(undefined));
       this.#connections.linger(connection);
     };
-    if (isAnswering(connection)) connection.answer?.once('close', speak);
+    if (connection.isAnswering) connection.answer?.once('close', speak);
     // Behind the part of a lone answer that waits. An error ends the connection, and no last word is possible.
     else if (connection.answer === null && socket.writableLength > 0) socket.write('', speak);
     else speak();
