@@ -1,4 +1,3 @@
-/** One request and its answer, as the parts of the HTTP layer pass it on. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type RouteLabel, routeNumber } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
@@ -9,9 +8,9 @@ import { type Awaited, LoneRequest } from './node/lone-request.js';
 import { type HeaderFacts, readHeaderFacts } from './request/header-facts.js';
 import { splitTarget } from './request/target.js';
 
-/** What is the same for all exchanges of a handler. */
+/** The same for all exchanges of a handler. */
 export interface ExchangeSettings {
-  /** Nothing stands between the response and the socket, as compressing middleware would. Written bytes are free to be reused. */
+  /** Nothing stands between response and socket, as compressing middleware would: written bytes can be reused. */
   readonly ownsSocket: boolean;
   readonly origins: OriginFields;
   /** Counts answers; null for none. */
@@ -21,6 +20,7 @@ export interface ExchangeSettings {
   readonly log: Pick<Logger, 'info'> | undefined;
 }
 
+/** One request and its answer. */
 export class Exchange implements Awaited {
   readonly req: IncomingMessage;
   /** The request target as it came. */
@@ -32,11 +32,9 @@ export class Exchange implements Awaited {
   /** HEAD: everything as for GET, but no body (RFC 9110 section 9.3.2). */
   readonly head: boolean;
   readonly headers: HeaderFacts;
-  /** See {@link ExchangeSettings}. */
   readonly ownsSocket: boolean;
-  /** What every answer to this request has besides its own header fields. */
+  /** Header fields of every answer. */
   fields: AnswerFields;
-  /** What it is counted as. */
   label: RouteLabel = 'none';
   readonly #settings: ExchangeSettings;
   readonly #isObserved: boolean;
@@ -44,7 +42,6 @@ export class Exchange implements Awaited {
   #lone: LoneRequest | null;
   #res: ServerResponse | null;
 
-  /** @param to where the answer goes */
   constructor(req: IncomingMessage, to: ServerResponse | LoneRequest, settings: ExchangeSettings) {
     const { ownsSocket, origins, meter, logShare } = settings;
     const target = req.url ?? '/';
@@ -66,12 +63,12 @@ export class Exchange implements Awaited {
     this.#res = isLone ? null : to;
   }
 
-  /** The request that stands alone and for which there is no response; null where there is one. */
+  /** Null once there is a response. */
   get lone(): LoneRequest | null {
     return this.#lone;
   }
 
-  /** Node's response; it is made where there was none. */
+  /** Node's response, made if there is none. */
   makeResponse(): ServerResponse {
     if (this.#res === null) {
       this.#res = (this.#lone as LoneRequest).makeResponse(this.req);
@@ -95,7 +92,6 @@ export class Exchange implements Awaited {
     return this.#lone === null ? this.makeResponse().headersSent : this.#lone.hasAnswered(this.req);
   }
 
-  /** The connection ends with this answer. */
   closeAfterAnswer(): void {
     endWithAnswer(this.makeResponse());
   }
@@ -106,11 +102,7 @@ export class Exchange implements Awaited {
     else this.req.socket.destroy();
   }
 
-  /**
-   * Counts and logs the answer, once it was handed to the connection; of one that is made in slices, the first slice.
-   *
-   * @param bytes of the body
-   */
+  /** Counts and logs the answer once it was handed to the connection, or its first slice. @param bytes of the body */
   answered(status: number, bytes: number): void {
     if (!this.#isObserved) return;
     const { meter, logShare, log } = this.#settings;
@@ -133,5 +125,5 @@ export class Exchange implements Awaited {
   }
 }
 
-/** Header fields of an answer, names and values in turn. No numbers: node:http would take them, but checks them a slower way. */
+/** Header fields, names and values in turn. No numbers: node:http checks them a slower way. */
 export type FlatHeaders = string[];

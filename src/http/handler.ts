@@ -1,14 +1,9 @@
 /**
  * Room http/. HTTP: from the bytes of a request to those of its answer. It touches no typed array and knows neither
  * sources nor loads.
- */
-
-/**
- * The request handler: everything between a request and its answer, in the documented order of checks: malformed, 414, 404, 405,
- * 401, 403, 406, 400, 412, then 304 or 200. It can be mounted in any node:http server.
  *
- * For a token seen before, everything is synchronous: no promise is made, and the response is written in the same
- * turn of the event loop.
+ * The checks have a documented order: malformed, 414, 404, 405, 401, 403, 406, 400, 412, then 304 or 200. For a token seen
+ * before, everything is synchronous: the response is written in the same turn of the event loop.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { DevelopmentIssuer } from '../auth/development-issuer.js';
@@ -167,14 +162,14 @@ class Handler {
 
   #read(exchange: Exchange, route: ReadRoute): void {
     if (this.#tokens === null) {
-      this.#reader.answer(exchange, route, { identities: this.#identify(exchange.req) });
+      this.#reader.answer(exchange, route, this.#identify(exchange.req));
       return;
     }
     const user = this.#tokens.find(exchange);
-    if (user !== null) this.#reader.answer(exchange, route, user);
+    if (user !== null) this.#reader.answer(exchange, route, user.identities);
     else {
       this.#tokens
-        .verify(exchange, (verified) => this.#reader.answer(exchange, route, verified))
+        .verify(exchange, (verified) => this.#reader.answer(exchange, route, verified.identities))
         ?.catch((error: unknown) => this.#fail(exchange, error));
     }
   }

@@ -1,12 +1,10 @@
-/**
- * Answers a read route for an authenticated user from one view: 403, 503, 406, 400, 412, 304 or 200, in this order.
- */
-import type { AuthenticatedUser } from '../auth/authenticator.js';
+/** Answers a read route for an authenticated user from one view: 403, 503, 406, 400, 412, 304 or 200, in this order. */
 import type { ParameterFault } from '../errors.js';
 import { PARAMETER_FAULTS_MAX } from '../limits.js';
 import { CELL } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
 import { FORMATS, type FormatName } from '../model/format.js';
+import type { FieldFilter } from '../query/query.js';
 import { type Body, SharedSlices } from '../view/answer.js';
 import type { ParameterPairs, ParseOptions, View } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
@@ -14,7 +12,7 @@ import { AnswerCache, type KnownTarget, sendKnown } from './answer/answer-cache.
 import { CACHE_CONTROL, matchesEntityTag, nextLink, VARY } from './answer/conditional.js';
 import { contentTypeOf, isFormatName, negotiateFormat } from './answer/negotiate.js';
 import { type Problem, sendProblem } from './answer/problem.js';
-import { sendBody, sendBytes, sendEmpty } from './answer/respond.js';
+import { sendBody, sendEmpty } from './answer/respond.js';
 import type { Exchange, FlatHeaders } from './exchange.js';
 import { canSendWhole } from './node/connection-inside.js';
 import { canSendDirectly } from './node/direct.js';
@@ -66,7 +64,6 @@ export function sendSnapshotUnavailable(exchange: Exchange, views: ViewSource): 
   sendProblem(exchange, views.summary === null ? NO_SNAPSHOT : STALE_SNAPSHOT);
 }
 
-/** Answers reads of one handler. */
 export class Reader {
   readonly #views: ViewSource;
   readonly #options: ParseOptions;
@@ -76,10 +73,7 @@ export class Reader {
   readonly #slices = new WeakMap<View, SharedSlices>();
   readonly #underWay: AnswersUnderWay;
 
-  /**
-   * @param cacheBytesMax for whole answers; 0 for none
-   * @param hasTokens whether users are known by their tokens
-   */
+  /** @param hasTokens whether users are known by their tokens */
   constructor(
     views: ViewSource,
     options: ParseOptions,
@@ -97,8 +91,8 @@ export class Reader {
   }
 
   /** Synchronous from beginning to end. Takes the view once, so that the whole answer is of one snapshot. */
-  answer(exchange: Exchange, route: ReadRoute, { identities }: Pick<AuthenticatedUser, 'identities'>): void {
-    if (route.personal && identities === null) {
+  answer(exchange: Exchange, route: ReadRoute, identities: readonly FieldFilter[] | null): void {
+    if (route.endpoint === 'personal' && identities === null) {
       sendProblem(exchange, this.#notMapped);
       return;
     }
@@ -114,20 +108,14 @@ export class Reader {
       this.#meter?.add(isHit ? CELL.answerHits : CELL.answerMisses);
       if (isHit) return;
     }
-    this.#answerFrom(view, exchange, route, identities);
+    this.#answerFrom(view, exchange, route, identities ?? []);
   }
 
-  #answerFrom(
-    view: View,
-    exchange: Exchange,
-    route: ReadRoute,
-    identities: AuthenticatedUser['identities'],
-  ): void {
-    const { pairs, faults: encodingFaults } = parseQueryString(exchange.query);
-    const result = route.read(view, pairs, this.#options, identities ?? []);
-    if ('faults' in result || encodingFaults.length > 0) {
-      const faults = 'faults' in result ? [...encodingFaults, ...result.faults] : encodingFaults;
-      sendFaults(exchange, pairs, faults);
+  #answerFrom(view: View, exchange: Exchange, route: ReadRoute, identities: readonly FieldFilter[]): void {
+    const { pairs, faults: malformed } = parseQueryString(exchange.query);
+    const result = view[route.endpoint](pairs, this.#options, identities);
+    if ('faults' in result || malformed.length > 0) {
+      sendFaults(exchange, pairs, 'faults' in result ? [...malformed, ...result.faults] : malformed);
       return;
     }
     if ('gone' in result) {
@@ -135,11 +123,8 @@ export class Reader {
       return;
     }
     const { read } = result;
-    const format = read.format ?? negotiateFormat(exchange.headers.accept);
-    if (format === null) {
-      sendProblem(exchange, NOT_ACCEPTABLE);
-      return;
-    }
+    const format = formatFor(exchange, read.format);
+    if (format === null) return;
     const entityTag = read.entityTag(format);
     const key = keyOf(exchange);
     if (answerCondition(exchange, entityTag)) {
@@ -169,7 +154,8 @@ export class Reader {
       const answer = { entityTag, headers, body: body.chunks[0] as Uint8Array };
       this.#cache.offer(key, read.format, format, answer);
     }
-    sendBody(exchange, 200, headers, route.personal ? body : this.#shared(body, view, exchange, format));
+    const isPersonal = route.endpoint === 'personal';
+    sendBody(exchange, 200, headers, isPersonal ? body : this.#shared(body, view, exchange, format));
     // A body with room for its head is a copy.
     if (body.hasHeadRoom !== true && !exchange.head) this.#underWay.add(exchange, view);
   }
@@ -187,6 +173,13 @@ export class Reader {
   }
 }
 
+/** The format of the answer. If there is none, 406 is sent. */
+function formatFor(exchange: Exchange, named: FormatName | null): FormatName | null {
+  const format = named ?? negotiateFormat(exchange.headers.accept);
+  if (format === null) sendProblem(exchange, NOT_ACCEPTABLE);
+  return format;
+}
+
 /** The key of an answer in the cache: its header fields depend on the origin, too. */
 function keyOf({ target, fields }: Exchange): string {
   return fields.keyPrefix + target;
@@ -194,11 +187,8 @@ function keyOf({ target, fields }: Exchange): string {
 
 /** False where the answer in this format is not known. */
 function answerKnown(exchange: Exchange, { format: named, answers }: KnownTarget): boolean {
-  const format = named ?? negotiateFormat(exchange.headers.accept);
-  if (format === null) {
-    sendProblem(exchange, NOT_ACCEPTABLE);
-    return true;
-  }
+  const format = formatFor(exchange, named);
+  if (format === null) return true;
   const answer = answers[format];
   if (answer === undefined) return false;
   if (answerCondition(exchange, answer.entityTag)) return true;
@@ -206,7 +196,7 @@ function answerKnown(exchange: Exchange, { format: named, answers }: KnownTarget
   const { headers, body } = answer;
   const isDirect = !exchange.head && canSendWhole([body]) && canSendDirectly(exchange);
   if (isDirect && sendKnown(exchange, answer, body)) exchange.answered(200, body.length);
-  else sendBytes(exchange, 200, headers, body);
+  else sendBody(exchange, 200, headers, { byteLength: body.length, chunks: [body] });
   return true;
 }
 
@@ -224,21 +214,15 @@ function answerCondition(exchange: Exchange, entityTag: string): boolean {
 
 /** 406 comes before 400 and 410, so the format has to be known even where there is nothing to answer. */
 function sendInsteadOf(exchange: Exchange, pairs: ParameterPairs, problem: Problem): void {
-  const isAcceptable = (givenFormat(pairs) ?? negotiateFormat(exchange.headers.accept)) !== null;
-  sendProblem(exchange, isAcceptable ? problem : NOT_ACCEPTABLE);
+  if (formatFor(exchange, givenFormat(pairs)) !== null) sendProblem(exchange, problem);
 }
 
 function sendFaults(exchange: Exchange, pairs: ParameterPairs, faults: readonly ParameterFault[]): void {
-  sendInsteadOf(exchange, pairs, {
-    code: 'parameters-invalid',
-    detail:
-      faults.length === 1
-        ? 'One query parameter is not valid; see "errors".'
-        : faults.length < PARAMETER_FAULTS_MAX
-          ? `${faults.length} query parameters are not valid; see "errors".`
-          : `${PARAMETER_FAULTS_MAX} query parameters or more are not valid; see "errors" for the first.`,
-    errors: faults,
-  });
+  let detail = `${faults.length} query parameters are not valid; see "errors".`;
+  if (faults.length === 1) detail = 'One query parameter is not valid; see "errors".';
+  if (faults.length >= PARAMETER_FAULTS_MAX)
+    detail = `${PARAMETER_FAULTS_MAX} query parameters or more are not valid; see "errors" for the first.`;
+  sendInsteadOf(exchange, pairs, { code: 'parameters-invalid', detail, errors: faults });
 }
 
 /** The format that the parameter `format` names; null where it is missing, repeated or not known. */

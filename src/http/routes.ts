@@ -1,13 +1,8 @@
-/**
- * The table of routes. Every resource is read with GET: the router only tells paths apart, and the methods are checked in one
- * place.
- */
+/** The routes. Every resource is read with GET: the router only tells paths apart. */
 import Router from 'find-my-way';
 import { ROUTE_MEMO_ENTRIES_MAX } from '../limits.js';
 import type { RouteLabel } from '../metrics/cells.js';
-import type { FieldFilter } from '../query/query.js';
-import type { ReadResult } from '../view/answer.js';
-import type { ParameterPairs, ParseOptions, View } from '../view/view.js';
+import { ENDPOINT_PARAMETERS, type EndpointName } from '../query/parameters.js';
 import type { Exchange } from './exchange.js';
 
 /** A list read from a view; needs a token. */
@@ -16,19 +11,13 @@ export interface ReadRoute {
   readonly label: RouteLabel;
   /** The full path, for links. */
   readonly path: string;
-  /** Needs to know who asks: without identities it is 403. */
-  readonly personal: boolean;
+  /** A method of the view. */
+  readonly endpoint: EndpointName;
   /** Whether the answer is decided by snapshot, target and Accept alone. */
   readonly cacheable: boolean;
-  read(
-    view: View,
-    parameters: ParameterPairs,
-    options: ParseOptions,
-    identities: readonly FieldFilter[],
-  ): ReadResult;
 }
 
-/** A resource without authentication, in development only. */
+/** A resource of development, without authentication. */
 export interface OpenRoute {
   readonly kind: 'open';
   readonly label: RouteLabel;
@@ -42,48 +31,27 @@ export type Route = ReadRoute | OpenRoute;
 /** What every resource allows. */
 export const ALLOW = 'GET, HEAD, OPTIONS';
 
-/** The six resources of the timetable, under a base path. */
 export function scheduleRoutes(basePath: string): ReadRoute[] {
-  const route = (label: RouteLabel, read: ReadRoute['read'], traits: Partial<ReadRoute> = {}): ReadRoute => ({
-    kind: 'read',
-    label,
-    path: `${basePath}${label}`,
-    personal: false,
-    cacheable: true,
-    ...traits,
-    read,
+  const endpoints = Object.keys(ENDPOINT_PARAMETERS) as EndpointName[];
+  return endpoints.map((endpoint) => {
+    const label = endpoint === 'schedule' ? '/schedule' : (`/schedule/${endpoint}` as const);
+    // Past snapshots, which changes are told from, are not part of the present one.
+    const cacheable = endpoint !== 'personal' && endpoint !== 'changes';
+    return { kind: 'read', label, path: `${basePath}${label}`, endpoint, cacheable };
   });
-  return [
-    route('/schedule', (view, parameters, options) => view.schedule(parameters, options)),
-    route(
-      '/schedule/personal',
-      (view, parameters, options, identities) => view.personal(parameters, options, identities),
-      { personal: true, cacheable: false },
-    ),
-    route('/schedule/all', (view, parameters, options) => view.all(parameters, options)),
-    route('/schedule/types', (view, parameters, options) => view.types(parameters, options)),
-    route('/schedule/conflicts', (view, parameters, options) => view.conflicts(parameters, options)),
-    // What is known of the past is not part of the snapshot.
-    route('/schedule/changes', (view, parameters, options) => view.changes(parameters, options), {
-      cacheable: false,
-    }),
-  ];
 }
 
-const NO_SEARCH_PARAMETERS = {};
 const ROUTE_MEMO_CHARACTERS_MAX = 256;
 
 /**
- * A function from path to route: a trailing slash is ignored, letters' case is not, percent-encoded letters are the
- * letters (RFC 3986 section 6.2.2.2).
- *
- * @returns null where there is no such path, or its percent-encoding is broken
+ * A function from path to route, or to null. A trailing slash is ignored, letters' case is not, and percent-encoded letters are
+ * the letters (RFC 3986 section 6.2.2.2).
  */
 export function createRouter(routes: readonly Route[]): (path: string) => Route | null {
   const router = Router({
     ignoreTrailingSlash: true,
     caseSensitive: true,
-    querystringParser: () => NO_SEARCH_PARAMETERS,
+    querystringParser: () => ({}),
   });
   for (const route of routes) router.on('GET', route.path, () => undefined, route);
   /** By path as it was spelled: a handful, since clients spell paths as they are documented. */

@@ -1,34 +1,18 @@
-/**
- * Whole answers, by request target, until there is another snapshot. A target is kept from its second time on: most are never seen
- * twice.
- */
+/** Whole answers, by request target, of one snapshot. A target is kept from its second time on: most are never seen twice. */
 import { ANSWER_CACHE_ENTRY_BYTES_MAX, ANSWERS_SEEN_ENTRIES } from '../../limits.js';
 import type { FormatName } from '../../model/format.js';
 import { GenerationalCache } from '../../structures/generational-cache.js';
 import type { Exchange, FlatHeaders } from '../exchange.js';
 import { directHead, httpDate, sendDirectly } from '../node/direct.js';
 
-/** An answer of 200 as it is sent. */
-export interface PreparedAnswer {
+/** An answer of 200. */
+export interface KnownAnswer {
   readonly entityTag: string;
-  /** With Content-Length. Not to be changed. */
   readonly headers: FlatHeaders;
-  /** Null where only the tag is known: all clients so far had the answer already. */
-  readonly body: Uint8Array | null;
-}
-
-/** An answer that is kept. */
-export interface KnownAnswer extends PreparedAnswer {
-  /** Part of `wire` where there is one, so that it is held once. */
+  /** Null where only the tag is known: all clients so far had the answer already. Part of `wire` where there is one. */
   body: Uint8Array | null;
-  /** Head and body in one buffer, from the first time on that it was sent directly. */
-  wire: Wire | null;
-}
-
-interface Wire {
-  readonly bytes: Buffer;
-  readonly dateOffset: number;
-  date: string;
+  /** Head and body in one buffer, once it was sent directly. */
+  wire: { readonly bytes: Buffer; readonly dateOffset: number; date: string } | null;
 }
 
 /** A target without faults. */
@@ -57,7 +41,7 @@ export class AnswerCache {
     return this.#known.bytes;
   }
 
-  /** Forgets everything that was not made of this snapshot. Call it before anything else of a request. */
+  /** Forgets all answers of other snapshots. Call it first for each request. */
   keepOnly(snapshotId: string): void {
     if (snapshotId === this.#snapshotId) return;
     this.#snapshotId = snapshotId;
@@ -70,12 +54,20 @@ export class AnswerCache {
   }
 
   /** Keeps an answer if one with its tag was offered before. The body is copied. */
-  offer(target: string, format: FormatName | null, answerFormat: FormatName, answer: PreparedAnswer): void {
-    const length = answer.body?.length ?? 0;
-    if (length > ANSWER_CACHE_ENTRY_BYTES_MAX || !this.#wasSeen(answer.entityTag)) return;
+  offer(
+    target: string,
+    format: FormatName | null,
+    answerFormat: FormatName,
+    answer: Omit<KnownAnswer, 'wire'>,
+  ): void {
+    const { body } = answer;
+    if ((body?.length ?? 0) > ANSWER_CACHE_ENTRY_BYTES_MAX || !this.#wasSeen(answer.entityTag)) return;
+    // A Buffer with memory of its own; node:http makes one of anything else each time.
+    const copy = body === null ? null : Buffer.allocUnsafeSlow(body.length);
+    copy?.set(body as Uint8Array);
     const answers = {
       ...this.#known.get(target)?.answers,
-      [answerFormat]: { ...answer, body: copyOf(answer.body), wire: null },
+      [answerFormat]: { ...answer, body: copy, wire: null },
     };
     let bytes = ENTRY_BYTES + target.length;
     for (const { body } of Object.values(answers)) bytes += body?.length ?? 0;
@@ -91,14 +83,6 @@ export class AnswerCache {
     this.#seen[at] = entityTag;
     return false;
   }
-}
-
-/** A Buffer, since node:http makes one of anything else each time. */
-function copyOf(body: Uint8Array | null): Buffer | null {
-  if (body === null) return null;
-  const copy = Buffer.allocUnsafeSlow(body.length);
-  copy.set(body);
-  return copy;
 }
 
 const DATE_FIELD = '\r\nDate: ';

@@ -1,6 +1,4 @@
-/**
- * Conditional requests (RFC 9110 section 13) and the header fields that make them possible.
- */
+/** Conditional requests (RFC 9110 section 13) and the header fields that make them possible. */
 import type { ParameterPairs } from '../../view/view.js';
 import { formatQueryString } from '../request/query-string.js';
 
@@ -8,14 +6,10 @@ import { formatQueryString } from '../request/query-string.js';
 const ENTITY_TAG = /(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/y;
 const SEPARATOR = /[ \t,]*/y;
 
-/**
- * Whether If-None-Match names the present entity tag: RFC 9110 section 13.1.2, a list, weak comparison, or "*".
- * What is not an entity tag ends the list.
- */
+/** Whether If-None-Match names the entity tag, by weak comparison (RFC 9110 section 13.1.2). Anything else ends the list. */
 export function matchesEntityTag(ifNoneMatch: string, entityTag: string): boolean {
-  if (ifNoneMatch === entityTag) return true;
-  if (ifNoneMatch.trim() === '*') return true;
-  const opaque = opaqueTag(entityTag);
+  if (ifNoneMatch === entityTag || ifNoneMatch.trim() === '*') return true;
+  const opaque = entityTag.replace(/^W\//, '');
   let at = 0;
   for (;;) {
     SEPARATOR.lastIndex = at;
@@ -28,21 +22,16 @@ export function matchesEntityTag(ifNoneMatch: string, entityTag: string): boolea
   }
 }
 
-function opaqueTag(entityTag: string): string {
-  return entityTag.startsWith('W/') ? entityTag.slice(2) : entityTag;
-}
-
 /** Caches may keep an answer but must ask before using it: the next snapshot may be a second away. */
 export const CACHE_CONTROL = 'private, no-cache';
 /** What an answer depends on beside its URL. */
 export const VARY = 'Accept, Accept-Encoding, Authorization';
 
 /**
- * The value of Link for the next page (RFC 8288): a relative reference with an absolute path.
+ * The value of Link for the next page (RFC 8288). Everything is encoded anew: no "<", ">" or line break of the client's gets in.
  *
- * @param path of the route, not as the client spelled it
- * @param pairs the query of this page; its cursor is replaced. Everything is encoded anew, so that neither "<", ">" nor
- *   a line break of the client's gets into the header.
+ * @param path of the route
+ * @param pairs the query of this page; its cursor is replaced
  */
 export function nextLink(path: string, pairs: ParameterPairs, cursor: string): string {
   const next = pairs.filter(([name]) => name !== 'cursor');

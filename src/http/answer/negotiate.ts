@@ -1,6 +1,4 @@
-/**
- * Which representation a request gets (RFC 9110 section 12.5.1).
- */
+/** Which representation a request gets (RFC 9110 section 12.5.1). */
 import Negotiator from 'negotiator';
 import { ACCEPT_MEMO_ENTRIES_MAX } from '../../limits.js';
 import { FORMATS, type FormatName } from '../../model/format.js';
@@ -24,18 +22,14 @@ const CONTENT_TYPES = Object.fromEntries(
 const MEMO_ACCEPT_CHARACTERS_MAX = 256;
 const memo = new Map<string, FormatName | null>();
 
-/**
- * The format that an Accept header asks for; without one, JSON.
- *
- * @returns null where none of them can be produced: 406
- */
+/** The format that an Accept header asks for, without one JSON; null if none can be produced: 406. */
 export function negotiateFormat(accept: string | undefined): FormatName | null {
   if (accept === undefined || accept === '*/*' || accept === 'application/json') return 'json';
   const known = memo.get(accept);
   if (known !== undefined) return known;
   const format = negotiate(accept);
   if (accept.length <= MEMO_ACCEPT_CHARACTERS_MAX) {
-    // Emptied when full: clients have a handful of different headers, and whoever sends others gains nothing.
+    // Emptied when full: clients have a handful of different headers.
     if (memo.size >= ACCEPT_MEMO_ENTRIES_MAX) memo.clear();
     memo.set(accept, format);
   }
@@ -49,12 +43,10 @@ function negotiate(accept: string): FormatName | null {
   return mediaType === undefined ? null : (FORMAT_BY_MEDIA_TYPE.get(mediaType) ?? null);
 }
 
-/** The Content-Type of a format: always the canonical one, whichever alias was asked for. */
 export function contentTypeOf(format: FormatName): string {
   return CONTENT_TYPES[format];
 }
 
-/** Whether a text names a format, as in the parameter `format`. */
 export function isFormatName(text: string): text is FormatName {
   return Object.hasOwn(CONTENT_TYPES, text);
 }

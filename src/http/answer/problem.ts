@@ -26,7 +26,6 @@ export const INTERNAL_ERROR: Problem = {
   detail: 'The service failed; the log has the details.',
 };
 
-/** A longer path is cut: the client knows what it asked for. */
 const INSTANCE_CHARACTERS_MAX = 256;
 
 /** The body of a problem. @param path of the request, if one could be read */
@@ -65,11 +64,7 @@ function toUriReference(path: string): string {
     });
 }
 
-/**
- * The value of WWW-Authenticate (RFC 6750 section 3).
- *
- * @param error RFC 6750 section 3.1; none where the request had no credentials
- */
+/** The value of WWW-Authenticate (RFC 6750 section 3), without an error for requests without credentials. */
 export function bearerChallenge(
   realm: string,
   error?: 'invalid_token' | 'invalid_request',

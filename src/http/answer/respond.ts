@@ -2,29 +2,37 @@
  * Room http/answer/. How an answer is written: fields, negotiation, conditions, caches, problems. It plans no query.
  */
 
-/**
- * Writes responses: header fields as one flat array, which node:http takes without building an object, and bodies
- * without copying them.
- */
+/** Writes responses: header fields as one flat array, which node:http takes as it is, and bodies without copying them. */
 import { BODY_GATHER_BYTES_MAX } from '../../limits.js';
 import { type Body, releaseBody, releaseSlice } from '../../view/answer.js';
 import type { Exchange, FlatHeaders } from '../exchange.js';
 import { canSendWhole, WRITE_BYTES_MAX } from '../node/connection-inside.js';
 import { canSendDirectly, directHead, sendDirectly } from '../node/direct.js';
 
-/** Sends a body that is there in one piece. `headers` are complete but for those of every answer. */
-export function sendBytes(exchange: Exchange, status: number, headers: FlatHeaders, body: Uint8Array): void {
-  if (exchange.head || body.length === 0) sendHead(exchange, status, headers);
-  else {
-    writeHead(exchange, status, headers);
-    writeChunks(exchange, [body]);
-  }
-  exchange.answered(status, exchange.head ? 0 : body.length);
+/** Sends a body of chunks. `headers` are complete but for those of every answer, Content-Length included. */
+export function sendBody(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): void {
+  // HEAD leaves the chunks alone: they may be made when they are asked for.
+  if (exchange.head || body.byteLength === 0) sendHead(exchange, status, headers);
+  else sendChunks(exchange, status, headers, body);
+  exchange.answered(status, exchange.head ? 0 : body.byteLength);
+}
+
+/** Sends a text as UTF-8; its Content-Length is added. */
+export function sendText(exchange: Exchange, status: number, headers: FlatHeaders, text: string): void {
+  const bytes = Buffer.from(text);
+  headers.push('Content-Length', String(bytes.length));
+  sendBody(exchange, status, headers, { byteLength: bytes.length, chunks: [bytes] });
+}
+
+/** Sends a response without a body: 204, 304. */
+export function sendEmpty(exchange: Exchange, status: number, headers: FlatHeaders): void {
+  sendHead(exchange, status, headers);
+  exchange.answered(status, 0);
 }
 
 /** Sends an answer that ends with its head. */
 function sendHead(exchange: Exchange, status: number, headers: FlatHeaders): void {
-  const head = canSendDirectly(exchange) ? directHead(status, headers, exchange.fields.text) : null;
+  const head = headToSend(exchange, status, headers);
   if (head !== null) sendDirectly(exchange, head);
   else {
     writeHead(exchange, status, headers);
@@ -32,35 +40,28 @@ function sendHead(exchange: Exchange, status: number, headers: FlatHeaders): voi
   }
 }
 
+/** Null where the answer cannot be sent directly. */
+function headToSend(exchange: Exchange, status: number, headers: FlatHeaders): string | null {
+  return canSendDirectly(exchange) ? directHead(status, headers, exchange.fields.text) : null;
+}
+
 function writeHead(exchange: Exchange, status: number, headers: FlatHeaders): void {
   exchange.makeResponse().writeHead(status, headers.concat(exchange.fields.flat));
 }
 
-/** Sends a body of chunks. `headers` are complete but for those of every answer, Content-Length included. */
-export function sendBody(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): void {
-  // HEAD leaves the chunks alone: they may be made when they are asked for.
-  if (exchange.head || body.byteLength === 0) sendHead(exchange, status, headers);
-  else if (!sendAtOnce(exchange, status, headers, body)) write(exchange, status, headers, body);
-  exchange.answered(status, exchange.head ? 0 : body.byteLength);
-}
-
-/** @returns false where that cannot be, and nothing was sent */
-function sendAtOnce(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): boolean {
-  const { chunks, hasHeadRoom } = body;
-  if (!Array.isArray(chunks) || !canSendWhole(chunks) || !canSendDirectly(exchange)) return false;
-  const head = directHead(status, headers, exchange.fields.text);
-  if (head === null) return false;
-  if (hasHeadRoom) sendWithHead(exchange, head, chunks[0] as Uint8Array);
-  else sendDirectly(exchange, [Buffer.from(head, 'latin1'), ...(chunks as Uint8Array[])]);
-  return true;
-}
-
-function write(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): void {
-  const { chunks } = body;
+function sendChunks(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): void {
+  const { chunks, byteLength, hasHeadRoom } = body;
+  const isWhole = Array.isArray(chunks) && canSendWhole(chunks);
+  const head = isWhole ? headToSend(exchange, status, headers) : null;
+  if (head !== null) {
+    if (hasHeadRoom) sendWithHead(exchange, head, (chunks as Uint8Array[])[0] as Uint8Array);
+    else sendDirectly(exchange, [Buffer.from(head, 'latin1'), ...chunks]);
+    return;
+  }
   writeHead(exchange, status, headers);
   if (!Array.isArray(chunks)) writeSlices(exchange, chunks[Symbol.iterator]());
-  else if (chunks.length > 1 && body.byteLength <= BODY_GATHER_BYTES_MAX)
-    exchange.makeResponse().end(Buffer.concat(chunks, body.byteLength));
+  else if (chunks.length > 1 && byteLength <= BODY_GATHER_BYTES_MAX)
+    exchange.makeResponse().end(Buffer.concat(chunks, byteLength));
   else writeChunks(exchange, chunks);
 }
 
@@ -121,29 +122,4 @@ function writeSlices(exchange: Exchange, slices: Iterator<Uint8Array>): void {
     }
   };
   next();
-}
-
-/** Sends a text as UTF-8. */
-export function sendText(exchange: Exchange, status: number, headers: FlatHeaders, text: string): void {
-  const bytes = Buffer.byteLength(text);
-  headers.push('Content-Length', String(bytes));
-  if (exchange.head) sendHead(exchange, status, headers);
-  else {
-    const head = canSendDirectly(exchange) ? directHead(status, headers, exchange.fields.text) : null;
-    if (head !== null) {
-      const whole = Buffer.allocUnsafe(head.length + bytes);
-      whole.write(text, whole.write(head, 'latin1'), 'utf8');
-      sendDirectly(exchange, whole);
-    } else {
-      writeHead(exchange, status, headers);
-      exchange.makeResponse().end(text);
-    }
-  }
-  exchange.answered(status, exchange.head ? 0 : bytes);
-}
-
-/** Sends a response without a body: 204, 304. */
-export function sendEmpty(exchange: Exchange, status: number, headers: FlatHeaders): void {
-  sendHead(exchange, status, headers);
-  exchange.answered(status, 0);
 }

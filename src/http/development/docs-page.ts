@@ -11,7 +11,7 @@ import { pathToFileURL } from 'node:url';
 import type { IdentifierMode } from '../../model/event.js';
 import { createOpenApiDocument } from '../../openapi/document.js';
 import { matchesEntityTag } from '../answer/conditional.js';
-import { sendBytes, sendEmpty } from '../answer/respond.js';
+import { sendBody, sendEmpty } from '../answer/respond.js';
 import type { Exchange } from '../exchange.js';
 import type { OpenRoute } from '../routes.js';
 import { DOCS_CSS, DOCS_INITIALIZER, docsHtml } from './docs-markup.js';
@@ -71,22 +71,18 @@ function staticSender(contentType: string, content: string | Buffer): (exchange:
   const entityTag = `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"`;
   return (exchange) => {
     exchange.fields = exchange.fields.withoutPolicy ?? exchange.fields;
-    const headers = [
-      'ETag',
-      entityTag,
-      'Cache-Control',
-      'no-cache',
-      'Content-Security-Policy',
-      CONTENT_SECURITY_POLICY,
-      'Referrer-Policy',
-      'no-referrer',
-    ];
+    const headers = Object.entries({
+      ETag: entityTag,
+      'Cache-Control': 'no-cache',
+      'Content-Security-Policy': CONTENT_SECURITY_POLICY,
+      'Referrer-Policy': 'no-referrer',
+    }).flat();
     const { ifNoneMatch } = exchange.headers;
     if (ifNoneMatch !== undefined && matchesEntityTag(ifNoneMatch, entityTag)) {
       sendEmpty(exchange, 304, headers);
       return;
     }
-    headers.push('Content-Type', contentType, 'Content-Length', String(bytes.byteLength));
-    sendBytes(exchange, 200, headers, bytes);
+    headers.push('Content-Type', contentType, 'Content-Length', String(bytes.length));
+    sendBody(exchange, 200, headers, { byteLength: bytes.length, chunks: [bytes] });
   };
 }

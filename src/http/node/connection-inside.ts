@@ -4,11 +4,6 @@ import type { Socket } from 'node:net';
 import { READER_BYTES_MIN } from '../../limits.js';
 import { usable } from './inner-parts.js';
 
-interface StreamHandle {
-  readonly bytesWritten: number;
-  readonly writeQueueSize: number;
-}
-
 /** Where only whole writes are counted: small beside READER_BYTES_MIN, so that steady readers are seen to read. */
 export const WRITE_BYTES_MAX: number = READER_BYTES_MIN / 4;
 
@@ -23,7 +18,9 @@ export function canSendWhole(chunks: readonly Uint8Array[]): boolean {
 /** Bytes of a connection that the operating system has taken; without node's counts, the bytes of completed writes. */
 export function bytesTaken(socket: Socket): number {
   if (!usable.writeProgress) return socket.bytesWritten - socket.writableLength;
-  const { _handle: handle } = socket as unknown as { readonly _handle: StreamHandle | null };
+  const { _handle: handle } = socket as unknown as {
+    readonly _handle: { readonly bytesWritten: number; readonly writeQueueSize: number } | null;
+  };
   return handle === null ? 0 : handle.bytesWritten - handle.writeQueueSize;
 }
 
@@ -59,11 +56,9 @@ export function closeGently(socket: Socket, last: ServerResponse, onEnd: () => v
   };
 }
 
-/** What node adds to the error of its parser. */
+/** The parser stopped in `rawPacket`, which arrived last, behind `bytesParsed`. */
 interface ParserError extends NodeJS.ErrnoException {
-  /** What arrived last, at most the size of one read. */
   readonly rawPacket?: Buffer;
-  /** Where in it the parser stopped. */
   readonly bytesParsed?: number;
   readonly reason?: string;
 }
@@ -71,11 +66,11 @@ interface ParserError extends NodeJS.ErrnoException {
 /** What was wrong with a request that node:http could not read. */
 export interface ParserFault {
   readonly code: string;
-  /** What arrived last; empty where it is not known. */
+  /** What arrived last; empty if it is not known. */
   readonly packet: string;
   /** The same from the line on where the parser stopped. */
   readonly line: string;
-  /** A line does not end with CR LF. The parser has several codes for that, and only its words tell. */
+  /** A line does not end with CR LF: the parser has several codes for that, and only its words tell. */
   readonly isLineEnd: boolean;
 }
 

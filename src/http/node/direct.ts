@@ -1,9 +1,6 @@
 /**
- * Sends whole answers in one write: the head, and the body or views of what it is made of. node:http would check and join the
- * header fields of every answer anew; these are known to be good.
- *
- * If node has made a response, the end of the answer stays node's. So `_header` (for `headersSent`) and `finished` (for
- * `writableEnded`) are set here, and `finish` is emitted, on which the server lets the connection go on.
+ * Sends whole answers in one write. node:http would check and join the header fields of every answer anew; these are known to be
+ * good.
  */
 import { STATUS_CODES } from 'node:http';
 import { DIRECT_HEAD_BYTES_MAX, KEEP_ALIVE_TIMEOUT_MS } from '../../limits.js';
@@ -45,9 +42,9 @@ export function canSendDirectly(exchange: Exchange): boolean {
 /**
  * The head of an answer, to the empty line.
  *
- * @param headers complete but for `more`; only characters of ISO 8859-1 that a header field may have
+ * @param headers complete but for `more`, in good characters of ISO 8859-1
  * @param more lines that follow them, each with its end
- * @returns null where it is longer than the room that is kept for it
+ * @returns null if it is longer than the room that bodies keep for it
  */
 export function directHead(status: number, headers: FlatHeaders, more = ''): string | null {
   let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
@@ -56,17 +53,14 @@ export function directHead(status: number, headers: FlatHeaders, more = ''): str
   return head.length <= DIRECT_HEAD_BYTES_MAX ? head : null;
 }
 
-/**
- * Sends a whole answer, head included. Only where {@link canSendDirectly}.
- *
- * @returns whether the kernel has taken the bytes: then they are free
- */
+/** Sends a whole answer, head included, if {@link canSendDirectly}. @returns whether the kernel has taken the bytes */
 export function sendDirectly(exchange: Exchange, what: Outgoing): boolean {
   const { lone } = exchange;
   if (lone !== null) return lone.answer(what);
   const res = exchange.makeResponse();
   const { socket } = res;
   if (socket === null) return false;
+  // For `headersSent` and `writableEnded`. On `finish` node lets the connection go on.
   Object.assign(res, { _header: ' ', finished: true });
   if (writeOut(socket, what)) {
     res.emit('finish');

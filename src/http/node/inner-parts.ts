@@ -1,10 +1,8 @@
 /**
  * Room http/node/. The only room that touches the inside of node:http. It knows nothing of timetables or tokens.
- */
-
-/**
- * What this folder uses of node:http and node:net that is no public API. Each part is tried once per process, on a connection made
- * for that. A feature is off if one of its parts does not work: its public substitute is slower.
+ *
+ * Each part that is no public API of Node is tried once per process, on a connection made for that. A feature is off if one of its
+ * parts does not work: its public substitute is slower.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
@@ -43,12 +41,12 @@ export const usable: Readonly<Record<Feature, boolean>> = usableWithout(INNER_PA
 let checking: Promise<readonly InnerPart[]> | null = null;
 let missing: readonly InnerPart[] = [];
 
-/** The parts that do not work; empty before the check. */
+/** Empty before the check. */
 export function missingInnerParts(): readonly InnerPart[] {
   return missing;
 }
 
-/** Checks the parts, the first time. @returns those that are missing */
+/** Checks the parts, the first time. @returns the missing ones */
 export function checkInnerParts(): Promise<readonly InnerPart[]> {
   checking ??= probeInnerParts().then(useInnerParts);
   return checking;
@@ -68,7 +66,6 @@ function usableWithout(found: readonly InnerPart[]): Record<Feature, boolean> {
   return Object.fromEntries(entries) as Record<Feature, boolean>;
 }
 
-/** Without a loopback address all parts count as missing. */
 const HOSTS: readonly string[] = ['127.0.0.1', '::1'];
 /** Turns of the event loop and not time: the process may be busy while it starts. */
 const LOOKS_MAX = 20;
@@ -80,24 +77,29 @@ const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 const MALFORMED = 'GET / HTTP/1.1\nHost: a\r\n\r\n';
 
 type Inside = Record<string, unknown>;
-type Passed = Set<InnerPart>;
+type Check = (part: InnerPart, works: boolean) => void;
+
+const insideOf = (object: unknown): Inside => (object ?? {}) as Inside;
+
+/** @returns the parts that were not seen to work; all without a loopback address */
+export async function probeInnerParts(): Promise<readonly InnerPart[]> {
+  for (const host of HOSTS) {
+    const passed = new Set<InnerPart>();
+    const isConnected = await probe(host, (part, works) => {
+      if (works) passed.add(part);
+    });
+    if (isConnected) return INNER_PARTS.filter((part) => !passed.has(part));
+  }
+  return INNER_PARTS;
+}
 
 /**
  * Tries every part on a connection within the process: one answer past the response, one past node:http, and one request that
  * cannot be read.
  *
- * @returns the parts that were not seen to work
+ * @returns false if no connection could be made
  */
-export async function probeInnerParts(): Promise<readonly InnerPart[]> {
-  for (const host of HOSTS) {
-    const passed: Passed = new Set();
-    if (await probe(host, passed)) return INNER_PARTS.filter((part) => !passed.has(part));
-  }
-  return INNER_PARTS;
-}
-
-/** @returns false if no connection could be made */
-function probe(host: string, passed: Passed): Promise<boolean> {
+function probe(host: string, check: Check): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
     let client: Socket | null = null;
@@ -117,7 +119,7 @@ function probe(host: string, passed: Passed): Promise<boolean> {
       resolve(false);
     });
     server.listen({ host, port: 0 }, () => {
-      tryServer(server, passed);
+      tryServer(server, check);
       client = connect((server.address() as AddressInfo).port, host, () => client?.write(GET));
       client.on('error', end);
       client.on('close', end);
@@ -127,94 +129,87 @@ function probe(host: string, passed: Passed): Promise<boolean> {
     });
     server.once('connection', (socket) => {
       isConnected = true;
-      if (typeof socket.destroySoon === 'function') passed.add('socket.destroySoon');
-      server.once('clientError', (error: Error) => {
-        tryError(error as unknown as Inside, passed);
-        tryHandle(socket, passed);
+      check('socket.destroySoon', typeof socket.destroySoon === 'function');
+      server.once('clientError', (error) => {
+        tryError(error, check);
+        tryHandle(socket, check);
         end();
       });
     });
     server.once('request', (req, res) => {
-      tryRequest(req, res, passed);
-      const parser = tryParser(req, passed);
+      const parser = tryRequest(req, check);
       // The next request comes only if node goes on behind this answer.
-      if (!tryResponse(req.socket, res, passed)) res.writeHead(204).end();
+      if (!tryResponse(req.socket, res, check)) res.writeHead(204).end();
       if (parser === null) server.once('request', (_req, next) => next.writeHead(204).end());
-      else takeNext(parser, req.socket, passed);
+      else takeNext(parser, req.socket, check);
     });
   });
 }
 
-function tryServer(server: Server, passed: Passed): void {
-  const { _handle: listener, httpAllowHalfOpen } = server as unknown as {
-    readonly _handle?: { readonly listen?: unknown; readonly fd?: unknown };
-    readonly httpAllowHalfOpen?: unknown;
-  };
-  if (typeof listener?.listen === 'function') passed.add('listener.listen');
-  if (Number.isInteger(listener?.fd)) passed.add('listener.fd');
-  if (typeof httpAllowHalfOpen === 'boolean') passed.add('server.httpAllowHalfOpen');
+function tryServer(server: Server, check: Check): void {
+  const { _handle, httpAllowHalfOpen } = insideOf(server);
+  const { listen, fd } = insideOf(_handle);
+  check('listener.listen', typeof listen === 'function');
+  check('listener.fd', Number.isInteger(fd));
+  check('server.httpAllowHalfOpen', typeof httpAllowHalfOpen === 'boolean');
 }
 
-function tryRequest(req: IncomingMessage, res: ServerResponse, passed: Passed): void {
-  const { upgrade } = req as IncomingMessage & { readonly upgrade?: unknown };
-  if (upgrade === false) passed.add('request.upgrade');
-  if (res.shouldKeepAlive === true) passed.add('response.shouldKeepAlive');
+/** @returns the parser if it can be used */
+function tryRequest(req: IncomingMessage, check: Check): Inside | null {
+  check('request.upgrade', insideOf(req).upgrade === false);
+  const parser = insideOf(insideOf(req.socket).parser);
+  const { getCurrentBuffer, onIncoming, incoming } = parser;
+  const read: unknown = typeof getCurrentBuffer === 'function' ? getCurrentBuffer.call(parser) : null;
+  check('parser.getCurrentBuffer', Buffer.isBuffer(read) && read.toString('latin1') === GET);
+  check('parser.incoming', incoming === req);
+  if (typeof onIncoming !== 'function') return null;
+  if (incoming === req) return parser;
+  check('parser.onIncoming', true);
+  return null;
 }
 
 /** @returns whether an answer was sent */
-function tryResponse(socket: Socket, res: ServerResponse, passed: Passed): boolean {
-  const inside = res as unknown as Inside;
+function tryResponse(socket: Socket, res: ServerResponse, check: Check): boolean {
+  const inside = insideOf(res);
+  check('response.shouldKeepAlive', inside.shouldKeepAlive === true);
   const isHeader = inside._header === null;
   const isFinished = inside.finished === false;
   if (isHeader) inside._header = ' ';
   if (isFinished) inside.finished = true;
-  if (isHeader && res.headersSent) passed.add('response._header');
-  if (isFinished && res.writableEnded) passed.add('response.finished');
-  if (!res.headersSent || !res.writableEnded) {
-    if (isHeader) inside._header = null;
-    if (isFinished) inside.finished = false;
-    return false;
+  check('response._header', isHeader && res.headersSent);
+  check('response.finished', isFinished && res.writableEnded);
+  if (res.headersSent && res.writableEnded) {
+    socket.write(HEAD);
+    res.emit('finish');
+    return true;
   }
-  socket.write(HEAD);
-  res.emit('finish');
-  return true;
-}
-
-/** @returns the parser if it can be used */
-function tryParser(req: IncomingMessage, passed: Passed): Inside | null {
-  const { parser } = req.socket as unknown as { readonly parser?: Inside | null };
-  if (parser === null || parser === undefined) return null;
-  const { getCurrentBuffer, onIncoming, incoming } = parser;
-  const read: unknown = typeof getCurrentBuffer === 'function' ? getCurrentBuffer.call(parser) : null;
-  if (Buffer.isBuffer(read) && read.toString('latin1') === GET) passed.add('parser.getCurrentBuffer');
-  if (incoming === req) passed.add('parser.incoming');
-  if (typeof onIncoming !== 'function') return null;
-  if (incoming === req) return parser;
-  passed.add('parser.onIncoming');
-  return null;
+  if (isHeader) inside._header = null;
+  if (isFinished) inside.finished = false;
+  return false;
 }
 
 /** Takes the next request from the parser, and answers it. */
-function takeNext(parser: Inside, socket: Socket, passed: Passed): void {
+function takeNext(parser: Inside, socket: Socket, check: Check): void {
   const { onIncoming } = parser;
   parser.onIncoming = (_req: IncomingMessage, keepAlive: unknown): number => {
     parser.onIncoming = onIncoming;
-    if (keepAlive === true) passed.add('parser.onIncoming');
+    check('parser.onIncoming', keepAlive === true);
     socket.write(HEAD);
     parser.incoming = null;
     return 0;
   };
 }
 
-function tryError({ reason, rawPacket, bytesParsed }: Inside, passed: Passed): void {
-  if (typeof reason === 'string' && /CR/.test(reason)) passed.add('error.reason');
-  if (Buffer.isBuffer(rawPacket)) passed.add('error.rawPacket');
-  if (Number.isInteger(bytesParsed)) passed.add('error.bytesParsed');
+function tryError(error: Error, check: Check): void {
+  const { reason, rawPacket, bytesParsed } = insideOf(error);
+  check('error.reason', typeof reason === 'string' && /CR/.test(reason));
+  check('error.rawPacket', Buffer.isBuffer(rawPacket));
+  check('error.bytesParsed', Number.isInteger(bytesParsed));
 }
 
 /** After two answers, which the system has taken. */
-function tryHandle(socket: Socket, passed: Passed): void {
-  const { _handle: handle } = socket as unknown as { readonly _handle?: Inside | null };
-  if (handle?.bytesWritten === socket.bytesWritten) passed.add('handle.bytesWritten');
-  if (handle?.writeQueueSize === 0) passed.add('handle.writeQueueSize');
+function tryHandle(socket: Socket, check: Check): void {
+  const { bytesWritten, writeQueueSize } = insideOf(insideOf(socket)._handle);
+  check('handle.bytesWritten', bytesWritten === socket.bytesWritten);
+  check('handle.writeQueueSize', writeQueueSize === 0);
 }

@@ -1,4 +1,3 @@
-/** A listening port: its backlog, its descriptor and duplicates of it, and how it is closed. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Server as HttpServer } from 'node:http';
@@ -20,13 +19,12 @@ export function allowHalfOpen(server: HttpServer): void {
   if (usable.halfOpen) Object.assign(server, { httpAllowHalfOpen: true });
 }
 
-/** How long {@link takeQueued} goes on: node takes one connection in each turn of the event loop. */
+/** Node takes one connection in each turn of the event loop. */
 const TAKE_MS_MAX = 1000;
 
 /**
- * Await this right before a port is closed: connections that the system has accepted and the server has not taken yet would be
- * reset with it. The system is told to accept one at most, and this resolves after a turn of the event loop without any.
- * Clients that come meanwhile try again after a second, as TCP has it, and are refused.
+ * Await this right before a port is closed, which would reset connections that the system has accepted and the server has not
+ * taken. The system is told to accept one at most, and this resolves after a turn of the event loop without any.
  *
  * @param accepted connections that the server has taken so far
  */
@@ -61,7 +59,7 @@ export function descriptorOf(server: Server): number {
   );
 }
 
-/** A listening socket as node:net takes it. It accepts nothing before a server listens on it. */
+/** A socket as node:net listens on it. */
 export interface SocketHandle {
   readonly fd: number;
   close(): void;
@@ -76,9 +74,8 @@ server.close();
 process.disconnect();`;
 
 /**
- * Duplicates a listening socket of this process. Threads share the numbers of descriptors, and libuv closes the one of a
- * handle with the handle: without one of its own, a thread that ends would close the port for all. Node has no call for
- * that, but the system makes a new descriptor of each that is sent to another process: a child of some 40 ms sends it back.
+ * Duplicates a listening socket of this process: a thread that ends would close a shared descriptor for all. Node has no call for
+ * that, but the system makes a new descriptor of each that is sent to another process, and a child sends it back.
  *
  * @param fd may be closed as soon as this has returned
  */

@@ -1,13 +1,7 @@
 /**
  * Requests that stand alone: all answers before them have gone, and their connection stays open. Their answer goes straight to
- * the socket, without node's response, header object, timers and end of a stream: most of what node:http costs. Every other
- * answer gets node's response when it is first needed.
- *
- * An answer may come in a later turn. Its request is awaited until something else happens on the connection: then node's response
- * is made for it first.
- *
- * This takes the place of the function that node's parser calls with each request, and sets `incoming`, by which the parser knows
- * whether a body is waited for.
+ * the socket, without node's response, timers and streams: most of what node:http costs. Other answers get node's response when it
+ * is first needed. A request whose answer comes later is awaited until something else happens on its connection.
  */
 import { channel } from 'node:diagnostics_channel';
 import { EventEmitter } from 'node:events';
@@ -16,14 +10,15 @@ import type { Socket } from 'node:net';
 import { usable } from './inner-parts.js';
 
 interface Parser {
+  /** Null where no body is waited for. */
   incoming: IncomingMessage | null;
-  /** @returns 0: the parser reads on as the request says */
+  /** Node's parser calls it with each request. @returns 0: the parser reads on as the request says */
   onIncoming: (req: IncomingMessage, keepAlive: boolean) => number;
   /** What is being parsed. */
   getCurrentBuffer(): Buffer;
 }
 
-/** What is sent at once: a text of ISO 8859-1, bytes, or several pieces in one call. */
+/** A text of ISO 8859-1, bytes, or pieces. */
 export type Outgoing = string | Uint8Array | readonly Uint8Array[];
 
 /** @returns whether the kernel has taken everything: then the bytes are free */
@@ -51,7 +46,7 @@ const CHANNELS = [
 /** Sends an answer in a later turn. */
 export interface Awaited {
   readonly req: IncomingMessage;
-  /** The request does not stand alone any more: its answer goes to node's response. Called once at most, not after the answer. */
+  /** The answer goes to node's response. Called once at most, and not after the answer. */
   takeResponse(res: ServerResponse): void;
 }
 
@@ -65,11 +60,10 @@ export class LoneRequest {
   #req: IncomingMessage | null = null;
   #isAnswered = false;
   #isUpgrade = false;
-  #response: ServerResponse | null = null;
   #awaited: Awaited | null = null;
   /** Set while node makes a response for {@link LoneRequest.makeResponse}. */
   #making: { res: ServerResponse | null } | null = null;
-  /** The timer of an idle connection was set here, and node does not know of it. */
+  /** The idle timer was set here: node does not know of it. */
   #isTimed = false;
 
   private constructor(server: Server, socket: Socket, parser: Parser, idleMs: number) {
@@ -81,10 +75,9 @@ export class LoneRequest {
   }
 
   /**
-   * Shows each request of a connection to `see` before node:http makes a response for it.
+   * Shows each request to `see` before node:http makes a response for it. Node goes on with it if `see` returns false.
    *
    * @param idleMs for which a connection is kept without requests
-   * @param see returns whether the request is dealt with; otherwise node:http goes on with it
    * @returns null if the parser cannot be used
    */
   static watch(
@@ -106,7 +99,6 @@ export class LoneRequest {
       } finally {
         // An idle connection keeps nothing of it in memory.
         lone.#req = null;
-        lone.#response = null;
       }
     };
     return lone;
@@ -126,7 +118,6 @@ export class LoneRequest {
     return false;
   }
 
-  /** Whether the answer comes in a later turn. */
   get isAwaited(): boolean {
     return this.#awaited !== null;
   }
@@ -151,12 +142,6 @@ export class LoneRequest {
     return packet.indexOf('\r\n\r\n') !== packet.length - 4;
   }
 
-  /** Node's response to the present request, if it was made. */
-  get response(): ServerResponse | null {
-    return this.#response;
-  }
-
-  /** Lets node:http go on with the request, as it would have. */
   #goOn(req: IncomingMessage, keepAlive: boolean): number {
     if (this.#isTimed) {
       // As node does with its own timer: an answer may take longer than a client may be idle.
@@ -173,7 +158,6 @@ export class LoneRequest {
     if (this.#socket.timeout) this.#socket.setTimeout(0);
     this.#isTimed = false;
     this.#awaited = awaited;
-    // No body is waited for.
     this.#parser.incoming = null;
   }
 
@@ -195,7 +179,7 @@ export class LoneRequest {
       this.#socket.destroy();
       return null;
     }
-    // As the parser would have done.
+    // As the parser does.
     req.complete = true;
     req.push(null);
     // Made too late for node to see that its connection is lost.
@@ -204,13 +188,16 @@ export class LoneRequest {
     return res;
   }
 
-  /** Node's response, made now if there is none. The answer to an awaited request has to begin in the same turn. */
+  /** Has node make its response, once. The answer to an awaited request has to begin in the same turn. */
   makeResponse(req: IncomingMessage): ServerResponse {
-    const isAwaited = req === this.#awaited?.req;
-    if (!isAwaited && (req !== this.#req || this.#isAnswered)) throw new Error(NOT_UNDER_WAY);
-    const res = isAwaited ? this.endAwaiting() : (this.#response ?? this.#make(req));
+    if (req !== this.#awaited?.req) {
+      if (req !== this.#req || this.#isAnswered) throw new Error(NOT_UNDER_WAY);
+      const made = this.#make(req);
+      this.#isAnswered = true;
+      return made;
+    }
+    const res = this.endAwaiting();
     if (res === null) throw new Error(NO_RESPONSE);
-    if (req === this.#req) this.#response = res;
     return res;
   }
 
@@ -239,7 +226,6 @@ export class LoneRequest {
     this.#isAnswered = true;
     this.#awaited = null;
     const isTaken = writeOut(socket, what);
-    // No body is waited for.
     this.#parser.incoming = null;
     // Whatever is read or written begins the time anew.
     if (!socket.timeout) {

@@ -18,7 +18,6 @@ export class AnswersUnderWay {
     this.#onCutOff = onCutOff;
   }
 
-  /** Snapshots that answers are being sent from. */
   get snapshotCount(): number {
     return this.#answers.size;
   }
@@ -84,17 +83,13 @@ export class AnswersUnderWay {
     const [snapshot, answers] = oldest;
     this.#answers.delete(snapshot);
     for (const exchange of answers) {
-      if (cutOff(exchange)) this.#onCutOff();
+      const { req, lone, ownsSocket } = exchange;
+      // Its connection may have gone already, with another answer.
+      if (req.socket?.destroyed || (lone === null && exchange.makeResponse().destroyed)) continue;
+      // The system would otherwise keep what it has taken until the client reads it.
+      if (ownsSocket) req.socket.resetAndDestroy();
+      else exchange.makeResponse().destroy();
+      this.#onCutOff();
     }
   }
-}
-
-/** @returns false where its connection has gone already, with another answer */
-function cutOff(exchange: Exchange): boolean {
-  const { req, lone, ownsSocket } = exchange;
-  if (req.socket?.destroyed || (lone === null && exchange.makeResponse().destroyed)) return false;
-  // The system would otherwise keep what it has taken until the client reads it.
-  if (ownsSocket) req.socket.resetAndDestroy();
-  else exchange.makeResponse().destroy();
-  return true;
 }

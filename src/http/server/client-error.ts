@@ -1,10 +1,10 @@
-/**
- * Answers what node:http could not read as a request: there is no request and no response object then, only a socket.
- */
+/** Answers what node:http could not read as a request: there is only a socket then. */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { PROBLEMS } from '../../errors.js';
 import { HEADER_FIELDS_MAX, REQUEST_TARGET_BYTES_MAX } from '../../limits.js';
+import { routeNumber } from '../../metrics/cells.js';
+import type { Meter } from '../../metrics/meter.js';
 import type { AnswerFields } from '../answer/answer-fields.js';
 import { PROBLEM_CONTENT_TYPE, type Problem, problemBody } from '../answer/problem.js';
 import { METHOD_NOT_ALLOWED, WRONG_VERSION } from '../message-fault.js';
@@ -28,14 +28,12 @@ const UNKNOWN_METHOD: Problem = {
 /** RFC 9112 section 3, `request-line` as far as the version, with any method: RFC 9110 section 5.6.2, `token`. */
 const REQUEST_LINE = /^[\w!#$%&'*+\-.^`|~]+ [^\s]+ HTTP\/1\.[01]\r\n/;
 
-/** The same with another version. */
 const OTHER_VERSION = /^[\w!#$%&'*+\-.^`|~]+ [^\s]+ HTTP\/(?!1\.[01]\r)\d\.\d\r\n/;
 
-/** By the code of node's error. */
 const PROBLEM_BY_CODE: Readonly<Record<string, Problem>> = {
   HPE_HEADER_OVERFLOW: {
     code: 'headers-too-large',
-    // Node says the same of more than 2,000 fields, from its versions of 2026 on.
+    // Node's versions of 2026 say the same of more than 2,000 fields.
     detail: `Request line and header fields together are longer than 16 KiB, or there are more than ${HEADER_FIELDS_MAX} header fields.`,
   },
   HPE_PAUSED_H2_UPGRADE: WRONG_VERSION,
@@ -55,37 +53,26 @@ const TARGET_TOO_LONG: Problem = {
   detail: 'The request target is longer than is read.',
 };
 
-/** What was sent on a connection whose request could not be read. */
-export interface LastWord {
-  readonly status: number;
-  /** Of the body. */
-  readonly bytes: number;
-}
-
 /**
  * Sends a problem document as the last thing on the connection. If an answer is still being written, or the client has gone, it
  * only closes the connection: a second answer would end up inside the first.
- *
- * @returns null where nothing was sent
  */
 export function answerClientError(
   error: NodeJS.ErrnoException,
   socket: Socket,
   fields: AnswerFields,
-): LastWord | null {
-  if (!socket.writable || socket.writableLength > 0 || error.code === 'ECONNRESET') {
-    socket.destroy();
-    return null;
-  }
-  return sendLast(socket, problemOf(error), fields);
+  meter: Meter | null,
+): void {
+  if (!socket.writable || socket.writableLength > 0 || error.code === 'ECONNRESET') socket.destroy();
+  else sendLast(socket, problemOf(error), fields, meter);
 }
 
 /** CONNECT asks for a tunnel, which node hands over as a bare socket. */
-export function answerConnect(socket: Socket, fields: AnswerFields): LastWord {
-  return sendLast(socket, METHOD_NOT_ALLOWED, fields);
+export function answerConnect(socket: Socket, fields: AnswerFields, meter: Meter | null): void {
+  sendLast(socket, METHOD_NOT_ALLOWED, fields, meter);
 }
 
-function sendLast(socket: Socket, problem: Problem, fields: AnswerFields): LastWord {
+function sendLast(socket: Socket, problem: Problem, fields: AnswerFields, meter: Meter | null): void {
   const body = problemBody(problem);
   const { status } = PROBLEMS[problem.code];
   const bytes = Buffer.byteLength(body);
@@ -102,7 +89,8 @@ function sendLast(socket: Socket, problem: Problem, fields: AnswerFields): LastW
       body,
     ].join('\r\n'),
   );
-  return { status, bytes };
+  // It is not known when the request began.
+  meter?.answeredUntimed(routeNumber('unreadable'), status, bytes);
 }
 
 function problemOf(error: NodeJS.ErrnoException): Problem {

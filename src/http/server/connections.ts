@@ -1,20 +1,20 @@
-/**
- * What is known of each open connection, and the one timer of a server that looks at all of them: for slow readers, for
- * connections without requests, and for those that have had their last answer.
- */
+/** What is known of each open connection, and the one timer that looks at all: for slow readers, silence and last answers. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import {
   CONNECTION_IDLE_MS_MAX,
   LINGER_MS_MAX,
+  PIPELINED_BYTES_MAX,
+  PIPELINED_WAITING_MAX,
   READER_BYTES_MIN,
   READER_WINDOW_MS,
   READERS_CUT_OFF_MANY,
+  REQUESTS_IN_FLIGHT_MAX,
 } from '../../limits.js';
 import { bytesTaken } from '../node/connection-inside.js';
 import type { LoneRequest } from '../node/lone-request.js';
 
-/** How long a connection may go on being of no use; tests have shorter bounds. `lookMs` lie between two looks at all connections. */
+/** How long a connection may be of no use; tests have shorter bounds. `lookMs` lie between two looks at all connections. */
 export type ConnectionPatience = Readonly<
   Record<'lookMs' | 'readerWindowMs' | 'readerBytesMin' | 'idleMsMax' | 'lingerMsMax', number>
 >;
@@ -27,37 +27,81 @@ export const CONNECTION_PATIENCE: ConnectionPatience = {
   lingerMsMax: LINGER_MS_MAX,
 };
 
-/** Requests of one connection that came while an earlier one was not answered. */
-export interface PipelineQueue {
-  /** Handled, and the answer not sent yet. */
-  inFlight: number;
-  /** Of those answers. */
-  bytes: number;
-  /** Not handled yet. */
-  readonly waiting: { readonly req: IncomingMessage; readonly res: ServerResponse }[];
-}
+type Handle = (connection: Connection, req: IncomingMessage, res: ServerResponse) => void;
 
-export interface Connection {
+export class Connection {
   readonly socket: Socket;
   /** Null where every request goes node's way. */
-  lone: LoneRequest | null;
+  lone: LoneRequest | null = null;
   /** No request came so far; node does not count such a connection as idle. */
-  isUnused: boolean;
+  isUnused = true;
   /** Its last answer is under way: nothing else that arrives is answered. */
-  isEnding: boolean;
-  /** To the request that came last; forgotten by the look after it has gone out. */
-  answer: ServerResponse | null;
-  /** Answers whose handler still waits for something: rare, as reads are synchronous. Node closes only the one whose turn it is. */
-  readonly pending: Set<ServerResponse>;
-  queue: PipelineQueue | null;
+  isEnding = false;
+  /** To the last request; forgotten by the look after it has gone out. */
+  answer: ServerResponse | null = null;
+  /** Answers whose handler still waits for something. Node closes only the one whose turn it is. */
+  readonly pending: Set<ServerResponse> = new Set();
+  /** Requests that came before their turn and are not handled yet. */
+  readonly waiting: { readonly req: IncomingMessage; readonly res: ServerResponse }[] = [];
   /** The last look at which it was of use. */
   usedAt: number;
   /** The look at which it is closed whatever happens; 0 for none. */
-  closedAt: number;
+  closedAt = 0;
   /** Bytes that the system had taken at the latest looks, the oldest first; null while nothing waits to go out. */
-  taken: number[] | null;
-  /** Those read at the last sweep; -1 before. */
-  bytesRead: number;
+  taken: number[] | null = null;
+  /** Bytes read at the last sweep; -1 before. */
+  bytesRead = -1;
+  /** Pipelined requests that were handled and whose answer is not sent yet, and the bytes of those answers. */
+  #inFlight = 0;
+  #inFlightBytes = 0;
+
+  constructor(socket: Socket, look: number) {
+    this.socket = socket;
+    this.usedAt = look;
+  }
+
+  /** Whether the last answer goes on. One that is made in slices has nothing to write in between. */
+  get isAnswering(): boolean {
+    const { answer } = this;
+    return answer !== null && !answer.writableFinished && !answer.destroyed;
+  }
+
+  /**
+   * Handles a request now or later: node:http would run the handlers of all pipelined requests and keep the answers.
+   *
+   * @returns false if too many wait, and the connection has to be closed
+   */
+  handleInTurn(req: IncomingMessage, res: ServerResponse, handle: Handle): boolean {
+    // A response gets its socket when its turn comes; for all but pipelined requests that is at once.
+    if (res.socket !== null) {
+      handle(this, req, res);
+      return true;
+    }
+    if (this.waiting.length >= PIPELINED_WAITING_MAX) return false;
+    this.waiting.push({ req, res });
+    this.#handleWaiting(handle);
+    return true;
+  }
+
+  #handleWaiting(handle: Handle): void {
+    // One or two more are under way than are counted here: those that found the connection free.
+    while (this.#inFlight < REQUESTS_IN_FLIGHT_MAX - 1 && this.#inFlightBytes < PIPELINED_BYTES_MAX) {
+      const next = this.waiting.shift();
+      // After an answer that closes the connection none of the others can be sent.
+      if (next === undefined || !this.socket.writable) return;
+      const { req, res } = next;
+      handle(this, req, res);
+      // An answer that is still being worked on counts as a request, and its bytes not at all.
+      const bytes = res.socket === null ? res.writableLength : 0;
+      this.#inFlight++;
+      this.#inFlightBytes += bytes;
+      res.once('close', () => {
+        this.#inFlight--;
+        this.#inFlightBytes -= bytes;
+        this.#handleWaiting(handle);
+      });
+    }
+  }
 }
 
 /** Connections that the server has closed, by reason. */
@@ -80,14 +124,9 @@ export interface ConnectionCounts extends Readonly<ClosedCounts> {
 /** How much of the readers that were cut off still counts a look later. */
 const CUT_OFF_DECAY = 0.8;
 
-/** Whether the answer to the last request goes on. One that is made in slices has nothing to write in between. */
-export function isAnswering({ answer }: Connection): boolean {
-  return answer !== null && !answer.writableFinished && !answer.destroyed;
-}
-
 export class Connections {
   readonly closed: ClosedCounts = { dropped: 0, slowReaders: 0, silent: 0, flooded: 0 };
-  readonly #open = new Map<Socket, Connection>();
+  readonly open: Map<Socket, Connection> = new Map();
   readonly #patience: ConnectionPatience;
   readonly #samplesMax: number;
   #look = 0;
@@ -100,10 +139,9 @@ export class Connections {
   }
 
   get counts(): ConnectionCounts {
-    return { ...this.closed, open: this.#open.size };
+    return { ...this.closed, open: this.open.size };
   }
 
-  /** Does not keep the process alive. */
   start(): void {
     this.#timer ??= setInterval(() => this.#lookAtAll(), this.#patience.lookMs).unref();
   }
@@ -113,33 +151,9 @@ export class Connections {
   }
 
   add(socket: Socket): Connection {
-    const connection: Connection = {
-      socket,
-      lone: null,
-      isUnused: true,
-      isEnding: false,
-      answer: null,
-      pending: new Set(),
-      queue: null,
-      usedAt: this.#look,
-      closedAt: 0,
-      taken: null,
-      bytesRead: -1,
-    };
-    this.#open.set(socket, connection);
+    const connection = new Connection(socket, this.#look);
+    this.open.set(socket, connection);
     return connection;
-  }
-
-  delete(socket: Socket): void {
-    this.#open.delete(socket);
-  }
-
-  get(socket: Socket): Connection | undefined {
-    return this.#open.get(socket);
-  }
-
-  [Symbol.iterator](): IterableIterator<Connection> {
-    return this.#open.values();
   }
 
   /**
@@ -147,20 +161,17 @@ export class Connections {
    * these, and those whose answer is being worked on go last.
    */
   makeRoom(max: number): void {
-    const open = [...this].filter(({ socket }) => !socket.destroyed);
+    const open = [...this.open.values()].filter(({ socket }) => !socket.destroyed);
     if (open.length <= max) return;
-    const rank = (connection: Connection): number => {
-      if (connection.pending.size > 0) return 2;
-      return isAnswering(connection) ? 1 : 0;
-    };
+    const rank = ({ pending, isAnswering }: Connection): number =>
+      pending.size > 0 ? 2 : Number(isAnswering);
     // Equal ones stay in the order in which they came.
     open.sort((a, b) => rank(a) - rank(b) || a.usedAt - b.usedAt);
     for (const { socket } of open.slice(0, open.length - max)) socket.destroy();
   }
 
-  /** Begins anew to look for connections on which nothing comes in. */
   beginSweeping(): void {
-    for (const connection of this)
+    for (const connection of this.open.values())
       connection.bytesRead = connection.isUnused ? 0 : connection.socket.bytesRead;
   }
 
@@ -171,12 +182,11 @@ export class Connections {
    * @param sparesUnused connections without a request so far are kept
    */
   sweep(sparesUnused: boolean): void {
-    for (const connection of this) {
+    for (const connection of this.open.values()) {
       const { socket, bytesRead, pending } = connection;
       if (socket.bytesRead !== bytesRead) connection.bytesRead = socket.bytesRead;
       else if (sparesUnused && connection.isUnused) continue;
-      else if (socket.writableLength === 0 && pending.size === 0 && !isAnswering(connection))
-        socket.destroy();
+      else if (socket.writableLength === 0 && pending.size === 0 && !connection.isAnswering) socket.destroy();
     }
   }
 
@@ -199,7 +209,7 @@ export class Connections {
     const look = ++this.#look;
     let cutOff = 0;
     const idleLooks = this.#looks(this.#patience.idleMsMax);
-    for (const connection of this) {
+    for (const connection of this.open.values()) {
       const { socket, answer } = connection;
       if (connection.closedAt !== 0 && look >= connection.closedAt) {
         socket.destroy();
@@ -233,10 +243,10 @@ export class Connections {
     socket.resetAndDestroy();
   }
 
-  /** With half of the patience. */
+  /** Those that took too little in half of the window. */
   #cutOffMore(): void {
     const samples = Math.ceil(this.#samplesMax / 2);
-    for (const { taken, socket } of this) {
+    for (const { taken, socket } of this.open.values()) {
       if (taken === null || taken.length < samples || socket.destroyed) continue;
       const sinceThen = (taken.at(-1) ?? 0) - (taken.at(-samples) ?? 0);
       if (sinceThen < this.#patience.readerBytesMin / 2) this.#cutOff(socket);

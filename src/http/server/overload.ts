@@ -12,7 +12,6 @@ import { performance } from 'node:perf_hooks';
 import {
   OVERLOAD_BUSY_MIN,
   OVERLOAD_LOOK_MS,
-  OVERLOAD_MS_DEFAULT,
   OVERLOAD_PAUSED_TIMES_MAX,
   OVERLOAD_RECOVERY_MS,
   OVERLOAD_REFUSED_SHARE_MAX,
@@ -26,7 +25,6 @@ import {
   OVERLOAD_WATCH_MS,
 } from '../../limits.js';
 
-/** What has been seen of the event loop since the server listens. */
 export interface OverloadCounts {
   readonly isOverloaded: boolean;
   /** Requests that were refused. */
@@ -42,9 +40,7 @@ function processorMs(): number {
 }
 
 export class Overload {
-  /** Turns are timed. */
-  isWatching = false;
-  /** There is no time left in the present slice: what it still reads is refused. */
+  /** There is no time left in the present slice: the rest of it is refused. */
   isFull = false;
   readonly #delayMsMax: number;
   readonly #turnMsMax: number;
@@ -81,17 +77,16 @@ export class Overload {
   /** When the probe of the present turn began; null without one. */
   #probedMs: number | null = null;
 
-  /**
-   * @param delayMsMax the limit; 0 for none
-   * @param onChange told when an overload begins and when it is over
-   */
-  constructor(
-    delayMsMax: number = OVERLOAD_MS_DEFAULT,
-    onChange: (isOverloaded: boolean) => void = () => {},
-  ) {
+  /** @param delayMsMax the limit; 0 for none */
+  constructor(delayMsMax: number, onChange: (isOverloaded: boolean) => void = () => {}) {
     this.#delayMsMax = delayMsMax;
     this.#turnMsMax = Math.min(OVERLOAD_TURN_MS_MAX, delayMsMax);
     this.#onChange = onChange;
+  }
+
+  /** Turns are timed. */
+  get isWatching(): boolean {
+    return this.#timer !== undefined;
   }
 
   get counts(): OverloadCounts {
@@ -115,25 +110,22 @@ export class Overload {
     if (!this.#isListening) return;
     if (this.#probedMs === null) {
       this.#probedMs = performance.now();
-      setImmediate(this.#endProbe);
-    } else this.#probe(this.#probedMs);
+      setImmediate(() => {
+        this.#probe();
+        this.#probedMs = null;
+      });
+    } else this.#probe();
   }
 
-  readonly #endProbe = (): void => {
-    if (this.#probedMs !== null) this.#probe(this.#probedMs);
-    this.#probedMs = null;
-  };
-
   /** A probe begins anywhere in its turn, so on average it sees half; the turn before may have been as long. */
-  #probe(sinceMs: number): void {
+  #probe(): void {
     const nowMs = performance.now();
-    if (nowMs - sinceMs > this.#delayMsMax / 4) this.#watch(nowMs);
+    if (nowMs - (this.#probedMs ?? nowMs) > this.#delayMsMax / 4) this.#watch(nowMs);
   }
 
   #watch(nowMs: number): void {
     if (!this.#isListening) return;
     this.#watchedUntilMs = nowMs + OVERLOAD_WATCH_MS;
-    this.isWatching = true;
     if (this.#timer !== undefined) return;
     this.#lookedMs = nowMs;
     this.#utilisedMs = nowMs;
@@ -144,13 +136,12 @@ export class Overload {
   #rest(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
-    this.isWatching = false;
     this.#passed = 0;
   }
 
   /** Ask it once for each request, before any work: whether the request is refused. The first of a turn never is. */
   refuses(): boolean {
-    if (!this.isWatching) {
+    if (this.#timer === undefined) {
       this.#pass();
       return false;
     }
@@ -184,7 +175,7 @@ export class Overload {
     return this.isFull;
   }
 
-  /** A request was refused, for whatever reason. */
+  /** Counts a request that was refused, for any reason. */
   count(): void {
     this.#refused++;
   }
@@ -222,7 +213,6 @@ export class Overload {
     this.#isLate = false;
   }
 
-  /** After a late slice. */
   #judge(): void {
     this.#lateSlices++;
     const nowMs = performance.now();

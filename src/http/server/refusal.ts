@@ -16,16 +16,12 @@ const BODY: Buffer = Buffer.from(
     detail: 'There are more requests than can be answered at the moment. Ask again a little later.',
   }),
 );
-const HEADERS: FlatHeaders = [
-  'Content-Type',
-  PROBLEM_CONTENT_TYPE,
-  'Cache-Control',
-  'no-store',
-  'Retry-After',
-  String(OVERLOAD_RETRY_AFTER_SECONDS),
-  'Content-Length',
-  String(BODY.length),
-];
+const HEADERS: FlatHeaders = Object.entries({
+  'Content-Type': PROBLEM_CONTENT_TYPE,
+  'Cache-Control': 'no-store',
+  'Retry-After': String(OVERLOAD_RETRY_AFTER_SECONDS),
+  'Content-Length': String(BODY.length),
+}).flat();
 
 interface Prepared {
   readonly date: string;

@@ -1,15 +1,9 @@
-/**
- * Room http/server/. The port and its connections: limits, overload, closing. It knows nothing of timetables.
- */
-
-/**
- * The server's lifecycle: a server with every limit set, a listen that says what went wrong, and a close that ends in time.
- */
+/** Room http/server/. The port and its connections: limits, overload, closing. It knows nothing of timetables. */
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { CONNECTIONS_MAX_DEFAULT, DRAIN_SWEEP_MS, OVERLOAD_MS_DEFAULT } from '../../limits.js';
-import { CELL, routeNumber } from '../../metrics/cells.js';
+import { CELL } from '../../metrics/cells.js';
 import type { Meter } from '../../metrics/meter.js';
 import { type AnswerFields, OriginFields } from '../answer/answer-fields.js';
 import type { LoneRequestHandler, RequestHandler } from '../handler.js';
@@ -18,25 +12,13 @@ import { checkInnerParts } from '../node/inner-parts.js';
 import { allowHalfOpen, stopListening, takeQueued } from '../node/listener.js';
 import { LoneRequest } from '../node/lone-request.js';
 import { createBareServer, type ServerTimes } from './bare-server.js';
-import { answerClientError, answerConnect, type LastWord } from './client-error.js';
-import {
-  type Connection,
-  type ConnectionCounts,
-  type ConnectionPatience,
-  Connections,
-  isAnswering,
-} from './connections.js';
-import {
-  describeListenError,
-  type ListenAddress,
-  type ListenOptions,
-  toListenAddress,
-} from './listen-address.js';
+import { answerClientError, answerConnect } from './client-error.js';
+import type { Connection, ConnectionCounts, ConnectionPatience } from './connections.js';
+import { Connections } from './connections.js';
+import type { ListenAddress, ListenOptions } from './listen-address.js';
+import { describeListenError, toListenAddress } from './listen-address.js';
 import { Overload, type OverloadCounts } from './overload.js';
-import { handleInTurn } from './pipeline-guard.js';
 import { refuse, refuseDirectly } from './refusal.js';
-
-const UNREADABLE = routeNumber('unreadable');
 
 /** How often close() looks for connections that have become idle. */
 const CLOSE_POLL_MS = 25;
@@ -50,21 +32,18 @@ export interface HttpServerOptions {
   readonly connectionsMax?: number | undefined;
   /** With too many connections: `close-idle` closes the one that has waited longest for a request. Default `refuse`. */
   readonly whenFull?: 'refuse' | 'close-idle' | undefined;
-  /** For tests. Default: the bounds of limits.ts. */
+  /** For tests, as `times`. Default: the bounds of limits.ts. */
   readonly patience?: ConnectionPatience | undefined;
-  /** For tests. Default: the bounds of limits.ts. */
   readonly times?: ServerTimes | undefined;
   /** Milliseconds that requests may wait for this thread before some are refused; 0: none ever is. Default OVERLOAD_MS_DEFAULT. */
   readonly overloadMs?: number | undefined;
   /** Told when an overload begins and when it is over. */
   readonly onOverload?: ((isOverloaded: boolean) => void) | undefined;
-  /** Those of the handler, for answers without it. Default: none. */
+  /** Those of the handler, for answers without it. */
   readonly corsOrigins?: readonly string[] | undefined;
-  /** Counts connections, and answers to what could not be read. */
   readonly meter?: Meter | null | undefined;
 }
 
-/** Nothing is opened before `listen`. */
 export class HttpServer {
   readonly #handler: RequestHandler | LoneRequestHandler;
   readonly #answerLone: LoneRequestHandler['lone'] | undefined;
@@ -72,10 +51,6 @@ export class HttpServer {
   readonly #connections: Connections;
   readonly #overload: Overload;
   readonly #origins: OriginFields;
-  /** Of answers to what could not be read: its origin is not known. */
-  readonly #unreadableFields: AnswerFields;
-  readonly #meter: Meter | null;
-  /** Idle connections are closed after this time. */
   readonly #idleMs: number;
   #accepted = 0;
   #isDraining = false;
@@ -92,28 +67,24 @@ export class HttpServer {
     this.#connections = new Connections(patience);
     this.#overload = new Overload(overloadMs, onOverload);
     this.#origins = new OriginFields(corsOrigins);
-    this.#unreadableFields = this.#origins.of(undefined);
-    this.#meter = meter;
     if (meter !== null) meterConnections(meter, this.#connections);
     const server = createBareServer((req, res) => this.#answer(req, res), times);
     this.#server = server;
     this.#idleMs = server.keepAliveTimeout + KEEP_ALIVE_GRACE_MS;
     // Not for `close-idle`: node still counts some of the connections that were closed to make room.
     if (whenFull === 'refuse') server.maxConnections = connectionsMax;
-    this.#listenToNode(whenFull === 'close-idle' ? connectionsMax : null);
+    this.#listenToNode(whenFull === 'close-idle' ? connectionsMax : null, meter);
   }
 
-  /** How many connections there are, and how many were closed for what their clients did. */
   get counts(): ConnectionCounts {
     return this.#connections.counts;
   }
 
-  /** Whether there are more requests than can be answered, and how many were refused for it. */
   get load(): OverloadCounts {
     return this.#overload.counts;
   }
 
-  /** Counts a request that the handler has refused for a like reason. It does not change whether there is an overload. */
+  /** Counts a request that the handler has refused. It does not change whether there is an overload. */
   countRefusal(): void {
     this.#overload.count();
   }
@@ -135,10 +106,7 @@ export class HttpServer {
     return toListenAddress(server.address() as AddressInfo);
   }
 
-  /**
-   * From now on every answer is the last of its connection, and connections without requests are closed again and again. New
-   * connections are still accepted: load balancers learn elsewhere that none should come.
-   */
+  /** From now on every answer is the last of its connection, and idle connections are closed. New ones are still accepted. */
   drain(): void {
     if (this.#isDraining) return;
     this.#announceEnd();
@@ -146,10 +114,8 @@ export class HttpServer {
   }
 
   /**
-   * Stops accepting, closes idle connections, lets answers in flight finish with `Connection: close`, and cuts what is
-   * left after the deadline. Resolves when every connection is closed; can be called again.
-   *
-   * @param deadlineMs default 10,000
+   * Stops accepting, closes idle connections, lets answers in flight finish with `Connection: close`, and cuts what is left after
+   * the deadline. Resolves when every connection is closed; can be called again.
    */
   close({ deadlineMs = 10_000 }: { readonly deadlineMs?: number } = {}): Promise<void> {
     this.#closing ??= this.#finish(deadlineMs);
@@ -157,15 +123,14 @@ export class HttpServer {
   }
 
   /** @param roomFor connections for which room is made; null where more are refused */
-  #listenToNode(roomFor: number | null): void {
+  #listenToNode(roomFor: number | null, meter: Meter | null): void {
     const server = this.#server;
     const connections = this.#connections;
     server.on('drop', () => {
       connections.closed.dropped++;
     });
-    // No body is ever asked for (RFC 9110 section 10.1.1: a final status may come in place of 100); the handler refuses the rest.
     server.on('checkContinue', (req, res) => {
-      // As node does where 100 was expected and not sent: the body that would follow is not waited for.
+      // A final status in place of 100 (RFC 9110 section 10.1.1): the body that would follow is not waited for.
       endWithAnswer(res);
       this.#answer(req, res);
     });
@@ -175,11 +140,11 @@ export class HttpServer {
       // Node has taken its own listeners off: an error without a listener would end the process.
       socket.on('error', () => socket.destroy());
       socket.resume();
-      this.#endWith(socket, () => answerConnect(socket, this.#unreadableFields));
+      this.#endWith(socket, (fields) => answerConnect(socket, fields, meter));
     });
     server.on('clientError', (error: NodeJS.ErrnoException, duplex) => {
       const socket = duplex as Socket;
-      this.#endWith(socket, () => answerClientError(error, socket, this.#unreadableFields));
+      this.#endWith(socket, (fields) => answerClientError(error, socket, fields, meter));
     });
     server.on('connection', (socket) => {
       this.#accepted++;
@@ -192,7 +157,7 @@ export class HttpServer {
       socket.prependListener('end', () => this.#endAwaiting(connection));
       socket.once('close', () => {
         this.#endAwaiting(connection);
-        connections.delete(socket);
+        connections.open.delete(socket);
       });
     });
   }
@@ -200,7 +165,7 @@ export class HttpServer {
   /** Sees each request before node makes a response for it. @returns whether it is dealt with */
   #see(connection: Connection, lone: LoneRequest, req: IncomingMessage, keepAlive: boolean): boolean {
     this.#endAwaiting(connection);
-    const isBusy = this.#isDraining || connection.isEnding || isAnswering(connection);
+    const isBusy = this.#isDraining || connection.isEnding || connection.isAnswering;
     const isAlone = !isBusy && lone.standsAlone(keepAlive);
     // A request that cannot be refused here is refused in its turn.
     if (this.#overload.refuses() && isAlone && refuseDirectly(lone, this.#origins)) {
@@ -211,8 +176,8 @@ export class HttpServer {
     if (this.#answerLone === undefined || !isAlone || this.#overload.isFull) return false;
     this.#connections.use(connection, null);
     this.#answerLone(lone);
-    const { response } = lone;
-    if (response !== null) this.#settle(connection, req, response);
+    // Node has made a response meanwhile.
+    if (connection.answer !== null) this.#settle(connection, req, connection.answer);
     return true;
   }
 
@@ -224,7 +189,7 @@ export class HttpServer {
 
   /** Each request for which node has made a response. */
   #answer(req: IncomingMessage, res: ServerResponse): void {
-    const connection = this.#connections.get(req.socket);
+    const connection = this.#connections.open.get(req.socket);
     // Bytes behind the last answer of a connection may not be a request at all.
     if (connection === undefined || connection.isEnding) return;
     const { lone } = connection;
@@ -232,16 +197,16 @@ export class HttpServer {
     if (lone?.takes(res)) return;
     // The client learns that what it sent behind this request was not read.
     if (lone === null ? req.headers.upgrade !== undefined : lone.dropsRest(req)) endWithAnswer(res);
-    // Otherwise it was asked before; #handle sees what came of it.
+    // Where there is a lone request, #see has asked. #handle looks at the result.
     if (lone === null) this.#overload.refuses();
-    if (handleInTurn(connection, req, res, this.#handle)) return;
+    if (connection.handleInTurn(req, res, this.#handle)) return;
     this.#connections.closed.flooded++;
     req.socket.destroy();
   }
 
   readonly #handle = (connection: Connection, req: IncomingMessage, res: ServerResponse): void => {
     // Requests that came before their turn are all answered before the connection ends.
-    if (this.#isDraining && !connection.queue?.waiting.length) endWithAnswer(res);
+    if (this.#isDraining && connection.waiting.length === 0) endWithAnswer(res);
     // A preflight costs as much as its refusal, and would keep a page from reading that of its request.
     if (this.#overload.isFull && !this.#origins.isPreflight(req)) {
       this.#overload.count();
@@ -250,7 +215,6 @@ export class HttpServer {
     this.#settle(connection, req, res);
   };
 
-  /** After a response was handed to the handler. */
   #settle(connection: Connection, req: IncomingMessage, res: ServerResponse): void {
     if (!res.headersSent) {
       connection.pending.add(res);
@@ -262,18 +226,16 @@ export class HttpServer {
   }
 
   /** Says a last word on a connection when everything before it has been said. */
-  #endWith(socket: Socket, say: () => LastWord | null): void {
-    const connection = this.#connections.get(socket);
+  #endWith(socket: Socket, say: (fields: AnswerFields) => void): void {
+    const connection = this.#connections.open.get(socket);
     if (connection === undefined || connection.isEnding) return;
     this.#endAwaiting(connection);
     connection.isEnding = true;
     const speak = (): void => {
-      const said = say();
-      // It is not known when it began.
-      if (said !== null) this.#meter?.answeredUntimed(UNREADABLE, said.status, said.bytes);
+      say(this.#origins.of(undefined));
       this.#connections.linger(connection);
     };
-    if (isAnswering(connection)) connection.answer?.once('close', speak);
+    if (connection.isAnswering) connection.answer?.once('close', speak);
     // Behind the part of a lone answer that waits. An error ends the connection, and no last word is possible.
     else if (connection.answer === null && socket.writableLength > 0) socket.write('', speak);
     else speak();
@@ -281,7 +243,7 @@ export class HttpServer {
 
   #announceEnd(): void {
     this.#isDraining = true;
-    for (const connection of this.#connections) {
+    for (const connection of this.#connections.open.values()) {
       this.#endAwaiting(connection);
       for (const res of connection.pending) endWithAnswer(res);
     }
@@ -312,13 +274,13 @@ export class HttpServer {
     clearTimeout(deadline);
     this.#connections.stop();
     this.#overload.stop();
-    // Ends the http server's own timer; it has no connection left to close.
+    // Ends node's own timer.
     server.close();
   }
 }
 
 function meterConnections(meter: Meter, connections: Connections): void {
-  meter.onSample(() => meter.set(CELL.connectionsOpen, connections.counts.open));
+  meter.onSample(() => meter.set(CELL.connectionsOpen, connections.open.size));
   meter.onSampleOfCounts(() => {
     const { dropped, slowReaders, silent, flooded } = connections.closed;
     return [
@@ -330,7 +292,7 @@ function meterConnections(meter: Meter, connections: Connections): void {
   });
 }
 
-/** RFC 9112 section 6.3; asked only where the connection is about to be closed. */
+/** RFC 9112 section 6.3. */
 function announcesBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }

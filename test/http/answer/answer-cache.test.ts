@@ -1,5 +1,5 @@
 import { test } from 'tap';
-import { AnswerCache, type PreparedAnswer } from '../../../src/http/answer/answer-cache.js';
+import { AnswerCache, type KnownAnswer } from '../../../src/http/answer/answer-cache.js';
 import { ANSWER_CACHE_ENTRY_BYTES_MAX } from '../../../src/limits.js';
 import { viewOfEvents } from '../../query/reading.js';
 import { bearer, EVENTS, type Reply, ROOM, serve, setUp, viewsOf } from '../harness.js';
@@ -85,7 +85,7 @@ let tags = 0;
 function answerOf(
   bodyBytes: number,
   entityTag = `W/"x-${String(tags++).padStart(11, '0')}"`,
-): PreparedAnswer {
+): Omit<KnownAnswer, 'wire'> {
   return { entityTag, headers: [], body: Buffer.alloc(bodyBytes, 'x') };
 }
 

@@ -111,6 +111,7 @@ test('a request that does not arrive in time gets 408', async (t) => {
       Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }),
       fake as never,
       PLAIN_FIELDS,
+      null,
     );
   });
   await ended;
@@ -125,7 +126,7 @@ test('a connection that is being written to, or has gone, is only closed', async
   ] as const) {
     const calls: string[] = [];
     const fake = { ...state, end: () => calls.push('end'), destroy: () => calls.push('destroy') };
-    answerClientError(Object.assign(new Error(), { code }), fake as never, PLAIN_FIELDS);
+    answerClientError(Object.assign(new Error(), { code }), fake as never, PLAIN_FIELDS, null);
     t.same(calls, ['destroy']);
   }
 });
