@@ -55,31 +55,23 @@ export function createAdminHandler(
   const methods = ['GET', 'HEAD'];
   const resources = new Map<string, Resource>([
     ['/live', { methods, handle: (exchange) => sendJson(exchange, 200, { live: true }) }],
-    [
-      '/ready',
-      {
-        methods,
-        handle(exchange) {
-          const reasons = unreadyReasons();
-          const ready = reasons.length === 0;
-          sendJson(exchange, ready ? 200 : 503, { ready, reasons });
-        },
-      },
-    ],
-    [
-      '/metrics',
-      {
-        methods,
-        async handle(exchange) {
-          const text = await exposition.text();
-          const headers = ['Content-Type', exposition.contentType, 'Cache-Control', 'no-store'];
-          sendText(exchange, 200, headers, text);
-        },
-      },
-    ],
+    ['/ready', { methods, handle: tellReady }],
+    ['/metrics', { methods, handle: tellMetrics }],
   ]);
   if (token !== null) {
     resources.set('/refresh', { methods: ['POST'], handle: (exchange) => refresh(exchange, token) });
+  }
+
+  function tellReady(exchange: Exchange): void {
+    const reasons = unreadyReasons();
+    const ready = reasons.length === 0;
+    sendJson(exchange, ready ? 200 : 503, { ready, reasons });
+  }
+
+  async function tellMetrics(exchange: Exchange): Promise<void> {
+    const text = await exposition.text();
+    const headers = ['Content-Type', exposition.contentType, 'Cache-Control', 'no-store'];
+    sendText(exchange, 200, headers, text);
   }
 
   async function refresh(exchange: Exchange, expected: AdminToken): Promise<void> {

@@ -21,20 +21,6 @@ export interface Admin {
   close(): Promise<void>;
 }
 
-/** Why a service should get no requests at the moment, as /ready says it. */
-export type UnreadyReason =
-  /** Nothing has been loaded so far. */
-  | 'no-snapshot'
-  /** The snapshot is older than it may be. */
-  | 'snapshot-stale'
-  /** Tokens are verified with fetched keys only, and none can be used: they never came, or are too old. */
-  | 'no-keys'
-  | 'draining'
-  /** Requests are refused, as there are more than can be answered. */
-  | 'overloaded'
-  /** No serving thread has a snapshot: they are starting, or were lost. */
-  | 'no-thread';
-
 /** Longest wait for answers under way. */
 const CLOSE_DEADLINE_MS = 1000;
 
@@ -67,17 +53,18 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
   };
 }
 
-/** Empty where the service is ready. */
-function unreadyReasons({ timetable, serving, isClosing }: AdminOptions): readonly UnreadyReason[] {
+/** Why the service should get no requests at the moment, as /ready says it. Empty where it is ready. */
+function unreadyReasons({ timetable, serving, isClosing }: AdminOptions): readonly string[] {
   const { summary, view } = timetable;
   const { condition, hasKeys, isServing } = serving;
-  const holds: Readonly<Record<UnreadyReason, boolean>> = {
+  const reasons = {
     'no-snapshot': summary === null,
     'snapshot-stale': summary !== null && view === null,
     'no-keys': !hasKeys,
     draining: isClosing() || condition.isDraining,
     overloaded: condition.isOverloaded,
+    // The threads are starting, or were lost.
     'no-thread': summary !== null && !isServing,
   };
-  return (Object.keys(holds) as UnreadyReason[]).filter((reason) => holds[reason]);
+  return Object.entries(reasons).flatMap(([reason, holds]) => (holds ? [reason] : []));
 }

@@ -1,11 +1,8 @@
 import { PROBLEMS } from '../errors.js';
 
-/**
- * What is counted, and where: a thread counts into numbers that lie side by side in shared memory, so that counting is an
- * addition, and whoever reads them, on whatever thread, asks nobody.
- */
+/** What is counted, and where: each thread adds to numbers in shared memory, and any thread reads them. */
 
-/** Labels of requests: the resource as it is documented, without the base path, and never anything that a client wrote. */
+/** Labels of requests: the documented resource, never anything that a client wrote. */
 export const ROUTE_LABELS = [
   '/schedule',
   '/schedule/personal',
@@ -16,9 +13,9 @@ export const ROUTE_LABELS = [
   '/login',
   '/docs',
   '/health',
-  /** Answered before a resource was found, or there is none. */
+  /** There is no such resource, or the answer came before it was looked for. */
   'none',
-  /** What node:http could not read as a request. */
+  /** node:http could not read the request. */
   'unreadable',
 ] as const;
 export type RouteLabel = (typeof ROUTE_LABELS)[number];
@@ -27,20 +24,15 @@ export function routeNumber(label: RouteLabel): number {
   return ROUTE_LABELS.indexOf(label);
 }
 
-/** Every status that there is. */
 export const STATUSES: readonly number[] = [
   ...new Set([200, 204, 304, ...Object.values(PROBLEMS).map(({ status }) => status)]),
 ].sort((a, b) => a - b);
 
-/**
- * Upper ends of the classes of durations, in milliseconds, inclusive: from what one hot answer takes to what nobody should
- * have to wait for.
- */
+/** Upper ends of the classes of durations, inclusive. The last class has none. */
 export const DURATION_ENDS_MS: readonly number[] = [
   0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000,
 ];
 
-/** Why a request was not let in. */
 export const TOKEN_FAILURES = [
   'missing',
   'malformed',
@@ -53,12 +45,11 @@ export const TOKEN_FAILURES = [
   'issuer',
   'audience',
   'claims',
-  /** There was no key to verify it with: 503. */
+  /** 503: there was no key to verify the token with. */
   'unavailable',
 ] as const;
 export type TokenFailure = (typeof TOKEN_FAILURES)[number];
 
-/** Single numbers. Those of `GAUGES` are present values, the others only grow. */
 const SINGLES = [
   'tokenHits',
   'tokenMisses',
@@ -90,12 +81,11 @@ const SINGLES = [
 ] as const;
 export type SingleName = (typeof SINGLES)[number];
 
-/** Classes of durations of one route, with the last, which has no end. */
 export const DURATION_CLASSES: number = DURATION_ENDS_MS.length + 1;
 
 const ROUTES = ROUTE_LABELS.length;
 export const REQUESTS_AT = 0;
-/** With one for a status that is not in the list. */
+/** One more for all other statuses. */
 export const STATUS_PLACES: number = STATUSES.length + 1;
 export const BYTES_AT: number = REQUESTS_AT + ROUTES * STATUS_PLACES;
 export const DURATION_SUMS_AT: number = BYTES_AT + ROUTES;
@@ -104,7 +94,7 @@ export const FAILURES_AT: number = DURATIONS_AT + ROUTES * DURATION_CLASSES;
 const SINGLES_AT = FAILURES_AT + TOKEN_FAILURES.length;
 export const CELLS: number = SINGLES_AT + SINGLES.length;
 
-/** Where each single number is. */
+/** The places of single numbers. */
 export const CELL: Readonly<Record<SingleName, number>> = Object.fromEntries(
   SINGLES.map((name, n) => [name, SINGLES_AT + n]),
 ) as Record<SingleName, number>;

@@ -14,16 +14,12 @@ import {
   type TokenFailure,
 } from './cells.js';
 
-/** The place of each status; what is not in the list has the one behind the last. */
 const STATUS_PLACE: Uint8Array = new Uint8Array(600).fill(STATUSES.length);
 for (const [place, status] of STATUSES.entries()) STATUS_PLACE[status] = place;
 
-/**
- * Counts what one thread does, into memory that others may read at any time: it has one writer, and no number is ever seen
- * half written.
- */
+/** Counts what one thread does, in memory that other threads may read at any time. `cell` is a place of CELL. */
 export class Meter {
-  /** To be given to another thread, or to the one that takes the place of this one, which counts on. */
+  /** To be read by another thread, or counted on by a replacement of this one. */
   readonly memory: SharedArrayBuffer;
   readonly #cells: Float64Array;
   readonly #samplers: (() => void)[] = [];
@@ -42,19 +38,17 @@ export class Meter {
     this.add(DURATIONS_AT + route * DURATION_CLASSES + duration);
   }
 
-  /** The same for an answer of which nobody knows how long it took. */
+  /** For an answer whose duration is unknown. */
   answeredUntimed(route: number, status: number, bytes: number): void {
     const place = STATUS_PLACE[status] ?? STATUSES.length;
     this.add(REQUESTS_AT + route * STATUS_PLACES + place);
     this.add(BYTES_AT + route, bytes);
   }
 
-  /** @param cell a place of CELL */
   add(cell: number, count = 1): void {
     this.#cells[cell] = this.get(cell) + count;
   }
 
-  /** @param cell a place of CELL */
   set(cell: number, value: number): void {
     this.#cells[cell] = value;
   }
@@ -67,17 +61,12 @@ export class Meter {
     this.add(FAILURES_AT + TOKEN_FAILURES.indexOf(reason));
   }
 
-  /** Registers what is not counted as it happens but looked up from time to time, on the thread that this belongs to. */
+  /** Registers what is looked up from time to time, on this thread, instead of being counted as it happens. */
   onSample(sampler: () => void): void {
     this.#samplers.push(sampler);
   }
 
-  /**
-   * The same for counts that somebody else keeps, and that may begin anew: what has come to them since the last look is
-   * added.
-   *
-   * @param counts by place of CELL
-   */
+  /** For counts kept elsewhere, which may begin anew: what came since the last look is added. */
   onSampleOfCounts(counts: () => readonly (readonly [cell: number, count: number])[]): void {
     const last = new Map<number, number>();
     this.onSample(() => {
@@ -89,7 +78,6 @@ export class Meter {
     });
   }
 
-  /** Looks everything up. */
   sample(): void {
     for (const sampler of this.#samplers) sampler();
   }

@@ -9,8 +9,7 @@ const DELAY_LOOKS = 10;
 const NS_PER_MS = 1e6;
 
 /**
- * Looks up, once a second, what a thread does not count as it happens: the event loop, the heap, and what else is registered
- * with the meter. Keeps no process alive.
+ * Looks up, once a second, the event loop, the heap, and what else is registered with the meter. Keeps no process alive.
  *
  * @returns ends it
  */
@@ -28,7 +27,7 @@ export function startSampling(meter: Meter): () => void {
     meter.add(CELL.loopActiveMs, now.active - loop.active);
     meter.add(CELL.loopIdleMs, now.idle - loop.idle);
     loop = now;
-    // What is measured is the time between two ticks of a timer.
+    // The monitor measures the time between two ticks of a timer.
     const delayMs = (ns: number): number => Math.max(0, ns / NS_PER_MS - EVENT_LOOP_DELAY_RESOLUTION_MS);
     if (older.count > 0) {
       meter.set(CELL.loopDelayMinMs, delayMs(older.min));

@@ -1,5 +1,6 @@
 import {
   BYTES_AT,
+  CELL,
   DURATION_CLASSES,
   DURATION_ENDS_MS,
   DURATION_SUMS_AT,
@@ -7,6 +8,7 @@ import {
   FAILURES_AT,
   REQUESTS_AT,
   ROUTE_LABELS,
+  type SingleName,
   STATUS_PLACES,
   STATUSES,
   TOKEN_FAILURES,
@@ -14,9 +16,22 @@ import {
 import type { ThreadMeter } from '../serving/serving.js';
 import type { Sample } from './families.js';
 
-/** The sum of one cell over all threads. */
-export function sum(meters: readonly ThreadMeter[], cell: number): number {
+function sum(meters: readonly ThreadMeter[], cell: number): number {
   return meters.reduce((total, { meter }) => total + meter.get(cell), 0);
+}
+
+export function sumOf(meters: readonly ThreadMeter[], name: SingleName): number {
+  return sum(meters, CELL[name]);
+}
+
+/** One sample per thread; milliseconds as seconds. */
+export function perThread(
+  threads: readonly ThreadMeter[],
+  name: SingleName,
+  labels: Readonly<Record<string, string>> = {},
+): Sample[] {
+  const scale = name.endsWith('Ms') ? 1e-3 : 1;
+  return threads.map(({ thread, meter }) => [{ thread, ...labels }, meter.get(CELL[name]) * scale]);
 }
 
 /** Without routes and statuses that never came. */
