@@ -10,7 +10,7 @@ import type { WorkerCount } from '../serving/worker-count.js';
 import type { Records } from '../source/records.js';
 import type { LoadProgress } from '../source/source.js';
 import type { ParseOptions } from '../view/view.js';
-import type { LOG_FORMATS, LOG_LEVELS } from './operating-settings.js';
+import type { LOG_FORMATS, LOG_LEVELS } from './serving-settings.js';
 import type { Place } from './setting.js';
 
 /** How a timetable is opened. Only the source has no default. */

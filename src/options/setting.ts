@@ -29,16 +29,18 @@ export interface Setting {
   readonly help: string;
 }
 
-/** A setting as the table lists it: within a group, and with a flag that follows from the name. */
-type Entry = Omit<Setting, 'group' | 'flag'> & Partial<Pick<Setting, 'group' | 'flag'>>;
+type Common = Pick<Setting, 'group' | 'places'>;
 
-/** `refreshSeconds` has the flag `--refresh-seconds`, unless its entry says otherwise. */
-export function inGroup(group: Group, entries: readonly Entry[]): readonly Setting[] {
-  return entries.map((entry) => ({
-    group,
-    flag: `--${entry.name.replace(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`)}`,
-    ...entry,
-  }));
+/** A setting as its list has it. The flag follows from the name: `refreshSeconds` has `--refresh-seconds`. */
+type Entry = Omit<Setting, keyof Common | 'flag'> & Partial<Common & Pick<Setting, 'flag'>>;
+
+/** Entries with what they have in common. An entry's own values win. */
+export function alike(common: Common, entries: readonly Entry[]): readonly Setting[] {
+  return entries.map((entry) => ({ ...common, flag: flagOf(entry.name), ...entry }));
+}
+
+function flagOf(name: string): Setting['flag'] {
+  return `--${name.replace(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`)}`;
 }
 
 /** A kind of value. */

@@ -3,10 +3,10 @@ import { SECRET_BYTES_MIN, secretBytes } from '../auth/secret-text.js';
 import { TOKEN_TYPES } from '../auth/verifier.js';
 import { INDEXED_FIELDS } from '../model/fields.js';
 import {
+  alike,
   amount,
   anyOf,
   given,
-  inGroup,
   isFunction,
   isObject,
   type Kind,
@@ -59,10 +59,9 @@ const CLAIMS: Kind = {
 };
 
 /** How tokens are verified, and what they say of their user. */
-export const TOKEN_SETTINGS: readonly Setting[] = inGroup('Tokens', [
+export const TOKEN_SETTINGS: readonly Setting[] = alike({ group: 'Tokens', places: ['auth'] }, [
   {
     name: 'hs256Secret',
-    places: ['auth'],
     isEnvironmentOnly: true,
     isSecret: true,
     kind: SECRET,
@@ -76,54 +75,46 @@ export const TOKEN_SETTINGS: readonly Setting[] = inGroup('Tokens', [
   },
   {
     name: 'jwks',
-    places: ['auth'],
     isSecret: true,
     kind: KEY_SET,
     help: 'JSON Web Key Set with the public keys that sign tokens; an address is fetched regularly',
   },
   {
     name: 'jwksRefreshSeconds',
-    places: ['auth'],
     kind: amount('seconds', 1, 86_400),
     default: 300,
     help: 'time between two regular fetches of the key set; a withdrawn key is accepted at most this long',
   },
   {
     name: 'jwksCooldownSeconds',
-    places: ['auth'],
     kind: amount('seconds', 1, 3600),
     default: 30,
     help: 'shortest time between any two fetches, also after a failure or for an unknown key',
   },
   {
     name: 'jwksStaleSecondsMax',
-    places: ['auth'],
     kind: amount('seconds', 2, 31_536_000),
     default: 86_400,
     help: 'how long fetched keys are used while fetching fails; then tokens get 503',
   },
   {
     name: 'tokenType',
-    places: ['auth'],
     kind: oneOf('type', TOKEN_TYPES),
     default: 'any',
     help: 'accept any JWT, or only access tokens of RFC 9068, which need --issuer and --audience',
   },
   {
     name: 'issuer',
-    places: ['auth'],
     kind: text('iss'),
     help: 'accept only tokens of this issuer',
   },
   {
     name: 'audience',
-    places: ['auth'],
     kind: text('aud'),
     help: 'accept only tokens for this audience',
   },
   {
     name: 'claims',
-    places: ['auth'],
     flag: '--claim',
     group: 'Users',
     kind: CLAIMS,
@@ -139,7 +130,6 @@ export const TOKEN_SETTINGS: readonly Setting[] = inGroup('Tokens', [
   },
   {
     name: 'enrolments',
-    places: ['auth'],
     flag: null,
     group: 'Users',
     kind: given('an object of users', isObject),
