@@ -18,6 +18,9 @@ const TAKERS: Readonly<Record<Place, { readonly method: string; readonly prefix:
   admin: { method: 'serve({ admin })', prefix: 'admin.' },
 };
 
+/** A setting in the problem of a rule. */
+const NAMED = /\{(\w+)\}/g;
+
 /**
  * The options that a program gave, with defaults. Undefined is always the default.
  *
@@ -36,7 +39,8 @@ export function resolveOptions<P extends Place>(place: P, options: unknown): Res
   const labelOf = (name: string): string => prefix + name;
   const values = checkedValues(settings, options as Values, labelOf);
   const rules = RULES.filter(
-    (rule) => rule.isOfCommand !== true && rule.names.every((name) => settings.has(name)),
+    ({ isOfCommand, problem }) =>
+      isOfCommand !== true && [...problem.matchAll(NAMED)].every(([, name = '']) => settings.has(name)),
   );
   checkRules(rules, settings, values, labelOf);
   return values as Resolved<P>;
@@ -111,9 +115,7 @@ function checkRules(
     values[name] !== undefined && values[name] !== settings.get(name)?.default;
   const broken = rules.filter(({ isBroken }) => isBroken(values, isGiven));
   if (broken.length === 0) return;
-  throw invalid(
-    broken.map(({ problem }) => problem.replace(/\{(\w+)\}/g, (_, name) => label(name))).join('; '),
-  );
+  throw invalid(broken.map(({ problem }) => problem.replace(NAMED, (_, name) => label(name))).join('; '));
 }
 
 /** `--port (LECTERN_PORT)`, or the one name that a setting has. */

@@ -4,9 +4,8 @@ import { isAddress } from '../auth/key-address.js';
 /** Values by the names of their settings, each good by itself, defaults filled in. */
 export type Values = Readonly<Record<string, unknown>>;
 
-/** One rule. It is checked where all settings in `names` can be given. */
+/** One rule. It is checked where all settings that its problem names can be given. */
 export interface Rule {
-  readonly names: readonly string[];
   /** For rules of the command line only: programs may do it, or cannot. */
   readonly isOfCommand?: boolean;
   readonly isBroken: (values: Values, isGiven: (name: string) => boolean) => boolean;
@@ -42,70 +41,59 @@ const WITHOUT_EFFECT_ALONE = [
 export const RULES: readonly Rule[] = [
   ...OF_FETCHED_KEYS.map(
     (name): Rule => ({
-      names: [name, 'jwks'],
       isBroken: ({ jwks }, isGiven) => isGiven(name) && !isFetched(jwks),
       problem: `{${name}} has no effect, as {jwks} is not an http(s) address`,
     }),
   ),
   {
-    names: ['jwksCooldownSeconds', 'jwksRefreshSeconds', 'jwks'],
     isBroken: ({ jwks, jwksCooldownSeconds, jwksRefreshSeconds }) =>
       isFetched(jwks) && Number(jwksCooldownSeconds) > Number(jwksRefreshSeconds),
     problem: '{jwksCooldownSeconds} must not be more than {jwksRefreshSeconds}',
   },
   {
-    names: ['jwksStaleSecondsMax', 'jwksRefreshSeconds', 'jwks'],
     isBroken: ({ jwks, jwksStaleSecondsMax, jwksRefreshSeconds }) =>
       isFetched(jwks) && Number(jwksStaleSecondsMax) < 2 * Number(jwksRefreshSeconds),
     problem: '{jwksStaleSecondsMax} must be at least twice {jwksRefreshSeconds}',
   },
   {
     // RFC 9068 section 4.
-    names: ['tokenType', 'issuer', 'audience'],
     isBroken: ({ tokenType, issuer, audience }) =>
       tokenType === 'at+jwt' && (issuer === undefined || audience === undefined),
     problem: '{tokenType} at+jwt needs {issuer} and {audience}: RFC 9068 requires both checks',
   },
   ...WITHOUT_EFFECT_ALONE.map(
     ([name, other]): Rule => ({
-      names: [name, other],
       isBroken: (values, isGiven) => isGiven(name) && values[other] === undefined,
       problem: `{${name}} has no effect without {${other}}`,
     }),
   ),
   {
-    names: ['auth', 'identify'],
     isBroken: ({ auth, identify }) => auth !== undefined && identify !== undefined,
-    problem: 'handler() takes auth or identify, not both',
+    problem: 'handler() takes {auth} or {identify}, not both',
   },
   ...WITHOUT_EFFECT_ON_A_PIN.map(
     (name): Rule => ({
-      names: ['pin', name],
       isOfCommand: true,
       isBroken: ({ pin }, isGiven) => pin !== undefined && isGiven(name),
       problem: `{${name}} has no effect with {pin}, which asks no source`,
     }),
   ),
   {
-    names: ['sourceHeaders', 'source'],
     isBroken: ({ sourceHeaders, source }) =>
       sourceHeaders !== undefined && !textsOf(source).some((text) => /^https?:\/\//i.test(text)),
     problem: '{sourceHeaders} has no effect, as no source is an http(s) address',
   },
   {
-    names: ['source'],
     isOfCommand: true,
     isBroken: ({ source }) => textsOf(source).filter((text) => text === '-').length > 1,
     problem: 'standard input (-) is given twice as a source, and can be read once only',
   },
   {
-    names: ['refreshSeconds', 'source'],
     isOfCommand: true,
     isBroken: ({ refreshSeconds, source }) => Number(refreshSeconds) > 0 && textsOf(source).includes('-'),
     problem: '{refreshSeconds} cannot load standard input (-) again: it can be read once only',
   },
   {
-    names: ['staleSecondsMax', 'source'],
     isOfCommand: true,
     isBroken: ({ staleSecondsMax, source }) => staleSecondsMax !== undefined && textsOf(source).includes('-'),
     problem:
@@ -113,18 +101,15 @@ export const RULES: readonly Rule[] = [
   },
   {
     // Without a level, the command chooses one at which requests are logged.
-    names: ['accessLog', 'logLevel'],
     isBroken: ({ accessLog, logLevel }) =>
       Number(accessLog) > 0 && logLevel !== undefined && logLevel !== 'info' && logLevel !== 'debug',
     problem: '{accessLog} has no effect with {logLevel} above info: requests are logged at info',
   },
   {
-    names: ['adminPort', 'port'],
     isBroken: ({ adminPort, port }) => adminPort === port && port !== 0,
     problem: '{adminPort} and {port} are the same; expected two ports',
   },
   {
-    names: ['hs256Secret', 'hs256SecretFile'],
     isBroken: ({ hs256Secret, hs256SecretFile }) =>
       hs256Secret !== undefined && hs256SecretFile !== undefined,
     problem:
