@@ -37,12 +37,6 @@ export interface ExampleRequest {
   readonly token: string;
 }
 
-/** Where a service tells what happens. */
-export interface ServiceObserver {
-  readonly log?: Logger;
-  readonly onProgress?: (progress: LoadProgress) => void;
-}
-
 /**
  * Resolves as soon as the port is bound, so that a taken port is known before a long load. Until `ready`, reads get 503.
  *
@@ -50,7 +44,7 @@ export interface ServiceObserver {
  */
 export async function startService(
   options: ServiceOptions,
-  { log, onProgress }: ServiceObserver = {},
+  { log, onProgress }: { log?: Logger; onProgress?: (progress: LoadProgress) => void } = {},
 ): Promise<Service> {
   const settings = resolveSettings(options);
   const source = sourceOf(settings);

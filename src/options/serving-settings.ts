@@ -7,11 +7,11 @@ import {
   SERVING_THREADS_MAX,
 } from '../limits.js';
 import {
-  alike,
   amount,
   count,
   given,
   HOST,
+  inGroup,
   isObject,
   type Kind,
   oneOf,
@@ -33,59 +33,51 @@ const BASE_PATH: Kind = text('path', (path) => {
 });
 
 /** Where and how requests are taken. */
-export const LISTENING_SETTINGS: readonly Setting[] = alike({ group: 'Listening', places: ['serve'] }, [
-  {
-    name: 'port',
+export const LISTENING_SETTINGS: readonly Setting[] = inGroup('Listening', 'serve', {
+  port: {
     short: '-p',
     kind: PORT,
     default: 3000,
     help: 'TCP port; 0 takes any free one',
   },
-  {
-    name: 'host',
+  host: {
     kind: HOST,
     default: '127.0.0.1',
     help: 'address to listen on; 0.0.0.0 is reachable from other machines',
   },
-  {
-    name: 'workers',
+  workers: {
     kind: count('number', 1, SERVING_THREADS_MAX, ['auto']),
     default: 1,
     help: 'serving threads, which share one snapshot; auto starts one per core',
   },
-  {
-    name: 'connectionsMax',
+  connectionsMax: {
     kind: count('number', 1, CONNECTIONS_MAX_MAX),
     default: CONNECTIONS_MAX_DEFAULT,
     help: 'open connections per serving thread; further ones are closed at once',
   },
-  {
-    name: 'overloadMs',
+  overloadMs: {
     kind: amount('milliseconds', 0, 10_000),
     default: OVERLOAD_MS_DEFAULT,
     help: 'longest wait for the CPU in milliseconds before excess requests get 503; 0 disables',
   },
-  {
-    name: 'drainSeconds',
+  drainSeconds: {
     places: [],
     kind: amount('seconds', 0, 3600),
     default: 0,
     help: 'after SIGTERM or SIGINT, keep answering this long before the port closes, each answer with Connection: close',
   },
-  {
-    name: 'basePath',
+  basePath: {
     places: ['serve', 'handler'],
     kind: BASE_PATH,
     default: '/api/v1',
     help: 'path before every endpoint except /health',
   },
-  {
-    name: 'mode',
+  mode: {
     kind: oneOf('mode', ['production', 'development']),
     default: 'production',
     help: 'development adds /login, /docs and /health, and needs no key',
   },
-]);
+});
 
 export const LOG_FORMATS = ['json', 'pretty'] as const;
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
@@ -131,50 +123,43 @@ function isTextList(value: unknown): value is readonly string[] {
 }
 
 /** What operators see and do, and which web pages may read. */
-export const OPERATING_SETTINGS: readonly Setting[] = alike({ group: 'Operating', places: ['serve'] }, [
-  {
-    name: 'corsOrigins',
+export const OPERATING_SETTINGS: readonly Setting[] = inGroup('Operating', 'serve', {
+  corsOrigins: {
     flag: '--cors-origin',
     kind: ORIGINS,
     help: 'origin of web pages that may read the timetable, such as https://app.example.org; repeatable, or with commas',
   },
-  {
-    name: 'admin',
+  admin: {
     flag: null,
     kind: given('an object of options', isObject),
     help: 'a second port for operators, with /live, /ready and /metrics; without it there is none',
   },
-  {
-    name: 'adminPort',
+  adminPort: {
     places: ['admin'],
     option: 'port',
     kind: PORT,
     help: 'port of the admin listener, with /live, /ready, /metrics and /refresh; off unless set',
   },
-  {
-    name: 'adminHost',
+  adminHost: {
     places: ['admin'],
     option: 'host',
     kind: HOST,
     default: '127.0.0.1',
     help: 'address of the admin listener',
   },
-  {
-    name: 'adminAllowedHosts',
+  adminAllowedHosts: {
     places: ['admin'],
     option: 'allowedHosts',
     flag: '--admin-allowed-host',
     kind: HOST_NAMES,
     help: 'host name that requests to the admin listener may have, besides IP addresses, localhost and --admin-host; repeatable, or with commas',
   },
-  {
-    name: 'adminTokenFile',
+  adminTokenFile: {
     places: [],
     kind: PATH,
     help: `file with the token of POST /refresh, at least ${ADMIN_TOKEN_CHARACTERS_MIN} characters; without it there is no /refresh`,
   },
-  {
-    name: 'adminToken',
+  adminToken: {
     places: ['admin'],
     option: 'token',
     flag: null,
@@ -182,32 +167,28 @@ export const OPERATING_SETTINGS: readonly Setting[] = alike({ group: 'Operating'
     kind: text('token'),
     help: `token of POST /refresh, at least ${ADMIN_TOKEN_CHARACTERS_MIN} characters; without it there is no /refresh`,
   },
-  {
-    name: 'accessLog',
+  accessLog: {
     kind: amount('share', 0, 1),
     default: 0,
     help: 'share of the requests that are logged, at level info',
   },
-  {
-    name: 'logLevel',
+  logLevel: {
     places: [],
     group: 'Logging',
     kind: oneOf('level', LOG_LEVELS),
     help: 'how much is logged to standard error; by default info, in development warn',
   },
-  {
-    name: 'logFormat',
+  logFormat: {
     places: [],
     group: 'Logging',
     kind: oneOf('format', LOG_FORMATS),
     help: 'one JSON object per line, or pretty lines for people; without it json, and pretty in development on a terminal',
   },
-  {
-    name: 'log',
+  log: {
     places: ['serve', 'handler'],
     flag: null,
     group: 'Logging',
     kind: given('a logger', isObject),
     help: 'takes log records; a pino logger is one. Without it nothing is logged',
   },
-]);
+});

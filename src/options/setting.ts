@@ -29,16 +29,26 @@ export interface Setting {
   readonly help: string;
 }
 
-type Common = Pick<Setting, 'group' | 'places'>;
+/** A setting as a group lists it. What most have in common is filled in. */
+type Entry = Omit<Setting, 'name' | 'group' | 'places' | 'flag'> &
+  Partial<Pick<Setting, 'group' | 'places' | 'flag'>>;
 
-/** A setting as its list has it. The flag follows from the name: `refreshSeconds` has `--refresh-seconds`. */
-type Entry = Omit<Setting, keyof Common | 'flag'> & Partial<Common & Pick<Setting, 'flag'>>;
-
-/** Entries with what they have in common. An entry's own values win. */
-export function alike(common: Common, entries: readonly Entry[]): readonly Setting[] {
-  return entries.map((entry) => ({ ...common, flag: flagOf(entry.name), ...entry }));
+/** Settings by their names. Entries that do not say otherwise are of the group and the place. */
+export function inGroup(
+  group: Group,
+  place: Place,
+  entries: Readonly<Record<string, Entry>>,
+): readonly Setting[] {
+  return Object.entries(entries).map(([name, entry]) => ({
+    name,
+    group,
+    places: [place],
+    flag: flagOf(name),
+    ...entry,
+  }));
 }
 
+/** `refreshSeconds` has the flag `--refresh-seconds`. */
 function flagOf(name: string): Setting['flag'] {
   return `--${name.replace(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`)}`;
 }
