@@ -1,7 +1,4 @@
-/**
- * The command line's service: the library's `openTimetable` and `serve`, with what is read from files, what is logged, and an
- * example request around them.
- */
+/** The command line's service: the library's `openTimetable` and `serve`, with files, a log and an example request. */
 import { readAdminToken } from './admin/admin-token.js';
 import { readEnrolments } from './auth/enrolments.js';
 import { createClaimTable } from './auth/identity.js';
@@ -27,7 +24,7 @@ export interface Service
   readonly baseUrl: string;
   readonly mode: ResolvedSettings['mode'];
   readonly timetable: Timetable;
-  /** Resolves when the first snapshot is served; rejects with the LecternError that kept it from being built. */
+  /** See {@link Timetable.ready}. */
   readonly ready: Promise<SnapshotSummary>;
   /** In development and once ready: a request that shows events, and the token that it needs. Null in production. */
   example(): Promise<ExampleRequest | null>;
@@ -40,23 +37,14 @@ export interface ExampleRequest {
   readonly token: string;
 }
 
-/** Where a service tells what happens. */
-export interface ServiceObserver {
-  /** Default: nothing is logged. A pino logger is one. */
-  readonly log?: Logger;
-  /** Called now and then while the source is read. */
-  readonly onProgress?: (progress: LoadProgress) => void;
-}
-
 /**
- * Resolves as soon as the port is bound, so that a port that is taken is known before a long load ends; until `ready`, reads
- * are answered with 503.
+ * Resolves as soon as the port is bound, so that a taken port is known before a long load. Until `ready`, reads get 503.
  *
  * @throws LecternError `option-invalid`; `key-missing` (production without a key); `key-invalid`; `address-unavailable`
  */
 export async function startService(
   options: ServiceOptions,
-  { log, onProgress }: ServiceObserver = {},
+  { log, onProgress }: { log?: Logger; onProgress?: (progress: LoadProgress) => void } = {},
 ): Promise<Service> {
   const settings = resolveSettings(options);
   const source = sourceOf(settings);
@@ -68,32 +56,28 @@ export async function startService(
   try {
     if (log !== undefined) logEvents(timetable, settings, log);
     const server = await timetable.serve(optionsOf('serve', settings, { auth, admin, log }));
-    return serviceOf(server, timetable, settings);
+    const { address, adminAddress, workers } = server;
+    const { mode, basePath, claims } = settings;
+    const baseUrl = reachableOrigin(address) + basePath.replace(/\/$/, '');
+    return {
+      address,
+      adminAddress,
+      workers,
+      baseUrl,
+      mode,
+      timetable,
+      ready: timetable.ready,
+      get condition() {
+        return server.condition;
+      },
+      drain: () => server.drain(),
+      example: () => exampleRequest(baseUrl, timetable, server, claims),
+      close: () => timetable.close(),
+    };
   } catch (error) {
     await timetable.close();
     throw error;
   }
-}
-
-function serviceOf(server: TimetableServer, timetable: Timetable, settings: ResolvedSettings): Service {
-  const { address, adminAddress, workers } = server;
-  const { mode, claims } = settings;
-  const baseUrl = reachableOrigin(address) + settings.basePath.replace(/\/$/, '');
-  return {
-    address,
-    adminAddress,
-    workers,
-    baseUrl,
-    mode,
-    timetable,
-    ready: timetable.ready,
-    get condition() {
-      return server.condition;
-    },
-    drain: () => server.drain(),
-    example: () => exampleRequest(baseUrl, timetable, server, claims),
-    close: () => timetable.close(),
-  };
 }
 
 /** "Every address" can be listened on and, on many systems, not be connected to. */
@@ -109,9 +93,8 @@ async function readAuth(settings: ResolvedSettings, log: Logger | undefined): Pr
   const more: { -readonly [Name in keyof Resolved<'auth'>]?: Resolved<'auth'>[Name] } = {};
   if (hs256SecretFile !== undefined) more.hs256Secret = await readSecret(hs256SecretFile, KEY_FILE_BYTES_MAX);
   if (jwks !== undefined && !isAddress(jwks)) {
-    const keys = await readPublicKeys(jwks, KEY_FILE_BYTES_MAX);
-    more.jwks = keys.jwks;
-    const { name: keySet, leftOut } = keys;
+    const { jwks: keys, name: keySet, leftOut } = await readPublicKeys(jwks, KEY_FILE_BYTES_MAX);
+    more.jwks = keys;
     const reasons = leftOut.slice(0, KEYS_LEFT_OUT_TOLD_MAX);
     if (leftOut.length > 0)
       log?.warn({ keySet, leftOut: leftOut.length, reasons }, 'keys of the key set left out');
@@ -136,12 +119,8 @@ async function readAdmin(settings: ResolvedSettings): Promise<Resolved<'admin'> 
 }
 
 /** Paths and addresses as sources, with what the settings say of addresses; anything else as it is. */
-function sourceOf({
-  source,
-  sourceHeaders,
-  lecturerIdsFile,
-  pin,
-}: ResolvedSettings): Resolved<'openTimetable'>['source'] {
+function sourceOf(settings: ResolvedSettings): Resolved<'openTimetable'>['source'] {
+  const { source, sourceHeaders, lecturerIdsFile, pin } = settings;
   // A pinned snapshot needs no source, and none is asked.
   if (pin !== undefined) return [];
   const texts = [source].flat();
@@ -156,32 +135,33 @@ function sourceOf({
 }
 
 /** One line for each publication, refusal and fault. A first load that fails for good is left to `ready`. */
-function logEvents(timetable: Timetable, settings: ResolvedSettings, log: Logger): void {
-  const { refreshSeconds, rejectPercentMax } = settings;
+function logEvents(
+  timetable: Timetable,
+  { refreshSeconds, rejectPercentMax }: ResolvedSettings,
+  log: Logger,
+): void {
   const source = timetable.source.name;
   const isFinal = (): boolean => timetable.summary === null && refreshSeconds === 0;
-  let emptyBefore = '';
-  let misspeltBefore = '';
+  const warned = new Map<string, string>();
+  /** Warns of fields, unless the last timetable had the same. */
+  const warnOfFields = (message: string, fields: readonly string[], more: object = {}): void => {
+    const list = fields.join();
+    if (list !== '' && list !== warned.get(message)) log.warn({ source, fields, ...more }, message);
+    warned.set(message, list);
+  };
   timetable.on('published', ({ summary, origin, changes }) => {
     const { id, events, rejected, buildMs } = summary;
-    const unserved = unservedFields(summary);
-    log.info(
-      { source, snapshot: id, origin, events, rejected, buildMs, ...changes, ...unserved },
-      'timetable published',
+    const counts = { events, rejected, buildMs, ...changes, ...unservedFields(summary) };
+    log.info({ source, snapshot: id, origin, ...counts }, 'timetable published');
+    warnOfFields(
+      'fields of records that may be misspelt are not served',
+      summary.unserved.fields.flatMap(({ name, suggestion }) =>
+        suggestion === null ? [] : [`${name}: did you mean ${suggestion}?`],
+      ),
     );
-    const misspelt = summary.unserved.fields.flatMap(({ name, suggestion }) =>
-      suggestion === null ? [] : [`${name}: did you mean ${suggestion}?`],
-    );
-    if (misspelt.length > 0 && misspelt.join() !== misspeltBefore) {
-      log.warn({ source, fields: misspelt }, 'fields of records that may be misspelt are not served');
-    }
-    misspeltBefore = misspelt.join();
-    const fields = emptyFilters(summary);
-    if (fields.length > 0 && fields.join() !== emptyBefore) {
-      const reason = 'no event has a value in these fields; filters on them find nothing';
-      log.warn({ source, fields, reason }, 'fields without values');
-    }
-    emptyBefore = fields.join();
+    warnOfFields('fields without values', emptyFilters(summary), {
+      reason: 'no event has a value in these fields; filters on them find nothing',
+    });
     // The first timetable is published whatever its share of rejected records.
     if (changes !== null || origin !== 'source' || percentRejected(summary) <= rejectPercentMax) return;
     const reason = `${percentRejected(summary).toFixed(1)} % of the records were rejected; with a timetable in place at most ${rejectPercentMax} % are let through`;
@@ -200,7 +180,7 @@ function logEvents(timetable: Timetable, settings: ResolvedSettings, log: Logger
   });
 }
 
-/** Names of fields that are not served, for the log record of a publication; nothing where there are none. */
+/** Fields that are not served, for the log record of a publication; nothing where there are none. */
 function unservedFields({ unserved: { fields, others } }: SnapshotSummary): object {
   if (fields.length === 0 && others === 0) return {};
   const listed = fields
@@ -209,7 +189,6 @@ function unservedFields({ unserved: { fields, others } }: SnapshotSummary): obje
   return { notServed: listed, ...(fields.length > listed.length && { notServedFields: fields.length }) };
 }
 
-/** Of the fields that are not served, those that the log names. */
 const UNSERVED_LOGGED_MAX = 20;
 
 /** Faults that say nothing of the timetable itself, by code. */
@@ -227,7 +206,7 @@ async function exampleRequest(
   claims: ResolvedSettings['claims'],
 ): Promise<ExampleRequest | null> {
   for (const { field } of createClaimTable(claims)) {
-    // Fields that have claims by default say whose an event is; the others could be configured to be anything.
+    // Fields without claims of their own may be configured to anything.
     const value = field.claims.length === 0 ? null : (timetable.view?.sampleValue(field.name) ?? null);
     if (value === null) continue;
     const token = await server.testToken({ [field.name]: [value] });

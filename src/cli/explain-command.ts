@@ -1,6 +1,7 @@
 import { LecternError } from '../errors.js';
 import { parseQueryString } from '../http/request/query-string.js';
 import type { IdentifierMode } from '../model/event.js';
+import { invalidParameters } from '../query/object-form.js';
 import { parseParameters } from '../query/parameters.js';
 import { openTimetable } from '../timetable/timetable.js';
 import { createProgressLine } from './progress.js';
@@ -18,7 +19,7 @@ export async function explain(source: string, request: string, identifiers: Iden
   const { pairs, faults } = parseQueryString(queryOf(request));
   const parsed = parseParameters('schedule', pairs, PARSE_OPTIONS, { identifiers, hasValue: () => false });
   const allFaults = 'faults' in parsed ? [...faults, ...parsed.faults] : faults;
-  if (allFaults.length > 0) throw invalid(allFaults);
+  if (allFaults.length > 0) throw invalidParameters(allFaults);
   const progress = createProgressLine(process.stderr, source);
   const timetable = openTimetable({
     source,
@@ -31,7 +32,7 @@ export async function explain(source: string, request: string, identifiers: Iden
     const summary = await timetable.ready;
     const explanation = timetable.view?.explain(pairs, PARSE_OPTIONS);
     if (explanation === undefined) throw new LecternError('not-ready', 'the timetable is not loaded');
-    if ('faults' in explanation) throw invalid(explanation.faults);
+    if ('faults' in explanation) throw invalidParameters(explanation.faults);
     const { plan, total, count, bodyBytes, timings } = explanation;
     const { parseMs, planMs, executeMs, encodeMs } = timings;
     process.stdout.write(
@@ -54,11 +55,4 @@ function queryOf(request: string): string {
     'option-invalid',
     `only GET /schedule can be explained, not ${JSON.stringify(path)}`,
   );
-}
-
-function invalid(faults: LecternError['faults']): LecternError {
-  const details = faults.map(({ parameter, detail }) =>
-    detail.includes(parameter) ? detail : `${parameter}: ${detail}`,
-  );
-  return new LecternError('parameters-invalid', details.join('; '), { faults });
 }

@@ -49,7 +49,7 @@ export function createProgram(exit: (code: number) => void): Command {
     .helpOption('-h, --help', 'print this help')
     .helpCommand('help [command]', 'print the help of a command')
     .configureHelp({ helpWidth: 100 })
-    .configureOutput({ outputError: (text) => writeError(`${oneLine(text)}${hintFor(text, program)}`) })
+    .configureOutput({ outputError: (text) => writeError(messageOf(text, program)) })
     .exitOverride();
 
   const serve = program
@@ -218,29 +218,21 @@ function wholeNumber(min: number, max: number): (text: string) => number {
   };
 }
 
-/** Suggestions stand on a line of their own; and what follows "=" of an unknown option may be a secret. */
-function oneLine(text: string): string {
-  return text
-    .trim()
-    .replace(/unknown option '(-[^'=]*)=[^']*'/, "unknown option '$1'")
-    .replace(/(unknown option '--hs256-secret').*/s, '$1')
-    .replace(/\s*\n\s*/g, ' ');
+/** Commander's message. The value of an unknown option may be a secret and is left out; a hint follows. */
+function messageOf(text: string, { commands, args }: Command): string {
+  const [, flag] = /unknown option '(-[^'=]+)/.exec(text) ?? [];
+  if (flag === undefined) return text;
+  const command = commands.find((each) => each.name() === args[0]);
+  return `error: unknown option '${flag}' ${hintFor(flag, command?.options ?? [], text)}`;
 }
 
-/** What commander does not suggest: where the secret belongs, and the flags near to `-dev` or `-P`. */
-function hintFor(text: string, { commands, args }: Command): string {
-  const [, flag] = /unknown option '(-[^'=]+)/.exec(text) ?? [];
-  if (flag === '--hs256-secret') {
-    return ' (the secret is given as LECTERN_HS256_SECRET or with --hs256-secret-file)';
-  }
-  if (flag === undefined || flag.startsWith('--')) return '';
-  const options = commands.find((command) => command.name() === args[0])?.options ?? [];
-  const near =
-    flag.length === 2
-      ? options.find(({ short }) => short?.toLowerCase() === flag.toLowerCase())?.short
-      : suggest(
-          `-${flag}`,
-          options.flatMap(({ long }) => long ?? []),
-        );
-  return near ? ` (Did you mean ${near}?)` : '';
+function hintFor(flag: string, options: readonly Option[], text: string): string {
+  if (flag === '--hs256-secret')
+    return '(the secret is given as LECTERN_HS256_SECRET or with --hs256-secret-file)';
+  // Commander suggests only for two hyphens: `-dev` and `-P` remain.
+  if (flag.startsWith('--')) return /\(Did you mean .*\)/.exec(text)?.[0] ?? '';
+  const sameLetter = options.find(({ short }) => short?.toLowerCase() === flag.toLowerCase());
+  const longFlags = options.flatMap(({ long }) => long ?? []);
+  const near = flag.length === 2 ? sameLetter?.short : suggest(`-${flag}`, longFlags);
+  return near ? `(Did you mean ${near}?)` : '';
 }

@@ -1,5 +1,5 @@
 /** docs/configuration.md, from the table. */
-import { type Group, type Place, type Setting, shownDefault, variableOf } from './setting.js';
+import { type Place, type Setting, shownDefault, variableOf } from './setting.js';
 import { SETTINGS } from './table.js';
 
 /** How a program gives the options of each place. */
@@ -22,22 +22,13 @@ setting that would have no effect beside the others is refused. Secrets are neve
 processes would show them. \`lectern serve --help\` prints this list, too.
 `;
 
-const GROUPS: readonly Group[] = [
-  'Listening',
-  'Data',
-  'Refreshing',
-  'Tokens',
-  'Users',
-  'Operating',
-  'Logging',
-];
-
 const TABLE_HEAD =
   '| flag | variable | value | default | what it does | in a program |\n|---|---|---|---|---|---|';
 
 /** @returns Markdown */
 export function configurationPage(): string {
-  const sections = GROUPS.map((group) => {
+  const groups = [...new Set(SETTINGS.map(({ group }) => group))];
+  const sections = groups.map((group) => {
     const rows = SETTINGS.filter((setting) => setting.group === group).map(rowOf);
     return `## ${group}\n\n${TABLE_HEAD}\n${rows.join('\n')}\n`;
   });

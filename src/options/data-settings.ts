@@ -1,7 +1,9 @@
+/** What is loaded, how the timetable stays fresh, and what may replace it. */
 import { CACHE_MB_DEFAULT, EVENTS_MAX, LOAD_MEMORY_MB_MIN } from '../limits.js';
 import {
   amount,
   count,
+  either,
   given,
   inGroup,
   isFunction,
@@ -30,75 +32,120 @@ const HEADER: Kind = {
 };
 
 /** What is loaded, and how it is read. */
-export const DATA_SETTINGS: readonly Setting[] = inGroup('Data', [
-  {
-    name: 'source',
-    places: ['openTimetable'],
+export const DATA_SETTINGS: readonly Setting[] = inGroup('Data', 'openTimetable', {
+  source: {
     flag: null,
     kind: given('a path, an address, a source or records', () => true),
     help: 'where events come from: a path, an http(s) address, or a source of your own; on the command line, the arguments',
   },
-  {
-    name: 'identifiers',
-    places: ['openTimetable'],
+  identifiers: {
     kind: oneOf('kind', ['uuid', 'any']),
     default: 'uuid',
     help: 'what identifiers of the data look like: UUIDs, or any text of 1 to 64 characters and whole numbers',
   },
-  {
-    name: 'unknownParameters',
-    places: ['openTimetable'],
+  unknownParameters: {
     kind: oneOf('how', ['reject', 'ignore']),
     default: 'reject',
     help: 'answer an unknown query parameter with 400, or ignore it',
   },
-  {
-    name: 'cacheMb',
-    places: ['openTimetable'],
+  cacheMb: {
     kind: amount('megabytes', 0, MIB_PER_TIB),
     default: CACHE_MB_DEFAULT,
     help: 'MiB of memory for caches, besides the timetable itself; 0 for none',
   },
-  {
-    name: 'memoryMbMax',
-    places: ['openTimetable'],
+  memoryMbMax: {
     kind: amount('megabytes', LOAD_MEMORY_MB_MIN, MIB_PER_TIB),
     help: 'MiB of memory that one load may take; without it, three quarters of what machine and container have left',
   },
-  {
-    name: 'eventsMax',
-    places: ['openTimetable'],
+  eventsMax: {
     kind: count('number', 1, EVENTS_MAX),
     help: 'refuse a timetable with more events; without it, any number',
   },
-  {
-    name: 'sourceHeaders',
+  sourceHeaders: {
     places: [],
     flag: '--header',
     isSecret: true,
     kind: HEADER,
     help: "header field for addresses, such as 'Authorization: Bearer env:UPSTREAM_TOKEN', which takes the value from the environment; repeatable",
   },
-  {
-    name: 'lecturerIdsFile',
+  lecturerIdsFile: {
     places: [],
     flag: '--lecturer-ids',
     kind: PATH,
     help: 'JSON object from names to identifiers, for sources that give only the names of lecturers',
   },
-  {
-    name: 'buildOn',
-    places: ['openTimetable'],
+  buildOn: {
     flag: null,
     kind: oneOf('where', ['thread', 'here']),
     default: 'thread',
     help: 'build snapshots on a thread of their own, or on the calling thread, for small sets',
   },
-  {
-    name: 'onProgress',
-    places: ['openTimetable'],
+  onProgress: {
     flag: null,
     kind: given('a function', isFunction),
     help: 'called now and then during the first load',
   },
-]);
+});
+
+const SECONDS_PER_YEAR = 31_536_000;
+
+/** How the timetable stays fresh, and what may replace it. */
+export const REFRESHING_SETTINGS: readonly Setting[] = inGroup('Refreshing', 'openTimetable', {
+  refreshSeconds: {
+    kind: amount('seconds', 0, SECONDS_PER_YEAR),
+    default: 0,
+    help: 'time between two loads, varied by up to 10 %; 0 for none. SIGHUP loads at once',
+  },
+  watch: {
+    kind: either('how', 'on', 'off'),
+    default: true,
+    help: 'load a file again when it changes',
+  },
+  gate: {
+    flag: null,
+    kind: given('an object or false', (value) => value === false || isObject(value)),
+    help: 'what a new timetable must be like to replace the one that is served; false lets everything through',
+  },
+  shrinkPercentMax: {
+    places: ['gate'],
+    kind: amount('percent', 0, 100),
+    default: 30,
+    help: 'refuse a timetable that is smaller than the served one by more than this; SIGUSR2 loads without the checks of size and rejections',
+  },
+  rejectPercentMax: {
+    places: ['gate'],
+    kind: amount('percent', 0, 100),
+    default: 10,
+    help: 'refuse a timetable of which more than this share was rejected; the first one is published with a warning',
+  },
+  growthPercentMax: {
+    places: ['gate'],
+    kind: amount('percent', 0, 1_000_000_000),
+    default: 1000,
+    help: 'give up a load whose records exceed the served ones by more than this; the first load and loads of up to 1,000 records are exempt',
+  },
+  allowEmpty: {
+    places: ['gate'],
+    flag: '--empty-set',
+    kind: either('how', 'publish', 'refuse'),
+    default: false,
+    help: 'refuse a timetable without events, or publish it',
+  },
+  staleSecondsMax: {
+    kind: amount('seconds', 0, SECONDS_PER_YEAR),
+    help: 'answer 503 once the last good load is older than this; without it, never',
+  },
+  snapshotFile: {
+    kind: PATH,
+    help: 'write each timetable to this file, and serve it at once at the next start with the same source',
+  },
+  snapshotFilesKept: {
+    kind: count('number', 0, 100),
+    default: 0,
+    help: 'earlier snapshot files to keep beside it, as <file>.1 and so on',
+  },
+  pin: {
+    kind: PATH,
+    help: 'serve exactly this snapshot file and ask no source',
+  },
+});

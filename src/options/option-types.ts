@@ -10,7 +10,7 @@ import type { WorkerCount } from '../serving/worker-count.js';
 import type { Records } from '../source/records.js';
 import type { LoadProgress } from '../source/source.js';
 import type { ParseOptions } from '../view/view.js';
-import type { LOG_FORMATS, LOG_LEVELS } from './operating-settings.js';
+import type { LOG_FORMATS, LOG_LEVELS } from './serving-settings.js';
 import type { Place } from './setting.js';
 
 /** How a timetable is opened. Only the source has no default. */
@@ -32,10 +32,7 @@ export interface TimetableOptions {
   readonly watch?: boolean | undefined;
   /** What a new snapshot must be like to be published; false publishes everything. Default: see {@link GateOptions}. */
   readonly gate?: GateOptions | false | undefined;
-  /**
-   * Seconds since the last good load after which reads fail rather than answer stale, 0 to 31,536,000. A pinned snapshot
-   * never gets stale. Default: never.
-   */
+  /** Seconds after the last good load until reads fail, 0 to 31,536,000. Pinned snapshots never get stale. Default: never. */
   readonly staleSecondsMax?: number | undefined;
   /** A file that each published snapshot is written to, and that is served at once at the next start. Default: none. */
   readonly snapshotFile?: string | undefined;
@@ -49,8 +46,8 @@ export interface TimetableOptions {
    */
   readonly cacheMb?: number | undefined;
   /**
-   * MiB of memory that one load may take, all that it holds counted, 64 to 1,048,576. A load that would take more is refused.
-   * Default: three quarters of what the machine and the container have left when it begins.
+   * MiB of memory that one load may take, 64 to 1,048,576; one that would take more is refused. Default: three quarters of
+   * what the machine and the container have left when it begins.
    */
   readonly memoryMbMax?: number | undefined;
   /** Events of one load, 1 to 4,294,967,294; one with more is refused. Default: any number. */
@@ -65,10 +62,7 @@ export interface TimetableOptions {
 export interface EmbeddedAuthOptions {
   /** The secret of HS256 tokens, at least 32 bytes. A text may be `base64:…` or `base64url:…`. */
   readonly hs256Secret?: string | Uint8Array | undefined;
-  /**
-   * A JSON Web Key Set (RFC 7517) with public keys, parsed; or the http(s) address of one, which is fetched at once and then
-   * regularly until the timetable is closed.
-   */
+  /** A parsed JSON Web Key Set (RFC 7517) with public keys; or its http(s) address, which is fetched at once and regularly. */
   readonly jwks?: object | string | undefined;
   /** Seconds between two regular fetches of an address, 1 to 86,400. Default 300. */
   readonly jwksRefreshSeconds?: number | undefined;
@@ -88,19 +82,13 @@ export interface EmbeddedAuthOptions {
   readonly enrolments?: object | undefined;
 }
 
-/**
- * A handler for an existing server, which answers for CORS, for this handler as for all others. `Request` is what the server
- * gives to handlers, such as Express's.
- */
+/** A handler for an existing server, which answers for CORS. `Request` is what it gives to handlers, such as Express's. */
 export interface EmbeddedHandlerOptions<Request extends IncomingMessage = IncomingMessage> {
   /** Where the resources are, as the handler sees request targets. Default `/api/v1`; `/` where the framework strips it. */
   readonly basePath?: string | undefined;
   /** Verify bearer tokens. Without it the embedding program is responsible for authentication: every request is let in. */
   readonly auth?: EmbeddedAuthOptions | undefined;
-  /**
-   * Without `auth`: what selects the events of /schedule/personal for a request that the embedding program has let in; null
-   * where nothing does. Default: nothing.
-   */
+  /** Without `auth`: what selects the events of /schedule/personal for a request; null for nothing. Default: nothing. */
   readonly identify?: ((req: Request) => IdentityValues | null) | undefined;
   /** Takes log records; a pino logger is one. Default: nothing is logged. */
   readonly log?: Logger | undefined;

@@ -2,7 +2,7 @@
 import { LecternError } from '../errors.js';
 import { suggest } from '../structures/suggest.js';
 import type { Resolved, ResolvedSettings, ServiceOptions } from './option-types.js';
-import { RULES, type Rule, type Values } from './rules.js';
+import { COMMAND_RULES, RULES, type Rules, type Values } from './rules.js';
 import { isObject, type Place, type Setting, variableOf } from './setting.js';
 import { SETTINGS, settingsOf } from './table.js';
 
@@ -17,6 +17,9 @@ const TAKERS: Readonly<Record<Place, { readonly method: string; readonly prefix:
   auth: { method: 'auth', prefix: 'auth.' },
   admin: { method: 'serve({ admin })', prefix: 'admin.' },
 };
+
+/** A setting in the problem of a rule. */
+const NAMED = /\{(\w+)\}/g;
 
 /**
  * The options that a program gave, with defaults. Undefined is always the default.
@@ -35,10 +38,10 @@ export function resolveOptions<P extends Place>(place: P, options: unknown): Res
   if (unknown !== undefined) throw unknownOption(method, unknown, names);
   const labelOf = (name: string): string => prefix + name;
   const values = checkedValues(settings, options as Values, labelOf);
-  const rules = RULES.filter(
-    (rule) => rule.isOfCommand !== true && rule.names.every((name) => settings.has(name)),
+  const rules = Object.entries(RULES).filter(([problem]) =>
+    [...problem.matchAll(NAMED)].every(([, name = '']) => settings.has(name)),
   );
-  checkRules(rules, settings, values, labelOf);
+  checkRules(Object.fromEntries(rules), settings, values, labelOf);
   return values as Resolved<P>;
 }
 
@@ -59,7 +62,9 @@ export function checkSettings(options: ServiceOptions): ResolvedSettings {
 export function resolveSettings(options: ServiceOptions): ResolvedSettings {
   const values = checkSettings(options);
   const settings = allSettings();
-  checkRules(RULES, settings, values, (name) => shortLabelOf(settings.get(name) as Setting));
+  checkRules({ ...RULES, ...COMMAND_RULES }, settings, values, (name) =>
+    shortLabelOf(settings.get(name) as Setting),
+  );
   return values;
 }
 
@@ -100,20 +105,13 @@ function checkedValues(settings: Settings, given: Values, label?: (name: string)
   return values;
 }
 
-function checkRules(
-  rules: readonly Rule[],
-  settings: Settings,
-  values: Values,
-  label: (name: string) => string,
-): void {
+function checkRules(rules: Rules, settings: Settings, values: Values, label: (name: string) => string): void {
   // A setting that is given its own default says nothing.
   const isGiven = (name: string): boolean =>
     values[name] !== undefined && values[name] !== settings.get(name)?.default;
-  const broken = rules.filter(({ isBroken }) => isBroken(values, isGiven));
+  const broken = Object.keys(rules).filter((problem) => rules[problem]?.(values, isGiven));
   if (broken.length === 0) return;
-  throw invalid(
-    broken.map(({ problem }) => problem.replace(/\{(\w+)\}/g, (_, name) => label(name))).join('; '),
-  );
+  throw invalid(broken.map((problem) => problem.replace(NAMED, (_, name) => label(name))).join('; '));
 }
 
 /** `--port (LECTERN_PORT)`, or the one name that a setting has. */

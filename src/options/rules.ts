@@ -4,133 +4,91 @@ import { isAddress } from '../auth/key-address.js';
 /** Values by the names of their settings, each good by itself, defaults filled in. */
 export type Values = Readonly<Record<string, unknown>>;
 
-/** One rule. It is checked where all settings in `names` can be given. */
-export interface Rule {
-  readonly names: readonly string[];
-  /** For rules of the command line only: programs may do it, or cannot. */
-  readonly isOfCommand?: boolean;
-  readonly isBroken: (values: Values, isGiven: (name: string) => boolean) => boolean;
-  /** `{name}` stands for a setting, as its user knows it. */
-  readonly problem: string;
-}
+type IsBroken = (values: Values, isGiven: (name: string) => boolean) => boolean;
 
-/** Settings of a source. A pinned snapshot has none. */
-const WITHOUT_EFFECT_ON_A_PIN = [
-  'sourceHeaders',
-  'lecturerIdsFile',
-  'refreshSeconds',
-  'shrinkPercentMax',
-  'rejectPercentMax',
-  'growthPercentMax',
-  'memoryMbMax',
-  'eventsMax',
-  'allowEmpty',
-  'staleSecondsMax',
-  'snapshotFile',
-];
+/**
+ * What may be wrong, and when it is. `{name}` stands for a setting, as its user knows it. A rule is checked where all
+ * settings that it names can be given.
+ */
+export type Rules = Readonly<Record<string, IsBroken>>;
 
 const OF_FETCHED_KEYS = ['jwksRefreshSeconds', 'jwksCooldownSeconds', 'jwksStaleSecondsMax'];
 
-/** The first of each pair has no effect without the second. */
-const WITHOUT_EFFECT_ALONE = [
-  ['snapshotFilesKept', 'snapshotFile'],
-  ['adminTokenFile', 'adminPort'],
-  ['adminAllowedHosts', 'adminPort'],
-  ['adminHost', 'adminPort'],
-] as const;
+export const RULES: Rules = {
+  ...rulesOf(
+    OF_FETCHED_KEYS,
+    (name) => `{${name}} has no effect, as {jwks} is not an http(s) address`,
+    ({ jwks }) => !isFetched(jwks),
+  ),
+  '{jwksCooldownSeconds} must not be more than {jwksRefreshSeconds}': (values) =>
+    isFetched(values.jwks) && Number(values.jwksCooldownSeconds) > Number(values.jwksRefreshSeconds),
+  '{jwksStaleSecondsMax} must be at least twice {jwksRefreshSeconds}': (values) =>
+    isFetched(values.jwks) && Number(values.jwksStaleSecondsMax) < 2 * Number(values.jwksRefreshSeconds),
+  // RFC 9068 section 4.
+  '{tokenType} at+jwt needs {issuer} and {audience}: RFC 9068 requires both checks': (values) =>
+    values.tokenType === 'at+jwt' && (values.issuer === undefined || values.audience === undefined),
+  'handler() takes {auth} or {identify}, not both': ({ auth, identify }) =>
+    auth !== undefined && identify !== undefined,
+  ...rulesOf(
+    ['snapshotFilesKept'],
+    (name) => `{${name}} has no effect without {snapshotFile}`,
+    ({ snapshotFile }) => snapshotFile === undefined,
+  ),
+};
 
-export const RULES: readonly Rule[] = [
-  ...OF_FETCHED_KEYS.map(
-    (name): Rule => ({
-      names: [name, 'jwks'],
-      isBroken: ({ jwks }, isGiven) => isGiven(name) && !isFetched(jwks),
-      problem: `{${name}} has no effect, as {jwks} is not an http(s) address`,
-    }),
+/** For the command line only: programs may do it, or cannot. */
+export const COMMAND_RULES: Rules = {
+  ...rulesOf(
+    ['adminTokenFile', 'adminAllowedHosts', 'adminHost'],
+    (name) => `{${name}} has no effect without {adminPort}`,
+    ({ adminPort }) => adminPort === undefined,
   ),
-  {
-    names: ['jwksCooldownSeconds', 'jwksRefreshSeconds', 'jwks'],
-    isBroken: ({ jwks, jwksCooldownSeconds, jwksRefreshSeconds }) =>
-      isFetched(jwks) && Number(jwksCooldownSeconds) > Number(jwksRefreshSeconds),
-    problem: '{jwksCooldownSeconds} must not be more than {jwksRefreshSeconds}',
-  },
-  {
-    names: ['jwksStaleSecondsMax', 'jwksRefreshSeconds', 'jwks'],
-    isBroken: ({ jwks, jwksStaleSecondsMax, jwksRefreshSeconds }) =>
-      isFetched(jwks) && Number(jwksStaleSecondsMax) < 2 * Number(jwksRefreshSeconds),
-    problem: '{jwksStaleSecondsMax} must be at least twice {jwksRefreshSeconds}',
-  },
-  {
-    // RFC 9068 section 4.
-    names: ['tokenType', 'issuer', 'audience'],
-    isBroken: ({ tokenType, issuer, audience }) =>
-      tokenType === 'at+jwt' && (issuer === undefined || audience === undefined),
-    problem: '{tokenType} at+jwt needs {issuer} and {audience}: RFC 9068 requires both checks',
-  },
-  ...WITHOUT_EFFECT_ALONE.map(
-    ([name, other]): Rule => ({
-      names: [name, other],
-      isBroken: (values, isGiven) => isGiven(name) && values[other] === undefined,
-      problem: `{${name}} has no effect without {${other}}`,
-    }),
+  ...rulesOf(
+    // Settings of a source. A pinned snapshot has none.
+    [
+      'sourceHeaders',
+      'lecturerIdsFile',
+      'refreshSeconds',
+      'shrinkPercentMax',
+      'rejectPercentMax',
+      'growthPercentMax',
+      'memoryMbMax',
+      'eventsMax',
+      'allowEmpty',
+      'staleSecondsMax',
+      'snapshotFile',
+    ],
+    (name) => `{${name}} has no effect with {pin}, which asks no source`,
+    ({ pin }) => pin !== undefined,
   ),
-  {
-    names: ['auth', 'identify'],
-    isBroken: ({ auth, identify }) => auth !== undefined && identify !== undefined,
-    problem: 'handler() takes auth or identify, not both',
-  },
-  ...WITHOUT_EFFECT_ON_A_PIN.map(
-    (name): Rule => ({
-      names: ['pin', name],
-      isOfCommand: true,
-      isBroken: ({ pin }, isGiven) => pin !== undefined && isGiven(name),
-      problem: `{${name}} has no effect with {pin}, which asks no source`,
-    }),
-  ),
-  {
-    names: ['sourceHeaders', 'source'],
-    isBroken: ({ sourceHeaders, source }) =>
-      sourceHeaders !== undefined && !textsOf(source).some((text) => /^https?:\/\//i.test(text)),
-    problem: '{sourceHeaders} has no effect, as no source is an http(s) address',
-  },
-  {
-    names: ['source'],
-    isOfCommand: true,
-    isBroken: ({ source }) => textsOf(source).filter((text) => text === '-').length > 1,
-    problem: 'standard input (-) is given twice as a source, and can be read once only',
-  },
-  {
-    names: ['refreshSeconds', 'source'],
-    isOfCommand: true,
-    isBroken: ({ refreshSeconds, source }) => Number(refreshSeconds) > 0 && textsOf(source).includes('-'),
-    problem: '{refreshSeconds} cannot load standard input (-) again: it can be read once only',
-  },
-  {
-    names: ['staleSecondsMax', 'source'],
-    isOfCommand: true,
-    isBroken: ({ staleSecondsMax, source }) => staleSecondsMax !== undefined && textsOf(source).includes('-'),
-    problem:
-      '{staleSecondsMax} cannot hold for standard input (-), which is loaded once only: all answers would end after that time',
-  },
-  {
-    // Without a level, the command chooses one at which requests are logged.
-    names: ['accessLog', 'logLevel'],
-    isBroken: ({ accessLog, logLevel }) =>
-      Number(accessLog) > 0 && logLevel !== undefined && logLevel !== 'info' && logLevel !== 'debug',
-    problem: '{accessLog} has no effect with {logLevel} above info: requests are logged at info',
-  },
-  {
-    names: ['adminPort', 'port'],
-    isBroken: ({ adminPort, port }) => adminPort === port && port !== 0,
-    problem: '{adminPort} and {port} are the same; expected two ports',
-  },
-  {
-    names: ['hs256Secret', 'hs256SecretFile'],
-    isBroken: ({ hs256Secret, hs256SecretFile }) =>
-      hs256Secret !== undefined && hs256SecretFile !== undefined,
-    problem:
-      'the HS256 secret is given twice: as {hs256Secret}, and as {hs256SecretFile}; expected one of the two',
-  },
-];
+  '{sourceHeaders} has no effect, as no source is an http(s) address': ({ sourceHeaders, source }) =>
+    sourceHeaders !== undefined && !textsOf(source).some((text) => /^https?:\/\//i.test(text)),
+  'standard input (-) is given twice as a source, and can be read once only': ({ source }) =>
+    textsOf(source).filter((text) => text === '-').length > 1,
+  '{refreshSeconds} cannot load standard input (-) again: it can be read once only': (values) =>
+    Number(values.refreshSeconds) > 0 && textsOf(values.source).includes('-'),
+  '{staleSecondsMax} cannot hold for standard input (-), which is loaded once only: all answers would end after that time':
+    ({ staleSecondsMax, source }) => staleSecondsMax !== undefined && textsOf(source).includes('-'),
+  // Without a level, the command chooses one at which requests are logged.
+  '{accessLog} has no effect with {logLevel} above info: requests are logged at info': (values) =>
+    Number(values.accessLog) > 0 && !['info', 'debug', undefined].includes(values.logLevel as string),
+  '{adminPort} and {port} are the same; expected two ports': ({ adminPort, port }) =>
+    adminPort === port && port !== 0,
+  'the HS256 secret is given twice: as {hs256Secret}, and as {hs256SecretFile}; expected one of the two': (
+    values,
+  ) => values.hs256Secret !== undefined && values.hs256SecretFile !== undefined,
+};
+
+/** A rule for each of some settings: to give it is wrong where `isVain`. */
+function rulesOf(
+  names: readonly string[],
+  problemOf: (name: string) => string,
+  isVain: (values: Values) => boolean,
+): Rules {
+  return Object.fromEntries(
+    names.map((name) => [problemOf(name), (values, isGiven) => isGiven(name) && isVain(values)]),
+  ) as Rules;
+}
 
 function isFetched(jwks: unknown): boolean {
   return typeof jwks === 'string' && isAddress(jwks);

@@ -29,16 +29,28 @@ export interface Setting {
   readonly help: string;
 }
 
-/** A setting as the table lists it: within a group, and with a flag that follows from the name. */
-type Entry = Omit<Setting, 'group' | 'flag'> & Partial<Pick<Setting, 'group' | 'flag'>>;
+/** A setting as a group lists it. What most have in common is filled in. */
+type Entry = Omit<Setting, 'name' | 'group' | 'places' | 'flag'> &
+  Partial<Pick<Setting, 'group' | 'places' | 'flag'>>;
 
-/** `refreshSeconds` has the flag `--refresh-seconds`, unless its entry says otherwise. */
-export function inGroup(group: Group, entries: readonly Entry[]): readonly Setting[] {
-  return entries.map((entry) => ({
+/** Settings by their names. Entries that do not say otherwise are of the group and the place. */
+export function inGroup(
+  group: Group,
+  place: Place,
+  entries: Readonly<Record<string, Entry>>,
+): readonly Setting[] {
+  return Object.entries(entries).map(([name, entry]) => ({
+    name,
     group,
-    flag: `--${entry.name.replace(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`)}`,
+    places: [place],
+    flag: flagOf(name),
     ...entry,
   }));
+}
+
+/** `refreshSeconds` has the flag `--refresh-seconds`. */
+function flagOf(name: string): Setting['flag'] {
+  return `--${name.replace(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`)}`;
 }
 
 /** A kind of value. */

@@ -1,8 +1,6 @@
 /** Room options/. The one table of settings: what may be set and what a value must be. It opens no file and serves nothing. */
-import { DATA_SETTINGS } from './data-settings.js';
-import { LISTENING_SETTINGS } from './listening-settings.js';
-import { OPERATING_SETTINGS } from './operating-settings.js';
-import { REFRESHING_SETTINGS } from './refreshing-settings.js';
+import { DATA_SETTINGS, REFRESHING_SETTINGS } from './data-settings.js';
+import { LISTENING_SETTINGS, OPERATING_SETTINGS } from './serving-settings.js';
 import type { Place, Setting } from './setting.js';
 import { TOKEN_SETTINGS } from './token-settings.js';
 

@@ -59,105 +59,81 @@ const CLAIMS: Kind = {
 };
 
 /** How tokens are verified, and what they say of their user. */
-export const TOKEN_SETTINGS: readonly Setting[] = inGroup('Tokens', [
-  {
-    name: 'hs256Secret',
-    places: ['auth'],
+export const TOKEN_SETTINGS: readonly Setting[] = inGroup('Tokens', 'auth', {
+  hs256Secret: {
     isEnvironmentOnly: true,
     isSecret: true,
     kind: SECRET,
     help: `secret of HS256 tokens, at least ${SECRET_BYTES_MIN} bytes, as text or as base64:… or base64url:…`,
   },
-  {
-    name: 'hs256SecretFile',
+  hs256SecretFile: {
     places: [],
     kind: PATH,
     help: `file with the secret of HS256 tokens, at least ${SECRET_BYTES_MIN} bytes, as text or as base64:… or base64url:…`,
   },
-  {
-    name: 'jwks',
-    places: ['auth'],
+  jwks: {
     isSecret: true,
     kind: KEY_SET,
     help: 'JSON Web Key Set with the public keys that sign tokens; an address is fetched regularly',
   },
-  {
-    name: 'jwksRefreshSeconds',
-    places: ['auth'],
+  jwksRefreshSeconds: {
     kind: amount('seconds', 1, 86_400),
     default: 300,
     help: 'time between two regular fetches of the key set; a withdrawn key is accepted at most this long',
   },
-  {
-    name: 'jwksCooldownSeconds',
-    places: ['auth'],
+  jwksCooldownSeconds: {
     kind: amount('seconds', 1, 3600),
     default: 30,
     help: 'shortest time between any two fetches, also after a failure or for an unknown key',
   },
-  {
-    name: 'jwksStaleSecondsMax',
-    places: ['auth'],
+  jwksStaleSecondsMax: {
     kind: amount('seconds', 2, 31_536_000),
     default: 86_400,
     help: 'how long fetched keys are used while fetching fails; then tokens get 503',
   },
-  {
-    name: 'tokenType',
-    places: ['auth'],
+  tokenType: {
     kind: oneOf('type', TOKEN_TYPES),
     default: 'any',
     help: 'accept any JWT, or only access tokens of RFC 9068, which need --issuer and --audience',
   },
-  {
-    name: 'issuer',
-    places: ['auth'],
+  issuer: {
     kind: text('iss'),
     help: 'accept only tokens of this issuer',
   },
-  {
-    name: 'audience',
-    places: ['auth'],
+  audience: {
     kind: text('aud'),
     help: 'accept only tokens for this audience',
   },
-  {
-    name: 'claims',
-    places: ['auth'],
+  claims: {
     flag: '--claim',
     group: 'Users',
     kind: CLAIMS,
     help: "token claim that selects a user's events, such as studyGroup=groups; repeatable, or with commas",
   },
-  {
-    name: 'enrolmentsFile',
+  enrolmentsFile: {
     places: [],
     flag: '--enrolments',
     group: 'Users',
     kind: PATH,
     help: 'JSON file of what users are enrolled in: {"sub": {"studyGroup": ["…"]}}',
   },
-  {
-    name: 'enrolments',
-    places: ['auth'],
+  enrolments: {
     flag: null,
     group: 'Users',
     kind: given('an object of users', isObject),
     help: 'what users are enrolled in: user, field, values',
   },
-  {
-    name: 'identify',
+  identify: {
     places: ['handler'],
     flag: null,
     group: 'Users',
     kind: given('a function', isFunction),
     help: 'what selects the personal events of a request, where the embedding program checks tokens itself',
   },
-  {
-    name: 'auth',
+  auth: {
     places: ['serve', 'handler'],
     flag: null,
     kind: given('an object of options', isObject),
     help: 'how bearer tokens are verified: at least one kind of key',
   },
-]);
+});

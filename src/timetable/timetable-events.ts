@@ -54,6 +54,9 @@ export interface TimetableEvents {
   error: [error: Error];
 }
 
+/** A listener of one event. */
+export type TimetableListener<Name extends keyof TimetableEvents> = (...event: TimetableEvents[Name]) => void;
+
 const EVENT_NAMES: readonly (keyof TimetableEvents)[] = ['published', 'refused', 'loaded', 'error'];
 
 /** @throws LecternError `option-invalid`: a listener of a misspelt event would never be called */

@@ -43,7 +43,7 @@ import {
   parse,
   type ScheduleQuery,
 } from './queries.js';
-import { checkEventName, type TimetableEvents } from './timetable-events.js';
+import { checkEventName, type TimetableEvents, type TimetableListener } from './timetable-events.js';
 
 /** How a timetable is loaded again. */
 export interface RefreshOptions {
@@ -83,9 +83,7 @@ export interface Timetable extends ViewSource, AsyncDisposable {
   changes(since: string): ChangeSet | null;
   /** How GET /schedule would answer `query`. Throws as {@link find} does. */
   explain(query?: ScheduleQuery): Explanation;
-  /**
-   * Loads now, off this thread, and resolves to how that load went. Until then the process stays alive.
-   */
+  /** Loads now, off this thread, and resolves to how that load went. Until then the process stays alive. */
   refresh(options?: RefreshOptions): Promise<LoadOutcome>;
   /**
    * Listeners are called one after the other, right after what they are told of. One that throws, or returns a promise that
@@ -94,15 +92,9 @@ export interface Timetable extends ViewSource, AsyncDisposable {
    *
    * @throws LecternError `option-invalid` for an event that does not exist
    */
-  on<Name extends keyof TimetableEvents>(
-    name: Name,
-    listener: (...event: TimetableEvents[Name]) => void,
-  ): this;
+  on<Name extends keyof TimetableEvents>(name: Name, listener: TimetableListener<Name>): this;
   /** Ends what {@link on} began, with the same function. */
-  off<Name extends keyof TimetableEvents>(
-    name: Name,
-    listener: (...event: TimetableEvents[Name]) => void,
-  ): this;
+  off<Name extends keyof TimetableEvents>(name: Name, listener: TimetableListener<Name>): this;
   /** A handler `(req, res)` for an existing server, which answers for CORS; see {@link EmbeddedHandlerOptions}. */
   handler<Request extends IncomingMessage = IncomingMessage>(
     options?: EmbeddedHandlerOptions<Request>,
@@ -135,9 +127,8 @@ export function openTimetable(options: TimetableOptions): Timetable {
   return new KeptTimetable(resolveOptions('openTimetable', options));
 }
 
-/** The kinds of source that a caller may give, as those that can be loaded. */
 function sourceOf(source: TimetableOptions['source']): AnySource {
-  if (typeof source === 'string') return parseSourceArgument(source, {});
+  if (typeof source === 'string') return parseSourceArgument(source);
   if (typeof source === 'object' && source !== null) {
     if ('kind' in source) return source;
     if ('load' in source) {
@@ -288,19 +279,13 @@ class KeptTimetable implements Timetable {
     return outcome;
   }
 
-  on<Name extends keyof TimetableEvents>(
-    name: Name,
-    listener: (...event: TimetableEvents[Name]) => void,
-  ): this {
+  on<Name extends keyof TimetableEvents>(name: Name, listener: TimetableListener<Name>): this {
     checkEventName(name);
     this.#listeners.add(name, listener);
     return this;
   }
 
-  off<Name extends keyof TimetableEvents>(
-    name: Name,
-    listener: (...event: TimetableEvents[Name]) => void,
-  ): this {
+  off<Name extends keyof TimetableEvents>(name: Name, listener: TimetableListener<Name>): this {
     this.#listeners.remove(name, listener);
     return this;
   }

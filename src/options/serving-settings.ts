@@ -1,7 +1,14 @@
+/** Where and how requests are taken, and what operators see and do. */
 import { originFault } from '../http/answer/answer-fields.js';
-import { ADMIN_TOKEN_CHARACTERS_MIN } from '../limits.js';
+import {
+  ADMIN_TOKEN_CHARACTERS_MIN,
+  CONNECTIONS_MAX_DEFAULT,
+  OVERLOAD_MS_DEFAULT,
+  SERVING_THREADS_MAX,
+} from '../limits.js';
 import {
   amount,
+  count,
   given,
   HOST,
   inGroup,
@@ -13,6 +20,64 @@ import {
   type Setting,
   text,
 } from './setting.js';
+
+/** As many descriptors as Linux gives to one process. */
+const CONNECTIONS_MAX_MAX = 1_048_576;
+
+const BASE_PATH: Kind = text('path', (path) => {
+  // The router takes ":" and "*" for patterns, and clients resolve "." and ".." away.
+  const isGood = /^(?:\/[A-Za-z0-9._~-]+)+\/?$/.test(path) && !/\/\.{1,2}(?:\/|$)/.test(path);
+  return path === '/' || isGood
+    ? null
+    : 'it must begin with "/" and have only letters, digits and "-._~" in its segments';
+});
+
+/** Where and how requests are taken. */
+export const LISTENING_SETTINGS: readonly Setting[] = inGroup('Listening', 'serve', {
+  port: {
+    short: '-p',
+    kind: PORT,
+    default: 3000,
+    help: 'TCP port; 0 takes any free one',
+  },
+  host: {
+    kind: HOST,
+    default: '127.0.0.1',
+    help: 'address to listen on; 0.0.0.0 is reachable from other machines',
+  },
+  workers: {
+    kind: count('number', 1, SERVING_THREADS_MAX, ['auto']),
+    default: 1,
+    help: 'serving threads, which share one snapshot; auto starts one per core',
+  },
+  connectionsMax: {
+    kind: count('number', 1, CONNECTIONS_MAX_MAX),
+    default: CONNECTIONS_MAX_DEFAULT,
+    help: 'open connections per serving thread; further ones are closed at once',
+  },
+  overloadMs: {
+    kind: amount('milliseconds', 0, 10_000),
+    default: OVERLOAD_MS_DEFAULT,
+    help: 'longest wait for the CPU in milliseconds before excess requests get 503; 0 disables',
+  },
+  drainSeconds: {
+    places: [],
+    kind: amount('seconds', 0, 3600),
+    default: 0,
+    help: 'after SIGTERM or SIGINT, keep answering this long before the port closes, each answer with Connection: close',
+  },
+  basePath: {
+    places: ['serve', 'handler'],
+    kind: BASE_PATH,
+    default: '/api/v1',
+    help: 'path before every endpoint except /health',
+  },
+  mode: {
+    kind: oneOf('mode', ['production', 'development']),
+    default: 'production',
+    help: 'development adds /login, /docs and /health, and needs no key',
+  },
+});
 
 export const LOG_FORMATS = ['json', 'pretty'] as const;
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
@@ -26,13 +91,9 @@ const ORIGINS: Kind = {
   range: `up to ${CORS_ORIGINS_MAX} origins`,
   parse: list,
   fault(value) {
-    if (!Array.isArray(value)) return 'it must be a list of origins';
+    if (!isTextList(value)) return 'it must be a list of origins';
     if (value.length > CORS_ORIGINS_MAX) return `it must be at most ${CORS_ORIGINS_MAX} origins`;
-    for (const each of value as unknown[]) {
-      const fault = typeof each === 'string' ? originFault(each) : 'it must be a list of origins';
-      if (fault !== null) return fault;
-    }
-    return null;
+    return value.map(originFault).find((fault) => fault !== null) ?? null;
   },
 };
 
@@ -44,70 +105,61 @@ const HOST_NAMES: Kind = {
   range: `up to ${ADMIN_ALLOWED_HOSTS_MAX} host names without a port, such as lectern.monitoring.svc`,
   parse: list,
   fault(value) {
-    const names: readonly unknown[] = Array.isArray(value) ? value : [];
-    const isGood =
-      names.length > 0 &&
-      names.length <= ADMIN_ALLOWED_HOSTS_MAX &&
-      names.every((name) => typeof name === 'string' && HOST_NAME.test(name));
+    const names = isTextList(value) ? value : [];
+    const isCount = names.length > 0 && names.length <= ADMIN_ALLOWED_HOSTS_MAX;
+    const isGood = isCount && names.every((name) => HOST_NAME.test(name));
     return isGood ? null : `it must be a list of ${HOST_NAMES.range}`;
   },
 };
 
 /** The values of an option that is given several times, or with commas. */
 function list(argument: string, previous: unknown): readonly string[] {
-  return [
-    ...((previous as readonly string[] | undefined) ?? []),
-    ...argument.split(',').map((each) => each.trim()),
-  ];
+  const given = argument.split(',').map((each) => each.trim());
+  return isTextList(previous) ? [...previous, ...given] : given;
+}
+
+function isTextList(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string');
 }
 
 /** What operators see and do, and which web pages may read. */
-export const OPERATING_SETTINGS: readonly Setting[] = inGroup('Operating', [
-  {
-    name: 'corsOrigins',
-    places: ['serve'],
+export const OPERATING_SETTINGS: readonly Setting[] = inGroup('Operating', 'serve', {
+  corsOrigins: {
     flag: '--cors-origin',
     kind: ORIGINS,
     help: 'origin of web pages that may read the timetable, such as https://app.example.org; repeatable, or with commas',
   },
-  {
-    name: 'admin',
-    places: ['serve'],
+  admin: {
     flag: null,
     kind: given('an object of options', isObject),
     help: 'a second port for operators, with /live, /ready and /metrics; without it there is none',
   },
-  {
-    name: 'adminPort',
+  adminPort: {
     places: ['admin'],
     option: 'port',
     kind: PORT,
     help: 'port of the admin listener, with /live, /ready, /metrics and /refresh; off unless set',
   },
-  {
-    name: 'adminHost',
+  adminHost: {
     places: ['admin'],
     option: 'host',
     kind: HOST,
     default: '127.0.0.1',
     help: 'address of the admin listener',
   },
-  {
-    name: 'adminAllowedHosts',
+  adminAllowedHosts: {
     places: ['admin'],
     option: 'allowedHosts',
     flag: '--admin-allowed-host',
     kind: HOST_NAMES,
     help: 'host name that requests to the admin listener may have, besides IP addresses, localhost and --admin-host; repeatable, or with commas',
   },
-  {
-    name: 'adminTokenFile',
+  adminTokenFile: {
     places: [],
     kind: PATH,
     help: `file with the token of POST /refresh, at least ${ADMIN_TOKEN_CHARACTERS_MIN} characters; without it there is no /refresh`,
   },
-  {
-    name: 'adminToken',
+  adminToken: {
     places: ['admin'],
     option: 'token',
     flag: null,
@@ -115,33 +167,28 @@ export const OPERATING_SETTINGS: readonly Setting[] = inGroup('Operating', [
     kind: text('token'),
     help: `token of POST /refresh, at least ${ADMIN_TOKEN_CHARACTERS_MIN} characters; without it there is no /refresh`,
   },
-  {
-    name: 'accessLog',
-    places: ['serve'],
+  accessLog: {
     kind: amount('share', 0, 1),
     default: 0,
     help: 'share of the requests that are logged, at level info',
   },
-  {
-    name: 'logLevel',
+  logLevel: {
     places: [],
     group: 'Logging',
     kind: oneOf('level', LOG_LEVELS),
     help: 'how much is logged to standard error; by default info, in development warn',
   },
-  {
-    name: 'logFormat',
+  logFormat: {
     places: [],
     group: 'Logging',
     kind: oneOf('format', LOG_FORMATS),
     help: 'one JSON object per line, or pretty lines for people; without it json, and pretty in development on a terminal',
   },
-  {
-    name: 'log',
+  log: {
     places: ['serve', 'handler'],
     flag: null,
     group: 'Logging',
     kind: given('a logger', isObject),
     help: 'takes log records; a pino logger is one. Without it nothing is logged',
   },
-]);
+});
