@@ -1,10 +1,9 @@
 /** Room generate/. Synthetic timetables from a seed. It imports nothing of the service but the model. */
 import type { TimetableEvent } from '../model/event.js';
 import { formatInstant } from '../model/time.js';
-import { DAYS_PER_WEEK, EXAM_WEEKS, MINUTE_MS, midnightMs, TEACHING_WEEKS } from './calendar.js';
 import { foundInstitution } from './institution.js';
 import { Random, uuids } from './random.js';
-import { type Lesson, planTerm, type TermPlan } from './term.js';
+import { type Lesson, planTerm, type TermDay } from './term.js';
 
 /** One generated record. */
 export type GeneratedEvent = Readonly<TimetableEvent> & { readonly lecturerId: string | null };
@@ -39,7 +38,7 @@ const RESERVE = 8;
 /** See {@link planTerm}, which has the even streams. */
 const RANDOM_STREAM_FIRST = 17;
 
-const WEEKS = TEACHING_WEEKS + EXAM_WEEKS;
+const MINUTE_MS = 60_000;
 
 /**
  * A synthetic timetable: a weekly pattern for each term of an institution, with what happens to it day by day.
@@ -55,43 +54,26 @@ export function* generateEvents(options: GenerateOptions): Generator<GeneratedEv
   let made = 0;
 
   for (let term = 0; made < events; term++) {
-    const plan = planTerm(seed, term, institution);
+    const days = planTerm(seed, term, institution);
     const random = new Random(seed, RANDOM_STREAM_FIRST + 2 * term);
     // Each day so many lessons are called off that the term is left with its share of the events.
     let wanted = Math.ceil((events - made) / Math.max(1, terms - term)) + RESERVE;
-    let planned = rowsOfTerm(plan);
-    for (let week = 0; week < WEEKS; week++) {
-      for (let day = 0; day < DAYS_PER_WEEK; day++) {
-        const lessons = lessonsOf(plan, week, day);
-        const held = changeDay(random, lessons, wanted / planned);
-        const batch = dateLessons(held, midnightMs(term, week, day), distinctSlots, nextId);
-        batch.sort(inOrder);
-        const taken = batch.slice(0, events - made);
-        yield* taken;
-        made += taken.length;
-        if (made === events) return;
-        wanted -= batch.length;
-        planned -= rowsOf(lessons);
-      }
+    let planned = days.reduce((sum, { lessons }) => sum + rowsOf(lessons), 0);
+    for (const { midnightMs, lessons } of days) {
+      const held = changeDay(random, lessons, wanted / planned);
+      const batch = dateLessons({ midnightMs, lessons: held }, distinctSlots, nextId).sort(inOrder);
+      const taken = batch.slice(0, events - made);
+      yield* taken;
+      made += taken.length;
+      if (made === events) return;
+      wanted -= batch.length;
+      planned -= rowsOf(lessons);
     }
   }
 }
 
-function lessonsOf(plan: TermPlan, week: number, day: number): readonly Lesson[] {
-  if (week >= TEACHING_WEEKS) return plan.exams[(week - TEACHING_WEEKS) * DAYS_PER_WEEK + day] ?? [];
-  return (plan.teaching[day] ?? []).filter(({ parity }) => parity === null || parity === week % 2);
-}
-
 function rowsOf(lessons: readonly Lesson[]): number {
   return lessons.reduce((sum, { groups }) => sum + Math.max(1, groups.length), 0);
-}
-
-function rowsOfTerm(plan: TermPlan): number {
-  let rows = 0;
-  for (let week = 0; week < WEEKS; week++) {
-    for (let day = 0; day < DAYS_PER_WEEK; day++) rows += rowsOf(lessonsOf(plan, week, day));
-  }
-  return rows;
 }
 
 function haveSameSlot(a: Lesson | undefined, b: Lesson): boolean {
@@ -124,27 +106,23 @@ function clash(random: Random, lesson: Lesson, changed: readonly Lesson[], slotS
 }
 
 /** The events of one day, in no particular order. */
-function dateLessons(
-  lessons: readonly Lesson[],
-  dayMs: number,
-  distinctSlots: boolean,
-  nextId: () => string,
-): GeneratedEvent[] {
+function dateLessons(day: TermDay, distinctSlots: boolean, nextId: () => string): GeneratedEvent[] {
+  const instant = (minute: number): string => formatInstant(day.midnightMs + minute * MINUTE_MS);
   const batch: GeneratedEvent[] = [];
   let before: Lesson | undefined;
   let rowOfSlot = 0;
   let time = '';
   let endTime = '';
-  for (const lesson of lessons) {
+  for (const lesson of day.lessons) {
     if (!haveSameSlot(before, lesson)) {
       before = lesson;
       rowOfSlot = 0;
-      time = formatInstant(dayMs + lesson.startMinute * MINUTE_MS);
-      endTime = formatInstant(dayMs + lesson.endMinute * MINUTE_MS);
+      time = instant(lesson.startMinute);
+      endTime = instant(lesson.endMinute);
     }
     for (const group of lesson.groups.length === 0 ? [null] : lesson.groups) {
       // Starts move by less than the shortest lesson, so no two lessons begin to overlap.
-      if (distinctSlots) time = formatInstant(dayMs + (lesson.startMinute + rowOfSlot++ / 60) * MINUTE_MS);
+      if (distinctSlots) time = instant(lesson.startMinute + rowOfSlot++ / 60);
       batch.push({
         id: nextId(),
         time,

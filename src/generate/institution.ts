@@ -1,4 +1,3 @@
-import { TEACHING_WEEKS } from './calendar.js';
 import { COURSE_LEVELS, PEOPLE, PROGRAMMES, SUBJECTS } from './names.js';
 import { Random, uuids } from './random.js';
 
@@ -20,7 +19,7 @@ export type LessonType = 'LEC' | 'LAB' | 'SEM' | 'TUT' | 'EXAM';
 /** What a course asks for every week (or every other): shared by its groups, or once for each of them. */
 export interface LessonPlan {
   readonly type: LessonType;
-  /** Halves of a period, see the calendar. */
+  /** Half periods of 45 minutes. */
   readonly halves: number;
   readonly shared: boolean;
   readonly fortnightly: boolean;
@@ -47,6 +46,8 @@ export interface Institution {
   readonly cohorts: readonly Cohort[];
   readonly groupCount: number;
 }
+
+export const TEACHING_WEEKS = 14;
 
 const YEARS = 3;
 const GROUP_LETTERS = 'ABCDE';
