@@ -5,7 +5,6 @@ import { foundInstitution } from './institution.js';
 import { Random, uuids } from './random.js';
 import { type Lesson, planTerm, type TermDay } from './term.js';
 
-/** One generated record. */
 export type GeneratedEvent = Readonly<TimetableEvent> & { readonly lecturerId: string | null };
 
 export interface GenerateOptions {
@@ -20,17 +19,14 @@ export interface GenerateOptions {
   readonly distinctSlots?: boolean;
 }
 
-/**
- * Events of one term at most, which keeps an institution at about 9,000 events a week and 1,800 a day in 340 rooms;
- * more events make more terms. Only one term's weekly pattern and one day's events are held in memory.
- */
+/** Keeps an institution at about 9,000 events a week in 340 rooms; more events make more terms. */
 const ROWS_PER_TERM_MAX = 120_000;
 
 /** Of a thousand lessons of a single day: how many clash with another. */
 const ROOM_CLASH_PER_MILLE = 5;
 const LECTURER_CLASH_PER_MILLE = 4;
 const GROUP_CLASH_PER_MILLE = 3;
-/** Planned beyond what is asked for, since some lessons find no place; surplus lessons are called off. */
+/** Some lessons find no place; surplus lessons are called off. */
 const SURPLUS = 1.03;
 /** Events that are aimed at beyond what is asked for, so that the last day reaches it. */
 const RESERVE = 8;
@@ -41,10 +37,8 @@ const RANDOM_STREAM_FIRST = 17;
 const MINUTE_MS = 60_000;
 
 /**
- * A synthetic timetable: a weekly pattern for each term of an institution, with what happens to it day by day.
- *
- * Events come in the order of the service (time, endTime, id), exactly as many as asked for; the last term may end early.
- * With the number of events the institution grows up to the size of a large faculty, and beyond that the number of terms.
+ * A synthetic timetable: a weekly pattern for each term of an institution, with changes of single days. Events come in the
+ * order of the service (time, endTime, id), exactly as many as asked for. Only one term is held in memory.
  */
 export function* generateEvents(options: GenerateOptions): Generator<GeneratedEvent, void, undefined> {
   const { events, seed, distinctSlots = false } = options;
@@ -80,7 +74,7 @@ function haveSameSlot(a: Lesson | undefined, b: Lesson): boolean {
   return a?.startMinute === b.startMinute && a.endMinute === b.endMinute;
 }
 
-/** What becomes of the pattern on one day: lessons called off, and clashes with another lesson of the same time. */
+/** The lessons that are not called off. Some now clash with another lesson of the same time. */
 function changeDay(random: Random, lessons: readonly Lesson[], heldShare: number): Lesson[] {
   const changed: Lesson[] = [];
   let slotStart = 0;
@@ -105,7 +99,6 @@ function clash(random: Random, lesson: Lesson, changed: readonly Lesson[], slotS
   return { ...lesson, groups: [...lesson.groups.slice(1), guest] };
 }
 
-/** The events of one day, in no particular order. */
 function dateLessons(day: TermDay, distinctSlots: boolean, nextId: () => string): GeneratedEvent[] {
   const instant = (minute: number): string => formatInstant(day.midnightMs + minute * MINUTE_MS);
   const batch: GeneratedEvent[] = [];

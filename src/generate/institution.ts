@@ -1,7 +1,7 @@
 import { COURSE_LEVELS, PEOPLE, PROGRAMMES, SUBJECTS } from './names.js';
 import { Random, uuids } from './random.js';
 
-/** Its index is its position among all of the institution, and so is a group's. */
+/** Indexes count the lecturers, and the groups, of the institution. */
 export interface Lecturer {
   readonly index: number;
   readonly id: string;

@@ -27,7 +27,7 @@ export class Random {
     return (result >>> 0) / 2 ** 32;
   }
 
-  /** An integer from 0 to `count` - 1. */
+  /** A whole number below `count`. */
   below(count: number): number {
     return Math.floor(this.fraction() * count);
   }

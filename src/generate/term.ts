@@ -22,7 +22,7 @@ export interface Lesson {
   readonly groups: readonly Group[];
 }
 
-/** One day and its lessons, by start and end. */
+/** Lessons are in order of start and end. */
 export interface TermDay {
   readonly midnightMs: number;
   readonly lessons: Lesson[];

@@ -3,27 +3,17 @@ import { grownByteLength } from './growable.js';
 const CAPACITY_MIN = 64;
 
 /**
- * Numbers from 0 on, each found by the hash of what it stands for: open addressing with linear probing. The hash stands
- * beside the number, so that one look at memory tells both. The caller compares numbers with the same hash:
- *
- * ```
- * for (let slot = table.first(hash); slot !== -1; slot = table.next(slot, hash)) if (isIt(table.numberAt(slot))) …
- * ```
- *
- * Hashes have to be keyed where keys come from outside, see keyed-hash.ts.
+ * Numbers found by hashes: open addressing with linear probing. The hash stands beside the number, so that one look at
+ * memory tells both. The caller goes through the numbers with one hash by `first` and `next`. Hashes have to be keyed where
+ * keys come from outside, see keyed-hash.ts.
  */
 export class HashTable {
-  /** Numbers that there is room for: half of the slots. A power of two. */
+  /** Half of the slots. A power of two. */
   #capacity = CAPACITY_MIN;
   /** Two words a slot: a number + 1, or 0, and its hash. */
   #slots: Int32Array = slotsFor(CAPACITY_MIN);
   #size = 0;
 
-  get size(): number {
-    return this.#size;
-  }
-
-  /** Bytes of its slots. */
   get byteLength(): number {
     return this.#slots.byteLength;
   }
