@@ -14,14 +14,9 @@ export interface Group {
   readonly code: string;
 }
 
-export type LessonType = 'LEC' | 'LAB' | 'SEM' | 'TUT' | 'EXAM';
-
-/** What a course asks for every week (or every other): shared by its groups, or once for each of them. */
+/** What a course asks for every week, or every other: a lecture for all of its groups, or another lesson for each. */
 export interface LessonPlan {
-  readonly type: LessonType;
-  /** Half periods of 45 minutes. */
-  readonly halves: number;
-  readonly shared: boolean;
+  readonly type: 'LEC' | 'LAB' | 'SEM' | 'TUT';
   readonly fortnightly: boolean;
 }
 
@@ -115,12 +110,12 @@ function cohortPrefix(cohort: number): string {
 }
 
 function planCourse(random: Random): LessonPlan[] {
-  const lecture: LessonPlan = { type: 'LEC', halves: 2, shared: true, fortnightly: false };
+  const lecture: LessonPlan = { type: 'LEC', fortnightly: false };
   const plans = random.chance(300) ? [lecture, lecture] : [lecture];
   const kind = random.below(100);
-  if (kind < 50) plans.push({ type: 'SEM', halves: 2, shared: false, fortnightly: false });
-  else if (kind < 80) plans.push({ type: 'LAB', halves: 4, shared: false, fortnightly: random.chance(400) });
-  else plans.push({ type: 'TUT', halves: 1, shared: false, fortnightly: false });
+  if (kind < 50) plans.push({ type: 'SEM', fortnightly: false });
+  else if (kind < 80) plans.push({ type: 'LAB', fortnightly: random.chance(400) });
+  else plans.push({ type: 'TUT', fortnightly: false });
   return plans;
 }
 

@@ -4,7 +4,6 @@ import {
   type Institution,
   type Lecturer,
   type LessonPlan,
-  type LessonType,
   TEACHING_WEEKS,
 } from './institution.js';
 import { Random } from './random.js';
@@ -17,7 +16,7 @@ export interface Lesson {
   readonly title: string | null;
   readonly roomId: string | null;
   readonly courseId: string | null;
-  readonly type: LessonType | null;
+  readonly type: LessonPlan['type'] | 'EXAM' | null;
   readonly lecturer: Lecturer | null;
   readonly groups: readonly Group[];
 }
@@ -36,6 +35,7 @@ const DAY_MS = 86_400_000;
 
 /** A day has seven periods of 90 minutes from 08:00, with breaks of 15. Each has two halves; lessons take whole halves. */
 const HALVES_PER_DAY = 14;
+const HALVES = { LEC: 2, SEM: 2, LAB: 4, TUT: 1 };
 const EXAM_MINUTES = 120;
 const EXAM_START_MINUTES = [540, 690, 840];
 /** Tries to find a free place before all of the week is searched. */
@@ -73,7 +73,7 @@ export function planTerm(seed: number, term: number, institution: Institution): 
   const days = daysOf(term);
   const examDays = days.slice(-DAYS_PER_WEEK * EXAM_WEEKS);
 
-  function place(course: Course, { type, halves, fortnightly }: LessonPlan, groups: readonly Group[]): void {
+  function place(course: Course, { type, fortnightly }: LessonPlan, groups: readonly Group[]): void {
     const firstWeek = fortnightly && !random.chance(500) ? 1 : 0;
     // Without a fixed lecturer and room first, a search of the week would have to try all of them at every time.
     const lecturer = random.chance(40)
@@ -82,6 +82,7 @@ export function planTerm(seed: number, term: number, institution: Institution): 
         ? (course.staff[0] as Lecturer)
         : random.pick(course.staff);
     const online = random.chance(30);
+    const halves = HALVES[type];
     const step = halves === 1 ? 1 : 2;
     const starts = Math.floor((HALVES_PER_DAY - halves) / step) + 1;
     const places = DAYS_PER_WEEK * starts;
@@ -121,7 +122,7 @@ export function planTerm(seed: number, term: number, institution: Institution): 
   for (const { groups, courses } of cohorts) {
     for (const [n, course] of courses.entries()) {
       for (const plan of course.plans) {
-        for (const attending of plan.shared ? [groups] : groups.map((group) => [group])) {
+        for (const attending of plan.type === 'LEC' ? [groups] : groups.map((group) => [group])) {
           place(course, plan, attending);
         }
       }

@@ -1,6 +1,6 @@
 import { grownByteLength } from './growable.js';
 
-const CAPACITY_MIN = 64;
+const WORDS_MIN = 256;
 
 /**
  * Numbers found by hashes: open addressing with linear probing. The hash stands beside the number, so that one look at
@@ -8,10 +8,8 @@ const CAPACITY_MIN = 64;
  * keys come from outside, see keyed-hash.ts.
  */
 export class HashTable {
-  /** Half of the slots. A power of two. */
-  #capacity = CAPACITY_MIN;
-  /** Two words a slot: a number + 1, or 0, and its hash. */
-  #slots: Int32Array = slotsFor(CAPACITY_MIN);
+  /** A power of two of words, two a slot: a number + 1, or 0, and its hash. At most half of the slots are taken. */
+  #slots: Int32Array = new Int32Array(WORDS_MIN);
   #size = 0;
 
   get byteLength(): number {
@@ -34,7 +32,7 @@ export class HashTable {
 
   /** Adds a number that is not there yet. */
   add(number: number, hash: number): void {
-    if (this.#size === this.#capacity) this.#grow();
+    if (4 * this.#size === this.#slots.length) this.#grow();
     this.#size++;
     place(this.#slots, number + 1, hash);
   }
@@ -51,16 +49,12 @@ export class HashTable {
 
   #grow(): void {
     const before = this.#slots;
-    this.#capacity *= 2;
-    this.#slots = slotsFor(this.#capacity);
+    const memory = new ArrayBuffer(grownByteLength(before.byteLength));
+    this.#slots = new Int32Array(memory, 0, 2 * before.length);
     for (let slot = 0; slot < before.length; slot += 2) {
       if (before[slot] !== 0) place(this.#slots, before[slot]!, before[slot + 1]!);
     }
   }
-}
-
-function slotsFor(capacity: number): Int32Array {
-  return new Int32Array(new ArrayBuffer(grownByteLength(8 * capacity)), 0, 4 * capacity);
 }
 
 function place(slots: Int32Array, entry: number, hash: number): void {
