@@ -4,17 +4,12 @@ import type { SharedSlices } from './shared-slices.js';
 
 /** The body of an answer. Its bytes may be views of the snapshot's shared memory and must not be changed. */
 export interface Body {
-  /** Bytes of all chunks. */
   readonly byteLength: number;
   /** The bytes, in order. Those of a large body are made one by one while they are gone through, anew each time. */
   readonly chunks: Iterable<Uint8Array>;
   /** Whether there are DIRECT_HEAD_BYTES_MAX bytes before the only chunk, in the same memory, for a head. */
   readonly hasHeadRoom?: true;
-  /**
-   * Of a body that is made in slices: the chunks. Those that were made lately are taken from `shared`; others are put there.
-   *
-   * @param name the same for the same body and no other, among all that share
-   */
+  /** Of a body that is made in slices: the chunks, shared with all who ask for a body of this name. */
   chunksFrom?(shared: SharedSlices, name: string): Iterable<Uint8Array>;
 }
 
@@ -23,14 +18,13 @@ const SLAB_BYTES = 128 * 1024;
 const CUT_BYTES_MAX = SLAB_BYTES / 8;
 const smallBodies = new Slabs(allocateUncleared, SLAB_BYTES, CUT_BYTES_MAX);
 
-/** A block has room for a head and a body of this length, or of twice that, and so on. */
+/** Blocks have room for a head and a body of this length, or of twice that, and so on. */
 const BLOCK_BODY_BYTES_MIN = 2 * CUT_BYTES_MAX;
 /** Free blocks that are kept of each class: mostly one is in use. All of them are 1 MiB. */
 const FREE_BLOCKS_MAX = 2;
-/** By class. */
+/** By class: of the shortest blocks first. */
 const freeBlocks: ArrayBuffer[][] = Array.from({ length: classOf(BODY_WHOLE_BYTES_MAX) + 1 }, () => []);
 
-/** The class of the shortest blocks for a body of this length. */
 function classOf(bodyBytes: number): number {
   return 32 - Math.clz32((bodyBytes - 1) / BLOCK_BODY_BYTES_MIN);
 }
@@ -54,10 +48,8 @@ export function allocateBody(byteLength: number): Buffer {
 }
 
 /**
- * Gives memory back for the next body, which then finds it in the processor's cache. Only once the kernel has taken the
- * bytes and nothing refers to them any more.
- *
- * @param bytes all that {@link allocateBody} gave
+ * Gives all that {@link allocateBody} gave back for the next body, which finds it in the processor's cache. Only once the
+ * kernel has taken the bytes and nothing refers to them any more.
  */
 export function releaseBody(bytes: Uint8Array): void {
   const { buffer, byteOffset, length } = bytes;
@@ -70,20 +62,12 @@ export function releaseBody(bytes: Uint8Array): void {
   if (free !== undefined && free.length < FREE_BLOCKS_MAX) free.push(buffer as ArrayBuffer);
 }
 
-export function wholeBody(bytes: Uint8Array): Body {
-  return { byteLength: bytes.byteLength, chunks: [bytes] };
-}
-
-/** @param bytes all that {@link allocateBody} gave */
+/** A body of all that {@link allocateBody} gave. */
 export function madeBody(bytes: Buffer): Body {
   return { byteLength: bytes.length, chunks: [bytes], hasHeadRoom: true };
 }
 
-/**
- * A body that is made when its chunks are first asked for: an answer to HEAD needs only the length.
- *
- * @param make gives all that {@link allocateBody} gave
- */
+/** The same, made when its chunks are first asked for: an answer to HEAD needs only the length. */
 export function laterBody(byteLength: number, make: () => Buffer): Body {
   let chunks: readonly [Uint8Array] | null = null;
   return {

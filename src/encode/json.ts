@@ -2,7 +2,7 @@
 import { BODY_WHOLE_BYTES_MAX } from '../limits.js';
 import type { Selection } from '../query/selection.js';
 import type { Rows } from '../snapshot/rows.js';
-import { allocateBody, type Body, madeBody, wholeBody } from './body.js';
+import { allocateBody, type Body, madeBody } from './body.js';
 import { JSON_LAYOUT, type RowCache } from './row-cache.js';
 import { type LazyPiece, slicedBody } from './slices.js';
 
@@ -20,7 +20,7 @@ const VIEWS_MAX = 16;
  * gathered into one buffer, or where they are many, into slices.
  */
 export function jsonRows(rows: Rows, selection: Selection, cache: RowCache | null = null): Body {
-  if (selection.count === rows.count) return wholeBody(rows.bytes);
+  if (selection.count === rows.count) return { byteLength: rows.bytes.length, chunks: [rows.bytes] };
   const picked = cache?.pick(selection, JSON_LAYOUT) ?? null;
   if (picked !== null && picked.byteLength < BODY_WHOLE_BYTES_MAX) return jsonArray(picked);
   let views = 0;

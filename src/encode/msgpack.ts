@@ -15,12 +15,10 @@ const ARRAY32 = 0xdd;
 /** Plain MessagePack: objects as maps of the smallest size, no records, no extension types. */
 const packr = new Packr({ useRecords: false, variableMapSize: true });
 
-/** Plain MessagePack of a small value: strings, whole numbers, arrays and objects of them. */
 export function packPlain(value: string | number | object): Uint8Array {
   return packr.pack(value);
 }
 
-/** The header of an array. */
 export function arrayHeader(count: number): Buffer {
   const header = Buffer.allocUnsafe(packedArrayHeaderLength(count));
   writeArrayHeader(header, count);
@@ -83,7 +81,6 @@ export function* packedRowPieces(rows: Rows, selection: Selection): Generator<Pi
   }
 }
 
-/** The rows [first, end). */
 function packedPiece(rows: Rows, first: number, end: number): Piece {
   return {
     byteLength: rows.packedStart[end]! - rows.packedStart[first]!,

@@ -8,17 +8,16 @@ import type { LazyPiece } from './slices.js';
 /** Lists that one insertion may look at to make room. */
 const EVICTION_STEPS_MAX = 8;
 
-/** What a list takes besides its rows and their places: two buffers and four objects, measured as resident memory. */
+/** What a list takes besides its rows and their places, measured as resident memory. */
 const ENTRY_BYTES = 832;
 
 const COMMA = 0x2c;
 
-/** How the rows of a list are laid out in one representation. */
+/** How rows are laid out in one representation. */
 export interface RowLayout {
   readonly number: 0 | 1;
   /** The sums of lengths that tell how long a row is. */
   readonly sums: 'start' | 'packedStart';
-  /** Writes one row and returns the offset behind it. */
   write(rows: Rows, ordinal: number, target: Buffer, offset: number): number;
 }
 
@@ -68,12 +67,11 @@ interface Entry {
 export class RowCache {
   readonly #rows: Rows;
   readonly #bytesMax: number;
-  /** By number of the field and of the layout; each is made when it is asked for. */
+  /** By numbers of the field and of the layout. */
   #shelves: (Shelf | undefined)[] = [];
   #clock: Entry[] = [];
   #hand = 0;
   #bytes = 0;
-  /** Results that were found here, and those that were not. */
   hits = 0;
   misses = 0;
 
@@ -208,7 +206,6 @@ export class RowCache {
   }
 }
 
-/** How many entries of a result come from one of its lists. */
 function entriesOf({ listOf }: ListPicks, list: number, count: number): number {
   if (listOf === null) return count;
   let entries = 0;

@@ -1,12 +1,10 @@
 /** Room generate/. Synthetic timetables from a seed. It imports nothing of the service but the model. */
 import type { TimetableEvent } from '../model/event.js';
 import { formatInstant } from '../model/time.js';
-import { DAYS_PER_WEEK, EXAM_WEEKS, MINUTE_MS, midnightMs, TEACHING_WEEKS } from './calendar.js';
 import { foundInstitution } from './institution.js';
 import { Random, uuids } from './random.js';
-import { type Lesson, planTerm, type TermPlan } from './term.js';
+import { type Lesson, planTerm, type TermDay } from './term.js';
 
-/** One generated record. */
 export type GeneratedEvent = Readonly<TimetableEvent> & { readonly lecturerId: string | null };
 
 export interface GenerateOptions {
@@ -21,17 +19,14 @@ export interface GenerateOptions {
   readonly distinctSlots?: boolean;
 }
 
-/**
- * Events of one term at most, which keeps an institution at about 9,000 events a week and 1,800 a day in 340 rooms;
- * more events make more terms. Only one term's weekly pattern and one day's events are held in memory.
- */
+/** Keeps an institution at about 9,000 events a week in 340 rooms; more events make more terms. */
 const ROWS_PER_TERM_MAX = 120_000;
 
 /** Of a thousand lessons of a single day: how many clash with another. */
 const ROOM_CLASH_PER_MILLE = 5;
 const LECTURER_CLASH_PER_MILLE = 4;
 const GROUP_CLASH_PER_MILLE = 3;
-/** Planned beyond what is asked for, since some lessons find no place; surplus lessons are called off. */
+/** Some lessons find no place; surplus lessons are called off. */
 const SURPLUS = 1.03;
 /** Events that are aimed at beyond what is asked for, so that the last day reaches it. */
 const RESERVE = 8;
@@ -39,13 +34,11 @@ const RESERVE = 8;
 /** See {@link planTerm}, which has the even streams. */
 const RANDOM_STREAM_FIRST = 17;
 
-const WEEKS = TEACHING_WEEKS + EXAM_WEEKS;
+const MINUTE_MS = 60_000;
 
 /**
- * A synthetic timetable: a weekly pattern for each term of an institution, with what happens to it day by day.
- *
- * Events come in the order of the service (time, endTime, id), exactly as many as asked for; the last term may end early.
- * With the number of events the institution grows up to the size of a large faculty, and beyond that the number of terms.
+ * A synthetic timetable: a weekly pattern for each term of an institution, with changes of single days. Events come in the
+ * order of the service (time, endTime, id), exactly as many as asked for. Only one term is held in memory.
  */
 export function* generateEvents(options: GenerateOptions): Generator<GeneratedEvent, void, undefined> {
   const { events, seed, distinctSlots = false } = options;
@@ -55,50 +48,33 @@ export function* generateEvents(options: GenerateOptions): Generator<GeneratedEv
   let made = 0;
 
   for (let term = 0; made < events; term++) {
-    const plan = planTerm(seed, term, institution);
+    const days = planTerm(seed, term, institution);
     const random = new Random(seed, RANDOM_STREAM_FIRST + 2 * term);
     // Each day so many lessons are called off that the term is left with its share of the events.
     let wanted = Math.ceil((events - made) / Math.max(1, terms - term)) + RESERVE;
-    let planned = rowsOfTerm(plan);
-    for (let week = 0; week < WEEKS; week++) {
-      for (let day = 0; day < DAYS_PER_WEEK; day++) {
-        const lessons = lessonsOf(plan, week, day);
-        const held = changeDay(random, lessons, wanted / planned);
-        const batch = dateLessons(held, midnightMs(term, week, day), distinctSlots, nextId);
-        batch.sort(inOrder);
-        const taken = batch.slice(0, events - made);
-        yield* taken;
-        made += taken.length;
-        if (made === events) return;
-        wanted -= batch.length;
-        planned -= rowsOf(lessons);
-      }
+    let planned = days.reduce((sum, { lessons }) => sum + rowsOf(lessons), 0);
+    for (const { midnightMs, lessons } of days) {
+      const held = changeDay(random, lessons, wanted / planned);
+      const batch = dateLessons({ midnightMs, lessons: held }, distinctSlots, nextId).sort(inOrder);
+      const taken = batch.slice(0, events - made);
+      yield* taken;
+      made += taken.length;
+      if (made === events) return;
+      wanted -= batch.length;
+      planned -= rowsOf(lessons);
     }
   }
-}
-
-function lessonsOf(plan: TermPlan, week: number, day: number): readonly Lesson[] {
-  if (week >= TEACHING_WEEKS) return plan.exams[(week - TEACHING_WEEKS) * DAYS_PER_WEEK + day] ?? [];
-  return (plan.teaching[day] ?? []).filter(({ parity }) => parity === null || parity === week % 2);
 }
 
 function rowsOf(lessons: readonly Lesson[]): number {
   return lessons.reduce((sum, { groups }) => sum + Math.max(1, groups.length), 0);
 }
 
-function rowsOfTerm(plan: TermPlan): number {
-  let rows = 0;
-  for (let week = 0; week < WEEKS; week++) {
-    for (let day = 0; day < DAYS_PER_WEEK; day++) rows += rowsOf(lessonsOf(plan, week, day));
-  }
-  return rows;
-}
-
 function haveSameSlot(a: Lesson | undefined, b: Lesson): boolean {
   return a?.startMinute === b.startMinute && a.endMinute === b.endMinute;
 }
 
-/** What becomes of the pattern on one day: lessons called off, and clashes with another lesson of the same time. */
+/** The lessons that are not called off. Some now clash with another lesson of the same time. */
 function changeDay(random: Random, lessons: readonly Lesson[], heldShare: number): Lesson[] {
   const changed: Lesson[] = [];
   let slotStart = 0;
@@ -123,28 +99,23 @@ function clash(random: Random, lesson: Lesson, changed: readonly Lesson[], slotS
   return { ...lesson, groups: [...lesson.groups.slice(1), guest] };
 }
 
-/** The events of one day, in no particular order. */
-function dateLessons(
-  lessons: readonly Lesson[],
-  dayMs: number,
-  distinctSlots: boolean,
-  nextId: () => string,
-): GeneratedEvent[] {
+function dateLessons(day: TermDay, distinctSlots: boolean, nextId: () => string): GeneratedEvent[] {
+  const instant = (minute: number): string => formatInstant(day.midnightMs + minute * MINUTE_MS);
   const batch: GeneratedEvent[] = [];
   let before: Lesson | undefined;
   let rowOfSlot = 0;
   let time = '';
   let endTime = '';
-  for (const lesson of lessons) {
+  for (const lesson of day.lessons) {
     if (!haveSameSlot(before, lesson)) {
       before = lesson;
       rowOfSlot = 0;
-      time = formatInstant(dayMs + lesson.startMinute * MINUTE_MS);
-      endTime = formatInstant(dayMs + lesson.endMinute * MINUTE_MS);
+      time = instant(lesson.startMinute);
+      endTime = instant(lesson.endMinute);
     }
     for (const group of lesson.groups.length === 0 ? [null] : lesson.groups) {
       // Starts move by less than the shortest lesson, so no two lessons begin to overlap.
-      if (distinctSlots) time = formatInstant(dayMs + (lesson.startMinute + rowOfSlot++ / 60) * MINUTE_MS);
+      if (distinctSlots) time = instant(lesson.startMinute + rowOfSlot++ / 60);
       batch.push({
         id: nextId(),
         time,

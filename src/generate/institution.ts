@@ -1,8 +1,7 @@
-import { TEACHING_WEEKS } from './calendar.js';
 import { COURSE_LEVELS, PEOPLE, PROGRAMMES, SUBJECTS } from './names.js';
 import { Random, uuids } from './random.js';
 
-/** Its index is its position among all of the institution, and so is a group's. */
+/** Indexes count the lecturers, and the groups, of the institution. */
 export interface Lecturer {
   readonly index: number;
   readonly id: string;
@@ -15,14 +14,9 @@ export interface Group {
   readonly code: string;
 }
 
-export type LessonType = 'LEC' | 'LAB' | 'SEM' | 'TUT' | 'EXAM';
-
-/** What a course asks for every week (or every other): shared by its groups, or once for each of them. */
+/** What a course asks for every week, or every other: a lecture for all of its groups, or another lesson for each. */
 export interface LessonPlan {
-  readonly type: LessonType;
-  /** Halves of a period, see the calendar. */
-  readonly halves: number;
-  readonly shared: boolean;
+  readonly type: 'LEC' | 'LAB' | 'SEM' | 'TUT';
   readonly fortnightly: boolean;
 }
 
@@ -47,6 +41,8 @@ export interface Institution {
   readonly cohorts: readonly Cohort[];
   readonly groupCount: number;
 }
+
+export const TEACHING_WEEKS = 14;
 
 const YEARS = 3;
 const GROUP_LETTERS = 'ABCDE';
@@ -114,12 +110,12 @@ function cohortPrefix(cohort: number): string {
 }
 
 function planCourse(random: Random): LessonPlan[] {
-  const lecture: LessonPlan = { type: 'LEC', halves: 2, shared: true, fortnightly: false };
+  const lecture: LessonPlan = { type: 'LEC', fortnightly: false };
   const plans = random.chance(300) ? [lecture, lecture] : [lecture];
   const kind = random.below(100);
-  if (kind < 50) plans.push({ type: 'SEM', halves: 2, shared: false, fortnightly: false });
-  else if (kind < 80) plans.push({ type: 'LAB', halves: 4, shared: false, fortnightly: random.chance(400) });
-  else plans.push({ type: 'TUT', halves: 1, shared: false, fortnightly: false });
+  if (kind < 50) plans.push({ type: 'SEM', fortnightly: false });
+  else if (kind < 80) plans.push({ type: 'LAB', fortnightly: random.chance(400) });
+  else plans.push({ type: 'TUT', fortnightly: false });
   return plans;
 }
 

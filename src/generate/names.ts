@@ -54,37 +54,25 @@ export const SUBJECTS: readonly string[] = [
 
 export const COURSE_LEVELS: readonly string[] = ['I', 'II', 'III', 'IV'];
 
-/** Given and family names that go together. Chinese names have the family name first. */
-export const PEOPLE: readonly {
+/** Names that go together. */
+interface People {
   readonly given: readonly string[];
   readonly family: readonly string[];
-  readonly familyFirst?: true;
-}[] = [
-  {
-    given: ['Jana', 'Eliška', 'Kateřina', 'Zdeňka', 'Lucie'],
-    family: ['Nováková', 'Dvořáková', 'Černá', 'Říhová', 'Šťastná', 'Kučerová'],
-  },
-  {
-    given: ['Jiří', 'Ondřej', 'Tomáš', 'Luděk', 'Václav'],
-    family: ['Svoboda', 'Procházka', 'Němec', 'Žák', 'Růžička', 'Hájek'],
-  },
-  {
-    given: ['Élodie', 'François', 'Hélène', 'Gaël', 'Zoé'],
-    family: ['Lefèvre', 'Garçon', "d'Aubigné", 'Besançon', 'Müller', 'Noël'],
-  },
-  {
-    given: ['Ελένη', 'Γιώργος', 'Νίκος', 'Αθηνά'],
-    family: ['Παπαδοπούλου', 'Οικονόμου', 'Αγγελής', 'Καζαντζάκης'],
-  },
-  { given: ['伟', '芳', '秀英', '明'], family: ['王', '李', '张', '陈', '欧阳'], familyFirst: true },
-  {
-    given: ['Alice', 'John', 'Priya', 'Samuel', 'Grace', 'Ahmed'],
-    family: ["O'Connor", 'Smith', 'Ramanujan', 'Okafor', 'Hopper', 'Clarke'],
-  },
-  {
-    given: ['Łukasz', 'Agnieszka', 'Jürgen', 'Åsa', 'Íñigo'],
-    family: ['Wójcik', 'Kowalska', 'Größ', 'Ångström', 'Núñez', 'Bjørnsen'],
-  },
+  readonly familyFirst: boolean;
+}
+
+function people(given: string, family: string, familyFirst = false): People {
+  return { given: given.split(' '), family: family.split(' '), familyFirst };
+}
+
+export const PEOPLE: readonly People[] = [
+  people('Jana Eliška Kateřina Zdeňka Lucie', 'Nováková Dvořáková Černá Říhová Šťastná Kučerová'),
+  people('Jiří Ondřej Tomáš Luděk Václav', 'Svoboda Procházka Němec Žák Růžička Hájek'),
+  people('Élodie François Hélène Gaël Zoé', "Lefèvre Garçon d'Aubigné Besançon Müller Noël"),
+  people('Ελένη Γιώργος Νίκος Αθηνά', 'Παπαδοπούλου Οικονόμου Αγγελής Καζαντζάκης'),
+  people('伟 芳 秀英 明', '王 李 张 陈 欧阳', true),
+  people('Alice John Priya Samuel Grace Ahmed', "O'Connor Smith Ramanujan Okafor Hopper Clarke"),
+  people('Łukasz Agnieszka Jürgen Åsa Íñigo', 'Wójcik Kowalska Größ Ångström Núñez Bjørnsen'),
 ];
 
 /** Codes of the programmes that study groups belong to. */

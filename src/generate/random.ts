@@ -11,7 +11,7 @@ export class Random {
    */
   constructor(seed: number, stream: number) {
     this.#a = mix32(seed);
-    this.#b = mix32(highWord(seed) + 0x9e3779b9);
+    this.#b = mix32(Math.floor(seed / 2 ** 32) + 0x9e3779b9);
     this.#c = mix32(stream + 0x85ebca6b);
     // The first dozen outputs still show the seed.
     for (let i = 0; i < 12; i++) this.fraction();
@@ -27,7 +27,7 @@ export class Random {
     return (result >>> 0) / 2 ** 32;
   }
 
-  /** An integer from 0 to `count` - 1. */
+  /** A whole number below `count`. */
   below(count: number): number {
     return Math.floor(this.fraction() * count);
   }
@@ -50,7 +50,9 @@ const UUID_KINDS = { event: 1, room: 2, course: 3, group: 4, lecturer: 5 } as co
  * bits are a bijection of the number of the call, so up to 2^32 of them are distinct.
  */
 export function uuids(seed: number, kind: keyof typeof UUID_KINDS): () => string {
-  const key = mix32(mix32((seed >>> 0) + 0x9e3779b9) + mix32(highWord(seed) ^ 0x7f4a7c15) + UUID_KINDS[kind]);
+  const low = mix32((seed >>> 0) + 0x9e3779b9);
+  const high = mix32(Math.floor(seed / 2 ** 32) ^ 0x7f4a7c15);
+  const key = mix32(low + high + UUID_KINDS[kind]);
   const key0 = mix32(key + 1);
   const key1 = mix32(key + 2);
   const key2 = mix32(key + 3);
@@ -73,9 +75,4 @@ function mix32(word: number): number {
   let x = Math.imul(word ^ (word >>> 16), 0x85ebca6b);
   x = Math.imul(x ^ (x >>> 13), 0xc2b2ae35);
   return x ^ (x >>> 16);
-}
-
-/** The bits of a safe integer above the low 32. */
-function highWord(integer: number): number {
-  return Math.floor(integer / 2 ** 32);
 }

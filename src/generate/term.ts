@@ -1,27 +1,41 @@
-import { DAYS_PER_WEEK, EXAM_WEEKS, HALVES_PER_DAY, halvesToMinutes } from './calendar.js';
-import type { Course, Group, Institution, Lecturer, LessonPlan, LessonType } from './institution.js';
+import {
+  type Course,
+  type Group,
+  type Institution,
+  type Lecturer,
+  type LessonPlan,
+  TEACHING_WEEKS,
+} from './institution.js';
 import { Random } from './random.js';
 
-/** A lesson of the weekly pattern, or an examination. One row for each group; without groups, one row with none. */
+/** A lesson or an examination. One row for each group; without groups, one row with none. */
 export interface Lesson {
+  /** Minutes after midnight UTC, so without daylight saving. */
   readonly startMinute: number;
   readonly endMinute: number;
   readonly title: string | null;
   readonly roomId: string | null;
   readonly courseId: string | null;
-  readonly type: LessonType | null;
+  readonly type: LessonPlan['type'] | 'EXAM' | null;
   readonly lecturer: Lecturer | null;
   readonly groups: readonly Group[];
-  /** Takes place in even weeks (0), in odd weeks (1), or in all (null). */
-  readonly parity: 0 | 1 | null;
 }
 
-/** The lessons of each weekday, and of each day of the examination weeks, by start and end. */
-export interface TermPlan {
-  readonly teaching: readonly (readonly Lesson[])[];
-  readonly exams: readonly (readonly Lesson[])[];
+/** Lessons are in order of start and end. */
+export interface TermDay {
+  readonly midnightMs: number;
+  readonly lessons: Lesson[];
 }
 
+/** The first term begins in September of this year. */
+const FIRST_YEAR = 2026;
+const EXAM_WEEKS = 2;
+const DAYS_PER_WEEK = 5;
+const DAY_MS = 86_400_000;
+
+/** A day has seven periods of 90 minutes from 08:00, with breaks of 15. Each has two halves; lessons take whole halves. */
+const HALVES_PER_DAY = 14;
+const HALVES = { LEC: 2, SEM: 2, LAB: 4, TUT: 1 };
 const EXAM_MINUTES = 120;
 const EXAM_START_MINUTES = [540, 690, 840];
 /** Tries to find a free place before all of the week is searched. */
@@ -47,20 +61,20 @@ class BusyTimes {
 }
 
 /**
- * Plans one term: every lesson gets a day, a time, a room and a lecturer such that nothing clashes. A lesson without a
- * free place is dropped. Clashes are made on purpose, and later, by the changes of single days.
+ * Plans the days of one term: every lesson gets a day, a time, a room and a lecturer such that nothing clashes. A lesson
+ * without a free place is dropped. Clashes are made on purpose, and later, by the changes of single days.
  */
-export function planTerm(seed: number, term: number, institution: Institution): TermPlan {
+export function planTerm(seed: number, term: number, institution: Institution): TermDay[] {
   const random = new Random(seed, RANDOM_STREAM_FIRST + 2 * term);
   const { rooms, cohorts } = institution;
   const busyGroups = new BusyTimes(institution.groupCount);
   const busyLecturers = new BusyTimes(institution.lecturers.length);
   const busyRooms = new BusyTimes(rooms.length);
-  const teaching: Lesson[][] = Array.from({ length: DAYS_PER_WEEK }, () => []);
-  const exams: Lesson[][] = Array.from({ length: DAYS_PER_WEEK * EXAM_WEEKS }, () => []);
+  const days = daysOf(term);
+  const examDays = days.slice(-DAYS_PER_WEEK * EXAM_WEEKS);
 
-  function place(course: Course, { type, halves, fortnightly }: LessonPlan, groups: readonly Group[]): void {
-    const parity = fortnightly ? (random.chance(500) ? 0 : 1) : null;
+  function place(course: Course, { type, fortnightly }: LessonPlan, groups: readonly Group[]): void {
+    const firstWeek = fortnightly && !random.chance(500) ? 1 : 0;
     // Without a fixed lecturer and room first, a search of the week would have to try all of them at every time.
     const lecturer = random.chance(40)
       ? null
@@ -68,6 +82,7 @@ export function planTerm(seed: number, term: number, institution: Institution): 
         ? (course.staff[0] as Lecturer)
         : random.pick(course.staff);
     const online = random.chance(30);
+    const halves = HALVES[type];
     const step = halves === 1 ? 1 : 2;
     const starts = Math.floor((HALVES_PER_DAY - halves) / step) + 1;
     const places = DAYS_PER_WEEK * starts;
@@ -87,16 +102,19 @@ export function planTerm(seed: number, term: number, institution: Institution): 
       for (const group of groups) busyGroups.occupy(group.index, day, mask);
       // A row without a course or group is never one of several of a shared lesson.
       const single = groups.length === 1;
-      (teaching[day] as Lesson[]).push({
-        ...halvesToMinutes(half, halves),
+      const lesson = {
+        startMinute: halfStartMinute(half),
+        endMinute: halfStartMinute(half + halves - 1) + 45,
         title: random.chance(5) ? null : course.title,
         roomId: room === null ? null : (rooms[room] as string),
         courseId: single && random.chance(15) ? null : course.id,
         type: random.chance(10) ? null : type,
         lecturer,
         groups: single && random.chance(10) ? [] : groups,
-        parity,
-      });
+      };
+      for (let week = firstWeek; week < TEACHING_WEEKS; week += fortnightly ? 2 : 1) {
+        days[week * DAYS_PER_WEEK + day]?.lessons.push(lesson);
+      }
       return;
     }
   }
@@ -104,14 +122,14 @@ export function planTerm(seed: number, term: number, institution: Institution): 
   for (const { groups, courses } of cohorts) {
     for (const [n, course] of courses.entries()) {
       for (const plan of course.plans) {
-        for (const attending of plan.shared ? [groups] : groups.map((group) => [group])) {
+        for (const attending of plan.type === 'LEC' ? [groups] : groups.map((group) => [group])) {
           place(course, plan, attending);
         }
       }
       // A day for each course, so that no group sits two examinations at once; rooms may still be short.
-      const examDay = exams[(n + random.below(2) * courses.length) % exams.length] as Lesson[];
+      const examDay = examDays[(n + random.below(2) * courses.length) % examDays.length];
       const startMinute = random.pick(EXAM_START_MINUTES);
-      examDay.push({
+      examDay?.lessons.push({
         startMinute,
         endMinute: startMinute + EXAM_MINUTES,
         title: course.title,
@@ -120,14 +138,13 @@ export function planTerm(seed: number, term: number, institution: Institution): 
         type: 'EXAM',
         lecturer: course.staff[0] as Lecturer,
         groups,
-        parity: null,
       });
     }
   }
-  for (const day of [...teaching, ...exams]) {
-    day.sort((a, b) => a.startMinute - b.startMinute || a.endMinute - b.endMinute);
+  for (const { lessons } of days) {
+    lessons.sort((a, b) => a.startMinute - b.startMinute || a.endMinute - b.endMinute);
   }
-  return { teaching, exams };
+  return days;
 }
 
 /** The index of a free room, or -1. The search begins with a random room. */
@@ -138,4 +155,33 @@ function findRoom(random: Random, busy: BusyTimes, count: number, day: number, m
     if (busy.isFree(room, day, mask)) return room;
   }
   return -1;
+}
+
+/** Minutes after midnight at which a half begins. */
+function halfStartMinute(half: number): number {
+  return 480 + 105 * (half >> 1) + 45 * (half & 1);
+}
+
+/** The days of the teaching weeks and of the examination weeks. Terms count from 0 and alternate autumn and spring. */
+function daysOf(term: number): TermDay[] {
+  const year = FIRST_YEAR + (term >> 1);
+  const isSpring = term % 2 === 1;
+  const teachingMs = isSpring ? firstMondayMs(year + 1, 1, 8) : firstMondayMs(year, 8, 10);
+  // Autumn's exams come after the new year, so that no lesson falls on the holidays.
+  const examsMs = isSpring ? teachingMs + TEACHING_WEEKS * 7 * DAY_MS : firstMondayMs(year + 1, 0, 4);
+  return [...daysFrom(teachingMs, TEACHING_WEEKS), ...daysFrom(examsMs, EXAM_WEEKS)];
+}
+
+function daysFrom(mondayMs: number, weeks: number): TermDay[] {
+  return Array.from({ length: weeks * DAYS_PER_WEEK }, (_, n) => {
+    const days = 7 * Math.floor(n / DAYS_PER_WEEK) + (n % DAYS_PER_WEEK);
+    return { midnightMs: mondayMs + days * DAY_MS, lessons: [] };
+  });
+}
+
+/** The first Monday on or after a date; months count from 0. */
+function firstMondayMs(year: number, month: number, day: number): number {
+  const fromMs = Date.UTC(year, month, day);
+  const weekday = new Date(fromMs).getUTCDay();
+  return fromMs + ((8 - weekday) % 7) * DAY_MS;
 }

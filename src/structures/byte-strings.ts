@@ -4,9 +4,8 @@ import { HashTable } from './hash-table.js';
 const BYTES_MIN = 1024;
 
 /**
- * Copies UTF-8. A call into the engine costs more than copying a few dozen bytes. Eight bytes are read as a double, which
- * keeps all bits but those of a NaN, and no eight bytes of UTF-8 are one: the last byte would be 7F or FF, which cannot
- * follow F0 or above. The end is copied with bytes before it once more.
+ * Copies UTF-8, eight bytes at a time as a double. That keeps all bits but those of a NaN, and UTF-8 has none: its last byte
+ * would be 7F or FF, behind F0 or above. The end is copied with bytes before it once more.
  */
 export function copyText(source: DataView, from: number, to: number, target: DataView, offset: number): void {
   let at = offset;
@@ -17,7 +16,6 @@ export function copyText(source: DataView, from: number, to: number, target: Dat
   else for (; i < to; i++, at++) target.setUint8(at, source.getUint8(i));
 }
 
-/** Whether so many bytes are the same in two places. */
 export function isSame(a: DataView, aFrom: number, b: DataView, bFrom: number, length: number): boolean {
   let i = 0;
   for (; i + 4 <= length; i += 4) {
@@ -34,8 +32,8 @@ export function viewOf(bytes: Uint8Array): DataView {
 }
 
 /**
- * A set of texts as UTF-8, numbered in order of arrival: one arena of bytes and a table of hashes, without an object or a
- * string for any text. Amortised O(length) for each, as long as hashes are keyed: see keyed-hash.ts.
+ * A set of texts as UTF-8, numbered in order of arrival, without an object or a string for any text. Amortised O(length)
+ * for each, as long as hashes are keyed: see keyed-hash.ts.
  */
 export class ByteStrings {
   /** All strings behind each other. Replaced as they grow. */
@@ -54,12 +52,11 @@ export class ByteStrings {
     return this.#hashes.length;
   }
 
-  /** Bytes of all strings together. */
   get byteLength(): number {
     return this.#start.at(this.size);
   }
 
-  /** Bytes of memory in use: of the strings, of their places and hashes, and of the table. */
+  /** With the places, the hashes and the table. */
   get heldBytes(): number {
     return this.byteLength + 8 * this.size + this.#table.byteLength;
   }
@@ -74,12 +71,10 @@ export class ByteStrings {
     return Buffer.from(this.bytes.buffer, start, this.#start.at(n + 1) - start).toString();
   }
 
-  /** The hash that string n was added with, as an unsigned number. */
   hashOf(n: number): number {
     return this.#hashes.at(n);
   }
 
-  /** Whether string n is these bytes. */
   isAt(n: number, view: DataView, from: number, to: number): boolean {
     const start = this.#start.at(n);
     const length = this.#start.at(n + 1) - start;

@@ -12,10 +12,7 @@ export interface DictionaryImage {
   readonly start: Uint32Array;
 }
 
-/**
- * Gives each distinct string a code, in order of first appearance. `finish` reassigns codes by UTF-8 byte order, so
- * that the order of codes is the order of values.
- */
+/** Gives each distinct string a code, in order of first appearance; `finish` reassigns codes in order of the values. */
 export class DictionaryBuilder {
   readonly #hash: KeyedHash;
   readonly #table = new HashTable();
@@ -28,7 +25,6 @@ export class DictionaryBuilder {
     this.#recent = recent;
   }
 
-  /** Bytes outside of the heap. */
   get heldBytes(): number {
     return this.#table.byteLength;
   }
@@ -53,7 +49,6 @@ export class DictionaryBuilder {
     return code;
   }
 
-  /** The code of a value, or NO_CODE. */
   find(value: string): number {
     return this.#search(this.#hash.text(value), value);
   }
@@ -70,7 +65,7 @@ export class DictionaryBuilder {
     return NO_CODE;
   }
 
-  /** The image, and for each code of this builder the code in the image. */
+  /** The image, with its code for each code of this builder. */
   finish(): { image: DictionaryImage; recode: Uint32Array } {
     const values = this.#values;
     const sortKeys = values.map(sortKeyOf);
@@ -118,7 +113,6 @@ export class Dictionary {
     this.size = image.start.length - 1;
   }
 
-  /** The code of `value`, or NO_CODE. */
   codeOf(value: string): number {
     if (value === this.#lastValue) return this.#lastCode;
     let code = this.#codes.get(value);
@@ -131,7 +125,6 @@ export class Dictionary {
     return code;
   }
 
-  /** The value of a code from 0 to size - 1. */
   valueOf(code: number): string {
     return this.#bytes.toString('utf8', this.#start[code]!, this.#start[code + 1]!);
   }

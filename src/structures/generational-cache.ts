@@ -14,7 +14,6 @@ export class GenerationalCache<Value> {
   #youngBytes = 0;
   #oldBytes = 0;
 
-  /** @param bytesMax of everything that is kept, as `set` is told */
   constructor(bytesMax: number) {
     this.#generationBytesMax = Math.floor(bytesMax / 2);
   }

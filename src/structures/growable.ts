@@ -13,7 +13,7 @@ export function grownByteLength(byteLength: number): number {
   return doubled <= SMALL_BYTES_MAX ? doubled : Math.max(doubled, LARGE_BYTES_MIN);
 }
 
-/** An append-only column of numbers that doubles when full. Amortised O(1) per value. */
+/** An append-only column of numbers that doubles when full. */
 export class Growable<Values extends Uint32Array | Float64Array> {
   readonly #type: new (
     length: number,

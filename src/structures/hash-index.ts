@@ -8,7 +8,6 @@ export interface HashIndexImage {
   readonly table: Uint32Array;
 }
 
-/** At most half of the slots are taken, so a probe takes 1.5 steps on average. */
 const SLOTS_PER_KEY = 2;
 
 /** The table for these hashes of distinct keys; the same for the same hashes. */

@@ -1,29 +1,17 @@
 import { grownByteLength } from './growable.js';
 
-const CAPACITY_MIN = 64;
+const WORDS_MIN = 256;
 
 /**
- * Numbers from 0 on, each found by the hash of what it stands for: open addressing with linear probing. The hash stands
- * beside the number, so that one look at memory tells both. The caller compares numbers with the same hash:
- *
- * ```
- * for (let slot = table.first(hash); slot !== -1; slot = table.next(slot, hash)) if (isIt(table.numberAt(slot))) …
- * ```
- *
- * Hashes have to be keyed where keys come from outside, see keyed-hash.ts.
+ * Numbers found by hashes: open addressing with linear probing. The hash stands beside the number, so that one look at
+ * memory tells both. The caller goes through the numbers with one hash by `first` and `next`. Hashes have to be keyed where
+ * keys come from outside, see keyed-hash.ts.
  */
 export class HashTable {
-  /** Numbers that there is room for: half of the slots. A power of two. */
-  #capacity = CAPACITY_MIN;
-  /** Two words a slot: a number + 1, or 0, and its hash. */
-  #slots: Int32Array = slotsFor(CAPACITY_MIN);
+  /** A power of two of words, two a slot: a number + 1, or 0, and its hash. At most half of the slots are taken. */
+  #slots: Int32Array = new Int32Array(WORDS_MIN);
   #size = 0;
 
-  get size(): number {
-    return this.#size;
-  }
-
-  /** Bytes of its slots. */
   get byteLength(): number {
     return this.#slots.byteLength;
   }
@@ -44,7 +32,7 @@ export class HashTable {
 
   /** Adds a number that is not there yet. */
   add(number: number, hash: number): void {
-    if (this.#size === this.#capacity) this.#grow();
+    if (4 * this.#size === this.#slots.length) this.#grow();
     this.#size++;
     place(this.#slots, number + 1, hash);
   }
@@ -61,16 +49,12 @@ export class HashTable {
 
   #grow(): void {
     const before = this.#slots;
-    this.#capacity *= 2;
-    this.#slots = slotsFor(this.#capacity);
+    const memory = new ArrayBuffer(grownByteLength(before.byteLength));
+    this.#slots = new Int32Array(memory, 0, 2 * before.length);
     for (let slot = 0; slot < before.length; slot += 2) {
       if (before[slot] !== 0) place(this.#slots, before[slot]!, before[slot + 1]!);
     }
   }
-}
-
-function slotsFor(capacity: number): Int32Array {
-  return new Int32Array(new ArrayBuffer(grownByteLength(8 * capacity)), 0, 4 * capacity);
 }
 
 function place(slots: Int32Array, entry: number, hash: number): void {

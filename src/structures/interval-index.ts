@@ -21,7 +21,7 @@ export interface IntervalIndexImage {
   readonly bucketLast: Float64Array;
 }
 
-/** Lengths are below 2^53. Class 0 is for empty intervals. */
+/** Class 0 is for empty intervals. */
 const LENGTH_CLASSES = 54;
 
 /** The last integer of [start, end), or `start` for an empty interval: the tree stores closed intervals. */
@@ -33,11 +33,7 @@ function lengthClass(length: number): number {
   return length <= 0 ? 0 : Math.floor(Math.log2(length)) + 1;
 }
 
-/**
- * @param starts integers, ascending
- * @param ends integers, each at least its start
- * @param perBucketMax intervals in one bucket
- */
+/** @param starts integers, ascending; the ends likewise integers, each at least its start */
 export function buildIntervalIndex(
   starts: Float64Array,
   ends: Float64Array,
@@ -71,7 +67,7 @@ export function buildIntervalIndex(
   return { members, bucketStart, bucketLast };
 }
 
-/** [first integer, last integer, number]: of an interval or of a bucket. */
+/** Of an interval or of a bucket. */
 type Entry = readonly [first: number, last: number, number: number];
 
 export class IntervalIndex {
@@ -79,17 +75,13 @@ export class IntervalIndex {
   readonly #ends: Float64Array;
   readonly #image: IntervalIndexImage;
   readonly #bounds: { readonly treesMax: number; readonly scansMax: number };
-  /** How often each bucket was scanned, up to scansMax. */
+  /** By bucket. */
   readonly #scans: Uint8Array;
   readonly #bucketTree: IntervalTree<Entry>;
   /** By bucket, oldest first. */
   readonly #trees = new Map<number, IntervalTree<Entry>>();
 
-  /**
-   * @param starts the arrays that the image was built from
-   * @param bounds.treesMax trees kept at a time
-   * @param bounds.scansMax scans of a bucket before its tree is built; at most 255
-   */
+  /** @param bounds trees kept at a time, and scans of a bucket before its tree is built, at most 255 */
   constructor(
     starts: Float64Array,
     ends: Float64Array,

@@ -8,11 +8,8 @@ export function countRuns(runs: Uint32Array): number {
 }
 
 /**
- * Writes to `out` the places, counted from `offset`, of the ordinals of list[low, high) that lie within the runs. Galloping
- * over both makes it O(fewer × log(more / fewer)) besides what is written.
- *
- * @param list ascending
- * @returns how many there are
+ * Writes to `out` the places, counted from `offset`, of the ordinals of list[low, high) that lie within the runs, and returns
+ * how many there are. Galloping over both makes it O(fewer × log(more / fewer)) besides what is written.
  */
 export function positionsWithinRuns(
   list: Uint32Array,
@@ -38,10 +35,8 @@ export function positionsWithinRuns(
 }
 
 /**
- * Sorts list[0, count) and takes out repeats, in place: a list of more than a 32nd of the universe by a bitmap.
- *
- * @param universe ordinals are below it
- * @returns how many are left
+ * Sorts list[0, count), takes out repeats in place and returns how many are left. Ordinals are below `universe`; a bitmap
+ * sorts lists of more than a 32nd of it.
  */
 export function sortUnique(list: Uint32Array, count: number, universe: number): number {
   if (count > universe / 32) {

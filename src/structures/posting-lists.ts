@@ -1,9 +1,6 @@
 import { shared } from './slabs.js';
 
-/**
- * A dictionary's code per ordinal, in as few bytes as they fit into. Every number that is no code of the dictionary stands
- * for null.
- */
+/** A dictionary's code per ordinal, in as few bytes as they fit into. Every other number stands for null. */
 export type CodeColumn = Uint8Array | Uint16Array | Uint32Array;
 
 interface CodeColumnType {
@@ -32,11 +29,7 @@ export interface PostingListsImage {
   readonly ordinals: Uint32Array;
 }
 
-/**
- * Builds the posting lists of one column by counting sort: O(rows + codes).
- *
- * @param codeCount codes run from 0 to codeCount - 1
- */
+/** Builds the posting lists of one column by counting sort: O(rows + codes). */
 export function buildPostingLists(codes: CodeColumn, codeCount: number): PostingListsImage {
   const start = shared.uint32(codeCount + 1);
   for (let ordinal = 0; ordinal < codes.length; ordinal++) {

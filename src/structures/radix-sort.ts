@@ -2,7 +2,7 @@ import { scratch } from './slabs.js';
 
 const DIGIT_BITS = 16;
 const DIGIT_VALUES = 1 << DIGIT_BITS;
-/** Fewer keys are sorted faster by comparing them than by counting 2^16 digits. */
+/** Fewer keys are sorted faster by comparison. */
 const COUNT_MIN = 4096;
 
 /**
@@ -21,7 +21,6 @@ export function radixSort(order: Uint32Array, keys: Float64Array): void {
   for (let i = 0; i < count; i++) keyMax = Math.max(keyMax, keys[order[i]!]!);
   let from: Uint32Array = order;
   let to: Uint32Array = scratch.uint32(count);
-  // Terminates: the divisor grows by 2^16 each round and keyMax is below 2^53.
   for (let divisor = 1; divisor <= keyMax; divisor *= DIGIT_VALUES) {
     const next = new Uint32Array(DIGIT_VALUES + 1);
     for (let i = 0; i < count; i++) next[digitAt(keys[from[i]!]!, divisor) + 1]!++;
@@ -45,7 +44,6 @@ export function sortByIntervals(order: Uint32Array, starts: Float64Array, ends: 
   let startMin = Number.POSITIVE_INFINITY;
   for (const start of starts) if (start < startMin) startMin = start;
   const keys = scratch.float64(starts.length);
-  // Least significant key first: the sort is stable.
   for (let i = 0; i < keys.length; i++) keys[i] = ends[i]! - starts[i]!;
   radixSort(order, keys);
   for (let i = 0; i < keys.length; i++) keys[i] = starts[i]! - startMin;

@@ -1,4 +1,4 @@
-/** The first index from `low` to `high` whose value is not less than `target`; `high` where there is none. */
+/** The first index from `low` on whose value is not less than `target`, or `high`. */
 export function lowerBound(
   values: Float64Array | Uint32Array,
   target: number,

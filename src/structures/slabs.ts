@@ -2,10 +2,7 @@ import { LARGE_BYTES_MIN } from './growable.js';
 
 const ALIGNMENT_BYTES = 8;
 
-/**
- * Typed arrays cut from long buffers, one behind the other. A buffer for each array would cost more than filling it, and
- * the C library keeps the memory around short buffers that lie between others (see grownByteLength).
- */
+/** Typed arrays cut from long buffers, one behind the other. A buffer for each would cost more than filling it. */
 export class Slabs<Memory extends ArrayBufferLike> {
   readonly #make: (byteLength: number) => Memory;
   #slabBytes: number;
@@ -92,10 +89,10 @@ export const shared: Slabs<SharedArrayBuffer> = new Slabs((byteLength) => new Sh
 /** Arrays that live as long as one build. Zeroed. */
 export const scratch: Slabs<ArrayBuffer> = new Slabs((byteLength) => new ArrayBuffer(byteLength));
 
-/** Below it a build's scratch is left to ordinary buffers. */
+/** Smaller builds use ordinary buffers. */
 const SCRATCH_WORTHWHILE_BYTES_MIN = 4 * 1024 * 1024;
 
-/** @param byteLength about what all scratch arrays of `build`, which is synchronous, take */
+/** @param byteLength about what all scratch arrays of `build` take */
 export function inScratch<Result>(byteLength: number, build: () => Result): Result {
   if (byteLength < SCRATCH_WORTHWHILE_BYTES_MIN) return build();
   return scratch.within(Math.max(byteLength, LARGE_BYTES_MIN), build);

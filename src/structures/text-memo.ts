@@ -17,10 +17,6 @@ export class TextMemo<Value> {
     this.#unitsMax = unitsMax;
   }
 
-  get size(): number {
-    return this.#known.size;
-  }
-
   get(text: string): Value | undefined {
     return this.#takes(text) ? this.#known.get(text) : undefined;
   }

@@ -110,7 +110,6 @@ test('a table finds every number by its hash, also where many have one hash', (t
       all.forEach((hash, n) => {
         table.add(n, hash);
       });
-      assert.equal(table.size, all.length);
       for (const hash of [...all, absent]) {
         const found: number[] = [];
         for (let slot = table.first(hash); slot !== -1; slot = table.next(slot, hash)) {
@@ -136,7 +135,7 @@ test('a memo of texts is bounded, and leaves out what V8 hashes without its seed
   for (const text of [...kept, ...left]) {
     memo.set(text, 7);
     t.equal(memo.get(text), left.includes(text) ? undefined : 7, JSON.stringify(text));
-    t.ok(memo.size <= 3);
+    t.ok(kept.filter((each) => memo.get(each) !== undefined).length <= 3);
   }
   t.end();
 });
