@@ -1,5 +1,4 @@
-import type { Rejection } from '../model/event.js';
-import { formatPosition } from '../model/position.js';
+import { formatPosition, type Rejection } from '../model/event.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { formatCount, formatCountOf } from './quantity.js';
 

@@ -22,6 +22,7 @@ import {
   INDEXED_FIELDS,
   type IndexedFieldName,
   LESSON_FIELDS,
+  type RequiredFieldName,
 } from '../model/fields.js';
 import { ByteStrings, viewOf } from '../structures/byte-strings.js';
 import { sharedCodeColumn } from '../structures/code-column.js';
@@ -44,9 +45,9 @@ import { UnservedFieldCounter } from './unserved-fields.js';
 import { writeRows } from './write-rows.js';
 
 /** The fields kept as dictionary codes until the rows are written: all that have few distinct values, or may have none. */
-type CodedField = Extract<(typeof FIELDS)[number], { required: false }>;
-export type CodedFieldName = CodedField['name'];
-export function isCoded(field: (typeof FIELDS)[number]): field is CodedField {
+export type CodedFieldName = Exclude<FieldName, RequiredFieldName>;
+type AnyField = (typeof FIELDS)[number];
+export function isCoded(field: AnyField): field is AnyField & { readonly name: CodedFieldName } {
   return !field.required;
 }
 const CODED_FIELDS: readonly CodedFieldName[] = FIELDS.filter(isCoded).map((field) => field.name);
