@@ -1,6 +1,6 @@
 /** Numbers and rejections as a person reads them, the same in every locale. */
 import type { Rejection } from '../model/event.js';
-import { formatPosition } from '../model/position.js';
+import { formatPosition } from '../model/event.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 
 export function formatCount(count: number): string {

@@ -1,4 +1,4 @@
-import type { ConflictBy, FieldName, OutputFieldName } from './fields.js';
+import type { ConflictBy, FieldName, OutputFieldName, RequiredFieldName } from './fields.js';
 
 /**
  * How identifiers are read: lower-cased UUIDs, or any string of 1 to 64 characters, compared exactly. In records a whole number
@@ -35,12 +35,9 @@ export interface TimetableRecord {
   readonly lecturerId?: string | number | null | undefined;
 }
 
-/** The fields that no event is without. */
-type RequiredName = 'id' | 'time' | 'endTime';
-
 /** The Event record as clients receive it: ten fields, in the specification's order, times in UTC with milliseconds. */
 export type TimetableEvent = {
-  -readonly [Name in keyof Pick<TimetableRecord, OutputFieldName>]-?: Name extends RequiredName
+  -readonly [Name in keyof Pick<TimetableRecord, OutputFieldName>]-?: Name extends RequiredFieldName
     ? string
     : string | null;
 };
@@ -99,6 +96,13 @@ export interface RecordPosition {
   readonly page?: number;
   /** Which of several sources it is, for people; absent where there is one only. */
   readonly source?: string;
+}
+
+/** `line 17 (record 16)`, `record 3 at byte 512`, `page 2, line 5 of a.ndjson`. */
+export function formatPosition({ record, line, byte, page, source }: RecordPosition): string {
+  let place = byte === undefined ? `record ${record}` : `record ${record} at byte ${byte}`;
+  if (line !== undefined) place = line === record ? `line ${line}` : `line ${line} (record ${record})`;
+  return `${page === undefined ? '' : `page ${page}, `}${place}${source === undefined ? '' : ` of ${source}`}`;
 }
 
 /** A record that was left out: where it stood, and why. */

@@ -1,12 +1,5 @@
 /** Room model/. What an event is: fields, times, identifiers, formats. It imports no other room. */
 
-/**
- * The descriptor table: every field of an event is declared here once, and everything else (normaliser, columns,
- * posting lists, query parameters, claims, response schema, OpenAPI document) iterates this table.
- *
- * The order is the order of the response: the ten fields of the specification, then the source-only ones.
- */
-
 /** How a field's values are read and compared. */
 export type FieldKind =
   /** A lower-cased UUID, or with `identifiers: 'any'` a string of 1 to 64 characters compared exactly, or a whole number. */
@@ -20,151 +13,80 @@ export type FieldKind =
 export interface Field {
   readonly name: string;
   readonly kind: FieldKind;
+  readonly description: string;
   /** Records without it are rejected; otherwise absent and null both mean "unknown" and are served as null. */
   readonly required: boolean;
   /** Part of the Event record that clients see. */
   readonly output: boolean;
-  /** Has a dictionary, a column and posting lists in the snapshot. */
-  readonly indexed: boolean;
-  /** Is a query parameter of GET /schedule. Implies `indexed`. */
+  /** Is a query parameter of GET /schedule. */
   readonly parameter: boolean;
-  /** Token claims that select on this field in GET /schedule/personal. Implies `indexed`. */
+  /** Token claims that select on this field in GET /schedule/personal. */
   readonly claims: readonly string[];
-  readonly description: string;
+  /** Has a dictionary, a column and posting lists in the snapshot: fields that are parameters or have claims do. */
+  readonly indexed: boolean;
 }
 
-export const FIELDS = [
-  {
-    name: 'id',
-    kind: 'identifier',
-    required: true,
-    output: true,
-    indexed: false,
-    parameter: false,
-    claims: [],
-    description: 'Identifier of the event',
-  },
-  {
-    name: 'time',
-    kind: 'instant',
-    required: true,
-    output: true,
-    indexed: false,
-    parameter: false,
-    claims: [],
-    description: 'Start of the event (UTC, inclusive)',
-  },
-  {
-    name: 'endTime',
-    kind: 'instant',
-    required: true,
-    output: true,
-    indexed: false,
-    parameter: false,
-    claims: [],
-    description: 'End of the event (UTC, exclusive)',
-  },
-  {
-    name: 'title',
-    kind: 'text',
-    required: false,
-    output: true,
-    indexed: false,
-    parameter: false,
-    claims: [],
-    description: 'Title of the event',
-  },
-  {
-    name: 'roomId',
-    kind: 'identifier',
-    required: false,
-    output: true,
-    indexed: true,
-    parameter: true,
-    claims: [],
-    description: 'Identifier of the room',
-  },
-  {
-    name: 'courseId',
-    kind: 'identifier',
-    required: false,
-    output: true,
-    indexed: true,
-    parameter: true,
-    claims: [],
-    description: 'Identifier of the course',
-  },
+const DEFAULTS = { required: false, output: true, parameter: false, claims: [] };
+
+/**
+ * The descriptor table: every field of an event is declared here once, in the order of the response. Everything else
+ * iterates this table: normaliser, columns, posting lists, query parameters, claims, schemas.
+ */
+const ROWS = [
+  { name: 'id', kind: 'identifier', required: true, description: 'Identifier of the event' },
+  { name: 'time', kind: 'instant', required: true, description: 'Start of the event (UTC, inclusive)' },
+  { name: 'endTime', kind: 'instant', required: true, description: 'End of the event (UTC, exclusive)' },
+  { name: 'title', kind: 'text', description: 'Title of the event' },
+  { name: 'roomId', kind: 'identifier', parameter: true, description: 'Identifier of the room' },
+  { name: 'courseId', kind: 'identifier', parameter: true, description: 'Identifier of the course' },
   {
     name: 'studyGroup',
     kind: 'text',
-    required: false,
-    output: true,
-    indexed: true,
     parameter: true,
     claims: ['studyGroup', 'studyGroups'],
     description: 'Code of the study group',
   },
-  {
-    name: 'lecturer',
-    kind: 'text',
-    required: false,
-    output: true,
-    indexed: false,
-    parameter: false,
-    claims: [],
-    description: 'Display name of the lecturer',
-  },
+  { name: 'lecturer', kind: 'text', description: 'Display name of the lecturer' },
   {
     name: 'type',
     kind: 'text',
-    required: false,
-    output: true,
-    indexed: true,
     parameter: true,
-    claims: [],
     description: 'Type of the event, one of GET /schedule/types',
   },
   {
     name: 'groupId',
     kind: 'identifier',
-    required: false,
-    output: true,
-    indexed: true,
-    parameter: false,
     claims: ['groupId', 'groupIds'],
     description: 'Identifier of the group',
   },
   {
     name: 'lecturerId',
     kind: 'identifier',
-    required: false,
     output: false,
-    indexed: true,
     parameter: true,
     claims: ['lecturerId'],
     description: 'Identifier of the lecturer; a filter only, never part of the output',
   },
 ] as const;
 
-/** One row of the table. */
-type FieldRow = (typeof FIELDS)[number];
+type Row = (typeof ROWS)[number];
+type Named<Name extends string> = readonly (Field & { readonly name: Name })[];
 
-/** Every field's name. */
-export type FieldName = FieldRow['name'];
-/** The fields of the Event record, in its order. */
-export type OutputFieldName = Extract<FieldRow, { output: true }>['name'];
-/** The fields that have a dictionary, a column and posting lists. */
-export type IndexedFieldName = Extract<FieldRow, { indexed: true }>['name'];
-/** The fields that are query parameters. */
-export type ParameterFieldName = Extract<FieldRow, { parameter: true }>['name'];
+export type FieldName = Row['name'];
+/** The fields that no event is without. */
+export type RequiredFieldName = Extract<Row, { required: true }>['name'];
+/** The fields of the Event record. */
+export type OutputFieldName = Exclude<Row, { output: false }>['name'];
+export type ParameterFieldName = Extract<Row, { parameter: true }>['name'];
+export type IndexedFieldName = ParameterFieldName | Extract<Row, { claims: readonly string[] }>['name'];
 
-export const OUTPUT_FIELDS: readonly (Field & { name: OutputFieldName })[] = FIELDS.filter((f) => f.output);
-export const INDEXED_FIELDS: readonly (Field & { name: IndexedFieldName })[] = FIELDS.filter(
-  (f) => f.indexed,
-);
-export const PARAMETER_FIELDS: readonly (Field & { name: ParameterFieldName })[] = FIELDS.filter(
-  (f) => f.parameter,
-);
+export const FIELDS: Named<FieldName> = ROWS.map((row) => {
+  const field = { ...DEFAULTS, ...row };
+  return { ...field, indexed: field.parameter || field.claims.length > 0 };
+});
+export const OUTPUT_FIELDS = FIELDS.filter((field) => field.output) as Named<OutputFieldName>;
+export const PARAMETER_FIELDS = FIELDS.filter((field) => field.parameter) as Named<ParameterFieldName>;
+export const INDEXED_FIELDS = FIELDS.filter((field) => field.indexed) as Named<IndexedFieldName>;
 
 /**
  * Rows equal in time, endTime and these fields are one lesson, told to several groups. The first must be known; of the

@@ -1,6 +1,6 @@
 import type { IdentifierMode } from './event.js';
 
-/** RFC 9562 section 4, the textual form, in either case. Variant and version bits are not looked at. */
+/** RFC 9562 section 4, the textual form. Variant and version bits are not looked at. */
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const LOWER_CASE_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -21,8 +21,8 @@ export function parseIdentifier(text: string, mode: IdentifierMode): string | nu
 }
 
 /**
- * The digits of a whole number, which are its identifier in `any` mode; null for anything else. Beyond 2^53 a JSON number has lost
- * digits, and two identifiers could become one. A bigint is a 64-bit integer of MessagePack, with all its digits.
+ * The digits of a whole number, its identifier in `any` mode; null for other values. A JSON number beyond 2^53 has lost digits, and
+ * two identifiers could become one. A bigint is a 64-bit integer of MessagePack.
  */
 export function digitsOf(value: unknown): string | null {
   if (typeof value === 'bigint') return BigInt.asIntN(65, value) === value ? String(value) : null;
@@ -30,7 +30,6 @@ export function digitsOf(value: unknown): string | null {
   return Number.isSafeInteger(value) ? String(value) : null;
 }
 
-/** What an identifier must look like, for error messages. */
 export function describeIdentifier(mode: IdentifierMode): string {
   return mode === 'uuid'
     ? 'a UUID such as 2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417'
@@ -38,13 +37,12 @@ export function describeIdentifier(mode: IdentifierMode): string {
 }
 
 const UUID_LENGTH = 36;
-/** By byte: whether it is a digit of a canonical UUID. */
+/** By byte: 1 for digits of a canonical UUID. */
 const IS_DIGIT: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
   /^[0-9a-f]$/.test(String.fromCharCode(byte)) ? 1 : 0,
 );
 const HYPHEN = 0x2d;
 
-/** Whether bytes are a UUID in canonical form, so that parseIdentifier would give it back as it is. */
 export function isCanonicalUuid(bytes: Uint8Array, from: number, to: number): boolean {
   if (to - from !== UUID_LENGTH || to > bytes.length) return false;
   let digits = 1;

@@ -1,9 +1,4 @@
-/**
- * Compares by code point, which is also the order of the UTF-8 bytes. JavaScript's own `<` compares UTF-16 units and
- * puts U+10000 and above before U+E000 to U+FFFF.
- *
- * @returns negative, zero or positive
- */
+/** Compares by code point, the order of the UTF-8 bytes. `<` puts U+10000 and above before U+E000 to U+FFFF. */
 export function compareCodePoints(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
@@ -19,7 +14,7 @@ function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }
 
-/** ASCII only, and so both well formed and already in NFC. Cheaper than normalising. */
+/** Well formed and in NFC already. */
 const ASCII = /^\p{ASCII}*$/u;
 
 /** The NFC form of a text, or null where it holds a lone surrogate and so has no UTF-8 form. */
@@ -28,7 +23,7 @@ export function normaliseText(text: string): string | null {
   return text.isWellFormed() ? text.normalize('NFC') : null;
 }
 
-/** Whether bytes of UTF-8 are, between quotes, a text of JSON that holds no escape: so they are its value. */
+/** Whether UTF-8 bytes between the quotes of a JSON string are its value: it has no escapes. */
 export function isPlainJsonText(bytes: Uint8Array, from: number, to: number): boolean {
   for (let at = from; at < to; at++) {
     const byte = bytes[at] as number;

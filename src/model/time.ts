@@ -1,9 +1,6 @@
 /**
- * Strict RFC 3339 date-times, and the one output form.
- *
- * Stricter than `Date.parse`: an offset is required, the day must exist, hours end at 23. Leap seconds (":60") are
- * refused because epoch milliseconds cannot represent them. Fractions beyond milliseconds are cut, not rounded, so
- * that a time never moves into the next millisecond.
+ * RFC 3339 date-times, read more strictly than by `Date.parse`: an offset is required, the day must exist, hours end at 23.
+ * Leap seconds are refused because epoch milliseconds cannot represent them. Fractions beyond milliseconds are cut.
  */
 
 /** RFC 3339 section 5.6, `date-time`. Lower-case "t" and "z" are allowed by its note. */
@@ -12,23 +9,17 @@ const DATE_TIME = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:
 const DAY_MS = 86_400_000;
 const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** 0000-01-01T00:00:00.000Z: the first instant that the output form can show. */
+/** 0000-01-01T00:00:00.000Z */
 export const INSTANT_MS_MIN: number = -62_167_219_200_000;
-/** 9999-12-31T23:59:59.999Z: the last. */
+/** 9999-12-31T23:59:59.999Z */
 export const INSTANT_MS_MAX: number = 253_402_300_799_999;
 
-/** The result of {@link parseInstant}: epoch milliseconds, or one sentence on what is wrong. */
-export type InstantResult = number | string;
-
-function isLeapYear(year: number): boolean {
-  return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
-}
-
 function daysInMonth(year: number, month: number): number {
-  return month === 2 && isLeapYear(year) ? 29 : (MONTH_DAYS[month - 1] as number);
+  const isLeapYear = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  return month === 2 && isLeapYear ? 29 : (MONTH_DAYS[month - 1] as number);
 }
 
-/** Days from 1970-01-01 to the given civil date, proleptic Gregorian, any year from 0. */
+/** Days from 1970-01-01. */
 function daysFromCivil(year: number, month: number, day: number): number {
   // Years begin in March here, so that the leap day is the last of its year.
   const y = month > 2 ? year : year - 1;
@@ -51,10 +42,10 @@ const LETTER_T = 0x54;
 const LETTER_Z = 0x5a;
 
 /**
- * The commonest forms, `YYYY-MM-DDTHH:mm:ssZ` and `YYYY-MM-DDTHH:mm:ss.sssZ`, read in place: ten times as fast as the
- * regular expression. On every request there are two of them, in every record of a source as well.
+ * Reads `YYYY-MM-DDTHH:mm:ssZ` and `YYYY-MM-DDTHH:mm:ss.sssZ` in place, faster than the regular expression. Every request
+ * and every record has two of them.
  *
- * @returns epoch milliseconds; NaN for every other form, and for what is wrong
+ * @returns epoch milliseconds; NaN for other forms and for wrong times
  */
 function parseUtc(text: string): number {
   const { length } = text;
@@ -81,7 +72,7 @@ function parseUtc(text: string): number {
   const hour = twoDigits(text, 11);
   const minute = twoDigits(text, 14);
   const second = twoDigits(text, 17);
-  // Written so that NaN fails; what fails is looked at again, to say why.
+  // Written so that NaN fails.
   if (!(month >= 1 && month <= 12 && hour < 24 && minute < 60 && second < 60)) return Number.NaN;
   if (!(day >= 1 && day <= daysInMonth(year, month))) return Number.NaN;
   return (
@@ -89,17 +80,13 @@ function parseUtc(text: string): number {
   );
 }
 
-/**
- * Parses an RFC 3339 date-time with offset.
- *
- * @returns epoch milliseconds (an integer), or a sentence for people saying what is wrong; never throws.
- */
-export function parseInstant(text: string): InstantResult {
+/** @returns epoch milliseconds (an integer), or one sentence on what is wrong */
+export function parseInstant(text: string): number | string {
   const utc = parseUtc(text);
   return Number.isNaN(utc) ? parseAnyForm(text) : utc;
 }
 
-function parseAnyForm(text: string): InstantResult {
+function parseAnyForm(text: string): number | string {
   const match = DATE_TIME.exec(text);
   if (match === null) return describeMalformed(text);
   const year = Number(match[1]);
@@ -119,24 +106,24 @@ function parseAnyForm(text: string): InstantResult {
   if (match[8] !== undefined) {
     const offsetHour = Number(match[9]);
     const offsetMinute = Number(match[10]);
-    if (offsetHour > 23 || offsetMinute > 59)
+    if (offsetHour > 23 || offsetMinute > 59) {
       return `offset ${match[8]}${match[9]}:${match[10]} does not exist`;
+    }
     offsetMinutes = (offsetHour * 60 + offsetMinute) * (match[8] === '-' ? -1 : 1);
   }
   const instantMs =
     daysFromCivil(year, month, day) * DAY_MS +
     ((hour * 60 + minute - offsetMinutes) * 60 + second) * 1000 +
     millisecond;
-  if (instantMs < INSTANT_MS_MIN || instantMs > INSTANT_MS_MAX) {
-    return 'in UTC it lies outside the years 0000 to 9999';
-  }
-  return instantMs;
+  const isShown = instantMs >= INSTANT_MS_MIN && instantMs <= INSTANT_MS_MAX;
+  return isShown ? instantMs : 'in UTC it lies outside the years 0000 to 9999';
 }
 
 /** The commonest mistakes get a sentence of their own. */
 function describeMalformed(text: string): string {
-  if (/^\d{4}-\d\d-\d\d$/.test(text))
+  if (/^\d{4}-\d\d-\d\d$/.test(text)) {
     return 'it is a date: add a time of day and an offset, such as T08:00:00Z';
+  }
   if (/^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?$/.test(text)) {
     return 'it has no offset: end it with "Z" or "+hh:mm"';
   }

@@ -1,10 +1,4 @@
-/** Room openapi/. The OpenAPI document, made from the tables. It answers no request. */
-
-/**
- * The OpenAPI 3.1 document, made from the descriptor table, the tables of errors, the formats and the limits. The
- * paths are relative to the base path, which is the document's server.
- */
-import type { ProblemCode } from '../errors.js';
+/** Room openapi/. The OpenAPI 3.1 document, made from the tables. It answers no request. */
 import { PAGE_LIMIT_MAX } from '../limits.js';
 import type { ConflictEntry, IdentifierMode, TimetableEvent } from '../model/event.js';
 import { conflictEntrySchema, eventSchema, type JsonSchema } from '../model/schemas.js';
@@ -16,20 +10,13 @@ import {
   PROBLEM_SCHEMA,
   TYPES_SCHEMA,
 } from './component-schemas.js';
-import {
-  CONFLICT_PARAMETERS,
-  FORMAT_PARAMETER,
-  filterParameters,
-  loginParameters,
-  PAGE_PARAMETERS,
-  type ParameterObject,
-  SINCE_PARAMETER,
-} from './parameter-objects.js';
+import { listParameters, loginParameters } from './parameter-objects.js';
 import {
   HEADERS,
   jsonResponse,
   listResponse,
   NOT_MODIFIED,
+  type ProblemStatus,
   parameterFaultTable,
   problemReferences,
   problemResponses,
@@ -84,70 +71,40 @@ const EXAMPLE_CHANGES = {
   removed: ['b0a3f7de-3c55-4c5e-9d0a-6d2f6a1b9c02'],
 };
 
-/** What can go wrong with any request. */
-const EVERYWHERE: readonly ProblemCode[] = [
-  'invalid-request',
-  'not-found',
-  'method-not-allowed',
-  'request-timeout',
-  'request-target-too-long',
-  'expectation-failed',
-  'headers-too-large',
-  'overloaded',
-  'internal-error',
-];
-const LISTS: readonly ProblemCode[] = [
-  ...EVERYWHERE,
-  'precondition-failed',
-  'parameters-invalid',
-  'credentials-missing',
-  'token-invalid',
-  'not-acceptable',
-  'keys-unavailable',
-  'snapshot-stale',
-  'snapshot-unavailable',
-];
+/** The statuses of what can go wrong with any request, and with requests for lists. */
+const EVERYWHERE: readonly ProblemStatus[] = [400, 404, 405, 408, 414, 417, 431, 500, 503];
+const LISTS: readonly ProblemStatus[] = [400, 401, 404, 405, 406, 408, 412, 414, 417, 431, 500, 503];
 
-interface ListOperation {
-  readonly operationId: string;
-  readonly summary: string;
-  readonly description: string;
-  /** Whose parameters it has. */
-  readonly endpoint: EndpointName;
-  readonly response: JsonSchema;
-  readonly problems?: readonly ProblemCode[];
+function schemaOf(name: string): JsonSchema {
+  return { $ref: `#/components/schemas/${name}` };
 }
 
-function listOperation(operation: ListOperation): JsonSchema {
-  const { operationId, summary, description, endpoint, response, problems = LISTS } = operation;
+/** @param response of a request that succeeds */
+function listOperation(
+  endpoint: EndpointName,
+  about: Readonly<Record<'operationId' | 'summary' | 'description', string>>,
+  response: JsonSchema,
+  problems: readonly ProblemStatus[] = [],
+): JsonSchema {
   return {
     get: {
-      operationId,
-      summary,
-      description,
+      ...about,
       tags: ['schedule'],
       security: [{ bearerAuth: [] }],
       parameters: [...ENDPOINT_PARAMETERS[endpoint].keys()].map((name) => ({
         $ref: `#/components/parameters/${name}`,
       })),
-      responses: { '200': response, '304': NOT_MODIFIED, ...problemReferences(problems) },
+      responses: { '200': response, '304': NOT_MODIFIED, ...problemReferences([...LISTS, ...problems]) },
     },
   };
 }
 
 /**
- * Creates the document; plain data, to be serialised as JSON. Its servers are relative to {base}/docs/openapi.json, where it is
- * served, and so stay true behind a proxy that adds, strips or renames a prefix.
+ * Creates the document, to be serialised as JSON. Its servers are relative to {base}/docs/openapi.json, so they stay true behind
+ * a proxy that adds, strips or renames a prefix.
  */
 export function createOpenApiDocument(options: OpenApiOptions): JsonSchema {
   const { basePath, identifiers, version } = options;
-  const parameters: Record<string, ParameterObject> = {
-    ...filterParameters(identifiers),
-    ...PAGE_PARAMETERS,
-    format: FORMAT_PARAMETER,
-    ...CONFLICT_PARAMETERS,
-    since: SINCE_PARAMETER,
-  };
   return {
     openapi: '3.1.0',
     info: {
@@ -163,21 +120,18 @@ export function createOpenApiDocument(options: OpenApiOptions): JsonSchema {
       { name: 'development', description: 'In development mode only; elsewhere 404' },
     ],
     security: [{ bearerAuth: [] }],
-    paths: {
-      ...schedulePaths(),
-      ...developmentPaths(basePath, identifiers),
-    },
+    paths: { ...schedulePaths(), ...developmentPaths(basePath, identifiers) },
     components: {
       schemas: {
         Event: eventSchema(identifiers),
-        ConflictEntry: conflictEntrySchema({ $ref: '#/components/schemas/Event' }),
-        Changes: changesSchema({ $ref: '#/components/schemas/Event' }),
+        ConflictEntry: conflictEntrySchema(schemaOf('Event')),
+        Changes: changesSchema(schemaOf('Event')),
         Types: TYPES_SCHEMA,
         Problem: PROBLEM_SCHEMA,
         Login: LOGIN_SCHEMA,
         Health: HEALTH_SCHEMA,
       },
-      parameters,
+      parameters: listParameters(identifiers),
       headers: HEADERS,
       responses: problemResponses(),
       securitySchemes: {
@@ -193,62 +147,78 @@ export function createOpenApiDocument(options: OpenApiOptions): JsonSchema {
 }
 
 function schedulePaths(): Record<string, JsonSchema> {
-  const events = { type: 'array', items: { $ref: '#/components/schemas/Event' } };
-  const conflicts = { type: 'array', items: { $ref: '#/components/schemas/ConflictEntry' } };
+  const events = listResponse('The events, in order', { type: 'array', items: schemaOf('Event') }, [
+    EXAMPLE_EVENT,
+  ]);
   return {
-    '/schedule': listOperation({
-      operationId: 'listEvents',
-      summary: 'Events that match all filters',
-      description:
-        'Without parameters, every event. An event matches a window when it overlaps it. ' +
-        'Order: time, endTime, id. An unknown parameter is an error, so that a mistyped filter does not return everything.',
-      endpoint: 'schedule',
-      response: listResponse('The events, in order', events, [EXAMPLE_EVENT]),
-    }),
-    '/schedule/personal': listOperation({
-      operationId: 'listPersonalEvents',
-      summary: "The authenticated user's events",
-      description:
-        "The events that the token's claims, or the service's enrolment map, select; the filters narrow them further. " +
-        'A user who is known but has no events gets an empty list.',
-      endpoint: 'personal',
-      response: listResponse('The events, in order', events, [EXAMPLE_EVENT]),
-      problems: [...LISTS, 'identity-not-mapped'],
-    }),
-    '/schedule/all': listOperation({
-      operationId: 'listAllEvents',
-      summary: 'Every event',
-      description: 'The whole timetable, in order. Use limit and cursor, or MessagePack, where it is large.',
-      endpoint: 'all',
-      response: listResponse('The events, in order', events, [EXAMPLE_EVENT]),
-    }),
-    '/schedule/types': listOperation({
-      operationId: 'listTypes',
-      summary: 'The event types',
-      description: 'The distinct types that events of the data set have.',
-      endpoint: 'types',
-      response: listResponse('The types, sorted', { $ref: '#/components/schemas/Types' }, ['Lab', 'Lecture']),
-    }),
-    '/schedule/conflicts': listOperation({
-      operationId: 'listConflicts',
-      summary: 'Lessons that overlap and need the same room, lecturer or group',
-      description:
-        'One entry for each cluster of lessons connected by overlaps. An entry is returned when at least one of its ' +
-        'events matches the filters; its other events are listed, too. Of each lesson the entry lists the events with its key: ' +
-        'of a lecture for three groups those of the one group that has to be elsewhere. Order: startTime, endTime, by, key.',
-      endpoint: 'conflicts',
-      response: listResponse('The clusters, in order', conflicts, [EXAMPLE_CONFLICT]),
-    }),
-    '/schedule/changes': listOperation({
-      operationId: 'listChanges',
-      summary: 'What changed since a snapshot',
-      description:
-        'The difference between a snapshot that was served before and the present one. Read /schedule/all once and keep ' +
-        'its ETag; ask for what changed since, and go on with "to". A "since" of another form than these is 400. On 410, read everything again.',
-      endpoint: 'changes',
-      response: listResponse('The difference', { $ref: '#/components/schemas/Changes' }, EXAMPLE_CHANGES),
-      problems: [...LISTS, 'snapshot-gone'],
-    }),
+    '/schedule': listOperation(
+      'schedule',
+      {
+        operationId: 'listEvents',
+        summary: 'Events that match all filters',
+        description:
+          'Without parameters, every event. An event matches a window when it overlaps it. ' +
+          'Order: time, endTime, id. An unknown parameter is an error, so that a mistyped filter does not return everything.',
+      },
+      events,
+    ),
+    '/schedule/personal': listOperation(
+      'personal',
+      {
+        operationId: 'listPersonalEvents',
+        summary: "The authenticated user's events",
+        description:
+          "The events that the token's claims, or the service's enrolment map, select; the filters narrow them further. " +
+          'A user who is known but has no events gets an empty list.',
+      },
+      events,
+      [403],
+    ),
+    '/schedule/all': listOperation(
+      'all',
+      {
+        operationId: 'listAllEvents',
+        summary: 'Every event',
+        description:
+          'The whole timetable, in order. Use limit and cursor, or MessagePack, where it is large.',
+      },
+      events,
+    ),
+    '/schedule/types': listOperation(
+      'types',
+      {
+        operationId: 'listTypes',
+        summary: 'The event types',
+        description: 'The distinct types that events of the data set have.',
+      },
+      listResponse('The types, sorted', schemaOf('Types'), ['Lab', 'Lecture']),
+    ),
+    '/schedule/conflicts': listOperation(
+      'conflicts',
+      {
+        operationId: 'listConflicts',
+        summary: 'Lessons that overlap and need the same room, lecturer or group',
+        description:
+          'One entry for each cluster of lessons connected by overlaps. An entry is returned when at least one of its ' +
+          'events matches the filters; its other events are listed, too. Of each lesson the entry lists the events with its key: ' +
+          'of a lecture for three groups those of the one group that has to be elsewhere. Order: startTime, endTime, by, key.',
+      },
+      listResponse('The clusters, in order', { type: 'array', items: schemaOf('ConflictEntry') }, [
+        EXAMPLE_CONFLICT,
+      ]),
+    ),
+    '/schedule/changes': listOperation(
+      'changes',
+      {
+        operationId: 'listChanges',
+        summary: 'What changed since a snapshot',
+        description:
+          'The difference between a snapshot that was served before and the present one. Read /schedule/all once and keep ' +
+          'its ETag; ask for what changed since, and go on with "to". A "since" of another form than these is 400. On 410, read everything again.',
+      },
+      listResponse('The difference', schemaOf('Changes'), EXAMPLE_CHANGES),
+      [410],
+    ),
   };
 }
 
@@ -265,8 +235,8 @@ function developmentPaths(basePath: string, identifiers: IdentifierMode): Record
         description: 'Without parameters, a token for a study group that the data set has, where it has any.',
         parameters: loginParameters(identifiers),
         responses: {
-          '200': jsonResponse('The token', { $ref: '#/components/schemas/Login' }),
-          ...problemReferences([...EVERYWHERE, 'parameters-invalid', 'snapshot-unavailable']),
+          '200': jsonResponse('The token', schemaOf('Login')),
+          ...problemReferences(EVERYWHERE),
         },
       },
     },
@@ -289,10 +259,10 @@ function developmentPaths(basePath: string, identifiers: IdentifierMode): Record
         operationId: 'checkHealth',
         summary: 'The state of the service',
         responses: {
-          '200': jsonResponse('There is a snapshot to serve', { $ref: '#/components/schemas/Health' }),
+          '200': jsonResponse('There is a snapshot to serve', schemaOf('Health')),
           ...problemReferences(EVERYWHERE),
           '503': {
-            ...jsonResponse('There is no snapshot yet', { $ref: '#/components/schemas/Health' }),
+            ...jsonResponse('There is no snapshot yet', schemaOf('Health')),
             headers: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } },
           },
         },
@@ -301,7 +271,7 @@ function developmentPaths(basePath: string, identifiers: IdentifierMode): Record
   };
 }
 
-/** The tables are folded: the page is opened for the operations, and nobody should have to scroll to them. */
+/** The tables are folded, so that the operations are near the top of the page. */
 function describeService(): string {
   return `A timetable for reading: filtered, personal, whole, and checked for conflicts.
 

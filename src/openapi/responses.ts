@@ -4,67 +4,79 @@ import { PARAMETER_FAULTS, PROBLEMS, type ProblemCode } from '../errors.js';
 import { FORMATS } from '../model/format.js';
 import type { JsonSchema } from '../model/schemas.js';
 
-const CHALLENGE = {
-  description: 'RFC 6750 section 3: Bearer, with an error where credentials were sent',
-  schema: { type: 'string' },
-};
-const RETRY_AFTER = { description: 'Seconds to wait before asking again', schema: { type: 'string' } };
+export type ProblemStatus = (typeof PROBLEMS)[ProblemCode]['status'];
 
-/** Header fields, under components; each problem status names those it has. */
+function header(description: string, ...examples: string[]): JsonSchema {
+  return { description, schema: { type: 'string', ...(examples.length === 0 ? {} : { examples }) } };
+}
+
+/** Header fields, under components. */
 export const HEADERS: Readonly<Record<string, JsonSchema>> = {
-  ETag: {
-    description: 'Weak entity tag of the content, the query and the representation; send it as If-None-Match',
-    schema: { type: 'string', examples: ['W/"2mVcLr0fQ1yAeGd3XoT4Zw"'] },
-  },
-  'Cache-Control': { description: 'private, no-cache', schema: { type: 'string' } },
-  Vary: {
-    description: 'Accept, Accept-Encoding, Authorization; also Origin, where pages of other origins may read',
-    schema: { type: 'string' },
-  },
+  ETag: header(
+    'Weak entity tag of the content, the query and the representation; send it as If-None-Match',
+    'W/"2mVcLr0fQ1yAeGd3XoT4Zw"',
+  ),
+  'Cache-Control': header('private, no-cache'),
+  Vary: header('Accept, Accept-Encoding, Authorization; also Origin, where pages of other origins may read'),
   'X-Total-Count': {
     description: 'Number of entries on all pages together',
     schema: { type: 'integer', minimum: 0 },
   },
-  Link: {
-    description: 'RFC 8288: the next page, rel="next", where there is one. A relative reference.',
-    schema: { type: 'string', examples: ['</api/v1/schedule?limit=100&cursor=…>; rel="next"'] },
-  },
-  'X-Content-Type-Options': { description: 'nosniff', schema: { type: 'string' } },
-  'Content-Security-Policy': {
-    description: 'Nothing in an answer runs, and no page frames it',
-    schema: { type: 'string', examples: ["default-src 'none'; frame-ancestors 'none'"] },
-  },
-  'WWW-Authenticate': CHALLENGE,
-  'Retry-After': RETRY_AFTER,
-  Allow: {
-    description: 'The methods of the resource',
-    schema: { type: 'string', examples: ['GET, HEAD, OPTIONS'] },
-  },
+  Link: header(
+    'RFC 8288: the next page, rel="next", where there is one. A relative reference.',
+    '</api/v1/schedule?limit=100&cursor=…>; rel="next"',
+  ),
+  'X-Content-Type-Options': header('nosniff'),
+  'Content-Security-Policy': header(
+    'Nothing in an answer runs, and no page frames it',
+    "default-src 'none'; frame-ancestors 'none'",
+  ),
+  'WWW-Authenticate': header('RFC 6750 section 3: Bearer, with an error where credentials were sent'),
+  'Retry-After': header('Seconds to wait before asking again'),
+  Allow: header('The methods of the resource', 'GET, HEAD, OPTIONS'),
 };
 
+/** References to these header fields and to those that every answer has. */
 function headers(...names: string[]): JsonSchema {
-  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+  const all = [...names, 'X-Content-Type-Options', 'Content-Security-Policy'];
+  return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** What every answer has. */
-const ALWAYS = ['X-Content-Type-Options', 'Content-Security-Policy'];
-
-/** The header fields of a status beside those that every response has. */
-const HEADERS_BY_STATUS: Readonly<Record<number, readonly string[]>> = {
-  400: ['WWW-Authenticate'],
-  401: ['WWW-Authenticate'],
-  405: ['Allow'],
-  503: ['Retry-After'],
+const HEADERS_BY_STATUS: { readonly [Status in ProblemStatus]?: string } = {
+  400: 'WWW-Authenticate',
+  401: 'WWW-Authenticate',
+  405: 'Allow',
+  503: 'Retry-After',
 };
+
+const ERRORS_EXAMPLE = [
+  {
+    parameter: 'startTime',
+    code: 'malformed-time',
+    detail: 'it is a date: add a time of day and an offset, such as T08:00:00Z',
+  },
+  {
+    parameter: 'limit',
+    code: 'malformed-limit',
+    detail: 'The value is not a whole number from 1 to 10000.',
+  },
+];
+
+function problemExample(code: ProblemCode): JsonSchema {
+  const { status, title } = PROBLEMS[code];
+  const errors = code === 'parameters-invalid' ? { errors: ERRORS_EXAMPLE } : {};
+  return { type: `urn:lectern:problem:${code}`, title, status, detail: `${title}.`, code, ...errors };
+}
 
 /** One response object for each status of the table, by the name `Problem{status}`. */
 export function problemResponses(): Record<string, JsonSchema> {
   const responses: Record<string, JsonSchema> = {};
-  for (const status of new Set(Object.values(PROBLEMS).map((problem) => problem.status))) {
+  for (const { status } of Object.values(PROBLEMS)) {
     const codes = (Object.keys(PROBLEMS) as ProblemCode[]).filter((code) => PROBLEMS[code].status === status);
+    const field = HEADERS_BY_STATUS[status];
     responses[`Problem${status}`] = {
       description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}`).join('. '),
-      headers: headers(...(HEADERS_BY_STATUS[status] ?? []), ...ALWAYS),
+      headers: field === undefined ? headers() : headers(field),
       content: {
         'application/problem+json': {
           schema: { $ref: '#/components/schemas/Problem' },
@@ -76,36 +88,7 @@ export function problemResponses(): Record<string, JsonSchema> {
   return responses;
 }
 
-function problemExample(code: ProblemCode): JsonSchema {
-  const { status, title } = PROBLEMS[code];
-  return {
-    type: `urn:lectern:problem:${code}`,
-    title,
-    status,
-    detail: `${title}.`,
-    code,
-    ...(code === 'parameters-invalid'
-      ? {
-          errors: [
-            {
-              parameter: 'startTime',
-              code: 'malformed-time',
-              detail: 'it is a date: add a time of day and an offset, such as T08:00:00Z',
-            },
-            {
-              parameter: 'limit',
-              code: 'malformed-limit',
-              detail: 'The value is not a whole number from 1 to 10000.',
-            },
-          ],
-        }
-      : {}),
-  };
-}
-
-/** References to the problem responses of the given codes. */
-export function problemReferences(codes: readonly ProblemCode[]): Record<string, JsonSchema> {
-  const statuses = [...new Set(codes.map((code) => PROBLEMS[code].status))].sort((a, b) => a - b);
+export function problemReferences(statuses: readonly ProblemStatus[]): Record<string, JsonSchema> {
   return Object.fromEntries(
     statuses.map((status) => [String(status), { $ref: `#/components/responses/Problem${status}` }]),
   );
@@ -113,35 +96,32 @@ export function problemReferences(codes: readonly ProblemCode[]): Record<string,
 
 /** The 200 of a list, in every representation. */
 export function listResponse(description: string, schema: JsonSchema, example: unknown): JsonSchema {
-  const content: Record<string, JsonSchema> = {};
-  for (const format of FORMATS) {
-    content[format.mediaType] =
-      format.name === 'json' ? { schema, examples: { usual: { value: example } } } : { schema };
-  }
+  const examples = { usual: { value: example } };
   return {
     description,
-    headers: headers('ETag', 'Cache-Control', 'Vary', 'X-Total-Count', 'Link', ...ALWAYS),
-    content,
+    headers: headers('ETag', 'Cache-Control', 'Vary', 'X-Total-Count', 'Link'),
+    content: Object.fromEntries(
+      FORMATS.map(({ name, mediaType }) => [mediaType, name === 'json' ? { schema, examples } : { schema }]),
+    ),
   };
 }
 
 export const NOT_MODIFIED: JsonSchema = {
   description: 'If-None-Match names the present entity tag: what the client has is still good',
-  headers: headers('ETag', 'Cache-Control', 'Vary', ...ALWAYS),
+  headers: headers('ETag', 'Cache-Control', 'Vary'),
 };
 
 /** A JSON response outside the lists. */
 export function jsonResponse(description: string, schema: JsonSchema): JsonSchema {
-  return { description, headers: headers(...ALWAYS), content: { 'application/json': { schema } } };
+  return { description, headers: headers(), content: { 'application/json': { schema } } };
 }
 
-/** Every code of a fault and what it means, as a table in CommonMark. */
+/** All codes, as tables in CommonMark. */
 export function parameterFaultTable(): string {
   const rows = Object.entries(PARAMETER_FAULTS).map(([code, meaning]) => `| \`${code}\` | ${meaning} |`);
   return ['| `errors[].code` | meaning |', '|---|---|', ...rows].join('\n');
 }
 
-/** Every code of a problem, with status and meaning, as a table in CommonMark. */
 export function problemTable(): string {
   const rows = Object.entries(PROBLEMS).map(
     ([code, { status, title }]) => `| \`${code}\` | ${status} | ${title} |`,

@@ -1,4 +1,4 @@
-import { formatPosition } from '../model/position.js';
+import { formatPosition } from '../model/event.js';
 import type { IntakeBounds, Refusal } from '../snapshot/intake-bounds.js';
 import { faultyRecords, type SnapshotSummary } from '../snapshot/summary.js';
 

@@ -1,5 +1,5 @@
 import { FINISH_BYTES_PER_VALUE, VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX } from '../limits.js';
-import { FIELDS } from '../model/fields.js';
+import { FIELDS, type Field, type FieldName, type RequiredFieldName } from '../model/fields.js';
 import { DictionaryBuilder, NO_CODE } from '../structures/dictionary.js';
 import { Growable } from '../structures/growable.js';
 import type { KeyedHash } from '../structures/keyed-hash.js';
@@ -8,8 +8,8 @@ import { jsonByteLength } from './byte-lengths.js';
 import type { FieldUse } from './summary.js';
 
 /** A field that events may lack. The build keeps its values as codes of a dictionary. */
-export type CodedField = Extract<(typeof FIELDS)[number], { required: false }>;
-export const CODED_FIELDS: readonly CodedField[] = FIELDS.filter((field) => !field.required);
+export type CodedField = Field & { readonly name: Exclude<FieldName, RequiredFieldName> };
+export const CODED_FIELDS = FIELDS.filter((field) => !field.required) as readonly CodedField[];
 
 /** A coded field when events are in order. */
 export interface OrderedColumn {
