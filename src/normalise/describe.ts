@@ -1,10 +1,10 @@
-/** Characters of a value that are shown: enough for a UUID or a date-time with its quotes. */
+/** Enough for a UUID or a date-time with its quotes. */
 const SHOWN_CHARACTERS_MAX = 40;
 
 /** JSON leaves these bare, but terminals and readers stumble over them: C1 controls, bidirectional marks, separators. */
 const UNSAFE = /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
-/** A text in JSON's quotes, cut to at most 40 characters with an ellipsis behind. */
+/** In JSON's quotes, cut to 40 characters with an ellipsis behind. */
 export function quote(text: string): string {
   // JSON would show half of a surrogate pair as an escape that is not in the source.
   const isPairCut = (text.codePointAt(SHOWN_CHARACTERS_MAX - 1) ?? 0) > 0xffff;
@@ -16,7 +16,7 @@ export function quote(text: string): string {
   return text.length > SHOWN_CHARACTERS_MAX ? `${quoted}…` : quoted;
 }
 
-/** What a value is, with its article: "a number (17)", "an array", "the string \"x\"". */
+/** With its article: "a number (17)", "an array". */
 export function describeValue(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';

@@ -28,7 +28,6 @@ export function isRejection(result: NormalisedEvent | Rejection): result is Reje
   return 'position' in result;
 }
 
-/** Why one value is refused. */
 type Fault = Pick<Rejection, 'code' | 'detail'>;
 
 const IDENTIFIERS_HINT =
@@ -42,7 +41,7 @@ function takesNumbers(kind: Field['kind'], mode: IdentifierMode): boolean {
   return kind === 'identifier' && mode === 'any';
 }
 
-/** What a field's value must be, for error messages. */
+/** For error messages. */
 function expectedOf({ kind, required }: Field, mode: IdentifierMode): string {
   const isNumber = takesNumbers(kind, mode);
   if (!required) return isNumber ? 'a string, a whole number or null' : 'a string or null';
@@ -51,7 +50,7 @@ function expectedOf({ kind, required }: Field, mode: IdentifierMode): string {
   return describeIdentifier(mode) + (isNumber ? ' or a whole number' : '');
 }
 
-/** Reads a text as the value of a field: its canonical value, or why it is refused. */
+/** @returns the canonical value, or why it is refused */
 function readText({ name, kind }: Field, text: string, mode: IdentifierMode): string | number | Fault {
   if (kind === 'identifier') {
     const identifier = parseIdentifier(text, mode);
@@ -72,7 +71,7 @@ function readText({ name, kind }: Field, text: string, mode: IdentifierMode): st
   );
 }
 
-/** @returns reads a text as the normaliser does: its canonical value, or null where a record with it is rejected */
+/** Reads a text as the normaliser does. @returns null where a record with it is rejected */
 export function createValueReader(
   mode: IdentifierMode,
 ): (field: Field, text: string) => string | number | null {
@@ -82,7 +81,6 @@ export function createValueReader(
   };
 }
 
-/** One normaliser may serve any number of loads in turn. */
 export function createNormaliser(mode: IdentifierMode): Normalise {
   const fields = FIELDS.map((field: Field) => ({
     field,

@@ -40,15 +40,11 @@ const ID_BUFFER_BYTES = 256;
 /** A UTF-16 unit takes up to three bytes; two that are one character take four. */
 const UTF8_BYTES_PER_UNIT_MAX = 3;
 
-/**
- * Collects events in any order and turns them into a snapshot image. Holds columns of numbers and one string per
- * distinct value and id; never an object per event.
- */
+/** Collects events in any order and turns them into a snapshot image. Holds no object per event. */
 export class SnapshotBuilder {
   readonly #identifiers: IdentifierMode;
   readonly #beganMs = performance.now();
   readonly #hashSeed: HashSeed;
-  /** For all tables of the build and of the image whose keys come from the source. */
   readonly hash: KeyedHash;
   readonly unserved: UnservedFieldCounter = new UnservedFieldCounter();
   readonly #ids = new ByteStrings();
@@ -56,7 +52,6 @@ export class SnapshotBuilder {
   #idView: DataView = viewOf(this.#idBuffer);
   readonly #timeMs = new GrowableFloat64();
   readonly #endTimeMs = new GrowableFloat64();
-  /** In the order of CODED_FIELDS. */
   readonly columns: readonly Column[];
   readonly #rejections: Rejection[] = [];
   readonly #rejectedByCode: Partial<Record<RejectionCode, number>> = {};
@@ -65,11 +60,7 @@ export class SnapshotBuilder {
   readonly #sources: { readonly name: string | undefined; readonly start: number }[] = [];
   #finished = false;
 
-  /**
-   * To be made when the load begins: the time of the build is counted from here.
-   *
-   * @param options.hashSeed random if left out. Two builds of the same events with one seed give the same image, byte for byte.
-   */
+  /** @param options.hashSeed random if left out. Two builds of the same events with one seed give the same bytes */
   constructor({ identifiers, hashSeed }: { identifiers: IdentifierMode; hashSeed?: HashSeed }) {
     this.#identifiers = identifiers;
     this.#hashSeed = hashSeed ?? randomHashSeed();
@@ -86,7 +77,7 @@ export class SnapshotBuilder {
     return this.#rejected - (this.#rejectedByCode.overridden ?? 0);
   }
 
-  /** Bytes of typed arrays in use: ids, two times and a code for each field. */
+  /** Of typed arrays: ids, two times and a code for each field. */
   get heldBytes(): number {
     let bytes = this.#ids.heldBytes + this.#ids.size * (16 + 4 * CODED_FIELDS.length);
     for (const { dictionary } of this.columns) bytes += dictionary.heldBytes;
@@ -103,8 +94,7 @@ export class SnapshotBuilder {
   }
 
   /**
-   * Adds an event. The first event with an id stays; a later one with the same id is rejected: as `duplicate-id`, or as
-   * `overridden` where the first is of another source. Sources come one after the other.
+   * Of several events with one id the first stays. Sources come one after the other.
    *
    * @throws LecternError `source-too-large` past EVENTS_MAX
    */
@@ -125,21 +115,16 @@ export class SnapshotBuilder {
     }
   }
 
-  /**
-   * Whether there is an event with this id.
-   *
-   * @param hash of the id, which stands at [from, to) of the view as UTF-8
-   */
+  /** @param hash of the id, which stands at [from, to) of the view as UTF-8 */
   hasId(hash: number, view: DataView, from: number, to: number): boolean {
     return this.#ids.find(hash, view, from, to) !== -1;
   }
 
   /**
-   * Adds an event of the only source, whose id no other has, see hasId.
+   * Adds an event of the only source. No other has its id: see hasId.
    *
    * @param times beginning and end, epoch milliseconds
    * @param codes by column
-   * @throws LecternError as add does
    */
   addCoded(
     hash: number,
@@ -165,7 +150,7 @@ export class SnapshotBuilder {
     this.#ids.add(hash, view, from, to);
   }
 
-  /** Puts the UTF-8 of an id into the buffer for it, and gives its length. */
+  /** @returns the length of the id as UTF-8 */
   #writeId(id: string): number {
     if (this.#idBuffer.length < UTF8_BYTES_PER_UNIT_MAX * id.length) {
       this.#idBuffer = Buffer.alloc(UTF8_BYTES_PER_UNIT_MAX * id.length);
@@ -174,7 +159,7 @@ export class SnapshotBuilder {
     return this.#idBuffer.write(id, 'utf8');
   }
 
-  /** @param known number, in order of arrival, of the event that has the id already */
+  /** @param known number of the event that has the id already */
   #duplicate(id: string, known: number, position: RecordPosition): Rejection {
     const first = this.#sources.findLast(({ start }) => start <= known);
     const about = { position, field: 'id' } as const;
@@ -186,7 +171,7 @@ export class SnapshotBuilder {
     return { ...about, code: 'overridden', detail };
   }
 
-  /** Counts a record that is left out. Few overridden records are kept: they are no faults and must not crowd out faults. */
+  /** Overridden records are no faults: few are kept, so that they crowd out no faults. */
   reject(rejection: Rejection): void {
     const { code } = rejection;
     this.#rejected++;
@@ -196,11 +181,7 @@ export class SnapshotBuilder {
     if (code !== 'overridden' || count <= OVERRIDES_KEPT_MAX) this.#rejections.push(rejection);
   }
 
-  /**
-   * Builds the image. The builder cannot be used afterwards.
-   *
-   * @throws LecternError `source-too-large` where the rows do not fit into one arena
-   */
+  /** To be called once. @throws LecternError `source-too-large` where the rows do not fit into one arena */
   finish(): SnapshotImage {
     if (this.#finished) throw new Error('finish() may be called once');
     this.#finished = true;

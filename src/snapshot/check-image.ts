@@ -16,14 +16,12 @@ import { unusable } from './image-faults.js';
 import { readImageFile, type StoredImage } from './image-file.js';
 import type { SnapshotSummary } from './summary.js';
 
-/** What an image file is read for: to serve it until the source has been asked, or to serve it and nothing else. */
+/** `restart`: served until the source has been asked. `pin`: served, and nothing else. */
 export type ImageUse = 'restart' | 'pin';
 
 /**
- * As readImageFile, and the image can be served.
+ * Reads an image that can be served. With `restart` the file must be this account's own, and checkRowsOf has to follow.
  *
- * @param use `pin`: rows are checked, too. `restart`: they are not, so checkRowsOf has to follow; and the file must be
- *   this account's own
  * @throws LecternError as readImageFile does, `image-unusable` also where the content is no image
  */
 export function readCheckedImage(path: string, use: ImageUse): StoredImage {
@@ -36,7 +34,6 @@ export function readCheckedImage(path: string, use: ImageUse): StoredImage {
 /**
  * Checks the rest: rows are rows, and everything that follows from them does. Rows are not compared with the columns.
  *
- * @param image that readCheckedImage gave
  * @throws LecternError `image-unusable`
  */
 export function checkRowsOf(path: string, { summary, hashSeed, rows, ids, clusters }: SnapshotImage): void {
@@ -49,10 +46,8 @@ export function checkRowsOf(path: string, { summary, hashSeed, rows, ids, cluste
 }
 
 /**
- * Every array is there and has the right length, every number in it leads to something, and arrays that follow from others
- * do. So every answer ends, in bounded time. A checksum says that the bytes are as written; this says that they are an image.
- *
- * @throws Error that says what is wrong; any other error means the same
+ * Every array is there with the right length, every number in it leads to something, and arrays that follow from others
+ * do. So every answer ends, in bounded time.
  */
 function checkImage({ summary, hashSeed, slots, fields, rows, ids, clusters }: SnapshotImage): void {
   checkSummary(summary);
@@ -149,7 +144,7 @@ function checkField(
   expectDerived({ longestMs }, { longestMs: longest });
 }
 
-/** Checks where rows begin and end, but not their content. */
+/** Where rows begin and end. */
 function checkRowPlaces({ start, packedStart, bytes }: RowsImage, count: number): void {
   expectArray('rows.start', start, Uint32Array, count + 1);
   expectArray('rows.packedStart', packedStart, Uint32Array, count + 1);
@@ -158,7 +153,6 @@ function checkRowPlaces({ start, packedStart, bytes }: RowsImage, count: number)
   if (packedStart[0] !== 0) throw new Error('rows.packedStart begins wrongly');
   for (let n = 1; n <= count; n++) {
     const length = start[n]! - start[n - 1]!;
-    // A row has braces and a separator.
     if (length < 3) throw new Error('rows.start is out of order');
     // MessagePack of a row is never longer than its JSON.
     const packed = packedStart[n]! - packedStart[n - 1]!;
@@ -181,7 +175,7 @@ function checkHashIndex({ hashes, table }: HashIndexImage, count: number): void 
   }
 }
 
-/** Every event is found by its id. Look-ups are bounded by checkHashIndex; building the table anew would not be. */
+/** Every event is found by its id. Building the table anew would not be bounded, as look-ups are. */
 function checkHashes({ hashes, table }: HashIndexImage, expected: Uint32Array): void {
   expectDerived({ hashes }, { hashes: expected }, 'ids.');
   for (let ordinal = 0; ordinal < hashes.length; ordinal++) {
@@ -239,7 +233,6 @@ function checkDictionary({ bytes, start }: DictionaryImage): number {
   return start.length - 1;
 }
 
-/** Half-open intervals, ascending by their start. */
 function checkInstants(name: string, startMs: Float64Array, endMs: Float64Array): void {
   let last = INSTANT_MS_MIN;
   for (let n = 0; n < startMs.length; n++) {
@@ -262,7 +255,6 @@ function expectPartition(name: string, start: Uint32Array, length: number, piece
 
 const MISSING_ARRAY = 'an array is missing, or of another type';
 
-/** The declared types are not trusted: this came from a file. */
 function expectArray<Numbers extends Uint8Array | Uint32Array | Float64Array>(
   name: string,
   array: Numbers | undefined,

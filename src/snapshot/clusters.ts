@@ -20,9 +20,8 @@ import { conflictKeys, lessonNumbers } from './lessons.js';
 import { type OrderedEvents, pick } from './order.js';
 
 /**
- * Finds the conflicts, once with rows of one lesson merged and once with every row a lesson: for each dimension and key
- * the maximal sets of at least two lessons that overlaps connect. A cluster has those rows of its lessons that have the
- * key, so the clusters of one dimension have at most as many rows as there are events. O(n log n), whatever overlaps.
+ * Finds the conflicts: for each dimension and key the maximal sets of at least two lessons that overlaps connect. A cluster
+ * has only those rows of its lessons that have the key. O(n log n), whatever overlaps.
  */
 export function buildClusters(
   events: OrderedEvents,
@@ -44,7 +43,6 @@ export function buildClusters(
   };
 }
 
-/** A counting sort, like that of posting lists. */
 function sortByKey(
   { slotOf, slots }: OrderedEvents,
   lessons: Uint32Array,
@@ -78,7 +76,7 @@ function sortByKey(
   return sorted;
 }
 
-/** Sorts the clusters by (start, end, by, key) and builds what reading them needs. */
+/** Sorts the clusters by (start, end, by, key). */
 function imageOf(
   found: FoundClusters,
   keys: DictionaryImage,
@@ -117,7 +115,7 @@ function imageOf(
   };
 }
 
-/** For each ordinal the clusters that it is in, ascending: the cluster lists turned around, by counting sort. */
+/** For each ordinal the clusters that it is in, ascending. */
 export function clustersOfEvents(
   eventCount: number,
   first: Uint32Array,
@@ -135,7 +133,6 @@ export function clustersOfEvents(
 }
 
 const INSTANT = formatInstant(0);
-/** An entry without its `by`, `key`, `peak` and events. */
 const EMPTY_ENTRY: Record<keyof ConflictEntry, unknown> = {
   by: 0,
   key: 0,
@@ -145,12 +142,11 @@ const EMPTY_ENTRY: Record<keyof ConflictEntry, unknown> = {
   events: [],
 };
 const JSON_FRAME_BYTES = JSON.stringify(EMPTY_ENTRY).length - '000'.length;
-/** The map's header, the names, both instants. */
 const PACKED_FRAME_BYTES =
   Object.keys(EMPTY_ENTRY).reduce((sum, name) => sum + packedByteLength(name), 1) +
   2 * packedByteLength(INSTANT);
 
-/** How long the entry of each cluster is in either representation, its events included, without separators. */
+/** The length of each cluster's entry with its events, without separators. */
 export function entryByteLengths(
   {
     by,

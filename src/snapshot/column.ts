@@ -7,11 +7,10 @@ import { TextMemo } from '../structures/text-memo.js';
 import { jsonByteLength } from './byte-lengths.js';
 import type { FieldUse } from './summary.js';
 
-/** A field that events may lack. The build keeps its values as codes of a dictionary. */
+/** A field that events may lack: its values are kept as codes. */
 export type CodedField = Extract<(typeof FIELDS)[number], { required: false }>;
 export const CODED_FIELDS: readonly CodedField[] = FIELDS.filter((field) => !field.required);
 
-/** A coded field when events are in order. */
 export interface OrderedColumn {
   /** Values in order of first appearance. */
   readonly dictionary: DictionaryBuilder;
@@ -22,7 +21,7 @@ export interface OrderedColumn {
 /** The text of a distinct value is held again as JSON and in the image's dictionary. */
 const COPIES_OF_VALUES = 2;
 
-/** A coded field while events arrive. */
+/** Of a coded field, while events arrive. */
 export class Column {
   readonly name: CodedField['name'];
   readonly dictionary: DictionaryBuilder;
@@ -39,7 +38,7 @@ export class Column {
     this.dictionary = new DictionaryBuilder(hash, new TextMemo(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX));
   }
 
-  /** About the bytes that the image needs for this field. Counts only what has come since the last call. */
+  /** About the bytes that the image needs for it. Each call counts only what is new. */
   finishBytes(): number {
     const { dictionary } = this;
     for (let code = this.#jsonLengths.length; code < dictionary.size; code++) {

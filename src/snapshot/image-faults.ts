@@ -22,14 +22,13 @@ export const FAILURES: Readonly<Record<string, string>> = {
   EIO: 'the device failed (input/output error)',
 };
 
-/** The snapshot file cannot be opened. */
 export function unreadable(path: string, cause: unknown): LecternError {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
   const reason = code === 'ENOENT' ? 'there is no such file' : (FAILURES[code] ?? code);
   return new LecternError('source-unreadable', `cannot read the snapshot file ${path}: ${reason}`, { cause });
 }
 
-/** The reason becomes one line, however long and odd the parts of the file are that it quotes. */
+/** Gives one line, however long and odd the quoted parts of the file are. */
 export function unusable(path: string, reason: string): LecternError {
   const line = reason.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '?');
   const shown =
@@ -42,7 +41,7 @@ export function unwritten(path: string, reason: string, cause?: unknown): Lecter
   return new LecternError('image-not-written', message, { cause });
 }
 
-/** @param status of the open file, so that it cannot be another by the time it is read. Windows has no such owners */
+/** @param status of the open file: the path could lead elsewhere by now */
 export function refuseOthersFile(path: string, { uid, mode }: Stats): void {
   const user = process.geteuid?.();
   if (user === undefined) return;

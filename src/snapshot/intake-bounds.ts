@@ -45,8 +45,8 @@ export interface IntakeBounds {
 }
 
 /**
- * Gives a load up as soon as it is beyond one of its bounds. Counts are compared at each record, memory every few hundred
- * kilobytes: the lengths of typed arrays and of the coming image, and what V8 counts on the heap of this thread.
+ * Gives a load up as soon as it is beyond one of its bounds. All its methods throw RefusedLoad. Memory is what typed
+ * arrays and the coming image take, and what V8 counts on the heap of this thread.
  */
 export class IntakeWatch {
   readonly #builder: SnapshotBuilder;
@@ -70,7 +70,7 @@ export class IntakeWatch {
         : Math.max(GROWTH_RECORDS_MIN, Math.floor(growth.served * (1 + growth.percentMax / 100)));
   }
 
-  /** To be called after each record that was not decoded. Throws RefusedLoad. */
+  /** After each record that was not decoded. */
   count(): void {
     const events = this.#builder.eventCount;
     if (events > this.#eventsMax) {
@@ -89,18 +89,18 @@ export class IntakeWatch {
     }
   }
 
-  /** To be called after each record that was decoded, or rejected. Throws RefusedLoad. */
+  /** After each record that was decoded, or rejected. */
   record(): void {
     this.count();
     if (++this.#records % LOAD_LOOK_RECORDS === 0) this.look();
   }
 
-  /** To be called after each piece of the source. Throws RefusedLoad. */
+  /** After each piece of the source. */
   chunk(): void {
     if (++this.#chunks % LOAD_LOOK_CHUNKS === 0) this.look();
   }
 
-  /** Adds up the memory, with what finishing would need. Throws RefusedLoad. */
+  /** Adds up the memory, with what finishing would need. */
   look(): void {
     const { memoryBytesMax } = this.#bounds;
     if (memoryBytesMax === null) return;

@@ -6,10 +6,8 @@ import { scratch } from '../structures/slabs.js';
 import type { OrderedEvents } from './order.js';
 
 /**
- * Numbers the lessons: rows equal in slot and in every one of LESSON_FIELDS are one. A row without a value in the first of
- * them is a lesson of its own (NO_CODE). Rows are sorted, not hashed: no choice of values makes this slow.
- *
- * @returns for each ordinal the ordinal of its lesson's first row
+ * Rows equal in slot and in LESSON_FIELDS are one lesson, numbered by its first ordinal. A row without a value in the first
+ * field is a lesson of its own (NO_CODE). Rows are sorted, not hashed: no choice of values makes this slow.
  */
 export function lessonNumbers({ slotOf, columns }: OrderedEvents): Uint32Array {
   const count = slotOf.length;
@@ -41,8 +39,8 @@ function isOneLesson(slotOf: Uint32Array, fields: readonly Uint32Array[], a: num
 }
 
 /**
- * The key of each event in each of CONFLICT_DIMENSIONS: the first of the dimension's fields that is not null. Keys are
- * compared as text, whichever field they come from. An empty text is no key.
+ * The key of each event in each dimension: its first field that is not null, as text, whichever field it is. An empty text
+ * is no key.
  *
  * @returns `keyOf`: by dimension and ordinal a code of `keys`, or NO_CODE
  */

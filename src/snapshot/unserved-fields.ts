@@ -22,7 +22,7 @@ export interface UnservedFields {
 export const NO_UNSERVED_FIELDS: UnservedFields = { fields: [], others: 0 };
 
 const SERVED: ReadonlySet<string> = new Set(FIELDS.map(({ name }) => name));
-/** Places in a line whose names are remembered: most sources write the same names in the same order. */
+/** Most sources write the same names in the same order. */
 const PLACES_MAX = 64;
 
 interface CountedName {
@@ -66,11 +66,7 @@ export class UnservedFieldCounter {
     for (const counted of this.#unservedOfShape) this.#count(counted);
   }
 
-  /**
-   * @param view of the bytes that the names stand in, as UTF-8
-   * @param names where each name begins and ends, in turn
-   * @param count of these places
-   */
+  /** @param names where each of `count` names begins and ends in the view, in turn, as UTF-8 */
   countNames(view: DataView, names: Int32Array, count: number): void {
     this.#record++;
     for (let n = 0; n < count; n++) {
