@@ -16,6 +16,7 @@ import type {
   RejectionCode,
 } from '../model/event.js';
 import { FIELDS, type FieldName, INDEXED_FIELDS } from '../model/fields.js';
+import { IDENTIFIER_CHARACTERS_MAX } from '../model/identifier.js';
 import { ByteStrings, viewOf } from '../structures/byte-strings.js';
 import { sharedCodeColumn } from '../structures/code-column.js';
 import { NO_CODE } from '../structures/dictionary.js';
@@ -35,10 +36,8 @@ import type { SnapshotSummary } from './summary.js';
 import { UnservedFieldCounter } from './unserved-fields.js';
 import { writeRows } from './write-rows.js';
 
-/** An identifier of 64 characters, of four bytes each at most. */
-const ID_BUFFER_BYTES = 256;
-/** A UTF-16 unit takes up to three bytes; two that are one character take four. */
-const UTF8_BYTES_PER_UNIT_MAX = 3;
+/** A character takes four bytes of UTF-8 at most. */
+const ID_BYTES_MAX = 4 * IDENTIFIER_CHARACTERS_MAX;
 
 /** Collects events in any order and turns them into a snapshot image. Holds no object per event. */
 export class SnapshotBuilder {
@@ -48,8 +47,8 @@ export class SnapshotBuilder {
   readonly hash: KeyedHash;
   readonly unserved: UnservedFieldCounter = new UnservedFieldCounter();
   readonly #ids = new ByteStrings();
-  #idBuffer: Buffer = Buffer.alloc(ID_BUFFER_BYTES);
-  #idView: DataView = viewOf(this.#idBuffer);
+  readonly #idBuffer = Buffer.alloc(ID_BYTES_MAX);
+  readonly #idView = viewOf(this.#idBuffer);
   readonly #timeMs = new GrowableFloat64();
   readonly #endTimeMs = new GrowableFloat64();
   readonly columns: readonly Column[];
@@ -99,7 +98,7 @@ export class SnapshotBuilder {
    * @throws LecternError `source-too-large` past EVENTS_MAX
    */
   add(event: NormalisedEvent, position: RecordPosition): void {
-    const length = this.#writeId(event.id);
+    const length = this.#idBuffer.write(event.id, 'utf8');
     const hash = this.hash.bytes(this.#idView, 0, length);
     const known = this.#ids.find(hash, this.#idView, 0, length);
     if (known !== -1) {
@@ -148,15 +147,6 @@ export class SnapshotBuilder {
       throw new LecternError('source-too-large', `one snapshot holds at most ${EVENTS_MAX} events`);
     }
     this.#ids.add(hash, view, from, to);
-  }
-
-  /** @returns the length of the id as UTF-8 */
-  #writeId(id: string): number {
-    if (this.#idBuffer.length < UTF8_BYTES_PER_UNIT_MAX * id.length) {
-      this.#idBuffer = Buffer.alloc(UTF8_BYTES_PER_UNIT_MAX * id.length);
-      this.#idView = viewOf(this.#idBuffer);
-    }
-    return this.#idBuffer.write(id, 'utf8');
   }
 
   /** @param known number of the event that has the id already */

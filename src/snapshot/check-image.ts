@@ -65,48 +65,37 @@ function checkImage({ summary, hashSeed, slots, fields, rows, ids, clusters }: S
 function checkSummary(summary: SnapshotSummary): void {
   const { id, identifiers, rejectedByCode, rejections, fields, unserved } = summary;
   const { events, slots, rejected, builtAtMs, buildMs, bytes, span } = summary;
-  const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
-  const isTime = (ms: number): boolean => Number.isFinite(ms) && Math.abs(ms) <= INSTANT_MS_MAX;
-  const isCode = (code: unknown): boolean => REJECTION_CODES.some((known) => known === code);
-  const isShown = (text: unknown): boolean => typeof text === 'string' && !/\p{Cc}/u.test(text);
-  const expect = (isGood: boolean, fault: string): void => {
-    if (!isGood) throw new Error(`its summary ${fault}`);
+  const expect = (isGood: boolean, what: string): void => {
+    if (!isGood) throw new Error(`its summary has no ${what}`);
   };
-  expect([events, slots, rejected, bytes].every(isCount), 'has no counts');
+  const isWhole = (value: unknown): boolean => Number.isSafeInteger(value);
+  const isCode = (code: unknown): boolean => REJECTION_CODES.some((known) => known === code);
+  // A text that is shown has no lines of its own.
+  const isShown = (text: unknown): boolean => typeof text === 'string' && !/\p{Cc}/u.test(text);
+  expect(typeof id === 'string' && /^[\w-]{22}$/.test(id), 'id');
+  expect(identifiers === 'uuid' || identifiers === 'any', 'kind of identifiers');
+  for (const count of [events, slots, rejected, bytes]) expect(isWhole(count) && count >= 0, 'counts');
   const times = span === null ? [builtAtMs, buildMs] : [builtAtMs, buildMs, span.startMs, span.endMs];
-  expect(times.every(isTime), 'has no times');
-  expect(typeof id === 'string' && /^[\w-]{22}$/.test(id), 'has no id');
-  expect(identifiers === 'uuid' || identifiers === 'any', 'names no kind of identifiers');
-  expect(
-    Object.entries(rejectedByCode).every(([code, n]) => isCode(code) && Number.isSafeInteger(n)) &&
-      rejections.every(
-        ({ code, field, detail, position }) =>
-          isCode(code) &&
-          (field === null || isShown(field)) &&
-          isShown(detail) &&
-          typeof position === 'object' &&
-          Object.values(position).every((value) => typeof value === 'number' || isShown(value)),
-      ),
-    'has no rejections',
-  );
-  expect(
-    fields.every(
-      (field) =>
-        isShown(field.name) && Number.isSafeInteger(field.values) && Number.isSafeInteger(field.events),
-    ),
-    'has no fields',
-  );
-  expect(
-    Number.isSafeInteger(unserved.others) &&
-      unserved.fields.every(
-        // Names may hold anything: they are quoted wherever they are shown.
-        ({ name, records, suggestion }) =>
-          typeof name === 'string' &&
-          Number.isSafeInteger(records) &&
-          (suggestion === null || isShown(suggestion)),
-      ),
-    'has no other fields',
-  );
+  for (const ms of times) expect(Number.isFinite(ms) && Math.abs(ms) <= INSTANT_MS_MAX, 'times');
+  for (const list of [rejections, fields, unserved.fields]) expect(Array.isArray(list), 'lists');
+  for (const [code, count] of Object.entries(rejectedByCode)) {
+    expect(isCode(code) && isWhole(count), 'rejections');
+  }
+  for (const { code, field, detail, position } of rejections) {
+    expect(isCode(code) && (field === null || isShown(field)) && isShown(detail), 'rejections');
+    expect(typeof position === 'object', 'rejections');
+    for (const part of Object.values(position))
+      expect(typeof part === 'number' || isShown(part), 'rejections');
+  }
+  for (const field of fields) {
+    expect(isShown(field.name) && isWhole(field.values) && isWhole(field.events), 'fields');
+  }
+  expect(isWhole(unserved.others), 'other fields');
+  for (const { name, records, suggestion } of unserved.fields) {
+    // Names may hold anything: they are quoted wherever they are shown.
+    expect(typeof name === 'string' && isWhole(records), 'other fields');
+    expect(suggestion === null || isShown(suggestion), 'other fields');
+  }
 }
 
 function checkSlots({ startMs, endMs, first, index }: SlotsImage, { slots, events }: SnapshotSummary): void {

@@ -28,13 +28,13 @@ export function buildClusters(
   rows: RowsImage,
   hash: KeyedHash,
 ): SnapshotImage['clusters'] {
-  const { slots, order } = events;
+  const { slots, slotOf, order } = events;
   const lessons = lessonNumbers(events);
   const { keyOf, keys } = conflictKeys(events, hash);
   const keyCount = keys.start.length - 1;
   const sweep = new ClusterSweep(slots, order.length);
   for (const [by, keysOfRows] of keyOf.entries()) {
-    const keyed = sortByKey(events, lessons, keysOfRows, keyCount);
+    const keyed = sortByKey(slotOf, lessons, keysOfRows, keyCount);
     for (let key = 0; key < keyCount; key++) sweep.add(by, key, keyed);
   }
   return {
@@ -44,18 +44,14 @@ export function buildClusters(
 }
 
 function sortByKey(
-  { slotOf, slots }: OrderedEvents,
+  slotOf: Uint32Array,
   lessons: Uint32Array,
   keyOf: Uint32Array,
   keyCount: number,
 ): KeyedRows {
-  const { startMs, endMs } = slots;
   const start = scratch.uint32(keyCount + 1);
-  // An event of zero length overlaps nothing.
-  const isKeyed = (ordinal: number): boolean =>
-    keyOf[ordinal] !== NO_CODE && startMs[slotOf[ordinal]!] !== endMs[slotOf[ordinal]!];
   for (let ordinal = 0; ordinal < keyOf.length; ordinal++) {
-    if (isKeyed(ordinal)) start[keyOf[ordinal]! + 1]!++;
+    if (keyOf[ordinal] !== NO_CODE) start[keyOf[ordinal]! + 1]!++;
   }
   for (let key = 0; key < keyCount; key++) start[key + 1]! += start[key]!;
   const total = start[keyCount]!;
@@ -67,7 +63,7 @@ function sortByKey(
     lessons: scratch.uint32(total),
   };
   for (let ordinal = 0; ordinal < keyOf.length; ordinal++) {
-    if (!isKeyed(ordinal)) continue;
+    if (keyOf[ordinal] === NO_CODE) continue;
     const place = next[keyOf[ordinal]!]!++;
     sorted.ordinals[place] = ordinal;
     sorted.slots[place] = slotOf[ordinal]!;
@@ -148,16 +144,10 @@ const PACKED_FRAME_BYTES =
 
 /** The length of each cluster's entry with its events, without separators. */
 export function entryByteLengths(
-  {
-    by,
-    key,
-    keys,
-    peak,
-    first,
-    events,
-  }: Pick<ClustersImage, 'by' | 'key' | 'keys' | 'peak' | 'first' | 'events'>,
+  clusters: Pick<ClustersImage, 'by' | 'key' | 'keys' | 'peak' | 'first' | 'events'>,
   rows: RowsImage,
 ): Pick<ClustersImage, 'jsonBytes' | 'packedBytes'> {
+  const { by, key, keys, peak, first, events } = clusters;
   const dictionary = new Dictionary(keys);
   const texts = Array.from({ length: dictionary.size }, (_, code) => dictionary.valueOf(code));
   const jsonKey = Uint32Array.from(texts, jsonByteLength);

@@ -40,15 +40,15 @@ function isOneLesson(slotOf: Uint32Array, fields: readonly Uint32Array[], a: num
 
 /**
  * The key of each event in each dimension: its first field that is not null, as text, whichever field it is. An empty text
- * is no key.
+ * is no key, and an event of zero length has none: it overlaps nothing.
  *
  * @returns `keyOf`: by dimension and ordinal a code of `keys`, or NO_CODE
  */
 export function conflictKeys(
-  { order, columns }: OrderedEvents,
+  { columns, slotOf, slots }: OrderedEvents,
   hash: KeyedHash,
 ): { keyOf: Uint32Array[]; keys: DictionaryImage } {
-  const count = order.length;
+  const count = slotOf.length;
   const keys = new DictionaryBuilder(hash);
   const keyOf = CONFLICT_DIMENSIONS.map((dimension) => {
     const result = scratch.uint32(count).fill(NO_CODE);
@@ -69,7 +69,9 @@ export function conflictKeys(
   for (const column of keyOf) {
     for (let ordinal = 0; ordinal < count; ordinal++) {
       const code = column[ordinal]!;
-      if (code !== NO_CODE) column[ordinal] = recode[code]!;
+      const slot = slotOf[ordinal]!;
+      const takesTime = slots.startMs[slot] !== slots.endMs[slot];
+      column[ordinal] = code !== NO_CODE && takesTime ? recode[code]! : NO_CODE;
     }
   }
   return { keyOf, keys: image };
