@@ -1,4 +1,3 @@
-/** Enough for a UUID or a date-time with its quotes. */
 const SHOWN_CHARACTERS_MAX = 40;
 
 /** JSON leaves these bare, but terminals and readers stumble over them: C1 controls, bidirectional marks, separators. */

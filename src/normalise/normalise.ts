@@ -41,7 +41,6 @@ function takesNumbers(kind: Field['kind'], mode: IdentifierMode): boolean {
   return kind === 'identifier' && mode === 'any';
 }
 
-/** For error messages. */
 function expectedOf({ kind, required }: Field, mode: IdentifierMode): string {
   const isNumber = takesNumbers(kind, mode);
   if (!required) return isNumber ? 'a string, a whole number or null' : 'a string or null';

@@ -71,7 +71,6 @@ export class SnapshotBuilder {
     return this.#ids.size;
   }
 
-  /** Records left out, apart from those that a later source overrides. */
   get faultyCount(): number {
     return this.#rejected - (this.#rejectedByCode.overridden ?? 0);
   }
@@ -223,7 +222,6 @@ export class SnapshotBuilder {
     return { hashes, table: buildHashTable(hashes) };
   }
 
-  /** Fields that some record lacks. */
   #incompleteFields(uses: SnapshotSummary['fields']): FieldName[] {
     const isMissing = (name: FieldName): boolean => {
       const use = uses.find((each) => each.name === name);

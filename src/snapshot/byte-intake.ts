@@ -15,16 +15,13 @@ type ReadValue = (field: Field, text: string) => string | number | null;
 const ID = placeOf('id');
 const TIME = placeOf('time');
 const END_TIME = placeOf('endTime');
-/** In place of a spelling's number: the field has no value, or the record has to be rejected. */
 const NONE = -1;
 const REFUSED = -2;
 /** The code of a spelling that no event has had yet. */
 const UNUSED = 0xfffffffe;
-/** Found without a keyed hash: 16 KiB of numbers. */
 const SPELLINGS_REMEMBERED = 4096;
 const INSTANTS_REMEMBERED = 4096;
 const INSTANT_BYTES_MAX = 32;
-/** Longer than any instant that is remembered. */
 const NO_INSTANT = 255;
 
 /**
@@ -37,7 +34,6 @@ export class ByteIntake {
   readonly #read: ReadValue;
   readonly #spellings: readonly Spellings[];
   readonly #instants: InstantMemo;
-  /** By column: the number of the present record's spelling, or NONE. */
   readonly #numbers: Int32Array;
   readonly #codes: Uint32Array;
   /** Beginning and end of the present record. In an array, since doubles that are passed around are objects. */
@@ -93,7 +89,6 @@ export class ByteIntake {
     return true;
   }
 
-  /** In its canonical form. */
   #isId(bytes: Uint8Array, from: number, to: number): boolean {
     if (!isPlainJsonText(bytes, from, to)) return false;
     const text = textOf(bytes, from, to);
@@ -208,7 +203,6 @@ class InstantMemo {
   }
 }
 
-/** Null where no text of JSON stands between the quotes. */
 function decode(bytes: Uint8Array, from: number, to: number): string | null {
   const written = textOf(bytes, from, to);
   if (isPlainJsonText(bytes, from, to)) return written;

@@ -1,6 +1,5 @@
 /** Lengths are known before anything is written: buffers are allocated once, and Content-Length is known early. */
 
-/** One byte a character in JSON and in MessagePack. */
 const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
 
 /** In UTF-8, quotes and escapes included. */
@@ -9,7 +8,6 @@ export function jsonByteLength(value: string | null): number {
   return PLAIN.test(value) ? value.length + 2 : Buffer.byteLength(JSON.stringify(value), 'utf8');
 }
 
-/** In MessagePack, its header included. */
 export function packedByteLength(value: string | null): number {
   return value === null ? 1 : packedTextLength(Buffer.byteLength(value, 'utf8'));
 }

@@ -133,7 +133,6 @@ function checkField(
   expectDerived({ longestMs }, { longestMs: longest });
 }
 
-/** Where rows begin and end. */
 function checkRowPlaces({ start, packedStart, bytes }: RowsImage, count: number): void {
   expectArray('rows.start', start, Uint32Array, count + 1);
   expectArray('rows.packedStart', packedStart, Uint32Array, count + 1);
@@ -209,7 +208,6 @@ function checkClusters(clusters: ClustersImage, eventCount: number): void {
   expectDerived(clusters.index, buildIntervalIndex(startMs, endMs, INTERVALS_PER_TREE_MAX), 'index.');
 }
 
-/** @returns the number of values */
 function checkDictionary({ bytes, start }: DictionaryImage): number {
   if (expectArray('start', start, Uint32Array).length === 0) throw new Error('a dictionary has no end');
   expectPartition('dictionary', start, expectArray('bytes', bytes, Uint8Array).length, 0);

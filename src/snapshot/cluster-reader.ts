@@ -73,7 +73,6 @@ export class Clusters {
     return this.#firstWhere((cluster) => compareKeys(cluster, key) >= 0);
   }
 
-  /** Where `beyond` holds for a cluster, it holds for all that follow. */
   #firstWhere(beyond: (key: ClusterKey) => boolean): number {
     let low = 0;
     let high = this.count;

@@ -10,7 +10,6 @@ export class FoundClusters {
   readonly startMs: GrowableFloat64 = new GrowableFloat64();
   readonly endMs: GrowableFloat64 = new GrowableFloat64();
   readonly peak: GrowableUint32 = new GrowableUint32();
-  /** Cluster c has events [first[c], first[c + 1]). */
   readonly first: GrowableUint32 = new GrowableUint32();
   readonly events: GrowableUint32 = new GrowableUint32();
 
@@ -50,7 +49,6 @@ export class ClusterSweep {
     this.#ends = scratch.float64(eventCount);
   }
 
-  /** Keys come in order of (by, key). */
   add(by: number, key: number, rows: KeyedRows): void {
     const { startMs, endMs } = this.#slots;
     const { slots, start } = rows;

@@ -72,7 +72,6 @@ function sortByKey(
   return sorted;
 }
 
-/** Sorts the clusters by (start, end, by, key). */
 function imageOf(
   found: FoundClusters,
   keys: DictionaryImage,
@@ -111,7 +110,6 @@ function imageOf(
   };
 }
 
-/** For each ordinal the clusters that it is in, ascending. */
 export function clustersOfEvents(
   eventCount: number,
   first: Uint32Array,

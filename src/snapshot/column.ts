@@ -14,18 +14,15 @@ export const CODED_FIELDS: readonly CodedField[] = FIELDS.filter((field) => !fie
 export interface OrderedColumn {
   /** Values in order of first appearance. */
   readonly dictionary: DictionaryBuilder;
-  /** By ordinal: codes of the dictionary, or NO_CODE. */
   readonly codes: Uint32Array;
 }
 
 /** The text of a distinct value is held again as JSON and in the image's dictionary. */
 const COPIES_OF_VALUES = 2;
 
-/** Of a coded field, while events arrive. */
 export class Column {
   readonly name: CodedField['name'];
   readonly dictionary: DictionaryBuilder;
-  /** In order of arrival. */
   readonly codes: GrowableUint32 = new GrowableUint32();
   /** By code: bytes of the value as JSON. */
   readonly #jsonLengths = new GrowableUint32();

@@ -18,7 +18,6 @@ export interface PastRecords {
   /** Id n is UTF-8 bytes [idStart[n], idStart[n + 1]). */
   readonly ids: Uint8Array;
   readonly idStart: Uint32Array;
-  /** DIGEST_BYTES for each id; all zero where there was no record. */
   readonly digests: Uint8Array;
 }
 

@@ -21,7 +21,6 @@ export interface Differences {
 
 /** An event that was changed and changed back is not part of it. */
 export interface Difference {
-  /** Id of the past snapshot. */
   readonly from: string;
   readonly added: DifferenceList;
   readonly changed: DifferenceList;
@@ -31,7 +30,6 @@ export interface Difference {
 export interface DifferenceList {
   /** Ordinals of the present snapshot; of removed events, numbers of {@link GoneIds}. Ascending. */
   readonly entries: Uint32Array;
-  /** With the commas between entries. */
   readonly jsonBytes: number;
   readonly packedBytes: number;
 }
@@ -78,7 +76,6 @@ function newestDeltas(deltas: readonly Delta[]): readonly Delta[] {
   return deltas.slice(first);
 }
 
-/** Added, removed or changed on the way to the present snapshot. */
 interface TouchedEvent {
   readonly id: string;
   /** In the present snapshot; -1 where it is not there. */
@@ -161,7 +158,6 @@ function hasChanged(event: TouchedEvent, present: Snapshot): boolean {
   return event.before !== event.digest;
 }
 
-/** Where each item begins, and where the last one ends. */
 function sumsOf<Item>(first: number, items: readonly Item[], lengthOf: (item: Item) => number): Uint32Array {
   const sums = shared.uint32(items.length + 1);
   sums[0] = first;

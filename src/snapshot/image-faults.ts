@@ -3,7 +3,6 @@ import { totalmem } from 'node:os';
 import { LecternError } from '../errors.js';
 import { IMAGE_MEMORY_SHARE_MAX, IMAGE_REASON_CHARACTERS_MAX } from '../limits.js';
 
-/** Codes of the system in words. */
 export const FAILURES: Readonly<Record<string, string>> = {
   ENOENT: 'its folder is not there any more',
   ELOOP: 'its symbolic links go in a circle',

@@ -61,18 +61,18 @@ interface Header
     Pick<StoredImage, 'sourceVersion' | 'source'> {
   readonly formatVersion: number;
   readonly byteOrder: string;
-  readonly arrays: readonly {
-    readonly path: readonly string[];
-    readonly type: ArrayType;
-    readonly byteLength: number;
-    readonly crc: number;
-  }[];
+  readonly arrays: readonly ArrayEntry[];
 }
 
-/** The source of an image, without secrets. */
+interface ArrayEntry {
+  readonly path: readonly string[];
+  readonly type: ArrayType;
+  readonly byteLength: number;
+  readonly crc: number;
+}
+
 export interface ImageSource {
   readonly name: string;
-  /** Equal for equal sources. */
   readonly digest: string;
 }
 
@@ -98,7 +98,7 @@ export function writeImageFile(
   source: ImageSource | null = null,
 ): void {
   const { summary, hashSeed, ...parts } = image;
-  const views = arraysOf(parts, []);
+  const arrays = arraysOf(parts, []);
   const header: Header = {
     formatVersion: IMAGE_FORMAT_VERSION,
     byteOrder: endianness(),
@@ -106,22 +106,16 @@ export function writeImageFile(
     source,
     hashSeed,
     summary,
-    arrays: views.map(({ path, type, bytes }) => ({
-      path,
-      type,
-      byteLength: bytes.byteLength,
-      crc: crc32(bytes),
-    })),
+    arrays: arrays.map(({ bytes: _, ...entry }) => entry),
   };
   const packed = pack(header);
-  const prefix = Buffer.alloc(PREFIX_BYTES);
-  MAGIC.copy(prefix);
-  prefix.writeUInt32LE(packed.length, 8);
-  prefix.writeUInt32LE(crc32(packed), 12);
+  const head = Buffer.concat([MAGIC, Buffer.alloc(PREFIX_BYTES - MAGIC.length), packed]);
+  head.writeUInt32LE(packed.length, 8);
+  head.writeUInt32LE(crc32(packed), 12);
   try {
     refuseForeign(path);
     removeAbandoned(path);
-    replaceFile(path, Buffer.concat([prefix, packed]), views, keep);
+    replaceFile(path, head, arrays, keep);
   } catch (error) {
     if (error instanceof LecternError || !(error instanceof Error && 'code' in error)) throw error;
     throw unwritten(path, FAILURES[String(error.code)] ?? error.message, error);
@@ -292,14 +286,12 @@ function paddingAt(offset: number): number {
   return (ALIGNMENT_BYTES - (offset % ALIGNMENT_BYTES)) % ALIGNMENT_BYTES;
 }
 
-function arraysOf(
-  part: unknown,
-  path: readonly string[],
-): { path: readonly string[]; type: ArrayType; bytes: Buffer }[] {
+function arraysOf(part: unknown, path: readonly string[]): (ArrayEntry & { bytes: Buffer })[] {
   if (ArrayBuffer.isView(part)) {
     const type = (Object.keys(ARRAY_TYPES) as ArrayType[]).find((name) => part instanceof ARRAY_TYPES[name]);
     if (type === undefined) throw new Error(`${path.join('.')} is an array of an unknown type`);
-    return [{ path, type, bytes: Buffer.from(part.buffer, part.byteOffset, part.byteLength) }];
+    const bytes = Buffer.from(part.buffer, part.byteOffset, part.byteLength);
+    return [{ path, type, byteLength: bytes.length, crc: crc32(bytes), bytes }];
   }
   return Object.entries(part as object).flatMap(([name, inner]) => arraysOf(inner, [...path, name]));
 }

@@ -14,7 +14,6 @@ export interface Refusal {
   readonly detail: string;
 }
 
-/** A thread, or the system, had no memory for a load. */
 export const OUT_OF_MEMORY: Refusal = {
   code: 'memory',
   detail: 'loading it took all the memory that there is',
@@ -52,7 +51,6 @@ export class IntakeWatch {
   readonly #builder: SnapshotBuilder;
   readonly #intake: ByteIntake;
   readonly #bounds: IntakeBounds;
-  readonly #eventsMax: number;
   readonly #recordsMax: number;
   readonly #heapBytesBefore: number = heapBytes();
   #records = 0;
@@ -62,8 +60,7 @@ export class IntakeWatch {
     this.#builder = builder;
     this.#intake = intake;
     this.#bounds = bounds;
-    const { eventsMax, growth } = bounds;
-    this.#eventsMax = eventsMax ?? Number.POSITIVE_INFINITY;
+    const { growth } = bounds;
     this.#recordsMax =
       growth === null
         ? Number.POSITIVE_INFINITY
@@ -73,11 +70,9 @@ export class IntakeWatch {
   /** After each record that was not decoded. */
   count(): void {
     const events = this.#builder.eventCount;
-    if (events > this.#eventsMax) {
-      throw new RefusedLoad(
-        'events',
-        `it has more than ${this.#eventsMax} events, the most that are let through`,
-      );
+    const { eventsMax } = this.#bounds;
+    if (eventsMax !== null && events > eventsMax) {
+      throw new RefusedLoad('events', `it has more than ${eventsMax} events, the most that are let through`);
     }
     if (events + this.#builder.faultyCount > this.#recordsMax) {
       const { served, percentMax } = this.#bounds.growth!;
@@ -95,12 +90,10 @@ export class IntakeWatch {
     if (++this.#records % LOAD_LOOK_RECORDS === 0) this.look();
   }
 
-  /** After each piece of the source. */
   chunk(): void {
     if (++this.#chunks % LOAD_LOOK_CHUNKS === 0) this.look();
   }
 
-  /** Adds up the memory, with what finishing would need. */
   look(): void {
     const { memoryBytesMax } = this.#bounds;
     if (memoryBytesMax === null) return;

@@ -4,14 +4,11 @@ import { scratch, shared } from '../structures/slabs.js';
 import type { CodedField, Column, OrderedColumn } from './column.js';
 import type { SlotsImage } from './image.js';
 
-/** What the parts of an image are made from. */
 export interface OrderedEvents {
   /** For each ordinal the number of arrival. */
   readonly order: Uint32Array;
-  /** For each ordinal its slot. */
   readonly slotOf: Uint32Array;
   readonly slots: Pick<SlotsImage, 'startMs' | 'endMs' | 'first'>;
-  /** By number of arrival. */
   readonly ids: ByteStrings;
   readonly columns: Readonly<Record<CodedField['name'], OrderedColumn>>;
 }
@@ -75,7 +72,6 @@ function sortById(part: Uint32Array, ids: ByteStrings): void {
   }
 }
 
-/** Gathers values into an array. */
 export function pick<Values extends Uint8Array | Uint32Array | Float64Array>(
   values: Uint32Array | Float64Array,
   places: Uint32Array,

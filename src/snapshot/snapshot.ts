@@ -17,7 +17,6 @@ import { Rows } from './rows.js';
 import type { SnapshotSummary } from './summary.js';
 
 export class FieldIndex {
-  /** Its number among the indexed fields. */
   readonly number: number;
   readonly dictionary: Dictionary;
   /** Per ordinal: a code of the dictionary. Any other number stands for null. */
@@ -85,7 +84,6 @@ export class Snapshot {
     return field;
   }
 
-  /** Sorted by code point. */
   valuesOf(name: IndexedFieldName): string[] {
     const { dictionary } = this.field(name);
     return Array.from({ length: dictionary.size }, (_, code) => dictionary.valueOf(code));
@@ -118,7 +116,6 @@ export class Snapshot {
     return { ...this.timesOf(ordinal), id: this.rows.idOf(ordinal) };
   }
 
-  /** By (time, endTime, id). */
   compareEvents(ordinal: number, other: Snapshot, otherOrdinal: number): number {
     const a = this.keyOf(ordinal);
     const b = other.keyOf(otherOrdinal);

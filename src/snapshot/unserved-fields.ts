@@ -32,7 +32,6 @@ interface CountedName {
   lastRecord: number;
 }
 
-/** Counts them while a source is read. A name that is not kept is null. */
 export class UnservedFieldCounter {
   readonly #counted = new Map<string, CountedName>();
   #others = 0;
@@ -40,7 +39,6 @@ export class UnservedFieldCounter {
   /** All names of the last decoded record, and those that are not served. */
   #shape: readonly string[] = [];
   #unservedOfShape: readonly (CountedName | null)[] = [];
-  /** By place in a line: the bytes of the last name. */
   readonly #places: {
     readonly view: DataView;
     readonly length: number;

@@ -18,7 +18,6 @@ const COLUMNS_FROM = 3;
 const OUTPUT_COLUMNS = CODED_FIELDS.filter((field) => field.output);
 /** Of so many rows one is compared with what the compiled serialiser makes of its event. */
 const ROWS_PER_COMPARISON = 1024;
-/** Before the id, with its opening quote. */
 const ID_FRAME: DataView = viewOf(Buffer.from(`${ROW_FRAME[0]}"`));
 
 /**
@@ -74,7 +73,6 @@ export function writeRows(events: OrderedEvents): RowsImage {
   return { bytes, start, packedStart };
 }
 
-/** @returns the offset behind the copied text */
 function put(source: DataView, from: number, to: number, target: DataView, offset: number): number {
   copyText(source, from, to, target, offset);
   return offset + to - from;
@@ -85,7 +83,6 @@ interface Pieces {
   /** The piece of value c is bytes [start[c], start[c + 1]): its JSON and what stands around it. */
   readonly view: DataView;
   readonly start: Uint32Array;
-  /** Without the field's name. */
   readonly packedLength: Uint32Array;
 }
 
@@ -106,7 +103,6 @@ function piecesOf(dictionary: DictionaryBuilder, before: string, behind: string)
   return { view: viewOf(bytes), start, packedLength };
 }
 
-/** Where rows begin, in JSON with a separator behind each, and in MessagePack. */
 function measure(
   { order, ids }: OrderedEvents,
   columns: readonly { readonly codes: Uint32Array; readonly pieces: Pieces }[],
