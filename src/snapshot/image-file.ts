@@ -115,25 +115,21 @@ export function writeImageFile(
   try {
     refuseForeign(path);
     removeAbandoned(path);
-    replaceFile(path, head, arrays, keep);
+    replaceFile(path, [head, ...arrays.map(({ bytes }) => bytes)], keep);
   } catch (error) {
     if (error instanceof LecternError || !(error instanceof Error && 'code' in error)) throw error;
     throw unwritten(path, FAILURES[String(error.code)] ?? error.message, error);
   }
 }
 
-function replaceFile(
-  path: string,
-  head: Uint8Array,
-  arrays: readonly { readonly bytes: Uint8Array }[],
-  keep: number,
-): void {
+/** Each part begins at a multiple of ALIGNMENT_BYTES. */
+function replaceFile(path: string, parts: readonly Uint8Array[], keep: number): void {
   // In two containers that share a folder, process and thread may have the same numbers.
   const temporary = `${path}.${process.pid}-${threadId}-${randomBytes(4).toString('hex')}.tmp`;
   try {
     withOpen(openSync(temporary, 'wx', 0o600), (file) => {
-      let offset = writeAll(file, head);
-      for (const { bytes } of arrays) {
+      let offset = 0;
+      for (const bytes of parts) {
         offset += writeAll(file, Buffer.alloc(paddingAt(offset)));
         offset += writeAll(file, bytes);
       }
