@@ -181,9 +181,7 @@ export function describeValue(value: unknown): string {
       // Only MessagePack and the in-process source can bring these.
       if (value instanceof Date) return 'a timestamp, not a text';
       return value instanceof Uint8Array ? 'binary data' : 'an object';
-    case 'undefined':
-      return 'undefined';
     default:
-      return `a ${typeof value}`;
+      return value === undefined ? 'undefined' : `a ${typeof value}`;
   }
 }

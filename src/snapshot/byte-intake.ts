@@ -166,8 +166,8 @@ class Spellings {
 /** Remembers the last instant of each hash by its bytes. */
 class InstantMemo {
   readonly #read: ReadValue;
-  readonly #bytes: Uint8Array = new Uint8Array(INSTANTS_REMEMBERED * INSTANT_BYTES_MAX);
-  readonly #view: DataView = new DataView(this.#bytes.buffer);
+  readonly #view: DataView = new DataView(new ArrayBuffer(INSTANTS_REMEMBERED * INSTANT_BYTES_MAX));
+  /** NO_INSTANT where nothing is remembered: an empty text is a spelling, too. */
   readonly #lengths: Uint8Array = new Uint8Array(INSTANTS_REMEMBERED).fill(NO_INSTANT);
   readonly #instantMs: Float64Array = new Float64Array(INSTANTS_REMEMBERED);
 
