@@ -27,7 +27,7 @@ import { type HashSeed, KeyedHash, randomHashSeed } from '../structures/keyed-ha
 import { buildPostingLists } from '../structures/posting-lists.js';
 import { inScratch, scratch, shared } from '../structures/slabs.js';
 import { buildClusters } from './clusters.js';
-import { CODED_FIELDS, Column } from './column.js';
+import { CODED_FIELDS, Column, longestOf } from './column.js';
 import { contentVersionOf } from './content-version.js';
 import { byteLengthOf, type FieldImage, type SnapshotImage } from './image.js';
 import { type OrderedEvents, orderEvents } from './order.js';
@@ -234,26 +234,17 @@ export class SnapshotBuilder {
 
 /** @param codes room for a code of each event: the loops here see one type of array, whatever the field */
 function indexField(
-  { columns, slotOf, slots }: OrderedEvents,
+  { columns, slots }: OrderedEvents,
   name: keyof SnapshotImage['fields'],
   codes: Uint32Array,
 ): FieldImage {
-  const { startMs, endMs } = slots;
   const column = columns[name];
   const { image, recode } = column.dictionary.finish();
-  const longestMs = shared.float64(recode.length);
   for (let ordinal = 0; ordinal < codes.length; ordinal++) {
-    const arrivalCode = column.codes[ordinal]!;
-    if (arrivalCode === NO_CODE) {
-      codes[ordinal] = NO_CODE;
-      continue;
-    }
-    const code = recode[arrivalCode]!;
-    const slot = slotOf[ordinal]!;
-    const lengthMs = endMs[slot]! - startMs[slot]!;
-    codes[ordinal] = code;
-    if (lengthMs > longestMs[code]!) longestMs[code] = lengthMs;
+    const code = column.codes[ordinal]!;
+    codes[ordinal] = code === NO_CODE ? NO_CODE : recode[code]!;
   }
+  const longestMs = longestOf(codes, recode.length, slots);
   const postings = buildPostingLists(codes, recode.length);
   const narrow = sharedCodeColumn(codes.length, recode.length);
   narrow.set(codes);

@@ -11,6 +11,7 @@ import { isHashSeed, KeyedHash } from '../structures/keyed-hash.js';
 import { buildPostingLists } from '../structures/posting-lists.js';
 import { checkRows } from './check-rows.js';
 import { clustersOfEvents, entryByteLengths } from './clusters.js';
+import { longestOf } from './column.js';
 import type { ClustersImage, FieldImage, RowsImage, SlotsImage, SnapshotImage } from './image.js';
 import { unusable } from './image-faults.js';
 import { readImageFile, type StoredImage } from './image-file.js';
@@ -111,26 +112,15 @@ function checkSlots({ startMs, endMs, first, index }: SlotsImage, { slots, event
   expectDerived(index, buildIntervalIndex(startMs, endMs, INTERVALS_PER_TREE_MAX), 'slots.index.');
 }
 
-function checkField(
-  { dictionary, codes, postings, longestMs }: FieldImage,
-  { startMs, endMs, first }: SlotsImage,
-  count: number,
-): void {
+function checkField(field: FieldImage, slots: SlotsImage, count: number): void {
+  const { dictionary, codes, postings, longestMs } = field;
   const size = checkDictionary(dictionary);
   if (!isCodeColumn(codes, size)) throw new Error(MISSING_ARRAY);
   if (codes.length !== count) throw new Error(`codes has ${codes.length} entries; expected ${count}`);
   const noCode = 2 ** (8 * codes.BYTES_PER_ELEMENT) - 1;
   for (const code of codes) if (code >= size && code !== noCode) throw new Error('a code has no value');
   expectDerived(postings, buildPostingLists(codes, size), 'postings.');
-  const longest = new Float64Array(size);
-  for (let slot = 0; slot < startMs.length; slot++) {
-    const lengthMs = endMs[slot]! - startMs[slot]!;
-    for (let ordinal = first[slot]!; ordinal < first[slot + 1]!; ordinal++) {
-      const code = codes[ordinal]!;
-      if (code < size && lengthMs > longest[code]!) longest[code] = lengthMs;
-    }
-  }
-  expectDerived({ longestMs }, { longestMs: longest });
+  expectDerived({ longestMs }, { longestMs: longestOf(codes, size, slots) });
 }
 
 function checkRowPlaces({ start, packedStart, bytes }: RowsImage, count: number): void {

@@ -1,10 +1,13 @@
 import { FINISH_BYTES_PER_VALUE, VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX } from '../limits.js';
 import { FIELDS } from '../model/fields.js';
+import type { CodeColumn } from '../structures/code-column.js';
 import { DictionaryBuilder, NO_CODE } from '../structures/dictionary.js';
 import { GrowableUint32 } from '../structures/growable.js';
 import type { KeyedHash } from '../structures/keyed-hash.js';
+import { shared } from '../structures/slabs.js';
 import { TextMemo } from '../structures/text-memo.js';
 import { jsonByteLength } from './byte-lengths.js';
+import type { SlotsImage } from './image.js';
 import type { FieldUse } from './summary.js';
 
 /** A field that events may lack: its values are kept as codes. */
@@ -62,4 +65,21 @@ export class Column {
     for (let arrival = 0; arrival < codes.length; arrival++) if (codes[arrival] !== NO_CODE) events++;
     return { name: this.name, values: this.dictionary.size, events };
   }
+}
+
+/** For each code the length of its longest event, in milliseconds. */
+export function longestOf(
+  codes: CodeColumn,
+  codeCount: number,
+  { startMs, endMs, first }: Pick<SlotsImage, 'startMs' | 'endMs' | 'first'>,
+): Float64Array {
+  const longestMs = shared.float64(codeCount);
+  for (let slot = 0; slot < startMs.length; slot++) {
+    const lengthMs = endMs[slot]! - startMs[slot]!;
+    for (let ordinal = first[slot]!; ordinal < first[slot + 1]!; ordinal++) {
+      const code = codes[ordinal]!;
+      if (code < codeCount && lengthMs > longestMs[code]!) longestMs[code] = lengthMs;
+    }
+  }
+  return longestMs;
 }
