@@ -15,6 +15,7 @@ type ReadValue = (field: Field, text: string) => string | number | null;
 const ID = placeOf('id');
 const TIME = placeOf('time');
 const END_TIME = placeOf('endTime');
+/** Instead of a spelling's number: the field has no value, or the record has to be rejected. */
 const NONE = -1;
 const REFUSED = -2;
 /** The code of a spelling that no event has had yet. */
