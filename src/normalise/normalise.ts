@@ -15,7 +15,6 @@ import { describeIdentifier, digitsOf, parseIdentifier } from '../model/identifi
 import { normaliseText } from '../model/text.js';
 import { formatInstant, parseInstant } from '../model/time.js';
 import { TextMemo } from '../structures/text-memo.js';
-import { describeValue, quote } from './describe.js';
 
 /**
  * Turns one decoded record into a canonical event, or says why it cannot be served. Never throws on data, and keeps
@@ -28,7 +27,6 @@ export function isRejection(result: NormalisedEvent | Rejection): result is Reje
   return 'position' in result;
 }
 
-/** Why one value is refused. */
 type Fault = Pick<Rejection, 'code' | 'detail'>;
 
 const IDENTIFIERS_HINT =
@@ -38,20 +36,15 @@ function hintFor(kind: Field['kind'], mode: IdentifierMode): string {
   return kind === 'identifier' && mode === 'uuid' ? IDENTIFIERS_HINT : '';
 }
 
-function takesNumbers(kind: Field['kind'], mode: IdentifierMode): boolean {
-  return kind === 'identifier' && mode === 'any';
-}
-
-/** What a field's value must be, for error messages. */
 function expectedOf({ kind, required }: Field, mode: IdentifierMode): string {
-  const isNumber = takesNumbers(kind, mode);
+  const isNumber = kind === 'identifier' && mode === 'any';
   if (!required) return isNumber ? 'a string, a whole number or null' : 'a string or null';
   if (kind === 'instant') return 'an RFC 3339 date-time with an offset, such as 2024-09-02T08:00:00Z';
   if (kind === 'text') return 'a string';
   return describeIdentifier(mode) + (isNumber ? ' or a whole number' : '');
 }
 
-/** Reads a text as the value of a field: its canonical value, or why it is refused. */
+/** @returns the canonical value, or why it is refused */
 function readText({ name, kind }: Field, text: string, mode: IdentifierMode): string | number | Fault {
   if (kind === 'identifier') {
     const identifier = parseIdentifier(text, mode);
@@ -72,7 +65,7 @@ function readText({ name, kind }: Field, text: string, mode: IdentifierMode): st
   );
 }
 
-/** @returns reads a text as the normaliser does: its canonical value, or null where a record with it is rejected */
+/** Reads a text as the normaliser does. @returns null where a record with it is rejected */
 export function createValueReader(
   mode: IdentifierMode,
 ): (field: Field, text: string) => string | number | null {
@@ -82,11 +75,9 @@ export function createValueReader(
   };
 }
 
-/** One normaliser may serve any number of loads in turn. */
 export function createNormaliser(mode: IdentifierMode): Normalise {
   const fields = FIELDS.map((field: Field) => ({
     field,
-    takesNumbers: takesNumbers(field.kind, mode),
     // Values of these fields come hundreds of times each. Reading a time costs no more than looking it up.
     memo: field.indexed ? new TextMemo<string | number>(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX) : null,
   }));
@@ -102,7 +93,7 @@ export function createNormaliser(mode: IdentifierMode): Normalise {
     }
     const record = value as Readonly<Record<string, unknown>>;
     const event = { ...blank };
-    for (const { field, takesNumbers, memo } of fields) {
+    for (const { field, memo } of fields) {
       const { name } = field;
       const given = record[name];
       // Own properties only: a prototype's were never in the source.
@@ -112,7 +103,8 @@ export function createNormaliser(mode: IdentifierMode): Normalise {
         const detail = `${name} is ${state}; expected ${expectedOf(field, mode)}`;
         return rejection(position, 'missing-field', name, detail);
       }
-      const text = typeof given !== 'string' && takesNumbers ? digitsOf(given) : given;
+      const isNumber = typeof given !== 'string' && field.kind === 'identifier' && mode === 'any';
+      const text = isNumber ? digitsOf(given) : given;
       if (typeof text !== 'string') {
         const hint = digitsOf(given) === null ? '' : hintFor(field.kind, mode);
         const detail = `${name} is ${describeValue(given)}; expected ${expectedOf(field, mode)}${hint}`;
@@ -153,4 +145,43 @@ function rejection(
   detail: string,
 ): Rejection {
   return { position, code, field: field as FieldName | null, detail };
+}
+
+const SHOWN_CHARACTERS_MAX = 40;
+
+/** JSON leaves these bare, but terminals and readers stumble over them: C1 controls, bidirectional marks, separators. */
+const UNSAFE = /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+
+/** In JSON's quotes, cut to 40 characters with an ellipsis behind. */
+export function quote(text: string): string {
+  // JSON would show half of a surrogate pair as an escape that is not in the source.
+  const isPairCut = (text.codePointAt(SHOWN_CHARACTERS_MAX - 1) ?? 0) > 0xffff;
+  const shown = text.slice(0, isPairCut ? SHOWN_CHARACTERS_MAX - 1 : SHOWN_CHARACTERS_MAX);
+  const quoted = JSON.stringify(shown).replace(
+    UNSAFE,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+  return text.length > SHOWN_CHARACTERS_MAX ? `${quoted}…` : quoted;
+}
+
+/** With its article: "a number (17)", "an array". */
+export function describeValue(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'an array';
+  switch (typeof value) {
+    case 'string':
+      return `the string ${quote(value)}`;
+    case 'number':
+      return `a number (${value})`;
+    case 'bigint':
+      return value > -(2n ** 64n) && value < 2n ** 64n ? `a number (${value})` : 'a number';
+    case 'boolean':
+      return `a boolean (${value})`;
+    case 'object':
+      // Only MessagePack and the in-process source can bring these.
+      if (value instanceof Date) return 'a timestamp, not a text';
+      return value instanceof Uint8Array ? 'binary data' : 'an object';
+    default:
+      return value === undefined ? 'undefined' : `a ${typeof value}`;
+  }
 }

@@ -16,6 +16,7 @@ import type {
   RejectionCode,
 } from '../model/event.js';
 import { FIELDS, type FieldName, INDEXED_FIELDS } from '../model/fields.js';
+import { IDENTIFIER_CHARACTERS_MAX } from '../model/identifier.js';
 import { ByteStrings, viewOf } from '../structures/byte-strings.js';
 import { NO_CODE } from '../structures/dictionary.js';
 import { Growable } from '../structures/growable.js';
@@ -25,7 +26,7 @@ import { type HashSeed, KeyedHash, randomHashSeed } from '../structures/keyed-ha
 import { buildPostingLists, sharedCodeColumn } from '../structures/posting-lists.js';
 import { inScratch, scratch, shared } from '../structures/slabs.js';
 import { buildClusters } from './clusters.js';
-import { CODED_FIELDS, Column } from './column.js';
+import { CODED_FIELDS, Column, longestOf } from './column.js';
 import { contentVersionOf } from './content-version.js';
 import { byteLengthOf, type FieldImage, type SnapshotImage } from './image.js';
 import { type OrderedEvents, orderEvents } from './order.js';
@@ -34,28 +35,21 @@ import type { SnapshotSummary } from './summary.js';
 import { UnservedFieldCounter } from './unserved-fields.js';
 import { writeRows } from './write-rows.js';
 
-/** An identifier of 64 characters, of four bytes each at most. */
-const ID_BUFFER_BYTES = 256;
-/** A UTF-16 unit takes up to three bytes; two that are one character take four. */
-const UTF8_BYTES_PER_UNIT_MAX = 3;
+/** A character takes four bytes of UTF-8 at most. */
+const ID_BYTES_MAX = 4 * IDENTIFIER_CHARACTERS_MAX;
 
-/**
- * Collects events in any order and turns them into a snapshot image. Holds columns of numbers and one string per
- * distinct value and id; never an object per event.
- */
+/** Collects events in any order and turns them into a snapshot image. Holds no object per event. */
 export class SnapshotBuilder {
   readonly #identifiers: IdentifierMode;
   readonly #beganMs = performance.now();
   readonly #hashSeed: HashSeed;
-  /** For all tables of the build and of the image whose keys come from the source. */
   readonly hash: KeyedHash;
   readonly unserved: UnservedFieldCounter = new UnservedFieldCounter();
   readonly #ids = new ByteStrings();
-  #idBuffer: Buffer = Buffer.alloc(ID_BUFFER_BYTES);
-  #idView: DataView = viewOf(this.#idBuffer);
+  readonly #idBuffer = Buffer.alloc(ID_BYTES_MAX);
+  readonly #idView = viewOf(this.#idBuffer);
   readonly #timeMs = new Growable(Float64Array);
   readonly #endTimeMs = new Growable(Float64Array);
-  /** In the order of CODED_FIELDS. */
   readonly columns: readonly Column[];
   readonly #rejections: Rejection[] = [];
   readonly #rejectedByCode: Partial<Record<RejectionCode, number>> = {};
@@ -64,11 +58,7 @@ export class SnapshotBuilder {
   readonly #sources: { readonly name: string | undefined; readonly start: number }[] = [];
   #finished = false;
 
-  /**
-   * To be made when the load begins: the time of the build is counted from here.
-   *
-   * @param options.hashSeed random if left out. Two builds of the same events with one seed give the same image, byte for byte.
-   */
+  /** @param options.hashSeed random if left out. Two builds of the same events with one seed give the same bytes */
   constructor({ identifiers, hashSeed }: { identifiers: IdentifierMode; hashSeed?: HashSeed }) {
     this.#identifiers = identifiers;
     this.#hashSeed = hashSeed ?? randomHashSeed();
@@ -80,12 +70,11 @@ export class SnapshotBuilder {
     return this.#ids.size;
   }
 
-  /** Records left out, apart from those that a later source overrides. */
   get faultyCount(): number {
     return this.#rejected - (this.#rejectedByCode.overridden ?? 0);
   }
 
-  /** Bytes of typed arrays in use: ids, two times and a code for each field. */
+  /** Of typed arrays: ids, two times and a code for each field. */
   get heldBytes(): number {
     let bytes = this.#ids.heldBytes + this.#ids.size * (16 + 4 * CODED_FIELDS.length);
     for (const { dictionary } of this.columns) bytes += dictionary.heldBytes;
@@ -102,13 +91,12 @@ export class SnapshotBuilder {
   }
 
   /**
-   * Adds an event. The first event with an id stays; a later one with the same id is rejected: as `duplicate-id`, or as
-   * `overridden` where the first is of another source. Sources come one after the other.
+   * Of several events with one id the first stays. Sources come one after the other.
    *
    * @throws LecternError `source-too-large` past EVENTS_MAX
    */
   add(event: NormalisedEvent, position: RecordPosition): void {
-    const length = this.#writeId(event.id);
+    const length = this.#idBuffer.write(event.id, 'utf8');
     const hash = this.hash.bytes(this.#idView, 0, length);
     const known = this.#ids.find(hash, this.#idView, 0, length);
     if (known !== -1) {
@@ -124,21 +112,16 @@ export class SnapshotBuilder {
     }
   }
 
-  /**
-   * Whether there is an event with this id.
-   *
-   * @param hash of the id, which stands at [from, to) of the view as UTF-8
-   */
+  /** @param hash of the id, which stands at [from, to) of the view as UTF-8 */
   hasId(hash: number, view: DataView, from: number, to: number): boolean {
     return this.#ids.find(hash, view, from, to) !== -1;
   }
 
   /**
-   * Adds an event of the only source, whose id no other has, see hasId.
+   * Adds an event of the only source. No other has its id: see hasId.
    *
    * @param times beginning and end, epoch milliseconds
    * @param codes by column
-   * @throws LecternError as add does
    */
   addCoded(
     hash: number,
@@ -164,16 +147,7 @@ export class SnapshotBuilder {
     this.#ids.add(hash, view, from, to);
   }
 
-  /** Puts the UTF-8 of an id into the buffer for it, and gives its length. */
-  #writeId(id: string): number {
-    if (this.#idBuffer.length < UTF8_BYTES_PER_UNIT_MAX * id.length) {
-      this.#idBuffer = Buffer.alloc(UTF8_BYTES_PER_UNIT_MAX * id.length);
-      this.#idView = viewOf(this.#idBuffer);
-    }
-    return this.#idBuffer.write(id, 'utf8');
-  }
-
-  /** @param known number, in order of arrival, of the event that has the id already */
+  /** @param known number of the event that has the id already */
   #duplicate(id: string, known: number, position: RecordPosition): Rejection {
     const first = this.#sources.findLast(({ start }) => start <= known);
     const about = { position, field: 'id' } as const;
@@ -185,7 +159,7 @@ export class SnapshotBuilder {
     return { ...about, code: 'overridden', detail };
   }
 
-  /** Counts a record that is left out. Few overridden records are kept: they are no faults and must not crowd out faults. */
+  /** Overridden records are no faults: few are kept, so that they crowd out no faults. */
   reject(rejection: Rejection): void {
     const { code } = rejection;
     this.#rejected++;
@@ -195,11 +169,7 @@ export class SnapshotBuilder {
     if (code !== 'overridden' || count <= OVERRIDES_KEPT_MAX) this.#rejections.push(rejection);
   }
 
-  /**
-   * Builds the image. The builder cannot be used afterwards.
-   *
-   * @throws LecternError `source-too-large` where the rows do not fit into one arena
-   */
+  /** To be called once. @throws LecternError `source-too-large` where the rows do not fit into one arena */
   finish(): SnapshotImage {
     if (this.#finished) throw new Error('finish() may be called once');
     this.#finished = true;
@@ -251,7 +221,6 @@ export class SnapshotBuilder {
     return { hashes, table: buildHashTable(hashes) };
   }
 
-  /** Fields that some record lacks. */
   #incompleteFields(uses: SnapshotSummary['fields']): FieldName[] {
     const isMissing = (name: FieldName): boolean => {
       const use = uses.find((each) => each.name === name);
@@ -264,26 +233,17 @@ export class SnapshotBuilder {
 
 /** @param codes room for a code of each event: the loops here see one type of array, whatever the field */
 function indexField(
-  { columns, slotOf, slots }: OrderedEvents,
+  { columns, slots }: OrderedEvents,
   name: keyof SnapshotImage['fields'],
   codes: Uint32Array,
 ): FieldImage {
-  const { startMs, endMs } = slots;
   const column = columns[name];
   const { image, recode } = column.dictionary.finish();
-  const longestMs = shared.float64(recode.length);
   for (let ordinal = 0; ordinal < codes.length; ordinal++) {
-    const arrivalCode = column.codes[ordinal]!;
-    if (arrivalCode === NO_CODE) {
-      codes[ordinal] = NO_CODE;
-      continue;
-    }
-    const code = recode[arrivalCode]!;
-    const slot = slotOf[ordinal]!;
-    const lengthMs = endMs[slot]! - startMs[slot]!;
-    codes[ordinal] = code;
-    if (lengthMs > longestMs[code]!) longestMs[code] = lengthMs;
+    const code = column.codes[ordinal]!;
+    codes[ordinal] = code === NO_CODE ? NO_CODE : recode[code]!;
   }
+  const longestMs = longestOf(codes, recode.length, slots);
   const postings = buildPostingLists(codes, recode.length);
   const narrow = sharedCodeColumn(codes.length, recode.length);
   narrow.set(codes);

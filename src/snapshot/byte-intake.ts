@@ -11,26 +11,23 @@ import type { Column } from './column.js';
 /** The canonical value of a field's text, or null where a record that has it is rejected. */
 type ReadValue = (field: Field, text: string) => string | number | null;
 
-/** Where the three numbers of these fields stand among the spans. */
+/** Where the numbers of these fields stand among the spans. */
 const ID = placeOf('id');
 const TIME = placeOf('time');
 const END_TIME = placeOf('endTime');
-/** In place of a spelling's number: the field has no value, or the record has to be rejected. */
+/** Instead of a spelling's number: the field has no value, or the record has to be rejected. */
 const NONE = -1;
 const REFUSED = -2;
 /** The code of a spelling that no event has had yet. */
 const UNUSED = 0xfffffffe;
-/** Spellings of one field that are found without a keyed hash: 16 KiB of numbers. */
 const SPELLINGS_REMEMBERED = 4096;
 const INSTANTS_REMEMBERED = 4096;
 const INSTANT_BYTES_MAX = 32;
-/** Longer than any instant that is remembered. */
 const NO_INSTANT = 255;
 
 /**
- * Adds events to a builder from the bytes of their values. Each spelling of a value is decoded and normalised once and
- * then known by its bytes. A record whose only new values are its id and times makes no string. The rules are the
- * normaliser's. Records that it rejects, and those that are no JSON text, have to be decoded.
+ * Adds events to a builder from the bytes of their values. Each spelling of a value is decoded and normalised once, and
+ * then known by its bytes. Records that the normaliser rejects have to be decoded.
  */
 export class ByteIntake {
   readonly #builder: SnapshotBuilder;
@@ -38,7 +35,6 @@ export class ByteIntake {
   readonly #read: ReadValue;
   readonly #spellings: readonly Spellings[];
   readonly #instants: InstantMemo;
-  /** By column: the number of the present record's spelling, or NONE. */
   readonly #numbers: Int32Array;
   readonly #codes: Uint32Array;
   /** Beginning and end of the present record. In an array, since doubles that are passed around are objects. */
@@ -54,7 +50,6 @@ export class ByteIntake {
     this.#codes = new Uint32Array(this.#spellings.length);
   }
 
-  /** Bytes of typed arrays in use. */
   get heldBytes(): number {
     let bytes = INSTANTS_REMEMBERED * INSTANT_BYTES_MAX;
     for (const spellings of this.#spellings) bytes += spellings.heldBytes;
@@ -62,12 +57,9 @@ export class ByteIntake {
   }
 
   /**
-   * Adds a record.
-   *
-   * @param bytes UTF-8
-   * @param view the same bytes
+   * @param bytes UTF-8; `view` has the same bytes
    * @param spans by number of the field three numbers: where its value begins, or -1 for none; where it ends; its quickHash
-   * @returns false where nothing was added, because the record has to be decoded: to be served, or to say why not
+   * @returns false where nothing was added, because the record has to be decoded
    */
   add(bytes: Uint8Array, view: DataView, spans: Int32Array): boolean {
     const from = spans[ID]!;
@@ -98,7 +90,6 @@ export class ByteIntake {
     return true;
   }
 
-  /** Whether it is an identifier in its canonical form. */
   #isId(bytes: Uint8Array, from: number, to: number): boolean {
     if (!isPlainJsonText(bytes, from, to)) return false;
     const text = textOf(bytes, from, to);
@@ -106,14 +97,10 @@ export class ByteIntake {
   }
 }
 
-/**
- * The spellings of one field's values. Recent ones are found by the quick hash that the reader has made, in a memo of one
- * number a place: texts that collide on purpose only miss the memo. The others are found by a keyed hash.
- */
+/** The spellings of one field's values. Texts that collide on purpose only miss the memo by quick hash. */
 class Spellings {
   readonly #column: Column;
   readonly #field: Field;
-  /** Where its numbers stand among the spans. */
   readonly #place: number;
   readonly #hash: KeyedHash;
   readonly #read: ReadValue;
@@ -137,7 +124,7 @@ class Spellings {
     return this.#strings.heldBytes + this.#codes.byteLength;
   }
 
-  /** The number of the spelling in a record, NONE or REFUSED. */
+  /** Of the spelling in a record: its number, NONE or REFUSED. */
   numberOf(bytes: Uint8Array, view: DataView, spans: Int32Array): number {
     const from = spans[this.#place]!;
     if (from === -1) return NONE;
@@ -153,7 +140,7 @@ class Spellings {
     return this.#codes[number] === NO_CODE ? REFUSED : number;
   }
 
-  /** The column's code of a spelling. An event with it has to follow. */
+  /** An event with this spelling has to follow. */
   codeOf(number: number): number {
     if (this.#codes[number] === UNUSED) {
       this.#codes[number] = this.#column.dictionary.intern(this.#values[number]!);
@@ -177,11 +164,11 @@ class Spellings {
   }
 }
 
-/** Times come in runs or again and again: the last one of each hash is remembered by its bytes. */
+/** Remembers the last instant of each hash by its bytes. */
 class InstantMemo {
   readonly #read: ReadValue;
-  readonly #bytes: Uint8Array = new Uint8Array(INSTANTS_REMEMBERED * INSTANT_BYTES_MAX);
-  readonly #view: DataView = new DataView(this.#bytes.buffer);
+  readonly #view: DataView = new DataView(new ArrayBuffer(INSTANTS_REMEMBERED * INSTANT_BYTES_MAX));
+  /** NO_INSTANT where nothing is remembered: an empty text is a spelling, too. */
   readonly #lengths: Uint8Array = new Uint8Array(INSTANTS_REMEMBERED).fill(NO_INSTANT);
   readonly #instantMs: Float64Array = new Float64Array(INSTANTS_REMEMBERED);
 
@@ -189,7 +176,7 @@ class InstantMemo {
     this.#read = read;
   }
 
-  /** Puts the epoch milliseconds of the value at `place` of the spans into `times[n]`; NaN where it cannot be read. */
+  /** Puts epoch milliseconds into `times[n]`; NaN where the value cannot be read. */
   read(
     bytes: Uint8Array,
     view: DataView,
@@ -217,7 +204,6 @@ class InstantMemo {
   }
 }
 
-/** The text that stands between two quotes of JSON, or null where it is none. */
 function decode(bytes: Uint8Array, from: number, to: number): string | null {
   const written = textOf(bytes, from, to);
   if (isPlainJsonText(bytes, from, to)) return written;

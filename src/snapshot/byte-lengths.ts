@@ -1,36 +1,30 @@
-/**
- * How long values are in JSON and in MessagePack. Lengths are known before anything is written: buffers are allocated
- * once, and Content-Length is known before a long body is made.
- */
+/** Lengths are known before anything is written: buffers are allocated once, and Content-Length is known early. */
 
-/** Every character takes one byte in JSON and in MessagePack. */
 const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
 
-/** The UTF-8 length of a string as JSON, quotes and escapes included; of `null` for null. */
+/** In UTF-8, quotes and escapes included. */
 export function jsonByteLength(value: string | null): number {
   if (value === null) return 4;
   return PLAIN.test(value) ? value.length + 2 : Buffer.byteLength(JSON.stringify(value), 'utf8');
 }
 
-/** The length of a string in MessagePack, its header included; of nil for null. */
 export function packedByteLength(value: string | null): number {
   return value === null ? 1 : packedTextLength(Buffer.byteLength(value, 'utf8'));
 }
 
-/** The length in MessagePack of a string of so many bytes of UTF-8, its header included. */
+/** Of a text of so many bytes of UTF-8 in MessagePack, its header included. */
 export function packedTextLength(byteLength: number): number {
   if (byteLength < 32) return 1 + byteLength;
   if (byteLength < 0x100) return 2 + byteLength;
   return (byteLength < 0x10000 ? 3 : 5) + byteLength;
 }
 
-/** The length of the header of a MessagePack array. */
 export function packedArrayHeaderLength(count: number): number {
   if (count < 16) return 1;
   return count < 0x10000 ? 3 : 5;
 }
 
-/** The length in MessagePack of a whole number from 0 to 2^32 - 1. */
+/** @param value a whole number from 0 to 2^32 - 1 */
 export function packedIntegerLength(value: number): number {
   if (value < 0x80) return 1;
   if (value < 0x100) return 2;
@@ -42,7 +36,7 @@ const STR8 = 0xd9;
 const STR16 = 0xda;
 const STR32 = 0xdb;
 
-/** Writes the MessagePack header of a text of so many bytes of UTF-8 and returns the offset behind it. */
+/** Of a text of so many bytes of UTF-8. @returns the offset behind the header */
 export function writePackedTextHeader(target: Buffer, offset: number, byteLength: number): number {
   if (byteLength < 32) {
     target[offset] = FIXSTR | byteLength;

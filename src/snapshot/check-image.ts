@@ -10,19 +10,18 @@ import { isHashSeed, KeyedHash } from '../structures/keyed-hash.js';
 import { buildPostingLists, isCodeColumn } from '../structures/posting-lists.js';
 import { checkRows } from './check-rows.js';
 import { clustersOfEvents, entryByteLengths } from './clusters.js';
+import { longestOf } from './column.js';
 import type { ClustersImage, FieldImage, RowsImage, SlotsImage, SnapshotImage } from './image.js';
 import { unusable } from './image-faults.js';
 import { readImageFile, type StoredImage } from './image-file.js';
 import type { SnapshotSummary } from './summary.js';
 
-/** What an image file is read for: to serve it until the source has been asked, or to serve it and nothing else. */
+/** `restart`: served until the source has been asked. `pin`: served, and nothing else. */
 export type ImageUse = 'restart' | 'pin';
 
 /**
- * As readImageFile, and the image can be served.
+ * Reads an image that can be served. With `restart` the file must be this account's own, and checkRowsOf has to follow.
  *
- * @param use `pin`: rows are checked, too. `restart`: they are not, so checkRowsOf has to follow; and the file must be
- *   this account's own
  * @throws LecternError as readImageFile does, `image-unusable` also where the content is no image
  */
 export function readCheckedImage(path: string, use: ImageUse): StoredImage {
@@ -35,7 +34,6 @@ export function readCheckedImage(path: string, use: ImageUse): StoredImage {
 /**
  * Checks the rest: rows are rows, and everything that follows from them does. Rows are not compared with the columns.
  *
- * @param image that readCheckedImage gave
  * @throws LecternError `image-unusable`
  */
 export function checkRowsOf(path: string, { summary, hashSeed, rows, ids, clusters }: SnapshotImage): void {
@@ -48,10 +46,8 @@ export function checkRowsOf(path: string, { summary, hashSeed, rows, ids, cluste
 }
 
 /**
- * Every array is there and has the right length, every number in it leads to something, and arrays that follow from others
- * do. So every answer ends, in bounded time. A checksum says that the bytes are as written; this says that they are an image.
- *
- * @throws Error that says what is wrong; any other error means the same
+ * Every array is there with the right length, every number in it leads to something, and arrays that follow from others
+ * do. So every answer ends, in bounded time.
  */
 function checkImage({ summary, hashSeed, slots, fields, rows, ids, clusters }: SnapshotImage): void {
   checkSummary(summary);
@@ -69,48 +65,37 @@ function checkImage({ summary, hashSeed, slots, fields, rows, ids, clusters }: S
 function checkSummary(summary: SnapshotSummary): void {
   const { id, identifiers, rejectedByCode, rejections, fields, unserved } = summary;
   const { events, slots, rejected, builtAtMs, buildMs, bytes, span } = summary;
-  const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
-  const isTime = (ms: number): boolean => Number.isFinite(ms) && Math.abs(ms) <= INSTANT_MS_MAX;
-  const isCode = (code: unknown): boolean => REJECTION_CODES.some((known) => known === code);
-  const isShown = (text: unknown): boolean => typeof text === 'string' && !/\p{Cc}/u.test(text);
-  const expect = (isGood: boolean, fault: string): void => {
-    if (!isGood) throw new Error(`its summary ${fault}`);
+  const expect = (isGood: boolean, what: string): void => {
+    if (!isGood) throw new Error(`its summary has no ${what}`);
   };
-  expect([events, slots, rejected, bytes].every(isCount), 'has no counts');
+  const isWhole = (value: unknown): boolean => Number.isSafeInteger(value);
+  const isCode = (code: unknown): boolean => REJECTION_CODES.some((known) => known === code);
+  // A text that is shown has no lines of its own.
+  const isShown = (text: unknown): boolean => typeof text === 'string' && !/\p{Cc}/u.test(text);
+  expect(typeof id === 'string' && /^[\w-]{22}$/.test(id), 'id');
+  expect(identifiers === 'uuid' || identifiers === 'any', 'kind of identifiers');
+  for (const count of [events, slots, rejected, bytes]) expect(isWhole(count) && count >= 0, 'counts');
   const times = span === null ? [builtAtMs, buildMs] : [builtAtMs, buildMs, span.startMs, span.endMs];
-  expect(times.every(isTime), 'has no times');
-  expect(typeof id === 'string' && /^[\w-]{22}$/.test(id), 'has no id');
-  expect(identifiers === 'uuid' || identifiers === 'any', 'names no kind of identifiers');
-  expect(
-    Object.entries(rejectedByCode).every(([code, n]) => isCode(code) && Number.isSafeInteger(n)) &&
-      rejections.every(
-        ({ code, field, detail, position }) =>
-          isCode(code) &&
-          (field === null || isShown(field)) &&
-          isShown(detail) &&
-          typeof position === 'object' &&
-          Object.values(position).every((value) => typeof value === 'number' || isShown(value)),
-      ),
-    'has no rejections',
-  );
-  expect(
-    fields.every(
-      (field) =>
-        isShown(field.name) && Number.isSafeInteger(field.values) && Number.isSafeInteger(field.events),
-    ),
-    'has no fields',
-  );
-  expect(
-    Number.isSafeInteger(unserved.others) &&
-      unserved.fields.every(
-        // Names may hold anything: they are quoted wherever they are shown.
-        ({ name, records, suggestion }) =>
-          typeof name === 'string' &&
-          Number.isSafeInteger(records) &&
-          (suggestion === null || isShown(suggestion)),
-      ),
-    'has no other fields',
-  );
+  for (const ms of times) expect(Number.isFinite(ms) && Math.abs(ms) <= INSTANT_MS_MAX, 'times');
+  for (const list of [rejections, fields, unserved.fields]) expect(Array.isArray(list), 'lists');
+  for (const [code, count] of Object.entries(rejectedByCode)) {
+    expect(isCode(code) && isWhole(count), 'rejections');
+  }
+  for (const { code, field, detail, position } of rejections) {
+    expect(isCode(code) && (field === null || isShown(field)) && isShown(detail), 'rejections');
+    expect(typeof position === 'object', 'rejections');
+    for (const part of Object.values(position))
+      expect(typeof part === 'number' || isShown(part), 'rejections');
+  }
+  for (const field of fields) {
+    expect(isShown(field.name) && isWhole(field.values) && isWhole(field.events), 'fields');
+  }
+  expect(isWhole(unserved.others), 'other fields');
+  for (const { name, records, suggestion } of unserved.fields) {
+    // Names may hold anything: they are quoted wherever they are shown.
+    expect(typeof name === 'string' && isWhole(records), 'other fields');
+    expect(suggestion === null || isShown(suggestion), 'other fields');
+  }
 }
 
 function checkSlots({ startMs, endMs, first, index }: SlotsImage, { slots, events }: SnapshotSummary): void {
@@ -126,29 +111,17 @@ function checkSlots({ startMs, endMs, first, index }: SlotsImage, { slots, event
   expectDerived(index, buildIntervalIndex(startMs, endMs, INTERVALS_PER_TREE_MAX), 'slots.index.');
 }
 
-function checkField(
-  { dictionary, codes, postings, longestMs }: FieldImage,
-  { startMs, endMs, first }: SlotsImage,
-  count: number,
-): void {
+function checkField(field: FieldImage, slots: SlotsImage, count: number): void {
+  const { dictionary, codes, postings, longestMs } = field;
   const size = checkDictionary(dictionary);
   if (!isCodeColumn(codes, size)) throw new Error(MISSING_ARRAY);
   if (codes.length !== count) throw new Error(`codes has ${codes.length} entries; expected ${count}`);
   const noCode = 2 ** (8 * codes.BYTES_PER_ELEMENT) - 1;
   for (const code of codes) if (code >= size && code !== noCode) throw new Error('a code has no value');
   expectDerived(postings, buildPostingLists(codes, size), 'postings.');
-  const longest = new Float64Array(size);
-  for (let slot = 0; slot < startMs.length; slot++) {
-    const lengthMs = endMs[slot]! - startMs[slot]!;
-    for (let ordinal = first[slot]!; ordinal < first[slot + 1]!; ordinal++) {
-      const code = codes[ordinal]!;
-      if (code < size && lengthMs > longest[code]!) longest[code] = lengthMs;
-    }
-  }
-  expectDerived({ longestMs }, { longestMs: longest });
+  expectDerived({ longestMs }, { longestMs: longestOf(codes, size, slots) });
 }
 
-/** Checks where rows begin and end, but not their content. */
 function checkRowPlaces({ start, packedStart, bytes }: RowsImage, count: number): void {
   expectArray('rows.start', start, Uint32Array, count + 1);
   expectArray('rows.packedStart', packedStart, Uint32Array, count + 1);
@@ -157,7 +130,6 @@ function checkRowPlaces({ start, packedStart, bytes }: RowsImage, count: number)
   if (packedStart[0] !== 0) throw new Error('rows.packedStart begins wrongly');
   for (let n = 1; n <= count; n++) {
     const length = start[n]! - start[n - 1]!;
-    // A row has braces and a separator.
     if (length < 3) throw new Error('rows.start is out of order');
     // MessagePack of a row is never longer than its JSON.
     const packed = packedStart[n]! - packedStart[n - 1]!;
@@ -180,7 +152,7 @@ function checkHashIndex({ hashes, table }: HashIndexImage, count: number): void 
   }
 }
 
-/** Every event is found by its id. Look-ups are bounded by checkHashIndex; building the table anew would not be. */
+/** Every event is found by its id. Building the table anew would not be bounded, as look-ups are. */
 function checkHashes({ hashes, table }: HashIndexImage, expected: Uint32Array): void {
   expectDerived({ hashes }, { hashes: expected }, 'ids.');
   for (let ordinal = 0; ordinal < hashes.length; ordinal++) {
@@ -225,7 +197,6 @@ function checkClusters(clusters: ClustersImage, eventCount: number): void {
   expectDerived(clusters.index, buildIntervalIndex(startMs, endMs, INTERVALS_PER_TREE_MAX), 'index.');
 }
 
-/** @returns the number of values */
 function checkDictionary({ bytes, start }: DictionaryImage): number {
   if (expectArray('start', start, Uint32Array).length === 0) throw new Error('a dictionary has no end');
   expectPartition('dictionary', start, expectArray('bytes', bytes, Uint8Array).length, 0);
@@ -238,7 +209,6 @@ function checkDictionary({ bytes, start }: DictionaryImage): number {
   return start.length - 1;
 }
 
-/** Half-open intervals, ascending by their start. */
 function checkInstants(name: string, startMs: Float64Array, endMs: Float64Array): void {
   let last = INSTANT_MS_MIN;
   for (let n = 0; n < startMs.length; n++) {
@@ -261,7 +231,6 @@ function expectPartition(name: string, start: Uint32Array, length: number, piece
 
 const MISSING_ARRAY = 'an array is missing, or of another type';
 
-/** The declared types are not trusted: this came from a file. */
 function expectArray<Numbers extends Uint8Array | Uint32Array | Float64Array>(
   name: string,
   array: Numbers | undefined,

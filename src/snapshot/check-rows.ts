@@ -18,14 +18,7 @@ const ROW = new RegExp(
   `^${ROW_FRAME.map((frame, n) => frame.replace(/[{}]/, '\\$&') + (VALUES[n] ?? '')).join('')}$`,
 );
 
-/**
- * Goes through all rows: each stands in its place, has all fields in their order and the length in MessagePack that is
- * told of it.
- *
- * @param hash of ids
- * @returns for each ordinal the hash of its id
- * @throws Error that says what is wrong
- */
+/** @returns for each ordinal the hash of its id */
 export function checkRows(
   { bytes, start, packedStart }: RowsImage,
   count: number,
@@ -65,7 +58,7 @@ function hashOf(text: Buffer, hash: KeyedHash): number {
   return hash.bytes(viewOf(text), 0, text.length);
 }
 
-/** The UTF-8 of a text with escapes. Throws where these are none. */
+/** Throws where the escapes are none. */
 function unescaped(text: string): Buffer {
   return Buffer.from(JSON.parse(`"${Buffer.from(text, 'latin1').toString('utf8')}"`) as string);
 }

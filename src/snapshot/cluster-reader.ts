@@ -5,7 +5,6 @@ import { Dictionary } from '../structures/dictionary.js';
 import { IntervalIndex } from '../structures/interval-index.js';
 import type { ClustersImage } from './image.js';
 
-/** The sort key of a cluster. */
 export interface ClusterKey {
   readonly startMs: number;
   readonly endMs: number;
@@ -42,19 +41,19 @@ export class Clusters {
     };
   }
 
-  /** Whether one of a cluster's events passes. Without a view of them, which costs more than a few look-ups. */
+  /** Makes no view, which would cost more than a few look-ups. */
   hasEvent(cluster: number, passes: (ordinal: number) => boolean): boolean {
     const { first, events } = this.image;
     for (let e = first[cluster]!; e < first[cluster + 1]!; e++) if (passes(events[e]!)) return true;
     return false;
   }
 
-  /** The ordinals of a cluster's events, ascending. A view of shared memory. */
+  /** Ordinals, ascending. A view of shared memory. */
   eventsOf(cluster: number): Uint32Array {
     return this.image.events.subarray(this.image.first[cluster]!, this.image.first[cluster + 1]!);
   }
 
-  /** Visits the clusters that the events [first, end) are in: ascending for one event, with repeats for several. */
+  /** Visits the clusters of the events [first, end): ascending for one event, with repeats for several. */
   forEachMembership(first: number, end: number, visit: (cluster: number) => void): void {
     const { start, ordinals } = this.image.clustersOf;
     for (let m = start[first]!; m < start[end]!; m++) visit(ordinals[m]!);
@@ -66,17 +65,14 @@ export class Clusters {
     return start[end]! - start[first]!;
   }
 
-  /** The first cluster whose sort key is greater than `key`. */
   clusterAfter(key: ClusterKey): number {
     return this.#firstWhere((cluster) => compareKeys(cluster, key) > 0);
   }
 
-  /** The first cluster whose sort key is not less than `key`. */
   clusterFrom(key: ClusterKey): number {
     return this.#firstWhere((cluster) => compareKeys(cluster, key) >= 0);
   }
 
-  /** The first cluster for which `beyond` holds, as it then does for all that follow. */
   #firstWhere(beyond: (key: ClusterKey) => boolean): number {
     let low = 0;
     let high = this.count;

@@ -10,7 +10,6 @@ export class FoundClusters {
   readonly startMs: Growable<Float64Array> = new Growable(Float64Array);
   readonly endMs: Growable<Float64Array> = new Growable(Float64Array);
   readonly peak: Growable<Uint32Array> = new Growable(Uint32Array);
-  /** Cluster c has events [first[c], first[c + 1]). */
   readonly first: Growable<Uint32Array> = new Growable(Uint32Array);
   readonly events: Growable<Uint32Array> = new Growable(Uint32Array);
 
@@ -19,31 +18,27 @@ export class FoundClusters {
   }
 }
 
-/** The rows that take time and have a key of one dimension, sorted by key. All that a sweep reads lies side by side. */
+/** The rows that take time and have a key of one dimension, sorted by key. */
 export interface KeyedRows {
   /** The rows of key k are [start[k], start[k + 1]). */
   readonly start: Uint32Array;
   readonly ordinals: Uint32Array;
   readonly slots: Uint32Array;
-  /** Numbers below the number of events, equal for rows of one lesson; NO_CODE for a lesson of its own. */
+  /** Equal for rows of one lesson; NO_CODE for a lesson of its own. */
   readonly lessons: Uint32Array;
 }
 
 /**
- * One sweep over the rows of each key in time order. A row that starts before all rows so far have ended belongs to the
- * present cluster: a cluster is a run of the key's rows. Rows of one lesson take place at the same time. So the runs are
- * the same with and without merging, and only the counts differ.
+ * Goes through the rows of each key in time order. A row that starts before all rows so far have ended belongs to the
+ * present cluster. Rows of one lesson take place at the same time, so merging changes only the counts.
  */
 export class ClusterSweep {
-  /** With rows of one lesson as one. */
   readonly merged: FoundClusters = new FoundClusters();
-  /** With every row a lesson. */
   readonly unmerged: FoundClusters = new FoundClusters();
   readonly #slots: Pick<SlotsImage, 'startMs' | 'endMs'>;
   /** For each lesson the number of the last run that it was seen in. */
   readonly #seenIn: Uint32Array;
   #runs = 0;
-  /** Of the lessons of one run: their slots and ends. */
   readonly #lessonSlots: Uint32Array;
   readonly #ends: Float64Array;
 
@@ -54,7 +49,6 @@ export class ClusterSweep {
     this.#ends = scratch.float64(eventCount);
   }
 
-  /** Adds the clusters of one key. Keys come in order of (by, key). */
   add(by: number, key: number, rows: KeyedRows): void {
     const { startMs, endMs } = this.#slots;
     const { slots, start } = rows;
@@ -85,7 +79,6 @@ export class ClusterSweep {
     if (lessonSlots.length > 1) add(this.merged, this.#peak(lessonSlots));
   }
 
-  /** The slots of the lessons that the rows [first, end) belong to, ascending. */
   #slotsOfLessons({ lessons, slots }: KeyedRows, first: number, end: number): Uint32Array {
     const run = ++this.#runs;
     let count = 0;
@@ -100,11 +93,7 @@ export class ClusterSweep {
     return this.#lessonSlots.subarray(0, count);
   }
 
-  /**
-   * The largest number of lessons at one instant. An end comes before a start at the same instant: intervals are half-open.
-   *
-   * @param slots of at least two lessons that overlaps connect, ascending
-   */
+  /** The largest number of lessons at one instant. Intervals are half-open: an end comes before a start. */
   #peak(slots: Uint32Array): number {
     const count = slots.length;
     // Two that are connected overlap. So do all lessons of one slot.

@@ -1,12 +1,12 @@
 import { INTERVALS_PER_TREE_MAX } from '../limits.js';
 import type { ConflictEntry } from '../model/event.js';
-import { CONFLICT_DIMENSIONS } from '../model/fields.js';
+import { CONFLICT_DIMENSIONS, LESSON_FIELDS } from '../model/fields.js';
 import { formatInstant } from '../model/time.js';
-import { Dictionary, type DictionaryImage, NO_CODE } from '../structures/dictionary.js';
+import { Dictionary, DictionaryBuilder, type DictionaryImage, NO_CODE } from '../structures/dictionary.js';
 import { buildIntervalIndex } from '../structures/interval-index.js';
 import type { KeyedHash } from '../structures/keyed-hash.js';
 import type { PostingListsImage } from '../structures/posting-lists.js';
-import { sortByIntervals } from '../structures/radix-sort.js';
+import { radixSort, sortByIntervals } from '../structures/radix-sort.js';
 import { scratch, shared } from '../structures/slabs.js';
 import {
   jsonByteLength,
@@ -16,26 +16,24 @@ import {
 } from './byte-lengths.js';
 import { ClusterSweep, type FoundClusters, type KeyedRows } from './cluster-sweep.js';
 import type { ClustersImage, RowsImage, SnapshotImage } from './image.js';
-import { conflictKeys, lessonNumbers } from './lessons.js';
 import { type OrderedEvents, pick } from './order.js';
 
 /**
- * Finds the conflicts, once with rows of one lesson merged and once with every row a lesson: for each dimension and key
- * the maximal sets of at least two lessons that overlaps connect. A cluster has those rows of its lessons that have the
- * key, so the clusters of one dimension have at most as many rows as there are events. O(n log n), whatever overlaps.
+ * Finds the conflicts: for each dimension and key the maximal sets of at least two lessons that overlaps connect. A cluster
+ * has only those rows of its lessons that have the key. O(n log n), whatever overlaps.
  */
 export function buildClusters(
   events: OrderedEvents,
   rows: RowsImage,
   hash: KeyedHash,
 ): SnapshotImage['clusters'] {
-  const { slots, order } = events;
+  const { slots, slotOf, order } = events;
   const lessons = lessonNumbers(events);
   const { keyOf, keys } = conflictKeys(events, hash);
   const keyCount = keys.start.length - 1;
   const sweep = new ClusterSweep(slots, order.length);
   for (const [by, keysOfRows] of keyOf.entries()) {
-    const keyed = sortByKey(events, lessons, keysOfRows, keyCount);
+    const keyed = sortByKey(slotOf, lessons, keysOfRows, keyCount);
     for (let key = 0; key < keyCount; key++) sweep.add(by, key, keyed);
   }
   return {
@@ -44,20 +42,87 @@ export function buildClusters(
   };
 }
 
-/** A counting sort, like that of posting lists. */
+/**
+ * Rows equal in slot and in LESSON_FIELDS are one lesson, numbered by its first ordinal. A row without a value in the first
+ * field is a lesson of its own (NO_CODE). Rows are sorted, not hashed: no choice of values makes this slow.
+ */
+function lessonNumbers({ slotOf, columns }: OrderedEvents): Uint32Array {
+  const count = slotOf.length;
+  const fields = LESSON_FIELDS.map((name) => columns[name].codes);
+  const required = fields[0]!;
+  const order = scratch.uint32(count);
+  for (let ordinal = 0; ordinal < count; ordinal++) order[ordinal] = ordinal;
+  const keys = scratch.float64(count);
+  // The sort is stable: by slot in the end, and in order within each lesson.
+  for (const column of [...fields, slotOf]) {
+    // NO_CODE becomes 0, so that the numbers stay as short as there are codes.
+    for (let ordinal = 0; ordinal < count; ordinal++) keys[ordinal] = (column[ordinal]! + 1) >>> 0;
+    radixSort(order, keys);
+  }
+  const lessons = scratch.uint32(count);
+  let first = 0;
+  for (let n = 0; n < count; n++) {
+    const ordinal = order[n]!;
+    if (n === 0 || !isOneLesson(slotOf, fields, first, ordinal)) first = ordinal;
+    lessons[ordinal] = required[ordinal] === NO_CODE ? NO_CODE : first;
+  }
+  return lessons;
+}
+
+function isOneLesson(slotOf: Uint32Array, fields: readonly Uint32Array[], a: number, b: number): boolean {
+  if (slotOf[a] !== slotOf[b]) return false;
+  for (let n = 0; n < fields.length; n++) if (fields[n]![a] !== fields[n]![b]) return false;
+  return true;
+}
+
+/**
+ * The key of each event in each dimension: its first field that is not null, as text, whichever field it is. An empty text
+ * is no key, and an event of zero length has none: it overlaps nothing.
+ *
+ * @returns `keyOf`: by dimension and ordinal a code of `keys`, or NO_CODE
+ */
+function conflictKeys(
+  { columns, slotOf, slots }: OrderedEvents,
+  hash: KeyedHash,
+): { keyOf: Uint32Array[]; keys: DictionaryImage } {
+  const count = slotOf.length;
+  const keys = new DictionaryBuilder(hash);
+  const keyOf = CONFLICT_DIMENSIONS.map((dimension) => {
+    const result = scratch.uint32(count).fill(NO_CODE);
+    for (const name of dimension.keys) {
+      const { codes, dictionary } = columns[name];
+      const empty = dictionary.find('');
+      const keyOfCode = new Uint32Array(dictionary.size).fill(NO_CODE);
+      for (let ordinal = 0; ordinal < count; ordinal++) {
+        const code = codes[ordinal]!;
+        if (code === NO_CODE || code === empty || result[ordinal] !== NO_CODE) continue;
+        if (keyOfCode[code] === NO_CODE) keyOfCode[code] = keys.intern(dictionary.valueOf(code));
+        result[ordinal] = keyOfCode[code]!;
+      }
+    }
+    return result;
+  });
+  const { image, recode } = keys.finish();
+  for (const column of keyOf) {
+    for (let ordinal = 0; ordinal < count; ordinal++) {
+      const code = column[ordinal]!;
+      const slot = slotOf[ordinal]!;
+      const takesTime = slots.startMs[slot] !== slots.endMs[slot];
+      column[ordinal] = code !== NO_CODE && takesTime ? recode[code]! : NO_CODE;
+    }
+  }
+  return { keyOf, keys: image };
+}
+
 function sortByKey(
-  { slotOf, slots }: OrderedEvents,
+  slotOf: Uint32Array,
   lessons: Uint32Array,
   keyOf: Uint32Array,
   keyCount: number,
 ): KeyedRows {
-  const { startMs, endMs } = slots;
   const start = scratch.uint32(keyCount + 1);
-  // An event of zero length overlaps nothing.
-  const isKeyed = (ordinal: number): boolean =>
-    keyOf[ordinal] !== NO_CODE && startMs[slotOf[ordinal]!] !== endMs[slotOf[ordinal]!];
   for (let ordinal = 0; ordinal < keyOf.length; ordinal++) {
-    if (isKeyed(ordinal)) start[keyOf[ordinal]! + 1]!++;
+    if (keyOf[ordinal] !== NO_CODE) start[keyOf[ordinal]! + 1]!++;
   }
   for (let key = 0; key < keyCount; key++) start[key + 1]! += start[key]!;
   const total = start[keyCount]!;
@@ -69,7 +134,7 @@ function sortByKey(
     lessons: scratch.uint32(total),
   };
   for (let ordinal = 0; ordinal < keyOf.length; ordinal++) {
-    if (!isKeyed(ordinal)) continue;
+    if (keyOf[ordinal] === NO_CODE) continue;
     const place = next[keyOf[ordinal]!]!++;
     sorted.ordinals[place] = ordinal;
     sorted.slots[place] = slotOf[ordinal]!;
@@ -78,7 +143,6 @@ function sortByKey(
   return sorted;
 }
 
-/** Sorts the clusters by (start, end, by, key) and builds what reading them needs. */
 function imageOf(
   found: FoundClusters,
   keys: DictionaryImage,
@@ -117,7 +181,6 @@ function imageOf(
   };
 }
 
-/** For each ordinal the clusters that it is in, ascending: the cluster lists turned around, by counting sort. */
 export function clustersOfEvents(
   eventCount: number,
   first: Uint32Array,
@@ -135,7 +198,6 @@ export function clustersOfEvents(
 }
 
 const INSTANT = formatInstant(0);
-/** An entry without its `by`, `key`, `peak` and events. */
 const EMPTY_ENTRY: Record<keyof ConflictEntry, unknown> = {
   by: 0,
   key: 0,
@@ -145,23 +207,16 @@ const EMPTY_ENTRY: Record<keyof ConflictEntry, unknown> = {
   events: [],
 };
 const JSON_FRAME_BYTES = JSON.stringify(EMPTY_ENTRY).length - '000'.length;
-/** The map's header, the names, both instants. */
 const PACKED_FRAME_BYTES =
   Object.keys(EMPTY_ENTRY).reduce((sum, name) => sum + packedByteLength(name), 1) +
   2 * packedByteLength(INSTANT);
 
-/** How long the entry of each cluster is in either representation, its events included, without separators. */
+/** The length of each cluster's entry with its events, without separators. */
 export function entryByteLengths(
-  {
-    by,
-    key,
-    keys,
-    peak,
-    first,
-    events,
-  }: Pick<ClustersImage, 'by' | 'key' | 'keys' | 'peak' | 'first' | 'events'>,
+  clusters: Pick<ClustersImage, 'by' | 'key' | 'keys' | 'peak' | 'first' | 'events'>,
   rows: RowsImage,
 ): Pick<ClustersImage, 'jsonBytes' | 'packedBytes'> {
+  const { by, key, keys, peak, first, events } = clusters;
   const dictionary = new Dictionary(keys);
   const texts = Array.from({ length: dictionary.size }, (_, code) => dictionary.valueOf(code));
   const jsonKey = Uint32Array.from(texts, jsonByteLength);

@@ -16,8 +16,8 @@ const IDS_PER_PIECE = 4096;
 const TEXT_UNITS_PER_PIECE = 65_536;
 
 /**
- * Identifies everything that can change an answer. Replicas and restarts with the same data agree on it, in whatever order
- * the events came. Columns are hashed, because rows repeat every value and are five times as long.
+ * Identifies everything that can change an answer, whatever the order of arrival: replicas and restarts with the same data
+ * agree. Columns are hashed, because rows are five times as long.
  */
 export function contentVersionOf(
   identifiers: IdentifierMode,
@@ -62,11 +62,7 @@ function hashIds(hash: Hash, { order, ids }: OrderedEvents): void {
   hash.update(lengths);
 }
 
-/**
- * Numbers values in order of the ordinals, because codes depend on the order of arrival.
- *
- * @param numbers room for a number of each event
- */
+/** Numbers values in order of the ordinals. Codes depend on the order of arrival. */
 function hashColumn(hash: Hash, { dictionary, codes }: OrderedColumn, numbers: Uint32Array): void {
   const numberOf = new Uint32Array(dictionary.size).fill(NO_CODE);
   let count = 0;

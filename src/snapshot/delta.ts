@@ -4,7 +4,6 @@ import type { Snapshot } from './snapshot.js';
 
 /** What one publication changed. Plain data: it crosses threads. */
 export interface Delta {
-  /** Ids of the snapshots before and after. */
   readonly from: string;
   readonly to: string;
   readonly added: number;
@@ -14,12 +13,11 @@ export interface Delta {
   readonly before: PastRecords | null;
 }
 
-/** What records were. Flat and in shared memory, because a map of 100,000 entries takes 0.1 s to cross threads. */
+/** What records were. Flat: a map of 100,000 entries takes 0.1 s to cross threads. */
 export interface PastRecords {
   /** Id n is UTF-8 bytes [idStart[n], idStart[n + 1]). */
   readonly ids: Uint8Array;
   readonly idStart: Uint32Array;
-  /** DIGEST_BYTES for each id; all zero where there was no record. */
   readonly digests: Uint8Array;
 }
 
@@ -31,8 +29,7 @@ const DIGEST_BYTES = 12;
 const NO_DIGEST = '\0'.repeat(DIGEST_BYTES);
 
 /**
- * Compares two snapshots in one merge by (time, endTime, id). Where two rows differ, the index of ids tells whether an
- * event was moved, or is missing from the other set.
+ * Compares two snapshots in one merge. Where rows differ, the index of ids tells whether an event was moved.
  *
  * @param entriesMax beyond it only the counts are kept
  */
@@ -77,12 +74,10 @@ export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: 
   };
 }
 
-/** Tells whether an event's record is what it was. */
 export function rowDigest(snapshot: Snapshot, ordinal: number): string {
   return createHash('sha1').update(snapshot.rows.rowOf(ordinal)).digest('binary').slice(0, DIGEST_BYTES);
 }
 
-/** @param records with distinct ids */
 export function writePastRecords(records: readonly PastRecord[]): PastRecords {
   const ids = Buffer.from(records.map(([id]) => id).join(''), 'utf8');
   const digests = Buffer.from(records.map(([, digest]) => digest ?? NO_DIGEST).join(''), 'latin1');

@@ -21,7 +21,6 @@ export interface Differences {
 
 /** An event that was changed and changed back is not part of it. */
 export interface Difference {
-  /** The id of the past snapshot. */
   readonly from: string;
   readonly added: DifferenceList;
   readonly changed: DifferenceList;
@@ -31,9 +30,7 @@ export interface Difference {
 export interface DifferenceList {
   /** Ordinals of the present snapshot; of removed events, numbers of {@link GoneIds}. Ascending. */
   readonly entries: Uint32Array;
-  /** Bytes of all entries as JSON, with the commas between them. */
   readonly jsonBytes: number;
-  /** Bytes of all entries in MessagePack. */
   readonly packedBytes: number;
 }
 
@@ -55,23 +52,13 @@ export const NO_DIFFERENCES: Differences = {
 
 const EMPTY_LIST: DifferenceList = { entries: new Uint32Array(0), jsonBytes: 0, packedBytes: 0 };
 
-/**
- * Looks up what changed since a past snapshot.
- *
- * @param present id of the present snapshot
- * @returns null where the past snapshot is not known, or not any more
- */
+/** @returns null where the past snapshot is not known, or not any more */
 export function differenceSince(differences: Differences, from: string, present: string): Difference | null {
   if (from === present) return { from, added: EMPTY_LIST, changed: EMPTY_LIST, removed: EMPTY_LIST };
   return differences.since.find((difference) => difference.from === from) ?? null;
 }
 
-/**
- * The history after one more publication. Bounded in snapshots and in entries: the oldest go first.
- *
- * @param deltas of the history before
- * @param present the snapshot that `delta` leads to
- */
+/** After one more publication. Bounded in snapshots and in entries: the oldest go first. */
 export function extendHistory(deltas: readonly Delta[], delta: Delta, present: Snapshot): History {
   const kept = newestDeltas([...deltas, delta]);
   return { deltas: kept, differences: differencesOf(kept, present) };
@@ -89,20 +76,18 @@ function newestDeltas(deltas: readonly Delta[]): readonly Delta[] {
   return deltas.slice(first);
 }
 
-/** An event that was added, removed or changed on the way to the present snapshot. */
 interface TouchedEvent {
   readonly id: string;
   /** In the present snapshot; -1 where it is not there. */
   readonly ordinal: number;
   /** How many of the deltas seen so far name it. */
   deltas: number;
-  /** Digest of its record before the oldest of them; null where there was no record. */
+  /** Digest before the oldest of them; null where there was no record. */
   before: string | null;
   /** Digest of its present record, once it is needed. */
   digest: string | null;
 }
 
-/** Makes the net difference to every snapshot that the deltas begin with. */
 function differencesOf(deltas: readonly Delta[], present: Snapshot): Differences {
   const touched = touchedEvents(deltas, present);
   const events = [...touched.values()];
@@ -166,14 +151,13 @@ function touchedEvents(deltas: readonly Delta[], present: Snapshot): Map<string,
   return touched;
 }
 
-/** Whether the record is another than before. One delta names an event only if it is; several may lead back. */
+/** A delta names an event only if it changed. Several deltas may lead back. */
 function hasChanged(event: TouchedEvent, present: Snapshot): boolean {
   if (event.deltas === 1) return true;
   event.digest ??= rowDigest(present, event.ordinal);
   return event.before !== event.digest;
 }
 
-/** Where each item begins, from `first` on, and where the last one ends. */
 function sumsOf<Item>(first: number, items: readonly Item[], lengthOf: (item: Item) => number): Uint32Array {
   const sums = shared.uint32(items.length + 1);
   sums[0] = first;
@@ -181,10 +165,7 @@ function sumsOf<Item>(first: number, items: readonly Item[], lengthOf: (item: It
   return sums;
 }
 
-/**
- * @param start offsets of the entries in JSON, each with one byte for the separator
- * @param packedStart offsets in MessagePack
- */
+/** @param start offsets of the entries in JSON, each with one byte for the separator */
 function listOf(entries: readonly number[], start: Uint32Array, packedStart: Uint32Array): DifferenceList {
   if (entries.length === 0) return EMPTY_LIST;
   let jsonBytes = -1;

@@ -3,7 +3,6 @@ import { totalmem } from 'node:os';
 import { LecternError } from '../errors.js';
 import { IMAGE_MEMORY_SHARE_MAX, IMAGE_REASON_CHARACTERS_MAX } from '../limits.js';
 
-/** Codes of the system in words. */
 export const FAILURES: Readonly<Record<string, string>> = {
   ENOENT: 'its folder is not there any more',
   ELOOP: 'its symbolic links go in a circle',
@@ -22,14 +21,13 @@ export const FAILURES: Readonly<Record<string, string>> = {
   EIO: 'the device failed (input/output error)',
 };
 
-/** The snapshot file cannot be opened. */
 export function unreadable(path: string, cause: unknown): LecternError {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
   const reason = code === 'ENOENT' ? 'there is no such file' : (FAILURES[code] ?? code);
   return new LecternError('source-unreadable', `cannot read the snapshot file ${path}: ${reason}`, { cause });
 }
 
-/** The reason becomes one line, however long and odd the parts of the file are that it quotes. */
+/** Gives one line, however long and odd the quoted parts of the file are. */
 export function unusable(path: string, reason: string): LecternError {
   const line = reason.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '?');
   const shown =
@@ -42,7 +40,7 @@ export function unwritten(path: string, reason: string, cause?: unknown): Lecter
   return new LecternError('image-not-written', message, { cause });
 }
 
-/** @param status of the open file, so that it cannot be another by the time it is read. Windows has no such owners */
+/** @param status of the open file: the path could lead elsewhere by now */
 export function refuseOthersFile(path: string, { uid, mode }: Stats): void {
   const user = process.geteuid?.();
   if (user === undefined) return;

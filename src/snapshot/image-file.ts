@@ -43,15 +43,14 @@ import { NO_UNSERVED_FIELDS } from './unserved-fields.js';
  * arrays    one behind the other, each from a multiple of 8 bytes on
  * ```
  *
- * Every byte is covered: magic, header and arrays by comparison or checksum, padding by comparison with zero, the end by
- * the length. A damaged file is never served. check-image.ts says whether the content is an image.
+ * Every byte is covered by a comparison, a checksum or the length. check-image.ts says whether the content is an image.
  */
 const MAGIC = Buffer.from('LECTERN\u001a', 'latin1');
 const PREFIX_BYTES = 16;
 /** Changes with every change of the image's arrays or their meaning. */
 export const IMAGE_FORMAT_VERSION = 6;
 const ALIGNMENT_BYTES = 8;
-/** One write or read: Node takes at most 2 GiB at a time. */
+/** Node writes and reads at most 2 GiB at a time. */
 const PIECE_BYTES = 256 * 1024 * 1024;
 
 const ARRAY_TYPES = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f64: Float64Array } as const;
@@ -62,19 +61,18 @@ interface Header
     Pick<StoredImage, 'sourceVersion' | 'source'> {
   readonly formatVersion: number;
   readonly byteOrder: string;
-  readonly arrays: readonly {
-    readonly path: readonly string[];
-    readonly type: ArrayType;
-    readonly byteLength: number;
-    readonly crc: number;
-  }[];
+  readonly arrays: readonly ArrayEntry[];
 }
 
-/** The source of an image, without secrets. */
+interface ArrayEntry {
+  readonly path: readonly string[];
+  readonly type: ArrayType;
+  readonly byteLength: number;
+  readonly crc: number;
+}
+
 export interface ImageSource {
-  /** For messages. */
   readonly name: string;
-  /** Equal for equal sources. */
   readonly digest: string;
 }
 
@@ -82,17 +80,15 @@ export interface StoredImage {
   readonly image: SnapshotImage;
   /** The source's name for the data, for asking it conditionally; null where it gave none. */
   readonly sourceVersion: string | null;
-  /** Null where the file does not say. */
   readonly source: ImageSource | null;
 }
 
 /**
- * Writes an image: to a temporary file beside the target, flushed, then renamed over it, and the folder flushed. Readers of
- * the path find the old image or the new one, whole, whenever this process dies. Synchronous: for a worker thread.
+ * Writes a temporary file beside the target, then renames it: readers find the old image or the new one, whole, whenever
+ * this process dies. Synchronous: for a worker thread.
  *
- * @param keep earlier images to keep beside it, as `path.1` (the one before) to `path.<keep>`
- * @param source where it comes from; null says nothing of it
- * @throws LecternError `image-not-written` with the reason; nothing is left behind
+ * @param keep earlier images to keep, as `path.1` (the one before) to `path.<keep>`
+ * @throws LecternError `image-not-written`; nothing is left behind
  */
 export function writeImageFile(
   path: string,
@@ -102,7 +98,7 @@ export function writeImageFile(
   source: ImageSource | null = null,
 ): void {
   const { summary, hashSeed, ...parts } = image;
-  const views = arraysOf(parts, []);
+  const arrays = arraysOf(parts, []);
   const header: Header = {
     formatVersion: IMAGE_FORMAT_VERSION,
     byteOrder: endianness(),
@@ -110,40 +106,30 @@ export function writeImageFile(
     source,
     hashSeed,
     summary,
-    arrays: views.map(({ path, type, bytes }) => ({
-      path,
-      type,
-      byteLength: bytes.byteLength,
-      crc: crc32(bytes),
-    })),
+    arrays: arrays.map(({ bytes: _, ...entry }) => entry),
   };
   const packed = pack(header);
-  const prefix = Buffer.alloc(PREFIX_BYTES);
-  MAGIC.copy(prefix);
-  prefix.writeUInt32LE(packed.length, 8);
-  prefix.writeUInt32LE(crc32(packed), 12);
+  const head = Buffer.concat([MAGIC, Buffer.alloc(PREFIX_BYTES - MAGIC.length), packed]);
+  head.writeUInt32LE(packed.length, 8);
+  head.writeUInt32LE(crc32(packed), 12);
   try {
     refuseForeign(path);
     removeAbandoned(path);
-    replaceFile(path, Buffer.concat([prefix, packed]), views, keep);
+    replaceFile(path, [head, ...arrays.map(({ bytes }) => bytes)], keep);
   } catch (error) {
     if (error instanceof LecternError || !(error instanceof Error && 'code' in error)) throw error;
     throw unwritten(path, FAILURES[String(error.code)] ?? error.message, error);
   }
 }
 
-function replaceFile(
-  path: string,
-  head: Uint8Array,
-  arrays: readonly { readonly bytes: Uint8Array }[],
-  keep: number,
-): void {
+/** Each part begins at a multiple of ALIGNMENT_BYTES. */
+function replaceFile(path: string, parts: readonly Uint8Array[], keep: number): void {
   // In two containers that share a folder, process and thread may have the same numbers.
   const temporary = `${path}.${process.pid}-${threadId}-${randomBytes(4).toString('hex')}.tmp`;
   try {
     withOpen(openSync(temporary, 'wx', 0o600), (file) => {
-      let offset = writeAll(file, head);
-      for (const { bytes } of arrays) {
+      let offset = 0;
+      for (const bytes of parts) {
         offset += writeAll(file, Buffer.alloc(paddingAt(offset)));
         offset += writeAll(file, bytes);
       }
@@ -175,10 +161,7 @@ function refuseForeign(path: string): void {
   );
 }
 
-/**
- * Removes temporary files that killed writers of this image left: those of processes that are gone, and those of this
- * process's number from before it began. In a container every process is number one.
- */
+/** Of killed writers. In a container every process has one number, so a file from before its beginning is abandoned, too. */
 function removeAbandoned(path: string): void {
   const folder = dirname(path);
   const prefix = `${basename(path)}.`;
@@ -203,7 +186,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Moves each earlier image on by one, and gives the present one a second name: the path itself is never without one. */
+/** The path itself is never without an image. */
 function keepEarlier(path: string, keep: number): void {
   if (!existsSync(path)) return;
   for (let n = keep - 1; n >= 1; n--) {
@@ -214,11 +197,10 @@ function keepEarlier(path: string, keep: number): void {
 }
 
 /**
- * Reads an image into shared memory as it was written; see readCheckedImage. Synchronous: for a worker thread.
+ * Reads an image into shared memory, without a look at its meaning: see readCheckedImage.
  *
- * @param options.mustBeOwn whether the file must belong to this account or to root, and not be writable by everybody
- * @throws LecternError `image-unusable` with the reason: damage of any kind, another format version, another byte order;
- *   `source-unreadable` where the file cannot be opened
+ * @param options.mustBeOwn the file must belong to this account or to root, and not be writable by everybody
+ * @throws LecternError `image-unusable`; `source-unreadable` where the file cannot be opened
  */
 export function readImageFile(
   path: string,
@@ -288,7 +270,6 @@ function read(file: number, path: string, fileBytes: number): StoredImage {
   return { image, sourceVersion, source };
 }
 
-/** Closes the file when `use` has returned. */
 function withOpen<Result>(file: number, use: (file: number) => Result): Result {
   try {
     return use(file);
@@ -301,15 +282,12 @@ function paddingAt(offset: number): number {
   return (ALIGNMENT_BYTES - (offset % ALIGNMENT_BYTES)) % ALIGNMENT_BYTES;
 }
 
-/** Every typed array below `part`, with the property names that lead to it. */
-function arraysOf(
-  part: unknown,
-  path: readonly string[],
-): { path: readonly string[]; type: ArrayType; bytes: Buffer }[] {
+function arraysOf(part: unknown, path: readonly string[]): (ArrayEntry & { bytes: Buffer })[] {
   if (ArrayBuffer.isView(part)) {
     const type = (Object.keys(ARRAY_TYPES) as ArrayType[]).find((name) => part instanceof ARRAY_TYPES[name]);
     if (type === undefined) throw new Error(`${path.join('.')} is an array of an unknown type`);
-    return [{ path, type, bytes: Buffer.from(part.buffer, part.byteOffset, part.byteLength) }];
+    const bytes = Buffer.from(part.buffer, part.byteOffset, part.byteLength);
+    return [{ path, type, byteLength: bytes.length, crc: crc32(bytes), bytes }];
   }
   return Object.entries(part as object).flatMap(([name, inner]) => arraysOf(inner, [...path, name]));
 }

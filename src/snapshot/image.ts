@@ -16,18 +16,14 @@ export interface SnapshotImage {
   readonly slots: SlotsImage;
   readonly fields: Readonly<Record<IndexedFieldName, FieldImage>>;
   readonly rows: RowsImage;
-  /**
-   * For hashing ids. Each image has another, so that ids that collide cannot be chosen. No part of the summary, which is
-   * shown, nor of its id, on which replicas agree.
-   */
+  /** Each image has another, so that ids that collide cannot be chosen. The summary, which is shown, does not have it. */
   readonly hashSeed: HashSeed;
-  /** Finds the ordinal of an id. */
   readonly ids: HashIndexImage;
   /** Conflict clusters with rows of one lesson merged, and with every row a lesson of its own. */
   readonly clusters: { readonly merged: ClustersImage; readonly unmerged: ClustersImage };
 }
 
-/** Slot s is one distinct (time, endTime): ordinals [first[s], first[s + 1]). Sorted by (time, endTime). */
+/** Slot s is one distinct (time, endTime): ordinals [first[s], first[s + 1]). Sorted. */
 export interface SlotsImage {
   readonly startMs: Float64Array;
   readonly endMs: Float64Array;
@@ -35,7 +31,6 @@ export interface SlotsImage {
   readonly index: IntervalIndexImage;
 }
 
-/** One indexed field: its distinct values, the value of each ordinal, the ordinals of each value. */
 export interface FieldImage {
   readonly dictionary: DictionaryImage;
   /** Per ordinal: a code of the dictionary. Any other number stands for null. */
@@ -56,7 +51,7 @@ export interface RowsImage {
   readonly packedStart: Uint32Array;
 }
 
-/** Conflict clusters, sorted by (start, end, by, key). */
+/** Sorted by (start, end, by, key). */
 export interface ClustersImage {
   readonly startMs: Float64Array;
   readonly endMs: Float64Array;
@@ -67,7 +62,7 @@ export interface ClustersImage {
   readonly keys: DictionaryImage;
   /** The largest number of lessons at one instant. */
   readonly peak: Uint32Array;
-  /** The length of each cluster's entry as JSON, and in MessagePack. */
+  /** Lengths of each cluster's entry. */
   readonly jsonBytes: Uint32Array;
   readonly packedBytes: Uint32Array;
   /** Cluster c holds events [first[c], first[c + 1]), as ordinals. */
@@ -103,10 +98,8 @@ function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }
 
-/** What is in a data set, counted. */
 export interface Inspection {
   readonly summary: SnapshotSummary;
-  /** Conflict clusters of each kind: rows of one lesson merged, and every row a lesson of its own. */
   readonly conflicts: {
     readonly merged: Readonly<Record<ConflictBy, number>>;
     readonly unmerged: Readonly<Record<ConflictBy, number>>;

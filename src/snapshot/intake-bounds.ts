@@ -14,7 +14,6 @@ export interface Refusal {
   readonly detail: string;
 }
 
-/** A thread, or the system, had no memory for a load. */
 export const OUT_OF_MEMORY: Refusal = {
   code: 'memory',
   detail: 'loading it took all the memory that there is',
@@ -45,14 +44,13 @@ export interface IntakeBounds {
 }
 
 /**
- * Gives a load up as soon as it is beyond one of its bounds. Counts are compared at each record, memory every few hundred
- * kilobytes: the lengths of typed arrays and of the coming image, and what V8 counts on the heap of this thread.
+ * Gives a load up as soon as it is beyond one of its bounds. All its methods throw RefusedLoad. Memory is what typed
+ * arrays and the coming image take, and what V8 counts on the heap of this thread.
  */
 export class IntakeWatch {
   readonly #builder: SnapshotBuilder;
   readonly #intake: ByteIntake;
   readonly #bounds: IntakeBounds;
-  readonly #eventsMax: number;
   readonly #recordsMax: number;
   readonly #heapBytesBefore: number = heapBytes();
   #records = 0;
@@ -62,22 +60,19 @@ export class IntakeWatch {
     this.#builder = builder;
     this.#intake = intake;
     this.#bounds = bounds;
-    const { eventsMax, growth } = bounds;
-    this.#eventsMax = eventsMax ?? Number.POSITIVE_INFINITY;
+    const { growth } = bounds;
     this.#recordsMax =
       growth === null
         ? Number.POSITIVE_INFINITY
         : Math.max(GROWTH_RECORDS_MIN, Math.floor(growth.served * (1 + growth.percentMax / 100)));
   }
 
-  /** To be called after each record that was not decoded. Throws RefusedLoad. */
+  /** After each record that was not decoded. */
   count(): void {
     const events = this.#builder.eventCount;
-    if (events > this.#eventsMax) {
-      throw new RefusedLoad(
-        'events',
-        `it has more than ${this.#eventsMax} events, the most that are let through`,
-      );
+    const { eventsMax } = this.#bounds;
+    if (eventsMax !== null && events > eventsMax) {
+      throw new RefusedLoad('events', `it has more than ${eventsMax} events, the most that are let through`);
     }
     if (events + this.#builder.faultyCount > this.#recordsMax) {
       const { served, percentMax } = this.#bounds.growth!;
@@ -89,18 +84,16 @@ export class IntakeWatch {
     }
   }
 
-  /** To be called after each record that was decoded, or rejected. Throws RefusedLoad. */
+  /** After each record that was decoded, or rejected. */
   record(): void {
     this.count();
     if (++this.#records % LOAD_LOOK_RECORDS === 0) this.look();
   }
 
-  /** To be called after each piece of the source. Throws RefusedLoad. */
   chunk(): void {
     if (++this.#chunks % LOAD_LOOK_CHUNKS === 0) this.look();
   }
 
-  /** Adds up the memory, with what finishing would need. Throws RefusedLoad. */
   look(): void {
     const { memoryBytesMax } = this.#bounds;
     if (memoryBytesMax === null) return;

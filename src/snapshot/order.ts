@@ -4,23 +4,16 @@ import { scratch, shared } from '../structures/slabs.js';
 import type { CodedField, Column, OrderedColumn } from './column.js';
 import type { SlotsImage } from './image.js';
 
-/** All events in order, and the slots that they fall into. The parts of an image are made from this. */
 export interface OrderedEvents {
   /** For each ordinal the number of arrival. */
   readonly order: Uint32Array;
-  /** For each ordinal its slot. */
   readonly slotOf: Uint32Array;
   readonly slots: Pick<SlotsImage, 'startMs' | 'endMs' | 'first'>;
-  /** By number of arrival. */
   readonly ids: ByteStrings;
   readonly columns: Readonly<Record<CodedField['name'], OrderedColumn>>;
 }
 
-/**
- * Orders events by (time, endTime, id): radix sorts for the times, then a comparison sort of the ids within each slot.
- *
- * @param timeMs starts in order of arrival, as are `endTimeMs`, `ids` and `columns`
- */
+/** Orders events by (time, endTime, id). All parameters are in order of arrival. */
 export function orderEvents(
   timeMs: Float64Array,
   endTimeMs: Float64Array,
@@ -61,7 +54,6 @@ export function orderEvents(
   };
 }
 
-/** Sources are often sorted already. */
 function isInTimeOrder(timeMs: Float64Array, endTimeMs: Float64Array): boolean {
   for (let i = 1; i < timeMs.length; i++) {
     const byTime = timeMs[i]! - timeMs[i - 1]! || endTimeMs[i]! - endTimeMs[i - 1]!;
@@ -80,7 +72,6 @@ function sortById(part: Uint32Array, ids: ByteStrings): void {
   }
 }
 
-/** Writes the values at some places into an array of the same type. */
 export function pick<Values extends Uint8Array | Uint32Array | Float64Array>(
   values: Uint32Array | Float64Array,
   places: Uint32Array,

@@ -9,7 +9,6 @@ import type { RowsImage } from './image.js';
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Compiled from the schema that the OpenAPI document shows. */
 export const serialiseEvent: (event: TimetableEvent) => string = build(EVENT_SCHEMA as unknown as Schema);
 
 const emptyTexts = Object.fromEntries(OUTPUT_FIELDS.map((field) => [field.name, '']));
@@ -22,18 +21,14 @@ export const ROW_FRAME: readonly string[] = serialiseEvent(emptyTexts as unknown
 export const ROW_FRAME_BYTES: number =
   ROW_FRAME.join('').length + 2 * jsonByteLength(formatInstant(0)) + '"",'.length;
 
-/** Bytes of a row in MessagePack without its values: the map's header and the names. */
 export const PACKED_ROW_FRAME_BYTES: number = OUTPUT_FIELDS.reduce(
   (sum, field) => sum + packedByteLength(field.name),
   1,
 );
 
-/** Where the text of the id begins in a row. */
 export const ID_OFFSET: number = '{"id":"'.length;
 
-/** The rows of a snapshot, for reading. */
 export class Rows {
-  /** All rows as one JSON array. */
   readonly bytes: Buffer;
   /** Row n begins at start[n]; start[count] is one byte past the closing bracket or comma of the last. */
   readonly start: Uint32Array;
@@ -50,7 +45,6 @@ export class Rows {
     return this.start.length - 1;
   }
 
-  /** The bytes of one row: a JSON object. A view of shared memory. */
   rowOf(ordinal: number): Buffer {
     return this.bytes.subarray(this.start[ordinal]!, this.start[ordinal + 1]! - 1);
   }
@@ -63,7 +57,6 @@ export class Rows {
     return this.bytes[end] === QUOTE && this.bytes.compare(text, 0, text.length, from, end) === 0;
   }
 
-  /** The id of an event, read from its row: `id` is the first field. */
   idOf(ordinal: number): string {
     const from = this.start[ordinal]! + ID_OFFSET;
     const end = this.start[ordinal + 1]!;

@@ -16,9 +16,7 @@ import type { FieldImage, SlotsImage, SnapshotImage } from './image.js';
 import { Rows } from './rows.js';
 import type { SnapshotSummary } from './summary.js';
 
-/** One indexed field, for reading. */
 export class FieldIndex {
-  /** Its number among the indexed fields. */
   readonly number: number;
   readonly dictionary: Dictionary;
   /** Per ordinal: a code of the dictionary. Any other number stands for null. */
@@ -43,14 +41,13 @@ export class FieldIndex {
   }
 }
 
-/** The sort key of an event. */
 export interface EventKey {
   readonly timeMs: number;
   readonly endTimeMs: number;
   readonly id: string;
 }
 
-/** The immutable, indexed reader of one image. Readers on any thread may share an image; each builds its own interval trees. */
+/** The reader of one image. Any number may share it, on any thread; each builds its own interval trees. */
 export class Snapshot {
   readonly summary: SnapshotSummary;
   readonly rows: Rows;
@@ -87,18 +84,17 @@ export class Snapshot {
     return field;
   }
 
-  /** The distinct values of a field, sorted by code point. */
   valuesOf(name: IndexedFieldName): string[] {
     const { dictionary } = this.field(name);
     return Array.from({ length: dictionary.size }, (_, code) => dictionary.valueOf(code));
   }
 
-  /** The first ordinal of a slot; of one past the last slot, the number of events. */
+  /** Of one past the last slot: the number of events. */
   firstOrdinal(slot: number): number {
     return this.#slots.first[slot]!;
   }
 
-  /** The first ordinal of those that start at or after an instant; the number of events where there is none. */
+  /** The first that starts at or after an instant; the number of events where there is none. */
   ordinalFrom(startMs: number): number {
     return this.#slots.first[lowerBound(this.#slots.startMs, startMs)]!;
   }
@@ -112,7 +108,6 @@ export class Snapshot {
     return this.#slots.endMs[this.#slotOf(ordinal)]!;
   }
 
-  /** The last slot that begins at or before the ordinal. */
   #slotOf(ordinal: number): number {
     return lowerBound(this.#slots.first, ordinal + 1) - 1;
   }
@@ -121,7 +116,6 @@ export class Snapshot {
     return { ...this.timesOf(ordinal), id: this.rows.idOf(ordinal) };
   }
 
-  /** Compares an event with one of another snapshot by (time, endTime, id): negative, zero or positive. */
   compareEvents(ordinal: number, other: Snapshot, otherOrdinal: number): number {
     const a = this.keyOf(ordinal);
     const b = other.keyOf(otherOrdinal);
@@ -146,11 +140,10 @@ export class Snapshot {
     return low;
   }
 
-  /** The ordinal of the event with this canonical id, or -1. */
+  /** @returns -1 where no event has this canonical id */
   ordinalOf(id: string): number {
     const bytes = Buffer.from(id, 'utf8');
     const hash = this.#hash.bytes(viewOf(bytes), 0, bytes.length);
-    // As it stands in the row, between quotes.
     const text = isPlainJsonText(bytes, 0, bytes.length)
       ? bytes
       : Buffer.from(JSON.stringify(id).slice(1, -1));

@@ -53,12 +53,12 @@ export interface SnapshotSummary {
   readonly span: TimeSpan | null;
 }
 
-/** Records left out because something is wrong with them: all but those that a later source overrides. */
+/** Records that a later source overrides have no fault. */
 export function faultyRecords(summary: SnapshotSummary): number {
   return summary.rejected - (summary.rejectedByCode.overridden ?? 0);
 }
 
-/** Filters that no event can match, because none has a value in their field. An empty set is no reason to warn. */
+/** Filters that no event can match. An empty set is no reason to warn. */
 export function emptyFilters({ events, fields }: SnapshotSummary): FieldName[] {
   if (events === 0) return [];
   const isEmpty = (name: FieldName): boolean =>

@@ -22,7 +22,7 @@ export interface UnservedFields {
 export const NO_UNSERVED_FIELDS: UnservedFields = { fields: [], others: 0 };
 
 const SERVED: ReadonlySet<string> = new Set(FIELDS.map(({ name }) => name));
-/** Places in a line whose names are remembered: most sources write the same names in the same order. */
+/** Most sources write the same names in the same order. */
 const PLACES_MAX = 64;
 
 interface CountedName {
@@ -32,7 +32,6 @@ interface CountedName {
   lastRecord: number;
 }
 
-/** Counts them while a source is read. A name that is not kept is null. */
 export class UnservedFieldCounter {
   readonly #counted = new Map<string, CountedName>();
   #others = 0;
@@ -40,7 +39,6 @@ export class UnservedFieldCounter {
   /** All names of the last decoded record, and those that are not served. */
   #shape: readonly string[] = [];
   #unservedOfShape: readonly (CountedName | null)[] = [];
-  /** By place in a line: the bytes of the last name. */
   readonly #places: {
     readonly view: DataView;
     readonly length: number;
@@ -66,11 +64,7 @@ export class UnservedFieldCounter {
     for (const counted of this.#unservedOfShape) this.#count(counted);
   }
 
-  /**
-   * @param view of the bytes that the names stand in, as UTF-8
-   * @param names where each name begins and ends, in turn
-   * @param count of these places
-   */
+  /** @param names where each of `count` names begins and ends in the view, in turn, as UTF-8 */
   countNames(view: DataView, names: Int32Array, count: number): void {
     this.#record++;
     for (let n = 0; n < count; n++) {

@@ -1,5 +1,5 @@
 import { test } from 'tap';
-import { describeValue, quote } from '../../src/normalise/describe.js';
+import { describeValue, quote } from '../../src/normalise/normalise.js';
 
 const QUOTED: readonly [text: string, shown: string][] = [
   ['', '""'],
