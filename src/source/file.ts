@@ -89,7 +89,7 @@ async function loadOpened(
     throw new LecternError('source-unreadable', `cannot read ${path}: ${problem}`);
   }
   // Terminates: time passes.
-  while (read.endsCut && isWithin(status, FILE_CUT_REST_MS) && !(await hasChanged())) {
+  while (read.endsCut && restMs(status, FILE_CUT_REST_MS) > 0 && !(await hasChanged())) {
     await pause(CUT_POLL_MS, signal);
   }
   if (await hasChanged()) throw changedWhileRead(path);
@@ -99,19 +99,16 @@ async function loadOpened(
 /** Waits until every further change will show, since clocks of file systems tick every few milliseconds. */
 async function settledStatus(handle: FileHandle, signal: AbortSignal | undefined): Promise<BigIntStats> {
   const status = await handle.stat({ bigint: true });
-  if (!isWithin(status, FILE_AGE_MS_MIN)) return status;
-  await pause(FILE_AGE_MS_MIN - ageMs(status), signal);
+  const waitMs = restMs(status, FILE_AGE_MS_MIN);
+  if (waitMs === 0) return status;
+  await pause(waitMs, signal);
   return handle.stat({ bigint: true });
 }
 
-function ageMs({ mtimeMs }: BigIntStats): number {
-  return Date.now() - Number(mtimeMs);
-}
-
-/** Whether the file was changed so recently, and not in the future. */
-function isWithin(status: BigIntStats, ms: number): boolean {
-  const age = ageMs(status);
-  return age >= 0 && age < ms;
+/** How long the file has still to rest until its last change is so old. A change in the future counts as old. */
+function restMs({ mtimeMs }: BigIntStats, ageMsMin: number): number {
+  const ageMs = Date.now() - Number(mtimeMs);
+  return ageMs < 0 ? 0 : Math.max(0, ageMsMin - ageMs);
 }
 
 /** @throws the signal's reason */

@@ -12,8 +12,8 @@ import type { RecordSink, Source } from './source.js';
 export type LecturerIds = Readonly<Record<string, string>> | string;
 
 /**
- * Fills `lecturerId` from `lecturer` where a record has none. Names are compared as they are served, in Unicode NFC. A file is read
- * at each load, and the version covers the map.
+ * Fills `lecturerId` from `lecturer` where a record has none. Names are compared in Unicode NFC. A file is read at each load, and
+ * the version covers the map.
  */
 export function withLecturerIds(source: Source, lecturerIds: LecturerIds): Source {
   return {

@@ -3,7 +3,7 @@ import type { RecordPosition } from '../model/event.js';
 import { formatOf, type LoadOptions, type LoadSummary, type RecordSink, type Source } from './source.js';
 
 /**
- * Several sources as one. They are read from the last to the first, since the snapshot keeps the first record of an id and the later
+ * Several sources as one. They are read from the last to the first: the snapshot keeps the first record of an id, and the later
  * source has to win. Positions name their source, so that an overridden record can be told from a fault.
  */
 export function mergedSource(sources: readonly Source[]): Source {

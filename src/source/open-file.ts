@@ -63,7 +63,7 @@ export async function openPipe(path: string): Promise<Socket | null> {
 export class FilePieces {
   readonly #name: string;
   readonly #handle: FileHandle;
-  /** Memory that can be used again: new memory for each piece makes a load a tenth slower. */
+  /** Memory that can be used again: new memory for each piece makes a load slower. */
   readonly #free: ArrayBufferLike[] = [];
   readonly #own = new WeakSet<ArrayBufferLike>();
 

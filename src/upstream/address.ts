@@ -17,10 +17,8 @@ export function parseAddress(text: string): URL {
 
 /** An address for messages: without what may be a secret, such as the values of query parameters. */
 export function redactAddress(url: URL): string {
-  const names = [...new URLSearchParams(url.search).keys()];
-  const query =
-    names.length === 0 ? '' : `?${names.map((name) => `${encodeURIComponent(name)}=…`).join('&')}`;
-  return `${url.origin}${url.pathname}${query}`;
+  const names = [...url.searchParams.keys()].map((name) => `${encodeURIComponent(name)}=…`);
+  return `${url.origin}${url.pathname}${names.length === 0 ? '' : '?'}${names.join('&')}`;
 }
 
 /** Identifies an address without showing it. 22 base64url characters. */

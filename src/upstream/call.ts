@@ -1,7 +1,7 @@
 /**
  * Room upstream/. Requests to other servers, for sources and key sets. It does not look into what they send.
  */
-import { setMaxListeners } from 'node:events';
+import { once, setMaxListeners } from 'node:events';
 import { Agent, type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps, Agent as SecureAgent } from 'node:https';
 import { LecternError } from '../errors.js';
@@ -155,18 +155,17 @@ export class UpstreamCall {
     );
     try {
       for (;;) {
-        let request: ClientRequest | null = null;
+        const request = this.#open(url, headers);
         try {
-          return await new Promise<IncomingMessage>((resolve, reject) => {
-            request = this.#open(url, headers);
-            request.on('response', resolve).on('error', reject).end();
-          });
+          const [message] = (await once(request.end(), 'response')) as [IncomingMessage];
+          return message;
         } catch (error) {
-          const wasKept = (request as ClientRequest | null)?.reusedSocket === true;
           const isClosed = error instanceof Error && 'code' in error && error.code === 'ECONNRESET';
-          if (!wasKept || !isClosed || this.#abort.signal.aborted) throw this.#failure(url, error, '');
+          if (!request.reusedSocket || !isClosed || this.#abort.signal.aborted) throw error;
         }
       }
+    } catch (error) {
+      throw this.#failure(url, error, '');
     } finally {
       clear();
     }
@@ -186,8 +185,8 @@ export class UpstreamCall {
         unreadable(url, `more than ${UPSTREAM_INTERIM_ANSWERS_MAX} interim answers (1xx) came`),
       );
     });
-    // The body tells of an error when it is read; until then no listener is there.
-    return request.on('response', (message) => message.on('error', () => {}));
+    // Errors are told by who waits for the answer or reads its body; in between no listener is there.
+    return request.on('error', () => {}).on('response', (message) => message.on('error', () => {}));
   }
 
   /** Aborts with `reason` unless the returned function is called in time. */

@@ -87,7 +87,7 @@ export class FlatLines {
     return field;
   }
 
-  /** Hashes up to the closing quote, four bytes at a time: the byte of the quote becomes zero and borrows from its highest bit. */
+  /** Hashes up to the closing quote, by four bytes: the byte of the quote becomes zero and borrows from its highest bit. */
   #readValue(bytes: Uint8Array, view: DataView, from: number, place: number): number {
     let hash = HASH_BEGIN;
     let at = from;

@@ -1,5 +1,5 @@
 import { isAscii } from 'node:buffer';
-import { placeOf } from '../../model/json-fault.js';
+import { type JsonFault, placeOf } from '../../model/json-fault.js';
 import type { RecordSink } from '../source.js';
 import { JsonRecords } from './json-records.js';
 import { Carry, type FormatReader, malformed } from './reader.js';
@@ -20,12 +20,13 @@ const CLOSE_OBJECT = 0x7d;
 const BEFORE_ARRAY = 0;
 const FIRST_ELEMENT = 1;
 const NEXT_ELEMENT = 2;
-const CONTAINER = 3;
-const STRING = 4;
-const ESCAPE = 5;
-const SCALAR = 6;
-const AFTER_ELEMENT = 7;
-const AFTER_ARRAY = 8;
+const AFTER_ELEMENT = 3;
+const AFTER_ARRAY = 4;
+/** From here on inside an element. */
+const CONTAINER = 5;
+const STRING = 6;
+const ESCAPE = 7;
+const SCALAR = 8;
 
 /** Bytes that mean something inside a string, and inside an object or array. */
 const STOPS_STRING: Uint8Array = tableOf(QUOTE, BACKSLASH, LF);
@@ -84,8 +85,7 @@ export class JsonArrayReader implements FormatReader {
           else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) this.#depth++;
           else if (--this.#depth === 0) {
             if (byte !== this.#opener + 2) throw this.#crossedBrackets(chunk, i - 1);
-            this.#endElement(chunk, start, i);
-            state = AFTER_ELEMENT;
+            state = this.#endElement(chunk, start, i);
           }
           break;
         }
@@ -96,10 +96,7 @@ export class JsonArrayReader implements FormatReader {
           if (byte === BACKSLASH) state = ESCAPE;
           else if (byte === LF) this.#place.newLine(i);
           else if (this.#depth > 0) state = CONTAINER;
-          else {
-            this.#endElement(chunk, start, i);
-            state = AFTER_ELEMENT;
-          }
+          else state = this.#endElement(chunk, start, i);
           break;
         }
         case ESCAPE:
@@ -110,8 +107,7 @@ export class JsonArrayReader implements FormatReader {
         case SCALAR:
           while (i < end && ENDS_SCALAR[chunk[i] as number] === 0) i++;
           if (i === end) break;
-          this.#endElement(chunk, start, i);
-          state = AFTER_ELEMENT;
+          state = this.#endElement(chunk, start, i);
           break;
         default: {
           const byte = chunk[i] as number;
@@ -127,8 +123,7 @@ export class JsonArrayReader implements FormatReader {
         }
       }
     }
-    const open = state === CONTAINER || state === STRING || state === ESCAPE || state === SCALAR;
-    if (open) this.#carry.append(chunk, start, end);
+    if (state >= CONTAINER) this.#carry.append(chunk, start, end);
     this.#state = state;
     this.#place.leave(chunk);
   }
@@ -159,7 +154,7 @@ export class JsonArrayReader implements FormatReader {
     }
     if (byte === CLOSE_ARRAY && state === FIRST_ELEMENT) return AFTER_ARRAY;
     if (byte === CLOSE_ARRAY || byte === COMMA || byte === CLOSE_OBJECT) {
-      throw this.#unexpected(chunk, at, `; expected a record${this.#orClose()}`);
+      throw this.#unexpected(chunk, at, `; expected ${this.#aRecord()}`);
     }
     this.#elementLine = this.#place.line;
     const { decoded, firstProblem } = this.#records;
@@ -174,33 +169,31 @@ export class JsonArrayReader implements FormatReader {
   }
 
   #missing(): string {
-    switch (this.#state) {
-      case FIRST_ELEMENT:
-      case NEXT_ELEMENT:
-        return `the array; expected a record${this.#orClose()}`;
-      case AFTER_ELEMENT:
-        return 'the array; expected "," or "]"';
-      default:
-        return `record ${this.records + 1}, which begins on line ${this.#elementLine}; expected its end and "]"`;
-    }
+    if (this.#state === AFTER_ELEMENT) return 'the array; expected "," or "]"';
+    if (this.#state <= NEXT_ELEMENT) return `the array; expected ${this.#aRecord()}`;
+    return `record ${this.records + 1}, which begins on line ${this.#elementLine}; expected its end and "]"`;
   }
 
-  #orClose(): string {
-    return this.records === 0 ? ' or "]"' : '';
+  #aRecord(): string {
+    return this.records === 0 ? 'a record or "]"' : 'a record';
   }
 
-  #endElement(chunk: Buffer, start: number, end: number): void {
+  /** @returns the state behind the element */
+  #endElement(chunk: Buffer, start: number, end: number): number {
     const records = this.#records;
     const text = records.textOf(this.#carry.end(chunk, start, end), this.#elementLine);
-    if (text === null) return;
-    const fault = records.take(text, this.#elementLine);
-    if (fault === null) return;
+    const fault = text === null ? null : records.take(text, this.#elementLine);
+    if (text !== null && fault !== null) this.#reject(text, fault);
+    return AFTER_ELEMENT;
+  }
+
+  #reject(text: string, fault: JsonFault): void {
     const place = placeOf(text, fault.offset);
     const isFirstLine = place.line === 1;
     const column = isFirstLine ? this.#elementColumn + place.column - 1 : place.column;
     const line = this.#elementLine + place.line - 1;
     const where = isFirstLine ? `character ${place.column} of the record` : `line ${line}, column ${column}`;
-    records.reject(
+    this.#records.reject(
       this.#elementLine,
       `line ${line}, column ${column}: ${fault.problem}`,
       `the record is not JSON: ${where}: ${fault.problem}`,

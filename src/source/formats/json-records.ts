@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { findJsonFault, type JsonFault } from '../../model/json-fault.js';
 import type { RecordSink } from '../source.js';
-import { rejectNotUtf8, rejectTooLarge, rejectUndecodable } from './reader.js';
+import { rejectFault, rejectNotUtf8, rejectTooLarge } from './reader.js';
 
 /** Gives records that are JSON texts to a sink. A source in which none is JSON is malformed. */
 export class JsonRecords {
@@ -50,6 +50,6 @@ export class JsonRecords {
   /** Rejects the record that was taken last. `problem` begins with its place in the source. */
   reject(line: number, problem: string, detail: string): void {
     this.firstProblem ??= problem;
-    this.#sink.reject(rejectUndecodable({ record: this.count, line }, detail));
+    this.#sink.reject(rejectFault({ record: this.count, line }, detail));
   }
 }

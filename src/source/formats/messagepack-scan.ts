@@ -1,19 +1,18 @@
 import { isUtf8 } from 'node:buffer';
 
-const CONSTANT = 0;
-const NUMBER = 1;
-const BINARY = 2;
-const EXTENSION = 3;
-const TEXT = 4;
-const ARRAY = 5;
-const MAP = 6;
+/** Numbers, constants, binary data. */
+const OPAQUE = 0;
+const EXTENSION = 1;
+const TEXT = 2;
+const ARRAY = 3;
+const MAP = 4;
 
 /** What the headers 0xc0 to 0xdf are of, how many bytes of length follow, or else how long the payload is. */
 const HEADERS: readonly (readonly [of: number, lengthBytes: number, payload: number])[] = [
-  ...[0, 0, 0, 0].map((payload) => [CONSTANT, 0, payload] as const),
-  ...[1, 2, 4].map((lengthBytes) => [BINARY, lengthBytes, 0] as const),
+  ...[0, 0, 0, 0].map((payload) => [OPAQUE, 0, payload] as const),
+  ...[1, 2, 4].map((lengthBytes) => [OPAQUE, lengthBytes, 0] as const),
   ...[1, 2, 4].map((lengthBytes) => [EXTENSION, lengthBytes, 0] as const),
-  ...[4, 8, 1, 2, 4, 8, 1, 2, 4, 8].map((payload) => [NUMBER, 0, payload] as const),
+  ...[4, 8, 1, 2, 4, 8, 1, 2, 4, 8].map((payload) => [OPAQUE, 0, payload] as const),
   ...[1, 2, 4, 8, 16].map((payload) => [EXTENSION, 0, payload] as const),
   ...[1, 2, 4].map((lengthBytes) => [TEXT, lengthBytes, 0] as const),
   ...[2, 4].map((lengthBytes) => [ARRAY, lengthBytes, 0] as const),
@@ -23,9 +22,8 @@ const HEADERS: readonly (readonly [of: number, lengthBytes: number, payload: num
 /** `timestamp`, the one extension type of the MessagePack specification (-1). */
 const TIMESTAMP_TYPE = 0xff;
 /**
- * An extension of msgpackr: one or two bytes that number a record structure, then an array of names, then the values of the first
- * record. Later records are the number and their values. Numbers of one byte are 0x40 to 0x7f; those of two begin with 0x60 to
- * 0x7f. Where they are in use, plain integers are not written like that.
+ * An extension of msgpackr: the number of a record structure, an array of names, the values of the first record. Later records are
+ * the number and their values. Numbers are 0x40 to 0x7f or 0x6000 to 0x7fff. Plain integers are not written like that then.
  */
 const RECORD_STRUCTURE_TYPE = 0x72;
 
@@ -62,8 +60,9 @@ export class MessagePackScan {
   }
 
   /**
-   * Reads on from `start` until the value is complete, which is the result. A header that is cut is not taken: the next call gets
-   * it whole, unless the source ends.
+   * Reads on from `start`. A header that is cut is not taken: the next call gets it whole, unless the source ends.
+   *
+   * @returns whether the value is complete
    */
   scan(bytes: Buffer, start: number, isEnd: boolean): boolean {
     let at = start;

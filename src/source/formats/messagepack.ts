@@ -2,14 +2,7 @@ import { Unpackr } from 'msgpackr';
 import type { RecordPosition } from '../../model/event.js';
 import type { RecordSink } from '../source.js';
 import { arrayHeaderBytes, arrayLength, MessagePackScan } from './messagepack-scan.js';
-import {
-  Carry,
-  type FormatReader,
-  malformed,
-  rejectNotUtf8,
-  rejectTooLarge,
-  rejectUndecodable,
-} from './reader.js';
+import { Carry, type FormatReader, malformed, rejectFault, rejectNotUtf8, rejectTooLarge } from './reader.js';
 
 /** The longest headers of an array and of a map, and one byte. */
 const HEAD_BYTES = 5 + 5 + 1;
@@ -121,7 +114,7 @@ export class MessagePackReader implements FormatReader {
     this.#likely ||= scan.hasRecordStructure || beginsRecord(bytes, 0);
     const fault = this.#describeFault();
     if (fault !== null) {
-      this.#sink.reject(rejectUndecodable(position, fault));
+      this.#sink.reject(rejectFault(position, fault));
       return;
     }
     if (scan.hasCutText) {
@@ -137,7 +130,7 @@ export class MessagePackReader implements FormatReader {
     try {
       value = this.#unpackr.unpack(bytes);
     } catch (error) {
-      this.#sink.reject(rejectUndecodable(position, describeError(error)));
+      this.#sink.reject(rejectFault(position, describeError(error)));
       return;
     }
     this.#sink.record(value, position);

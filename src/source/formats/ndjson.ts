@@ -8,7 +8,7 @@ import { JsonRecords } from './json-records.js';
 import { Carry, type FormatReader, malformed } from './reader.js';
 
 const LF = 0x0a;
-/** Trying the fast way costs a tenth. After a piece where it mostly failed, so many pieces do without. */
+/** After a piece where the fast way mostly failed, so many pieces are decoded without trying it. */
 const PIECES_DECODED = 15;
 /** Enough to show an array inside an object: `{ "count": 2, "events": [`. */
 const HEAD_BYTES = 512;

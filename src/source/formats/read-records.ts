@@ -27,8 +27,8 @@ export interface ReadOptions extends Omit<LoadOptions, 'previous'> {
 }
 
 /**
- * Reads records of any of the formats, gzipped or not. Holds one chunk and the beginning of one record. Chunks have any size, and
- * stay as they are until `onRead` is told of them, since unpacking reads ahead.
+ * Reads records of any of the formats, gzipped or not. Holds one chunk and the beginning of one record. A chunk must not change
+ * before `onRead` is told of it, since unpacking reads ahead.
  *
  * @throws LecternError `source-malformed`, `source-too-large`; the signal's reason; what `chunks` or the sink throws
  */

@@ -22,28 +22,24 @@ export interface FormatReader {
 
 /** The beginning of a record whose end has not come yet. Of a record beyond RECORD_BYTES_MAX only the length is kept. */
 export class Carry {
+  length = 0;
   #bytes: Buffer | null = null;
-  #length = 0;
-
-  get length(): number {
-    return this.#length;
-  }
 
   append(chunk: Buffer, start: number, end: number): void {
-    const length = this.#length + end - start;
+    const length = this.length + end - start;
     if (length <= RECORD_BYTES_MAX) {
       this.#bytes ??= Buffer.allocUnsafe(RECORD_BYTES_MAX);
-      chunk.copy(this.#bytes, this.#length, start, end);
+      chunk.copy(this.#bytes, this.length, start, end);
     }
-    this.#length = length;
+    this.length = length;
   }
 
   /** Ends the record. @returns its bytes, valid until the next call, or only their number where they are too many */
   end(chunk: Buffer, start: number, end: number): Buffer | number {
-    const isWhole = this.#length === 0;
+    const isWhole = this.length === 0;
     if (!isWhole) this.append(chunk, start, end);
-    const length = isWhole ? end - start : this.#length;
-    this.#length = 0;
+    const length = isWhole ? end - start : this.length;
+    this.length = 0;
     if (length > RECORD_BYTES_MAX) return length;
     return isWhole || this.#bytes === null ? chunk.subarray(start, end) : this.#bytes.subarray(0, length);
   }
@@ -63,6 +59,6 @@ export function rejectNotUtf8(position: RecordPosition): Rejection {
   return { position, code: 'malformed-text', field: null, detail };
 }
 
-export function rejectUndecodable(position: RecordPosition, detail: string): Rejection {
+export function rejectFault(position: RecordPosition, detail: string): Rejection {
   return { position, code: 'malformed-record', field: null, detail };
 }

@@ -17,7 +17,7 @@ export function versionOf(url: URL, headers: IncomingHttpHeaders): string | null
   return isSettled ? JSON.stringify({ url: addressDigest(url), lastModified }) : null;
 }
 
-/** The condition for an address (RFC 9110 section 13.1); empty for a version of another. It may come from a file, so it is checked. */
+/** The condition for an address (RFC 9110 section 13.1); empty for a version of another. A version may come from a file. */
 export function conditionalHeaders(previous: string | null, url: URL): RequestHeaders {
   let version: unknown;
   try {
