@@ -125,8 +125,7 @@ export function createAdminHandler(options: AdminHandlerOptions): RequestHandler
       return;
     }
     log?.error({ err: error, path: exchange.path }, 'an admin request failed');
-    if (exchange.hasBegun) exchange.cutOff();
-    else sendProblem(exchange, INTERNAL_ERROR);
+    if (!exchange.cutOffIfBegun()) sendProblem(exchange, INTERNAL_ERROR);
   }
 
   function dispatch(exchange: Exchange): void | Promise<void> {

@@ -21,7 +21,6 @@ import { mountPathOf } from './request/target.js';
 import type { ReadRoute } from './routes.js';
 import { AnswersUnderWay } from './server/answers-under-way.js';
 
-/** For a handler that is told who asks. */
 const USER_NOT_MAPPED: Problem = {
   code: 'identity-not-mapped',
   detail: 'Nothing is known of this user that selects events, such as a study group.',
@@ -59,7 +58,6 @@ const STALE_SNAPSHOT: Problem = {
   headers: ['Retry-After', '2'],
 };
 
-/** Sends the answer for a missing view. */
 export function sendSnapshotUnavailable(exchange: Exchange, views: ViewSource): void {
   sendProblem(exchange, views.summary === null ? NO_SNAPSHOT : STALE_SNAPSHOT);
 }
@@ -225,7 +223,7 @@ function sendFaults(exchange: Exchange, pairs: ParameterPairs, faults: readonly 
   sendInsteadOf(exchange, pairs, { code: 'parameters-invalid', detail, errors: faults });
 }
 
-/** The format that the parameter `format` names; null where it is missing, repeated or not known. */
+/** Null where the parameter `format` is missing, repeated or not known. */
 function givenFormat(pairs: ParameterPairs): FormatName | null {
   const given = pairs.filter(([name]) => name === 'format');
   const value = given[0]?.[1];

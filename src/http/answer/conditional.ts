@@ -24,7 +24,6 @@ export function matchesEntityTag(ifNoneMatch: string, entityTag: string): boolea
 
 /** Caches may keep an answer but must ask before using it: the next snapshot may be a second away. */
 export const CACHE_CONTROL = 'private, no-cache';
-/** What an answer depends on beside its URL. */
 export const VARY = 'Accept, Accept-Encoding, Authorization';
 
 /**

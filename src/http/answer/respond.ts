@@ -1,8 +1,4 @@
-/**
- * Room http/answer/. How an answer is written: fields, negotiation, conditions, caches, problems. It plans no query.
- */
-
-/** Writes responses: header fields as one flat array, which node:http takes as it is, and bodies without copying them. */
+/** Room http/answer/. How an answer is written: fields, negotiation, conditions, caches, problems. It plans no query. */
 import { BODY_GATHER_BYTES_MAX } from '../../limits.js';
 import { type Body, releaseBody, releaseSlice } from '../../view/answer.js';
 import type { Exchange, FlatHeaders } from '../exchange.js';
@@ -17,7 +13,7 @@ export function sendBody(exchange: Exchange, status: number, headers: FlatHeader
   exchange.answered(status, exchange.head ? 0 : body.byteLength);
 }
 
-/** Sends a text as UTF-8; its Content-Length is added. */
+/** Sends a text as UTF-8, and its Content-Length. */
 export function sendText(exchange: Exchange, status: number, headers: FlatHeaders, text: string): void {
   const bytes = Buffer.from(text);
   headers.push('Content-Length', String(bytes.length));
@@ -30,7 +26,6 @@ export function sendEmpty(exchange: Exchange, status: number, headers: FlatHeade
   exchange.answered(status, 0);
 }
 
-/** Sends an answer that ends with its head. */
 function sendHead(exchange: Exchange, status: number, headers: FlatHeaders): void {
   const head = headToSend(exchange, status, headers);
   if (head !== null) sendDirectly(exchange, head);

@@ -1,9 +1,4 @@
 /** Room http/development/. What exists in development only: /login, /docs, /health. Production has no route to it. */
-
-/**
- * GET {base}/docs: Swagger UI and the OpenAPI document. The files are a fixed list, read once: no path of a request becomes a
- * path of a file.
- */
 import { hash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -21,7 +16,7 @@ const CONTENT_SECURITY_POLICY: string =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-/** What is used of Swagger UI: style, program, icon. */
+/** A fixed list: no path of a request becomes a path of a file. */
 const SWAGGER_UI_FILES: readonly (readonly [name: string, contentType: string])[] = [
   ['swagger-ui.css', 'text/css; charset=utf-8'],
   ['swagger-ui-bundle.js', 'text/javascript; charset=utf-8'],

@@ -63,7 +63,6 @@ interface ParserError extends NodeJS.ErrnoException {
   readonly reason?: string;
 }
 
-/** What was wrong with a request that node:http could not read. */
 export interface ParserFault {
   readonly code: string;
   /** What arrived last; empty if it is not known. */

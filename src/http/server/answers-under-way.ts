@@ -13,7 +13,6 @@ export class AnswersUnderWay {
   readonly #ends = new WeakMap<object, Set<() => void>>();
   readonly #onCutOff: () => void;
 
-  /** @param onCutOff called for each connection that is cut off */
   constructor(onCutOff: () => void) {
     this.#onCutOff = onCutOff;
   }
@@ -22,14 +21,11 @@ export class AnswersUnderWay {
     return this.#answers.size;
   }
 
-  /**
-   * Call it right after an answer was handed over. What the system took at once is not remembered.
-   *
-   * @param snapshot the present one, by the object that stands for it and no other
-   */
+  /** Call it right after an answer was handed over. @param snapshot an object that stands for the present one and no other */
   add(exchange: Exchange, snapshot: object): void {
     const { req, lone } = exchange;
     const res = lone === null ? exchange.makeResponse() : null;
+    // The system took all of it at once.
     const isTaken =
       res === null ? req.socket.writableLength === 0 : res.writableEnded && res.writableLength === 0;
     // A client that left while its token was verified: neither connection nor answer will tell of an end.

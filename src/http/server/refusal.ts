@@ -9,7 +9,6 @@ import { directHead, httpDate } from '../node/direct.js';
 import type { LoneRequest } from '../node/lone-request.js';
 import { readHeaderFacts } from '../request/header-facts.js';
 
-/** Without `instance`: the path is not looked at. */
 const BODY: Buffer = Buffer.from(
   problemBody({
     code: 'overloaded',
@@ -45,7 +44,7 @@ function preparedFor(fields: AnswerFields): Prepared | null {
   return prepared;
 }
 
-/** What a refusal depends on. If node dropped header fields, one of them may have announced a body. */
+/** If node dropped header fields, one of them may have announced a body. */
 function factsOf({ rawHeaders }: IncomingMessage, origins: OriginFields) {
   const { hasContent, origin } = readHeaderFacts(rawHeaders);
   return {
