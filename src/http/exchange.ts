@@ -8,13 +8,12 @@ import { type Awaited, LoneRequest } from './node/lone-request.js';
 import { type HeaderFacts, readHeaderFacts } from './request/header-facts.js';
 import { splitTarget } from './request/target.js';
 
-/** The same for all exchanges of a handler. */
 export interface ExchangeSettings {
   /** Nothing stands between response and socket, as compressing middleware would: written bytes can be reused. */
   readonly ownsSocket: boolean;
   readonly origins: OriginFields;
   readonly meter: Meter | null;
-  /** Of the answers. */
+  /** Share of the answers that are logged. */
   readonly logShare: number;
   readonly log: Logger | undefined;
 }
@@ -63,7 +62,6 @@ export class Exchange implements Awaited {
     return this.#lone;
   }
 
-  /** Node's response, made if there is none. */
   makeResponse(): ServerResponse {
     if (this.#res === null) {
       this.#res = (this.#lone as LoneRequest).makeResponse(this.req);

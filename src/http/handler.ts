@@ -60,12 +60,10 @@ export type RequestHandler<Request extends IncomingMessage = IncomingMessage> = 
   res: ServerResponse,
 ) => void;
 
-/** One that also answers lone requests. */
 export interface LoneRequestHandler extends RequestHandler {
   readonly lone: (request: LoneRequest) => void;
 }
 
-/** @throws LecternError `option-invalid` */
 export function createHandler(views: ViewSource, options: HandlerOptions): LoneRequestHandler {
   const handler = new Handler(views, options);
   return Object.assign((req: IncomingMessage, res: ServerResponse) => handler.answer(req, res), {
@@ -78,7 +76,6 @@ class Handler {
   readonly #settings: ExchangeSettings;
   readonly #findRoute: (path: string) => Route | null;
   readonly #reader: Reader;
-  /** Null where requests come here authenticated. */
   readonly #tokens: TokenCheck | null;
   readonly #identify: NonNullable<HandlerOptions['identify']>;
 
@@ -111,7 +108,7 @@ class Handler {
     try {
       // No body is read: what follows on this connection could be part of it.
       if (exchange.headers.hasContent) exchange.closeAfterAnswer();
-      // Node answers it.
+      // Node answers expectations.
       else if (exchange.headers.expect !== undefined) exchange.makeResponse();
       this.#dispatch(exchange);
     } catch (error) {

@@ -26,12 +26,7 @@ export function matchesEntityTag(ifNoneMatch: string, entityTag: string): boolea
 export const CACHE_CONTROL = 'private, no-cache';
 export const VARY = 'Accept, Accept-Encoding, Authorization';
 
-/**
- * The value of Link for the next page (RFC 8288). Everything is encoded anew: no "<", ">" or line break of the client's gets in.
- *
- * @param path of the route
- * @param pairs the query of this page; its cursor is replaced
- */
+/** The value of Link for the next page (RFC 8288). Encoded anew: no "<", ">" or line break of the client's gets in. */
 export function nextLink(path: string, pairs: ParameterPairs, cursor: string): string {
   const next = pairs.filter(([name]) => name !== 'cursor');
   return `<${path}?${formatQueryString([...next, ['cursor', cursor]])}>; rel="next"`;

@@ -15,9 +15,17 @@ export function sendBody(exchange: Exchange, status: number, headers: FlatHeader
 
 /** Sends a text as UTF-8, and its Content-Length. */
 export function sendText(exchange: Exchange, status: number, headers: FlatHeaders, text: string): void {
-  const bytes = Buffer.from(text);
-  headers.push('Content-Length', String(bytes.length));
-  sendBody(exchange, status, headers, { byteLength: bytes.length, chunks: [bytes] });
+  const byteLength = Buffer.byteLength(text);
+  headers.push('Content-Length', String(byteLength));
+  const head = exchange.head ? null : headToSend(exchange, status, headers);
+  if (head === null) {
+    sendBody(exchange, status, headers, { byteLength, chunks: [Buffer.from(text)] });
+    return;
+  }
+  const whole = Buffer.allocUnsafe(head.length + byteLength);
+  whole.write(text, whole.write(head, 'latin1'));
+  sendDirectly(exchange, whole);
+  exchange.answered(status, byteLength);
 }
 
 /** Sends a response without a body: 204, 304. */

@@ -62,7 +62,7 @@ export function findSwaggerUi(): URL {
 
 function staticSender(contentType: string, content: string | Buffer): (exchange: Exchange) => void {
   const bytes = Buffer.from(content);
-  // A strong entity tag (RFC 9110 section 8.8.3): of these bytes.
+  // A strong one (RFC 9110 section 8.8.3).
   const entityTag = `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"`;
   return (exchange) => {
     exchange.fields = exchange.fields.withoutPolicy ?? exchange.fields;

@@ -5,7 +5,7 @@ import type { Exchange, FlatHeaders } from '../exchange.js';
 import { usable } from './inner-parts.js';
 import { type Outgoing, writeOut } from './lone-request.js';
 
-/** As node:http has it. */
+/** As node:http writes it. */
 const CONNECTION = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(KEEP_ALIVE_TIMEOUT_MS / 1000)}\r\n`;
 
 let dateMs = 0;
@@ -34,11 +34,10 @@ export function canSendDirectly(exchange: Exchange): boolean {
 }
 
 /**
- * The head of an answer, to the empty line.
+ * The head of an answer; null if it is longer than the room that bodies keep for it.
  *
  * @param headers complete but for `more`, in good characters of ISO 8859-1
  * @param more lines that follow them, each with its end
- * @returns null if it is longer than the room that bodies keep for it
  */
 export function directHead(status: number, headers: FlatHeaders, more = ''): string | null {
   let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;

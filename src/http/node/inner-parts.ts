@@ -65,7 +65,7 @@ function usableWithout(found: readonly InnerPart[]): Record<Feature, boolean> {
 }
 
 const HOSTS: readonly string[] = ['127.0.0.1', '::1'];
-/** Turns of the event loop and not time: the process may be busy while it starts. */
+/** Looks, not time: the process may be busy while it starts. */
 const LOOKS_MAX = 20;
 const LOOK_MS = 50;
 
@@ -90,12 +90,7 @@ export async function probeInnerParts(): Promise<readonly InnerPart[]> {
   return INNER_PARTS;
 }
 
-/**
- * Tries every part on a connection within the process: one answer past the response, one past node:http, and one request that
- * cannot be read.
- *
- * @returns false if no connection could be made
- */
+/** Tries every part: one answer past the response, one past node:http, one unreadable request. @returns false if not connected */
 function probe(host: string, check: Check): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -161,7 +156,6 @@ function tryRequest(req: IncomingMessage, check: Check): Inside | null {
   return null;
 }
 
-/** @returns whether an answer was sent */
 function tryResponse(socket: Socket, res: ServerResponse, check: Check): boolean {
   const inside = insideOf(res);
   check('response.shouldKeepAlive', inside.shouldKeepAlive === true);

@@ -48,7 +48,7 @@ export interface Awaited {
   takeResponse(res: ServerResponse): void;
 }
 
-/** The request of a connection that is being answered alone: one object for each connection. */
+/** One object for each connection: its present request. */
 export class LoneRequest {
   readonly #server: Server;
   readonly #socket: Socket;
@@ -159,7 +159,7 @@ export class LoneRequest {
   /**
    * Call it before anything else happens on the connection: a request that is awaited gets node's response.
    *
-   * @returns the response, still without an answer; null if nothing was awaited, or if node made none and the connection was closed
+   * @returns the response; null if nothing was awaited, or if node made none and the connection was closed
    */
   endAwaiting(): ServerResponse | null {
     const awaited = this.#awaited;

@@ -25,7 +25,6 @@ export class AnswersUnderWay {
   add(exchange: Exchange, snapshot: object): void {
     const { req, lone } = exchange;
     const res = lone === null ? exchange.makeResponse() : null;
-    // The system took all of it at once.
     const isTaken =
       res === null ? req.socket.writableLength === 0 : res.writableEnded && res.writableLength === 0;
     // A client that left while its token was verified: neither connection nor answer will tell of an end.
@@ -80,7 +79,6 @@ export class AnswersUnderWay {
     this.#answers.delete(snapshot);
     for (const exchange of answers) {
       const { req, lone, ownsSocket } = exchange;
-      // Its connection may have gone already, with another answer.
       if (req.socket?.destroyed || (lone === null && exchange.makeResponse().destroyed)) continue;
       // The system would otherwise keep what it has taken until the client reads it.
       if (ownsSocket) req.socket.resetAndDestroy();

@@ -48,7 +48,7 @@ export class Connection {
   closedAt = 0;
   /** Bytes that the system had taken at the latest looks, the oldest first; null while nothing waits to go out. */
   taken: number[] | null = null;
-  /** At the last sweep; -1 before. */
+  /** Read at the last sweep; -1 before. */
   bytesRead = -1;
   /** Pipelined requests whose answer is made and not sent, and the bytes of those answers. */
   #inFlight = 0;
@@ -65,11 +65,7 @@ export class Connection {
     return answer !== null && !answer.writableFinished && !answer.destroyed;
   }
 
-  /**
-   * Handles a request now or later: node:http would run the handlers of all pipelined requests and keep the answers.
-   *
-   * @returns false if too many wait, and the connection has to be closed
-   */
+  /** Handles a request now or later, where node:http would handle all pipelined ones. @returns false if too many wait */
   handleInTurn(req: IncomingMessage, res: ServerResponse, handle: Handle): boolean {
     // A response gets its socket when its turn comes; for all but pipelined requests that is at once.
     if (res.socket !== null) {
@@ -119,7 +115,7 @@ export interface ConnectionCounts extends Readonly<ClosedCounts> {
   readonly open: number;
 }
 
-/** Of one look to the next. */
+/** A reader that was cut off counts less with each look. */
 const CUT_OFF_DECAY = 0.8;
 
 /** All open connections, and the one timer that looks at them: for slow readers, silence and last answers. */
@@ -185,7 +181,6 @@ export class Connections {
     }
   }
 
-  /** A request has come. */
   use(connection: Connection, answer: ServerResponse | null): void {
     connection.isUnused = false;
     connection.answer = answer;

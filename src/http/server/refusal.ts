@@ -22,17 +22,11 @@ const HEADERS: FlatHeaders = Object.entries({
   'Content-Length': String(BODY.length),
 }).flat();
 
-interface Prepared {
-  readonly date: string;
-  readonly whole: Buffer;
-  readonly head: Buffer;
-}
-
 /** The answer of the present second. Its bytes never change: some may still wait to be sent. */
-const preparedByFields = new WeakMap<AnswerFields, Prepared>();
+const preparedByFields = new WeakMap<AnswerFields, { date: string; whole: Buffer; head: Buffer }>();
 
-/** @returns null where an origin is so long that its head cannot be sent directly */
-function preparedFor(fields: AnswerFields): Prepared | null {
+/** Null for an origin that is so long that its head cannot be sent directly. */
+function preparedFor(fields: AnswerFields) {
   const date = httpDate();
   const known = preparedByFields.get(fields);
   if (known?.date === date) return known;

@@ -128,7 +128,7 @@ export class HttpServer {
       connections.closed.dropped++;
     });
     server.on('checkContinue', (req, res) => {
-      // A final status in place of 100 (RFC 9110 section 10.1.1): the body that would follow is not waited for.
+      // A final status in place of 100 (RFC 9110 section 10.1.1): no body is waited for.
       endWithAnswer(res);
       this.#answer(req, res);
     });
