@@ -105,8 +105,7 @@ export function createAdminHandler(
       return;
     }
     log?.error({ err: error, path: exchange.path }, 'an admin request failed');
-    if (exchange.hasBegun) exchange.cutOff();
-    else sendProblem(exchange, INTERNAL_ERROR);
+    if (!exchange.cutOffIfBegun()) sendProblem(exchange, INTERNAL_ERROR);
   }
 
   function dispatch(exchange: Exchange): void | Promise<void> {

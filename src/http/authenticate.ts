@@ -16,14 +16,12 @@ import { sendRefusal } from './server/refusal.js';
 
 export interface TokenCheckOptions {
   readonly authenticator: Authenticator;
-  /** Counts requests; null for none. */
   readonly meter: Meter | null;
   readonly log: Logger | undefined;
   /** Told of each request that is refused as too many tokens are being verified. The meter does not count it. */
   readonly onRefusal: (() => void) | undefined;
 }
 
-/** For WWW-Authenticate. */
 const REALM = 'lectern';
 
 /** Bad tokens may come a thousand times a second: each of two reasons is logged this often at most. */
@@ -34,7 +32,7 @@ export class TokenCheck {
   /** The user of the last request of each connection: clients repeat their header, and comparing is cheaper than hashing. */
   readonly #lastUsers = new WeakMap<
     Socket,
-    { readonly authorization: string; readonly user: RememberedUser }
+    { readonly authorization: string | undefined; readonly user: RememberedUser }
   >();
   readonly #loggedMs = new Map<string, number>();
 
@@ -53,36 +51,29 @@ export class TokenCheck {
     return true;
   }
 
-  /** The user of a token that was verified before; null where there is none. */
-  find({ headers, req }: Exchange): AuthenticatedUser | null {
+  /** Calls `onUser` at once for a token that was seen before, else once it is verified. Other requests are refused. */
+  authenticate(exchange: Exchange, onUser: (user: AuthenticatedUser) => void): Promise<void> | undefined {
     const { authenticator, meter } = this.#options;
-    const { authorization, authorizations } = headers;
-    const last = this.#lastUsers.get(req.socket);
-    if (last?.authorization === authorization && last !== undefined && authorizations === 1) {
+    const { socket } = exchange.req;
+    const { authorization, authorizations } = exchange.headers;
+    const last = this.#lastUsers.get(socket);
+    if (last !== undefined && last.authorization === authorization && authorizations === 1) {
       if (authenticator.isUsable(last.user)) {
         meter?.add(CELL.tokenHits);
-        return last.user.value;
+        onUser(last.user.value);
+        return undefined;
       }
-      this.#lastUsers.delete(req.socket);
+      this.#lastUsers.delete(socket);
     }
     const credential = readCredential(authorization, authorizations);
-    const user = credential.kind === 'token' ? authenticator.lookup(credential.token) : undefined;
-    if (user === undefined) return null;
-    if (authorization !== undefined) this.#lastUsers.set(req.socket, { authorization, user });
-    meter?.add(CELL.tokenHits);
-    return user.value;
-  }
-
-  /**
-   * Verifies a token that {@link TokenCheck.find} does not know, and answers requests that are not let in.
-   *
-   * @returns undefined where the request was answered at once
-   */
-  verify(exchange: Exchange, onUser: (user: AuthenticatedUser) => void): Promise<void> | undefined {
-    const { authenticator, meter } = this.#options;
-    const { authorization, authorizations } = exchange.headers;
-    const credential = readCredential(authorization, authorizations);
     if (credential.kind === 'token') {
+      const user = authenticator.lookup(credential.token);
+      if (user !== undefined) {
+        this.#lastUsers.set(socket, { authorization, user });
+        meter?.add(CELL.tokenHits);
+        onUser(user.value);
+        return undefined;
+      }
       meter?.add(CELL.tokenMisses);
       exchange.awaitAnswer();
       return authenticator.verify(credential.token).then((authentication) => {

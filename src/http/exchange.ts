@@ -8,28 +8,23 @@ import { type Awaited, LoneRequest } from './node/lone-request.js';
 import { type HeaderFacts, readHeaderFacts } from './request/header-facts.js';
 import { splitTarget } from './request/target.js';
 
-/** The same for all exchanges of a handler. */
 export interface ExchangeSettings {
   /** Nothing stands between response and socket, as compressing middleware would: written bytes can be reused. */
   readonly ownsSocket: boolean;
   readonly origins: OriginFields;
-  /** Counts answers; null for none. */
   readonly meter: Meter | null;
-  /** Share of the answers that are logged, 0 to 1. */
+  /** Share of the answers that are logged. */
   readonly logShare: number;
-  readonly log: Pick<Logger, 'info'> | undefined;
+  readonly log: Logger | undefined;
 }
 
 /** One request and its answer. */
 export class Exchange implements Awaited {
   readonly req: IncomingMessage;
-  /** The request target as it came. */
   readonly target: string;
-  /** Without the query, percent-encoding as it came. */
   readonly path: string;
-  /** Without the "?", undecoded. */
   readonly query: string;
-  /** HEAD: everything as for GET, but no body (RFC 9110 section 9.3.2). */
+  /** The method is HEAD: everything as for GET, but no body (RFC 9110 section 9.3.2). */
   readonly head: boolean;
   readonly headers: HeaderFacts;
   readonly ownsSocket: boolean;
@@ -37,7 +32,7 @@ export class Exchange implements Awaited {
   fields: AnswerFields;
   label: RouteLabel = 'none';
   readonly #settings: ExchangeSettings;
-  readonly #isObserved: boolean;
+  /** -1 if answers are neither counted nor logged. */
   readonly #beganMs: number;
   #lone: LoneRequest | null;
   #res: ServerResponse | null;
@@ -57,8 +52,7 @@ export class Exchange implements Awaited {
     this.ownsSocket = ownsSocket;
     this.fields = origins.of(headers.origin);
     this.#settings = settings;
-    this.#isObserved = meter !== null || logShare > 0;
-    this.#beganMs = this.#isObserved ? performance.now() : 0;
+    this.#beganMs = meter === null && logShare === 0 ? -1 : performance.now();
     this.#lone = isLone ? to : null;
     this.#res = isLone ? null : to;
   }
@@ -68,7 +62,6 @@ export class Exchange implements Awaited {
     return this.#lone;
   }
 
-  /** Node's response, made if there is none. */
   makeResponse(): ServerResponse {
     if (this.#res === null) {
       this.#res = (this.#lone as LoneRequest).makeResponse(this.req);
@@ -87,24 +80,21 @@ export class Exchange implements Awaited {
     this.#lone = null;
   }
 
-  /** Whether any of the answer is on its way. */
-  get hasBegun(): boolean {
-    return this.#lone === null ? this.makeResponse().headersSent : this.#lone.hasAnswered(this.req);
-  }
-
   closeAfterAnswer(): void {
     endWithAnswer(this.makeResponse());
   }
 
-  /** Ends the connection where it is. */
-  cutOff(): void {
-    if (this.#lone === null) this.makeResponse().destroy();
-    else this.req.socket.destroy();
+  /** Ends the connection if any of the answer is on its way. @returns whether it was */
+  cutOffIfBegun(): boolean {
+    const lone = this.#lone;
+    const hasBegun = lone === null ? this.makeResponse().headersSent : lone.hasAnswered(this.req);
+    if (hasBegun) (lone === null ? this.makeResponse() : this.req.socket).destroy();
+    return hasBegun;
   }
 
   /** Counts and logs the answer once it was handed to the connection, or its first slice. @param bytes of the body */
   answered(status: number, bytes: number): void {
-    if (!this.#isObserved) return;
+    if (this.#beganMs < 0) return;
     const { meter, logShare, log } = this.#settings;
     const durationMs = performance.now() - this.#beganMs;
     meter?.answered(routeNumber(this.label), status, bytes, durationMs);

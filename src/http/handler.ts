@@ -21,39 +21,34 @@ import { docsRoutes } from './development/docs-page.js';
 import { healthRoute } from './development/health.js';
 import { loginRoute } from './development/login.js';
 import { Exchange, type ExchangeSettings } from './exchange.js';
-import type { Logger } from './logger.js';
 import { METHOD_NOT_ALLOWED, messageFault } from './message-fault.js';
 import type { LoneRequest } from './node/lone-request.js';
 import { Reader } from './read.js';
 import { mountPathOf } from './request/target.js';
 import { ALLOW, createRouter, type OpenRoute, type ReadRoute, type Route, scheduleRoutes } from './routes.js';
 
-/** By default nothing is counted or logged, and faults of the service itself are warnings of the process. */
+/** By default nothing is counted or logged, and faults of the service are warnings of the process. */
 export interface HandlerOptions extends Partial<TokenCheckOptions> {
   /** Where the resources are; checked by the table of settings. Default `/api/v1`. */
   readonly basePath?: string | undefined;
   /** In place of an authenticator, for requests that are authenticated already: what selects the user's own events, or null. */
   readonly identify?: (req: IncomingMessage) => readonly FieldFilter[] | null;
-  /** Default `reject`. */
   readonly unknownParameters?: ParseOptions['unknownParameters'] | undefined;
   /** Set where the handler is mounted in a server of its own; see {@link ExchangeSettings}. Default false. */
   readonly ownsSocket?: boolean;
   /** Bytes for whole answers that are asked for again; 0 for none. Default: their share of CACHE_BYTES_DEFAULT. */
   readonly cacheBytesMax?: number;
-  /** Origins of web pages that may read answers. Default: none. */
+  /** Origins of web pages that may read answers. */
   readonly corsOrigins?: readonly string[] | undefined;
-  /** Share of the requests that are logged, 0 to 1. Default 0. */
   readonly accessLogShare?: number | undefined;
-  /** Adds /login, /docs and /health. */
   readonly development?: DevelopmentOptions | undefined;
 }
 
+/** For /login, /docs and /health. */
 interface DevelopmentOptions {
   /** Signs the tokens of /login; the authenticator must know its key. */
   readonly issuer: DevelopmentIssuer;
-  /** How /login and the docs page understand identifiers. */
   readonly identifiers: IdentifierMode;
-  /** Of the service. */
   readonly version: string;
   /** Address of the folder of the docs page's files, for code that does not know its own place. */
   readonly docsAssets?: string | undefined;
@@ -65,12 +60,10 @@ export type RequestHandler<Request extends IncomingMessage = IncomingMessage> = 
   res: ServerResponse,
 ) => void;
 
-/** One that also answers requests which stand alone. */
 export interface LoneRequestHandler extends RequestHandler {
   readonly lone: (request: LoneRequest) => void;
 }
 
-/** @throws LecternError `option-invalid` */
 export function createHandler(views: ViewSource, options: HandlerOptions): LoneRequestHandler {
   const handler = new Handler(views, options);
   return Object.assign((req: IncomingMessage, res: ServerResponse) => handler.answer(req, res), {
@@ -80,26 +73,20 @@ export function createHandler(views: ViewSource, options: HandlerOptions): LoneR
 
 class Handler {
   readonly #basePath: string;
-  readonly #isDevelopment: boolean;
-  readonly #log: Logger | undefined;
   readonly #settings: ExchangeSettings;
   readonly #findRoute: (path: string) => Route | null;
   readonly #reader: Reader;
-  /** Null where requests are authenticated before they come here. */
   readonly #tokens: TokenCheck | null;
   readonly #identify: NonNullable<HandlerOptions['identify']>;
 
   constructor(views: ViewSource, options: HandlerOptions) {
     const { authenticator, identify = () => null, unknownParameters = 'reject', log, onRefusal } = options;
-    const { corsOrigins = [], meter = null, accessLogShare = 0, ownsSocket = false } = options;
+    const { corsOrigins = [], meter = null, accessLogShare: logShare = 0, ownsSocket = false } = options;
     if ((authenticator === undefined) === (options.identify === undefined)) {
       throw new LecternError('option-invalid', 'a handler needs an authenticator or identify, and not both');
     }
     this.#basePath = (options.basePath ?? '/api/v1').replace(/\/$/, '');
-    this.#isDevelopment = options.development !== undefined;
-    this.#log = log;
-    const origins = new OriginFields(corsOrigins);
-    this.#settings = { ownsSocket, origins, meter, logShare: accessLogShare, log };
+    this.#settings = { ownsSocket, origins: new OriginFields(corsOrigins), meter, logShare, log };
     this.#findRoute = createRouter([
       ...scheduleRoutes(this.#basePath),
       ...developmentRoutes(views, this.#basePath, unknownParameters, options.development),
@@ -116,13 +103,12 @@ class Handler {
     this.#identify = identify;
   }
 
-  /** @param to where the answer goes */
   answer(req: IncomingMessage, to: ServerResponse | LoneRequest): void {
     const exchange = new Exchange(req, to, this.#settings);
     try {
       // No body is read: what follows on this connection could be part of it.
       if (exchange.headers.hasContent) exchange.closeAfterAnswer();
-      // Node answers what is expected.
+      // Node answers expectations.
       else if (exchange.headers.expect !== undefined) exchange.makeResponse();
       this.#dispatch(exchange);
     } catch (error) {
@@ -132,9 +118,7 @@ class Handler {
 
   #dispatch(exchange: Exchange): void {
     const { req, target } = exchange;
-    const { origins } = this.#settings;
     const route = this.#findRoute(exchange.path);
-    // Also of requests that are refused below.
     if (route !== null) exchange.label = route.label;
     const fault = messageFault(req, exchange.path, exchange.headers);
     if (fault !== null) {
@@ -142,7 +126,7 @@ class Handler {
       exchange.closeAfterAnswer();
       sendProblem(exchange, fault);
     } else if (this.#tokens?.refusesRepeated(exchange)) return;
-    else if (origins.isPreflight(req)) sendEmpty(exchange, 204, [...PREFLIGHT_FIELDS]);
+    else if (this.#settings.origins.isPreflight(req)) sendEmpty(exchange, 204, [...PREFLIGHT_FIELDS]);
     // After all that closes the connection. node:http gives one character for each byte.
     else if (target.length > REQUEST_TARGET_BYTES_MAX) {
       sendProblem(exchange, {
@@ -161,22 +145,18 @@ class Handler {
   }
 
   #read(exchange: Exchange, route: ReadRoute): void {
-    if (this.#tokens === null) {
-      this.#reader.answer(exchange, route, this.#identify(exchange.req));
-      return;
-    }
-    const user = this.#tokens.find(exchange);
-    if (user !== null) this.#reader.answer(exchange, route, user.identities);
+    if (this.#tokens === null) this.#reader.answer(exchange, route, this.#identify(exchange.req));
     else {
       this.#tokens
-        .verify(exchange, (verified) => this.#reader.answer(exchange, route, verified.identities))
+        .authenticate(exchange, ({ identities }) => this.#reader.answer(exchange, route, identities))
         ?.catch((error: unknown) => this.#fail(exchange, error));
     }
   }
 
   #sendNotFound(exchange: Exchange): void {
     const base = `${mountPathOf(exchange.req)}${this.#basePath}`;
-    const docs = this.#isDevelopment ? `, its documentation at ${base}/docs` : '';
+    const hasDocs = this.#findRoute(`${this.#basePath}/docs`) !== null;
+    const docs = hasDocs ? `, its documentation at ${base}/docs` : '';
     sendProblem(exchange, {
       code: 'not-found',
       detail: `There is nothing at this path. The timetable is at ${base}/schedule${docs}.`,
@@ -184,7 +164,7 @@ class Handler {
   }
 
   #fail(exchange: Exchange, error: unknown): void {
-    const log = this.#log;
+    const { log } = this.#settings;
     try {
       if (log !== undefined) {
         log.error({ err: error, method: exchange.req.method, path: exchange.path }, 'a request failed');
@@ -196,8 +176,7 @@ class Handler {
       // A logger that fails, too, must take neither the answer nor the process with it.
     }
     // With the head on its way all that can be said is that the answer is not whole.
-    if (exchange.hasBegun) exchange.cutOff();
-    else sendProblem(exchange, INTERNAL_ERROR);
+    if (!exchange.cutOffIfBegun()) sendProblem(exchange, INTERNAL_ERROR);
   }
 }
 

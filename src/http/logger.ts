@@ -6,6 +6,6 @@ export interface Logger {
   warn(fields: object, message: string): void;
   /** A fault of the service itself. */
   error(fields: object, message: string): void;
-  /** Lines that were dropped since nobody took them, for the metrics. A logger that drops none need not have it. */
+  /** Lines that were dropped because the output did not take them, for the metrics. Loggers that drop none need not have it. */
   linesDropped?(): number;
 }

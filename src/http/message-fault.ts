@@ -1,7 +1,3 @@
-/**
- * Requests that node:http lets through although RFC 9112 section 3.2 wants 400, those that a proxy may have understood
- * otherwise, and those with more header fields than are read.
- */
 import type { IncomingMessage } from 'node:http';
 import { HEADER_FIELDS_MAX } from '../limits.js';
 import type { Problem } from './answer/problem.js';
@@ -25,7 +21,10 @@ export const METHOD_NOT_ALLOWED: Problem = {
   headers: ['Allow', ALLOW],
 };
 
-/** What is wrong with a request before anything of it is understood; null if nothing is. The answer must close the connection. */
+/**
+ * What is wrong with a request that node:http lets through: RFC 9112 section 3.2 wants 400, a proxy may have understood it
+ * otherwise, or it has too many header fields. The answer must close the connection.
+ */
 export function messageFault(req: IncomingMessage, path: string, facts: HeaderFacts): Problem | null {
   const { hosts, host, expect } = facts;
   if (req.rawHeaders.length / 2 > HEADER_FIELDS_MAX) {

@@ -10,7 +10,7 @@ import type { ParameterPairs, ParseOptions, View } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
 import { AnswerCache, type KnownTarget, sendKnown } from './answer/answer-cache.js';
 import { CACHE_CONTROL, matchesEntityTag, nextLink, VARY } from './answer/conditional.js';
-import { contentTypeOf, isFormatName, negotiateFormat } from './answer/negotiate.js';
+import { contentTypeOf, negotiateFormat } from './answer/negotiate.js';
 import { type Problem, sendProblem } from './answer/problem.js';
 import { sendBody, sendEmpty } from './answer/respond.js';
 import type { Exchange, FlatHeaders } from './exchange.js';
@@ -21,7 +21,6 @@ import { mountPathOf } from './request/target.js';
 import type { ReadRoute } from './routes.js';
 import { AnswersUnderWay } from './server/answers-under-way.js';
 
-/** For a handler that is told who asks. */
 const USER_NOT_MAPPED: Problem = {
   code: 'identity-not-mapped',
   detail: 'Nothing is known of this user that selects events, such as a study group.',
@@ -59,7 +58,6 @@ const STALE_SNAPSHOT: Problem = {
   headers: ['Retry-After', '2'],
 };
 
-/** Sends the answer for a missing view. */
 export function sendSnapshotUnavailable(exchange: Exchange, views: ViewSource): void {
   sendProblem(exchange, views.summary === null ? NO_SNAPSHOT : STALE_SNAPSHOT);
 }
@@ -160,7 +158,6 @@ export class Reader {
     if (body.hasHeadRoom !== true && !exchange.head) this.#underWay.add(exchange, view);
   }
 
-  /** Answers to the same target share their slices. */
   #shared(body: Body, view: View, { target }: Exchange, format: FormatName): Body {
     if (body.chunksFrom === undefined) return body;
     let shared = this.#slices.get(view);
@@ -185,7 +182,7 @@ function keyOf({ target, fields }: Exchange): string {
   return fields.keyPrefix + target;
 }
 
-/** False where the answer in this format is not known. */
+/** @returns false if the answer in this format is not known */
 function answerKnown(exchange: Exchange, { format: named, answers }: KnownTarget): boolean {
   const format = formatFor(exchange, named);
   if (format === null) return true;
@@ -225,9 +222,8 @@ function sendFaults(exchange: Exchange, pairs: ParameterPairs, faults: readonly 
   sendInsteadOf(exchange, pairs, { code: 'parameters-invalid', detail, errors: faults });
 }
 
-/** The format that the parameter `format` names; null where it is missing, repeated or not known. */
+/** Null where the parameter `format` is missing, repeated or not known. */
 function givenFormat(pairs: ParameterPairs): FormatName | null {
-  const given = pairs.filter(([name]) => name === 'format');
-  const value = given[0]?.[1];
-  return given.length === 1 && value !== undefined && isFormatName(value) ? value : null;
+  const [given, ...more] = pairs.filter(([name]) => name === 'format');
+  return (more.length === 0 && FORMATS.find(({ name }) => name === given?.[1])?.name) || null;
 }

@@ -1,4 +1,3 @@
-/** The routes. Every resource is read with GET: the router only tells paths apart. */
 import Router from 'find-my-way';
 import { ROUTE_MEMO_ENTRIES_MAX } from '../limits.js';
 import type { RouteLabel } from '../metrics/cells.js';
@@ -9,9 +8,7 @@ import type { Exchange } from './exchange.js';
 export interface ReadRoute {
   readonly kind: 'read';
   readonly label: RouteLabel;
-  /** The full path, for links. */
   readonly path: string;
-  /** A method of the view. */
   readonly endpoint: EndpointName;
   /** Whether the answer is decided by snapshot, target and Accept alone. */
   readonly cacheable: boolean;
@@ -28,7 +25,6 @@ export interface OpenRoute {
 
 export type Route = ReadRoute | OpenRoute;
 
-/** What every resource allows. */
 export const ALLOW = 'GET, HEAD, OPTIONS';
 
 export function scheduleRoutes(basePath: string): ReadRoute[] {

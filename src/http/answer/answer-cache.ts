@@ -15,11 +15,9 @@ export interface KnownAnswer {
   wire: { readonly bytes: Buffer; readonly dateOffset: number; date: string } | null;
 }
 
-/** A target without faults. */
 export interface KnownTarget {
   /** The one that its query names; null where Accept decides. */
   readonly format: FormatName | null;
-  /** In the formats that were asked for. */
   readonly answers: Partial<Record<FormatName, KnownAnswer>>;
 }
 
@@ -32,7 +30,6 @@ export class AnswerCache {
   #seen: (string | undefined)[] = new Array(ANSWERS_SEEN_ENTRIES).fill(undefined);
   #snapshotId = '';
 
-  /** @param bytesMax 0 for no cache */
   constructor(bytesMax: number) {
     this.#known = new GenerationalCache(bytesMax);
   }

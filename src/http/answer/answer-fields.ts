@@ -1,22 +1,18 @@
-/**
- * Header fields that every answer has: what browsers are told, and which pages of other origins may read it (CORS,
- * https://fetch.spec.whatwg.org/#http-cors-protocol).
- */
 import type { IncomingMessage } from 'node:http';
 
-/** They come last, in this order. */
+/** Header fields that every answer ends with: what browsers are told, and CORS (https://fetch.spec.whatwg.org/#http-cors-protocol). */
 export interface AnswerFields {
   readonly flat: readonly string[];
   /** As lines of a head, each with its end. */
   readonly text: string;
-  /** An answer with these fields is cached under this and its target. Begins with a space, as no target does, or is empty. */
+  /** An answer with these fields is cached under this and its target. Empty, or begins with a space, as no target does. */
   readonly keyPrefix: string;
   /** For an answer that has a Content-Security-Policy of its own; null if these have none. */
   readonly withoutPolicy: AnswerFields | null;
 }
 
 const NO_SNIFFING: readonly string[] = ['X-Content-Type-Options', 'nosniff'];
-/** For answers that are shown by themselves: nothing in them is run or loaded, and no page frames them. */
+/** Nothing in an answer that is shown by itself is run or loaded, and no page frames it. */
 const NOTHING_RUNS: readonly string[] = [
   'Content-Security-Policy',
   "default-src 'none'; frame-ancestors 'none'",
@@ -25,7 +21,7 @@ const NOTHING_RUNS: readonly string[] = [
 /** Beside those that a page may always read (https://fetch.spec.whatwg.org/#cors-safelisted-response-header-name). */
 const EXPOSED = 'ETag, Link, X-Total-Count, Retry-After, WWW-Authenticate';
 
-/** What a page may send: the rest is either always allowed or of no use here. */
+/** What a page may send besides what is always allowed. */
 export const PREFLIGHT_FIELDS: readonly string[] = Object.entries({
   'Access-Control-Allow-Methods': 'GET, HEAD',
   'Access-Control-Allow-Headers': 'Authorization, Accept, If-None-Match',
@@ -44,7 +40,6 @@ function fieldsOf(more: readonly string[], keyPrefix: string): AnswerFields {
 
 export const PLAIN_FIELDS: AnswerFields = fieldsOf([], '');
 
-/** The fields of an answer by the origin that asks. */
 export class OriginFields {
   readonly #others: AnswerFields;
   readonly #allowed: ReadonlyMap<string, AnswerFields>;

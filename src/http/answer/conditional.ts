@@ -24,15 +24,9 @@ export function matchesEntityTag(ifNoneMatch: string, entityTag: string): boolea
 
 /** Caches may keep an answer but must ask before using it: the next snapshot may be a second away. */
 export const CACHE_CONTROL = 'private, no-cache';
-/** What an answer depends on beside its URL. */
 export const VARY = 'Accept, Accept-Encoding, Authorization';
 
-/**
- * The value of Link for the next page (RFC 8288). Everything is encoded anew: no "<", ">" or line break of the client's gets in.
- *
- * @param path of the route
- * @param pairs the query of this page; its cursor is replaced
- */
+/** The value of Link for the next page (RFC 8288). Encoded anew: no "<", ">" or line break of the client's gets in. */
 export function nextLink(path: string, pairs: ParameterPairs, cursor: string): string {
   const next = pairs.filter(([name]) => name !== 'cursor');
   return `<${path}?${formatQueryString([...next, ['cursor', cursor]])}>; rel="next"`;

@@ -46,7 +46,3 @@ function negotiate(accept: string): FormatName | null {
 export function contentTypeOf(format: FormatName): string {
   return CONTENT_TYPES[format];
 }
-
-export function isFormatName(text: string): text is FormatName {
-  return Object.hasOwn(CONTENT_TYPES, text);
-}

@@ -13,11 +13,10 @@ export const PROBLEM_CONTENT_TYPE = 'application/problem+json';
 
 export interface Problem {
   readonly code: ProblemCode;
-  /** One or two sentences for people. */
   readonly detail: string;
   /** For `parameters-invalid`; only the first PARAMETER_FAULTS_MAX are sent. */
   readonly errors?: readonly ParameterFault[];
-  /** Further header fields, names and values in turn: WWW-Authenticate, Retry-After, Allow. */
+  /** Names and values in turn. */
   readonly headers?: readonly string[];
 }
 

@@ -1,8 +1,4 @@
-/**
- * Room http/answer/. How an answer is written: fields, negotiation, conditions, caches, problems. It plans no query.
- */
-
-/** Writes responses: header fields as one flat array, which node:http takes as it is, and bodies without copying them. */
+/** Room http/answer/. How an answer is written: fields, negotiation, conditions, caches, problems. It plans no query. */
 import { BODY_GATHER_BYTES_MAX } from '../../limits.js';
 import { type Body, releaseBody, releaseSlice } from '../../view/answer.js';
 import type { Exchange, FlatHeaders } from '../exchange.js';
@@ -17,11 +13,19 @@ export function sendBody(exchange: Exchange, status: number, headers: FlatHeader
   exchange.answered(status, exchange.head ? 0 : body.byteLength);
 }
 
-/** Sends a text as UTF-8; its Content-Length is added. */
+/** Sends a text as UTF-8, and its Content-Length. */
 export function sendText(exchange: Exchange, status: number, headers: FlatHeaders, text: string): void {
-  const bytes = Buffer.from(text);
-  headers.push('Content-Length', String(bytes.length));
-  sendBody(exchange, status, headers, { byteLength: bytes.length, chunks: [bytes] });
+  const byteLength = Buffer.byteLength(text);
+  headers.push('Content-Length', String(byteLength));
+  const head = exchange.head ? null : headToSend(exchange, status, headers);
+  if (head === null) {
+    sendBody(exchange, status, headers, { byteLength, chunks: [Buffer.from(text)] });
+    return;
+  }
+  const whole = Buffer.allocUnsafe(head.length + byteLength);
+  whole.write(text, whole.write(head, 'latin1'));
+  sendDirectly(exchange, whole);
+  exchange.answered(status, byteLength);
 }
 
 /** Sends a response without a body: 204, 304. */
@@ -30,7 +34,6 @@ export function sendEmpty(exchange: Exchange, status: number, headers: FlatHeade
   exchange.answered(status, 0);
 }
 
-/** Sends an answer that ends with its head. */
 function sendHead(exchange: Exchange, status: number, headers: FlatHeaders): void {
   const head = headToSend(exchange, status, headers);
   if (head !== null) sendDirectly(exchange, head);

@@ -1,14 +1,4 @@
-/**
- * The docs page's own HTML, style and script. The script is a file of its own, because the policy allows no inline
- * scripts.
- */
-
-/**
- * The page. Its links are relative, as are the servers of the OpenAPI document, so that it works behind a proxy that adds a
- * prefix.
- *
- * @param assets where the page's files are, seen from the page: `./` or `./docs/`
- */
+/** The docs page. Its links are relative, so that it works behind a proxy that adds a prefix. @param assets `./` or `./docs/` */
 export function docsHtml(assets: string): string {
   return `<!doctype html>
 <html lang="en">
@@ -49,7 +39,7 @@ export const DOCS_CSS = `body { margin: 0; background: #fafafa; }
 .swagger-ui .info td { padding: 0.25rem 1.5rem 0.25rem 0; }
 `;
 
-/** Runs in the browser. Everything is looked up relative to its own address. */
+/** Runs in the browser, as a file: the policy allows no inline scripts. */
 export const DOCS_INITIALIZER = `'use strict';
 (() => {
   const here = document.currentScript.src;

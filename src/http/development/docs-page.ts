@@ -1,9 +1,4 @@
 /** Room http/development/. What exists in development only: /login, /docs, /health. Production has no route to it. */
-
-/**
- * GET {base}/docs: Swagger UI and the OpenAPI document. The files are a fixed list, read once: no path of a request becomes a
- * path of a file.
- */
 import { hash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -21,7 +16,7 @@ const CONTENT_SECURITY_POLICY: string =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-/** What is used of Swagger UI: style, program, icon. */
+/** A fixed list: no path of a request becomes a path of a file. */
 const SWAGGER_UI_FILES: readonly (readonly [name: string, contentType: string])[] = [
   ['swagger-ui.css', 'text/css; charset=utf-8'],
   ['swagger-ui-bundle.js', 'text/javascript; charset=utf-8'],
@@ -67,7 +62,7 @@ export function findSwaggerUi(): URL {
 
 function staticSender(contentType: string, content: string | Buffer): (exchange: Exchange) => void {
   const bytes = Buffer.from(content);
-  // A strong entity tag (RFC 9110 section 8.8.3): of these bytes.
+  // A strong one (RFC 9110 section 8.8.3).
   const entityTag = `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"`;
   return (exchange) => {
     exchange.fields = exchange.fields.withoutPolicy ?? exchange.fields;

@@ -41,7 +41,7 @@ export function loginRoute(
       }
       const query = parseQueryString(exchange.query);
       const pairs = query.pairs.filter(([name]) => unknownParameters === 'reject' || known.includes(name));
-      const { subject, values, faults } = parseLogin(pairs, table, identifiers);
+      const { subject, values, faults } = parseLogin(pairs, table, known, identifiers);
       if (query.faults.length > 0 || faults.length > 0) {
         sendProblem(exchange, {
           code: 'parameters-invalid',
@@ -68,6 +68,7 @@ export function loginRoute(
 function parseLogin(
   pairs: ParameterPairs,
   table: ClaimTable,
+  known: readonly string[],
   mode: IdentifierMode,
 ): { subject: string | undefined; values: ValuesByField; faults: readonly ParameterFault[] } {
   const faults: ParameterFault[] = [];
@@ -79,7 +80,6 @@ function parseLogin(
     };
     const field = table.find((row) => row.field.name === name)?.field;
     if (name !== 'sub' && field === undefined) {
-      const known = ['sub', ...table.map((row) => row.field.name)];
       const near = suggest(name, known);
       const hint = near === null ? `its parameters are ${known.join(', ')}` : `did you mean ${near}?`;
       refuse('unknown-parameter', `there is no parameter of this name here: ${hint}`);

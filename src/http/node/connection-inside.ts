@@ -30,7 +30,6 @@ export function endWithAnswer(res: ServerResponse): void {
   else if (!res.headersSent) res.setHeader('Connection', 'close');
 }
 
-/** Whether the connection ends with this answer. */
 export function endsWithAnswer(res: ServerResponse): boolean {
   if (usable.keepAlive) return !res.shouldKeepAlive;
   const { headers, httpVersion } = res.req;
@@ -56,25 +55,19 @@ export function closeGently(socket: Socket, last: ServerResponse, onEnd: () => v
   };
 }
 
-/** The parser stopped in `rawPacket`, which arrived last, behind `bytesParsed`. */
-interface ParserError extends NodeJS.ErrnoException {
-  readonly rawPacket?: Buffer;
-  readonly bytesParsed?: number;
-  readonly reason?: string;
-}
-
-/** What was wrong with a request that node:http could not read. */
 export interface ParserFault {
   readonly code: string;
-  /** What arrived last; empty if it is not known. */
+  /** What arrived last, or nothing; `line` begins with the line where the parser stopped. */
   readonly packet: string;
-  /** The same from the line on where the parser stopped. */
   readonly line: string;
   /** A line does not end with CR LF: the parser has several codes for that, and only its words tell. */
   readonly isLineEnd: boolean;
 }
 
-export function parserFaultOf(error: ParserError): ParserFault {
+/** The parser stopped in `rawPacket`, which arrived last, behind `bytesParsed`. */
+export function parserFaultOf(
+  error: NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: number; reason?: string },
+): ParserFault {
   const { code = '', reason, rawPacket, bytesParsed = 0 } = error;
   if (!usable.parserErrors) return { code, packet: '', line: '', isLineEnd: false };
   const packet = rawPacket?.toString('latin1') ?? '';

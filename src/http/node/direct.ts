@@ -1,14 +1,11 @@
-/**
- * Sends whole answers in one write. node:http would check and join the header fields of every answer anew; these are known to be
- * good.
- */
+/** Sends whole answers in one write. node:http would check the header fields of every answer anew; these are known to be good. */
 import { STATUS_CODES } from 'node:http';
 import { DIRECT_HEAD_BYTES_MAX, KEEP_ALIVE_TIMEOUT_MS } from '../../limits.js';
 import type { Exchange, FlatHeaders } from '../exchange.js';
 import { usable } from './inner-parts.js';
 import { type Outgoing, writeOut } from './lone-request.js';
 
-/** What node:http adds where a connection stays open. */
+/** As node:http writes it. */
 const CONNECTION = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(KEEP_ALIVE_TIMEOUT_MS / 1000)}\r\n`;
 
 let dateMs = 0;
@@ -25,10 +22,7 @@ export function httpDate(): string {
   return dateText;
 }
 
-/**
- * Whether an answer may be sent directly: to a lone request, or to one of HTTP/1.1 whose turn it is, on a connection of Lectern's
- * own server that stays open and has nothing left to write.
- */
+/** For lone requests, or HTTP/1.1 on a connection of Lectern's own server that stays open and has nothing left to write. */
 export function canSendDirectly(exchange: Exchange): boolean {
   const { req, ownsSocket, lone } = exchange;
   if (!ownsSocket) return false;
@@ -40,11 +34,10 @@ export function canSendDirectly(exchange: Exchange): boolean {
 }
 
 /**
- * The head of an answer, to the empty line.
+ * The head of an answer; null if it is longer than the room that bodies keep for it.
  *
  * @param headers complete but for `more`, in good characters of ISO 8859-1
  * @param more lines that follow them, each with its end
- * @returns null if it is longer than the room that bodies keep for it
  */
 export function directHead(status: number, headers: FlatHeaders, more = ''): string | null {
   let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;

@@ -7,7 +7,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 
-/** The parts that each feature needs. */
 const FEATURES = {
   /** Answering a request before node:http makes a response for it. */
   loneRequests: ['parser.onIncoming', 'parser.incoming', 'request.upgrade'],
@@ -21,7 +20,6 @@ const FEATURES = {
   readAhead: ['parser.getCurrentBuffer'],
   /** Taking the connections that wait at a port before it is closed. */
   shortBacklog: ['listener.listen'],
-  /** Sharing a port among threads. */
   descriptor: ['listener.fd'],
   /** Answering clients that have closed their half. */
   halfOpen: ['server.httpAllowHalfOpen'],
@@ -46,7 +44,7 @@ export function missingInnerParts(): readonly InnerPart[] {
   return missing;
 }
 
-/** Checks the parts, the first time. @returns the missing ones */
+/** @returns the missing parts */
 export function checkInnerParts(): Promise<readonly InnerPart[]> {
   checking ??= probeInnerParts().then(useInnerParts);
   return checking;
@@ -67,13 +65,12 @@ function usableWithout(found: readonly InnerPart[]): Record<Feature, boolean> {
 }
 
 const HOSTS: readonly string[] = ['127.0.0.1', '::1'];
-/** Turns of the event loop and not time: the process may be busy while it starts. */
+/** Looks, not time: the process may be busy while it starts. */
 const LOOKS_MAX = 20;
 const LOOK_MS = 50;
 
 const HEAD = 'HTTP/1.1 204 No Content\r\n\r\n';
 const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
-/** Its line does not end with CR LF. */
 const MALFORMED = 'GET / HTTP/1.1\nHost: a\r\n\r\n';
 
 type Inside = Record<string, unknown>;
@@ -93,12 +90,7 @@ export async function probeInnerParts(): Promise<readonly InnerPart[]> {
   return INNER_PARTS;
 }
 
-/**
- * Tries every part on a connection within the process: one answer past the response, one past node:http, and one request that
- * cannot be read.
- *
- * @returns false if no connection could be made
- */
+/** Tries every part: one answer past the response, one past node:http, one unreadable request. @returns false if not connected */
 function probe(host: string, check: Check): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -114,16 +106,12 @@ function probe(host: string, check: Check): Promise<boolean> {
       server.close(() => resolve(isConnected));
       server.closeAllConnections();
     };
-    server.once('error', () => {
-      clearInterval(timer);
-      resolve(false);
-    });
+    server.once('error', end);
     server.listen({ host, port: 0 }, () => {
       tryServer(server, check);
       client = connect((server.address() as AddressInfo).port, host, () => client?.write(GET));
       client.on('error', end);
       client.on('close', end);
-      // Each answer triggers the next request.
       const requests = [GET, MALFORMED];
       client.on('data', () => client?.write(requests.shift() ?? ''));
     });
@@ -168,7 +156,6 @@ function tryRequest(req: IncomingMessage, check: Check): Inside | null {
   return null;
 }
 
-/** @returns whether an answer was sent */
 function tryResponse(socket: Socket, res: ServerResponse, check: Check): boolean {
   const inside = insideOf(res);
   check('response.shouldKeepAlive', inside.shouldKeepAlive === true);
@@ -188,7 +175,6 @@ function tryResponse(socket: Socket, res: ServerResponse, check: Check): boolean
   return false;
 }
 
-/** Takes the next request from the parser, and answers it. */
 function takeNext(parser: Inside, socket: Socket, check: Check): void {
   const { onIncoming } = parser;
   parser.onIncoming = (_req: IncomingMessage, keepAlive: unknown): number => {
@@ -207,7 +193,7 @@ function tryError(error: Error, check: Check): void {
   check('error.bytesParsed', Number.isInteger(bytesParsed));
 }
 
-/** After two answers, which the system has taken. */
+/** After two answers. */
 function tryHandle(socket: Socket, check: Check): void {
   const { bytesWritten, writeQueueSize } = insideOf(insideOf(socket)._handle);
   check('handle.bytesWritten', bytesWritten === socket.bytesWritten);

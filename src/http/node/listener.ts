@@ -29,7 +29,6 @@ const TAKE_MS_MAX = 1000;
  * @param accepted connections that the server has taken so far
  */
 export async function takeQueued(server: Server, accepted: () => number): Promise<void> {
-  // What server.listen() calls with its backlog; the system allows it to be called again.
   if (usable.shortBacklog) handleOf(server)?.listen(0);
   const untilMs = performance.now() + TAKE_MS_MAX;
   let before = -1;
@@ -45,11 +44,7 @@ export function stopListening(server: Server): Promise<void> {
   return new Promise((resolve) => NetServer.prototype.close.call(server, () => resolve()));
 }
 
-/**
- * The descriptor of a server that listens, for {@link duplicateSocket}.
- *
- * @throws LecternError `address-unavailable`
- */
+/** For {@link duplicateSocket}. @throws LecternError `address-unavailable` */
 export function descriptorOf(server: Server): number {
   const handle = usable.descriptor ? handleOf(server) : null;
   if (handle !== null) return handle.fd;
@@ -59,7 +54,6 @@ export function descriptorOf(server: Server): number {
   );
 }
 
-/** A socket as node:net listens on it. */
 export interface SocketHandle {
   readonly fd: number;
   close(): void;
@@ -89,7 +83,6 @@ export async function duplicateSocket(fd: number): Promise<SocketHandle> {
   const handle = await new Promise<SocketHandle>((resolve, reject) => {
     child.once('message', (_message, received) => resolve(received as unknown as SocketHandle));
     child.once('error', reject);
-    // Messages come before it.
     child.once('disconnect', () => reject(new Error('the process that duplicates the socket sent nothing')));
   });
   // Until then it may hold the socket, too.

@@ -14,7 +14,6 @@ interface Parser {
   incoming: IncomingMessage | null;
   /** Node's parser calls it with each request. @returns 0: the parser reads on as the request says */
   onIncoming: (req: IncomingMessage, keepAlive: boolean) => number;
-  /** What is being parsed. */
   getCurrentBuffer(): Buffer;
 }
 
@@ -43,14 +42,13 @@ const CHANNELS = [
   'http.server.response.finish',
 ].map((name) => channel(name));
 
-/** Sends an answer in a later turn. */
 export interface Awaited {
   readonly req: IncomingMessage;
-  /** The answer goes to node's response. Called once at most, and not after the answer. */
+  /** The answer goes to node's response. Called once, and not after the answer. */
   takeResponse(res: ServerResponse): void;
 }
 
-/** The request of a connection that is being answered alone. One object for each connection, used again and again. */
+/** One object for each connection: its present request. */
 export class LoneRequest {
   readonly #server: Server;
   readonly #socket: Socket;
@@ -97,7 +95,6 @@ export class LoneRequest {
       try {
         return see(lone, req, keepAlive) ? 0 : lone.#goOn(req, keepAlive);
       } finally {
-        // An idle connection keeps nothing of it in memory.
         lone.#req = null;
       }
     };
@@ -127,7 +124,6 @@ export class LoneRequest {
     return this.#req;
   }
 
-  /** Whether the answer to a request has been sent here. */
   hasAnswered(req: IncomingMessage): boolean {
     if (req === this.#awaited?.req) return false;
     // Of a connection only the latest can be without an answer.
@@ -144,7 +140,7 @@ export class LoneRequest {
 
   #goOn(req: IncomingMessage, keepAlive: boolean): number {
     if (this.#isTimed) {
-      // As node does with its own timer: an answer may take longer than a client may be idle.
+      // An answer may take longer than a client may be idle.
       this.#isTimed = false;
       this.#socket.setTimeout(0);
     }
@@ -154,7 +150,6 @@ export class LoneRequest {
   /** The answer to the present request comes later, by {@link LoneRequest.answer} or as `awaited` is told. */
   awaitAnswer(awaited: Awaited): void {
     if (awaited.req !== this.#req || this.#isAnswered) throw new Error(NOT_UNDER_WAY);
-    // Also the timer that node set if the answer before went by its response.
     if (this.#socket.timeout) this.#socket.setTimeout(0);
     this.#isTimed = false;
     this.#awaited = awaited;
@@ -164,7 +159,7 @@ export class LoneRequest {
   /**
    * Call it before anything else happens on the connection: a request that is awaited gets node's response.
    *
-   * @returns the response, still without an answer; null if nothing was awaited, or if node made none and the connection was closed
+   * @returns the response; null if nothing was awaited, or if node made none and the connection was closed
    */
   endAwaiting(): ServerResponse | null {
     const awaited = this.#awaited;
@@ -179,7 +174,6 @@ export class LoneRequest {
       this.#socket.destroy();
       return null;
     }
-    // As the parser does.
     req.complete = true;
     req.push(null);
     // Made too late for node to see that its connection is lost.
@@ -227,7 +221,6 @@ export class LoneRequest {
     this.#awaited = null;
     const isTaken = writeOut(socket, what);
     this.#parser.incoming = null;
-    // Whatever is read or written begins the time anew.
     if (!socket.timeout) {
       socket.setTimeout(this.#idleMs);
       this.#isTimed = true;

@@ -1,23 +1,19 @@
 /** Room http/request/. What a request says: target, header fields, query string. It makes no answer. */
 
-/** What the service wants to know of the header fields. Several fields of one name are one list (RFC 9110 section 5.3). */
+/** Several fields of one name are one list (RFC 9110 section 5.3), or the last one counts. */
 export interface HeaderFacts {
   readonly accept: string | undefined;
   readonly ifMatch: string | undefined;
   readonly ifNoneMatch: string | undefined;
   readonly expect: string | undefined;
-  /** Transfer codings. */
   readonly transferEncoding: string | undefined;
-  /** The last one. */
   readonly authorization: string | undefined;
   readonly authorizations: number;
   /** Anything but one is malformed in HTTP/1.1 (RFC 9112 section 3.2). */
   readonly hosts: number;
-  /** The last one; empty where there is none. */
+  /** Empty where there is none. */
   readonly host: string;
-  /** The request announces a body. */
   readonly hasContent: boolean;
-  /** The last one. */
   readonly origin: string | undefined;
 }
 

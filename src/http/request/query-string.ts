@@ -63,7 +63,9 @@ function encodingFault(parameter: string, inName: boolean): ParameterFault {
 
 /** The inverse, for links: every character that has a meaning in a query or in a header field is encoded. */
 export function formatQueryString(pairs: ParameterPairs): string {
-  const query = pairs.map((pair) => pair.map(encodeURIComponent).join('=')).join('&');
+  const query = pairs
+    .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
+    .join('&');
   // RFC 3986 section 3.4 allows ":" in a query; times stay readable.
   return query.replaceAll('%3A', ':');
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 /** RFC 9112 section 3.2.2: what proxies send, and what every server must accept. */
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
 
-/** Splits a request target into path and query; the authority of the absolute form is dropped. */
+/** Path and query; the authority of the absolute form is dropped. */
 export function splitTarget(target: string): { path: string; query: string } {
   let origin = target;
   if (target.charCodeAt(0) !== 0x2f) {
@@ -19,10 +19,7 @@ export function splitTarget(target: string): { path: string; query: string } {
     : { path: origin.slice(0, mark), query: origin.slice(mark + 1) };
 }
 
-/**
- * The path under which a framework has mounted the handler and that it took off the request target, as Express does: ''
- * where there is none. Links and `instance` show paths as the client knows them.
- */
+/** The path under which a framework, as Express, has mounted the handler; '' without one. Links show paths as clients know them. */
 export function mountPathOf(req: IncomingMessage): string {
   const { originalUrl } = req as IncomingMessage & { readonly originalUrl?: unknown };
   const { url } = req;

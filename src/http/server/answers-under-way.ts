@@ -13,7 +13,6 @@ export class AnswersUnderWay {
   readonly #ends = new WeakMap<object, Set<() => void>>();
   readonly #onCutOff: () => void;
 
-  /** @param onCutOff called for each connection that is cut off */
   constructor(onCutOff: () => void) {
     this.#onCutOff = onCutOff;
   }
@@ -22,11 +21,7 @@ export class AnswersUnderWay {
     return this.#answers.size;
   }
 
-  /**
-   * Call it right after an answer was handed over. What the system took at once is not remembered.
-   *
-   * @param snapshot the present one, by the object that stands for it and no other
-   */
+  /** Call it right after an answer was handed over. @param snapshot an object that stands for the present one and no other */
   add(exchange: Exchange, snapshot: object): void {
     const { req, lone } = exchange;
     const res = lone === null ? exchange.makeResponse() : null;
@@ -84,7 +79,6 @@ export class AnswersUnderWay {
     this.#answers.delete(snapshot);
     for (const exchange of answers) {
       const { req, lone, ownsSocket } = exchange;
-      // Its connection may have gone already, with another answer.
       if (req.socket?.destroyed || (lone === null && exchange.makeResponse().destroyed)) continue;
       // The system would otherwise keep what it has taken until the client reads it.
       if (ownsSocket) req.socket.resetAndDestroy();

@@ -1,4 +1,3 @@
-/** What is known of each open connection, and the one timer that looks at all: for slow readers, silence and last answers. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import {
@@ -35,7 +34,7 @@ export class Connection {
   lone: LoneRequest | null = null;
   /** No request came so far; node does not count such a connection as idle. */
   isUnused = true;
-  /** Its last answer is under way: nothing else that arrives is answered. */
+  /** Nothing behind its last answer is answered. */
   isEnding = false;
   /** To the last request; forgotten by the look after it has gone out. */
   answer: ServerResponse | null = null;
@@ -49,9 +48,9 @@ export class Connection {
   closedAt = 0;
   /** Bytes that the system had taken at the latest looks, the oldest first; null while nothing waits to go out. */
   taken: number[] | null = null;
-  /** Bytes read at the last sweep; -1 before. */
+  /** Read at the last sweep; -1 before. */
   bytesRead = -1;
-  /** Pipelined requests that were handled and whose answer is not sent yet, and the bytes of those answers. */
+  /** Pipelined requests whose answer is made and not sent, and the bytes of those answers. */
   #inFlight = 0;
   #inFlightBytes = 0;
 
@@ -66,11 +65,7 @@ export class Connection {
     return answer !== null && !answer.writableFinished && !answer.destroyed;
   }
 
-  /**
-   * Handles a request now or later: node:http would run the handlers of all pipelined requests and keep the answers.
-   *
-   * @returns false if too many wait, and the connection has to be closed
-   */
+  /** Handles a request now or later, where node:http would handle all pipelined ones. @returns false if too many wait */
   handleInTurn(req: IncomingMessage, res: ServerResponse, handle: Handle): boolean {
     // A response gets its socket when its turn comes; for all but pipelined requests that is at once.
     if (res.socket !== null) {
@@ -117,13 +112,13 @@ interface ClosedCounts {
 }
 
 export interface ConnectionCounts extends Readonly<ClosedCounts> {
-  /** Open now. */
   readonly open: number;
 }
 
-/** How much of the readers that were cut off still counts a look later. */
+/** A reader that was cut off counts less with each look. */
 const CUT_OFF_DECAY = 0.8;
 
+/** All open connections, and the one timer that looks at them: for slow readers, silence and last answers. */
 export class Connections {
   readonly closed: ClosedCounts = { dropped: 0, slowReaders: 0, silent: 0, flooded: 0 };
   readonly open: Map<Socket, Connection> = new Map();
@@ -156,16 +151,12 @@ export class Connections {
     return connection;
   }
 
-  /**
-   * Closes what has gone longest without a request until at most `max` are left. Those that do not read an answer go after
-   * these, and those whose answer is being worked on go last.
-   */
+  /** Leaves at most `max`: first go idle ones, then those that do not read an answer, then those whose answer is being made. */
   makeRoom(max: number): void {
     const open = [...this.open.values()].filter(({ socket }) => !socket.destroyed);
     if (open.length <= max) return;
     const rank = ({ pending, isAnswering }: Connection): number =>
       pending.size > 0 ? 2 : Number(isAnswering);
-    // Equal ones stay in the order in which they came.
     open.sort((a, b) => rank(a) - rank(b) || a.usedAt - b.usedAt);
     for (const { socket } of open.slice(0, open.length - max)) socket.destroy();
   }
@@ -176,8 +167,8 @@ export class Connections {
   }
 
   /**
-   * Destroys idle connections: nothing came in since the last sweep, nothing waits to go out, and no answer is being made. Node's
-   * closeIdleConnections would cut slow readers off: it takes an answer for over once the socket has it.
+   * Destroys connections on which nothing came in since the last sweep and nothing has to go out. Node's closeIdleConnections
+   * would cut slow readers off.
    *
    * @param sparesUnused connections without a request so far are kept
    */
@@ -190,7 +181,6 @@ export class Connections {
     }
   }
 
-  /** A request has come. @param answer null where it has been answered */
   use(connection: Connection, answer: ServerResponse | null): void {
     connection.isUnused = false;
     connection.answer = answer;
@@ -216,7 +206,6 @@ export class Connections {
         continue;
       }
       if (answer !== null && (answer.writableFinished || answer.destroyed)) connection.answer = null;
-      // It is this side that takes its time.
       else if (answer !== null && !answer.headersSent) connection.usedAt = look;
       if (connection.lone?.isAwaited) connection.usedAt = look;
       if (socket.writableLength > 0) {
@@ -243,7 +232,6 @@ export class Connections {
     socket.resetAndDestroy();
   }
 
-  /** Those that took too little in half of the window. */
   #cutOffMore(): void {
     const samples = Math.ceil(this.#samplesMax / 2);
     for (const { taken, socket } of this.open.values()) {
@@ -253,7 +241,6 @@ export class Connections {
     }
   }
 
-  /** Whether less than the minimum was taken within the window that ends now. */
   #isTooSlow(connection: Connection): boolean {
     connection.taken ??= [];
     const { taken } = connection;

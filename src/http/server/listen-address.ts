@@ -1,4 +1,3 @@
-/** Where a server listens, and why it cannot. */
 import type { AddressInfo } from 'node:net';
 import { LecternError } from '../../errors.js';
 

@@ -27,11 +27,13 @@ import {
 
 export interface OverloadCounts {
   readonly isOverloaded: boolean;
-  /** Requests that were refused. */
   readonly refused: number;
   /** How often an overload began. */
   readonly overloads: number;
 }
+
+/** A moment from which idleness is measured. */
+const mark = () => ({ ms: performance.now(), loop: performance.eventLoopUtilization() });
 
 /** Of all threads of the process. */
 function processorMs(): number {
@@ -45,7 +47,6 @@ export class Overload {
   readonly #delayMsMax: number;
   readonly #turnMsMax: number;
   readonly #onChange: (isOverloaded: boolean) => void;
-  /** Set while turns are timed. */
   #timer: NodeJS.Timeout | undefined;
   #isListening = false;
   #isOverloaded = false;
@@ -56,8 +57,8 @@ export class Overload {
   #overloads = 0;
   #lookedMs = 0;
   #watchedUntilMs = 0;
-  #utilised = performance.eventLoopUtilization();
-  #utilisedMs = 0;
+  /** Since when the utilisation is measured. */
+  #measured = mark();
   #turnBeganMs = 0;
   #turnRequests = 0;
   #isInTurn = false;
@@ -69,15 +70,13 @@ export class Overload {
   /** Time that slices have recently spent refusing. */
   #refusingMs = 0;
   /** When the first of the late slices ended. */
-  #lateSinceMs = 0;
-  #lateSince = performance.eventLoopUtilization();
+  #late = mark();
   #lateSlices = 0;
-  /** Requests since the last probe. */
   #passed = 0;
   /** When the probe of the present turn began; null without one. */
   #probedMs: number | null = null;
 
-  /** @param delayMsMax the limit; 0 for none */
+  /** @param delayMsMax 0: nothing is ever refused */
   constructor(delayMsMax: number, onChange: (isOverloaded: boolean) => void = () => {}) {
     this.#delayMsMax = delayMsMax;
     this.#turnMsMax = Math.min(OVERLOAD_TURN_MS_MAX, delayMsMax);
@@ -128,8 +127,7 @@ export class Overload {
     this.#watchedUntilMs = nowMs + OVERLOAD_WATCH_MS;
     if (this.#timer !== undefined) return;
     this.#lookedMs = nowMs;
-    this.#utilisedMs = nowMs;
-    this.#utilised = performance.eventLoopUtilization();
+    this.#measured = mark();
     this.#timer = setInterval(() => this.#look(), OVERLOAD_LOOK_MS).unref();
   }
 
@@ -175,7 +173,6 @@ export class Overload {
     return this.isFull;
   }
 
-  /** Counts a request that was refused, for any reason. */
   count(): void {
     this.#refused++;
   }
@@ -215,15 +212,13 @@ export class Overload {
 
   #judge(): void {
     this.#lateSlices++;
-    const nowMs = performance.now();
-    if (this.#lateSlices > 1 && nowMs - this.#lateSinceMs < OVERLOAD_SUSTAINED_MS) return;
+    if (this.#lateSlices > 1 && performance.now() - this.#late.ms < OVERLOAD_SUSTAINED_MS) return;
     // Turns in between may be short, as clients answer in bursts, but an overload has no idleness.
-    const isBusy = performance.eventLoopUtilization(this.#lateSince).utilization >= OVERLOAD_BUSY_MIN;
+    const isBusy = performance.eventLoopUtilization(this.#late.loop).utilization >= OVERLOAD_BUSY_MIN;
     if (this.#lateSlices >= OVERLOAD_TURNS_MIN && isBusy) this.#become(true);
     else if (this.#lateSlices === 1 || !isBusy) {
       this.#lateSlices = 1;
-      this.#lateSinceMs = nowMs;
-      this.#lateSince = performance.eventLoopUtilization();
+      this.#late = mark();
     }
   }
 
@@ -233,17 +228,15 @@ export class Overload {
     this.#lookedMs = nowMs;
     // A look falls anywhere into a turn: on average it is late by half of one.
     if (delayMs > this.#delayMsMax / 4) this.#watch(nowMs);
-    if (nowMs - this.#utilisedMs >= OVERLOAD_RECOVERY_MS) this.#measure(nowMs);
+    if (nowMs - this.#measured.ms >= OVERLOAD_RECOVERY_MS) this.#measure();
     if (!this.#isOverloaded && nowMs >= this.#watchedUntilMs) this.#rest();
   }
 
-  #measure(nowMs: number): void {
-    const utilised = performance.eventLoopUtilization();
-    const { utilization } = performance.eventLoopUtilization(utilised, this.#utilised);
+  #measure(): void {
+    const { utilization } = performance.eventLoopUtilization(this.#measured.loop);
     // Refusing is cheap: a thread that refuses most requests is idle between turns, too.
     const isFitting = this.#turnedAway <= OVERLOAD_REFUSED_SHARE_MAX * this.#asked;
-    this.#utilised = utilised;
-    this.#utilisedMs = nowMs;
+    this.#measured = mark();
     this.#asked = 0;
     this.#turnedAway = 0;
     if (utilization < OVERLOAD_UTILISATION_MIN && isFitting) this.#become(false);
@@ -257,8 +250,7 @@ export class Overload {
     this.isFull = false;
     if (isOverloaded) {
       this.#overloads++;
-      this.#utilised = performance.eventLoopUtilization();
-      this.#utilisedMs = performance.now();
+      this.#measured = mark();
     }
     this.#onChange(isOverloaded);
   }

@@ -9,7 +9,6 @@ import { directHead, httpDate } from '../node/direct.js';
 import type { LoneRequest } from '../node/lone-request.js';
 import { readHeaderFacts } from '../request/header-facts.js';
 
-/** Without `instance`: the path is not looked at. */
 const BODY: Buffer = Buffer.from(
   problemBody({
     code: 'overloaded',
@@ -23,17 +22,11 @@ const HEADERS: FlatHeaders = Object.entries({
   'Content-Length': String(BODY.length),
 }).flat();
 
-interface Prepared {
-  readonly date: string;
-  readonly whole: Buffer;
-  readonly head: Buffer;
-}
-
 /** The answer of the present second. Its bytes never change: some may still wait to be sent. */
-const preparedByFields = new WeakMap<AnswerFields, Prepared>();
+const preparedByFields = new WeakMap<AnswerFields, { date: string; whole: Buffer; head: Buffer }>();
 
-/** @returns null where an origin is so long that its head cannot be sent directly */
-function preparedFor(fields: AnswerFields): Prepared | null {
+/** Null for an origin that is so long that its head cannot be sent directly. */
+function preparedFor(fields: AnswerFields) {
   const date = httpDate();
   const known = preparedByFields.get(fields);
   if (known?.date === date) return known;
@@ -45,7 +38,7 @@ function preparedFor(fields: AnswerFields): Prepared | null {
   return prepared;
 }
 
-/** What a refusal depends on. If node dropped header fields, one of them may have announced a body. */
+/** If node dropped header fields, one of them may have announced a body. */
 function factsOf({ rawHeaders }: IncomingMessage, origins: OriginFields) {
   const { hasContent, origin } = readHeaderFacts(rawHeaders);
   return {

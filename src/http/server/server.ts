@@ -28,7 +28,7 @@ const KEEP_ALIVE_GRACE_MS = 1000;
 const CLOSE_UNUSED_MS = 200;
 
 export interface HttpServerOptions {
-  /** Connections at a time; more are closed as they come, and counted. Default CONNECTIONS_MAX_DEFAULT. */
+  /** At a time; more are closed as they come, and counted. Default CONNECTIONS_MAX_DEFAULT. */
   readonly connectionsMax?: number | undefined;
   /** With too many connections: `close-idle` closes the one that has waited longest for a request. Default `refuse`. */
   readonly whenFull?: 'refuse' | 'close-idle' | undefined;
@@ -37,9 +37,7 @@ export interface HttpServerOptions {
   readonly times?: ServerTimes | undefined;
   /** Milliseconds that requests may wait for this thread before some are refused; 0: none ever is. Default OVERLOAD_MS_DEFAULT. */
   readonly overloadMs?: number | undefined;
-  /** Told when an overload begins and when it is over. */
   readonly onOverload?: ((isOverloaded: boolean) => void) | undefined;
-  /** Those of the handler, for answers without it. */
   readonly corsOrigins?: readonly string[] | undefined;
   readonly meter?: Meter | null | undefined;
 }
@@ -130,7 +128,7 @@ export class HttpServer {
       connections.closed.dropped++;
     });
     server.on('checkContinue', (req, res) => {
-      // A final status in place of 100 (RFC 9110 section 10.1.1): the body that would follow is not waited for.
+      // A final status in place of 100 (RFC 9110 section 10.1.1): no body is waited for.
       endWithAnswer(res);
       this.#answer(req, res);
     });
@@ -187,7 +185,6 @@ export class HttpServer {
     if (res !== null) this.#settle(connection, res.req, res);
   }
 
-  /** Each request for which node has made a response. */
   #answer(req: IncomingMessage, res: ServerResponse): void {
     const connection = this.#connections.open.get(req.socket);
     // Bytes behind the last answer of a connection may not be a request at all.
@@ -205,7 +202,6 @@ export class HttpServer {
   }
 
   readonly #handle = (connection: Connection, req: IncomingMessage, res: ServerResponse): void => {
-    // Requests that came before their turn are all answered before the connection ends.
     if (this.#isDraining && connection.waiting.length === 0) endWithAnswer(res);
     // A preflight costs as much as its refusal, and would keep a page from reading that of its request.
     if (this.#overload.isFull && !this.#origins.isPreflight(req)) {
