@@ -8,7 +8,7 @@ import type { RemoteKeysPlan } from './remote-keys.js';
 import { type Remembered, TokenCache, tokenKeyOf } from './token-cache.js';
 import { createVerifier, type TokenType, type VerificationFailure, type Verifier } from './verifier.js';
 
-/** A user whose token was verified. Immutable and shared between the requests of one token. */
+/** Shared between the requests of one token. */
 export interface AuthenticatedUser {
   readonly subject: string;
   /** What selects the user's own events; null where nothing does. See {@link mapIdentities}. */
@@ -17,7 +17,6 @@ export interface AuthenticatedUser {
   readonly usableFromMs: number;
 }
 
-/** A user as the token cache has it. */
 export type RememberedUser = Remembered<AuthenticatedUser>;
 
 export type Authentication =
@@ -27,10 +26,8 @@ export type Authentication =
 export interface AuthenticatorOptions {
   readonly verifier: Verifier;
   readonly table: ClaimTable;
-  /** Null where there is no enrolment map. */
   readonly enrolments: Enrolments | null;
   readonly mode: IdentifierMode;
-  /** Default TOKEN_CACHE_ENTRIES_MAX. */
   readonly cacheEntriesMax?: number;
   /** Epoch milliseconds; the verifier must have the same. Default `Date.now`. */
   readonly now?: () => number;
@@ -111,7 +108,6 @@ export interface AuthPlan {
   readonly tokenType: TokenType;
   /** Token claims by the field that they select on, in place of the field's own. */
   readonly claims: Readonly<Record<string, readonly string[]>> | undefined;
-  /** Null where there is no enrolment map. */
   readonly enrolments: Enrolments | null;
   readonly identifiers: IdentifierMode;
 }

@@ -15,13 +15,11 @@ export type Credential =
 
 const MISSING: Credential = { kind: 'missing' };
 
-/** RFC 6750 section 2.1, `b64token`. */
 const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 
 /**
- * Reads the bearer credential (RFC 6750 section 2.1; the scheme is case-insensitive, RFC 9110 section 11.1).
+ * Reads the Authorization header (RFC 6750 section 2.1; the scheme is case-insensitive, RFC 9110 section 11.1).
  *
- * @param value of the Authorization header; undefined where there is none
  * @param times that the header is there
  */
 export function readCredential(value: string | undefined, times: number): Credential {

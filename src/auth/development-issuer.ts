@@ -1,7 +1,4 @@
-/**
- * Issues test tokens in development, with a key made at start-up that never leaves the process: a restart makes
- * every token worthless, and no production service can know the key.
- */
+/** Test tokens in development. Their key never leaves the process: a restart makes them worthless. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
 import type { IndexedFieldName } from '../model/fields.js';
@@ -15,13 +12,12 @@ export interface DevelopmentIssuerOptions {
   readonly audience?: string | undefined;
   readonly tokenType?: TokenType | undefined;
   readonly table: ClaimTable;
-  /** At least 32 bytes, shared by several threads. Default: random. */
+  /** At least 32 bytes, shared by all threads. Default: random. */
   readonly secret?: Uint8Array | undefined;
   /** Epoch milliseconds. Default `Date.now`. */
   readonly now?: () => number;
 }
 
-/** What a test token is to say. */
 export interface TestTokenRequest {
   /** Default `developer`. */
   readonly subject?: string | undefined;
@@ -30,7 +26,6 @@ export interface TestTokenRequest {
 }
 
 export interface DevelopmentIssuer {
-  /** To be given to the verifier. */
   readonly keySet: KeySet;
   readonly table: ClaimTable;
   issue(request: TestTokenRequest): Promise<{ readonly token: string; readonly expiresInSeconds: number }>;

@@ -1,6 +1,4 @@
-/**
- * From the claims of a token, and the enrolment map, to the filters that select a user's own events.
- */
+/** From a token's claims and the enrolment map to the filters that select a user's own events. */
 import { LecternError } from '../errors.js';
 import { IDENTITY_VALUES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
@@ -24,9 +22,7 @@ export type Enrolment = Readonly<Partial<Record<IndexedFieldName, readonly strin
 export type Enrolments = ReadonlyMap<string, Enrolment>;
 
 /**
- * The claim table of the descriptor table, with the claim names of some fields replaced.
- *
- * @param overrides claim names by field, as from `--claim studyGroup=groups`
+ * @param overrides claim names by field, in place of the field's own
  * @throws LecternError `option-invalid`
  */
 export function createClaimTable(overrides: Readonly<Record<string, readonly string[]>> = {}): ClaimTable {
@@ -52,14 +48,10 @@ export function canonicalValue(value: string, field: Field, mode: IdentifierMode
 }
 
 /**
- * The user's identities: a union of "field is one of values", at most IDENTITY_VALUES_MAX values in all (those beyond are
- * cut).
+ * The user's identities: a union of "field is one of values", cut at IDENTITY_VALUES_MAX values. A claim that is no string or list
+ * of strings counts as absent, so that one odd claim does not shut out a user whose other claims are good.
  *
- * A claim counts where it is a string, or an array that is empty or holds a string. A claim of another type counts as
- * absent: one odd claim should not shut out a user whose other claims are good, and cannot widen what a user sees.
- *
- * @returns null where no claim counts and the enrolment map does not know the user: the request gets 403. An empty
- *   list where something counts but selects nothing: the user has no events.
+ * @returns null where no claim counts and the enrolment map does not know the user: the request gets 403
  */
 export function mapIdentities(
   claims: Readonly<Record<string, unknown>>,
@@ -85,10 +77,9 @@ export function mapIdentities(
 export type IdentityValues = Readonly<Partial<Record<IndexedFieldName, string | readonly string[]>>>;
 
 /**
- * Identities that an embedding program gives itself, in the form that {@link mapIdentities} gives them.
+ * Identities that an embedding program gives itself, as {@link mapIdentities} gives them.
  *
- * @throws LecternError `option-invalid` for a field that is not indexed or values that are not texts: a mistake of the
- *   program, not of the user
+ * @throws LecternError `option-invalid`
  */
 export function canonicalIdentities(
   given: IdentityValues | null,
@@ -112,7 +103,7 @@ export function canonicalIdentities(
   return toFilters((field) => canonicalValues(byName.get(field.name) ?? [], field, mode));
 }
 
-/** Null: the claim counts as absent. Members that are not strings are skipped. */
+/** Null: the claim counts as absent. Members of a list that are not strings are skipped. */
 function claimValues(claim: unknown): readonly string[] | null {
   if (typeof claim === 'string') return [claim];
   if (!Array.isArray(claim)) return null;

@@ -2,7 +2,7 @@
 import { LecternError } from '../errors.js';
 import type { RemoteKeysPlan } from './remote-keys.js';
 
-/** Whether a key set is given as an address, and not as a path. */
+/** Whether it is not a path. */
 export function isAddress(jwks: string): boolean {
   return /^https?:\/\//i.test(jwks);
 }

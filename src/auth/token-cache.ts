@@ -2,11 +2,9 @@
 import { hash } from 'node:crypto';
 import { TOKEN_CACHE_ENTRIES_MAX, TOKEN_CACHE_TTL_MS_MAX } from '../limits.js';
 
-/** For how long a value may be used. Epoch milliseconds. */
+/** Epoch milliseconds; the end is exclusive, the beginning may be -Infinity. */
 export interface Usable {
-  /** Exclusive. */
   readonly usableUntilMs: number;
-  /** Inclusive; may be -Infinity. */
   readonly usableFromMs: number;
 }
 
@@ -14,7 +12,6 @@ export interface Remembered<Value> {
   readonly value: Value;
   /** The cache's when this was stored; clear() begins another. */
   readonly epoch: object;
-  readonly usableFromMs: number;
   /** The earlier of the token's own end and the longest time to live. */
   readonly untilMs: number;
   /** A clock set back ends entries instead of prolonging them. */
@@ -22,11 +19,9 @@ export interface Remembered<Value> {
 }
 
 export interface TokenCacheOptions {
-  /** Default TOKEN_CACHE_ENTRIES_MAX; at least 2. */
+  /** At least 2. */
   readonly entriesMax?: number | undefined;
-  /** Default TOKEN_CACHE_TTL_MS_MAX. */
   readonly ttlMsMax?: number;
-  /** Epoch milliseconds. Default `Date.now`. */
   readonly now?: (() => number) | undefined;
 }
 
@@ -47,10 +42,14 @@ export class TokenCache<Value extends Usable> {
   #young = new Map<string, Remembered<Value>>();
   #old = new Map<string, Remembered<Value>>();
 
-  constructor(options: TokenCacheOptions = {}) {
-    this.#generationEntriesMax = Math.max(1, Math.floor((options.entriesMax ?? TOKEN_CACHE_ENTRIES_MAX) / 2));
-    this.#ttlMsMax = options.ttlMsMax ?? TOKEN_CACHE_TTL_MS_MAX;
-    this.#now = options.now ?? Date.now;
+  constructor({
+    entriesMax = TOKEN_CACHE_ENTRIES_MAX,
+    ttlMsMax = TOKEN_CACHE_TTL_MS_MAX,
+    now = Date.now,
+  }: TokenCacheOptions = {}) {
+    this.#generationEntriesMax = Math.max(1, Math.floor(entriesMax / 2));
+    this.#ttlMsMax = ttlMsMax;
+    this.#now = now;
   }
 
   get size(): number {
@@ -72,9 +71,9 @@ export class TokenCache<Value extends Usable> {
   }
 
   /** Whether an entry that was found before may still be used: its time is not over, and clear() was not called. */
-  isUsable({ untilMs, usableFromMs, storedAtMs, epoch }: Remembered<Value>): boolean {
+  isUsable({ value, untilMs, storedAtMs, epoch }: Remembered<Value>): boolean {
     const nowMs = this.#now();
-    return epoch === this.#epoch && nowMs < untilMs && nowMs >= usableFromMs && nowMs >= storedAtMs;
+    return epoch === this.#epoch && nowMs < untilMs && nowMs >= value.usableFromMs && nowMs >= storedAtMs;
   }
 
   /** Only for tokens that were verified; failures are not remembered. */
@@ -82,7 +81,7 @@ export class TokenCache<Value extends Usable> {
     const storedAtMs = this.#now();
     const untilMs = Math.min(value.usableUntilMs, storedAtMs + this.#ttlMsMax);
     if (storedAtMs >= untilMs) return;
-    this.#put(key, { value, epoch: this.#epoch, usableFromMs: value.usableFromMs, untilMs, storedAtMs });
+    this.#put(key, { value, epoch: this.#epoch, untilMs, storedAtMs });
   }
 
   clear(): void {

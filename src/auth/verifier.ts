@@ -2,19 +2,15 @@
 import { errors, type JWTPayload, jwtVerify } from 'jose';
 import { KEY_TRIES_UNDER_WAY_MAX, KEY_WAITS_MAX } from '../limits.js';
 import { describeTokenShapeFault } from './credential.js';
-import type { KeySet, VerificationKey } from './key-set.js';
+import type { KeyLookup, KeySet, VerificationKey } from './key-set.js';
 import { describeTextFault, HeaderMemo, isAccessTokenType, readHeader } from './token-header.js';
 
-/**
- * What kind of token is accepted: any JWT, or only access tokens as RFC 9068 has them, so that no other token of the same
- * issuer (an ID token, say) passes for one.
- */
+/** Any JWT, or only access tokens (RFC 9068), so that no other token of the issuer (an ID token, say) passes for one. */
 export const TOKEN_TYPES = ['any', 'at+jwt'] as const;
-/** One of {@link TOKEN_TYPES}. */
 export type TokenType = (typeof TOKEN_TYPES)[number];
 
 export interface VerifierOptions {
-  /** At least one, tried in order, each with tokens of its own algorithms. */
+  /** At least one, tried in order. */
   readonly keySets: readonly KeySet[];
   /** Once given, every token must have exactly this `iss`. */
   readonly issuer?: string | undefined;
@@ -26,22 +22,21 @@ export interface VerifierOptions {
   readonly clockToleranceMs?: number;
   /** Epoch milliseconds. Default `Date.now`. */
   readonly now?: () => number;
-  /** For tests. */
-  readonly load?: VerificationLoad;
+  /** For tests. Default KEY_TRIES_UNDER_WAY_MAX. */
+  readonly triesMax?: number;
 }
 
-/** The claims of a token whose signature and claims are good. */
+/** A token whose signature and claims are good. */
 export interface VerifiedClaims {
   readonly subject: string;
   /** Exclusive: `exp` and the clock tolerance. */
   readonly usableUntilMs: number;
   /** Inclusive: `nbf` less the tolerance, or -Infinity. */
   readonly usableFromMs: number;
-  /** All claims as they were signed; the others are unchecked. */
+  /** All claims as they were signed. */
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
-/** Why a token is refused, for logs and tests. */
 export type TokenFault =
   | 'malformed'
   | 'algorithm'
@@ -69,47 +64,6 @@ export interface Verifier {
   verify(token: string): Promise<Verification>;
 }
 
-/**
- * Bounds what verifications take at a time. Threads of libuv do their work: without a bound a flood of forged tokens would pile
- * up there for seconds, before good ones. It counts keys that are tried, so that a token with one key finds room where a
- * token with many does not.
- */
-export class VerificationLoad {
-  readonly #triesMax: number;
-  readonly #waitsMax: number;
-  #tries = 0;
-  #waits = 0;
-
-  constructor(triesMax: number = KEY_TRIES_UNDER_WAY_MAX, waitsMax: number = KEY_WAITS_MAX) {
-    this.#triesMax = triesMax;
-    this.#waitsMax = waitsMax;
-  }
-
-  /** @returns whether there is room; then each try must be given back */
-  reserve(tries: number): boolean {
-    if (this.#tries + tries > this.#triesMax) return false;
-    this.#tries += tries;
-    return true;
-  }
-
-  giveBack(tries: number): void {
-    this.#tries -= tries;
-  }
-
-  /** Waits for keys, outside the room of verifications. Null, at once, where too many wait already. */
-  async wait<Value>(keys: Promise<Value>): Promise<Value | null> {
-    if (this.#waits >= this.#waitsMax) return null;
-    this.#waits++;
-    try {
-      return await keys;
-    } finally {
-      this.#waits--;
-    }
-  }
-}
-
-const CLOCK_TOLERANCE_MS_DEFAULT = 5000;
-
 /** 9999-12-31T23:59:59Z in seconds. A later expiry (1e300 is finite, too) is a mistake or an attack. */
 const NUMERIC_DATE_MAX = 253_402_300_799;
 
@@ -117,6 +71,8 @@ const NUMERIC_DATE_MAX = 253_402_300_799;
 const ACCESS_TOKEN_CLAIMS = ['iss', 'exp', 'aud', 'sub', 'client_id', 'iat', 'jti'];
 
 const OVERLOADED: Verification = { outcome: 'overloaded' };
+const EXPIRED = invalid('expired', 'The token has expired.');
+const NBF_INVALID = invalid('claims', 'The "nbf" claim of the token is not a valid time.');
 
 /** Our words for faults of claims, whether jose finds them or the checks below. */
 const CLAIM_DESCRIPTIONS: Readonly<Record<string, readonly [reason: TokenFault, description: string]>> = {
@@ -131,12 +87,19 @@ const CLAIM_DESCRIPTIONS: Readonly<Record<string, readonly [reason: TokenFault, 
 };
 
 export function createVerifier(options: VerifierOptions): Verifier {
-  const { keySets, issuer, audience, now = Date.now, load = new VerificationLoad() } = options;
+  const { keySets, issuer, audience, now = Date.now, triesMax = KEY_TRIES_UNDER_WAY_MAX } = options;
   if (keySets.length === 0) throw new TypeError('createVerifier needs at least one key set');
   const isAccessToken = options.tokenType === 'at+jwt';
   const requiredClaims = isAccessToken ? ACCESS_TOKEN_CLAIMS : ['exp', 'sub'];
-  const toleranceMs = options.clockToleranceMs ?? CLOCK_TOLERANCE_MS_DEFAULT;
+  const toleranceMs = options.clockToleranceMs ?? 5000;
   const headers = new HeaderMemo();
+  /**
+   * Keys that are being tried. Threads of libuv do that: without a bound a flood of forged tokens would pile up there for
+   * seconds, before good ones. A token with one key finds room where a token with many does not.
+   */
+  let tries = 0;
+  /** Tokens that wait for keys, which takes no room of verifications. */
+  let waits = 0;
 
   /** Undefined: the signature is not by this key. */
   async function verifyWithKey(
@@ -170,19 +133,31 @@ export function createVerifier(options: VerifierOptions): Verifier {
     set: KeySet,
     keys: readonly VerificationKey[],
   ): Promise<Verification | undefined> {
-    if (!load.reserve(keys.length)) return OVERLOADED;
+    if (tries + keys.length > triesMax) return OVERLOADED;
+    tries += keys.length;
     let untried = keys.length;
     try {
       for (const key of keys) {
         const verification = await verifyWithKey(token, set, key);
         if (verification !== undefined) return verification;
-        load.giveBack(1);
+        tries--;
         untried--;
       }
     } finally {
-      load.giveBack(untried);
+      tries -= untried;
     }
     return undefined;
+  }
+
+  /** Null, at once, where too many tokens wait already. */
+  async function waitFor(lookup: Promise<KeyLookup>): Promise<KeyLookup | null> {
+    if (waits >= KEY_WAITS_MAX) return null;
+    waits++;
+    try {
+      return await lookup;
+    } finally {
+      waits--;
+    }
   }
 
   return {
@@ -202,7 +177,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
       let unavailable: Verification | null = null;
       for (const set of fitting) {
         const asked = set.candidates(header);
-        const lookup = asked instanceof Promise ? await load.wait(asked) : asked;
+        const lookup = asked instanceof Promise ? await waitFor(asked) : asked;
         if (lookup === null) return OVERLOADED;
         if ('unavailable' in lookup) {
           const { unavailable: reason, retryAfterSeconds } = lookup;
@@ -224,7 +199,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
   };
 }
 
-/** The types of what only access tokens must have (RFC 8693 section 4.3, RFC 7519 section 4.1). */
+/** RFC 8693 section 4.3, RFC 7519 section 4.1. */
 function accessTokenFault(claims: JWTPayload): Verification | null {
   for (const name of ['iss', 'client_id', 'jti']) {
     const value = claims[name];
@@ -244,30 +219,24 @@ function checkClaims(claims: JWTPayload, nowMs: number, toleranceMs: number): Ve
   const { exp, nbf, iat, sub } = claims as Readonly<Record<string, unknown>>;
   if (typeof sub !== 'string' || sub === '') return invalidClaim('sub');
   if (!isNumericDate(exp)) return invalidClaim('exp');
-  if (nbf !== undefined && !isNumericDate(nbf)) {
-    return invalid('claims', 'The "nbf" claim of the token is not a valid time.');
-  }
+  if (nbf !== undefined && !isNumericDate(nbf)) return NBF_INVALID;
   if (iat !== undefined && !isNumericDate(iat)) return invalidClaim('iat');
   const usableUntilMs = exp * 1000 + toleranceMs;
   const usableFromMs = nbf === undefined ? Number.NEGATIVE_INFINITY : nbf * 1000 - toleranceMs;
   // jose cuts the present to whole seconds, which makes it late for exp (and early, so stricter, for nbf).
-  if (nowMs >= usableUntilMs) return expired();
+  if (nowMs >= usableUntilMs) return EXPIRED;
   return { outcome: 'ok', token: { subject: sub, usableUntilMs, usableFromMs, claims } };
 }
 
-/** Errors of jose other than a signature that does not match. Its messages are not passed on. */
+/** Faults besides a signature that does not match. jose's messages are not passed on. */
 function describeJoseError(error: unknown): Verification {
-  if (error instanceof errors.JWTExpired) return expired();
+  if (error instanceof errors.JWTExpired) return EXPIRED;
   if (error instanceof errors.JWTClaimValidationFailed) {
-    if (error.claim === 'nbf' && error.reason !== 'check_failed') {
-      return invalid('claims', 'The "nbf" claim of the token is not a valid time.');
-    }
-    return invalidClaim(error.claim);
+    const isOdd = error.claim === 'nbf' && error.reason !== 'check_failed';
+    return isOdd ? NBF_INVALID : invalidClaim(error.claim);
   }
-  if (error instanceof errors.JOSEError) {
-    return invalid('malformed', 'The token is not a valid signed JWT.');
-  }
-  // Not jose's own: a key of the wrong kind, say. Fail closed; the signature has not been shown to be good.
+  if (error instanceof errors.JOSEError) return invalid('malformed', 'The token is not a valid signed JWT.');
+  // A key of the wrong kind, say.
   return invalid('signature', 'The signature of the token cannot be verified.');
 }
 
@@ -278,8 +247,4 @@ function invalid(reason: TokenFault, description: string): VerificationFailure {
 function invalidClaim(claim: string): VerificationFailure {
   const [reason, description] = CLAIM_DESCRIPTIONS[claim] ?? ['claims', 'A claim of the token is not valid.'];
   return invalid(reason, description);
-}
-
-function expired(): VerificationFailure {
-  return invalid('expired', 'The token has expired.');
 }

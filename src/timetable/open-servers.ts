@@ -1,6 +1,5 @@
 import { Activity, type Announcer } from '../admin/activity.js';
-import type { AdminTimetable } from '../admin/admin-handler.js';
-import type { Admin } from '../admin/open-admin.js';
+import type { Admin, AdminTimetable } from '../admin/open-admin.js';
 import type { TestTokenRequest } from '../auth/development-issuer.js';
 import { LecternError } from '../errors.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
