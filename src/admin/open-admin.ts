@@ -43,11 +43,7 @@ export interface Admin {
   close(): Promise<void>;
 }
 
-/**
- * Listens on this thread, with a server of its own: the same limits of time and size as that of the timetable, few connections.
- *
- * @throws LecternError `address-unavailable`
- */
+/** Listens on this thread, with few connections. Throws LecternError `address-unavailable`. */
 export async function openAdmin(options: AdminOptions): Promise<Admin> {
   const { host, port, serving } = options;
   const here = serving.meters.some(({ thread }) => thread === 'main') ? null : new Meter();

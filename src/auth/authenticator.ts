@@ -33,7 +33,7 @@ export interface AuthenticatorOptions {
   readonly now?: () => number;
 }
 
-/** Verifier, token cache and identities as one: what the HTTP layer uses. */
+/** Verifier, token cache and identities as one. */
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
   readonly #cache: TokenCache<AuthenticatedUser>;
@@ -99,9 +99,7 @@ export class Authenticator {
 /** How tokens are verified, as plain data: it crosses threads, and each makes an authenticator of it. */
 export interface AuthPlan {
   readonly hs256Secret: string | Uint8Array | undefined;
-  /** A parsed JSON Web Key Set. */
   readonly jwks: object | undefined;
-  /** Null where no keys are fetched. */
   readonly remoteKeys: RemoteKeysPlan | null;
   readonly issuer: string | undefined;
   readonly audience: string | undefined;
@@ -112,11 +110,7 @@ export interface AuthPlan {
   readonly identifiers: IdentifierMode;
 }
 
-/**
- * @param feed of the planned remote keys; null where there are none
- * @param more key sets besides the planned ones
- * @throws LecternError `key-invalid`, `option-invalid`
- */
+/** @param feed of the planned remote keys. Throws LecternError `key-invalid`, `option-invalid`. */
 export function authenticatorOfPlan(
   plan: AuthPlan,
   feed: KeyFeed | null,

@@ -4,18 +4,13 @@ import { SignJWT } from 'jose';
 import type { IndexedFieldName } from '../model/fields.js';
 import type { ClaimTable } from './identity.js';
 import { createSecretKeySet, type KeySet } from './key-set.js';
-import type { TokenType } from './verifier.js';
+import type { VerifierOptions } from './verifier.js';
 
-export interface DevelopmentIssuerOptions {
-  /** These three as configured for the verifier. */
-  readonly issuer?: string | undefined;
-  readonly audience?: string | undefined;
-  readonly tokenType?: TokenType | undefined;
+export interface DevelopmentIssuerOptions
+  extends Pick<VerifierOptions, 'issuer' | 'audience' | 'tokenType' | 'now'> {
   readonly table: ClaimTable;
   /** At least 32 bytes, shared by all threads. Default: random. */
   readonly secret?: Uint8Array | undefined;
-  /** Epoch milliseconds. Default `Date.now`. */
-  readonly now?: () => number;
 }
 
 export interface TestTokenRequest {
@@ -31,7 +26,6 @@ export interface DevelopmentIssuer {
   issue(request: TestTokenRequest): Promise<{ readonly token: string; readonly expiresInSeconds: number }>;
 }
 
-/** A working day. */
 const LIFETIME_SECONDS = 8 * 60 * 60;
 
 export function createDevelopmentIssuer(options: DevelopmentIssuerOptions): DevelopmentIssuer {

@@ -7,13 +7,15 @@ import { parseIdentifier } from '../model/identifier.js';
 import { compareCodePoints, normaliseText } from '../model/text.js';
 import type { FieldFilter } from '../query/query.js';
 
-/** One row: the claims, at least one, whose values select on a field. */
+const FIELD_NAMES: readonly string[] = INDEXED_FIELDS.map((field) => field.name);
+
+/** The claims, at least one, whose values select on a field. */
 export interface ClaimRow {
   readonly field: Field & { readonly name: IndexedFieldName };
   readonly claims: readonly string[];
 }
 
-/** Which claims select on which field, in the order of the descriptor table. */
+/** In the order of the descriptor table. */
 export type ClaimTable = readonly ClaimRow[];
 
 /** What the enrolment map says of one user, by field; values canonical. */
@@ -21,15 +23,15 @@ export type Enrolment = Readonly<Partial<Record<IndexedFieldName, readonly strin
 /** By `sub`. */
 export type Enrolments = ReadonlyMap<string, Enrolment>;
 
-/**
- * @param overrides claim names by field, in place of the field's own
- * @throws LecternError `option-invalid`
- */
+/** @param overrides claim names by field, in place of the field's own. Throws LecternError `option-invalid`. */
 export function createClaimTable(overrides: Readonly<Record<string, readonly string[]>> = {}): ClaimTable {
   for (const [name, claims] of Object.entries(overrides)) {
-    if (!INDEXED_FIELDS.some((field) => field.name === name)) {
-      const known = INDEXED_FIELDS.map((field) => field.name).join(', ');
-      throw new LecternError('option-invalid', `a claim cannot select on "${name}"; the fields are ${known}`);
+    if (!FIELD_NAMES.includes(name)) {
+      const fields = FIELD_NAMES.join(', ');
+      throw new LecternError(
+        'option-invalid',
+        `a claim cannot select on "${name}"; the fields are ${fields}`,
+      );
     }
     if (claims.length === 0 || claims.includes('')) {
       throw new LecternError('option-invalid', `the claim that selects on ${name} has no name`);
@@ -76,11 +78,7 @@ export function mapIdentities(
 /** What selects a user's events: values by field. */
 export type IdentityValues = Readonly<Partial<Record<IndexedFieldName, string | readonly string[]>>>;
 
-/**
- * Identities that an embedding program gives itself, as {@link mapIdentities} gives them.
- *
- * @throws LecternError `option-invalid`
- */
+/** Identities that an embedding program gives itself. Throws LecternError `option-invalid`. */
 export function canonicalIdentities(
   given: IdentityValues | null,
   mode: IdentifierMode,
@@ -90,13 +88,9 @@ export function canonicalIdentities(
   for (const [name, value] of Object.entries(given) as [string, unknown][]) {
     if (value === undefined) continue;
     const values: readonly unknown[] = Array.isArray(value) ? value : [value];
-    const isKnown = INDEXED_FIELDS.some((field) => field.name === name);
-    if (!isKnown || !values.every((each) => typeof each === 'string')) {
-      const fields = INDEXED_FIELDS.map((field) => field.name).join(', ');
-      throw new LecternError(
-        'option-invalid',
-        `an identity is texts for one of the fields ${fields}; got ${name}`,
-      );
+    if (!FIELD_NAMES.includes(name) || !values.every((each) => typeof each === 'string')) {
+      const expected = `texts for one of the fields ${FIELD_NAMES.join(', ')}`;
+      throw new LecternError('option-invalid', `an identity is ${expected}; got ${name}`);
     }
     byName.set(name, values as string[]);
   }

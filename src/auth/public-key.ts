@@ -37,7 +37,7 @@ export interface PublicKey {
   readonly isDear: boolean;
 }
 
-/** Why a key is a secret, as the end of a sentence; null where it is none. */
+/** Why a key is a secret, as the end of a sentence. */
 export function leakOf(value: unknown): string | null {
   if (typeof value !== 'object' || value === null) return null;
   if ((value as JsonKey).kty === 'oct') {
@@ -47,11 +47,7 @@ export function leakOf(value: unknown): string | null {
   return isPrivate ? 'is a private key; put the public key there, without "d" and the primes' : null;
 }
 
-/**
- * Null for a key with another purpose than verifying.
- *
- * @throws LecternError `key-invalid` for a key that cannot be used, or must not be: symmetric, private and weak keys
- */
+/** Null for a key with another purpose. Throws LecternError `key-invalid` for one that cannot be used, or must not be. */
 export function readPublicKey(value: unknown, where: string): PublicKey | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw keyInvalid(`${where} is not an object`);

@@ -9,14 +9,11 @@ import { KEYS_LEFT_OUT_TOLD_MAX, readUsableKeys } from './key-set.js';
 import { type JsonKey, toJwk } from './public-key.js';
 import type { KeyFeed, KeyState } from './remote-key-set.js';
 
-/** Where the keys come from, as plain data. */
+/** The `--jwks…` settings, as plain data. */
 export interface RemoteKeysPlan {
   readonly url: string;
-  /** Between two regular fetches. */
   readonly refreshMs: number;
-  /** Least time between the beginnings of two fetches. */
   readonly cooldownMs: number;
-  /** How long after a good fetch its keys may be used. */
   readonly staleMsMax: number;
 }
 
@@ -36,7 +33,7 @@ export interface RemoteKeysSurroundings {
 /** How fetching went so far. The age is null before the first good fetch. */
 export type KeyFetches = Pick<RemoteKeys, 'results' | 'ageMs'>;
 
-/** The longest that timers of Node wait. */
+/** The longest wait of Node's timers. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 /** Spreads the fetches of many services by a tenth. */
 const JITTER = 0.1;
@@ -46,11 +43,12 @@ function scheduleUnref(callback: () => void, ms: number): () => void {
   return () => clearTimeout(timer);
 }
 
-type Outcome = 'changed' | 'unchanged' | 'failed';
-
 export class RemoteKeys implements KeyFeed {
-  /** Fetches that have ended, by how. */
-  readonly results: Record<Outcome, number> = { changed: 0, unchanged: 0, failed: 0 };
+  readonly results: Record<'changed' | 'unchanged' | 'failed', number> = {
+    changed: 0,
+    unchanged: 0,
+    failed: 0,
+  };
   readonly #plan: RemoteKeysPlan;
   readonly #url: URL;
   readonly #around: Required<RemoteKeysSurroundings>;

@@ -20,8 +20,7 @@ export interface TextFileOptions {
 const WITHOUT_WAITING: number = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /**
- * A small UTF-8 file of the service's configuration, read whole; a byte order mark is dropped. Devices, and pipes with a
- * writer (a shell's `<(command)`), are read to their end.
+ * A small UTF-8 file, a device, or a pipe with a writer (a shell's `<(command)`), read to the end without a byte order mark.
  *
  * @throws LecternError with the given code and one line for people
  */

@@ -1,6 +1,5 @@
 /** The header of a token, read before its signature is verified. */
 import { decodeProtectedHeader } from 'jose';
-import { TOKEN_HEADERS_MAX } from '../limits.js';
 import type { TokenHeader } from './key-set.js';
 
 /** Keys and addresses of keys in a header are never used. */
@@ -39,7 +38,7 @@ export function describeTextFault(part: string): string | null {
  * nor a token inside the token (RFC 7519 section 5.2). Other parameters are ignored (RFC 7515 section 4).
  */
 export function readHeader(token: string): ReadHeader | string {
-  const textFault = describeTextFault(encodedHeaderOf(token));
+  const textFault = describeTextFault(token.slice(0, token.indexOf('.')));
   if (textFault !== null) return textFault;
   let header: Readonly<Record<string, unknown>>;
   try {
@@ -65,25 +64,4 @@ function mediaTypeOf(text: string): string {
 /** RFC 9068 section 4. */
 export function isAccessTokenType(typ: unknown): boolean {
   return typeof typ === 'string' && mediaTypeOf(typ) === 'at+jwt';
-}
-
-function encodedHeaderOf(token: string): string {
-  return token.slice(0, token.indexOf('.'));
-}
-
-/** Headers of good tokens: an issuer gives all of its tokens the same. They only decide which key is tried. */
-export class HeaderMemo {
-  readonly #known = new Map<string, ReadHeader>();
-
-  find(token: string): ReadHeader | undefined {
-    return this.#known.get(encodedHeaderOf(token));
-  }
-
-  keep(token: string, header: ReadHeader): void {
-    const encoded = encodedHeaderOf(token);
-    if (this.#known.has(encoded)) return;
-    if (this.#known.size >= TOKEN_HEADERS_MAX) this.#known.clear();
-    // A slice would keep the whole token.
-    this.#known.set(Buffer.from(encoded, 'latin1').toString('latin1'), header);
-  }
 }

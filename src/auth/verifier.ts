@@ -1,9 +1,10 @@
 /** Verifies bearer tokens with jose: signature against an explicit list of algorithms, then the claims. */
 import { errors, type JWTPayload, jwtVerify } from 'jose';
-import { KEY_TRIES_UNDER_WAY_MAX, KEY_WAITS_MAX } from '../limits.js';
+import { KEY_TRIES_UNDER_WAY_MAX, KEY_WAITS_MAX, TOKEN_BYTES_MAX, TOKEN_HEADERS_MAX } from '../limits.js';
+import { TextMemo } from '../structures/text-memo.js';
 import { describeTokenShapeFault } from './credential.js';
 import type { KeyLookup, KeySet, VerificationKey } from './key-set.js';
-import { describeTextFault, HeaderMemo, isAccessTokenType, readHeader } from './token-header.js';
+import { describeTextFault, isAccessTokenType, type ReadHeader, readHeader } from './token-header.js';
 
 /** Any JWT, or only access tokens (RFC 9068), so that no other token of the issuer (an ID token, say) passes for one. */
 export const TOKEN_TYPES = ['any', 'at+jwt'] as const;
@@ -16,17 +17,15 @@ export interface VerifierOptions {
   readonly issuer?: string | undefined;
   /** Once given, every token's `aud` must be or contain it. */
   readonly audience?: string | undefined;
-  /** Default `any`. */
   readonly tokenType?: TokenType | undefined;
   /** How far clocks may differ. Default 5,000. */
   readonly clockToleranceMs?: number;
   /** Epoch milliseconds. Default `Date.now`. */
   readonly now?: () => number;
-  /** For tests. Default KEY_TRIES_UNDER_WAY_MAX. */
+  /** For tests. */
   readonly triesMax?: number;
 }
 
-/** A token whose signature and claims are good. */
 export interface VerifiedClaims {
   readonly subject: string;
   /** Exclusive: `exp` and the clock tolerance. */
@@ -74,16 +73,13 @@ const OVERLOADED: Verification = { outcome: 'overloaded' };
 const EXPIRED = invalid('expired', 'The token has expired.');
 const NBF_INVALID = invalid('claims', 'The "nbf" claim of the token is not a valid time.');
 
-/** Our words for faults of claims, whether jose finds them or the checks below. */
-const CLAIM_DESCRIPTIONS: Readonly<Record<string, readonly [reason: TokenFault, description: string]>> = {
-  iss: ['issuer', 'The token is from another issuer, or names none.'],
-  aud: ['audience', 'The token is for another audience, or names none.'],
-  exp: ['claims', 'The token has no valid "exp" claim.'],
-  nbf: ['not-yet-valid', 'The token is not valid yet.'],
-  sub: ['claims', 'The token has no "sub" claim that is a non-empty string.'],
-  iat: ['claims', 'The token has no valid "iat" claim.'],
-  client_id: ['claims', 'The token has no "client_id" claim that is a non-empty string.'],
-  jti: ['claims', 'The token has no "jti" claim that is a non-empty string.'],
+/** Faults that jose finds, in our words. */
+const CLAIM_FAULTS: Readonly<Record<string, VerificationFailure>> = {
+  iss: invalid('issuer', 'The token is from another issuer, or names none.'),
+  aud: invalid('audience', 'The token is for another audience, or names none.'),
+  nbf: invalid('not-yet-valid', 'The token is not valid yet.'),
+  exp: noTime('exp'),
+  iat: noTime('iat'),
 };
 
 export function createVerifier(options: VerifierOptions): Verifier {
@@ -92,7 +88,8 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const isAccessToken = options.tokenType === 'at+jwt';
   const requiredClaims = isAccessToken ? ACCESS_TOKEN_CLAIMS : ['exp', 'sub'];
   const toleranceMs = options.clockToleranceMs ?? 5000;
-  const headers = new HeaderMemo();
+  /** Of good tokens: an issuer gives all of its tokens the same header. It only decides which keys are tried. */
+  const headers = new TextMemo<ReadHeader>(TOKEN_HEADERS_MAX, TOKEN_BYTES_MAX);
   /**
    * Keys that are being tried. Threads of libuv do that: without a bound a flood of forged tokens would pile up there for
    * seconds, before good ones. A token with one key finds room where a token with many does not.
@@ -164,7 +161,9 @@ export function createVerifier(options: VerifierOptions): Verifier {
     async verify(token) {
       const shapeFault = describeTokenShapeFault(token);
       if (shapeFault !== null) return invalid('malformed', shapeFault);
-      const header = headers.find(token) ?? readHeader(token);
+      const encoded = token.slice(0, token.indexOf('.'));
+      const known = headers.get(encoded);
+      const header = known ?? readHeader(token);
       if (typeof header === 'string') return invalid('malformed', `The header of the token ${header}.`);
       if (isAccessToken && !isAccessTokenType(header.typ)) {
         return invalid('type', 'The token is not an access token: its "typ" is not "at+jwt".');
@@ -187,7 +186,9 @@ export function createVerifier(options: VerifierOptions): Verifier {
         tried += lookup.keys.length;
         const verification = await verifyWithKeys(token, set, lookup.keys);
         if (verification === undefined) continue;
-        if (verification.outcome === 'ok') headers.keep(token, header);
+        // A copy, since a slice would keep the whole token.
+        if (verification.outcome === 'ok' && known === undefined)
+          headers.set(Buffer.from(encoded).toString(), header);
         return verification;
       }
       // The token's key may be among the missing ones: only with all keys is a refusal certain.
@@ -199,15 +200,11 @@ export function createVerifier(options: VerifierOptions): Verifier {
   };
 }
 
-/** RFC 8693 section 4.3, RFC 7519 section 4.1. */
 function accessTokenFault(claims: JWTPayload): Verification | null {
-  for (const name of ['iss', 'client_id', 'jti']) {
-    const value = claims[name];
-    if (typeof value !== 'string' || value === '') {
-      return invalid('claims', `The token has no "${name}" claim that is a non-empty string.`);
-    }
-  }
-  return null;
+  const odd = ['iss', 'client_id', 'jti'].find(
+    (name) => typeof claims[name] !== 'string' || claims[name] === '',
+  );
+  return odd === undefined ? null : noText(odd);
 }
 
 function isNumericDate(value: unknown): value is number {
@@ -217,10 +214,10 @@ function isNumericDate(value: unknown): value is number {
 /** What jose leaves unchecked: the types of `sub` and the times, and the range of the times. */
 function checkClaims(claims: JWTPayload, nowMs: number, toleranceMs: number): Verification {
   const { exp, nbf, iat, sub } = claims as Readonly<Record<string, unknown>>;
-  if (typeof sub !== 'string' || sub === '') return invalidClaim('sub');
-  if (!isNumericDate(exp)) return invalidClaim('exp');
+  if (typeof sub !== 'string' || sub === '') return noText('sub');
+  if (!isNumericDate(exp)) return noTime('exp');
   if (nbf !== undefined && !isNumericDate(nbf)) return NBF_INVALID;
-  if (iat !== undefined && !isNumericDate(iat)) return invalidClaim('iat');
+  if (iat !== undefined && !isNumericDate(iat)) return noTime('iat');
   const usableUntilMs = exp * 1000 + toleranceMs;
   const usableFromMs = nbf === undefined ? Number.NEGATIVE_INFINITY : nbf * 1000 - toleranceMs;
   // jose cuts the present to whole seconds, which makes it late for exp (and early, so stricter, for nbf).
@@ -228,12 +225,12 @@ function checkClaims(claims: JWTPayload, nowMs: number, toleranceMs: number): Ve
   return { outcome: 'ok', token: { subject: sub, usableUntilMs, usableFromMs, claims } };
 }
 
-/** Faults besides a signature that does not match. jose's messages are not passed on. */
+/** Faults besides a signature that does not match. */
 function describeJoseError(error: unknown): Verification {
   if (error instanceof errors.JWTExpired) return EXPIRED;
   if (error instanceof errors.JWTClaimValidationFailed) {
     const isOdd = error.claim === 'nbf' && error.reason !== 'check_failed';
-    return isOdd ? NBF_INVALID : invalidClaim(error.claim);
+    return isOdd ? NBF_INVALID : (CLAIM_FAULTS[error.claim] ?? noText(error.claim));
   }
   if (error instanceof errors.JOSEError) return invalid('malformed', 'The token is not a valid signed JWT.');
   // A key of the wrong kind, say.
@@ -244,7 +241,10 @@ function invalid(reason: TokenFault, description: string): VerificationFailure {
   return { outcome: 'invalid', reason, description };
 }
 
-function invalidClaim(claim: string): VerificationFailure {
-  const [reason, description] = CLAIM_DESCRIPTIONS[claim] ?? ['claims', 'A claim of the token is not valid.'];
-  return invalid(reason, description);
+function noTime(name: string): VerificationFailure {
+  return invalid('claims', `The token has no valid "${name}" claim.`);
+}
+
+function noText(name: string): VerificationFailure {
+  return invalid('claims', `The token has no "${name}" claim that is a non-empty string.`);
 }
