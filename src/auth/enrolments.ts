@@ -12,11 +12,7 @@ import { describeJsonFault } from '../model/json-fault.js';
 import { canonicalValue, type Enrolment, type Enrolments } from './identity.js';
 import { readTextFile } from './text-file.js';
 
-/**
- * A map with a fault is refused whole: leaving out a part would look like an empty timetable.
- *
- * @throws LecternError `source-unreadable`; `source-malformed` with the place, or the user and field, at fault
- */
+/** A map with a fault is refused whole (`source-malformed`): leaving out a part would look like an empty timetable. */
 export async function readEnrolments(path: string, mode: IdentifierMode): Promise<Enrolments> {
   const name = `enrolment map ${path}`;
   const text = await readTextFile(path, {

@@ -37,10 +37,7 @@ export interface KeySet {
 /** RFC 7518 section 3.2: at least as long as the hash's output. */
 export const SECRET_BYTES_MIN = 32;
 
-/**
- * The bytes of an HS256 secret, or what is wrong with it as a clause, "it …", which repeats nothing of it. White space in base64
- * is ignored, since tools wrap long lines.
- */
+/** The bytes of an HS256 secret, or what is wrong with it as a clause, "it …", which repeats nothing of it. */
 export function secretBytes(secret: string | Uint8Array): Uint8Array | string {
   const bytes = typeof secret === 'string' ? bytesOfText(secret) : secret;
   if (typeof bytes === 'string' || bytes.byteLength >= SECRET_BYTES_MIN) return bytes;
@@ -50,6 +47,7 @@ export function secretBytes(secret: string | Uint8Array): Uint8Array | string {
 function bytesOfText(text: string): Uint8Array | string {
   const encoding = /^(base64|base64url):/.exec(text)?.[1] as 'base64' | 'base64url' | undefined;
   if (encoding === undefined) return Buffer.from(text, 'utf8');
+  // Tools wrap long lines.
   const written = text.slice(`${encoding}:`.length).replace(/[ \t\r\n]/g, '');
   const bytes = Buffer.from(written, encoding);
   // Node skips what it cannot read, so the way back shows whether all of it was read.
@@ -103,9 +101,9 @@ export function candidatesOf(keys: readonly PublicKey[], { alg, kid }: TokenHead
 /** Keys left out of one set that the log names. */
 export const KEYS_LEFT_OUT_TOLD_MAX = 10;
 
-/** The usable keys of a set, and what is wrong with each of the others. */
 export interface UsableKeys {
   readonly keys: readonly PublicKey[];
+  /** What is wrong with the others. */
   readonly leftOut: readonly string[];
 }
 

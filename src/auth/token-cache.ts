@@ -25,15 +25,12 @@ export interface TokenCacheOptions {
   readonly now?: (() => number) | undefined;
 }
 
-/** A token as the cache knows it: hashed, so that no token is kept in memory and long ones cost no more than short ones. */
+/** Hashed, so that no token is kept in memory and long ones cost no more than short ones. */
 export function tokenKeyOf(token: string): string {
   return hash('sha256', token, 'binary');
 }
 
-/**
- * Two generations of a Map: when the young one holds half of the bound it becomes the old one, and the old one is dropped
- * whole. A hit in the old generation moves the entry to the young one.
- */
+/** Two generations: a full young one becomes the old one, which is dropped whole. A hit moves its entry to the young one. */
 export class TokenCache<Value extends Usable> {
   readonly #generationEntriesMax: number;
   readonly #ttlMsMax: number;
@@ -56,7 +53,6 @@ export class TokenCache<Value extends Usable> {
     return this.#young.size + this.#old.size;
   }
 
-  /** What was stored under exactly this key, as long as it may be used. */
   get(key: string): Remembered<Value> | undefined {
     const young = this.#young.get(key);
     const entry = young ?? this.#old.get(key);
@@ -70,7 +66,7 @@ export class TokenCache<Value extends Usable> {
     return entry;
   }
 
-  /** Whether an entry that was found before may still be used: its time is not over, and clear() was not called. */
+  /** Whether an entry that was found before may still be used. */
   isUsable({ value, untilMs, storedAtMs, epoch }: Remembered<Value>): boolean {
     const nowMs = this.#now();
     return epoch === this.#epoch && nowMs < untilMs && nowMs >= value.usableFromMs && nowMs >= storedAtMs;
