@@ -8,10 +8,7 @@ import { ADMIN_TOKEN_CHARACTERS_MIN, ADMIN_TOKEN_FILE_BYTES_MAX } from '../limit
 export class AdminToken {
   readonly #digest: Buffer;
 
-  /**
-   * @param name of the token, for messages
-   * @throws LecternError `key-invalid`; the token is never part of the message
-   */
+  /** @throws LecternError `key-invalid`; the token is never part of the message, `name` is */
   constructor(token: string, name: string) {
     if (token.length < ADMIN_TOKEN_CHARACTERS_MIN) {
       const expected = `expected at least ${ADMIN_TOKEN_CHARACTERS_MIN}`;

@@ -5,11 +5,8 @@ const HOST_AND_PORT = /^(\[[^\]]*\]|[^:]*)(?::\d*)?$/;
 const AUTHORITY = /^https?:\/\/([^/?#]*)/i;
 
 /**
- * Whether a request may have been meant for the admin listener. A web page that makes its own name resolve to this machine (DNS
- * rebinding) could otherwise read every answer; its requests have its own name as Host.
- *
- * Any IP address is allowed: browsers connect to just that address, so no name can have been rebound. Probes ask by the address
- * of a pod or of a container's published port, which the process does not know.
+ * Keeps out web pages that make their own name resolve to this machine (DNS rebinding): their requests have that name as Host.
+ * Any IP address is allowed, since no name can have been rebound then. Probes ask by addresses that the process does not know.
  */
 export class AllowedHosts {
   readonly #names: ReadonlySet<string>;

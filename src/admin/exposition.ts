@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client';
 import type { Logger } from '../http/logger.js';
 import { INNER_PARTS, missingInnerParts } from '../http/node/inner-parts.js';
+import { CELL } from '../metrics/cells.js';
 import { monotonicMs } from '../model/clock.js';
 import { REJECTION_CODES } from '../model/event.js';
 import type { Serving, ThreadMeter } from '../serving/serving.js';
@@ -13,7 +14,7 @@ import {
   failuresByReason,
   perThread,
   requestsByRoute,
-  sumOf,
+  sum,
 } from './meter-samples.js';
 import { cpuSeconds, nodeFamilies } from './node-metrics.js';
 
@@ -29,10 +30,7 @@ export interface Observed {
   readonly log?: Logger | undefined;
 }
 
-/**
- * The text that Prometheus reads (https://prometheus.io/docs/instrumenting/exposition_formats/). Everything is looked up when it is
- * asked for; between two scrapes this costs nothing.
- */
+/** All metrics. Everything is looked up at a scrape; between two this costs nothing. */
 export class Exposition {
   readonly #threads: readonly ThreadMeter[];
   readonly #registry: Registry;
@@ -46,8 +44,7 @@ export class Exposition {
       ...ofOverload(observed),
       ...ofTimetable(observed, isReady),
       ...ofConnections(observed),
-      ...ofThreads(observed, this.#threads),
-      ...ofProcess(observed),
+      ...ofProcess(observed, this.#threads),
       ...nodeFamilies(this.#threads),
     ]);
   }
@@ -78,20 +75,20 @@ function ofRequests({ serving: { meters } }: Observed): Family[] {
       'lectern_token_cache_lookups_total',
       'Tokens that were looked for among those verified before.',
       () => [
-        [{ result: 'hit' }, sumOf(meters, 'tokenHits')],
-        [{ result: 'miss' }, sumOf(meters, 'tokenMisses')],
+        [{ result: 'hit' }, sum(meters, CELL.tokenHits)],
+        [{ result: 'miss' }, sum(meters, CELL.tokenMisses)],
       ],
     ),
     counter('lectern_token_failures_total', 'Requests that were not let in.', () => failuresByReason(meters)),
     counter('lectern_cache_lookups_total', 'What was looked for in the caches.', () => [
-      [{ cache: 'answers', result: 'hit' }, sumOf(meters, 'answerHits')],
-      [{ cache: 'answers', result: 'miss' }, sumOf(meters, 'answerMisses')],
-      [{ cache: 'rows', result: 'hit' }, sumOf(meters, 'rowHits')],
-      [{ cache: 'rows', result: 'miss' }, sumOf(meters, 'rowMisses')],
+      [{ cache: 'answers', result: 'hit' }, sum(meters, CELL.answerHits)],
+      [{ cache: 'answers', result: 'miss' }, sum(meters, CELL.answerMisses)],
+      [{ cache: 'rows', result: 'hit' }, sum(meters, CELL.rowHits)],
+      [{ cache: 'rows', result: 'miss' }, sum(meters, CELL.rowMisses)],
     ]),
     gauge('lectern_cache_bytes', 'Memory of the caches.', () => [
-      [{ cache: 'answers' }, sumOf(meters, 'answerBytes')],
-      [{ cache: 'rows' }, sumOf(meters, 'rowBytes')],
+      [{ cache: 'answers' }, sum(meters, CELL.answerBytes)],
+      [{ cache: 'rows' }, sum(meters, CELL.rowBytes)],
     ]),
   ];
 }
@@ -164,15 +161,15 @@ function ofTimetable({ timetable, activity }: Observed, isReady: () => boolean):
 
 function ofConnections({ serving: { meters } }: Observed): Family[] {
   return [
-    gauge('lectern_connections_open', 'Connections at present.', () => sumOf(meters, 'connectionsOpen')),
+    gauge('lectern_connections_open', 'Connections at present.', () => sum(meters, CELL.connectionsOpen)),
     counter(
       'lectern_connections_cut_total',
       'Connections that were closed for what their clients did.',
       () => [
-        [{ reason: 'too-many' }, sumOf(meters, 'connectionsDropped')],
-        [{ reason: 'slow-reader' }, sumOf(meters, 'slowReaders')],
-        [{ reason: 'silent' }, sumOf(meters, 'silent')],
-        [{ reason: 'flooded' }, sumOf(meters, 'flooded')],
+        [{ reason: 'too-many' }, sum(meters, CELL.connectionsDropped)],
+        [{ reason: 'slow-reader' }, sum(meters, CELL.slowReaders)],
+        [{ reason: 'silent' }, sum(meters, CELL.silent)],
+        [{ reason: 'flooded' }, sum(meters, CELL.flooded)],
       ],
     ),
     gauge(
@@ -183,10 +180,9 @@ function ofConnections({ serving: { meters } }: Observed): Family[] {
   ];
 }
 
-function ofThreads(
-  { serving: { meters }, losses, log }: Observed,
-  threads: readonly ThreadMeter[],
-): Family[] {
+function ofProcess(observed: Observed, threads: readonly ThreadMeter[]): Family[] {
+  const { serving, losses, log, version } = observed;
+  const info = { version, node: process.version };
   return [
     gauge('lectern_event_loop_delay_seconds', 'How late timers were in the last 10 to 20 seconds.', () => [
       ...perThread(threads, 'loopDelayP50Ms', { quantile: '0.5' }),
@@ -209,14 +205,8 @@ function ofThreads(
     counter(
       'lectern_log_lines_dropped_total',
       'Log lines that were dropped, as nobody took them.',
-      () => (log?.linesDropped?.() ?? 0) + sumOf(meters, 'logLinesDropped'),
+      () => (log?.linesDropped?.() ?? 0) + sum(serving.meters, CELL.logLinesDropped),
     ),
-  ];
-}
-
-function ofProcess({ version }: Observed): Family[] {
-  const info = { version, node: process.version };
-  return [
     gauge('lectern_info', 'What runs; always 1.', () => [[info, 1]]),
     gauge('lectern_resident_memory_bytes', 'Memory of the process.', () => process.memoryUsage.rss()),
     counter('lectern_cpu_seconds_total', 'Processor time of the process, all threads.', cpuSeconds),

@@ -1,16 +1,39 @@
 /** Room admin/. The second port for operators: probes, metrics, readiness. It reads counts and never the events. */
+import { readCredential } from '../auth/credential.js';
+import { LecternError } from '../errors.js';
+import { OriginFields } from '../http/answer/answer-fields.js';
+import { bearerChallenge, INTERNAL_ERROR, type Problem, sendProblem } from '../http/answer/problem.js';
+import { sendText } from '../http/answer/respond.js';
+import { Exchange, type ExchangeSettings } from '../http/exchange.js';
+import type { RequestHandler } from '../http/handler.js';
+import { messageFault } from '../http/message-fault.js';
+import { parseQueryString } from '../http/request/query-string.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
 import { HttpServer } from '../http/server/server.js';
-import { ADMIN_CONNECTIONS_MAX } from '../limits.js';
+import { ADMIN_CONNECTIONS_MAX, REQUEST_TARGET_BYTES_MAX } from '../limits.js';
 import { Meter } from '../metrics/meter.js';
 import { startSampling } from '../metrics/sampling.js';
-import { type AdminHandlerOptions, createAdminHandler } from './admin-handler.js';
-import { Exposition } from './exposition.js';
+import type { LoadOutcome } from '../refresh/keeper.js';
+import type { ViewSource } from '../view/view-source.js';
+import type { AdminToken } from './admin-token.js';
+import { AllowedHosts } from './allowed-hosts.js';
+import { Exposition, type Observed } from './exposition.js';
 
-export interface AdminOptions extends AdminHandlerOptions {
+/** What the admin listener needs of a timetable. */
+export interface AdminTimetable extends ViewSource {
+  refresh(options: { readonly force: boolean }): Promise<LoadOutcome>;
+}
+
+export interface AdminOptions extends Observed {
+  readonly timetable: AdminTimetable;
+  readonly host: string;
   /** 0: any free one. */
   readonly port: number;
-  /** Whether `serve()` is being closed. */
+  /** Names that a Host may have besides `host`. */
+  readonly allowedHosts: readonly string[];
+  /** Null: there is no POST /refresh. */
+  readonly token: AdminToken | null;
+  /** Whether the server of the timetable is being closed. */
   readonly isClosing: () => boolean;
 }
 
@@ -21,21 +44,13 @@ export interface Admin {
   close(): Promise<void>;
 }
 
-/** Longest wait for answers under way. */
-const CLOSE_DEADLINE_MS = 1000;
-
-/**
- * Listens on this thread, with a server of its own: the same limits of time and size as that of the timetable, few connections.
- *
- * @throws LecternError `address-unavailable`
- */
+/** Listens on this thread, with few connections. Throws LecternError `address-unavailable`. */
 export async function openAdmin(options: AdminOptions): Promise<Admin> {
   const { host, port, serving } = options;
   const here = serving.meters.some(({ thread }) => thread === 'main') ? null : new Meter();
-  const reasons = () => unreadyReasons(options);
   const more = here === null ? [] : [{ thread: 'main', meter: here }];
-  const exposition = new Exposition(options, more, () => reasons().length === 0);
-  const server = new HttpServer(createAdminHandler(options, exposition, reasons), {
+  const exposition = new Exposition(options, more, () => unreadyReasons(options).length === 0);
+  const server = new HttpServer(createAdminHandler(options, exposition), {
     connectionsMax: ADMIN_CONNECTIONS_MAX,
     // Clients that stay connected must not keep probes out.
     whenFull: 'close-idle',
@@ -48,7 +63,7 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
     address,
     async close() {
       stopSampling();
-      await server.close({ deadlineMs: CLOSE_DEADLINE_MS });
+      await server.close({ deadlineMs: 1000 });
     },
   };
 }
@@ -67,4 +82,167 @@ function unreadyReasons({ timetable, serving, isClosing }: AdminOptions): readon
     'no-thread': summary !== null && !isServing,
   };
   return Object.entries(reasons).flatMap(([reason, holds]) => (holds ? [reason] : []));
+}
+
+const REALM = 'lectern admin';
+
+interface Resource {
+  readonly methods: readonly string[];
+  handle(exchange: Exchange): void | Promise<void>;
+}
+
+/** Requests come a few times a minute and need not be quick. */
+const SETTINGS: ExchangeSettings = {
+  ownsSocket: false,
+  origins: new OriginFields([]),
+  meter: null,
+  logShare: 0,
+  log: undefined,
+};
+
+/** Without a token the handler changes nothing and tells no more of the timetable than counts. */
+function createAdminHandler(options: AdminOptions, exposition: Exposition): RequestHandler {
+  const { host, allowedHosts, timetable, token, log } = options;
+  const hosts = new AllowedHosts([host, ...allowedHosts]);
+  const methods = ['GET', 'HEAD'];
+  const resources = new Map<string, Resource>([
+    ['/live', { methods, handle: (exchange) => sendJson(exchange, 200, { live: true }) }],
+    ['/ready', { methods, handle: tellReady }],
+    ['/metrics', { methods, handle: tellMetrics }],
+  ]);
+  if (token !== null) {
+    resources.set('/refresh', { methods: ['POST'], handle: (exchange) => refresh(exchange, token) });
+  }
+
+  function tellReady(exchange: Exchange): void {
+    const reasons = unreadyReasons(options);
+    const ready = reasons.length === 0;
+    sendJson(exchange, ready ? 200 : 503, { ready, reasons });
+  }
+
+  async function tellMetrics(exchange: Exchange): Promise<void> {
+    const text = await exposition.text();
+    const headers = ['Content-Type', exposition.contentType, 'Cache-Control', 'no-store'];
+    sendText(exchange, 200, headers, text);
+  }
+
+  async function refresh(exchange: Exchange, expected: AdminToken): Promise<void> {
+    const fault = credentialFault(exchange, expected);
+    if (fault !== null) return sendProblem(exchange, fault);
+    if (exchange.headers.hasContent) {
+      return sendProblem(exchange, {
+        code: 'content-too-large',
+        detail:
+          'POST /refresh takes no content: leave the body out. What is loaded is the source that the service was started with.',
+      });
+    }
+    const { pairs, faults } = parseQueryString(exchange.query);
+    const force = pairs.length === 1 && pairs[0]?.join('=') === 'force=true';
+    if (faults.length > 0 || (pairs.length > 0 && !force)) {
+      return sendProblem(exchange, {
+        code: 'parameters-invalid',
+        detail: 'The only parameter is force=true, which publishes whatever comes.',
+      });
+    }
+    log?.info({ force }, 'loading on request');
+    const { result, reason } = await timetable.refresh({ force });
+    const { summary } = timetable;
+    const [snapshot, events] = summary === null ? [null, null] : [summary.id, summary.events];
+    sendJson(exchange, 200, { outcome: result, snapshot, events, reason });
+  }
+
+  function fail(exchange: Exchange, error: unknown): void {
+    if (error instanceof LecternError && error.code === 'closed') {
+      sendProblem(exchange, { code: 'snapshot-unavailable', detail: 'The service is being shut down.' });
+      return;
+    }
+    log?.error({ err: error, path: exchange.path }, 'an admin request failed');
+    if (!exchange.cutOffIfBegun()) sendProblem(exchange, INTERNAL_ERROR);
+  }
+
+  function dispatch(exchange: Exchange): void | Promise<void> {
+    const { req, target, path, headers } = exchange;
+    // No body is read, so what follows on the connection cannot be told from it.
+    if (headers.hasContent) exchange.closeAfterAnswer();
+    const fault = messageFault(req, path, headers);
+    if (fault !== null) {
+      exchange.closeAfterAnswer();
+      return sendProblem(exchange, fault);
+    }
+    if (!hosts.allow(target, headers.hosts === 0 ? null : headers.host)) {
+      return sendProblem(exchange, {
+        code: 'host-not-allowed',
+        detail:
+          'The Host is a name that the admin listener does not know. Ask it by an IP address, as localhost, or by a name that --admin-allowed-host allows.',
+      });
+    }
+    // Several are refused by all resources: their senders do not agree on who asks.
+    const credential = readCredential(headers.authorization, headers.authorizations);
+    if (credential.kind === 'malformed' && headers.authorizations > 1) {
+      exchange.closeAfterAnswer();
+      return sendProblem(exchange, malformedCredential(credential.detail));
+    }
+    if (target.length > REQUEST_TARGET_BYTES_MAX) {
+      return sendProblem(exchange, {
+        code: 'request-target-too-long',
+        detail: `The request target has ${target.length} bytes; at most ${REQUEST_TARGET_BYTES_MAX} are read.`,
+      });
+    }
+    const resource = resources.get(path);
+    if (resource === undefined) {
+      const paths = [...resources.keys()].join(', ');
+      const detail = `There is nothing at this path of the admin listener. It has ${paths}.`;
+      return sendProblem(exchange, { code: 'not-found', detail });
+    }
+    if (!resource.methods.includes(req.method ?? '')) {
+      const allow = resource.methods.join(', ');
+      return sendProblem(exchange, {
+        code: 'method-not-allowed',
+        detail: `The methods of ${path} are: ${allow}.`,
+        headers: ['Allow', allow],
+      });
+    }
+    return resource.handle(exchange);
+  }
+
+  return (req, res) => {
+    const exchange = new Exchange(req, res, SETTINGS);
+    try {
+      dispatch(exchange)?.catch((error: unknown) => fail(exchange, error));
+    } catch (error) {
+      fail(exchange, error);
+    }
+  };
+}
+
+/** Why a client may not load; null where it may. */
+function credentialFault({ headers }: Exchange, expected: AdminToken): Problem | null {
+  const credential = readCredential(headers.authorization, headers.authorizations);
+  switch (credential.kind) {
+    case 'missing':
+      return {
+        code: 'credentials-missing',
+        detail: 'Send the admin token in the header "Authorization: Bearer <token>".',
+        headers: ['WWW-Authenticate', bearerChallenge(REALM)],
+      };
+    case 'malformed':
+      return malformedCredential(credential.detail);
+    case 'token':
+      if (expected.equals(credential.token)) return null;
+      return {
+        code: 'token-invalid',
+        detail: 'This is not the token of the admin listener.',
+        headers: ['WWW-Authenticate', bearerChallenge(REALM, 'invalid_token')],
+      };
+  }
+}
+
+function malformedCredential(detail: string): Problem {
+  const challenge = bearerChallenge(REALM, 'invalid_request');
+  return { code: 'invalid-request', detail, headers: ['WWW-Authenticate', challenge] };
+}
+
+function sendJson(exchange: Exchange, status: number, value: object): void {
+  const headers = ['Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'no-store'];
+  sendText(exchange, status, headers, JSON.stringify(value));
 }

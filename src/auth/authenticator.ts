@@ -8,7 +8,7 @@ import type { RemoteKeysPlan } from './remote-keys.js';
 import { type Remembered, TokenCache, tokenKeyOf } from './token-cache.js';
 import { createVerifier, type TokenType, type VerificationFailure, type Verifier } from './verifier.js';
 
-/** A user whose token was verified. Immutable and shared between the requests of one token. */
+/** Shared between the requests of one token. */
 export interface AuthenticatedUser {
   readonly subject: string;
   /** What selects the user's own events; null where nothing does. See {@link mapIdentities}. */
@@ -17,7 +17,6 @@ export interface AuthenticatedUser {
   readonly usableFromMs: number;
 }
 
-/** A user as the token cache has it. */
 export type RememberedUser = Remembered<AuthenticatedUser>;
 
 export type Authentication =
@@ -27,16 +26,14 @@ export type Authentication =
 export interface AuthenticatorOptions {
   readonly verifier: Verifier;
   readonly table: ClaimTable;
-  /** Null where there is no enrolment map. */
   readonly enrolments: Enrolments | null;
   readonly mode: IdentifierMode;
-  /** Default TOKEN_CACHE_ENTRIES_MAX. */
   readonly cacheEntriesMax?: number;
   /** Epoch milliseconds; the verifier must have the same. Default `Date.now`. */
   readonly now?: () => number;
 }
 
-/** Verifier, token cache and identities as one: what the HTTP layer uses. */
+/** Verifier, token cache and identities as one. */
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
   readonly #cache: TokenCache<AuthenticatedUser>;
@@ -102,25 +99,18 @@ export class Authenticator {
 /** How tokens are verified, as plain data: it crosses threads, and each makes an authenticator of it. */
 export interface AuthPlan {
   readonly hs256Secret: string | Uint8Array | undefined;
-  /** A parsed JSON Web Key Set. */
   readonly jwks: object | undefined;
-  /** Null where no keys are fetched. */
   readonly remoteKeys: RemoteKeysPlan | null;
   readonly issuer: string | undefined;
   readonly audience: string | undefined;
   readonly tokenType: TokenType;
   /** Token claims by the field that they select on, in place of the field's own. */
   readonly claims: Readonly<Record<string, readonly string[]>> | undefined;
-  /** Null where there is no enrolment map. */
   readonly enrolments: Enrolments | null;
   readonly identifiers: IdentifierMode;
 }
 
-/**
- * @param feed of the planned remote keys; null where there are none
- * @param more key sets besides the planned ones
- * @throws LecternError `key-invalid`, `option-invalid`
- */
+/** @param feed of the planned remote keys. Throws LecternError `key-invalid`, `option-invalid`. */
 export function authenticatorOfPlan(
   plan: AuthPlan,
   feed: KeyFeed | null,

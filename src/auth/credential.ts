@@ -10,15 +10,9 @@ export type Credential =
 
 const MISSING: Credential = { kind: 'missing' };
 
-/** RFC 6750 section 2.1, `b64token`. */
 const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 
-/**
- * Reads the bearer credential (RFC 6750 section 2.1; the scheme is case-insensitive, RFC 9110 section 11.1).
- *
- * @param value of the Authorization header; undefined where there is none
- * @param times that the header is there
- */
+/** RFC 6750 section 2.1; the scheme is case-insensitive (RFC 9110 section 11.1). `times`: that the header is there. */
 export function readCredential(value: string | undefined, times: number): Credential {
   if (times > 1) return malformed('The Authorization header is given more than once; send it once.');
   if (value === undefined) return MISSING;
@@ -50,10 +44,7 @@ function isCanonicalBase64url(part: string): boolean {
   return spare !== null && (ALPHABET.indexOf(part.charAt(part.length - 1)) & spare) === 0;
 }
 
-/**
- * What keeps a text from being a signed compact JWT (RFC 7515 section 7.1) in canonical base64url, within TOKEN_BYTES_MAX; null
- * where nothing does. Other spellings of one token would each take a place in the token cache.
- */
+/** RFC 7515 section 7.1, in canonical base64url: other spellings of a token would each take a place in the token cache. */
 export function describeTokenShapeFault(token: string): string | null {
   if (token.length > TOKEN_BYTES_MAX) return `The token is longer than ${TOKEN_BYTES_MAX} bytes.`;
   const parts = PARTS.exec(token);

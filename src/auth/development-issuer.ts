@@ -1,27 +1,18 @@
-/**
- * Issues test tokens in development, with a key made at start-up that never leaves the process: a restart makes
- * every token worthless, and no production service can know the key.
- */
+/** Test tokens in development. Their key never leaves the process: a restart makes them worthless. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
 import type { IndexedFieldName } from '../model/fields.js';
 import type { ClaimTable } from './identity.js';
 import { createSecretKeySet, type KeySet } from './key-set.js';
-import type { TokenType } from './verifier.js';
+import type { VerifierOptions } from './verifier.js';
 
-export interface DevelopmentIssuerOptions {
-  /** These three as configured for the verifier. */
-  readonly issuer?: string | undefined;
-  readonly audience?: string | undefined;
-  readonly tokenType?: TokenType | undefined;
+export interface DevelopmentIssuerOptions
+  extends Pick<VerifierOptions, 'issuer' | 'audience' | 'tokenType' | 'now'> {
   readonly table: ClaimTable;
-  /** At least 32 bytes, shared by several threads. Default: random. */
+  /** At least 32 bytes, shared by all threads. Default: random. */
   readonly secret?: Uint8Array | undefined;
-  /** Epoch milliseconds. Default `Date.now`. */
-  readonly now?: () => number;
 }
 
-/** What a test token is to say. */
 export interface TestTokenRequest {
   /** Default `developer`. */
   readonly subject?: string | undefined;
@@ -30,13 +21,11 @@ export interface TestTokenRequest {
 }
 
 export interface DevelopmentIssuer {
-  /** To be given to the verifier. */
   readonly keySet: KeySet;
   readonly table: ClaimTable;
   issue(request: TestTokenRequest): Promise<{ readonly token: string; readonly expiresInSeconds: number }>;
 }
 
-/** A working day. */
 const LIFETIME_SECONDS = 8 * 60 * 60;
 
 export function createDevelopmentIssuer(options: DevelopmentIssuerOptions): DevelopmentIssuer {

@@ -12,12 +12,7 @@ import { describeJsonFault } from '../model/json-fault.js';
 import { canonicalValue, type Enrolment, type Enrolments } from './identity.js';
 import { readTextFile } from './text-file.js';
 
-/**
- * Reads an enrolment map, `sub → { field: [value, …] }`, UTF-8 JSON of at most ENROLMENT_FILE_BYTES_MAX.
- *
- * @throws LecternError `source-unreadable`; `source-malformed` with the place, or the user and field, at fault. A map with a
- *   fault is refused whole: leaving out a part would look like an empty timetable.
- */
+/** A map with a fault is refused whole (`source-malformed`): leaving out a part would look like an empty timetable. */
 export async function readEnrolments(path: string, mode: IdentifierMode): Promise<Enrolments> {
   const name = `enrolment map ${path}`;
   const text = await readTextFile(path, {
@@ -35,7 +30,6 @@ export async function readEnrolments(path: string, mode: IdentifierMode): Promis
   return parseEnrolments(json, mode, name, 'source-malformed');
 }
 
-/** Enrolments that were read and checked. */
 class CheckedEnrolments extends Map<string, Enrolment> {}
 
 /** What a program gives: an object to be checked, or what {@link readEnrolments} has read. Throws `option-invalid`. */
@@ -51,44 +45,37 @@ export function parseEnrolments(
   code: LecternErrorCode = 'option-invalid',
 ): Enrolments {
   const fault = (message: string): LecternError => new LecternError(code, message);
+
+  function parseEnrolment(entry: unknown, where: string): Enrolment {
+    if (!isObject(entry)) throw fault(`${where}: not an object of the form {"studyGroup": ["…"]}`);
+    const enrolment: Partial<Record<IndexedFieldName, readonly string[]>> = {};
+    let count = 0;
+    for (const [key, values] of Object.entries(entry)) {
+      const field = INDEXED_FIELDS.find((f) => f.name === key);
+      if (field === undefined) {
+        const known = INDEXED_FIELDS.map((f) => f.name).join(', ');
+        throw fault(`${where}: there is no field ${JSON.stringify(key)}; the fields are ${known}`);
+      }
+      if (!Array.isArray(values)) throw fault(`${where}: ${key} is not an array of strings`);
+      enrolment[field.name] = values.map((value: unknown, i) => {
+        const canonical = typeof value === 'string' ? canonicalValue(value, field, mode) : null;
+        if (canonical !== null) return canonical;
+        const wanted =
+          field.kind === 'identifier' ? describeIdentifier(mode) : 'a non-empty, well-formed string';
+        throw fault(`${where}: value ${i + 1} of ${key} is not ${wanted}`);
+      });
+      count += values.length;
+    }
+    if (count <= IDENTITY_VALUES_MAX) return enrolment;
+    throw fault(`${where}: ${count} values; at most ${IDENTITY_VALUES_MAX} are allowed`);
+  }
+
   if (!isObject(json)) throw fault(`${name} is not an object of the form {"user": {"studyGroup": ["…"]}}`);
   const enrolments = new CheckedEnrolments();
   for (const [subject, entry] of Object.entries(json)) {
-    const where = `${name}, user ${JSON.stringify(subject)}`;
-    enrolments.set(subject, parseEnrolment(entry, mode, where, fault));
+    enrolments.set(subject, parseEnrolment(entry, `${name}, user ${JSON.stringify(subject)}`));
   }
   return enrolments;
-}
-
-function parseEnrolment(
-  entry: unknown,
-  mode: IdentifierMode,
-  where: string,
-  fault: (message: string) => LecternError,
-): Enrolment {
-  if (!isObject(entry)) throw fault(`${where}: not an object of the form {"studyGroup": ["…"]}`);
-  const enrolment: Partial<Record<IndexedFieldName, readonly string[]>> = {};
-  let count = 0;
-  for (const [name, values] of Object.entries(entry)) {
-    const field = INDEXED_FIELDS.find((f) => f.name === name);
-    if (field === undefined) {
-      const known = INDEXED_FIELDS.map((f) => f.name).join(', ');
-      throw fault(`${where}: there is no field ${JSON.stringify(name)}; the fields are ${known}`);
-    }
-    if (!Array.isArray(values)) throw fault(`${where}: ${name} is not an array of strings`);
-    enrolment[field.name] = values.map((value: unknown, i) => {
-      const canonical = typeof value === 'string' ? canonicalValue(value, field, mode) : null;
-      if (canonical !== null) return canonical;
-      const wanted =
-        field.kind === 'identifier' ? describeIdentifier(mode) : 'a non-empty, well-formed string';
-      throw fault(`${where}: value ${i + 1} of ${name} is not ${wanted}`);
-    });
-    count += values.length;
-  }
-  if (count > IDENTITY_VALUES_MAX) {
-    throw fault(`${where}: ${count} values; at most ${IDENTITY_VALUES_MAX} are allowed`);
-  }
-  return enrolment;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -1,6 +1,4 @@
-/**
- * From the claims of a token, and the enrolment map, to the filters that select a user's own events.
- */
+/** From a token's claims and the enrolment map to the filters that select a user's own events. */
 import { LecternError } from '../errors.js';
 import { IDENTITY_VALUES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
@@ -9,13 +7,15 @@ import { parseIdentifier } from '../model/identifier.js';
 import { compareCodePoints, normaliseText } from '../model/text.js';
 import type { FieldFilter } from '../query/query.js';
 
-/** One row: the claims, at least one, whose values select on a field. */
+const FIELD_NAMES: readonly string[] = INDEXED_FIELDS.map((field) => field.name);
+
+/** The claims, at least one, whose values select on a field. */
 export interface ClaimRow {
   readonly field: Field & { readonly name: IndexedFieldName };
   readonly claims: readonly string[];
 }
 
-/** Which claims select on which field, in the order of the descriptor table. */
+/** In the order of the descriptor table. */
 export type ClaimTable = readonly ClaimRow[];
 
 /** What the enrolment map says of one user, by field; values canonical. */
@@ -23,17 +23,15 @@ export type Enrolment = Readonly<Partial<Record<IndexedFieldName, readonly strin
 /** By `sub`. */
 export type Enrolments = ReadonlyMap<string, Enrolment>;
 
-/**
- * The claim table of the descriptor table, with the claim names of some fields replaced.
- *
- * @param overrides claim names by field, as from `--claim studyGroup=groups`
- * @throws LecternError `option-invalid`
- */
+/** @param overrides claim names by field, in place of the field's own. Throws LecternError `option-invalid`. */
 export function createClaimTable(overrides: Readonly<Record<string, readonly string[]>> = {}): ClaimTable {
   for (const [name, claims] of Object.entries(overrides)) {
-    if (!INDEXED_FIELDS.some((field) => field.name === name)) {
-      const known = INDEXED_FIELDS.map((field) => field.name).join(', ');
-      throw new LecternError('option-invalid', `a claim cannot select on "${name}"; the fields are ${known}`);
+    if (!FIELD_NAMES.includes(name)) {
+      const fields = FIELD_NAMES.join(', ');
+      throw new LecternError(
+        'option-invalid',
+        `a claim cannot select on "${name}"; the fields are ${fields}`,
+      );
     }
     if (claims.length === 0 || claims.includes('')) {
       throw new LecternError('option-invalid', `the claim that selects on ${name} has no name`);
@@ -52,14 +50,10 @@ export function canonicalValue(value: string, field: Field, mode: IdentifierMode
 }
 
 /**
- * The user's identities: a union of "field is one of values", at most IDENTITY_VALUES_MAX values in all (those beyond are
- * cut).
+ * The user's identities: a union of "field is one of values", cut at IDENTITY_VALUES_MAX values. A claim that is no string or list
+ * of strings counts as absent, so that one odd claim does not shut out a user whose other claims are good.
  *
- * A claim counts where it is a string, or an array that is empty or holds a string. A claim of another type counts as
- * absent: one odd claim should not shut out a user whose other claims are good, and cannot widen what a user sees.
- *
- * @returns null where no claim counts and the enrolment map does not know the user: the request gets 403. An empty
- *   list where something counts but selects nothing: the user has no events.
+ * @returns null where no claim counts and the enrolment map does not know the user: the request gets 403
  */
 export function mapIdentities(
   claims: Readonly<Record<string, unknown>>,
@@ -84,12 +78,7 @@ export function mapIdentities(
 /** What selects a user's events: values by field. */
 export type IdentityValues = Readonly<Partial<Record<IndexedFieldName, string | readonly string[]>>>;
 
-/**
- * Identities that an embedding program gives itself, in the form that {@link mapIdentities} gives them.
- *
- * @throws LecternError `option-invalid` for a field that is not indexed or values that are not texts: a mistake of the
- *   program, not of the user
- */
+/** Identities that an embedding program gives itself. Throws LecternError `option-invalid`. */
 export function canonicalIdentities(
   given: IdentityValues | null,
   mode: IdentifierMode,
@@ -99,20 +88,16 @@ export function canonicalIdentities(
   for (const [name, value] of Object.entries(given) as [string, unknown][]) {
     if (value === undefined) continue;
     const values: readonly unknown[] = Array.isArray(value) ? value : [value];
-    const isKnown = INDEXED_FIELDS.some((field) => field.name === name);
-    if (!isKnown || !values.every((each) => typeof each === 'string')) {
-      const fields = INDEXED_FIELDS.map((field) => field.name).join(', ');
-      throw new LecternError(
-        'option-invalid',
-        `an identity is texts for one of the fields ${fields}; got ${name}`,
-      );
+    if (!FIELD_NAMES.includes(name) || !values.every((each) => typeof each === 'string')) {
+      const expected = `texts for one of the fields ${FIELD_NAMES.join(', ')}`;
+      throw new LecternError('option-invalid', `an identity is ${expected}; got ${name}`);
     }
     byName.set(name, values as string[]);
   }
   return toFilters((field) => canonicalValues(byName.get(field.name) ?? [], field, mode));
 }
 
-/** Null: the claim counts as absent. Members that are not strings are skipped. */
+/** Null: the claim counts as absent. Members of a list that are not strings are skipped. */
 function claimValues(claim: unknown): readonly string[] | null {
   if (typeof claim === 'string') return [claim];
   if (!Array.isArray(claim)) return null;

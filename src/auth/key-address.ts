@@ -1,13 +1,12 @@
-/** The address of a key set, as options give it. */
 import { LecternError } from '../errors.js';
 import type { RemoteKeysPlan } from './remote-keys.js';
 
-/** Whether a key set is given as an address, and not as a path. */
+/** Whether it is not a path. */
 export function isAddress(jwks: string): boolean {
   return /^https?:\/\//i.test(jwks);
 }
 
-/** What is wrong with a path or an address of a key set; null where it is good. The message repeats no more than a scheme. */
+/** What is wrong with a path or an address. The message repeats no more than a scheme. */
 export function keySourceFault(jwks: string): string | null {
   if (isAddress(jwks)) {
     if (!URL.canParse(jwks)) return 'it is not a valid address; expected https://…';
@@ -20,17 +19,16 @@ export function keySourceFault(jwks: string): string | null {
     : `a key set of the scheme ${scheme} cannot be read; expected a path, http://… or https://…`;
 }
 
-/**
- * @param jwks without a {@link keySourceFault}
- * @throws LecternError `option-invalid` for a path
- */
+/** @param jwks without a {@link keySourceFault}. Throws LecternError `option-invalid` for a path. */
 export function planRemoteKeys(
   jwks: string,
   times: { jwksRefreshSeconds: number; jwksCooldownSeconds: number; jwksStaleSecondsMax: number },
 ): RemoteKeysPlan {
   if (!isAddress(jwks)) {
-    const fault = 'it is not a valid address; expected https://…';
-    throw new LecternError('option-invalid', `auth.jwks is invalid: ${fault}`);
+    throw new LecternError(
+      'option-invalid',
+      'auth.jwks is invalid: it is not a valid address; expected https://…',
+    );
   }
   return {
     url: jwks,

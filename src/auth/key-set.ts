@@ -1,7 +1,4 @@
-/**
- * Key sets: where the keys that verify tokens come from, and which algorithms each may be used with. A symmetric
- * secret and public keys are separate kinds of set, so that a public key can never serve as an HMAC secret.
- */
+/** Key sets. A secret and public keys are separate kinds of set, so that a public key can never serve as an HMAC secret. */
 import { type KeyObject, webcrypto } from 'node:crypto';
 import { LecternError } from '../errors.js';
 import { DEAR_KEYS_TRIED_MAX, KEY_SET_KEYS_MAX, KEYS_TRIED_MAX } from '../limits.js';
@@ -21,7 +18,6 @@ export interface TokenHeader {
   readonly kid: string | undefined;
 }
 
-/** A key as jose takes it. */
 export type VerificationKey = KeyObject | webcrypto.CryptoKey;
 
 /** Keys that may have signed a token, or one sentence on why there are none at the moment. */
@@ -41,18 +37,7 @@ export interface KeySet {
 /** RFC 7518 section 3.2: at least as long as the hash's output. */
 export const SECRET_BYTES_MIN = 32;
 
-/** By prefix: the two alphabets of RFC 4648 sections 4 and 5. */
-const ENCODINGS = {
-  'base64:': { encoding: 'base64', characters: /^[A-Za-z0-9+/]*={0,2}$/ },
-  'base64url:': { encoding: 'base64url', characters: /^[A-Za-z0-9_-]*={0,2}$/ },
-} as const;
-
-/**
- * The bytes of an HS256 secret. Text is UTF-8 unless it begins with `base64:` or `base64url:`. White space in base64 is
- * ignored, since tools wrap long lines; padding may be left out.
- *
- * @returns the bytes, or what is wrong as a clause, "it …", which repeats nothing of the secret
- */
+/** The bytes of an HS256 secret, or what is wrong with it as a clause, "it …", which repeats nothing of it. */
 export function secretBytes(secret: string | Uint8Array): Uint8Array | string {
   const bytes = typeof secret === 'string' ? bytesOfText(secret) : secret;
   if (typeof bytes === 'string' || bytes.byteLength >= SECRET_BYTES_MIN) return bytes;
@@ -60,23 +45,19 @@ export function secretBytes(secret: string | Uint8Array): Uint8Array | string {
 }
 
 function bytesOfText(text: string): Uint8Array | string {
-  const [prefix, form] = Object.entries(ENCODINGS).find(([start]) => text.startsWith(start)) ?? [];
-  if (prefix === undefined || form === undefined) return Buffer.from(text, 'utf8');
-  const written = text.slice(prefix.length).replace(/[ \t\r\n]/g, '');
-  const digits = written.replace(/=+$/, '');
-  const bytes = Buffer.from(digits, form.encoding);
-  const isPadded = written.length > digits.length;
+  const encoding = /^(base64|base64url):/.exec(text)?.[1] as 'base64' | 'base64url' | undefined;
+  if (encoding === undefined) return Buffer.from(text, 'utf8');
+  // Tools wrap long lines.
+  const written = text.slice(`${encoding}:`.length).replace(/[ \t\r\n]/g, '');
+  const bytes = Buffer.from(written, encoding);
   // Node skips what it cannot read, so the way back shows whether all of it was read.
-  const isWhole = bytes.toString(form.encoding).replace(/=+$/, '') === digits;
-  if (form.characters.test(written) && isWhole && (!isPadded || written.length % 4 === 0)) return bytes;
-  return `it begins with ${prefix}, but what follows is not ${form.encoding} (RFC 4648)`;
+  const digits = bytes.toString(encoding).replace(/=+$/, '');
+  const padded = digits.padEnd(Math.ceil(digits.length / 4) * 4, '=');
+  if (written === digits || written === padded) return bytes;
+  return `it begins with ${encoding}:, but what follows is not ${encoding} (RFC 4648)`;
 }
 
-/**
- * The key set of one HS256 secret, see secretBytes. The `kid` of a token is ignored.
- *
- * @throws LecternError `key-invalid`
- */
+/** @throws LecternError `key-invalid` */
 export function createSecretKeySet(secret: string | Uint8Array, name = 'the HS256 secret'): KeySet {
   const bytes = secretBytes(secret);
   if (typeof bytes === 'string') throw keyInvalid(`${name} is invalid: ${bytes}`);
@@ -91,13 +72,7 @@ export function createSecretKeySet(secret: string | Uint8Array, name = 'the HS25
   return { name, algorithms: ['HS256'], candidates: () => lookup };
 }
 
-/**
- * The key set of a JSON Web Key Set (RFC 7517 section 5) that the operator gave, see readOwnKeys.
- *
- * @param json the parsed document
- * @param name where it comes from, for messages
- * @throws LecternError `key-invalid`
- */
+/** The operator's own key set (RFC 7517 section 5), see readOwnKeys. `name` is for messages. */
 export function createPublicKeySet(json: unknown, name: string): KeySet {
   const { keys } = readOwnKeys(json, name);
   return {
@@ -126,17 +101,13 @@ export function candidatesOf(keys: readonly PublicKey[], { alg, kid }: TokenHead
 /** Keys left out of one set that the log names. */
 export const KEYS_LEFT_OUT_TOLD_MAX = 10;
 
-/** The usable keys of a set, and what is wrong with each of the others. */
 export interface UsableKeys {
   readonly keys: readonly PublicKey[];
+  /** What is wrong with the others. */
   readonly leftOut: readonly string[];
 }
 
-/**
- * The usable keys of the operator's own set. A secret in it is an error: such files are shared, so the key must be replaced.
- *
- * @throws LecternError `key-invalid` for symmetric and private keys; otherwise as readUsableKeys
- */
+/** As readUsableKeys, but a secret in the set is an error: such files are shared, so the key must be replaced. */
 function readOwnKeys(json: unknown, name: string): UsableKeys {
   for (const [i, value] of listOf(json, name).entries()) {
     const leak = leakOf(value);
@@ -145,11 +116,7 @@ function readOwnKeys(json: unknown, name: string): UsableKeys {
   return readUsableKeys(json, name);
 }
 
-/**
- * The usable keys of any set; the others are left out (RFC 7517 section 5).
- *
- * @throws LecternError `key-invalid` where it is no key set, or no key of it can be used
- */
+/** Leaves unusable keys out (RFC 7517 section 5). Throws LecternError `key-invalid` where none is left. */
 export function readUsableKeys(json: unknown, name: string): UsableKeys {
   const keys: PublicKey[] = [];
   const leftOut: string[] = [];
@@ -180,11 +147,7 @@ function listOf(json: unknown, name: string): readonly unknown[] {
   throw keyInvalid(`${name} is not a JSON Web Key Set: ${found}`);
 }
 
-/**
- * The usable keys of a key set file as a set of their own, and what is wrong with the others.
- *
- * @throws LecternError `key-invalid`
- */
+/** The operator's key set file with its usable keys only. Throws LecternError `key-invalid`. */
 export async function readPublicKeys(
   path: string,
   bytesMax: number,
@@ -204,11 +167,7 @@ export async function readPublicKeys(
   return { name, jwks: { keys: keys.map(toJwk) }, leftOut };
 }
 
-/**
- * The HS256 secret of a file, checked, without the end of its last line.
- *
- * @throws LecternError `key-invalid`
- */
+/** The HS256 secret of a file, checked, without the end of its last line. Throws LecternError `key-invalid`. */
 export async function readSecret(path: string, bytesMax: number): Promise<string> {
   const name = `the HS256 secret file ${path}`;
   const text = await readTextFile(path, { name, bytesMax, code: 'key-invalid' });

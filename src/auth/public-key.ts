@@ -1,4 +1,3 @@
-/** One public key of a JSON Web Key Set (RFC 7517 section 4). */
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { LecternError } from '../errors.js';
 import { RSA_EXPONENT_BITS_MAX, RSA_MODULUS_BITS_MAX } from '../limits.js';
@@ -29,7 +28,6 @@ const KEY_KINDS: readonly { kty: string; crv: string | null; algorithms: string[
 /** The most bits of a member. The coordinates of P-521 are the longest. */
 const MEMBER_BITS_MAX = { n: RSA_MODULUS_BITS_MAX, e: RSA_EXPONENT_BITS_MAX, x: 528, y: 528 };
 
-/** Every algorithm that a public key may be used with. */
 export const PUBLIC_KEY_ALGORITHMS: readonly string[] = KEY_KINDS.flatMap((kind) => kind.algorithms);
 
 export interface PublicKey {
@@ -39,7 +37,7 @@ export interface PublicKey {
   readonly isDear: boolean;
 }
 
-/** Why a member of `keys` is a secret, as the end of a sentence; null where it is none. */
+/** Why a key is a secret, as the end of a sentence. */
 export function leakOf(value: unknown): string | null {
   if (typeof value !== 'object' || value === null) return null;
   if ((value as JsonKey).kty === 'oct') {
@@ -49,12 +47,7 @@ export function leakOf(value: unknown): string | null {
   return isPrivate ? 'is a private key; put the public key there, without "d" and the primes' : null;
 }
 
-/**
- * @param value one member of `keys`
- * @param where it stands, for messages
- * @returns null where the key has another purpose than verifying
- * @throws LecternError `key-invalid` where the key cannot be used, or must not be: symmetric, private and weak keys
- */
+/** Null for a key with another purpose. Throws LecternError `key-invalid` for one that cannot be used, or must not be. */
 export function readPublicKey(value: unknown, where: string): PublicKey | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw keyInvalid(`${where} is not an object`);

@@ -25,11 +25,7 @@ export interface KeyFeed {
   follow(listener: () => void): void;
 }
 
-/**
- * The key set of a feed. A token with an unknown key asks for newer keys and waits for them.
- *
- * @param onChange called when verified tokens must be forgotten: the keys changed or became too old
- */
+/** @param onChange called when verified tokens must be forgotten: the keys changed or became too old */
 export function createRemoteKeySet(
   feed: KeyFeed,
   onChange: () => void,

@@ -1,7 +1,4 @@
-/**
- * Fetches a key set from an address and keeps it: at the start, regularly, and for a token with an unknown key. There is at
- * most one fetch per cooldown, also after failures, and the last good set serves on for a bounded time.
- */
+/** Keys from an address: at most one fetch per cooldown, and the last good set serves on for a bounded time (decision 0009). */
 import { LecternError } from '../errors.js';
 import { KEY_SET_BYTES_MAX, KEY_SET_FETCH_MS_MAX, KEY_SET_FRAMING_BYTES_MAX } from '../limits.js';
 import { monotonicMs } from '../model/clock.js';
@@ -12,37 +9,31 @@ import { KEYS_LEFT_OUT_TOLD_MAX, readUsableKeys } from './key-set.js';
 import { type JsonKey, toJwk } from './public-key.js';
 import type { KeyFeed, KeyState } from './remote-key-set.js';
 
-/** Where the keys come from, as plain data. */
+/** The `--jwks…` settings, as plain data. */
 export interface RemoteKeysPlan {
   readonly url: string;
-  /** Between two regular fetches. */
   readonly refreshMs: number;
-  /** Least time between the beginnings of two fetches. */
   readonly cooldownMs: number;
-  /** How long after a good fetch its keys may be used. */
   readonly staleMsMax: number;
 }
 
 /** A pino logger is one. */
-export interface KeyLog {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-}
+type KeyLog = Readonly<Record<'info' | 'warn', (fields: object, message: string) => void>>;
 
 /** The log, and what tests replace. */
 export interface RemoteKeysSurroundings {
   readonly log?: KeyLog | undefined;
   readonly fetch?: (url: URL, signal: AbortSignal) => Promise<unknown>;
   readonly now?: () => number;
-  /** Calls back once, without keeping the process alive, unless the returned function is called before. */
+  /** setTimeout without keeping the process alive; returns what calls it off. */
   readonly schedule?: (callback: () => void, ms: number) => () => void;
   readonly random?: () => number;
 }
 
-/** How fetching went so far; the age is null before the first good fetch. */
+/** How fetching went so far. The age is null before the first good fetch. */
 export type KeyFetches = Pick<RemoteKeys, 'results' | 'ageMs'>;
 
-/** The longest that timers of Node wait. */
+/** The longest wait of Node's timers. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 /** Spreads the fetches of many services by a tenth. */
 const JITTER = 0.1;
@@ -53,8 +44,7 @@ function scheduleUnref(callback: () => void, ms: number): () => void {
 }
 
 export class RemoteKeys implements KeyFeed {
-  /** Fetches that have ended, by how. */
-  readonly results: { changed: number; unchanged: number; failed: number } = {
+  readonly results: Record<'changed' | 'unchanged' | 'failed', number> = {
     changed: 0,
     unchanged: 0,
     failed: 0,
@@ -228,8 +218,7 @@ function contentOf(keys: readonly JsonKey[]): string {
 }
 
 /**
- * One GET of a JSON Web Key Set (RFC 7517 section 8.5), at most KEY_SET_BYTES_MAX. Redirects are followed, but never from
- * https to http. The media type is ignored: many issuers say `application/json`.
+ * One GET of a JSON Web Key Set (RFC 7517 section 8.5). The media type is ignored: many issuers say `application/json`.
  *
  * @throws LecternError `source-unreadable`, `source-too-large`, `key-invalid`; no message quotes the answer
  */
@@ -262,17 +251,13 @@ export async function fetchKeySet(
         throw unreadable(answer.url, 'it comes in chunks of a few bytes each');
       }
     }
-    return parseDocument(Buffer.concat(chunks), answer.url);
+    try {
+      return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)));
+    } catch {
+      // The parser's message quotes the text around the fault.
+      throw new LecternError('key-invalid', `${redactAddress(answer.url)} is not JSON`);
+    }
   } finally {
     call.close();
-  }
-}
-
-function parseDocument(bytes: Buffer, url: URL): unknown {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch {
-    // The parser's message quotes the text around the fault.
-    throw new LecternError('key-invalid', `${redactAddress(url)} is not JSON`);
   }
 }

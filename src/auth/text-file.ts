@@ -16,14 +16,11 @@ export interface TextFileOptions {
   readonly msMax?: number;
 }
 
-/** Windows has no such flag, and no pipes at paths of files. */
+/** Windows has no such flag and needs none. */
 const WITHOUT_WAITING: number = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
-/** Key files are a few kilobytes. */
-const CHUNK_BYTES = 64 * 1024;
 
 /**
- * A small UTF-8 file of the service's configuration, read whole; a byte order mark is dropped. Devices, and pipes with a
- * writer (a shell's `<(command)`), are read to their end.
+ * A small UTF-8 file, a device, or a pipe with a writer (a shell's `<(command)`), read to the end without a byte order mark.
  *
  * @throws LecternError with the given code and one line for people
  */
@@ -74,7 +71,7 @@ async function readBytes(path: string, options: TextFileOptions, signal: AbortSi
  */
 async function readPipe(path: string, options: TextFileOptions, signal: AbortSignal): Promise<Buffer> {
   const fd = openSync(path, WITHOUT_WAITING);
-  const first = Buffer.allocUnsafe(CHUNK_BYTES);
+  const first = Buffer.allocUnsafe(64 * 1024);
   let bytesRead = 0;
   try {
     bytesRead = readSync(fd, first);

@@ -1,9 +1,8 @@
 /** The header of a token, read before its signature is verified. */
 import { decodeProtectedHeader } from 'jose';
-import { TOKEN_HEADERS_MAX } from '../limits.js';
 import type { TokenHeader } from './key-set.js';
 
-/** The members of a header that are used. Keys and addresses of keys in it never are. */
+/** Keys and addresses of keys in a header are never used. */
 export interface ReadHeader extends TokenHeader {
   readonly typ: unknown;
 }
@@ -15,10 +14,8 @@ const WHOLE_ESCAPES = /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2
 const LONE_SURROGATE = /\\u[dD][89a-fA-F]/;
 
 /**
- * What keeps a header or payload from being JSON that all parsers read alike (RFC 8259 section 8, RFC 7515 section 5.2 step 3), as
- * the end of a sentence. Parsers forgive a byte order mark and lone surrogates; both are refused.
- *
- * @param part canonical base64url
+ * What keeps a part of a token from being JSON that all parsers read alike (RFC 8259 section 8, RFC 7515 section 5.2 step 3), as
+ * the end of a sentence. Parsers forgive a byte order mark and lone surrogates.
  */
 export function describeTextFault(part: string): string | null {
   let text: string;
@@ -37,14 +34,11 @@ export function describeTextFault(part: string): string | null {
 }
 
 /**
- * No critical extension is understood (RFC 7515 section 4.1.11), including `b64`, which JWTs must not have (RFC 7797), nor a token
- * inside the token (RFC 7519 section 5.2). Other parameters are ignored; the last of several with one name counts (RFC 7515
- * section 4).
- *
- * @returns a text where it is at fault: the end of a sentence that begins "The header of the token"
+ * The header, or its fault as the end of a sentence. No extension is understood (RFC 7515 section 4.1.11), nor `b64` (RFC 7797),
+ * nor a token inside the token (RFC 7519 section 5.2). Other parameters are ignored (RFC 7515 section 4).
  */
 export function readHeader(token: string): ReadHeader | string {
-  const textFault = describeTextFault(encodedHeaderOf(token));
+  const textFault = describeTextFault(token.slice(0, token.indexOf('.')));
   if (textFault !== null) return textFault;
   let header: Readonly<Record<string, unknown>>;
   try {
@@ -70,28 +64,4 @@ function mediaTypeOf(text: string): string {
 /** RFC 9068 section 4. */
 export function isAccessTokenType(typ: unknown): boolean {
   return typeof typ === 'string' && mediaTypeOf(typ) === 'at+jwt';
-}
-
-function encodedHeaderOf(token: string): string {
-  return token.slice(0, token.indexOf('.'));
-}
-
-/**
- * Headers of good tokens, as an issuer gives all of its tokens the same. Headers of forged tokens never get in, and a header
- * decides no more than which key is tried.
- */
-export class HeaderMemo {
-  readonly #known = new Map<string, ReadHeader>();
-
-  find(token: string): ReadHeader | undefined {
-    return this.#known.get(encodedHeaderOf(token));
-  }
-
-  keep(token: string, header: ReadHeader): void {
-    const encoded = encodedHeaderOf(token);
-    if (this.#known.has(encoded)) return;
-    if (this.#known.size >= TOKEN_HEADERS_MAX) this.#known.clear();
-    // A slice would keep the whole token.
-    this.#known.set(Buffer.from(encoded, 'latin1').toString('latin1'), header);
-  }
 }

@@ -1,47 +1,41 @@
 /** Verifies bearer tokens with jose: signature against an explicit list of algorithms, then the claims. */
 import { errors, type JWTPayload, jwtVerify } from 'jose';
-import { KEY_TRIES_UNDER_WAY_MAX, KEY_WAITS_MAX } from '../limits.js';
+import { KEY_TRIES_UNDER_WAY_MAX, KEY_WAITS_MAX, TOKEN_BYTES_MAX, TOKEN_HEADERS_MAX } from '../limits.js';
+import { TextMemo } from '../structures/text-memo.js';
 import { describeTokenShapeFault } from './credential.js';
-import type { KeySet, VerificationKey } from './key-set.js';
-import { describeTextFault, HeaderMemo, isAccessTokenType, readHeader } from './token-header.js';
+import type { KeyLookup, KeySet, VerificationKey } from './key-set.js';
+import { describeTextFault, isAccessTokenType, type ReadHeader, readHeader } from './token-header.js';
 
-/**
- * What kind of token is accepted: any JWT, or only access tokens as RFC 9068 has them, so that no other token of the same
- * issuer (an ID token, say) passes for one.
- */
+/** Any JWT, or only access tokens (RFC 9068), so that no other token of the issuer (an ID token, say) passes for one. */
 export const TOKEN_TYPES = ['any', 'at+jwt'] as const;
-/** One of {@link TOKEN_TYPES}. */
 export type TokenType = (typeof TOKEN_TYPES)[number];
 
 export interface VerifierOptions {
-  /** At least one, tried in order, each with tokens of its own algorithms. */
+  /** At least one, tried in order. */
   readonly keySets: readonly KeySet[];
   /** Once given, every token must have exactly this `iss`. */
   readonly issuer?: string | undefined;
   /** Once given, every token's `aud` must be or contain it. */
   readonly audience?: string | undefined;
-  /** Default `any`. */
   readonly tokenType?: TokenType | undefined;
   /** How far clocks may differ. Default 5,000. */
   readonly clockToleranceMs?: number;
   /** Epoch milliseconds. Default `Date.now`. */
   readonly now?: () => number;
   /** For tests. */
-  readonly load?: VerificationLoad;
+  readonly triesMax?: number;
 }
 
-/** The claims of a token whose signature and claims are good. */
 export interface VerifiedClaims {
   readonly subject: string;
   /** Exclusive: `exp` and the clock tolerance. */
   readonly usableUntilMs: number;
   /** Inclusive: `nbf` less the tolerance, or -Infinity. */
   readonly usableFromMs: number;
-  /** All claims as they were signed; the others are unchecked. */
+  /** All claims as they were signed. */
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
-/** Why a token is refused, for logs and tests. */
 export type TokenFault =
   | 'malformed'
   | 'algorithm'
@@ -69,47 +63,6 @@ export interface Verifier {
   verify(token: string): Promise<Verification>;
 }
 
-/**
- * Bounds what verifications take at a time. Threads of libuv do their work: without a bound a flood of forged tokens would pile
- * up there for seconds, before good ones. It counts keys that are tried, so that a token with one key finds room where a
- * token with many does not.
- */
-export class VerificationLoad {
-  readonly #triesMax: number;
-  readonly #waitsMax: number;
-  #tries = 0;
-  #waits = 0;
-
-  constructor(triesMax: number = KEY_TRIES_UNDER_WAY_MAX, waitsMax: number = KEY_WAITS_MAX) {
-    this.#triesMax = triesMax;
-    this.#waitsMax = waitsMax;
-  }
-
-  /** @returns whether there is room; then each try must be given back */
-  reserve(tries: number): boolean {
-    if (this.#tries + tries > this.#triesMax) return false;
-    this.#tries += tries;
-    return true;
-  }
-
-  giveBack(tries: number): void {
-    this.#tries -= tries;
-  }
-
-  /** Waits for keys, outside the room of verifications. Null, at once, where too many wait already. */
-  async wait<Value>(keys: Promise<Value>): Promise<Value | null> {
-    if (this.#waits >= this.#waitsMax) return null;
-    this.#waits++;
-    try {
-      return await keys;
-    } finally {
-      this.#waits--;
-    }
-  }
-}
-
-const CLOCK_TOLERANCE_MS_DEFAULT = 5000;
-
 /** 9999-12-31T23:59:59Z in seconds. A later expiry (1e300 is finite, too) is a mistake or an attack. */
 const NUMERIC_DATE_MAX = 253_402_300_799;
 
@@ -117,26 +70,33 @@ const NUMERIC_DATE_MAX = 253_402_300_799;
 const ACCESS_TOKEN_CLAIMS = ['iss', 'exp', 'aud', 'sub', 'client_id', 'iat', 'jti'];
 
 const OVERLOADED: Verification = { outcome: 'overloaded' };
+const EXPIRED = invalid('expired', 'The token has expired.');
+const NBF_INVALID = invalid('claims', 'The "nbf" claim of the token is not a valid time.');
 
-/** Our words for faults of claims, whether jose finds them or the checks below. */
-const CLAIM_DESCRIPTIONS: Readonly<Record<string, readonly [reason: TokenFault, description: string]>> = {
-  iss: ['issuer', 'The token is from another issuer, or names none.'],
-  aud: ['audience', 'The token is for another audience, or names none.'],
-  exp: ['claims', 'The token has no valid "exp" claim.'],
-  nbf: ['not-yet-valid', 'The token is not valid yet.'],
-  sub: ['claims', 'The token has no "sub" claim that is a non-empty string.'],
-  iat: ['claims', 'The token has no valid "iat" claim.'],
-  client_id: ['claims', 'The token has no "client_id" claim that is a non-empty string.'],
-  jti: ['claims', 'The token has no "jti" claim that is a non-empty string.'],
+/** Faults that jose finds, in our words. */
+const CLAIM_FAULTS: Readonly<Record<string, VerificationFailure>> = {
+  iss: invalid('issuer', 'The token is from another issuer, or names none.'),
+  aud: invalid('audience', 'The token is for another audience, or names none.'),
+  nbf: invalid('not-yet-valid', 'The token is not valid yet.'),
+  exp: noTime('exp'),
+  iat: noTime('iat'),
 };
 
 export function createVerifier(options: VerifierOptions): Verifier {
-  const { keySets, issuer, audience, now = Date.now, load = new VerificationLoad() } = options;
+  const { keySets, issuer, audience, now = Date.now, triesMax = KEY_TRIES_UNDER_WAY_MAX } = options;
   if (keySets.length === 0) throw new TypeError('createVerifier needs at least one key set');
   const isAccessToken = options.tokenType === 'at+jwt';
   const requiredClaims = isAccessToken ? ACCESS_TOKEN_CLAIMS : ['exp', 'sub'];
-  const toleranceMs = options.clockToleranceMs ?? CLOCK_TOLERANCE_MS_DEFAULT;
-  const headers = new HeaderMemo();
+  const toleranceMs = options.clockToleranceMs ?? 5000;
+  /** Of good tokens: an issuer gives all of its tokens the same header. It only decides which keys are tried. */
+  const headers = new TextMemo<ReadHeader>(TOKEN_HEADERS_MAX, TOKEN_BYTES_MAX);
+  /**
+   * Keys that are being tried. Threads of libuv do that: without a bound a flood of forged tokens would pile up there for
+   * seconds, before good ones. A token with one key finds room where a token with many does not.
+   */
+  let tries = 0;
+  /** Tokens that wait for keys, which takes no room of verifications. */
+  let waits = 0;
 
   /** Undefined: the signature is not by this key. */
   async function verifyWithKey(
@@ -170,26 +130,40 @@ export function createVerifier(options: VerifierOptions): Verifier {
     set: KeySet,
     keys: readonly VerificationKey[],
   ): Promise<Verification | undefined> {
-    if (!load.reserve(keys.length)) return OVERLOADED;
+    if (tries + keys.length > triesMax) return OVERLOADED;
+    tries += keys.length;
     let untried = keys.length;
     try {
       for (const key of keys) {
         const verification = await verifyWithKey(token, set, key);
         if (verification !== undefined) return verification;
-        load.giveBack(1);
+        tries--;
         untried--;
       }
     } finally {
-      load.giveBack(untried);
+      tries -= untried;
     }
     return undefined;
+  }
+
+  /** Null, at once, where too many tokens wait already. */
+  async function waitFor(lookup: Promise<KeyLookup>): Promise<KeyLookup | null> {
+    if (waits >= KEY_WAITS_MAX) return null;
+    waits++;
+    try {
+      return await lookup;
+    } finally {
+      waits--;
+    }
   }
 
   return {
     async verify(token) {
       const shapeFault = describeTokenShapeFault(token);
       if (shapeFault !== null) return invalid('malformed', shapeFault);
-      const header = headers.find(token) ?? readHeader(token);
+      const encoded = token.slice(0, token.indexOf('.'));
+      const known = headers.get(encoded);
+      const header = known ?? readHeader(token);
       if (typeof header === 'string') return invalid('malformed', `The header of the token ${header}.`);
       if (isAccessToken && !isAccessTokenType(header.typ)) {
         return invalid('type', 'The token is not an access token: its "typ" is not "at+jwt".');
@@ -202,7 +176,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
       let unavailable: Verification | null = null;
       for (const set of fitting) {
         const asked = set.candidates(header);
-        const lookup = asked instanceof Promise ? await load.wait(asked) : asked;
+        const lookup = asked instanceof Promise ? await waitFor(asked) : asked;
         if (lookup === null) return OVERLOADED;
         if ('unavailable' in lookup) {
           const { unavailable: reason, retryAfterSeconds } = lookup;
@@ -212,7 +186,9 @@ export function createVerifier(options: VerifierOptions): Verifier {
         tried += lookup.keys.length;
         const verification = await verifyWithKeys(token, set, lookup.keys);
         if (verification === undefined) continue;
-        if (verification.outcome === 'ok') headers.keep(token, header);
+        // A copy, since a slice would keep the whole token.
+        if (verification.outcome === 'ok' && known === undefined)
+          headers.set(Buffer.from(encoded).toString(), header);
         return verification;
       }
       // The token's key may be among the missing ones: only with all keys is a refusal certain.
@@ -224,15 +200,11 @@ export function createVerifier(options: VerifierOptions): Verifier {
   };
 }
 
-/** The types of what only access tokens must have (RFC 8693 section 4.3, RFC 7519 section 4.1). */
 function accessTokenFault(claims: JWTPayload): Verification | null {
-  for (const name of ['iss', 'client_id', 'jti']) {
-    const value = claims[name];
-    if (typeof value !== 'string' || value === '') {
-      return invalid('claims', `The token has no "${name}" claim that is a non-empty string.`);
-    }
-  }
-  return null;
+  const odd = ['iss', 'client_id', 'jti'].find(
+    (name) => typeof claims[name] !== 'string' || claims[name] === '',
+  );
+  return odd === undefined ? null : noText(odd);
 }
 
 function isNumericDate(value: unknown): value is number {
@@ -242,32 +214,26 @@ function isNumericDate(value: unknown): value is number {
 /** What jose leaves unchecked: the types of `sub` and the times, and the range of the times. */
 function checkClaims(claims: JWTPayload, nowMs: number, toleranceMs: number): Verification {
   const { exp, nbf, iat, sub } = claims as Readonly<Record<string, unknown>>;
-  if (typeof sub !== 'string' || sub === '') return invalidClaim('sub');
-  if (!isNumericDate(exp)) return invalidClaim('exp');
-  if (nbf !== undefined && !isNumericDate(nbf)) {
-    return invalid('claims', 'The "nbf" claim of the token is not a valid time.');
-  }
-  if (iat !== undefined && !isNumericDate(iat)) return invalidClaim('iat');
+  if (typeof sub !== 'string' || sub === '') return noText('sub');
+  if (!isNumericDate(exp)) return noTime('exp');
+  if (nbf !== undefined && !isNumericDate(nbf)) return NBF_INVALID;
+  if (iat !== undefined && !isNumericDate(iat)) return noTime('iat');
   const usableUntilMs = exp * 1000 + toleranceMs;
   const usableFromMs = nbf === undefined ? Number.NEGATIVE_INFINITY : nbf * 1000 - toleranceMs;
   // jose cuts the present to whole seconds, which makes it late for exp (and early, so stricter, for nbf).
-  if (nowMs >= usableUntilMs) return expired();
+  if (nowMs >= usableUntilMs) return EXPIRED;
   return { outcome: 'ok', token: { subject: sub, usableUntilMs, usableFromMs, claims } };
 }
 
-/** Errors of jose other than a signature that does not match. Its messages are not passed on. */
+/** Faults besides a signature that does not match. */
 function describeJoseError(error: unknown): Verification {
-  if (error instanceof errors.JWTExpired) return expired();
+  if (error instanceof errors.JWTExpired) return EXPIRED;
   if (error instanceof errors.JWTClaimValidationFailed) {
-    if (error.claim === 'nbf' && error.reason !== 'check_failed') {
-      return invalid('claims', 'The "nbf" claim of the token is not a valid time.');
-    }
-    return invalidClaim(error.claim);
+    const isOdd = error.claim === 'nbf' && error.reason !== 'check_failed';
+    return isOdd ? NBF_INVALID : (CLAIM_FAULTS[error.claim] ?? noText(error.claim));
   }
-  if (error instanceof errors.JOSEError) {
-    return invalid('malformed', 'The token is not a valid signed JWT.');
-  }
-  // Not jose's own: a key of the wrong kind, say. Fail closed; the signature has not been shown to be good.
+  if (error instanceof errors.JOSEError) return invalid('malformed', 'The token is not a valid signed JWT.');
+  // A key of the wrong kind, say.
   return invalid('signature', 'The signature of the token cannot be verified.');
 }
 
@@ -275,11 +241,10 @@ function invalid(reason: TokenFault, description: string): VerificationFailure {
   return { outcome: 'invalid', reason, description };
 }
 
-function invalidClaim(claim: string): VerificationFailure {
-  const [reason, description] = CLAIM_DESCRIPTIONS[claim] ?? ['claims', 'A claim of the token is not valid.'];
-  return invalid(reason, description);
+function noTime(name: string): VerificationFailure {
+  return invalid('claims', `The token has no valid "${name}" claim.`);
 }
 
-function expired(): VerificationFailure {
-  return invalid('expired', 'The token has expired.');
+function noText(name: string): VerificationFailure {
+  return invalid('claims', `The token has no "${name}" claim that is a non-empty string.`);
 }

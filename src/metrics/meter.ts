@@ -1,21 +1,8 @@
 /** Room metrics/. Counts in shared memory, one set a thread. It knows no text format and no port. */
-import {
-  BYTES_AT,
-  CELLS,
-  DURATION_CLASSES,
-  DURATION_ENDS_MS,
-  DURATION_SUMS_AT,
-  DURATIONS_AT,
-  FAILURES_AT,
-  REQUESTS_AT,
-  STATUS_PLACES,
-  STATUSES,
-  TOKEN_FAILURES,
-  type TokenFailure,
-} from './cells.js';
+import * as cells from './cells.js';
 
-const STATUS_PLACE: Uint8Array = new Uint8Array(600).fill(STATUSES.length);
-for (const [place, status] of STATUSES.entries()) STATUS_PLACE[status] = place;
+const STATUS_PLACE: Uint8Array = new Uint8Array(600).fill(cells.STATUSES.length);
+for (const [place, status] of cells.STATUSES.entries()) STATUS_PLACE[status] = place;
 
 /** Counts what one thread does, in memory that other threads may read at any time. `cell` is a place of CELL. */
 export class Meter {
@@ -24,7 +11,7 @@ export class Meter {
   readonly #cells: Float64Array;
   readonly #samplers: (() => void)[] = [];
 
-  constructor(memory: SharedArrayBuffer = new SharedArrayBuffer(CELLS * 8)) {
+  constructor(memory: SharedArrayBuffer = new SharedArrayBuffer(cells.CELLS * 8)) {
     this.memory = memory;
     this.#cells = new Float64Array(memory);
   }
@@ -32,17 +19,17 @@ export class Meter {
   /** Once per request. Allocates nothing. */
   answered(route: number, status: number, bytes: number, durationMs: number): void {
     this.answeredUntimed(route, status, bytes);
-    this.add(DURATION_SUMS_AT + route, durationMs);
+    this.add(cells.DURATION_SUMS_AT + route, durationMs);
     let duration = 0;
-    while (durationMs > (DURATION_ENDS_MS[duration] ?? Number.POSITIVE_INFINITY)) duration++;
-    this.add(DURATIONS_AT + route * DURATION_CLASSES + duration);
+    while (durationMs > (cells.DURATION_ENDS_MS[duration] ?? Number.POSITIVE_INFINITY)) duration++;
+    this.add(cells.DURATIONS_AT + route * cells.DURATION_CLASSES + duration);
   }
 
   /** For an answer whose duration is unknown. */
   answeredUntimed(route: number, status: number, bytes: number): void {
-    const place = STATUS_PLACE[status] ?? STATUSES.length;
-    this.add(REQUESTS_AT + route * STATUS_PLACES + place);
-    this.add(BYTES_AT + route, bytes);
+    const place = STATUS_PLACE[status] ?? cells.STATUSES.length;
+    this.add(cells.REQUESTS_AT + route * cells.STATUS_PLACES + place);
+    this.add(cells.BYTES_AT + route, bytes);
   }
 
   add(cell: number, count = 1): void {
@@ -57,8 +44,8 @@ export class Meter {
     return this.#cells[cell] ?? 0;
   }
 
-  failed(reason: TokenFailure): void {
-    this.add(FAILURES_AT + TOKEN_FAILURES.indexOf(reason));
+  failed(reason: cells.TokenFailure): void {
+    this.add(cells.FAILURES_AT + cells.TOKEN_FAILURES.indexOf(reason));
   }
 
   /** Registers what is looked up from time to time, on this thread, instead of being counted as it happens. */

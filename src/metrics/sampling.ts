@@ -8,11 +8,7 @@ import type { Meter } from './meter.js';
 const DELAY_LOOKS = 10;
 const NS_PER_MS = 1e6;
 
-/**
- * Looks up, once a second, the event loop, the heap, and what else is registered with the meter. Keeps no process alive.
- *
- * @returns ends it
- */
+/** Samples the event loop, the heap and the meter's own samplers once a second until the returned function is called. */
 export function startSampling(meter: Meter): () => void {
   let loop = performance.eventLoopUtilization();
   const first = monitorEventLoopDelay({ resolution: EVENT_LOOP_DELAY_RESOLUTION_MS });

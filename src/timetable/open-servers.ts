@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Activity, type Announcer } from '../admin/activity.js';
-import type { AdminTimetable } from '../admin/admin-handler.js';
 import { AdminToken } from '../admin/admin-token.js';
-import type { Admin, AdminOptions } from '../admin/open-admin.js';
+import type { Admin, AdminOptions, AdminTimetable } from '../admin/open-admin.js';
 import type { TestTokenRequest } from '../auth/development-issuer.js';
 import { LecternError } from '../errors.js';
 import { findSwaggerUi } from '../http/development/docs-page.js';

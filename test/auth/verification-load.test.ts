@@ -5,12 +5,7 @@ import { test } from 'tap';
 import { Authenticator } from '../../src/auth/authenticator.js';
 import { createClaimTable } from '../../src/auth/identity.js';
 import { createPublicKeySet, createSecretKeySet } from '../../src/auth/key-set.js';
-import {
-  createVerifier,
-  type Verification,
-  VerificationLoad,
-  type Verifier,
-} from '../../src/auth/verifier.js';
+import { createVerifier, type Verification, type Verifier } from '../../src/auth/verifier.js';
 import { KEY_TRIES_UNDER_WAY_MAX, KEY_WAITS_MAX, KEYS_TRIED_MAX } from '../../src/limits.js';
 import { PLAN, setUp as setUpIssuer } from '../attack/issuer.js';
 import { goodClaims, hs256, NOW_MS, SECRET, signed } from './tokens.js';
@@ -37,7 +32,7 @@ function count(verifications: readonly (Verification | { readonly outcome: strin
 }
 
 test('no more keys are tried at a time than may be; what is too much is told at once and forgotten', async (t) => {
-  const verifier = createVerifier({ keySets: [keySet], now, load: new VerificationLoad(2 * KEYS) });
+  const verifier = createVerifier({ keySets: [keySet], now, triesMax: 2 * KEYS });
   for (let round = 0; round < 3; round++) {
     const tokens = Array.from({ length: 10 }, (_, n) => forged(n));
     t.same(count(await Promise.all(tokens.map((token) => verifier.verify(token)))), {
@@ -70,7 +65,7 @@ test('no more keys are tried at a time than may be; what is too much is told at 
 });
 
 test('a token of one key finds room where those of many keys do not', async (t) => {
-  const verifier = createVerifier({ keySets: [keySet], now, load: new VerificationLoad(2 * KEYS + 1) });
+  const verifier = createVerifier({ keySets: [keySet], now, triesMax: 2 * KEYS + 1 });
   const flood = Array.from({ length: 5 }, (_, n) => verifier.verify(forged(n)));
   const named = verifier.verify(good(1));
   t.same(count(await Promise.all(flood)), { invalid: 2, overloaded: 3 });

@@ -25,7 +25,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   query: ['snapshot', 'structures', 'model', 'errors.ts', 'limits.ts'],
   encode: ['query', 'snapshot', 'structures', 'model', 'limits.ts'],
   view: ['encode', 'query', 'snapshot', 'structures', 'model', 'errors.ts', 'limits.ts'],
-  auth: ['upstream', 'query', 'model', 'errors.ts', 'limits.ts'],
+  auth: ['structures', 'upstream', 'query', 'model', 'errors.ts', 'limits.ts'],
   openapi: ['query', 'model', 'errors.ts', 'limits.ts'],
   thread: ['source', 'normalise', 'snapshot', 'model', 'errors.ts', 'limits.ts'],
   refresh: ['thread', 'snapshot', 'source', 'model', 'errors.ts', 'limits.ts'],
