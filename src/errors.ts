@@ -1,7 +1,6 @@
 /**
- * One table of everything that can go wrong for a client: a stable code, the HTTP status, and a title that never
- * changes with the occasion. Bad requests are values of this table, never thrown; what is thrown is a
- * {@link LecternError} (bad configuration or source) or a programmer's mistake.
+ * Everything that can go wrong for a client: a stable code, the HTTP status, and a title. Bad requests are values of this
+ * table and never thrown. A bad configuration or source is thrown as a {@link LecternError}.
  */
 export const PROBLEMS = {
   'not-found': { status: 404, title: 'There is no such resource' },
@@ -81,16 +80,6 @@ export type LecternErrorCode =
   | 'stale'
   | 'closed';
 
-/** What an error may carry besides its code and message. */
-export interface LecternErrorOptions {
-  /** The error behind this one. */
-  readonly cause?: unknown;
-  /** See {@link LecternError.faults}. */
-  readonly faults?: readonly ParameterFault[];
-  /** See {@link LecternError.retryAfterMs}. */
-  readonly retryAfterMs?: number | null;
-}
-
 /** The one error class that Lectern throws on purpose. */
 export class LecternError extends Error {
   override readonly name = 'LecternError';
@@ -101,10 +90,14 @@ export class LecternError extends Error {
   /** For `source-unreadable`: how long the source asked to be left alone, or null. */
   readonly retryAfterMs: number | null;
 
-  constructor(code: LecternErrorCode, message: string, options: LecternErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+  constructor(
+    code: LecternErrorCode,
+    message: string,
+    more: { cause?: unknown; faults?: readonly ParameterFault[]; retryAfterMs?: number | null } = {},
+  ) {
+    super(message, more.cause === undefined ? undefined : { cause: more.cause });
     this.code = code;
-    this.faults = options.faults ?? [];
-    this.retryAfterMs = options.retryAfterMs ?? null;
+    this.faults = more.faults ?? [];
+    this.retryAfterMs = more.retryAfterMs ?? null;
   }
 }

@@ -4,13 +4,11 @@ import { LecternError } from '../errors.js';
 import type { ResolvedSettings } from '../options/option-types.js';
 import { type Service, startService } from '../service.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
-import { EXIT_FAILURE, endOnFaults, exitCodeOf, writeError } from './faults.js';
+import { carryOnWithoutOutput, EXIT_FAILURE, endOnFaults, exitCodeOf, writeError } from './faults.js';
 import { openStandardError, prettyDestination } from './log-output.js';
-import { carryOnWithoutOutput } from './output.js';
-import { createProgressLine } from './progress.js';
 import { formatReady, readyFields, tellReloads, unknownVariables } from './serve-messages.js';
 import { endBySignal, listenForSignals, refreshOnSignals, type SignalListener } from './signals.js';
-import { describeRejections } from './wording.js';
+import { createProgressLine, describeRejections } from './wording.js';
 
 /** How long a start that was called off may take to end. Some reads cannot be called off. */
 const CALLED_OFF_MS_MAX = 1000;
@@ -58,7 +56,7 @@ async function serveUntilSignal(
   signals: SignalListener,
   log: Logger,
 ): Promise<number> {
-  const progress = createProgressLine(process.stderr, [settings.source].flat().join(', '));
+  const progress = createProgressLine([settings.source].flat().join(', '));
   let service: Service | null = null;
   let isReady = false;
   // Before the service is there: an early SIGHUP must not end the process.
