@@ -80,6 +80,16 @@ export type LecternErrorCode =
   | 'stale'
   | 'closed';
 
+/** What an error may carry besides its code and message. */
+export interface LecternErrorOptions {
+  /** The error behind this one. */
+  readonly cause?: unknown;
+  /** See {@link LecternError.faults}. */
+  readonly faults?: readonly ParameterFault[];
+  /** See {@link LecternError.retryAfterMs}. */
+  readonly retryAfterMs?: number | null;
+}
+
 /** The one error class that Lectern throws on purpose. */
 export class LecternError extends Error {
   override readonly name = 'LecternError';
@@ -90,14 +100,10 @@ export class LecternError extends Error {
   /** For `source-unreadable`: how long the source asked to be left alone, or null. */
   readonly retryAfterMs: number | null;
 
-  constructor(
-    code: LecternErrorCode,
-    message: string,
-    more: { cause?: unknown; faults?: readonly ParameterFault[]; retryAfterMs?: number | null } = {},
-  ) {
-    super(message, more.cause === undefined ? undefined : { cause: more.cause });
+  constructor(code: LecternErrorCode, message: string, options: LecternErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
-    this.faults = more.faults ?? [];
-    this.retryAfterMs = more.retryAfterMs ?? null;
+    this.faults = options.faults ?? [];
+    this.retryAfterMs = options.retryAfterMs ?? null;
   }
 }
