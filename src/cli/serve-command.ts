@@ -67,7 +67,7 @@ async function serveUntilSignal(
     if (typeof started === 'string') {
       log.info({ signal: started }, 'closing');
       const closing = starting.then((late) => late.close());
-      await callOff(closing, started, signals);
+      await callOff(closing, started);
       return 0;
     }
     service = started;
@@ -95,7 +95,7 @@ async function serveUntilSignal(
       const closing = service.close();
       // A service that was ready may have answers in flight, and an image half written. Others have nothing to finish.
       const signal = signals.received;
-      await (isReady || signal === null ? closing : callOff(closing, signal, signals));
+      await (isReady || signal === null ? closing : callOff(closing, signal));
     }
     stopRefreshing();
   }
@@ -110,13 +110,13 @@ async function announce(
   { adminTokenFile, refreshSeconds }: ResolvedSettings,
   log: Logger,
 ): Promise<void> {
-  const reasons = describeRejections(summary);
   if (service.mode === 'development') {
     const example = await service.example();
     process.stdout.write(formatReady(service, summary, example, adminTokenFile !== undefined));
     tellReloads(service.timetable, refreshSeconds > 0, (line) => process.stdout.write(line));
     return;
   }
+  const reasons = describeRejections(summary);
   if (reasons.length > 0) log.warn({ reasons }, 'records were left out');
   log.info(readyFields(service, summary), 'ready');
 }
@@ -125,15 +125,8 @@ async function announce(
  * Waits a little for what was called off, and then lets the signal end the process. `process.exit` would wait for every read
  * under way.
  */
-async function callOff(
-  ending: Promise<void>,
-  signal: NodeJS.Signals,
-  signals: SignalListener,
-): Promise<void> {
-  const timer = setTimeout(() => {
-    signals.stop();
-    endBySignal(signal);
-  }, CALLED_OFF_MS_MAX);
+async function callOff(ending: Promise<void>, signal: NodeJS.Signals): Promise<void> {
+  const timer = setTimeout(() => endBySignal(signal), CALLED_OFF_MS_MAX);
   await ending.catch(() => {});
   clearTimeout(timer);
 }
