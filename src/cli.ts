@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { endWithoutOutput, guardOutput } from './cli/output.js';
+import { endWithoutOutput, guardOutput } from './cli/faults.js';
 import { run } from './cli/program.js';
 
 guardOutput();

@@ -1,7 +1,6 @@
 /**
- * One table of everything that can go wrong for a client: a stable code, the HTTP status, and a title that never
- * changes with the occasion. Bad requests are values of this table, never thrown; what is thrown is a
- * {@link LecternError} (bad configuration or source) or a programmer's mistake.
+ * Everything that can go wrong for a client: a stable code, the HTTP status, and a title. Bad requests are values of this
+ * table and never thrown. A bad configuration or source is thrown as a {@link LecternError}.
  */
 export const PROBLEMS = {
   'not-found': { status: 404, title: 'There is no such resource' },

@@ -59,9 +59,8 @@ export const RECORD_BYTES_MAX: number = 1 * MIB;
 export const REJECTIONS_KEPT_MAX = 1000;
 /** Of these, records that a later source overrides. They are no faults, so a sample is enough. */
 export const OVERRIDES_KEPT_MAX = 100;
-/** Names of unserved fields that are counted one by one, 100 × 0.4 KB. Further ones share a count. */
+/** Names of unserved fields that are counted one by one, and UTF-16 units of each: 100 × 0.4 KB. */
 export const UNSERVED_FIELDS_KEPT_MAX = 100;
-/** UTF-16 units kept of such a name. */
 export const UNSERVED_NAME_UNITS_MAX = 128;
 /** Read from a source at a time: 1,200 records of NDJSON take 4 ms, or 10 ms where each has to be decoded. */
 export const READ_CHUNK_BYTES: number = 512 * KIB;
@@ -80,9 +79,8 @@ export const LOAD_MEMORY_SHARE: number = 3 / 4;
 export const LOAD_MEMORY_MB_MIN = 64;
 /** A load before its first record: thread 12 MiB, 7 × READ_CHUNK_BYTES, one record as bytes, text and value. */
 export const LOAD_BASE_BYTES: number = 24 * MIB;
-/** Pieces of a source between two looks at memory: 4 MiB, read in 30 ms. A look takes 0.03 ms. */
+/** Pieces, or decoded records, between two looks at memory: 4 MiB, read in 30 ms. A look takes 0.03 ms. */
 export const LOAD_LOOK_CHUNKS = 8;
-/** The same in decoded records. */
 export const LOAD_LOOK_RECORDS = 256;
 /** An image without its rows, per event: 87 measured with a third in conflicts, and 13 where codes have four bytes. */
 export const IMAGE_BYTES_PER_EVENT = 116;
@@ -212,9 +210,8 @@ export const THREAD_END_MS_MAX = 2000;
 /** Clocks of file systems tick every 1 to 10 ms: a younger file could change within its time. */
 export const FILE_AGE_MS_MIN = 20;
 
-/** From connecting to an upstream's headers. */
+/** From connecting to an upstream's headers, and between two pieces of its answer. */
 export const UPSTREAM_HEADERS_MS_MAX = 60_000;
-/** Between two pieces of an upstream's answer. */
 export const UPSTREAM_IDLE_MS_MAX = 30_000;
 /** One load from an upstream, all pages: 380 MB of 1,000,000 events take seven minutes at 1 MB/s. */
 export const UPSTREAM_TOTAL_MS_MAX: number = 15 * 60_000;
@@ -257,9 +254,8 @@ export const LOG_BYTES_MAX: number = 1 * MIB;
 /** Log lines of one thread on their way to the main thread: 4,096 × 0.5 KB = 2 MB, taken in 50 ms. */
 export const LOG_MESSAGES_MAX = 4096;
 
-/** For all header fields of a request to arrive. */
+/** For the header fields of a request to arrive, and for all of it. */
 export const HEADERS_TIMEOUT_MS = 10_000;
-/** For a whole request to arrive. */
 export const REQUEST_TIMEOUT_MS = 15_000;
 /** An idle connection. Longer than the 60 s of common load balancers, so that they close first. */
 export const KEEP_ALIVE_TIMEOUT_MS = 75_000;

@@ -4,8 +4,7 @@ import type { IdentifierMode } from '../model/event.js';
 import { invalidParameters } from '../query/object-form.js';
 import { parseParameters } from '../query/parameters.js';
 import { openTimetable } from '../timetable/timetable.js';
-import { createProgressLine } from './progress.js';
-import { formatBytes, formatCount, formatCountOf, formatMs } from './wording.js';
+import { createProgressLine, formatBytes, formatCount, formatCountOf, formatMs } from './wording.js';
 
 const PARSE_OPTIONS = { unknownParameters: 'reject' } as const;
 
@@ -20,7 +19,7 @@ export async function explain(source: string, request: string, identifiers: Iden
   const parsed = parseParameters('schedule', pairs, PARSE_OPTIONS, { identifiers, hasValue: () => false });
   const allFaults = 'faults' in parsed ? [...faults, ...parsed.faults] : faults;
   if (allFaults.length > 0) throw invalidParameters(allFaults);
-  const progress = createProgressLine(process.stderr, source);
+  const progress = createProgressLine(source);
   const timetable = openTimetable({
     source,
     identifiers,

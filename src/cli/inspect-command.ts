@@ -6,8 +6,8 @@ import { emptyFilters } from '../snapshot/summary.js';
 import { parseSourceArgument, sourceOfSpec } from '../source/spec.js';
 import { loadImage } from '../thread/load-image.js';
 import { EXIT_FAILURE } from './faults.js';
-import { createProgressLine } from './progress.js';
 import {
+  createProgressLine,
   describeRejections,
   formatBytes,
   formatCount,
@@ -30,7 +30,7 @@ const NAME_UNITS_SHOWN = 40;
  */
 export async function inspect(source: string, identifiers: IdentifierMode, asJson: boolean): Promise<number> {
   const opened = sourceOfSpec(parseSourceArgument(source));
-  const progress = createProgressLine(process.stderr, opened.name);
+  const progress = createProgressLine(opened.name);
   try {
     const loaded = await loadImage(opened, identifiers, { onProgress: progress.update });
     const inspection = inspectImage(loaded.image);

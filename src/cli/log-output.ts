@@ -118,12 +118,7 @@ export function openStandardError(): LogOutput {
   }
 }
 
-/**
- * Records as lines for people, `12:03:04 INFO: ready {…}` in local time. pino-pretty takes 70 ms to load, so only such a
- * log loads it.
- *
- * @param isColoured only for a terminal: colours are control characters
- */
+/** Records as lines for people, `12:03:04 INFO: ready {…}` in local time. Only this loads pino-pretty, which takes 70 ms. */
 export async function prettyDestination(
   output: LogDestination,
   isColoured: boolean,

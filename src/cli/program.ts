@@ -12,8 +12,7 @@ import { type Setting, shownDefault, variableOf } from '../options/setting.js';
 import { SETTINGS } from '../options/table.js';
 import { suggest } from '../structures/suggest.js';
 import { VERSION } from '../version.js';
-import { EXIT_USAGE, reportFailure, writeError } from './faults.js';
-import { isWriteFailure } from './output.js';
+import { EXIT_USAGE, isWriteFailure, reportFailure, writeError } from './faults.js';
 
 /**
  * Runs one command line and resolves to the exit code: 0, 1 for a failure, 2 for wrong usage. `serve` resolves when

@@ -4,13 +4,11 @@ import { LecternError } from '../errors.js';
 import type { ResolvedSettings } from '../options/option-types.js';
 import { type Service, startService } from '../service.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
-import { EXIT_FAILURE, endOnFaults, exitCodeOf, writeError } from './faults.js';
+import { carryOnWithoutOutput, EXIT_FAILURE, endOnFaults, exitCodeOf, writeError } from './faults.js';
 import { openStandardError, prettyDestination } from './log-output.js';
-import { carryOnWithoutOutput } from './output.js';
-import { createProgressLine } from './progress.js';
 import { formatReady, readyFields, tellReloads, unknownVariables } from './serve-messages.js';
 import { endBySignal, listenForSignals, refreshOnSignals, type SignalListener } from './signals.js';
-import { describeRejections } from './wording.js';
+import { createProgressLine, describeRejections } from './wording.js';
 
 /** How long a start that was called off may take to end. Some reads cannot be called off. */
 const CALLED_OFF_MS_MAX = 1000;
@@ -58,7 +56,7 @@ async function serveUntilSignal(
   signals: SignalListener,
   log: Logger,
 ): Promise<number> {
-  const progress = createProgressLine(process.stderr, [settings.source].flat().join(', '));
+  const progress = createProgressLine([settings.source].flat().join(', '));
   let service: Service | null = null;
   let isReady = false;
   // Before the service is there: an early SIGHUP must not end the process.
@@ -69,7 +67,7 @@ async function serveUntilSignal(
     if (typeof started === 'string') {
       log.info({ signal: started }, 'closing');
       const closing = starting.then((late) => late.close());
-      await callOff(closing, started, signals);
+      await callOff(closing, started);
       return 0;
     }
     service = started;
@@ -97,7 +95,7 @@ async function serveUntilSignal(
       const closing = service.close();
       // A service that was ready may have answers in flight, and an image half written. Others have nothing to finish.
       const signal = signals.received;
-      await (isReady || signal === null ? closing : callOff(closing, signal, signals));
+      await (isReady || signal === null ? closing : callOff(closing, signal));
     }
     stopRefreshing();
   }
@@ -112,13 +110,13 @@ async function announce(
   { adminTokenFile, refreshSeconds }: ResolvedSettings,
   log: Logger,
 ): Promise<void> {
-  const reasons = describeRejections(summary);
   if (service.mode === 'development') {
     const example = await service.example();
     process.stdout.write(formatReady(service, summary, example, adminTokenFile !== undefined));
     tellReloads(service.timetable, refreshSeconds > 0, (line) => process.stdout.write(line));
     return;
   }
+  const reasons = describeRejections(summary);
   if (reasons.length > 0) log.warn({ reasons }, 'records were left out');
   log.info(readyFields(service, summary), 'ready');
 }
@@ -127,15 +125,8 @@ async function announce(
  * Waits a little for what was called off, and then lets the signal end the process. `process.exit` would wait for every read
  * under way.
  */
-async function callOff(
-  ending: Promise<void>,
-  signal: NodeJS.Signals,
-  signals: SignalListener,
-): Promise<void> {
-  const timer = setTimeout(() => {
-    signals.stop();
-    endBySignal(signal);
-  }, CALLED_OFF_MS_MAX);
+async function callOff(ending: Promise<void>, signal: NodeJS.Signals): Promise<void> {
+  const timer = setTimeout(() => endBySignal(signal), CALLED_OFF_MS_MAX);
   await ending.catch(() => {});
   clearTimeout(timer);
 }

@@ -38,10 +38,7 @@ export function resolveOptions<P extends Place>(place: P, options: unknown): Res
   if (unknown !== undefined) throw unknownOption(method, unknown, names);
   const labelOf = (name: string): string => prefix + name;
   const values = checkedValues(settings, options as Values, labelOf);
-  const rules = Object.entries(RULES).filter(([problem]) =>
-    [...problem.matchAll(NAMED)].every(([, name = '']) => settings.has(name)),
-  );
-  checkRules(Object.fromEntries(rules), settings, values, labelOf);
+  checkRules(RULES, settings, values, labelOf);
   return values as Resolved<P>;
 }
 
@@ -109,7 +106,9 @@ function checkRules(rules: Rules, settings: Settings, values: Values, label: (na
   // A setting that is given its own default says nothing.
   const isGiven = (name: string): boolean =>
     values[name] !== undefined && values[name] !== settings.get(name)?.default;
-  const broken = Object.keys(rules).filter((problem) => rules[problem]?.(values, isGiven));
+  const broken = Object.entries(rules)
+    .filter(([problem]) => [...problem.matchAll(NAMED)].every(([, name = '']) => settings.has(name)))
+    .flatMap(([problem, isBroken]) => (isBroken(values, isGiven) ? [problem] : []));
   if (broken.length === 0) return;
   throw invalid(broken.map((problem) => problem.replace(NAMED, (_, name) => label(name))).join('; '));
 }

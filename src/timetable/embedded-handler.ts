@@ -10,19 +10,17 @@ import { resolveOptions } from '../options/resolve.js';
 import type { ViewSource } from '../view/view-source.js';
 import { planAuth, type Reading } from './plan-auth.js';
 
-interface EmbeddedHandler<Request extends IncomingMessage> {
-  readonly handler: RequestHandler<Request>;
-  /** Ends the fetching of keys. */
-  close(): void;
-}
-
-/** @throws LecternError `option-invalid`, `key-invalid`, `key-missing` */
+/**
+ * A handler, and what ends the fetching of its keys.
+ *
+ * @throws LecternError `option-invalid`, `key-invalid`, `key-missing`
+ */
 export function createEmbeddedHandler<Request extends IncomingMessage>(
   views: ViewSource,
   options: EmbeddedHandlerOptions<Request>,
   { unknownParameters, identifiers }: Reading,
   cacheBytesMax: number,
-): EmbeddedHandler<Request> {
+): { readonly handler: RequestHandler<Request>; close(): void } {
   const { auth, identify = () => null, basePath, log } = resolveOptions('handler', options);
   const plan = auth === undefined ? null : planAuth('handler', auth, identifiers, true);
   const feed = plan === null || plan.remoteKeys === null ? null : new RemoteKeys(plan.remoteKeys, { log });
