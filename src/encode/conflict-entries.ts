@@ -4,19 +4,13 @@ import type { ConflictEntry } from '../model/event.js';
 import { CONFLICT_ENTRY_SCHEMA } from '../model/schemas.js';
 import { formatInstant } from '../model/time.js';
 import { Selection } from '../query/selection.js';
+import { packedArrayHeaderLength } from '../snapshot/byte-lengths.js';
 import type { Clusters } from '../snapshot/cluster-reader.js';
 import type { Rows } from '../snapshot/rows.js';
 import { allocateBody, type Body, madeBody } from './body.js';
-import { copyJsonRows, jsonRowPieces } from './json.js';
-import { arrayHeader, copyMessagePackRows, packedRowPieces, packPlain } from './msgpack.js';
-import { type Piece, slicedBody } from './slices.js';
-
-const OPENING_BRACKET = 0x5b;
-const CLOSING_BRACKET = 0x5d;
-const CLOSING_BRACE = 0x7d;
-const COMMA = 0x2c;
-const BETWEEN_ENTRIES = Buffer.from(']},');
-const BEHIND_LAST_ENTRY = Buffer.from(']}]');
+import { jsonRowPieces } from './json.js';
+import { arrayHeader, packedRowPieces, packPlain } from './msgpack.js';
+import { gather, measured, type Piece, slicedBody } from './slices.js';
 
 const serialiseEntry: (entry: ConflictEntry) => string = build(CONFLICT_ENTRY_SCHEMA as unknown as Schema);
 
@@ -35,59 +29,29 @@ function jsonHead(clusters: Clusters, cluster: number): string {
 export function jsonConflicts(rows: Rows, clusters: Clusters, wanted: Uint32Array): Body {
   let byteLength = 1 + Math.max(1, wanted.length);
   for (const cluster of wanted) byteLength += clusters.image.jsonBytes[cluster]!;
-  if (byteLength > BODY_WHOLE_BYTES_MAX) {
-    return slicedBody(byteLength, () => jsonEntryPieces(rows, clusters, wanted));
-  }
-  const target = allocateBody(byteLength);
-  target[0] = OPENING_BRACKET;
-  let at = 1;
-  for (const cluster of wanted) {
-    at += target.write(jsonHead(clusters, cluster), at, 'utf8');
-    at = copyJsonRows(rows, Selection.ofList(clusters.eventsOf(cluster)), target, at);
-    // In place of the comma behind the last row.
-    target[at - 1] = CLOSING_BRACKET;
-    target[at++] = CLOSING_BRACE;
-    target[at++] = COMMA;
-  }
-  if (wanted.length > 0) expectEnd(at, byteLength);
-  target[byteLength - 1] = CLOSING_BRACKET;
-  return madeBody(target);
-}
-
-/** Memory that was not written to must not be sent. */
-function expectEnd(at: number, byteLength: number): void {
-  if (at !== byteLength) throw new Error('the entries of conflicts have other lengths than are told of them');
+  return entriesBody(byteLength, () => jsonEntryPieces(rows, clusters, wanted));
 }
 
 function* jsonEntryPieces(rows: Rows, clusters: Clusters, wanted: Uint32Array): Generator<Piece> {
-  let opening = Buffer.from('[');
+  let opening = '[';
   for (const cluster of wanted) {
-    yield opening;
-    yield Buffer.from(jsonHead(clusters, cluster), 'utf8');
+    yield Buffer.from(opening + jsonHead(clusters, cluster), 'utf8');
     yield* jsonRowPieces(rows, Selection.ofList(clusters.eventsOf(cluster)));
-    opening = BETWEEN_ENTRIES;
+    opening = ']},';
   }
-  yield BEHIND_LAST_ENTRY;
+  yield Buffer.from(wanted.length === 0 ? '[]' : ']}]');
 }
 
 /** The given clusters as one MessagePack array of maps. */
 export function messagePackConflicts(rows: Rows, clusters: Clusters, wanted: Uint32Array): Body {
-  const header = arrayHeader(wanted.length);
-  let byteLength = header.length;
+  let byteLength = packedArrayHeaderLength(wanted.length);
   for (const cluster of wanted) byteLength += clusters.image.packedBytes[cluster]!;
-  if (byteLength > BODY_WHOLE_BYTES_MAX) {
-    return slicedBody(byteLength, () => packedEntryPieces(rows, clusters, wanted));
-  }
-  const target = allocateBody(byteLength);
-  let at = header.copy(target);
-  for (const cluster of wanted) {
-    const events = Selection.ofList(clusters.eventsOf(cluster));
-    const head = packedHead(clusters, cluster, events);
-    target.set(head, at);
-    at = copyMessagePackRows(rows, events, target, at + head.length);
-  }
-  expectEnd(at, byteLength);
-  return madeBody(target);
+  return entriesBody(byteLength, () => packedEntryPieces(rows, clusters, wanted));
+}
+
+function entriesBody(byteLength: number, pieces: () => Iterable<Piece>): Body {
+  if (byteLength > BODY_WHOLE_BYTES_MAX) return slicedBody(byteLength, pieces);
+  return madeBody(gather(measured(pieces(), byteLength), allocateBody(byteLength)));
 }
 
 /** The map of an entry up to the rows, with the header of their array. */

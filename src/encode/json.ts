@@ -46,7 +46,14 @@ export function jsonRows(rows: Rows, selection: Selection, cache: RowCache | nul
   }
   return jsonArray({
     byteLength: rowBytes,
-    write: (target, offset) => copyJsonRows(rows, selection, target, offset),
+    write(target, offset) {
+      let at = offset;
+      selection.forEachRun((first, end) => {
+        // The arena may have its closing bracket behind the last row.
+        at += rows.bytes.copy(target, at, rows.start[first]!, rows.start[end]! - 1);
+        target[at++] = COMMA;
+      });
+    },
   });
 }
 
@@ -80,17 +87,6 @@ function jsonViews(rows: Rows, selection: Selection, gatheredBytes: number): Uin
   gathered[to - 1] = CLOSING_BRACKET;
   chunks.push(gathered.subarray(from, to));
   return chunks;
-}
-
-/** Copies the selected rows, with a comma behind each, to `target` and returns the offset behind the last comma. */
-export function copyJsonRows(rows: Rows, selection: Selection, target: Buffer, offset: number): number {
-  let at = offset;
-  selection.forEachRun((first, end) => {
-    // The arena may have its closing bracket behind the last row.
-    at += rows.bytes.copy(target, at, rows.start[first]!, rows.start[end]! - 1);
-    target[at++] = COMMA;
-  });
-  return at;
 }
 
 /** The selected rows as views of the arena, with a comma between them. */

@@ -57,7 +57,12 @@ export function messagePackRows(rows: Rows, selection: Selection, cache: RowCach
   }
   return packedArray(count, {
     byteLength,
-    write: (target, offset) => copyMessagePackRows(rows, selection, target, offset),
+    write(target, offset) {
+      let at = offset;
+      selection.forEach((ordinal) => {
+        at = writeMessagePackRow(rows, ordinal, target, at);
+      });
+    },
   });
 }
 
@@ -89,18 +94,4 @@ function packedPiece(rows: Rows, first: number, end: number): Piece {
       for (let ordinal = first; ordinal < end; ordinal++) at = writeMessagePackRow(rows, ordinal, target, at);
     },
   };
-}
-
-/** Writes the selected rows one behind the other and returns the offset behind the last. */
-export function copyMessagePackRows(
-  rows: Rows,
-  selection: Selection,
-  target: Buffer,
-  offset: number,
-): number {
-  let at = offset;
-  selection.forEach((ordinal) => {
-    at = writeMessagePackRow(rows, ordinal, target, at);
-  });
-  return at;
 }

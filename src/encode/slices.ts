@@ -34,7 +34,7 @@ export function slicedBody(byteLength: number, pieces: () => Iterable<Piece>): B
  *
  * @throws Error where they have another length, before anything beyond it
  */
-function* measured(pieces: Iterable<Piece>, byteLength: number): Generator<Piece> {
+export function* measured(pieces: Iterable<Piece>, byteLength: number): Generator<Piece> {
   let left = byteLength;
   for (const piece of pieces) {
     left -= piece.byteLength;
