@@ -4,22 +4,25 @@ import type { Snapshot } from '../snapshot/snapshot.js';
 import { sortUnique } from '../structures/ordinal-set.js';
 import { results } from '../structures/slabs.js';
 import { executePlan, passerOf } from './execute.js';
+import type { Parameters } from './parameters.js';
 import { type Plan, planQuery } from './plan.js';
-import type { ConflictOptions, Query } from './query.js';
+import type { Query } from './query.js';
 
 const NONE = new Uint32Array(0);
 
 /**
- * The clusters that are in the scope of a query: at least one of their events matches all of its filters.
- *
- * Without filters a window is answered from the clusters alone: the events of a cluster leave no gap between its start
- * and its end, so one of them overlaps the window exactly when the cluster does.
+ * The clusters of which at least one event matches a query. Without filters the clusters alone decide: their events leave
+ * no gap, so one of them overlaps the window exactly when the cluster does.
  *
  * @returns cluster numbers, ascending
  */
-export function findConflicts(snapshot: Snapshot, query: Query, options: ConflictOptions): Uint32Array {
-  const clusters = options.merge ? snapshot.merged : snapshot.unmerged;
-  const wanted = CONFLICT_DIMENSIONS.map((dimension) => options.by.includes(dimension.by));
+export function findConflicts(
+  snapshot: Snapshot,
+  query: Query,
+  { by, merge }: Pick<Parameters, 'by' | 'merge'>,
+): Uint32Array {
+  const clusters = merge ? snapshot.merged : snapshot.unmerged;
+  const wanted = CONFLICT_DIMENSIONS.map((dimension) => by.includes(dimension.by));
   return query.filters.length === 0 && query.identities === null
     ? clustersInWindow(clusters, query, wanted)
     : clustersOfEvents(snapshot, clusters, query, wanted);
@@ -46,22 +49,19 @@ function candidatesMax({ lead, window }: Plan): number {
   return lead.kind === 'runs' ? window.runsCount : lead.clause.postings;
 }
 
-/** A look at an event of a cluster costs that part of finding a candidate and its clusters. */
+/** The cost of a look at an event of a cluster, in candidates. */
 const LOOK_COST = 1 / 4;
 
 /** What it costs to ask each cluster for an event that passes, in candidates. */
 function looksMax(snapshot: Snapshot, clusters: Clusters, candidates: number, hasNoWindow: boolean): number {
-  // Which events of a long cluster lie in a window is not known: it may be the last.
+  // The event of a long cluster that lies in the window may be its last.
   if (!hasNoWindow) return clusters.eventsCount;
   // Otherwise one of so many passes, so most clusters have one among their first.
   const perCluster = snapshot.eventCount / Math.max(1, candidates);
   return LOOK_COST * Math.min(clusters.eventsCount, clusters.count * perCluster);
 }
 
-/**
- * The other way round, for filters that most events pass: each cluster in the window is asked for an event that does. There are
- * far fewer of those than there are events.
- */
+/** For filters that most events pass: asks each cluster in the window for such an event. Clusters are far fewer than events. */
 function clustersThatPass(
   snapshot: Snapshot,
   clusters: Clusters,

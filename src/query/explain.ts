@@ -26,10 +26,7 @@ export interface Explanation {
   };
 }
 
-/**
- * A plan as text, one step a line: which posting list leads, which runs of ordinals the window gave, what is checked
- * per event. Tests hold these lines, so they say which index was used and not only which rows came back.
- */
+/** A plan as text, one step a line. Tests compare it, so that they see which index was used. */
 export function explainPlan(plan: Plan): string {
   const lines: string[] = [];
   const { window, runs, runsCount, slotsRunning } = plan.window;
@@ -55,9 +52,9 @@ function describeLead({ lead, window }: Plan): string {
   const text = `${describeClause(clause)}: ${count(clause.postings, 'posting')}`;
   if (window.window === null) return text;
   const byRuns = countListsByRuns(narrowing);
-  const runsLead =
-    byRuns === 0 ? '' : `, whose runs lead in ${byRuns} of ${count(narrowing.spans.length, 'list')}`;
-  return `${text}, narrowed by the window${runsLead}`;
+  const narrowed = `${text}, narrowed by the window`;
+  if (byRuns === 0) return narrowed;
+  return `${narrowed}, whose runs lead in ${byRuns} of ${count(narrowing.spans.length, 'list')}`;
 }
 
 function describeWindow(window: Window): string {
@@ -70,9 +67,7 @@ function describeClause(clause: Clause): string {
   const known = clause.terms.reduce((sum, term) => sum + term.codes.length, 0);
   const fields = clause.terms.map((term) => term.field).join(' or ');
   const name = clause.label === 'identities' && fields !== '' ? `identities (${fields})` : clause.label;
-  return known === clause.values
-    ? `${name} of ${count(clause.values, 'value')}`
-    : `${name} of ${count(clause.values, 'value')}, ${known} known`;
+  return `${name} of ${count(clause.values, 'value')}${known === clause.values ? '' : `, ${known} known`}`;
 }
 
 function count(number: number, noun: string): string {

@@ -23,9 +23,8 @@ export interface Clause {
   readonly postings: number;
 }
 
-/** What leads: every candidate comes from it, and everything else is checked. */
+/** Where every candidate comes from; everything else is checked. */
 export type Lead =
-  /** Nothing can match. */
   | { readonly kind: 'nothing' }
   /** The window's runs of ordinals; of everything where there is no window. */
   | { readonly kind: 'runs' }
@@ -40,15 +39,14 @@ export interface Plan {
   readonly checks: readonly Clause[];
 }
 
-/** Walking one posting list within a window costs about as much as checking this many candidates: an estimate. */
+/** What walking one posting list within a window costs, in checks of candidates: an estimate. */
 const LIST_COST = 16;
-/** Asking the interval trees who is running costs about as much as checking this many candidates: an estimate. */
+/** The same for asking the interval trees for running events. */
 const TREE_COST = 64;
 
 /**
- * Chooses how to answer: the clause with the fewest postings leads, unless the window holds fewer events than narrowing its
- * posting lists would look at. All other clauses are looked up per candidate in their columns, which costs one read each and so is never worse
- * than walking a second, longer posting list.
+ * The clause with the fewest postings leads, unless the window holds fewer events than narrowing its posting lists would look at.
+ * The other clauses are looked up per candidate in their columns: never worse than walking a longer posting list.
  */
 export function planQuery(snapshot: Snapshot, query: Query): Plan {
   const clauses = clausesOf(snapshot, query);
@@ -74,7 +72,6 @@ export function clausesOf(snapshot: Snapshot, query: Query): Clause[] {
   return clauses;
 }
 
-/** The posting lists of a clause. */
 function listsOf(snapshot: Snapshot, { terms }: Clause): ListRef[] {
   const lists: ListRef[] = [];
   for (const term of terms) {
@@ -84,10 +81,7 @@ function listsOf(snapshot: Snapshot, { terms }: Clause): ListRef[] {
   return lists;
 }
 
-/**
- * Whether the window holds fewer events than a clause has lists to look at. The trees are asked for no more running slots than would
- * do: each has one event at least.
- */
+/** Whether the window holds fewer events than walking the lists of a clause costs. Each running slot has one event at least. */
 function isShort(window: WindowOrdinals, { terms, postings }: Clause): boolean {
   let lists = 0;
   for (const { codes } of terms) lists += codes.length;

@@ -3,10 +3,7 @@ import { countRuns } from '../structures/ordinal-set.js';
 import { results } from '../structures/slabs.js';
 import type { Window } from './query.js';
 
-/**
- * The events that overlap a window: one run of ordinals that start in it, and those that were already running when it
- * began. The former are two binary searches; the latter are looked for only when they are needed.
- */
+/** The events that overlap a window: those that start in it, and those that are running when it begins, found when needed. */
 export class WindowOrdinals {
   /** Null where everything is asked for. */
   readonly window: Window | null;
@@ -17,7 +14,7 @@ export class WindowOrdinals {
   #runs: Uint32Array | null = null;
   #runsCount = 0;
   #slotsRunning = 0;
-  /** More slots than this are running, which was found in vain. */
+  /** More slots than this are known to be running. */
   #slotsRunningMin = -1;
 
   constructor(snapshot: Snapshot, window: Window) {
@@ -33,29 +30,28 @@ export class WindowOrdinals {
     }
   }
 
-  /** All events of the window as runs of ordinals, [first, end) pairs. */
+  /** Pairs [first, end) of ordinals. */
   get runs(): Uint32Array {
     return this.runsUpTo(Number.POSITIVE_INFINITY) as Uint32Array;
   }
 
-  /** The events of the window. */
+  /** Events of the window. */
   get runsCount(): number {
     void this.runs;
     return this.#runsCount;
   }
 
-  /** Of these, the ones that were already running when the window began. */
+  /** Events that are running when the window begins. */
   get eventsRunning(): number {
     return this.runsCount - (this.starting.end - this.starting.first);
   }
 
-  /** Slots that were already running when the window began: what the interval trees found. */
   get slotsRunning(): number {
     void this.runs;
     return this.#slotsRunning;
   }
 
-  /** The runs; null where more than `slotsMax` slots were running and the runs are not known so far. */
+  /** Null where more than `slotsMax` slots are running and the runs are not known so far. */
   runsUpTo(slotsMax: number): Uint32Array | null {
     if (this.#runs !== null) return this.#runs;
     if (slotsMax <= this.#slotsRunningMin) return null;
@@ -65,7 +61,6 @@ export class WindowOrdinals {
     return this.#runs;
   }
 
-  /** What follows without a gap joins the run before. */
   #join(running: Uint32Array): void {
     const snapshot = this.#snapshot;
     const bounds = results.uint32(2 * (running.length + 1));

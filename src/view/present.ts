@@ -3,8 +3,7 @@ import type { Differences } from '../snapshot/differences.js';
 import { byteLengthOf, type SnapshotImage } from '../snapshot/image.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
-import { viewOf } from './snapshot-view.js';
-import type { View } from './view.js';
+import { SnapshotView, type View } from './view.js';
 import type { PublicationState, SourceState, TimetableStatus, ViewSource } from './view-source.js';
 
 /** A publication as plain data in shared memory: every thread can make a view of it. */
@@ -95,8 +94,12 @@ export class Present implements ViewSource {
     const { cacheBytesMax, threads = 1 } = this.#options;
     const { image, differences } = published;
     const differenceBytes = byteLengthOf(differences) / threads;
-    this.#view?.dropCaches();
-    this.#view = viewOf(new Snapshot(image), differences, Math.max(0, cacheBytesMax - differenceBytes));
+    this.#view?.rowCache.clear();
+    this.#view = new SnapshotView(
+      new Snapshot(image),
+      differences,
+      Math.max(0, cacheBytesMax - differenceBytes),
+    );
     this.#published = published;
     this.#publication = published.state;
   }
