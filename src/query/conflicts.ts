@@ -3,9 +3,9 @@ import type { Clusters } from '../snapshot/cluster-reader.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import { sortUnique } from '../structures/ordinal-set.js';
 import { results } from '../structures/slabs.js';
-import { executePlan, passerOf } from './execute.js';
+import { checkerOf, executePlan } from './execute.js';
 import type { Parameters } from './parameters.js';
-import { type Plan, planQuery } from './plan.js';
+import { clausesOf, type Plan, planQuery } from './plan.js';
 import type { Query } from './query.js';
 
 const NONE = new Uint32Array(0);
@@ -46,7 +46,7 @@ function clustersInWindow(clusters: Clusters, query: Query, wanted: readonly boo
 /** How many events the plan would look at, at most. */
 function candidatesMax({ lead, window }: Plan): number {
   if (lead.kind === 'nothing') return 0;
-  return lead.kind === 'runs' ? window.runsCount : lead.clause.postings;
+  return lead.kind === 'runs' ? window.all.count : lead.clause.postings;
 }
 
 /** The cost of a look at an event of a cluster, in candidates. */
@@ -70,7 +70,7 @@ function clustersThatPass(
   hasNoWindow: boolean,
 ): Uint32Array {
   const { startMs, endMs } = query.window;
-  const passes = passerOf(snapshot, query);
+  const passes = checkerOf(snapshot, clausesOf(snapshot, query));
   const isInScope = (ordinal: number): boolean => {
     if (!passes(ordinal)) return false;
     if (hasNoWindow) return true;

@@ -3,8 +3,7 @@ import type { FieldIndex, Snapshot } from '../snapshot/snapshot.js';
 import { sortUnique } from '../structures/ordinal-set.js';
 import { results } from '../structures/slabs.js';
 import { type Narrowed, type Narrowing, narrowLists } from './narrow.js';
-import { type Clause, clausesOf, type Plan } from './plan.js';
-import type { Query } from './query.js';
+import type { Clause, Plan } from './plan.js';
 import { Selection } from './selection.js';
 import type { WindowOrdinals } from './window.js';
 
@@ -19,9 +18,10 @@ export function executePlan(snapshot: Snapshot, plan: Plan): Selection {
   const { lead, window, checks } = plan;
   if (lead.kind === 'nothing') return Selection.ofRuns(new Uint32Array(0));
   if (lead.kind === 'runs') {
+    const { runs, count } = window.all;
     return checks.length === 0
-      ? Selection.ofRuns(window.runs)
-      : filterRuns(window.runs, window.runsCount, checkerOf(snapshot, checks));
+      ? Selection.ofRuns(runs)
+      : filterRuns(runs, count, checkerOf(snapshot, checks));
   }
   const candidates = narrowedPostings(snapshot, lead.narrowing, window);
   return checks.length === 0 ? candidates : filterSelection(candidates, checkerOf(snapshot, checks));
@@ -92,15 +92,10 @@ function uniteLists(snapshot: Snapshot, parts: readonly Narrowed[], count: numbe
   return Selection.ofList(union.subarray(0, sortUnique(union, count, snapshot.eventCount)));
 }
 
-/** Tells whether an event matches a query, its window aside. */
-export function passerOf(snapshot: Snapshot, query: Query): (ordinal: number) => boolean {
-  return checkerOf(snapshot, clausesOf(snapshot, query));
-}
-
 /** Whether an event passes every clause. */
-type Checker = (ordinal: number) => boolean;
+export type Checker = (ordinal: number) => boolean;
 
-function checkerOf(snapshot: Snapshot, clauses: readonly Clause[]): Checker {
+export function checkerOf(snapshot: Snapshot, clauses: readonly Clause[]): Checker {
   const tests = clauses.map((clause) => clauseChecker(snapshot, clause));
   const [first, second] = tests;
   if (first !== undefined && second === undefined) return first;

@@ -29,11 +29,12 @@ export interface Explanation {
 /** A plan as text, one step a line. Tests compare it, so that they see which index was used. */
 export function explainPlan(plan: Plan): string {
   const lines: string[] = [];
-  const { window, runs, runsCount, slotsRunning } = plan.window;
+  const { window } = plan.window;
   if (window !== null) {
+    const { runs, count: events, slotsRunning } = plan.window.all;
     lines.push(
       `WINDOW ${describeWindow(window)}: ${count(runs.length / 2, 'run')} of ordinals, ` +
-        `${count(runsCount, 'event')}, ${count(slotsRunning, 'slot')} running at its start`,
+        `${count(events, 'event')}, ${count(slotsRunning, 'slot')} running at its start`,
     );
   }
   lines.push(`LEAD ${describeLead(plan)}`);
@@ -46,7 +47,7 @@ export function explainPlan(plan: Plan): string {
 function describeLead({ lead, window }: Plan): string {
   if (lead.kind === 'nothing') return 'nothing can match';
   if (lead.kind === 'runs') {
-    return `${window.window === null ? 'all events' : 'window'}: ${count(window.runsCount, 'candidate')}`;
+    return `${window.window === null ? 'all events' : 'window'}: ${count(window.all.count, 'candidate')}`;
   }
   const { clause, narrowing } = lead;
   const text = `${describeClause(clause)}: ${count(clause.postings, 'posting')}`;

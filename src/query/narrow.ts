@@ -55,7 +55,8 @@ export function planNarrowing(
   const spans = lists.map((list) => spanOf(snapshot, window, list));
   let lookUps = 0;
   for (const span of spans) if (isLong(span)) lookUps += span.first - span.before;
-  return { spans, runs: lookUps === 0 ? null : window.runsUpTo(SLOTS_PER_LOOK_UP * lookUps) };
+  const found = lookUps === 0 ? null : window.upTo(SLOTS_PER_LOOK_UP * lookUps);
+  return { spans, runs: found?.runs ?? null };
 }
 
 /** Whether the window's runs may be of use. */
@@ -90,7 +91,7 @@ export function narrowLists(
   for (const span of spans) {
     const part =
       runs !== null && isLong(span)
-        ? narrowByRuns(span, runs, window.eventsRunning)
+        ? narrowByRuns(span, runs, window.all.eventsRunning)
         : narrowByEnds(snapshot, window, span);
     if (part.list.length > 0) parts.push(part);
   }

@@ -154,9 +154,12 @@ class Parser {
       return;
     }
     // There are few: quicker to look through than a map is to build.
-    const given = this.#given.find((each) => each.parameter === parameter);
-    if (given === undefined) this.#given.push({ parameter, values: [value] });
-    else given.values.push(value);
+    for (const given of this.#given) {
+      if (given.parameter !== parameter) continue;
+      given.values.push(value);
+      return;
+    }
+    this.#given.push({ parameter, values: [value] });
   }
 
   finish(): ParametersResult {

@@ -10,8 +10,6 @@ import { WindowOrdinals } from './window.js';
 export interface Term {
   readonly field: IndexedFieldName;
   readonly codes: readonly number[];
-  /** Ordinals in the posting lists of the codes. */
-  readonly postings: number;
 }
 
 /** At least one term must match. A filter is a clause of one term, a user's identities are one clause of several. */
@@ -20,6 +18,7 @@ export interface Clause {
   /** Values as they were asked for, known to the snapshot or not. */
   readonly values: number;
   readonly terms: readonly Term[];
+  /** Ordinals in the posting lists of all codes. */
   readonly postings: number;
 }
 
@@ -55,11 +54,11 @@ export function planQuery(snapshot: Snapshot, query: Query): Plan {
   if (shortest?.postings === 0) return { window, lead: { kind: 'nothing' }, checks: [] };
   if (shortest !== undefined && !isShort(window, shortest)) {
     const narrowing = planNarrowing(snapshot, window, listsOf(snapshot, shortest));
-    if (narrowing.runs === null || window.runsCount >= costOfNarrowing(narrowing)) {
+    if (narrowing.runs === null || window.all.count >= costOfNarrowing(narrowing)) {
       return { window, lead: { kind: 'postings', clause: shortest, narrowing }, checks: clauses.slice(1) };
     }
   }
-  return window.runsCount === 0
+  return window.all.count === 0
     ? { window, lead: { kind: 'nothing' }, checks: [] }
     : { window, lead: { kind: 'runs' }, checks: clauses };
 }
@@ -88,7 +87,8 @@ function isShort(window: WindowOrdinals, { terms, postings }: Clause): boolean {
   const eventsMax = Math.min(LIST_COST * lists, postings) - TREE_COST;
   const starting = window.starting.end - window.starting.first;
   if (starting >= eventsMax) return false;
-  return window.runsUpTo(eventsMax - starting) !== null && window.runsCount < eventsMax;
+  const found = window.upTo(eventsMax - starting);
+  return found !== null && found.count < eventsMax;
 }
 
 function clauseOf(snapshot: Snapshot, label: string, filters: readonly FieldFilter[]): Clause {
@@ -98,16 +98,14 @@ function clauseOf(snapshot: Snapshot, label: string, filters: readonly FieldFilt
   for (const filter of filters) {
     const field = snapshot.field(filter.field);
     const codes: number[] = [];
-    let termPostings = 0;
     for (const value of filter.values) {
       values++;
       const code = field.dictionary.codeOf(value);
       if (code === NO_CODE) continue;
       codes.push(code);
-      termPostings += field.postingCount(code);
+      postings += field.postingCount(code);
     }
-    if (codes.length > 0) terms.push({ field: filter.field, codes, postings: termPostings });
-    postings += termPostings;
+    if (codes.length > 0) terms.push({ field: filter.field, codes });
   }
   return { label, values, terms, postings };
 }

@@ -2,6 +2,7 @@ import type { ConflictBy, IndexedFieldName } from '../model/fields.js';
 
 /** "field is one of values". */
 export interface FieldFilter {
+  /** The field. */
   readonly field: IndexedFieldName;
   /** Canonical values in code point order without repeats, at least one. */
   readonly values: readonly string[];

@@ -3,7 +3,18 @@ import { countRuns } from '../structures/ordinal-set.js';
 import { results } from '../structures/slabs.js';
 import type { Window } from './query.js';
 
-/** The events that overlap a window: those that start in it, and those that are running when it begins, found when needed. */
+/** All events that overlap a window. */
+interface WindowRuns {
+  /** Pairs [first, end) of ordinals. */
+  readonly runs: Uint32Array;
+  /** Events in them. */
+  readonly count: number;
+  /** Events, and their slots, that are running when the window begins. */
+  readonly eventsRunning: number;
+  readonly slotsRunning: number;
+}
+
+/** The events that start in a window, and those that are running when it begins: these are found when they are needed. */
 export class WindowOrdinals {
   /** Null where everything is asked for. */
   readonly window: Window | null;
@@ -11,9 +22,7 @@ export class WindowOrdinals {
   readonly starting: { readonly first: number; readonly end: number };
   readonly #snapshot: Snapshot;
   readonly #startMs: number;
-  #runs: Uint32Array | null = null;
-  #runsCount = 0;
-  #slotsRunning = 0;
+  #found: WindowRuns | null = null;
   /** More slots than this are known to be running. */
   #slotsRunningMin = -1;
 
@@ -30,38 +39,20 @@ export class WindowOrdinals {
     }
   }
 
-  /** Pairs [first, end) of ordinals. */
-  get runs(): Uint32Array {
-    return this.runsUpTo(Number.POSITIVE_INFINITY) as Uint32Array;
-  }
-
-  /** Events of the window. */
-  get runsCount(): number {
-    void this.runs;
-    return this.#runsCount;
-  }
-
-  /** Events that are running when the window begins. */
-  get eventsRunning(): number {
-    return this.runsCount - (this.starting.end - this.starting.first);
-  }
-
-  get slotsRunning(): number {
-    void this.runs;
-    return this.#slotsRunning;
+  get all(): WindowRuns {
+    return this.upTo(Number.POSITIVE_INFINITY) as WindowRuns;
   }
 
   /** Null where more than `slotsMax` slots are running and the runs are not known so far. */
-  runsUpTo(slotsMax: number): Uint32Array | null {
-    if (this.#runs !== null) return this.#runs;
-    if (slotsMax <= this.#slotsRunningMin) return null;
+  upTo(slotsMax: number): WindowRuns | null {
+    if (this.#found !== null || slotsMax <= this.#slotsRunningMin) return this.#found;
     const running = this.#snapshot.slotIndex.runningUpTo(this.#startMs, slotsMax);
     if (running === null) this.#slotsRunningMin = slotsMax;
-    else this.#join(running);
-    return this.#runs;
+    else this.#found = this.#join(running);
+    return this.#found;
   }
 
-  #join(running: Uint32Array): void {
+  #join(running: Uint32Array): WindowRuns {
     const snapshot = this.#snapshot;
     const bounds = results.uint32(2 * (running.length + 1));
     let length = 0;
@@ -72,9 +63,10 @@ export class WindowOrdinals {
       bounds[length++] = end;
     };
     for (const slot of running) append(snapshot.firstOrdinal(slot), snapshot.firstOrdinal(slot + 1));
-    append(this.starting.first, this.starting.end);
-    this.#runs = bounds.subarray(0, length);
-    this.#runsCount = countRuns(this.#runs);
-    this.#slotsRunning = running.length;
+    const { first, end } = this.starting;
+    append(first, end);
+    const runs = bounds.subarray(0, length);
+    const count = countRuns(runs);
+    return { runs, count, eventsRunning: count - (end - first), slotsRunning: running.length };
   }
 }

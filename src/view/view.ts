@@ -35,15 +35,44 @@ import { lowerBound } from '../structures/search.js';
 import type { Answer, Read, ReadFaults, ReadResult } from './answer.js';
 import { EntityTags } from './entity-tag.js';
 
-/** A request takes one view and so sees one snapshot. */
-export type View = Pick<SnapshotView, keyof SnapshotView>;
+/** What programs see of a snapshot. A request takes one view and so sees one snapshot. */
+export interface View {
+  /** What is known of the snapshot. */
+  readonly summary: SnapshotSummary;
+  /** The cache of rows that are laid side by side, in this view's time. */
+  readonly rowCache: {
+    /** Memory that it takes. */
+    readonly bytes: number;
+    /** Results that were made of it. */
+    readonly hits: number;
+    /** Results that were not. */
+    readonly misses: number;
+  };
+  /** GET /schedule. */
+  schedule(pairs: ParameterPairs, options: ParseOptions): ReadResult;
+  /** GET /schedule/personal: the filters of /schedule, narrowed to the user's identities. */
+  personal(pairs: ParameterPairs, options: ParseOptions, identities: readonly FieldFilter[]): ReadResult;
+  /** GET /schedule/all. */
+  all(pairs: ParameterPairs, options: ParseOptions): ReadResult;
+  /** GET /schedule/types. */
+  types(pairs: ParameterPairs, options: ParseOptions): ReadResult;
+  /** GET /schedule/conflicts. */
+  conflicts(pairs: ParameterPairs, options: ParseOptions): ReadResult;
+  /** GET /schedule/changes: what is different from a past snapshot. */
+  changes(pairs: ParameterPairs, options: ParseOptions): ReadResult;
+  /** The JSON of one event by its id, or null. A view of shared memory. */
+  eventOf(id: string): Uint8Array | null;
+  /** How GET /schedule answers: the plan as text, with counts and timings. Executes the query. */
+  explain(pairs: ParameterPairs, options: ParseOptions): Explanation | ReadFaults;
+  /** A value that the field has in this data set, or null where no event has one: for examples and test tokens. */
+  sampleValue(field: FieldFilter['field']): string | null;
+}
 
 type Identities = readonly FieldFilter[] | null;
 
-export class SnapshotView {
-  /** What is known of the snapshot. */
+export class SnapshotView implements View {
   readonly summary: SnapshotSummary;
-  /** Rows laid side by side. It can be read after `clear`, which the next publication calls. */
+  /** Cleared by the next publication, and usable after that. */
   readonly rowCache: RowCache;
   readonly #snapshot: Snapshot;
   readonly #differences: Differences;
@@ -70,32 +99,26 @@ export class SnapshotView {
     this.#tags = new EntityTags(snapshot.summary.id);
   }
 
-  /** GET /schedule. */
   schedule(pairs: ParameterPairs, options: ParseOptions): ReadResult {
     return this.#read('schedule', pairs, options, null);
   }
 
-  /** GET /schedule/personal: the filters of /schedule, narrowed to the user's identities. */
   personal(pairs: ParameterPairs, options: ParseOptions, identities: readonly FieldFilter[]): ReadResult {
     return this.#read('personal', pairs, options, identities);
   }
 
-  /** GET /schedule/all. */
   all(pairs: ParameterPairs, options: ParseOptions): ReadResult {
     return this.#read('all', pairs, options, null);
   }
 
-  /** GET /schedule/types. */
   types(pairs: ParameterPairs, options: ParseOptions): ReadResult {
     return this.#read('types', pairs, options, null);
   }
 
-  /** GET /schedule/conflicts. */
   conflicts(pairs: ParameterPairs, options: ParseOptions): ReadResult {
     return this.#read('conflicts', pairs, options, null);
   }
 
-  /** GET /schedule/changes: what is different from a past snapshot. */
   changes(pairs: ParameterPairs, options: ParseOptions): ReadResult {
     const parsed = parseParameters('changes', pairs, options, this.#facts);
     if ('faults' in parsed) return parsed;
@@ -121,14 +144,12 @@ export class SnapshotView {
     return { read };
   }
 
-  /** The JSON of one event by its id, or null. A view of shared memory. */
   eventOf(id: string): Uint8Array | null {
     const canonical = parseIdentifier(id, this.summary.identifiers);
     const ordinal = canonical === null ? -1 : this.#snapshot.ordinalOf(canonical);
     return ordinal === -1 ? null : this.#snapshot.rows.rowOf(ordinal);
   }
 
-  /** How GET /schedule answers: the plan as text, with counts and timings. Executes the query. */
   explain(pairs: ParameterPairs, options: ParseOptions): Explanation | ReadFaults {
     const began = performance.now();
     const parsed = parseParameters('schedule', pairs, options, this.#facts);
@@ -155,7 +176,6 @@ export class SnapshotView {
     };
   }
 
-  /** A value that the field has in this data set, or null where no event has one: for examples and test tokens. */
   sampleValue(field: FieldFilter['field']): string | null {
     const { dictionary } = this.#snapshot.field(field);
     return dictionary.size === 0 ? null : dictionary.valueOf(0);
