@@ -2,10 +2,26 @@ import { createHash } from 'node:crypto';
 import { CURSOR_CHARACTERS_MAX, CURSOR_KEY_UNITS_MAX } from '../limits.js';
 import { CONFLICT_DIMENSIONS, type ConflictBy } from '../model/fields.js';
 import type { ClusterKey, Clusters } from '../snapshot/cluster-reader.js';
-import type { ConflictCursor, EventCursor } from './query.js';
 
-/** A cursor is a sort key in base64url of JSON, so every snapshot and replica reads it alike. It begins with the kind of list. */
+/** The sort key after which a page of events continues. */
+export interface EventCursor {
+  readonly timeMs: number;
+  readonly endTimeMs: number;
+  readonly id: string;
+}
 
+/** The sort key after which a page of conflicts continues. */
+export interface ConflictCursor {
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly by: ConflictBy;
+  /** The key, or the beginning of a very long one. */
+  readonly key: string;
+  /** Where `key` is only a beginning: the digest of the whole. */
+  readonly keyDigest: string | null;
+}
+
+/** As text: base64url of JSON, so every snapshot and replica reads it alike. It begins with the kind of list. */
 export function encodeEventCursor(cursor: EventCursor): string {
   return encode(['e', cursor.timeMs, cursor.endTimeMs, cursor.id]);
 }

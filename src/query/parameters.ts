@@ -7,8 +7,8 @@ import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
 import { compareCodePoints, normaliseText } from '../model/text.js';
 import { formatInstant, parseInstant } from '../model/time.js';
 import { suggest } from '../structures/suggest.js';
-import { decodeConflictCursor, decodeEventCursor } from './cursor.js';
-import type { ConflictCursor, EventCursor, FieldFilter } from './query.js';
+import { type ConflictCursor, decodeConflictCursor, decodeEventCursor, type EventCursor } from './cursor.js';
+import type { FieldFilter } from './query.js';
 
 /** Names and values, decoded, in the order of the request. Repeats are repeated pairs. */
 export type ParameterPairs = readonly (readonly [name: string, value: string])[];

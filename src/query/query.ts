@@ -1,4 +1,4 @@
-import type { ConflictBy, IndexedFieldName } from '../model/fields.js';
+import type { IndexedFieldName } from '../model/fields.js';
 
 /** "field is one of values". */
 export interface FieldFilter {
@@ -21,22 +21,4 @@ export interface Query {
   /** At least one must match: the user of /schedule/personal. Null for everyone; an empty list matches nothing. */
   readonly identities: readonly FieldFilter[] | null;
   readonly window: Window;
-}
-
-/** The sort key after which a page of events continues. */
-export interface EventCursor {
-  readonly timeMs: number;
-  readonly endTimeMs: number;
-  readonly id: string;
-}
-
-/** The sort key after which a page of conflicts continues. */
-export interface ConflictCursor {
-  readonly startMs: number;
-  readonly endMs: number;
-  readonly by: ConflictBy;
-  /** The key, or the beginning of a very long one. */
-  readonly key: string;
-  /** Where `key` is only a beginning: the digest of the whole, see query/cursor.ts. */
-  readonly keyDigest: string | null;
 }
