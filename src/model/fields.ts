@@ -32,7 +32,7 @@ const DEFAULTS = { required: false, output: true, parameter: false, claims: [] }
  * The descriptor table: every field of an event is declared here once, in the order of the response. Everything else
  * iterates this table: normaliser, columns, posting lists, query parameters, claims, schemas.
  */
-const ROWS = [
+export const ROWS = [
   { name: 'id', kind: 'identifier', required: true, description: 'Identifier of the event' },
   { name: 'time', kind: 'instant', required: true, description: 'Start of the event (UTC, inclusive)' },
   { name: 'endTime', kind: 'instant', required: true, description: 'End of the event (UTC, exclusive)' },
@@ -69,15 +69,19 @@ const ROWS = [
   },
 ] as const;
 
+/** One row of the table. */
 type Row = (typeof ROWS)[number];
 type Named<Name extends string> = readonly (Field & { readonly name: Name })[];
 
+/** Every field's name. */
 export type FieldName = Row['name'];
 /** The fields that no event is without. */
 export type RequiredFieldName = Extract<Row, { required: true }>['name'];
 /** The fields of the Event record. */
-export type OutputFieldName = Exclude<Row, { output: false }>['name'];
+export type OutputFieldName = Exclude<FieldName, Extract<Row, { output: false }>['name']>;
+/** The fields that are query parameters. */
 export type ParameterFieldName = Extract<Row, { parameter: true }>['name'];
+/** The fields that are query parameters or have claims. */
 export type IndexedFieldName = ParameterFieldName | Extract<Row, { claims: readonly string[] }>['name'];
 
 export const FIELDS: Named<FieldName> = ROWS.map((row) => {

@@ -4,7 +4,7 @@
  */
 
 /** RFC 3339 section 5.6, `date-time`. Lower-case "t" and "z" are allowed by its note. */
-const DATE_TIME = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
+const DATE_TIME = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
 
 const DAY_MS = 86_400_000;
 const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
@@ -89,34 +89,28 @@ export function parseInstant(text: string): number | string {
 function parseAnyForm(text: string): number | string {
   const match = DATE_TIME.exec(text);
   if (match === null) return describeMalformed(text);
-  const year = Number(match[1]);
-  const month = Number(match[2]);
-  const day = Number(match[3]);
-  const hour = Number(match[4]);
-  const minute = Number(match[5]);
-  const second = Number(match[6]);
-  if (month < 1 || month > 12) return `month ${match[2]} does not exist`;
-  if (day < 1 || day > daysInMonth(year, month)) return `${match[1]}-${match[2]} has no day ${match[3]}`;
-  if (hour > 23) return `hour ${match[4]} does not exist`;
-  if (minute > 59) return `minute ${match[5]} does not exist`;
-  if (second > 59) return `second ${match[6]} cannot be represented`;
-  const fraction = match[7];
-  const millisecond = fraction === undefined ? 0 : Number(fraction.slice(0, 3).padEnd(3, '0'));
-  let offsetMinutes = 0;
-  if (match[8] !== undefined) {
-    const offsetHour = Number(match[9]);
-    const offsetMinute = Number(match[10]);
-    if (offsetHour > 23 || offsetMinute > 59) {
-      return `offset ${match[8]}${match[9]}:${match[10]} does not exist`;
-    }
-    offsetMinutes = (offsetHour * 60 + offsetMinute) * (match[8] === '-' ? -1 : 1);
-  }
-  const instantMs =
-    daysFromCivil(year, month, day) * DAY_MS +
-    ((hour * 60 + minute - offsetMinutes) * 60 + second) * 1000 +
-    millisecond;
+  const [, date = '', time = '', fraction = '', sign, offsetHour = '00', offsetMinute = '00'] = match;
+  const localMs = parseUtc(`${date}T${time}.${fraction.slice(0, 3).padEnd(3, '0')}Z`);
+  if (Number.isNaN(localMs)) return describeImpossible(date, time);
+  const [hours, minutes] = [Number(offsetHour), Number(offsetMinute)];
+  if (hours > 23 || minutes > 59) return `offset ${sign}${offsetHour}:${offsetMinute} does not exist`;
+  const offsetMs = (hours * 60 + minutes) * 60_000;
+  const instantMs = sign === '-' ? localMs + offsetMs : localMs - offsetMs;
   const isShown = instantMs >= INSTANT_MS_MIN && instantMs <= INSTANT_MS_MAX;
   return isShown ? instantMs : 'in UTC it lies outside the years 0000 to 9999';
+}
+
+/** Which part of `YYYY-MM-DD` and `HH:mm:ss` is out of its range. */
+function describeImpossible(date: string, time: string): string {
+  const [year, month, day] = date.split('-');
+  const [hour, minute, second] = time.split(':');
+  if (Number(month) < 1 || Number(month) > 12) return `month ${month} does not exist`;
+  if (Number(day) < 1 || Number(day) > daysInMonth(Number(year), Number(month))) {
+    return `${year}-${month} has no day ${day}`;
+  }
+  if (Number(hour) > 23) return `hour ${hour} does not exist`;
+  if (Number(minute) > 59) return `minute ${minute} does not exist`;
+  return `second ${second} cannot be represented`;
 }
 
 /** The commonest mistakes get a sentence of their own. */

@@ -79,13 +79,17 @@ function schemaOf(name: string): JsonSchema {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** @param response of a request that succeeds */
-function listOperation(
-  endpoint: EndpointName,
-  about: Readonly<Record<'operationId' | 'summary' | 'description', string>>,
-  response: JsonSchema,
-  problems: readonly ProblemStatus[] = [],
-): JsonSchema {
+interface ListOperation {
+  readonly endpoint: EndpointName;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly response: JsonSchema;
+  /** Statuses of problems besides those of all lists. */
+  readonly problems?: readonly ProblemStatus[];
+}
+
+function listOperation({ endpoint, response, problems = [], ...about }: ListOperation): JsonSchema {
   return {
     get: {
       ...about,
@@ -151,74 +155,61 @@ function schedulePaths(): Record<string, JsonSchema> {
     EXAMPLE_EVENT,
   ]);
   return {
-    '/schedule': listOperation(
-      'schedule',
-      {
-        operationId: 'listEvents',
-        summary: 'Events that match all filters',
-        description:
-          'Without parameters, every event. An event matches a window when it overlaps it. ' +
-          'Order: time, endTime, id. An unknown parameter is an error, so that a mistyped filter does not return everything.',
-      },
-      events,
-    ),
-    '/schedule/personal': listOperation(
-      'personal',
-      {
-        operationId: 'listPersonalEvents',
-        summary: "The authenticated user's events",
-        description:
-          "The events that the token's claims, or the service's enrolment map, select; the filters narrow them further. " +
-          'A user who is known but has no events gets an empty list.',
-      },
-      events,
-      [403],
-    ),
-    '/schedule/all': listOperation(
-      'all',
-      {
-        operationId: 'listAllEvents',
-        summary: 'Every event',
-        description:
-          'The whole timetable, in order. Use limit and cursor, or MessagePack, where it is large.',
-      },
-      events,
-    ),
-    '/schedule/types': listOperation(
-      'types',
-      {
-        operationId: 'listTypes',
-        summary: 'The event types',
-        description: 'The distinct types that events of the data set have.',
-      },
-      listResponse('The types, sorted', schemaOf('Types'), ['Lab', 'Lecture']),
-    ),
-    '/schedule/conflicts': listOperation(
-      'conflicts',
-      {
-        operationId: 'listConflicts',
-        summary: 'Lessons that overlap and need the same room, lecturer or group',
-        description:
-          'One entry for each cluster of lessons connected by overlaps. An entry is returned when at least one of its ' +
-          'events matches the filters; its other events are listed, too. Of each lesson the entry lists the events with its key: ' +
-          'of a lecture for three groups those of the one group that has to be elsewhere. Order: startTime, endTime, by, key.',
-      },
-      listResponse('The clusters, in order', { type: 'array', items: schemaOf('ConflictEntry') }, [
+    '/schedule': listOperation({
+      endpoint: 'schedule',
+      operationId: 'listEvents',
+      summary: 'Events that match all filters',
+      description:
+        'Without parameters, every event. An event matches a window when it overlaps it. ' +
+        'Order: time, endTime, id. An unknown parameter is an error, so that a mistyped filter does not return everything.',
+      response: events,
+    }),
+    '/schedule/personal': listOperation({
+      endpoint: 'personal',
+      operationId: 'listPersonalEvents',
+      summary: "The authenticated user's events",
+      description:
+        "The events that the token's claims, or the service's enrolment map, select; the filters narrow them further. " +
+        'A user who is known but has no events gets an empty list.',
+      response: events,
+      problems: [403],
+    }),
+    '/schedule/all': listOperation({
+      endpoint: 'all',
+      operationId: 'listAllEvents',
+      summary: 'Every event',
+      description: 'The whole timetable, in order. Use limit and cursor, or MessagePack, where it is large.',
+      response: events,
+    }),
+    '/schedule/types': listOperation({
+      endpoint: 'types',
+      operationId: 'listTypes',
+      summary: 'The event types',
+      description: 'The distinct types that events of the data set have.',
+      response: listResponse('The types, sorted', schemaOf('Types'), ['Lab', 'Lecture']),
+    }),
+    '/schedule/conflicts': listOperation({
+      endpoint: 'conflicts',
+      operationId: 'listConflicts',
+      summary: 'Lessons that overlap and need the same room, lecturer or group',
+      description:
+        'One entry for each cluster of lessons connected by overlaps. An entry is returned when at least one of its ' +
+        'events matches the filters; its other events are listed, too. Of each lesson the entry lists the events with its key: ' +
+        'of a lecture for three groups those of the one group that has to be elsewhere. Order: startTime, endTime, by, key.',
+      response: listResponse('The clusters, in order', { type: 'array', items: schemaOf('ConflictEntry') }, [
         EXAMPLE_CONFLICT,
       ]),
-    ),
-    '/schedule/changes': listOperation(
-      'changes',
-      {
-        operationId: 'listChanges',
-        summary: 'What changed since a snapshot',
-        description:
-          'The difference between a snapshot that was served before and the present one. Read /schedule/all once and keep ' +
-          'its ETag; ask for what changed since, and go on with "to". A "since" of another form than these is 400. On 410, read everything again.',
-      },
-      listResponse('The difference', schemaOf('Changes'), EXAMPLE_CHANGES),
-      [410],
-    ),
+    }),
+    '/schedule/changes': listOperation({
+      endpoint: 'changes',
+      operationId: 'listChanges',
+      summary: 'What changed since a snapshot',
+      description:
+        'The difference between a snapshot that was served before and the present one. Read /schedule/all once and keep ' +
+        'its ETag; ask for what changed since, and go on with "to". A "since" of another form than these is 400. On 410, read everything again.',
+      response: listResponse('The difference', schemaOf('Changes'), EXAMPLE_CHANGES),
+      problems: [410],
+    }),
   };
 }
 

@@ -3,23 +3,26 @@ import type { Clusters } from '../snapshot/cluster-reader.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import { sortUnique } from '../structures/ordinal-set.js';
 import { results } from '../structures/slabs.js';
-import { executePlan, passerOf } from './execute.js';
-import { type Plan, planQuery } from './plan.js';
-import type { ConflictOptions, Query } from './query.js';
+import { checkerOf, executePlan } from './execute.js';
+import type { Parameters } from './parameters.js';
+import { clausesOf, type Plan, planQuery } from './plan.js';
+import type { Query } from './query.js';
 
 const NONE = new Uint32Array(0);
 
 /**
- * The clusters that are in the scope of a query: at least one of their events matches all of its filters.
- *
- * Without filters a window is answered from the clusters alone: the events of a cluster leave no gap between its start
- * and its end, so one of them overlaps the window exactly when the cluster does.
+ * The clusters of which at least one event matches a query. Without filters the clusters alone decide: their events leave
+ * no gap, so one of them overlaps the window exactly when the cluster does.
  *
  * @returns cluster numbers, ascending
  */
-export function findConflicts(snapshot: Snapshot, query: Query, options: ConflictOptions): Uint32Array {
-  const clusters = options.merge ? snapshot.merged : snapshot.unmerged;
-  const wanted = CONFLICT_DIMENSIONS.map((dimension) => options.by.includes(dimension.by));
+export function findConflicts(
+  snapshot: Snapshot,
+  query: Query,
+  { by, merge }: Pick<Parameters, 'by' | 'merge'>,
+): Uint32Array {
+  const clusters = merge ? snapshot.merged : snapshot.unmerged;
+  const wanted = CONFLICT_DIMENSIONS.map((dimension) => by.includes(dimension.by));
   return query.filters.length === 0 && query.identities === null
     ? clustersInWindow(clusters, query, wanted)
     : clustersOfEvents(snapshot, clusters, query, wanted);
@@ -43,25 +46,22 @@ function clustersInWindow(clusters: Clusters, query: Query, wanted: readonly boo
 /** How many events the plan would look at, at most. */
 function candidatesMax({ lead, window }: Plan): number {
   if (lead.kind === 'nothing') return 0;
-  return lead.kind === 'runs' ? window.runsCount : lead.clause.postings;
+  return lead.kind === 'runs' ? window.all.count : lead.clause.postings;
 }
 
-/** A look at an event of a cluster costs that part of finding a candidate and its clusters. */
+/** The cost of a look at an event of a cluster, in candidates. */
 const LOOK_COST = 1 / 4;
 
 /** What it costs to ask each cluster for an event that passes, in candidates. */
 function looksMax(snapshot: Snapshot, clusters: Clusters, candidates: number, hasNoWindow: boolean): number {
-  // Which events of a long cluster lie in a window is not known: it may be the last.
+  // The event of a long cluster that lies in the window may be its last.
   if (!hasNoWindow) return clusters.image.events.length;
   // Otherwise one of so many passes, so most clusters have one among their first.
   const perCluster = snapshot.eventCount / Math.max(1, candidates);
   return LOOK_COST * Math.min(clusters.image.events.length, clusters.count * perCluster);
 }
 
-/**
- * The other way round, for filters that most events pass: each cluster in the window is asked for an event that does. There are
- * far fewer of those than there are events.
- */
+/** For filters that most events pass: asks each cluster in the window for such an event. Clusters are far fewer than events. */
 function clustersThatPass(
   snapshot: Snapshot,
   clusters: Clusters,
@@ -70,7 +70,7 @@ function clustersThatPass(
   hasNoWindow: boolean,
 ): Uint32Array {
   const { startMs, endMs } = query.window;
-  const passes = passerOf(snapshot, query);
+  const passes = checkerOf(snapshot, clausesOf(snapshot, query));
   const isInScope = (ordinal: number): boolean => {
     if (!passes(ordinal)) return false;
     if (hasNoWindow) return true;

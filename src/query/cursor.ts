@@ -2,33 +2,42 @@ import { createHash } from 'node:crypto';
 import { CURSOR_CHARACTERS_MAX, CURSOR_KEY_UNITS_MAX } from '../limits.js';
 import { CONFLICT_DIMENSIONS, type ConflictBy } from '../model/fields.js';
 import type { ClusterKey, Clusters } from '../snapshot/cluster-reader.js';
-import type { ConflictCursor, EventCursor } from './query.js';
 
-/**
- * A cursor is a sort key in base64url of JSON, so it means the same place whichever snapshot or replica reads it. The
- * first element says which kind of list it belongs to.
- */
+/** The sort key after which a page of events continues. */
+export interface EventCursor {
+  readonly timeMs: number;
+  readonly endTimeMs: number;
+  readonly id: string;
+}
 
+/** The sort key after which a page of conflicts continues. */
+export interface ConflictCursor {
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly by: ConflictBy;
+  /** The key, or the beginning of a very long one. */
+  readonly key: string;
+  /** Where `key` is only a beginning: the digest of the whole. */
+  readonly keyDigest: string | null;
+}
+
+/** As text: base64url of JSON, so every snapshot and replica reads it alike. It begins with the kind of list. */
 export function encodeEventCursor(cursor: EventCursor): string {
   return encode(['e', cursor.timeMs, cursor.endTimeMs, cursor.id]);
 }
 
-/**
- * Keys are texts of any length, but a cursor must fit into a request target: of a long key the cursor holds the
- * beginning and a digest.
- */
-export function encodeConflictCursor(cluster: ClusterKey): string {
-  const { startMs, endMs, by, key } = cluster;
+/** A cursor must fit into a request target: of a long key it holds the beginning and a digest. */
+export function encodeConflictCursor({ startMs, endMs, by, key }: ClusterKey): string {
   return key.length <= CURSOR_KEY_UNITS_MAX
     ? encode(['c', startMs, endMs, by, key])
     : encode(['c', startMs, endMs, by, beginningOf(key), digestOf(key)]);
 }
 
-/** The first cluster behind a cursor. The cluster that the cursor was made from need not exist any more. */
+/** The first cluster behind a cursor, whose own cluster may be gone. */
 export function clusterAfter(clusters: Clusters, cursor: ConflictCursor): number {
   const { keyDigest } = cursor;
   if (keyDigest === null) return clusters.clusterAfter(cursor);
-  // Greater than everything before the long keys of this beginning; among those the digest tells.
+  // Among the long keys of this beginning the digest tells.
   const first = clusters.clusterFrom(cursor);
   for (let cluster = first; cluster < clusters.count; cluster++) {
     const { startMs, endMs, by, key } = clusters.keyOf(cluster);
@@ -48,7 +57,6 @@ function digestOf(key: string): string {
   return createHash('sha256').update(key).digest('base64url').slice(0, 22);
 }
 
-/** Null where the text is not an event cursor. */
 export function decodeEventCursor(text: string): EventCursor | null {
   const parts = decode(text, 'e', 4);
   if (parts === null) return null;
@@ -57,7 +65,6 @@ export function decodeEventCursor(text: string): EventCursor | null {
   return { timeMs, endTimeMs, id };
 }
 
-/** Null where the text is not a conflict cursor. */
 export function decodeConflictCursor(text: string): ConflictCursor | null {
   const parts = decode(text, 'c', 5) ?? decode(text, 'c', 6);
   if (parts === null) return null;
@@ -74,7 +81,7 @@ function encode(parts: readonly (string | number)[]): string {
 function decode(text: string, kind: string, length: number): unknown[] | null {
   if (text.length > CURSOR_CHARACTERS_MAX) return null;
   const bytes = Buffer.from(text, 'base64url');
-  // Node skips what is not base64url; one place has one spelling.
+  // Node skips characters that are not base64url.
   if (bytes.toString('base64url') !== text) return null;
   try {
     const parts: unknown = JSON.parse(bytes.toString('utf8'));

@@ -3,30 +3,28 @@ import type { FieldIndex, Snapshot } from '../snapshot/snapshot.js';
 import { sortUnique } from '../structures/ordinal-set.js';
 import { results } from '../structures/slabs.js';
 import { type Narrowed, type Narrowing, narrowLists } from './narrow.js';
-import { type Clause, clausesOf, type Plan } from './plan.js';
-import type { Query } from './query.js';
+import type { Clause, Plan } from './plan.js';
 import { Selection } from './selection.js';
 import type { WindowOrdinals } from './window.js';
 
-/** Posting lists whose union is found by merging; more are sorted. */
+/** More posting lists than this are united by sorting instead of merging. */
 const MERGED_LISTS_MAX = 8;
-/** Codes that are looked for in a Set; more are a bitmap over the dictionary, which costs no hashing. */
+/** More codes than this are looked up in a bitmap over the dictionary instead of a Set. */
 const SET_CODES_MAX = 16;
-/** Candidates for which it is remembered where they were found; larger results are not served from materialised lists. */
+/** Larger results do not remember where they were found; they are not served from materialised lists. */
 const ORIGIN_ENTRIES_MAX = 4096;
 
-/** Carries out a plan. The result is ascending and without repeats, and so in the documented order. */
 export function executePlan(snapshot: Snapshot, plan: Plan): Selection {
-  if (plan.lead.kind === 'nothing') return Selection.ofRuns(new Uint32Array(0));
-  if (plan.lead.kind === 'runs') {
-    return plan.checks.length === 0
-      ? Selection.ofRuns(plan.window.runs)
-      : filterRuns(plan.window.runs, plan.window.runsCount, checkerOf(snapshot, plan.checks));
+  const { lead, window, checks } = plan;
+  if (lead.kind === 'nothing') return Selection.ofRuns(new Uint32Array(0));
+  if (lead.kind === 'runs') {
+    const { runs, count } = window.all;
+    return checks.length === 0
+      ? Selection.ofRuns(runs)
+      : filterRuns(runs, count, checkerOf(snapshot, checks));
   }
-  const candidates = narrowedPostings(snapshot, plan.lead.narrowing, plan.window);
-  return plan.checks.length === 0
-    ? candidates
-    : filterSelection(candidates, checkerOf(snapshot, plan.checks));
+  const candidates = narrowedPostings(snapshot, lead.narrowing, window);
+  return checks.length === 0 ? candidates : filterSelection(candidates, checkerOf(snapshot, checks));
 }
 
 /** The union of posting lists, within the window. */
@@ -44,7 +42,7 @@ function narrowedPostings(snapshot: Snapshot, narrowing: Narrowing, window: Wind
     : uniteLists(snapshot, parts, count);
 }
 
-/** A merge that remembers where each event was found: one that is in several lists is taken from the first. */
+/** Remembers where each event was found: the first of the lists that have it. */
 function mergeLists(parts: readonly Narrowed[], countMax: number): Selection {
   const merged = results.uint32(countMax);
   const listOf = results.uint32(countMax);
@@ -94,15 +92,10 @@ function uniteLists(snapshot: Snapshot, parts: readonly Narrowed[], count: numbe
   return Selection.ofList(union.subarray(0, sortUnique(union, count, snapshot.eventCount)));
 }
 
-/** Tells whether an event matches all that a query asks for but its window. */
-export function passerOf(snapshot: Snapshot, query: Query): (ordinal: number) => boolean {
-  return checkerOf(snapshot, clausesOf(snapshot, query));
-}
-
 /** Whether an event passes every clause. */
-type Checker = (ordinal: number) => boolean;
+export type Checker = (ordinal: number) => boolean;
 
-function checkerOf(snapshot: Snapshot, clauses: readonly Clause[]): Checker {
+export function checkerOf(snapshot: Snapshot, clauses: readonly Clause[]): Checker {
   const tests = clauses.map((clause) => clauseChecker(snapshot, clause));
   const [first, second] = tests;
   if (first !== undefined && second === undefined) return first;
@@ -130,7 +123,7 @@ function termChecker({ codes, dictionary }: FieldIndex, wanted: readonly number[
   for (const code of wanted) bits[code >>> 5]! |= 1 << (code & 31);
   return (ordinal) => {
     const code = codes[ordinal]!;
-    // What is beyond the dictionary stands for null.
+    // Null is a code beyond the dictionary.
     return code < size && (bits[code >>> 5]! & (1 << (code & 31))) !== 0;
   };
 }
@@ -146,7 +139,6 @@ function filterRuns(runs: Uint32Array, countMax: number, passes: Checker): Selec
   return Selection.ofList(list.subarray(0, count));
 }
 
-/** @param candidates of posting lists */
 function filterSelection(candidates: Selection, passes: Checker): Selection {
   const { count, origin } = candidates;
   const ordinals = candidates.ordinals!;

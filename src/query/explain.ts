@@ -26,17 +26,15 @@ export interface Explanation {
   };
 }
 
-/**
- * A plan as text, one step a line: which posting list leads, which runs of ordinals the window gave, what is checked
- * per event. Tests hold these lines, so they say which index was used and not only which rows came back.
- */
+/** A plan as text, one step a line. Tests compare it, so that they see which index was used. */
 export function explainPlan(plan: Plan): string {
   const lines: string[] = [];
-  const { window, runs, runsCount, slotsRunning } = plan.window;
+  const { window } = plan.window;
   if (window !== null) {
+    const { runs, count: events, slotsRunning } = plan.window.all;
     lines.push(
       `WINDOW ${describeWindow(window)}: ${count(runs.length / 2, 'run')} of ordinals, ` +
-        `${count(runsCount, 'event')}, ${count(slotsRunning, 'slot')} running at its start`,
+        `${count(events, 'event')}, ${count(slotsRunning, 'slot')} running at its start`,
     );
   }
   lines.push(`LEAD ${describeLead(plan)}`);
@@ -49,15 +47,15 @@ export function explainPlan(plan: Plan): string {
 function describeLead({ lead, window }: Plan): string {
   if (lead.kind === 'nothing') return 'nothing can match';
   if (lead.kind === 'runs') {
-    return `${window.window === null ? 'all events' : 'window'}: ${count(window.runsCount, 'candidate')}`;
+    return `${window.window === null ? 'all events' : 'window'}: ${count(window.all.count, 'candidate')}`;
   }
   const { clause, narrowing } = lead;
   const text = `${describeClause(clause)}: ${count(clause.postings, 'posting')}`;
   if (window.window === null) return text;
   const byRuns = countListsByRuns(narrowing);
-  const runsLead =
-    byRuns === 0 ? '' : `, whose runs lead in ${byRuns} of ${count(narrowing.spans.length, 'list')}`;
-  return `${text}, narrowed by the window${runsLead}`;
+  const narrowed = `${text}, narrowed by the window`;
+  if (byRuns === 0) return narrowed;
+  return `${narrowed}, whose runs lead in ${byRuns} of ${count(narrowing.spans.length, 'list')}`;
 }
 
 function describeWindow(window: Window): string {
@@ -70,9 +68,7 @@ function describeClause(clause: Clause): string {
   const known = clause.terms.reduce((sum, term) => sum + term.codes.length, 0);
   const fields = clause.terms.map((term) => term.field).join(' or ');
   const name = clause.label === 'identities' && fields !== '' ? `identities (${fields})` : clause.label;
-  return known === clause.values
-    ? `${name} of ${count(clause.values, 'value')}`
-    : `${name} of ${count(clause.values, 'value')}, ${known} known`;
+  return `${name} of ${count(clause.values, 'value')}${known === clause.values ? '' : `, ${known} known`}`;
 }
 
 function count(number: number, noun: string): string {

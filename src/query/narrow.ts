@@ -5,24 +5,24 @@ import { results } from '../structures/slabs.js';
 import type { ListRef } from './selection.js';
 import type { WindowOrdinals } from './window.js';
 
-/** Events of one posting list whose ends are looked up without a thought of the interval trees. */
+/** Up to this many events of a posting list, their ends are looked up; the interval trees are not considered. */
 const LOOK_BACK_MAX = 32;
-/** Looking up when an event ends costs as much as finding three running slots in the trees; two, as the search may be in vain. */
+/** Looking up an end costs as much as finding three running slots in the trees; two, as the search may be in vain. */
 const SLOTS_PER_LOOK_UP = 2;
-/** One step of an intersection costs about as much as checking so many candidates: an estimate. */
+/** A step of an intersection, in checks of candidates: an estimate. */
 const STEP_COST = 2;
 
 /** The part of a posting list that lies in a window. */
 export interface Narrowed {
   readonly of: ListRef;
-  /** Ordinals, ascending: a view of the snapshot where it is one piece of the posting list. */
+  /** Ordinals, ascending; may be a view of the snapshot. */
   readonly list: Uint32Array;
   /** The position of each within the posting list; null where they are consecutive, from `first` on. */
   readonly positions: Uint32Array | null;
   readonly first: number;
 }
 
-/** One posting list before it is narrowed. All are places in the postings of its field. */
+/** One posting list before it is narrowed, as places in the postings of its field. */
 interface Span {
   readonly of: ListRef;
   readonly low: number;
@@ -43,10 +43,9 @@ export interface Narrowing {
 /**
  * Plans how to narrow posting lists to a window.
  *
- * Events that start in the window are one piece of a list. An event that is running when the window begins cannot have begun earlier
- * than the longest event of its value takes, so only the last ones before that piece may be. Few of them are asked one by one when they
- * end. More are intersected with the window's runs, unless finding these takes longer: the trees are asked for no more slots than
- * pays. So a window never costs more than a few look-ups for each posting, however the runs lie.
+ * Events that start in the window are one piece of a list. Before it, only events may be running that started within the longest
+ * duration of their value. Few of these are asked for their ends. More are intersected with the window's runs, where the trees
+ * find the runs within fewer slots than looking up the ends costs. So a window costs a few look-ups per posting at most.
  */
 export function planNarrowing(
   snapshot: Snapshot,
@@ -56,15 +55,16 @@ export function planNarrowing(
   const spans = lists.map((list) => spanOf(snapshot, window, list));
   let lookUps = 0;
   for (const span of spans) if (isLong(span)) lookUps += span.first - span.before;
-  return { spans, runs: lookUps === 0 ? null : window.runsUpTo(SLOTS_PER_LOOK_UP * lookUps) };
+  const found = lookUps === 0 ? null : window.upTo(SLOTS_PER_LOOK_UP * lookUps);
+  return { spans, runs: found?.runs ?? null };
 }
 
-/** Whether so many events before the window have to be looked at that its runs may be of use. */
+/** Whether the window's runs may be of use. */
 function isLong({ before, first }: Span): boolean {
   return first - before > LOOK_BACK_MAX;
 }
 
-/** What carrying out a narrowing by runs and uniting the lists costs, as a number of candidates that could be checked: an estimate. */
+/** What narrowing by runs and uniting the lists costs, in checks of candidates: an estimate. */
 export function costOfNarrowing({ spans, runs }: Narrowing): number {
   let cost = 0;
   for (const span of spans) {
@@ -75,13 +75,13 @@ export function costOfNarrowing({ spans, runs }: Narrowing): number {
   return cost;
 }
 
-/** Lists for which the window's runs lead: each run is looked for in the list. For all others the postings lead. */
+/** Lists in which each run is looked for; in all others each posting is looked for among the runs. */
 export function countListsByRuns({ spans, runs }: Narrowing): number {
   if (runs === null) return 0;
   return spans.filter((span) => isLong(span) && runs.length / 2 < span.first - span.before).length;
 }
 
-/** Narrows the lists, and leaves out those that are empty then. */
+/** Leaves out lists that have nothing in the window. */
 export function narrowLists(
   snapshot: Snapshot,
   window: WindowOrdinals,
@@ -91,7 +91,7 @@ export function narrowLists(
   for (const span of spans) {
     const part =
       runs !== null && isLong(span)
-        ? narrowByRuns(span, runs, window.eventsRunning)
+        ? narrowByRuns(span, runs, window.all.eventsRunning)
         : narrowByEnds(snapshot, window, span);
     if (part.list.length > 0) parts.push(part);
   }
@@ -106,13 +106,14 @@ function spanOf(snapshot: Snapshot, { window, starting }: WindowOrdinals, of: Li
   if (window === null) return { of, low, before: low, first: low, end: high };
   const first = lowerBound(postings, starting.first, low, high);
   const end = lowerBound(postings, starting.end, first, high);
-  if (first === low || window.startMs === Number.NEGATIVE_INFINITY)
+  if (first === low || window.startMs === Number.NEGATIVE_INFINITY) {
     return { of, low, before: first, first, end };
+  }
   const earliest = snapshot.ordinalFrom(window.startMs - field.longestMs[code]!);
   return { of, low, before: lowerBound(postings, earliest, low, first), first, end };
 }
 
-/** Asks each event before the window when it ends, the last one first. */
+/** Looks up the end of each event before the window, the last one first. */
 function narrowByEnds(snapshot: Snapshot, { window }: WindowOrdinals, span: Span): Narrowed {
   const { of, low, before, first, end } = span;
   const { postings } = of.field;
@@ -145,7 +146,7 @@ function narrowByRuns(
   const { postings } = of.field;
   const running = results.uint32(Math.min(first - before, eventsRunning));
   const count = positionsWithinRuns(postings, before, first, runs, low, running);
-  // None, or the last ones before the window: then what was found is one piece of the list.
+  // One piece of the list: none before the window, or the last ones.
   if (count === 0 || running[0] === first - low - count) return pieceOf(of, first - count, end);
   const positions = results.uint32(count + end - first);
   positions.set(running.subarray(0, count));
@@ -164,8 +165,9 @@ function pieceOf(of: ListRef, from: number, to: number): Narrowed {
 }
 
 function piecesOf(of: ListRef, positions: Uint32Array): Narrowed {
-  const { postings } = of.field;
-  const low = of.field.start[of.code]!;
+  const { field, code } = of;
+  const { postings } = field;
+  const low = field.start[code]!;
   const list = results.uint32(positions.length);
   for (let i = 0; i < list.length; i++) list[i] = postings[low + positions[i]!]!;
   return { of, list, positions, first: 0 };

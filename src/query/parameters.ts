@@ -7,10 +7,10 @@ import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
 import { compareCodePoints, normaliseText } from '../model/text.js';
 import { formatInstant, parseInstant } from '../model/time.js';
 import { suggest } from '../structures/suggest.js';
-import { decodeConflictCursor, decodeEventCursor } from './cursor.js';
-import type { ConflictCursor, EventCursor, FieldFilter } from './query.js';
+import { type ConflictCursor, decodeConflictCursor, decodeEventCursor, type EventCursor } from './cursor.js';
+import type { FieldFilter } from './query.js';
 
-/** Name and value pairs as they were given, decoded; in the order of the request. Repeats are repeated pairs. */
+/** Names and values, decoded, in the order of the request. Repeats are repeated pairs. */
 export type ParameterPairs = readonly (readonly [name: string, value: string])[];
 
 /** How the parameters of a request are read. */
@@ -19,7 +19,6 @@ export interface ParseOptions {
   readonly unknownParameters: 'reject' | 'ignore';
 }
 
-/** What a parameter's value may be; each kind has one parser below. */
 export type ParameterKind =
   | 'filter'
   | 'instant'
@@ -31,41 +30,9 @@ export type ParameterKind =
   | 'merge'
   | 'since';
 
-const FILTERS: readonly (readonly [string, ParameterKind])[] = [
-  ...PARAMETER_FIELDS.map((field) => [field.name, 'filter'] as const),
-  ['startTime', 'instant'],
-  ['endTime', 'instant'],
-];
-const EVENT_PAGE: readonly (readonly [string, ParameterKind])[] = [
-  ['limit', 'limit'],
-  ['cursor', 'event-cursor'],
-];
-const FORMAT: readonly (readonly [string, ParameterKind])[] = [['format', 'format']];
-
 /** The endpoints that return lists. */
 export type EndpointName = 'schedule' | 'personal' | 'all' | 'types' | 'conflicts' | 'changes';
 
-/** Which parameters each endpoint has: the descriptor table of the query string. */
-export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ReadonlyMap<string, ParameterKind>>> = {
-  schedule: new Map([...FILTERS, ...EVENT_PAGE, ...FORMAT]),
-  personal: new Map([...FILTERS, ...EVENT_PAGE, ...FORMAT]),
-  all: new Map([...EVENT_PAGE, ...FORMAT]),
-  types: new Map(FORMAT),
-  conflicts: new Map<string, ParameterKind>([
-    ...FILTERS,
-    ['by', 'by'],
-    ['merge', 'merge'],
-    ['limit', 'limit'],
-    ['cursor', 'conflict-cursor'],
-    ...FORMAT,
-  ]),
-  changes: new Map<string, ParameterKind>([['since', 'since'], ...FORMAT]),
-};
-
-/** Parameters without which an endpoint cannot answer. */
-const REQUIRED: readonly string[] = ['since'];
-
-/** One row of the table, as parsing wants it. */
 interface Parameter {
   readonly name: string;
   readonly kind: ParameterKind;
@@ -73,28 +40,37 @@ interface Parameter {
   readonly rank: number;
 }
 
-interface ParameterTable {
-  readonly byName: ReadonlyMap<string, Parameter>;
-  readonly required: readonly string[];
+type ParameterTable = ReadonlyMap<string, Parameter>;
+
+function tableOf(...rows: (readonly [name: string, kind: ParameterKind])[]): ParameterTable {
+  return new Map(rows.map(([name, kind], rank) => [name, { name, kind, rank }]));
 }
 
-const TABLES = Object.fromEntries(
-  Object.entries(ENDPOINT_PARAMETERS).map(([endpoint, kinds]) => {
-    const rows = [...kinds].map(([name, kind], rank): Parameter => ({ name, kind, rank }));
-    return [
-      endpoint,
-      {
-        byName: new Map(rows.map((row) => [row.name, row])),
-        required: REQUIRED.filter((name) => kinds.has(name)),
-      },
-    ];
-  }),
-) as unknown as Readonly<Record<EndpointName, ParameterTable>>;
+const FILTERS: readonly (readonly [string, ParameterKind])[] = [
+  ...PARAMETER_FIELDS.map((field) => [field.name, 'filter'] as const),
+  ['startTime', 'instant'],
+  ['endTime', 'instant'],
+];
 
-const FIELD_BY_PARAMETER: ReadonlyMap<string, (typeof PARAMETER_FIELDS)[number]> = new Map(
-  PARAMETER_FIELDS.map((field) => [field.name, field]),
-);
+/** Which parameters each endpoint has: the descriptor table of the query string. */
+export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>> = {
+  schedule: tableOf(...FILTERS, ['limit', 'limit'], ['cursor', 'event-cursor'], ['format', 'format']),
+  personal: tableOf(...FILTERS, ['limit', 'limit'], ['cursor', 'event-cursor'], ['format', 'format']),
+  all: tableOf(['limit', 'limit'], ['cursor', 'event-cursor'], ['format', 'format']),
+  types: tableOf(['format', 'format']),
+  conflicts: tableOf(
+    ...FILTERS,
+    ['by', 'by'],
+    ['merge', 'merge'],
+    ['limit', 'limit'],
+    ['cursor', 'conflict-cursor'],
+    ['format', 'format'],
+  ),
+  changes: tableOf(['since', 'since'], ['format', 'format']),
+};
+
 const ALL_DIMENSIONS: readonly ConflictBy[] = CONFLICT_DIMENSIONS.map((dimension) => dimension.by);
+const FORMAT_NAMES: readonly FormatName[] = FORMATS.map((format) => format.name);
 
 /** The parameters of one request, parsed. Fields that the endpoint does not have keep their defaults. */
 export interface Parameters {
@@ -105,9 +81,11 @@ export interface Parameters {
   readonly eventCursor: EventCursor | null;
   readonly conflictCursor: ConflictCursor | null;
   readonly format: FormatName | null;
+  /** In sort order, without repeats, at least one. */
   readonly by: readonly ConflictBy[];
+  /** Whether equal rows are one lesson. */
   readonly merge: boolean;
-  /** The snapshot to compare with. */
+  /** The id of the snapshot to compare with. */
   readonly since: string | null;
 }
 
@@ -129,7 +107,7 @@ export function parseParameters(
   options: ParseOptions,
   facts: DataSetFacts,
 ): ParametersResult {
-  const parser = new Parser(TABLES[endpoint], options, facts);
+  const parser = new Parser(ENDPOINT_PARAMETERS[endpoint], options, facts);
   for (const [name, value] of pairs) parser.take(name, value);
   return parser.finish();
 }
@@ -149,33 +127,33 @@ class Parser {
   readonly #given: Given[] = [];
   readonly #faults: ParameterFault[] = [];
   readonly #filters: FieldFilter[] = [];
-  readonly #result: Mutable<Parameters>;
+  readonly #result: Mutable<Parameters> = {
+    filters: this.#filters,
+    startMs: Number.NEGATIVE_INFINITY,
+    endMs: Number.POSITIVE_INFINITY,
+    limit: Number.POSITIVE_INFINITY,
+    eventCursor: null,
+    conflictCursor: null,
+    format: null,
+    by: ALL_DIMENSIONS,
+    merge: true,
+    since: null,
+  };
+  #suggestions = 0;
 
   constructor(table: ParameterTable, options: ParseOptions, facts: DataSetFacts) {
     this.#table = table;
     this.#options = options;
     this.#facts = facts;
-    this.#result = {
-      filters: this.#filters,
-      startMs: Number.NEGATIVE_INFINITY,
-      endMs: Number.POSITIVE_INFINITY,
-      limit: Number.POSITIVE_INFINITY,
-      eventCursor: null,
-      conflictCursor: null,
-      format: null,
-      by: ALL_DIMENSIONS,
-      merge: true,
-      since: null,
-    };
   }
 
   take(name: string, value: string): void {
-    const parameter = this.#table.byName.get(name);
+    const parameter = this.#table.get(name);
     if (parameter === undefined) {
       if (this.#options.unknownParameters === 'reject') this.#unknown(name);
       return;
     }
-    // There are at most as many as the table has rows: quicker to look through than a map is to build.
+    // There are few: quicker to look through than a map is to build.
     for (const given of this.#given) {
       if (given.parameter !== parameter) continue;
       given.values.push(value);
@@ -185,31 +163,27 @@ class Parser {
   }
 
   finish(): ParametersResult {
-    for (const name of this.#table.required) {
-      if (!this.#given.some(({ parameter }) => parameter.name === name)) {
-        this.#fault(name, 'missing-parameter', `${name} must be given`);
-      }
+    const required = this.#table.get('since');
+    if (required !== undefined && !this.#given.some(({ parameter }) => parameter === required)) {
+      this.#fault('since', 'missing-parameter', 'since must be given');
     }
     if (this.#given.length > 1) this.#given.sort((a, b) => a.parameter.rank - b.parameter.rank);
     for (const { parameter, values } of this.#given) {
       const { name, kind } = parameter;
       if (values.includes('')) {
         this.#fault(name, 'empty-value', `${name} has no value; give one, or leave the parameter out`);
-        continue;
-      }
-      if (kind === 'filter') this.#filter(name, values);
-      else if (kind === 'by') this.#by(name, values);
-      else if (values.length > 1) {
+      } else if (kind === 'filter') this.#filter(name, values);
+      else if (kind === 'by') {
+        for (const value of values) this.#oneOf(name, value, ALL_DIMENSIONS);
+        this.#result.by = ALL_DIMENSIONS.filter((by) => values.includes(by));
+      } else if (values.length > 1) {
         this.#fault(name, 'repeated-parameter', `${name} may be given once, not ${values.length} times`);
-      } else this.#single(name, kind, values[0] as string);
+      } else this.#single(name, kind, values[0]!);
     }
     const { startMs, endMs } = this.#result;
     if (endMs <= startMs) {
-      this.#fault(
-        'endTime',
-        'empty-window',
-        `endTime (${formatInstant(endMs)}) must be after startTime (${formatInstant(startMs)})`,
-      );
+      const detail = `endTime (${formatInstant(endMs)}) must be after startTime (${formatInstant(startMs)})`;
+      this.#fault('endTime', 'empty-window', detail);
     }
     return this.#faults.length > 0 ? { faults: this.#faults } : { parameters: this.#result };
   }
@@ -218,121 +192,79 @@ class Parser {
     if (this.#faults.length < PARAMETER_FAULTS_MAX) this.#faults.push({ parameter, code, detail });
   }
 
-  #suggestions = 0;
-
   #unknown(name: string): void {
-    // A name that is like others costs microseconds to tell: only where the fault is listed.
+    // A suggestion costs microseconds: only where the fault is listed.
     if (this.#faults.length >= PARAMETER_FAULTS_MAX) return;
     // A field of events that is no filter is not misspelt; another name would be misleading.
     const isField = FIELDS.some((field) => field.name === name);
-    const known = [...this.#table.byName.keys()];
+    const known = [...this.#table.keys()];
     const near = isField || this.#suggestions++ >= SUGGESTIONS_MAX ? null : suggest(name, known);
     const hint = near === null ? `its parameters are ${known.join(', ')}` : `did you mean ${near}?`;
     this.#fault(shorten(name), 'unknown-parameter', `there is no parameter ${quote(name)} here: ${hint}`);
   }
 
   #filter(name: string, values: readonly string[]): void {
-    const field = FIELD_BY_PARAMETER.get(name);
-    if (field === undefined) throw new Error(`${name} is not a filter`);
-    const only = values.length === 1 ? values[0] : undefined;
-    if (only !== undefined && this.#facts.hasValue(field.name, only)) {
-      this.#filters.push({ field: field.name, values });
+    const { name: field, kind } = PARAMETER_FIELDS.find((each) => each.name === name)!;
+    if (values.length === 1 && this.#facts.hasValue(field, values[0]!)) {
+      this.#filters.push({ field, values });
       return;
     }
     if (values.length > PARAMETER_VALUES_MAX) {
-      this.#fault(
-        name,
-        'too-many-values',
-        `${name} has ${values.length} values; at most ${PARAMETER_VALUES_MAX} are allowed`,
-      );
+      const detail = `${name} has ${values.length} values; at most ${PARAMETER_VALUES_MAX} are allowed`;
+      this.#fault(name, 'too-many-values', detail);
       return;
     }
+    const { identifiers } = this.#facts;
     const canonical = new Set<string>();
     for (const value of values) {
-      const parsed =
-        field.kind === 'identifier' ? parseIdentifier(value, this.#facts.identifiers) : normaliseText(value);
+      const parsed = kind === 'identifier' ? parseIdentifier(value, identifiers) : normaliseText(value);
       if (parsed !== null) canonical.add(parsed);
-      else if (field.kind === 'identifier') {
-        const expected = describeIdentifier(this.#facts.identifiers);
-        this.#fault(name, 'malformed-identifier', `${quote(value)} is not ${expected}`);
+      else if (kind === 'identifier') {
+        const detail = `${quote(value)} is not ${describeIdentifier(identifiers)}`;
+        this.#fault(name, 'malformed-identifier', detail);
       } else this.#fault(name, 'malformed-text', `${quote(value)} is not well-formed text`);
     }
-    this.#filters.push({ field: field.name, values: [...canonical].sort(compareCodePoints) });
-  }
-
-  #by(name: string, values: readonly string[]): void {
-    const known = CONFLICT_DIMENSIONS.map((dimension) => dimension.by);
-    for (const value of values) {
-      if (!known.some((by) => by === value)) this.#unknownValue(name, value, known);
-    }
-    this.#result.by = known.filter((by) => values.includes(by));
+    this.#filters.push({ field, values: [...canonical].sort(compareCodePoints) });
   }
 
   #single(name: string, kind: Exclude<ParameterKind, 'filter' | 'by'>, value: string): void {
+    const result = this.#result;
     switch (kind) {
-      case 'instant':
-        this.#instant(name, value);
-        break;
-      case 'limit':
-        this.#limit(name, value);
-        break;
-      case 'event-cursor':
-        this.#result.eventCursor = this.#cursor(name, decodeEventCursor(value));
-        break;
-      case 'conflict-cursor':
-        this.#result.conflictCursor = this.#cursor(name, decodeConflictCursor(value));
-        break;
-      case 'format': {
-        const format = FORMATS.find((candidate) => candidate.name === value);
-        if (format !== undefined) this.#result.format = format.name;
-        else
-          this.#unknownValue(
-            name,
-            value,
-            FORMATS.map((candidate) => candidate.name),
-          );
+      case 'instant': {
+        // A "+" that was not percent-encoded arrives as a space; nothing else in a date-time can be one.
+        const instant = parseInstant(value.includes(' ') ? value.replace(/ (?=\d\d:\d\d$)/, '+') : value);
+        if (typeof instant === 'string') {
+          this.#fault(name, 'malformed-time', `${quote(value)} is not a time: ${instant}`);
+        } else if (name === 'startTime') result.startMs = instant;
+        else result.endMs = instant;
         break;
       }
-      case 'since':
-        this.#since(name, value);
+      case 'limit': {
+        result.limit = /^\d{1,6}$/.test(value) ? Number(value) : 0;
+        if (result.limit >= 1 && result.limit <= PAGE_LIMIT_MAX) break;
+        const detail = `${quote(value)} is not a whole number from 1 to ${PAGE_LIMIT_MAX}`;
+        this.#fault(name, 'malformed-limit', detail);
+        break;
+      }
+      case 'event-cursor':
+        result.eventCursor = this.#cursor(name, decodeEventCursor(value));
+        break;
+      case 'conflict-cursor':
+        result.conflictCursor = this.#cursor(name, decodeConflictCursor(value));
+        break;
+      case 'format':
+        result.format = this.#oneOf(name, value, FORMAT_NAMES);
         break;
       case 'merge':
-        if (value === 'true' || value === 'false') this.#result.merge = value === 'true';
-        else this.#unknownValue(name, value, ['true', 'false']);
+        result.merge = this.#oneOf(name, value, ['true', 'false']) === 'true';
         break;
-    }
-  }
-
-  #instant(name: string, value: string): void {
-    // A "+" that was not percent-encoded arrives as a space; nothing else in a date-time can be one.
-    const instant = parseInstant(value.includes(' ') ? value.replace(/ (?=\d\d:\d\d$)/, '+') : value);
-    if (typeof instant === 'string') {
-      this.#fault(name, 'malformed-time', `${quote(value)} is not a time: ${instant}`);
-    } else if (name === 'startTime') this.#result.startMs = instant;
-    else this.#result.endMs = instant;
-  }
-
-  #limit(name: string, value: string): void {
-    const limit = /^\d{1,6}$/.test(value) ? Number(value) : 0;
-    if (limit >= 1 && limit <= PAGE_LIMIT_MAX) this.#result.limit = limit;
-    else {
-      this.#fault(
-        name,
-        'malformed-limit',
-        `${quote(value)} is not a whole number from 1 to ${PAGE_LIMIT_MAX}`,
-      );
-    }
-  }
-
-  #since(name: string, value: string): void {
-    const [, id, idOfTag] = SINCE.exec(value) ?? [];
-    this.#result.since = id ?? idOfTag ?? null;
-    if (this.#result.since === null) {
-      this.#fault(
-        name,
-        'malformed-snapshot',
-        `${quote(value)} is neither the id of a snapshot, which has 22 characters, nor the ETag of an answer`,
-      );
+      case 'since': {
+        const [, id, idOfTag] = SINCE.exec(value) ?? [];
+        result.since = id ?? idOfTag ?? null;
+        if (result.since !== null) break;
+        const expected = 'the id of a snapshot, which has 22 characters, nor the ETag of an answer';
+        this.#fault(name, 'malformed-snapshot', `${quote(value)} is neither ${expected}`);
+      }
     }
   }
 
@@ -343,8 +275,11 @@ class Parser {
     return cursor;
   }
 
-  #unknownValue(name: string, value: string, known: readonly string[]): void {
-    this.#fault(name, 'unknown-value', `${quote(value)} is not one of ${known.join(', ')}`);
+  #oneOf<Value extends string>(name: string, value: string, known: readonly Value[]): Value | null {
+    const found = known.find((each) => each === value) ?? null;
+    if (found === null)
+      this.#fault(name, 'unknown-value', `${quote(value)} is not one of ${known.join(', ')}`);
+    return found;
   }
 }
 

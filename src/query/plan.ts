@@ -10,8 +10,6 @@ import { WindowOrdinals } from './window.js';
 export interface Term {
   readonly field: IndexedFieldName;
   readonly codes: readonly number[];
-  /** Ordinals in the posting lists of the codes. */
-  readonly postings: number;
 }
 
 /** At least one term must match. A filter is a clause of one term, a user's identities are one clause of several. */
@@ -20,12 +18,12 @@ export interface Clause {
   /** Values as they were asked for, known to the snapshot or not. */
   readonly values: number;
   readonly terms: readonly Term[];
+  /** Ordinals in the posting lists of all codes. */
   readonly postings: number;
 }
 
-/** What leads: every candidate comes from it, and everything else is checked. */
+/** Where every candidate comes from; everything else is checked. */
 export type Lead =
-  /** Nothing can match. */
   | { readonly kind: 'nothing' }
   /** The window's runs of ordinals; of everything where there is no window. */
   | { readonly kind: 'runs' }
@@ -40,15 +38,14 @@ export interface Plan {
   readonly checks: readonly Clause[];
 }
 
-/** Walking one posting list within a window costs about as much as checking this many candidates: an estimate. */
+/** What walking one posting list within a window costs, in checks of candidates: an estimate. */
 const LIST_COST = 16;
-/** Asking the interval trees who is running costs about as much as checking this many candidates: an estimate. */
+/** The same for asking the interval trees for running events. */
 const TREE_COST = 64;
 
 /**
- * Chooses how to answer: the clause with the fewest postings leads, unless the window holds fewer events than narrowing its
- * posting lists would look at. All other clauses are looked up per candidate in their columns, which costs one read each and so is never worse
- * than walking a second, longer posting list.
+ * The clause with the fewest postings leads, unless the window holds fewer events than narrowing its posting lists would look at.
+ * The other clauses are looked up per candidate in their columns: never worse than walking a longer posting list.
  */
 export function planQuery(snapshot: Snapshot, query: Query): Plan {
   const clauses = clausesOf(snapshot, query);
@@ -57,11 +54,11 @@ export function planQuery(snapshot: Snapshot, query: Query): Plan {
   if (shortest?.postings === 0) return { window, lead: { kind: 'nothing' }, checks: [] };
   if (shortest !== undefined && !isShort(window, shortest)) {
     const narrowing = planNarrowing(snapshot, window, listsOf(snapshot, shortest));
-    if (narrowing.runs === null || window.runsCount >= costOfNarrowing(narrowing)) {
+    if (narrowing.runs === null || window.all.count >= costOfNarrowing(narrowing)) {
       return { window, lead: { kind: 'postings', clause: shortest, narrowing }, checks: clauses.slice(1) };
     }
   }
-  return window.runsCount === 0
+  return window.all.count === 0
     ? { window, lead: { kind: 'nothing' }, checks: [] }
     : { window, lead: { kind: 'runs' }, checks: clauses };
 }
@@ -74,7 +71,6 @@ export function clausesOf(snapshot: Snapshot, query: Query): Clause[] {
   return clauses;
 }
 
-/** The posting lists of a clause. */
 function listsOf(snapshot: Snapshot, { terms }: Clause): ListRef[] {
   const lists: ListRef[] = [];
   for (const term of terms) {
@@ -84,17 +80,15 @@ function listsOf(snapshot: Snapshot, { terms }: Clause): ListRef[] {
   return lists;
 }
 
-/**
- * Whether the window holds fewer events than a clause has lists to look at. The trees are asked for no more running slots than would
- * do: each has one event at least.
- */
+/** Whether the window holds fewer events than walking the lists of a clause costs. Each running slot has one event at least. */
 function isShort(window: WindowOrdinals, { terms, postings }: Clause): boolean {
   let lists = 0;
   for (const { codes } of terms) lists += codes.length;
   const eventsMax = Math.min(LIST_COST * lists, postings) - TREE_COST;
   const starting = window.starting.end - window.starting.first;
   if (starting >= eventsMax) return false;
-  return window.runsUpTo(eventsMax - starting) !== null && window.runsCount < eventsMax;
+  const found = window.upTo(eventsMax - starting);
+  return found !== null && found.count < eventsMax;
 }
 
 function clauseOf(snapshot: Snapshot, label: string, filters: readonly FieldFilter[]): Clause {
@@ -104,16 +98,14 @@ function clauseOf(snapshot: Snapshot, label: string, filters: readonly FieldFilt
   for (const filter of filters) {
     const field = snapshot.field(filter.field);
     const codes: number[] = [];
-    let termPostings = 0;
     for (const value of filter.values) {
       values++;
       const code = field.dictionary.codeOf(value);
       if (code === NO_CODE) continue;
       codes.push(code);
-      termPostings += field.postingCount(code);
+      postings += field.postingCount(code);
     }
-    if (codes.length > 0) terms.push({ field: filter.field, codes, postings: termPostings });
-    postings += termPostings;
+    if (codes.length > 0) terms.push({ field: filter.field, codes });
   }
   return { label, values, terms, postings };
 }

@@ -1,10 +1,10 @@
-import type { ConflictBy, IndexedFieldName } from '../model/fields.js';
+import type { IndexedFieldName } from '../model/fields.js';
 
-/** "field is one of values": one field, canonical values in code point order without repeats, at least one. */
+/** "field is one of values". */
 export interface FieldFilter {
   /** The field. */
   readonly field: IndexedFieldName;
-  /** Its values. */
+  /** Canonical values in code point order without repeats, at least one. */
   readonly values: readonly string[];
 }
 
@@ -14,53 +14,11 @@ export interface Window {
   readonly endMs: number;
 }
 
-/**
- * What to select, independent of any snapshot. All filters must match (AND), each with any of its values (OR); of
- * the identities, where there are any, at least one must match.
- */
+/** What to select, independent of any snapshot. */
 export interface Query {
-  /** In the order of the descriptor table, at most one per field. */
+  /** All must match, in the order of the descriptor table, at most one per field. */
   readonly filters: readonly FieldFilter[];
-  /** The user of /schedule/personal; null for everyone. An empty list matches nothing. */
+  /** At least one must match: the user of /schedule/personal. Null for everyone; an empty list matches nothing. */
   readonly identities: readonly FieldFilter[] | null;
   readonly window: Window;
 }
-
-/** What /schedule/conflicts adds to a query. */
-export interface ConflictOptions {
-  /** In sort order, without repeats, at least one. */
-  readonly by: readonly ConflictBy[];
-  /** False: every row is a lesson of its own. */
-  readonly merge: boolean;
-}
-
-/** The sort key after which a page of events continues. */
-export interface EventCursor {
-  readonly timeMs: number;
-  readonly endTimeMs: number;
-  readonly id: string;
-}
-
-/** The sort key after which a page of conflicts continues. */
-export interface ConflictCursor {
-  readonly startMs: number;
-  readonly endMs: number;
-  readonly by: ConflictBy;
-  /** The key, or the beginning of a very long one. */
-  readonly key: string;
-  /** Where `key` is only a beginning: the digest of the whole, see query/cursor.ts. */
-  readonly keyDigest: string | null;
-}
-
-/** Which part of a result to return. */
-export interface Page<Cursor> {
-  /** Infinity: everything. */
-  readonly limit: number;
-  readonly after: Cursor | null;
-}
-
-export const WHOLE: Page<never> = { limit: Number.POSITIVE_INFINITY, after: null };
-export const ALWAYS: Window = {
-  startMs: Number.NEGATIVE_INFINITY,
-  endMs: Number.POSITIVE_INFINITY,
-};

@@ -3,36 +3,29 @@ import { countRuns } from '../structures/ordinal-set.js';
 import { lowerBound } from '../structures/search.js';
 import { results } from '../structures/slabs.js';
 
-/** One posting list. */
 export interface ListRef {
   readonly field: FieldIndex;
   readonly code: number;
 }
 
-/**
- * Where the entries of a result stand in posting lists. The rows of a list may lie side by side somewhere, and then they
- * need not be gathered from all over the arena.
- */
+/** Where the entries of a result stand in posting lists: the row cache may have the rows of a list side by side. */
 export interface ListPicks {
   readonly lists: readonly ListRef[];
-  /** For each entry which of the lists it was found in; null where there is one list. */
+  /** The list of each entry; null where there is one list. */
   readonly listOf: Uint32Array | null;
-  /** For each entry its position within that list. Null where they are consecutive, from `first` on, in one list. */
+  /** The position of each entry within its list; null where they are consecutive, from `first` on, in one list. */
   readonly positions: Uint32Array | null;
   readonly first: number;
 }
 
-/**
- * A result: ascending ordinals, as a list or as runs. Positions count from 0 within the result. Immutable; may be a view
- * of the snapshot.
- */
+/** A result: ascending ordinals without repeats, as a list or as runs. May be a view of the snapshot. */
 export class Selection {
   readonly count: number;
   /** Null where it is not known. */
   readonly origin: ListPicks | null;
-  /** Null where there are runs, and where the ordinals have not been asked for so far. */
+  /** Null where there are runs, and until the ordinals are asked for. */
   #list: Uint32Array | null;
-  /** Null where there is a list. */
+  /** Pairs [first, end), ascending and disjoint; null where there is a list. */
   readonly #runs: Uint32Array | null;
 
   private constructor(
@@ -47,23 +40,21 @@ export class Selection {
     this.count = count;
   }
 
-  /** @param list ascending, without repeats */
   static ofList(list: Uint32Array, origin: ListPicks | null = null): Selection {
     return new Selection(list, null, origin, list.length);
   }
 
-  /** @param positions within the posting list, ascending, without repeats */
+  /** @param positions within the posting list */
   static ofPositions(list: ListRef, positions: Uint32Array): Selection {
     const origin = { lists: [list], listOf: null, positions, first: 0 };
     return new Selection(null, null, origin, positions.length);
   }
 
-  /** @param runs pairs [first, end), ascending and disjoint */
   static ofRuns(runs: Uint32Array): Selection {
     return new Selection(null, runs, null, countRuns(runs));
   }
 
-  /** The ordinals of a result that is not runs; null for one that is. A view of the snapshot, perhaps. */
+  /** Null for runs. */
   get ordinals(): Uint32Array | null {
     if (this.#list === null && this.#runs === null) {
       const { lists, positions } = this.origin as ListPicks;
@@ -76,7 +67,7 @@ export class Selection {
     return this.#list;
   }
 
-  /** How many of the result are smaller than `ordinal`: the position at which it stands or would stand. */
+  /** How many of the result are smaller than `ordinal`. */
   positionOf(ordinal: number): number {
     const runs = this.#runs;
     if (runs === null) return lowerBound(this.ordinals!, ordinal);
@@ -88,7 +79,6 @@ export class Selection {
     return position;
   }
 
-  /** The part from position `from` to before `to`. */
   slice(from: number, to: number): Selection {
     if (from <= 0 && to >= this.count) return this;
     const runs = this.#runs;
@@ -114,7 +104,7 @@ export class Selection {
     return runs === null ? this.ordinals!.at(-1)! : runs.at(-1)! - 1;
   }
 
-  /** Visits the result as maximal runs [first, end), ascending: neighbours in the list are joined. */
+  /** Visits maximal runs [first, end), ascending: neighbours in the list are joined. */
   forEachRun(visit: (first: number, end: number) => void): void {
     const runs = this.#runs;
     if (runs !== null) {
@@ -128,7 +118,7 @@ export class Selection {
     }
   }
 
-  /** The same runs, one at a time, for whoever stops on the way. */
+  /** The same runs, for callers that stop on the way. */
   *runs(): Generator<readonly [first: number, end: number]> {
     const runs = this.#runs;
     if (runs !== null) {
@@ -148,17 +138,13 @@ export class Selection {
     });
   }
 
-  /**
-   * Visits a result whose origin is known as pieces of its posting lists, in order of the result: entries that are
-   * neighbours in one list are joined.
-   */
+  /** Visits pieces of the posting lists, in order of the result: neighbours in one list are joined. */
   forEachPiece(origin: ListPicks, visit: (list: number, from: number, to: number) => void): void {
     const { listOf, positions, first } = origin;
     if (positions === null) {
       if (this.count > 0) visit(0, first, first + this.count);
       return;
     }
-    // Terminates: `to` is at least one behind `from`.
     for (let from = 0, to = 0; from < positions.length; from = to) {
       const list = listOf === null ? 0 : listOf[from]!;
       to = from + 1;
@@ -185,7 +171,7 @@ function slicePicks(origin: ListPicks | null, from: number, to: number): ListPic
   };
 }
 
-/** The position behind the run of neighbours that begins at `from`: always beyond it, so that walking runs ends. */
+/** The position behind the run of neighbours that begins at `from`: at least one further, so that loops over runs end. */
 function endOfRun(list: Uint32Array, from: number): number {
   let to = from + 1;
   while (to < list.length && list[to] === list[to - 1]! + 1) to++;

@@ -3,10 +3,18 @@ import { countRuns } from '../structures/ordinal-set.js';
 import { results } from '../structures/slabs.js';
 import type { Window } from './query.js';
 
-/**
- * The events that overlap a window: one run of ordinals that start in it, and those that were already running when it
- * began. The former are two binary searches; the latter are looked for only when they are needed.
- */
+/** All events that overlap a window. */
+interface WindowRuns {
+  /** Pairs [first, end) of ordinals. */
+  readonly runs: Uint32Array;
+  /** Events in them. */
+  readonly count: number;
+  /** Events, and their slots, that are running when the window begins. */
+  readonly eventsRunning: number;
+  readonly slotsRunning: number;
+}
+
+/** The events that start in a window, and those that are running when it begins: these are found when they are needed. */
 export class WindowOrdinals {
   /** Null where everything is asked for. */
   readonly window: Window | null;
@@ -14,10 +22,8 @@ export class WindowOrdinals {
   readonly starting: { readonly first: number; readonly end: number };
   readonly #snapshot: Snapshot;
   readonly #startMs: number;
-  #runs: Uint32Array | null = null;
-  #runsCount = 0;
-  #slotsRunning = 0;
-  /** More slots than this are running, which was found in vain. */
+  #found: WindowRuns | null = null;
+  /** More slots than this are known to be running. */
   #slotsRunningMin = -1;
 
   constructor(snapshot: Snapshot, window: Window) {
@@ -33,40 +39,20 @@ export class WindowOrdinals {
     }
   }
 
-  /** All events of the window as runs of ordinals, [first, end) pairs. */
-  get runs(): Uint32Array {
-    return this.runsUpTo(Number.POSITIVE_INFINITY) as Uint32Array;
+  get all(): WindowRuns {
+    return this.upTo(Number.POSITIVE_INFINITY) as WindowRuns;
   }
 
-  /** The events of the window. */
-  get runsCount(): number {
-    void this.runs;
-    return this.#runsCount;
-  }
-
-  /** Of these, the ones that were already running when the window began. */
-  get eventsRunning(): number {
-    return this.runsCount - (this.starting.end - this.starting.first);
-  }
-
-  /** Slots that were already running when the window began: what the interval trees found. */
-  get slotsRunning(): number {
-    void this.runs;
-    return this.#slotsRunning;
-  }
-
-  /** The runs; null where more than `slotsMax` slots were running and the runs are not known so far. */
-  runsUpTo(slotsMax: number): Uint32Array | null {
-    if (this.#runs !== null) return this.#runs;
-    if (slotsMax <= this.#slotsRunningMin) return null;
+  /** Null where more than `slotsMax` slots are running and the runs are not known so far. */
+  upTo(slotsMax: number): WindowRuns | null {
+    if (this.#found !== null || slotsMax <= this.#slotsRunningMin) return this.#found;
     const running = this.#snapshot.slotIndex.runningUpTo(this.#startMs, slotsMax);
     if (running === null) this.#slotsRunningMin = slotsMax;
-    else this.#join(running);
-    return this.#runs;
+    else this.#found = this.#join(running);
+    return this.#found;
   }
 
-  /** What follows without a gap joins the run before. */
-  #join(running: Uint32Array): void {
+  #join(running: Uint32Array): WindowRuns {
     const snapshot = this.#snapshot;
     const bounds = results.uint32(2 * (running.length + 1));
     let length = 0;
@@ -77,9 +63,10 @@ export class WindowOrdinals {
       bounds[length++] = end;
     };
     for (const slot of running) append(snapshot.firstOrdinal(slot), snapshot.firstOrdinal(slot + 1));
-    append(this.starting.first, this.starting.end);
-    this.#runs = bounds.subarray(0, length);
-    this.#runsCount = countRuns(this.#runs);
-    this.#slotsRunning = running.length;
+    const { first, end } = this.starting;
+    append(first, end);
+    const runs = bounds.subarray(0, length);
+    const count = countRuns(runs);
+    return { runs, count, eventsRunning: count - (end - first), slotsRunning: running.length };
   }
 }

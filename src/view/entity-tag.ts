@@ -4,15 +4,11 @@ import type { FieldFilter } from '../query/query.js';
 import { DIGEST_CHARACTERS, Digest } from '../structures/digest.js';
 
 /**
- * Makes the weak entity tags of one snapshot's answers: over everything that decides an answer, which is content, endpoint,
- * canonical parameters, identities and media type. Weak, because representations of one content are equivalent rather than
- * promised to be equal to the byte for ever.
- *
- * The query's part is a digest of 64 bits that is no secret and keeps nobody out: tags are compared among answers of one
- * URL, and whoever looks for two queries with one digest finds them for themselves only.
+ * Weak entity tags of one snapshot's answers, made of all that decides an answer. 64 bits of digest suffice: tags are
+ * compared among answers of one URL, and a client that finds two queries with one digest harms only itself.
  */
 export class EntityTags {
-  /** `W/"<snapshot id>-<digest>"`, of which only the digest changes. */
+  /** `W/"<snapshot id>-<digest>"`; only the digest changes. */
   readonly #bytes: Buffer;
   readonly #digestOffset: number;
 

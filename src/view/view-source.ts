@@ -1,7 +1,7 @@
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
 import type { View } from './view.js';
 
-/** What the HTTP layer needs of a timetable: the present view, and how it is doing. */
+/** What the HTTP layer needs of a timetable. */
 export interface ViewSource {
   /** The present snapshot; null while there is none, or none that is fresh enough. A request takes it once. */
   readonly view: View | null;

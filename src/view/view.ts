@@ -4,31 +4,41 @@
  */
 export type { ParameterPairs, ParseOptions } from '../query/parameters.js';
 
-import type { Explanation } from '../query/explain.js';
-import type { ParameterPairs, ParseOptions } from '../query/parameters.js';
-import type { FieldFilter } from '../query/query.js';
+import { jsonChanges, messagePackChanges } from '../encode/changes.js';
+import { jsonConflicts, messagePackConflicts } from '../encode/conflict-entries.js';
+import { jsonRows } from '../encode/json.js';
+import { messagePackRows, packPlain } from '../encode/msgpack.js';
+import { RowCache } from '../encode/row-cache.js';
+import { CACHE_BYTES_DEFAULT } from '../limits.js';
+import type { FormatName } from '../model/format.js';
+import { parseIdentifier } from '../model/identifier.js';
+import { findConflicts } from '../query/conflicts.js';
+import { clusterAfter, encodeConflictCursor, encodeEventCursor } from '../query/cursor.js';
+import { executePlan } from '../query/execute.js';
+import { type Explanation, explainPlan } from '../query/explain.js';
+import {
+  type DataSetFacts,
+  type EndpointName,
+  type ParameterPairs,
+  type Parameters,
+  type ParseOptions,
+  parseParameters,
+} from '../query/parameters.js';
+import { planQuery } from '../query/plan.js';
+import type { FieldFilter, Query } from '../query/query.js';
+import type { Selection } from '../query/selection.js';
+import { type Differences, differenceSince, NO_DIFFERENCES } from '../snapshot/differences.js';
+import type { Snapshot } from '../snapshot/snapshot.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
-import type { ReadFaults, ReadResult } from './answer.js';
+import { NO_CODE } from '../structures/dictionary.js';
+import { lowerBound } from '../structures/search.js';
+import type { Answer, Read, ReadFaults, ReadResult } from './answer.js';
+import { EntityTags } from './entity-tag.js';
 
-/**
- * One snapshot, opened for reading: what the HTTP layer and the in-process API both use, and all they use. A request
- * takes one view and so sees one snapshot.
- */
+/** What programs see of a snapshot. A request takes one view and so sees one snapshot. */
 export interface View {
   /** What is known of the snapshot. */
   readonly summary: SnapshotSummary;
-  /** GET /schedule. */
-  schedule(parameters: ParameterPairs, options: ParseOptions): ReadResult;
-  /** GET /schedule/personal: the filters of /schedule, narrowed to the user's identities. */
-  personal(parameters: ParameterPairs, options: ParseOptions, identities: readonly FieldFilter[]): ReadResult;
-  /** GET /schedule/all. */
-  all(parameters: ParameterPairs, options: ParseOptions): ReadResult;
-  /** GET /schedule/types. */
-  types(parameters: ParameterPairs, options: ParseOptions): ReadResult;
-  /** GET /schedule/conflicts. */
-  conflicts(parameters: ParameterPairs, options: ParseOptions): ReadResult;
-  /** GET /schedule/changes: what is different from a past snapshot. */
-  changes(parameters: ParameterPairs, options: ParseOptions): ReadResult;
   /** The cache of rows that are laid side by side, in this view's time. */
   readonly rowCache: {
     /** Memory that it takes. */
@@ -38,12 +48,206 @@ export interface View {
     /** Results that were not. */
     readonly misses: number;
   };
-  /** Gives the memory of caches back, when another view takes the place of this one. It can be read all the same. */
-  dropCaches(): void;
-  /** The JSON of one event by its canonical id, or null. A view of shared memory. */
+  /** GET /schedule. */
+  schedule(pairs: ParameterPairs, options: ParseOptions): ReadResult;
+  /** GET /schedule/personal: the filters of /schedule, narrowed to the user's identities. */
+  personal(pairs: ParameterPairs, options: ParseOptions, identities: readonly FieldFilter[]): ReadResult;
+  /** GET /schedule/all. */
+  all(pairs: ParameterPairs, options: ParseOptions): ReadResult;
+  /** GET /schedule/types. */
+  types(pairs: ParameterPairs, options: ParseOptions): ReadResult;
+  /** GET /schedule/conflicts. */
+  conflicts(pairs: ParameterPairs, options: ParseOptions): ReadResult;
+  /** GET /schedule/changes: what is different from a past snapshot. */
+  changes(pairs: ParameterPairs, options: ParseOptions): ReadResult;
+  /** The JSON of one event by its id, or null. A view of shared memory. */
   eventOf(id: string): Uint8Array | null;
   /** How GET /schedule answers: the plan as text, with counts and timings. Executes the query. */
-  explain(parameters: ParameterPairs, options: ParseOptions): Explanation | ReadFaults;
+  explain(pairs: ParameterPairs, options: ParseOptions): Explanation | ReadFaults;
   /** A value that the field has in this data set, or null where no event has one: for examples and test tokens. */
   sampleValue(field: FieldFilter['field']): string | null;
+}
+
+type Identities = readonly FieldFilter[] | null;
+
+export class SnapshotView implements View {
+  readonly summary: SnapshotSummary;
+  /** Cleared by the next publication, and usable after that. */
+  readonly rowCache: RowCache;
+  readonly #snapshot: Snapshot;
+  readonly #differences: Differences;
+  readonly #facts: DataSetFacts;
+  readonly #tags: EntityTags;
+
+  /**
+   * @param differences what has changed since past snapshots
+   * @param cacheBytesMax for rows that are laid side by side; 0 for none
+   */
+  constructor(
+    snapshot: Snapshot,
+    differences: Differences = NO_DIFFERENCES,
+    cacheBytesMax: number = CACHE_BYTES_DEFAULT,
+  ) {
+    this.summary = snapshot.summary;
+    this.rowCache = new RowCache(snapshot.rows, cacheBytesMax);
+    this.#snapshot = snapshot;
+    this.#differences = differences;
+    this.#facts = {
+      identifiers: snapshot.summary.identifiers,
+      hasValue: (name, value) => snapshot.field(name).dictionary.codeOf(value) !== NO_CODE,
+    };
+    this.#tags = new EntityTags(snapshot.summary.id);
+  }
+
+  schedule(pairs: ParameterPairs, options: ParseOptions): ReadResult {
+    return this.#read('schedule', pairs, options, null);
+  }
+
+  personal(pairs: ParameterPairs, options: ParseOptions, identities: readonly FieldFilter[]): ReadResult {
+    return this.#read('personal', pairs, options, identities);
+  }
+
+  all(pairs: ParameterPairs, options: ParseOptions): ReadResult {
+    return this.#read('all', pairs, options, null);
+  }
+
+  types(pairs: ParameterPairs, options: ParseOptions): ReadResult {
+    return this.#read('types', pairs, options, null);
+  }
+
+  conflicts(pairs: ParameterPairs, options: ParseOptions): ReadResult {
+    return this.#read('conflicts', pairs, options, null);
+  }
+
+  changes(pairs: ParameterPairs, options: ParseOptions): ReadResult {
+    const parsed = parseParameters('changes', pairs, options, this.#facts);
+    if ('faults' in parsed) return parsed;
+    const { parameters } = parsed;
+    const { id } = this.summary;
+    const difference = differenceSince(this.#differences, parameters.since ?? '', id);
+    if (difference === null) {
+      return {
+        gone: `the snapshot to compare with is not known, or not any more; read everything, which is now ${id}`,
+      };
+    }
+    const { added, changed, removed } = difference;
+    const count = added.entries.length + changed.entries.length + removed.entries.length;
+    const { goneIds } = this.#differences;
+    const read: Read = {
+      format: parameters.format,
+      entityTag: (format) => this.#tags.of('changes', parameters, null, format),
+      execute: (format) => {
+        const encode = format === 'json' ? jsonChanges : messagePackChanges;
+        return { total: count, count, nextCursor: null, body: encode(this.#snapshot, difference, goneIds) };
+      },
+    };
+    return { read };
+  }
+
+  eventOf(id: string): Uint8Array | null {
+    const canonical = parseIdentifier(id, this.summary.identifiers);
+    const ordinal = canonical === null ? -1 : this.#snapshot.ordinalOf(canonical);
+    return ordinal === -1 ? null : this.#snapshot.rows.rowOf(ordinal);
+  }
+
+  explain(pairs: ParameterPairs, options: ParseOptions): Explanation | ReadFaults {
+    const began = performance.now();
+    const parsed = parseParameters('schedule', pairs, options, this.#facts);
+    if ('faults' in parsed) return parsed;
+    const planning = performance.now();
+    const plan = planQuery(this.#snapshot, queryOf(parsed.parameters, null));
+    const executing = performance.now();
+    const selection = executePlan(this.#snapshot, plan);
+    const encoding = performance.now();
+    const { page } = this.#page(selection, parsed.parameters);
+    const body = jsonRows(this.#snapshot.rows, page, this.rowCache);
+    const ended = performance.now();
+    return {
+      plan: explainPlan(plan),
+      total: selection.count,
+      count: page.count,
+      bodyBytes: body.byteLength,
+      timings: {
+        parseMs: planning - began,
+        planMs: executing - planning,
+        executeMs: encoding - executing,
+        encodeMs: ended - encoding,
+      },
+    };
+  }
+
+  sampleValue(field: FieldFilter['field']): string | null {
+    const { dictionary } = this.#snapshot.field(field);
+    return dictionary.size === 0 ? null : dictionary.valueOf(0);
+  }
+
+  #read(
+    endpoint: EndpointName,
+    pairs: ParameterPairs,
+    options: ParseOptions,
+    identities: Identities,
+  ): ReadResult {
+    const parsed = parseParameters(endpoint, pairs, options, this.#facts);
+    if ('faults' in parsed) return parsed;
+    const { parameters } = parsed;
+    const query = queryOf(parameters, identities);
+    const read: Read = {
+      format: parameters.format,
+      entityTag: (format) => this.#tags.of(endpoint, parameters, identities, format),
+      execute: (format) => {
+        if (endpoint === 'types') return this.#typesAnswer(format);
+        if (endpoint === 'conflicts') return this.#conflictsAnswer(query, parameters, format);
+        return this.#eventsAnswer(query, parameters, format);
+      },
+    };
+    return { read };
+  }
+
+  /** The part of a result that was asked for. */
+  #page(
+    selection: Selection,
+    { eventCursor, limit }: Parameters,
+  ): { page: Selection; nextCursor: string | null } {
+    const from = eventCursor === null ? 0 : selection.positionOf(this.#snapshot.ordinalAfter(eventCursor));
+    const to = Math.min(selection.count, from + limit);
+    const page = selection.slice(from, to);
+    const isLast = to === selection.count;
+    return { page, nextCursor: isLast ? null : encodeEventCursor(this.#snapshot.keyOf(page.last())) };
+  }
+
+  #eventsAnswer(query: Query, parameters: Parameters, format: FormatName): Answer {
+    const selection = executePlan(this.#snapshot, planQuery(this.#snapshot, query));
+    const { page, nextCursor } = this.#page(selection, parameters);
+    const encode = format === 'json' ? jsonRows : messagePackRows;
+    const body = encode(this.#snapshot.rows, page, this.rowCache);
+    return { total: selection.count, count: page.count, nextCursor, body };
+  }
+
+  #conflictsAnswer(query: Query, parameters: Parameters, format: FormatName): Answer {
+    const { conflictCursor, limit, merge } = parameters;
+    const clusters = merge ? this.#snapshot.merged : this.#snapshot.unmerged;
+    const found = findConflicts(this.#snapshot, query, parameters);
+    const from = conflictCursor === null ? 0 : lowerBound(found, clusterAfter(clusters, conflictCursor));
+    const to = Math.min(found.length, from + limit);
+    const page = found.subarray(from, to);
+    const isLast = to === found.length;
+    const encode = format === 'json' ? jsonConflicts : messagePackConflicts;
+    return {
+      total: found.length,
+      count: page.length,
+      nextCursor: isLast ? null : encodeConflictCursor(clusters.keyOf(page.at(-1) ?? 0)),
+      body: encode(this.#snapshot.rows, clusters, page),
+    };
+  }
+
+  #typesAnswer(format: FormatName): Answer {
+    const types = this.#snapshot.valuesOf('type');
+    const bytes = format === 'json' ? Buffer.from(JSON.stringify(types), 'utf8') : packPlain(types);
+    const body = { byteLength: bytes.length, chunks: [bytes] };
+    return { total: types.length, count: types.length, nextCursor: null, body };
+  }
+}
+
+function queryOf({ filters, startMs, endMs }: Parameters, identities: Identities): Query {
+  return { filters, identities, window: { startMs, endMs } };
 }

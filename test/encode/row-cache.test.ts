@@ -7,8 +7,7 @@ import { BODY_WHOLE_BYTES_MAX } from '../../src/limits.js';
 import { FORMATS } from '../../src/model/format.js';
 import { createNormaliser } from '../../src/normalise/normalise.js';
 import type { Snapshot } from '../../src/snapshot/snapshot.js';
-import { viewOf } from '../../src/view/snapshot-view.js';
-import type { ParameterPairs } from '../../src/view/view.js';
+import { type ParameterPairs, SnapshotView } from '../../src/view/view.js';
 import { bytesOf, readOf, STRICT, snapshotOfEvents } from '../query/reading.js';
 
 const normalise = createNormaliser('uuid');
@@ -25,7 +24,7 @@ const originOf = (snapshot: Snapshot, code: number) => {
 };
 
 test('answers are the same to the byte, whether rows are gathered or come from lists laid out', (t) => {
-  const views = [0, 30_000, undefined].map((bytes) => viewOf(snapshot, undefined, bytes));
+  const views = [0, 30_000, undefined].map((bytes) => new SnapshotView(snapshot, undefined, bytes));
   const few = [0, 1, 2, 3, 5, 8, 13, 21].map((n) => events[n * 40]).filter((event) => event !== undefined);
   const request = fc.record({
     event: fc.constantFrom(...few),
@@ -167,8 +166,10 @@ test('a large result is made in slices, also where its lists are laid out', (t) 
     .slice(0, 8);
   const pairs = codes.map((code) => ['studyGroup', field.dictionary.valueOf(code)] as const);
   for (const { name } of FORMATS) {
-    const view = viewOf(snapshot);
-    const expected = bytesOf(readOf(viewOf(snapshot, undefined, 0).schedule(pairs, STRICT)).execute(name));
+    const view = new SnapshotView(snapshot);
+    const expected = bytesOf(
+      readOf(new SnapshotView(snapshot, undefined, 0).schedule(pairs, STRICT)).execute(name),
+    );
     t.ok(expected.length > BODY_WHOLE_BYTES_MAX, `${name} is large`);
     // Each lays out one list.
     for (let n = 0; n <= codes.length; n++) {

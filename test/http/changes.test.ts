@@ -3,8 +3,7 @@ import { test } from 'tap';
 import { BODY_WHOLE_BYTES_MAX, SNAPSHOT_DELTA_ENTRIES_MAX } from '../../src/limits.js';
 import { compareSnapshots } from '../../src/snapshot/delta.js';
 import { extendHistory } from '../../src/snapshot/differences.js';
-import { viewOf } from '../../src/view/snapshot-view.js';
-import type { View } from '../../src/view/view.js';
+import { SnapshotView, type View } from '../../src/view/view.js';
 import { snapshotOfEvents } from '../query/reading.js';
 import { eventOf } from '../snapshot/images.js';
 import { bearer, serve, setUp, type TestViews, viewsOf } from './harness.js';
@@ -18,7 +17,7 @@ function changedView(count: number): { readonly views: TestViews; readonly since
     'uuid',
   );
   const delta = compareSnapshots(before, present, SNAPSHOT_DELTA_ENTRIES_MAX);
-  const view = viewOf(present, extendHistory([], delta, present).differences);
+  const view = new SnapshotView(present, extendHistory([], delta, present).differences);
   const counter = { views: viewsOf(), since: before.summary.id, made: 0 };
   /** Counts how often chunks of a body are asked for: nothing of it is made before. */
   const changes: View['changes'] = (pairs, options) => {

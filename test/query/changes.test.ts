@@ -8,8 +8,7 @@ import type { NormalisedEvent } from '../../src/model/event.js';
 import { compareSnapshots } from '../../src/snapshot/delta.js';
 import { extendHistory, type History, NO_DIFFERENCES } from '../../src/snapshot/differences.js';
 import type { Snapshot } from '../../src/snapshot/snapshot.js';
-import { viewOf } from '../../src/view/snapshot-view.js';
-import type { View } from '../../src/view/view.js';
+import { SnapshotView, type View } from '../../src/view/view.js';
 import { changesOracle } from '../oracle/changes.js';
 import { eventOf, idOf } from '../snapshot/images.js';
 import { bytesOf, readOf, STRICT, snapshotOfEvents } from './reading.js';
@@ -56,7 +55,7 @@ function* publish(sets: readonly Events[]): Generator<{ view: View; present: Sna
       history = extendHistory(history?.deltas ?? [], delta, present);
     }
     past.push(present);
-    yield { view: viewOf(present, history?.differences ?? NO_DIFFERENCES), present, past };
+    yield { view: new SnapshotView(present, history?.differences ?? NO_DIFFERENCES), present, past };
   }
 }
 

@@ -4,8 +4,7 @@ import type { ConflictEntry, NormalisedEvent } from '../../src/model/event.js';
 import { SnapshotBuilder } from '../../src/snapshot/builder.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
-import { viewOf } from '../../src/view/snapshot-view.js';
-import type { ParameterPairs, View } from '../../src/view/view.js';
+import { type ParameterPairs, SnapshotView, type View } from '../../src/view/view.js';
 import { size } from '../hard/size.js';
 import { allConflicts, conflictRecordOf } from '../oracle/conflicts.js';
 import { eventsInOrder } from '../oracle/events.js';
@@ -95,7 +94,8 @@ for (const layout of LAYOUTS) {
     const grown = large.summary.bytes / small.summary.bytes;
     t.ok(grown < 1.1 * TIMES, `the image: ${grown.toFixed(2)} times the bytes`);
 
-    const [view, largeView] = [small, large].map((image) => viewOf(new Snapshot(image))) as [View, View];
+    const view = new SnapshotView(new Snapshot(small));
+    const largeView = new SnapshotView(new Snapshot(large));
     const largeRequests = requestsOf(many);
     for (const [name, pairs] of Object.entries(requestsOf(few))) {
       const more = largeRequests[name] ?? [];

@@ -6,14 +6,13 @@ import type { FormatName } from '../../src/model/format.js';
 import { SnapshotBuilder } from '../../src/snapshot/builder.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import type { Answer, Read, ReadResult } from '../../src/view/answer.js';
-import { viewOf } from '../../src/view/snapshot-view.js';
-import type { ParameterPairs, View } from '../../src/view/view.js';
+import { type ParameterPairs, SnapshotView, type View } from '../../src/view/view.js';
 import type { ExpectedFault } from './generated-requests.js';
 
 export const STRICT = { unknownParameters: 'reject' } as const;
 
 export function viewOfEvents(events: readonly NormalisedEvent[], identifiers: IdentifierMode): View {
-  return viewOf(snapshotOfEvents(events, identifiers));
+  return new SnapshotView(snapshotOfEvents(events, identifiers));
 }
 
 export function snapshotOfEvents(events: readonly NormalisedEvent[], identifiers: IdentifierMode): Snapshot {

@@ -7,8 +7,7 @@ import { createNormaliser, isRejection } from '../../src/normalise/normalise.js'
 import { SnapshotBuilder } from '../../src/snapshot/builder.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import type { Answer } from '../../src/view/answer.js';
-import { viewOf } from '../../src/view/snapshot-view.js';
-import type { ParameterPairs, View } from '../../src/view/view.js';
+import { type ParameterPairs, SnapshotView, type View } from '../../src/view/view.js';
 import { allConflicts, conflictRecordOf, conflictsInScope, type OracleEntry } from '../oracle/conflicts.js';
 import { eventsInOrder, recordOf } from '../oracle/events.js';
 import { personalOracle } from '../oracle/personal.js';
@@ -88,7 +87,7 @@ function load(dataSet: DataSet): Loaded {
   const ordered = eventsInOrder(records.map(plainEventOf));
   const isThorough = ordered.length < 5000 || process.env.LECTERN_HARD === '1';
   return {
-    view: viewOf(new Snapshot(builder.finish())),
+    view: new SnapshotView(new Snapshot(builder.finish())),
     ordered,
     rows: new Map(ordered.map((event) => [event, JSON.stringify(recordOf(event))])),
     universe: universeOf(ordered, 'uuid'),

@@ -21,8 +21,7 @@ import { checkRowsOf, readCheckedImage } from '../../src/snapshot/check-image.js
 import { writeImageFile } from '../../src/snapshot/image-file.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import type { Answer } from '../../src/view/answer.js';
-import { viewOf } from '../../src/view/snapshot-view.js';
-import type { View } from '../../src/view/view.js';
+import { SnapshotView, type View } from '../../src/view/view.js';
 import { recordFigure } from '../hard/figures.mjs';
 import { HARD, size } from '../hard/size.js';
 import { bytesOf, listOf, readOf, STRICT, unpackedListOf } from '../query/reading.js';
@@ -104,7 +103,8 @@ function readLightly(view: View): void {
   for (const [makeAnswer] of answersOf(view)) attempt(() => bytesOf(makeAnswer()));
 }
 
-const opened = (use: 'restart' | 'pin'): View => viewOf(new Snapshot(readCheckedImage(path, use).image));
+const opened = (use: 'restart' | 'pin'): View =>
+  new SnapshotView(new Snapshot(readCheckedImage(path, use).image));
 
 /** The reason where `read` is refused; null where it is not. */
 function refusalOf(read: () => void): string | null {
@@ -275,7 +275,7 @@ for (const [name, change, reason, when] of ATTACKS) {
       );
     else {
       const { image } = readCheckedImage(file, 'restart');
-      readLightly(viewOf(new Snapshot(image)));
+      readLightly(new SnapshotView(new Snapshot(image)));
       t.match(
         refusalOf(() => checkRowsOf(file, image)),
         reason,

@@ -13,7 +13,7 @@ import { readImageFile } from '../../src/snapshot/image-file.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { fileSource } from '../../src/source/file.js';
 import { loadImage } from '../../src/thread/load-image.js';
-import { viewOf } from '../../src/view/snapshot-view.js';
+import { SnapshotView } from '../../src/view/view.js';
 import { size } from '../hard/size.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'lectern-fuzz-'));
@@ -95,7 +95,7 @@ test('arbitrary bytes are loaded in part, or refused with a reason', {
         const { rows } = new Snapshot(image);
         const all: unknown = JSON.parse(rows.bytes.toString('utf8'));
         assert.ok(Array.isArray(all) && all.length === count);
-        viewOf(new Snapshot(image)).conflicts([], { unknownParameters: 'reject' });
+        new SnapshotView(new Snapshot(image)).conflicts([], { unknownParameters: 'reject' });
       } catch (error) {
         if (!(error instanceof LecternError)) throw error;
         seen.refused++;
