@@ -226,12 +226,21 @@ export function memorySource(records: Records, name = 'records in memory'): Sour
       signal?.throwIfAborted();
       let count = 0;
       const tell = (): void => onProgress?.({ bytesRead: 0, bytesTotal: null, records: count });
-      for await (const value of readable(records, name)) {
-        sink.record(value, { record: ++count });
-        if (count % RECORDS_PER_TURN === 0) {
-          tell();
-          await nextTurn();
-          signal?.throwIfAborted();
+      const turn = async (): Promise<void> => {
+        tell();
+        await nextTurn();
+        signal?.throwIfAborted();
+      };
+      if (Symbol.iterator in records) {
+        // Not `for await`: it would wait for each record.
+        for (const value of readNow(records, name)) {
+          sink.record(value, { record: ++count });
+          if (count % RECORDS_PER_TURN === 0) await turn();
+        }
+      } else {
+        for await (const value of read(records, name)) {
+          sink.record(value, { record: ++count });
+          if (count % RECORDS_PER_TURN === 0) await turn();
         }
       }
       tell();
@@ -240,13 +249,25 @@ export function memorySource(records: Records, name = 'records in memory'): Sour
   };
 }
 
-/** Failures of the records become `source-unreadable`; those of the sink do not. */
-async function* readable(records: Records, name: string): AsyncGenerator<unknown> {
+function* readNow(records: Iterable<unknown>, name: string): Generator<unknown> {
   try {
     yield* records;
   } catch (error) {
-    if (error instanceof LecternError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new LecternError('source-unreadable', `cannot read ${name}: ${reason}`, { cause: error });
+    throw unreadable(name, error);
   }
+}
+
+async function* read(records: AsyncIterable<unknown>, name: string): AsyncGenerator<unknown> {
+  try {
+    yield* records;
+  } catch (error) {
+    throw unreadable(name, error);
+  }
+}
+
+/** Failures of the records themselves. Those of the sink come through as they are. */
+function unreadable(name: string, error: unknown): LecternError {
+  if (error instanceof LecternError) return error;
+  const reason = error instanceof Error ? error.message : String(error);
+  return new LecternError('source-unreadable', `cannot read ${name}: ${reason}`, { cause: error });
 }

@@ -16,13 +16,11 @@ export interface RecordSink {
   /** A record that could not be decoded. */
   reject(rejection: Rejection): void;
   /**
-   * A record that was not decoded, as UTF-8. Only for a source that is alone, since no position comes with it. A sink without
-   * this method gets every record decoded.
+   * A record that was not decoded, as UTF-8 and a view of it. A sink without this method gets every record decoded.
    *
-   * @param view the same bytes
-   * @param spans three numbers for each field, in the order of the descriptor table: where its value begins, or -1 for none,
-   *   where it ends, and its quickHash. The value is unchecked: it may hold backslashes or control characters.
-   * @param names of its other fields
+   * @param spans for each field of the descriptor table where its value begins, or -1, where it ends, and its quickHash. The value
+   *   is unchecked: it may hold backslashes or control characters.
+   * @param names of other fields
    * @returns false where nothing was taken: then the record has to be decoded and given to `record`
    */
   undecoded?: (bytes: Uint8Array, view: DataView, spans: Int32Array, names: NameSpans) => boolean;

@@ -44,7 +44,6 @@ export class UpstreamCall {
   readonly #options: UpstreamCallOptions;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
   readonly #secureAgent: SecureAgent;
-  /** Ends the request; its reason is the error to be told. */
   readonly #abort = new AbortController();
   readonly #clearTotal: () => void;
   readonly #onAbort: () => void;
@@ -64,7 +63,7 @@ export class UpstreamCall {
     signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
 
-  /** Throws the reason if it took too long or was aborted. */
+  /** Throws the reason, where it took too long or was aborted. */
   throwIfEnded(): void {
     this.#abort.signal.throwIfAborted();
   }

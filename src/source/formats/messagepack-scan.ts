@@ -22,8 +22,8 @@ const HEADERS: readonly (readonly [of: number, lengthBytes: number, payload: num
 /** `timestamp`, the one extension type of the MessagePack specification (-1). */
 const TIMESTAMP_TYPE = 0xff;
 /**
- * An extension of msgpackr: the number of a record structure, an array of names, the values of the first record. Later records are
- * the number and their values. Numbers are 0x40 to 0x7f or 0x6000 to 0x7fff. Plain integers are not written like that then.
+ * An extension of msgpackr: number of a record structure, array of names, values of the first record. Later records are the
+ * number and their values. Numbers are 0x40 to 0x7f or 0x6000 to 0x7fff. Plain integers are not written like that then.
  */
 const RECORD_STRUCTURE_TYPE = 0x72;
 

@@ -26,7 +26,7 @@ export function parseLinks(field: string): Link[] | null {
       if (parameter === null) break;
       at = PARAMETER.lastIndex;
       const [, name, quoted, plain] = parameter;
-      // The first of each name counts (RFC 8288 section 3.3 for rel).
+      // The first of each name counts (section 3.3).
       if (name === undefined || parameters.has(name.toLowerCase())) continue;
       parameters.set(name.toLowerCase(), quoted?.replace(/\\(.)/g, '$1') ?? plain ?? '');
     }
@@ -35,8 +35,9 @@ export function parseLinks(field: string): Link[] | null {
     at = END.lastIndex;
     // With an anchor the link is about another resource (section 3.2).
     if (parameters.has('anchor')) continue;
-    const relations = (parameters.get('rel') ?? '').toLowerCase().split(/[ \t]+/);
-    links.push({ target, relations: relations.filter((relation) => relation !== '') });
+    const rel = parameters.get('rel')?.toLowerCase();
+    const relations = rel?.match(/[^ \t]+/g) ?? [];
+    links.push({ target, relations });
   }
   return links;
 }
