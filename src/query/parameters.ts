@@ -69,6 +69,9 @@ export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>>
   changes: tableOf(['since', 'since'], ['format', 'format']),
 };
 
+const FIELD_BY_PARAMETER = new Map<string, (typeof PARAMETER_FIELDS)[number]>(
+  PARAMETER_FIELDS.map((field) => [field.name, field]),
+);
 const ALL_DIMENSIONS: readonly ConflictBy[] = CONFLICT_DIMENSIONS.map((dimension) => dimension.by);
 const FORMAT_NAMES: readonly FormatName[] = FORMATS.map((format) => format.name);
 
@@ -163,8 +166,8 @@ class Parser {
   }
 
   finish(): ParametersResult {
-    const required = this.#table.get('since');
-    if (required !== undefined && !this.#given.some(({ parameter }) => parameter === required)) {
+    const isChanges = this.#table === ENDPOINT_PARAMETERS.changes;
+    if (isChanges && !this.#given.some(({ parameter }) => parameter.kind === 'since')) {
       this.#fault('since', 'missing-parameter', 'since must be given');
     }
     if (this.#given.length > 1) this.#given.sort((a, b) => a.parameter.rank - b.parameter.rank);
@@ -204,7 +207,7 @@ class Parser {
   }
 
   #filter(name: string, values: readonly string[]): void {
-    const { name: field, kind } = PARAMETER_FIELDS.find((each) => each.name === name)!;
+    const { name: field, kind } = FIELD_BY_PARAMETER.get(name)!;
     if (values.length === 1 && this.#facts.hasValue(field, values[0]!)) {
       this.#filters.push({ field, values });
       return;
