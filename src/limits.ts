@@ -348,6 +348,8 @@ export const LECTURER_IDS_HEAP_BYTES: number = 24 * LECTURER_IDS_BYTES_MAX;
  */
 export const SNAPSHOTS_KEPT_MAX = 16;
 export const SNAPSHOT_HISTORY_ENTRIES_MAX = 200_000;
+/** Memory of one such entry while it is made: about 300 bytes for the comparison and as much for the history. */
+export const DIFFERENCE_BYTES_PER_ENTRY = 640;
 /**
  * What one snapshot counts with the garbage collector. V8 begins to collect after 64 MiB and does so at once, without
  * small steps, beyond half of the heap limit: this is more than the one and, with two snapshots, less than the other.

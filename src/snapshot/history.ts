@@ -18,12 +18,17 @@ export interface History {
  * @param deltas of the history before
  * @param present what `delta` leads to
  */
-export function extendHistory(deltas: readonly Delta[], delta: Delta, present: Snapshot): History {
-  const kept = newestDeltas([...deltas, delta]);
+export function extendHistory(
+  deltas: readonly Delta[],
+  delta: Delta,
+  present: Snapshot,
+  entriesMax: number = SNAPSHOT_HISTORY_ENTRIES_MAX,
+): History {
+  const kept = newestDeltas([...deltas, delta], entriesMax);
   return { deltas: kept, differences: differencesOf(kept, present) };
 }
 
-function newestDeltas(deltas: readonly Delta[]): readonly Delta[] {
+function newestDeltas(deltas: readonly Delta[], entriesMax: number): readonly Delta[] {
   // A difference too large to keep is a gap: what lies before it cannot be reached any more.
   const gap = deltas.findLastIndex((each) => each.before === null);
   let first = Math.max(gap + 1, deltas.length - SNAPSHOTS_KEPT_MAX);
@@ -31,7 +36,7 @@ function newestDeltas(deltas: readonly Delta[]): readonly Delta[] {
   for (let i = deltas.length - 1; i >= first; i--) {
     const past = deltas[i]?.before ?? null;
     entries += past === null ? 0 : pastRecordCount(past);
-    if (entries > SNAPSHOT_HISTORY_ENTRIES_MAX) first = i + 1;
+    if (entries > entriesMax) first = i + 1;
   }
   return deltas.slice(first);
 }

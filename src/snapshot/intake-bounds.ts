@@ -8,6 +8,7 @@ import {
 } from '../limits.js';
 import type { SnapshotBuilder } from './builder.js';
 import type { ByteIntake } from './byte-intake.js';
+import type { SnapshotImage } from './image.js';
 import { type RefusalCode, RefusedLoad } from './load-refusal.js';
 
 /** How far a load may go. Null: no bound. */
@@ -73,8 +74,7 @@ export class IntakeWatch {
     const { memoryBytesMax } = this.#bounds;
     if (memoryBytesMax === null) return;
     const builder = this.#builder;
-    const onHeap = Math.max(0, heapBytes() - this.#heapBytesBefore);
-    const held = builder.heldBytes + this.#intake.heldBytes + onHeap + LOAD_BASE_BYTES;
+    const held = this.#heldBytes();
     const toCome = builder.finishBytes() + builder.largestDictionary * MAP_GROWTH_BYTES_PER_ENTRY;
     if (held + toCome <= memoryBytesMax) return;
     throw refused(
@@ -82,6 +82,18 @@ export class IntakeWatch {
       `loading it takes more than ${inMib(memoryBytesMax)}, the most memory that a load may take: after ` +
         `${builder.eventCount} events it holds ${inMib(held)}, and their snapshot would take ${inMib(toCome)} more`,
     );
+  }
+
+  /** Bytes that are left for what follows once the image is finished. */
+  bytesLeft(image: SnapshotImage): number {
+    const { memoryBytesMax } = this.#bounds;
+    if (memoryBytesMax === null) return Number.POSITIVE_INFINITY;
+    return Math.max(0, memoryBytesMax - this.#heldBytes() - image.summary.bytes);
+  }
+
+  #heldBytes(): number {
+    const onHeap = Math.max(0, heapBytes() - this.#heapBytesBefore);
+    return this.#builder.heldBytes + this.#intake.heldBytes + onHeap + LOAD_BASE_BYTES;
   }
 
   #refuseGrowth(): never {

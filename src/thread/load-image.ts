@@ -15,6 +15,8 @@ import {
 export interface LoadedImage {
   readonly image: SnapshotImage;
   readonly source: LoadSummary;
+  /** What the bound of memory leaves for work on the image. */
+  readonly bytesLeft: number;
 }
 
 export interface LoadImageOptions extends LoadOptions {
@@ -88,5 +90,6 @@ export async function loadImage(
     );
   }
   watch.look();
-  return { image: builder.finish(), source: summary };
+  const image = builder.finish();
+  return { image, source: summary, bytesLeft: watch.bytesLeft(image) };
 }

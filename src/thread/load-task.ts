@@ -1,4 +1,8 @@
-import { SNAPSHOT_DELTA_ENTRIES_MAX } from '../limits.js';
+import {
+  DIFFERENCE_BYTES_PER_ENTRY,
+  SNAPSHOT_DELTA_ENTRIES_MAX,
+  SNAPSHOT_HISTORY_ENTRIES_MAX,
+} from '../limits.js';
 import { compareSnapshots } from '../snapshot/delta.js';
 import { extendHistory } from '../snapshot/history.js';
 import { isSameImage } from '../snapshot/image.js';
@@ -40,7 +44,7 @@ async function load(task: LoadTask, surroundings: TaskSurroundings): Promise<Tas
     ...(onProgress === undefined ? {} : { onProgress }),
   });
   if (isNotModified(loaded)) return { kind: 'not-modified' };
-  const { image, source: summary } = loaded;
+  const { image, source: summary, bytesLeft } = loaded;
   const sourceVersion = task.source.kind === 'stream' ? task.source.version : summary.version;
   // Other bytes, equal content: nothing to publish. An image from disk may only claim to be equal.
   if (
@@ -52,7 +56,11 @@ async function load(task: LoadTask, surroundings: TaskSurroundings): Promise<Tas
   }
   const done = { kind: 'loaded', image, sourceVersion, summary } as const;
   if (task.served === null) return { ...done, delta: null, history: null };
+  // Differences that do not fit into the load's memory are not kept: the timetable matters more.
+  const entriesMax = Math.floor(bytesLeft / DIFFERENCE_BYTES_PER_ENTRY);
   const present = new Snapshot(image);
-  const delta = compareSnapshots(new Snapshot(task.served), present, SNAPSHOT_DELTA_ENTRIES_MAX);
-  return { ...done, delta, history: extendHistory(task.deltas, delta, present) };
+  const served = new Snapshot(task.served);
+  const delta = compareSnapshots(served, present, Math.min(entriesMax, SNAPSHOT_DELTA_ENTRIES_MAX));
+  const historyMax = Math.min(entriesMax, SNAPSHOT_HISTORY_ENTRIES_MAX);
+  return { ...done, delta, history: extendHistory(task.deltas, delta, present, historyMax) };
 }

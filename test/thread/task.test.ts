@@ -171,6 +171,25 @@ test('what onProgress throws rejects the task, whatever it is, and the thread en
   }
 });
 
+test('differences that do not fit into the memory of a load are not kept, and the load goes on', async (t) => {
+  const count = 30_000;
+  const records = (title: string): object[] => Array.from({ length: count }, (_, n) => record(n, title));
+  const load = (title: string, more: Partial<LoadTask>): Promise<TaskResult> =>
+    spawnTask(loadTask(more), { feed: recordChunks(records(title)), keepsProcessAlive: true });
+  const served = imageOf(await load('one', {}));
+  const boundsOf = (mib: number) => ({ eventsMax: null, memoryBytesMax: mib * 2 ** 20, growth: null });
+  for (const [mib, kept] of [
+    [200, 1],
+    [50, 0],
+  ] as const) {
+    const result = await load('another', { served, bounds: boundsOf(mib) });
+    if (result.kind !== 'loaded') throw new Error(JSON.stringify(result));
+    t.equal(result.delta?.changed, count);
+    t.equal(result.history?.deltas.length, kept, `${mib} MiB`);
+    t.equal(result.delta?.before === null, kept === 0);
+  }
+});
+
 test('a load whose thread runs out of memory is refused, and ends nothing else', async (t) => {
   // Fewer pieces than the memory is looked at after, and each of them brings nothing but new texts.
   async function* feed(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
