@@ -1,9 +1,11 @@
 import { LecternError } from '../errors.js';
+import { LOAD_BASE_BYTES } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { Delta } from '../snapshot/delta.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { ImageSource } from '../snapshot/image-file.js';
 import type { IntakeBounds } from '../snapshot/intake-bounds.js';
+import type { Refusal } from '../snapshot/load-refusal.js';
 import { filesOf, watchSource } from '../source/file-watch.js';
 import { memorySource } from '../source/memory.js';
 import type { RecordLoad, RecordSource, Records } from '../source/records.js';
@@ -72,10 +74,9 @@ export class Loader {
     const { previousVersion, served, deltas, signal } = request;
     const { name } = this;
     this.#throwIfStuck();
-    const bounds = {
-      ...request.bounds,
-      memoryBytesMax: request.bounds.memoryBytesMax ?? memoryForLoad(),
-    };
+    const memoryBytesMax = request.bounds.memoryBytesMax ?? memoryForLoad();
+    if (memoryBytesMax < LOAD_BASE_BYTES) return { kind: 'refused', refusal: noRoom(memoryBytesMax) };
+    const bounds = { ...request.bounds, memoryBytesMax };
     const { identifiers } = this;
     const common = { task: 'load', identifiers, previousVersion, served, deltas, bounds } as const;
     if ('load' in this.#source) {
@@ -157,6 +158,13 @@ export class Loader {
     if (!('load' in this.#source)) return watchSource(this.#source, onChange);
     return checkWatch(this.#source.watch?.(onChange), this.name);
   }
+}
+
+/** A load would end the process, or be given up at its first record. */
+function noRoom(bytes: number): Refusal {
+  const [least, left] = [LOAD_BASE_BYTES, bytes].map((each) => `${Math.floor(each / 2 ** 20)} MiB`);
+  const detail = `a load takes at least ${least} of memory, and machine and container have ${left} left for it`;
+  return { code: 'memory', detail };
 }
 
 /** @throws LecternError `source-malformed` where a watch was begun that nobody can end */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
-import { LOAD_MEMORY_MB_MIN, LOAD_MEMORY_SHARE } from '../limits.js';
+import { LOAD_MEMORY_SHARE } from '../limits.js';
 
 /** Where the system tells of memory; a test has folders of its own. */
 export interface SystemPlaces {
@@ -10,7 +10,6 @@ export interface SystemPlaces {
 }
 
 const PLACES: SystemPlaces = { proc: '/proc', cgroup: '/sys/fs/cgroup' };
-const MIB = 1024 * 1024;
 /** Version 1 says "no limit" by a number that no machine has. */
 const NO_LIMIT_BYTES_MIN = 2 ** 60;
 
@@ -38,7 +37,7 @@ const VERSION_2: Version = {
 
 /** Bytes that a load which begins now may take, where nothing is set: LOAD_MEMORY_SHARE of what is left. */
 export function memoryForLoad(places: SystemPlaces = PLACES): number {
-  return Math.max(LOAD_MEMORY_MB_MIN * MIB, Math.floor(LOAD_MEMORY_SHARE * memoryLeft(places)));
+  return Math.floor(LOAD_MEMORY_SHARE * memoryLeft(places));
 }
 
 /** The least of what the machine has left, and each control group that this process is in. */
