@@ -277,10 +277,14 @@ export class Keeper {
       return outcome;
     };
     let outcome: LoadOutcome;
+    let versionRead = null as string | null;
     try {
       const result = await loader.load({
         ...this.#request(served === null),
         previousVersion: force ? null : this.#seenVersion,
+        onVersion: (version) => {
+          versionRead = version;
+        },
         served,
         deltas: this.#history?.deltas ?? [],
         timeLimits: this.#patience.limits,
@@ -313,7 +317,11 @@ export class Keeper {
           outcome = ended('unchanged');
           break;
         case 'refused':
-          // It has no version, so what was seen last is what is served, or what was refused whole before.
+          // Without a version, what was seen last is what is served, or what was refused before.
+          if (versionRead !== null) {
+            this.#seenVersion = versionRead;
+            this.#refusal = result.refusal;
+          }
           this.#tellRefusal(result.refusal, null);
           outcome = ended('refused');
           break;

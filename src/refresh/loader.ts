@@ -35,6 +35,8 @@ export interface LoadRequest {
   readonly deltas: readonly Delta[];
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: LoadProgress) => void;
+  /** Told the version that is about to be read, where the source knows it before the first record. */
+  readonly onVersion?: (version: string) => void;
   readonly keepsProcessAlive: boolean;
   /** For addresses that have none of their own; null for the defaults. */
   readonly timeLimits?: TimeLimits | null;
@@ -57,7 +59,7 @@ export class Loader {
   /** Since when a thread that was told to end has not; null where there is none. */
   #stuckSinceMs: number | null = null;
   /** Its one load: whoever asks again hears of a failure again. */
-  #standardInput: Promise<void> | null = null;
+  #standardInput: Promise<Done> | null = null;
 
   /** @throws LecternError `option-invalid` for a source that cannot be */
   constructor(source: AnySource, identifiers: IdentifierMode, place: BuildPlace) {
@@ -83,6 +85,7 @@ export class Loader {
       const loading = Promise.resolve(this.#source.load({ previous: previousVersion, signal }));
       const given = checkRecordLoad(await abortable(loading, signal), name, previousVersion);
       if ('notModified' in given) return { kind: 'not-modified' };
+      if (given.version !== null) request.onVersion?.(given.version);
       const source = { kind: 'stream', content: 'records', name, version: given.version } as const;
       return this.#place === 'thread'
         ? this.run({ ...common, source }, request, recordChunks(given.records))
@@ -91,13 +94,12 @@ export class Loader {
     if (isStandardInput(this.#source) && this.#place === 'thread') {
       // It can be read once, and then it is what it was; and only this thread has it.
       if (this.#standardInput !== null) {
-        await this.#standardInput;
-        return { kind: 'not-modified' };
+        const first = await this.#standardInput;
+        return first.kind === 'refused' ? first : { kind: 'not-modified' };
       }
       const source = { kind: 'stream', content: 'bytes', name, version: null } as const;
       const loading = this.run({ ...common, source }, request, standardInputChunks(signal));
-      this.#standardInput = loading.then(() => {});
-      this.#standardInput.catch(() => {});
+      this.#standardInput = loading;
       return loading;
     }
     const { timeLimits = null } = request;
@@ -112,12 +114,15 @@ export class Loader {
    */
   run(
     task: Task,
-    request: Pick<LoadRequest, 'signal' | 'onProgress' | 'keepsProcessAlive'>,
+    request: Pick<LoadRequest, 'signal' | 'onProgress' | 'onVersion' | 'keepsProcessAlive'>,
     feed: Feed | null = null,
     source: Source | null = null,
   ): Promise<Done> {
-    const { signal, onProgress, keepsProcessAlive } = request;
-    const progress = onProgress === undefined ? {} : { onProgress };
+    const { signal, onProgress, onVersion, keepsProcessAlive } = request;
+    const progress = {
+      ...(onProgress === undefined ? {} : { onProgress }),
+      ...(onVersion === undefined ? {} : { onVersion }),
+    };
     if (this.#place === 'thread') {
       const onStuck = (end: Promise<void>): void => this.#setStuck(end);
       return spawnTask(task, {

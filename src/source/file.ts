@@ -88,6 +88,7 @@ async function loadOpened(
   const status = await patience.wait(settledStatus(handle, options.signal));
   const version = fileVersion(status);
   if (version !== null && version === options.previous) return NOT_MODIFIED;
+  if (version !== null) options.onVersion?.(version);
   patience.opened(status);
   // The files of /proc have no size.
   const bytesTotal = version === null ? null : Number(status.size);

@@ -116,6 +116,7 @@ async function load(
     call.discard(answer);
     return NOT_MODIFIED;
   }
+  if (version !== null) options.onVersion?.(version);
   return { ...(await readPages(call, answer, spec, sink, options)), version };
 }
 

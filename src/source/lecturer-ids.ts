@@ -44,7 +44,7 @@ async function load(
   options: LoadOptions,
 ): Promise<LoadSummary | NotModified> {
   const digest = digestOf(ids);
-  const { previous = null, ...unconditional } = options;
+  const { previous = null, onVersion, ...unconditional } = options;
   const prefix = `${digest} `;
   const filling: RecordSink = {
     record: (value, position) => sink.record(fill(value, ids), position),
@@ -52,6 +52,7 @@ async function load(
   };
   const answer = await source.load(filling, {
     ...unconditional,
+    ...(onVersion === undefined ? {} : { onVersion: (version) => onVersion(prefix + version) }),
     previous: previous?.startsWith(prefix) ? previous.slice(prefix.length) : null,
   });
   if (isNotModified(answer) || answer.version === null) return answer;

@@ -18,7 +18,8 @@ import {
  * says which source it is of, so that a record that is overridden can be told from a fault within one source. A source
  * that fails fails the whole load: a set without it would be a smaller set that looks whole.
  *
- * The version is the JSON array of the sources' versions, or null where one has none.
+ * The version is the JSON array of the sources' versions, or null where one has none. While they are read, the version of
+ * those that have not been reached is null in it: whether these change makes no difference to a load that ended before.
  *
  * @param sources at least one; sources of the same name are numbered
  */
@@ -47,16 +48,27 @@ async function load(
   options: LoadOptions,
 ): Promise<LoadSummary | NotModified> {
   const versions = parseVersions(options.previous ?? null, parts.length);
-  const { previous: _, ...unconditional } = options;
+  const { previous: _, onVersion, ...unconditional } = options;
   const progress = new SharedProgress(options.onProgress);
+  const known: (string | null)[] = parts.map(() => null);
   const read = (part: Part, previous: string | null): Promise<LoadSummary | NotModified> =>
-    loadPart(part, sink, { ...unconditional, ...progress.optionsOf(), previous });
+    loadPart(part, sink, {
+      ...unconditional,
+      ...progress.optionsOf(),
+      previous,
+      onVersion(version) {
+        const number = parts.indexOf(part);
+        known[number] = version;
+        // A source that was read without a version could be another by now.
+        if (!known.includes(null, number)) onVersion?.(JSON.stringify(known));
+      },
+    });
 
   const summaries: LoadSummary[] = [];
   if (versions !== null) {
     const last = parts.length - 1;
     // The last one is the first to be read, so asking it can be reading it.
-    const answer = await read(parts[last] as Part, versions[last] as string);
+    const answer = await read(parts[last] as Part, versions[last] ?? null);
     if (!isNotModified(answer)) summaries.push(answer);
     else if (!(await anyChanged(parts.slice(0, last), versions, unconditional))) return NOT_MODIFIED;
   }
@@ -75,7 +87,7 @@ const CHANGED = new Error('the source changed');
 /** Asks each source, from the last to the first, and stops at one that has something new. Nothing is kept of it. */
 async function anyChanged(
   parts: readonly Part[],
-  versions: readonly string[],
+  versions: readonly (string | null)[],
   options: LoadOptions,
 ): Promise<boolean> {
   const stop = (): never => {
@@ -84,7 +96,9 @@ async function anyChanged(
   const probe: RecordSink = { record: stop, reject: stop };
   const { signal } = options;
   for (const [i, part] of [...parts.entries()].reverse()) {
-    const asking = { previous: versions[i] as string, ...(signal === undefined ? {} : { signal }) };
+    const previous = versions[i] ?? null;
+    if (previous === null) return false;
+    const asking = { previous, ...(signal === undefined ? {} : { signal }) };
     try {
       if (!isNotModified(await part.source.load(probe, asking))) return true;
     } catch (error) {
@@ -113,7 +127,7 @@ function loadPart(
 }
 
 /** @returns null where the text is no version of so many sources, so that all are read */
-function parseVersions(text: string | null, count: number): string[] | null {
+function parseVersions(text: string | null, count: number): (string | null)[] | null {
   if (text === null) return null;
   let value: unknown;
   try {
@@ -122,7 +136,8 @@ function parseVersions(text: string | null, count: number): string[] | null {
     return null;
   }
   if (!Array.isArray(value) || value.length !== count) return null;
-  return value.every((version) => typeof version === 'string') ? value : null;
+  const reached = value.slice(value.findIndex((version) => version !== null));
+  return reached.every((version) => typeof version === 'string') ? value : null;
 }
 
 function combine(summaries: readonly LoadSummary[]): LoadSummary {

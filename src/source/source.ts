@@ -54,6 +54,8 @@ export interface LoadOptions {
    * {@link NotModified} without reading. Null or absent: load whatever is there.
    */
   readonly previous?: string | null;
+  /** Called before the first record with the version of what is read, where the source knows it by then. */
+  readonly onVersion?: (version: string) => void;
   /** Called after each chunk. */
   readonly onProgress?: (progress: LoadProgress) => void;
 }

@@ -35,13 +35,14 @@ function isOutOfMemory(error: unknown): boolean {
 }
 
 async function load(task: LoadTask, surroundings: TaskSurroundings): Promise<TaskResult> {
-  const { signal, onProgress, openStream } = surroundings;
+  const { signal, onProgress, onVersion, openStream } = surroundings;
   const source = task.source.kind === 'stream' ? openStream(task.source) : sourceOfSpec(task.source);
   const loaded = await loadImage(source, task.identifiers, {
     previous: task.previousVersion,
     bounds: task.bounds,
     ...(signal === undefined ? {} : { signal }),
     ...(onProgress === undefined ? {} : { onProgress }),
+    ...(onVersion === undefined ? {} : { onVersion }),
   });
   if (isNotModified(loaded)) return { kind: 'not-modified' };
   const { image, source: summary, bytesLeft } = loaded;

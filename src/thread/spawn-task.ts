@@ -23,6 +23,7 @@ export interface SpawnOptions {
   readonly signal?: AbortSignal;
   /** What it throws rejects the promise, and ends the thread. */
   readonly onProgress?: (progress: LoadProgress) => void;
+  readonly onVersion?: (version: string) => void;
   /** For a task whose source is a stream: its chunks, each in a buffer of its own, which is handed over. */
   readonly feed?: Feed;
   /** Whether the process stays alive for this task alone. */
@@ -103,7 +104,8 @@ function resultOf(worker: Worker, feed: Feed | null, options: SpawnOptions): Pro
           // Thrown from here it would be nobody's, and end the process.
           reject(error);
         }
-      } else if (message.kind === 'more') void feedOne(worker, feed);
+      } else if (message.kind === 'version') options.onVersion?.(message.version);
+      else if (message.kind === 'more') void feedOne(worker, feed);
       else resolve(message);
     });
     worker.on('error', reject);

@@ -5,6 +5,8 @@ import type { StreamSpec } from './task-messages.js';
 export interface TaskSurroundings {
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: LoadProgress) => void;
+  /** The version of a source that is about to be read. */
+  readonly onVersion?: (version: string) => void;
   /** The source of a task that is fed by whoever asked. */
   readonly openStream: (spec: StreamSpec) => Source;
 }

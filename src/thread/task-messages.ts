@@ -100,9 +100,13 @@ export type TaskResult =
   | { readonly kind: 'checked' }
   | Failed;
 
-/** From the worker while it works. `more`: the next chunk of a stream may come. */
+/**
+ * From the worker while it works. `version`: of the source that it is about to read; a thread that runs out of memory tells
+ * nothing later. `more`: the next chunk of a stream may come.
+ */
 export type TaskNotice =
   | { readonly kind: 'progress'; readonly progress: LoadProgress }
+  | { readonly kind: 'version'; readonly version: string }
   | { readonly kind: 'more' };
 
 /** To the worker, for a stream. */

@@ -19,6 +19,7 @@ async function work(): Promise<TaskResult> {
   try {
     return await runTaskHere(task, {
       onProgress: (progress) => notify({ kind: 'progress', progress }),
+      onVersion: (version) => notify({ kind: 'version', version }),
       openStream: (spec) => streamSource(spec, port as MessagePort, () => notify({ kind: 'more' })),
     });
   } catch (error) {

@@ -12,7 +12,10 @@ import type { Failed, Task, TaskResult } from '../../src/thread/task-messages.js
 type Done = Exclude<TaskResult, Failed>;
 
 /** What the source holds: data under a version, what is given up, or a failure. */
-export type FakeSource = { readonly image: SnapshotImage; readonly version: string | null } | Refusal | Error;
+export type FakeSource =
+  | { readonly image: SnapshotImage; readonly version: string | null }
+  | (Refusal & { readonly version?: string })
+  | Error;
 
 export class FakeLoader {
   readonly name = 'fake';
@@ -44,7 +47,7 @@ export class FakeLoader {
     return this as unknown as Loader;
   }
 
-  async load({ previousVersion, served, deltas, signal, bounds }: LoadRequest): Promise<Done> {
+  async load({ previousVersion, served, deltas, signal, bounds, onVersion }: LoadRequest): Promise<Done> {
     this.asked.push(previousVersion);
     this.bounds.push(bounds);
     const aborted = new Promise<never>((_, reject) => {
@@ -53,9 +56,13 @@ export class FakeLoader {
     await Promise.race([this.gate, aborted]);
     const { source } = this;
     if (source instanceof Error) throw source;
-    if ('detail' in source) return { kind: 'refused', refusal: source };
-    const { image, version } = source;
+    const { version = null } = source;
     if (version !== null && version === previousVersion) return { kind: 'not-modified' };
+    if ('detail' in source) {
+      if (version !== null) onVersion?.(version);
+      return { kind: 'refused', refusal: source };
+    }
+    const { image } = source;
     if (served?.summary.id === image.summary.id && served.summary.rejected === image.summary.rejected) {
       return { kind: 'unchanged', sourceVersion: version };
     }
