@@ -299,6 +299,8 @@ export const SNAPSHOT_DELTA_ENTRIES_MAX = 100_000;
 /** Longest that the serving thread turns records of an embedding program into text before it takes other work. */
 export const STREAM_CHUNK_MS_MAX = 4;
 
+/** A first load that has got nothing for so long says so in the log. */
+export const SOURCE_SILENT_MS = 3000;
 /** How often a watched file is looked at, in milliseconds. One look is a few system calls, about 0.1 ms. */
 export const FILE_POLL_MS = 1000;
 /** How long a changed file must stay as it is before it is taken. Writers flush more often than that. */

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import type { FileSpec, SourceSpec } from '../source/spec.js';
+import type { SourceSpec } from '../source/spec.js';
 
 /**
  * The source with its pipes marked: a pipe is read only where it stood at its path when the timetable was opened, as with
@@ -8,7 +8,7 @@ import type { FileSpec, SourceSpec } from '../source/spec.js';
 export function withPipes(spec: SourceSpec): SourceSpec {
   switch (spec.kind) {
     case 'file':
-      return { ...spec, isPipe: spec.isPipe ?? isPipe(spec) };
+      return { ...spec, isPipe: spec.isPipe ?? isPipe(spec.path) };
     case 'merged':
       return { ...spec, specs: spec.specs.map(withPipes) };
     default:
@@ -16,7 +16,7 @@ export function withPipes(spec: SourceSpec): SourceSpec {
   }
 }
 
-function isPipe({ path }: FileSpec): boolean {
+export function isPipe(path: string): boolean {
   try {
     return path !== '-' && statSync(path).isFIFO();
   } catch {
