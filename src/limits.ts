@@ -100,9 +100,8 @@ export const EVENTS_MAX = 0xfffffffe;
  * for answers meanwhile, for the difference to what is served, up to 40 MB, and for what the estimate leaves out.
  */
 export const LOAD_MEMORY_SHARE: number = 3 / 4;
-/** What may be set at least, in MiB: the thread of a load alone takes LOAD_BASE_BYTES. */
+/** What may be set, in MiB: the thread of a load alone takes LOAD_BASE_BYTES. */
 export const LOAD_MEMORY_MB_MIN = 64;
-/** And at most: a TiB. */
 export const LOAD_MEMORY_MB_MAX = 1_048_576;
 /**
  * What a load takes before its first record: its thread 12 MiB; pieces of READ_CHUNK_BYTES, two that are read, two packed and three
