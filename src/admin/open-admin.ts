@@ -37,7 +37,7 @@ export interface AdminOptions {
   readonly losses: () => number;
   readonly readiness: Readiness;
   /** What the serving threads count and say of themselves. */
-  readonly serving: Pick<Serving, 'condition' | 'hasKeys' | 'isServing' | 'keyFetches' | 'meters'>;
+  readonly serving: Pick<Serving, 'condition' | 'isServing' | 'keys' | 'meters'>;
   readonly version: string;
   readonly log?: Logger | undefined;
 }
@@ -63,7 +63,7 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
   const { meters } = serving;
   readiness.add('no-snapshot', () => timetable.summary === null);
   readiness.add('snapshot-stale', () => timetable.summary !== null && timetable.view === null);
-  readiness.add('no-keys', () => !serving.hasKeys);
+  readiness.add('no-keys', () => !serving.keys.areThere);
   readiness.add('draining', () => serving.condition.isDraining);
   readiness.add('overloaded', () => serving.condition.isOverloaded);
   readiness.add('no-thread', () => timetable.summary !== null && !serving.isServing);
@@ -76,7 +76,7 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
     losses,
     readiness,
     condition: () => serving.condition,
-    keyFetches: serving.keyFetches,
+    keyFetches: serving.keys.fetched,
     log,
     version,
   });

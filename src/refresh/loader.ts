@@ -1,26 +1,20 @@
 import { LecternError } from '../errors.js';
 import { LOAD_BASE_BYTES } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
-import type { Delta } from '../snapshot/delta.js';
-import type { SnapshotImage } from '../snapshot/image.js';
 import type { ImageSource } from '../snapshot/image-file.js';
-import type { IntakeBounds } from '../snapshot/intake-bounds.js';
-import type { Refusal } from '../snapshot/load-refusal.js';
 import { filesOf, watchSource } from '../source/file-watch.js';
 import { memorySource } from '../source/memory.js';
 import type { RecordLoad, RecordSource, Records } from '../source/records.js';
-import type { LoadProgress, Source } from '../source/source.js';
+import type { Source } from '../source/source.js';
 import { sourceDigest } from '../source/source-digest.js';
-import type { SourceSpec } from '../source/spec.js';
-import { sourceOfSpec } from '../source/spec.js';
+import { type SourceSpec, sourceOfSpec } from '../source/spec.js';
 import { plainRecords, recordChunks } from '../thread/record-chunks.js';
-import { type Feed, spawnTask } from '../thread/spawn-task.js';
+import { spawnTask } from '../thread/spawn-task.js';
 import { runTaskHere } from '../thread/task.js';
-import type { Failed, Task, TaskResult } from '../thread/task-messages.js';
-import { abortable } from './abortable.js';
+import type { DoneOf, Feed, LoadDone, LoadTask, Task, TaskListeners } from '../thread/task-messages.js';
+import { withPipes, withTimeLimits } from './load-spec.js';
 import { memoryForLoad } from './memory-room.js';
-import { type TimeLimits, withTimeLimits } from './patience.js';
-import { withPipes } from './pipes.js';
+import type { TimeLimits } from './patience.js';
 
 /** What can be loaded: a source as plain data, or one that the embedding program implements. */
 export type AnySource = SourceSpec | RecordSource;
@@ -28,38 +22,34 @@ export type AnySource = SourceSpec | RecordSource;
 /** Where snapshots are built: on a thread of their own, or, for small sets and where there are no threads, right here. */
 export type BuildPlace = 'thread' | 'here';
 
-export interface LoadRequest {
-  readonly previousVersion: string | null;
-  readonly served: SnapshotImage | null;
-  /** What led to what is served. */
-  readonly deltas: readonly Delta[];
-  readonly signal: AbortSignal;
-  readonly onProgress?: (progress: LoadProgress) => void;
-  /** Told the version that is about to be read, where the source knows it before the first record. */
-  readonly onVersion?: (version: string) => void;
+/** How a task is done. */
+export interface RunRequest {
+  readonly listeners: TaskListeners & { readonly signal: AbortSignal };
   readonly keepsProcessAlive: boolean;
-  /** For addresses that have none of their own; null for the defaults. */
-  readonly timeLimits?: TimeLimits | null;
-  /** How far it may go; no `memoryBytesMax` is a share of what there is when it begins. */
-  readonly bounds: IntakeBounds;
 }
 
-type Done = Exclude<TaskResult, Failed>;
+/** Without `bounds.memoryBytesMax` it is a share of what there is when the load begins. */
+export interface LoadRequest
+  extends RunRequest,
+    Pick<LoadTask, 'previousVersion' | 'served' | 'deltas' | 'bounds'> {
+  /** For addresses that have none of their own; null for the defaults. */
+  readonly timeLimits: TimeLimits | null;
+}
 
 /** Loads one source into snapshot images. */
 export class Loader {
   readonly name: string;
   /** Absolute paths of the files that are read. */
   readonly files: readonly string[];
-  readonly #source: AnySource;
   /** What a snapshot file says of where its snapshot comes from. */
   readonly imageSource: ImageSource;
   readonly identifiers: IdentifierMode;
+  readonly #source: AnySource;
   readonly #place: BuildPlace;
   /** Since when a thread that was told to end has not; null where there is none. */
   #stuckSinceMs: number | null = null;
-  /** Its one load: whoever asks again hears of a failure again. */
-  #standardInput: Promise<Done> | null = null;
+  /** The one load of standard input. */
+  #standardInput: Promise<LoadDone> | null = null;
 
   /** @throws LecternError `option-invalid` for a source that cannot be */
   constructor(source: AnySource, identifiers: IdentifierMode, place: BuildPlace) {
@@ -72,73 +62,73 @@ export class Loader {
   }
 
   /** @throws LecternErrors of the source; the signal's reason */
-  async load(request: LoadRequest): Promise<Done> {
-    const { previousVersion, served, deltas, signal } = request;
-    const { name } = this;
+  async load(request: LoadRequest): Promise<LoadDone> {
+    const { previousVersion, served, deltas, timeLimits } = request;
     this.#throwIfStuck();
     const memoryBytesMax = request.bounds.memoryBytesMax ?? memoryForLoad();
-    if (memoryBytesMax < LOAD_BASE_BYTES) return { kind: 'refused', refusal: noRoom(memoryBytesMax) };
+    if (memoryBytesMax < LOAD_BASE_BYTES) return refusedWith(memoryBytesMax);
     const bounds = { ...request.bounds, memoryBytesMax };
     const { identifiers } = this;
-    const common = { task: 'load', identifiers, previousVersion, served, deltas, bounds } as const;
-    if ('load' in this.#source) {
-      const loading = Promise.resolve(this.#source.load({ previous: previousVersion, signal }));
-      const given = checkRecordLoad(await abortable(loading, signal), name, previousVersion);
-      if ('notModified' in given) return { kind: 'not-modified' };
-      if (given.version !== null) request.onVersion?.(given.version);
-      const source = { kind: 'stream', content: 'records', name, version: given.version } as const;
-      return this.#place === 'thread'
-        ? this.run({ ...common, source }, request, recordChunks(given.records))
-        : this.run({ ...common, source }, request, null, memorySource(plainRecords(given.records), name));
+    const task = { task: 'load', identifiers, previousVersion, served, deltas, bounds } as const;
+    const source = this.#source;
+    if ('load' in source) return this.#loadRecords(source, task, request);
+    if (source.kind === 'file' && source.path === '-' && this.#place === 'thread') {
+      return this.#loadStandardInput(task, request);
     }
-    if (isStandardInput(this.#source) && this.#place === 'thread') {
-      // It can be read once, and then it is what it was; and only this thread has it.
-      if (this.#standardInput !== null) {
-        const first = await this.#standardInput;
-        return first.kind === 'refused' ? first : { kind: 'not-modified' };
-      }
-      const source = { kind: 'stream', content: 'bytes', name, version: null } as const;
-      const loading = this.run({ ...common, source }, request, standardInputChunks(signal));
-      this.#standardInput = loading;
-      return loading;
+    return this.run(
+      { ...task, source: timeLimits === null ? source : withTimeLimits(source, timeLimits) },
+      request,
+    );
+  }
+
+  async #loadRecords(
+    source: RecordSource,
+    task: Omit<LoadTask, 'source'>,
+    request: RunRequest,
+  ): Promise<LoadDone> {
+    const { name } = this;
+    const { signal, onVersion } = request.listeners;
+    const previous = task.previousVersion;
+    const loading = Promise.resolve(source.load({ previous, signal }));
+    const given = checkRecordLoad(await abortable(loading, signal), name, previous);
+    if ('notModified' in given) return { kind: 'not-modified' };
+    const { records, version } = given;
+    if (version !== null) onVersion?.(version);
+    const streamed = { ...task, source: { kind: 'stream', content: 'records', name, version } } as const;
+    return this.#place === 'thread'
+      ? this.run(streamed, request, { feed: recordChunks(records) })
+      : this.run(streamed, request, { source: memorySource(plainRecords(records), name) });
+  }
+
+  /** It can be read once, and only by this thread. Later loads end as the first did. */
+  async #loadStandardInput(task: Omit<LoadTask, 'source'>, request: RunRequest): Promise<LoadDone> {
+    if (this.#standardInput !== null) {
+      const first = await this.#standardInput;
+      return first.kind === 'refused' ? first : { kind: 'not-modified' };
     }
-    const { timeLimits = null } = request;
-    const source = timeLimits === null ? this.#source : withTimeLimits(this.#source, timeLimits);
-    return this.run({ ...common, source }, request, null);
+    const source = { kind: 'stream', content: 'bytes', name: this.name, version: null } as const;
+    const feed = standardInputChunks(request.listeners.signal);
+    this.#standardInput = this.run({ ...task, source }, request, { feed });
+    return this.#standardInput;
   }
 
   /**
    * Does any task in the loader's place.
    *
-   * @param feed what a thread is fed, where its source is a stream; `source` is that stream right here
+   * @param stream of a task whose source is one: what a thread is fed, or the source itself right here
    */
-  run(
-    task: Task,
-    request: Pick<LoadRequest, 'signal' | 'onProgress' | 'onVersion' | 'keepsProcessAlive'>,
-    feed: Feed | null = null,
-    source: Source | null = null,
-  ): Promise<Done> {
-    const { signal, onProgress, onVersion, keepsProcessAlive } = request;
-    const progress = {
-      ...(onProgress === undefined ? {} : { onProgress }),
-      ...(onVersion === undefined ? {} : { onVersion }),
-    };
+  run<T extends Task>(
+    task: T,
+    { listeners, keepsProcessAlive }: RunRequest,
+    { feed, source }: { readonly feed?: Feed; readonly source?: Source } = {},
+  ): Promise<DoneOf<T>> {
     if (this.#place === 'thread') {
       const onStuck = (end: Promise<void>): void => this.#setStuck(end);
-      return spawnTask(task, {
-        signal,
-        keepsProcessAlive,
-        onStuck,
-        ...progress,
-        ...(feed === null ? {} : { feed }),
-      });
+      return spawnTask(task, { ...listeners, keepsProcessAlive, onStuck, feed });
     }
-    const done = runTaskHere(task, {
-      signal,
-      ...progress,
-      openStream: ({ name }) => source ?? memorySource([], name),
-    }) as Promise<Done>;
-    return abortable(done, signal);
+    const openStream = (): Source => source ?? memorySource([]);
+    const done = runTaskHere(task, { ...listeners, openStream }) as Promise<DoneOf<T>>;
+    return abortable(done, listeners.signal);
   }
 
   #setStuck(end: Promise<void>): void {
@@ -160,34 +150,42 @@ export class Loader {
 
   /** Calls back whenever there may be something new, until closed. Keeps no process alive. */
   watch(onChange: () => void): { close(): void } {
-    if (!('load' in this.#source)) return watchSource(this.#source, onChange);
-    return checkWatch(this.#source.watch?.(onChange), this.name);
+    const source = this.#source;
+    return 'load' in source ? checkWatch(source.watch?.(onChange), this.name) : watchSource(source, onChange);
   }
 }
 
 /** A load would end the process, or be given up at its first record. */
-function noRoom(bytes: number): Refusal {
+function refusedWith(bytes: number): LoadDone {
   const [least, left] = [LOAD_BASE_BYTES, bytes].map((each) => `${Math.floor(each / 2 ** 20)} MiB`);
   const detail = `a load takes at least ${least} of memory, and machine and container have ${left} left for it`;
-  return { code: 'memory', detail };
-}
-
-/** @throws LecternError `source-malformed` where a watch was begun that nobody can end */
-function checkWatch(given: unknown, name: string): { close(): void } {
-  if (given === undefined || given === null) return { close() {} };
-  if (typeof (given as { readonly close?: unknown }).close === 'function') return given as { close(): void };
-  // A promise of a watch, say, whose rejection would be nobody's.
-  if (given instanceof Promise) given.catch(() => {});
-  throw new LecternError(
-    'source-malformed',
-    `watch() of ${name} gave no object with a close(); expected one`,
-  );
+  return { kind: 'refused', refusal: { code: 'memory', detail } };
 }
 
 /**
- * What a source of the embedding program gave, once it is certain that it is what it should be: programs without types
- * give other things, and none of them may pass for an empty timetable.
+ * Settles as the promise does, or rejects with the signal's reason as soon as it is aborted: code of the embedding program
+ * may not heed the signal, and must not hold up the closing.
  */
+function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
+/** @throws LecternError `source-malformed` where a watch was begun that cannot be ended */
+function checkWatch(given: unknown, name: string): { close(): void } {
+  if (given === undefined || given === null) return { close() {} };
+  if (typeof (given as { readonly close?: unknown }).close === 'function') return given as { close(): void };
+  // A promise of a watch, say, whose rejection would end the process.
+  if (given instanceof Promise) given.catch(() => {});
+  const message = `watch() of ${name} gave no object with a close(); expected one`;
+  throw new LecternError('source-malformed', message);
+}
+
+/** Checks what a source of the embedding program gave: nothing that is malformed may pass for an empty timetable. */
 function checkRecordLoad(given: RecordLoad, name: string, previous: string | null): RecordLoad {
   const fault = (problem: string): LecternError =>
     new LecternError('source-malformed', `load() of ${name} ${problem}`);
@@ -210,10 +208,6 @@ function checkRecordLoad(given: RecordLoad, name: string, previous: string | nul
 
 function isIterable(value: object): value is Records {
   return Symbol.iterator in value || Symbol.asyncIterator in value;
-}
-
-function isStandardInput(source: SourceSpec): boolean {
-  return source.kind === 'file' && source.path === '-';
 }
 
 async function* standardInputChunks(signal: AbortSignal): Feed {

@@ -5,23 +5,19 @@ import {
   UPSTREAM_TOTAL_MS_MAX,
 } from '../limits.js';
 import type { HttpSpec } from '../source/http.js';
-import type { SourceSpec } from '../source/spec.js';
 
 /** How long an upstream, or a file, may take at each stage of a load; see {@link HttpSpec}. */
 export type TimeLimits = Required<Pick<HttpSpec, 'headersMsMax' | 'idleMsMax' | 'totalMsMax'>>;
 
-/** Of so many attempts in a row that fail, the last has all the time that there is. */
+/** The last of so many failures in a row had all the time that there is. */
 const ATTEMPTS = 5;
 /** Of the whole time, for one stage. */
 const STAGE_SHARE = 0.9;
 
 /**
- * How long to wait for an upstream that is asked regularly.
- *
- * One that hangs would keep a timetable from being fresh for as long as anybody has patience, also when it is well again and
- * would answer the next request at once. So it gets no more than the interval, or twice what it ever took to give the
- * whole data: then it is asked anew. It may have become slower, or its data larger; so now and then it gets all the time
- * that there is, and what it takes then is known.
+ * How long to wait for an upstream that is asked regularly: for the interval, or twice its longest load. So one that hangs is
+ * soon asked anew, and found when it is well again. As it may have become slower, or its data larger, every fifth attempt
+ * gets all the time that there is.
  */
 export class Patience {
   readonly #intervalMs: number;
@@ -44,10 +40,10 @@ export class Patience {
     this.#failures++;
   }
 
-  /** For the next load; null for as long as there is. */
+  /** For the next load; null for all the time that there is. */
   get limits(): TimeLimits | null {
-    if (this.#intervalMs <= 0 || this.#longestMs === null || this.#failures % ATTEMPTS === ATTEMPTS - 1)
-      return null;
+    const isLast = this.#failures % ATTEMPTS === ATTEMPTS - 1;
+    if (this.#intervalMs <= 0 || this.#longestMs === null || isLast) return null;
     const ms = Math.round(Math.max(UPSTREAM_QUICK_MS_MIN, this.#intervalMs, 2 * this.#longestMs));
     // A little less for each stage, so that a hang is not told as a whole that takes too long.
     const stageMs = Math.round(STAGE_SHARE * ms);
@@ -56,23 +52,5 @@ export class Patience {
       idleMsMax: Math.min(stageMs, UPSTREAM_IDLE_MS_MAX),
       totalMsMax: Math.min(ms, UPSTREAM_TOTAL_MS_MAX),
     };
-  }
-}
-
-/** The source with these limits, where it has none of its own. */
-export function withTimeLimits(spec: SourceSpec, limits: TimeLimits): SourceSpec {
-  switch (spec.kind) {
-    case 'http': {
-      const own = Object.entries(spec).filter(([, value]) => value !== undefined);
-      return { ...limits, ...(Object.fromEntries(own) as typeof spec) };
-    }
-    case 'file': {
-      const { idleMsMax = limits.idleMsMax, totalMsMax = limits.totalMsMax } = spec;
-      return { ...spec, idleMsMax, totalMsMax };
-    }
-    case 'merged':
-      return { ...spec, specs: spec.specs.map((each) => withTimeLimits(each, limits)) };
-    default:
-      return spec;
   }
 }

@@ -4,14 +4,14 @@ import { LecternError } from '../errors.js';
 import { checkInnerParts } from '../http/node/inner-parts.js';
 import { descriptorOf } from '../http/node/listener.js';
 import { describeListenError, type ListenAddress, toListenAddress } from '../http/server/listen-address.js';
-import { duplicateSocket, type SocketHandle } from './duplicate-socket.js';
+import { duplicateSocket } from './duplicate-socket.js';
 import type { Entrance } from './thread-messages.js';
 
 /** One port for several threads. */
 export interface Door {
   readonly address: ListenAddress;
   readonly entrance: Entrance;
-  /** For threads that come later there is no port any more. May be called again. */
+  /** Later threads have no port any more. May be called again. */
   close(): void;
 }
 
@@ -32,7 +32,7 @@ export function canReusePort(version: string, platform: string): boolean {
  * @throws LecternError `address-unavailable`
  */
 export async function openDoor(
-  options: { readonly host: string; readonly port: number },
+  { host, port }: { readonly host: string; readonly port: number },
   reusePort: boolean = canReusePort(process.version, process.platform),
 ): Promise<Door> {
   if (!reusePort && process.platform === 'win32') {
@@ -42,10 +42,10 @@ export async function openDoor(
   const server = createServer();
   // Bound alone first: a second service with `reusePort`, of the same user, would otherwise share a port that is taken.
   try {
-    server.listen({ host: options.host, port: options.port, exclusive: true });
+    server.listen({ host, port, exclusive: true });
     await once(server, 'listening');
   } catch (error) {
-    throw describeListenError(error as NodeJS.ErrnoException, options);
+    throw describeListenError(error as NodeJS.ErrnoException, { host, port });
   }
   // No turn of the event loop in between, in which a connection would be accepted.
   const address = toListenAddress(server.address() as AddressInfo);
@@ -54,14 +54,11 @@ export async function openDoor(
   server.close();
   await closed;
   if (duplicate === null) return { address, entrance: { how: 'reuse-port' }, close() {} };
-  let socket: SocketHandle;
-  let isOpen = true;
-  try {
-    socket = await duplicate;
-  } catch (cause) {
-    const message = `cannot share ${address.origin} among threads: ${(cause as Error).message}`;
+  const socket = await duplicate.catch((cause: Error) => {
+    const message = `cannot share ${address.origin} among threads: ${cause.message}`;
     throw new LecternError('address-unavailable', message, { cause });
-  }
+  });
+  let isOpen = true;
   return {
     address,
     entrance: { how: 'descriptor', fd: socket.fd },

@@ -2,8 +2,12 @@ import { type AuthPlan, authenticatorOfPlan } from '../auth/auth-plan.js';
 import { createDevelopmentIssuer, type DevelopmentIssuer } from '../auth/development-issuer.js';
 import { createClaimTable } from '../auth/identity.js';
 import type { KeyFeed } from '../auth/key-feed.js';
-import { createHandler, type LoneRequestHandler } from '../http/handler.js';
+import { originFieldsOf } from '../http/answer/answer-fields.js';
+import { createHandler } from '../http/handler.js';
 import type { Logger } from '../http/logger.js';
+import { HttpServer } from '../http/server/server.js';
+import { ANSWER_CACHE_SHARE } from '../limits.js';
+import { CELL } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
 import type { ParseOptions } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
@@ -11,7 +15,7 @@ import type { ViewSource } from '../view/view-source.js';
 /** A request handler as plain data: every serving thread makes the same of it. */
 export interface HandlerPlan {
   readonly auth: AuthPlan;
-  readonly basePath: string | undefined;
+  readonly basePath: string;
   readonly unknownParameters: ParseOptions['unknownParameters'];
   readonly version: string;
   /** Origins of web pages that may read answers. */
@@ -27,16 +31,22 @@ export interface HandlerPlan {
   } | null;
 }
 
-export interface HandlerSurroundings {
-  readonly log?: Logger | undefined;
-  /** Bytes for whole answers. */
+/** Bounds of one thread's server; see HttpServerOptions. */
+export interface ServerLimits {
+  readonly connectionsMax: number | undefined;
+  readonly overloadMs: number | undefined;
+  /** Of all caches of the thread. */
   readonly cacheBytesMax: number;
+}
+
+export interface ServerSurroundings {
+  readonly log?: Logger | undefined;
   /** See AuthSurroundings. */
   readonly feed: KeyFeed | null;
-  /** Counts for this thread; null where nobody wants to know. */
+  /** Counts for this thread; null without metrics. */
   readonly meter: Meter | null;
-  /** See HandlerOptions. */
-  readonly onRefusal: () => void;
+  /** Called when an overload begins and when it ends. */
+  readonly onOverload?: (server: HttpServer) => void;
 }
 
 /** Null in production. */
@@ -48,40 +58,55 @@ export function issuerOfPlan({ auth, development }: HandlerPlan): DevelopmentIss
 }
 
 /**
- * A handler for a server of its own.
+ * The server of one thread. It does not listen yet.
  *
  * @throws LecternError `option-invalid`, `key-invalid`
  */
-export function handlerOfPlan(
+export function serverOfPlan(
   plan: HandlerPlan,
   views: ViewSource,
-  { log, cacheBytesMax, feed, meter, onRefusal }: HandlerSurroundings,
-): LoneRequestHandler {
-  const { auth, basePath, unknownParameters, version, corsOrigins, accessLogShare, development } = plan;
+  { connectionsMax, overloadMs, cacheBytesMax }: ServerLimits,
+  { log, feed, meter, onOverload }: ServerSurroundings,
+): HttpServer {
+  const { auth, development, ...common } = plan;
   const issuer = issuerOfPlan(plan);
-  const common = {
+  const options = {
+    ...common,
     authenticator: authenticatorOfPlan(auth, { feed, more: issuer === null ? [] : [issuer.keySet] }),
-    unknownParameters,
-    version,
     ownsSocket: true,
-    cacheBytesMax,
-    corsOrigins,
-    accessLogShare,
+    cacheBytesMax: cacheBytesMax * ANSWER_CACHE_SHARE,
     meter,
-    onRefusal,
-    ...(basePath === undefined ? {} : { basePath }),
+    onRefusal: () => server.countRefusal(),
     ...(log === undefined ? {} : { log }),
   };
-  return createHandler(
+  const { identifiers } = auth;
+  const handler = createHandler(
     views,
     issuer === null
-      ? { ...common, mode: 'production' }
-      : {
-          ...common,
-          mode: 'development',
-          issuer,
-          identifiers: auth.identifiers,
-          docsAssets: development?.docsAssets,
-        },
+      ? { ...options, mode: 'production' }
+      : { ...options, mode: 'development', issuer, identifiers, docsAssets: development?.docsAssets },
   );
+  const server: HttpServer = new HttpServer(handler, {
+    connectionsMax,
+    overloadMs,
+    onOverload(isOverloaded) {
+      const { refused } = server.load;
+      if (isOverloaded) log?.warn({ refused }, 'overloaded: requests are refused');
+      else log?.info({ refused }, 'no longer overloaded');
+      onOverload?.(server);
+    },
+    origins: originFieldsOf(plan.corsOrigins),
+    meter,
+  });
+  if (meter !== null) meterRows(meter, views);
+  return server;
+}
+
+/** Each snapshot has a cache of rows of its own, so its counts begin anew. */
+function meterRows(meter: Meter, views: ViewSource): void {
+  meter.onSample(() => meter.set(CELL.rowBytes, views.view?.rowCache.bytes ?? 0));
+  meter.onSampleOfCounts(() => [
+    [CELL.rowHits, views.view?.rowCache.hits ?? 0],
+    [CELL.rowMisses, views.view?.rowCache.misses ?? 0],
+  ]);
 }

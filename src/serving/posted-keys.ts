@@ -6,7 +6,8 @@ export class PostedKeys implements KeyFeed {
   readonly #ask: () => void;
   readonly #listeners: (() => void)[] = [];
   #state: KeyState;
-  #asked: { readonly replied: Promise<void>; readonly resolve: () => void } | null = null;
+  #replied: Promise<void> | null = null;
+  #resolve = (): void => {};
 
   /** @param ask posts that newer keys are wanted; {@link PostedKeys.receive} is to be called with the reply */
   constructor(state: KeyState, ask: () => void) {
@@ -18,17 +19,15 @@ export class PostedKeys implements KeyFeed {
     return this.#state;
   }
 
-  /** While nothing may be fetched nobody is asked: forged tokens keep only the thread busy that they come to. */
+  /** During the cooldown nothing is asked: forged tokens keep only their own thread busy. */
   want(): Promise<void> {
-    if (this.#asked !== null) return this.#asked.replied;
+    if (this.#replied !== null) return this.#replied;
     if (monotonicMs() < this.#state.nextFetchMs) return Promise.resolve();
-    let resolve = (): void => {};
-    const replied = new Promise<void>((settle) => {
-      resolve = settle;
+    this.#replied = new Promise<void>((resolve) => {
+      this.#resolve = resolve;
     });
-    this.#asked = { replied, resolve };
     this.#ask();
-    return replied;
+    return this.#replied;
   }
 
   follow(listener: () => void): void {
@@ -38,8 +37,8 @@ export class PostedKeys implements KeyFeed {
   receive(state: KeyState, isReply: boolean): void {
     this.#state = state;
     for (const listener of this.#listeners) listener();
-    if (!isReply || this.#asked === null) return;
-    this.#asked.resolve();
-    this.#asked = null;
+    if (!isReply) return;
+    this.#replied = null;
+    this.#resolve();
   }
 }

@@ -2,38 +2,42 @@ import type { Worker } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 import type { Logger } from '../http/logger.js';
 import type { OverloadCounts } from '../http/server/overload.js';
-import { startThread, type ThreadEntry } from '../thread/start-thread.js';
+import type { StartThread } from '../thread/start-thread.js';
 import type { FromThread, ServingTask, ToThread } from './thread-messages.js';
-
-const ENTRY: ThreadEntry = {
-  source: '/serving/serving-worker.ts',
-  text: async () => (await import('./serving-text.js')).SERVING_TEXT,
-};
 
 /** How much longer than its deadline a thread may take to close before it is ended. */
 const CLOSE_GRACE_MS = 1000;
 
 export interface ServingThreadEvents {
-  readonly log?: Logger | undefined;
-  /** It answers from the publication of this number. */
-  serving(number: number): void;
-  load(load: OverloadCounts): void;
+  readonly log: Logger | undefined;
+  /** It answers from another publication. */
+  serving(): void;
   /** It wants newer keys, and waits for a reply. */
   wantKeys(): void;
 }
 
 /** One thread that serves. */
 export class ServingThread {
+  /** Number of the publication that it answers from; 0 for none. */
+  serving = 0;
+  /** What it told last. */
+  load: OverloadCounts = { isOverloaded: false, refused: 0, overloads: 0 };
   /** Resolves when it accepts connections; rejects with a LecternError where it cannot. */
   readonly listening: Promise<void>;
-  /** Resolves when it has ended, to why: null where it was told to. */
+  /** Resolves when it has ended, to the reason: null where it was told to. */
   readonly ended: Promise<Error | null>;
   readonly #worker: Worker;
   #closing = false;
 
-  private constructor(worker: Worker, { logWaiting }: ServingTask, events: ServingThreadEvents) {
+  /** @param youngMb bound of its young generation in MB; null for V8's own */
+  constructor(start: StartThread, task: ServingTask, youngMb: number | null, events: ServingThreadEvents) {
+    const worker = start({
+      workerData: task,
+      name: 'lectern serving',
+      ...(youngMb === null ? {} : { resourceLimits: { maxYoungGenerationSizeMb: youngMb } }),
+    });
     this.#worker = worker;
-    const waiting = new Int32Array(logWaiting);
+    const logWaiting = new Int32Array(task.logWaiting);
     let reason: Error | null = null;
     this.ended = new Promise((resolve) => {
       worker.on('error', (error: Error) => {
@@ -49,24 +53,24 @@ export class ServingThread {
           case 'listening':
             resolve();
             return;
-          case 'failed':
-            reason =
-              message.code === null
-                ? new Error(message.message)
-                : new LecternError(message.code, message.message);
+          case 'failed': {
+            const { code, message: problem } = message;
+            reason = code === null ? new Error(problem) : new LecternError(code, problem);
             reject(reason);
             return;
+          }
           case 'serving':
-            events.serving(message.number);
+            this.serving = message.number;
+            events.serving();
             return;
           case 'load':
-            events.load(message.load);
+            this.load = message.load;
             return;
           case 'want-keys':
             events.wantKeys();
             return;
           case 'log':
-            Atomics.sub(waiting, 0, 1);
+            Atomics.sub(logWaiting, 0, 1);
             events.log?.[message.level](message.fields, message.message);
         }
       });
@@ -75,35 +79,21 @@ export class ServingThread {
     this.listening.catch(() => {});
   }
 
-  /** @param youngMb bound of its young generation in MB; null for V8's own */
-  static async start(
-    task: ServingTask,
-    youngMb: number | null,
-    events: ServingThreadEvents,
-  ): Promise<ServingThread> {
-    const worker = await startThread(ENTRY, {
-      workerData: task,
-      name: 'lectern serving',
-      ...(youngMb === null ? {} : { resourceLimits: { maxYoungGenerationSizeMb: youngMb } }),
-    });
-    return new ServingThread(worker, task, events);
-  }
-
   send(message: ToThread): void {
     this.#worker.postMessage(message);
   }
 
-  /** Lets answers in flight finish until the deadline; one that does not even close is ended. */
+  /** Lets answers in flight finish until the deadline; a thread that does not close is ended. */
   async close(deadlineMs: number): Promise<void> {
     this.#closing = true;
     this.send({ kind: 'close', deadlineMs });
-    const tooLong = setTimeout(() => void this.terminate(), deadlineMs + CLOSE_GRACE_MS);
+    const tooLong = setTimeout(() => this.terminate(), deadlineMs + CLOSE_GRACE_MS);
     await this.ended;
     clearTimeout(tooLong);
   }
 
   /** Ends it at once. */
-  async terminate(): Promise<void> {
-    await this.#worker.terminate();
+  terminate(): void {
+    void this.#worker.terminate();
   }
 }

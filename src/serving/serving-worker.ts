@@ -1,18 +1,15 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
-import { originFieldsOf } from '../http/answer/answer-fields.js';
 import { useInnerParts } from '../http/node/inner-parts.js';
-import type { ListenAddress } from '../http/server/listen-address.js';
 import type { OverloadCounts } from '../http/server/overload.js';
-import { HttpServer } from '../http/server/server.js';
+import type { HttpServer } from '../http/server/server.js';
+import { ANSWER_CACHE_SHARE } from '../limits.js';
 import { Meter } from '../metrics/meter.js';
 import { startSampling } from '../metrics/sampling.js';
 import { Weight } from '../refresh/weight.js';
 import { Present } from '../view/present.js';
-import { logOverload } from './condition.js';
 import { duplicateSocket } from './duplicate-socket.js';
-import { handlerOfPlan } from './handler-plan.js';
-import { meterRows } from './meter-rows.js';
+import { serverOfPlan } from './handler-plan.js';
 import { PostedKeys } from './posted-keys.js';
 import { createThreadLog } from './thread-log.js';
 import type { FromThread, NumberedPublication, ServingTask, ToThread } from './thread-messages.js';
@@ -21,7 +18,7 @@ import type { FromThread, NumberedPublication, ServingTask, ToThread } from './t
 const port = parentPort;
 if (port === null) throw new Error('this module is the entry of a worker thread');
 
-/** How often it is told how many requests were refused, where some were. */
+/** How often the main thread is told how many requests were refused, where some were. */
 const TELL_LOAD_MS = 1000;
 
 const tell = (message: FromThread): void => (port as MessagePort).postMessage(message);
@@ -34,7 +31,7 @@ process.on('unhandledRejection', (reason) => {
 
 const present = new Present(task.source, {
   staleMsMax: task.staleMsMax,
-  cacheBytesMax: task.rowCacheBytes,
+  cacheBytesMax: task.cacheBytesMax * (1 - ANSWER_CACHE_SHARE),
   threads: task.threads,
 });
 const weight = new Weight();
@@ -48,17 +45,17 @@ function publish({ number, published }: NumberedPublication): void {
   tell({ kind: 'serving', number });
 }
 
-async function listen(server: HttpServer): Promise<ListenAddress> {
+async function listen(server: HttpServer): Promise<void> {
   const { host, port, entrance } = task;
-  return entrance.how === 'reuse-port'
+  await (entrance.how === 'reuse-port'
     ? server.listen({ host, port, reusePort: true })
-    : server.listen({ host, port, handle: await duplicateSocket(entrance.fd) });
+    : server.listen({ host, port, handle: await duplicateSocket(entrance.fd) }));
 }
 
-let told: OverloadCounts | null = null;
+let told: OverloadCounts = { isOverloaded: false, refused: 0, overloads: 0 };
 
 function tellLoad({ load }: HttpServer): void {
-  if (load.refused === (told?.refused ?? 0) && load.isOverloaded === (told?.isOverloaded ?? false)) return;
+  if (load.refused === told.refused && load.isOverloaded === told.isOverloaded) return;
   told = load;
   tell({ kind: 'load', load });
 }
@@ -67,30 +64,10 @@ async function serve(): Promise<void> {
   useInnerParts(task.innerPartsMissing);
   if (task.published !== null) publish(task.published);
   const log = task.hasLog ? createThreadLog(tell, task.logWaiting, meter) : undefined;
-  const handler = handlerOfPlan(task.plan, present, {
-    cacheBytesMax: task.answerCacheBytes,
-    feed: keys,
-    meter,
-    onRefusal: () => server.countRefusal(),
-    ...(log === undefined ? {} : { log }),
-  });
-  const { connectionsMax, overloadMs } = task;
-  const server: HttpServer = new HttpServer(handler, {
-    connectionsMax,
-    overloadMs,
-    onOverload(isOverloaded) {
-      logOverload(log, isOverloaded, server.load.refused);
-      tellLoad(server);
-    },
-    origins: originFieldsOf(task.plan.corsOrigins),
-    meter,
-  });
+  const server = serverOfPlan(task.plan, present, task, { log, feed: keys, meter, onOverload: tellLoad });
   setInterval(() => tellLoad(server), TELL_LOAD_MS).unref();
   if (task.isDraining) server.drain();
-  if (meter !== null) {
-    meterRows(meter, present);
-    startSampling(meter);
-  }
+  if (meter !== null) startSampling(meter);
   port?.on('message', (message: ToThread) => {
     switch (message.kind) {
       case 'publish':
@@ -112,14 +89,14 @@ async function serve(): Promise<void> {
         throw new Error(`a serving thread was sent ${JSON.stringify(message)}`);
     }
   });
-  tell({ kind: 'listening', address: await listen(server) });
+  await listen(server);
+  tell({ kind: 'listening' });
 }
 
 // No top-level await: as a text inside a bundle this module is a CommonJS script.
 serve().catch((error: unknown) => {
-  const known = error instanceof LecternError;
-  const message =
-    error instanceof Error ? ((known ? undefined : error.stack) ?? error.message) : String(error);
-  tell({ kind: 'failed', code: known ? error.code : null, message });
+  const code = error instanceof LecternError ? error.code : null;
+  const { message, stack = message } = error instanceof Error ? error : new Error(String(error));
+  tell({ kind: 'failed', code, message: code === null ? stack : message });
   port.close();
 });

@@ -1,29 +1,25 @@
-import type { KeyFeed, KeyFetches } from '../auth/key-feed.js';
+import { RemoteKeys } from '../auth/remote-keys.js';
 import type { Logger } from '../http/logger.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
 import type { Meter } from '../metrics/meter.js';
+import { monotonicMs } from '../model/clock.js';
 import type { Follower } from '../view/present.js';
-import type { SourceState, ViewSource } from '../view/view-source.js';
+import type { ViewSource } from '../view/view-source.js';
 import type { ServingCondition } from './condition.js';
-import type { HandlerPlan } from './handler-plan.js';
+import type { HandlerPlan, ServerLimits } from './handler-plan.js';
 
-export interface ServingOptions {
+/** Limits are those of one thread, but for `cacheBytesMax`, which all threads share. */
+export interface ServingOptions extends ServerLimits {
   readonly plan: HandlerPlan;
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
   /** Serving threads: 1 for this one. */
   readonly workers: number;
-  /** Connections at a time, of each thread; see HttpServerOptions. */
-  readonly connectionsMax: number | undefined;
-  /** Of each thread; see HttpServerOptions. */
-  readonly overloadMs: number | undefined;
-  /** What is served before the first publication. */
-  readonly source: SourceState;
+  /** What is served, on this thread. Other threads are told by way of the `follower`. */
+  readonly views: ViewSource;
   /** See PresentOptions. */
   readonly staleMsMax: number;
-  /** Of all caches together, also those of several threads. */
-  readonly cacheBytesMax: number;
   /** Whether threads count what they do. */
   readonly isMetered: boolean;
   readonly log?: Logger | undefined;
@@ -31,21 +27,27 @@ export interface ServingOptions {
   readonly onLost: (error: Error) => void;
 }
 
-/** With the keys that this thread fetches for all. */
-export interface FedServingOptions extends ServingOptions {
-  /** Null where no keys are fetched. */
-  readonly feed: KeyFeed | null;
-  /** See Serving. */
-  readonly hasKeys: () => boolean;
-  /** See Serving. */
-  readonly keyFetches: KeyFetches | null;
-  /** To be called once nothing is served any more. */
-  readonly onClose: () => void;
+/** The keys that verify tokens: given, or fetched once for all threads. */
+export class ServingKeys {
+  /** Null where none are fetched. */
+  readonly fetched: RemoteKeys | null;
+  readonly #hasOthers: boolean;
+
+  /** Begins to fetch. */
+  constructor({ auth, development }: HandlerPlan, log: Logger | undefined) {
+    this.fetched = auth.remoteKeys === null ? null : new RemoteKeys(auth.remoteKeys, { log });
+    this.#hasOthers = auth.keys.length > 0 || development !== null;
+  }
+
+  /** Whether any token can be verified now. */
+  get areThere(): boolean {
+    return this.fetched === null || this.#hasOthers || monotonicMs() < this.fetched.state.usableUntilMs;
+  }
 }
 
 /** What one thread has counted. */
 export interface ThreadMeter {
-  /** `main`, or a number from 1 on, which a thread has that takes the place of another. */
+  /** `main`, or a number from 1 on. A thread that takes the place of another has its number. */
   readonly thread: string;
   readonly meter: Meter;
 }
@@ -54,28 +56,15 @@ export interface ThreadMeter {
 export interface Serving {
   readonly address: ListenAddress;
   readonly workers: number;
-  /** One for each thread that serves; empty where nothing is counted. */
+  readonly keys: ServingKeys;
+  /** One for each thread that serves; empty without metrics. */
   readonly meters: readonly ThreadMeter[];
-  /** Whether at least one thread has what it is to answer from. Nothing that only the timetable itself knows. */
+  /** Whether at least one thread has a snapshot to answer from. */
   readonly isServing: boolean;
-  /** Whether any token can be verified: there is a key that was given, or one that was fetched and may still be used. */
-  readonly hasKeys: boolean;
-  /** How fetching keys went; null where none are fetched. */
-  readonly keyFetches: KeyFetches | null;
   /** To be told of publications; null where this thread serves. */
   readonly follower: Follower | null;
-  /**
-   * Resolves when every thread listens; until then the port takes no connection, or nobody answers on it.
-   *
-   * Rejects with a LecternError `address-unavailable`.
-   */
+  /** Resolves when every thread listens. Rejects with a LecternError `address-unavailable`. */
   readonly started: Promise<void>;
-  /**
-   * What this thread answers from; until then no request must come in. Nothing where other threads serve.
-   *
-   * @throws LecternError `option-invalid` for a plan that cannot be
-   */
-  answerFrom(views: ViewSource): void;
   /** At the moment. */
   readonly condition: ServingCondition;
   /** As HttpServer has it. */

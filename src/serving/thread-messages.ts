@@ -1,22 +1,19 @@
 import type { KeyState } from '../auth/key-feed.js';
 import type { LecternErrorCode } from '../errors.js';
 import type { InnerPart } from '../http/node/probe.js';
-import type { ListenAddress } from '../http/server/listen-address.js';
 import type { OverloadCounts } from '../http/server/overload.js';
 import type { PublishedImage } from '../view/present.js';
 import type { SourceState } from '../view/view-source.js';
-import type { HandlerPlan } from './handler-plan.js';
+import type { HandlerPlan, ServerLimits } from './handler-plan.js';
 
-/** What the main thread and the serving threads say to each other. */
-
-/** How a thread comes to a listening socket on the one port; see door.ts. */
+/** How a thread gets a listening socket on the one port; see door.ts. */
 export type Entrance =
   | { readonly how: 'reuse-port' }
-  /** To be duplicated: whoever closes a descriptor closes it for the whole process. */
+  /** To be duplicated: closing a descriptor closes it for the whole process. */
   | { readonly how: 'descriptor'; readonly fd: number };
 
-/** What a thread begins with. */
-export interface ServingTask {
+/** What a serving thread begins with. The limits are its own. */
+export interface ServingTask extends ServerLimits {
   readonly plan: HandlerPlan;
   readonly hasLog: boolean;
   /** Found by the main thread; see inner-parts.ts. */
@@ -26,21 +23,15 @@ export interface ServingTask {
   readonly host: string;
   readonly port: number;
   readonly entrance: Entrance;
-  /** Of this thread; see HttpServerOptions. */
-  readonly connectionsMax: number | undefined;
-  readonly overloadMs: number | undefined;
-  /** It is to be closed soon, as all others are. */
+  /** All threads are to be closed soon. */
   readonly isDraining: boolean;
-  /** This thread's part of what all have together, in bytes. */
-  readonly rowCacheBytes: number;
-  readonly answerCacheBytes: number;
   /** Serving threads, this one included. */
   readonly threads: number;
   readonly staleMsMax: number;
   readonly source: SourceState;
-  /** Null where nothing was published so far; otherwise it is served from the first request on. */
+  /** Served from the first request on; null before the first publication. */
   readonly published: NumberedPublication | null;
-  /** What this thread counts into; null where it does not. */
+  /** What this thread counts into; null without metrics. */
   readonly meterMemory: SharedArrayBuffer | null;
   /** Null where no keys are fetched. */
   readonly keys: KeyState | null;
@@ -61,12 +52,12 @@ export type ToThread =
   | { readonly kind: 'close'; readonly deadlineMs: number };
 
 export type FromThread =
-  | { readonly kind: 'listening'; readonly address: ListenAddress }
+  | { readonly kind: 'listening' }
   /** It cannot listen, and ends. Code null: a bug. */
   | { readonly kind: 'failed'; readonly code: LecternErrorCode | null; readonly message: string }
   /** It answers from the publication of this number. */
   | { readonly kind: 'serving'; readonly number: number }
-  /** An overload began or is over, or requests were refused since the last time, which is told once a second. */
+  /** An overload began or ended, or requests were refused within the last second. */
   | { readonly kind: 'load'; readonly load: OverloadCounts }
   /** A token names a key that is not known. */
   | { readonly kind: 'want-keys' }

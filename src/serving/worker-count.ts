@@ -6,11 +6,9 @@ export type WorkerCount = number | 'auto';
 
 /** What is wrong with a number of serving threads; null where it is good. */
 export function workersFault(value: unknown): string | null {
-  const isNumber =
-    Number.isInteger(value) && (value as number) >= 1 && (value as number) <= SERVING_THREADS_MAX;
-  return isNumber || value === 'auto'
-    ? null
-    : `it must be a whole number from 1 to ${SERVING_THREADS_MAX}, or auto`;
+  if (value === 'auto') return null;
+  if (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= SERVING_THREADS_MAX) return null;
+  return `it must be a whole number from 1 to ${SERVING_THREADS_MAX}, or auto`;
 }
 
 /** `auto` is as many as there are cores for this process. */

@@ -9,6 +9,7 @@ import {
   type LoadOptions,
   type LoadSummary,
   type NotModified,
+  type RecordSink,
   type Source,
 } from '../source/source.js';
 
@@ -28,12 +29,6 @@ export interface LoadImageOptions extends LoadOptions {
 
 const UNBOUNDED: IntakeBounds = { eventsMax: null, memoryBytesMax: null, growth: null };
 
-/**
- * The way of the data: source, normaliser, builder. Bad records are counted and left out; the source's own failures are
- * thrown as LecternErrors. Asked with `previous`, a source that did not change builds nothing.
- *
- * @throws RefusedLoad where the load is given up, because it is beyond a bound
- */
 export async function loadImage(
   source: Source,
   identifiers: IdentifierMode,
@@ -44,45 +39,45 @@ export async function loadImage(
   identifiers: IdentifierMode,
   options: LoadImageOptions,
 ): Promise<LoadedImage | NotModified>;
+/**
+ * The way of the data: source, normaliser, builder. Bad records are counted and left out; the source's own failures are
+ * thrown as LecternErrors. Asked with `previous`, a source that did not change builds nothing.
+ *
+ * @throws RefusedLoad where the load is given up, because it is beyond a bound
+ */
 export async function loadImage(
   source: Source,
   identifiers: IdentifierMode,
-  options: LoadImageOptions = {},
+  { bounds = UNBOUNDED, hashSeed, ...options }: LoadImageOptions = {},
 ): Promise<LoadedImage | NotModified> {
-  const { bounds = UNBOUNDED, hashSeed, ...loadOptions } = options;
   const builder = new SnapshotBuilder({ identifiers, ...(hashSeed === undefined ? {} : { hashSeed }) });
   const normalise = createNormaliser(identifiers);
   const intake = new ByteIntake(builder, identifiers, createValueReader(identifiers));
   const watch = new IntakeWatch(builder, intake, bounds);
-  const summary = await source.load(
-    {
-      record(value, position) {
-        const event = normalise(value, position);
-        builder.unserved.countRecord(value);
-        if (isRejection(event)) builder.reject(event);
-        else builder.add(event, position);
-        watch.record();
-      },
-      reject(rejection) {
-        builder.reject(rejection);
-        watch.record();
-      },
-      undecoded(bytes, view, spans, names) {
-        const isTaken = intake.add(bytes, view, spans);
-        if (!isTaken) return false;
-        if (names.count > 0) builder.unserved.countNames(view, names.places, names.count);
-        watch.count();
-        return true;
-      },
+  const sink: RecordSink = {
+    record(value, position) {
+      const event = normalise(value, position);
+      builder.unserved.countRecord(value);
+      if (isRejection(event)) builder.reject(event);
+      else builder.add(event, position);
+      watch.record();
     },
-    {
-      ...loadOptions,
-      onProgress(progress) {
-        watch.chunk();
-        options.onProgress?.(progress);
-      },
+    reject(rejection) {
+      builder.reject(rejection);
+      watch.record();
     },
-  );
+    undecoded(bytes, view, spans, names) {
+      if (!intake.add(bytes, view, spans)) return false;
+      if (names.count > 0) builder.unserved.countNames(view, names.places, names.count);
+      watch.count();
+      return true;
+    },
+  };
+  const onProgress: LoadOptions['onProgress'] = (progress) => {
+    watch.chunk();
+    options.onProgress?.(progress);
+  };
+  const summary = await source.load(sink, { ...options, onProgress });
   if (isNotModified(summary)) {
     if (typeof options.previous === 'string') return summary;
     throw new Error(

@@ -12,11 +12,10 @@ import { Snapshot } from '../snapshot/snapshot.js';
 import { isNotModified } from '../source/source.js';
 import { sourceOfSpec } from '../source/spec.js';
 import { loadImage } from './load-image.js';
-import type { TaskSurroundings } from './surroundings.js';
-import type { LoadTask, TaskResult } from './task-messages.js';
+import type { LoadDone, LoadTask, TaskSurroundings } from './task-messages.js';
 
 /** Loads a source into an image, and says what is different from the one that is served. Throws LecternErrors. */
-export async function runLoadTask(task: LoadTask, surroundings: TaskSurroundings): Promise<TaskResult> {
+export async function runLoadTask(task: LoadTask, surroundings: TaskSurroundings): Promise<LoadDone> {
   try {
     return await load(task, surroundings);
   } catch (error) {
@@ -34,34 +33,29 @@ function isOutOfMemory(error: unknown): boolean {
   );
 }
 
-async function load(task: LoadTask, surroundings: TaskSurroundings): Promise<TaskResult> {
-  const { signal, onProgress, onVersion, openStream } = surroundings;
+async function load(task: LoadTask, { openStream, ...listeners }: TaskSurroundings): Promise<LoadDone> {
+  const { served, previousVersion, bounds } = task;
   const source = task.source.kind === 'stream' ? openStream(task.source) : sourceOfSpec(task.source);
-  const loaded = await loadImage(source, task.identifiers, {
-    previous: task.previousVersion,
-    bounds: task.bounds,
-    ...(signal === undefined ? {} : { signal }),
-    ...(onProgress === undefined ? {} : { onProgress }),
-    ...(onVersion === undefined ? {} : { onVersion }),
-  });
+  const options = { ...listeners, previous: previousVersion, bounds };
+  const loaded = await loadImage(source, task.identifiers, options);
   if (isNotModified(loaded)) return { kind: 'not-modified' };
-  const { image, source: summary, bytesLeft } = loaded;
-  const sourceVersion = task.source.kind === 'stream' ? task.source.version : summary.version;
+  const { image, bytesLeft } = loaded;
+  const sourceVersion = task.source.kind === 'stream' ? task.source.version : loaded.source.version;
   // Other bytes, equal content: nothing to publish. An image from disk may only claim to be equal.
   if (
-    task.served?.summary.id === image.summary.id &&
-    image.summary.rejected === task.served.summary.rejected &&
-    isSameImage(task.served, image)
+    served?.summary.id === image.summary.id &&
+    image.summary.rejected === served.summary.rejected &&
+    isSameImage(served, image)
   ) {
     return { kind: 'unchanged', sourceVersion };
   }
-  const done = { kind: 'loaded', image, sourceVersion, summary } as const;
-  if (task.served === null) return { ...done, delta: null, history: null };
+  const done = { kind: 'loaded', image, sourceVersion } as const;
+  if (served === null) return { ...done, delta: null, history: null };
   // Differences that do not fit into the load's memory are not kept: the timetable matters more.
   const entriesMax = Math.floor(bytesLeft / DIFFERENCE_BYTES_PER_ENTRY);
-  const present = new Snapshot(image);
-  const served = new Snapshot(task.served);
-  const delta = compareSnapshots(served, present, Math.min(entriesMax, SNAPSHOT_DELTA_ENTRIES_MAX));
+  const deltaMax = Math.min(entriesMax, SNAPSHOT_DELTA_ENTRIES_MAX);
   const historyMax = Math.min(entriesMax, SNAPSHOT_HISTORY_ENTRIES_MAX);
+  const present = new Snapshot(image);
+  const delta = compareSnapshots(new Snapshot(served), present, deltaMax);
   return { ...done, delta, history: extendHistory(task.deltas, delta, present, historyMax) };
 }

@@ -11,37 +11,27 @@ import type { StreamChunk, StreamSpec } from './task-messages.js';
  * @param askForMore tells the sender that the next chunk may come
  */
 export function streamSource(spec: StreamSpec, port: MessagePort, askForMore: () => void): Source {
+  const { name, content, version } = spec;
   return {
-    name: spec.name,
-    load: (sink, options = {}) => {
+    name,
+    async load(sink, options = {}) {
       const chunks = chunksFrom(port, askForMore);
-      return spec.content === 'records'
-        ? loadRecords(spec, chunks, sink, options)
-        : loadBytes(spec, chunks, sink, options);
+      if (content === 'records') return { ...(await loadRecords(name, chunks, sink, options)), version };
+      const reading = { ...options, sourceName: name, bytesTotal: null };
+      return { ...(await readRecords(chunks, sink, reading)), version };
     },
   };
 }
 
-/** Bytes of any format, as a file would have them. */
-async function loadBytes(
-  spec: StreamSpec,
-  chunks: AsyncIterable<Uint8Array>,
-  sink: RecordSink,
-  options: LoadOptions,
-): Promise<LoadSummary> {
-  const summary = await readRecords(chunks, sink, { ...options, sourceName: spec.name, bytesTotal: null });
-  return { ...summary, version: spec.version };
-}
-
 /** NDJSON that the sender made of records, whole lines in each chunk. No chunk at all is a set of no records. */
 async function loadRecords(
-  spec: StreamSpec,
+  name: string,
   chunks: AsyncIterable<Uint8Array>,
   sink: RecordSink,
   { onProgress }: LoadOptions,
-): Promise<LoadSummary> {
-  // Lines are an affair of the transport; to whoever gave the records they are numbers.
-  const reader = new NdjsonReader(spec.name, {
+): Promise<Omit<LoadSummary, 'version'>> {
+  // Records in memory have numbers and no lines.
+  const reader = new NdjsonReader(name, {
     record: (value, { record }) => sink.record(value, { record }),
     reject: (rejection) => sink.reject({ ...rejection, position: { record: rejection.position.record } }),
     ...(sink.undecoded === undefined ? {} : { undecoded: sink.undecoded }),
@@ -53,7 +43,7 @@ async function loadRecords(
     onProgress?.({ bytesRead: 0, bytesTotal: null, records: reader.records });
   }
   if (bytesRead > 0) reader.finish();
-  return { format: 'memory', gzipped: false, bytesRead, version: spec.version };
+  return { format: 'memory', gzipped: false, bytesRead };
 }
 
 /** @throws LecternError `source-unreadable` where the sender says that it failed */

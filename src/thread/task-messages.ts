@@ -7,7 +7,7 @@ import type { SnapshotImage } from '../snapshot/image.js';
 import type { ImageSource } from '../snapshot/image-file.js';
 import type { IntakeBounds } from '../snapshot/intake-bounds.js';
 import type { Refusal } from '../snapshot/load-refusal.js';
-import type { LoadProgress, LoadSummary } from '../source/source.js';
+import type { LoadOptions, LoadProgress, Source } from '../source/source.js';
 import type { SourceSpec } from '../source/spec.js';
 
 /**
@@ -26,6 +26,8 @@ export interface StreamSpec {
   readonly version: string | null;
 }
 
+export type Feed = AsyncGenerator<Uint8Array<ArrayBuffer>>;
+
 export interface LoadTask {
   readonly task: 'load';
   readonly source: SourceSpec | StreamSpec;
@@ -39,46 +41,61 @@ export interface LoadTask {
   readonly bounds: IntakeBounds;
 }
 
-export interface ReadImageTask {
-  readonly task: 'read-image';
-  readonly path: string;
-  readonly use: ImageUse;
+export type Task =
+  | LoadTask
+  | { readonly task: 'read-image'; readonly path: string; readonly use: ImageUse }
+  /** Checks what was left out when an image was read for a restart. The path is for messages. */
+  | { readonly task: 'check-rows'; readonly path: string; readonly image: SnapshotImage }
+  | {
+      readonly task: 'write-image';
+      readonly path: string;
+      readonly image: SnapshotImage;
+      readonly sourceVersion: string | null;
+      readonly source: ImageSource | null;
+      /** Earlier images to keep beside it. */
+      readonly keep: number;
+    };
+
+/** What is told while a task is done, and what ends it. */
+export type TaskListeners = Pick<LoadOptions, 'signal' | 'onProgress' | 'onVersion'>;
+
+/** What a task needs of the thread that it is done on. */
+export interface TaskSurroundings extends TaskListeners {
+  /** The source of a task that is fed by the asking thread. */
+  readonly openStream: (spec: StreamSpec) => Source;
 }
 
-/** Checks what was left out when an image was read for a restart. */
-export interface CheckRowsTask {
-  readonly task: 'check-rows';
-  /** For messages. */
-  readonly path: string;
-  readonly image: SnapshotImage;
-}
-
-export interface WriteImageTask {
-  readonly task: 'write-image';
-  readonly path: string;
-  readonly image: SnapshotImage;
-  readonly sourceVersion: string | null;
-  readonly source: ImageSource | null;
-  /** Earlier images to keep beside it. */
-  readonly keep: number;
-}
-
-export type Task = LoadTask | ReadImageTask | CheckRowsTask | WriteImageTask;
-
-/** A snapshot that a thread built or read. */
+/** A snapshot that was built or read. */
 export interface Loaded {
   readonly kind: 'loaded';
   readonly image: SnapshotImage;
   readonly sourceVersion: string | null;
   /** Of an image that was read from disk, where it says so. */
   readonly source?: ImageSource | null;
-  /** Null for an image that was read from disk. */
-  readonly summary: LoadSummary | null;
-  /** Null at the first load. */
+  /** Null at the first load, and for an image from disk. */
   readonly delta: Delta | null;
   /** Null where `delta` is. */
   readonly history: History | null;
 }
+
+/** How a load ends. */
+export type LoadDone =
+  | Loaded
+  /** The source still has the version that it was asked about. */
+  | { readonly kind: 'not-modified' }
+  /** The source was read, and its content is what is served already. */
+  | { readonly kind: 'unchanged'; readonly sourceVersion: string | null }
+  /** The load was given up, as it was beyond a bound. */
+  | { readonly kind: 'refused'; readonly refusal: Refusal };
+
+/** How any task ends. */
+export type Done = LoadDone | { readonly kind: 'written' | 'checked' };
+
+export type DoneOf<T extends Task> = T extends LoadTask
+  ? LoadDone
+  : T extends { readonly task: 'read-image' }
+    ? Loaded
+    : Done;
 
 export interface Failed {
   readonly kind: 'failed';
@@ -88,25 +105,12 @@ export interface Failed {
   readonly retryAfterMs: number | null;
 }
 
-export type TaskResult =
-  | Loaded
-  /** The source still has the version that it was asked about. */
-  | { readonly kind: 'not-modified' }
-  /** The source was read, and its content is what is served already. */
-  | { readonly kind: 'unchanged'; readonly sourceVersion: string | null }
-  /** The load was given up, as it was beyond a bound. */
-  | { readonly kind: 'refused'; readonly refusal: Refusal }
-  | { readonly kind: 'written' }
-  | { readonly kind: 'checked' }
-  | Failed;
-
-/**
- * From the worker while it works. `version`: of the source that it is about to read; a thread that runs out of memory tells
- * nothing later. `more`: the next chunk of a stream may come.
- */
+/** From the worker while it works. */
 export type TaskNotice =
   | { readonly kind: 'progress'; readonly progress: LoadProgress }
+  /** Of the source that is about to be read. A thread that runs out of memory tells nothing later. */
   | { readonly kind: 'version'; readonly version: string }
+  /** The next chunk of a stream may come. */
   | { readonly kind: 'more' };
 
 /** To the worker, for a stream. */

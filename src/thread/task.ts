@@ -1,16 +1,15 @@
 /**
  * Room thread/. Work on another thread: loading, reading and writing images. It knows no refresh schedule and no HTTP.
  */
-import type { TaskSurroundings } from './surroundings.js';
-import type { Task, TaskResult } from './task-messages.js';
+import type { Done, Task, TaskSurroundings } from './task-messages.js';
 
 /**
  * Does a task on the thread that it is called on. Throws LecternErrors.
  *
- * Each task imports what it needs and no more: a thread that only reads an image, while a restarted service has nothing to
- * serve yet, does not wait for the modules of sources and serialisers.
+ * Each task imports what it needs and no more: a restarted service serves nothing before an image is read, so that must not
+ * wait for the modules of sources and serialisers.
  */
-export async function runTaskHere(task: Task, surroundings: TaskSurroundings): Promise<TaskResult> {
+export async function runTaskHere(task: Task, surroundings: TaskSurroundings): Promise<Done> {
   switch (task.task) {
     case 'load': {
       const { runLoadTask } = await import('./load-task.js');
@@ -18,8 +17,7 @@ export async function runTaskHere(task: Task, surroundings: TaskSurroundings): P
     }
     case 'read-image': {
       const { readCheckedImage } = await import('../snapshot/check-image.js');
-      const stored = readCheckedImage(task.path, task.use);
-      return { kind: 'loaded', ...stored, summary: null, delta: null, history: null };
+      return { kind: 'loaded', ...readCheckedImage(task.path, task.use), delta: null, history: null };
     }
     case 'check-rows': {
       const { checkRowsOf } = await import('../snapshot/check-image.js');

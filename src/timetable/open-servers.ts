@@ -90,7 +90,7 @@ export class OpenServers implements Follower {
     const readiness = new Readiness();
     const serving = await openServing({
       ...planned,
-      source: present.source,
+      views: present,
       staleMsMax,
       cacheBytesMax,
       isMetered: adminPlan !== null,
@@ -134,7 +134,6 @@ export class OpenServers implements Follower {
     };
     this.#closers.add(closeAfter);
     try {
-      serving.answerFrom(present);
       if (this.#closed) throw new LecternError('closed', 'the timetable is closed');
       // Together: threads that cannot even start never serve what is present.
       await Promise.all([follower === null ? null : this.#follow(follower), serving.started]);

@@ -11,7 +11,7 @@ import { memorySource } from '../../src/source/memory.js';
 import { recordChunks } from '../../src/thread/record-chunks.js';
 import { spawnTask } from '../../src/thread/spawn-task.js';
 import { runTaskHere } from '../../src/thread/task.js';
-import type { LoadTask, TaskResult } from '../../src/thread/task-messages.js';
+import type { Done, LoadTask } from '../../src/thread/task-messages.js';
 import { idOf, imageOfCount } from '../snapshot/images.js';
 
 const record = (n: number, title = 'a title'): object => ({
@@ -42,7 +42,7 @@ function loadTask(more: Partial<LoadTask>): LoadTask {
   };
 }
 
-function imageOf(result: TaskResult): SnapshotImage {
+function imageOf(result: Done): SnapshotImage {
   if (result.kind !== 'loaded') throw new Error(`expected an image, not ${result.kind}`);
   return result.image;
 }
@@ -66,7 +66,7 @@ test('a thread builds the same image as this one, in memory that both share', as
 });
 
 test('what a load of records can come to', async (t) => {
-  const load = (records: readonly object[], served: SnapshotImage | null): Promise<TaskResult> =>
+  const load = (records: readonly object[], served: SnapshotImage | null): Promise<Done> =>
     runTaskHere(loadTask({ served }), { openStream: ({ name }) => memorySource(records, name) });
   const first = imageOf(await load(RECORDS, null));
   t.strictSame(await load(RECORDS, first), { kind: 'unchanged', sourceVersion: '7' });
@@ -174,7 +174,7 @@ test('what onProgress throws rejects the task, whatever it is, and the thread en
 test('differences that do not fit into the memory of a load are not kept, and the load goes on', async (t) => {
   const count = 30_000;
   const records = (title: string): object[] => Array.from({ length: count }, (_, n) => record(n, title));
-  const load = (title: string, more: Partial<LoadTask>): Promise<TaskResult> =>
+  const load = (title: string, more: Partial<LoadTask>): Promise<Done> =>
     spawnTask(loadTask(more), { feed: recordChunks(records(title)), keepsProcessAlive: true });
   const served = imageOf(await load('one', {}));
   const boundsOf = (mib: number) => ({ eventsMax: null, memoryBytesMax: mib * 2 ** 20, growth: null });
