@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { LecternError } from '../errors.js';
 import { missingInnerParts } from '../http/node/inner-parts.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
@@ -19,14 +20,10 @@ const REPLACE_MS_MAX = 30_000;
 const SOUND_MS = 60_000;
 const CLOSE_DEADLINE_MS = 10_000;
 
-/** The place of one thread, and of those that replace it. */
+/** The place of one thread, and of those that replace it, which count on. */
 interface Seat {
-  /** A thread that takes the place of another counts on. */
   readonly meter: Meter | null;
   thread: ServingThread | null;
-  /** Losses in a row. */
-  losses: number;
-  timer: NodeJS.Timeout | null;
 }
 
 /**
@@ -45,6 +42,7 @@ export class ThreadPool implements Serving, Follower {
   #published: NumberedPublication | null = null;
   #waiting: { readonly number: number; readonly resolve: () => void }[] = [];
   #closing: Promise<void> | null = null;
+  readonly #closed = new AbortController();
   #isDraining = false;
   /** What threads that are gone had counted, so that counts only grow. */
   readonly #past = { refused: 0, overloads: 0 };
@@ -60,8 +58,6 @@ export class ThreadPool implements Serving, Follower {
     this.#seats = Array.from({ length: options.workers }, () => ({
       meter: options.isMetered ? new Meter() : null,
       thread: null,
-      losses: 0,
-      timer: null,
     }));
     keys.fetched?.follow(() => {
       for (const thread of this.#threads) this.#sendKeys(thread, false);
@@ -82,7 +78,7 @@ export class ThreadPool implements Serving, Follower {
   /** A thread that cannot even begin is not replaced. */
   async #startAll(): Promise<void> {
     await Promise.all(this.#seats.map((seat) => this.#start(seat)));
-    for (const seat of this.#seats) this.#attend(seat);
+    for (const seat of this.#seats) void this.#attend(seat);
   }
 
   get address(): ListenAddress {
@@ -140,7 +136,7 @@ export class ThreadPool implements Serving, Follower {
   }
 
   async #close(deadlineMs: number): Promise<void> {
-    for (const { timer } of this.#seats) if (timer !== null) clearTimeout(timer);
+    this.#closed.abort();
     // Or the port would go on taking connections that no thread answers. A thread that starts may still need it.
     if (this.#starting === 0) this.#door.close();
     await Promise.all(this.#threads.map((thread) => thread.close(deadlineMs)));
@@ -204,18 +200,29 @@ export class ThreadPool implements Serving, Follower {
     }
   }
 
-  /** Replaces the thread of a seat when it is lost. */
-  #attend(seat: Seat): void {
-    const { thread } = seat;
-    if (thread === null) return;
-    const beganMs = performance.now();
-    void thread.ended.then((reason) => {
+  /** Replaces the thread of a seat whenever it is lost, or another cannot begin to listen. */
+  async #attend(seat: Seat): Promise<void> {
+    let losses = 0;
+    let problem: Error | null = null;
+    for (;;) {
+      const beganMs = performance.now();
+      const reason = problem ?? (await seat.thread?.ended) ?? null;
       this.#leave(seat);
       this.#settle();
       if (this.#closing !== null || reason === null) return;
-      if (performance.now() - beganMs > SOUND_MS) seat.losses = 0;
-      this.#lost(seat, reason);
-    });
+      if (performance.now() - beganMs > SOUND_MS) losses = 0;
+      const pauseMs = losses === 0 ? 0 : Math.min(REPLACE_MS_MIN * 2 ** (losses - 1), REPLACE_MS_MAX);
+      losses++;
+      const next = pauseMs === 0 ? 'it is replaced' : `it is replaced in ${pauseMs} ms`;
+      const message = `a serving thread was lost, and ${next}: ${describeLoss(reason)}`;
+      this.#options.onLost(new LecternError('thread-lost', message, { cause: reason }));
+      await delay(pauseMs, undefined, { signal: this.#closed.signal }).catch(() => {});
+      problem = await this.#start(seat).then(
+        () => null,
+        (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
+      );
+      if (problem !== null) seat.thread?.terminate();
+    }
   }
 
   /** The thread is gone. */
@@ -223,27 +230,6 @@ export class ThreadPool implements Serving, Follower {
     this.#past.refused += seat.thread?.load.refused ?? 0;
     this.#past.overloads += seat.thread?.load.overloads ?? 0;
     seat.thread = null;
-  }
-
-  #lost(seat: Seat, reason: Error): void {
-    const pauseMs = seat.losses === 0 ? 0 : Math.min(REPLACE_MS_MIN * 2 ** (seat.losses - 1), REPLACE_MS_MAX);
-    seat.losses++;
-    const next = pauseMs === 0 ? 'it is replaced' : `it is replaced in ${pauseMs} ms`;
-    const message = `a serving thread was lost, and ${next}: ${describeLoss(reason)}`;
-    seat.timer = setTimeout(() => {
-      seat.timer = null;
-      this.#start(seat).then(
-        () => this.#attend(seat),
-        (error: unknown) => this.#failedToStart(seat, error),
-      );
-    }, pauseMs);
-    this.#options.onLost(new LecternError('thread-lost', message, { cause: reason }));
-  }
-
-  #failedToStart(seat: Seat, error: unknown): void {
-    seat.thread?.terminate();
-    this.#leave(seat);
-    if (this.#closing === null) this.#lost(seat, error instanceof Error ? error : new Error(String(error)));
   }
 
   /** Resolves those who wait for a publication that every thread serves by now. Threads that are not there serve it later. */
