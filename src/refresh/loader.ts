@@ -1,14 +1,13 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LecternError } from '../errors.js';
 import { LOAD_BASE_BYTES } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { ImageSource } from '../snapshot/image-file.js';
 import { filesOf, watchSource } from '../source/file-watch.js';
-import { memorySource } from '../source/memory.js';
 import type { RecordLoad, RecordSource, Records } from '../source/records.js';
-import type { Source } from '../source/source.js';
 import { sourceDigest } from '../source/source-digest.js';
 import { type SourceSpec, sourceOfSpec } from '../source/spec.js';
-import { plainRecords, recordChunks } from '../thread/record-chunks.js';
+import { recordChunks } from '../thread/record-chunks.js';
 import { spawnTask } from '../thread/spawn-task.js';
 import { runTaskHere } from '../thread/task.js';
 import type { DoneOf, Feed, LoadDone, LoadTask, Task, TaskListeners } from '../thread/task-messages.js';
@@ -95,9 +94,7 @@ export class Loader {
     const { records, version } = given;
     if (version !== null) onVersion?.(version);
     const streamed = { ...task, source: { kind: 'stream', content: 'records', name, version } } as const;
-    return this.#place === 'thread'
-      ? this.run(streamed, request, { feed: recordChunks(records) })
-      : this.run(streamed, request, { source: memorySource(plainRecords(records), name) });
+    return this.run(streamed, request, recordChunks(records));
   }
 
   /** It can be read once, and only by this thread. Later loads end as the first did. */
@@ -108,27 +105,23 @@ export class Loader {
     }
     const source = { kind: 'stream', content: 'bytes', name: this.name, version: null } as const;
     const feed = standardInputChunks(request.listeners.signal);
-    this.#standardInput = this.run({ ...task, source }, request, { feed });
+    this.#standardInput = this.run({ ...task, source }, request, feed);
     return this.#standardInput;
   }
 
-  /**
-   * Does any task in the loader's place.
-   *
-   * @param stream of a task whose source is one: what a thread is fed, or the source itself right here
-   */
+  /** Does any task in the loader's place. `feed`: the chunks of a stream. */
   run<T extends Task>(
     task: T,
     { listeners, keepsProcessAlive }: RunRequest,
-    { feed, source }: { readonly feed?: Feed; readonly source?: Source } = {},
+    feed?: Feed,
   ): Promise<DoneOf<T>> {
     if (this.#place === 'thread') {
       const onStuck = (end: Promise<void>): void => this.#setStuck(end);
       return spawnTask(task, { ...listeners, keepsProcessAlive, onStuck, feed });
     }
-    const openStream = (): Source => source ?? memorySource([]);
-    const done = runTaskHere(task, { ...listeners, openStream }) as Promise<DoneOf<T>>;
-    return abortable(done, listeners.signal);
+    const { signal } = listeners;
+    const chunks = feed && inTurns(feed, this.name, signal);
+    return abortable(runTaskHere(task, listeners, chunks) as Promise<DoneOf<T>>, signal);
   }
 
   #setStuck(end: Promise<void>): void {
@@ -208,6 +201,21 @@ function checkRecordLoad(given: RecordLoad, name: string, previous: string | nul
 
 function isIterable(value: object): value is Records {
   return Symbol.iterator in value || Symbol.asyncIterator in value;
+}
+
+/** Between two chunks other work has its turn. What fails is told as of any source. */
+async function* inTurns(feed: Feed, name: string, signal: AbortSignal): Feed {
+  try {
+    for await (const chunk of feed) {
+      yield chunk;
+      await nextTurn();
+      signal.throwIfAborted();
+    }
+  } catch (cause) {
+    if (cause instanceof LecternError) throw cause;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new LecternError('source-unreadable', `cannot read ${name}: ${reason}`, { cause });
+  }
 }
 
 async function* standardInputChunks(signal: AbortSignal): Feed {

@@ -1,9 +1,18 @@
+import {
+  DIFFERENCE_BYTES_PER_ENTRY,
+  SNAPSHOT_DELTA_ENTRIES_MAX,
+  SNAPSHOT_HISTORY_ENTRIES_MAX,
+} from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import { createNormaliser, createValueReader, isRejection } from '../normalise/normalise.js';
 import { SnapshotBuilder } from '../snapshot/builder.js';
 import { ByteIntake } from '../snapshot/byte-intake.js';
-import type { SnapshotImage } from '../snapshot/image.js';
-import { type IntakeBounds, IntakeWatch } from '../snapshot/intake-bounds.js';
+import { compareSnapshots } from '../snapshot/delta.js';
+import { extendHistory } from '../snapshot/history.js';
+import { isSameImage, type SnapshotImage } from '../snapshot/image.js';
+import { type IntakeBounds, IntakeWatch, outOfMemory } from '../snapshot/intake-bounds.js';
+import { RefusedLoad } from '../snapshot/load-refusal.js';
+import { Snapshot } from '../snapshot/snapshot.js';
 import {
   isNotModified,
   type LoadOptions,
@@ -12,6 +21,9 @@ import {
   type RecordSink,
   type Source,
 } from '../source/source.js';
+import { sourceOfSpec } from '../source/spec.js';
+import { streamSource } from './stream-source.js';
+import type { LoadDone, LoadTask, TaskListeners } from './task-messages.js';
 
 export interface LoadedImage {
   readonly image: SnapshotImage;
@@ -87,4 +99,48 @@ export async function loadImage(
   watch.look();
   const image = builder.finish();
   return { image, source: summary, bytesLeft: watch.bytesLeft(image) };
+}
+
+/** Loads a source into an image, and says what is different from the one that is served. Throws LecternErrors, RefusedLoad. */
+export async function runLoadTask(
+  task: LoadTask,
+  listeners: TaskListeners,
+  chunks: AsyncIterable<Uint8Array>,
+): Promise<LoadDone> {
+  const { served, previousVersion, bounds } = task;
+  const source =
+    task.source.kind === 'stream' ? streamSource(task.source, chunks) : sourceOfSpec(task.source);
+  const options = { ...listeners, previous: previousVersion, bounds };
+  const loaded = await loadImage(source, task.identifiers, options);
+  if (isNotModified(loaded)) return { kind: 'not-modified' };
+  const { image, bytesLeft } = loaded;
+  const sourceVersion = loaded.source.version;
+  // Other bytes, equal content: nothing to publish. An image from disk may only claim to be equal.
+  if (
+    served?.summary.id === image.summary.id &&
+    image.summary.rejected === served.summary.rejected &&
+    isSameImage(served, image)
+  ) {
+    return { kind: 'unchanged', sourceVersion };
+  }
+  const done = { kind: 'loaded', image, sourceVersion } as const;
+  if (served === null) return { ...done, delta: null, history: null };
+  // Differences that do not fit into the load's memory are not kept: the timetable matters more.
+  const entriesMax = Math.floor(bytesLeft / DIFFERENCE_BYTES_PER_ENTRY);
+  const deltaMax = Math.min(entriesMax, SNAPSHOT_DELTA_ENTRIES_MAX);
+  const historyMax = Math.min(entriesMax, SNAPSHOT_HISTORY_ENTRIES_MAX);
+  const present = new Snapshot(image);
+  const delta = compareSnapshots(new Snapshot(served), present, deltaMax);
+  return { ...done, delta, history: extendHistory(task.deltas, delta, present, historyMax) };
+}
+
+/** How a load ends that was given up. */
+export function refusalOf(error: unknown): LoadDone {
+  // What V8 throws where the system gives no memory for an array, or a Map is as large as it can be.
+  const isOutOfMemory =
+    error instanceof RangeError &&
+    /^(?:Array buffer allocation failed|Map maximum size exceeded)/.test(error.message);
+  const refused = isOutOfMemory ? outOfMemory() : error;
+  if (refused instanceof RefusedLoad) return { kind: 'refused', refusal: refused.refusal };
+  throw error;
 }

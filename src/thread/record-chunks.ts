@@ -31,19 +31,6 @@ export async function* recordChunks(records: Records): Feed {
   if (lines.length > 0) yield take();
 }
 
-/** The same records as the thread gets to see them, for building without one. */
-export function plainRecords(records: Records): Records {
-  return Symbol.iterator in records ? plainSync(records) : plainAsync(records);
-}
-
-function* plainSync(records: Iterable<unknown>): Generator<unknown> {
-  for (const record of records) yield JSON.parse(lineOf(record));
-}
-
-async function* plainAsync(records: AsyncIterable<unknown>): AsyncGenerator<unknown> {
-  for await (const record of records) yield JSON.parse(lineOf(record));
-}
-
 function lineOf(record: unknown): string {
   try {
     return JSON.stringify(record) ?? '"a record that JSON cannot represent"';

@@ -7,7 +7,7 @@ import type { SnapshotImage } from '../snapshot/image.js';
 import type { ImageSource } from '../snapshot/image-file.js';
 import type { IntakeBounds } from '../snapshot/intake-bounds.js';
 import type { Refusal } from '../snapshot/load-refusal.js';
-import type { LoadOptions, LoadProgress, Source } from '../source/source.js';
+import type { LoadOptions, LoadProgress } from '../source/source.js';
 import type { SourceSpec } from '../source/spec.js';
 
 /**
@@ -58,12 +58,6 @@ export type Task =
 
 /** What is told while a task is done, and what ends it. */
 export type TaskListeners = Pick<LoadOptions, 'signal' | 'onProgress' | 'onVersion'>;
-
-/** What a task needs of the thread that it is done on. */
-export interface TaskSurroundings extends TaskListeners {
-  /** The source of a task that is fed by the asking thread. */
-  readonly openStream: (spec: StreamSpec) => Source;
-}
 
 /** A snapshot that was built or read. */
 export interface Loaded {

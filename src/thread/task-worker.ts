@@ -1,12 +1,11 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 import { letOthersGoFirst } from './priority.js';
-import { streamSource } from './stream-source.js';
 import { runTaskHere } from './task.js';
-import type { Done, Failed, Task, TaskNotice } from './task-messages.js';
+import type { Done, Failed, StreamChunk, Task, TaskListeners, TaskNotice } from './task-messages.js';
 
 /** The entry of a worker thread: does its one task, posts the result and ends. */
-const port = parentPort;
+const port = parentPort as MessagePort;
 if (port === null) throw new Error('this module is the entry of a worker thread');
 
 const task = workerData as Task;
@@ -15,12 +14,25 @@ if (task.task !== 'read-image' && (task.task !== 'load' || task.served !== null)
 
 const notify = (notice: TaskNotice): void => port.postMessage(notice);
 
-// No top-level await: as a text inside a bundle this module is a CommonJS script.
-void runTaskHere(task, {
+/** One chunk is asked for at a time, so neither side holds more. */
+async function* chunks(): AsyncGenerator<Uint8Array> {
+  for (;;) {
+    const message = new Promise<StreamChunk>((resolve) => port.once('message', resolve));
+    notify({ kind: 'more' });
+    const chunk = await message;
+    if (chunk.kind === 'end') return;
+    if (chunk.kind === 'failed') throw new LecternError('source-unreadable', chunk.message);
+    yield chunk.bytes;
+  }
+}
+
+const listeners = {
   onProgress: (progress) => notify({ kind: 'progress', progress }),
   onVersion: (version) => notify({ kind: 'version', version }),
-  openStream: (spec) => streamSource(spec, port, () => notify({ kind: 'more' })),
-})
+} satisfies TaskListeners;
+
+// No top-level await: as a text inside a bundle this module is a CommonJS script.
+void runTaskHere(task, listeners, chunks())
   .catch((error: unknown): Done | Failed => {
     if (error instanceof LecternError) {
       const { code, message, retryAfterMs } = error;

@@ -1,19 +1,22 @@
 /**
  * Room thread/. Work on another thread: loading, reading and writing images. It knows no refresh schedule and no HTTP.
  */
-import type { Done, Task, TaskSurroundings } from './task-messages.js';
+import { Readable } from 'node:stream';
+import type { Done, Task, TaskListeners } from './task-messages.js';
 
 /**
- * Does a task on the thread that it is called on. Throws LecternErrors.
- *
- * Each task imports what it needs and no more: a restarted service serves nothing before an image is read, so that must not
- * wait for the modules of sources and serialisers.
+ * Does a task on the thread that it is called on, with the chunks of its stream. Throws LecternErrors. Each task imports
+ * no more than it needs: a restarted service serves nothing before its image is read.
  */
-export async function runTaskHere(task: Task, surroundings: TaskSurroundings): Promise<Done> {
+export async function runTaskHere(
+  task: Task,
+  listeners: TaskListeners,
+  chunks: AsyncIterable<Uint8Array> = Readable.from([]),
+): Promise<Done> {
   switch (task.task) {
     case 'load': {
-      const { runLoadTask } = await import('./load-task.js');
-      return runLoadTask(task, surroundings);
+      const { refusalOf, runLoadTask } = await import('./load-image.js');
+      return runLoadTask(task, listeners, chunks).catch(refusalOf);
     }
     case 'read-image': {
       const { readCheckedImage } = await import('../snapshot/check-image.js');
