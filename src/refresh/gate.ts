@@ -18,17 +18,15 @@ export interface GateOptions {
   readonly allowEmpty?: boolean | undefined;
 }
 
-/** The gate with every bound set. */
 export type Gate = { readonly [Name in keyof GateOptions]-?: NonNullable<GateOptions[Name]> };
 
 export type { Refusal, RefusalCode } from '../snapshot/load-refusal.js';
 
 /**
  * Decides whether a freshly built snapshot is published. A source that breaks tends to give nothing, half, or garbage;
- * then the last good snapshot is worth more.
+ * then the last good snapshot is worth more. Null publishes.
  *
- * @param served the snapshot being served; null at the first load, when only an empty set is refused
- * @returns null to publish
+ * @param served null at the first load, when only an empty set is refused
  */
 export function judge(next: SnapshotSummary, served: SnapshotSummary | null, options: Gate): Refusal | null {
   const { events } = next;
@@ -52,7 +50,6 @@ export function judge(next: SnapshotSummary, served: SnapshotSummary | null, opt
   return null;
 }
 
-/** How many records the next load may bring; null where there is nothing to protect. */
 export function growthBound(served: SnapshotSummary | null, gate: Gate): IntakeBounds['growth'] {
   if (served === null) return null;
   return { served: served.events + faultyRecords(served), percentMax: gate.growthPercentMax };
@@ -76,7 +73,6 @@ function describeEmpty(next: SnapshotSummary): string {
     : `it has no events: all ${rejected} records were rejected${describeFirst(next, ', the first')}`;
 }
 
-/** Where and why the first faulty record was rejected; nothing where that was not kept. */
 function describeFirst({ rejections }: SnapshotSummary, lead: string): string {
   const first = rejections.find(({ code }) => code !== 'overridden');
   return first === undefined ? '' : `${lead} at ${formatPosition(first.position)}: ${first.detail}`;

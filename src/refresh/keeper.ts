@@ -3,11 +3,12 @@
  */
 import { LecternError } from '../errors.js';
 import { monotonicMs } from '../model/clock.js';
-import type { Delta } from '../snapshot/delta.js';
 import type { History } from '../snapshot/history.js';
 import type { SnapshotImage } from '../snapshot/image.js';
+import type { IntakeBounds } from '../snapshot/intake-bounds.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
 import type { LoadProgress } from '../source/source.js';
+import type { Loaded } from '../thread/task-messages.js';
 import { type Gate, growthBound, judge, type Refusal } from './gate.js';
 import type { Loader } from './loader.js';
 import { Patience } from './patience.js';
@@ -16,13 +17,8 @@ import { checkIdentifiers, SnapshotFile } from './snapshot-file.js';
 import { Weight } from './weight.js';
 
 /** A snapshot that is to be served from now on. */
-export interface Publication {
-  readonly image: SnapshotImage;
+export interface Publication extends Pick<Loaded, 'image' | 'delta' | 'history'> {
   readonly origin: Origin;
-  /** What changed; null at the first publication. */
-  readonly delta: Delta | null;
-  /** Null where `delta` is: nothing of the past can be told. */
-  readonly history: History | null;
 }
 
 /** How a load ended: `unchanged` where the source still has what is served, `refused` also where it still has what was refused. */
@@ -43,22 +39,16 @@ export interface KeeperEvents {
   refused(refusal: Refusal, summary: SnapshotSummary | null): void;
   /** A load failed, or the snapshot file could not be read or written. What is served stays. */
   failed(error: Error): void;
-  /** A load has ended. */
   ended?(result: LoadResult, durationMs: number): void;
-  /** `state` is another. */
   changed?(state: KeeperState): void;
 }
 
 export interface KeeperOptions {
   readonly loader: Loader;
-  /** Null: everything is published. */
+  /** Null publishes everything. */
   readonly gate: Gate | null;
-  /** Events of one load; null for no bound. */
-  readonly eventsMax: number | null;
-  /** Memory that one load may take; null for a share of what there is. */
-  readonly memoryBytesMax: number | null;
+  readonly bounds: Omit<IntakeBounds, 'growth'>;
   readonly refreshSeconds: number;
-  /** Whether to load when the source says that it changed. */
   readonly watch: boolean;
   readonly snapshotFile: { readonly path: string; readonly keep: number } | null;
   /** An image file to serve and nothing else. */
@@ -82,10 +72,7 @@ export interface KeeperState {
 const NEVER = { lastSuccessMs: null, lastSuccessMonotonicMs: null };
 const CLOSED: LoadOutcome = { result: 'failed', reason: 'the timetable was closed' };
 
-/**
- * Keeps a snapshot fresh: loads, judges, publishes, writes to disk, and starts over. Everything slow happens on other
- * threads; here one reference is swapped.
- */
+/** Everything slow happens on other threads; here one reference is swapped. */
 export class Keeper {
   readonly #options: KeeperOptions;
   readonly #refresher: Refresher<RefreshOutcome & LoadOutcome>;
@@ -112,11 +99,7 @@ export class Keeper {
       new SnapshotFile(snapshotFile, loader, this.#abort.signal, (error) => events.failed(error));
     const intervalMs = pin === null ? refreshSeconds * 1000 : 0;
     this.#patience = new Patience(intervalMs);
-    this.#refresher = new Refresher({
-      refresh: (force) => this.#refresh(force),
-      intervalMs,
-      ...(random === undefined ? {} : { random }),
-    });
+    this.#refresher = new Refresher((force) => this.#refresh(force), intervalMs, random);
   }
 
   get state(): KeeperState {
@@ -124,11 +107,9 @@ export class Keeper {
   }
 
   /**
-   * Serves what is on disk, if anything; then asks the source. Keeps the process alive until it has ended.
+   * Serves what is on disk, then asks the source. Resolves when there is a snapshot.
    *
-   * @returns when there is a snapshot
-   * @throws LecternError why there is none. With a regular refresh a failed first load is not the end: it resolves when a
-   *   later one succeeds, and never throws.
+   * @throws LecternError why there is none, unless a regular refresh will try again
    */
   start(): Promise<void> {
     return keepingProcessAlive(this.#start());
@@ -156,7 +137,6 @@ export class Keeper {
     });
   }
 
-  /** Goes through what was published from disk, and then asks the source. */
   async #checkStored(image: SnapshotImage): Promise<void> {
     const fault = (await this.#file?.faultOf(image)) ?? null;
     if (this.#abort.signal.aborted) return;
@@ -165,7 +145,7 @@ export class Keeper {
     await this.#refresher.request();
   }
 
-  /** Serves nothing any more, until a load has succeeded: as if nothing had been on disk. */
+  /** As if nothing had been on disk. */
   #withdraw(fault: LecternError): void {
     this.#served = null;
     this.#seenVersion = null;
@@ -201,10 +181,7 @@ export class Keeper {
     }
   }
 
-  /**
-   * Loads now. `force` publishes whatever comes, past the gate. Resolves to how it went, and keeps the process alive until
-   * then. What is pinned stays unchanged.
-   */
+  /** `force` publishes past the gate. What is pinned stays unchanged. */
   async refresh(force: boolean): Promise<LoadOutcome> {
     if (this.#options.pin !== null) return { result: 'unchanged', reason: this.#state.lastError };
     const { result, reason } = (await keepingProcessAlive(this.#refresher.request(force))) ?? CLOSED;
@@ -219,11 +196,7 @@ export class Keeper {
     });
   }
 
-  /**
-   * Aborts loads, ends timers, watches and threads. An image that is being written is written to its end.
-   *
-   * @throws what closing the watch throws, which may be the embedding program's; everything else is closed all the same
-   */
+  /** An image is written to its end. Throws what closing the program's watch throws, after everything else is closed. */
   async close(): Promise<void> {
     const watch = this.#watch;
     this.#watch = null;
@@ -257,7 +230,7 @@ export class Keeper {
   }
 
   async #load(force: boolean, beganMs: number): Promise<LoadResult> {
-    const { loader, eventsMax, memoryBytesMax, onProgress } = this.#options;
+    const { loader, bounds, onProgress } = this.#options;
     const gate = force ? null : this.#options.gate;
     const served = this.#served;
     let versionRead = null as string | null;
@@ -274,7 +247,7 @@ export class Keeper {
       served,
       deltas: this.#history?.deltas ?? [],
       timeLimits: this.#patience.limits,
-      bounds: { eventsMax, memoryBytesMax, growth: gate && growthBound(served?.summary ?? null, gate) },
+      bounds: { ...bounds, growth: gate && growthBound(served?.summary ?? null, gate) },
     });
     // It may have been on its way already: nothing is published any more.
     this.#abort.signal.throwIfAborted();

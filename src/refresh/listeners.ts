@@ -8,7 +8,6 @@ import { EventEmitter } from 'node:events';
 export class Listeners<Events extends { readonly [Name in keyof Events]: readonly unknown[] }> {
   readonly #emitter = new EventEmitter();
 
-  /** A listener that is added twice is told twice. */
   add<Name extends keyof Events & string>(name: Name, listener: (...event: Events[Name]) => void): void {
     this.#emitter.on(name, listener);
   }

@@ -21,7 +21,6 @@ export type AnySource = SourceSpec | RecordSource;
 /** Where snapshots are built: on a thread of their own, or, for small sets and where there are no threads, right here. */
 export type BuildPlace = 'thread' | 'here';
 
-/** How a task is done. */
 export interface RunRequest {
   readonly listeners: TaskListeners & { readonly signal: AbortSignal };
   readonly keepsProcessAlive: boolean;
@@ -35,12 +34,9 @@ export interface LoadRequest
   readonly timeLimits: TimeLimits | null;
 }
 
-/** Loads one source into snapshot images. */
 export class Loader {
   readonly name: string;
-  /** Absolute paths of the files that are read. */
   readonly files: readonly string[];
-  /** What a snapshot file says of where its snapshot comes from. */
   readonly imageSource: ImageSource;
   readonly identifiers: IdentifierMode;
   readonly #source: AnySource;
@@ -60,7 +56,6 @@ export class Loader {
     this.imageSource = { name: this.name, digest: sourceDigest(source, this.name) };
   }
 
-  /** @throws LecternErrors of the source; the signal's reason */
   async load(request: LoadRequest): Promise<LoadDone> {
     const { previousVersion, served, deltas, timeLimits } = request;
     this.#throwIfStuck();
@@ -141,24 +136,19 @@ export class Loader {
     );
   }
 
-  /** Calls back whenever there may be something new, until closed. Keeps no process alive. */
   watch(onChange: () => void): { close(): void } {
     const source = this.#source;
     return 'load' in source ? checkWatch(source.watch?.(onChange), this.name) : watchSource(source, onChange);
   }
 }
 
-/** A load would end the process, or be given up at its first record. */
 function refusedWith(bytes: number): LoadDone {
   const [least, left] = [LOAD_BASE_BYTES, bytes].map((each) => `${Math.floor(each / 2 ** 20)} MiB`);
   const detail = `a load takes at least ${least} of memory, and machine and container have ${left} left for it`;
   return { kind: 'refused', refusal: { code: 'memory', detail } };
 }
 
-/**
- * Settles as the promise does, or rejects with the signal's reason as soon as it is aborted: code of the embedding program
- * may not heed the signal, and must not hold up the closing.
- */
+/** Rejects as soon as the signal is aborted: code of the embedding program may not heed it. */
 function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason);

@@ -43,7 +43,6 @@ function leftOfMachine({ proc }: SystemPlaces): number {
   return available === undefined ? totalmem() - process.memoryUsage.rss() : Number(available) * 1024;
 }
 
-/** Of the process's own groups and all around them. */
 function leftOfGroups({ proc, cgroup }: SystemPlaces): number[] {
   return read(join(proc, 'self/cgroup'))
     .split('\n')
@@ -66,7 +65,6 @@ function leftOfGroup(folder: string, { limit, used, givesBack }: typeof VERSION_
   return Math.max(0, limitBytes - Number(read(join(folder, used))) + inactiveBytes);
 }
 
-/** Empty where there is no such file. */
 function read(path: string): string {
   try {
     return readFileSync(path, 'utf8');

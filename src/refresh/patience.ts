@@ -21,11 +21,9 @@ const STAGE_SHARE = 0.9;
  */
 export class Patience {
   readonly #intervalMs: number;
-  /** The longest load of the whole data so far. */
   #longestMs: number | null = null;
   #failures = 0;
 
-  /** @param intervalMs between two loads; 0 for no regular ones */
   constructor(intervalMs: number) {
     this.#intervalMs = intervalMs;
   }

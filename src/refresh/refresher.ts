@@ -5,15 +5,6 @@ export interface RefreshOutcome {
   readonly retryAfterMs: number | null;
 }
 
-export interface RefresherOptions<Outcome extends RefreshOutcome = RefreshOutcome> {
-  /** One refresh. Never rejects. */
-  readonly refresh: (force: boolean) => Promise<Outcome>;
-  /** The regular pause; 0 for none. */
-  readonly intervalMs: number;
-  /** From 0 to 1; default Math.random. */
-  readonly random?: () => number;
-}
-
 /** Each pause is made longer or shorter by up to this share, so that replicas do not ask all at once. */
 const JITTER_SHARE = 0.1;
 /** After a failure the pause begins here and doubles, up to the interval itself. */
@@ -26,7 +17,9 @@ export const TIMER_MS_MAX: number = 2 ** 31 - 1;
  * have come too late for the one under way. No timer here keeps a process alive.
  */
 export class Refresher<Outcome extends RefreshOutcome = RefreshOutcome> {
-  readonly #options: RefresherOptions<Outcome>;
+  readonly #refresh: (force: boolean) => Promise<Outcome>;
+  readonly #intervalMs: number;
+  readonly #random: () => number;
   #running: Promise<Outcome> | null = null;
   #next: Promise<Outcome | null> | null = null;
   #nextIsForced = false;
@@ -34,16 +27,21 @@ export class Refresher<Outcome extends RefreshOutcome = RefreshOutcome> {
   #failures = 0;
   #closed = false;
 
-  constructor(options: RefresherOptions<Outcome>) {
-    this.#options = options;
+  /**
+   * @param refresh never rejects
+   * @param intervalMs the regular pause; 0 for none
+   */
+  constructor(
+    refresh: (force: boolean) => Promise<Outcome>,
+    intervalMs: number,
+    random: () => number = Math.random,
+  ) {
+    this.#refresh = refresh;
+    this.#intervalMs = intervalMs;
+    this.#random = random;
   }
 
-  /**
-   * Asks for a refresh now.
-   *
-   * @param force whether the result is published past the gate
-   * @returns how the refresh ended that this call led to; null where it was closed before
-   */
+  /** @returns how the refresh ended that this call led to; null where it was closed before */
   request(force = false): Promise<Outcome | null> {
     if (this.#closed) return Promise.resolve(null);
     // One that waits for its turn is joined, also in the moment between two runs.
@@ -69,7 +67,7 @@ export class Refresher<Outcome extends RefreshOutcome = RefreshOutcome> {
   #run(force: boolean): Promise<Outcome> {
     clearTimeout(this.#timer);
     const beganMs = performance.now();
-    this.#running = this.#options.refresh(force).then((outcome) => {
+    this.#running = this.#refresh(force).then((outcome) => {
       this.#running = null;
       this.#failures = outcome.failed ? this.#failures + 1 : 0;
       this.#schedule(outcome.retryAfterMs, performance.now() - beganMs);
@@ -79,23 +77,16 @@ export class Refresher<Outcome extends RefreshOutcome = RefreshOutcome> {
   }
 
   #schedule(retryAfterMs: number | null, spentMs: number): void {
-    const { intervalMs, random = Math.random } = this.#options;
-    const pause = pauseMs(intervalMs, this.#failures, retryAfterMs, random(), spentMs);
+    const pause = pauseMs(this.#intervalMs, this.#failures, retryAfterMs, this.#random(), spentMs);
     if (pause === null || this.#closed) return;
     this.#timer = setTimeout(() => void this.request(), pause).unref();
   }
 }
 
 /**
- * The pause before the next load. A failed source is asked again soon, then less and less often, but at least as often as a
- * healthy one.
- *
- * @param intervalMs the regular pause; 0 for no regular loads, and then no retries either
- * @param failures failed loads in a row
- * @param retryAfterMs what the source asked for, or null
- * @param random from 0 to 1
- * @param spentMs how long the last load took. After a failure it counts, so that a hang is not followed by as long a pause.
- * @returns milliseconds, or null for never
+ * The pause before the next load in milliseconds; null for never. A failed source is asked again soon, then less and less
+ * often, but at least as often as a healthy one. After a failure the time `spentMs` counts, so that a hang is not followed by
+ * as long a pause.
  */
 export function pauseMs(
   intervalMs: number,

@@ -12,33 +12,29 @@ export interface StoredSnapshot {
   readonly sourceVersion: string | null;
 }
 
+interface FileOptions {
+  readonly path: string;
+  /** Earlier images to keep beside it. */
+  readonly keep: number;
+}
+
 /**
  * The snapshot file of a timetable: read once at the start, written in the background after each publication. One write
  * at a time; of the snapshots that wait only the newest is written.
  */
 export class SnapshotFile {
-  readonly #path: string;
-  readonly #keep: number;
+  readonly #file: FileOptions;
   readonly #loader: Loader;
+  /** Aborts the reading; a write is never cut off. */
   readonly #signal: AbortSignal;
   readonly #onError: (error: Error) => void;
   #writing: Promise<void> | null = null;
   #waiting: StoredSnapshot | null = null;
 
-  /**
-   * @param file `keep`: earlier images to keep beside it
-   * @param signal aborts the reading; a write is never cut off
-   * @throws LecternError `option-invalid` for a path that cannot be written to, or that is one of the source's files
-   */
-  constructor(
-    { path, keep }: { readonly path: string; readonly keep: number },
-    loader: Loader,
-    signal: AbortSignal,
-    onError: (error: Error) => void,
-  ) {
-    checkSnapshotPath(path, keep, loader.files);
-    this.#path = path;
-    this.#keep = keep;
+  /** @throws LecternError `option-invalid` for a path that cannot be written to, or that is one of the source's files */
+  constructor(file: FileOptions, loader: Loader, signal: AbortSignal, onError: (error: Error) => void) {
+    checkSnapshotPath(file.path, file.keep, loader.files);
+    this.#file = file;
     this.#loader = loader;
     this.#signal = signal;
     this.#onError = onError;
@@ -46,12 +42,13 @@ export class SnapshotFile {
 
   /** What is on disk; null where there is nothing, or nothing that can be used. */
   async read(): Promise<StoredSnapshot | null> {
-    if (!existsSync(this.#path)) return null;
+    const { path } = this.#file;
+    if (!existsSync(path)) return null;
     try {
-      const task = { task: 'read-image', path: this.#path, use: 'restart' } as const;
+      const task = { task: 'read-image', path, use: 'restart' } as const;
       const stored = await this.#loader.run(task, this.#request(true));
-      checkIdentifiers(this.#path, stored.image.summary, this.#loader.identifiers);
-      checkSource(this.#path, stored.source ?? null, this.#loader.imageSource);
+      checkIdentifiers(path, stored.image.summary, this.#loader.identifiers);
+      checkSource(path, stored.source ?? null, this.#loader.imageSource);
       return stored;
     } catch (error) {
       this.#tellUnread(error);
@@ -59,14 +56,10 @@ export class SnapshotFile {
     }
   }
 
-  /**
-   * Checks the rows of what was read, which would have held up the start. Where that cannot be done, it is told.
-   *
-   * @returns why it must not be served any longer, or null
-   */
+  /** Why what was read must not be served any longer, or null. Checking its rows would have held up the start. */
   async faultOf(image: SnapshotImage): Promise<LecternError | null> {
     try {
-      await this.#loader.run({ task: 'check-rows', path: this.#path, image }, this.#request(false));
+      await this.#loader.run({ task: 'check-rows', path: this.#file.path, image }, this.#request(false));
     } catch (error) {
       if (isOf(error, 'image-unusable')) return error;
       this.#tellUnread(error);
@@ -82,7 +75,6 @@ export class SnapshotFile {
     });
   }
 
-  /** Resolves when nothing is being written. */
   async close(): Promise<void> {
     await this.#writing;
   }
@@ -96,12 +88,12 @@ export class SnapshotFile {
     while (this.#waiting !== null) {
       const stored = this.#waiting;
       this.#waiting = null;
-      const task = { task: 'write-image', path: this.#path, keep: this.#keep, ...stored } as const;
+      const task = { task: 'write-image', ...this.#file, ...stored } as const;
       const request = { listeners: { signal: new AbortController().signal }, keepsProcessAlive: true };
       try {
         await this.#loader.run({ ...task, source: this.#loader.imageSource }, request);
       } catch (cause) {
-        const message = `the snapshot file ${this.#path} could not be written: ${reasonOf(cause)}`;
+        const message = `the snapshot file ${this.#file.path} could not be written: ${reasonOf(cause)}`;
         const isTold = isOf(cause, 'image-not-written');
         this.#onError(isTold ? cause : new LecternError('image-not-written', message, { cause }));
       }
@@ -111,18 +103,16 @@ export class SnapshotFile {
   #tellUnread(cause: unknown): void {
     if (this.#signal.aborted) return;
     // A file that cannot be opened is named already.
-    const prefix = isOf(cause, 'source-unreadable') ? '' : `the snapshot file ${this.#path} cannot be used: `;
+    const prefix = isOf(cause, 'source-unreadable')
+      ? ''
+      : `the snapshot file ${this.#file.path} cannot be used: `;
     const message = prefix + reasonOf(cause);
     const isTold = isOf(cause, 'image-unusable');
     this.#onError(isTold ? cause : new LecternError('image-unusable', message, { cause }));
   }
 }
 
-/**
- * A source that did not change would confirm a snapshot in which the identifiers are of another kind.
- *
- * @throws LecternError `image-unusable`
- */
+/** A source that did not change would confirm a snapshot whose identifiers are of another kind. */
 export function checkIdentifiers(path: string, summary: SnapshotSummary, expected: IdentifierMode): void {
   const found = summary.identifiers;
   if (found === expected) return;
@@ -130,7 +120,7 @@ export function checkIdentifiers(path: string, summary: SnapshotSummary, expecte
   throw new LecternError('image-unusable', `the snapshot file ${path} cannot be used: ${problem}`);
 }
 
-/** @throws LecternError `image-unusable` where the file says that it is of another source; older ones say nothing */
+/** Older files do not say what source they are of. */
 function checkSource(path: string, found: ImageSource | null, expected: ImageSource): void {
   if (found === null || found.digest === expected.digest) return;
   const message =

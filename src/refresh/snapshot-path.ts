@@ -3,11 +3,8 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { LecternError } from '../errors.js';
 
 /**
- * Checks at the start that a snapshot file can be written: its folder is there, nothing of another kind is at its path, and
- * no source is, under whatever name. Later changes of disk and rights are told when a write fails.
+ * Checks at the start that a snapshot file, and the earlier ones kept beside it, can be written and replace no source.
  *
- * @param keep earlier files that are kept beside it, and so are replaced, too
- * @param sources paths of the files that the timetable is loaded from
  * @throws LecternError `option-invalid`
  */
 export function checkSnapshotPath(path: string, keep: number, sources: readonly string[]): void {
@@ -32,7 +29,6 @@ export function checkSnapshotPath(path: string, keep: number, sources: readonly 
 }
 
 const denied = (folder: string): string => `permission denied in ${folder}`;
-/** By code of the system's error. */
 const REASONS: Readonly<Record<string, (folder: string) => string>> = {
   ENOENT: (folder) => `there is no folder ${folder}`,
   ENOTDIR: (folder) => `a part of ${folder} is not a directory`,

@@ -13,12 +13,11 @@ export class Weight {
   #timer: NodeJS.Timeout | undefined;
   readonly #delayMs: number;
 
-  /** @param delayMs between a replacement and the collection that it may bring about */
   constructor(delayMs: number = DELAY_MS) {
     this.#delayMs = delayMs;
   }
 
-  /** @param bytes size of the snapshot that is held now */
+  /** The snapshot that is held now has so many bytes. */
   replace(bytes: number): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {

@@ -52,7 +52,10 @@ test('what is left is the least of the machine and of every group around the pro
   const places = { proc: join(full, 'proc'), cgroup: join(full, 'cgroup') };
   t.equal(memoryForLoad(places), 0.75 * MIB, 'no more than there is');
   const loader = new Loader({ kind: 'file', path: '/none' }, 'uuid', 'here');
-  const { keeper } = keep(down, { loader, memoryBytesMax: memoryForLoad(places) });
+  const { keeper } = keep(down, {
+    loader,
+    bounds: { eventsMax: null, memoryBytesMax: memoryForLoad(places) },
+  });
   await t.rejects(keeper.start(), {
     code: 'snapshot-refused',
     message:
