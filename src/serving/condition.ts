@@ -14,10 +14,7 @@ export interface ServingCondition {
   readonly overloads: number;
 }
 
-/**
- * @param loads of each thread that serves
- * @param past what threads that are gone had counted
- */
+/** @param past what threads that are gone had counted */
 export function conditionOf(
   isDraining: boolean,
   loads: readonly OverloadCounts[],

@@ -7,7 +7,6 @@ import { describeListenError, type ListenAddress, toListenAddress } from '../htt
 import { duplicateSocket } from './duplicate-socket.js';
 import type { Entrance } from './thread-messages.js';
 
-/** One port for several threads. */
 export interface Door {
   readonly address: ListenAddress;
   readonly entrance: Entrance;
@@ -27,9 +26,7 @@ export function canReusePort(version: string, platform: string): boolean {
 
 /**
  * Takes a port for several threads. With `reusePort` each thread binds a socket of its own; without, all listen on
- * duplicates of one. Nothing is accepted here.
- *
- * @throws LecternError `address-unavailable`
+ * duplicates of one. Nothing is accepted here. Throws `address-unavailable`.
  */
 export async function openDoor(
   { host, port }: { readonly host: string; readonly port: number },

@@ -18,15 +18,12 @@ export interface HandlerPlan {
   readonly basePath: string;
   readonly unknownParameters: ParseOptions['unknownParameters'];
   readonly version: string;
-  /** Origins of web pages that may read answers. */
   readonly corsOrigins: readonly string[];
-  /** Share of the requests that are logged, 0 to 1. */
   readonly accessLogShare: number;
   /** Null in production. */
   readonly development: {
     /** What signs test tokens, so that each thread verifies those of the others. */
     readonly secret: Uint8Array;
-    /** Address of the folder of the docs page's files. */
     readonly docsAssets: string;
   } | null;
 }
@@ -41,15 +38,11 @@ export interface ServerLimits {
 
 export interface ServerSurroundings {
   readonly log?: Logger | undefined;
-  /** See AuthSurroundings. */
   readonly feed: KeyFeed | null;
-  /** Counts for this thread; null without metrics. */
   readonly meter: Meter | null;
-  /** Called when an overload begins and when it ends. */
   readonly onOverload?: (server: HttpServer) => void;
 }
 
-/** Null in production. */
 export function issuerOfPlan({ auth, development }: HandlerPlan): DevelopmentIssuer | null {
   if (development === null) return null;
   const { issuer, audience, tokenType, claims } = auth;
@@ -57,15 +50,10 @@ export function issuerOfPlan({ auth, development }: HandlerPlan): DevelopmentIss
   return createDevelopmentIssuer({ issuer, audience, tokenType, table, secret: development.secret });
 }
 
-/**
- * The server of one thread. It does not listen yet.
- *
- * @throws LecternError `option-invalid`, `key-invalid`
- */
+/** The server of one thread. It does not listen yet. Throws `option-invalid`, `key-invalid`. */
 export function serverOfPlan(
-  plan: HandlerPlan,
+  { plan, connectionsMax, overloadMs, cacheBytesMax }: ServerLimits & { readonly plan: HandlerPlan },
   views: ViewSource,
-  { connectionsMax, overloadMs, cacheBytesMax }: ServerLimits,
   { log, feed, meter, onOverload }: ServerSurroundings,
 ): HttpServer {
   const { auth, development, ...common } = plan;

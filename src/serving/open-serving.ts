@@ -7,13 +7,9 @@ import { serverOfPlan } from './handler-plan.js';
 import { ThreadPool } from './pool.js';
 import { type Serving, ServingKeys, type ServingOptions } from './serving.js';
 
-/**
- * Takes the port, for this thread or for several. Resolves when it is taken; threads take a moment longer to start.
- *
- * @throws LecternError `address-unavailable`; `option-invalid` and `key-invalid` for a plan that cannot be
- */
+/** Takes the port; threads take a moment longer to start. Throws `address-unavailable`, `option-invalid`, `key-invalid`. */
 export async function openServing(options: ServingOptions): Promise<Serving> {
-  const { plan, workers, log } = options;
+  const { settings, log } = options;
   const parts = await checkInnerParts();
   if (parts.length > 0) {
     log?.warn(
@@ -21,9 +17,9 @@ export async function openServing(options: ServingOptions): Promise<Serving> {
       'parts inside Node are not as expected and are not used: answers are right, but slower',
     );
   }
-  const keys = new ServingKeys(plan, log);
+  const keys = new ServingKeys(settings.plan, log);
   try {
-    return workers === 1 ? await serveHere(options, keys) : await ThreadPool.open(options, keys);
+    return settings.workers === 1 ? await serveHere(options, keys) : await ThreadPool.open(options, keys);
   } catch (error) {
     keys.fetched?.close();
     throw error;
@@ -31,10 +27,10 @@ export async function openServing(options: ServingOptions): Promise<Serving> {
 }
 
 async function serveHere(options: ServingOptions, keys: ServingKeys): Promise<Serving> {
-  const { plan, views, host, port, isMetered, log } = options;
+  const { settings, views, isMetered, log } = options;
   const meter = isMetered ? new Meter() : null;
-  const server = serverOfPlan(plan, views, options, { log, feed: keys.fetched, meter });
-  const address = await server.listen({ host, port });
+  const server = serverOfPlan(settings, views, { log, feed: keys.fetched, meter });
+  const address = await server.listen({ host: settings.host, port: settings.port });
   const stopSampling = meter === null ? () => {} : startSampling(meter);
   let isDraining = false;
   return {

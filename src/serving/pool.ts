@@ -53,9 +53,9 @@ export class ThreadPool implements Serving, Follower {
     this.#options = options;
     this.#door = door;
     this.#source = options.views.source;
-    this.workers = options.workers;
+    this.workers = options.settings.workers;
     this.keys = keys;
-    this.#seats = Array.from({ length: options.workers }, () => ({
+    this.#seats = Array.from({ length: this.workers }, () => ({
       meter: options.isMetered ? new Meter() : null,
       thread: null,
     }));
@@ -66,13 +66,8 @@ export class ThreadPool implements Serving, Follower {
     this.started.catch(() => {});
   }
 
-  /**
-   * Resolves when the port is taken.
-   *
-   * @throws LecternError `address-unavailable`
-   */
   static async open(options: ServingOptions, keys: ServingKeys): Promise<ThreadPool> {
-    return new ThreadPool(options, keys, await openDoor(options));
+    return new ThreadPool(options, keys, await openDoor(options.settings));
   }
 
   /** A thread that cannot even begin is not replaced. */
@@ -157,22 +152,14 @@ export class ThreadPool implements Serving, Follower {
   }
 
   #task({ meter }: Seat): ServingTask {
-    const { plan, log, staleMsMax, cacheBytesMax, workers, connectionsMax, overloadMs } = this.#options;
-    const { host, port } = this.#door.address;
+    const { settings, log } = this.#options;
+    const { host, port } = this.address;
     return {
-      plan,
+      settings: { ...settings, host, port, cacheBytesMax: settings.cacheBytesMax / this.workers },
+      entrance: this.#door.entrance,
       innerPartsMissing: missingInnerParts(),
       hasLog: log !== undefined,
       logWaiting: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),
-      host,
-      port,
-      entrance: this.#door.entrance,
-      connectionsMax,
-      overloadMs,
-      cacheBytesMax: cacheBytesMax / workers,
-      isDraining: this.#isDraining,
-      threads: workers,
-      staleMsMax,
       source: this.#source,
       published: this.#presentPublication,
       meterMemory: meter?.memory ?? null,
@@ -180,7 +167,6 @@ export class ThreadPool implements Serving, Follower {
     };
   }
 
-  /** Resolves when the thread listens. */
   async #start(seat: Seat): Promise<void> {
     this.#starting++;
     try {
@@ -193,6 +179,7 @@ export class ThreadPool implements Serving, Follower {
         serving: () => this.#settle(),
         wantKeys: () => void this.keys.fetched?.want().then(() => this.#sendKeys(thread, true)),
       });
+      if (this.#isDraining) thread.send({ kind: 'drain' });
       seat.thread = thread;
       await thread.listening;
     } finally {
@@ -225,7 +212,6 @@ export class ThreadPool implements Serving, Follower {
     }
   }
 
-  /** The thread is gone. */
   #leave(seat: Seat): void {
     this.#past.refused += seat.thread?.load.refused ?? 0;
     this.#past.overloads += seat.thread?.load.overloads ?? 0;

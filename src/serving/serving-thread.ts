@@ -10,17 +10,14 @@ const CLOSE_GRACE_MS = 1000;
 
 export interface ServingThreadEvents {
   readonly log: Logger | undefined;
-  /** It answers from another publication. */
   serving(): void;
   /** It wants newer keys, and waits for a reply. */
   wantKeys(): void;
 }
 
-/** One thread that serves. */
 export class ServingThread {
   /** Number of the publication that it answers from; 0 for none. */
   serving = 0;
-  /** What it told last. */
   load: OverloadCounts = { isOverloaded: false, refused: 0, overloads: 0 };
   /** Resolves when it accepts connections; rejects with a LecternError where it cannot. */
   readonly listening: Promise<void>;
@@ -92,7 +89,6 @@ export class ServingThread {
     clearTimeout(tooLong);
   }
 
-  /** Ends it at once. */
   terminate(): void {
     void this.#worker.terminate();
   }

@@ -23,6 +23,7 @@ const TELL_LOAD_MS = 1000;
 
 const tell = (message: FromThread): void => (port as MessagePort).postMessage(message);
 const task = workerData as ServingTask;
+const { settings } = task;
 
 // Whatever NODE_OPTIONS says: a thread in which something went wrong unseen must not go on.
 process.on('unhandledRejection', (reason) => {
@@ -30,9 +31,9 @@ process.on('unhandledRejection', (reason) => {
 });
 
 const present = new Present(task.source, {
-  staleMsMax: task.staleMsMax,
-  cacheBytesMax: task.cacheBytesMax * (1 - ANSWER_CACHE_SHARE),
-  threads: task.threads,
+  staleMsMax: settings.staleMsMax,
+  cacheBytesMax: settings.cacheBytesMax * (1 - ANSWER_CACHE_SHARE),
+  threads: settings.workers,
 });
 const weight = new Weight();
 const keys = task.keys === null ? null : new PostedKeys(task.keys, () => tell({ kind: 'want-keys' }));
@@ -46,7 +47,8 @@ function publish({ number, published }: NumberedPublication): void {
 }
 
 async function listen(server: HttpServer): Promise<void> {
-  const { host, port, entrance } = task;
+  const { host, port } = settings;
+  const { entrance } = task;
   await (entrance.how === 'reuse-port'
     ? server.listen({ host, port, reusePort: true })
     : server.listen({ host, port, handle: await duplicateSocket(entrance.fd) }));
@@ -64,9 +66,8 @@ async function serve(): Promise<void> {
   useInnerParts(task.innerPartsMissing);
   if (task.published !== null) publish(task.published);
   const log = task.hasLog ? createThreadLog(tell, task.logWaiting, meter) : undefined;
-  const server = serverOfPlan(task.plan, present, task, { log, feed: keys, meter, onOverload: tellLoad });
+  const server = serverOfPlan(settings, present, { log, feed: keys, meter, onOverload: tellLoad });
   setInterval(() => tellLoad(server), TELL_LOAD_MS).unref();
-  if (task.isDraining) server.drain();
   if (meter !== null) startSampling(meter);
   port?.on('message', (message: ToThread) => {
     switch (message.kind) {

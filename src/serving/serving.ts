@@ -8,32 +8,33 @@ import type { ViewSource } from '../view/view-source.js';
 import type { ServingCondition } from './condition.js';
 import type { HandlerPlan, ServerLimits } from './handler-plan.js';
 
-/** Limits are those of one thread, but for `cacheBytesMax`, which all threads share. */
-export interface ServingOptions extends ServerLimits {
+/** The port as plain data, which every serving thread gets. Limits are those of one thread. */
+export interface ServingSettings extends ServerLimits {
   readonly plan: HandlerPlan;
   readonly host: string;
-  /** 0: any free one. */
   readonly port: number;
-  /** Serving threads: 1 for this one. */
+  /** Serving threads: 1 for the main thread. */
   readonly workers: number;
-  /** What is served, on this thread. Other threads are told by way of the `follower`. */
-  readonly views: ViewSource;
   /** See PresentOptions. */
   readonly staleMsMax: number;
-  /** Whether threads count what they do. */
+}
+
+export interface ServingOptions {
+  /** `port` 0: any free one. All threads share `cacheBytesMax`. */
+  readonly settings: ServingSettings;
+  /** What is served, on this thread. Other threads are told by way of the `follower`. */
+  readonly views: ViewSource;
   readonly isMetered: boolean;
-  readonly log?: Logger | undefined;
+  readonly log: Logger | undefined;
   /** A thread was lost, and why; another takes its place. */
   readonly onLost: (error: Error) => void;
 }
 
 /** The keys that verify tokens: given, or fetched once for all threads. */
 export class ServingKeys {
-  /** Null where none are fetched. */
   readonly fetched: RemoteKeys | null;
   readonly #hasOthers: boolean;
 
-  /** Begins to fetch. */
   constructor({ auth, development }: HandlerPlan, log: Logger | undefined) {
     this.fetched = auth.remoteKeys === null ? null : new RemoteKeys(auth.remoteKeys, { log });
     this.#hasOthers = auth.keys.length > 0 || development !== null;
@@ -45,7 +46,6 @@ export class ServingKeys {
   }
 }
 
-/** What one thread has counted. */
 export interface ThreadMeter {
   /** `main`, or a number from 1 on. A thread that takes the place of another has its number. */
   readonly thread: string;
@@ -65,10 +65,7 @@ export interface Serving {
   readonly follower: Follower | null;
   /** Resolves when every thread listens. Rejects with a LecternError `address-unavailable`. */
   readonly started: Promise<void>;
-  /** At the moment. */
   readonly condition: ServingCondition;
-  /** As HttpServer has it. */
   drain(): void;
-  /** As HttpServer has it. */
   close(options?: { readonly deadlineMs?: number }): Promise<void>;
 }

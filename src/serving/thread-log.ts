@@ -9,8 +9,6 @@ type Level = 'info' | 'warn' | 'error';
 /**
  * The log of a serving thread: the main thread writes its lines. At most LOG_MESSAGES_MAX are on their way; further lines
  * are dropped and counted, and the next line that is sent follows one that says so.
- *
- * @param logWaiting see {@link ServingTask}
  */
 export function createThreadLog(
   tell: (message: FromThread) => void,

@@ -4,7 +4,7 @@ import type { InnerPart } from '../http/node/probe.js';
 import type { OverloadCounts } from '../http/server/overload.js';
 import type { PublishedImage } from '../view/present.js';
 import type { SourceState } from '../view/view-source.js';
-import type { HandlerPlan, ServerLimits } from './handler-plan.js';
+import type { ServingSettings } from './serving.js';
 
 /** How a thread gets a listening socket on the one port; see door.ts. */
 export type Entrance =
@@ -12,28 +12,19 @@ export type Entrance =
   /** To be duplicated: closing a descriptor closes it for the whole process. */
   | { readonly how: 'descriptor'; readonly fd: number };
 
-/** What a serving thread begins with. The limits are its own. */
-export interface ServingTask extends ServerLimits {
-  readonly plan: HandlerPlan;
-  readonly hasLog: boolean;
-  /** Found by the main thread; see inner-parts.ts. */
+/** What a serving thread begins with. */
+export interface ServingTask {
+  readonly settings: ServingSettings;
+  readonly entrance: Entrance;
   readonly innerPartsMissing: readonly InnerPart[];
+  readonly hasLog: boolean;
   /** One number: log lines of this thread that are on their way. The thread adds, the main thread subtracts. */
   readonly logWaiting: SharedArrayBuffer;
-  readonly host: string;
-  readonly port: number;
-  readonly entrance: Entrance;
-  /** All threads are to be closed soon. */
-  readonly isDraining: boolean;
-  /** Serving threads, this one included. */
-  readonly threads: number;
-  readonly staleMsMax: number;
   readonly source: SourceState;
   /** Served from the first request on; null before the first publication. */
   readonly published: NumberedPublication | null;
   /** What this thread counts into; null without metrics. */
   readonly meterMemory: SharedArrayBuffer | null;
-  /** Null where no keys are fetched. */
   readonly keys: KeyState | null;
 }
 
@@ -55,7 +46,6 @@ export type FromThread =
   | { readonly kind: 'listening' }
   /** It cannot listen, and ends. Code null: a bug. */
   | { readonly kind: 'failed'; readonly code: LecternErrorCode | null; readonly message: string }
-  /** It answers from the publication of this number. */
   | { readonly kind: 'serving'; readonly number: number }
   /** An overload began or ended, or requests were refused within the last second. */
   | { readonly kind: 'load'; readonly load: OverloadCounts }

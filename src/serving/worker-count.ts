@@ -1,7 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { SERVING_THREADS_MAX } from '../limits.js';
 
-/** Serving threads as they are asked for. */
 export type WorkerCount = number | 'auto';
 
 /** What is wrong with a number of serving threads; null where it is good. */
@@ -11,7 +10,6 @@ export function workersFault(value: unknown): string | null {
   return `it must be a whole number from 1 to ${SERVING_THREADS_MAX}, or auto`;
 }
 
-/** `auto` is as many as there are cores for this process. */
 export function threadsOf(workers: WorkerCount): number {
   return workers === 'auto' ? Math.min(availableParallelism(), SERVING_THREADS_MAX) : workers;
 }

@@ -35,7 +35,6 @@ export interface LoadedImage {
 export interface LoadImageOptions extends LoadOptions {
   /** How far the load may go. Default: as far as the source does. */
   readonly bounds?: IntakeBounds;
-  /** Random if left out, see SnapshotBuilder. */
   readonly hashSeed?: SnapshotImage['hashSeed'];
 }
 
@@ -53,9 +52,8 @@ export async function loadImage(
 ): Promise<LoadedImage | NotModified>;
 /**
  * The way of the data: source, normaliser, builder. Bad records are counted and left out; the source's own failures are
- * thrown as LecternErrors. Asked with `previous`, a source that did not change builds nothing.
- *
- * @throws RefusedLoad where the load is given up, because it is beyond a bound
+ * thrown as LecternErrors. Asked with `previous`, a source that did not change builds nothing. A load beyond a bound throws
+ * RefusedLoad.
  */
 export async function loadImage(
   source: Source,

@@ -20,17 +20,12 @@ import type {
 export interface SpawnOptions extends TaskListeners {
   /** For a task whose source is a stream: its chunks, each in a buffer of its own, which is handed over. */
   readonly feed?: Feed | undefined;
-  /** Whether the process stays alive for this task alone. */
   readonly keepsProcessAlive: boolean;
   /** Called with the thread's end where the thread does not end: it waits for the system, which may take for ever. */
   readonly onStuck?: (end: Promise<void>) => void;
 }
 
-/**
- * Does a task on a thread of its own. Aborting ends the thread.
- *
- * @throws LecternError as the task does; the signal's reason; what `onProgress` throws
- */
+/** Does a task on a thread of its own. Throws as the task does, the signal's reason, and what `onProgress` throws. */
 export async function spawnTask<T extends Task>(task: T, options: SpawnOptions): Promise<DoneOf<T>> {
   const { signal, feed } = options;
   signal?.throwIfAborted();
@@ -79,7 +74,6 @@ function hasLecturerIds(source: LoadTask['source']): boolean {
   return source.lecturerIds !== undefined || (source.kind === 'merged' && source.specs.some(hasLecturerIds));
 }
 
-/** Ends the thread, and waits for that, but not for ever. */
 async function endOf(worker: Worker, { onStuck, signal }: SpawnOptions): Promise<void> {
   const end = worker.terminate().then(() => {});
   const tooLong = delay(THREAD_END_MS_MAX, true, { ref: false });

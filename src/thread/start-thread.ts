@@ -6,17 +6,12 @@ import { LecternError } from '../errors.js';
 const OWN_URL: string | undefined = import.meta.url;
 const SOURCE_NAME = /\/thread\/start-thread\.ts$/;
 
-/** Starts the thread at once. */
 export type StartThread = (options: Pick<WorkerOptions, 'workerData' | 'name' | 'resourceLimits'>) => Worker;
 
 /**
- * Prepares a thread. What it runs is a text that the build made of its module and all imports: it is found wherever this
- * module is, in a program bundled into one file too, and starts three times as fast as dozens of files. Only the project's
- * own tests, which run from source, start the module itself.
- *
- * @param source the module, below the folder of the source
- * @param text the text that the build made of it
- * @throws LecternError `source-unreadable` where the process's working folder is gone: Node starts no thread without one
+ * Prepares a thread. What it runs is a text that the build made of its module and all imports: it is found in a program
+ * bundled into one file too, and starts three times as fast as dozens of files. The project's own tests, which run from
+ * source, start the module itself.
  */
 export async function prepareThread(
   source: `/${string}.ts`,

@@ -10,19 +10,14 @@ import type { Refusal } from '../snapshot/load-refusal.js';
 import type { LoadOptions, LoadProgress } from '../source/source.js';
 import type { SourceSpec } from '../source/spec.js';
 
-/**
- * What a worker thread is asked to do, and what it answers. One thread does one task and ends: whatever memory it took
- * goes back with it.
- */
+/** What worker threads are asked to do, and what they answer. A thread does one task and ends: its memory goes back. */
 
 /** What the asking thread sends itself, in chunks. */
 export interface StreamSpec {
   readonly kind: 'stream';
   /** `records`: NDJSON that was made of records in memory. `bytes`: any format, as from a file. */
   readonly content: 'records' | 'bytes';
-  /** For messages. */
   readonly name: string;
-  /** What the source calls the data, or null. */
   readonly version: string | null;
 }
 
@@ -36,7 +31,6 @@ export interface LoadTask {
   readonly previousVersion: string | null;
   /** What is served, to tell what changed; null at the first load. Its arrays are shared, not copied. */
   readonly served: SnapshotImage | null;
-  /** What led to what is served, oldest first. */
   readonly deltas: readonly Delta[];
   readonly bounds: IntakeBounds;
 }
@@ -52,27 +46,22 @@ export type Task =
       readonly image: SnapshotImage;
       readonly sourceVersion: string | null;
       readonly source: ImageSource | null;
-      /** Earlier images to keep beside it. */
       readonly keep: number;
     };
 
-/** What is told while a task is done, and what ends it. */
 export type TaskListeners = Pick<LoadOptions, 'signal' | 'onProgress' | 'onVersion'>;
 
-/** A snapshot that was built or read. */
 export interface Loaded {
   readonly kind: 'loaded';
   readonly image: SnapshotImage;
   readonly sourceVersion: string | null;
   /** Of an image that was read from disk, where it says so. */
   readonly source?: ImageSource | null;
-  /** Null at the first load, and for an image from disk. */
+  /** Both null at the first load, and for an image from disk. */
   readonly delta: Delta | null;
-  /** Null where `delta` is. */
   readonly history: History | null;
 }
 
-/** How a load ends. */
 export type LoadDone =
   | Loaded
   /** The source still has the version that it was asked about. */
@@ -82,7 +71,6 @@ export type LoadDone =
   /** The load was given up, as it was beyond a bound. */
   | { readonly kind: 'refused'; readonly refusal: Refusal };
 
-/** How any task ends. */
 export type Done = LoadDone | { readonly kind: 'written' | 'checked' };
 
 export type DoneOf<T extends Task> = T extends LoadTask
@@ -99,7 +87,6 @@ export interface Failed {
   readonly retryAfterMs: number | null;
 }
 
-/** From the worker while it works. */
 export type TaskNotice =
   | { readonly kind: 'progress'; readonly progress: LoadProgress }
   /** Of the source that is about to be read. A thread that runs out of memory tells nothing later. */
@@ -107,7 +94,6 @@ export type TaskNotice =
   /** The next chunk of a stream may come. */
   | { readonly kind: 'more' };
 
-/** To the worker, for a stream. */
 export type StreamChunk =
   | { readonly kind: 'chunk'; readonly bytes: Uint8Array }
   | { readonly kind: 'end' }

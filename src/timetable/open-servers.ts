@@ -89,10 +89,8 @@ export class OpenServers implements Follower {
     let losses = 0;
     const readiness = new Readiness();
     const serving = await openServing({
-      ...planned,
+      settings: { ...planned, staleMsMax, cacheBytesMax },
       views: present,
-      staleMsMax,
-      cacheBytesMax,
       isMetered: adminPlan !== null,
       log: options.log,
       onLost: (error) => {
