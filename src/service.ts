@@ -15,7 +15,7 @@ import type { Resolved } from './options/places.js';
 import { optionsOf, resolveSettings } from './options/resolve.js';
 import type { ResolvedSettings, ServiceOptions } from './options/service-settings.js';
 import { percentRejected } from './refresh/gate.js';
-import { isPipe } from './refresh/load-spec.js';
+import { isPipe } from './refresh/patience.js';
 import { emptyFilters, type SnapshotSummary } from './snapshot/summary.js';
 import { filesOf } from './source/file-watch.js';
 import type { LoadProgress } from './source/source.js';

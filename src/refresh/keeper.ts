@@ -1,6 +1,4 @@
-/**
- * Room refresh/. Keeps the timetable fresh: when to load, what may be published, what goes to disk. It knows no request.
- */
+/** Room refresh/. Keeps the timetable fresh: when to load, what may be published, what goes to disk. It knows no request. */
 import { LecternError } from '../errors.js';
 import { monotonicMs } from '../model/clock.js';
 import type { History } from '../snapshot/history.js';
@@ -16,7 +14,6 @@ import { Refresher, type RefreshOutcome, TIMER_MS_MAX } from './refresher.js';
 import { checkIdentifiers, SnapshotFile } from './snapshot-file.js';
 import { Weight } from './weight.js';
 
-/** A snapshot that is to be served from now on. */
 export interface Publication extends Pick<Loaded, 'image' | 'delta' | 'history'> {
   readonly origin: Origin;
 }
@@ -37,7 +34,6 @@ export interface KeeperEvents {
   publish(publication: Publication): void;
   /** @param summary of what was refused; null where its load was given up */
   refused(refusal: Refusal, summary: SnapshotSummary | null): void;
-  /** A load failed, or the snapshot file could not be read or written. What is served stays. */
   failed(error: Error): void;
   ended?(result: LoadResult, durationMs: number): void;
   changed?(state: KeeperState): void;
@@ -45,13 +41,11 @@ export interface KeeperEvents {
 
 export interface KeeperOptions {
   readonly loader: Loader;
-  /** Null publishes everything. */
   readonly gate: Gate | null;
   readonly bounds: Omit<IntakeBounds, 'growth'>;
   readonly refreshSeconds: number;
   readonly watch: boolean;
   readonly snapshotFile: { readonly path: string; readonly keep: number } | null;
-  /** An image file to serve and nothing else. */
   readonly pin: string | null;
   readonly onProgress?: (progress: LoadProgress) => void;
   readonly events: KeeperEvents;
@@ -106,11 +100,7 @@ export class Keeper {
     return this.#state;
   }
 
-  /**
-   * Serves what is on disk, then asks the source. Resolves when there is a snapshot.
-   *
-   * @throws LecternError why there is none, unless a regular refresh will try again
-   */
+  /** Resolves when there is a snapshot. Throws why there is none, unless a regular refresh will try again. */
   start(): Promise<void> {
     return keepingProcessAlive(this.#start());
   }

@@ -11,9 +11,8 @@ import { recordChunks } from '../thread/record-chunks.js';
 import { spawnTask } from '../thread/spawn-task.js';
 import { runTaskHere } from '../thread/task.js';
 import type { DoneOf, Feed, LoadDone, LoadTask, Task, TaskListeners } from '../thread/task-messages.js';
-import { withPipes, withTimeLimits } from './load-spec.js';
 import { memoryForLoad } from './memory-room.js';
-import type { TimeLimits } from './patience.js';
+import { type TimeLimits, withPipes, withTimeLimits } from './patience.js';
 
 /** What can be loaded: a source as plain data, or one that the embedding program implements. */
 export type AnySource = SourceSpec | RecordSource;
@@ -26,11 +25,9 @@ export interface RunRequest {
   readonly keepsProcessAlive: boolean;
 }
 
-/** Without `bounds.memoryBytesMax` it is a share of what there is when the load begins. */
 export interface LoadRequest
   extends RunRequest,
     Pick<LoadTask, 'previousVersion' | 'served' | 'deltas' | 'bounds'> {
-  /** For addresses that have none of their own; null for the defaults. */
   readonly timeLimits: TimeLimits | null;
 }
 
@@ -43,7 +40,7 @@ export class Loader {
   readonly #place: BuildPlace;
   /** Since when a thread that was told to end has not; null where there is none. */
   #stuckSinceMs: number | null = null;
-  /** The one load of standard input. */
+  /** Standard input can be read once, and only by this thread. Later loads end as this one did. */
   #standardInput: Promise<LoadDone> | null = null;
 
   /** @throws LecternError `option-invalid` for a source that cannot be */
@@ -57,51 +54,36 @@ export class Loader {
   }
 
   async load(request: LoadRequest): Promise<LoadDone> {
-    const { previousVersion, served, deltas, timeLimits } = request;
+    const { previousVersion, served, deltas, timeLimits, listeners } = request;
     this.#throwIfStuck();
     const memoryBytesMax = request.bounds.memoryBytesMax ?? memoryForLoad();
     if (memoryBytesMax < LOAD_BASE_BYTES) return refusedWith(memoryBytesMax);
     const bounds = { ...request.bounds, memoryBytesMax };
-    const { identifiers } = this;
+    const { name, identifiers } = this;
     const task = { task: 'load', identifiers, previousVersion, served, deltas, bounds } as const;
     const source = this.#source;
-    if ('load' in source) return this.#loadRecords(source, task, request);
+    if ('load' in source) {
+      const { signal, onVersion } = listeners;
+      const loading = Promise.resolve(source.load({ previous: previousVersion, signal }));
+      const given = checkRecordLoad(await abortable(loading, signal), name, previousVersion);
+      if ('notModified' in given) return { kind: 'not-modified' };
+      const { records, version } = given;
+      if (version !== null) onVersion?.(version);
+      const stream = { kind: 'stream', content: 'records', name, version } as const;
+      return this.run({ ...task, source: stream }, request, recordChunks(records));
+    }
     if (source.kind === 'file' && source.path === '-' && this.#place === 'thread') {
-      return this.#loadStandardInput(task, request);
+      if (this.#standardInput !== null) {
+        const first = await this.#standardInput;
+        return first.kind === 'refused' ? first : { kind: 'not-modified' };
+      }
+      const stream = { kind: 'stream', content: 'bytes', name, version: null } as const;
+      const feed = standardInputChunks(listeners.signal);
+      this.#standardInput = this.run({ ...task, source: stream }, request, feed);
+      return this.#standardInput;
     }
-    return this.run(
-      { ...task, source: timeLimits === null ? source : withTimeLimits(source, timeLimits) },
-      request,
-    );
-  }
-
-  async #loadRecords(
-    source: RecordSource,
-    task: Omit<LoadTask, 'source'>,
-    request: RunRequest,
-  ): Promise<LoadDone> {
-    const { name } = this;
-    const { signal, onVersion } = request.listeners;
-    const previous = task.previousVersion;
-    const loading = Promise.resolve(source.load({ previous, signal }));
-    const given = checkRecordLoad(await abortable(loading, signal), name, previous);
-    if ('notModified' in given) return { kind: 'not-modified' };
-    const { records, version } = given;
-    if (version !== null) onVersion?.(version);
-    const streamed = { ...task, source: { kind: 'stream', content: 'records', name, version } } as const;
-    return this.run(streamed, request, recordChunks(records));
-  }
-
-  /** It can be read once, and only by this thread. Later loads end as the first did. */
-  async #loadStandardInput(task: Omit<LoadTask, 'source'>, request: RunRequest): Promise<LoadDone> {
-    if (this.#standardInput !== null) {
-      const first = await this.#standardInput;
-      return first.kind === 'refused' ? first : { kind: 'not-modified' };
-    }
-    const source = { kind: 'stream', content: 'bytes', name: this.name, version: null } as const;
-    const feed = standardInputChunks(request.listeners.signal);
-    this.#standardInput = this.run({ ...task, source }, request, feed);
-    return this.#standardInput;
+    const limited = timeLimits === null ? source : withTimeLimits(source, timeLimits);
+    return this.run({ ...task, source: limited }, request);
   }
 
   /** Does any task in the loader's place. `feed`: the chunks of a stream. */

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import {
   UPSTREAM_HEADERS_MS_MAX,
   UPSTREAM_IDLE_MS_MAX,
@@ -5,6 +6,7 @@ import {
   UPSTREAM_TOTAL_MS_MAX,
 } from '../limits.js';
 import type { HttpSpec } from '../source/http.js';
+import type { FileSpec, MergedSpec, SourceSpec } from '../source/spec.js';
 
 /** How long an upstream, or a file, may take at each stage of a load; see {@link HttpSpec}. */
 export type TimeLimits = Required<Pick<HttpSpec, 'headersMsMax' | 'idleMsMax' | 'totalMsMax'>>;
@@ -15,9 +17,8 @@ const ATTEMPTS = 5;
 const STAGE_SHARE = 0.9;
 
 /**
- * How long to wait for an upstream that is asked regularly: for the interval, or twice its longest load. So one that hangs is
- * soon asked anew, and found when it is well again. As it may have become slower, or its data larger, every fifth attempt
- * gets all the time that there is.
+ * How long to wait for an upstream that is asked regularly: for the interval, or twice its longest load, so that one that hangs
+ * is soon asked anew. Every fifth attempt gets all the time that there is: the upstream may have become slower.
  */
 export class Patience {
   readonly #intervalMs: number;
@@ -50,5 +51,42 @@ export class Patience {
       idleMsMax: Math.min(stageMs, UPSTREAM_IDLE_MS_MAX),
       totalMsMax: Math.min(ms, UPSTREAM_TOTAL_MS_MAX),
     };
+  }
+}
+
+type Part = Exclude<SourceSpec, MergedSpec>;
+
+function mapParts(spec: SourceSpec, change: (part: Part) => SourceSpec): SourceSpec {
+  return spec.kind === 'merged'
+    ? { ...spec, specs: spec.specs.map((each) => mapParts(each, change)) }
+    : change(spec);
+}
+
+/** The source with these limits, where it has none of its own. */
+export function withTimeLimits(spec: SourceSpec, limits: TimeLimits): SourceSpec {
+  const { headersMsMax, ...ofFiles } = limits;
+  return mapParts(spec, (part) => {
+    const own = Object.fromEntries(Object.entries(part).filter(([, value]) => value !== undefined));
+    return part.kind === 'http'
+      ? { ...limits, ...(own as unknown as HttpSpec) }
+      : { ...ofFiles, ...(own as unknown as FileSpec) };
+  });
+}
+
+/**
+ * The source with its pipes marked: a pipe is read only where it stood at its path when the timetable was opened, as with
+ * `lectern serve <(command)`. A pipe that takes the place of a file later on is a mistake.
+ */
+export function withPipes(spec: SourceSpec): SourceSpec {
+  return mapParts(spec, (part) =>
+    part.kind === 'file' ? { ...part, isPipe: part.isPipe ?? isPipe(part.path) } : part,
+  );
+}
+
+export function isPipe(path: string): boolean {
+  try {
+    return path !== '-' && statSync(path).isFIFO();
+  } catch {
+    return false;
   }
 }

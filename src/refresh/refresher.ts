@@ -1,4 +1,3 @@
-/** How one refresh ended, as far as the next one depends on it. */
 export interface RefreshOutcome {
   readonly failed: boolean;
   /** How long the source asked to be left alone, or null. */
@@ -27,10 +26,7 @@ export class Refresher<Outcome extends RefreshOutcome = RefreshOutcome> {
   #failures = 0;
   #closed = false;
 
-  /**
-   * @param refresh never rejects
-   * @param intervalMs the regular pause; 0 for none
-   */
+  /** @param refresh never rejects */
   constructor(
     refresh: (force: boolean) => Promise<Outcome>,
     intervalMs: number,

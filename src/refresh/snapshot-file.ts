@@ -18,10 +18,7 @@ interface FileOptions {
   readonly keep: number;
 }
 
-/**
- * The snapshot file of a timetable: read once at the start, written in the background after each publication. One write
- * at a time; of the snapshots that wait only the newest is written.
- */
+/** Read once at the start, written in the background after each publication. Of snapshots that wait the newest is written. */
 export class SnapshotFile {
   readonly #file: FileOptions;
   readonly #loader: Loader;
@@ -40,7 +37,6 @@ export class SnapshotFile {
     this.#onError = onError;
   }
 
-  /** What is on disk; null where there is nothing, or nothing that can be used. */
   async read(): Promise<StoredSnapshot | null> {
     const { path } = this.#file;
     if (!existsSync(path)) return null;
@@ -67,7 +63,6 @@ export class SnapshotFile {
     return null;
   }
 
-  /** Writes in the background; a failure is told and changes nothing else. */
   write(stored: StoredSnapshot): void {
     this.#waiting = stored;
     this.#writing ??= this.#writeWaiting().finally(() => {

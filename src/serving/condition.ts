@@ -14,7 +14,6 @@ export interface ServingCondition {
   readonly overloads: number;
 }
 
-/** @param past what threads that are gone had counted */
 export function conditionOf(
   isDraining: boolean,
   loads: readonly OverloadCounts[],

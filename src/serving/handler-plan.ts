@@ -12,7 +12,7 @@ import type { Meter } from '../metrics/meter.js';
 import type { ParseOptions } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
 
-/** A request handler as plain data: every serving thread makes the same of it. */
+/** A request handler as plain data. */
 export interface HandlerPlan {
   readonly auth: AuthPlan;
   readonly basePath: string;
@@ -28,7 +28,6 @@ export interface HandlerPlan {
   } | null;
 }
 
-/** Bounds of one thread's server; see HttpServerOptions. */
 export interface ServerLimits {
   readonly connectionsMax: number | undefined;
   readonly overloadMs: number | undefined;

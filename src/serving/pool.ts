@@ -11,12 +11,12 @@ import { type Door, openDoor } from './door.js';
 import type { Serving, ServingKeys, ServingOptions, ThreadMeter } from './serving.js';
 import { ServingThread } from './serving-thread.js';
 import type { NumberedPublication, ServingTask, ToThread } from './thread-messages.js';
-import { youngGenerationMbOf } from './young-generation.js';
+import { youngGenerationMbOf } from './worker-count.js';
 
 /** Pauses before a thread is replaced: none at first, then the shortest, doubling up to the longest. */
 const REPLACE_MS_MIN = 100;
 const REPLACE_MS_MAX = 30_000;
-/** A thread that has served so long was in order: it is replaced without a pause. */
+/** A thread that has served so long is replaced without a pause. */
 const SOUND_MS = 60_000;
 const CLOSE_DEADLINE_MS = 10_000;
 
@@ -26,10 +26,7 @@ interface Seat {
   thread: ServingThread | null;
 }
 
-/**
- * Threads that serve one port from one snapshot in shared memory. A thread that is lost is replaced; the new one serves the
- * present snapshot from its first request on.
- */
+/** Threads that serve one port from one snapshot in shared memory. A thread that is lost is replaced. */
 export class ThreadPool implements Serving, Follower {
   readonly workers: number;
   readonly keys: ServingKeys;
@@ -40,13 +37,11 @@ export class ThreadPool implements Serving, Follower {
   readonly #seats: readonly Seat[];
   #source: SourceState;
   #published: NumberedPublication | null = null;
-  #waiting: { readonly number: number; readonly resolve: () => void }[] = [];
   #closing: Promise<void> | null = null;
   readonly #closed = new AbortController();
   #isDraining = false;
   /** What threads that are gone had counted, so that counts only grow. */
   readonly #past = { refused: 0, overloads: 0 };
-  /** Threads that do not listen yet. */
   #starting = 0;
 
   private constructor(options: ServingOptions, keys: ServingKeys, door: Door) {
@@ -102,17 +97,14 @@ export class ThreadPool implements Serving, Follower {
     this.#tell({ kind: 'source', source });
   }
 
-  /** What a thread that begins now is to serve. */
   get #presentPublication(): NumberedPublication | null {
     return this.#source.isWithdrawn === true ? null : this.#published;
   }
 
-  settled(): Promise<void> {
+  /** A thread that is replaced meanwhile begins with the present publication. */
+  async settled(): Promise<void> {
     const number = this.#presentPublication?.number ?? 0;
-    return new Promise((resolve) => {
-      this.#waiting.push({ number, resolve });
-      this.#settle();
-    });
+    await Promise.all(this.#threads.map((thread) => thread.serves(number)));
   }
 
   get condition(): ServingCondition {
@@ -137,9 +129,7 @@ export class ThreadPool implements Serving, Follower {
     await Promise.all(this.#threads.map((thread) => thread.close(deadlineMs)));
     this.#door.close();
     this.keys.fetched?.close();
-    // Threads that never came to listen are not waited for either.
     for (const seat of this.#seats) this.#leave(seat);
-    this.#settle();
   }
 
   #tell(message: ToThread): void {
@@ -176,7 +166,6 @@ export class ThreadPool implements Serving, Follower {
       // From here on the thread is told of everything that changes: nothing is awaited between its task and its seat.
       const thread = new ServingThread(start, this.#task(seat), youngGenerationMbOf(this.workers), {
         log: this.#options.log,
-        serving: () => this.#settle(),
         wantKeys: () => void this.keys.fetched?.want().then(() => this.#sendKeys(thread, true)),
       });
       if (this.#isDraining) thread.send({ kind: 'drain' });
@@ -195,7 +184,6 @@ export class ThreadPool implements Serving, Follower {
       const beganMs = performance.now();
       const reason = problem ?? (await seat.thread?.ended) ?? null;
       this.#leave(seat);
-      this.#settle();
       if (this.#closing !== null || reason === null) return;
       if (performance.now() - beganMs > SOUND_MS) losses = 0;
       const pauseMs = losses === 0 ? 0 : Math.min(REPLACE_MS_MIN * 2 ** (losses - 1), REPLACE_MS_MAX);
@@ -216,14 +204,6 @@ export class ThreadPool implements Serving, Follower {
     this.#past.refused += seat.thread?.load.refused ?? 0;
     this.#past.overloads += seat.thread?.load.overloads ?? 0;
     seat.thread = null;
-  }
-
-  /** Resolves those who wait for a publication that every thread serves by now. Threads that are not there serve it later. */
-  #settle(): void {
-    const served = Math.min(...this.#threads.map(({ serving }) => serving));
-    const done = this.#waiting.filter(({ number }) => number <= served);
-    this.#waiting = this.#waiting.filter(({ number }) => number > served);
-    for (const { resolve } of done) resolve();
   }
 }
 

@@ -1,19 +1,14 @@
+import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 import type { Logger } from '../http/logger.js';
 import type { OverloadCounts } from '../http/server/overload.js';
 import type { StartThread } from '../thread/start-thread.js';
+import type { Handlers } from '../thread/task-messages.js';
 import type { FromThread, ServingTask, ToThread } from './thread-messages.js';
 
 /** How much longer than its deadline a thread may take to close before it is ended. */
 const CLOSE_GRACE_MS = 1000;
-
-export interface ServingThreadEvents {
-  readonly log: Logger | undefined;
-  serving(): void;
-  /** It wants newer keys, and waits for a reply. */
-  wantKeys(): void;
-}
 
 export class ServingThread {
   /** Number of the publication that it answers from; 0 for none. */
@@ -27,7 +22,12 @@ export class ServingThread {
   #closing = false;
 
   /** @param youngMb bound of its young generation in MB; null for V8's own */
-  constructor(start: StartThread, task: ServingTask, youngMb: number | null, events: ServingThreadEvents) {
+  constructor(
+    start: StartThread,
+    task: ServingTask,
+    youngMb: number | null,
+    events: { readonly log: Logger | undefined; wantKeys(): void },
+  ) {
     const worker = start({
       workerData: task,
       name: 'lectern serving',
@@ -45,35 +45,41 @@ export class ServingThread {
       });
     });
     this.listening = new Promise((resolve, reject) => {
+      const handlers: Handlers<FromThread> = {
+        listening: () => resolve(),
+        failed({ code, message }) {
+          reason = code === null ? new Error(message) : new LecternError(code, message);
+          reject(reason);
+        },
+        serving: ({ number }) => {
+          this.serving = number;
+        },
+        load: ({ load }) => {
+          this.load = load;
+        },
+        'want-keys': () => events.wantKeys(),
+        log({ level, fields, message }) {
+          Atomics.sub(logWaiting, 0, 1);
+          events.log?.[level](fields, message);
+        },
+      };
       worker.on('message', (message: FromThread) => {
-        switch (message.kind) {
-          case 'listening':
-            resolve();
-            return;
-          case 'failed': {
-            const { code, message: problem } = message;
-            reason = code === null ? new Error(problem) : new LecternError(code, problem);
-            reject(reason);
-            return;
-          }
-          case 'serving':
-            this.serving = message.number;
-            events.serving();
-            return;
-          case 'load':
-            this.load = message.load;
-            return;
-          case 'want-keys':
-            events.wantKeys();
-            return;
-          case 'log':
-            Atomics.sub(logWaiting, 0, 1);
-            events.log?.[message.level](message.fields, message.message);
-        }
+        (handlers[message.kind] as (message: FromThread) => void)(message);
       });
       void this.ended.then((why) => reject(why ?? new LecternError('closed', 'the thread was closed')));
     });
     this.listening.catch(() => {});
+  }
+
+  /** Resolves when it answers from this publication, or has ended. */
+  async serves(number: number): Promise<void> {
+    let hasEnded = false;
+    const end = this.ended.then(() => {
+      hasEnded = true;
+    });
+    while (this.serving < number && !hasEnded) {
+      await Promise.race([once(this.#worker, 'message').catch(() => end), end]);
+    }
   }
 
   send(message: ToThread): void {

@@ -7,6 +7,7 @@ import { ANSWER_CACHE_SHARE } from '../limits.js';
 import { Meter } from '../metrics/meter.js';
 import { startSampling } from '../metrics/sampling.js';
 import { Weight } from '../refresh/weight.js';
+import type { Handlers } from '../thread/task-messages.js';
 import { Present } from '../view/present.js';
 import { duplicateSocket } from './duplicate-socket.js';
 import { serverOfPlan } from './handler-plan.js';
@@ -69,26 +70,17 @@ async function serve(): Promise<void> {
   const server = serverOfPlan(settings, present, { log, feed: keys, meter, onOverload: tellLoad });
   setInterval(() => tellLoad(server), TELL_LOAD_MS).unref();
   if (meter !== null) startSampling(meter);
+  const handlers: Handlers<ToThread> = {
+    publish,
+    source: ({ source }) => present.become(source),
+    keys: ({ state, isReply }) => keys?.receive(state, isReply),
+    drain: () => server.drain(),
+    close: ({ deadlineMs }) => void server.close({ deadlineMs }).then(() => process.exit()),
+  };
   port?.on('message', (message: ToThread) => {
-    switch (message.kind) {
-      case 'publish':
-        publish(message);
-        return;
-      case 'source':
-        present.become(message.source);
-        return;
-      case 'keys':
-        keys?.receive(message.state, message.isReply);
-        return;
-      case 'drain':
-        server.drain();
-        return;
-      case 'close':
-        void server.close({ deadlineMs: message.deadlineMs }).then(() => process.exit());
-        return;
-      default:
-        throw new Error(`a serving thread was sent ${JSON.stringify(message)}`);
-    }
+    const handle = handlers[message.kind] as ((message: ToThread) => void) | undefined;
+    if (handle === undefined) throw new Error(`a serving thread was sent ${JSON.stringify(message)}`);
+    handle(message);
   });
   await listen(server);
   tell({ kind: 'listening' });

@@ -8,25 +8,22 @@ import type { ViewSource } from '../view/view-source.js';
 import type { ServingCondition } from './condition.js';
 import type { HandlerPlan, ServerLimits } from './handler-plan.js';
 
-/** The port as plain data, which every serving thread gets. Limits are those of one thread. */
+/** Plain data for every serving thread. Limits are those of one thread, but all share `cacheBytesMax` of ServingOptions. */
 export interface ServingSettings extends ServerLimits {
   readonly plan: HandlerPlan;
   readonly host: string;
   readonly port: number;
   /** Serving threads: 1 for the main thread. */
   readonly workers: number;
-  /** See PresentOptions. */
   readonly staleMsMax: number;
 }
 
 export interface ServingOptions {
-  /** `port` 0: any free one. All threads share `cacheBytesMax`. */
   readonly settings: ServingSettings;
   /** What is served, on this thread. Other threads are told by way of the `follower`. */
   readonly views: ViewSource;
   readonly isMetered: boolean;
   readonly log: Logger | undefined;
-  /** A thread was lost, and why; another takes its place. */
   readonly onLost: (error: Error) => void;
 }
 

@@ -12,7 +12,6 @@ export type Entrance =
   /** To be duplicated: closing a descriptor closes it for the whole process. */
   | { readonly how: 'descriptor'; readonly fd: number };
 
-/** What a serving thread begins with. */
 export interface ServingTask {
   readonly settings: ServingSettings;
   readonly entrance: Entrance;
@@ -23,12 +22,10 @@ export interface ServingTask {
   readonly source: SourceState;
   /** Served from the first request on; null before the first publication. */
   readonly published: NumberedPublication | null;
-  /** What this thread counts into; null without metrics. */
   readonly meterMemory: SharedArrayBuffer | null;
   readonly keys: KeyState | null;
 }
 
-/** Publications are counted, so that a thread can say which it serves. */
 export interface NumberedPublication {
   readonly number: number;
   readonly published: PublishedImage;
@@ -49,7 +46,6 @@ export type FromThread =
   | { readonly kind: 'serving'; readonly number: number }
   /** An overload began or ended, or requests were refused within the last second. */
   | { readonly kind: 'load'; readonly load: OverloadCounts }
-  /** A token names a key that is not known. */
   | { readonly kind: 'want-keys' }
   | {
       readonly kind: 'log';

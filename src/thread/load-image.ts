@@ -13,6 +13,8 @@ import { isSameImage, type SnapshotImage } from '../snapshot/image.js';
 import { type IntakeBounds, IntakeWatch, outOfMemory } from '../snapshot/intake-bounds.js';
 import { RefusedLoad } from '../snapshot/load-refusal.js';
 import { Snapshot } from '../snapshot/snapshot.js';
+import { NdjsonReader } from '../source/formats/ndjson.js';
+import { readRecords } from '../source/formats/read-records.js';
 import {
   isNotModified,
   type LoadOptions,
@@ -22,8 +24,7 @@ import {
   type Source,
 } from '../source/source.js';
 import { sourceOfSpec } from '../source/spec.js';
-import { streamSource } from './stream-source.js';
-import type { LoadDone, LoadTask, TaskListeners } from './task-messages.js';
+import type { LoadDone, LoadTask, StreamSpec, TaskListeners } from './task-messages.js';
 
 export interface LoadedImage {
   readonly image: SnapshotImage;
@@ -33,7 +34,6 @@ export interface LoadedImage {
 }
 
 export interface LoadImageOptions extends LoadOptions {
-  /** How far the load may go. Default: as far as the source does. */
   readonly bounds?: IntakeBounds;
   readonly hashSeed?: SnapshotImage['hashSeed'];
 }
@@ -132,7 +132,6 @@ export async function runLoadTask(
   return { ...done, delta, history: extendHistory(task.deltas, delta, present, historyMax) };
 }
 
-/** How a load ends that was given up. */
 export function refusalOf(error: unknown): LoadDone {
   // What V8 throws where the system gives no memory for an array, or a Map is as large as it can be.
   const isOutOfMemory =
@@ -141,4 +140,38 @@ export function refusalOf(error: unknown): LoadDone {
   const refused = isOutOfMemory ? outOfMemory() : error;
   if (refused instanceof RefusedLoad) return { kind: 'refused', refusal: refused.refusal };
   throw error;
+}
+
+function streamSource({ name, content, version }: StreamSpec, chunks: AsyncIterable<Uint8Array>): Source {
+  return {
+    name,
+    async load(sink, options = {}) {
+      if (content === 'records') return { ...(await loadRecords(name, chunks, sink, options)), version };
+      const reading = { ...options, sourceName: name, bytesTotal: null };
+      return { ...(await readRecords(chunks, sink, reading)), version };
+    },
+  };
+}
+
+/** NDJSON that was made of records, whole lines in each chunk. No chunk at all is a set of no records. */
+async function loadRecords(
+  name: string,
+  chunks: AsyncIterable<Uint8Array>,
+  sink: RecordSink,
+  { onProgress }: LoadOptions,
+): Promise<Omit<LoadSummary, 'version'>> {
+  // Records in memory have numbers and no lines.
+  const reader = new NdjsonReader(name, {
+    record: (value, { record }) => sink.record(value, { record }),
+    reject: (rejection) => sink.reject({ ...rejection, position: { record: rejection.position.record } }),
+    ...(sink.undecoded === undefined ? {} : { undecoded: sink.undecoded }),
+  });
+  let bytesRead = 0;
+  for await (const chunk of chunks) {
+    bytesRead += chunk.length;
+    reader.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+    onProgress?.({ bytesRead: 0, bytesTotal: null, records: reader.records });
+  }
+  if (bytesRead > 0) reader.finish();
+  return { format: 'memory', gzipped: false, bytesRead };
 }

@@ -5,17 +5,7 @@ import { LecternError } from '../errors.js';
 import { LECTURER_IDS_HEAP_BYTES, THREAD_END_MS_MAX } from '../limits.js';
 import { outOfMemory } from '../snapshot/intake-bounds.js';
 import { prepareThread } from './start-thread.js';
-import type {
-  Done,
-  DoneOf,
-  Failed,
-  Feed,
-  LoadTask,
-  StreamChunk,
-  Task,
-  TaskListeners,
-  TaskNotice,
-} from './task-messages.js';
+import type { DoneOf, Feed, FromTask, LoadTask, StreamChunk, Task, TaskListeners } from './task-messages.js';
 
 export interface SpawnOptions extends TaskListeners {
   /** For a task whose source is a stream: its chunks, each in a buffer of its own, which is handed over. */
@@ -41,10 +31,7 @@ export async function spawnTask<T extends Task>(task: T, options: SpawnOptions):
   const abort = (): void => void worker.terminate();
   signal?.addEventListener('abort', abort, { once: true });
   try {
-    const result = await resultOf(worker, options);
-    if (result.kind !== 'failed') return result as DoneOf<T>;
-    const { code, message, retryAfterMs } = result;
-    throw code === null ? new Error(message) : new LecternError(code, message, { retryAfterMs });
+    return (await resultOf(worker, options)) as DoneOf<T>;
   } catch (error) {
     if (task.task !== 'load' || !isOutOfMemory(error)) throw error;
     return { kind: 'refused', refusal: outOfMemory().refusal } as DoneOf<T>;
@@ -81,27 +68,23 @@ async function endOf(worker: Worker, { onStuck, signal }: SpawnOptions): Promise
   if (isStuck && !signal?.aborted) onStuck?.(end);
 }
 
-function resultOf(worker: Worker, options: SpawnOptions): Promise<Done | Failed> {
+function resultOf(worker: Worker, options: SpawnOptions): Promise<DoneOf<Task>> {
   const { signal, onProgress, onVersion, feed } = options;
   return new Promise((resolve, reject) => {
-    worker.on('message', (message: TaskNotice | Done | Failed) => {
-      switch (message.kind) {
-        case 'progress':
-          try {
-            onProgress?.(message.progress);
-          } catch (error) {
-            // Uncaught, it would end the process.
-            reject(error);
-          }
-          return;
-        case 'version':
-          onVersion?.(message.version);
-          return;
-        case 'more':
-          void feedOne(worker, feed);
-          return;
-        default:
-          resolve(message);
+    const take = (message: FromTask): void => {
+      if (message.kind === 'progress') onProgress?.(message.progress);
+      else if (message.kind === 'version') onVersion?.(message.version);
+      else if (message.kind === 'more') void feedOne(worker, feed);
+      else if (message.kind !== 'failed') resolve(message);
+      else if (message.code === null) throw new Error(message.message);
+      else throw new LecternError(message.code, message.message, { retryAfterMs: message.retryAfterMs });
+    };
+    worker.on('message', (message: FromTask) => {
+      try {
+        take(message);
+      } catch (error) {
+        // Uncaught, what the program's onProgress throws would end the process.
+        reject(error);
       }
     });
     worker.on('error', reject);

@@ -12,7 +12,6 @@ import type { SourceSpec } from '../source/spec.js';
 
 /** What worker threads are asked to do, and what they answer. A thread does one task and ends: its memory goes back. */
 
-/** What the asking thread sends itself, in chunks. */
 export interface StreamSpec {
   readonly kind: 'stream';
   /** `records`: NDJSON that was made of records in memory. `bytes`: any format, as from a file. */
@@ -64,14 +63,12 @@ export interface Loaded {
 
 export type LoadDone =
   | Loaded
-  /** The source still has the version that it was asked about. */
   | { readonly kind: 'not-modified' }
   /** The source was read, and its content is what is served already. */
   | { readonly kind: 'unchanged'; readonly sourceVersion: string | null }
-  /** The load was given up, as it was beyond a bound. */
   | { readonly kind: 'refused'; readonly refusal: Refusal };
 
-export type Done = LoadDone | { readonly kind: 'written' | 'checked' };
+export type Done = LoadDone | { readonly kind: 'done' };
 
 export type DoneOf<T extends Task> = T extends LoadTask
   ? LoadDone
@@ -87,12 +84,18 @@ export interface Failed {
   readonly retryAfterMs: number | null;
 }
 
-export type TaskNotice =
+export type FromTask =
+  | Done
+  | Failed
   | { readonly kind: 'progress'; readonly progress: LoadProgress }
   /** Of the source that is about to be read. A thread that runs out of memory tells nothing later. */
   | { readonly kind: 'version'; readonly version: string }
   /** The next chunk of a stream may come. */
   | { readonly kind: 'more' };
+
+export type Handlers<Message extends { readonly kind: string }> = {
+  readonly [Kind in Message['kind']]: (message: Extract<Message, { readonly kind: Kind }>) => void;
+};
 
 export type StreamChunk =
   | { readonly kind: 'chunk'; readonly bytes: Uint8Array }

@@ -2,7 +2,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 import { letOthersGoFirst } from './priority.js';
 import { runTaskHere } from './task.js';
-import type { Done, Failed, StreamChunk, Task, TaskListeners, TaskNotice } from './task-messages.js';
+import type { FromTask, StreamChunk, Task, TaskListeners } from './task-messages.js';
 
 /** The entry of a worker thread: does its one task, posts the result and ends. */
 const port = parentPort as MessagePort;
@@ -12,13 +12,13 @@ const task = workerData as Task;
 // Nothing is answered before a first load or the reading of an image has ended; other tasks go on beside answers.
 if (task.task !== 'read-image' && (task.task !== 'load' || task.served !== null)) letOthersGoFirst();
 
-const notify = (notice: TaskNotice): void => port.postMessage(notice);
+const tell = (message: FromTask): void => port.postMessage(message);
 
 /** One chunk is asked for at a time, so neither side holds more. */
 async function* chunks(): AsyncGenerator<Uint8Array> {
   for (;;) {
     const message = new Promise<StreamChunk>((resolve) => port.once('message', resolve));
-    notify({ kind: 'more' });
+    tell({ kind: 'more' });
     const chunk = await message;
     if (chunk.kind === 'end') return;
     if (chunk.kind === 'failed') throw new LecternError('source-unreadable', chunk.message);
@@ -27,13 +27,13 @@ async function* chunks(): AsyncGenerator<Uint8Array> {
 }
 
 const listeners = {
-  onProgress: (progress) => notify({ kind: 'progress', progress }),
-  onVersion: (version) => notify({ kind: 'version', version }),
+  onProgress: (progress) => tell({ kind: 'progress', progress }),
+  onVersion: (version) => tell({ kind: 'version', version }),
 } satisfies TaskListeners;
 
 // No top-level await: as a text inside a bundle this module is a CommonJS script.
 void runTaskHere(task, listeners, chunks())
-  .catch((error: unknown): Done | Failed => {
+  .catch((error: unknown): FromTask => {
     if (error instanceof LecternError) {
       const { code, message, retryAfterMs } = error;
       return { kind: 'failed', code, message, retryAfterMs };
@@ -42,7 +42,7 @@ void runTaskHere(task, listeners, chunks())
     return { kind: 'failed', code: null, message, retryAfterMs: null };
   })
   .then((result) => {
-    port.postMessage(result);
+    tell(result);
     // A stream that failed half-way still listens; nothing may keep the thread.
     port.close();
   });

@@ -1,6 +1,4 @@
-/**
- * Room thread/. Work on another thread: loading, reading and writing images. It knows no refresh schedule and no HTTP.
- */
+/** Room thread/. Work on another thread: loading, reading and writing images. It knows no refresh schedule and no HTTP. */
 import { Readable } from 'node:stream';
 import type { Done, Task, TaskListeners } from './task-messages.js';
 
@@ -25,12 +23,12 @@ export async function runTaskHere(
     case 'check-rows': {
       const { checkRowsOf } = await import('../snapshot/check-image.js');
       checkRowsOf(task.path, task.image);
-      return { kind: 'checked' };
+      return { kind: 'done' };
     }
     case 'write-image': {
       const { writeImageFile } = await import('../snapshot/image-file.js');
       writeImageFile(task.path, task.image, task.sourceVersion, task.keep, task.source);
-      return { kind: 'written' };
+      return { kind: 'done' };
     }
   }
 }

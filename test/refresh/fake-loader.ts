@@ -86,12 +86,12 @@ export class FakeLoader {
     if (task.task === 'check-rows') {
       await this.checking;
       if (this.rowsFault !== null) throw this.rowsFault;
-      return { kind: 'checked' };
+      return { kind: 'done' };
     }
     if (this.writeFailure !== null) throw this.writeFailure;
     const { image, sourceVersion } = task;
     this.written.push({ image, sourceVersion });
-    return { kind: 'written' };
+    return { kind: 'done' };
   }
 
   watch(onChange: () => void): { close(): void } {

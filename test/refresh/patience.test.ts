@@ -1,6 +1,5 @@
 import { test } from 'tap';
-import { withTimeLimits } from '../../src/refresh/load-spec.js';
-import { Patience } from '../../src/refresh/patience.js';
+import { Patience, withTimeLimits } from '../../src/refresh/patience.js';
 import type { SourceSpec } from '../../src/source/spec.js';
 
 test('an upstream gets the interval, or twice what it ever took, within bounds', (t) => {

@@ -97,7 +97,7 @@ test('an image is written and read on threads', async (t) => {
   const image = imageOfCount(50);
   const source = { name: 'events.ndjson', digest: 'abc' };
   const write = { task: 'write-image', path, image, sourceVersion: '7', source, keep: 0 } as const;
-  t.strictSame(await spawnTask(write, options), { kind: 'written' });
+  t.strictSame(await spawnTask(write, options), { kind: 'done' });
   const read = await spawnTask({ task: 'read-image', path, use: 'pin' }, options);
   t.match(read, { kind: 'loaded', sourceVersion: '7', source, delta: null });
   t.strictSame(imageOf(read).rows.bytes, image.rows.bytes);
