@@ -82,7 +82,7 @@ export class Keeper {
   /** The source's version of what is served, or of what was refused: either way there is no need to see it again. */
   #seenVersion: string | null = null;
   #refusal: Refusal | null = null;
-  #state: KeeperState = { state: 'loading', ...NEVER, lastError: null };
+  state: KeeperState = { state: 'loading', ...NEVER, lastError: null };
   #lastError: unknown = null;
 
   constructor(options: KeeperOptions) {
@@ -94,10 +94,6 @@ export class Keeper {
     const intervalMs = pin === null ? refreshSeconds * 1000 : 0;
     this.#patience = new Patience(intervalMs);
     this.#refresher = new Refresher((force) => this.#refresh(force), intervalMs, random);
-  }
-
-  get state(): KeeperState {
-    return this.#state;
   }
 
   /** Resolves when there is a snapshot. Throws why there is none, unless a regular refresh will try again. */
@@ -173,7 +169,7 @@ export class Keeper {
 
   /** `force` publishes past the gate. What is pinned stays unchanged. */
   async refresh(force: boolean): Promise<LoadOutcome> {
-    if (this.#options.pin !== null) return { result: 'unchanged', reason: this.#state.lastError };
+    if (this.#options.pin !== null) return { result: 'unchanged', reason: this.state.lastError };
     const { result, reason } = (await keepingProcessAlive(this.#refresher.request(force))) ?? CLOSED;
     return { result, reason };
   }
@@ -214,7 +210,7 @@ export class Keeper {
       if (error instanceof LecternError) retryAfterMs = error.retryAfterMs;
     }
     // Read before `ended` is told, whose listeners may begin the next load.
-    const reason = this.#state.lastError;
+    const reason = this.state.lastError;
     this.#options.events.ended?.(result, performance.now() - beganMs);
     return { failed: result === 'failed', retryAfterMs, result, reason };
   }
@@ -260,7 +256,7 @@ export class Keeper {
           this.#refusal = null;
         }
         if (this.#refusal !== null) {
-          this.#become({ ...this.#state, state: 'refused', lastError: this.#messageOf(this.#refusal) });
+          this.#become({ ...this.state, state: 'refused', lastError: this.#messageOf(this.#refusal) });
           return 'refused';
         }
         this.#succeed();
@@ -288,7 +284,7 @@ export class Keeper {
   }
 
   #become(state: KeeperState): void {
-    this.#state = state;
+    this.state = state;
     this.#options.events.changed?.(state);
   }
 
@@ -301,14 +297,14 @@ export class Keeper {
   #setFailed(error: unknown): Error {
     const failure = error instanceof Error ? error : new Error(String(error));
     this.#lastError = failure;
-    this.#become({ ...this.#state, state: 'failed', lastError: failure.message });
+    this.#become({ ...this.state, state: 'failed', lastError: failure.message });
     return failure;
   }
 
   #refuse(refusal: Refusal, summary: SnapshotSummary | null): 'refused' {
     const message = this.#messageOf(refusal);
     this.#lastError = new LecternError('snapshot-refused', message);
-    this.#become({ ...this.#state, state: 'refused', lastError: message });
+    this.#become({ ...this.state, state: 'refused', lastError: message });
     this.#options.events.refused(refusal, summary);
     return 'refused';
   }

@@ -3,13 +3,8 @@ import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { LOAD_MEMORY_SHARE } from '../limits.js';
 
-/** Where the system tells of memory; a test has folders of its own. */
-export interface SystemPlaces {
-  readonly proc: string;
-  readonly cgroup: string;
-}
-
-const PLACES: SystemPlaces = { proc: '/proc', cgroup: '/sys/fs/cgroup' };
+/** Where the system tells of memory. */
+const PLACES = { proc: '/proc', cgroup: '/sys/fs/cgroup' };
 /** Version 1 says "no limit" by a number that no machine has. */
 const NO_LIMIT_BYTES_MIN = 2 ** 60;
 
@@ -28,22 +23,22 @@ const VERSION_2: typeof VERSION_1 = {
 };
 
 /** Bytes that a load which begins now may take, where nothing is set: LOAD_MEMORY_SHARE of what is left. */
-export function memoryForLoad(places: SystemPlaces = PLACES): number {
+export function memoryForLoad(places: typeof PLACES = PLACES): number {
   return Math.floor(LOAD_MEMORY_SHARE * memoryLeft(places));
 }
 
 /** The least of what the machine has left, and each control group that this process is in. */
-export function memoryLeft(places: SystemPlaces = PLACES): number {
+export function memoryLeft(places: typeof PLACES = PLACES): number {
   return Math.min(leftOfMachine(places), ...leftOfGroups(places));
 }
 
 /** Linux says what could be had without swapping; elsewhere all but what this process has is taken for free. */
-function leftOfMachine({ proc }: SystemPlaces): number {
+function leftOfMachine({ proc }: typeof PLACES): number {
   const available = /^MemAvailable:\s+(\d+) kB$/m.exec(read(join(proc, 'meminfo')))?.[1];
   return available === undefined ? totalmem() - process.memoryUsage.rss() : Number(available) * 1024;
 }
 
-function leftOfGroups({ proc, cgroup }: SystemPlaces): number[] {
+function leftOfGroups({ proc, cgroup }: typeof PLACES): number[] {
   return read(join(proc, 'self/cgroup'))
     .split('\n')
     .flatMap((line) => {

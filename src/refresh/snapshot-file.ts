@@ -4,13 +4,11 @@ import type { IdentifierMode } from '../model/event.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { ImageSource } from '../snapshot/image-file.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
+import type { Loaded } from '../thread/task-messages.js';
 import type { Loader, RunRequest } from './loader.js';
 import { checkSnapshotPath } from './snapshot-path.js';
 
-export interface StoredSnapshot {
-  readonly image: SnapshotImage;
-  readonly sourceVersion: string | null;
-}
+export type StoredSnapshot = Pick<Loaded, 'image' | 'sourceVersion'>;
 
 interface FileOptions {
   readonly path: string;
@@ -89,8 +87,7 @@ export class SnapshotFile {
         await this.#loader.run({ ...task, source: this.#loader.imageSource }, request);
       } catch (cause) {
         const message = `the snapshot file ${this.#file.path} could not be written: ${reasonOf(cause)}`;
-        const isTold = isOf(cause, 'image-not-written');
-        this.#onError(isTold ? cause : new LecternError('image-not-written', message, { cause }));
+        this.#tell('image-not-written', message, cause);
       }
     }
   }
@@ -101,9 +98,11 @@ export class SnapshotFile {
     const prefix = isOf(cause, 'source-unreadable')
       ? ''
       : `the snapshot file ${this.#file.path} cannot be used: `;
-    const message = prefix + reasonOf(cause);
-    const isTold = isOf(cause, 'image-unusable');
-    this.#onError(isTold ? cause : new LecternError('image-unusable', message, { cause }));
+    this.#tell('image-unusable', prefix + reasonOf(cause), cause);
+  }
+
+  #tell(code: LecternError['code'], message: string, cause: unknown): void {
+    this.#onError(isOf(cause, code) ? cause : new LecternError(code, message, { cause }));
   }
 }
 

@@ -5,11 +5,11 @@ import { checkInnerParts } from '../http/node/inner-parts.js';
 import { descriptorOf } from '../http/node/listener.js';
 import { describeListenError, type ListenAddress, toListenAddress } from '../http/server/listen-address.js';
 import { duplicateSocket } from './duplicate-socket.js';
-import type { Entrance } from './thread-messages.js';
 
 export interface Door {
   readonly address: ListenAddress;
-  readonly entrance: Entrance;
+  /** A socket to be duplicated by each thread, as closing it closes it for all; null where each binds one of its own. */
+  readonly descriptor: number | null;
   /** Later threads have no port any more. May be called again. */
   close(): void;
 }
@@ -50,7 +50,7 @@ export async function openDoor(
   const duplicate = reusePort ? null : duplicateSocket(descriptorOf(server));
   server.close();
   await closed;
-  if (duplicate === null) return { address, entrance: { how: 'reuse-port' }, close() {} };
+  if (duplicate === null) return { address, descriptor: null, close() {} };
   const socket = await duplicate.catch((cause: Error) => {
     const message = `cannot share ${address.origin} among threads: ${cause.message}`;
     throw new LecternError('address-unavailable', message, { cause });
@@ -58,7 +58,7 @@ export async function openDoor(
   let isOpen = true;
   return {
     address,
-    entrance: { how: 'descriptor', fd: socket.fd },
+    descriptor: socket.fd,
     close: () => {
       if (isOpen) socket.close();
       isOpen = false;

@@ -85,15 +85,11 @@ export function serverOfPlan(
     origins: originFieldsOf(plan.corsOrigins),
     meter,
   });
-  if (meter !== null) meterRows(meter, views);
-  return server;
-}
-
-/** Each snapshot has a cache of rows of its own, so its counts begin anew. */
-function meterRows(meter: Meter, views: ViewSource): void {
-  meter.onSample(() => meter.set(CELL.rowBytes, views.view?.rowCache.bytes ?? 0));
-  meter.onSampleOfCounts(() => [
+  meter?.onSample(() => meter.set(CELL.rowBytes, views.view?.rowCache.bytes ?? 0));
+  // Each snapshot has a cache of rows of its own, so its counts begin anew.
+  meter?.onSampleOfCounts(() => [
     [CELL.rowHits, views.view?.rowCache.hits ?? 0],
     [CELL.rowMisses, views.view?.rowCache.misses ?? 0],
   ]);
+  return server;
 }

@@ -2,10 +2,9 @@
 import { checkInnerParts } from '../http/node/inner-parts.js';
 import { Meter } from '../metrics/meter.js';
 import { startSampling } from '../metrics/sampling.js';
-import { conditionOf } from './condition.js';
 import { serverOfPlan } from './handler-plan.js';
 import { ThreadPool } from './pool.js';
-import { type Serving, ServingKeys, type ServingOptions } from './serving.js';
+import { conditionOf, type Serving, ServingKeys, type ServingOptions } from './serving.js';
 
 /** Takes the port; threads take a moment longer to start. Throws `address-unavailable`, `option-invalid`, `key-invalid`. */
 export async function openServing(options: ServingOptions): Promise<Serving> {

@@ -6,9 +6,15 @@ import { Meter } from '../metrics/meter.js';
 import { prepareThread } from '../thread/start-thread.js';
 import type { Follower, PublishedImage } from '../view/present.js';
 import type { SourceState } from '../view/view-source.js';
-import { conditionOf, type ServingCondition } from './condition.js';
 import { type Door, openDoor } from './door.js';
-import type { Serving, ServingKeys, ServingOptions, ThreadMeter } from './serving.js';
+import {
+  conditionOf,
+  type Serving,
+  type ServingCondition,
+  type ServingKeys,
+  type ServingOptions,
+  type ThreadMeter,
+} from './serving.js';
 import { ServingThread } from './serving-thread.js';
 import type { NumberedPublication, ServingTask, ToThread } from './thread-messages.js';
 import { youngGenerationMbOf } from './worker-count.js';
@@ -146,7 +152,7 @@ export class ThreadPool implements Serving, Follower {
     const { host, port } = this.address;
     return {
       settings: { ...settings, host, port, cacheBytesMax: settings.cacheBytesMax / this.workers },
-      entrance: this.#door.entrance,
+      descriptor: this.#door.descriptor,
       innerPartsMissing: missingInnerParts(),
       hasLog: log !== undefined,
       logWaiting: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),

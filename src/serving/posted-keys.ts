@@ -3,26 +3,22 @@ import { monotonicMs } from '../model/clock.js';
 
 /** The keys that another thread fetches, as it posts them. */
 export class PostedKeys implements KeyFeed {
+  state: KeyState;
   readonly #ask: () => void;
   readonly #listeners: (() => void)[] = [];
-  #state: KeyState;
   #replied: Promise<void> | null = null;
   #resolve = (): void => {};
 
   /** @param ask posts that newer keys are wanted; {@link PostedKeys.receive} is to be called with the reply */
   constructor(state: KeyState, ask: () => void) {
-    this.#state = state;
+    this.state = state;
     this.#ask = ask;
-  }
-
-  get state(): KeyState {
-    return this.#state;
   }
 
   /** During the cooldown nothing is asked: forged tokens keep only their own thread busy. */
   want(): Promise<void> {
     if (this.#replied !== null) return this.#replied;
-    if (monotonicMs() < this.#state.nextFetchMs) return Promise.resolve();
+    if (monotonicMs() < this.state.nextFetchMs) return Promise.resolve();
     this.#replied = new Promise<void>((resolve) => {
       this.#resolve = resolve;
     });
@@ -35,7 +31,7 @@ export class PostedKeys implements KeyFeed {
   }
 
   receive(state: KeyState, isReply: boolean): void {
-    this.#state = state;
+    this.state = state;
     for (const listener of this.#listeners) listener();
     if (!isReply) return;
     this.#replied = null;

@@ -47,14 +47,6 @@ function publish({ number, published }: NumberedPublication): void {
   tell({ kind: 'serving', number });
 }
 
-async function listen(server: HttpServer): Promise<void> {
-  const { host, port } = settings;
-  const { entrance } = task;
-  await (entrance.how === 'reuse-port'
-    ? server.listen({ host, port, reusePort: true })
-    : server.listen({ host, port, handle: await duplicateSocket(entrance.fd) }));
-}
-
 let told: OverloadCounts = { isOverloaded: false, refused: 0, overloads: 0 };
 
 function tellLoad({ load }: HttpServer): void {
@@ -82,7 +74,13 @@ async function serve(): Promise<void> {
     if (handle === undefined) throw new Error(`a serving thread was sent ${JSON.stringify(message)}`);
     handle(message);
   });
-  await listen(server);
+  const { host, port: number } = settings;
+  const socket = task.descriptor === null ? null : await duplicateSocket(task.descriptor);
+  await server.listen({
+    host,
+    port: number,
+    ...(socket === null ? { reusePort: true } : { handle: socket }),
+  });
   tell({ kind: 'listening' });
 }
 

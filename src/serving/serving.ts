@@ -1,11 +1,11 @@
 import { RemoteKeys } from '../auth/remote-keys.js';
 import type { Logger } from '../http/logger.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
+import type { OverloadCounts } from '../http/server/overload.js';
 import type { Meter } from '../metrics/meter.js';
 import { monotonicMs } from '../model/clock.js';
 import type { Follower } from '../view/present.js';
 import type { ViewSource } from '../view/view-source.js';
-import type { ServingCondition } from './condition.js';
 import type { HandlerPlan, ServerLimits } from './handler-plan.js';
 
 /** Plain data for every serving thread. Limits are those of one thread, but all share `cacheBytesMax` of ServingOptions. */
@@ -65,4 +65,33 @@ export interface Serving {
   readonly condition: ServingCondition;
   drain(): void;
   close(options?: { readonly deadlineMs?: number }): Promise<void>;
+}
+
+/** What a port can tell a load balancer. */
+export interface ServingCondition {
+  /** The port is about to be closed: no new connections should come. */
+  readonly isDraining: boolean;
+  /** Every serving thread has more requests than it can answer. */
+  readonly isOverloaded: boolean;
+  /** Threads that have more requests than they can answer. */
+  readonly threadsOverloaded: number;
+  /** Requests refused for that. A thread that was lost may take those of its last second with it. */
+  readonly refused: number;
+  /** How often a thread became overloaded; counted as `refused` is. */
+  readonly overloads: number;
+}
+
+export function conditionOf(
+  isDraining: boolean,
+  loads: readonly OverloadCounts[],
+  past: Omit<OverloadCounts, 'isOverloaded'> = { refused: 0, overloads: 0 },
+): ServingCondition {
+  const threadsOverloaded = loads.filter((load) => load.isOverloaded).length;
+  return {
+    isDraining,
+    isOverloaded: threadsOverloaded > 0 && threadsOverloaded === loads.length,
+    threadsOverloaded,
+    refused: loads.reduce((sum, load) => sum + load.refused, past.refused),
+    overloads: loads.reduce((sum, load) => sum + load.overloads, past.overloads),
+  };
 }

@@ -6,15 +6,10 @@ import type { PublishedImage } from '../view/present.js';
 import type { SourceState } from '../view/view-source.js';
 import type { ServingSettings } from './serving.js';
 
-/** How a thread gets a listening socket on the one port; see door.ts. */
-export type Entrance =
-  | { readonly how: 'reuse-port' }
-  /** To be duplicated: closing a descriptor closes it for the whole process. */
-  | { readonly how: 'descriptor'; readonly fd: number };
-
 export interface ServingTask {
   readonly settings: ServingSettings;
-  readonly entrance: Entrance;
+  /** See {@link Door}. */
+  readonly descriptor: number | null;
   readonly innerPartsMissing: readonly InnerPart[];
   readonly hasLog: boolean;
   /** One number: log lines of this thread that are on their way. The thread adds, the main thread subtracts. */

@@ -74,7 +74,7 @@ function resultOf(worker: Worker, options: SpawnOptions): Promise<DoneOf<Task>> 
     const take = (message: FromTask): void => {
       if (message.kind === 'progress') onProgress?.(message.progress);
       else if (message.kind === 'version') onVersion?.(message.version);
-      else if (message.kind === 'more') void feedOne(worker, feed);
+      else if (message.kind === 'more') void feedOne(worker, feed as Feed);
       else if (message.kind !== 'failed') resolve(message);
       else if (message.code === null) throw new Error(message.message);
       else throw new LecternError(message.code, message.message, { retryAfterMs: message.retryAfterMs });
@@ -94,15 +94,13 @@ function resultOf(worker: Worker, options: SpawnOptions): Promise<DoneOf<Task>> 
   });
 }
 
-async function feedOne(worker: Worker, feed: Feed | undefined): Promise<void> {
-  let chunk: StreamChunk;
+async function feedOne(worker: Worker, feed: Feed): Promise<void> {
   try {
-    const next = await feed?.next();
-    chunk = next === undefined || next.done ? { kind: 'end' } : { kind: 'chunk', bytes: next.value };
+    const next: StreamChunk = await feed.next();
+    worker.postMessage(next, next.done ? [] : [next.value.buffer as ArrayBuffer]);
   } catch (error) {
-    chunk = { kind: 'failed', message: error instanceof Error ? error.message : String(error) };
+    worker.postMessage({ problem: error instanceof Error ? error.message : String(error) });
   }
-  worker.postMessage(chunk, chunk.kind === 'chunk' ? [chunk.bytes.buffer as ArrayBuffer] : []);
 }
 
 function isOutOfMemory(error: unknown): boolean {

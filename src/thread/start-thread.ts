@@ -19,12 +19,11 @@ export async function prepareThread(
 ): Promise<StartThread> {
   expectWorkingFolder();
   const isSource = OWN_URL !== undefined && SOURCE_NAME.test(OWN_URL);
-  const boot = isSource ? bootOf(OWN_URL.replace(SOURCE_NAME, source)) : await text();
+  const url = isSource ? JSON.stringify(OWN_URL.replace(SOURCE_NAME, source)) : '';
+  const boot = isSource
+    ? `import('tsx/esm/api').then(({ register }) => { register(); return import(${url}); });`
+    : await text();
   return (options) => new Worker(boot, { ...options, execArgv: [], eval: true });
-}
-
-function bootOf(url: string): string {
-  return `import('tsx/esm/api').then(({ register }) => { register(); return import(${JSON.stringify(url)}); });`;
 }
 
 function expectWorkingFolder(): void {

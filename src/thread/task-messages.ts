@@ -97,7 +97,5 @@ export type Handlers<Message extends { readonly kind: string }> = {
   readonly [Kind in Message['kind']]: (message: Extract<Message, { readonly kind: Kind }>) => void;
 };
 
-export type StreamChunk =
-  | { readonly kind: 'chunk'; readonly bytes: Uint8Array }
-  | { readonly kind: 'end' }
-  | { readonly kind: 'failed'; readonly message: string };
+/** An answer to `more`. */
+export type StreamChunk = IteratorResult<Uint8Array, unknown> | { readonly problem: string };

@@ -20,9 +20,9 @@ async function* chunks(): AsyncGenerator<Uint8Array> {
     const message = new Promise<StreamChunk>((resolve) => port.once('message', resolve));
     tell({ kind: 'more' });
     const chunk = await message;
-    if (chunk.kind === 'end') return;
-    if (chunk.kind === 'failed') throw new LecternError('source-unreadable', chunk.message);
-    yield chunk.bytes;
+    if ('problem' in chunk) throw new LecternError('source-unreadable', chunk.problem);
+    if (chunk.done) return;
+    yield chunk.value;
   }
 }
 
