@@ -126,18 +126,15 @@ export class Keeper {
   async #checkStored(image: SnapshotImage): Promise<void> {
     const fault = (await this.#file?.faultOf(image)) ?? null;
     if (this.#abort.signal.aborted) return;
-    // Meanwhile something may have been published on request.
-    if (fault !== null && this.#served === image) this.#withdraw(fault);
+    // Meanwhile something may have been published on request. What is damaged is withdrawn, as if nothing had been on disk.
+    if (fault !== null && this.#served === image) {
+      this.#served = null;
+      this.#seenVersion = null;
+      this.#lastError = fault;
+      this.#become({ state: 'failed', ...NEVER, lastError: fault.message, isWithdrawn: true });
+      this.#options.events.failed(fault);
+    }
     await this.#refresher.request();
-  }
-
-  /** As if nothing had been on disk. */
-  #withdraw(fault: LecternError): void {
-    this.#served = null;
-    this.#seenVersion = null;
-    this.#lastError = fault;
-    this.#become({ state: 'failed', ...NEVER, lastError: fault.message, isWithdrawn: true });
-    this.#options.events.failed(fault);
   }
 
   async #startPinned(path: string): Promise<void> {

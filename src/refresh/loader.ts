@@ -55,7 +55,12 @@ export class Loader {
 
   async load(request: LoadRequest): Promise<LoadDone> {
     const { previousVersion, served, deltas, timeLimits, listeners } = request;
-    this.#throwIfStuck();
+    if (this.#stuckSinceMs !== null) {
+      // Each thread that waits for the system keeps one of a few that read files for the whole process.
+      const seconds = Math.round((Date.now() - this.#stuckSinceMs) / 1000);
+      const problem = `a load that was given up ${seconds} s ago still waits for the file system, which does not answer`;
+      throw new LecternError('source-unreadable', `cannot read ${this.name}: ${problem}`);
+    }
     const memoryBytesMax = request.bounds.memoryBytesMax ?? memoryForLoad();
     if (memoryBytesMax < LOAD_BASE_BYTES) return refusedWith(memoryBytesMax);
     const bounds = { ...request.bounds, memoryBytesMax };
@@ -93,29 +98,17 @@ export class Loader {
     feed?: Feed,
   ): Promise<DoneOf<T>> {
     if (this.#place === 'thread') {
-      const onStuck = (end: Promise<void>): void => this.#setStuck(end);
+      const onStuck = (end: Promise<void>): void => {
+        this.#stuckSinceMs = Date.now();
+        void end.then(() => {
+          this.#stuckSinceMs = null;
+        });
+      };
       return spawnTask(task, { ...listeners, keepsProcessAlive, onStuck, feed });
     }
     const { signal } = listeners;
     const chunks = feed && inTurns(feed, this.name, signal);
     return abortable(runTaskHere(task, listeners, chunks) as Promise<DoneOf<T>>, signal);
-  }
-
-  #setStuck(end: Promise<void>): void {
-    this.#stuckSinceMs = Date.now();
-    void end.then(() => {
-      this.#stuckSinceMs = null;
-    });
-  }
-
-  /** Each thread that waits for the system keeps one of a few that read files for the whole process. */
-  #throwIfStuck(): void {
-    if (this.#stuckSinceMs === null) return;
-    const seconds = Math.round((Date.now() - this.#stuckSinceMs) / 1000);
-    throw new LecternError(
-      'source-unreadable',
-      `cannot read ${this.name}: a load that was given up ${seconds} s ago still waits for the file system, which does not answer`,
-    );
   }
 
   watch(onChange: () => void): { close(): void } {
@@ -162,17 +155,14 @@ function checkRecordLoad(given: RecordLoad, name: string, previous: string | nul
     throw fault('says that nothing changed, but was not asked whether anything did: `previous` is null');
   }
   const { records, version = null } = given as { readonly records?: unknown; readonly version?: unknown };
-  if (typeof records !== 'object' || records === null || !isIterable(records)) {
+  const isObject = typeof records === 'object' && records !== null;
+  if (!isObject || !(Symbol.iterator in records || Symbol.asyncIterator in records)) {
     throw fault('gave no records that can be iterated');
   }
   if (version !== null && typeof version !== 'string') {
     throw fault('gave a version that is no text; expected a text or null');
   }
-  return { records, version };
-}
-
-function isIterable(value: object): value is Records {
-  return Symbol.iterator in value || Symbol.asyncIterator in value;
+  return { records: records as Records, version };
 }
 
 /** Between two chunks other work has its turn. What fails is told as of any source. */

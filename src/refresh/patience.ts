@@ -13,7 +13,6 @@ export type TimeLimits = Required<Pick<HttpSpec, 'headersMsMax' | 'idleMsMax' | 
 
 /** The last of so many failures in a row had all the time that there is. */
 const ATTEMPTS = 5;
-/** Of the whole time, for one stage. */
 const STAGE_SHARE = 0.9;
 
 /**

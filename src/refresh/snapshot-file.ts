@@ -95,9 +95,8 @@ export class SnapshotFile {
   #tellUnread(cause: unknown): void {
     if (this.#signal.aborted) return;
     // A file that cannot be opened is named already.
-    const prefix = isOf(cause, 'source-unreadable')
-      ? ''
-      : `the snapshot file ${this.#file.path} cannot be used: `;
+    const isNamed = isOf(cause, 'source-unreadable');
+    const prefix = isNamed ? '' : `the snapshot file ${this.#file.path} cannot be used: `;
     this.#tell('image-unusable', prefix + reasonOf(cause), cause);
   }
 

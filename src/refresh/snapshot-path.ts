@@ -2,11 +2,7 @@ import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { LecternError } from '../errors.js';
 
-/**
- * Checks at the start that a snapshot file, and the earlier ones kept beside it, can be written and replace no source.
- *
- * @throws LecternError `option-invalid`
- */
+/** Throws `option-invalid` where the file, or an earlier one kept beside it, cannot be written or would replace a source. */
 export function checkSnapshotPath(path: string, keep: number, sources: readonly string[]): void {
   const replaced = [path, ...Array.from({ length: keep }, (_, i) => `${path}.${i + 1}`)];
   const names = new Set(replaced.flatMap(namesOf));

@@ -2,6 +2,7 @@
 import { checkInnerParts } from '../http/node/inner-parts.js';
 import { Meter } from '../metrics/meter.js';
 import { startSampling } from '../metrics/sampling.js';
+import { openDoor } from './door.js';
 import { serverOfPlan } from './handler-plan.js';
 import { ThreadPool } from './pool.js';
 import { conditionOf, type Serving, ServingKeys, type ServingOptions } from './serving.js';
@@ -18,7 +19,9 @@ export async function openServing(options: ServingOptions): Promise<Serving> {
   }
   const keys = new ServingKeys(settings.plan, log);
   try {
-    return settings.workers === 1 ? await serveHere(options, keys) : await ThreadPool.open(options, keys);
+    return settings.workers === 1
+      ? await serveHere(options, keys)
+      : new ThreadPool(options, keys, await openDoor(settings));
   } catch (error) {
     keys.fetched?.close();
     throw error;

@@ -6,7 +6,7 @@ import { Meter } from '../metrics/meter.js';
 import { prepareThread } from '../thread/start-thread.js';
 import type { Follower, PublishedImage } from '../view/present.js';
 import type { SourceState } from '../view/view-source.js';
-import { type Door, openDoor } from './door.js';
+import type { Door } from './door.js';
 import {
   conditionOf,
   type Serving,
@@ -17,7 +17,6 @@ import {
 } from './serving.js';
 import { ServingThread } from './serving-thread.js';
 import type { NumberedPublication, ServingTask, ToThread } from './thread-messages.js';
-import { youngGenerationMbOf } from './worker-count.js';
 
 /** Pauses before a thread is replaced: none at first, then the shortest, doubling up to the longest. */
 const REPLACE_MS_MIN = 100;
@@ -35,6 +34,7 @@ interface Seat {
 /** Threads that serve one port from one snapshot in shared memory. A thread that is lost is replaced. */
 export class ThreadPool implements Serving, Follower {
   readonly workers: number;
+  readonly address: ListenAddress;
   readonly keys: ServingKeys;
   readonly started: Promise<void>;
   readonly follower: Follower = this;
@@ -50,11 +50,12 @@ export class ThreadPool implements Serving, Follower {
   readonly #past = { refused: 0, overloads: 0 };
   #starting = 0;
 
-  private constructor(options: ServingOptions, keys: ServingKeys, door: Door) {
+  constructor(options: ServingOptions, keys: ServingKeys, door: Door) {
     this.#options = options;
     this.#door = door;
     this.#source = options.views.source;
     this.workers = options.settings.workers;
+    this.address = door.address;
     this.keys = keys;
     this.#seats = Array.from({ length: this.workers }, () => ({
       meter: options.isMetered ? new Meter() : null,
@@ -67,18 +68,10 @@ export class ThreadPool implements Serving, Follower {
     this.started.catch(() => {});
   }
 
-  static async open(options: ServingOptions, keys: ServingKeys): Promise<ThreadPool> {
-    return new ThreadPool(options, keys, await openDoor(options.settings));
-  }
-
   /** A thread that cannot even begin is not replaced. */
   async #startAll(): Promise<void> {
     await Promise.all(this.#seats.map((seat) => this.#start(seat)));
     for (const seat of this.#seats) void this.#attend(seat);
-  }
-
-  get address(): ListenAddress {
-    return this.#door.address;
   }
 
   get #threads(): ServingThread[] {
@@ -170,9 +163,8 @@ export class ThreadPool implements Serving, Follower {
       const start = await prepareThread('/serving/serving-worker.ts', text);
       if (this.#closing !== null) return;
       // From here on the thread is told of everything that changes: nothing is awaited between its task and its seat.
-      const thread = new ServingThread(start, this.#task(seat), youngGenerationMbOf(this.workers), {
-        log: this.#options.log,
-        wantKeys: () => void this.keys.fetched?.want().then(() => this.#sendKeys(thread, true)),
+      const thread: ServingThread = new ServingThread(start, this.#task(seat), this.#options.log, () => {
+        void this.keys.fetched?.want().then(() => this.#sendKeys(thread, true));
       });
       if (this.#isDraining) thread.send({ kind: 'drain' });
       seat.thread = thread;
@@ -214,8 +206,7 @@ export class ThreadPool implements Serving, Follower {
 }
 
 function describeLoss(reason: Error): string {
-  if ('code' in reason && reason.code === 'ERR_WORKER_OUT_OF_MEMORY') {
-    return 'it ran out of memory: give Node a larger heap with --max-old-space-size';
-  }
-  return reason.message;
+  return 'code' in reason && reason.code === 'ERR_WORKER_OUT_OF_MEMORY'
+    ? 'it ran out of memory: give Node a larger heap with --max-old-space-size'
+    : reason.message;
 }

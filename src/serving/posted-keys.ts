@@ -1,7 +1,6 @@
 import type { KeyFeed, KeyState } from '../auth/key-feed.js';
 import { monotonicMs } from '../model/clock.js';
 
-/** The keys that another thread fetches, as it posts them. */
 export class PostedKeys implements KeyFeed {
   state: KeyState;
   readonly #ask: () => void;
@@ -9,7 +8,7 @@ export class PostedKeys implements KeyFeed {
   #replied: Promise<void> | null = null;
   #resolve = (): void => {};
 
-  /** @param ask posts that newer keys are wanted; {@link PostedKeys.receive} is to be called with the reply */
+  /** @param ask posts that newer keys are wanted; the reply goes to `receive` */
   constructor(state: KeyState, ask: () => void) {
     this.state = state;
     this.#ask = ask;

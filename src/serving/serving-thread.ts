@@ -6,6 +6,7 @@ import type { OverloadCounts } from '../http/server/overload.js';
 import type { StartThread } from '../thread/start-thread.js';
 import type { Handlers } from '../thread/task-messages.js';
 import type { FromThread, ServingTask, ToThread } from './thread-messages.js';
+import { youngGenerationMbOf } from './worker-count.js';
 
 /** How much longer than its deadline a thread may take to close before it is ended. */
 const CLOSE_GRACE_MS = 1000;
@@ -21,13 +22,9 @@ export class ServingThread {
   readonly #worker: Worker;
   #closing = false;
 
-  /** @param youngMb bound of its young generation in MB; null for V8's own */
-  constructor(
-    start: StartThread,
-    task: ServingTask,
-    youngMb: number | null,
-    events: { readonly log: Logger | undefined; wantKeys(): void },
-  ) {
+  /** @param wantKeys called when it waits for newer keys */
+  constructor(start: StartThread, task: ServingTask, log: Logger | undefined, wantKeys: () => void) {
+    const youngMb = youngGenerationMbOf(task.settings.workers);
     const worker = start({
       workerData: task,
       name: 'lectern serving',
@@ -57,10 +54,10 @@ export class ServingThread {
         load: ({ load }) => {
           this.load = load;
         },
-        'want-keys': () => events.wantKeys(),
-        log({ level, fields, message }) {
+        'want-keys': wantKeys,
+        log: ({ level, fields, message }) => {
           Atomics.sub(logWaiting, 0, 1);
-          events.log?.[level](fields, message);
+          log?.[level](fields, message);
         },
       };
       worker.on('message', (message: FromThread) => {

@@ -8,7 +8,6 @@ import type { ServingSettings } from './serving.js';
 
 export interface ServingTask {
   readonly settings: ServingSettings;
-  /** See {@link Door}. */
   readonly descriptor: number | null;
   readonly innerPartsMissing: readonly InnerPart[];
   readonly hasLog: boolean;

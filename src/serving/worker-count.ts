@@ -17,17 +17,13 @@ export function threadsOf(workers: WorkerCount): number {
 /** V8 counts three semi-spaces as a young generation, and makes each a power of two. */
 const SEMI_SPACES = 3;
 const SEMI_SPACE_MB_MIN = 2;
-/** So many threads are left to V8. */
 const WORKERS_OF_V8_MAX = 2;
 /** The smallest share of memory that V8 gives a semi-space, up to 16 MB (Node 20; later ones give more). */
 const V8_SHARE = 1 / 512;
 
 /**
- * MB that the young generation of each serving thread may take; `--max-semi-space-size` and `--max-heap-size` override it.
- * V8 sizes that of a thread as that of a process, 48 MB and more under load.
- *
- * @param memoryBytes of the machine, or of the container
- * @returns null where it is left to V8: for one or two threads, and where V8's own may be less
+ * MB that the young generation of each serving thread may take; null leaves it to V8, which sizes that of a thread as that of a
+ * process, 48 MB and more under load. `--max-semi-space-size` and `--max-heap-size` override it.
  */
 export function youngGenerationMbOf(
   workers: number,

@@ -22,9 +22,9 @@ export function extendHistory(
   deltas: readonly Delta[],
   delta: Delta,
   present: Snapshot,
-  entriesMax: number = SNAPSHOT_HISTORY_ENTRIES_MAX,
+  entriesMax: number = Number.POSITIVE_INFINITY,
 ): History {
-  const kept = newestDeltas([...deltas, delta], entriesMax);
+  const kept = newestDeltas([...deltas, delta], Math.min(entriesMax, SNAPSHOT_HISTORY_ENTRIES_MAX));
   return { deltas: kept, differences: differencesOf(kept, present) };
 }
 

@@ -1,8 +1,4 @@
-import {
-  DIFFERENCE_BYTES_PER_ENTRY,
-  SNAPSHOT_DELTA_ENTRIES_MAX,
-  SNAPSHOT_HISTORY_ENTRIES_MAX,
-} from '../limits.js';
+import { DIFFERENCE_BYTES_PER_ENTRY, SNAPSHOT_DELTA_ENTRIES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import { createNormaliser, createValueReader, isRejection } from '../normalise/normalise.js';
 import { SnapshotBuilder } from '../snapshot/builder.js';
@@ -126,10 +122,9 @@ export async function runLoadTask(
   // Differences that do not fit into the load's memory are not kept: the timetable matters more.
   const entriesMax = Math.floor(bytesLeft / DIFFERENCE_BYTES_PER_ENTRY);
   const deltaMax = Math.min(entriesMax, SNAPSHOT_DELTA_ENTRIES_MAX);
-  const historyMax = Math.min(entriesMax, SNAPSHOT_HISTORY_ENTRIES_MAX);
   const present = new Snapshot(image);
   const delta = compareSnapshots(new Snapshot(served), present, deltaMax);
-  return { ...done, delta, history: extendHistory(task.deltas, delta, present, historyMax) };
+  return { ...done, delta, history: extendHistory(task.deltas, delta, present, entriesMax) };
 }
 
 export function refusalOf(error: unknown): LoadDone {

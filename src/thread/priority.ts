@@ -8,7 +8,6 @@ import { constants, setPriority } from 'node:os';
 export function letOthersGoFirst(): void {
   try {
     const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1));
-    // The first thread has the number of the process.
     if (Number.isInteger(thread) && thread !== process.pid) {
       setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL);
     }

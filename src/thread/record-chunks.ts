@@ -3,11 +3,8 @@ import type { Records } from '../source/records.js';
 import type { Feed } from './task-messages.js';
 
 /**
- * Turns records into chunks of NDJSON, for a thread that builds from them. A chunk ends after a few milliseconds, so that
- * this thread is never busy for long. What JSON does to a value happens here, too: a Date becomes its text.
- *
- * A record that JSON cannot represent (undefined, a circle, a bigint) becomes a text that says so. It is rejected like any
- * other record that is no object, under its own number.
+ * Turns records into chunks of NDJSON. A chunk ends after a few milliseconds, so that this thread is never busy for long. A
+ * record that JSON cannot represent (undefined, a circle, a bigint) becomes a text that says so, which is rejected.
  */
 export async function* recordChunks(records: Records): Feed {
   let lines: string[] = [];
