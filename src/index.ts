@@ -29,7 +29,7 @@ export type {
 export type { Explanation } from './query/explain.js';
 export type { GateOptions, Refusal, RefusalCode } from './refresh/gate.js';
 export type { LoadOutcome, LoadResult } from './refresh/keeper.js';
-export type { ServingCondition } from './serving/condition.js';
+export type { ServingCondition } from './serving/serving.js';
 export type { Origin, SnapshotSummary } from './snapshot/summary.js';
 export {
   MemorySource,

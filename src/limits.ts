@@ -193,6 +193,8 @@ export const SNAPSHOT_DELTA_ENTRIES_MAX = 100_000;
 /** One turn of turning an embedding program's records into text. */
 export const STREAM_CHUNK_MS_MAX = 4;
 
+/** A first load that has got nothing for so long says so in the log. */
+export const SOURCE_SILENT_MS = 3000;
 /** Between two looks at a watched file: some system calls, 0.1 ms. */
 export const FILE_POLL_MS = 1000;
 /** How long a changed file must rest before it is read. Writers flush more often. */
@@ -235,6 +237,8 @@ export const LECTURER_IDS_HEAP_BYTES: number = 24 * LECTURER_IDS_BYTES_MAX;
 export const SNAPSHOTS_KEPT_MAX = 16;
 /** Entries of all steps between them: 200,000 × 0.2 KB = 40 MB. */
 export const SNAPSHOT_HISTORY_ENTRIES_MAX = 200_000;
+/** Such an entry while it is made: 300 bytes for the comparison and as much for the history. */
+export const DIFFERENCE_BYTES_PER_ENTRY = 640;
 /** A snapshot's weight for V8: more than the 64 MiB that start a collection, and two less than half of the heap. */
 export const SNAPSHOT_WEIGHT_BYTES_MAX: number = 96 * MIB;
 

@@ -7,11 +7,13 @@ import { KEYS_LEFT_OUT_TOLD_MAX, readPublicKeys, readSecret } from './auth/key-s
 import { LecternError } from './errors.js';
 import type { Logger } from './http/logger.js';
 import type { ListenAddress } from './http/server/listen-address.js';
-import { KEY_FILE_BYTES_MAX } from './limits.js';
+import { KEY_FILE_BYTES_MAX, SOURCE_SILENT_MS } from './limits.js';
 import type { Resolved, ResolvedSettings, ServiceOptions } from './options/option-types.js';
 import { optionsOf, resolveSettings } from './options/resolve.js';
 import { percentRejected } from './refresh/gate.js';
+import { isPipe } from './refresh/patience.js';
 import { emptyFilters, type SnapshotSummary } from './snapshot/summary.js';
+import { filesOf } from './source/file-watch.js';
 import type { LoadProgress } from './source/source.js';
 import { parseSourceArgument } from './source/spec.js';
 import type { TimetableServer } from './timetable/open-servers.js';
@@ -50,11 +52,22 @@ export async function startService(
   const source = sourceOf(settings);
   const auth = await readAuth(settings, log);
   const admin = await readAdmin(settings);
+  let heard = (): void => {};
   const timetable = openTimetable(
-    optionsOf('openTimetable', settings, { source, onProgress, gate: optionsOf('gate', settings) }),
+    optionsOf('openTimetable', settings, {
+      source,
+      onProgress(progress) {
+        heard();
+        return onProgress?.(progress);
+      },
+      gate: optionsOf('gate', settings),
+    }),
   );
   try {
-    if (log !== undefined) logEvents(timetable, settings, log);
+    if (log !== undefined) {
+      logEvents(timetable, settings, log);
+      heard = warnOfSilence(timetable, source, log);
+    }
     const server = await timetable.serve(optionsOf('serve', settings, { auth, admin, log }));
     const { address, adminAddress, workers } = server;
     const { mode, basePath, claims } = settings;
@@ -178,6 +191,21 @@ function logEvents(
     if (message !== undefined) log.error({ source, reason }, message);
     else if (!isFinal()) log.error({ source, reason }, 'timetable not loaded');
   });
+}
+
+/** Logs once that the first load still waits, which a pipe may take 15 minutes for. The result is called when data comes. */
+function warnOfSilence(timetable: Timetable, source: Resolved<'openTimetable'>['source'], log: Logger) {
+  const timer = setTimeout(() => {
+    const files = typeof source === 'object' && 'kind' in source ? filesOf(source) : [];
+    const pipes = files.filter(isPipe);
+    const reason =
+      pipes.length === 0 ? 'nothing has come from it' : `no data in the named pipe ${pipes.join(' or ')}`;
+    log.warn({ source: timetable.source.name, reason }, 'still waiting for the source');
+  }, SOURCE_SILENT_MS).unref();
+  const heard = (): void => clearTimeout(timer);
+  timetable.on('loaded', heard);
+  timetable.ready.then(heard, heard);
+  return heard;
 }
 
 /** Fields that are not served, for the log record of a publication; nothing where there are none. */

@@ -23,7 +23,7 @@ export interface Observed {
   readonly timetable: ViewSource;
   /** Of the timetable, since it was opened. */
   readonly activity: Activity;
-  readonly serving: Pick<Serving, 'condition' | 'hasKeys' | 'isServing' | 'keyFetches' | 'meters'>;
+  readonly serving: Pick<Serving, 'condition' | 'isServing' | 'keys' | 'meters'>;
   /** Serving threads of this server that were lost. */
   readonly losses: () => number;
   readonly version: string;
@@ -93,14 +93,15 @@ function ofRequests({ serving: { meters } }: Observed): Family[] {
   ];
 }
 
-function ofKeySet({ serving: { keyFetches } }: Observed): Family[] {
-  if (keyFetches === null) return [];
+function ofKeySet({ serving: { keys } }: Observed): Family[] {
+  const { fetched } = keys;
+  if (fetched === null) return [];
   return [
     gauge('lectern_key_set_age_seconds', 'Since the key set was last fetched.', () =>
-      inSeconds(keyFetches.ageMs),
+      inSeconds(fetched.ageMs),
     ),
     counter('lectern_key_set_fetches_total', 'Fetches of the key set that have ended.', () =>
-      countsBy('result', keyFetches.results),
+      countsBy('result', fetched.results),
     ),
   ];
 }

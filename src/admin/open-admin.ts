@@ -71,11 +71,11 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
 /** Why the service should get no requests at the moment, as /ready says it. Empty where it is ready. */
 function unreadyReasons({ timetable, serving, isClosing }: AdminOptions): readonly string[] {
   const { summary, view } = timetable;
-  const { condition, hasKeys, isServing } = serving;
+  const { condition, keys, isServing } = serving;
   const reasons = {
     'no-snapshot': summary === null,
     'snapshot-stale': summary !== null && view === null,
-    'no-keys': !hasKeys,
+    'no-keys': !keys.areThere,
     draining: isClosing() || condition.isDraining,
     overloaded: condition.isOverloaded,
     // The threads are starting, or were lost.

@@ -30,9 +30,6 @@ export interface RemoteKeysSurroundings {
   readonly random?: () => number;
 }
 
-/** How fetching went so far. The age is null before the first good fetch. */
-export type KeyFetches = Pick<RemoteKeys, 'results' | 'ageMs'>;
-
 /** The longest wait of Node's timers. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 /** Spreads the fetches of many services by a tenth. */
@@ -94,6 +91,7 @@ export class RemoteKeys implements KeyFeed {
     return this.#state;
   }
 
+  /** Null before the first good fetch. */
   get ageMs(): number | null {
     return this.#fetchedMs === null ? null : this.#around.now() - this.#fetchedMs;
   }

@@ -17,69 +17,61 @@ export interface GateOptions {
   readonly allowEmpty?: boolean | undefined;
 }
 
-/** The gate with every bound set. */
 export type Gate = { readonly [Name in keyof GateOptions]-?: NonNullable<GateOptions[Name]> };
 
 export type { Refusal, RefusalCode } from '../snapshot/intake-bounds.js';
 
 /**
  * Decides whether a freshly built snapshot is published. A source that breaks tends to give nothing, half, or garbage;
- * then the last good snapshot is worth more.
+ * then the last good snapshot is worth more. Null publishes.
  *
- * @param served the snapshot being served; null at the first load, when there is nothing good to protect: then only an
- *   empty set is refused
- * @returns null to publish
+ * @param served null at the first load, when only an empty set is refused
  */
 export function judge(next: SnapshotSummary, served: SnapshotSummary | null, options: Gate): Refusal | null {
-  if (next.events === 0 && !options.allowEmpty) return { code: 'empty', detail: describeEmpty(next) };
+  const { events } = next;
+  if (events === 0 && !options.allowEmpty) return { code: 'empty', detail: describeEmpty(next) };
   if (served === null) return null;
   const faulty = faultyRecords(next);
-  const records = next.events + faulty;
   const rejectedPercent = percentRejected(next);
   if (rejectedPercent > options.rejectPercentMax) {
-    return {
-      code: 'rejected',
-      detail:
-        `${faulty} of ${records} records were rejected (${percent(rejectedPercent)}); ` +
-        `at most ${options.rejectPercentMax} % are let through${describeFirst(next, '; the first is')}`,
-    };
+    const detail =
+      `${faulty} of ${events + faulty} records were rejected (${percent(rejectedPercent)}); ` +
+      `at most ${options.rejectPercentMax} % are let through${describeFirst(next, '; the first is')}`;
+    return { code: 'rejected', detail };
   }
-  const shrunkPercent = served.events === 0 ? 0 : (100 * (served.events - next.events)) / served.events;
+  const shrunkPercent = percentOf(served.events - events, served.events);
   if (shrunkPercent > options.shrinkPercentMax) {
-    return {
-      code: 'shrunk',
-      detail:
-        `it has ${next.events} ${next.events === 1 ? 'event' : 'events'}, ${percent(shrunkPercent)} fewer than the ${served.events} being served; ` +
-        `at most ${options.shrinkPercentMax} % fewer are let through`,
-    };
+    const detail =
+      `it has ${events} ${events === 1 ? 'event' : 'events'}, ${percent(shrunkPercent)} fewer than the ${served.events} being served; ` +
+      `at most ${options.shrinkPercentMax} % fewer are let through`;
+    return { code: 'shrunk', detail };
   }
   return null;
 }
 
-/** How many records the next load may bring; null where there is nothing to protect. */
-export function growthBound(
-  served: SnapshotSummary | null,
-  { growthPercentMax }: Gate,
-): IntakeBounds['growth'] {
+export function growthBound(served: SnapshotSummary | null, gate: Gate): IntakeBounds['growth'] {
   if (served === null) return null;
-  return { served: served.events + faultyRecords(served), percentMax: growthPercentMax };
+  return { served: served.events + faultyRecords(served), percentMax: gate.growthPercentMax };
 }
 
 /** Percent of all records, 0 to 100. A record that a later source overrides is no fault of the data, and not among them. */
 export function percentRejected(summary: SnapshotSummary): number {
   const faulty = faultyRecords(summary);
-  const records = summary.events + faulty;
-  return records === 0 ? 0 : (100 * faulty) / records;
+  return percentOf(faulty, summary.events + faulty);
+}
+
+function percentOf(part: number, whole: number): number {
+  return whole === 0 ? 0 : (100 * part) / whole;
 }
 
 function describeEmpty(next: SnapshotSummary): string {
   const { rejected } = next;
   if (rejected === 0) return 'it has no events';
-  const all = rejected === 1 ? 'its only record was rejected' : `all ${rejected} records were rejected`;
-  return `it has no events: ${all}${describeFirst(next, rejected === 1 ? ',' : ', the first')}`;
+  return rejected === 1
+    ? `it has no events: its only record was rejected${describeFirst(next, ',')}`
+    : `it has no events: all ${rejected} records were rejected${describeFirst(next, ', the first')}`;
 }
 
-/** Where and why the first record was rejected that is a fault of the data; nothing where that was not kept. */
 function describeFirst({ rejections }: SnapshotSummary, lead: string): string {
   const first = rejections.find(({ code }) => code !== 'overridden');
   return first === undefined ? '' : `${lead} at ${formatPosition(first.position)}: ${first.detail}`;

@@ -1,21 +1,17 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LecternError } from '../errors.js';
+import { LOAD_BASE_BYTES } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
-import type { Delta } from '../snapshot/delta.js';
-import type { SnapshotImage } from '../snapshot/image.js';
 import type { ImageSource } from '../snapshot/image-file.js';
-import type { IntakeBounds } from '../snapshot/intake-bounds.js';
 import { filesOf, watchSource } from '../source/file-watch.js';
-import { memorySource, type RecordLoad, type RecordSource, type Records } from '../source/records.js';
-import type { LoadProgress, Source } from '../source/source.js';
+import type { RecordLoad, RecordSource, Records } from '../source/records.js';
 import { type SourceSpec, sourceDigest, sourceOfSpec } from '../source/spec.js';
-import { plainRecords, recordChunks } from '../thread/record-chunks.js';
-import { type Feed, spawnTask } from '../thread/spawn-task.js';
+import { recordChunks } from '../thread/record-chunks.js';
+import { spawnTask } from '../thread/spawn-task.js';
 import { runTaskHere } from '../thread/task.js';
-import type { Failed, Task, TaskResult } from '../thread/task-messages.js';
-import { abortable } from './abortable.js';
+import type { DoneOf, Feed, LoadDone, LoadTask, Task, TaskListeners } from '../thread/task-messages.js';
 import { memoryForLoad } from './memory-room.js';
-import { type TimeLimits, withTimeLimits } from './patience.js';
-import { withPipes } from './pipes.js';
+import { type TimeLimits, withPipes, withTimeLimits } from './patience.js';
 
 /** What can be loaded: a source as plain data, or one that the embedding program implements. */
 export type AnySource = SourceSpec | RecordSource;
@@ -23,36 +19,28 @@ export type AnySource = SourceSpec | RecordSource;
 /** Where snapshots are built: on a thread of their own, or, for small sets and where there are no threads, right here. */
 export type BuildPlace = 'thread' | 'here';
 
-export interface LoadRequest {
-  readonly previousVersion: string | null;
-  readonly served: SnapshotImage | null;
-  /** What led to what is served. */
-  readonly deltas: readonly Delta[];
-  readonly signal: AbortSignal;
-  readonly onProgress?: (progress: LoadProgress) => void;
+export interface RunRequest {
+  readonly listeners: TaskListeners & { readonly signal: AbortSignal };
   readonly keepsProcessAlive: boolean;
-  /** For addresses that have none of their own; null for the defaults. */
-  readonly timeLimits?: TimeLimits | null;
-  /** How far it may go; no `memoryBytesMax` is a share of what there is when it begins. */
-  readonly bounds: IntakeBounds;
 }
 
-type Done = Exclude<TaskResult, Failed>;
+export interface LoadRequest
+  extends RunRequest,
+    Pick<LoadTask, 'previousVersion' | 'served' | 'deltas' | 'bounds'> {
+  readonly timeLimits: TimeLimits | null;
+}
 
-/** Loads one source into snapshot images. */
 export class Loader {
   readonly name: string;
-  /** Absolute paths of the files that are read. */
   readonly files: readonly string[];
-  readonly #source: AnySource;
-  /** What a snapshot file says of where its snapshot comes from. */
   readonly imageSource: ImageSource;
   readonly identifiers: IdentifierMode;
+  readonly #source: AnySource;
   readonly #place: BuildPlace;
   /** Since when a thread that was told to end has not; null where there is none. */
   #stuckSinceMs: number | null = null;
-  /** Its one load: whoever asks again hears of a failure again. */
-  #standardInput: Promise<void> | null = null;
+  /** Standard input can be read once, and only by this thread. Later loads end as this one did. */
+  #standardInput: Promise<LoadDone> | null = null;
 
   /** @throws LecternError `option-invalid` for a source that cannot be */
   constructor(source: AnySource, identifiers: IdentifierMode, place: BuildPlace) {
@@ -64,114 +52,97 @@ export class Loader {
     this.imageSource = { name: this.name, digest: sourceDigest(source, this.name) };
   }
 
-  /** @throws LecternErrors of the source; the signal's reason */
-  async load(request: LoadRequest): Promise<Done> {
-    const { previousVersion, served, deltas, signal } = request;
-    const { name } = this;
-    this.#throwIfStuck();
-    const bounds = {
-      ...request.bounds,
-      memoryBytesMax: request.bounds.memoryBytesMax ?? memoryForLoad(),
-    };
-    const { identifiers } = this;
-    const common = { task: 'load', identifiers, previousVersion, served, deltas, bounds } as const;
-    if ('load' in this.#source) {
-      const loading = Promise.resolve(this.#source.load({ previous: previousVersion, signal }));
+  async load(request: LoadRequest): Promise<LoadDone> {
+    const { previousVersion, served, deltas, timeLimits, listeners } = request;
+    if (this.#stuckSinceMs !== null) {
+      // Each thread that waits for the system keeps one of a few that read files for the whole process.
+      const seconds = Math.round((Date.now() - this.#stuckSinceMs) / 1000);
+      const problem = `a load that was given up ${seconds} s ago still waits for the file system, which does not answer`;
+      throw new LecternError('source-unreadable', `cannot read ${this.name}: ${problem}`);
+    }
+    const memoryBytesMax = request.bounds.memoryBytesMax ?? memoryForLoad();
+    if (memoryBytesMax < LOAD_BASE_BYTES) return refusedWith(memoryBytesMax);
+    const bounds = { ...request.bounds, memoryBytesMax };
+    const { name, identifiers } = this;
+    const task = { task: 'load', identifiers, previousVersion, served, deltas, bounds } as const;
+    const source = this.#source;
+    if ('load' in source) {
+      const { signal, onVersion } = listeners;
+      const loading = Promise.resolve(source.load({ previous: previousVersion, signal }));
       const given = checkRecordLoad(await abortable(loading, signal), name, previousVersion);
       if ('notModified' in given) return { kind: 'not-modified' };
-      const source = { kind: 'stream', content: 'records', name, version: given.version } as const;
-      return this.#place === 'thread'
-        ? this.run({ ...common, source }, request, recordChunks(given.records))
-        : this.run({ ...common, source }, request, null, memorySource(plainRecords(given.records), name));
+      const { records, version } = given;
+      if (version !== null) onVersion?.(version);
+      const stream = { kind: 'stream', content: 'records', name, version } as const;
+      return this.run({ ...task, source: stream }, request, recordChunks(records));
     }
-    if (isStandardInput(this.#source) && this.#place === 'thread') {
-      // It can be read once, and then it is what it was; and only this thread has it.
+    if (source.kind === 'file' && source.path === '-' && this.#place === 'thread') {
       if (this.#standardInput !== null) {
-        await this.#standardInput;
-        return { kind: 'not-modified' };
+        const first = await this.#standardInput;
+        return first.kind === 'refused' ? first : { kind: 'not-modified' };
       }
-      const source = { kind: 'stream', content: 'bytes', name, version: null } as const;
-      const loading = this.run({ ...common, source }, request, standardInputChunks(signal));
-      this.#standardInput = loading.then(() => {});
-      this.#standardInput.catch(() => {});
-      return loading;
+      const stream = { kind: 'stream', content: 'bytes', name, version: null } as const;
+      const feed = standardInputChunks(listeners.signal);
+      this.#standardInput = this.run({ ...task, source: stream }, request, feed);
+      return this.#standardInput;
     }
-    const { timeLimits = null } = request;
-    const source = timeLimits === null ? this.#source : withTimeLimits(this.#source, timeLimits);
-    return this.run({ ...common, source }, request, null);
+    const limited = timeLimits === null ? source : withTimeLimits(source, timeLimits);
+    return this.run({ ...task, source: limited }, request);
   }
 
-  /**
-   * Does any task in the loader's place.
-   *
-   * @param feed what a thread is fed, where its source is a stream; `source` is that stream right here
-   */
-  run(
-    task: Task,
-    request: Pick<LoadRequest, 'signal' | 'onProgress' | 'keepsProcessAlive'>,
-    feed: Feed | null = null,
-    source: Source | null = null,
-  ): Promise<Done> {
-    const { signal, onProgress, keepsProcessAlive } = request;
-    const progress = onProgress === undefined ? {} : { onProgress };
+  /** Does any task in the loader's place. `feed`: the chunks of a stream. */
+  run<T extends Task>(
+    task: T,
+    { listeners, keepsProcessAlive }: RunRequest,
+    feed?: Feed,
+  ): Promise<DoneOf<T>> {
     if (this.#place === 'thread') {
-      const onStuck = (end: Promise<void>): void => this.#setStuck(end);
-      return spawnTask(task, {
-        signal,
-        keepsProcessAlive,
-        onStuck,
-        ...progress,
-        ...(feed === null ? {} : { feed }),
-      });
+      const onStuck = (end: Promise<void>): void => {
+        this.#stuckSinceMs = Date.now();
+        void end.then(() => {
+          this.#stuckSinceMs = null;
+        });
+      };
+      return spawnTask(task, { ...listeners, keepsProcessAlive, onStuck, feed });
     }
-    const done = runTaskHere(task, {
-      signal,
-      ...progress,
-      openStream: ({ name }) => source ?? memorySource([], name),
-    }) as Promise<Done>;
-    return abortable(done, signal);
+    const { signal } = listeners;
+    const chunks = feed && inTurns(feed, this.name, signal);
+    return abortable(runTaskHere(task, listeners, chunks) as Promise<DoneOf<T>>, signal);
   }
 
-  #setStuck(end: Promise<void>): void {
-    this.#stuckSinceMs = Date.now();
-    void end.then(() => {
-      this.#stuckSinceMs = null;
-    });
-  }
-
-  /** Each thread that waits for the system keeps one of a few that read files for the whole process. */
-  #throwIfStuck(): void {
-    if (this.#stuckSinceMs === null) return;
-    const seconds = Math.round((Date.now() - this.#stuckSinceMs) / 1000);
-    throw new LecternError(
-      'source-unreadable',
-      `cannot read ${this.name}: a load that was given up ${seconds} s ago still waits for the file system, which does not answer`,
-    );
-  }
-
-  /** Calls back whenever there may be something new, until closed. Keeps no process alive. */
   watch(onChange: () => void): { close(): void } {
-    if (!('load' in this.#source)) return watchSource(this.#source, onChange);
-    return checkWatch(this.#source.watch?.(onChange), this.name);
+    const source = this.#source;
+    return 'load' in source ? checkWatch(source.watch?.(onChange), this.name) : watchSource(source, onChange);
   }
 }
 
-/** @throws LecternError `source-malformed` where a watch was begun that nobody can end */
+function refusedWith(bytes: number): LoadDone {
+  const [least, left] = [LOAD_BASE_BYTES, bytes].map((each) => `${Math.floor(each / 2 ** 20)} MiB`);
+  const detail = `a load takes at least ${least} of memory, and machine and container have ${left} left for it`;
+  return { kind: 'refused', refusal: { code: 'memory', detail } };
+}
+
+/** Rejects as soon as the signal is aborted: code of the embedding program may not heed it. */
+function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
+/** @throws LecternError `source-malformed` where a watch was begun that cannot be ended */
 function checkWatch(given: unknown, name: string): { close(): void } {
   if (given === undefined || given === null) return { close() {} };
   if (typeof (given as { readonly close?: unknown }).close === 'function') return given as { close(): void };
-  // A promise of a watch, say, whose rejection would be nobody's.
+  // A promise of a watch, say, whose rejection would end the process.
   if (given instanceof Promise) given.catch(() => {});
-  throw new LecternError(
-    'source-malformed',
-    `watch() of ${name} gave no object with a close(); expected one`,
-  );
+  const message = `watch() of ${name} gave no object with a close(); expected one`;
+  throw new LecternError('source-malformed', message);
 }
 
-/**
- * What a source of the embedding program gave, once it is certain that it is what it should be: programs without types
- * give other things, and none of them may pass for an empty timetable.
- */
+/** Checks what a source of the embedding program gave: nothing that is malformed may pass for an empty timetable. */
 function checkRecordLoad(given: RecordLoad, name: string, previous: string | null): RecordLoad {
   const fault = (problem: string): LecternError =>
     new LecternError('source-malformed', `load() of ${name} ${problem}`);
@@ -183,21 +154,29 @@ function checkRecordLoad(given: RecordLoad, name: string, previous: string | nul
     throw fault('says that nothing changed, but was not asked whether anything did: `previous` is null');
   }
   const { records, version = null } = given as { readonly records?: unknown; readonly version?: unknown };
-  if (typeof records !== 'object' || records === null || !isIterable(records)) {
+  const isObject = typeof records === 'object' && records !== null;
+  if (!isObject || !(Symbol.iterator in records || Symbol.asyncIterator in records)) {
     throw fault('gave no records that can be iterated');
   }
   if (version !== null && typeof version !== 'string') {
     throw fault('gave a version that is no text; expected a text or null');
   }
-  return { records, version };
+  return { records: records as Records, version };
 }
 
-function isIterable(value: object): value is Records {
-  return Symbol.iterator in value || Symbol.asyncIterator in value;
-}
-
-function isStandardInput(source: SourceSpec): boolean {
-  return source.kind === 'file' && source.path === '-';
+/** Between two chunks other work has its turn. What fails is told as of any source. */
+async function* inTurns(feed: Feed, name: string, signal: AbortSignal): Feed {
+  try {
+    for await (const chunk of feed) {
+      yield chunk;
+      await nextTurn();
+      signal.throwIfAborted();
+    }
+  } catch (cause) {
+    if (cause instanceof LecternError) throw cause;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new LecternError('source-unreadable', `cannot read ${name}: ${reason}`, { cause });
+  }
 }
 
 async function* standardInputChunks(signal: AbortSignal): Feed {

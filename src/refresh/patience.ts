@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import {
   UPSTREAM_HEADERS_MS_MAX,
   UPSTREAM_IDLE_MS_MAX,
@@ -5,31 +6,24 @@ import {
   UPSTREAM_TOTAL_MS_MAX,
 } from '../limits.js';
 import type { HttpSpec } from '../source/http.js';
-import type { SourceSpec } from '../source/spec.js';
+import type { FileSpec, MergedSpec, SourceSpec } from '../source/spec.js';
 
 /** How long an upstream, or a file, may take at each stage of a load; see {@link HttpSpec}. */
 export type TimeLimits = Required<Pick<HttpSpec, 'headersMsMax' | 'idleMsMax' | 'totalMsMax'>>;
 
-/** Of so many attempts in a row that fail, the last has all the time that there is. */
+/** The last of so many failures in a row had all the time that there is. */
 const ATTEMPTS = 5;
-/** Of the whole time, for one stage. */
 const STAGE_SHARE = 0.9;
 
 /**
- * How long to wait for an upstream that is asked regularly.
- *
- * One that hangs would keep a timetable from being fresh for as long as anybody has patience, also when it is well again and
- * would answer the next request at once. So it gets no more than the interval, or twice what it ever took to give the
- * whole data: then it is asked anew. It may have become slower, or its data larger; so now and then it gets all the time
- * that there is, and what it takes then is known.
+ * How long to wait for an upstream that is asked regularly: for the interval, or twice its longest load, so that one that hangs
+ * is soon asked anew. Every fifth attempt gets all the time that there is: the upstream may have become slower.
  */
 export class Patience {
   readonly #intervalMs: number;
-  /** The longest load of the whole data so far. */
   #longestMs: number | null = null;
   #failures = 0;
 
-  /** @param intervalMs between two loads; 0 for no regular ones */
   constructor(intervalMs: number) {
     this.#intervalMs = intervalMs;
   }
@@ -44,10 +38,10 @@ export class Patience {
     this.#failures++;
   }
 
-  /** For the next load; null for as long as there is. */
+  /** For the next load; null for all the time that there is. */
   get limits(): TimeLimits | null {
-    if (this.#intervalMs <= 0 || this.#longestMs === null || this.#failures % ATTEMPTS === ATTEMPTS - 1)
-      return null;
+    const isLast = this.#failures % ATTEMPTS === ATTEMPTS - 1;
+    if (this.#intervalMs <= 0 || this.#longestMs === null || isLast) return null;
     const ms = Math.round(Math.max(UPSTREAM_QUICK_MS_MIN, this.#intervalMs, 2 * this.#longestMs));
     // A little less for each stage, so that a hang is not told as a whole that takes too long.
     const stageMs = Math.round(STAGE_SHARE * ms);
@@ -59,20 +53,39 @@ export class Patience {
   }
 }
 
+type Part = Exclude<SourceSpec, MergedSpec>;
+
+function mapParts(spec: SourceSpec, change: (part: Part) => SourceSpec): SourceSpec {
+  return spec.kind === 'merged'
+    ? { ...spec, specs: spec.specs.map((each) => mapParts(each, change)) }
+    : change(spec);
+}
+
 /** The source with these limits, where it has none of its own. */
 export function withTimeLimits(spec: SourceSpec, limits: TimeLimits): SourceSpec {
-  switch (spec.kind) {
-    case 'http': {
-      const own = Object.entries(spec).filter(([, value]) => value !== undefined);
-      return { ...limits, ...(Object.fromEntries(own) as typeof spec) };
-    }
-    case 'file': {
-      const { idleMsMax = limits.idleMsMax, totalMsMax = limits.totalMsMax } = spec;
-      return { ...spec, idleMsMax, totalMsMax };
-    }
-    case 'merged':
-      return { ...spec, specs: spec.specs.map((each) => withTimeLimits(each, limits)) };
-    default:
-      return spec;
+  const { headersMsMax, ...ofFiles } = limits;
+  return mapParts(spec, (part) => {
+    const own = Object.fromEntries(Object.entries(part).filter(([, value]) => value !== undefined));
+    return part.kind === 'http'
+      ? { ...limits, ...(own as unknown as HttpSpec) }
+      : { ...ofFiles, ...(own as unknown as FileSpec) };
+  });
+}
+
+/**
+ * The source with its pipes marked: a pipe is read only where it stood at its path when the timetable was opened, as with
+ * `lectern serve <(command)`. A pipe that takes the place of a file later on is a mistake.
+ */
+export function withPipes(spec: SourceSpec): SourceSpec {
+  return mapParts(spec, (part) =>
+    part.kind === 'file' ? { ...part, isPipe: part.isPipe ?? isPipe(part.path) } : part,
+  );
+}
+
+export function isPipe(path: string): boolean {
+  try {
+    return path !== '-' && statSync(path).isFIFO();
+  } catch {
+    return false;
   }
 }

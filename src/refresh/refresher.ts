@@ -1,50 +1,49 @@
-import { pauseMs } from './schedule.js';
-
-/** How one refresh ended, as far as the next one depends on it. */
 export interface RefreshOutcome {
   readonly failed: boolean;
   /** How long the source asked to be left alone, or null. */
   readonly retryAfterMs: number | null;
 }
 
-export interface RefresherOptions<Outcome extends RefreshOutcome = RefreshOutcome> {
-  /** One refresh. Never rejects. */
-  readonly refresh: (force: boolean) => Promise<Outcome>;
-  /** The regular pause; 0 for none. */
-  readonly intervalMs: number;
-  /** From 0 to 1; default Math.random. */
-  readonly random?: () => number;
-}
+/** Each pause is made longer or shorter by up to this share, so that replicas do not ask all at once. */
+const JITTER_SHARE = 0.1;
+/** After a failure the pause begins here and doubles, up to the interval itself. */
+const BACK_OFF_MS_MIN = 1000;
+/** The longest that a timer takes, 24 days: a longer one would fire at once, over and over. */
+export const TIMER_MS_MAX: number = 2 ** 31 - 1;
 
 /**
- * Runs refreshes one at a time. Whoever asks while one is under way gets another right behind it, however many ask: what
- * made them ask may have come too late for the one under way. No timer here keeps a process alive.
+ * Runs refreshes one at a time. All requests that come during one share the next, as the change that they are made for may
+ * have come too late for the one under way. No timer here keeps a process alive.
  */
 export class Refresher<Outcome extends RefreshOutcome = RefreshOutcome> {
-  readonly #options: RefresherOptions<Outcome>;
+  readonly #refresh: (force: boolean) => Promise<Outcome>;
+  readonly #intervalMs: number;
+  readonly #random: () => number;
   #running: Promise<Outcome> | null = null;
   #next: Promise<Outcome | null> | null = null;
   #nextIsForced = false;
-  #timer: NodeJS.Timeout | null = null;
+  #timer: NodeJS.Timeout | undefined;
   #failures = 0;
   #closed = false;
 
-  constructor(options: RefresherOptions<Outcome>) {
-    this.#options = options;
+  /** @param refresh never rejects */
+  constructor(
+    refresh: (force: boolean) => Promise<Outcome>,
+    intervalMs: number,
+    random: () => number = Math.random,
+  ) {
+    this.#refresh = refresh;
+    this.#intervalMs = intervalMs;
+    this.#random = random;
   }
 
-  /**
-   * Asks for a refresh now.
-   *
-   * @param force whether the result is published past the gate
-   * @returns when the refresh that this call led to has ended, how it ended; null where it was closed before
-   */
+  /** @returns how the refresh ended that this call led to; null where it was closed before */
   request(force = false): Promise<Outcome | null> {
     if (this.#closed) return Promise.resolve(null);
-    // One that already waits for its turn is joined, also in the moment between two runs.
+    // One that waits for its turn is joined, also in the moment between two runs.
     if (this.#running === null && this.#next === null) return this.#run(force);
     this.#nextIsForced ||= force;
-    this.#next ??= (this.#running ?? Promise.resolve(null)).then(() => {
+    this.#next ??= (this.#running ?? Promise.resolve()).then(() => {
       const forced = this.#nextIsForced;
       this.#next = null;
       this.#nextIsForced = false;
@@ -53,18 +52,18 @@ export class Refresher<Outcome extends RefreshOutcome = RefreshOutcome> {
     return this.#next;
   }
 
-  /** Ends the timers. A refresh under way is the caller's to abort; resolves when it has ended. */
+  /** Ends the timers. Resolves when a refresh under way has ended; the caller aborts it. */
   async close(): Promise<void> {
     this.#closed = true;
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    clearTimeout(this.#timer);
     await this.#running;
     await this.#next;
   }
 
   #run(force: boolean): Promise<Outcome> {
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    clearTimeout(this.#timer);
     const beganMs = performance.now();
-    this.#running = this.#options.refresh(force).then((outcome) => {
+    this.#running = this.#refresh(force).then((outcome) => {
       this.#running = null;
       this.#failures = outcome.failed ? this.#failures + 1 : 0;
       this.#schedule(outcome.retryAfterMs, performance.now() - beganMs);
@@ -74,10 +73,27 @@ export class Refresher<Outcome extends RefreshOutcome = RefreshOutcome> {
   }
 
   #schedule(retryAfterMs: number | null, spentMs: number): void {
-    const { intervalMs, random = Math.random } = this.#options;
-    const pause = pauseMs(intervalMs, this.#failures, retryAfterMs, random(), spentMs);
+    const pause = pauseMs(this.#intervalMs, this.#failures, retryAfterMs, this.#random(), spentMs);
     if (pause === null || this.#closed) return;
-    this.#timer = setTimeout(() => void this.request(), pause);
-    this.#timer.unref();
+    this.#timer = setTimeout(() => void this.request(), pause).unref();
   }
+}
+
+/**
+ * The pause before the next load in milliseconds; null for never. A failed source is asked again soon, then less and less
+ * often, but at least as often as a healthy one. After a failure the time `spentMs` counts, so that a hang is not followed by
+ * as long a pause.
+ */
+export function pauseMs(
+  intervalMs: number,
+  failures: number,
+  retryAfterMs: number | null,
+  random: number,
+  spentMs = 0,
+): number | null {
+  if (intervalMs <= 0) return null;
+  const regular = failures === 0 ? intervalMs : Math.min(intervalMs, BACK_OFF_MS_MIN * 2 ** (failures - 1));
+  const rest = failures === 0 ? regular : Math.max(Math.min(regular, BACK_OFF_MS_MIN), regular - spentMs);
+  const jittered = rest * (1 + JITTER_SHARE * (2 * random - 1));
+  return Math.min(Math.round(Math.max(jittered, retryAfterMs ?? 0)), TIMER_MS_MAX);
 }

@@ -1,40 +1,31 @@
 import { SNAPSHOT_WEIGHT_BYTES_MAX } from '../limits.js';
 
-/** By then a publication is over: the thread that built has ended, and what referred to the old snapshot is gone. */
+/** By then the thread that built has ended, and nothing refers to the old snapshot. */
 const DELAY_MS = 1000;
 
 /**
- * Makes the memory of snapshots count with the garbage collector.
- *
- * V8 does not count shared memory. A snapshot of 450 MB looks to it like a few small objects, and a process that hardly
- * allocates otherwise would keep every snapshot that it ever served. Memory that is not shared is counted when it is
- * allocated, touched or not; so a buffer that nobody writes to, which the system therefore gives no memory for, brings a
- * collection about, in small steps, once snapshots of more than 64 MiB have been replaced.
+ * Makes the memory of snapshots count with the garbage collector. V8 does not count shared memory, so a process that hardly
+ * allocates would keep every snapshot that it ever served. Memory that is not shared counts when it is allocated, though the
+ * system gives none for a buffer that is never written: such a buffer brings a collection about.
  */
 export class Weight {
   #held: ArrayBuffer | null = null;
-  #timer: NodeJS.Timeout | null = null;
+  #timer: NodeJS.Timeout | undefined;
   readonly #delayMs: number;
 
-  /** @param delayMs between a replacement and the collection that it may bring about */
   constructor(delayMs: number = DELAY_MS) {
     this.#delayMs = delayMs;
   }
 
-  /**
-   * The snapshot that is held now.
-   *
-   * @param bytes its size
-   */
+  /** The snapshot that is held now has so many bytes. */
   replace(bytes: number): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
-      this.#timer = null;
       this.#held = null;
       try {
         this.#held = new ArrayBuffer(Math.min(bytes, SNAPSHOT_WEIGHT_BYTES_MAX));
       } catch {
-        // The system does not even promise that much. Then collections come when they come.
+        // The system does not even promise that much. Collections come when they come.
       }
     }, this.#delayMs).unref();
   }

@@ -2,15 +2,14 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { LecternError } from '../errors.js';
 import { checkInnerParts } from '../http/node/inner-parts.js';
-import { descriptorOf, duplicateSocket, type SocketHandle } from '../http/node/listener.js';
+import { descriptorOf, duplicateSocket } from '../http/node/listener.js';
 import { describeListenError, type ListenAddress, toListenAddress } from '../http/server/listen-address.js';
-import type { Entrance } from './thread-messages.js';
 
-/** One port for several threads. */
 export interface Door {
   readonly address: ListenAddress;
-  readonly entrance: Entrance;
-  /** For threads that come later there is no port any more. May be called again. */
+  /** A socket to be duplicated by each thread, as closing it closes it for all; null where each binds one of its own. */
+  readonly descriptor: number | null;
+  /** Later threads have no port any more. May be called again. */
   close(): void;
 }
 
@@ -26,12 +25,10 @@ export function canReusePort(version: string, platform: string): boolean {
 
 /**
  * Takes a port for several threads. With `reusePort` each thread binds a socket of its own; without, all listen on
- * duplicates of one. Nothing is accepted here.
- *
- * @throws LecternError `address-unavailable`
+ * duplicates of one. Nothing is accepted here. Throws `address-unavailable`.
  */
 export async function openDoor(
-  options: { readonly host: string; readonly port: number },
+  { host, port }: { readonly host: string; readonly port: number },
   reusePort: boolean = canReusePort(process.version, process.platform),
 ): Promise<Door> {
   if (!reusePort && process.platform === 'win32') {
@@ -41,10 +38,10 @@ export async function openDoor(
   const server = createServer();
   // Bound alone first: a second service with `reusePort`, of the same user, would otherwise share a port that is taken.
   try {
-    server.listen({ host: options.host, port: options.port, exclusive: true });
+    server.listen({ host, port, exclusive: true });
     await once(server, 'listening');
   } catch (error) {
-    throw describeListenError(error as NodeJS.ErrnoException, options);
+    throw describeListenError(error as NodeJS.ErrnoException, { host, port });
   }
   // No turn of the event loop in between, in which a connection would be accepted.
   const address = toListenAddress(server.address() as AddressInfo);
@@ -52,18 +49,15 @@ export async function openDoor(
   const duplicate = reusePort ? null : duplicateSocket(descriptorOf(server));
   server.close();
   await closed;
-  if (duplicate === null) return { address, entrance: { how: 'reuse-port' }, close() {} };
-  let socket: SocketHandle;
-  let isOpen = true;
-  try {
-    socket = await duplicate;
-  } catch (cause) {
-    const message = `cannot share ${address.origin} among threads: ${(cause as Error).message}`;
+  if (duplicate === null) return { address, descriptor: null, close() {} };
+  const socket = await duplicate.catch((cause: Error) => {
+    const message = `cannot share ${address.origin} among threads: ${cause.message}`;
     throw new LecternError('address-unavailable', message, { cause });
-  }
+  });
+  let isOpen = true;
   return {
     address,
-    entrance: { how: 'descriptor', fd: socket.fd },
+    descriptor: socket.fd,
     close: () => {
       if (isOpen) socket.close();
       isOpen = false;

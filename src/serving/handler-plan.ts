@@ -2,44 +2,45 @@ import { type AuthPlan, authenticatorOfPlan } from '../auth/authenticator.js';
 import { createDevelopmentIssuer, type DevelopmentIssuer } from '../auth/development-issuer.js';
 import { createClaimTable } from '../auth/identity.js';
 import type { KeyFeed } from '../auth/remote-key-set.js';
-import { createHandler, type LoneRequestHandler } from '../http/handler.js';
+import { createHandler } from '../http/handler.js';
 import type { Logger } from '../http/logger.js';
+import { HttpServer } from '../http/server/server.js';
+import { ANSWER_CACHE_SHARE } from '../limits.js';
+import { CELL } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
 import type { ParseOptions } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
 
-/** A request handler as plain data: every serving thread makes the same of it. */
+/** A request handler as plain data. */
 export interface HandlerPlan {
   readonly auth: AuthPlan;
-  readonly basePath: string | undefined;
+  readonly basePath: string;
   readonly unknownParameters: ParseOptions['unknownParameters'];
   readonly version: string;
-  /** Origins of web pages that may read answers. */
   readonly corsOrigins: readonly string[];
-  /** Share of the requests that are logged, 0 to 1. */
   readonly accessLogShare: number;
   /** Null in production. */
   readonly development: {
     /** What signs test tokens, so that each thread verifies those of the others. */
     readonly secret: Uint8Array;
-    /** Address of the folder of the docs page's files. */
     readonly docsAssets: string;
   } | null;
 }
 
-export interface HandlerSurroundings {
-  readonly log?: Logger | undefined;
-  /** Bytes for whole answers. */
+export interface ServerLimits {
+  readonly connectionsMax: number | undefined;
+  readonly overloadMs: number | undefined;
+  /** Of all caches of the thread. */
   readonly cacheBytesMax: number;
-  /** Null where no keys are fetched. */
-  readonly feed: KeyFeed | null;
-  /** Counts for this thread; null where nobody wants to know. */
-  readonly meter: Meter | null;
-  /** See HandlerOptions. */
-  readonly onRefusal: () => void;
 }
 
-/** Null in production. */
+export interface ServerSurroundings {
+  readonly log?: Logger | undefined;
+  readonly feed: KeyFeed | null;
+  readonly meter: Meter | null;
+  readonly onOverload?: (server: HttpServer) => void;
+}
+
 export function issuerOfPlan({ auth, development }: HandlerPlan): DevelopmentIssuer | null {
   if (development === null) return null;
   const { issuer, audience, tokenType, claims } = auth;
@@ -47,32 +48,44 @@ export function issuerOfPlan({ auth, development }: HandlerPlan): DevelopmentIss
   return createDevelopmentIssuer({ issuer, audience, tokenType, table, secret: development.secret });
 }
 
-/**
- * A handler for a server of its own.
- *
- * @throws LecternError `option-invalid`, `key-invalid`
- */
-export function handlerOfPlan(
-  plan: HandlerPlan,
+/** The server of one thread. It does not listen yet. Throws `option-invalid`, `key-invalid`. */
+export function serverOfPlan(
+  { plan, connectionsMax, overloadMs, cacheBytesMax }: ServerLimits & { readonly plan: HandlerPlan },
   views: ViewSource,
-  { log, cacheBytesMax, feed, meter, onRefusal }: HandlerSurroundings,
-): LoneRequestHandler {
-  const { auth, basePath, unknownParameters, version, corsOrigins, accessLogShare, development } = plan;
+  { log, feed, meter, onOverload }: ServerSurroundings,
+): HttpServer {
+  const { auth, version, development, ...common } = plan;
   const issuer = issuerOfPlan(plan);
-  return createHandler(views, {
+  const handler = createHandler(views, {
+    ...common,
     authenticator: authenticatorOfPlan(auth, feed, issuer === null ? [] : [issuer.keySet]),
-    unknownParameters,
     ownsSocket: true,
-    cacheBytesMax,
-    corsOrigins,
-    accessLogShare,
+    cacheBytesMax: cacheBytesMax * ANSWER_CACHE_SHARE,
     meter,
-    onRefusal,
-    basePath,
+    onRefusal: () => server.countRefusal(),
     log,
     development:
       issuer === null
         ? undefined
         : { issuer, identifiers: auth.identifiers, version, docsAssets: development?.docsAssets },
   });
+  const server: HttpServer = new HttpServer(handler, {
+    connectionsMax,
+    overloadMs,
+    onOverload(isOverloaded) {
+      const { refused } = server.load;
+      if (isOverloaded) log?.warn({ refused }, 'overloaded: requests are refused');
+      else log?.info({ refused }, 'no longer overloaded');
+      onOverload?.(server);
+    },
+    corsOrigins: plan.corsOrigins,
+    meter,
+  });
+  meter?.onSample(() => meter.set(CELL.rowBytes, views.view?.rowCache.bytes ?? 0));
+  // Each snapshot has a cache of rows of its own, so its counts begin anew.
+  meter?.onSampleOfCounts(() => [
+    [CELL.rowHits, views.view?.rowCache.hits ?? 0],
+    [CELL.rowMisses, views.view?.rowCache.misses ?? 0],
+  ]);
+  return server;
 }

@@ -1,34 +1,28 @@
 import type { KeyFeed, KeyState } from '../auth/remote-key-set.js';
 import { monotonicMs } from '../model/clock.js';
 
-/** The keys that another thread fetches, as it posts them. */
 export class PostedKeys implements KeyFeed {
+  state: KeyState;
   readonly #ask: () => void;
   readonly #listeners: (() => void)[] = [];
-  #state: KeyState;
-  #asked: { readonly replied: Promise<void>; readonly resolve: () => void } | null = null;
+  #replied: Promise<void> | null = null;
+  #resolve = (): void => {};
 
-  /** @param ask posts that newer keys are wanted; {@link PostedKeys.receive} is to be called with the reply */
+  /** @param ask posts that newer keys are wanted; the reply goes to `receive` */
   constructor(state: KeyState, ask: () => void) {
-    this.#state = state;
+    this.state = state;
     this.#ask = ask;
   }
 
-  get state(): KeyState {
-    return this.#state;
-  }
-
-  /** While nothing may be fetched nobody is asked: forged tokens keep only the thread busy that they come to. */
+  /** During the cooldown nothing is asked: forged tokens keep only their own thread busy. */
   want(): Promise<void> {
-    if (this.#asked !== null) return this.#asked.replied;
-    if (monotonicMs() < this.#state.nextFetchMs) return Promise.resolve();
-    let resolve = (): void => {};
-    const replied = new Promise<void>((settle) => {
-      resolve = settle;
+    if (this.#replied !== null) return this.#replied;
+    if (monotonicMs() < this.state.nextFetchMs) return Promise.resolve();
+    this.#replied = new Promise<void>((resolve) => {
+      this.#resolve = resolve;
     });
-    this.#asked = { replied, resolve };
     this.#ask();
-    return replied;
+    return this.#replied;
   }
 
   follow(listener: () => void): void {
@@ -36,10 +30,10 @@ export class PostedKeys implements KeyFeed {
   }
 
   receive(state: KeyState, isReply: boolean): void {
-    this.#state = state;
+    this.state = state;
     for (const listener of this.#listeners) listener();
-    if (!isReply || this.#asked === null) return;
-    this.#asked.resolve();
-    this.#asked = null;
+    if (!isReply) return;
+    this.#replied = null;
+    this.#resolve();
   }
 }

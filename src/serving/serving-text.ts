@@ -1,5 +1,2 @@
-/**
- * The module of a serving thread with everything that it imports, as the text of a CommonJS script: what stands here is
- * put in by the build (scripts/worker-text.mjs). Empty in the source, where the module itself is started.
- */
+/** The script of a serving thread. The build puts it here (scripts/worker-text.mjs); in the source the module itself is started. */
 export const SERVING_TEXT: string = '';

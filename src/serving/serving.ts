@@ -1,52 +1,50 @@
-import type { KeyFeed } from '../auth/remote-key-set.js';
-import type { KeyFetches } from '../auth/remote-keys.js';
+import { RemoteKeys } from '../auth/remote-keys.js';
 import type { Logger } from '../http/logger.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
+import type { OverloadCounts } from '../http/server/overload.js';
 import type { Meter } from '../metrics/meter.js';
+import { monotonicMs } from '../model/clock.js';
 import type { Follower } from '../view/present.js';
-import type { SourceState, ViewSource } from '../view/view-source.js';
-import type { ServingCondition } from './condition.js';
-import type { HandlerPlan } from './handler-plan.js';
+import type { ViewSource } from '../view/view-source.js';
+import type { HandlerPlan, ServerLimits } from './handler-plan.js';
 
-export interface ServingOptions {
+/** Plain data for every serving thread. Limits are those of one thread, but all share `cacheBytesMax` of ServingOptions. */
+export interface ServingSettings extends ServerLimits {
   readonly plan: HandlerPlan;
   readonly host: string;
-  /** 0: any free one. */
   readonly port: number;
-  /** Serving threads: 1 for this one. */
+  /** Serving threads: 1 for the main thread. */
   readonly workers: number;
-  /** Connections at a time, of each thread; see HttpServerOptions. */
-  readonly connectionsMax: number | undefined;
-  /** Of each thread; see HttpServerOptions. */
-  readonly overloadMs: number | undefined;
-  /** What is served before the first publication. */
-  readonly source: SourceState;
-  /** See PresentOptions. */
   readonly staleMsMax: number;
-  /** Of all caches together, also those of several threads. */
-  readonly cacheBytesMax: number;
-  /** Whether threads count what they do. */
+}
+
+export interface ServingOptions {
+  readonly settings: ServingSettings;
+  /** What is served, on this thread. Other threads are told by way of the `follower`. */
+  readonly views: ViewSource;
   readonly isMetered: boolean;
-  readonly log?: Logger | undefined;
-  /** A thread was lost, and why; another takes its place. */
+  readonly log: Logger | undefined;
   readonly onLost: (error: Error) => void;
 }
 
-/** With the keys that this thread fetches for all. */
-export interface FedServingOptions extends ServingOptions {
-  /** Null where no keys are fetched. */
-  readonly feed: KeyFeed | null;
-  /** See Serving. */
-  readonly hasKeys: () => boolean;
-  /** See Serving. */
-  readonly keyFetches: KeyFetches | null;
-  /** To be called once nothing is served any more. */
-  readonly onClose: () => void;
+/** The keys that verify tokens: given, or fetched once for all threads. */
+export class ServingKeys {
+  readonly fetched: RemoteKeys | null;
+  readonly #hasOthers: boolean;
+
+  constructor({ auth, development }: HandlerPlan, log: Logger | undefined) {
+    this.fetched = auth.remoteKeys === null ? null : new RemoteKeys(auth.remoteKeys, { log });
+    this.#hasOthers = auth.hs256Secret !== undefined || development !== null;
+  }
+
+  /** Whether any token can be verified now. */
+  get areThere(): boolean {
+    return this.fetched === null || this.#hasOthers || monotonicMs() < this.fetched.state.usableUntilMs;
+  }
 }
 
-/** What one thread has counted. */
 export interface ThreadMeter {
-  /** `main`, or a number from 1 on, which a thread has that takes the place of another. */
+  /** `main`, or a number from 1 on. A thread that takes the place of another has its number. */
   readonly thread: string;
   readonly meter: Meter;
 }
@@ -55,32 +53,45 @@ export interface ThreadMeter {
 export interface Serving {
   readonly address: ListenAddress;
   readonly workers: number;
-  /** One for each thread that serves; empty where nothing is counted. */
+  readonly keys: ServingKeys;
+  /** One for each thread that serves; empty without metrics. */
   readonly meters: readonly ThreadMeter[];
-  /** Whether at least one thread has what it is to answer from. Nothing that only the timetable itself knows. */
+  /** Whether at least one thread has a snapshot to answer from. */
   readonly isServing: boolean;
-  /** Whether any token can be verified: there is a key that was given, or one that was fetched and may still be used. */
-  readonly hasKeys: boolean;
-  /** How fetching keys went; null where none are fetched. */
-  readonly keyFetches: KeyFetches | null;
   /** To be told of publications; null where this thread serves. */
   readonly follower: Follower | null;
-  /**
-   * Resolves when every thread listens; until then the port takes no connection, or nobody answers on it.
-   *
-   * Rejects with a LecternError `address-unavailable`.
-   */
+  /** Resolves when every thread listens. Rejects with a LecternError `address-unavailable`. */
   readonly started: Promise<void>;
-  /**
-   * What this thread answers from; until then no request must come in. Nothing where other threads serve.
-   *
-   * @throws LecternError `option-invalid` for a plan that cannot be
-   */
-  answerFrom(views: ViewSource): void;
-  /** At the moment. */
   readonly condition: ServingCondition;
-  /** As HttpServer has it. */
   drain(): void;
-  /** As HttpServer has it. */
   close(options?: { readonly deadlineMs?: number }): Promise<void>;
+}
+
+/** What a port can tell a load balancer. */
+export interface ServingCondition {
+  /** The port is about to be closed: no new connections should come. */
+  readonly isDraining: boolean;
+  /** Every serving thread has more requests than it can answer. */
+  readonly isOverloaded: boolean;
+  /** Threads that have more requests than they can answer. */
+  readonly threadsOverloaded: number;
+  /** Requests refused for that. A thread that was lost may take those of its last second with it. */
+  readonly refused: number;
+  /** How often a thread became overloaded; counted as `refused` is. */
+  readonly overloads: number;
+}
+
+export function conditionOf(
+  isDraining: boolean,
+  loads: readonly OverloadCounts[],
+  past: Omit<OverloadCounts, 'isOverloaded'> = { refused: 0, overloads: 0 },
+): ServingCondition {
+  const threadsOverloaded = loads.filter((load) => load.isOverloaded).length;
+  return {
+    isDraining,
+    isOverloaded: threadsOverloaded > 0 && threadsOverloaded === loads.length,
+    threadsOverloaded,
+    refused: loads.reduce((sum, load) => sum + load.refused, past.refused),
+    overloads: loads.reduce((sum, load) => sum + load.overloads, past.overloads),
+  };
 }

@@ -1,19 +1,36 @@
-import { availableParallelism } from 'node:os';
-import { SERVING_THREADS_MAX } from '../limits.js';
+import { availableParallelism, totalmem } from 'node:os';
+import { SERVING_SEMI_SPACES_MB_MAX, SERVING_THREADS_MAX } from '../limits.js';
 
-/** Serving threads as they are asked for. */
 export type WorkerCount = number | 'auto';
 
 /** What is wrong with a number of serving threads; null where it is good. */
 export function workersFault(value: unknown): string | null {
-  const isNumber =
-    Number.isInteger(value) && (value as number) >= 1 && (value as number) <= SERVING_THREADS_MAX;
-  return isNumber || value === 'auto'
-    ? null
-    : `it must be a whole number from 1 to ${SERVING_THREADS_MAX}, or auto`;
+  if (value === 'auto') return null;
+  if (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= SERVING_THREADS_MAX) return null;
+  return `it must be a whole number from 1 to ${SERVING_THREADS_MAX}, or auto`;
 }
 
-/** `auto` is as many as there are cores for this process. */
 export function threadsOf(workers: WorkerCount): number {
   return workers === 'auto' ? Math.min(availableParallelism(), SERVING_THREADS_MAX) : workers;
+}
+
+/** V8 counts three semi-spaces as a young generation, and makes each a power of two. */
+const SEMI_SPACES = 3;
+const SEMI_SPACE_MB_MIN = 2;
+const WORKERS_OF_V8_MAX = 2;
+/** The smallest share of memory that V8 gives a semi-space, up to 16 MB (Node 20; later ones give more). */
+const V8_SHARE = 1 / 512;
+
+/**
+ * MB that the young generation of each serving thread may take; null leaves it to V8, which sizes that of a thread as that of a
+ * process, 48 MB and more under load. `--max-semi-space-size` and `--max-heap-size` override it.
+ */
+export function youngGenerationMbOf(
+  workers: number,
+  memoryBytes: number = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem()),
+): number | null {
+  if (workers <= WORKERS_OF_V8_MAX) return null;
+  const part = 2 ** Math.floor(Math.log2(SERVING_SEMI_SPACES_MB_MAX / workers));
+  const semiSpaceMb = Math.max(SEMI_SPACE_MB_MIN, part);
+  return semiSpaceMb < memoryBytes * 2 ** -20 * V8_SHARE ? SEMI_SPACES * semiSpaceMb : null;
 }

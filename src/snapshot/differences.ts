@@ -59,19 +59,24 @@ export function differenceSince(differences: Differences, from: string, present:
 }
 
 /** After one more publication. Bounded in snapshots and in entries: the oldest go first. */
-export function extendHistory(deltas: readonly Delta[], delta: Delta, present: Snapshot): History {
-  const kept = newestDeltas([...deltas, delta]);
+export function extendHistory(
+  deltas: readonly Delta[],
+  delta: Delta,
+  present: Snapshot,
+  entriesMax: number = Number.POSITIVE_INFINITY,
+): History {
+  const kept = newestDeltas([...deltas, delta], Math.min(entriesMax, SNAPSHOT_HISTORY_ENTRIES_MAX));
   return { deltas: kept, differences: differencesOf(kept, present) };
 }
 
-function newestDeltas(deltas: readonly Delta[]): readonly Delta[] {
+function newestDeltas(deltas: readonly Delta[], entriesMax: number): readonly Delta[] {
   // A difference too large to keep is a gap: snapshots before it cannot be reached.
   const gap = deltas.findLastIndex((each) => each.before === null);
   let first = Math.max(gap + 1, deltas.length - SNAPSHOTS_KEPT_MAX);
   let entries = 0;
   for (let i = deltas.length - 1; i >= first; i--) {
     entries += pastRecordCount(deltas[i]?.before ?? null);
-    if (entries > SNAPSHOT_HISTORY_ENTRIES_MAX) first = i + 1;
+    if (entries > entriesMax) first = i + 1;
   }
   return deltas.slice(first);
 }

@@ -2,6 +2,7 @@ import { getHeapStatistics } from 'node:v8';
 import { GROWTH_RECORDS_MIN, LOAD_BASE_BYTES, LOAD_LOOK_CHUNKS, LOAD_LOOK_RECORDS } from '../limits.js';
 import type { SnapshotBuilder } from './builder.js';
 import type { ByteIntake } from './byte-intake.js';
+import type { SnapshotImage } from './image.js';
 
 /** `empty`, `shrunk` and `rejected` are said of a whole set, the others of a load that was given up before its end. */
 export type RefusalCode = 'empty' | 'shrunk' | 'rejected' | 'grown' | 'events' | 'memory';
@@ -97,8 +98,7 @@ export class IntakeWatch {
   look(): void {
     const { memoryBytesMax } = this.#bounds;
     if (memoryBytesMax === null) return;
-    const onHeap = Math.max(0, heapBytes() - this.#heapBytesBefore);
-    const held = this.#builder.heldBytes + this.#intake.heldBytes + onHeap + LOAD_BASE_BYTES;
+    const held = this.#heldBytes();
     const toCome = this.#builder.finishBytes();
     if (held + toCome <= memoryBytesMax) return;
     throw new RefusedLoad(
@@ -106,6 +106,18 @@ export class IntakeWatch {
       `loading it takes more than ${inMib(memoryBytesMax)}, the most memory that a load may take: after ` +
         `${this.#builder.eventCount} events it holds ${inMib(held)}, and their snapshot would take ${inMib(toCome)} more`,
     );
+  }
+
+  /** Bytes that are left for what follows once the image is finished. */
+  bytesLeft(image: SnapshotImage): number {
+    const { memoryBytesMax } = this.#bounds;
+    if (memoryBytesMax === null) return Number.POSITIVE_INFINITY;
+    return Math.max(0, memoryBytesMax - this.#heldBytes() - image.summary.bytes);
+  }
+
+  #heldBytes(): number {
+    const onHeap = Math.max(0, heapBytes() - this.#heapBytesBefore);
+    return this.#builder.heldBytes + this.#intake.heldBytes + onHeap + LOAD_BASE_BYTES;
   }
 }
 

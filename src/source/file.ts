@@ -64,6 +64,7 @@ async function loadOpened(
   const hasSize = status.size > 0n;
   const version = hasSize ? `${status.dev}-${status.ino}-${status.size}-${status.mtimeNs}` : null;
   if (version !== null && version === options.previous) return 'not-modified';
+  if (version !== null) options.onVersion?.(version);
   patience.opened(status);
   const bytesTotal = hasSize ? Number(status.size) : null;
   const hasChanged = async (): Promise<boolean> => {

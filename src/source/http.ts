@@ -113,6 +113,7 @@ class HttpLoad {
     const version = isPage(linksOf(answer)) ? null : versionOf(answer.url, answer.message.headers);
     // An upstream that ignores If-None-Match may give entity tags all the same.
     if (version !== null && version === previous) return 'not-modified';
+    if (version !== null) this.#options.onVersion?.(version);
     return { ...(await this.#readPages(answer)), version };
   }
 

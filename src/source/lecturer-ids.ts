@@ -18,7 +18,7 @@ export type LecturerIds = Readonly<Record<string, string>> | string;
 export function withLecturerIds(source: Source, lecturerIds: LecturerIds): Source {
   return {
     name: source.name,
-    async load(sink, { previous, ...options } = {}) {
+    async load(sink, { previous, onVersion, ...options } = {}) {
       const ids =
         typeof lecturerIds === 'string'
           ? idsByName(await readMap(lecturerIds), 'source-malformed')
@@ -30,6 +30,7 @@ export function withLecturerIds(source: Source, lecturerIds: LecturerIds): Sourc
       };
       const answer = await source.load(filling, {
         ...options,
+        onVersion: (version) => onVersion?.(prefix + version),
         previous: previous?.startsWith(prefix) ? previous.slice(prefix.length) : null,
       });
       if (answer === 'not-modified' || answer.version === null) return answer;

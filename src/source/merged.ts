@@ -4,7 +4,8 @@ import { formatOf, type LoadOptions, type LoadSummary, type RecordSink, type Sou
 
 /**
  * Several sources as one. They are read from the last to the first: the snapshot keeps the first record of an id, and the later
- * source has to win. Positions name their source, so that an overridden record can be told from a fault.
+ * source has to win. Positions name their source, so that an overridden record can be told from a fault. The version is the JSON
+ * array of the sources' versions. In that of a load that ended early, sources that were not reached have null.
  */
 export function mergedSource(sources: readonly Source[]): Source {
   if (sources.length === 0)
@@ -28,9 +29,10 @@ interface Part {
 async function load(
   parts: readonly Part[],
   sink: RecordSink,
-  { signal, previous = null, onProgress }: LoadOptions,
+  { signal, previous = null, onProgress, onVersion }: LoadOptions,
 ): Promise<LoadSummary | 'not-modified'> {
   let before = { bytesRead: 0, records: 0 };
+  const known: (string | null)[] = parts.map(() => null);
   const read = async (part: Part, version: string | null): Promise<LoadSummary | 'not-modified'> => {
     let latest = before;
     const answer = await part.source.load(labelling(sink, part.label), {
@@ -39,6 +41,12 @@ async function load(
       onProgress: ({ bytesRead, records }) => {
         latest = { bytesRead: before.bytesRead + bytesRead, records: before.records + records };
         onProgress?.({ ...latest, bytesTotal: null });
+      },
+      onVersion: (found) => {
+        const number = parts.indexOf(part);
+        known[number] = found;
+        // A source that was read without a version could be another by now.
+        if (!known.includes(null, number)) onVersion?.(JSON.stringify(known));
       },
     });
     before = latest;
@@ -50,7 +58,7 @@ async function load(
   if (versions !== null) {
     const last = parts.length - 1;
     // The last one is the first to be read, so asking it can be reading it.
-    const answer = await read(parts[last] as Part, versions[last] as string);
+    const answer = await read(parts[last] as Part, versions[last] ?? null);
     if (answer !== 'not-modified') summaries.push(answer);
     else if (!(await anyChanged(parts.slice(0, last), versions, signal))) return answer;
   }
@@ -80,14 +88,16 @@ const CHANGED = new Error('the source changed');
 /** Asks each source, from the last to the first, and stops at one that has something new. Nothing is kept of it. */
 async function anyChanged(
   parts: readonly Part[],
-  versions: readonly string[],
+  versions: readonly (string | null)[],
   signal: AbortSignal | undefined,
 ): Promise<boolean> {
   const stop = (): never => {
     throw CHANGED;
   };
   for (const [i, { source }] of [...parts.entries()].reverse()) {
-    const asking = { previous: versions[i] as string, signal };
+    const previous = versions[i] ?? null;
+    if (previous === null) return false;
+    const asking = { previous, signal };
     try {
       if ((await source.load({ record: stop, reject: stop }, asking)) !== 'not-modified') return true;
     } catch (error) {
@@ -99,7 +109,7 @@ async function anyChanged(
 }
 
 /** @returns null where the text is no version of so many sources, so that all are read */
-function parseVersions(text: string | null, count: number): string[] | null {
+function parseVersions(text: string | null, count: number): (string | null)[] | null {
   let value: unknown;
   try {
     value = JSON.parse(text ?? 'null');
@@ -107,7 +117,8 @@ function parseVersions(text: string | null, count: number): string[] | null {
     return null;
   }
   if (!Array.isArray(value) || value.length !== count) return null;
-  return value.every((version) => typeof version === 'string') ? value : null;
+  const reached = value.slice(value.findIndex((version) => version !== null));
+  return reached.every((version) => typeof version === 'string') ? value : null;
 }
 
 function combine(summaries: readonly LoadSummary[]): LoadSummary {

@@ -40,6 +40,8 @@ export interface LoadOptions {
   readonly signal?: AbortSignal | undefined;
   /** The version of what is served, as an earlier load gave it. Null or absent: load whatever is there. */
   readonly previous?: string | null;
+  /** Called before the first record with the version of what is read, where the source knows it by then. */
+  readonly onVersion?: ((version: string) => void) | undefined;
   /** Called after each chunk. */
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
 }

@@ -1,31 +1,33 @@
+import { DIFFERENCE_BYTES_PER_ENTRY, SNAPSHOT_DELTA_ENTRIES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import { createNormaliser, createValueReader, isRejection } from '../normalise/normalise.js';
 import { SnapshotBuilder } from '../snapshot/builder.js';
 import { ByteIntake } from '../snapshot/byte-intake.js';
-import type { SnapshotImage } from '../snapshot/image.js';
-import { type IntakeBounds, IntakeWatch } from '../snapshot/intake-bounds.js';
-import type { LoadOptions, LoadSummary, Source } from '../source/source.js';
+import { compareSnapshots } from '../snapshot/delta.js';
+import { extendHistory } from '../snapshot/differences.js';
+import { isSameImage, type SnapshotImage } from '../snapshot/image.js';
+import { type IntakeBounds, IntakeWatch, OUT_OF_MEMORY, RefusedLoad } from '../snapshot/intake-bounds.js';
+import { Snapshot } from '../snapshot/snapshot.js';
+import { NdjsonReader } from '../source/formats/ndjson.js';
+import { readRecords } from '../source/formats/read-records.js';
+import type { LoadOptions, LoadSummary, RecordSink, Source } from '../source/source.js';
+import { sourceOfSpec } from '../source/spec.js';
+import type { LoadDone, LoadTask, StreamSpec, TaskListeners } from './task-messages.js';
 
 export interface LoadedImage {
   readonly image: SnapshotImage;
   readonly source: LoadSummary;
+  /** What the bound of memory leaves for work on the image. */
+  readonly bytesLeft: number;
 }
 
 export interface LoadImageOptions extends LoadOptions {
-  /** How far the load may go. Default: as far as the source does. */
   readonly bounds?: IntakeBounds;
-  /** Random if left out, see SnapshotBuilder. */
   readonly hashSeed?: SnapshotImage['hashSeed'];
 }
 
 const UNBOUNDED: IntakeBounds = { eventsMax: null, memoryBytesMax: null, growth: null };
 
-/**
- * The way of the data: source, normaliser, builder. Bad records are counted and left out; the source's own failures are
- * thrown as LecternErrors. Asked with `previous`, a source that did not change builds nothing.
- *
- * @throws RefusedLoad where the load is given up, because it is beyond a bound
- */
 export async function loadImage(
   source: Source,
   identifiers: IdentifierMode,
@@ -36,45 +38,44 @@ export async function loadImage(
   identifiers: IdentifierMode,
   options: LoadImageOptions,
 ): Promise<LoadedImage | 'not-modified'>;
+/**
+ * The way of the data: source, normaliser, builder. Bad records are counted and left out; the source's own failures are
+ * thrown as LecternErrors. Asked with `previous`, a source that did not change builds nothing. A load beyond a bound throws
+ * RefusedLoad.
+ */
 export async function loadImage(
   source: Source,
   identifiers: IdentifierMode,
-  options: LoadImageOptions = {},
+  { bounds = UNBOUNDED, hashSeed, ...options }: LoadImageOptions = {},
 ): Promise<LoadedImage | 'not-modified'> {
-  const { bounds = UNBOUNDED, hashSeed, ...loadOptions } = options;
   const builder = new SnapshotBuilder({ identifiers, ...(hashSeed === undefined ? {} : { hashSeed }) });
   const normalise = createNormaliser(identifiers);
   const intake = new ByteIntake(builder, identifiers, createValueReader(identifiers));
   const watch = new IntakeWatch(builder, intake, bounds);
-  const summary = await source.load(
-    {
-      record(value, position) {
-        const event = normalise(value, position);
-        builder.unserved.countRecord(value);
-        if (isRejection(event)) builder.reject(event);
-        else builder.add(event, position);
-        watch.record();
-      },
-      reject(rejection) {
-        builder.reject(rejection);
-        watch.record();
-      },
-      undecoded(bytes, view, spans, names) {
-        const isTaken = intake.add(bytes, view, spans);
-        if (!isTaken) return false;
-        if (names.count > 0) builder.unserved.countNames(view, names.places, names.count);
-        watch.count();
-        return true;
-      },
+  const sink: RecordSink = {
+    record(value, position) {
+      const event = normalise(value, position);
+      builder.unserved.countRecord(value);
+      if (isRejection(event)) builder.reject(event);
+      else builder.add(event, position);
+      watch.record();
     },
-    {
-      ...loadOptions,
-      onProgress(progress) {
-        watch.chunk();
-        options.onProgress?.(progress);
-      },
+    reject(rejection) {
+      builder.reject(rejection);
+      watch.record();
     },
-  );
+    undecoded(bytes, view, spans, names) {
+      if (!intake.add(bytes, view, spans)) return false;
+      if (names.count > 0) builder.unserved.countNames(view, names.places, names.count);
+      watch.count();
+      return true;
+    },
+  };
+  const onProgress: LoadOptions['onProgress'] = (progress) => {
+    watch.chunk();
+    options.onProgress?.(progress);
+  };
+  const summary = await source.load(sink, { ...options, onProgress });
   if (summary === 'not-modified') {
     if (typeof options.previous === 'string') return summary;
     throw new Error(
@@ -82,5 +83,85 @@ export async function loadImage(
     );
   }
   watch.look();
-  return { image: builder.finish(), source: summary };
+  const image = builder.finish();
+  return { image, source: summary, bytesLeft: watch.bytesLeft(image) };
+}
+
+/** Loads a source into an image, and says what is different from the one that is served. Throws LecternErrors, RefusedLoad. */
+export async function runLoadTask(
+  task: LoadTask,
+  listeners: TaskListeners,
+  chunks: AsyncIterable<Uint8Array>,
+): Promise<LoadDone> {
+  const { served, previousVersion, bounds } = task;
+  const source =
+    task.source.kind === 'stream' ? streamSource(task.source, chunks) : sourceOfSpec(task.source);
+  const loaded = await loadImage(source, task.identifiers, {
+    ...listeners,
+    previous: previousVersion,
+    bounds,
+  });
+  if (loaded === 'not-modified') return { kind: 'not-modified' };
+  const { image, bytesLeft } = loaded;
+  const sourceVersion = loaded.source.version;
+  // Other bytes, equal content: nothing to publish. An image from disk may only claim to be equal.
+  if (
+    served?.summary.id === image.summary.id &&
+    image.summary.rejected === served.summary.rejected &&
+    isSameImage(served, image)
+  ) {
+    return { kind: 'unchanged', sourceVersion };
+  }
+  const done = { kind: 'loaded', image, sourceVersion } as const;
+  if (served === null) return { ...done, delta: null, history: null };
+  // Differences that do not fit into the load's memory are not kept: the timetable matters more.
+  const entriesMax = Math.floor(bytesLeft / DIFFERENCE_BYTES_PER_ENTRY);
+  const deltaMax = Math.min(entriesMax, SNAPSHOT_DELTA_ENTRIES_MAX);
+  const present = new Snapshot(image);
+  const delta = compareSnapshots(new Snapshot(served), present, deltaMax);
+  return { ...done, delta, history: extendHistory(task.deltas, delta, present, entriesMax) };
+}
+
+export function refusalOf(error: unknown): LoadDone {
+  // What V8 throws where the system gives no memory for an array, or a Map is as large as it can be.
+  const isOutOfMemory =
+    error instanceof RangeError &&
+    /^(?:Array buffer allocation failed|Map maximum size exceeded)/.test(error.message);
+  if (isOutOfMemory) return { kind: 'refused', refusal: OUT_OF_MEMORY };
+  if (error instanceof RefusedLoad) return { kind: 'refused', refusal: error.refusal };
+  throw error;
+}
+
+function streamSource({ name, content, version }: StreamSpec, chunks: AsyncIterable<Uint8Array>): Source {
+  return {
+    name,
+    async load(sink, options = {}) {
+      if (content === 'records') return { ...(await loadRecords(name, chunks, sink, options)), version };
+      const reading = { ...options, sourceName: name, bytesTotal: null };
+      return { ...(await readRecords(chunks, sink, reading)), version };
+    },
+  };
+}
+
+/** NDJSON that was made of records, whole lines in each chunk. No chunk at all is a set of no records. */
+async function loadRecords(
+  name: string,
+  chunks: AsyncIterable<Uint8Array>,
+  sink: RecordSink,
+  { onProgress }: LoadOptions,
+): Promise<Omit<LoadSummary, 'version'>> {
+  // Records in memory have numbers and no lines.
+  const reader = new NdjsonReader(name, {
+    record: (value, { record }) => sink.record(value, { record }),
+    reject: (rejection) => sink.reject({ ...rejection, position: { record: rejection.position.record } }),
+    ...(sink.undecoded === undefined ? {} : { undecoded: sink.undecoded }),
+  });
+  let bytesRead = 0;
+  for await (const chunk of chunks) {
+    bytesRead += chunk.length;
+    reader.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+    onProgress?.({ bytesRead: 0, bytesTotal: null, records: reader.records });
+  }
+  if (bytesRead > 0) reader.finish();
+  return { format: 'memory', gzipped: false, bytesRead };
 }

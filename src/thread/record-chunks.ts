@@ -1,61 +1,31 @@
 import { STREAM_CHUNK_MS_MAX } from '../limits.js';
 import type { Records } from '../source/records.js';
+import type { Feed } from './task-messages.js';
 
 /**
- * Turns records into chunks of NDJSON, for a thread that builds from them. A chunk ends after a few milliseconds, so that
- * this thread is never busy for long. What JSON does to a value happens here, too: a Date becomes its text.
- *
- * A record that JSON cannot represent (undefined, a circle, a bigint) becomes a text that says so, which is rejected
- * like any other record that is no object, under its own number.
+ * Turns records into chunks of NDJSON. A chunk ends after a few milliseconds, so that this thread is never busy for long. A
+ * record that JSON cannot represent (undefined, a circle, a bigint) becomes a text that says so, which is rejected.
  */
-export async function* recordChunks(records: Records): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  const chunk = new ChunkBuilder();
+export async function* recordChunks(records: Records): Feed {
+  let lines: string[] = [];
+  let beganMs = 0;
+  const isDueWith = (record: unknown): boolean => {
+    if (lines.length === 0) beganMs = performance.now();
+    lines.push(lineOf(record));
+    return performance.now() - beganMs >= STREAM_CHUNK_MS_MAX;
+  };
+  const take = (): Uint8Array<ArrayBuffer> => {
+    const text = `${lines.join('\n')}\n`;
+    lines = [];
+    return new TextEncoder().encode(text) as Uint8Array<ArrayBuffer>;
+  };
   if (Symbol.iterator in records) {
     // Not `for await`: it would wait a turn for each record.
-    for (const record of records) {
-      if (chunk.add(record)) yield chunk.take();
-    }
+    for (const record of records) if (isDueWith(record)) yield take();
   } else {
-    for await (const record of records) {
-      if (chunk.add(record)) yield chunk.take();
-    }
+    for await (const record of records) if (isDueWith(record)) yield take();
   }
-  if (!chunk.isEmpty) yield chunk.take();
-}
-
-/** The same records as the thread gets to see them, for building without one. */
-export function plainRecords(records: Records): Records {
-  return Symbol.iterator in records ? plainSync(records) : plainAsync(records);
-}
-
-function* plainSync(records: Iterable<unknown>): Generator<unknown> {
-  for (const record of records) yield JSON.parse(lineOf(record));
-}
-
-async function* plainAsync(records: AsyncIterable<unknown>): AsyncGenerator<unknown> {
-  for await (const record of records) yield JSON.parse(lineOf(record));
-}
-
-class ChunkBuilder {
-  #lines: string[] = [];
-  #beganMs = 0;
-
-  get isEmpty(): boolean {
-    return this.#lines.length === 0;
-  }
-
-  /** Adds a record and says whether the chunk is due. */
-  add(record: unknown): boolean {
-    if (this.isEmpty) this.#beganMs = performance.now();
-    this.#lines.push(lineOf(record));
-    return performance.now() - this.#beganMs >= STREAM_CHUNK_MS_MAX;
-  }
-
-  take(): Uint8Array<ArrayBuffer> {
-    const text = `${this.#lines.join('\n')}\n`;
-    this.#lines = [];
-    return new TextEncoder().encode(text) as Uint8Array<ArrayBuffer>;
-  }
+  if (lines.length > 0) yield take();
 }
 
 function lineOf(record: unknown): string {

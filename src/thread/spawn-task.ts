@@ -4,70 +4,50 @@ import type { ResourceLimits, Worker } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 import { LECTURER_IDS_HEAP_BYTES, THREAD_END_MS_MAX } from '../limits.js';
 import { OUT_OF_MEMORY } from '../snapshot/intake-bounds.js';
-import type { LoadProgress } from '../source/source.js';
-import { startThread, type ThreadEntry } from './start-thread.js';
-import type { Failed, LoadTask, StreamChunk, Task, TaskNotice, TaskResult } from './task-messages.js';
+import { prepareThread } from './start-thread.js';
+import type { DoneOf, Feed, FromTask, LoadTask, StreamChunk, Task, TaskListeners } from './task-messages.js';
 
-const ENTRY: ThreadEntry = {
-  source: '/thread/task-worker.ts',
-  text: async () => (await import('./worker-text.js')).WORKER_TEXT,
-};
-
-export type Feed = AsyncGenerator<Uint8Array<ArrayBuffer>>;
-
-export interface SpawnOptions {
-  /** Ends the thread; the promise then rejects with the signal's reason. */
-  readonly signal?: AbortSignal;
-  /** What it throws rejects the promise, and ends the thread. */
-  readonly onProgress?: (progress: LoadProgress) => void;
+export interface SpawnOptions extends TaskListeners {
   /** For a task whose source is a stream: its chunks, each in a buffer of its own, which is handed over. */
-  readonly feed?: Feed;
-  /** Whether the process stays alive for this task alone. */
+  readonly feed?: Feed | undefined;
   readonly keepsProcessAlive: boolean;
-  /** Told, with its end, where the thread does not end: it waits for the system, which may take for ever. */
+  /** Called with the thread's end where the thread does not end: it waits for the system, which may take for ever. */
   readonly onStuck?: (end: Promise<void>) => void;
 }
 
-/**
- * Does a task on a thread of its own.
- *
- * @throws LecternError as the task does; the signal's reason where it was aborted; what `onProgress` throws
- */
-export async function spawnTask(task: Task, options: SpawnOptions): Promise<Exclude<TaskResult, Failed>> {
-  options.signal?.throwIfAborted();
-  const worker = await startThread(ENTRY, {
+/** Does a task on a thread of its own. Throws as the task does, the signal's reason, and what `onProgress` throws. */
+export async function spawnTask<T extends Task>(task: T, options: SpawnOptions): Promise<DoneOf<T>> {
+  const { signal, feed } = options;
+  signal?.throwIfAborted();
+  const text = async () => (await import('./worker-text.js')).WORKER_TEXT;
+  const start = await prepareThread('/thread/task-worker.ts', text);
+  signal?.throwIfAborted();
+  const worker = start({
     workerData: task,
     name: `lectern ${task.task}`,
     ...(task.task === 'load' ? { resourceLimits: heapLimits(task) } : {}),
   });
   if (!options.keepsProcessAlive) worker.unref();
-  const feed = options.feed ?? null;
   const abort = (): void => void worker.terminate();
-  options.signal?.addEventListener('abort', abort, { once: true });
-  // While its text was being imported.
-  if (options.signal?.aborted) abort();
+  signal?.addEventListener('abort', abort, { once: true });
   try {
-    const result = await resultOf(worker, feed, options).catch((error: unknown) => {
-      if (task.task === 'load' && isOutOfMemory(error)) {
-        return { kind: 'refused', refusal: OUT_OF_MEMORY } as const;
-      }
-      throw error;
-    });
-    if (result.kind === 'failed') throw errorOf(result);
-    return result;
+    return (await resultOf(worker, options)) as DoneOf<T>;
+  } catch (error) {
+    if (task.task !== 'load' || !isOutOfMemory(error)) throw error;
+    return { kind: 'refused', refusal: OUT_OF_MEMORY } as DoneOf<T>;
   } finally {
-    options.signal?.removeEventListener('abort', abort);
+    signal?.removeEventListener('abort', abort);
     await endOf(worker, options);
     const returned = feed?.return(undefined);
-    // It waits for the record that was asked for last; whoever aborts does not.
-    if (options.signal?.aborted) returned?.catch(() => {});
+    // It waits for the record that was asked for last, which an abort does not.
+    if (signal?.aborted) returned?.catch(() => {});
     else await returned;
   }
 }
 
 /**
- * The heap is a part of what the load may take. It ends the thread where a load is faster than it is looked at. A map of lecturers is
- * parsed in one go, in which V8 would end the process and not the thread: it has room of its own.
+ * The heap is a part of what the load may take. The limit ends the thread where a load is faster than it is looked at. A map
+ * of lecturers has room of its own: it is parsed in one go, in which V8 would end the process and not the thread.
  */
 function heapLimits({ bounds: { memoryBytesMax }, source }: LoadTask): ResourceLimits {
   if (memoryBytesMax === null) return {};
@@ -81,55 +61,46 @@ function hasLecturerIds(source: LoadTask['source']): boolean {
   return source.lecturerIds !== undefined || (source.kind === 'merged' && source.specs.some(hasLecturerIds));
 }
 
-/** Ends the thread, and waits for that, but not for ever. */
 async function endOf(worker: Worker, { onStuck, signal }: SpawnOptions): Promise<void> {
   const end = worker.terminate().then(() => {});
-  const waiting = new AbortController();
-  const tooLong = delay(THREAD_END_MS_MAX, true, { signal: waiting.signal }).catch(() => false);
+  const tooLong = delay(THREAD_END_MS_MAX, true, { ref: false });
   const isStuck = await Promise.race([end.then(() => false), tooLong]);
-  waiting.abort();
-  if (!isStuck || signal?.aborted) return;
-  onStuck?.(end);
+  if (isStuck && !signal?.aborted) onStuck?.(end);
 }
 
-function resultOf(worker: Worker, feed: Feed | null, options: SpawnOptions): Promise<TaskResult> {
+function resultOf(worker: Worker, options: SpawnOptions): Promise<DoneOf<Task>> {
+  const { signal, onProgress, onVersion, feed } = options;
   return new Promise((resolve, reject) => {
-    worker.on('message', (message: TaskNotice | TaskResult) => {
-      if (message.kind === 'progress') {
-        try {
-          options.onProgress?.(message.progress);
-        } catch (error) {
-          // Thrown from here it would be nobody's, and end the process.
-          reject(error);
-        }
-      } else if (message.kind === 'more') void feedOne(worker, feed);
-      else resolve(message);
+    const take = (message: FromTask): void => {
+      if (message.kind === 'progress') onProgress?.(message.progress);
+      else if (message.kind === 'version') onVersion?.(message.version);
+      else if (message.kind === 'more') void feedOne(worker, feed as Feed);
+      else if (message.kind !== 'failed') resolve(message);
+      else if (message.code === null) throw new Error(message.message);
+      else throw new LecternError(message.code, message.message, { retryAfterMs: message.retryAfterMs });
+    };
+    worker.on('message', (message: FromTask) => {
+      try {
+        take(message);
+      } catch (error) {
+        // Uncaught, what the program's onProgress throws would end the process.
+        reject(error);
+      }
     });
     worker.on('error', reject);
     worker.on('exit', () => {
-      reject(
-        options.signal?.aborted
-          ? options.signal.reason
-          : new Error('the build thread ended without a result'),
-      );
+      reject(signal?.aborted ? signal.reason : new Error('the build thread ended without a result'));
     });
   });
 }
 
-async function feedOne(worker: Worker, feed: Feed | null): Promise<void> {
-  let chunk: StreamChunk;
+async function feedOne(worker: Worker, feed: Feed): Promise<void> {
   try {
-    const next = await feed?.next();
-    chunk = next === undefined || next.done ? { kind: 'end' } : { kind: 'chunk', bytes: next.value };
+    const next: StreamChunk = await feed.next();
+    worker.postMessage(next, next.done ? [] : [next.value.buffer as ArrayBuffer]);
   } catch (error) {
-    chunk = { kind: 'failed', message: error instanceof Error ? error.message : String(error) };
+    worker.postMessage({ problem: error instanceof Error ? error.message : String(error) });
   }
-  worker.postMessage(chunk, chunk.kind === 'chunk' ? [chunk.bytes.buffer as ArrayBuffer] : []);
-}
-
-function errorOf(failed: Failed): Error {
-  if (failed.code === null) return new Error(failed.message);
-  return new LecternError(failed.code, failed.message, { retryAfterMs: failed.retryAfterMs });
 }
 
 function isOutOfMemory(error: unknown): boolean {

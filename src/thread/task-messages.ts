@@ -6,24 +6,20 @@ import type { History } from '../snapshot/differences.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { ImageSource } from '../snapshot/image-file.js';
 import type { IntakeBounds, Refusal } from '../snapshot/intake-bounds.js';
-import type { LoadProgress, LoadSummary } from '../source/source.js';
+import type { LoadOptions, LoadProgress } from '../source/source.js';
 import type { SourceSpec } from '../source/spec.js';
 
-/**
- * What a worker thread is asked to do, and what it answers. One thread does one task and ends: whatever memory it took
- * goes back with it.
- */
+/** What worker threads are asked to do, and what they answer. A thread does one task and ends: its memory goes back. */
 
-/** What the asking thread sends itself, in chunks. */
 export interface StreamSpec {
   readonly kind: 'stream';
   /** `records`: NDJSON that was made of records in memory. `bytes`: any format, as from a file. */
   readonly content: 'records' | 'bytes';
-  /** For messages. */
   readonly name: string;
-  /** What the source calls the data, or null. */
   readonly version: string | null;
 }
+
+export type Feed = AsyncGenerator<Uint8Array<ArrayBuffer>>;
 
 export interface LoadTask {
   readonly task: 'load';
@@ -33,51 +29,51 @@ export interface LoadTask {
   readonly previousVersion: string | null;
   /** What is served, to tell what changed; null at the first load. Its arrays are shared, not copied. */
   readonly served: SnapshotImage | null;
-  /** What led to what is served, oldest first. */
   readonly deltas: readonly Delta[];
   readonly bounds: IntakeBounds;
 }
 
-export interface ReadImageTask {
-  readonly task: 'read-image';
-  readonly path: string;
-  readonly use: ImageUse;
-}
+export type Task =
+  | LoadTask
+  | { readonly task: 'read-image'; readonly path: string; readonly use: ImageUse }
+  /** Checks what was left out when an image was read for a restart. The path is for messages. */
+  | { readonly task: 'check-rows'; readonly path: string; readonly image: SnapshotImage }
+  | {
+      readonly task: 'write-image';
+      readonly path: string;
+      readonly image: SnapshotImage;
+      readonly sourceVersion: string | null;
+      readonly source: ImageSource | null;
+      readonly keep: number;
+    };
 
-/** Checks what was left out when an image was read for a restart. */
-export interface CheckRowsTask {
-  readonly task: 'check-rows';
-  /** For messages. */
-  readonly path: string;
-  readonly image: SnapshotImage;
-}
+export type TaskListeners = Pick<LoadOptions, 'signal' | 'onProgress' | 'onVersion'>;
 
-export interface WriteImageTask {
-  readonly task: 'write-image';
-  readonly path: string;
-  readonly image: SnapshotImage;
-  readonly sourceVersion: string | null;
-  readonly source: ImageSource | null;
-  /** Earlier images to keep beside it. */
-  readonly keep: number;
-}
-
-export type Task = LoadTask | ReadImageTask | CheckRowsTask | WriteImageTask;
-
-/** A snapshot that a thread built or read. */
 export interface Loaded {
   readonly kind: 'loaded';
   readonly image: SnapshotImage;
   readonly sourceVersion: string | null;
   /** Of an image that was read from disk, where it says so. */
   readonly source?: ImageSource | null;
-  /** Null for an image that was read from disk. */
-  readonly summary: LoadSummary | null;
-  /** Null at the first load. */
+  /** Both null at the first load, and for an image from disk. */
   readonly delta: Delta | null;
-  /** Null where `delta` is. */
   readonly history: History | null;
 }
+
+export type LoadDone =
+  | Loaded
+  | { readonly kind: 'not-modified' }
+  /** The source was read, and its content is what is served already. */
+  | { readonly kind: 'unchanged'; readonly sourceVersion: string | null }
+  | { readonly kind: 'refused'; readonly refusal: Refusal };
+
+export type Done = LoadDone | { readonly kind: 'done' };
+
+export type DoneOf<T extends Task> = T extends LoadTask
+  ? LoadDone
+  : T extends { readonly task: 'read-image' }
+    ? Loaded
+    : Done;
 
 export interface Failed {
   readonly kind: 'failed';
@@ -87,25 +83,18 @@ export interface Failed {
   readonly retryAfterMs: number | null;
 }
 
-export type TaskResult =
-  | Loaded
-  /** The source still has the version that it was asked about. */
-  | { readonly kind: 'not-modified' }
-  /** The source was read, and its content is what is served already. */
-  | { readonly kind: 'unchanged'; readonly sourceVersion: string | null }
-  /** The load was given up, as it was beyond a bound. */
-  | { readonly kind: 'refused'; readonly refusal: Refusal }
-  | { readonly kind: 'written' }
-  | { readonly kind: 'checked' }
-  | Failed;
-
-/** From the worker while it works. `more`: the next chunk of a stream may come. */
-export type TaskNotice =
+export type FromTask =
+  | Done
+  | Failed
   | { readonly kind: 'progress'; readonly progress: LoadProgress }
+  /** Of the source that is about to be read. A thread that runs out of memory tells nothing later. */
+  | { readonly kind: 'version'; readonly version: string }
+  /** The next chunk of a stream may come. */
   | { readonly kind: 'more' };
 
-/** To the worker, for a stream. */
-export type StreamChunk =
-  | { readonly kind: 'chunk'; readonly bytes: Uint8Array }
-  | { readonly kind: 'end' }
-  | { readonly kind: 'failed'; readonly message: string };
+export type Handlers<Message extends { readonly kind: string }> = {
+  readonly [Kind in Message['kind']]: (message: Extract<Message, { readonly kind: Kind }>) => void;
+};
+
+/** An answer to `more`. */
+export type StreamChunk = IteratorResult<Uint8Array, unknown> | { readonly problem: string };

@@ -1,43 +1,48 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 import { letOthersGoFirst } from './priority.js';
-import { streamSource } from './stream-source.js';
 import { runTaskHere } from './task.js';
-import type { Task, TaskNotice, TaskResult } from './task-messages.js';
+import type { FromTask, StreamChunk, Task, TaskListeners } from './task-messages.js';
 
 /** The entry of a worker thread: does its one task, posts the result and ends. */
-const port = parentPort;
+const port = parentPort as MessagePort;
 if (port === null) throw new Error('this module is the entry of a worker thread');
 
 const task = workerData as Task;
-// A first load is all that there is to do, and so is reading an image; everything else goes on beside answers.
+// Nothing is answered before a first load or the reading of an image has ended; other tasks go on beside answers.
 if (task.task !== 'read-image' && (task.task !== 'load' || task.served !== null)) letOthersGoFirst();
 
-const notify = (notice: TaskNotice): void => port.postMessage(notice);
+const tell = (message: FromTask): void => port.postMessage(message);
 
-async function work(): Promise<TaskResult> {
-  try {
-    return await runTaskHere(task, {
-      onProgress: (progress) => notify({ kind: 'progress', progress }),
-      openStream: (spec) => streamSource(spec, port as MessagePort, () => notify({ kind: 'more' })),
-    });
-  } catch (error) {
-    const known = error instanceof LecternError ? error : null;
-    return {
-      kind: 'failed',
-      code: known?.code ?? null,
-      message:
-        error instanceof Error
-          ? ((known === null ? error.stack : undefined) ?? error.message)
-          : String(error),
-      retryAfterMs: known?.retryAfterMs ?? null,
-    };
+/** One chunk is asked for at a time, so neither side holds more. */
+async function* chunks(): AsyncGenerator<Uint8Array> {
+  for (;;) {
+    const message = new Promise<StreamChunk>((resolve) => port.once('message', resolve));
+    tell({ kind: 'more' });
+    const chunk = await message;
+    if ('problem' in chunk) throw new LecternError('source-unreadable', chunk.problem);
+    if (chunk.done) return;
+    yield chunk.value;
   }
 }
 
+const listeners = {
+  onProgress: (progress) => tell({ kind: 'progress', progress }),
+  onVersion: (version) => tell({ kind: 'version', version }),
+} satisfies TaskListeners;
+
 // No top-level await: as a text inside a bundle this module is a CommonJS script.
-void work().then((result) => {
-  port.postMessage(result);
-  // A stream that failed half-way still listens; nothing may keep the thread.
-  port.close();
-});
+void runTaskHere(task, listeners, chunks())
+  .catch((error: unknown): FromTask => {
+    if (error instanceof LecternError) {
+      const { code, message, retryAfterMs } = error;
+      return { kind: 'failed', code, message, retryAfterMs };
+    }
+    const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    return { kind: 'failed', code: null, message, retryAfterMs: null };
+  })
+  .then((result) => {
+    tell(result);
+    // A stream that failed half-way still listens; nothing may keep the thread.
+    port.close();
+  });

@@ -1,5 +1,2 @@
-/**
- * The thread's module with everything that it imports, as the text of a CommonJS script: what stands here is put in by
- * the build (scripts/worker-text.mjs). Empty in the source, where the module itself is started.
- */
+/** The script of a thread that does a task. The build puts it here (scripts/worker-text.mjs); in the source the module itself is started. */
 export const WORKER_TEXT: string = '';

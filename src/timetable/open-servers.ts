@@ -8,9 +8,9 @@ import { findSwaggerUi } from '../http/development/docs-page.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
 import type { AdminListenerOptions, Resolved, ServeOptions } from '../options/option-types.js';
 import { resolveOptions } from '../options/resolve.js';
-import type { ServingCondition } from '../serving/condition.js';
 import { type HandlerPlan, issuerOfPlan } from '../serving/handler-plan.js';
 import { openServing } from '../serving/open-serving.js';
+import type { ServingCondition } from '../serving/serving.js';
 import { threadsOf } from '../serving/worker-count.js';
 import { VERSION } from '../version.js';
 import type { Follower, Present, PublishedImage } from '../view/present.js';
@@ -94,15 +94,17 @@ export class OpenServers implements Follower {
     const issuer = issuerOfPlan(plan);
     let losses = 0;
     const serving = await openServing({
-      plan,
-      host,
-      port,
-      workers: threadsOf(settings.workers),
-      connectionsMax,
-      overloadMs,
-      source: present.source,
-      staleMsMax,
-      cacheBytesMax,
+      settings: {
+        plan,
+        host,
+        port,
+        workers: threadsOf(settings.workers),
+        connectionsMax,
+        overloadMs,
+        staleMsMax,
+        cacheBytesMax,
+      },
+      views: present,
       isMetered: adminPlan !== null,
       log,
       onLost: (error) => {
@@ -129,7 +131,6 @@ export class OpenServers implements Follower {
     const close: TimetableServer['close'] = (closing) => closeAfter(null, closing);
     this.#closers.add(closeAfter);
     try {
-      serving.answerFrom(present);
       if (this.#closed) throw new LecternError('closed', 'the timetable is closed');
       // Together: threads that cannot even start never serve what is present.
       await Promise.all([follower === null ? null : this.#follow(follower), serving.started]);

@@ -180,8 +180,10 @@ class KeptTimetable implements Timetable {
     this.#keeper = new Keeper({
       loader,
       gate: gate === false ? null : resolveOptions('gate', gate),
-      eventsMax: options.eventsMax ?? null,
-      memoryBytesMax: memoryMbMax === undefined ? null : memoryMbMax * 2 ** 20,
+      bounds: {
+        eventsMax: options.eventsMax ?? null,
+        memoryBytesMax: memoryMbMax === undefined ? null : memoryMbMax * 2 ** 20,
+      },
       refreshSeconds,
       watch,
       snapshotFile: snapshotFile === undefined ? null : { path: snapshotFile, keep: snapshotFilesKept },

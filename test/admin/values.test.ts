@@ -17,6 +17,7 @@ import { PIPELINED_WAITING_MAX, REQUESTS_IN_FLIGHT_MAX } from '../../src/limits.
 import { TOKEN_FAILURES } from '../../src/metrics/cells.js';
 import { Meter } from '../../src/metrics/meter.js';
 import { startSampling } from '../../src/metrics/sampling.js';
+import type { ServingKeys } from '../../src/serving/serving.js';
 import { hs256, SECRET, signed } from '../auth/tokens.js';
 import { viewsOf } from '../http/harness.js';
 import { MemorySource, startService } from '../refresh/built.js';
@@ -39,12 +40,12 @@ async function expose(meter: Meter): Promise<ReadonlyMap<string, number>> {
 }
 
 function expositionOf(meter: Meter): Exposition {
+  const fetched = { results: { changed: 3, unchanged: 20, failed: 5 }, ageMs: 1500 };
   const serving = {
     meters: [{ thread: 'main', meter }],
     condition: { isDraining: false, isOverloaded: true, threadsOverloaded: 2, refused: 30, overloads: 7 },
-    hasKeys: true,
     isServing: true,
-    keyFetches: { results: { changed: 3, unchanged: 20, failed: 5 }, ageMs: 1500 },
+    keys: { areThere: true, fetched } as unknown as ServingKeys,
   };
   const observed = {
     serving,

@@ -6,12 +6,13 @@ import { extendHistory } from '../../src/snapshot/differences.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import type { IntakeBounds, Refusal } from '../../src/snapshot/intake-bounds.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
-import type { Failed, Task, TaskResult } from '../../src/thread/task-messages.js';
-
-type Done = Exclude<TaskResult, Failed>;
+import type { Done, DoneOf, LoadDone, Task } from '../../src/thread/task-messages.js';
 
 /** What the source holds: data under a version, what is given up, or a failure. */
-export type FakeSource = { readonly image: SnapshotImage; readonly version: string | null } | Refusal | Error;
+export type FakeSource =
+  | { readonly image: SnapshotImage; readonly version: string | null }
+  | (Refusal & { readonly version?: string })
+  | Error;
 
 export class FakeLoader {
   readonly name = 'fake';
@@ -43,7 +44,8 @@ export class FakeLoader {
     return this as unknown as Loader;
   }
 
-  async load({ previousVersion, served, deltas, signal, bounds }: LoadRequest): Promise<Done> {
+  async load({ previousVersion, served, deltas, bounds, listeners }: LoadRequest): Promise<LoadDone> {
+    const { signal, onVersion } = listeners;
     this.asked.push(previousVersion);
     this.bounds.push(bounds);
     const aborted = new Promise<never>((_, reject) => {
@@ -52,35 +54,43 @@ export class FakeLoader {
     await Promise.race([this.gate, aborted]);
     const { source } = this;
     if (source instanceof Error) throw source;
-    if ('detail' in source) return { kind: 'refused', refusal: source };
-    const { image, version } = source;
+    const { version = null } = source;
     if (version !== null && version === previousVersion) return { kind: 'not-modified' };
+    if ('detail' in source) {
+      if (version !== null) onVersion?.(version);
+      return { kind: 'refused', refusal: source };
+    }
+    const { image } = source;
     if (served?.summary.id === image.summary.id && served.summary.rejected === image.summary.rejected) {
       return { kind: 'unchanged', sourceVersion: version };
     }
-    const loaded = { kind: 'loaded', image, sourceVersion: version, summary: null } as const;
+    const loaded = { kind: 'loaded', image, sourceVersion: version } as const;
     if (served === null) return { ...loaded, delta: null, history: null };
     const present = new Snapshot(image);
     const delta = compareSnapshots(new Snapshot(served), present, 100_000);
     return { ...loaded, delta, history: extendHistory(deltas, delta, present) };
   }
 
-  async run(task: Task): Promise<Done> {
+  async run<T extends Task>(task: T): Promise<DoneOf<T>> {
+    return (await this.#run(task)) as DoneOf<T>;
+  }
+
+  async #run(task: Task): Promise<Done> {
     if (task.task === 'read-image') {
       if (this.stored === null || this.stored instanceof Error)
         throw this.stored ?? new Error('no such file');
-      return { kind: 'loaded', ...this.stored, summary: null, delta: null, history: null };
+      return { kind: 'loaded', ...this.stored, delta: null, history: null };
     }
     if (task.task === 'load') throw new Error('loads come by load()');
     if (task.task === 'check-rows') {
       await this.checking;
       if (this.rowsFault !== null) throw this.rowsFault;
-      return { kind: 'checked' };
+      return { kind: 'done' };
     }
     if (this.writeFailure !== null) throw this.writeFailure;
     const { image, sourceVersion } = task;
     this.written.push({ image, sourceVersion });
-    return { kind: 'written' };
+    return { kind: 'done' };
   }
 
   watch(onChange: () => void): { close(): void } {

@@ -31,8 +31,7 @@ export function keep(
   const keeper = new Keeper({
     loader: loader.asLoader,
     gate: GATE_DEFAULTS,
-    eventsMax: null,
-    memoryBytesMax: null,
+    bounds: { eventsMax: null, memoryBytesMax: null },
     refreshSeconds: 0,
     watch: false,
     snapshotFile: null,

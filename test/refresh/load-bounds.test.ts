@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type Test, test } from 'tap';
 import { SECRET } from '../auth/tokens.js';
 import { endless, endlessRecords, goodEvents } from '../hard/endless.mjs';
@@ -154,4 +157,61 @@ test('records of a program without end are given up, on a thread and here', asyn
     t.equal(timetable.all().total, 200);
     await timetable.close();
   }
+});
+
+test('a source that did not change since its load was given up is not read again', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'lectern-bounds-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const line = (n: number): string => GOOD.slice(0, GOOD.indexOf('\n') + 1).replace(/000/, String(100 + n));
+  const lines = (from: number, count: number): string =>
+    Array.from({ length: count }, (_, n) => line(from + n)).join('');
+  const paths = ['first', 'second', 'third'].map((name) => join(folder, name));
+  const [first = '', second = '', third = ''] = paths;
+  writeFileSync(first, lines(0, 10));
+  writeFileSync(second, lines(10, 90));
+  writeFileSync(third, lines(100, 20));
+  let requests = 0;
+  let read = 0;
+  const server = createServer((req, res) => {
+    requests++;
+    const isKnown = req.headers['if-none-match'] === '"1"';
+    if (!isKnown) read++;
+    res.writeHead(isKnown ? 304 : 200, { etag: '"1"' }).end(isKnown ? '' : lines(0, 120));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => server.close());
+  const map = join(folder, 'lecturers');
+  writeFileSync(map, '{}');
+  let loads = 0;
+  const records = {
+    name: 'records',
+    load({ previous }: { readonly previous: string | null }) {
+      if (previous === '1') return { notModified: true } as const;
+      loads++;
+      return { records: goodEvents(), version: '1' };
+    },
+  };
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const file = (path: string) => ({ kind: 'file', path }) as const;
+  for (const [name, source] of [
+    ['two files', { kind: 'merged', specs: [file(second), file(third)] }],
+    ['three, of which one is not reached', { kind: 'merged', specs: paths.map(file) }],
+    ['a file with a map of lecturers', { ...file(second), lecturerIds: map }],
+    ['an address', { kind: 'http', url }],
+    ['records', records],
+  ] as const) {
+    const timetable = openTimetable({ source, eventsMax: 80, watch: false, refreshSeconds: 0 });
+    let told = 0;
+    timetable.on('refused', () => told++);
+    await t.rejects(timetable.ready, { code: 'snapshot-refused', message: /more than 80 events/ }, name);
+    t.match(await timetable.refresh(), { result: 'refused', reason: /more than 80 events/ }, name);
+    t.equal(told, 1, `${name}: read once`);
+    if (name !== 'an address' && name !== 'records') {
+      writeFileSync(second, lines(10, 91 + told));
+      await timetable.refresh();
+      t.equal(told, 2, `${name}: and read again once it has changed`);
+    }
+    await timetable.close();
+  }
+  t.strictSame([requests, read, loads], [2, 1, 1]);
 });

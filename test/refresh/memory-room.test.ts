@@ -1,12 +1,14 @@
 import { join } from 'node:path';
 import { test } from 'tap';
+import { Loader } from '../../src/refresh/loader.js';
 import { memoryForLoad, memoryLeft } from '../../src/refresh/memory-room.js';
+import { down, keep } from './kept.js';
 
 const MIB = 2 ** 20;
 const meminfo = `MemTotal:       2048000 kB\nMemAvailable:   1024000 kB\n`;
 const stat = 'cache 1\ninactive_file 20971520\ntotal_inactive_file 20971520\n';
 
-test('what is left is the least of the machine and of every group around the process', (t) => {
+test('what is left is the least of the machine and of every group around the process', async (t) => {
   const groups = {
     v2: {
       'memory.max': 'max\n',
@@ -48,7 +50,17 @@ test('what is left is the least of the machine and of every group around the pro
   }
   const full = t.testdir({ proc: { meminfo: 'MemAvailable: 1024 kB\n' }, cgroup: {} });
   const places = { proc: join(full, 'proc'), cgroup: join(full, 'cgroup') };
-  t.equal(memoryForLoad(places), 64 * MIB, 'a little is tried in any case');
+  t.equal(memoryForLoad(places), 0.75 * MIB, 'no more than there is');
+  const loader = new Loader({ kind: 'file', path: '/none' }, 'uuid', 'here');
+  const { keeper } = keep(down, {
+    loader,
+    bounds: { eventsMax: null, memoryBytesMax: memoryForLoad(places) },
+  });
+  await t.rejects(keeper.start(), {
+    code: 'snapshot-refused',
+    message:
+      'the new snapshot of /none was refused: a load takes at least 24 MiB of memory, and machine and container have 0 MiB left for it',
+  });
+  await keeper.close();
   t.ok(memoryLeft({ proc: '/none', cgroup: '/none' }) > 0, 'elsewhere it is what the machine has');
-  t.end();
 });

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
 import { goodEvents } from '../hard/endless.mjs';
-import { openTimetable } from './built.js';
+import { keptLog, until } from '../serving/threads.js';
+import { openTimetable, startService } from './built.js';
 
 function folderFor(t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'lectern-pipe-'));
@@ -83,4 +84,32 @@ test('a pipe that stood there at the start is read, and again where there is a w
   write(190);
   t.match(await timetable.refresh(), { result: 'published' });
   t.equal(timetable.all().total, 190);
+});
+
+test('a pipe without a writer is told of within seconds, and only while it gives nothing', {
+  skip: process.platform === 'win32',
+  timeout: 30_000,
+}, async (t) => {
+  const folder = folderFor(t);
+  const path = join(folder, 'events');
+  const file = join(folder, 'file');
+  execFileSync('mkfifo', [path]);
+  writeFileSync(file, lines(200));
+  const [pipe, whole] = [keptLog(), keptLog()];
+  const options = { mode: 'development', port: 0, watch: false } as const;
+  const other = await startService({ ...options, source: file }, { log: whole.log });
+  t.teardown(() => other.close());
+  const beganMs = performance.now();
+  const service = await startService({ ...options, source: path }, { log: pipe.log });
+  t.teardown(() => service.close());
+  const waiting = () => pipe.lines.filter(({ message }) => message === 'still waiting for the source');
+  await until(() => waiting().length > 0);
+  t.ok(performance.now() - beganMs < 10_000);
+  t.match(waiting(), [
+    { level: 'warn', fields: { source: path, reason: `no data in the named pipe ${path}` } },
+  ]);
+  writeFileSync(path, lines(200));
+  t.equal((await service.ready).events, 200);
+  t.equal(waiting().length, 1);
+  t.notOk(whole.lines.some(({ message }) => message === 'still waiting for the source'));
 });

@@ -31,7 +31,7 @@ class Manual {
 
 test('refreshes run one at a time, and those who ask meanwhile share the next', async (t) => {
   const manual = new Manual();
-  const refresher = new Refresher({ refresh: manual.refresh, intervalMs: 0 });
+  const refresher = new Refresher(manual.refresh, 0);
   const ended: string[] = [];
   const ask = (name: string, force = false): void => {
     void refresher.request(force).then(() => ended.push(name));
@@ -56,7 +56,7 @@ test('refreshes run one at a time, and those who ask meanwhile share the next', 
 
 test('whoever asks in the moment between two refreshes joins the one that waits', async (t) => {
   const manual = new Manual();
-  const refresher = new Refresher({ refresh: manual.refresh, intervalMs: 0 });
+  const refresher = new Refresher(manual.refresh, 0);
   const first = refresher.request();
   const second = refresher.request();
   const asked = first.then(() => refresher.request(true));
@@ -72,14 +72,11 @@ test('whoever asks in the moment between two refreshes joins the one that waits'
 test('after an interval the next refresh comes by itself, after failures as well', async (t) => {
   const begunMs: number[] = [];
   const outcomes = [DONE, FAILED, FAILED, DONE];
-  const refresher = new Refresher({
-    refresh: async () => {
-      begunMs.push(performance.now());
-      return outcomes[begunMs.length - 1] ?? DONE;
-    },
-    intervalMs: 20,
-    random: () => 0.5,
-  });
+  const refresh = async (): Promise<RefreshOutcome> => {
+    begunMs.push(performance.now());
+    return outcomes[begunMs.length - 1] ?? DONE;
+  };
+  const refresher = new Refresher(refresh, 20, () => 0.5);
   await refresher.request();
   // What is waited for, not how long: the timers keep no process alive, but this one does.
   for (let n = 0; n < 400 && begunMs.length < 5; n++) await delay(5);
@@ -95,13 +92,10 @@ test('after an interval the next refresh comes by itself, after failures as well
 
 test('a source that asks to be left alone is', async (t) => {
   let begun = 0;
-  const refresher = new Refresher({
-    refresh: async () => {
-      begun++;
-      return { failed: true, retryAfterMs: 10_000 };
-    },
-    intervalMs: 5,
-  });
+  const refresher = new Refresher(async () => {
+    begun++;
+    return { failed: true, retryAfterMs: 10_000 };
+  }, 5);
   await refresher.request();
   await delay(60);
   t.equal(begun, 1);
@@ -112,7 +106,7 @@ test('a source that asks to be left alone is', async (t) => {
 
 test('closing waits for the refresh under way, and begins no other', async (t) => {
   const manual = new Manual();
-  const refresher = new Refresher({ refresh: manual.refresh, intervalMs: 1 });
+  const refresher = new Refresher(manual.refresh, 1);
   void refresher.request();
   const waiting = refresher.request(true);
   let closed = false;

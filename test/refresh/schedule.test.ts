@@ -1,5 +1,5 @@
 import { test } from 'tap';
-import { pauseMs } from '../../src/refresh/schedule.js';
+import { pauseMs } from '../../src/refresh/refresher.js';
 
 /** [interval, failures in a row, Retry-After, random] → pause, all in milliseconds. */
 const ROWS: readonly (readonly [number, number, number | null, number, number | null])[] = [

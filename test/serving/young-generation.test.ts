@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { test } from 'tap';
 import { startService } from '../../src/service.js';
-import { youngGenerationMbOf } from '../../src/serving/young-generation.js';
+import { youngGenerationMbOf } from '../../src/serving/worker-count.js';
 import { watchThreads } from './threads.js';
 
 const GIB = 1024 ** 3;

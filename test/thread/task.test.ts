@@ -7,11 +7,10 @@ import { LecternError } from '../../src/errors.js';
 import { LOAD_LOOK_CHUNKS } from '../../src/limits.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
-import { memorySource } from '../../src/source/records.js';
 import { recordChunks } from '../../src/thread/record-chunks.js';
 import { spawnTask } from '../../src/thread/spawn-task.js';
 import { runTaskHere } from '../../src/thread/task.js';
-import type { LoadTask, TaskResult } from '../../src/thread/task-messages.js';
+import type { Done, LoadTask } from '../../src/thread/task-messages.js';
 import { idOf, imageOfCount } from '../snapshot/images.js';
 
 const record = (n: number, title = 'a title'): object => ({
@@ -42,15 +41,13 @@ function loadTask(more: Partial<LoadTask>): LoadTask {
   };
 }
 
-function imageOf(result: TaskResult): SnapshotImage {
+function imageOf(result: Done): SnapshotImage {
   if (result.kind !== 'loaded') throw new Error(`expected an image, not ${result.kind}`);
   return result.image;
 }
 
 test('a thread builds the same image as this one, in memory that both share', async (t) => {
-  const here = imageOf(
-    await runTaskHere(loadTask({}), { openStream: ({ name }) => memorySource(RECORDS, name) }),
-  );
+  const here = imageOf(await runTaskHere(loadTask({}), {}, recordChunks(RECORDS)));
   const threaded = await spawnTask(loadTask({}), {
     feed: recordChunks(RECORDS),
     keepsProcessAlive: true,
@@ -66,8 +63,8 @@ test('a thread builds the same image as this one, in memory that both share', as
 });
 
 test('what a load of records can come to', async (t) => {
-  const load = (records: readonly object[], served: SnapshotImage | null): Promise<TaskResult> =>
-    runTaskHere(loadTask({ served }), { openStream: ({ name }) => memorySource(records, name) });
+  const load = (records: readonly object[], served: SnapshotImage | null): Promise<Done> =>
+    runTaskHere(loadTask({ served }), {}, recordChunks(records));
   const first = imageOf(await load(RECORDS, null));
   t.strictSame(await load(RECORDS, first), { kind: 'unchanged', sourceVersion: '7' });
   t.match(await load([record(1), record(2, 'other'), { id: 'bad' }, record(4)], first), {
@@ -86,11 +83,10 @@ test('a file that did not change is not read again', async (t) => {
   const path = join(folderFor(t), 'events.ndjson');
   writeFileSync(path, RECORDS.map((each) => JSON.stringify(each)).join('\n'));
   const source = { kind: 'file', path } as const;
-  const openStream = (): never => t.fail('no stream') as never;
-  const loaded = await runTaskHere(loadTask({ source }), { openStream });
+  const loaded = await runTaskHere(loadTask({ source }), {});
   const { sourceVersion } = loaded as { readonly sourceVersion: string };
   t.type(sourceVersion, 'string');
-  t.strictSame(await runTaskHere(loadTask({ source, previousVersion: sourceVersion }), { openStream }), {
+  t.strictSame(await runTaskHere(loadTask({ source, previousVersion: sourceVersion }), {}), {
     kind: 'not-modified',
   });
 });
@@ -101,7 +97,7 @@ test('an image is written and read on threads', async (t) => {
   const image = imageOfCount(50);
   const source = { name: 'events.ndjson', digest: 'abc' };
   const write = { task: 'write-image', path, image, sourceVersion: '7', source, keep: 0 } as const;
-  t.strictSame(await spawnTask(write, options), { kind: 'written' });
+  t.strictSame(await spawnTask(write, options), { kind: 'done' });
   const read = await spawnTask({ task: 'read-image', path, use: 'pin' }, options);
   t.match(read, { kind: 'loaded', sourceVersion: '7', source, delta: null });
   t.strictSame(imageOf(read).rows.bytes, image.rows.bytes);
@@ -168,6 +164,25 @@ test('what onProgress throws rejects the task, whatever it is, and the thread en
     });
     t.equal(await load.catch((error: unknown) => error), thrown, String(thrown));
     t.ok(calls > 0);
+  }
+});
+
+test('differences that do not fit into the memory of a load are not kept, and the load goes on', async (t) => {
+  const count = 30_000;
+  const records = (title: string): object[] => Array.from({ length: count }, (_, n) => record(n, title));
+  const load = (title: string, more: Partial<LoadTask>): Promise<Done> =>
+    spawnTask(loadTask(more), { feed: recordChunks(records(title)), keepsProcessAlive: true });
+  const served = imageOf(await load('one', {}));
+  const boundsOf = (mib: number) => ({ eventsMax: null, memoryBytesMax: mib * 2 ** 20, growth: null });
+  for (const [mib, kept] of [
+    [200, 1],
+    [50, 0],
+  ] as const) {
+    const result = await load('another', { served, bounds: boundsOf(mib) });
+    if (result.kind !== 'loaded') throw new Error(JSON.stringify(result));
+    t.equal(result.delta?.changed, count);
+    t.equal(result.history?.deltas.length, kept, `${mib} MiB`);
+    t.equal(result.delta?.before === null, kept === 0);
   }
 });
 

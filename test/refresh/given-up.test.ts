@@ -1,0 +1,42 @@
+import { test } from 'tap';
+import { full, keep } from './kept.js';
+
+test('a load that is given up is a refusal, and the source is asked again for what it had', async (t) => {
+  const { loader, keeper, told } = keep({ image: full, version: '1' });
+  await keeper.start();
+  loader.source = { code: 'memory', detail: 'it takes too much' };
+  t.strictSame(await keeper.refresh(false), {
+    result: 'refused',
+    reason: 'the new snapshot of fake was refused: it takes too much',
+  });
+  t.match(keeper.state, { state: 'refused', lastError: /it takes too much/ });
+  t.equal(loader.asked.at(-1), '1');
+  loader.source = { image: full, version: '1' };
+  t.equal((await keeper.refresh(false)).result, 'unchanged');
+  t.match(keeper.state, { state: 'loaded', lastError: null });
+  t.strictSame(told.slice(1), ['refused: memory']);
+  t.strictSame(
+    loader.bounds.map(({ growth }) => growth),
+    [null, { served: 10, percentMax: 1000 }, { served: 10, percentMax: 1000 }],
+  );
+  await keeper.refresh(true);
+  t.equal(loader.bounds.at(-1)?.growth, null, 'what is forced may grow');
+  await keeper.close();
+});
+
+test('a version of which the load was given up is not read again until it changes', async (t) => {
+  const { loader, keeper, told } = keep({ image: full, version: '1' });
+  await keeper.start();
+  loader.source = { code: 'memory', detail: 'it takes too much', version: '2' };
+  for (let n = 0; n < 3; n++) {
+    t.match(await keeper.refresh(false), { result: 'refused', reason: /it takes too much/ });
+  }
+  t.strictSame(loader.asked, [null, '1', '2', '2']);
+  t.strictSame(told.slice(1), ['refused: memory'], 'told once');
+  t.match(await keeper.refresh(true), { result: 'refused' });
+  t.equal(loader.asked.at(-1), null, 'a forced load reads it');
+  loader.source = { image: full, version: '1' };
+  t.equal((await keeper.refresh(false)).result, 'unchanged');
+  t.match(keeper.state, { state: 'loaded', lastError: null });
+  await keeper.close();
+});
