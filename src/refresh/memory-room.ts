@@ -3,7 +3,6 @@ import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { LOAD_MEMORY_SHARE } from '../limits.js';
 
-/** Where the system tells of memory. */
 const PLACES = { proc: '/proc', cgroup: '/sys/fs/cgroup' };
 /** Version 1 says "no limit" by a number that no machine has. */
 const NO_LIMIT_BYTES_MIN = 2 ** 60;

@@ -113,8 +113,8 @@ export function checkIdentifiers(path: string, summary: SnapshotSummary, expecte
   throw new LecternError('image-unusable', `the snapshot file ${path} cannot be used: ${problem}`);
 }
 
-/** Older files do not say what source they are of. */
 function checkSource(path: string, found: ImageSource | null, expected: ImageSource): void {
+  // Older files do not say what source they are of.
   if (found === null || found.digest === expected.digest) return;
   const message =
     `the snapshot file ${path} is not served: it was made of another source, ${JSON.stringify(found.name)}, ` +

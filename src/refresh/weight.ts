@@ -17,13 +17,12 @@ export class Weight {
     this.#delayMs = delayMs;
   }
 
-  /** The snapshot that is held now has so many bytes. */
-  replace(bytes: number): void {
+  replace(snapshotBytes: number): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       this.#held = null;
       try {
-        this.#held = new ArrayBuffer(Math.min(bytes, SNAPSHOT_WEIGHT_BYTES_MAX));
+        this.#held = new ArrayBuffer(Math.min(snapshotBytes, SNAPSHOT_WEIGHT_BYTES_MAX));
       } catch {
         // The system does not even promise that much. Collections come when they come.
       }

@@ -24,6 +24,7 @@ const REPLACE_MS_MAX = 30_000;
 /** A thread that has served so long is replaced without a pause. */
 const SOUND_MS = 60_000;
 const CLOSE_DEADLINE_MS = 10_000;
+const HEAP_FULL = 'it ran out of memory: give Node a larger heap with --max-old-space-size';
 
 /** The place of one thread, and of those that replace it, which count on. */
 interface Seat {
@@ -187,7 +188,9 @@ export class ThreadPool implements Serving, Follower {
       const pauseMs = losses === 0 ? 0 : Math.min(REPLACE_MS_MIN * 2 ** (losses - 1), REPLACE_MS_MAX);
       losses++;
       const next = pauseMs === 0 ? 'it is replaced' : `it is replaced in ${pauseMs} ms`;
-      const message = `a serving thread was lost, and ${next}: ${describeLoss(reason)}`;
+      const isHeapFull = 'code' in reason && reason.code === 'ERR_WORKER_OUT_OF_MEMORY';
+      const why = isHeapFull ? HEAP_FULL : reason.message;
+      const message = `a serving thread was lost, and ${next}: ${why}`;
       this.#options.onLost(new LecternError('thread-lost', message, { cause: reason }));
       await delay(pauseMs, undefined, { signal: this.#closed.signal }).catch(() => {});
       problem = await this.#start(seat).then(
@@ -203,10 +206,4 @@ export class ThreadPool implements Serving, Follower {
     this.#past.overloads += seat.thread?.load.overloads ?? 0;
     seat.thread = null;
   }
-}
-
-function describeLoss(reason: Error): string {
-  return 'code' in reason && reason.code === 'ERR_WORKER_OUT_OF_MEMORY'
-    ? 'it ran out of memory: give Node a larger heap with --max-old-space-size'
-    : reason.message;
 }

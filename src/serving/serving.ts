@@ -49,7 +49,6 @@ export interface ThreadMeter {
   readonly meter: Meter;
 }
 
-/** A port that is listened on, by this thread or by several. */
 export interface Serving {
   readonly address: ListenAddress;
   readonly workers: number;

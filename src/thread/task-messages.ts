@@ -53,7 +53,6 @@ export interface Loaded {
   readonly kind: 'loaded';
   readonly image: SnapshotImage;
   readonly sourceVersion: string | null;
-  /** Of an image that was read from disk, where it says so. */
   readonly source?: ImageSource | null;
   /** Both null at the first load, and for an image from disk. */
   readonly delta: Delta | null;
@@ -96,5 +95,4 @@ export type Handlers<Message extends { readonly kind: string }> = {
   readonly [Kind in Message['kind']]: (message: Extract<Message, { readonly kind: Kind }>) => void;
 };
 
-/** An answer to `more`. */
 export type StreamChunk = IteratorResult<Uint8Array, unknown> | { readonly problem: string };
