@@ -10,14 +10,14 @@ const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
 const COMMA = 0x2c;
 
-/** A run of rows of this length or more is sent as a view of the arena: writing one more piece costs less than copying it. */
+/** Longer runs of rows are sent as views of the arena: one more chunk costs less than a copy. */
 const VIEW_BYTES_MIN = 32 * 1024;
-/** At most so many in one answer: each is one more piece for the system to take. */
+/** Each view is one more chunk for the system. */
 const VIEWS_MAX = 16;
 
 /**
- * The selected rows as one JSON array. Everything at once is the arena itself, and long runs are views of it. Others are
- * gathered into one buffer, or where they are many, into slices.
+ * The selected rows as a JSON array: the arena itself for all rows, views of it for long runs, otherwise one buffer or
+ * slices.
  */
 export function jsonRows(rows: Rows, selection: Selection, cache: RowCache | null = null): Body {
   if (selection.count === rows.count) return { byteLength: rows.bytes.length, chunks: [rows.bytes] };
@@ -57,7 +57,7 @@ export function jsonRows(rows: Rows, selection: Selection, cache: RowCache | nul
   });
 }
 
-/** @param rows with a comma behind each; the closing bracket takes the place of the last */
+/** @param rows each with a comma; the closing bracket replaces the last */
 function jsonArray(rows: LazyPiece): Body {
   const target = allocateBody(Math.max(2, 1 + rows.byteLength));
   target[0] = OPENING_BRACKET;
@@ -89,7 +89,7 @@ function jsonViews(rows: Rows, selection: Selection, gatheredBytes: number): Uin
   return chunks;
 }
 
-/** The selected rows as views of the arena, with a comma between them. */
+/** Views of the arena, with commas between them. */
 export function* jsonRowPieces(rows: Rows, selection: Selection): Generator<Uint8Array> {
   let isFirst = true;
   for (const [first, end] of selection.runs()) {

@@ -1,8 +1,7 @@
 import { Packr } from 'msgpackr';
 import { BODY_SLICE_BYTES, BODY_WHOLE_BYTES_MAX } from '../limits.js';
 import type { Selection } from '../query/selection.js';
-import { packedArrayHeaderLength } from '../snapshot/byte-lengths.js';
-import type { Rows } from '../snapshot/rows.js';
+import { packedArrayHeaderLength, type Rows } from '../snapshot/rows.js';
 import { allocateBody, type Body, madeBody } from './body.js';
 import { writeMessagePackRow } from './msgpack-row.js';
 import { MESSAGE_PACK_LAYOUT, type RowCache } from './row-cache.js';
@@ -12,7 +11,7 @@ const FIXARRAY = 0x90;
 const ARRAY16 = 0xdc;
 const ARRAY32 = 0xdd;
 
-/** Plain MessagePack: objects as maps of the smallest size, no records, no extension types. */
+/** Objects as maps of the smallest size, no records, no extension types. */
 const packr = new Packr({ useRecords: false, variableMapSize: true });
 
 export function packPlain(value: string | number | object): Uint8Array {
@@ -25,7 +24,7 @@ export function arrayHeader(count: number): Buffer {
   return header;
 }
 
-/** Writes the header of an array to the beginning of `target` and returns its length. */
+/** Returns the length of the header. */
 function writeArrayHeader(target: Buffer, count: number): number {
   if (count < 16) {
     target[0] = FIXARRAY | count;
@@ -39,7 +38,7 @@ function writeArrayHeader(target: Buffer, count: number): number {
   return target.writeUInt32BE(count, 1);
 }
 
-/** The selected rows as one MessagePack array. */
+/** The selected rows as a MessagePack array. */
 export function messagePackRows(rows: Rows, selection: Selection, cache: RowCache | null = null): Body {
   const { count } = selection;
   const rowBytesMax = BODY_WHOLE_BYTES_MAX - packedArrayHeaderLength(count);
@@ -72,11 +71,11 @@ function packedArray(count: number, rows: LazyPiece): Body {
   return madeBody(target);
 }
 
-/** The selected rows in pieces of at most about one slice. */
+/** The selected rows in pieces of about one slice. */
 export function* packedRowPieces(rows: Rows, selection: Selection): Generator<Piece> {
   const { packedStart } = rows;
   for (const [first, end] of selection.runs()) {
-    // Terminates: `to` is at least one behind `from`.
+    // Terminates: `to` > `from`.
     for (let from = first, to = first; from < end; from = to) {
       const room = packedStart[from]! + BODY_SLICE_BYTES;
       to = from + 1;

@@ -5,23 +5,22 @@ import type { FieldIndex } from '../snapshot/snapshot.js';
 import { writeMessagePackRow } from './msgpack-row.js';
 import type { LazyPiece } from './slices.js';
 
-/** Lists that one insertion may look at to make room. */
+/** Lists that an insertion checks to make room. */
 const EVICTION_STEPS_MAX = 8;
 
-/** What a list takes besides its rows and their places, measured as resident memory. */
+/** Resident memory of a list besides its rows and their offsets. */
 const ENTRY_BYTES = 832;
 
 const COMMA = 0x2c;
 
-/** How rows are laid out in one representation. */
 export interface RowLayout {
   readonly number: 0 | 1;
-  /** The sums of lengths that tell how long a row is. */
+  /** Sums of the lengths of rows. */
   readonly sums: 'start' | 'packedStart';
   write(rows: Rows, ordinal: number, target: Buffer, offset: number): number;
 }
 
-/** Each row with a comma behind it. */
+/** A comma follows each row. */
 export const JSON_LAYOUT: RowLayout = {
   number: 0,
   sums: 'start',
@@ -34,17 +33,17 @@ export const JSON_LAYOUT: RowLayout = {
 
 export const MESSAGE_PACK_LAYOUT: RowLayout = { number: 1, sums: 'packedStart', write: writeMessagePackRow };
 
-/** The rows of one posting list side by side: row n is bytes [start[n], start[n + 1]). */
+/** The rows of a posting list: row n is bytes [start[n], start[n + 1]). */
 interface KeyRows {
   readonly bytes: Buffer;
   readonly start: Uint32Array;
 }
 
-/** The lists of one field in one representation, by code. */
+/** The lists of a field in one representation, by code. */
 interface Shelf {
   readonly layout: RowLayout;
   readonly entries: (Entry | undefined)[];
-  /** How many rows of each list were gathered from the arena so far. */
+  /** By code: rows gathered from the arena so far. */
   readonly gathered: Uint32Array;
 }
 
@@ -57,17 +56,17 @@ interface Entry {
 }
 
 /**
- * Posting lists with their rows laid side by side, so that a window of a list is one copy from one place, and MessagePack
- * rows are made once. Bounded in bytes, besides a place and a count for each distinct value of a field.
+ * Copies of posting lists with adjacent rows: a window of a list is one copy, and MessagePack rows are made once.
+ * Bounded in bytes, besides a pointer and a count per distinct value.
  *
- * A list is laid out once as many of its rows were gathered as it has. That costs about what has been spent by then, so at
- * most twice the least possible is spent. A full cache drops lists that were not used since the last look at them (CLOCK).
- * Where all that are looked at were used, the new list has to be asked for as often again.
+ * A list is added once as many of its rows were gathered as it has, so at most twice the least cost is spent. A full
+ * cache drops lists unused since their last check (CLOCK); if all checked lists were used, the new one must earn its
+ * place again.
  */
 export class RowCache {
   readonly #rows: Rows;
   readonly #bytesMax: number;
-  /** By numbers of the field and of the layout. */
+  /** By field and layout. */
   #shelves: (Shelf | undefined)[] = [];
   #clock: Entry[] = [];
   #hand = 0;
@@ -88,7 +87,7 @@ export class RowCache {
     return this.#clock.length;
   }
 
-  /** The rows of a result as one piece; null where the caller has to gather them from the arena. */
+  /** Null when the caller must gather the rows from the arena. */
   pick(selection: Selection, layout: RowLayout): LazyPiece | null {
     const { origin } = selection;
     const lists = origin === null ? null : this.find(origin, layout, selection.count);
@@ -110,10 +109,7 @@ export class RowCache {
     };
   }
 
-  /**
-   * The lists of a result of `count` entries; null where not all of them are there. At most one is laid out for it, since
-   * that takes milliseconds.
-   */
+  /** Null unless all lists of a result of `count` entries are there. Adds at most one: that takes milliseconds. */
   find(origin: ListPicks, layout: RowLayout, count: number): KeyRows[] | null {
     const found: KeyRows[] = [];
     let mayAdd = true;
@@ -135,7 +131,7 @@ export class RowCache {
     return isHit ? found : null;
   }
 
-  /** Whether as many of its rows were asked for as it has, with these. */
+  /** Counts `count` more rows; true once the list is worth adding. */
   #isDue(shelf: Shelf, { field, code }: ListRef, count: number): boolean {
     shelf.gathered[code]! += count;
     return shelf.gathered[code]! >= field.postingCount(code);
@@ -152,7 +148,7 @@ export class RowCache {
     return this.#shelves[place];
   }
 
-  /** Lays a list out, unless it is too long or there is no room. */
+  /** Null when the list is too long or there is no room. */
   #add(shelf: Shelf, { field, code }: ListRef): KeyRows | null {
     const rows = this.#rows;
     shelf.gathered[code] = 0;
@@ -197,7 +193,7 @@ export class RowCache {
     if (last !== undefined && last !== entry) this.#clock[this.#hand] = last;
   }
 
-  /** Drops everything. What was handed out stays valid. */
+  /** Lists in use stay valid. */
   clear(): void {
     this.#shelves = [];
     this.#clock = [];

@@ -1,23 +1,19 @@
 import { BODY_SLICE_BYTES } from '../limits.js';
-import type { Body } from './body.js';
-import { allocateSlice, type SharedSlices } from './shared-slices.js';
+import { allocateSlice, type Body, type SharedSlices } from './body.js';
 
-/** A part of a large body that is written where it is needed, and not at all where a slice with it is there already. */
+/** A part of a body that is written only when needed: a shared slice saves writing it. */
 export interface LazyPiece {
   readonly byteLength: number;
-  /** Writes all of it to `target` from `offset` on. */
   write(target: Buffer, offset: number): void;
 }
 
-/** Bytes that are there, or will be written. */
 export type Piece = Uint8Array | LazyPiece;
 
 /**
- * A body that is made while it is sent: whoever reads slowly costs one slice of memory, and nobody waits for more than
- * one slice to be made.
+ * A body that is made while it is sent: a slow reader costs one slice of memory, and other requests wait for at most one.
  *
- * @param byteLength of all pieces together
- * @param pieces begins anew with every call, and gives the same each time
+ * @param byteLength of all pieces
+ * @param pieces starts anew with each call, with equal pieces
  */
 export function slicedBody(byteLength: number, pieces: () => Iterable<Piece>): Body {
   return {
@@ -30,9 +26,9 @@ export function slicedBody(byteLength: number, pieces: () => Iterable<Piece>): B
 }
 
 /**
- * The same pieces. Bytes beyond the length that was announced would be taken for the next answer, so none are given.
+ * Passes the pieces on. Clients would take extra bytes for the next answer, so none pass.
  *
- * @throws Error where they have another length, before anything beyond it
+ * @throws Error when the total differs from `byteLength`
  */
 export function* measured(pieces: Iterable<Piece>, byteLength: number): Generator<Piece> {
   let left = byteLength;
@@ -44,7 +40,7 @@ export function* measured(pieces: Iterable<Piece>, byteLength: number): Generato
   if (left !== 0) throw new Error('a body has another length than was announced');
 }
 
-/** Gathers small pieces into slices; large ones that are there pass as they are. */
+/** Gathers small pieces into slices; large existing pieces pass unchanged. */
 function* slices(pieces: Iterable<Piece>, shared: SharedSlices | null, name: string): Generator<Uint8Array> {
   let number = 0;
   let gathered: Piece[] = [];
@@ -80,7 +76,7 @@ function slice(
   return target;
 }
 
-/** Writes pieces one behind the other, as many bytes as `target` has. */
+/** Concatenates pieces into `target`, which has their exact length. */
 export function gather(pieces: Iterable<Piece>, target: Buffer): Buffer {
   let at = 0;
   for (const piece of pieces) {

@@ -21,23 +21,23 @@ export interface ConflictCursor {
   readonly keyDigest: string | null;
 }
 
-/** As text: base64url of JSON, so every snapshot and replica reads it alike. It begins with the kind of list. */
+/** Cursors are base64url of JSON, so all snapshots and replicas read them alike. The first element is the kind of list. */
 export function encodeEventCursor(cursor: EventCursor): string {
   return encode(['e', cursor.timeMs, cursor.endTimeMs, cursor.id]);
 }
 
-/** A cursor must fit into a request target: of a long key it holds the beginning and a digest. */
+/** Cursors must fit into a request target: long keys are cut, with a digest. */
 export function encodeConflictCursor({ startMs, endMs, by, key }: ClusterKey): string {
   return key.length <= CURSOR_KEY_UNITS_MAX
     ? encode(['c', startMs, endMs, by, key])
     : encode(['c', startMs, endMs, by, beginningOf(key), digestOf(key)]);
 }
 
-/** The first cluster behind a cursor, whose own cluster may be gone. */
+/** The first cluster after a cursor, whose own cluster may be gone. */
 export function clusterAfter(clusters: Clusters, cursor: ConflictCursor): number {
   const { keyDigest } = cursor;
   if (keyDigest === null) return clusters.clusterAfter(cursor);
-  // Among the long keys of this beginning the digest tells.
+  // Several long keys can share a beginning.
   const first = clusters.clusterFrom(cursor);
   for (let cluster = first; cluster < clusters.count; cluster++) {
     const { startMs, endMs, by, key } = clusters.keyOf(cluster);

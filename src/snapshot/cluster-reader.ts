@@ -12,7 +12,7 @@ export interface ClusterKey {
   readonly key: string;
 }
 
-/** The conflict clusters of a snapshot, for reading; cluster numbers are in the documented order. */
+/** Reads conflict clusters; their numbers are in the documented order. */
 export class Clusters {
   readonly image: ClustersImage;
   readonly index: IntervalIndex;
@@ -41,25 +41,25 @@ export class Clusters {
     };
   }
 
-  /** Makes no view, which would cost more than a few look-ups. */
+  /** Makes no view: that would cost more than a few look-ups. */
   hasEvent(cluster: number, passes: (ordinal: number) => boolean): boolean {
     const { first, events } = this.image;
     for (let e = first[cluster]!; e < first[cluster + 1]!; e++) if (passes(events[e]!)) return true;
     return false;
   }
 
-  /** Ordinals, ascending. A view of shared memory. */
+  /** Ascending ordinals, a view of shared memory. */
   eventsOf(cluster: number): Uint32Array {
     return this.image.events.subarray(this.image.first[cluster]!, this.image.first[cluster + 1]!);
   }
 
-  /** Visits the clusters of the events [first, end): ascending for one event, with repeats for several. */
+  /** Visits the clusters of events [first, end): ascending per event, with repeats. */
   forEachMembership(first: number, end: number, visit: (cluster: number) => void): void {
     const { start, ordinals } = this.image.clustersOf;
     for (let m = start[first]!; m < start[end]!; m++) visit(ordinals[m]!);
   }
 
-  /** How often forEachMembership visits. */
+  /** The number of visits of forEachMembership. */
   membershipCount(first: number, end: number): number {
     const { start } = this.image.clustersOf;
     return start[end]! - start[first]!;
@@ -76,7 +76,7 @@ export class Clusters {
   #firstWhere(beyond: (key: ClusterKey) => boolean): number {
     let low = 0;
     let high = this.count;
-    // Invariant: it holds for none before `low` and for all from `high` on; the gap halves each time.
+    // Invariant: false before `low`, true from `high` on; the gap halves.
     while (low < high) {
       const middle = (low + high) >>> 1;
       if (beyond(this.keyOf(middle))) high = middle;

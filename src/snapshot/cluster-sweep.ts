@@ -3,7 +3,7 @@ import { Growable } from '../structures/growable.js';
 import { scratch } from '../structures/slabs.js';
 import type { SlotsImage } from './image.js';
 
-/** Clusters as they are found, in columns: in order of (by, key, start). */
+/** Clusters in columns, in order of (by, key, start). */
 export class FoundClusters {
   readonly by: Growable<Uint32Array> = new Growable(Uint32Array);
   readonly key: Growable<Uint32Array> = new Growable(Uint32Array);
@@ -18,25 +18,25 @@ export class FoundClusters {
   }
 }
 
-/** The rows that take time and have a key of one dimension, sorted by key. */
+/** Rows of positive length with a key of one dimension, sorted by key. */
 export interface KeyedRows {
   /** The rows of key k are [start[k], start[k + 1]). */
   readonly start: Uint32Array;
   readonly ordinals: Uint32Array;
   readonly slots: Uint32Array;
-  /** Equal for rows of one lesson; NO_CODE for a lesson of its own. */
+  /** Equal for rows of one lesson; NO_CODE: a lesson of its own. */
   readonly lessons: Uint32Array;
 }
 
 /**
- * Goes through the rows of each key in time order. A row that starts before all rows so far have ended belongs to the
- * present cluster. Rows of one lesson take place at the same time, so merging changes only the counts.
+ * Goes through the rows of each key in time order. A row that starts before all earlier rows have ended joins their
+ * cluster. Rows of one lesson are simultaneous, so merging changes only the counts.
  */
 export class ClusterSweep {
   readonly merged: FoundClusters = new FoundClusters();
   readonly unmerged: FoundClusters = new FoundClusters();
   readonly #slots: Pick<SlotsImage, 'startMs' | 'endMs'>;
-  /** For each lesson the number of the last run that it was seen in. */
+  /** By lesson: the last run that it was seen in. */
   readonly #seenIn: Uint32Array;
   #runs = 0;
   readonly #lessonSlots: Uint32Array;
@@ -53,7 +53,7 @@ export class ClusterSweep {
     const { startMs, endMs } = this.#slots;
     const { slots, start } = rows;
     const end = start[key + 1]!;
-    // Terminates: `next` is at least one behind `first`.
+    // Terminates: `next` > `first`.
     for (let first = start[key]!, next = first; first < end; first = next) {
       let clusterEndMs = endMs[slots[first]!]!;
       for (next = first + 1; next < end && startMs[slots[next]!]! < clusterEndMs; next++) {
@@ -63,7 +63,7 @@ export class ClusterSweep {
     }
   }
 
-  /** Takes the rows [first, end), which overlaps connect. */
+  /** Adds the rows [first, end), which are connected by overlaps. */
   #take(by: number, key: number, rows: KeyedRows, first: number, end: number, endMs: number): void {
     const add = (found: FoundClusters, peak: number): void => {
       found.by.push(by);
@@ -93,10 +93,10 @@ export class ClusterSweep {
     return this.#lessonSlots.subarray(0, count);
   }
 
-  /** The largest number of lessons at one instant. Intervals are half-open: an end comes before a start. */
+  /** The most lessons at one instant. Half-open intervals: ends come before starts. */
   #peak(slots: Uint32Array): number {
     const count = slots.length;
-    // Two that are connected overlap. So do all lessons of one slot.
+    // Two connected lessons overlap, and so do all lessons of one slot.
     if (count === 2 || slots[0] === slots[count - 1]) return count;
     const { startMs, endMs } = this.#slots;
     const ends = this.#ends.subarray(0, count);
@@ -106,7 +106,7 @@ export class ClusterSweep {
     let peak = 0;
     for (let started = 0; started < count; started++) {
       const start = startMs[slots[started]!]!;
-      // Terminates: at most as many lessons have ended as there are.
+      // Terminates: `ended` grows up to `count`.
       while (ended < count && ends[ended]! <= start) ended++;
       peak = Math.max(peak, started + 1 - ended);
     }

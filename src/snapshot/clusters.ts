@@ -8,19 +8,14 @@ import type { KeyedHash } from '../structures/keyed-hash.js';
 import type { PostingListsImage } from '../structures/posting-lists.js';
 import { radixSort, sortByIntervals } from '../structures/radix-sort.js';
 import { scratch, shared } from '../structures/slabs.js';
-import {
-  jsonByteLength,
-  packedArrayHeaderLength,
-  packedByteLength,
-  packedIntegerLength,
-} from './byte-lengths.js';
 import { ClusterSweep, type FoundClusters, type KeyedRows } from './cluster-sweep.js';
+import { type OrderedEvents, pick } from './columns.js';
 import type { ClustersImage, RowsImage, SnapshotImage } from './image.js';
-import { type OrderedEvents, pick } from './order.js';
+import { jsonByteLength, packedArrayHeaderLength, packedByteLength, packedIntegerLength } from './rows.js';
 
 /**
- * Finds the conflicts: for each dimension and key the maximal sets of at least two lessons that overlaps connect. A cluster
- * has only those rows of its lessons that have the key. O(n log n), whatever overlaps.
+ * Finds the maximal sets of at least two lessons connected by overlaps, per dimension and key. A cluster has only the
+ * rows of its lessons that have the key. O(n log n) in any case.
  */
 export function buildClusters(
   events: OrderedEvents,
@@ -43,8 +38,8 @@ export function buildClusters(
 }
 
 /**
- * Rows equal in slot and in LESSON_FIELDS are one lesson, numbered by its first ordinal. A row without a value in the first
- * field is a lesson of its own (NO_CODE). Rows are sorted, not hashed: no choice of values makes this slow.
+ * Rows with equal slot and LESSON_FIELDS are one lesson, numbered by its first ordinal. Rows without a value in the
+ * first field are lessons of their own (NO_CODE). Sorting, unlike hashing, is fast for all values.
  */
 function lessonNumbers({ slotOf, columns }: OrderedEvents): Uint32Array {
   const count = slotOf.length;
@@ -53,9 +48,9 @@ function lessonNumbers({ slotOf, columns }: OrderedEvents): Uint32Array {
   const order = scratch.uint32(count);
   for (let ordinal = 0; ordinal < count; ordinal++) order[ordinal] = ordinal;
   const keys = scratch.float64(count);
-  // The sort is stable: by slot in the end, and in order within each lesson.
+  // Stable sorts: by slot in the end, and in order within each lesson.
   for (const column of [...fields, slotOf]) {
-    // NO_CODE becomes 0, so that the numbers stay as short as there are codes.
+    // NO_CODE becomes 0, which keeps the keys short.
     for (let ordinal = 0; ordinal < count; ordinal++) keys[ordinal] = (column[ordinal]! + 1) >>> 0;
     radixSort(order, keys);
   }
@@ -76,10 +71,8 @@ function isOneLesson(slotOf: Uint32Array, fields: readonly Uint32Array[], a: num
 }
 
 /**
- * The key of each event in each dimension: its first field that is not null, as text, whichever field it is. An empty text
- * is no key, and an event of zero length has none: it overlaps nothing.
- *
- * @returns `keyOf`: by dimension and ordinal a code of `keys`, or NO_CODE
+ * The key of an event in a dimension: its first field that is not null, as text. Empty texts are no keys, and events of
+ * zero length have none: they overlap nothing. `keyOf` has a code of `keys`, or NO_CODE, by dimension and ordinal.
  */
 function conflictKeys(
   { columns, slotOf, slots }: OrderedEvents,
@@ -211,7 +204,7 @@ const PACKED_FRAME_BYTES =
   Object.keys(EMPTY_ENTRY).reduce((sum, name) => sum + packedByteLength(name), 1) +
   2 * packedByteLength(INSTANT);
 
-/** The length of each cluster's entry with its events, without separators. */
+/** Lengths of the entries with their events, without separators. */
 export function entryByteLengths(
   clusters: Pick<ClustersImage, 'by' | 'key' | 'keys' | 'peak' | 'first' | 'events'>,
   rows: RowsImage,

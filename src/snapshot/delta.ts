@@ -2,18 +2,18 @@ import { createHash } from 'node:crypto';
 import { shared } from '../structures/slabs.js';
 import type { Snapshot } from './snapshot.js';
 
-/** What one publication changed. Plain data: it crosses threads. */
+/** What one publication changed, as plain data that crosses threads. */
 export interface Delta {
   readonly from: string;
   readonly to: string;
   readonly added: number;
   readonly removed: number;
   readonly changed: number;
-  /** Every event that was added, removed or changed, as it was before. Null where there are too many to keep. */
+  /** The earlier state of each event in the counts; null when there are too many to keep. */
   readonly before: PastRecords | null;
 }
 
-/** What records were. Flat: a map of 100,000 entries takes 0.1 s to cross threads. */
+/** Earlier records. Flat: a map of 100,000 entries takes 0.1 s to cross threads. */
 export interface PastRecords {
   /** Id n is UTF-8 bytes [idStart[n], idStart[n + 1]). */
   readonly ids: Uint8Array;
@@ -21,17 +21,17 @@ export interface PastRecords {
   readonly digests: Uint8Array;
 }
 
-/** The digest has DIGEST_BYTES characters of one byte each. Null: there was no record. */
+/** `digest` has DIGEST_BYTES latin1 characters; null: there was no record. */
 export type PastRecord = readonly [id: string, digest: string | null];
 
-/** 96 bits of a hash: two records of one id never share them. */
+/** 96 bits: two records of one id never share them. */
 const DIGEST_BYTES = 12;
 const NO_DIGEST = '\0'.repeat(DIGEST_BYTES);
 
 /**
- * Compares two snapshots in one merge. Where rows differ, the index of ids tells whether an event was moved.
+ * Compares two snapshots in one merge. The index of ids detects moved events.
  *
- * @param entriesMax beyond it only the counts are kept
+ * @param entriesMax with more changes only the counts are kept
  */
 export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: number): Delta {
   const past: PastRecord[] = [];
@@ -40,7 +40,7 @@ export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: 
   let changed = 0;
   let b = 0;
   let a = 0;
-  // Terminates: each round moves on in at least one of the two.
+  // Terminates: each round advances `b` or `a`.
   while (b < before.eventCount || a < after.eventCount) {
     const isBoth = b < before.eventCount && a < after.eventCount;
     if (isBoth && before.rows.rowOf(b).equals(after.rows.rowOf(a))) {
@@ -51,7 +51,7 @@ export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: 
     const order = isBoth ? before.compareEvents(b, after, a) : b < before.eventCount ? -1 : 1;
     if (order > 0) {
       const id = after.rows.idOf(a++);
-      // A moved event is counted where it was before.
+      // Moved events are counted at their earlier place.
       if (before.ordinalOf(id) !== -1) continue;
       added++;
       if (past.length < entriesMax) past.push([id, null]);
@@ -93,7 +93,7 @@ export function pastRecordCount(records: PastRecords | null): number {
 export function* readPastRecords(records: PastRecords | null): Generator<PastRecord> {
   if (records === null) return;
   const { ids, idStart, digests } = records;
-  // A Buffer decodes shared memory, a TextDecoder does not.
+  // Unlike a TextDecoder, a Buffer decodes shared memory.
   const text = Buffer.from(ids.buffer, ids.byteOffset, ids.byteLength);
   const all = Buffer.from(digests.buffer, digests.byteOffset, digests.byteLength);
   for (let n = 0; n < pastRecordCount(records); n++) {

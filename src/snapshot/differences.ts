@@ -2,24 +2,24 @@ import { pack } from 'msgpackr';
 import { SNAPSHOT_HISTORY_ENTRIES_MAX, SNAPSHOTS_KEPT_MAX } from '../limits.js';
 import { compareCodePoints } from '../model/text.js';
 import { shared } from '../structures/slabs.js';
-import { jsonByteLength } from './byte-lengths.js';
 import { type Delta, pastRecordCount, readPastRecords, rowDigest, sharedCopy } from './delta.js';
+import { jsonByteLength } from './rows.js';
 import type { Snapshot } from './snapshot.js';
 
-/** What is known of past snapshots. Plain data in shared memory: it crosses threads. */
+/** Past snapshots, as plain data in shared memory that crosses threads. */
 export interface History {
-  /** What led to the present snapshot, oldest first: each begins where the one before ended. */
+  /** Oldest first; each begins where the one before ended. The last leads to the present snapshot. */
   readonly deltas: readonly Delta[];
   readonly differences: Differences;
 }
 
-/** The net difference between each past snapshot and the present one. */
+/** Net differences from past snapshots to the present one. */
 export interface Differences {
   readonly since: readonly Difference[];
   readonly goneIds: GoneIds;
 }
 
-/** An event that was changed and changed back is not part of it. */
+/** Events that were changed back are not included. */
 export interface Difference {
   readonly from: string;
   readonly added: DifferenceList;
@@ -28,13 +28,13 @@ export interface Difference {
 }
 
 export interface DifferenceList {
-  /** Ordinals of the present snapshot; of removed events, numbers of {@link GoneIds}. Ascending. */
+  /** Ascending ordinals of the present snapshot; for removed events, numbers of {@link GoneIds}. */
   readonly entries: Uint32Array;
   readonly jsonBytes: number;
   readonly packedBytes: number;
 }
 
-/** Ids of events that the present snapshot does not have, in order of code points. Requests copy them as they copy rows. */
+/** Ids of removed events, by code points, encoded so that requests only copy them. */
 export interface GoneIds {
   /** One JSON array. Id n is bytes [start[n], start[n + 1] - 1): a comma or the closing bracket follows. */
   readonly json: { readonly bytes: Uint8Array; readonly start: Uint32Array };
@@ -52,20 +52,20 @@ export const NO_DIFFERENCES: Differences = {
 
 const EMPTY_LIST: DifferenceList = { entries: new Uint32Array(0), jsonBytes: 0, packedBytes: 0 };
 
-/** @returns null where the past snapshot is not known, or not any more */
+/** Null for an unknown or forgotten snapshot. */
 export function differenceSince(differences: Differences, from: string, present: string): Difference | null {
   if (from === present) return { from, added: EMPTY_LIST, changed: EMPTY_LIST, removed: EMPTY_LIST };
   return differences.since.find((difference) => difference.from === from) ?? null;
 }
 
-/** After one more publication. Bounded in snapshots and in entries: the oldest go first. */
+/** Adds a publication. Bounded in snapshots and entries: the oldest are dropped. */
 export function extendHistory(deltas: readonly Delta[], delta: Delta, present: Snapshot): History {
   const kept = newestDeltas([...deltas, delta]);
   return { deltas: kept, differences: differencesOf(kept, present) };
 }
 
 function newestDeltas(deltas: readonly Delta[]): readonly Delta[] {
-  // A difference too large to keep is a gap: snapshots before it cannot be reached.
+  // A delta without entries is a gap: earlier snapshots cannot be reached.
   const gap = deltas.findLastIndex((each) => each.before === null);
   let first = Math.max(gap + 1, deltas.length - SNAPSHOTS_KEPT_MAX);
   let entries = 0;
@@ -78,13 +78,13 @@ function newestDeltas(deltas: readonly Delta[]): readonly Delta[] {
 
 interface TouchedEvent {
   readonly id: string;
-  /** In the present snapshot; -1 where it is not there. */
+  /** In the present snapshot, or -1. */
   readonly ordinal: number;
-  /** How many of the deltas seen so far name it. */
+  /** The number of deltas so far that name it. */
   deltas: number;
-  /** Digest before the oldest of them; null where there was no record. */
+  /** The digest before the oldest of them; null for no record. */
   before: string | null;
-  /** Digest of its present record, once it is needed. */
+  /** The digest of the present record, made on demand. */
   digest: string | null;
 }
 
@@ -94,14 +94,14 @@ function differencesOf(deltas: readonly Delta[], present: Snapshot): Differences
   const there = events.filter(({ ordinal }) => ordinal !== -1).sort((a, b) => a.ordinal - b.ordinal);
   const gone = events.filter(({ ordinal }) => ordinal === -1).sort((a, b) => compareCodePoints(a.id, b.id));
   const found: ({ from: string } & Record<'added' | 'changed' | 'removed', number[]>)[] = [];
-  // From the newest delta on, each older one reaches one snapshot further back.
+  // Newest first: each delta reaches one snapshot further back.
   for (const { from, before } of deltas.toReversed()) {
     for (const [id, digest] of readPastRecords(before)) {
       const event = touched.get(id)!;
       event.deltas++;
       event.before = digest;
     }
-    // Equal contents have one difference, and the content that is served has none.
+    // Equal contents share one difference; the present content has none.
     if (from === present.summary.id || found.some((each) => each.from === from)) continue;
     const difference = { from, added: [] as number[], changed: [] as number[], removed: [] as number[] };
     for (const event of there) {
@@ -119,7 +119,7 @@ function differencesOf(deltas: readonly Delta[], present: Snapshot): Differences
   const packed = goneIds.map((id) => pack(id));
   let byteLength = json.length + 8 * (goneIds.length + 4);
   for (const { length } of packed) byteLength += length;
-  // Each array may leave up to 4 bytes free behind it.
+  // Alignment wastes up to 4 bytes per array.
   for (const { added, changed, removed } of found) {
     byteLength += 12 + 4 * (added.length + changed.length + removed.length);
   }
@@ -151,7 +151,7 @@ function touchedEvents(deltas: readonly Delta[], present: Snapshot): Map<string,
   return touched;
 }
 
-/** A delta names an event only if it changed. Several deltas may lead back. */
+/** A single delta is a change. Several may cancel out. */
 function hasChanged(event: TouchedEvent, present: Snapshot): boolean {
   if (event.deltas === 1) return true;
   event.digest ??= rowDigest(present, event.ordinal);
@@ -165,7 +165,7 @@ function sumsOf<Item>(first: number, items: readonly Item[], lengthOf: (item: It
   return sums;
 }
 
-/** @param start offsets of the entries in JSON, each with one byte for the separator */
+/** Offsets in JSON include one separator per entry. */
 function listOf(entries: readonly number[], start: Uint32Array, packedStart: Uint32Array): DifferenceList {
   if (entries.length === 0) return EMPTY_LIST;
   let jsonBytes = -1;

@@ -1,6 +1,4 @@
-/**
- * Room snapshot/. The flat, immutable image: built, checked, compared, read. It knows neither sources nor requests.
- */
+/** Room snapshot/. The flat, immutable image: built, checked, compared, read. It knows neither sources nor requests. */
 import { INTERVAL_SCANS_MAX, INTERVAL_TREES_MAX } from '../limits.js';
 import { INDEXED_FIELDS, type IndexedFieldName } from '../model/fields.js';
 import { compareCodePoints, isPlainJsonText } from '../model/text.js';
@@ -19,12 +17,10 @@ import type { SnapshotSummary } from './summary.js';
 export class FieldIndex {
   readonly number: number;
   readonly dictionary: Dictionary;
-  /** Per ordinal: a code of the dictionary. Any other number stands for null. */
   readonly codes: CodeColumn;
-  /** All posting lists, one behind the other; that of a code is [start[code], start[code + 1]). */
+  /** The list of a code is postings [start[code], start[code + 1]). */
   readonly postings: Uint32Array;
   readonly start: Uint32Array;
-  /** Per code: the length of its longest event, in milliseconds. */
   readonly longestMs: Float64Array;
 
   constructor(image: FieldImage, number: number) {
@@ -47,7 +43,7 @@ export interface EventKey {
   readonly id: string;
 }
 
-/** The reader of one image. Any number may share it, on any thread; each builds its own interval trees. */
+/** Reads an image, which any number of threads may share. Each reader builds its own interval trees. */
 export class Snapshot {
   readonly summary: SnapshotSummary;
   readonly rows: Rows;
@@ -89,12 +85,12 @@ export class Snapshot {
     return Array.from({ length: dictionary.size }, (_, code) => dictionary.valueOf(code));
   }
 
-  /** Of one past the last slot: the number of events. */
+  /** For one past the last slot: the number of events. */
   firstOrdinal(slot: number): number {
     return this.#slots.first[slot]!;
   }
 
-  /** The first that starts at or after an instant; the number of events where there is none. */
+  /** The first ordinal that starts at or after `startMs`, or the number of events. */
   ordinalFrom(startMs: number): number {
     return this.#slots.first[lowerBound(this.#slots.startMs, startMs)]!;
   }
@@ -122,7 +118,7 @@ export class Snapshot {
     return a.timeMs - b.timeMs || a.endTimeMs - b.endTimeMs || compareCodePoints(a.id, b.id);
   }
 
-  /** The first ordinal whose sort key is greater than `key`. The event itself need not exist any more. */
+  /** The first ordinal after `key`, whose event may be gone. */
   ordinalAfter(key: EventKey): number {
     const { startMs, endMs, first } = this.#slots;
     let slot = lowerBound(startMs, key.timeMs);
@@ -131,7 +127,7 @@ export class Snapshot {
     if (slot === slotsEnd || endMs[slot] !== key.endTimeMs) return first[slot]!;
     let low = first[slot]!;
     let high = first[slot + 1]!;
-    // Invariant: ids before `low` are not greater, ids from `high` on are; the gap halves each time.
+    // Invariant: ids before `low` are not greater, ids from `high` on are; the gap halves.
     while (low < high) {
       const middle = (low + high) >>> 1;
       if (compareCodePoints(this.rows.idOf(middle), key.id) <= 0) low = middle + 1;
@@ -140,7 +136,7 @@ export class Snapshot {
     return low;
   }
 
-  /** @returns -1 where no event has this canonical id */
+  /** Returns -1 for an unknown canonical id. */
   ordinalOf(id: string): number {
     const bytes = Buffer.from(id, 'utf8');
     const hash = this.#hash.bytes(viewOf(bytes), 0, bytes.length);

@@ -23,7 +23,7 @@ export interface TimeSpan {
 /** Where a published snapshot came from. */
 export type Origin = 'source' | 'disk' | 'pin';
 
-/** What is known about a snapshot without reading it. Plain data: it crosses threads and goes to disk. */
+/** Facts about a snapshot. Plain data that crosses threads and goes to disk. */
 export interface SnapshotSummary {
   /** Identifies the content: equal for equal data, whichever process built it. 22 base64url characters. */
   readonly id: string;
@@ -53,7 +53,7 @@ export interface SnapshotSummary {
   readonly span: TimeSpan | null;
 }
 
-/** Records that a later source overrides have no fault. */
+/** Overridden records are not faults. */
 export function faultyRecords(summary: SnapshotSummary): number {
   return summary.rejected - (summary.rejectedByCode.overridden ?? 0);
 }

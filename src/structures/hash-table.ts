@@ -3,12 +3,11 @@ import { grownByteLength } from './growable.js';
 const WORDS_MIN = 256;
 
 /**
- * Numbers found by hashes: open addressing with linear probing. The hash stands beside the number, so that one look at
- * memory tells both. The caller goes through the numbers with one hash by `first` and `next`. Hashes have to be keyed where
- * keys come from outside, see keyed-hash.ts.
+ * Numbers by hash: open addressing, linear probing; each hash lies beside its number. Loop with `first` and `next`.
+ * Hashes of foreign keys must be keyed, see keyed-hash.ts.
  */
 export class HashTable {
-  /** A power of two of words, two a slot: a number + 1, or 0, and its hash. At most half of the slots are taken. */
+  /** Pairs of number + 1 (0 for a free slot) and hash. The length is a power of two; at most half is used. */
   #slots: Int32Array = new Int32Array(WORDS_MIN);
   #size = 0;
 
@@ -30,7 +29,7 @@ export class HashTable {
     return this.#slots[slot]! - 1;
   }
 
-  /** Adds a number that is not there yet. */
+  /** The number must be new. */
   add(number: number, hash: number): void {
     if (4 * this.#size === this.#slots.length) this.#grow();
     this.#size++;
