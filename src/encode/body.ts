@@ -27,7 +27,6 @@ const smallBodies = new Slabs(allocateUncleared, SLAB_BYTES, CUT_BYTES_MAX);
 const BLOCK_BODY_BYTES_MIN = 2 * CUT_BYTES_MAX;
 /** Free blocks kept per class; mostly one is in use. Together they have 1 MiB. */
 const FREE_BLOCKS_MAX = 2;
-/** By class, shortest first. */
 const freeBlocks: ArrayBuffer[][] = Array.from({ length: classOf(BODY_WHOLE_BYTES_MAX) + 1 }, () => []);
 
 function classOf(bodyBytes: number): number {
@@ -67,7 +66,6 @@ export function releaseBody(bytes: Uint8Array): void {
   if (free !== undefined && free.length < FREE_BLOCKS_MAX) free.push(buffer as ArrayBuffer);
 }
 
-/** Takes the whole buffer of {@link allocateBody}. */
 export function madeBody(bytes: Buffer): Body {
   return { byteLength: bytes.length, chunks: [bytes], hasHeadRoom: true };
 }
@@ -85,7 +83,6 @@ export function laterBody(byteLength: number, make: () => Buffer): Body {
   };
 }
 
-/** Memory of a slice, with the number of its users. */
 interface SliceMemory {
   readonly bytes: Buffer;
   holders: number;
@@ -131,7 +128,6 @@ export class SharedSlices {
     return this.#slices.size;
   }
 
-  /** The caller becomes a holder. */
   find(key: string): Uint8Array | undefined {
     const slice = this.#slices.get(key);
     if (slice !== undefined) holdSlice(slice);

@@ -3,19 +3,15 @@ import { Selection } from '../query/selection.js';
 import type { Difference, DifferenceList, GoneIds } from '../snapshot/differences.js';
 import type { Rows } from '../snapshot/rows.js';
 import { allocateBody, type Body, laterBody } from './body.js';
-import { arrayHeader, packPlain } from './msgpack.js';
-import { writeMessagePackRow } from './msgpack-row.js';
+import { arrayHeader, packPlain, writeMessagePackRow } from './msgpack.js';
 import { gather, type Piece, slicedBody } from './slices.js';
 
-/** The snapshot to which a difference leads. */
 interface Present {
   readonly rows: Rows;
   readonly summary: { readonly id: string };
 }
 
-/** One list of a difference in one representation. */
 interface List {
-  /** Written before the entries. */
   readonly opening: Uint8Array;
   readonly byteLength: number;
   pieces(): Iterable<Piece>;
@@ -43,7 +39,6 @@ export function jsonChanges({ rows, summary }: Present, difference: Difference, 
 const JSON_CLOSING = Buffer.from(']}');
 const MAP_OF_FIVE = 0x85;
 
-/** The same as a MessagePack map. */
 export function messagePackChanges(
   { rows, summary }: Present,
   difference: Difference,
@@ -118,7 +113,6 @@ function* entryPieces(
     yield {
       byteLength,
       write(target, offset) {
-        // Bytes that are cut have no room.
         const room = target.subarray(offset, offset + byteLength);
         let at = 0;
         run.forEachRun((first, end) => {

@@ -3,12 +3,23 @@ import { BODY_WHOLE_BYTES_MAX } from '../limits.js';
 import type { Selection } from '../query/selection.js';
 import type { Rows } from '../snapshot/rows.js';
 import { allocateBody, type Body, madeBody } from './body.js';
-import { JSON_LAYOUT, type RowCache } from './row-cache.js';
+import type { RowCache, RowLayout } from './row-cache.js';
 import { type LazyPiece, slicedBody } from './slices.js';
 
 const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
 const COMMA = 0x2c;
+
+/** A comma follows each row. */
+export const JSON_LAYOUT: RowLayout = {
+  number: 0,
+  sums: 'start',
+  write({ bytes, start }, ordinal, target, offset) {
+    const at = offset + bytes.copy(target, offset, start[ordinal]!, start[ordinal + 1]! - 1);
+    target[at] = COMMA;
+    return at + 1;
+  },
+};
 
 /** Longer runs of rows are sent as views of the arena: one more chunk costs less than a copy. */
 const VIEW_BYTES_MIN = 32 * 1024;
@@ -89,7 +100,6 @@ function jsonViews(rows: Rows, selection: Selection, gatheredBytes: number): Uin
   return chunks;
 }
 
-/** Views of the arena, with commas between them. */
 export function* jsonRowPieces(rows: Rows, selection: Selection): Generator<Uint8Array> {
   let isFirst = true;
   for (const [first, end] of selection.runs()) {

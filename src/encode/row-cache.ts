@@ -2,7 +2,6 @@ import { KEY_ROWS_BYTES_MAX } from '../limits.js';
 import type { ListPicks, ListRef, Selection } from '../query/selection.js';
 import type { Rows } from '../snapshot/rows.js';
 import type { FieldIndex } from '../snapshot/snapshot.js';
-import { writeMessagePackRow } from './msgpack-row.js';
 import type { LazyPiece } from './slices.js';
 
 /** Lists that an insertion checks to make room. */
@@ -11,27 +10,11 @@ const EVICTION_STEPS_MAX = 8;
 /** Resident memory of a list besides its rows and their offsets. */
 const ENTRY_BYTES = 832;
 
-const COMMA = 0x2c;
-
 export interface RowLayout {
   readonly number: 0 | 1;
-  /** Sums of the lengths of rows. */
   readonly sums: 'start' | 'packedStart';
   write(rows: Rows, ordinal: number, target: Buffer, offset: number): number;
 }
-
-/** A comma follows each row. */
-export const JSON_LAYOUT: RowLayout = {
-  number: 0,
-  sums: 'start',
-  write({ bytes, start }, ordinal, target, offset) {
-    const at = offset + bytes.copy(target, offset, start[ordinal]!, start[ordinal + 1]! - 1);
-    target[at] = COMMA;
-    return at + 1;
-  },
-};
-
-export const MESSAGE_PACK_LAYOUT: RowLayout = { number: 1, sums: 'packedStart', write: writeMessagePackRow };
 
 /** The rows of a posting list: row n is bytes [start[n], start[n + 1]). */
 interface KeyRows {
@@ -39,7 +22,6 @@ interface KeyRows {
   readonly start: Uint32Array;
 }
 
-/** The lists of a field in one representation, by code. */
 interface Shelf {
   readonly layout: RowLayout;
   readonly entries: (Entry | undefined)[];
@@ -66,7 +48,6 @@ interface Entry {
 export class RowCache {
   readonly #rows: Rows;
   readonly #bytesMax: number;
-  /** By field and layout. */
   #shelves: (Shelf | undefined)[] = [];
   #clock: Entry[] = [];
   #hand = 0;
@@ -119,22 +100,18 @@ export class RowCache {
       if (entry !== undefined) {
         entry.used = true;
         found.push(entry.keyRows);
-      } else if (this.#isDue(shelf, list, entriesOf(origin, n, count)) && mayAdd) {
-        mayAdd = false;
-        const added = this.#add(shelf, list);
-        if (added !== null) found.push(added);
+        continue;
       }
+      shelf.gathered[list.code]! += entriesOf(origin, n, count);
+      if (!mayAdd || shelf.gathered[list.code]! < list.field.postingCount(list.code)) continue;
+      mayAdd = false;
+      const added = this.#add(shelf, list);
+      if (added !== null) found.push(added);
     }
     const isHit = found.length === origin.lists.length;
     if (isHit) this.hits++;
     else this.misses++;
     return isHit ? found : null;
-  }
-
-  /** Counts `count` more rows; true once the list is worth adding. */
-  #isDue(shelf: Shelf, { field, code }: ListRef, count: number): boolean {
-    shelf.gathered[code]! += count;
-    return shelf.gathered[code]! >= field.postingCount(code);
   }
 
   #shelfOf(field: FieldIndex, layout: RowLayout): Shelf {
@@ -181,16 +158,14 @@ export class RowCache {
       if (entry.used) {
         entry.used = false;
         this.#hand++;
-      } else this.#removeAtHand(entry);
+        continue;
+      }
+      entry.shelf.entries[entry.code] = undefined;
+      this.#bytes -= entry.bytes;
+      const last = this.#clock.pop();
+      if (last !== undefined && last !== entry) this.#clock[this.#hand] = last;
     }
     return true;
-  }
-
-  #removeAtHand(entry: Entry): void {
-    entry.shelf.entries[entry.code] = undefined;
-    this.#bytes -= entry.bytes;
-    const last = this.#clock.pop();
-    if (last !== undefined && last !== entry) this.#clock[this.#hand] = last;
   }
 
   /** Lists in use stay valid. */

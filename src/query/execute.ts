@@ -27,7 +27,6 @@ export function executePlan(snapshot: Snapshot, plan: Plan): Selection {
   return checks.length === 0 ? candidates : filterSelection(candidates, checkerOf(snapshot, checks));
 }
 
-/** The union of posting lists within the window. */
 function narrowedPostings(snapshot: Snapshot, narrowing: Narrowing, window: WindowOrdinals): Selection {
   const parts = narrowLists(snapshot, window, narrowing);
   const only = parts.length === 1 ? parts[0] : undefined;
@@ -42,7 +41,6 @@ function narrowedPostings(snapshot: Snapshot, narrowing: Narrowing, window: Wind
     : uniteLists(snapshot, parts, count);
 }
 
-/** Records for each event the first list that has it. */
 function mergeLists(parts: readonly Narrowed[], countMax: number): Selection {
   const merged = results.uint32(countMax);
   const listOf = results.uint32(countMax);
@@ -92,7 +90,6 @@ function uniteLists(snapshot: Snapshot, parts: readonly Narrowed[], count: numbe
   return Selection.ofList(union.subarray(0, sortUnique(union, count, snapshot.eventCount)));
 }
 
-/** Whether an event passes every clause. */
 export type Checker = (ordinal: number) => boolean;
 
 export function checkerOf(snapshot: Snapshot, clauses: readonly Clause[]): Checker {

@@ -12,7 +12,6 @@ const SLOTS_PER_LOOK_UP = 2;
 /** An estimate: a step of an intersection, in checks of candidates. */
 const STEP_COST = 2;
 
-/** The part of a posting list within a window. */
 export interface Narrowed {
   readonly of: ListRef;
   /** Ordinals, ascending; may be a view of the snapshot. */
@@ -33,7 +32,6 @@ interface Span {
   readonly end: number;
 }
 
-/** A plan to narrow posting lists to a window. */
 export interface Narrowing {
   readonly spans: readonly Span[];
   /** The runs of the window; null when ends of events are looked up instead. */
@@ -78,7 +76,6 @@ export function countListsByRuns({ spans, runs }: Narrowing): number {
   return spans.filter((span) => isLong(span) && runs.length / 2 < span.first - span.before).length;
 }
 
-/** Omits lists with nothing in the window. */
 export function narrowLists(
   snapshot: Snapshot,
   window: WindowOrdinals,
@@ -134,7 +131,6 @@ function narrowByEnds(snapshot: Snapshot, { window }: WindowOrdinals, span: Span
   return positions === null ? pieceOf(of, from, end) : piecesOf(of, positions.subarray(written));
 }
 
-/** Intersects events before the window with its runs. */
 function narrowByRuns(
   { of, low, before, first, end }: Span,
   runs: Uint32Array,

@@ -26,7 +26,6 @@ const VALUE_TYPES: Readonly<Record<ParameterKind, readonly [expected: string, co
   since: ['a text, the id of a snapshot', 'malformed-text'],
 };
 
-/** The text in a query string; null for a value of a wrong type. */
 function textOf(value: unknown, kind: ParameterKind): string | null {
   if (typeof value === 'string') return value;
   if (value === null || value === undefined) return '';

@@ -6,8 +6,9 @@ import { FORMATS, type FormatName } from '../model/format.js';
 import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
 import { compareCodePoints, normaliseText } from '../model/text.js';
 import { formatInstant, parseInstant } from '../model/time.js';
+import type { EventKey } from '../snapshot/snapshot.js';
 import { suggest } from '../structures/suggest.js';
-import { type ConflictCursor, decodeConflictCursor, decodeEventCursor, type EventCursor } from './cursor.js';
+import { type ConflictCursor, decodeConflictCursor, decodeEventCursor } from './cursor.js';
 import type { FieldFilter } from './query.js';
 
 /** Decoded names and values in the order of the request. Repeats are repeated pairs. */
@@ -52,7 +53,6 @@ const FILTERS: readonly (readonly [string, ParameterKind])[] = [
   ['endTime', 'instant'],
 ];
 
-/** The parameters of each endpoint. */
 export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>> = {
   schedule: tableOf(...FILTERS, ['limit', 'limit'], ['cursor', 'event-cursor'], ['format', 'format']),
   personal: tableOf(...FILTERS, ['limit', 'limit'], ['cursor', 'event-cursor'], ['format', 'format']),
@@ -78,13 +78,12 @@ export interface Parameters {
   readonly startMs: number;
   readonly endMs: number;
   readonly limit: number;
-  readonly eventCursor: EventCursor | null;
+  readonly eventCursor: EventKey | null;
   readonly conflictCursor: ConflictCursor | null;
   readonly format: FormatName | null;
   /** In sort order, without repeats, at least one. */
   readonly by: readonly ConflictBy[];
   readonly merge: boolean;
-  /** The id of the snapshot to compare with. */
   readonly since: string | null;
 }
 
@@ -98,7 +97,6 @@ export interface DataSetFacts {
   hasValue(name: FieldFilter['field'], value: string): boolean;
 }
 
-/** Finds all faults, not only the first. */
 export function parseParameters(
   endpoint: EndpointName,
   pairs: ParameterPairs,

@@ -6,7 +6,6 @@ import type { FieldFilter, Query } from './query.js';
 import type { ListRef } from './selection.js';
 import { WindowOrdinals } from './window.js';
 
-/** "field has one of codes" in one snapshot. */
 export interface Term {
   readonly field: IndexedFieldName;
   readonly codes: readonly number[];
@@ -22,15 +21,12 @@ export interface Clause {
   readonly postings: number;
 }
 
-/** The source of candidates. The rest is checked for each. */
 export type Lead =
   | { readonly kind: 'nothing' }
   /** The runs of the window; without a window, all events. */
   | { readonly kind: 'runs' }
-  /** The posting lists of one clause, narrowed to the window. */
   | { readonly kind: 'postings'; readonly clause: Clause; readonly narrowing: Narrowing };
 
-/** How to answer a query from one snapshot. */
 export interface Plan {
   readonly window: WindowOrdinals;
   readonly lead: Lead;

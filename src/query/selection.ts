@@ -21,7 +21,6 @@ export interface ListPicks {
 /** Ascending ordinals without repeats, as a list or runs. May be a view of the snapshot. */
 export class Selection {
   readonly count: number;
-  /** Null when unknown. */
   readonly origin: ListPicks | null;
   /** Null for runs, and until the ordinals are read. */
   #list: Uint32Array | null;
@@ -44,7 +43,6 @@ export class Selection {
     return new Selection(list, null, origin, list.length);
   }
 
-  /** @param positions within the posting list */
   static ofPositions(list: ListRef, positions: Uint32Array): Selection {
     const origin = { lists: [list], listOf: null, positions, first: 0 };
     return new Selection(null, null, origin, positions.length);
@@ -54,7 +52,6 @@ export class Selection {
     return new Selection(null, runs, null, countRuns(runs));
   }
 
-  /** Null for runs. */
   get ordinals(): Uint32Array | null {
     if (this.#list === null && this.#runs === null) {
       const { lists, positions } = this.origin as ListPicks;
@@ -67,7 +64,6 @@ export class Selection {
     return this.#list;
   }
 
-  /** The number of ordinals below `ordinal`. */
   positionOf(ordinal: number): number {
     const runs = this.#runs;
     if (runs === null) return lowerBound(this.ordinals!, ordinal);
@@ -98,7 +94,6 @@ export class Selection {
     return Selection.ofRuns(results.copyUint32(bounds));
   }
 
-  /** The result must not be empty. */
   last(): number {
     const runs = this.#runs;
     return runs === null ? this.ordinals!.at(-1)! : runs.at(-1)! - 1;

@@ -3,8 +3,7 @@
  */
 import { LecternError } from '../errors.js';
 import { monotonicMs } from '../model/clock.js';
-import type { Delta } from '../snapshot/delta.js';
-import type { History } from '../snapshot/differences.js';
+import type { Delta, History } from '../snapshot/differences.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
 import type { LoadProgress } from '../source/source.js';

@@ -1,6 +1,6 @@
 import { LecternError } from '../errors.js';
 import type { IdentifierMode } from '../model/event.js';
-import type { Delta } from '../snapshot/delta.js';
+import type { Delta } from '../snapshot/differences.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { ImageSource } from '../snapshot/image-file.js';
 import type { IntakeBounds } from '../snapshot/intake-bounds.js';

@@ -146,7 +146,6 @@ export class SnapshotBuilder {
     this.#ids.add(hash, view, from, to);
   }
 
-  /** @param known number of the event that already has the id */
   #duplicate(id: string, known: number, position: RecordPosition): Rejection {
     const first = this.#sources.findLast(({ start }) => start <= known);
     const about = { position, field: 'id' } as const;

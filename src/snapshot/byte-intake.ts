@@ -11,14 +11,12 @@ import type { Column } from './columns.js';
 /** The canonical value of a text, or null to reject the record. */
 type ReadValue = (field: Field, text: string) => string | number | null;
 
-/** Places of these fields in the spans. */
 const ID = placeOf('id');
 const TIME = placeOf('time');
 const END_TIME = placeOf('endTime');
 /** In place of a spelling: the field has no value, or the record is rejected. */
 const NONE = -1;
 const REFUSED = -2;
-/** A spelling that no event has yet. */
 const UNUSED = 0xfffffffe;
 const SPELLINGS_REMEMBERED = 4096;
 const INSTANTS_REMEMBERED = 4096;
@@ -71,7 +69,7 @@ export class ByteIntake {
     const times = this.#times;
     this.#instants.read(bytes, view, spans, TIME, times, 0);
     this.#instants.read(bytes, view, spans, END_TIME, times, 1);
-    // Written so that NaN fails.
+    // Not `>`: NaN must fail, too.
     if (!(times[0]! <= times[1]!)) return false;
     const spellings = this.#spellings;
     for (let column = 0; column < spellings.length; column++) {
@@ -164,7 +162,6 @@ class Spellings {
   }
 }
 
-/** Remembers the last instant of each hash. */
 class InstantMemo {
   readonly #read: ReadValue;
   readonly #view: DataView = new DataView(new ArrayBuffer(INSTANTS_REMEMBERED * INSTANT_BYTES_MAX));

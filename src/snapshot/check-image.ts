@@ -280,7 +280,6 @@ const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
 const COMMA = 0x2c;
 
-/** A text between quotes, with control characters escaped: RFC 8259 section 7. */
 const TEXT = String.raw`"([^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*)"`;
 /** A row as latin1, with a group per field: undefined for null. */
 const VALUES = OUTPUT_FIELDS.map(({ name }) => (name === 'id' ? TEXT : `(?:${TEXT}|null)`));
@@ -288,7 +287,6 @@ const ROW = new RegExp(
   `^${ROW_FRAME.map((frame, n) => frame.replace(/[{}]/, '\\$&') + (VALUES[n] ?? '')).join('')}$`,
 );
 
-/** Returns the hash of each id, by ordinal. */
 function checkRows({ bytes, start, packedStart }: RowsImage, count: number, hash: KeyedHash): Uint32Array {
   const hashes = new Uint32Array(count);
   const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -302,9 +300,10 @@ function checkRows({ bytes, start, packedStart }: RowsImage, count: number, hash
     if (row === null) throw new Error(`row ${ordinal} is no row`);
     const [, id = '', ...others] = row;
     const idStart = start[ordinal]! + ID_OFFSET;
-    hashes[ordinal] = id.includes('\\')
-      ? hashOf(unescaped(id), hash)
-      : hash.bytes(view, idStart, idStart + id.length);
+    if (id.includes('\\')) {
+      const text = unescaped(id);
+      hashes[ordinal] = hash.bytes(viewOf(text), 0, text.length);
+    } else hashes[ordinal] = hash.bytes(view, idStart, idStart + id.length);
     let packed = PACKED_ROW_FRAME_BYTES + packedLengthOf(id);
     for (const text of others as (string | undefined)[]) packed += packedLengthOf(text);
     if (packedStart[ordinal + 1]! - packedStart[ordinal]! !== packed) {
@@ -320,11 +319,6 @@ function packedLengthOf(text: string | undefined): number {
   return packedTextLength(text.includes('\\') ? unescaped(text).length : text.length);
 }
 
-function hashOf(text: Buffer, hash: KeyedHash): number {
-  return hash.bytes(viewOf(text), 0, text.length);
-}
-
-/** Throws for invalid escapes. */
 function unescaped(text: string): Buffer {
   return Buffer.from(JSON.parse(`"${Buffer.from(text, 'latin1').toString('utf8')}"`) as string);
 }

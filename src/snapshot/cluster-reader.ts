@@ -3,7 +3,13 @@ import { CONFLICT_DIMENSIONS, type ConflictBy } from '../model/fields.js';
 import { compareCodePoints } from '../model/text.js';
 import { Dictionary } from '../structures/dictionary.js';
 import { IntervalIndex } from '../structures/interval-index.js';
+import { firstWhere } from '../structures/search.js';
 import type { ClustersImage } from './image.js';
+
+export const TREE_BOUNDS: { readonly treesMax: number; readonly scansMax: number } = {
+  treesMax: INTERVAL_TREES_MAX,
+  scansMax: INTERVAL_SCANS_MAX,
+};
 
 export interface ClusterKey {
   readonly startMs: number;
@@ -21,10 +27,7 @@ export class Clusters {
   constructor(image: ClustersImage) {
     this.image = image;
     this.#keys = new Dictionary(image.keys);
-    this.index = new IntervalIndex(image.startMs, image.endMs, image.index, {
-      treesMax: INTERVAL_TREES_MAX,
-      scansMax: INTERVAL_SCANS_MAX,
-    });
+    this.index = new IntervalIndex(image.startMs, image.endMs, image.index, TREE_BOUNDS);
   }
 
   get count(): number {
@@ -48,7 +51,6 @@ export class Clusters {
     return false;
   }
 
-  /** Ascending ordinals, a view of shared memory. */
   eventsOf(cluster: number): Uint32Array {
     return this.image.events.subarray(this.image.first[cluster]!, this.image.first[cluster + 1]!);
   }
@@ -59,30 +61,17 @@ export class Clusters {
     for (let m = start[first]!; m < start[end]!; m++) visit(ordinals[m]!);
   }
 
-  /** The number of visits of forEachMembership. */
   membershipCount(first: number, end: number): number {
     const { start } = this.image.clustersOf;
     return start[end]! - start[first]!;
   }
 
   clusterAfter(key: ClusterKey): number {
-    return this.#firstWhere((cluster) => compareKeys(cluster, key) > 0);
+    return firstWhere(0, this.count, (cluster) => compareKeys(this.keyOf(cluster), key) > 0);
   }
 
   clusterFrom(key: ClusterKey): number {
-    return this.#firstWhere((cluster) => compareKeys(cluster, key) >= 0);
-  }
-
-  #firstWhere(beyond: (key: ClusterKey) => boolean): number {
-    let low = 0;
-    let high = this.count;
-    // Invariant: false before `low`, true from `high` on; the gap halves.
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (beyond(this.keyOf(middle))) high = middle;
-      else low = middle + 1;
-    }
-    return low;
+    return firstWhere(0, this.count, (cluster) => compareKeys(this.keyOf(cluster), key) >= 0);
   }
 }
 

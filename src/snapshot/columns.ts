@@ -12,12 +12,10 @@ import type { SlotsImage } from './image.js';
 import { jsonByteLength } from './rows.js';
 import type { FieldUse } from './summary.js';
 
-/** A field that events may lack. Its values are kept as codes. */
 export type CodedField = Field & { readonly name: Exclude<FieldName, RequiredFieldName> };
 export const CODED_FIELDS = FIELDS.filter((field) => !field.required) as readonly CodedField[];
 
 export interface OrderedColumn {
-  /** Codes are in order of first appearance. */
   readonly dictionary: DictionaryBuilder;
   readonly codes: Uint32Array;
 }
@@ -86,7 +84,6 @@ export function longestOf(
 }
 
 export interface OrderedEvents {
-  /** The number of arrival by ordinal. */
   readonly order: Uint32Array;
   readonly slotOf: Uint32Array;
   readonly slots: Pick<SlotsImage, 'startMs' | 'endMs' | 'first'>;
@@ -115,8 +112,9 @@ export function orderEvents(
     }
     slotOf[ordinal] = first.length - 1;
   }
-  const startMs = shared.copyFloat64(Float64Array.from(first, (ordinal) => timeMs[order[ordinal]!]!));
-  const endMs = shared.copyFloat64(Float64Array.from(first, (ordinal) => endTimeMs[order[ordinal]!]!));
+  const arrivals = Uint32Array.from(first, (ordinal) => order[ordinal]!);
+  const startMs = pick(timeMs, arrivals, shared.float64(first.length));
+  const endMs = pick(endTimeMs, arrivals, shared.float64(first.length));
   first.push(count);
   for (let slot = 0; slot + 1 < first.length; slot++) {
     sortById(order.subarray(first[slot]!, first[slot + 1]!), ids);

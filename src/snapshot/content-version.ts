@@ -8,7 +8,6 @@ import type { SnapshotImage } from './image.js';
 
 /** Raise it when the hashed bytes change their meaning. */
 const SCHEME = 'lectern-content-3';
-/** 128 bits: no two data sets share a version. */
 const VERSION_BYTES = 16;
 /** Ids, and approximate units of other texts, that are hashed at a time. */
 const IDS_PER_PIECE = 4096;

@@ -114,7 +114,6 @@ export function writeImageFile(
   }
 }
 
-/** Parts begin at multiples of ALIGNMENT_BYTES. */
 function replaceFile(path: string, parts: readonly Uint8Array[], keep: number): void {
   // Processes in two containers with a shared folder can have equal numbers.
   const temporary = `${path}.${process.pid}-${threadId}-${randomBytes(4).toString('hex')}.tmp`;
@@ -238,7 +237,6 @@ function read(file: number, path: string, fileBytes: number): StoredImage {
   const parts = Object.create(null) as Record<string, unknown>;
   let offset = PREFIX_BYTES + headerBytes;
   for (const entry of arrays) {
-    // Checked before allocating.
     if (!(entry.byteLength <= fileBytes - offset)) throw unusable(path, 'it ends early');
     const padding = readExactly(file, Buffer.alloc(paddingAt(offset)), path);
     if (padding.some((byte) => byte !== 0)) throw unusable(path, 'its padding is damaged');

@@ -51,14 +51,10 @@ export interface RowsImage {
 export interface ClustersImage {
   readonly startMs: Float64Array;
   readonly endMs: Float64Array;
-  /** Index into CONFLICT_DIMENSIONS. */
   readonly by: Uint8Array;
-  /** Code of `keys`. */
   readonly key: Uint32Array;
   readonly keys: DictionaryImage;
-  /** The most lessons at one instant. */
   readonly peak: Uint32Array;
-  /** Lengths of the entries. */
   readonly jsonBytes: Uint32Array;
   readonly packedBytes: Uint32Array;
   /** Cluster c has ordinals [first[c], first[c + 1]) of `events`. */
@@ -95,10 +91,7 @@ function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer {
 
 export interface Inspection {
   readonly summary: SnapshotSummary;
-  readonly conflicts: {
-    readonly merged: Readonly<Record<ConflictBy, number>>;
-    readonly unmerged: Readonly<Record<ConflictBy, number>>;
-  };
+  readonly conflicts: Readonly<Record<'merged' | 'unmerged', Readonly<Record<ConflictBy, number>>>>;
   /** Without the bytes that caches and interval trees add while serving. */
   readonly bytes: Readonly<Record<'rows' | 'fields' | 'slots' | 'ids' | 'clusters' | 'total', number>>;
 }

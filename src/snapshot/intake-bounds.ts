@@ -30,10 +30,8 @@ export class RefusedLoad extends Error {
   }
 }
 
-/** Bounds of a load; null: no bound. */
 export interface IntakeBounds {
   readonly eventsMax: number | null;
-  /** Includes the image. */
   readonly memoryBytesMax: number | null;
   /** Null for the first load and for forced loads. */
   readonly growth: {

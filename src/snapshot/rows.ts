@@ -7,7 +7,6 @@ import type { RowsImage } from './image.js';
 
 const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
 
-/** Includes quotes and escapes, in UTF-8. */
 export function jsonByteLength(value: string | null): number {
   if (value === null) return 4;
   return PLAIN.test(value) ? value.length + 2 : Buffer.byteLength(JSON.stringify(value), 'utf8');

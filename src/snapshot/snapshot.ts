@@ -1,5 +1,4 @@
 /** Room snapshot/. The flat, immutable image: built, checked, compared, read. It knows neither sources nor requests. */
-import { INTERVAL_SCANS_MAX, INTERVAL_TREES_MAX } from '../limits.js';
 import { INDEXED_FIELDS, type IndexedFieldName } from '../model/fields.js';
 import { compareCodePoints, isPlainJsonText } from '../model/text.js';
 import { viewOf } from '../structures/byte-strings.js';
@@ -8,8 +7,8 @@ import { findInHashIndex, type HashIndexImage } from '../structures/hash-index.j
 import { IntervalIndex } from '../structures/interval-index.js';
 import { KeyedHash } from '../structures/keyed-hash.js';
 import type { CodeColumn } from '../structures/posting-lists.js';
-import { lowerBound } from '../structures/search.js';
-import { Clusters } from './cluster-reader.js';
+import { firstWhere, lowerBound } from '../structures/search.js';
+import { Clusters, TREE_BOUNDS } from './cluster-reader.js';
 import type { FieldImage, SlotsImage, SnapshotImage } from './image.js';
 import { Rows } from './rows.js';
 import type { SnapshotSummary } from './summary.js';
@@ -18,7 +17,6 @@ export class FieldIndex {
   readonly number: number;
   readonly dictionary: Dictionary;
   readonly codes: CodeColumn;
-  /** The list of a code is postings [start[code], start[code + 1]). */
   readonly postings: Uint32Array;
   readonly start: Uint32Array;
   readonly longestMs: Float64Array;
@@ -61,10 +59,7 @@ export class Snapshot {
     this.#slots = slots;
     this.#hash = new KeyedHash(hashSeed);
     this.#ids = ids;
-    this.slotIndex = new IntervalIndex(slots.startMs, slots.endMs, slots.index, {
-      treesMax: INTERVAL_TREES_MAX,
-      scansMax: INTERVAL_SCANS_MAX,
-    });
+    this.slotIndex = new IntervalIndex(slots.startMs, slots.endMs, slots.index, TREE_BOUNDS);
     this.merged = new Clusters(clusters.merged);
     this.unmerged = new Clusters(clusters.unmerged);
     this.#fields = new Map(INDEXED_FIELDS.map(({ name }, n) => [name, new FieldIndex(fields[name], n)]));
@@ -125,15 +120,9 @@ export class Snapshot {
     const slotsEnd = lowerBound(startMs, key.timeMs + 1, slot);
     slot = lowerBound(endMs, key.endTimeMs, slot, slotsEnd);
     if (slot === slotsEnd || endMs[slot] !== key.endTimeMs) return first[slot]!;
-    let low = first[slot]!;
-    let high = first[slot + 1]!;
-    // Invariant: ids before `low` are not greater, ids from `high` on are; the gap halves.
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (compareCodePoints(this.rows.idOf(middle), key.id) <= 0) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return firstWhere(first[slot]!, first[slot + 1]!, (ordinal) => {
+      return compareCodePoints(this.rows.idOf(ordinal), key.id) > 0;
+    });
   }
 
   /** Returns -1 for an unknown canonical id. */

@@ -36,7 +36,6 @@ export class UnservedFieldCounter {
   readonly #counted = new Map<string, CountedName>();
   #others = 0;
   #record = 0;
-  /** All names of the last decoded record, and its unserved ones. */
   #shape: readonly string[] = [];
   #unservedOfShape: readonly (CountedName | null)[] = [];
   readonly #places: {

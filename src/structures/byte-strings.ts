@@ -31,7 +31,6 @@ export function viewOf(bytes: Uint8Array): DataView {
 
 /** A set of UTF-8 texts, numbered by arrival, without an object per text. Hashes must be keyed: see keyed-hash.ts. */
 export class ByteStrings {
-  /** All strings, concatenated. Replaced when they outgrow it. */
   bytes: Uint8Array = new Uint8Array(BYTES_MIN);
   view: DataView = viewOf(this.bytes);
   /** String n is bytes [start[n], start[n + 1]). */
@@ -85,7 +84,6 @@ export class ByteStrings {
     return -1;
   }
 
-  /** Adds a new string and returns its number. */
   add(hash: number, view: DataView, from: number, to: number): number {
     const n = this.size;
     const start = this.#start.at(n);
@@ -98,7 +96,6 @@ export class ByteStrings {
     return n;
   }
 
-  /** Concatenates strings; their lengths add up to `byteLength`. */
   copyOf(numbers: Uint32Array, byteLength: number): Uint8Array {
     const copy = new Uint8Array(byteLength);
     const target = viewOf(copy);

@@ -3,7 +3,6 @@ import type { KeyedHash } from './keyed-hash.js';
 import { shared } from './slabs.js';
 import type { TextMemo } from './text-memo.js';
 
-/** The code of "no value". */
 export const NO_CODE = 0xffffffff;
 
 /** The flat form of a dictionary: value c is UTF-8 bytes [start[c], start[c + 1]). */
@@ -69,7 +68,6 @@ export class DictionaryBuilder {
   finish(): { image: DictionaryImage; recode: Uint32Array } {
     const values = this.#values;
     const sortKeys = values.map(sortKeyOf);
-    // The keys are distinct.
     const order = Uint32Array.from(values.keys()).sort((a, b) => (sortKeys[a]! < sortKeys[b]! ? -1 : 1));
     const recode = new Uint32Array(order.length);
     const start = shared.uint32(order.length + 1);

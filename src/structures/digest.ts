@@ -41,7 +41,6 @@ export class Digest {
     this.word(~value.length);
   }
 
-  /** Writes DIGEST_CHARACTERS letters, digits, "-" and "_" to `target`. */
   writeTo(target: Uint8Array, offset: number): void {
     let high = endHash(this.#a ^ this.#b);
     let low = endHash(this.#b ^ high);

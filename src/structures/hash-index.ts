@@ -10,7 +10,6 @@ export interface HashIndexImage {
 
 const SLOTS_PER_KEY = 2;
 
-/** Hashes of distinct keys. The same hashes give the same table. */
 export function buildHashTable(hashes: Uint32Array): Uint32Array {
   let size = 2;
   while (size < hashes.length * SLOTS_PER_KEY) size *= 2;

@@ -15,12 +15,10 @@ export class HashTable {
     return this.#slots.byteLength;
   }
 
-  /** The first slot with this hash, or -1. */
   first(hash: number): number {
     return this.#from((hash << 1) & (this.#slots.length - 2), hash);
   }
 
-  /** The next slot with this hash, or -1. */
   next(slot: number, hash: number): number {
     return this.#from((slot + 2) & (this.#slots.length - 2), hash);
   }
@@ -29,7 +27,6 @@ export class HashTable {
     return this.#slots[slot]! - 1;
   }
 
-  /** The number must be new. */
   add(number: number, hash: number): void {
     if (4 * this.#size === this.#slots.length) this.#grow();
     this.#size++;

@@ -66,7 +66,6 @@ export function buildIntervalIndex(
   return { members, bucketStart, bucketLast };
 }
 
-/** An interval or a bucket. */
 type Entry = readonly [first: number, last: number, number: number];
 
 export class IntervalIndex {
@@ -74,7 +73,6 @@ export class IntervalIndex {
   readonly #ends: Float64Array;
   readonly #image: IntervalIndexImage;
   readonly #bounds: { readonly treesMax: number; readonly scansMax: number };
-  /** By bucket. */
   readonly #scans: Uint8Array;
   readonly #bucketTree: IntervalTree<Entry>;
   /** By bucket, oldest first. */
@@ -110,7 +108,6 @@ export class IntervalIndex {
     return { first, end: Math.max(first, lowerBound(this.#starts, to, first)) };
   }
 
-  /** Intervals that start before `point` and end after it, ascending. */
   runningAt(point: number): Uint32Array {
     return this.runningUpTo(point, Number.POSITIVE_INFINITY) as Uint32Array;
   }

@@ -27,7 +27,6 @@ export function positionsWithinRuns(
     bound = gallop(runs, list[at]! + 1, bound, runs.length);
     if (bound === runs.length) break;
     const next = gallop(list, runs[bound]!, at + 1, high);
-    // Odd boundaries end a run.
     if (bound % 2 === 1) for (let p = at; p < next; p++) out[written++] = p - offset;
     at = next;
   }

@@ -29,7 +29,6 @@ export interface PostingListsImage {
   readonly ordinals: Uint32Array;
 }
 
-/** Counting sort: O(rows + codes). */
 export function buildPostingLists(codes: CodeColumn, codeCount: number): PostingListsImage {
   const start = shared.uint32(codeCount + 1);
   for (let ordinal = 0; ordinal < codes.length; ordinal++) {

@@ -10,7 +10,6 @@ export function addWord(hash: number, word: number): number {
   return (mixed << 13) | (mixed >>> 19);
 }
 
-/** Mixes in one of the last bytes, fewer than four. */
 export function addByte(hash: number, byte: number): number {
   return Math.imul(hash ^ byte, 0x1b873593);
 }

@@ -6,7 +6,6 @@ const ALIGNMENT_BYTES = 8;
 export class Slabs<Memory extends ArrayBufferLike> {
   readonly #make: (byteLength: number) => Memory;
   #slabBytes: number;
-  /** Longer pieces get a buffer of their own. */
   #pieceBytesMax: number;
   #slab: Memory;
   #used = 0;
@@ -71,12 +70,6 @@ export class Slabs<Memory extends ArrayBufferLike> {
     for (let i = 0; i < copy.length; i++) copy[i] = values[i]!;
     return copy;
   }
-
-  copyFloat64(values: ArrayLike<number>): Float64Array<Memory> {
-    const copy = this.float64(values.length);
-    for (let i = 0; i < copy.length; i++) copy[i] = values[i]!;
-    return copy;
-  }
 }
 
 function aligned(byteLength: number): number {
@@ -89,7 +82,6 @@ export const shared: Slabs<SharedArrayBuffer> = new Slabs((byteLength) => new Sh
 /** Zeroed memory for the length of one build. */
 export const scratch: Slabs<ArrayBuffer> = new Slabs((byteLength) => new ArrayBuffer(byteLength));
 
-/** Smaller builds use ordinary buffers. */
 const SCRATCH_WORTHWHILE_BYTES_MIN = 4 * 1024 * 1024;
 
 /** @param byteLength estimated total of the scratch arrays of `build` */

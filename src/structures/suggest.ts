@@ -19,7 +19,6 @@ export function suggest(typed: string, names: readonly string[]): string | null 
   return best;
 }
 
-/** Levenshtein's distance, one row at a time. */
 function editDistance(a: string, b: string): number {
   let above = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let row = 1; row <= a.length; row++) {

@@ -1,6 +1,5 @@
 import { SNAPSHOT_DELTA_ENTRIES_MAX } from '../limits.js';
-import { compareSnapshots } from '../snapshot/delta.js';
-import { extendHistory } from '../snapshot/differences.js';
+import { compareSnapshots, extendHistory } from '../snapshot/differences.js';
 import { isSameImage } from '../snapshot/image.js';
 import { OUT_OF_MEMORY, RefusedLoad } from '../snapshot/intake-bounds.js';
 import { Snapshot } from '../snapshot/snapshot.js';
