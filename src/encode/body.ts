@@ -51,10 +51,7 @@ export function allocateBody(byteLength: number): Buffer {
   return Buffer.from(block, DIRECT_HEAD_BYTES_MAX, byteLength);
 }
 
-/**
- * Returns the memory of {@link allocateBody} for the next body, which then finds it in the CPU cache. The kernel must
- * have taken the bytes, and nothing may refer to them.
- */
+/** Reuses a body that is in the CPU cache. The kernel must have taken the bytes, and nothing may refer to them. */
 export function releaseBody(bytes: Uint8Array): void {
   const { buffer, byteOffset, length } = bytes;
   const allBytes = DIRECT_HEAD_BYTES_MAX + length;
@@ -117,10 +114,7 @@ function holdSlice(bytes: Uint8Array): void {
   if (memory !== undefined) memory.holders++;
 }
 
-/**
- * Recent slices of bodies of one snapshot: requests for the same body share them, and slow readers hold the same memory.
- * The oldest are dropped first.
- */
+/** Recent slices of one snapshot, oldest dropped first: requests for the same body and slow readers share them. */
 export class SharedSlices {
   readonly #slices = new Map<string, Uint8Array>();
 

@@ -89,9 +89,8 @@ function copierOf({ bytes, start }: Texts): WriteRun {
 }
 
 /**
- * Entries in pieces of about one slice; nothing is allocated per entry, since many clients iterate.
+ * Entries in pieces of about one slice, without an allocation per entry; `start` gives their lengths.
  *
- * @param start offsets that give the lengths of entries
  * @param cut bytes to remove from the last entry: its comma
  */
 function* entryPieces(

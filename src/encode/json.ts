@@ -26,10 +26,7 @@ const VIEW_BYTES_MIN = 32 * 1024;
 /** Each view is one more chunk for the system. */
 const VIEWS_MAX = 16;
 
-/**
- * The selected rows as a JSON array: the arena itself for all rows, views of it for long runs, otherwise one buffer or
- * slices.
- */
+/** A JSON array: the arena itself for all rows, views of it for long runs, otherwise one buffer or slices. */
 export function jsonRows(rows: Rows, selection: Selection, cache: RowCache | null = null): Body {
   if (selection.count === rows.count) return { byteLength: rows.bytes.length, chunks: [rows.bytes] };
   const picked = cache?.pick(selection, JSON_LAYOUT) ?? null;
@@ -60,7 +57,7 @@ export function jsonRows(rows: Rows, selection: Selection, cache: RowCache | nul
     write(target, offset) {
       let at = offset;
       selection.forEachRun((first, end) => {
-        // The arena may have its closing bracket behind the last row.
+        // Without the last byte, which may be the closing bracket.
         at += rows.bytes.copy(target, at, rows.start[first]!, rows.start[end]! - 1);
         target[at++] = COMMA;
       });
@@ -77,7 +74,7 @@ function jsonArray(rows: LazyPiece): Body {
   return madeBody(target);
 }
 
-/** Long runs as views of the arena, and what is before, between and behind them gathered. */
+/** Gathers the rows around long runs, which are views of the arena. */
 function jsonViews(rows: Rows, selection: Selection, gatheredBytes: number): Uint8Array[] {
   const { start, bytes } = rows;
   const gathered = Buffer.allocUnsafe(gatheredBytes);
@@ -86,7 +83,7 @@ function jsonViews(rows: Rows, selection: Selection, gatheredBytes: number): Uin
   let from = 0;
   let to = 1;
   selection.forEachRun((first, end) => {
-    // The arena may have its closing bracket behind the last row; here a comma follows each run.
+    // A comma follows each run here; the arena may have its closing bracket there.
     const view = bytes.subarray(start[first]!, start[end]! - 1);
     if (view.length + 1 < VIEW_BYTES_MIN) to += view.copy(gathered, to);
     else {

@@ -7,9 +7,26 @@ import { allocateBody, type Body, madeBody } from './body.js';
 import type { RowCache, RowLayout } from './row-cache.js';
 import { type LazyPiece, type Piece, slicedBody } from './slices.js';
 
+/** A loop copies fewer bytes faster than Buffer.copy. */
+const NATIVE_COPY_BYTES_MIN = 64;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const LETTER_N = 0x6e;
+const NIL = 0xc0;
+const FIXMAP = 0x80;
+const FIXSTR = 0xa0;
+const STR8 = 0xd9;
+const STR16 = 0xda;
+const STR32 = 0xdb;
 const FIXARRAY = 0x90;
 const ARRAY16 = 0xdc;
 const ARRAY32 = 0xdd;
+
+/** `jsonLength` counts `{"name":` or `,"name":`. */
+const NAMES = OUTPUT_FIELDS.map((field) => ({
+  encoded: Buffer.concat([Buffer.from([FIXSTR | field.name.length]), Buffer.from(field.name)]),
+  jsonLength: field.name.length + 4,
+}));
 
 /** Objects as maps of the smallest size, no records, no extension types. */
 const packr = new Packr({ useRecords: false, variableMapSize: true });
@@ -93,24 +110,6 @@ function packedPiece(rows: Rows, first: number, end: number): Piece {
     },
   };
 }
-
-/** A loop copies fewer bytes faster than Buffer.copy. */
-const NATIVE_COPY_BYTES_MIN = 64;
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const LETTER_N = 0x6e;
-const NIL = 0xc0;
-const FIXMAP = 0x80;
-const FIXSTR = 0xa0;
-const STR8 = 0xd9;
-const STR16 = 0xda;
-const STR32 = 0xdb;
-
-/** `jsonLength` counts `{"name":` or `,"name":`. */
-const NAMES = OUTPUT_FIELDS.map((field) => ({
-  encoded: Buffer.concat([Buffer.from([FIXSTR | field.name.length]), Buffer.from(field.name)]),
-  jsonLength: field.name.length + 4,
-}));
 
 /**
  * Converts a row from JSON to a MessagePack map byte by byte: fields, order and types are fixed. The result is never

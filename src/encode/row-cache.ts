@@ -39,11 +39,9 @@ interface Entry {
 
 /**
  * Copies of posting lists with adjacent rows: a window of a list is one copy, and MessagePack rows are made once.
- * Bounded in bytes, besides a pointer and a count per distinct value.
  *
- * A list is added once as many of its rows were gathered as it has, so at most twice the least cost is spent. A full
- * cache drops lists unused since their last check (CLOCK); if all checked lists were used, the new one must earn its
- * place again.
+ * A list is added once as many of its rows were gathered as it has: at most twice the least cost. A full cache drops
+ * lists unused since their last check (CLOCK). If all checked lists were used, the new one must be gathered again.
  */
 export class RowCache {
   readonly #rows: Rows;

@@ -10,9 +10,8 @@ export interface LazyPiece {
 export type Piece = Uint8Array | LazyPiece;
 
 /**
- * A body that is made while it is sent: a slow reader costs one slice of memory, and other requests wait for at most one.
+ * Makes the body while it is sent: a slow reader costs one slice, and other requests wait for at most one.
  *
- * @param byteLength of all pieces
  * @param pieces starts anew with each call, with equal pieces
  */
 export function slicedBody(byteLength: number, pieces: () => Iterable<Piece>): Body {
@@ -25,11 +24,7 @@ export function slicedBody(byteLength: number, pieces: () => Iterable<Piece>): B
   };
 }
 
-/**
- * Passes the pieces on. Clients would take extra bytes for the next answer, so none pass.
- *
- * @throws Error when the total differs from `byteLength`
- */
+/** Throws when the total differs from `byteLength`, before extra bytes that clients would take for the next answer. */
 export function* measured(pieces: Iterable<Piece>, byteLength: number): Generator<Piece> {
   let left = byteLength;
   for (const piece of pieces) {
@@ -45,13 +40,20 @@ function* slices(pieces: Iterable<Piece>, shared: SharedSlices | null, name: str
   let number = 0;
   let gathered: Piece[] = [];
   let length = 0;
+  const makeSlice = (): Uint8Array => {
+    const key = `${number++} ${name}`;
+    let slice = shared?.find(key);
+    if (slice === undefined) {
+      slice = gather(gathered, allocateSlice(length));
+      shared?.add(key, slice);
+    }
+    gathered = [];
+    length = 0;
+    return slice;
+  };
   for (const piece of pieces) {
     if (length + piece.byteLength > BODY_SLICE_BYTES) {
-      if (gathered.length > 0) {
-        yield slice(gathered, length, shared, `${number++} ${name}`);
-        gathered = [];
-        length = 0;
-      }
+      if (gathered.length > 0) yield makeSlice();
       if (piece instanceof Uint8Array && piece.length >= BODY_SLICE_BYTES / 2) {
         yield piece;
         continue;
@@ -60,20 +62,7 @@ function* slices(pieces: Iterable<Piece>, shared: SharedSlices | null, name: str
     gathered.push(piece);
     length += piece.byteLength;
   }
-  if (gathered.length > 0) yield slice(gathered, length, shared, `${number} ${name}`);
-}
-
-function slice(
-  pieces: readonly Piece[],
-  byteLength: number,
-  shared: SharedSlices | null,
-  key: string,
-): Uint8Array {
-  const found = shared?.find(key);
-  if (found !== undefined) return found;
-  const target = gather(pieces, allocateSlice(byteLength));
-  shared?.add(key, target);
-  return target;
+  if (gathered.length > 0) yield makeSlice();
 }
 
 /** Concatenates pieces into `target`, which has their exact length. */

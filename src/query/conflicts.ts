@@ -5,10 +5,8 @@ import { sortUnique } from '../structures/ordinal-set.js';
 import { results } from '../structures/slabs.js';
 import { checkerOf, executePlan } from './execute.js';
 import type { Parameters } from './parameters.js';
-import { clausesOf, type Plan, planQuery } from './plan.js';
+import { clausesOf, planQuery } from './plan.js';
 import type { Query } from './query.js';
-
-const NONE = new Uint32Array(0);
 
 /**
  * Ascending numbers of the clusters with a matching event. Without filters the window alone decides: events of a cluster
@@ -23,7 +21,7 @@ export function findConflicts(
   const wanted = CONFLICT_DIMENSIONS.map((dimension) => by.includes(dimension.by));
   return query.filters.length === 0 && query.identities === null
     ? clustersInWindow(clusters, query, wanted)
-    : clustersOfEvents(snapshot, clusters, query, wanted);
+    : clustersWithMatches(snapshot, clusters, query, wanted);
 }
 
 function clustersInWindow(clusters: Clusters, query: Query, wanted: readonly boolean[]): Uint32Array {
@@ -39,12 +37,6 @@ function clustersInWindow(clusters: Clusters, query: Query, wanted: readonly boo
   for (const cluster of running) take(cluster);
   for (let cluster = within.first; cluster < within.end; cluster++) take(cluster);
   return found.subarray(0, count);
-}
-
-/** An upper bound on the events that a plan examines. */
-function candidatesMax({ lead, window }: Plan): number {
-  if (lead.kind === 'nothing') return 0;
-  return lead.kind === 'runs' ? window.all.count : lead.clause.postings;
 }
 
 /** The cost of checking an event of a cluster, in candidates. */
@@ -82,15 +74,17 @@ function clustersThatPass(
   return found.subarray(0, count);
 }
 
-function clustersOfEvents(
+function clustersWithMatches(
   snapshot: Snapshot,
   clusters: Clusters,
   query: Query,
   wanted: readonly boolean[],
 ): Uint32Array {
   const plan = planQuery(snapshot, query);
-  const hasNoWindow = plan.window.window === null;
-  const candidates = candidatesMax(plan);
+  const { lead, window } = plan;
+  if (lead.kind === 'nothing') return new Uint32Array(0);
+  const hasNoWindow = window.window === null;
+  const candidates = lead.kind === 'runs' ? window.all.count : lead.clause.postings;
   const looks = looksMax(snapshot, clusters, candidates, hasNoWindow);
   if (candidates > looks) return clustersThatPass(snapshot, clusters, query, wanted, hasNoWindow);
   const events = executePlan(snapshot, plan);
@@ -98,7 +92,6 @@ function clustersOfEvents(
   events.forEachRun((first, end) => {
     memberships += clusters.membershipCount(first, end);
   });
-  if (memberships === 0) return NONE;
   const found = results.uint32(memberships);
   let count = 0;
   const take = (cluster: number): void => {

@@ -9,7 +9,7 @@ import type { WindowOrdinals } from './window.js';
 const LOOK_BACK_MAX = 32;
 /** Looking up an end costs three running slots of the trees; two, since the search may be in vain. */
 const SLOTS_PER_LOOK_UP = 2;
-/** An estimate: a step of an intersection, in checks of candidates. */
+/** A step of an intersection, in checks of candidates (estimated). */
 const STEP_COST = 2;
 
 export interface Narrowed {
@@ -149,12 +149,8 @@ function narrowByRuns(
 
 function pieceOf(of: ListRef, from: number, to: number): Narrowed {
   const { field, code } = of;
-  return {
-    of,
-    list: field.postings.subarray(from, to),
-    positions: null,
-    first: from - field.start[code]!,
-  };
+  const list = field.postings.subarray(from, to);
+  return { of, list, positions: null, first: from - field.start[code]! };
 }
 
 function piecesOf(of: ListRef, positions: Uint32Array): Narrowed {

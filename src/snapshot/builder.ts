@@ -53,7 +53,7 @@ export class SnapshotBuilder {
   readonly #rejections: Rejection[] = [];
   readonly #rejectedByCode: Partial<Record<RejectionCode, number>> = {};
   #rejected = 0;
-  /** The first event of each source, in order of arrival. A single source has no name. */
+  /** The first event of each source; sources must come one after the other. A single source has no name. */
   readonly #sources: { readonly name: string | undefined; readonly start: number }[] = [];
   #finished = false;
 
@@ -89,11 +89,7 @@ export class SnapshotBuilder {
     return bytes + largestDictionary * MAP_GROWTH_BYTES_PER_ENTRY;
   }
 
-  /**
-   * Keeps the first event of each id. Sources must come one after the other.
-   *
-   * @throws LecternError `source-too-large` past EVENTS_MAX
-   */
+  /** Keeps the first event of each id. @throws LecternError `source-too-large` past EVENTS_MAX */
   add(event: NormalisedEvent, position: RecordPosition): void {
     const length = this.#idBuffer.write(event.id, 'utf8');
     const hash = this.hash.bytes(this.#idView, 0, length);
@@ -116,12 +112,7 @@ export class SnapshotBuilder {
     return this.#ids.find(hash, view, from, to) !== -1;
   }
 
-  /**
-   * Adds an event of a single source; its id must be new, see hasId.
-   *
-   * @param times start and end, epoch milliseconds
-   * @param codes by column
-   */
+  /** Adds an event of a single source; its id must be new, see hasId. `times` are start and end, `codes` by column. */
   addCoded(
     hash: number,
     view: DataView,

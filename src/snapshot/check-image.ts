@@ -25,17 +25,13 @@ export type ImageUse = 'restart' | 'pin';
  * @throws LecternError like readImageFile; `image-unusable` also for content that is no image
  */
 export function readCheckedImage(path: string, use: ImageUse): StoredImage {
-  const stored = readImageFile(path, { mustBeOwn: use === 'restart' });
+  const stored = readImageFile(path, use === 'restart');
   naming(path, () => checkImage(stored.image));
   if (use === 'pin') checkRowsOf(path, stored.image);
   return stored;
 }
 
-/**
- * Checks the rows and the arrays derived from them. Rows are not compared with the columns.
- *
- * @throws LecternError `image-unusable`
- */
+/** Checks rows and the arrays derived from them. @throws LecternError `image-unusable` */
 export function checkRowsOf(path: string, { summary, hashSeed, rows, ids, clusters }: SnapshotImage): void {
   naming(path, () => {
     checkHashes(ids, checkRows(rows, summary.events, new KeyedHash(hashSeed)));
@@ -248,12 +244,8 @@ function expectDerived<Part extends Record<keyof Part, Uint32Array | Float64Arra
 ): void {
   for (const name of Object.keys(expected) as (keyof Part & string)[]) {
     const [array, derived] = [is[name], expected[name]];
-    expectArray(
-      prefix + name,
-      array,
-      derived instanceof Uint32Array ? Uint32Array : Float64Array,
-      derived.length,
-    );
+    const type = derived instanceof Uint32Array ? Uint32Array : Float64Array;
+    expectArray(prefix + name, array, type, derived.length);
     for (let n = 0; n < derived.length; n++) {
       if (array[n] !== derived[n]) throw new Error(`${prefix}${name} does not follow from the rest`);
     }
@@ -280,9 +272,10 @@ const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
 const COMMA = 0x2c;
 
+/** Control characters must be escaped: RFC 8259 section 7. */
 const TEXT = String.raw`"([^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*)"`;
-/** A row as latin1, with a group per field: undefined for null. */
 const VALUES = OUTPUT_FIELDS.map(({ name }) => (name === 'id' ? TEXT : `(?:${TEXT}|null)`));
+/** A row as latin1, with a group per field: undefined for null. */
 const ROW = new RegExp(
   `^${ROW_FRAME.map((frame, n) => frame.replace(/[{}]/, '\\$&') + (VALUES[n] ?? '')).join('')}$`,
 );
@@ -319,6 +312,7 @@ function packedLengthOf(text: string | undefined): number {
   return packedTextLength(text.includes('\\') ? unescaped(text).length : text.length);
 }
 
+/** Throws for invalid escapes. */
 function unescaped(text: string): Buffer {
   return Buffer.from(JSON.parse(`"${Buffer.from(text, 'latin1').toString('utf8')}"`) as string);
 }

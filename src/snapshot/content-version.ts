@@ -13,10 +13,7 @@ const VERSION_BYTES = 16;
 const IDS_PER_PIECE = 4096;
 const TEXT_UNITS_PER_PIECE = 65_536;
 
-/**
- * Identifies all content of answers, whatever the order of arrival: replicas and restarts with the same data agree.
- * Hashes columns, because rows are five times as long.
- */
+/** Replicas and restarts with the same data agree. Hashes columns, because rows are five times as long. */
 export function contentVersionOf(
   identifiers: IdentifierMode,
   events: OrderedEvents,

@@ -190,13 +190,10 @@ function keepEarlier(path: string, keep: number): void {
 /**
  * Reads an image into shared memory; readCheckedImage checks its content.
  *
- * @param options.mustBeOwn the file must belong to this account or root and not be writable by everybody
+ * @param mustBeOwn the file must belong to this account or root and not be writable by everybody
  * @throws LecternError `image-unusable`; `source-unreadable` when the file cannot be opened
  */
-export function readImageFile(
-  path: string,
-  { mustBeOwn = false }: { readonly mustBeOwn?: boolean } = {},
-): StoredImage {
+export function readImageFile(path: string, mustBeOwn = false): StoredImage {
   let opened: number;
   try {
     // O_NONBLOCK: opening a pipe must not wait for its writer.

@@ -41,10 +41,7 @@ export interface IntakeBounds {
   } | null;
 }
 
-/**
- * Aborts a load beyond its bounds: all methods throw RefusedLoad. Memory is typed arrays, the estimated image and the
- * heap of this thread.
- */
+/** Throws RefusedLoad beyond the bounds. Memory is typed arrays, the estimated image and the heap of this thread. */
 export class IntakeWatch {
   readonly #builder: SnapshotBuilder;
   readonly #intake: ByteIntake;

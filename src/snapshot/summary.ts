@@ -12,14 +12,6 @@ export interface FieldUse {
   readonly events: number;
 }
 
-/** A time with a beginning and an end, in epoch milliseconds. */
-export interface TimeSpan {
-  /** Earliest start. */
-  readonly startMs: number;
-  /** Latest end. */
-  readonly endMs: number;
-}
-
 /** Where a published snapshot came from. */
 export type Origin = 'source' | 'disk' | 'pin';
 
@@ -49,8 +41,13 @@ export interface SnapshotSummary {
   readonly fields: readonly FieldUse[];
   /** Names in records that are no field, with counts. */
   readonly unserved: UnservedFields;
-  /** The time that all events lie in, or null where there are no events. */
-  readonly span: TimeSpan | null;
+  /** Earliest start and latest end of all events in epoch milliseconds; null without events. */
+  readonly span: {
+    /** Earliest start. */
+    readonly startMs: number;
+    /** Latest end. */
+    readonly endMs: number;
+  } | null;
 }
 
 /** Overridden records are not faults. */

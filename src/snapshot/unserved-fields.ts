@@ -38,11 +38,7 @@ export class UnservedFieldCounter {
   #record = 0;
   #shape: readonly string[] = [];
   #unservedOfShape: readonly (CountedName | null)[] = [];
-  readonly #places: {
-    readonly view: DataView;
-    readonly length: number;
-    readonly counted: CountedName | null;
-  }[] = [];
+  readonly #places: { view: DataView; length: number; counted: CountedName | null }[] = [];
 
   countRecord(record: unknown): void {
     if (typeof record !== 'object' || record === null || Array.isArray(record)) return;

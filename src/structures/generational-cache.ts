@@ -1,9 +1,6 @@
 type Entry<Value> = { readonly value: Value; readonly bytes: number };
 
-/**
- * A cache bounded in bytes, in two generations. When the young one is full, it replaces the old one.
- * A hit in the old generation moves the entry to the young one.
- */
+/** A cache bounded in bytes. A full young generation replaces the old one; hits in the old one move to the young one. */
 export class GenerationalCache<Value> {
   readonly #generationBytesMax: number;
   #young = new Map<string, Entry<Value>>();

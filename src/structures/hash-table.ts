@@ -2,10 +2,7 @@ import { grownByteLength } from './growable.js';
 
 const WORDS_MIN = 256;
 
-/**
- * Numbers by hash: open addressing, linear probing; each hash lies beside its number. Loop with `first` and `next`.
- * Hashes of foreign keys must be keyed, see keyed-hash.ts.
- */
+/** Open addressing, linear probing; each hash lies beside its number. Hashes of foreign keys must be keyed. */
 export class HashTable {
   /** Pairs of number + 1 (0 for a free slot) and hash. The length is a power of two; at most half is used. */
   #slots: Int32Array = new Int32Array(WORDS_MIN);
