@@ -1,28 +1,32 @@
-import { BODY_WHOLE_BYTES_MAX, DIRECT_HEAD_BYTES_MAX } from '../limits.js';
+import {
+  BODY_SLICE_BYTES,
+  BODY_SLICES_KEPT_MAX,
+  BODY_SLICES_SHARED_MAX,
+  BODY_WHOLE_BYTES_MAX,
+  DIRECT_HEAD_BYTES_MAX,
+} from '../limits.js';
 import { Slabs } from '../structures/slabs.js';
-import type { SharedSlices } from './shared-slices.js';
 
-/** The body of an answer. Its bytes may be views of the snapshot's shared memory and must not be changed. */
+/** The body of an answer. Its bytes may be shared memory of the snapshot: read only. */
 export interface Body {
   readonly byteLength: number;
-  /** The bytes, in order. Those of a large body are made one by one while they are gone through, anew each time. */
+  /** In order. Chunks of a large body are made during iteration, each time anew. */
   readonly chunks: Iterable<Uint8Array>;
-  /** Whether there are DIRECT_HEAD_BYTES_MAX bytes before the only chunk, in the same memory, for a head. */
+  /** The only chunk has DIRECT_HEAD_BYTES_MAX bytes before it in the same memory, for a head. */
   readonly hasHeadRoom?: true;
-  /** Of a body that is made in slices: the chunks, shared with all who ask for a body of this name. */
+  /** Only for bodies in slices: chunks shared by all requests for a body of this name. */
   chunksFrom?(shared: SharedSlices, name: string): Iterable<Uint8Array>;
 }
 
 const SLAB_BYTES = 128 * 1024;
-/** With its head; a longer one gets a block. A reader that does not take its answer keeps a whole slab from being freed. */
+/** Includes the head. Longer bodies get a block, since a slow reader would keep a whole slab. */
 const CUT_BYTES_MAX = SLAB_BYTES / 8;
 const smallBodies = new Slabs(allocateUncleared, SLAB_BYTES, CUT_BYTES_MAX);
 
-/** Blocks have room for a head and a body of this length, or of twice that, and so on. */
+/** Blocks have room for a head and a body of this length, doubled for each class. */
 const BLOCK_BODY_BYTES_MIN = 2 * CUT_BYTES_MAX;
-/** Free blocks that are kept of each class: mostly one is in use. All of them are 1 MiB. */
+/** Free blocks kept per class; mostly one is in use. Together they have 1 MiB. */
 const FREE_BLOCKS_MAX = 2;
-/** By class: of the shortest blocks first. */
 const freeBlocks: ArrayBuffer[][] = Array.from({ length: classOf(BODY_WHOLE_BYTES_MAX) + 1 }, () => []);
 
 function classOf(bodyBytes: number): number {
@@ -33,7 +37,7 @@ function allocateUncleared(byteLength: number): ArrayBuffer {
   return Buffer.allocUnsafeSlow(byteLength).buffer;
 }
 
-/** Memory for a body, not cleared, with room for a head before it. */
+/** Uncleared memory for a body, with room for a head before it. */
 export function allocateBody(byteLength: number): Buffer {
   const allBytes = DIRECT_HEAD_BYTES_MAX + byteLength;
   if (allBytes <= CUT_BYTES_MAX) {
@@ -47,10 +51,7 @@ export function allocateBody(byteLength: number): Buffer {
   return Buffer.from(block, DIRECT_HEAD_BYTES_MAX, byteLength);
 }
 
-/**
- * Gives all that {@link allocateBody} gave back for the next body, which finds it in the processor's cache. Only once the
- * kernel has taken the bytes and nothing refers to them any more.
- */
+/** Reuses a body that is in the CPU cache. The kernel must have taken the bytes, and nothing may refer to them. */
 export function releaseBody(bytes: Uint8Array): void {
   const { buffer, byteOffset, length } = bytes;
   const allBytes = DIRECT_HEAD_BYTES_MAX + length;
@@ -62,12 +63,11 @@ export function releaseBody(bytes: Uint8Array): void {
   if (free !== undefined && free.length < FREE_BLOCKS_MAX) free.push(buffer as ArrayBuffer);
 }
 
-/** A body of all that {@link allocateBody} gave. */
 export function madeBody(bytes: Buffer): Body {
   return { byteLength: bytes.length, chunks: [bytes], hasHeadRoom: true };
 }
 
-/** The same, made when its chunks are first asked for: an answer to HEAD needs only the length. */
+/** Made when its chunks are first read: HEAD needs only the length. */
 export function laterBody(byteLength: number, make: () => Buffer): Body {
   let chunks: readonly [Uint8Array] | null = null;
   return {
@@ -78,4 +78,65 @@ export function laterBody(byteLength: number, make: () => Buffer): Body {
       return chunks;
     },
   };
+}
+
+interface SliceMemory {
+  readonly bytes: Buffer;
+  holders: number;
+}
+
+/** By ArrayBuffer. New memory for each slice would stay until the next collection. */
+const sliceMemory = new WeakMap<ArrayBufferLike, SliceMemory>();
+const freeSlices: SliceMemory[] = [];
+
+/** Uncleared memory with one holder. */
+export function allocateSlice(byteLength: number): Buffer {
+  // Rare: a row longer than a slice. The collector frees it.
+  if (byteLength > BODY_SLICE_BYTES) return Buffer.allocUnsafeSlow(byteLength);
+  let memory = freeSlices.pop();
+  if (memory === undefined) {
+    memory = { bytes: Buffer.allocUnsafeSlow(BODY_SLICE_BYTES), holders: 0 };
+    sliceMemory.set(memory.bytes.buffer, memory);
+  }
+  memory.holders = 1;
+  return memory.bytes.subarray(0, byteLength);
+}
+
+/** Call it when the holder no longer reads the bytes: without holders the memory is reused. Ignores other bytes. */
+export function releaseSlice(bytes: Uint8Array): void {
+  const memory = sliceMemory.get(bytes.buffer);
+  if (memory === undefined || --memory.holders > 0) return;
+  if (freeSlices.length < BODY_SLICES_KEPT_MAX) freeSlices.push(memory);
+}
+
+function holdSlice(bytes: Uint8Array): void {
+  const memory = sliceMemory.get(bytes.buffer);
+  if (memory !== undefined) memory.holders++;
+}
+
+/** Recent slices of one snapshot, oldest dropped first: requests for the same body and slow readers share them. */
+export class SharedSlices {
+  readonly #slices = new Map<string, Uint8Array>();
+
+  get count(): number {
+    return this.#slices.size;
+  }
+
+  find(key: string): Uint8Array | undefined {
+    const slice = this.#slices.get(key);
+    if (slice !== undefined) holdSlice(slice);
+    return slice;
+  }
+
+  add(key: string, slice: Uint8Array): void {
+    if (slice.length > BODY_SLICE_BYTES) return;
+    holdSlice(slice);
+    this.#slices.set(key, slice);
+    if (this.#slices.size <= BODY_SLICES_SHARED_MAX) return;
+    for (const [oldest, bytes] of this.#slices) {
+      this.#slices.delete(oldest);
+      releaseSlice(bytes);
+      return;
+    }
+  }
 }

@@ -3,25 +3,21 @@ import { Selection } from '../query/selection.js';
 import type { Difference, DifferenceList, GoneIds } from '../snapshot/differences.js';
 import type { Rows } from '../snapshot/rows.js';
 import { allocateBody, type Body, laterBody } from './body.js';
-import { arrayHeader, packPlain } from './msgpack.js';
-import { writeMessagePackRow } from './msgpack-row.js';
+import { arrayHeader, packPlain, writeMessagePackRow } from './msgpack.js';
 import { gather, type Piece, slicedBody } from './slices.js';
 
-/** What a difference leads to. */
 interface Present {
   readonly rows: Rows;
   readonly summary: { readonly id: string };
 }
 
-/** One list of a difference in one representation. */
 interface List {
-  /** What stands before its entries. */
   readonly opening: Uint8Array;
   readonly byteLength: number;
   pieces(): Iterable<Piece>;
 }
 
-/** What changed, as one JSON object: from, to, added, changed, removed. Nothing is made before it is asked for. */
+/** A JSON object: from, to, added, changed, removed. Made on demand. */
 export function jsonChanges({ rows, summary }: Present, difference: Difference, goneIds: GoneIds): Body {
   const { from, added, changed, removed } = difference;
   const ends = JSON.stringify({ from, to: summary.id }).slice(0, -1);
@@ -43,7 +39,6 @@ export function jsonChanges({ rows, summary }: Present, difference: Difference, 
 const JSON_CLOSING = Buffer.from(']}');
 const MAP_OF_FIVE = 0x85;
 
-/** The same as a MessagePack map. */
 export function messagePackChanges(
   { rows, summary }: Present,
   difference: Difference,
@@ -79,13 +74,13 @@ export function messagePackChanges(
 
 const NOTHING = new Uint8Array(0);
 
-/** Entries one behind the other; entry n is bytes [start[n], start[n + 1]). */
+/** Entry n is bytes [start[n], start[n + 1]). */
 interface Texts {
   readonly bytes: Uint8Array;
   readonly start: Uint32Array;
 }
 
-/** Writes the entries [first, end) and returns the offset behind them. */
+/** Writes entries [first, end) and returns the offset after them. */
 type WriteRun = (first: number, end: number, target: Buffer, offset: number) => number;
 
 function copierOf({ bytes, start }: Texts): WriteRun {
@@ -94,10 +89,9 @@ function copierOf({ bytes, start }: Texts): WriteRun {
 }
 
 /**
- * Entries in pieces of at most about one slice. Nothing is made for single entries: many clients at a time go through many pieces.
+ * Entries in pieces of about one slice, without an allocation per entry; `start` gives their lengths.
  *
- * @param start offsets by which the lengths of entries are known
- * @param cut bytes that the last entry has to lose: the comma behind it
+ * @param cut bytes to remove from the last entry: its comma
  */
 function* entryPieces(
   entries: Uint32Array,
@@ -105,7 +99,7 @@ function* entryPieces(
   cut: number,
   write: WriteRun,
 ): Generator<Piece> {
-  // Terminates: `to` is at least one behind `from`.
+  // Terminates: `to` > `from`.
   for (let from = 0, to = 0; from < entries.length; from = to) {
     let byteLength = 0;
     for (to = from; to < entries.length; to++) {
@@ -118,7 +112,6 @@ function* entryPieces(
     yield {
       byteLength,
       write(target, offset) {
-        // What is cut has no room.
         const room = target.subarray(offset, offset + byteLength);
         let at = 0;
         run.forEachRun((first, end) => {

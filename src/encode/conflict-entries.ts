@@ -4,9 +4,8 @@ import type { ConflictEntry } from '../model/event.js';
 import { CONFLICT_ENTRY_SCHEMA } from '../model/schemas.js';
 import { formatInstant } from '../model/time.js';
 import { Selection } from '../query/selection.js';
-import { packedArrayHeaderLength } from '../snapshot/byte-lengths.js';
 import type { Clusters } from '../snapshot/cluster-reader.js';
-import type { Rows } from '../snapshot/rows.js';
+import { packedArrayHeaderLength, type Rows } from '../snapshot/rows.js';
 import { allocateBody, type Body, madeBody } from './body.js';
 import { jsonRowPieces } from './json.js';
 import { arrayHeader, packedRowPieces, packPlain } from './msgpack.js';
@@ -20,12 +19,6 @@ function emptyEntry(clusters: Clusters, cluster: number): ConflictEntry {
   return { by, key, startTime: formatInstant(startMs), endTime: formatInstant(endMs), peak, events: [] };
 }
 
-/** `{…,"events":[` of an entry: the closing bracket and brace come behind the rows. */
-function jsonHead(clusters: Clusters, cluster: number): string {
-  return serialiseEntry(emptyEntry(clusters, cluster)).slice(0, -2);
-}
-
-/** The given clusters as one JSON array of conflict entries. */
 export function jsonConflicts(rows: Rows, clusters: Clusters, wanted: Uint32Array): Body {
   let byteLength = 1 + Math.max(1, wanted.length);
   for (const cluster of wanted) byteLength += clusters.image.jsonBytes[cluster]!;
@@ -35,14 +28,15 @@ export function jsonConflicts(rows: Rows, clusters: Clusters, wanted: Uint32Arra
 function* jsonEntryPieces(rows: Rows, clusters: Clusters, wanted: Uint32Array): Generator<Piece> {
   let opening = '[';
   for (const cluster of wanted) {
-    yield Buffer.from(opening + jsonHead(clusters, cluster), 'utf8');
+    // Rows go before the closing bracket and brace.
+    const head = serialiseEntry(emptyEntry(clusters, cluster)).slice(0, -2);
+    yield Buffer.from(opening + head, 'utf8');
     yield* jsonRowPieces(rows, Selection.ofList(clusters.eventsOf(cluster)));
     opening = ']},';
   }
   yield Buffer.from(wanted.length === 0 ? '[]' : ']}]');
 }
 
-/** The given clusters as one MessagePack array of maps. */
 export function messagePackConflicts(rows: Rows, clusters: Clusters, wanted: Uint32Array): Body {
   let byteLength = packedArrayHeaderLength(wanted.length);
   for (const cluster of wanted) byteLength += clusters.image.packedBytes[cluster]!;
@@ -54,18 +48,13 @@ function entriesBody(byteLength: number, pieces: () => Iterable<Piece>): Body {
   return madeBody(gather(measured(pieces(), byteLength), allocateBody(byteLength)));
 }
 
-/** The map of an entry up to the rows, with the header of their array. */
-function packedHead(clusters: Clusters, cluster: number, events: Selection): Uint8Array {
-  const head = packPlain(emptyEntry(clusters, cluster));
-  // In place of the header of the empty array.
-  return Buffer.concat([head.subarray(0, -1), arrayHeader(events.count)]);
-}
-
 function* packedEntryPieces(rows: Rows, clusters: Clusters, wanted: Uint32Array): Generator<Piece> {
   yield arrayHeader(wanted.length);
   for (const cluster of wanted) {
     const events = Selection.ofList(clusters.eventsOf(cluster));
-    yield packedHead(clusters, cluster, events);
+    // Another header replaces that of the empty array.
+    yield packPlain(emptyEntry(clusters, cluster)).subarray(0, -1);
+    yield arrayHeader(events.count);
     yield* packedRowPieces(rows, events);
   }
 }

@@ -3,22 +3,30 @@ import { BODY_WHOLE_BYTES_MAX } from '../limits.js';
 import type { Selection } from '../query/selection.js';
 import type { Rows } from '../snapshot/rows.js';
 import { allocateBody, type Body, madeBody } from './body.js';
-import { JSON_LAYOUT, type RowCache } from './row-cache.js';
+import type { RowCache, RowLayout } from './row-cache.js';
 import { type LazyPiece, slicedBody } from './slices.js';
 
 const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
 const COMMA = 0x2c;
 
-/** A run of rows of this length or more is sent as a view of the arena: writing one more piece costs less than copying it. */
+/** A comma follows each row. */
+export const JSON_LAYOUT: RowLayout = {
+  number: 0,
+  sums: 'start',
+  write({ bytes, start }, ordinal, target, offset) {
+    const at = offset + bytes.copy(target, offset, start[ordinal]!, start[ordinal + 1]! - 1);
+    target[at] = COMMA;
+    return at + 1;
+  },
+};
+
+/** Longer runs of rows are sent as views of the arena: one more chunk costs less than a copy. */
 const VIEW_BYTES_MIN = 32 * 1024;
-/** At most so many in one answer: each is one more piece for the system to take. */
+/** Each view is one more chunk for the system. */
 const VIEWS_MAX = 16;
 
-/**
- * The selected rows as one JSON array. Everything at once is the arena itself, and long runs are views of it. Others are
- * gathered into one buffer, or where they are many, into slices.
- */
+/** A JSON array: the arena itself for all rows, views of it for long runs, otherwise one buffer or slices. */
 export function jsonRows(rows: Rows, selection: Selection, cache: RowCache | null = null): Body {
   if (selection.count === rows.count) return { byteLength: rows.bytes.length, chunks: [rows.bytes] };
   const picked = cache?.pick(selection, JSON_LAYOUT) ?? null;
@@ -49,7 +57,7 @@ export function jsonRows(rows: Rows, selection: Selection, cache: RowCache | nul
     write(target, offset) {
       let at = offset;
       selection.forEachRun((first, end) => {
-        // The arena may have its closing bracket behind the last row.
+        // Without the last byte, which may be the closing bracket.
         at += rows.bytes.copy(target, at, rows.start[first]!, rows.start[end]! - 1);
         target[at++] = COMMA;
       });
@@ -57,7 +65,7 @@ export function jsonRows(rows: Rows, selection: Selection, cache: RowCache | nul
   });
 }
 
-/** @param rows with a comma behind each; the closing bracket takes the place of the last */
+/** @param rows each with a comma; the closing bracket replaces the last */
 function jsonArray(rows: LazyPiece): Body {
   const target = allocateBody(Math.max(2, 1 + rows.byteLength));
   target[0] = OPENING_BRACKET;
@@ -66,7 +74,7 @@ function jsonArray(rows: LazyPiece): Body {
   return madeBody(target);
 }
 
-/** Long runs as views of the arena, and what is before, between and behind them gathered. */
+/** Gathers the rows around long runs, which are views of the arena. */
 function jsonViews(rows: Rows, selection: Selection, gatheredBytes: number): Uint8Array[] {
   const { start, bytes } = rows;
   const gathered = Buffer.allocUnsafe(gatheredBytes);
@@ -75,7 +83,7 @@ function jsonViews(rows: Rows, selection: Selection, gatheredBytes: number): Uin
   let from = 0;
   let to = 1;
   selection.forEachRun((first, end) => {
-    // The arena may have its closing bracket behind the last row; here a comma follows each run.
+    // A comma follows each run here; the arena may have its closing bracket there.
     const view = bytes.subarray(start[first]!, start[end]! - 1);
     if (view.length + 1 < VIEW_BYTES_MIN) to += view.copy(gathered, to);
     else {
@@ -89,7 +97,6 @@ function jsonViews(rows: Rows, selection: Selection, gatheredBytes: number): Uin
   return chunks;
 }
 
-/** The selected rows as views of the arena, with a comma between them. */
 export function* jsonRowPieces(rows: Rows, selection: Selection): Generator<Uint8Array> {
   let isFirst = true;
   for (const [first, end] of selection.runs()) {

@@ -2,49 +2,30 @@ import { KEY_ROWS_BYTES_MAX } from '../limits.js';
 import type { ListPicks, ListRef, Selection } from '../query/selection.js';
 import type { Rows } from '../snapshot/rows.js';
 import type { FieldIndex } from '../snapshot/snapshot.js';
-import { writeMessagePackRow } from './msgpack-row.js';
 import type { LazyPiece } from './slices.js';
 
-/** Lists that one insertion may look at to make room. */
+/** Lists that an insertion checks to make room. */
 const EVICTION_STEPS_MAX = 8;
 
-/** What a list takes besides its rows and their places, measured as resident memory. */
+/** Resident memory of a list besides its rows and their offsets. */
 const ENTRY_BYTES = 832;
 
-const COMMA = 0x2c;
-
-/** How rows are laid out in one representation. */
 export interface RowLayout {
   readonly number: 0 | 1;
-  /** The sums of lengths that tell how long a row is. */
   readonly sums: 'start' | 'packedStart';
   write(rows: Rows, ordinal: number, target: Buffer, offset: number): number;
 }
 
-/** Each row with a comma behind it. */
-export const JSON_LAYOUT: RowLayout = {
-  number: 0,
-  sums: 'start',
-  write({ bytes, start }, ordinal, target, offset) {
-    const at = offset + bytes.copy(target, offset, start[ordinal]!, start[ordinal + 1]! - 1);
-    target[at] = COMMA;
-    return at + 1;
-  },
-};
-
-export const MESSAGE_PACK_LAYOUT: RowLayout = { number: 1, sums: 'packedStart', write: writeMessagePackRow };
-
-/** The rows of one posting list side by side: row n is bytes [start[n], start[n + 1]). */
+/** The rows of a posting list: row n is bytes [start[n], start[n + 1]). */
 interface KeyRows {
   readonly bytes: Buffer;
   readonly start: Uint32Array;
 }
 
-/** The lists of one field in one representation, by code. */
 interface Shelf {
   readonly layout: RowLayout;
   readonly entries: (Entry | undefined)[];
-  /** How many rows of each list were gathered from the arena so far. */
+  /** By code: rows gathered from the arena so far. */
   readonly gathered: Uint32Array;
 }
 
@@ -57,17 +38,14 @@ interface Entry {
 }
 
 /**
- * Posting lists with their rows laid side by side, so that a window of a list is one copy from one place, and MessagePack
- * rows are made once. Bounded in bytes, besides a place and a count for each distinct value of a field.
+ * Copies of posting lists with adjacent rows: a window of a list is one copy, and MessagePack rows are made once.
  *
- * A list is laid out once as many of its rows were gathered as it has. That costs about what has been spent by then, so at
- * most twice the least possible is spent. A full cache drops lists that were not used since the last look at them (CLOCK).
- * Where all that are looked at were used, the new list has to be asked for as often again.
+ * A list is added once as many of its rows were gathered as it has: at most twice the least cost. A full cache drops
+ * lists unused since their last check (CLOCK). If all checked lists were used, the new one must be gathered again.
  */
 export class RowCache {
   readonly #rows: Rows;
   readonly #bytesMax: number;
-  /** By numbers of the field and of the layout. */
   #shelves: (Shelf | undefined)[] = [];
   #clock: Entry[] = [];
   #hand = 0;
@@ -88,7 +66,7 @@ export class RowCache {
     return this.#clock.length;
   }
 
-  /** The rows of a result as one piece; null where the caller has to gather them from the arena. */
+  /** Null when the caller must gather the rows from the arena. */
   pick(selection: Selection, layout: RowLayout): LazyPiece | null {
     const { origin } = selection;
     const lists = origin === null ? null : this.find(origin, layout, selection.count);
@@ -110,10 +88,7 @@ export class RowCache {
     };
   }
 
-  /**
-   * The lists of a result of `count` entries; null where not all of them are there. At most one is laid out for it, since
-   * that takes milliseconds.
-   */
+  /** Null unless all lists of a result of `count` entries are there. Adds at most one: that takes milliseconds. */
   find(origin: ListPicks, layout: RowLayout, count: number): KeyRows[] | null {
     const found: KeyRows[] = [];
     let mayAdd = true;
@@ -123,22 +98,18 @@ export class RowCache {
       if (entry !== undefined) {
         entry.used = true;
         found.push(entry.keyRows);
-      } else if (this.#isDue(shelf, list, entriesOf(origin, n, count)) && mayAdd) {
-        mayAdd = false;
-        const added = this.#add(shelf, list);
-        if (added !== null) found.push(added);
+        continue;
       }
+      shelf.gathered[list.code]! += entriesOf(origin, n, count);
+      if (!mayAdd || shelf.gathered[list.code]! < list.field.postingCount(list.code)) continue;
+      mayAdd = false;
+      const added = this.#add(shelf, list);
+      if (added !== null) found.push(added);
     }
     const isHit = found.length === origin.lists.length;
     if (isHit) this.hits++;
     else this.misses++;
     return isHit ? found : null;
-  }
-
-  /** Whether as many of its rows were asked for as it has, with these. */
-  #isDue(shelf: Shelf, { field, code }: ListRef, count: number): boolean {
-    shelf.gathered[code]! += count;
-    return shelf.gathered[code]! >= field.postingCount(code);
   }
 
   #shelfOf(field: FieldIndex, layout: RowLayout): Shelf {
@@ -152,7 +123,7 @@ export class RowCache {
     return this.#shelves[place];
   }
 
-  /** Lays a list out, unless it is too long or there is no room. */
+  /** Null when the list is too long or there is no room. */
   #add(shelf: Shelf, { field, code }: ListRef): KeyRows | null {
     const rows = this.#rows;
     shelf.gathered[code] = 0;
@@ -185,19 +156,17 @@ export class RowCache {
       if (entry.used) {
         entry.used = false;
         this.#hand++;
-      } else this.#removeAtHand(entry);
+        continue;
+      }
+      entry.shelf.entries[entry.code] = undefined;
+      this.#bytes -= entry.bytes;
+      const last = this.#clock.pop();
+      if (last !== undefined && last !== entry) this.#clock[this.#hand] = last;
     }
     return true;
   }
 
-  #removeAtHand(entry: Entry): void {
-    entry.shelf.entries[entry.code] = undefined;
-    this.#bytes -= entry.bytes;
-    const last = this.#clock.pop();
-    if (last !== undefined && last !== entry) this.#clock[this.#hand] = last;
-  }
-
-  /** Drops everything. What was handed out stays valid. */
+  /** Lists in use stay valid. */
   clear(): void {
     this.#shelves = [];
     this.#clock = [];

@@ -1,23 +1,18 @@
 import { BODY_SLICE_BYTES } from '../limits.js';
-import type { Body } from './body.js';
-import { allocateSlice, type SharedSlices } from './shared-slices.js';
+import { allocateSlice, type Body, type SharedSlices } from './body.js';
 
-/** A part of a large body that is written where it is needed, and not at all where a slice with it is there already. */
+/** A part of a body that is written only when needed: a shared slice saves writing it. */
 export interface LazyPiece {
   readonly byteLength: number;
-  /** Writes all of it to `target` from `offset` on. */
   write(target: Buffer, offset: number): void;
 }
 
-/** Bytes that are there, or will be written. */
 export type Piece = Uint8Array | LazyPiece;
 
 /**
- * A body that is made while it is sent: whoever reads slowly costs one slice of memory, and nobody waits for more than
- * one slice to be made.
+ * Makes the body while it is sent: a slow reader costs one slice, and other requests wait for at most one.
  *
- * @param byteLength of all pieces together
- * @param pieces begins anew with every call, and gives the same each time
+ * @param pieces starts anew with each call, with equal pieces
  */
 export function slicedBody(byteLength: number, pieces: () => Iterable<Piece>): Body {
   return {
@@ -29,11 +24,7 @@ export function slicedBody(byteLength: number, pieces: () => Iterable<Piece>): B
   };
 }
 
-/**
- * The same pieces. Bytes beyond the length that was announced would be taken for the next answer, so none are given.
- *
- * @throws Error where they have another length, before anything beyond it
- */
+/** Throws when the total differs from `byteLength`, before extra bytes that clients would take for the next answer. */
 export function* measured(pieces: Iterable<Piece>, byteLength: number): Generator<Piece> {
   let left = byteLength;
   for (const piece of pieces) {
@@ -44,18 +35,25 @@ export function* measured(pieces: Iterable<Piece>, byteLength: number): Generato
   if (left !== 0) throw new Error('a body has another length than was announced');
 }
 
-/** Gathers small pieces into slices; large ones that are there pass as they are. */
+/** Gathers small pieces into slices; large existing pieces pass unchanged. */
 function* slices(pieces: Iterable<Piece>, shared: SharedSlices | null, name: string): Generator<Uint8Array> {
   let number = 0;
   let gathered: Piece[] = [];
   let length = 0;
+  const makeSlice = (): Uint8Array => {
+    const key = `${number++} ${name}`;
+    let slice = shared?.find(key);
+    if (slice === undefined) {
+      slice = gather(gathered, allocateSlice(length));
+      shared?.add(key, slice);
+    }
+    gathered = [];
+    length = 0;
+    return slice;
+  };
   for (const piece of pieces) {
     if (length + piece.byteLength > BODY_SLICE_BYTES) {
-      if (gathered.length > 0) {
-        yield slice(gathered, length, shared, `${number++} ${name}`);
-        gathered = [];
-        length = 0;
-      }
+      if (gathered.length > 0) yield makeSlice();
       if (piece instanceof Uint8Array && piece.length >= BODY_SLICE_BYTES / 2) {
         yield piece;
         continue;
@@ -64,23 +62,10 @@ function* slices(pieces: Iterable<Piece>, shared: SharedSlices | null, name: str
     gathered.push(piece);
     length += piece.byteLength;
   }
-  if (gathered.length > 0) yield slice(gathered, length, shared, `${number} ${name}`);
+  if (gathered.length > 0) yield makeSlice();
 }
 
-function slice(
-  pieces: readonly Piece[],
-  byteLength: number,
-  shared: SharedSlices | null,
-  key: string,
-): Uint8Array {
-  const found = shared?.find(key);
-  if (found !== undefined) return found;
-  const target = gather(pieces, allocateSlice(byteLength));
-  shared?.add(key, target);
-  return target;
-}
-
-/** Writes pieces one behind the other, as many bytes as `target` has. */
+/** Concatenates pieces into `target`, which has their exact length. */
 export function gather(pieces: Iterable<Piece>, target: Buffer): Buffer {
   let at = 0;
   for (const piece of pieces) {

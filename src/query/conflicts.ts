@@ -5,16 +5,12 @@ import { sortUnique } from '../structures/ordinal-set.js';
 import { results } from '../structures/slabs.js';
 import { checkerOf, executePlan } from './execute.js';
 import type { Parameters } from './parameters.js';
-import { clausesOf, type Plan, planQuery } from './plan.js';
+import { clausesOf, planQuery } from './plan.js';
 import type { Query } from './query.js';
 
-const NONE = new Uint32Array(0);
-
 /**
- * The clusters of which at least one event matches a query. Without filters the clusters alone decide: their events leave
- * no gap, so one of them overlaps the window exactly when the cluster does.
- *
- * @returns cluster numbers, ascending
+ * Ascending numbers of the clusters with a matching event. Without filters the window alone decides: events of a cluster
+ * leave no gap, so one of them overlaps the window exactly when the cluster does.
  */
 export function findConflicts(
   snapshot: Snapshot,
@@ -25,7 +21,7 @@ export function findConflicts(
   const wanted = CONFLICT_DIMENSIONS.map((dimension) => by.includes(dimension.by));
   return query.filters.length === 0 && query.identities === null
     ? clustersInWindow(clusters, query, wanted)
-    : clustersOfEvents(snapshot, clusters, query, wanted);
+    : clustersWithMatches(snapshot, clusters, query, wanted);
 }
 
 function clustersInWindow(clusters: Clusters, query: Query, wanted: readonly boolean[]): Uint32Array {
@@ -37,31 +33,25 @@ function clustersInWindow(clusters: Clusters, query: Query, wanted: readonly boo
   const take = (cluster: number): void => {
     if (wanted[clusters.image.by[cluster]!] === true) found[count++] = cluster;
   };
-  // Those running already started earlier and so have smaller numbers.
+  // Running clusters started earlier, so their numbers are smaller.
   for (const cluster of running) take(cluster);
   for (let cluster = within.first; cluster < within.end; cluster++) take(cluster);
   return found.subarray(0, count);
 }
 
-/** How many events the plan would look at, at most. */
-function candidatesMax({ lead, window }: Plan): number {
-  if (lead.kind === 'nothing') return 0;
-  return lead.kind === 'runs' ? window.all.count : lead.clause.postings;
-}
-
-/** The cost of a look at an event of a cluster, in candidates. */
+/** The cost of checking an event of a cluster, in candidates. */
 const LOOK_COST = 1 / 4;
 
-/** What it costs to ask each cluster for an event that passes, in candidates. */
+/** The cost of searching each cluster for a matching event, in candidates. */
 function looksMax(snapshot: Snapshot, clusters: Clusters, candidates: number, hasNoWindow: boolean): number {
-  // The event of a long cluster that lies in the window may be its last.
+  // In a long cluster the event in the window may be the last.
   if (!hasNoWindow) return clusters.image.events.length;
-  // Otherwise one of so many passes, so most clusters have one among their first.
+  // One of so many events matches, so the search mostly ends early.
   const perCluster = snapshot.eventCount / Math.max(1, candidates);
   return LOOK_COST * Math.min(clusters.image.events.length, clusters.count * perCluster);
 }
 
-/** For filters that most events pass: asks each cluster in the window for such an event. Clusters are far fewer than events. */
+/** For filters that most events pass: searches the clusters in the window, far fewer than events. */
 function clustersThatPass(
   snapshot: Snapshot,
   clusters: Clusters,
@@ -74,7 +64,7 @@ function clustersThatPass(
   const isInScope = (ordinal: number): boolean => {
     if (!passes(ordinal)) return false;
     if (hasNoWindow) return true;
-    // No event of a cluster is of zero length.
+    // Events of a cluster have positive length.
     const { timeMs, endTimeMs } = snapshot.timesOf(ordinal);
     return timeMs < endMs && endTimeMs > startMs;
   };
@@ -84,15 +74,17 @@ function clustersThatPass(
   return found.subarray(0, count);
 }
 
-function clustersOfEvents(
+function clustersWithMatches(
   snapshot: Snapshot,
   clusters: Clusters,
   query: Query,
   wanted: readonly boolean[],
 ): Uint32Array {
   const plan = planQuery(snapshot, query);
-  const hasNoWindow = plan.window.window === null;
-  const candidates = candidatesMax(plan);
+  const { lead, window } = plan;
+  if (lead.kind === 'nothing') return new Uint32Array(0);
+  const hasNoWindow = window.window === null;
+  const candidates = lead.kind === 'runs' ? window.all.count : lead.clause.postings;
   const looks = looksMax(snapshot, clusters, candidates, hasNoWindow);
   if (candidates > looks) return clustersThatPass(snapshot, clusters, query, wanted, hasNoWindow);
   const events = executePlan(snapshot, plan);
@@ -100,7 +92,6 @@ function clustersOfEvents(
   events.forEachRun((first, end) => {
     memberships += clusters.membershipCount(first, end);
   });
-  if (memberships === 0) return NONE;
   const found = results.uint32(memberships);
   let count = 0;
   const take = (cluster: number): void => {

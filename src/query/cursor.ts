@@ -2,42 +2,29 @@ import { createHash } from 'node:crypto';
 import { CURSOR_CHARACTERS_MAX, CURSOR_KEY_UNITS_MAX } from '../limits.js';
 import { CONFLICT_DIMENSIONS, type ConflictBy } from '../model/fields.js';
 import type { ClusterKey, Clusters } from '../snapshot/cluster-reader.js';
+import type { EventKey } from '../snapshot/snapshot.js';
 
-/** The sort key after which a page of events continues. */
-export interface EventCursor {
-  readonly timeMs: number;
-  readonly endTimeMs: number;
-  readonly id: string;
-}
-
-/** The sort key after which a page of conflicts continues. */
-export interface ConflictCursor {
-  readonly startMs: number;
-  readonly endMs: number;
-  readonly by: ConflictBy;
-  /** The key, or the beginning of a very long one. */
-  readonly key: string;
-  /** Where `key` is only a beginning: the digest of the whole. */
+/** The sort key after which a page of conflicts continues. A very long key is cut. */
+export interface ConflictCursor extends ClusterKey {
   readonly keyDigest: string | null;
 }
 
-/** As text: base64url of JSON, so every snapshot and replica reads it alike. It begins with the kind of list. */
-export function encodeEventCursor(cursor: EventCursor): string {
+/** Cursors are base64url of JSON, so all snapshots and replicas read them alike. The first element is the kind of list. */
+export function encodeEventCursor(cursor: EventKey): string {
   return encode(['e', cursor.timeMs, cursor.endTimeMs, cursor.id]);
 }
 
-/** A cursor must fit into a request target: of a long key it holds the beginning and a digest. */
+/** Cursors must fit into a request target: long keys are cut, with a digest. */
 export function encodeConflictCursor({ startMs, endMs, by, key }: ClusterKey): string {
   return key.length <= CURSOR_KEY_UNITS_MAX
     ? encode(['c', startMs, endMs, by, key])
     : encode(['c', startMs, endMs, by, beginningOf(key), digestOf(key)]);
 }
 
-/** The first cluster behind a cursor, whose own cluster may be gone. */
+/** The first cluster after a cursor, whose own cluster may be gone. */
 export function clusterAfter(clusters: Clusters, cursor: ConflictCursor): number {
   const { keyDigest } = cursor;
   if (keyDigest === null) return clusters.clusterAfter(cursor);
-  // Among the long keys of this beginning the digest tells.
   const first = clusters.clusterFrom(cursor);
   for (let cluster = first; cluster < clusters.count; cluster++) {
     const { startMs, endMs, by, key } = clusters.keyOf(cluster);
@@ -57,7 +44,7 @@ function digestOf(key: string): string {
   return createHash('sha256').update(key).digest('base64url').slice(0, 22);
 }
 
-export function decodeEventCursor(text: string): EventCursor | null {
+export function decodeEventCursor(text: string): EventKey | null {
   const parts = decode(text, 'e', 4);
   if (parts === null) return null;
   const [, timeMs, endTimeMs, id] = parts;

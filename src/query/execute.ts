@@ -7,11 +7,11 @@ import type { Clause, Plan } from './plan.js';
 import { Selection } from './selection.js';
 import type { WindowOrdinals } from './window.js';
 
-/** More posting lists than this are united by sorting instead of merging. */
+/** More posting lists are united by sorting instead of merging. */
 const MERGED_LISTS_MAX = 8;
-/** More codes than this are looked up in a bitmap over the dictionary instead of a Set. */
+/** More codes are looked up in a bitmap instead of a Set. */
 const SET_CODES_MAX = 16;
-/** Larger results do not remember where they were found; they are not served from materialised lists. */
+/** Larger results do not record their origin and bypass the row cache. */
 const ORIGIN_ENTRIES_MAX = 4096;
 
 export function executePlan(snapshot: Snapshot, plan: Plan): Selection {
@@ -27,7 +27,6 @@ export function executePlan(snapshot: Snapshot, plan: Plan): Selection {
   return checks.length === 0 ? candidates : filterSelection(candidates, checkerOf(snapshot, checks));
 }
 
-/** The union of posting lists, within the window. */
 function narrowedPostings(snapshot: Snapshot, narrowing: Narrowing, window: WindowOrdinals): Selection {
   const parts = narrowLists(snapshot, window, narrowing);
   const only = parts.length === 1 ? parts[0] : undefined;
@@ -42,7 +41,6 @@ function narrowedPostings(snapshot: Snapshot, narrowing: Narrowing, window: Wind
     : uniteLists(snapshot, parts, count);
 }
 
-/** Remembers where each event was found: the first of the lists that have it. */
 function mergeLists(parts: readonly Narrowed[], countMax: number): Selection {
   const merged = results.uint32(countMax);
   const listOf = results.uint32(countMax);
@@ -59,7 +57,7 @@ function mergeLists(parts: readonly Narrowed[], countMax: number): Selection {
       least = list[head]!;
       from = p;
     }
-    // Every round moves at least one head on, so this is reached.
+    // Terminates: every round advances a head.
     if (least === NO_ORDINAL) break;
     merged[count] = least;
     listOf[count] = from;
@@ -88,11 +86,10 @@ function uniteLists(snapshot: Snapshot, parts: readonly Narrowed[], count: numbe
     union.set(list, written);
     written += list.length;
   }
-  // Several lists interleave, and those of different fields can share events.
+  // Lists interleave, and those of different fields can share events.
   return Selection.ofList(union.subarray(0, sortUnique(union, count, snapshot.eventCount)));
 }
 
-/** Whether an event passes every clause. */
 export type Checker = (ordinal: number) => boolean;
 
 export function checkerOf(snapshot: Snapshot, clauses: readonly Clause[]): Checker {

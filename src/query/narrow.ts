@@ -5,24 +5,23 @@ import { results } from '../structures/slabs.js';
 import type { ListRef } from './selection.js';
 import type { WindowOrdinals } from './window.js';
 
-/** Up to this many events of a posting list, their ends are looked up; the interval trees are not considered. */
+/** Up to this many ends of events are looked up without considering the interval trees. */
 const LOOK_BACK_MAX = 32;
-/** Looking up an end costs as much as finding three running slots in the trees; two, as the search may be in vain. */
+/** Looking up an end costs three running slots of the trees; two, since the search may be in vain. */
 const SLOTS_PER_LOOK_UP = 2;
-/** A step of an intersection, in checks of candidates: an estimate. */
+/** A step of an intersection, in checks of candidates (estimated). */
 const STEP_COST = 2;
 
-/** The part of a posting list that lies in a window. */
 export interface Narrowed {
   readonly of: ListRef;
   /** Ordinals, ascending; may be a view of the snapshot. */
   readonly list: Uint32Array;
-  /** The position of each within the posting list; null where they are consecutive, from `first` on. */
+  /** Positions in the posting list; null for consecutive ones from `first` on. */
   readonly positions: Uint32Array | null;
   readonly first: number;
 }
 
-/** One posting list before it is narrowed, as places in the postings of its field. */
+/** A posting list before narrowing, as places in the postings of its field. */
 interface Span {
   readonly of: ListRef;
   readonly low: number;
@@ -33,19 +32,16 @@ interface Span {
   readonly end: number;
 }
 
-/** How posting lists are to be narrowed to a window. */
 export interface Narrowing {
   readonly spans: readonly Span[];
-  /** The window's runs; null where all events before the window are asked when they end. */
+  /** The runs of the window; null when ends of events are looked up instead. */
   readonly runs: Uint32Array | null;
 }
 
 /**
- * Plans how to narrow posting lists to a window.
- *
- * Events that start in the window are one piece of a list. Before it, only events may be running that started within the longest
- * duration of their value. Few of these are asked for their ends. More are intersected with the window's runs, where the trees
- * find the runs within fewer slots than looking up the ends costs. So a window costs a few look-ups per posting at most.
+ * Events that start in the window are one piece of a list. Before it, only events that started within the longest duration
+ * of their value may be running. The ends of few events are looked up. More events are intersected with the runs of the
+ * window if the trees find these within fewer slots. So a window costs a few look-ups per posting at most.
  */
 export function planNarrowing(
   snapshot: Snapshot,
@@ -59,12 +55,11 @@ export function planNarrowing(
   return { spans, runs: found?.runs ?? null };
 }
 
-/** Whether the window's runs may be of use. */
 function isLong({ before, first }: Span): boolean {
   return first - before > LOOK_BACK_MAX;
 }
 
-/** What narrowing by runs and uniting the lists costs, in checks of candidates: an estimate. */
+/** Estimates narrowing and uniting the lists, in checks of candidates. */
 export function costOfNarrowing({ spans, runs }: Narrowing): number {
   let cost = 0;
   for (const span of spans) {
@@ -75,13 +70,12 @@ export function costOfNarrowing({ spans, runs }: Narrowing): number {
   return cost;
 }
 
-/** Lists in which each run is looked for; in all others each posting is looked for among the runs. */
+/** Counts lists in which runs are looked up; in others, postings are looked up in the runs. */
 export function countListsByRuns({ spans, runs }: Narrowing): number {
   if (runs === null) return 0;
   return spans.filter((span) => isLong(span) && runs.length / 2 < span.first - span.before).length;
 }
 
-/** Leaves out lists that have nothing in the window. */
 export function narrowLists(
   snapshot: Snapshot,
   window: WindowOrdinals,
@@ -113,12 +107,12 @@ function spanOf(snapshot: Snapshot, { window, starting }: WindowOrdinals, of: Li
   return { of, low, before: lowerBound(postings, earliest, low, first), first, end };
 }
 
-/** Looks up the end of each event before the window, the last one first. */
+/** Looks up the ends of events before the window, last event first. */
 function narrowByEnds(snapshot: Snapshot, { window }: WindowOrdinals, span: Span): Narrowed {
   const { of, low, before, first, end } = span;
   const { postings } = of.field;
   const startMs = window === null ? Number.NEGATIVE_INFINITY : window.startMs;
-  /** Null as long as what was found is one piece of the list, up to `end`. */
+  /** Null while the result is one piece of the list up to `end`. */
   let positions: Uint32Array | null = null;
   let from = first;
   let written = 0;
@@ -137,7 +131,6 @@ function narrowByEnds(snapshot: Snapshot, { window }: WindowOrdinals, span: Span
   return positions === null ? pieceOf(of, from, end) : piecesOf(of, positions.subarray(written));
 }
 
-/** Intersects the events before the window with its runs. */
 function narrowByRuns(
   { of, low, before, first, end }: Span,
   runs: Uint32Array,
@@ -146,7 +139,7 @@ function narrowByRuns(
   const { postings } = of.field;
   const running = results.uint32(Math.min(first - before, eventsRunning));
   const count = positionsWithinRuns(postings, before, first, runs, low, running);
-  // One piece of the list: none before the window, or the last ones.
+  // None, or the last ones: the result is one piece of the list.
   if (count === 0 || running[0] === first - low - count) return pieceOf(of, first - count, end);
   const positions = results.uint32(count + end - first);
   positions.set(running.subarray(0, count));
@@ -156,12 +149,8 @@ function narrowByRuns(
 
 function pieceOf(of: ListRef, from: number, to: number): Narrowed {
   const { field, code } = of;
-  return {
-    of,
-    list: field.postings.subarray(from, to),
-    positions: null,
-    first: from - field.start[code]!,
-  };
+  const list = field.postings.subarray(from, to);
+  return { of, list, positions: null, first: from - field.start[code]! };
 }
 
 function piecesOf(of: ListRef, positions: Uint32Array): Narrowed {

@@ -6,14 +6,14 @@ import {
   type ParameterPairs,
 } from './parameters.js';
 
-/** The object form of a query: what a query string would give, and a fault for each value of a wrong type. */
+/** The pairs of the equivalent query string, and a fault per value of a wrong type. */
 export interface QueryObject {
   readonly pairs: ParameterPairs;
   readonly faults: readonly ParameterFault[];
 }
 
 const TEXTS = 'a text or a list of texts';
-/** What a value must be, for messages, and the fault of other values. */
+/** The expected type, for messages, and the fault of other values. */
 const VALUE_TYPES: Readonly<Record<ParameterKind, readonly [expected: string, code: ParameterFaultCode]>> = {
   filter: [TEXTS, 'malformed-text'],
   by: [TEXTS, 'unknown-value'],
@@ -26,7 +26,6 @@ const VALUE_TYPES: Readonly<Record<ParameterKind, readonly [expected: string, co
   since: ['a text, the id of a snapshot', 'malformed-text'],
 };
 
-/** The text that a query string would have; null for a value of another type. */
 function textOf(value: unknown, kind: ParameterKind): string | null {
   if (typeof value === 'string') return value;
   if (value === null || value === undefined) return '';
@@ -37,11 +36,11 @@ function textOf(value: unknown, kind: ParameterKind): string | null {
 }
 
 /**
- * Reads a query that a program gave as an object. A mistake must not select everything: an empty list and null become an
- * empty value, which parsing refuses.
+ * Reads a query given as an object. Mistakes must not select everything: empty lists and null become empty values, which
+ * parsing refuses.
  *
- * @param method whose argument it is, for the message
- * @throws LecternError `parameters-invalid` where the query is no object of parameters
+ * @param method named in the message
+ * @throws LecternError `parameters-invalid` when the query is no object of parameters
  */
 export function readQueryObject(endpoint: EndpointName, method: string, query: unknown): QueryObject {
   if (query === undefined) return { pairs: [], faults: [] };
@@ -55,7 +54,7 @@ export function readQueryObject(endpoint: EndpointName, method: string, query: u
   for (const [name, given] of Object.entries(query)) {
     if (given === undefined) continue;
     const kind = known.get(name)?.kind;
-    // Parsing decides on unknown parameters, by their names.
+    // Parsing judges unknown parameters by name.
     if (kind === undefined) {
       pairs.push([name, '']);
       continue;
@@ -76,7 +75,7 @@ export function readQueryObject(endpoint: EndpointName, method: string, query: u
   return { pairs, faults };
 }
 
-/** The one text that a method takes. @throws LecternError `parameters-invalid` */
+/** @throws LecternError `parameters-invalid` unless `value` is a text */
 export function checkText(name: string, method: string, expected: string, value: unknown): string {
   if (typeof value === 'string') return value;
   const detail = `${method}() takes ${expected} as text, not ${describe(value)}`;
@@ -87,7 +86,7 @@ function invalidArgument(fault: ParameterFault): LecternError {
   return new LecternError('parameters-invalid', fault.detail, { faults: [fault] });
 }
 
-/** All faults of a query as one error; its message names the parameter of each. */
+/** One error for all faults; its message names each parameter. */
 export function invalidParameters(faults: readonly ParameterFault[]): LecternError {
   const message = faults
     .map(({ parameter, code, detail }) => {
@@ -98,18 +97,17 @@ export function invalidParameters(faults: readonly ParameterFault[]): LecternErr
   return new LecternError('parameters-invalid', message, { faults });
 }
 
-/** Whether it has named values. A Map, a URLSearchParams, a Date or a promise would read as a query without parameters. */
+/** A Map, URLSearchParams, Date or promise would read as a query without parameters. */
 function isParameterObject(query: unknown): query is Readonly<Record<string, unknown>> {
   if (typeof query !== 'object' || query === null || Symbol.iterator in query) return false;
   const prototype: unknown = Object.getPrototypeOf(query);
-  // The prototype of plain objects, in every realm, has none itself.
+  // In every realm, the prototype of plain objects has none itself.
   const isPlain = prototype === null || Object.getPrototypeOf(prototype) === null;
   return isPlain || Object.keys(query).length > 0;
 }
 
 const SHOWN_CHARACTERS_MAX = 40;
 
-/** A value in a message. */
 function describe(value: unknown): string {
   if (typeof value === 'string') {
     const short = value.length > SHOWN_CHARACTERS_MAX ? `${value.slice(0, SHOWN_CHARACTERS_MAX)}…` : value;

@@ -6,11 +6,12 @@ import { FORMATS, type FormatName } from '../model/format.js';
 import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
 import { compareCodePoints, normaliseText } from '../model/text.js';
 import { formatInstant, parseInstant } from '../model/time.js';
+import type { EventKey } from '../snapshot/snapshot.js';
 import { suggest } from '../structures/suggest.js';
-import { type ConflictCursor, decodeConflictCursor, decodeEventCursor, type EventCursor } from './cursor.js';
+import { type ConflictCursor, decodeConflictCursor, decodeEventCursor } from './cursor.js';
 import type { FieldFilter } from './query.js';
 
-/** Names and values, decoded, in the order of the request. Repeats are repeated pairs. */
+/** Decoded names and values in the order of the request. Repeats are repeated pairs. */
 export type ParameterPairs = readonly (readonly [name: string, value: string])[];
 
 /** How the parameters of a request are read. */
@@ -36,7 +37,7 @@ export type EndpointName = 'schedule' | 'personal' | 'all' | 'types' | 'conflict
 interface Parameter {
   readonly name: string;
   readonly kind: ParameterKind;
-  /** Its place in the table: faults and filters are told in this order. */
+  /** Its place in the table, which orders faults and filters. */
   readonly rank: number;
 }
 
@@ -52,7 +53,6 @@ const FILTERS: readonly (readonly [string, ParameterKind])[] = [
   ['endTime', 'instant'],
 ];
 
-/** Which parameters each endpoint has: the descriptor table of the query string. */
 export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>> = {
   schedule: tableOf(...FILTERS, ['limit', 'limit'], ['cursor', 'event-cursor'], ['format', 'format']),
   personal: tableOf(...FILTERS, ['limit', 'limit'], ['cursor', 'event-cursor'], ['format', 'format']),
@@ -75,20 +75,18 @@ const FIELD_BY_PARAMETER = new Map<string, (typeof PARAMETER_FIELDS)[number]>(
 const ALL_DIMENSIONS: readonly ConflictBy[] = CONFLICT_DIMENSIONS.map((dimension) => dimension.by);
 const FORMAT_NAMES: readonly FormatName[] = FORMATS.map((format) => format.name);
 
-/** The parameters of one request, parsed. Fields that the endpoint does not have keep their defaults. */
+/** Parsed parameters. Fields that the endpoint lacks have defaults. */
 export interface Parameters {
   readonly filters: readonly FieldFilter[];
   readonly startMs: number;
   readonly endMs: number;
   readonly limit: number;
-  readonly eventCursor: EventCursor | null;
+  readonly eventCursor: EventKey | null;
   readonly conflictCursor: ConflictCursor | null;
   readonly format: FormatName | null;
   /** In sort order, without repeats, at least one. */
   readonly by: readonly ConflictBy[];
-  /** Whether equal rows are one lesson. */
   readonly merge: boolean;
-  /** The id of the snapshot to compare with. */
   readonly since: string | null;
 }
 
@@ -96,14 +94,12 @@ export type ParametersResult =
   | { readonly parameters: Parameters }
   | { readonly faults: readonly ParameterFault[] };
 
-/** What parsing needs to know of the data set. */
 export interface DataSetFacts {
   readonly identifiers: IdentifierMode;
-  /** Whether any event has exactly this value in the field: then it is canonical. */
+  /** Whether any event has exactly this value, which is then canonical. */
   hasValue(name: FieldFilter['field'], value: string): boolean;
 }
 
-/** Parses the parameters of one endpoint; finds every fault, not only the first. */
 export function parseParameters(
   endpoint: EndpointName,
   pairs: ParameterPairs,
@@ -117,7 +113,6 @@ export function parseParameters(
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
-/** A parameter of the request, with all of its values. */
 interface Given {
   readonly parameter: Parameter;
   readonly values: string[];
@@ -156,7 +151,7 @@ class Parser {
       if (this.#options.unknownParameters === 'reject') this.#unknown(name);
       return;
     }
-    // There are few: quicker to look through than a map is to build.
+    // Few parameters: a search is faster than building a map.
     for (const given of this.#given) {
       if (given.parameter !== parameter) continue;
       given.values.push(value);
@@ -196,9 +191,9 @@ class Parser {
   }
 
   #unknown(name: string): void {
-    // A suggestion costs microseconds: only where the fault is listed.
+    // Suggestions cost microseconds: only for listed faults.
     if (this.#faults.length >= PARAMETER_FAULTS_MAX) return;
-    // A field of events that is no filter is not misspelt; another name would be misleading.
+    // A field that is no filter is not a typo: another name would mislead.
     const isField = FIELDS.some((field) => field.name === name);
     const known = [...this.#table.keys()];
     const near = isField || this.#suggestions++ >= SUGGESTIONS_MAX ? null : suggest(name, known);
@@ -234,7 +229,7 @@ class Parser {
     const result = this.#result;
     switch (kind) {
       case 'instant': {
-        // A "+" that was not percent-encoded arrives as a space; nothing else in a date-time can be one.
+        // An unencoded "+" arrives as a space, and times have no other spaces.
         const instant = parseInstant(value.includes(' ') ? value.replace(/ (?=\d\d:\d\d$)/, '+') : value);
         if (typeof instant === 'string') {
           this.#fault(name, 'malformed-time', `${quote(value)} is not a time: ${instant}`);
@@ -286,7 +281,7 @@ class Parser {
   }
 }
 
-/** The id of a snapshot, 22 characters of base64url; or the entity tag of an answer, `W/"<snapshot id>-<digest>"`. */
+/** The id of a snapshot, or an entity tag `W/"<snapshot id>-<digest>"`. */
 const SINCE = /^([\w-]{22})$|^(?:W\/)?"([\w-]{22})-[^"]*"$/;
 
 const QUOTED_CHARACTERS_MAX = 64;

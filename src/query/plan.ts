@@ -6,46 +6,42 @@ import type { FieldFilter, Query } from './query.js';
 import type { ListRef } from './selection.js';
 import { WindowOrdinals } from './window.js';
 
-/** "field has one of codes", against one snapshot. */
 export interface Term {
   readonly field: IndexedFieldName;
   readonly codes: readonly number[];
 }
 
-/** At least one term must match. A filter is a clause of one term, a user's identities are one clause of several. */
+/** At least one term must match. A filter has one term; the identities of a user are one clause. */
 export interface Clause {
   readonly label: string;
-  /** Values as they were asked for, known to the snapshot or not. */
+  /** Number of requested values, known or not. */
   readonly values: number;
   readonly terms: readonly Term[];
-  /** Ordinals in the posting lists of all codes. */
+  /** Length of all posting lists. */
   readonly postings: number;
 }
 
-/** Where every candidate comes from; everything else is checked. */
 export type Lead =
   | { readonly kind: 'nothing' }
-  /** The window's runs of ordinals; of everything where there is no window. */
+  /** The runs of the window; without a window, all events. */
   | { readonly kind: 'runs' }
-  /** The posting lists of one clause, narrowed to the window. */
   | { readonly kind: 'postings'; readonly clause: Clause; readonly narrowing: Narrowing };
 
-/** How a query is to be answered from one snapshot. */
 export interface Plan {
   readonly window: WindowOrdinals;
   readonly lead: Lead;
-  /** Clauses that are checked for each candidate, those with fewest postings first. */
+  /** Checked for each candidate, fewest postings first. */
   readonly checks: readonly Clause[];
 }
 
-/** What walking one posting list within a window costs, in checks of candidates: an estimate. */
+/** An estimate: walking a posting list within a window, in checks of candidates. */
 const LIST_COST = 16;
-/** The same for asking the interval trees for running events. */
+/** An estimate: querying the interval trees for running events. */
 const TREE_COST = 64;
 
 /**
- * The clause with the fewest postings leads, unless the window holds fewer events than narrowing its posting lists would look at.
- * The other clauses are looked up per candidate in their columns: never worse than walking a longer posting list.
+ * The clause with the fewest postings leads, unless the window holds fewer events than narrowing its lists would examine.
+ * Other clauses are checked in their columns, which never costs more than walking a longer list.
  */
 export function planQuery(snapshot: Snapshot, query: Query): Plan {
   const clauses = clausesOf(snapshot, query);
@@ -63,7 +59,7 @@ export function planQuery(snapshot: Snapshot, query: Query): Plan {
     : { window, lead: { kind: 'runs' }, checks: clauses };
 }
 
-/** The clauses of a query, those with fewest postings first. */
+/** Sorted by number of postings. */
 export function clausesOf(snapshot: Snapshot, query: Query): Clause[] {
   const clauses = query.filters.map((filter) => clauseOf(snapshot, filter.field, [filter]));
   if (query.identities !== null) clauses.push(clauseOf(snapshot, 'identities', query.identities));
@@ -80,7 +76,7 @@ function listsOf(snapshot: Snapshot, { terms }: Clause): ListRef[] {
   return lists;
 }
 
-/** Whether the window holds fewer events than walking the lists of a clause costs. Each running slot has one event at least. */
+/** Whether the window holds fewer events than walking the lists costs. Each running slot has at least one event. */
 function isShort(window: WindowOrdinals, { terms, postings }: Clause): boolean {
   let lists = 0;
   for (const { codes } of terms) lists += codes.length;

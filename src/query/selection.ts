@@ -8,24 +8,23 @@ export interface ListRef {
   readonly code: number;
 }
 
-/** Where the entries of a result stand in posting lists: the row cache may have the rows of a list side by side. */
+/** The places of entries in posting lists, for the row cache. */
 export interface ListPicks {
   readonly lists: readonly ListRef[];
-  /** The list of each entry; null where there is one list. */
+  /** The list of each entry; null for a single list. */
   readonly listOf: Uint32Array | null;
-  /** The position of each entry within its list; null where they are consecutive, from `first` on, in one list. */
+  /** Positions in the lists; null for consecutive ones in a single list, from `first` on. */
   readonly positions: Uint32Array | null;
   readonly first: number;
 }
 
-/** A result: ascending ordinals without repeats, as a list or as runs. May be a view of the snapshot. */
+/** Ascending ordinals without repeats, as a list or runs. May be a view of the snapshot. */
 export class Selection {
   readonly count: number;
-  /** Null where it is not known. */
   readonly origin: ListPicks | null;
-  /** Null where there are runs, and until the ordinals are asked for. */
+  /** Null for runs, and until the ordinals are read. */
   #list: Uint32Array | null;
-  /** Pairs [first, end), ascending and disjoint; null where there is a list. */
+  /** Pairs [first, end), ascending and disjoint; null for a list. */
   readonly #runs: Uint32Array | null;
 
   private constructor(
@@ -44,7 +43,6 @@ export class Selection {
     return new Selection(list, null, origin, list.length);
   }
 
-  /** @param positions within the posting list */
   static ofPositions(list: ListRef, positions: Uint32Array): Selection {
     const origin = { lists: [list], listOf: null, positions, first: 0 };
     return new Selection(null, null, origin, positions.length);
@@ -54,7 +52,6 @@ export class Selection {
     return new Selection(null, runs, null, countRuns(runs));
   }
 
-  /** Null for runs. */
   get ordinals(): Uint32Array | null {
     if (this.#list === null && this.#runs === null) {
       const { lists, positions } = this.origin as ListPicks;
@@ -67,7 +64,6 @@ export class Selection {
     return this.#list;
   }
 
-  /** How many of the result are smaller than `ordinal`. */
   positionOf(ordinal: number): number {
     const runs = this.#runs;
     if (runs === null) return lowerBound(this.ordinals!, ordinal);
@@ -98,13 +94,12 @@ export class Selection {
     return Selection.ofRuns(results.copyUint32(bounds));
   }
 
-  /** The last ordinal of a result that is not empty. */
   last(): number {
     const runs = this.#runs;
     return runs === null ? this.ordinals!.at(-1)! : runs.at(-1)! - 1;
   }
 
-  /** Visits maximal runs [first, end), ascending: neighbours in the list are joined. */
+  /** Visits maximal runs [first, end), ascending: neighbours are joined. */
   forEachRun(visit: (first: number, end: number) => void): void {
     const runs = this.#runs;
     if (runs !== null) {
@@ -118,7 +113,7 @@ export class Selection {
     }
   }
 
-  /** The same runs, for callers that stop on the way. */
+  /** Like forEachRun, for callers that may stop early. */
   *runs(): Generator<readonly [first: number, end: number]> {
     const runs = this.#runs;
     if (runs !== null) {
@@ -138,7 +133,7 @@ export class Selection {
     });
   }
 
-  /** Visits pieces of the posting lists, in order of the result: neighbours in one list are joined. */
+  /** Visits pieces of the posting lists in order: neighbours in one list are joined. */
   forEachPiece(origin: ListPicks, visit: (list: number, from: number, to: number) => void): void {
     const { listOf, positions, first } = origin;
     if (positions === null) {
@@ -171,7 +166,7 @@ function slicePicks(origin: ListPicks | null, from: number, to: number): ListPic
   };
 }
 
-/** The position behind the run of neighbours that begins at `from`: at least one further, so that loops over runs end. */
+/** The end of the run that begins at `from`, at least `from` + 1: so loops over runs terminate. */
 function endOfRun(list: Uint32Array, from: number): number {
   let to = from + 1;
   while (to < list.length && list[to] === list[to - 1]! + 1) to++;

@@ -3,27 +3,25 @@ import { countRuns } from '../structures/ordinal-set.js';
 import { results } from '../structures/slabs.js';
 import type { Window } from './query.js';
 
-/** All events that overlap a window. */
+/** The events that overlap a window, as pairs [first, end) of ordinals. */
 interface WindowRuns {
-  /** Pairs [first, end) of ordinals. */
   readonly runs: Uint32Array;
-  /** Events in them. */
   readonly count: number;
-  /** Events, and their slots, that are running when the window begins. */
+  /** Events and slots that are running when the window begins. */
   readonly eventsRunning: number;
   readonly slotsRunning: number;
 }
 
-/** The events that start in a window, and those that are running when it begins: these are found when they are needed. */
+/** The events of a window. Those running when it begins are found on demand. */
 export class WindowOrdinals {
-  /** Null where everything is asked for. */
+  /** Null for a window without bounds. */
   readonly window: Window | null;
-  /** Ordinals of the events that start in the window: [first, end). */
+  /** Ordinals [first, end) of the events that start in the window. */
   readonly starting: { readonly first: number; readonly end: number };
   readonly #snapshot: Snapshot;
   readonly #startMs: number;
   #found: WindowRuns | null = null;
-  /** More slots than this are known to be running. */
+  /** Running slots exceed this number. */
   #slotsRunningMin = -1;
 
   constructor(snapshot: Snapshot, window: Window) {
@@ -43,7 +41,7 @@ export class WindowOrdinals {
     return this.upTo(Number.POSITIVE_INFINITY) as WindowRuns;
   }
 
-  /** Null where more than `slotsMax` slots are running and the runs are not known so far. */
+  /** Null when more than `slotsMax` slots are running and the runs are not known yet. */
   upTo(slotsMax: number): WindowRuns | null {
     if (this.#found !== null || slotsMax <= this.#slotsRunningMin) return this.#found;
     const running = this.#snapshot.slotIndex.runningUpTo(this.#startMs, slotsMax);

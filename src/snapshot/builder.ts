@@ -26,19 +26,18 @@ import { type HashSeed, KeyedHash, randomHashSeed } from '../structures/keyed-ha
 import { buildPostingLists, sharedCodeColumn } from '../structures/posting-lists.js';
 import { inScratch, scratch, shared } from '../structures/slabs.js';
 import { buildClusters } from './clusters.js';
-import { CODED_FIELDS, Column, longestOf } from './column.js';
+import { CODED_FIELDS, Column, longestOf, type OrderedEvents, orderEvents } from './columns.js';
 import { contentVersionOf } from './content-version.js';
 import { byteLengthOf, type FieldImage, type SnapshotImage } from './image.js';
-import { type OrderedEvents, orderEvents } from './order.js';
 import { ROW_FRAME_BYTES } from './rows.js';
 import type { SnapshotSummary } from './summary.js';
 import { UnservedFieldCounter } from './unserved-fields.js';
 import { writeRows } from './write-rows.js';
 
-/** A character takes four bytes of UTF-8 at most. */
+/** UTF-8 has at most four bytes a character. */
 const ID_BYTES_MAX = 4 * IDENTIFIER_CHARACTERS_MAX;
 
-/** Collects events in any order and turns them into a snapshot image. Holds no object per event. */
+/** Collects events in any order and builds a snapshot image. Holds no object per event. */
 export class SnapshotBuilder {
   readonly #identifiers: IdentifierMode;
   readonly #beganMs = performance.now();
@@ -54,11 +53,11 @@ export class SnapshotBuilder {
   readonly #rejections: Rejection[] = [];
   readonly #rejectedByCode: Partial<Record<RejectionCode, number>> = {};
   #rejected = 0;
-  /** Where each source's events begin, in order of arrival. A source that is alone has no name. */
+  /** The first event of each source; sources must come one after the other. A single source has no name. */
   readonly #sources: { readonly name: string | undefined; readonly start: number }[] = [];
   #finished = false;
 
-  /** @param options.hashSeed random if left out. Two builds of the same events with one seed give the same bytes */
+  /** @param options.hashSeed random by default; equal seeds and events give equal bytes */
   constructor({ identifiers, hashSeed }: { identifiers: IdentifierMode; hashSeed?: HashSeed }) {
     this.#identifiers = identifiers;
     this.#hashSeed = hashSeed ?? randomHashSeed();
@@ -74,14 +73,14 @@ export class SnapshotBuilder {
     return this.#rejected - (this.#rejectedByCode.overridden ?? 0);
   }
 
-  /** Of typed arrays: ids, two times and a code for each field. */
+  /** Bytes in typed arrays: ids, two times and a code per field. */
   get heldBytes(): number {
     let bytes = this.#ids.heldBytes + this.#ids.size * (16 + 4 * CODED_FIELDS.length);
     for (const { dictionary } of this.columns) bytes += dictionary.heldBytes;
     return bytes;
   }
 
-  /** About the bytes that finish() needs besides what is held. A load of n events spends O(n) on all calls together. */
+  /** Estimates what finish() needs besides `heldBytes`. All calls of a load of n events together cost O(n). */
   finishBytes(): number {
     const perEvent = ROW_FRAME_BYTES + SCRATCH_BYTES_PER_EVENT + IMAGE_BYTES_PER_EVENT;
     let bytes = this.#ids.byteLength + this.#ids.size * perEvent;
@@ -90,11 +89,7 @@ export class SnapshotBuilder {
     return bytes + largestDictionary * MAP_GROWTH_BYTES_PER_ENTRY;
   }
 
-  /**
-   * Of several events with one id the first stays. Sources come one after the other.
-   *
-   * @throws LecternError `source-too-large` past EVENTS_MAX
-   */
+  /** Keeps the first event of each id. @throws LecternError `source-too-large` past EVENTS_MAX */
   add(event: NormalisedEvent, position: RecordPosition): void {
     const length = this.#idBuffer.write(event.id, 'utf8');
     const hash = this.hash.bytes(this.#idView, 0, length);
@@ -112,17 +107,12 @@ export class SnapshotBuilder {
     }
   }
 
-  /** @param hash of the id, which stands at [from, to) of the view as UTF-8 */
+  /** @param hash of the id, UTF-8 at [from, to) of the view */
   hasId(hash: number, view: DataView, from: number, to: number): boolean {
     return this.#ids.find(hash, view, from, to) !== -1;
   }
 
-  /**
-   * Adds an event of the only source. No other has its id: see hasId.
-   *
-   * @param times beginning and end, epoch milliseconds
-   * @param codes by column
-   */
+  /** Adds an event of a single source; its id must be new, see hasId. `times` are start and end, `codes` by column. */
   addCoded(
     hash: number,
     view: DataView,
@@ -147,7 +137,6 @@ export class SnapshotBuilder {
     this.#ids.add(hash, view, from, to);
   }
 
-  /** @param known number of the event that has the id already */
   #duplicate(id: string, known: number, position: RecordPosition): Rejection {
     const first = this.#sources.findLast(({ start }) => start <= known);
     const about = { position, field: 'id' } as const;
@@ -159,7 +148,7 @@ export class SnapshotBuilder {
     return { ...about, code: 'overridden', detail };
   }
 
-  /** Overridden records are no faults: few are kept, so that they crowd out no faults. */
+  /** Overridden records are not faults. Few are kept, so that faults are not crowded out. */
   reject(rejection: Rejection): void {
     const { code } = rejection;
     this.#rejected++;
@@ -169,7 +158,7 @@ export class SnapshotBuilder {
     if (code !== 'overridden' || count <= OVERRIDES_KEPT_MAX) this.#rejections.push(rejection);
   }
 
-  /** To be called once. @throws LecternError `source-too-large` where the rows do not fit into one arena */
+  /** Works once. @throws LecternError `source-too-large` when the rows do not fit into one arena */
   finish(): SnapshotImage {
     if (this.#finished) throw new Error('finish() may be called once');
     this.#finished = true;
@@ -208,7 +197,10 @@ export class SnapshotBuilder {
         identifiers: this.#identifiers,
         fields: uses,
         unserved: this.unserved.finish(this.#incompleteFields(uses)),
-        span: order.length === 0 ? null : { startMs: slots.startMs[0]!, endMs: maxOf(slots.endMs) },
+        span:
+          order.length === 0
+            ? null
+            : { startMs: slots.startMs[0]!, endMs: slots.endMs.reduce((max, endMs) => Math.max(max, endMs)) },
       },
     };
   }
@@ -231,7 +223,7 @@ export class SnapshotBuilder {
   }
 }
 
-/** @param codes room for a code of each event: the loops here see one type of array, whatever the field */
+/** @param codes scratch for one code per event, so that the loops here see one type of array */
 function indexField(
   { columns, slots }: OrderedEvents,
   name: keyof SnapshotImage['fields'],
@@ -248,8 +240,4 @@ function indexField(
   const narrow = sharedCodeColumn(codes.length, recode.length);
   narrow.set(codes);
   return { dictionary: image, codes: narrow, postings, longestMs };
-}
-
-function maxOf(values: Float64Array): number {
-  return values.reduce((max, value) => Math.max(max, value));
 }

@@ -6,19 +6,17 @@ import { ByteStrings, copyText, isSame } from '../structures/byte-strings.js';
 import { NO_CODE } from '../structures/dictionary.js';
 import type { KeyedHash } from '../structures/keyed-hash.js';
 import type { SnapshotBuilder } from './builder.js';
-import type { Column } from './column.js';
+import type { Column } from './columns.js';
 
-/** The canonical value of a field's text, or null where a record that has it is rejected. */
+/** The canonical value of a text, or null to reject the record. */
 type ReadValue = (field: Field, text: string) => string | number | null;
 
-/** Where the numbers of these fields stand among the spans. */
 const ID = placeOf('id');
 const TIME = placeOf('time');
 const END_TIME = placeOf('endTime');
-/** Instead of a spelling's number: the field has no value, or the record has to be rejected. */
+/** In place of a spelling: the field has no value, or the record is rejected. */
 const NONE = -1;
 const REFUSED = -2;
-/** The code of a spelling that no event has had yet. */
 const UNUSED = 0xfffffffe;
 const SPELLINGS_REMEMBERED = 4096;
 const INSTANTS_REMEMBERED = 4096;
@@ -26,8 +24,8 @@ const INSTANT_BYTES_MAX = 32;
 const NO_INSTANT = 255;
 
 /**
- * Adds events to a builder from the bytes of their values. Each spelling of a value is decoded and normalised once, and
- * then known by its bytes. Records that the normaliser rejects have to be decoded.
+ * Adds events from the bytes of their values. Each spelling is decoded and normalised once, then known by its bytes.
+ * Records that the normaliser would reject must be decoded.
  */
 export class ByteIntake {
   readonly #builder: SnapshotBuilder;
@@ -37,7 +35,7 @@ export class ByteIntake {
   readonly #instants: InstantMemo;
   readonly #numbers: Int32Array;
   readonly #codes: Uint32Array;
-  /** Beginning and end of the present record. In an array, since doubles that are passed around are objects. */
+  /** Start and end of the current record. An array, since passing doubles around allocates. */
   readonly #times: Float64Array = new Float64Array(2);
 
   constructor(builder: SnapshotBuilder, identifiers: IdentifierMode, read: ReadValue) {
@@ -57,9 +55,9 @@ export class ByteIntake {
   }
 
   /**
-   * @param bytes UTF-8; `view` has the same bytes
-   * @param spans by number of the field three numbers: where its value begins, or -1 for none; where it ends; its quickHash
-   * @returns false where nothing was added, because the record has to be decoded
+   * @param bytes UTF-8, the same bytes as `view`
+   * @param spans for each field: start of its value (-1 for none), end and quickHash
+   * @returns false when nothing was added, because the record must be decoded
    */
   add(bytes: Uint8Array, view: DataView, spans: Int32Array): boolean {
     const from = spans[ID]!;
@@ -71,7 +69,7 @@ export class ByteIntake {
     const times = this.#times;
     this.#instants.read(bytes, view, spans, TIME, times, 0);
     this.#instants.read(bytes, view, spans, END_TIME, times, 1);
-    // Written so that NaN fails.
+    // Not `>`: NaN must fail, too.
     if (!(times[0]! <= times[1]!)) return false;
     const spellings = this.#spellings;
     for (let column = 0; column < spellings.length; column++) {
@@ -81,7 +79,7 @@ export class ByteIntake {
     }
     const hash = this.#builder.hash.bytes(view, from, to);
     if (this.#builder.hasId(hash, view, from, to)) return false;
-    // Only now: a dictionary holds no value that no event has.
+    // Only now: dictionaries hold only values of events.
     for (let column = 0; column < spellings.length; column++) {
       const number = this.#numbers[column]!;
       this.#codes[column] = number === NONE ? NO_CODE : spellings[column]!.codeOf(number);
@@ -97,7 +95,7 @@ export class ByteIntake {
   }
 }
 
-/** The spellings of one field's values. Texts that collide on purpose only miss the memo by quick hash. */
+/** The spellings of one field. Texts chosen to collide only miss the memo by quick hash. */
 class Spellings {
   readonly #column: Column;
   readonly #field: Field;
@@ -105,11 +103,11 @@ class Spellings {
   readonly #hash: KeyedHash;
   readonly #read: ReadValue;
   readonly #strings = new ByteStrings();
-  /** By spelling: the canonical value. Null where it is refused, or where the code is known. */
+  /** By spelling: the canonical value. Null once refused or coded. */
   readonly #values: (string | null)[] = [];
-  /** By spelling: the column's code, UNUSED, or NO_CODE where it is refused. */
+  /** By spelling: a code of the column, UNUSED, or NO_CODE when refused. */
   #codes: Uint32Array = new Uint32Array(64);
-  /** By the quick hash: the number + 1 of the spelling that came last, or 0. */
+  /** By quick hash: the last spelling + 1, or 0. */
   readonly #recent: Int32Array = new Int32Array(SPELLINGS_REMEMBERED);
 
   constructor(column: Column, hash: KeyedHash, read: ReadValue) {
@@ -124,7 +122,7 @@ class Spellings {
     return this.#strings.heldBytes + this.#codes.byteLength;
   }
 
-  /** Of the spelling in a record: its number, NONE or REFUSED. */
+  /** The number of the spelling in a record, NONE or REFUSED. */
   numberOf(bytes: Uint8Array, view: DataView, spans: Int32Array): number {
     const from = spans[this.#place]!;
     if (from === -1) return NONE;
@@ -140,7 +138,7 @@ class Spellings {
     return this.#codes[number] === NO_CODE ? REFUSED : number;
   }
 
-  /** An event with this spelling has to follow. */
+  /** The caller must then add an event with this spelling. */
   codeOf(number: number): number {
     if (this.#codes[number] === UNUSED) {
       this.#codes[number] = this.#column.dictionary.intern(this.#values[number]!);
@@ -164,11 +162,10 @@ class Spellings {
   }
 }
 
-/** Remembers the last instant of each hash by its bytes. */
 class InstantMemo {
   readonly #read: ReadValue;
   readonly #view: DataView = new DataView(new ArrayBuffer(INSTANTS_REMEMBERED * INSTANT_BYTES_MAX));
-  /** NO_INSTANT where nothing is remembered: an empty text is a spelling, too. */
+  /** NO_INSTANT for a free entry: an empty text is a spelling, too. */
   readonly #lengths: Uint8Array = new Uint8Array(INSTANTS_REMEMBERED).fill(NO_INSTANT);
   readonly #instantMs: Float64Array = new Float64Array(INSTANTS_REMEMBERED);
 
@@ -176,7 +173,7 @@ class InstantMemo {
     this.#read = read;
   }
 
-  /** Puts epoch milliseconds into `times[n]`; NaN where the value cannot be read. */
+  /** Writes epoch milliseconds to `times[n]`, or NaN for an unreadable value. */
   read(
     bytes: Uint8Array,
     view: DataView,

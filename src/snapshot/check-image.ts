@@ -1,41 +1,37 @@
 import { isUtf8 } from 'node:buffer';
 import { ID_PROBES_MAX, INTERVALS_PER_TREE_MAX } from '../limits.js';
 import { REJECTION_CODES } from '../model/event.js';
-import { CONFLICT_DIMENSIONS, INDEXED_FIELDS } from '../model/fields.js';
+import { CONFLICT_DIMENSIONS, INDEXED_FIELDS, OUTPUT_FIELDS } from '../model/fields.js';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../model/time.js';
+import { viewOf } from '../structures/byte-strings.js';
 import type { DictionaryImage } from '../structures/dictionary.js';
 import type { HashIndexImage } from '../structures/hash-index.js';
 import { buildIntervalIndex } from '../structures/interval-index.js';
 import { isHashSeed, KeyedHash } from '../structures/keyed-hash.js';
 import { buildPostingLists, isCodeColumn } from '../structures/posting-lists.js';
-import { checkRows } from './check-rows.js';
 import { clustersOfEvents, entryByteLengths } from './clusters.js';
-import { longestOf } from './column.js';
+import { longestOf } from './columns.js';
 import type { ClustersImage, FieldImage, RowsImage, SlotsImage, SnapshotImage } from './image.js';
-import { unusable } from './image-faults.js';
-import { readImageFile, type StoredImage } from './image-file.js';
+import { readImageFile, type StoredImage, unusable } from './image-file.js';
+import { ID_OFFSET, PACKED_ROW_FRAME_BYTES, packedByteLength, packedTextLength, ROW_FRAME } from './rows.js';
 import type { SnapshotSummary } from './summary.js';
 
-/** `restart`: served until the source has been asked. `pin`: served, and nothing else. */
+/** `restart`: served until the source answers. `pin`: served instead of the source. */
 export type ImageUse = 'restart' | 'pin';
 
 /**
- * Reads an image that can be served. With `restart` the file must be this account's own, and checkRowsOf has to follow.
+ * Reads an image to serve. For `restart` the file must belong to this account, and checkRowsOf must follow.
  *
- * @throws LecternError as readImageFile does, `image-unusable` also where the content is no image
+ * @throws LecternError like readImageFile; `image-unusable` also for content that is no image
  */
 export function readCheckedImage(path: string, use: ImageUse): StoredImage {
-  const stored = readImageFile(path, { mustBeOwn: use === 'restart' });
+  const stored = readImageFile(path, use === 'restart');
   naming(path, () => checkImage(stored.image));
   if (use === 'pin') checkRowsOf(path, stored.image);
   return stored;
 }
 
-/**
- * Checks the rest: rows are rows, and everything that follows from them does. Rows are not compared with the columns.
- *
- * @throws LecternError `image-unusable`
- */
+/** Checks rows and the arrays derived from them. @throws LecternError `image-unusable` */
 export function checkRowsOf(path: string, { summary, hashSeed, rows, ids, clusters }: SnapshotImage): void {
   naming(path, () => {
     checkHashes(ids, checkRows(rows, summary.events, new KeyedHash(hashSeed)));
@@ -45,10 +41,7 @@ export function checkRowsOf(path: string, { summary, hashSeed, rows, ids, cluste
   });
 }
 
-/**
- * Every array is there with the right length, every number in it leads to something, and arrays that follow from others
- * do. So every answer ends, in bounded time.
- */
+/** Checks the lengths of arrays, the range of every number and the derived arrays: so every answer ends in bounded time. */
 function checkImage({ summary, hashSeed, slots, fields, rows, ids, clusters }: SnapshotImage): void {
   checkSummary(summary);
   if (!isHashSeed(hashSeed)) throw new Error('its seed is no two numbers of 32 bits');
@@ -70,7 +63,7 @@ function checkSummary(summary: SnapshotSummary): void {
   };
   const isWhole = (value: unknown): boolean => Number.isSafeInteger(value);
   const isCode = (code: unknown): boolean => REJECTION_CODES.some((known) => known === code);
-  // A text that is shown has no lines of its own.
+  // Texts that are shown must fit on one line.
   const isShown = (text: unknown): boolean => typeof text === 'string' && !/\p{Cc}/u.test(text);
   expect(typeof id === 'string' && /^[\w-]{22}$/.test(id), 'id');
   expect(identifiers === 'uuid' || identifiers === 'any', 'kind of identifiers');
@@ -92,7 +85,7 @@ function checkSummary(summary: SnapshotSummary): void {
   }
   expect(isWhole(unserved.others), 'other fields');
   for (const { name, records, suggestion } of unserved.fields) {
-    // Names may hold anything: they are quoted wherever they are shown.
+    // Names may hold anything: they are quoted when shown.
     expect(typeof name === 'string' && isWhole(records), 'other fields');
     expect(suggestion === null || isShown(suggestion), 'other fields');
   }
@@ -131,19 +124,19 @@ function checkRowPlaces({ start, packedStart, bytes }: RowsImage, count: number)
   for (let n = 1; n <= count; n++) {
     const length = start[n]! - start[n - 1]!;
     if (length < 3) throw new Error('rows.start is out of order');
-    // MessagePack of a row is never longer than its JSON.
+    // A row is never longer in MessagePack than in JSON.
     const packed = packedStart[n]! - packedStart[n - 1]!;
     if (packed < 1 || packed > length) throw new Error('rows.packedStart is out of order');
   }
 }
 
-/** Every look-up ends at an event or a free slot, after a bounded number of steps. */
+/** Bounds the steps of every look-up. */
 function checkHashIndex({ hashes, table }: HashIndexImage, count: number): void {
   expectArray('ids.hashes', hashes, Uint32Array, count);
   expectArray('ids.table', table, Uint32Array);
   if (table.length < 2 || (table.length & (table.length - 1)) !== 0) throw new Error('ids is no table');
   let run = 0;
-  // Twice around: a run may go on behind the end.
+  // Twice around, since runs wrap.
   for (let slot = 0; slot < 2 * table.length; slot++) {
     const entry = table[slot & (table.length - 1)]!;
     if (entry > count) throw new Error('ids leads to no event');
@@ -152,7 +145,7 @@ function checkHashIndex({ hashes, table }: HashIndexImage, count: number): void 
   }
 }
 
-/** Every event is found by its id. Building the table anew would not be bounded, as look-ups are. */
+/** Every id must lead to its event. Building a table from foreign hashes would not be bounded; look-ups are. */
 function checkHashes({ hashes, table }: HashIndexImage, expected: Uint32Array): void {
   expectDerived({ hashes }, { hashes: expected }, 'ids.');
   for (let ordinal = 0; ordinal < hashes.length; ordinal++) {
@@ -180,7 +173,7 @@ function checkClusters(clusters: ClustersImage, eventCount: number): void {
   for (const dimension of by)
     if (dimension >= CONFLICT_DIMENSIONS.length) throw new Error('by names no dimension');
   for (const code of key) if (code >= keyCount) throw new Error('a key has no value');
-  // An answer is as long as the clusters in it: without this a small file could announce one of any length.
+  // Bounds answers: otherwise a small file could announce one of any length.
   const dimensionsOf = new Uint8Array(eventCount);
   for (let cluster = 0; cluster < count; cluster++) {
     const dimension = 1 << by[cluster]!;
@@ -221,7 +214,7 @@ function checkInstants(name: string, startMs: Float64Array, endMs: Float64Array)
   }
 }
 
-/** `start` cuts this length into pieces, none shorter than `pieceMin`. */
+/** Checks that `start` cuts `length` into pieces of at least `pieceMin`. */
 function expectPartition(name: string, start: Uint32Array, length: number, pieceMin = 1): void {
   if (start[0] !== 0 || start[start.length - 1] !== length) throw new Error(`${name} covers something else`);
   for (let n = 1; n < start.length; n++) {
@@ -244,7 +237,6 @@ function expectArray<Numbers extends Uint8Array | Uint32Array | Float64Array>(
   return array;
 }
 
-/** Arrays that follow from others are equal to what is expected. */
 function expectDerived<Part extends Record<keyof Part, Uint32Array | Float64Array>>(
   is: Part,
   expected: Part,
@@ -252,12 +244,8 @@ function expectDerived<Part extends Record<keyof Part, Uint32Array | Float64Arra
 ): void {
   for (const name of Object.keys(expected) as (keyof Part & string)[]) {
     const [array, derived] = [is[name], expected[name]];
-    expectArray(
-      prefix + name,
-      array,
-      derived instanceof Uint32Array ? Uint32Array : Float64Array,
-      derived.length,
-    );
+    const type = derived instanceof Uint32Array ? Uint32Array : Float64Array;
+    expectArray(prefix + name, array, type, derived.length);
     for (let n = 0; n < derived.length; n++) {
       if (array[n] !== derived[n]) throw new Error(`${prefix}${name} does not follow from the rest`);
     }
@@ -278,4 +266,53 @@ function naming(path: string, check: () => void): void {
   } catch (error) {
     throw unusable(path, error instanceof Error ? error.message : String(error));
   }
+}
+
+const OPENING_BRACKET = 0x5b;
+const CLOSING_BRACKET = 0x5d;
+const COMMA = 0x2c;
+
+/** Control characters must be escaped: RFC 8259 section 7. */
+const TEXT = String.raw`"([^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*)"`;
+const VALUES = OUTPUT_FIELDS.map(({ name }) => (name === 'id' ? TEXT : `(?:${TEXT}|null)`));
+/** A row as latin1, with a group per field: undefined for null. */
+const ROW = new RegExp(
+  `^${ROW_FRAME.map((frame, n) => frame.replace(/[{}]/, '\\$&') + (VALUES[n] ?? '')).join('')}$`,
+);
+
+function checkRows({ bytes, start, packedStart }: RowsImage, count: number, hash: KeyedHash): Uint32Array {
+  const hashes = new Uint32Array(count);
+  const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const view = viewOf(source);
+  if (source[0] !== OPENING_BRACKET) throw new Error('rows begin wrongly');
+  if (source[source.length - 1] !== CLOSING_BRACKET) throw new Error('rows end wrongly');
+  if (!isUtf8(source)) throw new Error('rows are not UTF-8');
+  for (let ordinal = 0; ordinal < count; ordinal++) {
+    const end = start[ordinal + 1]! - 1;
+    const row = ROW.exec(source.toString('latin1', start[ordinal]!, end));
+    if (row === null) throw new Error(`row ${ordinal} is no row`);
+    const [, id = '', ...others] = row;
+    const idStart = start[ordinal]! + ID_OFFSET;
+    if (id.includes('\\')) {
+      const text = unescaped(id);
+      hashes[ordinal] = hash.bytes(viewOf(text), 0, text.length);
+    } else hashes[ordinal] = hash.bytes(view, idStart, idStart + id.length);
+    let packed = PACKED_ROW_FRAME_BYTES + packedLengthOf(id);
+    for (const text of others as (string | undefined)[]) packed += packedLengthOf(text);
+    if (packedStart[ordinal + 1]! - packedStart[ordinal]! !== packed) {
+      throw new Error(`row ${ordinal} has another length in MessagePack`);
+    }
+    if (ordinal + 1 < count && source[end] !== COMMA) throw new Error(`no comma follows row ${ordinal}`);
+  }
+  return hashes;
+}
+
+function packedLengthOf(text: string | undefined): number {
+  if (text === undefined) return packedByteLength(null);
+  return packedTextLength(text.includes('\\') ? unescaped(text).length : text.length);
+}
+
+/** Throws for invalid escapes. */
+function unescaped(text: string): Buffer {
+  return Buffer.from(JSON.parse(`"${Buffer.from(text, 'latin1').toString('utf8')}"`) as string);
 }

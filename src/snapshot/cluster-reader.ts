@@ -3,7 +3,13 @@ import { CONFLICT_DIMENSIONS, type ConflictBy } from '../model/fields.js';
 import { compareCodePoints } from '../model/text.js';
 import { Dictionary } from '../structures/dictionary.js';
 import { IntervalIndex } from '../structures/interval-index.js';
+import { firstWhere } from '../structures/search.js';
 import type { ClustersImage } from './image.js';
+
+export const TREE_BOUNDS: { readonly treesMax: number; readonly scansMax: number } = {
+  treesMax: INTERVAL_TREES_MAX,
+  scansMax: INTERVAL_SCANS_MAX,
+};
 
 export interface ClusterKey {
   readonly startMs: number;
@@ -12,7 +18,7 @@ export interface ClusterKey {
   readonly key: string;
 }
 
-/** The conflict clusters of a snapshot, for reading; cluster numbers are in the documented order. */
+/** Reads conflict clusters; their numbers are in the documented order. */
 export class Clusters {
   readonly image: ClustersImage;
   readonly index: IntervalIndex;
@@ -21,10 +27,7 @@ export class Clusters {
   constructor(image: ClustersImage) {
     this.image = image;
     this.#keys = new Dictionary(image.keys);
-    this.index = new IntervalIndex(image.startMs, image.endMs, image.index, {
-      treesMax: INTERVAL_TREES_MAX,
-      scansMax: INTERVAL_SCANS_MAX,
-    });
+    this.index = new IntervalIndex(image.startMs, image.endMs, image.index, TREE_BOUNDS);
   }
 
   get count(): number {
@@ -41,48 +44,34 @@ export class Clusters {
     };
   }
 
-  /** Makes no view, which would cost more than a few look-ups. */
+  /** Makes no view: that would cost more than a few look-ups. */
   hasEvent(cluster: number, passes: (ordinal: number) => boolean): boolean {
     const { first, events } = this.image;
     for (let e = first[cluster]!; e < first[cluster + 1]!; e++) if (passes(events[e]!)) return true;
     return false;
   }
 
-  /** Ordinals, ascending. A view of shared memory. */
   eventsOf(cluster: number): Uint32Array {
     return this.image.events.subarray(this.image.first[cluster]!, this.image.first[cluster + 1]!);
   }
 
-  /** Visits the clusters of the events [first, end): ascending for one event, with repeats for several. */
+  /** Visits the clusters of events [first, end): ascending per event, with repeats. */
   forEachMembership(first: number, end: number, visit: (cluster: number) => void): void {
     const { start, ordinals } = this.image.clustersOf;
     for (let m = start[first]!; m < start[end]!; m++) visit(ordinals[m]!);
   }
 
-  /** How often forEachMembership visits. */
   membershipCount(first: number, end: number): number {
     const { start } = this.image.clustersOf;
     return start[end]! - start[first]!;
   }
 
   clusterAfter(key: ClusterKey): number {
-    return this.#firstWhere((cluster) => compareKeys(cluster, key) > 0);
+    return firstWhere(0, this.count, (cluster) => compareKeys(this.keyOf(cluster), key) > 0);
   }
 
   clusterFrom(key: ClusterKey): number {
-    return this.#firstWhere((cluster) => compareKeys(cluster, key) >= 0);
-  }
-
-  #firstWhere(beyond: (key: ClusterKey) => boolean): number {
-    let low = 0;
-    let high = this.count;
-    // Invariant: it holds for none before `low` and for all from `high` on; the gap halves each time.
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (beyond(this.keyOf(middle))) high = middle;
-      else low = middle + 1;
-    }
-    return low;
+    return firstWhere(0, this.count, (cluster) => compareKeys(this.keyOf(cluster), key) >= 0);
   }
 }
 

@@ -3,24 +3,19 @@ import type { ConflictEntry } from '../model/event.js';
 import { CONFLICT_DIMENSIONS, LESSON_FIELDS } from '../model/fields.js';
 import { formatInstant } from '../model/time.js';
 import { Dictionary, DictionaryBuilder, type DictionaryImage, NO_CODE } from '../structures/dictionary.js';
+import { Growable } from '../structures/growable.js';
 import { buildIntervalIndex } from '../structures/interval-index.js';
 import type { KeyedHash } from '../structures/keyed-hash.js';
 import type { PostingListsImage } from '../structures/posting-lists.js';
 import { radixSort, sortByIntervals } from '../structures/radix-sort.js';
 import { scratch, shared } from '../structures/slabs.js';
-import {
-  jsonByteLength,
-  packedArrayHeaderLength,
-  packedByteLength,
-  packedIntegerLength,
-} from './byte-lengths.js';
-import { ClusterSweep, type FoundClusters, type KeyedRows } from './cluster-sweep.js';
-import type { ClustersImage, RowsImage, SnapshotImage } from './image.js';
-import { type OrderedEvents, pick } from './order.js';
+import { type OrderedEvents, pick } from './columns.js';
+import type { ClustersImage, RowsImage, SlotsImage, SnapshotImage } from './image.js';
+import { jsonByteLength, packedArrayHeaderLength, packedByteLength, packedIntegerLength } from './rows.js';
 
 /**
- * Finds the conflicts: for each dimension and key the maximal sets of at least two lessons that overlaps connect. A cluster
- * has only those rows of its lessons that have the key. O(n log n), whatever overlaps.
+ * Finds the maximal sets of at least two lessons connected by overlaps, per dimension and key. A cluster has only the
+ * rows of its lessons that have the key. O(n log n) in any case.
  */
 export function buildClusters(
   events: OrderedEvents,
@@ -43,8 +38,8 @@ export function buildClusters(
 }
 
 /**
- * Rows equal in slot and in LESSON_FIELDS are one lesson, numbered by its first ordinal. A row without a value in the first
- * field is a lesson of its own (NO_CODE). Rows are sorted, not hashed: no choice of values makes this slow.
+ * Rows with equal slot and LESSON_FIELDS are one lesson, numbered by its first ordinal. Rows without a value in the
+ * first field are lessons of their own (NO_CODE). Sorting, unlike hashing, is fast for all values.
  */
 function lessonNumbers({ slotOf, columns }: OrderedEvents): Uint32Array {
   const count = slotOf.length;
@@ -53,9 +48,9 @@ function lessonNumbers({ slotOf, columns }: OrderedEvents): Uint32Array {
   const order = scratch.uint32(count);
   for (let ordinal = 0; ordinal < count; ordinal++) order[ordinal] = ordinal;
   const keys = scratch.float64(count);
-  // The sort is stable: by slot in the end, and in order within each lesson.
+  // Stable sorts: by slot in the end, and in order within each lesson.
   for (const column of [...fields, slotOf]) {
-    // NO_CODE becomes 0, so that the numbers stay as short as there are codes.
+    // NO_CODE becomes 0, which keeps the keys short.
     for (let ordinal = 0; ordinal < count; ordinal++) keys[ordinal] = (column[ordinal]! + 1) >>> 0;
     radixSort(order, keys);
   }
@@ -76,10 +71,8 @@ function isOneLesson(slotOf: Uint32Array, fields: readonly Uint32Array[], a: num
 }
 
 /**
- * The key of each event in each dimension: its first field that is not null, as text, whichever field it is. An empty text
- * is no key, and an event of zero length has none: it overlaps nothing.
- *
- * @returns `keyOf`: by dimension and ordinal a code of `keys`, or NO_CODE
+ * The key of an event in a dimension: its first field that is not null, as text. Empty texts are no keys, and events of
+ * zero length have none: they overlap nothing. `keyOf` has a code of `keys`, or NO_CODE, by dimension and ordinal.
  */
 function conflictKeys(
   { columns, slotOf, slots }: OrderedEvents,
@@ -211,7 +204,7 @@ const PACKED_FRAME_BYTES =
   Object.keys(EMPTY_ENTRY).reduce((sum, name) => sum + packedByteLength(name), 1) +
   2 * packedByteLength(INSTANT);
 
-/** The length of each cluster's entry with its events, without separators. */
+/** Lengths of the entries with their events, without separators. */
 export function entryByteLengths(
   clusters: Pick<ClustersImage, 'by' | 'key' | 'keys' | 'peak' | 'first' | 'events'>,
   rows: RowsImage,
@@ -239,4 +232,112 @@ export function entryByteLengths(
     packedBytes[cluster] = packed;
   }
   return { jsonBytes, packedBytes };
+}
+
+class FoundClusters {
+  readonly by = new Growable(Uint32Array);
+  readonly key = new Growable(Uint32Array);
+  readonly startMs = new Growable(Float64Array);
+  readonly endMs = new Growable(Float64Array);
+  readonly peak = new Growable(Uint32Array);
+  readonly first = new Growable(Uint32Array);
+  readonly events = new Growable(Uint32Array);
+
+  constructor() {
+    this.first.push(0);
+  }
+}
+
+/** Rows of positive length with a key of one dimension, sorted by key. */
+interface KeyedRows {
+  readonly start: Uint32Array;
+  readonly ordinals: Uint32Array;
+  readonly slots: Uint32Array;
+  /** Equal for rows of one lesson; NO_CODE: a lesson of its own. */
+  readonly lessons: Uint32Array;
+}
+
+/**
+ * Goes through the rows of each key in time order. A row that starts before all earlier rows have ended joins their
+ * cluster. Rows of one lesson are simultaneous, so merging changes only the counts.
+ */
+class ClusterSweep {
+  readonly merged = new FoundClusters();
+  readonly unmerged = new FoundClusters();
+  readonly #slots: Pick<SlotsImage, 'startMs' | 'endMs'>;
+  /** By lesson: the last run that it was seen in. */
+  readonly #seenIn: Uint32Array;
+  #runs = 0;
+  readonly #lessonSlots: Uint32Array;
+  readonly #ends: Float64Array;
+
+  constructor(slots: Pick<SlotsImage, 'startMs' | 'endMs'>, eventCount: number) {
+    this.#slots = slots;
+    this.#seenIn = scratch.uint32(eventCount);
+    this.#lessonSlots = scratch.uint32(eventCount);
+    this.#ends = scratch.float64(eventCount);
+  }
+
+  add(by: number, key: number, rows: KeyedRows): void {
+    const { startMs, endMs } = this.#slots;
+    const { slots, start } = rows;
+    const end = start[key + 1]!;
+    // Terminates: `next` > `first`.
+    for (let first = start[key]!, next = first; first < end; first = next) {
+      let clusterEndMs = endMs[slots[first]!]!;
+      for (next = first + 1; next < end && startMs[slots[next]!]! < clusterEndMs; next++) {
+        clusterEndMs = Math.max(clusterEndMs, endMs[slots[next]!]!);
+      }
+      if (next - first > 1) this.#take(by, key, rows, first, next, clusterEndMs);
+    }
+  }
+
+  #take(by: number, key: number, rows: KeyedRows, first: number, end: number, endMs: number): void {
+    const add = (found: FoundClusters, peak: number): void => {
+      found.by.push(by);
+      found.key.push(key);
+      found.startMs.push(this.#slots.startMs[rows.slots[first]!]!);
+      found.endMs.push(endMs);
+      found.peak.push(peak);
+      for (let place = first; place < end; place++) found.events.push(rows.ordinals[place]!);
+      found.first.push(found.events.length);
+    };
+    add(this.unmerged, this.#peak(rows.slots.subarray(first, end)));
+    const lessonSlots = this.#slotsOfLessons(rows, first, end);
+    if (lessonSlots.length > 1) add(this.merged, this.#peak(lessonSlots));
+  }
+
+  #slotsOfLessons({ lessons, slots }: KeyedRows, first: number, end: number): Uint32Array {
+    const run = ++this.#runs;
+    let count = 0;
+    for (let place = first; place < end; place++) {
+      const lesson = lessons[place]!;
+      if (lesson !== NO_CODE) {
+        if (this.#seenIn[lesson] === run) continue;
+        this.#seenIn[lesson] = run;
+      }
+      this.#lessonSlots[count++] = slots[place]!;
+    }
+    return this.#lessonSlots.subarray(0, count);
+  }
+
+  /** The most lessons at one instant. Half-open intervals: ends come before starts. */
+  #peak(slots: Uint32Array): number {
+    const count = slots.length;
+    // Two connected lessons overlap, and so do all lessons of one slot.
+    if (count === 2 || slots[0] === slots[count - 1]) return count;
+    const { startMs, endMs } = this.#slots;
+    const ends = this.#ends.subarray(0, count);
+    for (let n = 0; n < count; n++) ends[n] = endMs[slots[n]!]!;
+    ends.sort();
+    let ended = 0;
+    let peak = 0;
+    for (let started = 0; started < count; started++) {
+      const start = startMs[slots[started]!]!;
+      // Terminates: `ended` grows up to `count`.
+      while (ended < count && ends[ended]! <= start) ended++;
+      peak = Math.max(peak, started + 1 - ended);
+    }
+    return peak;
+  }
 }

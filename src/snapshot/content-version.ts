@@ -3,22 +3,17 @@ import type { IdentifierMode } from '../model/event.js';
 import { INDEXED_FIELDS } from '../model/fields.js';
 import { NO_CODE } from '../structures/dictionary.js';
 import { scratch } from '../structures/slabs.js';
-import { CODED_FIELDS, type OrderedColumn } from './column.js';
+import { CODED_FIELDS, type OrderedColumn, type OrderedEvents } from './columns.js';
 import type { SnapshotImage } from './image.js';
-import type { OrderedEvents } from './order.js';
 
-/** Changes whenever the meaning of the hashed bytes does. */
+/** Raise it when the hashed bytes change their meaning. */
 const SCHEME = 'lectern-content-3';
-/** 128 bits: enough that two data sets never share a version. */
 const VERSION_BYTES = 16;
-/** Hashed at a time: ids, and about so many units of other texts. */
+/** Ids, and approximate units of other texts, that are hashed at a time. */
 const IDS_PER_PIECE = 4096;
 const TEXT_UNITS_PER_PIECE = 65_536;
 
-/**
- * Identifies everything that can change an answer, whatever the order of arrival: replicas and restarts with the same data
- * agree. Columns are hashed, because rows are five times as long.
- */
+/** Replicas and restarts with the same data agree. Hashes columns, because rows are five times as long. */
 export function contentVersionOf(
   identifiers: IdentifierMode,
   events: OrderedEvents,
@@ -46,7 +41,7 @@ export function contentVersionOf(
   return hash.digest().subarray(0, VERSION_BYTES).toString('base64url');
 }
 
-/** In order of the ordinals. With the lengths, as other ids could be the same text when joined. */
+/** By ordinal. Includes lengths, since different ids could be equal when joined. */
 function hashIds(hash: Hash, { order, ids }: OrderedEvents): void {
   const lengths = scratch.uint32(order.length);
   for (let from = 0; from < order.length; from += IDS_PER_PIECE) {
@@ -62,7 +57,7 @@ function hashIds(hash: Hash, { order, ids }: OrderedEvents): void {
   hash.update(lengths);
 }
 
-/** Numbers values in order of the ordinals. Codes depend on the order of arrival. */
+/** Renumbers values by ordinal, because codes depend on the order of arrival. */
 function hashColumn(hash: Hash, { dictionary, codes }: OrderedColumn, numbers: Uint32Array): void {
   const numberOf = new Uint32Array(dictionary.size).fill(NO_CODE);
   let count = 0;

@@ -1,25 +1,126 @@
+import { createHash } from 'node:crypto';
 import { pack } from 'msgpackr';
 import { SNAPSHOT_HISTORY_ENTRIES_MAX, SNAPSHOTS_KEPT_MAX } from '../limits.js';
 import { compareCodePoints } from '../model/text.js';
 import { shared } from '../structures/slabs.js';
-import { jsonByteLength } from './byte-lengths.js';
-import { type Delta, pastRecordCount, readPastRecords, rowDigest, sharedCopy } from './delta.js';
+import { jsonByteLength } from './rows.js';
 import type { Snapshot } from './snapshot.js';
 
-/** What is known of past snapshots. Plain data in shared memory: it crosses threads. */
+/** The changes of one publication. */
+export interface Delta {
+  readonly from: string;
+  readonly to: string;
+  readonly added: number;
+  readonly removed: number;
+  readonly changed: number;
+  /** The earlier state of each event in the counts; null when there are too many to keep. */
+  readonly before: PastRecords | null;
+}
+
+/** Earlier records. Flat: a map of 100,000 entries takes 0.1 s to cross threads. */
+export interface PastRecords {
+  /** Id n is UTF-8 bytes [idStart[n], idStart[n + 1]). */
+  readonly ids: Uint8Array;
+  readonly idStart: Uint32Array;
+  readonly digests: Uint8Array;
+}
+
+/** `digest` has DIGEST_BYTES latin1 characters; null: there was no record. */
+export type PastRecord = readonly [id: string, digest: string | null];
+
+/** 96 bits: two records of one id never share them. */
+const DIGEST_BYTES = 12;
+const NO_DIGEST = '\0'.repeat(DIGEST_BYTES);
+
+/** Compares two snapshots in one merge. With more than `entriesMax` changes only the counts are kept. */
+export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: number): Delta {
+  const past: PastRecord[] = [];
+  let added = 0;
+  let removed = 0;
+  let changed = 0;
+  let b = 0;
+  let a = 0;
+  // Terminates: each round advances `b` or `a`.
+  while (b < before.eventCount || a < after.eventCount) {
+    const isBoth = b < before.eventCount && a < after.eventCount;
+    if (isBoth && before.rows.rowOf(b).equals(after.rows.rowOf(a))) {
+      b++;
+      a++;
+      continue;
+    }
+    const order = isBoth ? before.compareEvents(b, after, a) : b < before.eventCount ? -1 : 1;
+    if (order > 0) {
+      const id = after.rows.idOf(a++);
+      // A moved event was counted at its earlier place, or will be.
+      if (before.ordinalOf(id) !== -1) continue;
+      added++;
+      if (past.length < entriesMax) past.push([id, null]);
+      continue;
+    }
+    const id = before.rows.idOf(b);
+    if (order === 0 || after.ordinalOf(id) !== -1) changed++;
+    else removed++;
+    if (past.length < entriesMax) past.push([id, rowDigest(before, b)]);
+    b++;
+    if (order === 0) a++;
+  }
+  return {
+    from: before.summary.id,
+    to: after.summary.id,
+    added,
+    removed,
+    changed,
+    before: added + removed + changed <= entriesMax ? writePastRecords(past) : null,
+  };
+}
+
+function rowDigest(snapshot: Snapshot, ordinal: number): string {
+  return createHash('sha1').update(snapshot.rows.rowOf(ordinal)).digest('binary').slice(0, DIGEST_BYTES);
+}
+
+export function writePastRecords(records: readonly PastRecord[]): PastRecords {
+  const ids = Buffer.from(records.map(([id]) => id).join(''), 'utf8');
+  const digests = Buffer.from(records.map(([, digest]) => digest ?? NO_DIGEST).join(''), 'latin1');
+  const idStart = shared.uint32(records.length + 1);
+  for (const [n, [id]] of records.entries()) idStart[n + 1] = idStart[n]! + Buffer.byteLength(id, 'utf8');
+  return { ids: sharedCopy(ids), idStart, digests: sharedCopy(digests) };
+}
+
+export function pastRecordCount(records: PastRecords | null): number {
+  return records === null ? 0 : records.idStart.length - 1;
+}
+
+export function* readPastRecords(records: PastRecords | null): Generator<PastRecord> {
+  if (records === null) return;
+  const { ids, idStart, digests } = records;
+  // Unlike a TextDecoder, a Buffer decodes shared memory.
+  const text = Buffer.from(ids.buffer, ids.byteOffset, ids.byteLength);
+  const all = Buffer.from(digests.buffer, digests.byteOffset, digests.byteLength);
+  for (let n = 0; n < pastRecordCount(records); n++) {
+    const digest = all.toString('latin1', n * DIGEST_BYTES, (n + 1) * DIGEST_BYTES);
+    yield [text.toString('utf8', idStart[n]!, idStart[n + 1]!), digest === NO_DIGEST ? null : digest];
+  }
+}
+
+function sharedCopy(bytes: Uint8Array): Uint8Array {
+  const copy = shared.uint8(bytes.length);
+  copy.set(bytes);
+  return copy;
+}
+
 export interface History {
-  /** What led to the present snapshot, oldest first: each begins where the one before ended. */
+  /** Oldest first; each begins where the one before ended. The last leads to the present snapshot. */
   readonly deltas: readonly Delta[];
   readonly differences: Differences;
 }
 
-/** The net difference between each past snapshot and the present one. */
+/** Net differences, each from a past snapshot to the present one. */
 export interface Differences {
   readonly since: readonly Difference[];
   readonly goneIds: GoneIds;
 }
 
-/** An event that was changed and changed back is not part of it. */
+/** Events that were changed back are not included. */
 export interface Difference {
   readonly from: string;
   readonly added: DifferenceList;
@@ -28,13 +129,13 @@ export interface Difference {
 }
 
 export interface DifferenceList {
-  /** Ordinals of the present snapshot; of removed events, numbers of {@link GoneIds}. Ascending. */
+  /** Ascending ordinals of the present snapshot; for removed events, numbers of {@link GoneIds}. */
   readonly entries: Uint32Array;
   readonly jsonBytes: number;
   readonly packedBytes: number;
 }
 
-/** Ids of events that the present snapshot does not have, in order of code points. Requests copy them as they copy rows. */
+/** Ids of removed events, by code points, encoded so that requests only copy them. */
 export interface GoneIds {
   /** One JSON array. Id n is bytes [start[n], start[n + 1] - 1): a comma or the closing bracket follows. */
   readonly json: { readonly bytes: Uint8Array; readonly start: Uint32Array };
@@ -52,13 +153,13 @@ export const NO_DIFFERENCES: Differences = {
 
 const EMPTY_LIST: DifferenceList = { entries: new Uint32Array(0), jsonBytes: 0, packedBytes: 0 };
 
-/** @returns null where the past snapshot is not known, or not any more */
+/** Null for an unknown or forgotten snapshot. */
 export function differenceSince(differences: Differences, from: string, present: string): Difference | null {
   if (from === present) return { from, added: EMPTY_LIST, changed: EMPTY_LIST, removed: EMPTY_LIST };
   return differences.since.find((difference) => difference.from === from) ?? null;
 }
 
-/** After one more publication. Bounded in snapshots and in entries: the oldest go first. */
+/** Adds a publication. Bounded in snapshots and entries: the oldest are dropped. */
 export function extendHistory(
   deltas: readonly Delta[],
   delta: Delta,
@@ -70,7 +171,7 @@ export function extendHistory(
 }
 
 function newestDeltas(deltas: readonly Delta[], entriesMax: number): readonly Delta[] {
-  // A difference too large to keep is a gap: snapshots before it cannot be reached.
+  // A delta without entries is a gap: earlier snapshots cannot be reached.
   const gap = deltas.findLastIndex((each) => each.before === null);
   let first = Math.max(gap + 1, deltas.length - SNAPSHOTS_KEPT_MAX);
   let entries = 0;
@@ -83,30 +184,34 @@ function newestDeltas(deltas: readonly Delta[], entriesMax: number): readonly De
 
 interface TouchedEvent {
   readonly id: string;
-  /** In the present snapshot; -1 where it is not there. */
   readonly ordinal: number;
-  /** How many of the deltas seen so far name it. */
+  /** The number of deltas so far that name it. */
   deltas: number;
-  /** Digest before the oldest of them; null where there was no record. */
+  /** The digest before the oldest of them; null for no record. */
   before: string | null;
-  /** Digest of its present record, once it is needed. */
   digest: string | null;
 }
 
 function differencesOf(deltas: readonly Delta[], present: Snapshot): Differences {
-  const touched = touchedEvents(deltas, present);
+  const touched = new Map<string, TouchedEvent>();
+  for (const { before } of deltas) {
+    for (const [id] of readPastRecords(before)) {
+      if (touched.has(id)) continue;
+      touched.set(id, { id, ordinal: present.ordinalOf(id), deltas: 0, before: null, digest: null });
+    }
+  }
   const events = [...touched.values()];
   const there = events.filter(({ ordinal }) => ordinal !== -1).sort((a, b) => a.ordinal - b.ordinal);
   const gone = events.filter(({ ordinal }) => ordinal === -1).sort((a, b) => compareCodePoints(a.id, b.id));
   const found: ({ from: string } & Record<'added' | 'changed' | 'removed', number[]>)[] = [];
-  // From the newest delta on, each older one reaches one snapshot further back.
+  // Newest first: each delta reaches one snapshot further back.
   for (const { from, before } of deltas.toReversed()) {
     for (const [id, digest] of readPastRecords(before)) {
       const event = touched.get(id)!;
       event.deltas++;
       event.before = digest;
     }
-    // Equal contents have one difference, and the content that is served has none.
+    // Equal contents share one difference; the present content has none.
     if (from === present.summary.id || found.some((each) => each.from === from)) continue;
     const difference = { from, added: [] as number[], changed: [] as number[], removed: [] as number[] };
     for (const event of there) {
@@ -124,7 +229,7 @@ function differencesOf(deltas: readonly Delta[], present: Snapshot): Differences
   const packed = goneIds.map((id) => pack(id));
   let byteLength = json.length + 8 * (goneIds.length + 4);
   for (const { length } of packed) byteLength += length;
-  // Each array may leave up to 4 bytes free behind it.
+  // Alignment wastes up to 4 bytes per array.
   for (const { added, changed, removed } of found) {
     byteLength += 12 + 4 * (added.length + changed.length + removed.length);
   }
@@ -145,18 +250,7 @@ function differencesOf(deltas: readonly Delta[], present: Snapshot): Differences
   });
 }
 
-function touchedEvents(deltas: readonly Delta[], present: Snapshot): Map<string, TouchedEvent> {
-  const touched = new Map<string, TouchedEvent>();
-  for (const { before } of deltas) {
-    for (const [id] of readPastRecords(before)) {
-      if (touched.has(id)) continue;
-      touched.set(id, { id, ordinal: present.ordinalOf(id), deltas: 0, before: null, digest: null });
-    }
-  }
-  return touched;
-}
-
-/** A delta names an event only if it changed. Several deltas may lead back. */
+/** A single delta is a change. Several may cancel out. */
 function hasChanged(event: TouchedEvent, present: Snapshot): boolean {
   if (event.deltas === 1) return true;
   event.digest ??= rowDigest(present, event.ordinal);
@@ -170,7 +264,7 @@ function sumsOf<Item>(first: number, items: readonly Item[], lengthOf: (item: It
   return sums;
 }
 
-/** @param start offsets of the entries in JSON, each with one byte for the separator */
+/** Offsets in JSON include one separator per entry. */
 function listOf(entries: readonly number[], start: Uint32Array, packedStart: Uint32Array): DifferenceList {
   if (entries.length === 0) return EMPTY_LIST;
   let jsonBytes = -1;

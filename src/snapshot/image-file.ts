@@ -11,25 +11,18 @@ import {
   readSync,
   renameSync,
   rmSync,
+  type Stats,
   statSync,
   writeSync,
 } from 'node:fs';
-import { endianness } from 'node:os';
+import { endianness, totalmem } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { threadId } from 'node:worker_threads';
 import { crc32 } from 'node:zlib';
 import { pack, unpack } from 'msgpackr';
 import { LecternError } from '../errors.js';
-import { IMAGE_HEADER_BYTES_MAX } from '../limits.js';
+import { IMAGE_HEADER_BYTES_MAX, IMAGE_MEMORY_SHARE_MAX, IMAGE_REASON_CHARACTERS_MAX } from '../limits.js';
 import type { SnapshotImage } from './image.js';
-import {
-  FAILURES,
-  refuseOthersFile,
-  refuseTooLarge,
-  unreadable,
-  unusable,
-  unwritten,
-} from './image-faults.js';
 import { NO_UNSERVED_FIELDS } from './unserved-fields.js';
 
 /**
@@ -47,10 +40,10 @@ import { NO_UNSERVED_FIELDS } from './unserved-fields.js';
  */
 const MAGIC = Buffer.from('LECTERN\u001a', 'latin1');
 const PREFIX_BYTES = 16;
-/** Changes with every change of the image's arrays or their meaning. */
+/** Raise it with every change of the arrays or their meaning. */
 export const IMAGE_FORMAT_VERSION = 6;
 const ALIGNMENT_BYTES = 8;
-/** Node writes and reads at most 2 GiB at a time. */
+/** Node transfers at most 2 GiB at a time. */
 const PIECE_BYTES = 256 * 1024 * 1024;
 
 const ARRAY_TYPES = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f64: Float64Array } as const;
@@ -78,17 +71,16 @@ export interface ImageSource {
 
 export interface StoredImage {
   readonly image: SnapshotImage;
-  /** The source's name for the data, for asking it conditionally; null where it gave none. */
+  /** The version that the source gave, for conditional requests; null without one. */
   readonly sourceVersion: string | null;
   readonly source: ImageSource | null;
 }
 
 /**
- * Writes a temporary file beside the target, then renames it: readers find the old image or the new one, whole, whenever
- * this process dies. Synchronous: for a worker thread.
+ * Writes a temporary file and renames it: readers see the old or the new image, even if this process dies. Synchronous.
  *
- * @param keep earlier images to keep, as `path.1` (the one before) to `path.<keep>`
- * @throws LecternError `image-not-written`; nothing is left behind
+ * @param keep earlier images to keep, as `path.1` (the newest) to `path.<keep>`
+ * @throws LecternError `image-not-written`; no temporary file stays
  */
 export function writeImageFile(
   path: string,
@@ -122,9 +114,8 @@ export function writeImageFile(
   }
 }
 
-/** Each part begins at a multiple of ALIGNMENT_BYTES. */
 function replaceFile(path: string, parts: readonly Uint8Array[], keep: number): void {
-  // In two containers that share a folder, process and thread may have the same numbers.
+  // Processes in two containers with a shared folder can have equal numbers.
   const temporary = `${path}.${process.pid}-${threadId}-${randomBytes(4).toString('hex')}.tmp`;
   try {
     withOpen(openSync(temporary, 'wx', 0o600), (file) => {
@@ -144,12 +135,12 @@ function replaceFile(path: string, parts: readonly Uint8Array[], keep: number): 
   withOpen(openSync(dirname(path), 'r'), fsyncSync);
 }
 
-/** A mistyped path must cost no file: only a snapshot file, or an empty one, is replaced. */
+/** Only a snapshot file or an empty file is replaced: a mistyped path must cost nothing. */
 function refuseForeign(path: string): void {
   const status = statSync(path, { throwIfNoEntry: false });
   if (status === undefined) return;
   if (status.isDirectory()) throw unwritten(path, 'it is a directory');
-  // Pipes and devices have no size, either.
+  // Checked before the size: pipes and devices have none.
   if (!status.isFile()) throw unwritten(path, 'what is there is no regular file, and is not replaced');
   if (status.size === 0) return;
   const head = Buffer.alloc(MAGIC.length);
@@ -161,7 +152,7 @@ function refuseForeign(path: string): void {
   );
 }
 
-/** Of killed writers. In a container every process has one number, so a file from before its beginning is abandoned, too. */
+/** Removes files of killed writers. A container reuses one process number, so files older than this process count, too. */
 function removeAbandoned(path: string): void {
   const folder = dirname(path);
   const prefix = `${basename(path)}.`;
@@ -181,12 +172,12 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: it belongs to another user.
+    // EPERM: the process exists but belongs to another user.
     return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
   }
 }
 
-/** The path itself is never without an image. */
+/** The image stays at `path` throughout. */
 function keepEarlier(path: string, keep: number): void {
   if (!existsSync(path)) return;
   for (let n = keep - 1; n >= 1; n--) {
@@ -197,18 +188,15 @@ function keepEarlier(path: string, keep: number): void {
 }
 
 /**
- * Reads an image into shared memory, without a look at its meaning: see readCheckedImage.
+ * Reads an image into shared memory; readCheckedImage checks its content.
  *
- * @param options.mustBeOwn the file must belong to this account or to root, and not be writable by everybody
- * @throws LecternError `image-unusable`; `source-unreadable` where the file cannot be opened
+ * @param mustBeOwn the file must belong to this account or root and not be writable by everybody
+ * @throws LecternError `image-unusable`; `source-unreadable` when the file cannot be opened
  */
-export function readImageFile(
-  path: string,
-  { mustBeOwn = false }: { readonly mustBeOwn?: boolean } = {},
-): StoredImage {
+export function readImageFile(path: string, mustBeOwn = false): StoredImage {
   let opened: number;
   try {
-    // Without O_NONBLOCK, opening a pipe would wait for its writer.
+    // O_NONBLOCK: opening a pipe must not wait for its writer.
     opened = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
     throw unreadable(path, error);
@@ -242,11 +230,10 @@ function read(file: number, path: string, fileBytes: number): StoredImage {
     throw unusable(path, `its format version is ${formatVersion}; this is ${IMAGE_FORMAT_VERSION}`);
   }
   if (byteOrder !== endianness()) throw unusable(path, `its byte order is ${byteOrder}`);
-  // Without a prototype: no name leads anywhere else.
+  // No prototype: names from the file must not reach inherited properties.
   const parts = Object.create(null) as Record<string, unknown>;
   let offset = PREFIX_BYTES + headerBytes;
   for (const entry of arrays) {
-    // Before memory is taken for it.
     if (!(entry.byteLength <= fileBytes - offset)) throw unusable(path, 'it ends early');
     const padding = readExactly(file, Buffer.alloc(paddingAt(offset)), path);
     if (padding.some((byte) => byte !== 0)) throw unusable(path, 'its padding is damaged');
@@ -264,7 +251,7 @@ function read(file: number, path: string, fileBytes: number): StoredImage {
   if (source !== null && (typeof source.name !== 'string' || typeof source.digest !== 'string')) {
     throw unusable(path, 'its header names no source');
   }
-  // Early files of this format have no counts of unserved fields.
+  // Early files of this version lack `unserved`.
   const unserved = summary.unserved ?? NO_UNSERVED_FIELDS;
   const image = { ...parts, summary: { ...summary, unserved }, hashSeed } as unknown as SnapshotImage;
   return { image, sourceVersion, source };
@@ -303,7 +290,7 @@ function place(parts: Record<string, unknown>, path: readonly string[], array: u
 
 function writeAll(file: number, bytes: Uint8Array): number {
   let written = 0;
-  // Terminates: each write takes at least one byte or throws.
+  // Terminates: each write takes a byte or throws.
   while (written < bytes.length) {
     written += writeSync(file, bytes, written, Math.min(PIECE_BYTES, bytes.length - written));
   }
@@ -312,11 +299,66 @@ function writeAll(file: number, bytes: Uint8Array): number {
 
 function readExactly(file: number, bytes: Buffer, path: string): Buffer {
   let filled = 0;
-  // Terminates: each read gives at least one byte, or the file has ended.
+  // Terminates: each read gives a byte, or the file has ended.
   while (filled < bytes.length) {
     const count = readSync(file, bytes, filled, Math.min(PIECE_BYTES, bytes.length - filled), null);
     if (count === 0) throw unusable(path, 'it ends early');
     filled += count;
   }
   return bytes;
+}
+
+const FAILURES: Readonly<Record<string, string>> = {
+  ENOENT: 'its folder is not there any more',
+  ELOOP: 'its symbolic links go in a circle',
+  ENAMETOOLONG: 'its name is too long; about 30 characters are added while it is written',
+  EBUSY: 'it is a mount of its own; expected a mounted folder',
+  EMFILE: 'too many files are open',
+  ENFILE: 'too many files are open',
+  ENOTDIR: 'a part of its path is not a directory',
+  EISDIR: 'it is a directory',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'no space is left on the device',
+  EDQUOT: 'the disk quota is used up',
+  EFBIG: 'it would become larger than files may be',
+  EIO: 'the device failed (input/output error)',
+};
+
+function unreadable(path: string, cause: unknown): LecternError {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
+  const reason = code === 'ENOENT' ? 'there is no such file' : (FAILURES[code] ?? code);
+  return new LecternError('source-unreadable', `cannot read the snapshot file ${path}: ${reason}`, { cause });
+}
+
+/** One line, whatever the file contains. */
+export function unusable(path: string, reason: string): LecternError {
+  const line = reason.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '?');
+  const shown =
+    line.length > IMAGE_REASON_CHARACTERS_MAX ? `${line.slice(0, IMAGE_REASON_CHARACTERS_MAX)}…` : line;
+  return new LecternError('image-unusable', `the snapshot file ${path} cannot be used: ${shown}`);
+}
+
+function unwritten(path: string, reason: string, cause?: unknown): LecternError {
+  const message = `the snapshot file ${path} could not be written: ${reason}`;
+  return new LecternError('image-not-written', message, { cause });
+}
+
+/** @param status of the open file, since the path may lead elsewhere by now */
+function refuseOthersFile(path: string, { uid, mode }: Stats): void {
+  const user = process.geteuid?.();
+  if (user === undefined) return;
+  if (uid !== user && uid !== 0) {
+    throw unusable(path, `it belongs to user ${uid}; expected user ${user}, as this process, or root`);
+  }
+  if ((mode & constants.S_IWOTH) !== 0) throw unusable(path, 'everybody may write to it; expected mode 0600');
+}
+
+/** A sparse file costs its writer nothing, but its reader all the memory. */
+function refuseTooLarge(path: string, fileBytes: number): void {
+  const constrained = process.constrainedMemory();
+  const memoryBytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
+  if (fileBytes <= IMAGE_MEMORY_SHARE_MAX * memoryBytes) return;
+  throw unusable(path, `it has ${fileBytes} bytes, too many for the ${memoryBytes} bytes of memory here`);
 }

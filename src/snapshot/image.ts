@@ -7,23 +7,22 @@ import type { CodeColumn, PostingListsImage } from '../structures/posting-lists.
 import type { SnapshotSummary } from './summary.js';
 
 /**
- * A snapshot as flat data: typed arrays over SharedArrayBuffers, a seed and one small plain summary. It is posted to other
- * threads without a copy, and written and read without parsing. Event number n, its **ordinal**, is the n-th by
- * (time, endTime, id).
+ * A snapshot as flat data: typed arrays over SharedArrayBuffers, a seed and a small summary. It crosses threads without
+ * a copy and is stored without parsing. The **ordinal** of an event is its place in order of (time, endTime, id).
  */
 export interface SnapshotImage {
   readonly summary: SnapshotSummary;
   readonly slots: SlotsImage;
   readonly fields: Readonly<Record<IndexedFieldName, FieldImage>>;
   readonly rows: RowsImage;
-  /** Each image has another, so that ids that collide cannot be chosen. The summary, which is shown, does not have it. */
+  /** Differs in each image, so that colliding ids cannot be chosen. Not part of the summary, which is shown. */
   readonly hashSeed: HashSeed;
   readonly ids: HashIndexImage;
-  /** Conflict clusters with rows of one lesson merged, and with every row a lesson of its own. */
+  /** Conflict clusters with equal rows merged into one lesson, and with every row as a lesson. */
   readonly clusters: { readonly merged: ClustersImage; readonly unmerged: ClustersImage };
 }
 
-/** Slot s is one distinct (time, endTime): ordinals [first[s], first[s + 1]). Sorted. */
+/** Slot s is a distinct (time, endTime) with ordinals [first[s], first[s + 1]). Sorted. */
 export interface SlotsImage {
   readonly startMs: Float64Array;
   readonly endMs: Float64Array;
@@ -33,21 +32,18 @@ export interface SlotsImage {
 
 export interface FieldImage {
   readonly dictionary: DictionaryImage;
-  /** Per ordinal: a code of the dictionary. Any other number stands for null. */
+  /** By ordinal: a code of the dictionary, or a larger number for null. */
   readonly codes: CodeColumn;
   readonly postings: PostingListsImage;
-  /** Per code: the length of its longest event, in milliseconds. A window looks no further back for running events. */
+  /** By code: the length of its longest event in milliseconds, which bounds the search for running events. */
   readonly longestMs: Float64Array;
 }
 
-/**
- * All rows as one JSON array, `[row,row,…]`, in ordinal order. Row n is bytes [start[n], start[n + 1] - 1): a comma or the
- * closing bracket follows.
- */
+/** All rows as one JSON array in ordinal order. Row n is bytes [start[n], start[n + 1] - 1), before a comma or bracket. */
 export interface RowsImage {
   readonly bytes: Uint8Array;
   readonly start: Uint32Array;
-  /** Sums of the lengths that the rows have in MessagePack, which is made on request. */
+  /** Rows [m, n) take packedStart[n] - packedStart[m] bytes in MessagePack, which is made on request. */
   readonly packedStart: Uint32Array;
 }
 
@@ -55,32 +51,27 @@ export interface RowsImage {
 export interface ClustersImage {
   readonly startMs: Float64Array;
   readonly endMs: Float64Array;
-  /** Index into CONFLICT_DIMENSIONS. */
   readonly by: Uint8Array;
-  /** Code of `keys`. */
   readonly key: Uint32Array;
   readonly keys: DictionaryImage;
-  /** The largest number of lessons at one instant. */
   readonly peak: Uint32Array;
-  /** Lengths of each cluster's entry. */
   readonly jsonBytes: Uint32Array;
   readonly packedBytes: Uint32Array;
-  /** Cluster c holds events [first[c], first[c + 1]), as ordinals. */
+  /** Cluster c has ordinals [first[c], first[c + 1]) of `events`. */
   readonly first: Uint32Array;
   readonly events: Uint32Array;
-  /** The other way round: for each ordinal the clusters that it is in, ascending. */
+  /** By ordinal: its clusters, ascending. */
   readonly clustersOf: PostingListsImage;
   readonly index: IntervalIndexImage;
 }
 
-/** Bytes of every typed array in a part of an image. */
 export function byteLengthOf(part: unknown): number {
   if (ArrayBuffer.isView(part)) return part.byteLength;
   if (typeof part !== 'object' || part === null) return 0;
   return Object.values(part).reduce((bytes: number, inner) => bytes + byteLengthOf(inner), 0);
 }
 
-/** Whether two images say the same. The seed, the summary and the table of ids, which follows from the rest, may differ. */
+/** Ignores the seed, the summary and the table of ids, which depends on the seed. */
 export function isSameImage(a: SnapshotImage, b: SnapshotImage): boolean {
   const { summary: _a, hashSeed: _seedA, ids: _idsA, ...partsOfA } = a;
   const { summary: _b, hashSeed: _seedB, ids: _idsB, ...partsOfB } = b;
@@ -100,11 +91,8 @@ function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer {
 
 export interface Inspection {
   readonly summary: SnapshotSummary;
-  readonly conflicts: {
-    readonly merged: Readonly<Record<ConflictBy, number>>;
-    readonly unmerged: Readonly<Record<ConflictBy, number>>;
-  };
-  /** Bytes of the snapshot's parts, without what caches and interval trees add while serving. */
+  readonly conflicts: Readonly<Record<'merged' | 'unmerged', Readonly<Record<ConflictBy, number>>>>;
+  /** Without the bytes that caches and interval trees add while serving. */
   readonly bytes: Readonly<Record<'rows' | 'fields' | 'slots' | 'ids' | 'clusters' | 'total', number>>;
 }
 

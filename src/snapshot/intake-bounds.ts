@@ -4,7 +4,7 @@ import type { SnapshotBuilder } from './builder.js';
 import type { ByteIntake } from './byte-intake.js';
 import type { SnapshotImage } from './image.js';
 
-/** `empty`, `shrunk` and `rejected` are said of a whole set, the others of a load that was given up before its end. */
+/** `empty`, `shrunk` and `rejected` judge a complete set; the others abort a load. */
 export type RefusalCode = 'empty' | 'shrunk' | 'rejected' | 'grown' | 'events' | 'memory';
 
 /** Why a snapshot was not published. */
@@ -20,7 +20,7 @@ export const OUT_OF_MEMORY: Refusal = {
   detail: 'loading it took all the memory that there is',
 };
 
-/** Ends a load that is refused before its end. Sources let it pass, like anything that a sink throws. */
+/** Aborts a load. Sources pass on all errors of a sink. */
 export class RefusedLoad extends Error {
   override readonly name = 'RefusedLoad';
   readonly refusal: Refusal;
@@ -31,23 +31,18 @@ export class RefusedLoad extends Error {
   }
 }
 
-/** How far a load may go. Null: no bound. */
 export interface IntakeBounds {
   readonly eventsMax: number | null;
-  /** Of everything that the load holds, the image included. */
   readonly memoryBytesMax: number | null;
-  /** Null at the first load, and where the load is forced. */
+  /** Null for the first load and for forced loads. */
   readonly growth: {
-    /** Records of the set that is served. */
+    /** Records of the served set. */
     readonly served: number;
     readonly percentMax: number;
   } | null;
 }
 
-/**
- * Gives a load up as soon as it is beyond one of its bounds. All its methods throw RefusedLoad. Memory is what typed
- * arrays and the coming image take, and what V8 counts on the heap of this thread.
- */
+/** Throws RefusedLoad beyond the bounds. Memory is typed arrays, the estimated image and the heap of this thread. */
 export class IntakeWatch {
   readonly #builder: SnapshotBuilder;
   readonly #intake: ByteIntake;
@@ -68,7 +63,7 @@ export class IntakeWatch {
         : Math.max(GROWTH_RECORDS_MIN, Math.floor(growth.served * (1 + growth.percentMax / 100)));
   }
 
-  /** After each record that was not decoded. */
+  /** Call it after each record that was not decoded. */
   count(): void {
     const events = this.#builder.eventCount;
     const { eventsMax } = this.#bounds;
@@ -85,7 +80,7 @@ export class IntakeWatch {
     }
   }
 
-  /** After each record that was decoded, or rejected. */
+  /** Call it after each decoded or rejected record. */
   record(): void {
     this.count();
     if (++this.#records % LOAD_LOOK_RECORDS === 0) this.look();

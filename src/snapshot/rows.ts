@@ -3,8 +3,37 @@ import type { TimetableEvent } from '../model/event.js';
 import { OUTPUT_FIELDS } from '../model/fields.js';
 import { EVENT_SCHEMA } from '../model/schemas.js';
 import { formatInstant } from '../model/time.js';
-import { jsonByteLength, packedByteLength } from './byte-lengths.js';
 import type { RowsImage } from './image.js';
+
+const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
+
+export function jsonByteLength(value: string | null): number {
+  if (value === null) return 4;
+  return PLAIN.test(value) ? value.length + 2 : Buffer.byteLength(JSON.stringify(value), 'utf8');
+}
+
+export function packedByteLength(value: string | null): number {
+  return value === null ? 1 : packedTextLength(Buffer.byteLength(value, 'utf8'));
+}
+
+/** The MessagePack length, with header, of a text of `byteLength` bytes of UTF-8. */
+export function packedTextLength(byteLength: number): number {
+  if (byteLength < 32) return 1 + byteLength;
+  if (byteLength < 0x100) return 2 + byteLength;
+  return (byteLength < 0x10000 ? 3 : 5) + byteLength;
+}
+
+export function packedArrayHeaderLength(count: number): number {
+  if (count < 16) return 1;
+  return count < 0x10000 ? 3 : 5;
+}
+
+/** @param value an integer from 0 to 2^32 - 1 */
+export function packedIntegerLength(value: number): number {
+  if (value < 0x80) return 1;
+  if (value < 0x100) return 2;
+  return value < 0x10000 ? 3 : 5;
+}
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -12,12 +41,12 @@ const BACKSLASH = 0x5c;
 export const serialiseEvent: (event: TimetableEvent) => string = build(EVENT_SCHEMA as unknown as Schema);
 
 const emptyTexts = Object.fromEntries(OUTPUT_FIELDS.map((field) => [field.name, '']));
-/** What the compiled serialiser puts before each value of a row, and behind the last. */
+/** What the compiled serialiser writes before each value of a row and after the last. */
 export const ROW_FRAME: readonly string[] = serialiseEvent(emptyTexts as unknown as TimetableEvent).split(
   '""',
 );
 
-/** Bytes of a row and its comma, without the id's text and the values of its columns. */
+/** Bytes of a row and its comma, without the text of the id and the values of columns. */
 export const ROW_FRAME_BYTES: number =
   ROW_FRAME.join('').length + 2 * jsonByteLength(formatInstant(0)) + '"",'.length;
 
@@ -30,9 +59,7 @@ export const ID_OFFSET: number = '{"id":"'.length;
 
 export class Rows {
   readonly bytes: Buffer;
-  /** Row n begins at start[n]; start[count] is one byte past the closing bracket or comma of the last. */
   readonly start: Uint32Array;
-  /** Rows [m, n) take packedStart[n] - packedStart[m] bytes in MessagePack. */
   readonly packedStart: Uint32Array;
 
   constructor({ bytes, start, packedStart }: RowsImage) {
@@ -49,7 +76,7 @@ export class Rows {
     return this.bytes.subarray(this.start[ordinal]!, this.start[ordinal + 1]! - 1);
   }
 
-  /** @param text UTF-8 of the id as JSON has it between quotes */
+  /** @param text the id as in JSON, without quotes */
   hasId(ordinal: number, text: Uint8Array): boolean {
     const from = this.start[ordinal]! + ID_OFFSET;
     const end = from + text.length;
@@ -61,7 +88,7 @@ export class Rows {
     const from = this.start[ordinal]! + ID_OFFSET;
     const end = this.start[ordinal + 1]!;
     let close = from;
-    // Rows of a file may not have been checked yet.
+    // Bounded, since rows of a file may be unchecked.
     while (close < end && this.bytes[close] !== QUOTE) close += this.bytes[close] === BACKSLASH ? 2 : 1;
     if (close >= end) throw new Error(`row ${ordinal} has no id`);
     const text = this.bytes.toString('utf8', from, close);

@@ -1,7 +1,4 @@
-/**
- * Room snapshot/. The flat, immutable image: built, checked, compared, read. It knows neither sources nor requests.
- */
-import { INTERVAL_SCANS_MAX, INTERVAL_TREES_MAX } from '../limits.js';
+/** Room snapshot/. The flat, immutable image: built, checked, compared, read. It knows neither sources nor requests. */
 import { INDEXED_FIELDS, type IndexedFieldName } from '../model/fields.js';
 import { compareCodePoints, isPlainJsonText } from '../model/text.js';
 import { viewOf } from '../structures/byte-strings.js';
@@ -10,8 +7,8 @@ import { findInHashIndex, type HashIndexImage } from '../structures/hash-index.j
 import { IntervalIndex } from '../structures/interval-index.js';
 import { KeyedHash } from '../structures/keyed-hash.js';
 import type { CodeColumn } from '../structures/posting-lists.js';
-import { lowerBound } from '../structures/search.js';
-import { Clusters } from './cluster-reader.js';
+import { firstWhere, lowerBound } from '../structures/search.js';
+import { Clusters, TREE_BOUNDS } from './cluster-reader.js';
 import type { FieldImage, SlotsImage, SnapshotImage } from './image.js';
 import { Rows } from './rows.js';
 import type { SnapshotSummary } from './summary.js';
@@ -19,12 +16,9 @@ import type { SnapshotSummary } from './summary.js';
 export class FieldIndex {
   readonly number: number;
   readonly dictionary: Dictionary;
-  /** Per ordinal: a code of the dictionary. Any other number stands for null. */
   readonly codes: CodeColumn;
-  /** All posting lists, one behind the other; that of a code is [start[code], start[code + 1]). */
   readonly postings: Uint32Array;
   readonly start: Uint32Array;
-  /** Per code: the length of its longest event, in milliseconds. */
   readonly longestMs: Float64Array;
 
   constructor(image: FieldImage, number: number) {
@@ -47,7 +41,7 @@ export interface EventKey {
   readonly id: string;
 }
 
-/** The reader of one image. Any number may share it, on any thread; each builds its own interval trees. */
+/** Reads an image, which any number of threads may share. Each reader builds its own interval trees. */
 export class Snapshot {
   readonly summary: SnapshotSummary;
   readonly rows: Rows;
@@ -65,10 +59,7 @@ export class Snapshot {
     this.#slots = slots;
     this.#hash = new KeyedHash(hashSeed);
     this.#ids = ids;
-    this.slotIndex = new IntervalIndex(slots.startMs, slots.endMs, slots.index, {
-      treesMax: INTERVAL_TREES_MAX,
-      scansMax: INTERVAL_SCANS_MAX,
-    });
+    this.slotIndex = new IntervalIndex(slots.startMs, slots.endMs, slots.index, TREE_BOUNDS);
     this.merged = new Clusters(clusters.merged);
     this.unmerged = new Clusters(clusters.unmerged);
     this.#fields = new Map(INDEXED_FIELDS.map(({ name }, n) => [name, new FieldIndex(fields[name], n)]));
@@ -89,12 +80,12 @@ export class Snapshot {
     return Array.from({ length: dictionary.size }, (_, code) => dictionary.valueOf(code));
   }
 
-  /** Of one past the last slot: the number of events. */
+  /** For one past the last slot: the number of events. */
   firstOrdinal(slot: number): number {
     return this.#slots.first[slot]!;
   }
 
-  /** The first that starts at or after an instant; the number of events where there is none. */
+  /** The first ordinal that starts at or after `startMs`, or the number of events. */
   ordinalFrom(startMs: number): number {
     return this.#slots.first[lowerBound(this.#slots.startMs, startMs)]!;
   }
@@ -122,25 +113,19 @@ export class Snapshot {
     return a.timeMs - b.timeMs || a.endTimeMs - b.endTimeMs || compareCodePoints(a.id, b.id);
   }
 
-  /** The first ordinal whose sort key is greater than `key`. The event itself need not exist any more. */
+  /** The first ordinal after `key`, whose event may be gone. */
   ordinalAfter(key: EventKey): number {
     const { startMs, endMs, first } = this.#slots;
     let slot = lowerBound(startMs, key.timeMs);
     const slotsEnd = lowerBound(startMs, key.timeMs + 1, slot);
     slot = lowerBound(endMs, key.endTimeMs, slot, slotsEnd);
     if (slot === slotsEnd || endMs[slot] !== key.endTimeMs) return first[slot]!;
-    let low = first[slot]!;
-    let high = first[slot + 1]!;
-    // Invariant: ids before `low` are not greater, ids from `high` on are; the gap halves each time.
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (compareCodePoints(this.rows.idOf(middle), key.id) <= 0) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return firstWhere(first[slot]!, first[slot + 1]!, (ordinal) => {
+      return compareCodePoints(this.rows.idOf(ordinal), key.id) > 0;
+    });
   }
 
-  /** @returns -1 where no event has this canonical id */
+  /** Returns -1 for an unknown canonical id. */
   ordinalOf(id: string): number {
     const bytes = Buffer.from(id, 'utf8');
     const hash = this.#hash.bytes(viewOf(bytes), 0, bytes.length);

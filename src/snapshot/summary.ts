@@ -12,18 +12,10 @@ export interface FieldUse {
   readonly events: number;
 }
 
-/** A time with a beginning and an end, in epoch milliseconds. */
-export interface TimeSpan {
-  /** Earliest start. */
-  readonly startMs: number;
-  /** Latest end. */
-  readonly endMs: number;
-}
-
 /** Where a published snapshot came from. */
 export type Origin = 'source' | 'disk' | 'pin';
 
-/** What is known about a snapshot without reading it. Plain data: it crosses threads and goes to disk. */
+/** Facts about a snapshot. Plain data that crosses threads and goes to disk. */
 export interface SnapshotSummary {
   /** Identifies the content: equal for equal data, whichever process built it. 22 base64url characters. */
   readonly id: string;
@@ -49,11 +41,16 @@ export interface SnapshotSummary {
   readonly fields: readonly FieldUse[];
   /** Names in records that are no field, with counts. */
   readonly unserved: UnservedFields;
-  /** The time that all events lie in, or null where there are no events. */
-  readonly span: TimeSpan | null;
+  /** Earliest start and latest end of all events in epoch milliseconds; null without events. */
+  readonly span: {
+    /** Earliest start. */
+    readonly startMs: number;
+    /** Latest end. */
+    readonly endMs: number;
+  } | null;
 }
 
-/** Records that a later source overrides have no fault. */
+/** Overridden records are not faults. */
 export function faultyRecords(summary: SnapshotSummary): number {
   return summary.rejected - (summary.rejectedByCode.overridden ?? 0);
 }

@@ -4,31 +4,31 @@ import { compareCodePoints } from '../model/text.js';
 import { isSame, viewOf } from '../structures/byte-strings.js';
 import { suggest } from '../structures/suggest.js';
 
-/** Names in records that are no field of an event: no fault, but perhaps a slip. */
+/** Names in records that are no field of events: no fault, but perhaps typos. */
 export interface UnservedFields {
-  /** The commonest first. */
+  /** Most frequent first. */
   readonly fields: readonly {
     /** As records spell it. */
     readonly name: string;
     /** Records that have it, whether they are served or left out. */
     readonly records: number;
-    /** The field that may have been meant, or null. */
+    /** The field that was probably meant, or null. */
     readonly suggestion: FieldName | null;
   }[];
-  /** How often names came up that are not kept, since there are too many or they are too long. */
+  /** Occurrences of names that are not kept: too many or too long. */
   readonly others: number;
 }
 
 export const NO_UNSERVED_FIELDS: UnservedFields = { fields: [], others: 0 };
 
 const SERVED: ReadonlySet<string> = new Set(FIELDS.map(({ name }) => name));
-/** Most sources write the same names in the same order. */
+/** Most sources write names in one order: each place remembers its last name. */
 const PLACES_MAX = 64;
 
 interface CountedName {
   readonly name: string;
   records: number;
-  /** The last record that was counted: a line of JSON may have a name twice. */
+  /** The last counted record: a line of JSON may repeat a name. */
   lastRecord: number;
 }
 
@@ -36,14 +36,9 @@ export class UnservedFieldCounter {
   readonly #counted = new Map<string, CountedName>();
   #others = 0;
   #record = 0;
-  /** All names of the last decoded record, and those that are not served. */
   #shape: readonly string[] = [];
   #unservedOfShape: readonly (CountedName | null)[] = [];
-  readonly #places: {
-    readonly view: DataView;
-    readonly length: number;
-    readonly counted: CountedName | null;
-  }[] = [];
+  readonly #places: { view: DataView; length: number; counted: CountedName | null }[] = [];
 
   countRecord(record: unknown): void {
     if (typeof record !== 'object' || record === null || Array.isArray(record)) return;
@@ -52,7 +47,7 @@ export class UnservedFieldCounter {
     try {
       names = Object.keys(record);
     } catch {
-      // A proxy of the embedding program: the normaliser has rejected it.
+      // A proxy of the embedding program, which the normaliser rejected.
       return;
     }
     const shape = this.#shape;
@@ -64,7 +59,7 @@ export class UnservedFieldCounter {
     for (const counted of this.#unservedOfShape) this.#count(counted);
   }
 
-  /** @param names where each of `count` names begins and ends in the view, in turn, as UTF-8 */
+  /** @param names start and end of each of `count` names in the view, UTF-8 */
   countNames(view: DataView, names: Int32Array, count: number): void {
     this.#record++;
     for (let n = 0; n < count; n++) {
@@ -102,7 +97,7 @@ export class UnservedFieldCounter {
     }
   }
 
-  /** @param incomplete fields that some record lacks: only these can have been meant */
+  /** @param incomplete fields that some record lacks: only they can be meant */
   finish(incomplete: readonly FieldName[]): UnservedFields {
     const fields = [...this.#counted.values()].map(({ name, records }) => ({
       name,

@@ -6,26 +6,26 @@ import { formatInstant } from '../model/time.js';
 import { copyText, viewOf } from '../structures/byte-strings.js';
 import type { DictionaryBuilder } from '../structures/dictionary.js';
 import { shared } from '../structures/slabs.js';
-import { jsonByteLength, packedByteLength, packedTextLength } from './byte-lengths.js';
-import { CODED_FIELDS } from './column.js';
+import { CODED_FIELDS, type OrderedEvents } from './columns.js';
 import type { RowsImage } from './image.js';
-import type { OrderedEvents } from './order.js';
-import { PACKED_ROW_FRAME_BYTES, ROW_FRAME, serialiseEvent } from './rows.js';
+import {
+  jsonByteLength,
+  PACKED_ROW_FRAME_BYTES,
+  packedByteLength,
+  packedTextLength,
+  ROW_FRAME,
+  serialiseEvent,
+} from './rows.js';
 
 const CLOSING_BRACKET = 0x5d;
-/** The id and the times come first in a row and have no column. */
+/** The id and the times come first and have no column. */
 const COLUMNS_FROM = 3;
 const OUTPUT_COLUMNS = CODED_FIELDS.filter((field) => field.output);
-/** Of so many rows one is compared with what the compiled serialiser makes of its event. */
+/** Every so many rows, one is compared with the result of the compiled serialiser. */
 const ROWS_PER_COMPARISON = 1024;
 const ID_FRAME: DataView = viewOf(Buffer.from(`${ROW_FRAME[0]}"`));
 
-/**
- * Puts all rows together in one shared array, from pieces that are made once for each distinct value: ten times faster than
- * serialising whole events.
- *
- * @throws LecternError `source-too-large` where they do not fit
- */
+/** Writes all rows to one array, from pieces made once per distinct value. @throws LecternError `source-too-large` */
 export function writeRows(events: OrderedEvents): RowsImage {
   const { order, slotOf, slots, ids } = events;
   const columns = OUTPUT_COLUMNS.map(({ name }, n) => {
@@ -78,9 +78,9 @@ function put(source: DataView, from: number, to: number, target: DataView, offse
   return offset + to - from;
 }
 
-/** What each distinct value of a field puts into a row, by code. Null is the last. */
+/** What each distinct value adds to a row, by code. The last piece is for null. */
 interface Pieces {
-  /** The piece of value c is bytes [start[c], start[c + 1]): its JSON and what stands around it. */
+  /** Piece c is bytes [start[c], start[c + 1]): the JSON and its frame. */
   readonly view: DataView;
   readonly start: Uint32Array;
   readonly packedLength: Uint32Array;
@@ -141,7 +141,7 @@ function measure(
   return { start, packedStart };
 }
 
-/** From the closing quote of the id to that of the end. */
+/** From the closing quote of the id to that of the end time. */
 function timesBytes(startMs: number, endMs: number): DataView {
   const [time, endTime] = [formatInstant(startMs), formatInstant(endMs)];
   return viewOf(Buffer.from(`"${ROW_FRAME[1]}"${time}"${ROW_FRAME[2]}"${endTime}"`));

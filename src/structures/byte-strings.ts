@@ -3,15 +3,13 @@ import { HashTable } from './hash-table.js';
 
 const BYTES_MIN = 1024;
 
-/**
- * Copies UTF-8, eight bytes at a time as a double. That keeps all bits but those of a NaN, and UTF-8 has none: its last byte
- * would be 7F or FF, behind F0 or above. The end is copied with bytes before it once more.
- */
+/** Copies UTF-8 eight bytes at a time, as doubles. Only a NaN could lose bits, and valid UTF-8 never forms one. */
 export function copyText(source: DataView, from: number, to: number, target: DataView, offset: number): void {
   let at = offset;
   let i = from;
   for (; i + 8 <= to; i += 8, at += 8) target.setFloat64(at, source.getFloat64(i, true), true);
   if (i === to) return;
+  // The last eight bytes overlap those that are copied already.
   if (to - from >= 8) target.setFloat64(at + to - i - 8, source.getFloat64(to - 8, true), true);
   else for (; i < to; i++, at++) target.setUint8(at, source.getUint8(i));
 }
@@ -31,12 +29,8 @@ export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/**
- * A set of texts as UTF-8, numbered in order of arrival, without an object or a string for any text. Amortised O(length)
- * for each, as long as hashes are keyed: see keyed-hash.ts.
- */
+/** A set of UTF-8 texts, numbered by arrival, without an object per text. Hashes must be keyed: see keyed-hash.ts. */
 export class ByteStrings {
-  /** All strings behind each other. Replaced as they grow. */
   bytes: Uint8Array = new Uint8Array(BYTES_MIN);
   view: DataView = viewOf(this.bytes);
   /** String n is bytes [start[n], start[n + 1]). */
@@ -56,12 +50,11 @@ export class ByteStrings {
     return this.#start.at(this.size);
   }
 
-  /** With the places, the hashes and the table. */
   get heldBytes(): number {
     return this.byteLength + 8 * this.size + this.#table.byteLength;
   }
 
-  /** Where string n begins; of `size`, where the last one ends. */
+  /** `startOf(size)` is the end of the last string. */
   startOf(n: number): number {
     return this.#start.at(n);
   }
@@ -81,7 +74,7 @@ export class ByteStrings {
     return length === to - from && isSame(this.view, start, view, from, length);
   }
 
-  /** The number of a string, or -1. */
+  /** Returns -1 for an unknown string. */
   find(hash: number, view: DataView, from: number, to: number): number {
     const table = this.#table;
     for (let slot = table.first(hash); slot !== -1; slot = table.next(slot, hash)) {
@@ -91,7 +84,6 @@ export class ByteStrings {
     return -1;
   }
 
-  /** Adds a string that is not there yet, and gives its number. */
   add(hash: number, view: DataView, from: number, to: number): number {
     const n = this.size;
     const start = this.#start.at(n);
@@ -104,7 +96,6 @@ export class ByteStrings {
     return n;
   }
 
-  /** Some of the strings behind each other: `byteLength` bytes. */
   copyOf(numbers: Uint32Array, byteLength: number): Uint8Array {
     const copy = new Uint8Array(byteLength);
     const target = viewOf(copy);
@@ -118,7 +109,6 @@ export class ByteStrings {
     return copy;
   }
 
-  /** Compares two of the strings byte by byte: negative, zero or positive. */
   compare(a: number, b: number): number {
     const bytes = this.bytes;
     const aStart = this.#start.at(a);
@@ -133,7 +123,7 @@ export class ByteStrings {
     return aLength - bLength;
   }
 
-  /** Drops the table: nothing can be found or added afterwards. */
+  /** Frees the table. Afterwards strings can only be read. */
   seal(): void {
     this.#table = new HashTable();
   }

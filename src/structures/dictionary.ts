@@ -3,7 +3,6 @@ import type { KeyedHash } from './keyed-hash.js';
 import { shared } from './slabs.js';
 import type { TextMemo } from './text-memo.js';
 
-/** The code of "no value". */
 export const NO_CODE = 0xffffffff;
 
 /** The flat form of a dictionary: value c is UTF-8 bytes [start[c], start[c + 1]). */
@@ -12,14 +11,14 @@ export interface DictionaryImage {
   readonly start: Uint32Array;
 }
 
-/** Gives each distinct string a code, in order of first appearance; `finish` reassigns codes in order of the values. */
+/** Numbers distinct strings by first appearance; `finish` renumbers them in order of their UTF-8 bytes. */
 export class DictionaryBuilder {
   readonly #hash: KeyedHash;
   readonly #table = new HashTable();
   readonly #recent: TextMemo<number> | null;
   readonly #values: string[] = [];
 
-  /** @param recent for values that come again and again: V8 keeps the hash of a text that it has hashed before */
+  /** @param recent for repeated values: V8 caches the hash of a string */
   constructor(hash: KeyedHash, recent: TextMemo<number> | null = null) {
     this.#hash = hash;
     this.#recent = recent;
@@ -33,7 +32,7 @@ export class DictionaryBuilder {
     return this.#values.length;
   }
 
-  /** The code of `value`, perhaps a new one; NO_CODE for null. */
+  /** Adds the value if it is new. NO_CODE for null. */
   intern(value: string | null): number {
     if (value === null) return NO_CODE;
     const recent = this.#recent?.get(value);
@@ -65,11 +64,10 @@ export class DictionaryBuilder {
     return NO_CODE;
   }
 
-  /** The image, with its code for each code of this builder. */
+  /** `recode` maps the codes of this builder to those of the image. */
   finish(): { image: DictionaryImage; recode: Uint32Array } {
     const values = this.#values;
     const sortKeys = values.map(sortKeyOf);
-    // No two are equal.
     const order = Uint32Array.from(values.keys()).sort((a, b) => (sortKeys[a]! < sortKeys[b]! ? -1 : 1));
     const recode = new Uint32Array(order.length);
     const start = shared.uint32(order.length + 1);
@@ -86,7 +84,7 @@ export class DictionaryBuilder {
   }
 }
 
-/** A text that `<` puts where the UTF-8 bytes of the value belong: surrogates change places with the units behind them. */
+/** Makes `<` sort by UTF-8 bytes: surrogates swap places with the units from U+E000 on. */
 function sortKeyOf(value: string): string {
   return value.replace(/[\ud800-\uffff]/g, (unit) => {
     const code = unit.charCodeAt(0);
@@ -94,15 +92,12 @@ function sortKeyOf(value: string): string {
   });
 }
 
-/**
- * Distinct strings in UTF-8 byte order, read from a flat image by binary searches. Only values that were found are
- * remembered, so the memo never grows past the dictionary.
- */
+/** Reads a flat image by binary search. Only values that it has are remembered, which bounds the memo. */
 export class Dictionary {
   readonly #bytes: Buffer;
   readonly #start: Uint32Array;
   readonly #codes = new Map<string, number>();
-  /** One request looks for the same value twice: when it is checked and when it is planned. */
+  /** A request looks each value up twice: to check it and to plan. */
   #lastValue: string | null = null;
   #lastCode = NO_CODE;
   readonly size: number;
@@ -132,7 +127,7 @@ export class Dictionary {
   #search(value: Buffer): number {
     let low = 0;
     let high = this.size;
-    // Invariant: every value before `low` is smaller, every value from `high` on is larger.
+    // Invariant: values before `low` are smaller, values from `high` on are larger.
     while (low < high) {
       const middle = (low + high) >>> 1;
       const from = this.#start[middle]!;

@@ -6,15 +6,11 @@ const ALPHABET = Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 const float = new Float64Array(1);
 const words = new Uint32Array(float.buffer);
 
-/**
- * 64 bits that tell sequences of texts and numbers apart, as two multiplicative hashes that are mixed at the end. Two
- * sequences with one digest are easy to find on purpose.
- */
+/** Two multiplicative hashes, 64 bits together, of a sequence of texts and numbers. Collisions can be made on purpose. */
 export class Digest {
   #a = 0x2c1b3c6d;
   #b = 0x297a2d39;
 
-  /** Adds 32 bits. */
   word(value: number): void {
     const a = Math.imul(this.#a ^ value, 0xcc9e2d51);
     const b = Math.imul(this.#b ^ value, 0x1b873593);
@@ -28,7 +24,7 @@ export class Digest {
     this.word(words[1]!);
   }
 
-  /** Adds a text and its length, so that two texts are not one. */
+  /** Includes the length, so that adjacent texts are not joined. */
   text(value: string): void {
     let a = this.#a ^ value.length;
     let b = this.#b ^ value.length;
@@ -41,11 +37,10 @@ export class Digest {
     }
     this.#a = a;
     this.#b = b;
-    // An empty text counts, too, and is no number.
+    // Distinguishes an empty text from none.
     this.word(~value.length);
   }
 
-  /** Writes DIGEST_CHARACTERS letters, digits, "-" and "_" to `target`. */
   writeTo(target: Uint8Array, offset: number): void {
     let high = endHash(this.#a ^ this.#b);
     let low = endHash(this.#b ^ high);

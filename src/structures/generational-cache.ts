@@ -1,12 +1,6 @@
-interface Entry<Value> {
-  readonly value: Value;
-  readonly bytes: number;
-}
+type Entry<Value> = { readonly value: Value; readonly bytes: number };
 
-/**
- * A cache with a bound in bytes, in two generations. New entries go into the young one; once it holds half of the bound it
- * becomes the old one, and the old one is dropped whole. A hit in the old generation moves the entry to the young one.
- */
+/** A cache bounded in bytes. A full young generation replaces the old one; hits in the old one move to the young one. */
 export class GenerationalCache<Value> {
   readonly #generationBytesMax: number;
   #young = new Map<string, Entry<Value>>();
@@ -23,7 +17,7 @@ export class GenerationalCache<Value> {
   }
 
   get(key: string): Value | undefined {
-    // The hash of a new key is most of the cost of a look-up.
+    // Hashing a new key is most of the cost of a look-up.
     if (this.bytes === 0) return undefined;
     const young = this.#young.get(key);
     if (young !== undefined) return young.value;
@@ -32,7 +26,7 @@ export class GenerationalCache<Value> {
     return old?.value;
   }
 
-  /** Keeps a value of at least one byte, in place of the key's last one. A value of more than half of the bound is not kept. */
+  /** `bytes` is at least 1. Values larger than half of the bound are not kept. */
   set(key: string, value: Value, bytes: number): void {
     this.#youngBytes -= this.#young.get(key)?.bytes ?? 0;
     this.#oldBytes -= this.#old.get(key)?.bytes ?? 0;

@@ -1,12 +1,11 @@
 const INITIAL_LENGTH = 1024;
 const SMALL_BYTES_MAX = 256 * 1024;
-/** More than the 32 MiB from which on glibc always gives a buffer memory of its own. */
+/** glibc maps every buffer above 32 MiB separately. */
 export const LARGE_BYTES_MIN: number = 34 * 1024 * 1024;
 
 /**
- * How long a buffer should be that replaces a full one: twice as long, but no length between small and large. The system
- * takes the pages of a large buffer as they are written to, and gets them back with the buffer. Buffers between the two
- * would teach glibc to keep up to 64 MiB of freed memory (mallopt(3), M_MMAP_THRESHOLD).
+ * The length of a replacement for a full buffer: twice as long, but small or large. Freed buffers in between would
+ * make glibc keep up to 64 MiB (mallopt(3), M_MMAP_THRESHOLD).
  */
 export function grownByteLength(byteLength: number): number {
   const doubled = 2 * byteLength;
@@ -39,7 +38,7 @@ export class Growable<Values extends Uint32Array | Float64Array> {
     return this.#values[n]!;
   }
 
-  /** The values so far: a view that stays valid until the next push. */
+  /** A view, valid until the next push. */
   view(): Values {
     return this.#values.subarray(0, this.#length) as Values;
   }

@@ -1,8 +1,8 @@
 import { shared } from './slabs.js';
 
-/** Finds the ordinal of a key without holding the keys: an open-addressing table of ordinals, probed linearly. */
+/** Finds ordinals by keys that are stored elsewhere: open addressing, probed linearly. */
 export interface HashIndexImage {
-  /** By ordinal: the keyed hash of the UTF-8 form of its key, see keyed-hash.ts. */
+  /** By ordinal: the keyed hash of its key in UTF-8. */
   readonly hashes: Uint32Array;
   /** A power of two of slots, each 0 or an ordinal + 1. */
   readonly table: Uint32Array;
@@ -10,7 +10,6 @@ export interface HashIndexImage {
 
 const SLOTS_PER_KEY = 2;
 
-/** The table for these hashes of distinct keys; the same for the same hashes. */
 export function buildHashTable(hashes: Uint32Array): Uint32Array {
   let size = 2;
   while (size < hashes.length * SLOTS_PER_KEY) size *= 2;
@@ -24,10 +23,7 @@ export function buildHashTable(hashes: Uint32Array): Uint32Array {
   return table;
 }
 
-/**
- * @param isKey whether an ordinal has the key; asked of those with its hash
- * @returns the ordinal, or -1
- */
+/** `isKey` is asked about ordinals with this hash. Returns -1 when none is the key. */
 export function findInHashIndex(
   { hashes, table }: HashIndexImage,
   hash: number,

@@ -2,13 +2,9 @@ import { grownByteLength } from './growable.js';
 
 const WORDS_MIN = 256;
 
-/**
- * Numbers found by hashes: open addressing with linear probing. The hash stands beside the number, so that one look at
- * memory tells both. The caller goes through the numbers with one hash by `first` and `next`. Hashes have to be keyed where
- * keys come from outside, see keyed-hash.ts.
- */
+/** Open addressing, linear probing; each hash lies beside its number. Hashes of foreign keys must be keyed. */
 export class HashTable {
-  /** A power of two of words, two a slot: a number + 1, or 0, and its hash. At most half of the slots are taken. */
+  /** Pairs of number + 1 (0 for a free slot) and hash. The length is a power of two; at most half is used. */
   #slots: Int32Array = new Int32Array(WORDS_MIN);
   #size = 0;
 
@@ -16,12 +12,10 @@ export class HashTable {
     return this.#slots.byteLength;
   }
 
-  /** The first slot with this hash, or -1. */
   first(hash: number): number {
     return this.#from((hash << 1) & (this.#slots.length - 2), hash);
   }
 
-  /** The next slot with this hash, or -1. */
   next(slot: number, hash: number): number {
     return this.#from((slot + 2) & (this.#slots.length - 2), hash);
   }
@@ -30,7 +24,6 @@ export class HashTable {
     return this.#slots[slot]! - 1;
   }
 
-  /** Adds a number that is not there yet. */
   add(number: number, hash: number): void {
     if (4 * this.#size === this.#slots.length) this.#grow();
     this.#size++;

@@ -4,27 +4,26 @@ import { lowerBound } from './search.js';
 import { results, shared } from './slabs.js';
 
 /**
- * Which intervals overlap a window? The index over half-open intervals [start, end), sorted by (start, end); an empty
- * interval counts as the single integer `start`.
+ * The index over half-open intervals [start, end), sorted by (start, end). An empty interval contains only `start`.
  *
- * Intervals that start inside the window are one run of the sorted intervals. Those that are already running when the
- * window begins need a tree. interval-tree-1d builds slowly and cannot cross threads, so there are many small trees: each
- * is built once its intervals have been scanned often enough to repay it. Intervals are grouped by the power of two of
- * their length, then cut into buckets in order of their start; one tree over the buckets' spans tells which to ask.
+ * Intervals that start inside a window are one run. Those running when it begins need a tree. interval-tree-1d builds
+ * slowly and cannot cross threads, so there are many small trees, each built after enough scans of its intervals.
+ * Intervals are grouped by the power of two of their length and cut into buckets by start. One tree over the spans of
+ * the buckets selects buckets.
  */
 export interface IntervalIndexImage {
   /** Interval numbers, bucket by bucket. */
   readonly members: Uint32Array;
   /** Bucket b is members [bucketStart[b], bucketStart[b + 1]). */
   readonly bucketStart: Uint32Array;
-  /** The last integer that any interval of the bucket contains. */
+  /** The last integer that an interval of the bucket contains. */
   readonly bucketLast: Float64Array;
 }
 
 /** Class 0 is for empty intervals. */
 const LENGTH_CLASSES = 54;
 
-/** The last integer of [start, end), or `start` for an empty interval: the tree stores closed intervals. */
+/** The tree stores closed intervals. */
 function lastOf(start: number, end: number): number {
   return end > start ? end - 1 : start;
 }
@@ -33,7 +32,7 @@ function lengthClass(length: number): number {
   return length <= 0 ? 0 : Math.floor(Math.log2(length)) + 1;
 }
 
-/** @param starts integers, ascending; the ends likewise integers, each at least its start */
+/** All are integers, `starts` ascending. */
 export function buildIntervalIndex(
   starts: Float64Array,
   ends: Float64Array,
@@ -67,7 +66,6 @@ export function buildIntervalIndex(
   return { members, bucketStart, bucketLast };
 }
 
-/** Of an interval or of a bucket. */
 type Entry = readonly [first: number, last: number, number: number];
 
 export class IntervalIndex {
@@ -75,13 +73,12 @@ export class IntervalIndex {
   readonly #ends: Float64Array;
   readonly #image: IntervalIndexImage;
   readonly #bounds: { readonly treesMax: number; readonly scansMax: number };
-  /** By bucket. */
   readonly #scans: Uint8Array;
   readonly #bucketTree: IntervalTree<Entry>;
   /** By bucket, oldest first. */
   readonly #trees = new Map<number, IntervalTree<Entry>>();
 
-  /** @param bounds trees kept at a time, and scans of a bucket before its tree is built, at most 255 */
+  /** @param bounds trees kept at a time; scans of a bucket before its tree is built, at most 255 */
   constructor(
     starts: Float64Array,
     ends: Float64Array,
@@ -105,22 +102,21 @@ export class IntervalIndex {
     return this.#trees.size;
   }
 
-  /** The intervals that start within [from, to): one run of interval numbers. The bounds may be infinite. */
+  /** The run of intervals that start within [from, to). Bounds may be infinite. */
   startingWithin(from: number, to: number): { first: number; end: number } {
     const first = lowerBound(this.#starts, from);
     return { first, end: Math.max(first, lowerBound(this.#starts, to, first)) };
   }
 
-  /** The intervals that start before `point` and end after it, ascending. */
   runningAt(point: number): Uint32Array {
     return this.runningUpTo(point, Number.POSITIVE_INFINITY) as Uint32Array;
   }
 
-  /** The same, or null where they are more than `max`. */
+  /** Null when there are more than `max`. */
   runningUpTo(point: number, max: number): Uint32Array | null {
     const found: number[] = [];
     if (!Number.isFinite(point)) return results.copyUint32(found);
-    // A truthy value stops the traversal: of this tree, and then of the tree over the buckets.
+    // A truthy value stops the traversal of this tree; the outer visit then stops the tree over the buckets.
     const visitInterval = (entry: Entry): boolean => {
       if (entry[0] < point) found.push(entry[2]);
       return found.length > max;
@@ -129,7 +125,7 @@ export class IntervalIndex {
     this.#bucketTree.queryPoint(point, (span) => {
       const bucket = span[2];
       let tree = this.#trees.get(bucket);
-      // One tree takes 2 ms: no more than that for one question.
+      // Building a tree takes milliseconds: at most one per query.
       if (tree === undefined && !hasBuilt && this.#scans[bucket]! >= this.#bounds.scansMax) {
         tree = this.#buildTree(bucket);
         hasBuilt = true;
@@ -147,7 +143,7 @@ export class IntervalIndex {
     const end = bucketStart[bucket + 1]!;
     for (let m = bucketStart[bucket]!; m < end && found.length <= max; m++) {
       const i = members[m]!;
-      // A bucket is in order of starts.
+      // Buckets are sorted by start.
       if (this.#starts[i]! >= point) return;
       if (this.#ends[i]! > point) found.push(i);
     }

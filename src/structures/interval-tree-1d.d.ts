@@ -1,7 +1,7 @@
 declare module 'interval-tree-1d' {
   /** Closed intervals; further elements are carried along. */
   interface IntervalTree<T extends readonly number[]> {
-    /** Visits every interval that contains `point`. A truthy return value stops the traversal. */
+    /** Visits the intervals that contain `point`. A truthy return value stops. */
     queryPoint(point: number, visit: (interval: T) => unknown): unknown;
   }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { viewOf } from './byte-strings.js';
 
-/** The secret of a hash: two unsigned numbers of 32 bits. It must not be known outside before the keys are there. */
+/** A secret of two unsigned 32-bit numbers. Clients must not learn it before their keys are stored. */
 export type HashSeed = readonly [number, number];
 
 export function randomHashSeed(): HashSeed {
@@ -17,10 +17,7 @@ export function isHashSeed(value: unknown): value is HashSeed {
 
 const TEXT_BYTES_MIN = 512;
 
-/**
- * 32 bits of a run of bytes, for tables whose keys come from outside: HalfSipHash-1-3 (Aumasson and Bernstein). Colliding
- * keys cannot be chosen without the seed: see docs/decisions/0021-keyed-hashes.md.
- */
+/** HalfSipHash-1-3. Collisions cannot be chosen without the seed: see docs/decisions/0021-keyed-hashes.md. */
 export class KeyedHash {
   readonly #low: number;
   readonly #high: number;
@@ -32,14 +29,14 @@ export class KeyedHash {
     this.#high = seed[1] | 0;
   }
 
-  /** Of the bytes [from, to) of the view; may be negative. */
+  /** May be negative. */
   bytes(view: DataView, from: number, to: number): number {
     let v0 = this.#low;
     let v1 = this.#high;
     let v2 = v0 ^ 0x6c796765;
     let v3 = v1 ^ 0x74656462;
     let at = from;
-    // One round for each word. A function for it could not return four numbers without making an object.
+    // One round a word. A function could not return four numbers without allocating.
     for (; at + 4 <= to; at += 4) {
       const word = view.getInt32(at, true);
       v3 ^= word;
@@ -55,7 +52,7 @@ export class KeyedHash {
       v2 = (v2 << 16) | (v2 >>> 16);
       v0 ^= word;
     }
-    // The last word has the bytes that are left and the length. Three rounds without a word follow.
+    // The last word holds the remaining bytes and the length. Three rounds without a word follow.
     let word = (to - from) << 24;
     for (let shift = 0; at < to; at++, shift += 8) word |= view.getUint8(at) << shift;
     v3 ^= word;
@@ -78,7 +75,7 @@ export class KeyedHash {
     return v1 ^ v3;
   }
 
-  /** Of a text, by its UTF-16 units: not the hash of its UTF-8. */
+  /** Hashes UTF-16 units: differs from the hash of the UTF-8. */
   text(text: string): number {
     const byteLength = 2 * text.length;
     if (byteLength > this.#text.length) {

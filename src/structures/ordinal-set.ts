@@ -1,6 +1,6 @@
 import { gallop } from './search.js';
 
-/** How many ordinals are in runs: pairs [first, end) in one array, ascending, disjoint and not touching. */
+/** `runs` are pairs [first, end): ascending, disjoint and not adjacent. */
 export function countRuns(runs: Uint32Array): number {
   let count = 0;
   for (let r = 0; r < runs.length; r += 2) count += runs[r + 1]! - runs[r]!;
@@ -8,8 +8,8 @@ export function countRuns(runs: Uint32Array): number {
 }
 
 /**
- * Writes to `out` the places, counted from `offset`, of the ordinals of list[low, high) that lie within the runs, and returns
- * how many there are. Galloping over both makes it O(fewer × log(more / fewer)) besides what is written.
+ * Writes the places (minus `offset`) of the ordinals of list[low, high) that lie in the runs to `out`; returns their
+ * number. Galloping over both makes it O(fewer × log(more / fewer)) plus the output.
  */
 export function positionsWithinRuns(
   list: Uint32Array,
@@ -27,7 +27,6 @@ export function positionsWithinRuns(
     bound = gallop(runs, list[at]! + 1, bound, runs.length);
     if (bound === runs.length) break;
     const next = gallop(list, runs[bound]!, at + 1, high);
-    // Boundaries at odd places are ends of runs.
     if (bound % 2 === 1) for (let p = at; p < next; p++) out[written++] = p - offset;
     at = next;
   }
@@ -35,8 +34,8 @@ export function positionsWithinRuns(
 }
 
 /**
- * Sorts list[0, count), takes out repeats in place and returns how many are left. Ordinals are below `universe`; a bitmap
- * sorts lists of more than a 32nd of it.
+ * Sorts list[0, count) in place without repeats and returns the new length. Ordinals are below `universe`; a bitmap
+ * sorts lists longer than a 32nd of it.
  */
 export function sortUnique(list: Uint32Array, count: number, universe: number): number {
   if (count > universe / 32) {

@@ -1,6 +1,6 @@
 import { shared } from './slabs.js';
 
-/** A dictionary's code per ordinal, in as few bytes as they fit into. Every other number stands for null. */
+/** The code of each ordinal, in the narrowest type. Numbers that are no code stand for null. */
 export type CodeColumn = Uint8Array | Uint16Array | Uint32Array;
 
 interface CodeColumnType {
@@ -8,7 +8,7 @@ interface CodeColumnType {
   readonly BYTES_PER_ELEMENT: number;
 }
 
-/** The narrowest type of array for codes from 0 to codeCount - 1 and null. */
+/** Leaves room for one number beyond the codes, for null. */
 function codeColumnType(codeCount: number): CodeColumnType {
   if (codeCount < 2 ** 8) return Uint8Array;
   return codeCount < 2 ** 16 ? Uint16Array : Uint32Array;
@@ -23,13 +23,12 @@ export function isCodeColumn(array: unknown, codeCount: number): array is CodeCo
   return array instanceof codeColumnType(codeCount);
 }
 
-/** Posting list c is ordinals [start[c], start[c + 1]): ascending, without repeats. */
+/** List c is ordinals [start[c], start[c + 1]): ascending, without repeats. */
 export interface PostingListsImage {
   readonly start: Uint32Array;
   readonly ordinals: Uint32Array;
 }
 
-/** Builds the posting lists of one column by counting sort: O(rows + codes). */
 export function buildPostingLists(codes: CodeColumn, codeCount: number): PostingListsImage {
   const start = shared.uint32(codeCount + 1);
   for (let ordinal = 0; ordinal < codes.length; ordinal++) {

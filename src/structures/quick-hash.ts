@@ -1,21 +1,17 @@
-/**
- * A hash without a secret, made while a text is scanned for its end. Texts that collide are easy to find, so it serves only
- * memos with one entry a place, where a collision is a miss. Tables use a keyed hash, see keyed-hash.ts.
- */
+/** A hash without a secret, made while scanning. Only for memos with one entry a place, where a collision is a miss. */
 export const HASH_BEGIN = 0x2c1b3c6d;
 
-/** Adds four bytes to a hash, as the number that they are. Multipliers and shifts are those of MurmurHash3. */
+/** Mixes in four bytes. Multipliers and shifts are those of MurmurHash3. */
 export function addWord(hash: number, word: number): number {
   const mixed = Math.imul(hash ^ word, 0xcc9e2d51);
   return (mixed << 13) | (mixed >>> 19);
 }
 
-/** Adds one of the last bytes, fewer than four. */
 export function addByte(hash: number, byte: number): number {
   return Math.imul(hash ^ byte, 0x1b873593);
 }
 
-/** Every bit of the input changes half of the bits of the result, which may be negative. */
+/** Spreads every input bit over the result, which may be negative. */
 export function endHash(hash: number): number {
   let mixed = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);

@@ -2,14 +2,12 @@ import { scratch } from './slabs.js';
 
 const DIGIT_BITS = 16;
 const DIGIT_VALUES = 1 << DIGIT_BITS;
-/** Fewer keys are sorted faster by comparison. */
+/** Comparison sorts fewer keys faster. */
 const COUNT_MIN = 4096;
 
 /**
- * Sorts `order` in place by `keys[order[i]]`, ascending and stably: least significant digit first, 16 bits at a time.
- * O(n) per digit of the largest key; a digit that all keys share costs one pass of counting.
- *
- * @param keys integers from 0 to 2^53 - 1
+ * Sorts `order` by `keys[order[i]]`, stably: 16 bits at a time, least significant first. Keys are integers below 2^53.
+ * O(n) per digit; a digit that all keys share costs one counting pass.
  */
 export function radixSort(order: Uint32Array, keys: Float64Array): void {
   const count = order.length;
@@ -39,7 +37,7 @@ function digitAt(key: number, divisor: number): number {
   return Math.floor(key / divisor) % DIGIT_VALUES;
 }
 
-/** Sorts `order` by (start, end), ascending and stably. All are integers, no end before its start. */
+/** Sorts by (start, end), stably. All are integers, each end at or after its start. */
 export function sortByIntervals(order: Uint32Array, starts: Float64Array, ends: Float64Array): void {
   let startMin = Number.POSITIVE_INFINITY;
   for (const start of starts) if (start < startMin) startMin = start;

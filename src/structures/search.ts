@@ -1,4 +1,4 @@
-/** The first index from `low` on whose value is not less than `target`, or `high`. */
+/** The first index in [low, high) with a value of at least `target`, or `high`. */
 export function lowerBound(
   values: Float64Array | Uint32Array,
   target: number,
@@ -7,7 +7,7 @@ export function lowerBound(
 ): number {
   let from = low;
   let to = high;
-  // Invariant: values before `from` are less, values from `to` on are not.
+  // Invariant: values before `from` are less, values from `to` on are not. The gap halves.
   while (from < to) {
     const middle = (from + to) >>> 1;
     if (values[middle]! < target) from = middle + 1;
@@ -16,7 +16,7 @@ export function lowerBound(
   return from;
 }
 
-/** Like lowerBound, for a target that is probably near `low`: O(log distance), by strides that double. */
+/** Like lowerBound, in O(log distance) from `low`. */
 export function gallop(values: Uint32Array, target: number, low: number, high: number): number {
   let stride = 1;
   let from = low;
@@ -25,4 +25,17 @@ export function gallop(values: Uint32Array, target: number, low: number, high: n
     stride *= 2;
   }
   return lowerBound(values, target, from, Math.min(from + stride, high));
+}
+
+/** The first number from `low` on for which `holds`, or `high`. It must hold for all numbers after that one. */
+export function firstWhere(low: number, high: number, holds: (n: number) => boolean): number {
+  let from = low;
+  let to = high;
+  // Invariant: false before `from`, true from `to` on. The gap halves.
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if (holds(middle)) to = middle;
+    else from = middle + 1;
+  }
+  return from;
 }

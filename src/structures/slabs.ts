@@ -2,18 +2,17 @@ import { LARGE_BYTES_MIN } from './growable.js';
 
 const ALIGNMENT_BYTES = 8;
 
-/** Typed arrays cut from long buffers, one behind the other. A buffer for each would cost more than filling it. */
+/** Cuts typed arrays from long buffers: a buffer each would cost more than filling it. */
 export class Slabs<Memory extends ArrayBufferLike> {
   readonly #make: (byteLength: number) => Memory;
   #slabBytes: number;
-  /** Longer pieces get a buffer of their own. */
   #pieceBytesMax: number;
   #slab: Memory;
   #used = 0;
   /** Where the last piece begins in its buffer. */
   offset = 0;
 
-  /** Without a length each array has a buffer of its own, unless it is made {@link within} a slab. */
+  /** Without lengths each array has its own buffer, except {@link within} a slab. */
   constructor(make: (byteLength: number) => Memory, slabBytes = 0, pieceBytesMax = -1) {
     this.#make = make;
     this.#slabBytes = slabBytes;
@@ -21,7 +20,7 @@ export class Slabs<Memory extends ArrayBufferLike> {
     this.#slab = make(slabBytes);
   }
 
-  /** @returns the buffer of a new piece, which begins at {@link offset} and shares its bytes with no other */
+  /** Returns the buffer of a new piece, which begins at {@link offset} and is shared with no other piece. */
   cut(byteLength: number): Memory {
     if (byteLength > this.#pieceBytesMax) {
       this.offset = 0;
@@ -36,12 +35,12 @@ export class Slabs<Memory extends ArrayBufferLike> {
     return this.#slab;
   }
 
-  /** Takes the last piece back. Any other stays taken until its slab is garbage. */
+  /** Takes back the last piece. Earlier pieces stay until their slab is collected. */
   giveBack(buffer: ArrayBufferLike, offset: number, byteLength: number): void {
     if (buffer === this.#slab && offset + aligned(byteLength) === this.#used) this.#used = offset;
   }
 
-  /** Cuts the arrays that `build`, which is synchronous, makes from slabs of this length. */
+  /** Cuts all arrays that the synchronous `build` makes from slabs of this length. */
   within<Result>(slabBytes: number, build: () => Result): Result {
     const before = [this.#slabBytes, this.#pieceBytesMax, this.#slab, this.#used] as const;
     this.#slabBytes = this.#pieceBytesMax = slabBytes;
@@ -71,28 +70,21 @@ export class Slabs<Memory extends ArrayBufferLike> {
     for (let i = 0; i < copy.length; i++) copy[i] = values[i]!;
     return copy;
   }
-
-  copyFloat64(values: ArrayLike<number>): Float64Array<Memory> {
-    const copy = this.float64(values.length);
-    for (let i = 0; i < copy.length; i++) copy[i] = values[i]!;
-    return copy;
-  }
 }
 
 function aligned(byteLength: number): number {
   return Math.ceil(byteLength / ALIGNMENT_BYTES) * ALIGNMENT_BYTES;
 }
 
-/** Memory of snapshots: it crosses threads without a copy. Zeroed. */
+/** Zeroed memory of snapshots: it crosses threads without a copy. */
 export const shared: Slabs<SharedArrayBuffer> = new Slabs((byteLength) => new SharedArrayBuffer(byteLength));
 
-/** Arrays that live as long as one build. Zeroed. */
+/** Zeroed memory for the length of one build. */
 export const scratch: Slabs<ArrayBuffer> = new Slabs((byteLength) => new ArrayBuffer(byteLength));
 
-/** Smaller builds use ordinary buffers. */
 const SCRATCH_WORTHWHILE_BYTES_MIN = 4 * 1024 * 1024;
 
-/** @param byteLength about what all scratch arrays of `build` take */
+/** @param byteLength estimated total of the scratch arrays of `build` */
 export function inScratch<Result>(byteLength: number, build: () => Result): Result {
   if (byteLength < SCRATCH_WORTHWHILE_BYTES_MIN) return build();
   return scratch.within(Math.max(byteLength, LARGE_BYTES_MIN), build);
@@ -100,7 +92,7 @@ export function inScratch<Result>(byteLength: number, build: () => Result): Resu
 
 const RESULT_SLAB_BYTES = 64 * 1024;
 
-/** Results of queries, mostly a few dozen numbers. Not to be read before written. An array that is kept keeps its slab. */
+/** Results of queries, mostly small; write before reading. A kept array keeps its slab. */
 export const results: Slabs<ArrayBuffer> = new Slabs(
   (byteLength) => new ArrayBuffer(byteLength),
   RESULT_SLAB_BYTES,

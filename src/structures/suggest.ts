@@ -1,14 +1,14 @@
-/** At most this many edits away is still taken for a slip of the keyboard; and never more than half the name. */
+/** A typo has at most this many edits, and at most half the name. */
 const EDITS_MAX = 3;
 const TYPED_UNITS_MAX = 64;
 
-/** The nearest of `names` to what was typed, or null where none is near. Case does not count. */
+/** The name nearest to the typed one, ignoring case; null when none is near. */
 export function suggest(typed: string, names: readonly string[]): string | null {
   const wanted = typed.slice(0, TYPED_UNITS_MAX).toLowerCase();
   let best: string | null = null;
   let bestDistance = Math.min(EDITS_MAX, Math.ceil(wanted.length / 2)) + 1;
   for (const name of names) {
-    // It takes at least as many edits as the lengths differ.
+    // The distance is at least the difference of the lengths.
     if (Math.abs(wanted.length - name.length) >= bestDistance) continue;
     const distance = editDistance(wanted, name.toLowerCase());
     if (distance < bestDistance) {
@@ -19,7 +19,6 @@ export function suggest(typed: string, names: readonly string[]): string | null 
   return best;
 }
 
-/** Levenshtein's distance, one row at a time. */
 function editDistance(a: string, b: string): number {
   let above = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let row = 1; row <= a.length; row++) {

@@ -1,10 +1,9 @@
-/** V8 hashes texts of up to ten digits as the number that they are, before its releases of 2026 without its seed. */
+/** Before 2026 V8 hashed texts of up to ten digits without its seed. */
 const DIGITS_MAX = 10;
 
 /**
- * Remembers something for texts that come again and again: a Map that is emptied when it is full. Texts whose hash in V8
- * depends on no secret could be made to collide and are left out: short ones that begin with a digit, and long ones, which
- * V8 hashes by their length beyond 16,383 units.
+ * A Map that is emptied when full. Texts that V8 hashes without a secret could be made to collide and are left out:
+ * short ones that begin with a digit, and those over 16,383 units, which V8 hashes by length.
  */
 export class TextMemo<Value> {
   readonly #entriesMax: number;

@@ -1,8 +1,7 @@
 import type { LecternErrorCode } from '../errors.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { ImageUse } from '../snapshot/check-image.js';
-import type { Delta } from '../snapshot/delta.js';
-import type { History } from '../snapshot/differences.js';
+import type { Delta, History } from '../snapshot/differences.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { ImageSource } from '../snapshot/image-file.js';
 import type { IntakeBounds, Refusal } from '../snapshot/intake-bounds.js';

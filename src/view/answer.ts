@@ -1,5 +1,4 @@
-export { type Body, releaseBody } from '../encode/body.js';
-export { releaseSlice, SharedSlices } from '../encode/shared-slices.js';
+export { type Body, releaseBody, releaseSlice, SharedSlices } from '../encode/body.js';
 
 import type { Body } from '../encode/body.js';
 import type { ParameterFault } from '../errors.js';

@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { Packr, unpack } from 'msgpackr';
 import { test } from 'tap';
 import { readCheckedImage } from '../../src/snapshot/check-image.js';
-import { compareSnapshots } from '../../src/snapshot/delta.js';
+import { compareSnapshots } from '../../src/snapshot/differences.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import { writeImageFile } from '../../src/snapshot/image-file.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
-import { JSON_LAYOUT, MESSAGE_PACK_LAYOUT, RowCache } from '../../src/encode/row-cache.js';
+import { JSON_LAYOUT } from '../../src/encode/json.js';
+import { MESSAGE_PACK_LAYOUT } from '../../src/encode/msgpack.js';
+import { RowCache } from '../../src/encode/row-cache.js';
 import { generateEvents } from '../../src/generate/events.js';
 import { BODY_WHOLE_BYTES_MAX } from '../../src/limits.js';
 import { FORMATS } from '../../src/model/format.js';

@@ -1,6 +1,6 @@
 /** Large bodies in slices that several readers share. */
 import { test } from 'tap';
-import { releaseSlice, SharedSlices } from '../../src/encode/shared-slices.js';
+import { releaseSlice, SharedSlices } from '../../src/encode/body.js';
 import { type Piece, slicedBody } from '../../src/encode/slices.js';
 import { BODY_SLICE_BYTES, BODY_SLICES_SHARED_MAX } from '../../src/limits.js';
 

@@ -1,8 +1,7 @@
 /** /schedule/changes over HTTP: what is known before anything of the answer is made. */
 import { test } from 'tap';
 import { BODY_WHOLE_BYTES_MAX, SNAPSHOT_DELTA_ENTRIES_MAX } from '../../src/limits.js';
-import { compareSnapshots } from '../../src/snapshot/delta.js';
-import { extendHistory } from '../../src/snapshot/differences.js';
+import { compareSnapshots, extendHistory } from '../../src/snapshot/differences.js';
 import { SnapshotView, type View } from '../../src/view/view.js';
 import { snapshotOfEvents } from '../query/reading.js';
 import { eventOf } from '../snapshot/images.js';

@@ -5,8 +5,12 @@ import fc from 'fast-check';
 import { test } from 'tap';
 import { BODY_WHOLE_BYTES_MAX, SNAPSHOT_DELTA_ENTRIES_MAX } from '../../src/limits.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
-import { compareSnapshots } from '../../src/snapshot/delta.js';
-import { extendHistory, type History, NO_DIFFERENCES } from '../../src/snapshot/differences.js';
+import {
+  compareSnapshots,
+  extendHistory,
+  type History,
+  NO_DIFFERENCES,
+} from '../../src/snapshot/differences.js';
 import type { Snapshot } from '../../src/snapshot/snapshot.js';
 import { SnapshotView, type View } from '../../src/view/view.js';
 import { changesOracle } from '../oracle/changes.js';

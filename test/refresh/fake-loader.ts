@@ -1,8 +1,7 @@
 /** A loader whose answers a test writes down beforehand. */
 
 import type { Loader, LoadRequest } from '../../src/refresh/loader.js';
-import { compareSnapshots } from '../../src/snapshot/delta.js';
-import { extendHistory } from '../../src/snapshot/differences.js';
+import { compareSnapshots, extendHistory } from '../../src/snapshot/differences.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import type { IntakeBounds, Refusal } from '../../src/snapshot/intake-bounds.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';

@@ -6,17 +6,15 @@ import type { NormalisedEvent } from '../../src/model/event.js';
 import {
   compareSnapshots,
   type Delta,
+  differenceSince,
+  extendHistory,
+  type History,
+  NO_DIFFERENCES,
   type PastRecord,
   type PastRecords,
   pastRecordCount,
   readPastRecords,
   writePastRecords,
-} from '../../src/snapshot/delta.js';
-import {
-  differenceSince,
-  extendHistory,
-  type History,
-  NO_DIFFERENCES,
 } from '../../src/snapshot/differences.js';
 import { byteLengthOf } from '../../src/snapshot/image.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';

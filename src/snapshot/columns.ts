@@ -1,0 +1,161 @@
+import { FINISH_BYTES_PER_VALUE, VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX } from '../limits.js';
+import { FIELDS, type Field, type FieldName, type RequiredFieldName } from '../model/fields.js';
+import type { ByteStrings } from '../structures/byte-strings.js';
+import { DictionaryBuilder, NO_CODE } from '../structures/dictionary.js';
+import { Growable } from '../structures/growable.js';
+import type { KeyedHash } from '../structures/keyed-hash.js';
+import type { CodeColumn } from '../structures/posting-lists.js';
+import { sortByIntervals } from '../structures/radix-sort.js';
+import { scratch, shared } from '../structures/slabs.js';
+import { TextMemo } from '../structures/text-memo.js';
+import type { SlotsImage } from './image.js';
+import { jsonByteLength } from './rows.js';
+import type { FieldUse } from './summary.js';
+
+export type CodedField = Field & { readonly name: Exclude<FieldName, RequiredFieldName> };
+export const CODED_FIELDS = FIELDS.filter((field) => !field.required) as readonly CodedField[];
+
+export interface OrderedColumn {
+  readonly dictionary: DictionaryBuilder;
+  readonly codes: Uint32Array;
+}
+
+/** A distinct value is held as JSON and in the dictionary of the image. */
+const COPIES_OF_VALUES = 2;
+
+export class Column {
+  readonly name: CodedField['name'];
+  readonly dictionary: DictionaryBuilder;
+  readonly codes: Growable<Uint32Array> = new Growable(Uint32Array);
+  readonly #jsonLengthOfCode = new Growable(Uint32Array);
+  #valueBytes = 0;
+  #eventsCounted = 0;
+  #rowBytes = 0;
+
+  constructor(name: CodedField['name'], hash: KeyedHash) {
+    this.name = name;
+    this.dictionary = new DictionaryBuilder(hash, new TextMemo(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX));
+  }
+
+  /** Estimates the bytes in the image. Each call counts only what is new. */
+  finishBytes(): number {
+    const { dictionary } = this;
+    for (let code = this.#jsonLengthOfCode.length; code < dictionary.size; code++) {
+      const length = jsonByteLength(dictionary.valueOf(code));
+      this.#jsonLengthOfCode.push(length);
+      this.#valueBytes += length;
+    }
+    const lengths = this.#jsonLengthOfCode.view();
+    const codes = this.codes.view();
+    const nullBytes = jsonByteLength(null);
+    let bytes = 0;
+    for (let arrival = this.#eventsCounted; arrival < codes.length; arrival++) {
+      const code = codes[arrival]!;
+      bytes += code === NO_CODE ? nullBytes : lengths[code]!;
+    }
+    this.#eventsCounted = codes.length;
+    this.#rowBytes += bytes;
+    return this.#rowBytes + COPIES_OF_VALUES * this.#valueBytes + FINISH_BYTES_PER_VALUE * dictionary.size;
+  }
+
+  countUse(): FieldUse {
+    const codes = this.codes.view();
+    let events = 0;
+    for (let arrival = 0; arrival < codes.length; arrival++) if (codes[arrival] !== NO_CODE) events++;
+    return { name: this.name, values: this.dictionary.size, events };
+  }
+}
+
+/** The length of the longest event of each code, in milliseconds. */
+export function longestOf(
+  codes: CodeColumn,
+  codeCount: number,
+  { startMs, endMs, first }: Pick<SlotsImage, 'startMs' | 'endMs' | 'first'>,
+): Float64Array {
+  const longestMs = shared.float64(codeCount);
+  for (let slot = 0; slot < startMs.length; slot++) {
+    const lengthMs = endMs[slot]! - startMs[slot]!;
+    for (let ordinal = first[slot]!; ordinal < first[slot + 1]!; ordinal++) {
+      const code = codes[ordinal]!;
+      if (code < codeCount && lengthMs > longestMs[code]!) longestMs[code] = lengthMs;
+    }
+  }
+  return longestMs;
+}
+
+export interface OrderedEvents {
+  readonly order: Uint32Array;
+  readonly slotOf: Uint32Array;
+  readonly slots: Pick<SlotsImage, 'startMs' | 'endMs' | 'first'>;
+  readonly ids: ByteStrings;
+  readonly columns: Readonly<Record<CodedField['name'], OrderedColumn>>;
+}
+
+/** Orders events by (time, endTime, id). Parameters are in order of arrival. */
+export function orderEvents(
+  timeMs: Float64Array,
+  endTimeMs: Float64Array,
+  ids: ByteStrings,
+  columns: readonly Column[],
+): OrderedEvents {
+  const count = ids.size;
+  const order = scratch.uint32(count);
+  for (let arrival = 0; arrival < count; arrival++) order[arrival] = arrival;
+  if (!isInTimeOrder(timeMs, endTimeMs)) sortByIntervals(order, timeMs, endTimeMs);
+  const slotOf = scratch.uint32(count);
+  const first: number[] = [];
+  for (let ordinal = 0; ordinal < count; ordinal++) {
+    const arrival = order[ordinal]!;
+    const before = ordinal === 0 ? -1 : order[ordinal - 1]!;
+    if (before === -1 || timeMs[arrival] !== timeMs[before] || endTimeMs[arrival] !== endTimeMs[before]) {
+      first.push(ordinal);
+    }
+    slotOf[ordinal] = first.length - 1;
+  }
+  const arrivals = Uint32Array.from(first, (ordinal) => order[ordinal]!);
+  const startMs = pick(timeMs, arrivals, shared.float64(first.length));
+  const endMs = pick(endTimeMs, arrivals, shared.float64(first.length));
+  first.push(count);
+  for (let slot = 0; slot + 1 < first.length; slot++) {
+    sortById(order.subarray(first[slot]!, first[slot + 1]!), ids);
+  }
+  const isSorted = order.every((arrival, ordinal) => arrival === ordinal);
+  const ordered = columns.map(({ name, dictionary, codes }) => [
+    name,
+    { dictionary, codes: isSorted ? codes.view() : pick(codes.view(), order, scratch.uint32(count)) },
+  ]);
+  return {
+    order,
+    slotOf,
+    slots: { startMs, endMs, first: shared.copyUint32(first) },
+    ids,
+    columns: Object.fromEntries(ordered) as OrderedEvents['columns'],
+  };
+}
+
+function isInTimeOrder(timeMs: Float64Array, endTimeMs: Float64Array): boolean {
+  for (let i = 1; i < timeMs.length; i++) {
+    const byTime = timeMs[i]! - timeMs[i - 1]! || endTimeMs[i]! - endTimeMs[i - 1]!;
+    if (byTime < 0) return false;
+  }
+  return true;
+}
+
+/** By code points, like UTF-8 bytes. */
+function sortById(part: Uint32Array, ids: ByteStrings): void {
+  for (let i = 1; i < part.length; i++) {
+    if (ids.compare(part[i - 1]!, part[i]!) > 0) {
+      part.sort((a, b) => ids.compare(a, b));
+      return;
+    }
+  }
+}
+
+export function pick<Values extends Uint8Array | Uint32Array | Float64Array>(
+  values: Uint32Array | Float64Array,
+  places: Uint32Array,
+  into: Values,
+): Values {
+  for (let i = 0; i < places.length; i++) into[i] = values[places[i]!]!;
+  return into;
+}
