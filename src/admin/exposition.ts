@@ -7,15 +7,19 @@ import { REJECTION_CODES } from '../model/event.js';
 import type { Serving, ThreadMeter } from '../serving/serving.js';
 import type { ViewSource } from '../view/view-source.js';
 import type { Activity } from './activity.js';
-import { counter, type Family, gauge, registryOf, type Sample } from './families.js';
 import {
   bytesByRoute,
+  counter,
   durationsByRoute,
+  type Family,
   failuresByReason,
+  gauge,
   perThread,
+  registryOf,
   requestsByRoute,
+  type Sample,
   sum,
-} from './meter-samples.js';
+} from './families.js';
 import { cpuSeconds, nodeFamilies } from './node-metrics.js';
 
 /** What the admin listener tells of. */

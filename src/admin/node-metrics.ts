@@ -6,8 +6,7 @@ import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import type { SingleName } from '../metrics/cells.js';
 import type { ThreadMeter } from '../serving/serving.js';
-import { counter, type Family, gauge } from './families.js';
-import { perThread } from './meter-samples.js';
+import { counter, type Family, gauge, perThread } from './families.js';
 
 /** Gauges of each thread; names without `nodejs_`. */
 const OF_THREADS: readonly (readonly [name: string, help: string, cell: SingleName])[] = [

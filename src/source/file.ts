@@ -6,9 +6,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isMainThread } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 import { FILE_AGE_MS_MIN, FILE_CUT_REST_MS, FILE_TOTAL_MS_MAX } from '../limits.js';
-import { changedWhileRead, type FileLimits, FilePatience } from './file-patience.js';
 import { readRecords } from './formats/read-records.js';
-import { FilePieces, fileUnreadable, openPipe } from './open-file.js';
+import {
+  changedWhileRead,
+  type FileLimits,
+  FilePatience,
+  FilePieces,
+  fileUnreadable,
+  openPipe,
+} from './open-file.js';
 import type { LoadOptions, LoadSummary, ReadSummary, RecordSink, Source } from './source.js';
 
 const STANDARD_INPUT = 'standard input';

@@ -4,8 +4,7 @@ import { LecternError } from '../errors.js';
 import { LECTURER_IDS_BYTES_MAX, TEXT_FILE_MS_MAX } from '../limits.js';
 import { describeJsonFault } from '../model/json-fault.js';
 import { normaliseText } from '../model/text.js';
-import { FilePatience } from './file-patience.js';
-import { FilePieces, fileUnreadable } from './open-file.js';
+import { FilePatience, FilePieces, fileUnreadable } from './open-file.js';
 import type { RecordSink, Source } from './source.js';
 
 /** Lecturer identifiers by display name, or the path of a JSON file that holds such an object. */

@@ -4,11 +4,11 @@ import { fileURLToPath } from 'node:url';
 import { LecternError } from '../errors.js';
 import { addressDigest, parseAddress } from '../upstream/address.js';
 import { fileSource } from './file.js';
-import type { FileLimits } from './file-patience.js';
 import { resolveHeaders } from './http/headers.js';
 import { type HttpSpec, httpSource } from './http.js';
 import { type LecturerIds, withLecturerIds } from './lecturer-ids.js';
 import { mergedSource } from './merged.js';
+import type { FileLimits } from './open-file.js';
 import type { RecordSource } from './records.js';
 import type { Source } from './source.js';
 

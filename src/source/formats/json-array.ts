@@ -1,8 +1,7 @@
 import { isAscii } from 'node:buffer';
 import { type JsonFault, placeOf } from '../../model/json-fault.js';
 import type { RecordSink } from '../source.js';
-import { JsonRecords } from './json-records.js';
-import { Carry, type FormatReader, malformed } from './reader.js';
+import { Carry, type FormatReader, JsonRecords, malformed } from './reader.js';
 
 const TAB = 0x09;
 const LF = 0x0a;

@@ -4,8 +4,7 @@ import { placeOf } from '../../model/json-fault.js';
 import { viewOf } from '../../structures/byte-strings.js';
 import type { RecordSink } from '../source.js';
 import { FlatLines } from './flat-line.js';
-import { JsonRecords } from './json-records.js';
-import { Carry, type FormatReader, malformed } from './reader.js';
+import { Carry, type FormatReader, JsonRecords, malformed } from './reader.js';
 
 const LF = 0x0a;
 /** After a piece where the fast way mostly failed, so many pieces are decoded without trying it. */
