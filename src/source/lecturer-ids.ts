@@ -10,10 +10,7 @@ import type { RecordSink, Source } from './source.js';
 /** Lecturer identifiers by display name, or the path of a JSON file that holds such an object. */
 export type LecturerIds = Readonly<Record<string, string>> | string;
 
-/**
- * Fills `lecturerId` from `lecturer` where a record has none. Names are compared in Unicode NFC. A file is read at each load, and
- * the version covers the map.
- */
+/** Fills a missing `lecturerId` from `lecturer`, compared in Unicode NFC. The version covers the map, which each load reads. */
 export function withLecturerIds(source: Source, lecturerIds: LecturerIds): Source {
   return {
     name: source.name,
@@ -37,7 +34,7 @@ export function withLecturerIds(source: Source, lecturerIds: LecturerIds): Sourc
   };
 }
 
-/** The record itself, or a copy that has the identifier. It may be the object of an embedding program. */
+/** Copies the record: it may belong to the embedding program. */
 function fill(value: unknown, ids: ReadonlyMap<string, string>): unknown {
   if (typeof value !== 'object' || value === null) return value;
   try {

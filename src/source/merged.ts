@@ -3,8 +3,8 @@ import type { RecordPosition } from '../model/event.js';
 import { formatOf, type LoadOptions, type LoadSummary, type RecordSink, type Source } from './source.js';
 
 /**
- * Several sources as one. They are read from the last to the first: the snapshot keeps the first record of an id, and the later
- * source has to win. Positions name their source, so that an overridden record can be told from a fault.
+ * Several sources as one, read from the last to the first: the snapshot keeps the first record of an id, and the later source
+ * wins. Positions name their source.
  */
 export function mergedSource(sources: readonly Source[]): Source {
   if (sources.length === 0)
@@ -21,7 +21,7 @@ export function mergedSource(sources: readonly Source[]): Source {
 
 interface Part {
   readonly source: Source;
-  /** What positions call it. */
+  /** Its name in positions. */
   readonly label: string;
 }
 
@@ -49,7 +49,7 @@ async function load(
   const summaries: LoadSummary[] = [];
   if (versions !== null) {
     const last = parts.length - 1;
-    // The last one is the first to be read, so asking it can be reading it.
+    // The last source is read first, so asking it also reads it.
     const answer = await read(parts[last] as Part, versions[last] as string);
     if (answer !== 'not-modified') summaries.push(answer);
     else if (!(await anyChanged(parts.slice(0, last), versions, signal))) return answer;
@@ -64,7 +64,7 @@ async function load(
 }
 
 function labelling(sink: RecordSink, label: string): RecordSink {
-  // A part that is merged itself has named its parts already.
+  // A merged part has already named its parts.
   const labelled = (position: RecordPosition): RecordPosition => ({
     ...position,
     source: position.source ?? label,
@@ -77,7 +77,7 @@ function labelling(sink: RecordSink, label: string): RecordSink {
 
 const CHANGED = new Error('the source changed');
 
-/** Asks each source, from the last to the first, and stops at one that has something new. Nothing is kept of it. */
+/** Asks each source, the last first, until one has changed. Its records are dropped. */
 async function anyChanged(
   parts: readonly Part[],
   versions: readonly string[],
@@ -98,7 +98,7 @@ async function anyChanged(
   return false;
 }
 
-/** @returns null where the text is no version of so many sources, so that all are read */
+/** Null unless the text is a version of so many sources. */
 function parseVersions(text: string | null, count: number): string[] | null {
   let value: unknown;
   try {

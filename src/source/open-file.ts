@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import { LecternError } from '../errors.js';
 import { FILE_IDLE_MS_MAX, FILE_POLL_MS, FILE_TOTAL_MS_MAX, READ_CHUNK_BYTES } from '../limits.js';
 
-/** Windows has no such flag, and nothing at a path that an opening would wait for. */
+/** Windows has no such flag and needs none. */
 const WITHOUT_WAITING: number = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -25,7 +25,7 @@ export function fileUnreadable(name: string, error: unknown): LecternError {
   return new LecternError('source-unreadable', `cannot read ${name}: ${reason}`, { cause: error });
 }
 
-/** A pipe may take the place of the file before it is opened, so opening does not wait for a writer. */
+/** Opens without waiting: a pipe without a writer may have replaced the file. */
 export async function openRegularFile(path: string): Promise<FileHandle> {
   checkKind(await stat(path));
   const handle = await open(path, WITHOUT_WAITING);
@@ -46,7 +46,7 @@ function checkKind(status: StatsBase<number>): void {
   throw new Error(`it is a ${kind ?? device}; expected a regular file`);
 }
 
-/** Opens a named pipe, which is polled and can be given up at any time. Null where none stands there. */
+/** Opens a named pipe so that it is polled and can be given up. Null if the path is no pipe. */
 export async function openPipe(path: string): Promise<Socket | null> {
   try {
     if (!(await stat(path)).isFIFO()) return null;
@@ -59,11 +59,11 @@ export async function openPipe(path: string): Promise<Socket | null> {
   }
 }
 
-/** The bytes of a file. The next piece is read while one is being worked on. */
+/** Reads a file in pieces, one ahead of the caller. */
 export class FilePieces {
   readonly #name: string;
   readonly #handle: FileHandle;
-  /** Memory that can be used again: new memory for each piece makes a load slower. */
+  /** Memory to use again: allocating for each piece makes a load slower. */
   readonly #free: ArrayBufferLike[] = [];
   readonly #own = new WeakSet<ArrayBufferLike>();
 
@@ -72,7 +72,7 @@ export class FilePieces {
     this.#handle = handle;
   }
 
-  /** Takes a piece that may be overwritten. Other bytes are left alone. */
+  /** Allows a piece to be overwritten. Other bytes are left alone. */
   takeBack({ buffer }: Uint8Array): void {
     if (this.#own.has(buffer)) this.#free.push(buffer);
   }
@@ -84,7 +84,7 @@ export class FilePieces {
         const piece = await next;
         if (piece.length === 0) return;
         next = this.#readNext();
-        // A failure is thrown by the next turn; until then it must not count as unhandled.
+        // The next turn throws its failure; until then it must not count as unhandled.
         next.catch(() => {});
         yield piece;
       }
@@ -105,20 +105,16 @@ export class FilePieces {
   }
 }
 
-/** What may stand at a path, and how long it may take. */
 export interface FileLimits {
-  /** Whether a named pipe may stand at the path. Default: where one does when the timetable is opened. */
+  /** Whether the path may be a named pipe. Default: whether it is one when the timetable is opened. */
   readonly isPipe?: boolean | undefined;
-  /** Between two pieces of the file. Default FILE_IDLE_MS_MAX; a pipe has the whole time. */
+  /** Between two pieces of a file. Default FILE_IDLE_MS_MAX. Pipes have no such limit. */
   readonly idleMsMax?: number | undefined;
   /** The whole load. Default FILE_TOTAL_MS_MAX. */
   readonly totalMsMax?: number | undefined;
 }
 
-/**
- * Gives up a file that hangs, never ends, or is replaced by another one at its path. What was given up may still wait for the
- * system, so its end is not awaited.
- */
+/** Gives up a file that hangs, never ends, or is replaced. Its system calls may hang on, so they are not awaited. */
 export class FilePatience {
   readonly #path: string;
   readonly #name: string;
@@ -136,11 +132,10 @@ export class FilePatience {
     this.#idleMsMax = Math.min(limits.idleMsMax ?? FILE_IDLE_MS_MAX, this.#totalMsMax);
   }
 
-  /** Opens the regular file at the path, and closes it after use. */
   async use<Result>(use: (handle: FileHandle) => Promise<Result>): Promise<Result> {
     const opening = openRegularFile(this.#path);
     const handle = await this.wait(opening).catch((error: unknown) => {
-      // It may still be opened, long after it was given up.
+      // The system may still open it later.
       opening.then((late) => late.close()).catch(() => {});
       throw error instanceof LecternError ? error : fileUnreadable(this.#name, error);
     });
@@ -184,7 +179,7 @@ export class FilePatience {
     }
   }
 
-  /** The pieces of the file. One that grows beyond `bytesMax`, perhaps for ever, has changed. */
+  /** The pieces of the file. A file longer than `bytesMax` has changed. */
   async *pieces(
     pieces: AsyncGenerator<Uint8Array>,
     bytesMax: number = Number.POSITIVE_INFINITY,
@@ -203,7 +198,7 @@ export class FilePatience {
     }
   }
 
-  /** A file that is gone counts as not replaced, and is read to its end. */
+  /** A deleted file counts as not replaced: it is read to its end. */
   async #isReplaced(): Promise<boolean> {
     const opened = this.#opened;
     if (opened === null) return false;

@@ -6,14 +6,14 @@ import { findJsonFault, type JsonFault } from '../../model/json-fault.js';
 import type { RecordSink, SourceFormat } from '../source.js';
 
 /**
- * Reads one format from bytes in pieces of any size. Each record goes to a sink as soon as its last byte is there. `push` and
- * `finish` throw `source-malformed` where the bytes are not this format.
+ * Reads one format in pieces of any size. Each record goes to a sink once its last byte has come. `push` and `finish` throw
+ * `source-malformed` for bytes that are not this format.
  */
 export interface FormatReader {
   readonly format: SourceFormat;
   /** Records so far, rejected ones included. */
   readonly records: number;
-  /** Whether the data itself says where it ends. Then data that was cut cannot pass for whole. */
+  /** Whether the data says where it ends: then cut data is always noticed. */
   readonly selfDelimiting: boolean;
   /** After `finish`: whether the last record looks cut. */
   readonly endsCut?: boolean;
@@ -22,7 +22,7 @@ export interface FormatReader {
   finish(): void;
 }
 
-/** The beginning of a record whose end has not come yet. Of a record beyond RECORD_BYTES_MAX only the length is kept. */
+/** The beginning of a record whose end has not come yet. Records beyond RECORD_BYTES_MAX leave only their length. */
 export class Carry {
   length = 0;
   #bytes: Buffer | null = null;
@@ -36,7 +36,7 @@ export class Carry {
     this.length = length;
   }
 
-  /** Ends the record. @returns its bytes, valid until the next call, or only their number where they are too many */
+  /** @returns the bytes of the record, valid until the next call, or only their number if there are too many */
   end(chunk: Buffer, start: number, end: number): Buffer | number {
     const isWhole = this.length === 0;
     if (!isWhole) this.append(chunk, start, end);
@@ -65,28 +65,25 @@ export function rejectFault(position: RecordPosition, detail: string): Rejection
   return { position, code: 'malformed-record', field: null, detail };
 }
 
-/** Gives records that are JSON texts to a sink. A source in which none is JSON is malformed. */
+/** Gives JSON records to a sink. A source without any valid JSON record is malformed. */
 export class JsonRecords {
   readonly #sink: RecordSink;
   /** Records so far, rejected ones included. */
   count = 0;
-  /** Those of them that are JSON. */
   decoded = 0;
   /** The first record, if it is JSON. */
   first: unknown;
-  /** Of the first text that is not JSON. */
   firstProblem: string | null = null;
 
   constructor(sink: RecordSink) {
     this.#sink = sink;
   }
 
-  /** Whether a source that ends now is malformed. */
   get isHopeless(): boolean {
     return this.decoded === 0 && this.firstProblem !== null;
   }
 
-  /** The text of the next record. Null where it was rejected, as it is too large, then only a number, or not UTF-8. */
+  /** The text of the next record. Null: rejected, as not UTF-8 or as too large (then `bytes` is only a number). */
   textOf(bytes: Buffer | number, line: number): string | null {
     if (typeof bytes !== 'number' && isUtf8(bytes)) return bytes.toString('utf8');
     const position = { record: ++this.count, line };
@@ -94,7 +91,7 @@ export class JsonRecords {
     return null;
   }
 
-  /** Takes the next record. @returns its fault, which the caller rejects */
+  /** @returns the fault of the record, which the caller rejects */
   take(text: string, line: number): JsonFault | null {
     this.count++;
     let value: unknown;
@@ -109,7 +106,7 @@ export class JsonRecords {
     return null;
   }
 
-  /** Rejects the record that was taken last. `problem` begins with its place in the source. */
+  /** Rejects the last record. `problem` begins with its place in the source. */
   reject(line: number, problem: string, detail: string): void {
     this.firstProblem ??= problem;
     this.#sink.reject(rejectFault({ record: this.count, line }, detail));

@@ -5,12 +5,11 @@ export interface Link {
 }
 
 const TARGET = /[ \t,]*<([^>]*)>/y;
-/** token [ BWS "=" BWS ( token / quoted-string ) ] */
 const PARAMETER =
   /[ \t]*;[ \t]*(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*(?:=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^",; \t]*)))?)?/y;
 const END = /[ \t]*(?:,|$)/y;
 
-/** Null where the field (RFC 8288 section 3) is not understood whole: a link that is skipped could lead to the next page. */
+/** Parses a Link field (RFC 8288 section 3). Null unless all of it is understood: a skipped link could be the next page. */
 export function parseLinks(field: string): Link[] | null {
   const links: Link[] = [];
   let at = 0;
@@ -26,7 +25,7 @@ export function parseLinks(field: string): Link[] | null {
       if (parameter === null) break;
       at = PARAMETER.lastIndex;
       const [, name, quoted, plain] = parameter;
-      // The first of each name counts (RFC 8288 section 3.3 for rel).
+      // The first of each name counts (section 3.3).
       if (name === undefined || parameters.has(name.toLowerCase())) continue;
       parameters.set(name.toLowerCase(), quoted?.replace(/\\(.)/g, '$1') ?? plain ?? '');
     }
@@ -41,7 +40,6 @@ export function parseLinks(field: string): Link[] | null {
   return links;
 }
 
-/** Relation types that only a part of something has. */
 const OF_PAGES: ReadonlySet<string> = new Set(['next', 'prev', 'previous', 'first', 'last']);
 
 /** Whether the answer is one page of several, or may become so. */
@@ -49,7 +47,6 @@ export function isPage(links: readonly Link[]): boolean {
   return links.some(({ relations }) => relations.some((relation) => OF_PAGES.has(relation)));
 }
 
-/** Null on the last page. */
 export function nextTarget(links: readonly Link[]): string | null {
   return links.find(({ relations }) => relations.includes('next'))?.target ?? null;
 }
