@@ -22,10 +22,8 @@ import {
 } from './families.js';
 import { cpuSeconds, nodeFamilies } from './node-metrics.js';
 
-/** What the admin listener tells of. */
 export interface Observed {
   readonly timetable: ViewSource;
-  /** Of the timetable, since it was opened. */
   readonly activity: Activity;
   readonly serving: Pick<Serving, 'condition' | 'hasKeys' | 'isServing' | 'keyFetches' | 'meters'>;
   /** Serving threads of this server that were lost. */
@@ -34,12 +32,12 @@ export interface Observed {
   readonly log?: Logger | undefined;
 }
 
-/** All metrics. Everything is looked up at a scrape; between two this costs nothing. */
+/** All metrics, looked up only at a scrape. */
 export class Exposition {
   readonly #threads: readonly ThreadMeter[];
   readonly #registry: Registry;
 
-  /** @param more threads besides those that serve: their event loop and heap are shown */
+  /** @param more threads that do not serve; only their event loop and heap are shown */
   constructor(observed: Observed, more: readonly ThreadMeter[], isReady: () => boolean) {
     this.#threads = [...observed.serving.meters, ...more];
     this.#registry = registryOf([

@@ -2,11 +2,10 @@ import { type Metric, Registry } from 'prom-client';
 import * as cells from '../metrics/cells.js';
 import type { ThreadMeter } from '../serving/serving.js';
 
-/** Labels and a value. The suffix is of the parts of a histogram. */
+/** The suffix is for parts of a histogram. */
 export type Sample = readonly [labels: Readonly<Record<string, string>>, value: number, suffix?: string];
-/** A number is the only sample and has no labels; null: it is unknown. */
+/** A number is one sample without labels; null: unknown. */
 type Samples = readonly Sample[] | number | null;
-/** Looks samples up at each scrape. */
 export type Look = () => Samples | Promise<Samples>;
 
 export interface Family {
@@ -24,7 +23,7 @@ export function gauge(name: string, help: string, look: Look): Family {
   return { type: 'gauge', name, help, look };
 }
 
-/** The families as prom-client writes them. The registry asks no more of a metric than a name and `get`. */
+/** The registry of prom-client needs only a metric's name and `get`. */
 export function registryOf(families: readonly Family[]): Registry {
   const registry = new Registry();
   for (const { type, name, help, look } of families) {
@@ -44,7 +43,6 @@ export function registryOf(families: readonly Family[]): Registry {
   return registry;
 }
 
-/** @param cell a place of CELL, or computed as Meter does */
 export function sum(meters: readonly ThreadMeter[], cell: number): number {
   return meters.reduce((total, { meter }) => total + meter.get(cell), 0);
 }
@@ -59,7 +57,7 @@ export function perThread(
   return threads.map(({ thread, meter }) => [{ thread, ...labels }, meter.get(cells.CELL[name]) * scale]);
 }
 
-/** Without routes and statuses that never came. */
+/** Without routes and statuses that never occurred. */
 export function requestsByRoute(meters: readonly ThreadMeter[]): Sample[] {
   const samples: Sample[] = [];
   for (const [route, label] of cells.ROUTE_LABELS.entries()) {
@@ -80,7 +78,7 @@ export function failuresByReason(meters: readonly ThreadMeter[]): Sample[] {
   return cells.TOKEN_FAILURES.map((reason, n) => [{ reason }, sum(meters, cells.FAILURES_AT + n)]);
 }
 
-/** A histogram for each route that was asked for. */
+/** One histogram for each route with requests. */
 export function durationsByRoute(meters: readonly ThreadMeter[]): Sample[] {
   return cells.ROUTE_LABELS.flatMap((route, n) => {
     let count = 0;

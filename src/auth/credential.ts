@@ -3,7 +3,7 @@ import { TOKEN_BYTES_MAX } from '../limits.js';
 
 export type Credential =
   | { readonly kind: 'token'; readonly token: string }
-  /** None, or another scheme: RFC 6750 section 3.1 wants a challenge without an error code. */
+  /** No header, or another scheme: the challenge has no error code (RFC 6750 section 3.1). */
   | { readonly kind: 'missing' }
   /** RFC 6750 section 3.1, `invalid_request`. */
   | { readonly kind: 'malformed'; readonly detail: string };
@@ -12,7 +12,7 @@ const MISSING: Credential = { kind: 'missing' };
 
 const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 
-/** RFC 6750 section 2.1; the scheme is case-insensitive (RFC 9110 section 11.1). `times`: that the header is there. */
+/** RFC 6750 section 2.1. @param times how often the header was sent */
 export function readCredential(value: string | undefined, times: number): Credential {
   if (times > 1) return malformed('The Authorization header is given more than once; send it once.');
   if (value === undefined) return MISSING;
@@ -35,16 +35,16 @@ function malformed(detail: string): Credential {
 
 const PARTS = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/;
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-/** By the length modulo 4: the bits of the last character that encode nothing. No text has the length 1. */
+/** By length modulo 4: unused bits of the last character. A remainder of 1 cannot occur. */
 const SPARE_BITS = [0, null, 0b1111, 0b11] as const;
 
-/** Whether the spare bits are zero (RFC 4648 section 3.5). */
+/** RFC 4648 section 3.5. */
 function isCanonicalBase64url(part: string): boolean {
   const spare = SPARE_BITS[part.length % 4] ?? null;
   return spare !== null && (ALPHABET.indexOf(part.charAt(part.length - 1)) & spare) === 0;
 }
 
-/** RFC 7515 section 7.1, in canonical base64url: other spellings of a token would each take a place in the token cache. */
+/** RFC 7515 section 7.1. Only canonical base64url: each other spelling would take a place in the token cache. */
 export function describeTokenShapeFault(token: string): string | null {
   if (token.length > TOKEN_BYTES_MAX) return `The token is longer than ${TOKEN_BYTES_MAX} bytes.`;
   const parts = PARTS.exec(token);

@@ -12,7 +12,7 @@ import { describeJsonFault } from '../model/json-fault.js';
 import { canonicalValue, type Enrolment, type Enrolments } from './identity.js';
 import { readTextFile } from './text-file.js';
 
-/** A map with a fault is refused whole (`source-malformed`): leaving out a part would look like an empty timetable. */
+/** Any fault refuses the whole map (`source-malformed`): a missing user would see an empty timetable. */
 export async function readEnrolments(path: string, mode: IdentifierMode): Promise<Enrolments> {
   const name = `enrolment map ${path}`;
   const text = await readTextFile(path, {
@@ -32,12 +32,11 @@ export async function readEnrolments(path: string, mode: IdentifierMode): Promis
 
 class CheckedEnrolments extends Map<string, Enrolment> {}
 
-/** What a program gives: an object to be checked, or what {@link readEnrolments} has read. Throws `option-invalid`. */
+/** @param given unchecked, or from {@link readEnrolments}. Throws LecternError `option-invalid`. */
 export function enrolmentsOf(given: object, mode: IdentifierMode, name: string): Enrolments {
   return given instanceof CheckedEnrolments ? given : parseEnrolments(given, mode, name);
 }
 
-/** @param name for messages, `code` of their errors */
 export function parseEnrolments(
   json: unknown,
   mode: IdentifierMode,

@@ -1,4 +1,4 @@
-/** From a token's claims and the enrolment map to the filters that select a user's own events. */
+/** Makes filters for a user's own events of token claims and the enrolment map. */
 import { LecternError } from '../errors.js';
 import { IDENTITY_VALUES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
@@ -9,7 +9,7 @@ import type { FieldFilter } from '../query/query.js';
 
 const FIELD_NAMES: readonly string[] = INDEXED_FIELDS.map((field) => field.name);
 
-/** The claims, at least one, whose values select on a field. */
+/** Claims, at least one, that select on a field. */
 export interface ClaimRow {
   readonly field: Field & { readonly name: IndexedFieldName };
   readonly claims: readonly string[];
@@ -18,7 +18,7 @@ export interface ClaimRow {
 /** In the order of the descriptor table. */
 export type ClaimTable = readonly ClaimRow[];
 
-/** What the enrolment map says of one user, by field; values canonical. */
+/** Canonical values of one user by field. */
 export type Enrolment = Readonly<Partial<Record<IndexedFieldName, readonly string[]>>>;
 /** By `sub`. */
 export type Enrolments = ReadonlyMap<string, Enrolment>;
@@ -43,17 +43,17 @@ export function createClaimTable(overrides: Readonly<Record<string, readonly str
   );
 }
 
-/** The canonical form of a value, as a filter on the field has it; null where no event can have it. */
+/** Null for values that no event can have. */
 export function canonicalValue(value: string, field: Field, mode: IdentifierMode): string | null {
   if (field.kind === 'identifier') return parseIdentifier(value, mode);
   return value === '' ? null : normaliseText(value);
 }
 
 /**
- * The user's identities: a union of "field is one of values", cut at IDENTITY_VALUES_MAX values. A claim that is no string or list
- * of strings counts as absent, so that one odd claim does not shut out a user whose other claims are good.
+ * A union of "field is one of values", cut at IDENTITY_VALUES_MAX values. Claims of other types count as absent, so that one odd
+ * claim does not shut out a user.
  *
- * @returns null where no claim counts and the enrolment map does not know the user: the request gets 403
+ * @returns null without any claim or enrolment: the request gets 403
  */
 export function mapIdentities(
   claims: Readonly<Record<string, unknown>>,
@@ -75,7 +75,7 @@ export function mapIdentities(
   return isMapped ? filters : null;
 }
 
-/** What selects a user's events: values by field. */
+/** A user's identities: values by field. */
 export type IdentityValues = Readonly<Partial<Record<IndexedFieldName, string | readonly string[]>>>;
 
 /** Identities that an embedding program gives itself. Throws LecternError `option-invalid`. */
@@ -97,7 +97,7 @@ export function canonicalIdentities(
   return toFilters((field) => canonicalValues(byName.get(field.name) ?? [], field, mode));
 }
 
-/** Null: the claim counts as absent. Members of a list that are not strings are skipped. */
+/** Null: the claim counts as absent. Other members than strings are skipped. */
 function claimValues(claim: unknown): readonly string[] | null {
   if (typeof claim === 'string') return [claim];
   if (!Array.isArray(claim)) return null;
@@ -105,12 +105,11 @@ function claimValues(claim: unknown): readonly string[] | null {
   return strings.length > 0 || claim.length === 0 ? strings : null;
 }
 
-/** Without values that no event can have. */
 function canonicalValues(values: readonly string[], field: Field, mode: IdentifierMode): string[] {
   return values.map((value) => canonicalValue(value, field, mode)).filter((value) => value !== null);
 }
 
-/** Filters in the order of the descriptor table, their values by code point and without repeats. */
+/** In the order of the descriptor table; values by code point, without repeats. */
 function toFilters(valuesOf: (field: ClaimRow['field']) => readonly string[]): readonly FieldFilter[] {
   const filters: FieldFilter[] = [];
   let room = IDENTITY_VALUES_MAX;

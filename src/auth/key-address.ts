@@ -1,12 +1,11 @@
 import { LecternError } from '../errors.js';
 import type { RemoteKeysPlan } from './remote-keys.js';
 
-/** Whether it is not a path. */
 export function isAddress(jwks: string): boolean {
   return /^https?:\/\//i.test(jwks);
 }
 
-/** What is wrong with a path or an address. The message repeats no more than a scheme. */
+/** The fault of a path or address. It shows no more of the text than a scheme. */
 export function keySourceFault(jwks: string): string | null {
   if (isAddress(jwks)) {
     if (!URL.canParse(jwks)) return 'it is not a valid address; expected https://…';
@@ -19,7 +18,7 @@ export function keySourceFault(jwks: string): string | null {
     : `a key set of the scheme ${scheme} cannot be read; expected a path, http://… or https://…`;
 }
 
-/** @param jwks without a {@link keySourceFault}. Throws LecternError `option-invalid` for a path. */
+/** Throws LecternError `option-invalid` for a path. */
 export function planRemoteKeys(
   jwks: string,
   times: { jwksRefreshSeconds: number; jwksCooldownSeconds: number; jwksStaleSecondsMax: number },

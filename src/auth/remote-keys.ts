@@ -20,20 +20,19 @@ export interface RemoteKeysPlan {
 /** A pino logger is one. */
 type KeyLog = Readonly<Record<'info' | 'warn', (fields: object, message: string) => void>>;
 
-/** The log, and what tests replace. */
+/** The log, and parts that tests replace. */
 export interface RemoteKeysSurroundings {
   readonly log?: KeyLog | undefined;
   readonly fetch?: (url: URL, signal: AbortSignal) => Promise<unknown>;
   readonly now?: () => number;
-  /** setTimeout without keeping the process alive; returns what calls it off. */
+  /** setTimeout without keeping the process alive; returns a function that cancels it. */
   readonly schedule?: (callback: () => void, ms: number) => () => void;
   readonly random?: () => number;
 }
 
-/** How fetching went so far. The age is null before the first good fetch. */
+/** The age is null before the first good fetch. */
 export type KeyFetches = Pick<RemoteKeys, 'results' | 'ageMs'>;
 
-/** The longest wait of Node's timers. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 /** Spreads the fetches of many services by a tenth. */
 const JITTER = 0.1;
@@ -63,7 +62,6 @@ export class RemoteKeys implements KeyFeed {
   #callOffFetch: () => void = () => {};
   #callOffExpiry: () => void = () => {};
 
-  /** Begins the first fetch at once. */
   constructor(plan: RemoteKeysPlan, surroundings: RemoteKeysSurroundings = {}) {
     this.#plan = plan;
     this.#url = new URL(plan.url);
@@ -114,7 +112,7 @@ export class RemoteKeys implements KeyFeed {
     this.#listeners.push(listener);
   }
 
-  /** Ends a fetch that is under way; no other follows. The keys stay. */
+  /** Ends fetching. The keys stay. */
   close(): void {
     this.#closing.abort(new LecternError('closed', 'the service is closed'));
     this.#callOffFetch();
@@ -182,7 +180,7 @@ export class RemoteKeys implements KeyFeed {
     this.#say('warn', { reason, usableSeconds }, 'key set cannot be had');
   }
 
-  /** Tells the followers as soon as the keys are too old. */
+  /** Tells the followers once the keys are too old. */
   #watchExpiry(): void {
     this.#callOffExpiry();
     const leftMs = this.#state.usableUntilMs - this.#around.now();
@@ -209,7 +207,7 @@ export class RemoteKeys implements KeyFeed {
   }
 }
 
-/** Equal for equal keys in any order. */
+/** The same in any order of the keys. */
 function contentOf(keys: readonly JsonKey[]): string {
   return keys
     .map((key) => JSON.stringify(key))
@@ -246,7 +244,7 @@ export async function fetchKeySet(
     const chunks: Uint8Array[] = [];
     for await (const chunk of call.body(answer)) {
       chunks.push(chunk);
-      // Each chunk of an answer costs as much as a large one. Many small ones show in the bytes of their framing.
+      // A small chunk costs as much as a large one. Many small ones show in the bytes of their framing.
       if (socket.bytesRead - 2 * call.bytesRead > KEY_SET_FRAMING_BYTES_MAX) {
         throw unreadable(answer.url, 'it comes in chunks of a few bytes each');
       }
@@ -254,7 +252,7 @@ export async function fetchKeySet(
     try {
       return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)));
     } catch {
-      // The parser's message quotes the text around the fault.
+      // The parser's message would quote the text.
       throw new LecternError('key-invalid', `${redactAddress(answer.url)} is not JSON`);
     }
   } finally {

@@ -2,20 +2,20 @@
 import { decodeProtectedHeader } from 'jose';
 import type { TokenHeader } from './key-set.js';
 
-/** Keys and addresses of keys in a header are never used. */
+/** Keys and key addresses in a header are never used. */
 export interface ReadHeader extends TokenHeader {
   readonly typ: unknown;
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const BYTE_ORDER_MARK = '\ufeff';
-/** An escaped pair of surrogates, or an escaped backslash, behind which "ud800" is plain text. */
+/** Escaped surrogate pairs; and escaped backslashes, since "ud800" behind one is plain text. */
 const WHOLE_ESCAPES = /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\\\/g;
 const LONE_SURROGATE = /\\u[dD][89a-fA-F]/;
 
 /**
- * What keeps a part of a token from being JSON that all parsers read alike (RFC 8259 section 8, RFC 7515 section 5.2 step 3), as
- * the end of a sentence. Parsers forgive a byte order mark and lone surrogates.
+ * Why JSON parsers may differ on a part of a token (RFC 8259 section 8, RFC 7515 section 5.2 step 3), as the end of a sentence.
+ * Parsers accept a byte order mark and lone surrogates.
  */
 export function describeTextFault(part: string): string | null {
   let text: string;
@@ -34,8 +34,8 @@ export function describeTextFault(part: string): string | null {
 }
 
 /**
- * The header, or its fault as the end of a sentence. No extension is understood (RFC 7515 section 4.1.11), nor `b64` (RFC 7797),
- * nor a token inside the token (RFC 7519 section 5.2). Other parameters are ignored (RFC 7515 section 4).
+ * The header, or its fault as the end of a sentence. Extensions (RFC 7515 section 4.1.11), `b64` (RFC 7797) and nested tokens
+ * (RFC 7519 section 5.2) are refused, other parameters ignored (RFC 7515 section 4).
  */
 export function readHeader(token: string): ReadHeader | string {
   const textFault = describeTextFault(token.slice(0, token.indexOf('.')));
@@ -56,7 +56,7 @@ export function readHeader(token: string): ReadHeader | string {
   return { alg, kid, typ };
 }
 
-/** RFC 7515 section 4.1.9: `application/` may be left out, and case does not count. */
+/** RFC 7515 section 4.1.9. */
 function mediaTypeOf(text: string): string {
   return text.toLowerCase().replace(/^application\//, '');
 }
