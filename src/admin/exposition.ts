@@ -1,18 +1,16 @@
 import type { Registry } from 'prom-client';
 import type { Logger } from '../http/logger.js';
 import { INNER_PARTS, missingInnerParts } from '../http/node/inner-parts.js';
-import { CELL } from '../metrics/cells.js';
+import { BYTES_AT, CELL, FAILURES_AT, ROUTE_LABELS, TOKEN_FAILURES } from '../metrics/cells.js';
 import { monotonicMs } from '../model/clock.js';
 import { REJECTION_CODES } from '../model/event.js';
 import type { Serving, ThreadMeter } from '../serving/serving.js';
 import type { ViewSource } from '../view/view-source.js';
 import type { Activity } from './activity.js';
 import {
-  bytesByRoute,
   counter,
   durationsByRoute,
   type Family,
-  failuresByReason,
   gauge,
   perThread,
   registryOf,
@@ -71,7 +69,7 @@ function ofRequests({ serving: { meters } }: Observed): Family[] {
       look: () => durationsByRoute(meters),
     },
     counter('lectern_http_response_bytes_total', 'Bytes of the bodies of answers.', () =>
-      bytesByRoute(meters),
+      ROUTE_LABELS.map((route, n) => [{ route }, sum(meters, BYTES_AT + n)]),
     ),
     counter(
       'lectern_token_cache_lookups_total',
@@ -81,7 +79,9 @@ function ofRequests({ serving: { meters } }: Observed): Family[] {
         [{ result: 'miss' }, sum(meters, CELL.tokenMisses)],
       ],
     ),
-    counter('lectern_token_failures_total', 'Requests that were not let in.', () => failuresByReason(meters)),
+    counter('lectern_token_failures_total', 'Requests that were not let in.', () =>
+      TOKEN_FAILURES.map((reason, n) => [{ reason }, sum(meters, FAILURES_AT + n)]),
+    ),
     counter('lectern_cache_lookups_total', 'What was looked for in the caches.', () => [
       [{ cache: 'answers', result: 'hit' }, sum(meters, CELL.answerHits)],
       [{ cache: 'answers', result: 'miss' }, sum(meters, CELL.answerMisses)],

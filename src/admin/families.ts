@@ -70,14 +70,6 @@ export function requestsByRoute(meters: readonly ThreadMeter[]): Sample[] {
   return samples;
 }
 
-export function bytesByRoute(meters: readonly ThreadMeter[]): Sample[] {
-  return cells.ROUTE_LABELS.map((route, n) => [{ route }, sum(meters, cells.BYTES_AT + n)]);
-}
-
-export function failuresByReason(meters: readonly ThreadMeter[]): Sample[] {
-  return cells.TOKEN_FAILURES.map((reason, n) => [{ reason }, sum(meters, cells.FAILURES_AT + n)]);
-}
-
 /** One histogram for each route with requests. */
 export function durationsByRoute(meters: readonly ThreadMeter[]): Sample[] {
   return cells.ROUTE_LABELS.flatMap((route, n) => {

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { TOKEN_CACHE_ENTRIES_MAX, TOKEN_CACHE_TTL_MS_MAX } from '../limits.js';
 
-/** Epoch milliseconds; the end is exclusive, the beginning may be -Infinity. */
+/** From `nbf` (inclusive, or -Infinity) to `exp` (exclusive) in epoch milliseconds, with the clock tolerance. */
 export interface Usable {
   readonly usableUntilMs: number;
   readonly usableFromMs: number;

@@ -2,9 +2,15 @@
 import { errors, type JWTPayload, jwtVerify } from 'jose';
 import { KEY_TRIES_UNDER_WAY_MAX, KEY_WAITS_MAX, TOKEN_BYTES_MAX, TOKEN_HEADERS_MAX } from '../limits.js';
 import { TextMemo } from '../structures/text-memo.js';
-import { describeTokenShapeFault } from './credential.js';
+import {
+  describeTextFault,
+  describeTokenShapeFault,
+  isAccessTokenType,
+  type ReadHeader,
+  readHeader,
+} from './credential.js';
 import type { KeyLookup, KeySet, VerificationKey } from './key-set.js';
-import { describeTextFault, isAccessTokenType, type ReadHeader, readHeader } from './token-header.js';
+import type { Usable } from './token-cache.js';
 
 /** `at+jwt`: only access tokens (RFC 9068), so that no ID token passes for one. */
 export const TOKEN_TYPES = ['any', 'at+jwt'] as const;
@@ -26,12 +32,8 @@ export interface VerifierOptions {
   readonly triesMax?: number;
 }
 
-export interface VerifiedClaims {
+export interface VerifiedClaims extends Usable {
   readonly subject: string;
-  /** Exclusive: `exp` and the clock tolerance. */
-  readonly usableUntilMs: number;
-  /** Inclusive: `nbf` less the tolerance, or -Infinity. */
-  readonly usableFromMs: number;
   readonly claims: Readonly<Record<string, unknown>>;
 }
 

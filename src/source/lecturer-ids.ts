@@ -72,7 +72,14 @@ async function readMap(path: string): Promise<Readonly<Record<string, unknown>>>
   const name = `the map of lecturer identifiers ${path}`;
   let map: unknown;
   try {
-    map = parse(await readBytes(path, name));
+    const bytes = await readBytes(path, name);
+    if (!isUtf8(bytes)) throw new Error('it is not UTF-8 text');
+    const text = bytes.toString('utf8').replace(/^\ufeff/, '');
+    try {
+      map = JSON.parse(text);
+    } catch (cause) {
+      throw new Error(`it is not JSON: ${describeJsonFault(text)}`, { cause });
+    }
   } catch (error) {
     throw error instanceof LecternError ? error : fileUnreadable(name, error);
   }
@@ -100,14 +107,4 @@ async function readBytes(path: string, name: string): Promise<Buffer> {
     }
     return Buffer.concat(chunks, length);
   });
-}
-
-function parse(bytes: Buffer): unknown {
-  if (!isUtf8(bytes)) throw new Error('it is not UTF-8 text');
-  const text = bytes.toString('utf8').replace(/^\ufeff/, '');
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new Error(`it is not JSON: ${describeJsonFault(text)}`, { cause });
-  }
 }

@@ -60,7 +60,13 @@ async function load(
       throw new Error(`the source ${part.label} was not asked whether anything changed`);
     summaries.push(answer);
   }
-  return combine(summaries.reverse());
+  summaries.reverse();
+  const loaded = summaries.map(({ version }) => version);
+  return {
+    ...formatOf(summaries),
+    bytesRead: summaries.reduce((bytes, summary) => bytes + summary.bytesRead, 0),
+    version: loaded.includes(null) ? null : JSON.stringify(loaded),
+  };
 }
 
 function labelling(sink: RecordSink, label: string): RecordSink {
@@ -108,13 +114,4 @@ function parseVersions(text: string | null, count: number): string[] | null {
   }
   if (!Array.isArray(value) || value.length !== count) return null;
   return value.every((version) => typeof version === 'string') ? value : null;
-}
-
-function combine(summaries: readonly LoadSummary[]): LoadSummary {
-  const versions = summaries.map(({ version }) => version);
-  return {
-    ...formatOf(summaries),
-    bytesRead: summaries.reduce((bytes, summary) => bytes + summary.bytesRead, 0),
-    version: versions.includes(null) ? null : JSON.stringify(versions),
-  };
 }
