@@ -41,7 +41,6 @@ export async function readAdminToken(path: string): Promise<string> {
     bytesMax: ADMIN_TOKEN_FILE_BYTES_MAX,
     code: 'key-invalid',
   });
-  // Editors end the last line.
   const token = text.replace(/\r?\n$/, '');
   new AdminToken(token, name);
   return token;

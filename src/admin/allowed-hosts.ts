@@ -11,7 +11,6 @@ const AUTHORITY = /^https?:\/\/([^/?#]*)/i;
 export class AllowedHosts {
   readonly #names: ReadonlySet<string>;
 
-  /** @param names besides localhost */
   constructor(names: readonly string[]) {
     this.#names = new Set(['localhost', ...names.map((name) => name.toLowerCase())]);
   }

@@ -24,7 +24,6 @@ export interface Observed {
   readonly timetable: ViewSource;
   readonly activity: Activity;
   readonly serving: Pick<Serving, 'condition' | 'hasKeys' | 'isServing' | 'keyFetches' | 'meters'>;
-  /** Serving threads of this server that were lost. */
   readonly losses: () => number;
   readonly version: string;
   readonly log?: Logger | undefined;

@@ -70,7 +70,6 @@ export function requestsByRoute(meters: readonly ThreadMeter[]): Sample[] {
   return samples;
 }
 
-/** One histogram for each route with requests. */
 export function durationsByRoute(meters: readonly ThreadMeter[]): Sample[] {
   return cells.ROUTE_LABELS.flatMap((route, n) => {
     let count = 0;

@@ -26,13 +26,10 @@ export interface AdminTimetable extends ViewSource {
 export interface AdminOptions extends Observed {
   readonly timetable: AdminTimetable;
   readonly host: string;
-  /** 0: any free one. */
   readonly port: number;
-  /** Names that a Host may have besides `host`. */
   readonly allowedHosts: readonly string[];
   /** Null: there is no POST /refresh. */
   readonly token: AdminToken | null;
-  /** Whether the server of the timetable is being closed. */
   readonly isClosing: () => boolean;
 }
 
@@ -76,7 +73,6 @@ function unreadyReasons({ timetable, serving, isClosing }: AdminOptions): readon
     'no-keys': !hasKeys,
     draining: isClosing() || condition.isDraining,
     overloaded: condition.isOverloaded,
-    // Threads are starting or were lost.
     'no-thread': summary !== null && !isServing,
   };
   return Object.entries(reasons).flatMap(([reason, holds]) => (holds ? [reason] : []));
@@ -212,7 +208,6 @@ function createAdminHandler(options: AdminOptions, exposition: Exposition): Requ
   };
 }
 
-/** Null: the client may load. */
 function credentialFault({ headers }: Exchange, expected: AdminToken): Problem | null {
   const credential = readCredential(headers.authorization, headers.authorizations);
   switch (credential.kind) {

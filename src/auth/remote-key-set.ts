@@ -4,15 +4,12 @@ import { type JsonKey, PUBLIC_KEY_ALGORITHMS, type PublicKey } from './public-ke
 
 /** Fetched keys as plain data that crosses threads. Times are those of `monotonicMs`. */
 export interface KeyState {
-  /** The address without its secrets. */
   readonly name: string;
   /** Grows when the keys change; 0 before the first. */
   readonly number: number;
   readonly keys: readonly JsonKey[];
   readonly usableUntilMs: number;
-  /** No fetch begins earlier. */
   readonly nextFetchMs: number;
-  /** Why the last fetch failed, or null. */
   readonly problem: string | null;
 }
 

@@ -12,14 +12,12 @@ export interface Remembered<Value> {
   readonly value: Value;
   /** clear() begins another. */
   readonly epoch: object;
-  /** The token's own end, or that of the time to live. */
   readonly untilMs: number;
   /** A clock that was set back ends entries, instead of prolonging them. */
   readonly storedAtMs: number;
 }
 
 export interface TokenCacheOptions {
-  /** At least 2. */
   readonly entriesMax?: number | undefined;
   readonly ttlMsMax?: number;
   readonly now?: (() => number) | undefined;

@@ -74,7 +74,6 @@ const OVERLOADED: Verification = { outcome: 'overloaded' };
 const EXPIRED = invalid('expired', 'The token has expired.');
 const NBF_INVALID = invalid('claims', 'The "nbf" claim of the token is not a valid time.');
 
-/** Faults that jose finds, in our words. */
 const CLAIM_FAULTS: Readonly<Record<string, VerificationFailure>> = {
   iss: invalid('issuer', 'The token is from another issuer, or names none.'),
   aud: invalid('audience', 'The token is for another audience, or names none.'),
@@ -93,7 +92,6 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const headers = new TextMemo<ReadHeader>(TOKEN_HEADERS_MAX, TOKEN_BYTES_MAX);
   /** Keys being tried by threads of libuv. Bounded: a flood of forged tokens would delay good ones by seconds. */
   let tries = 0;
-  /** Tokens that wait for keys. */
   let waits = 0;
 
   /** Undefined: another key signed the token. */
@@ -222,7 +220,6 @@ function checkClaims(claims: JWTPayload, nowMs: number, toleranceMs: number): Ve
   return { outcome: 'ok', token: { subject: sub, usableUntilMs, usableFromMs, claims } };
 }
 
-/** Faults besides a signature that does not match. */
 function describeJoseError(error: unknown): Verification {
   if (error instanceof errors.JWTExpired) return EXPIRED;
   if (error instanceof errors.JWTClaimValidationFailed) {

@@ -6,7 +6,6 @@ import type { RecordWatch } from './records.js';
 import type { SourceSpec } from './spec.js';
 
 export interface WatchOptions {
-  /** Default FILE_POLL_MS. */
   readonly pollMs?: number;
   /** How long a file must stay unchanged before the call. Default FILE_SETTLE_MS. */
   readonly settleMs?: number;

@@ -21,7 +21,6 @@ export function mergedSource(sources: readonly Source[]): Source {
 
 interface Part {
   readonly source: Source;
-  /** Its name in positions. */
   readonly label: string;
 }
 

@@ -40,7 +40,6 @@ export interface LoadOptions {
   readonly signal?: AbortSignal | undefined;
   /** The version of the served records, from an earlier load. Null or absent: load in any case. */
   readonly previous?: string | null;
-  /** Called after each chunk. */
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
 }
 
@@ -50,7 +49,6 @@ export type SourceFormat = 'ndjson' | 'json-array' | 'messagepack' | 'memory' | 
 export interface ReadSummary {
   readonly format: SourceFormat;
   readonly gzipped: boolean;
-  /** Bytes before decompression. */
   readonly bytesRead: number;
   /** The last record looks cut, although the bytes have ended. */
   readonly endsCut?: true;

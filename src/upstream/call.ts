@@ -19,7 +19,6 @@ export interface UpstreamCallOptions {
   readonly headersMsMax: number;
   readonly idleMsMax: number;
   readonly totalMsMax: number;
-  /** Bytes of all bodies together. */
   readonly bytesMax: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -45,7 +44,6 @@ export class UpstreamCall {
   readonly #abort = new AbortController();
   readonly #clearTotal: () => void;
   readonly #onAbort: () => void;
-  /** Bytes of bodies so far, as they came over the wire. */
   bytesRead = 0;
 
   constructor(url: URL, options: UpstreamCallOptions) {

@@ -48,7 +48,6 @@ export interface Awaited {
   takeResponse(res: ServerResponse): void;
 }
 
-/** The present request of a connection. */
 export class LoneRequest {
   readonly #server: Server;
   readonly #socket: Socket;

@@ -105,7 +105,6 @@ interface ClosedCounts {
   slowReaders: number;
   /** Bytes came, but no request for long. */
   silent: number;
-  /** Too many pipelined requests. */
   flooded: number;
 }
 

@@ -30,7 +30,6 @@ export interface OverloadCounts {
   readonly overloads: number;
 }
 
-/** The start of a measurement of idleness. */
 const mark = () => ({ ms: performance.now(), loop: performance.eventLoopUtilization() });
 
 /** Of all threads of the process. */
@@ -66,11 +65,9 @@ export class Overload {
   #fullSinceMs = 0;
   /** Recent time of a slice spent refusing. */
   #refusingMs = 0;
-  /** End of the first late slice. */
   #late = mark();
   #lateSlices = 0;
   #passed = 0;
-  /** Start of this turn's probe. */
   #probedMs: number | null = null;
 
   /** @param delayMsMax 0: nothing is ever refused */

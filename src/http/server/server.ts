@@ -82,12 +82,10 @@ export class HttpServer {
     return this.#overload.counts;
   }
 
-  /** Counts a request that the handler has refused. */
   countRefusal(): void {
     this.#overload.count();
   }
 
-  /** @throws LecternError `address-unavailable` */
   async listen(options: ListenOptions): Promise<ListenAddress> {
     await checkInnerParts();
     const server = this.#server;

@@ -22,7 +22,6 @@ const UNKNOWN = -1;
 
 const FOUR_QUOTES = 0x22222222;
 
-/** `"name":` of each field. */
 const NAMES: readonly Buffer[] = FIELDS.map(({ name }) => Buffer.from(`"${name}":`, 'latin1'));
 const NAME_VIEWS: readonly DataView[] = NAMES.map(viewOf);
 const NAME_LENGTHS: Int32Array = Int32Array.from(NAMES, ({ length }) => length);

@@ -42,7 +42,6 @@ export class MessagePackScan {
   foreignExtension: number | null = null;
 
   #pending = 1;
-  /** Bytes of the present payload still to come. */
   #payload = 0;
   /** Values of a record by structure number. There are at most 64 numbers of one byte and 8,192 of two. */
   readonly #structures: Map<number, number> = new Map();

@@ -22,7 +22,6 @@ export class MessagePackReader implements FormatReader {
   /** Length of the array; -1 for a sequence; null while its header is incomplete. */
   #declared: number | null = null;
   #rest: Buffer = Buffer.alloc(0);
-  /** Bytes of the source before `#rest`. */
   #bytesBefore = 0;
   #inValue = false;
   #valueByte = 0;

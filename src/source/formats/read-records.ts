@@ -14,13 +14,11 @@ import { isGzip, sniff } from './sniff.js';
 const READERS = { ndjson: NdjsonReader, 'json-array': JsonArrayReader, messagepack: MessagePackReader };
 
 export interface ReadOptions extends Omit<LoadOptions, 'previous'> {
-  /** For messages: a path, an address. */
   readonly sourceName: string;
   /** Before decompression, for the progress. Null: unknown. */
   readonly bytesTotal: number | null;
   /** False: the bytes may have been cut, so only self-delimiting formats are accepted. Default true. */
   readonly endIsCertain?: boolean;
-  /** Of the data once it is unpacked. Default none. */
   readonly unpackedBytesMax?: number;
   /** Called with each chunk that is no longer needed, unless the data is packed. */
   readonly onRead?: (chunk: Uint8Array) => void;

@@ -15,7 +15,6 @@ export interface FormatReader {
   readonly records: number;
   /** Whether the data says where it ends: then cut data is always noticed. */
   readonly selfDelimiting: boolean;
-  /** After `finish`: whether the last record looks cut. */
   readonly endsCut?: boolean;
   /** The caller may overwrite the bytes afterwards. */
   push(chunk: Buffer): void;
@@ -71,7 +70,6 @@ export class JsonRecords {
   /** Records so far, rejected ones included. */
   count = 0;
   decoded = 0;
-  /** The first record, if it is JSON. */
   first: unknown;
   firstProblem: string | null = null;
 

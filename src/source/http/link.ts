@@ -1,6 +1,5 @@
 export interface Link {
   readonly target: string;
-  /** In lower case. */
   readonly relations: readonly string[];
 }
 
@@ -42,7 +41,6 @@ export function parseLinks(field: string): Link[] | null {
 
 const OF_PAGES: ReadonlySet<string> = new Set(['next', 'prev', 'previous', 'first', 'last']);
 
-/** Whether the answer is one page of several, or may become so. */
 export function isPage(links: readonly Link[]): boolean {
   return links.some(({ relations }) => relations.some((relation) => OF_PAGES.has(relation)));
 }
