@@ -1,9 +1,8 @@
 /** The command line's service: the library's `openTimetable` and `serve`, with files, a log and an example request. */
 import { readAdminToken } from './admin/admin-token.js';
-import { readEnrolments } from './auth/enrolments.js';
-import { createClaimTable } from './auth/identity.js';
-import { isAddress } from './auth/key-address.js';
+import { createClaimTable, readEnrolments } from './auth/identity.js';
 import { KEYS_LEFT_OUT_TOLD_MAX, readPublicKeys, readSecret } from './auth/key-set.js';
+import { isAddress } from './auth/remote-keys.js';
 import { LecternError } from './errors.js';
 import type { Logger } from './http/logger.js';
 import type { ListenAddress } from './http/server/listen-address.js';

@@ -1,13 +1,12 @@
 import type { Refusal, RefusalCode } from '../refresh/gate.js';
 import type { LoadResult } from '../refresh/keeper.js';
 
-/** The events of a timetable that are counted. */
 export interface Announcer {
   on(name: 'loaded', listener: (event: { readonly result: LoadResult }) => void): unknown;
   on(name: 'refused', listener: (event: { readonly refusal: Refusal }) => void): unknown;
 }
 
-/** Counts what has happened to a timetable since it was opened. */
+/** Counts loads and refusals since the timetable was opened. */
 export class Activity {
   readonly loads: Record<LoadResult, number> = { published: 0, unchanged: 0, refused: 0, failed: 0 };
   readonly refusals: Record<RefusalCode, number> = {

@@ -4,11 +4,11 @@ import { readTextFile } from '../auth/text-file.js';
 import { LecternError } from '../errors.js';
 import { ADMIN_TOKEN_CHARACTERS_MIN, ADMIN_TOKEN_FILE_BYTES_MAX } from '../limits.js';
 
-/** The token that allows changes. Only its digest is kept. */
+/** Keeps only a digest of the token. */
 export class AdminToken {
   readonly #digest: Buffer;
 
-  /** @throws LecternError `key-invalid`; the token is never part of the message, `name` is */
+  /** @throws LecternError `key-invalid`, which never shows the token */
   constructor(token: string, name: string) {
     if (token.length < ADMIN_TOKEN_CHARACTERS_MIN) {
       const expected = `expected at least ${ADMIN_TOKEN_CHARACTERS_MIN}`;
@@ -33,7 +33,7 @@ function digestOf(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }
 
-/** The token of a file, checked. Throws LecternError `key-invalid`. */
+/** Throws LecternError `key-invalid`. */
 export async function readAdminToken(path: string): Promise<string> {
   const name = `the admin token file ${path}`;
   const text = await readTextFile(path, {
@@ -41,7 +41,6 @@ export async function readAdminToken(path: string): Promise<string> {
     bytesMax: ADMIN_TOKEN_FILE_BYTES_MAX,
     code: 'key-invalid',
   });
-  // Editors end the last line.
   const token = text.replace(/\r?\n$/, '');
   new AdminToken(token, name);
   return token;

@@ -1,22 +1,21 @@
 import { isIP } from 'node:net';
 
 const HOST_AND_PORT = /^(\[[^\]]*\]|[^:]*)(?::\d*)?$/;
-/** RFC 9112 section 3.2.2: a host in the target counts, and not the Host field. */
+/** RFC 9112 section 3.2.2: a host in the target counts. */
 const AUTHORITY = /^https?:\/\/([^/?#]*)/i;
 
 /**
- * Keeps out web pages that make their own name resolve to this machine (DNS rebinding): their requests have that name as Host.
- * Any IP address is allowed, since no name can have been rebound then. Probes ask by addresses that the process does not know.
+ * Keeps out web pages whose own name resolves to this machine (DNS rebinding): their Host is that name. All IP addresses are
+ * allowed: probes use addresses that the process does not know.
  */
 export class AllowedHosts {
   readonly #names: ReadonlySet<string>;
 
-  /** @param names besides localhost */
   constructor(names: readonly string[]) {
     this.#names = new Set(['localhost', ...names.map((name) => name.toLowerCase())]);
   }
 
-  /** @param host the Host field; null in HTTP/1.0, where there may be none: browsers always send it */
+  /** @param host null: HTTP/1.0 without a Host, which no browser sends */
   allow(target: string, host: string | null): boolean {
     const authority = AUTHORITY.exec(target)?.[1];
     return (host === null || this.#allows(host)) && (authority === undefined || this.#allows(authority));
@@ -26,7 +25,7 @@ export class AllowedHosts {
     const host = HOST_AND_PORT.exec(hostAndPort)?.[1];
     if (host === undefined) return false;
     if (host.startsWith('[')) return isIP(host.slice(1, -1)) === 6;
-    // Browsers send a name with a dot at its end as it was typed.
+    // Browsers keep a dot at the end of a name.
     const name = host.replace(/\.$/, '').toLowerCase();
     return isIP(name) === 4 || this.#names.has(name);
   }

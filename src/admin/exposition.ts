@@ -1,41 +1,40 @@
 import type { Registry } from 'prom-client';
 import type { Logger } from '../http/logger.js';
 import { INNER_PARTS, missingInnerParts } from '../http/node/inner-parts.js';
-import { CELL } from '../metrics/cells.js';
+import { BYTES_AT, CELL, FAILURES_AT, ROUTE_LABELS, TOKEN_FAILURES } from '../metrics/cells.js';
 import { monotonicMs } from '../model/clock.js';
 import { REJECTION_CODES } from '../model/event.js';
 import type { Serving, ThreadMeter } from '../serving/serving.js';
 import type { ViewSource } from '../view/view-source.js';
 import type { Activity } from './activity.js';
-import { counter, type Family, gauge, registryOf, type Sample } from './families.js';
 import {
-  bytesByRoute,
+  counter,
   durationsByRoute,
-  failuresByReason,
+  type Family,
+  gauge,
   perThread,
+  registryOf,
   requestsByRoute,
+  type Sample,
   sum,
-} from './meter-samples.js';
+} from './families.js';
 import { cpuSeconds, nodeFamilies } from './node-metrics.js';
 
-/** What the admin listener tells of. */
 export interface Observed {
   readonly timetable: ViewSource;
-  /** Of the timetable, since it was opened. */
   readonly activity: Activity;
   readonly serving: Pick<Serving, 'condition' | 'isServing' | 'keys' | 'meters'>;
-  /** Serving threads of this server that were lost. */
   readonly losses: () => number;
   readonly version: string;
   readonly log?: Logger | undefined;
 }
 
-/** All metrics. Everything is looked up at a scrape; between two this costs nothing. */
+/** All metrics, looked up only at a scrape. */
 export class Exposition {
   readonly #threads: readonly ThreadMeter[];
   readonly #registry: Registry;
 
-  /** @param more threads besides those that serve: their event loop and heap are shown */
+  /** @param more threads that do not serve; only their event loop and heap are shown */
   constructor(observed: Observed, more: readonly ThreadMeter[], isReady: () => boolean) {
     this.#threads = [...observed.serving.meters, ...more];
     this.#registry = registryOf([
@@ -69,7 +68,7 @@ function ofRequests({ serving: { meters } }: Observed): Family[] {
       look: () => durationsByRoute(meters),
     },
     counter('lectern_http_response_bytes_total', 'Bytes of the bodies of answers.', () =>
-      bytesByRoute(meters),
+      ROUTE_LABELS.map((route, n) => [{ route }, sum(meters, BYTES_AT + n)]),
     ),
     counter(
       'lectern_token_cache_lookups_total',
@@ -79,7 +78,9 @@ function ofRequests({ serving: { meters } }: Observed): Family[] {
         [{ result: 'miss' }, sum(meters, CELL.tokenMisses)],
       ],
     ),
-    counter('lectern_token_failures_total', 'Requests that were not let in.', () => failuresByReason(meters)),
+    counter('lectern_token_failures_total', 'Requests that were not let in.', () =>
+      TOKEN_FAILURES.map((reason, n) => [{ reason }, sum(meters, FAILURES_AT + n)]),
+    ),
     counter('lectern_cache_lookups_total', 'What was looked for in the caches.', () => [
       [{ cache: 'answers', result: 'hit' }, sum(meters, CELL.answerHits)],
       [{ cache: 'answers', result: 'miss' }, sum(meters, CELL.answerMisses)],

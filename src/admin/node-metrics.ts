@@ -1,15 +1,14 @@
 /**
- * What dashboards of Node look for, under the names and types that prom-client's default metrics have. Those defaults know the
- * main thread only and cannot be ended; here every thread has a label.
+ * Metrics for dashboards of Node, with the names and types of prom-client's defaults. Those show the main thread only and cannot
+ * be ended.
  */
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import type { SingleName } from '../metrics/cells.js';
 import type { ThreadMeter } from '../serving/serving.js';
-import { counter, type Family, gauge } from './families.js';
-import { perThread } from './meter-samples.js';
+import { counter, type Family, gauge, perThread } from './families.js';
 
-/** Gauges of each thread; names without `nodejs_`. */
+/** Names without `nodejs_`. */
 const OF_THREADS: readonly (readonly [name: string, help: string, cell: SingleName])[] = [
   ['eventloop_lag_seconds', 'Lag of the event loop at the last look, a second ago at most.', 'loopLagMs'],
   ['eventloop_lag_min_seconds', 'Least delay of a timer in the last 10 to 20 seconds.', 'loopDelayMinMs'],
@@ -51,16 +50,15 @@ export function nodeFamilies(threads: readonly ThreadMeter[]): Family[] {
   ];
 }
 
-/** Processor time of all threads, in user mode and in the system. */
 export function cpuSeconds(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1e6;
 }
 
-/** Without waiting for the system: with many connections that would hold up requests. Linux only. */
+/** Asynchronous: with many connections a wait would hold up requests. Linux only. */
 async function openFiles(): Promise<number | null> {
   const names = await readdir('/proc/self/fd').catch(() => null);
-  // One of them is what reading the folder took.
+  // One of them was open for reading the folder.
   return names === null ? null : names.length - 1;
 }
 

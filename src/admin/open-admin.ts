@@ -19,7 +19,6 @@ import type { AdminToken } from './admin-token.js';
 import { AllowedHosts } from './allowed-hosts.js';
 import { Exposition, type Observed } from './exposition.js';
 
-/** What the admin listener needs of a timetable. */
 export interface AdminTimetable extends ViewSource {
   refresh(options: { readonly force: boolean }): Promise<LoadOutcome>;
 }
@@ -27,20 +26,16 @@ export interface AdminTimetable extends ViewSource {
 export interface AdminOptions extends Observed {
   readonly timetable: AdminTimetable;
   readonly host: string;
-  /** 0: any free one. */
   readonly port: number;
-  /** Names that a Host may have besides `host`. */
   readonly allowedHosts: readonly string[];
   /** Null: there is no POST /refresh. */
   readonly token: AdminToken | null;
-  /** Whether the server of the timetable is being closed. */
   readonly isClosing: () => boolean;
 }
 
-/** A port for those who operate the service. */
 export interface Admin {
   readonly address: ListenAddress;
-  /** To be called when everything else is closed: until then /ready says what is going on. */
+  /** Call it last: until then /ready answers. */
   close(): Promise<void>;
 }
 
@@ -68,7 +63,7 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
   };
 }
 
-/** Why the service should get no requests at the moment, as /ready says it. Empty where it is ready. */
+/** The reasons of /ready. Empty: ready. */
 function unreadyReasons({ timetable, serving, isClosing }: AdminOptions): readonly string[] {
   const { summary, view } = timetable;
   const { condition, keys, isServing } = serving;
@@ -78,7 +73,6 @@ function unreadyReasons({ timetable, serving, isClosing }: AdminOptions): readon
     'no-keys': !keys.areThere,
     draining: isClosing() || condition.isDraining,
     overloaded: condition.isOverloaded,
-    // The threads are starting, or were lost.
     'no-thread': summary !== null && !isServing,
   };
   return Object.entries(reasons).flatMap(([reason, holds]) => (holds ? [reason] : []));
@@ -91,7 +85,6 @@ interface Resource {
   handle(exchange: Exchange): void | Promise<void>;
 }
 
-/** Requests come a few times a minute and need not be quick. */
 const SETTINGS: ExchangeSettings = {
   ownsSocket: false,
   origins: new OriginFields([]),
@@ -100,7 +93,7 @@ const SETTINGS: ExchangeSettings = {
   log: undefined,
 };
 
-/** Without a token the handler changes nothing and tells no more of the timetable than counts. */
+/** Without a token it changes nothing and shows only counts. */
 function createAdminHandler(options: AdminOptions, exposition: Exposition): RequestHandler {
   const { host, allowedHosts, timetable, token, log } = options;
   const hosts = new AllowedHosts([host, ...allowedHosts]);
@@ -162,7 +155,7 @@ function createAdminHandler(options: AdminOptions, exposition: Exposition): Requ
 
   function dispatch(exchange: Exchange): void | Promise<void> {
     const { req, target, path, headers } = exchange;
-    // No body is read, so what follows on the connection cannot be told from it.
+    // No body is read, so the next request could not be found.
     if (headers.hasContent) exchange.closeAfterAnswer();
     const fault = messageFault(req, path, headers);
     if (fault !== null) {
@@ -176,7 +169,7 @@ function createAdminHandler(options: AdminOptions, exposition: Exposition): Requ
           'The Host is a name that the admin listener does not know. Ask it by an IP address, as localhost, or by a name that --admin-allowed-host allows.',
       });
     }
-    // Several are refused by all resources: their senders do not agree on who asks.
+    // All resources refuse several credentials: the senders disagree on the user.
     const credential = readCredential(headers.authorization, headers.authorizations);
     if (credential.kind === 'malformed' && headers.authorizations > 1) {
       exchange.closeAfterAnswer();
@@ -215,7 +208,6 @@ function createAdminHandler(options: AdminOptions, exposition: Exposition): Requ
   };
 }
 
-/** Why a client may not load; null where it may. */
 function credentialFault({ headers }: Exchange, expected: AdminToken): Problem | null {
   const credential = readCredential(headers.authorization, headers.authorizations);
   switch (credential.kind) {

@@ -5,16 +5,14 @@ import { type ClaimTable, createClaimTable, type Enrolments, mapIdentities } fro
 import { createPublicKeySet, createSecretKeySet, type KeySet } from './key-set.js';
 import { createRemoteKeySet, type KeyFeed } from './remote-key-set.js';
 import type { RemoteKeysPlan } from './remote-keys.js';
-import { type Remembered, TokenCache, tokenKeyOf } from './token-cache.js';
+import { type Remembered, TokenCache, tokenKeyOf, type Usable } from './token-cache.js';
 import { createVerifier, type TokenType, type VerificationFailure, type Verifier } from './verifier.js';
 
 /** Shared between the requests of one token. */
-export interface AuthenticatedUser {
+export interface AuthenticatedUser extends Usable {
   readonly subject: string;
-  /** What selects the user's own events; null where nothing does. See {@link mapIdentities}. */
+  /** See {@link mapIdentities}. */
   readonly identities: readonly FieldFilter[] | null;
-  readonly usableUntilMs: number;
-  readonly usableFromMs: number;
 }
 
 export type RememberedUser = Remembered<AuthenticatedUser>;
@@ -33,16 +31,12 @@ export interface AuthenticatorOptions {
   readonly now?: () => number;
 }
 
-/** Verifier, token cache and identities as one. */
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
   readonly #cache: TokenCache<AuthenticatedUser>;
-  /**
-   * Verifications under way by token key. One that began before clear() used the old keys: it must not be remembered, nor
-   * shared with later requests.
-   */
+  /** By token key. Verifications from before clear() used the old keys: they are neither remembered nor shared. */
   #underWay = new Map<string, Promise<Authentication>>();
-  /** The last token that was not found, so that it need not be hashed again to be verified. */
+  /** The last token that was not found: its hash is used again. */
   #missed: { readonly token: string; readonly key: string } | null = null;
 
   constructor(options: AuthenticatorOptions) {
@@ -50,7 +44,7 @@ export class Authenticator {
     this.#cache = new TokenCache({ entriesMax: options.cacheEntriesMax, now: options.now });
   }
 
-  /** The user of a token verified before, at once; undefined where it must be verified. */
+  /** Undefined: the token must be verified. */
   lookup(token: string): RememberedUser | undefined {
     const key = tokenKeyOf(token);
     const user = this.#cache.get(key);
@@ -58,12 +52,11 @@ export class Authenticator {
     return user;
   }
 
-  /** Whether a user who was looked up may still be let in now, without looking at the token again. */
   isUsable(user: RememberedUser): boolean {
     return this.#cache.isUsable(user);
   }
 
-  /** Verifies a token and remembers it where it is good. Equal tokens share a verification. Never rejects. */
+  /** Equal tokens share a verification. Never rejects. */
   verify(token: string): Promise<Authentication> {
     const key = this.#missed?.token === token ? this.#missed.key : tokenKeyOf(token);
     this.#missed = null;
@@ -74,7 +67,7 @@ export class Authenticator {
     return verification;
   }
 
-  /** Forgets every token. To be called when a key changes. */
+  /** Call it when a key changes. */
   clear(): void {
     this.#underWay = new Map();
     this.#cache.clear();
@@ -96,7 +89,7 @@ export class Authenticator {
   }
 }
 
-/** How tokens are verified, as plain data: it crosses threads, and each makes an authenticator of it. */
+/** Plain data that crosses threads; each thread makes its authenticator of it. */
 export interface AuthPlan {
   readonly hs256Secret: string | Uint8Array | undefined;
   readonly jwks: object | undefined;
@@ -104,7 +97,7 @@ export interface AuthPlan {
   readonly issuer: string | undefined;
   readonly audience: string | undefined;
   readonly tokenType: TokenType;
-  /** Token claims by the field that they select on, in place of the field's own. */
+  /** Claims by field, in place of the field's own. */
   readonly claims: Readonly<Record<string, readonly string[]>> | undefined;
   readonly enrolments: Enrolments | null;
   readonly identifiers: IdentifierMode;
@@ -121,7 +114,7 @@ export function authenticatorOfPlan(
   if (hs256Secret !== undefined) keySets.push(createSecretKeySet(hs256Secret));
   if (jwks !== undefined) keySets.push(createPublicKeySet(jwks, 'auth.jwks'));
   keySets.push(...more);
-  // Keys may come at once, before there is anything to clear.
+  // The first keys may come before there is an authenticator to clear.
   let authenticator: Authenticator | null = null;
   if (feed !== null) keySets.push(createRemoteKeySet(feed, () => authenticator?.clear()));
   authenticator = new Authenticator({

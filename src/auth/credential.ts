@@ -1,9 +1,11 @@
-/** The Authorization header before anything is verified. */
+/** The Authorization header and its token, before anything is verified. */
+import { decodeProtectedHeader } from 'jose';
 import { TOKEN_BYTES_MAX } from '../limits.js';
+import type { TokenHeader } from './key-set.js';
 
 export type Credential =
   | { readonly kind: 'token'; readonly token: string }
-  /** None, or another scheme: RFC 6750 section 3.1 wants a challenge without an error code. */
+  /** No header, or another scheme: the challenge has no error code (RFC 6750 section 3.1). */
   | { readonly kind: 'missing' }
   /** RFC 6750 section 3.1, `invalid_request`. */
   | { readonly kind: 'malformed'; readonly detail: string };
@@ -12,7 +14,7 @@ const MISSING: Credential = { kind: 'missing' };
 
 const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 
-/** RFC 6750 section 2.1; the scheme is case-insensitive (RFC 9110 section 11.1). `times`: that the header is there. */
+/** RFC 6750 section 2.1. @param times how often the header was sent */
 export function readCredential(value: string | undefined, times: number): Credential {
   if (times > 1) return malformed('The Authorization header is given more than once; send it once.');
   if (value === undefined) return MISSING;
@@ -35,16 +37,16 @@ function malformed(detail: string): Credential {
 
 const PARTS = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/;
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-/** By the length modulo 4: the bits of the last character that encode nothing. No text has the length 1. */
+/** By length modulo 4: unused bits of the last character. A remainder of 1 cannot occur. */
 const SPARE_BITS = [0, null, 0b1111, 0b11] as const;
 
-/** Whether the spare bits are zero (RFC 4648 section 3.5). */
+/** RFC 4648 section 3.5. */
 function isCanonicalBase64url(part: string): boolean {
   const spare = SPARE_BITS[part.length % 4] ?? null;
   return spare !== null && (ALPHABET.indexOf(part.charAt(part.length - 1)) & spare) === 0;
 }
 
-/** RFC 7515 section 7.1, in canonical base64url: other spellings of a token would each take a place in the token cache. */
+/** RFC 7515 section 7.1. Only canonical base64url: each other spelling would take a place in the token cache. */
 export function describeTokenShapeFault(token: string): string | null {
   if (token.length > TOKEN_BYTES_MAX) return `The token is longer than ${TOKEN_BYTES_MAX} bytes.`;
   const parts = PARTS.exec(token);
@@ -53,4 +55,68 @@ export function describeTokenShapeFault(token: string): string | null {
     if (!isCanonicalBase64url(parts[i] as string)) return 'A part of the token is not canonical base64url.';
   }
   return null;
+}
+
+/** Keys and key addresses in a header are never used. */
+export interface ReadHeader extends TokenHeader {
+  readonly typ: unknown;
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const BYTE_ORDER_MARK = '\ufeff';
+/** Escaped surrogate pairs; and escaped backslashes, since "ud800" behind one is plain text. */
+const WHOLE_ESCAPES = /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\\\/g;
+const LONE_SURROGATE = /\\u[dD][89a-fA-F]/;
+
+/**
+ * Why JSON parsers may differ on a part of a token (RFC 8259 section 8, RFC 7515 section 5.2 step 3), as the end of a sentence.
+ * Parsers accept a byte order mark and lone surrogates.
+ */
+export function describeTextFault(part: string): string | null {
+  let text: string;
+  try {
+    text = UTF8.decode(Buffer.from(part, 'base64url'));
+  } catch {
+    return 'is not UTF-8';
+  }
+  if (text.startsWith(BYTE_ORDER_MARK)) {
+    return 'begins with a byte order mark; it must be JSON and nothing else';
+  }
+  if (text.includes('\\u') && LONE_SURROGATE.test(text.replace(WHOLE_ESCAPES, ' '))) {
+    return 'has half of a surrogate pair, which is no character';
+  }
+  return null;
+}
+
+/**
+ * The header, or its fault as the end of a sentence. Extensions (RFC 7515 section 4.1.11), `b64` (RFC 7797) and nested tokens
+ * (RFC 7519 section 5.2) are refused, other parameters ignored (RFC 7515 section 4).
+ */
+export function readHeader(token: string): ReadHeader | string {
+  const textFault = describeTextFault(token.slice(0, token.indexOf('.')));
+  if (textFault !== null) return textFault;
+  let header: Readonly<Record<string, unknown>>;
+  try {
+    header = decodeProtectedHeader(token);
+  } catch {
+    return 'is not a JSON object';
+  }
+  const { alg, kid, typ, cty } = header;
+  if (typeof alg !== 'string') return 'has no "alg" that is a text';
+  if (kid !== undefined && typeof kid !== 'string') return 'has a "kid" that is not a text';
+  if (cty !== undefined && typeof cty !== 'string') return 'has a "cty" that is not a text';
+  if (cty !== undefined && mediaTypeOf(cty) === 'jwt') return 'says that there is a token in the token';
+  if (Object.hasOwn(header, 'crit')) return 'has "crit", of which no extension is understood';
+  if (Object.hasOwn(header, 'b64')) return 'has "b64", which no JWT may have';
+  return { alg, kid, typ };
+}
+
+/** RFC 7515 section 4.1.9. */
+function mediaTypeOf(text: string): string {
+  return text.toLowerCase().replace(/^application\//, '');
+}
+
+/** RFC 9068 section 4. */
+export function isAccessTokenType(typ: unknown): boolean {
+  return typeof typ === 'string' && mediaTypeOf(typ) === 'at+jwt';
 }

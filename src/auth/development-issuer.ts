@@ -42,7 +42,7 @@ export function createDevelopmentIssuer(options: DevelopmentIssuerOptions): Deve
         const [claim] = row.claims;
         if (wanted === undefined || claim === undefined) continue;
         const [first] = wanted;
-        // A subject is one string, also where it is a claim that selects.
+        // `sub` is always one string.
         if (first !== undefined) claims[claim] = wanted.length === 1 || claim === 'sub' ? first : wanted;
       }
       const issuedAtSeconds = Math.floor(now() / 1000);

@@ -1,15 +1,21 @@
-/** From a token's claims and the enrolment map to the filters that select a user's own events. */
-import { LecternError } from '../errors.js';
-import { IDENTITY_VALUES_MAX } from '../limits.js';
+/**
+ * Makes filters for a user's own events of token claims and the enrolment map, a JSON file for issuers whose tokens do not say that:
+ *
+ *     { "alice": { "studyGroup": ["CS-1"], "courseId": ["2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417"] } }
+ */
+import { LecternError, type LecternErrorCode } from '../errors.js';
+import { ENROLMENT_FILE_BYTES_MAX, IDENTITY_VALUES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import { type Field, INDEXED_FIELDS, type IndexedFieldName } from '../model/fields.js';
-import { parseIdentifier } from '../model/identifier.js';
+import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
+import { describeJsonFault } from '../model/json-fault.js';
 import { compareCodePoints, normaliseText } from '../model/text.js';
 import type { FieldFilter } from '../query/query.js';
+import { readTextFile } from './text-file.js';
 
 const FIELD_NAMES: readonly string[] = INDEXED_FIELDS.map((field) => field.name);
 
-/** The claims, at least one, whose values select on a field. */
+/** Claims, at least one, that select on a field. */
 export interface ClaimRow {
   readonly field: Field & { readonly name: IndexedFieldName };
   readonly claims: readonly string[];
@@ -18,7 +24,7 @@ export interface ClaimRow {
 /** In the order of the descriptor table. */
 export type ClaimTable = readonly ClaimRow[];
 
-/** What the enrolment map says of one user, by field; values canonical. */
+/** Canonical values of one user by field. */
 export type Enrolment = Readonly<Partial<Record<IndexedFieldName, readonly string[]>>>;
 /** By `sub`. */
 export type Enrolments = ReadonlyMap<string, Enrolment>;
@@ -43,17 +49,17 @@ export function createClaimTable(overrides: Readonly<Record<string, readonly str
   );
 }
 
-/** The canonical form of a value, as a filter on the field has it; null where no event can have it. */
+/** Null for values that no event can have. */
 export function canonicalValue(value: string, field: Field, mode: IdentifierMode): string | null {
   if (field.kind === 'identifier') return parseIdentifier(value, mode);
   return value === '' ? null : normaliseText(value);
 }
 
 /**
- * The user's identities: a union of "field is one of values", cut at IDENTITY_VALUES_MAX values. A claim that is no string or list
- * of strings counts as absent, so that one odd claim does not shut out a user whose other claims are good.
+ * A union of "field is one of values", cut at IDENTITY_VALUES_MAX values. Claims of other types count as absent, so that one odd
+ * claim does not shut out a user.
  *
- * @returns null where no claim counts and the enrolment map does not know the user: the request gets 403
+ * @returns null without any claim or enrolment: the request gets 403
  */
 export function mapIdentities(
   claims: Readonly<Record<string, unknown>>,
@@ -75,7 +81,7 @@ export function mapIdentities(
   return isMapped ? filters : null;
 }
 
-/** What selects a user's events: values by field. */
+/** A user's identities: values by field. */
 export type IdentityValues = Readonly<Partial<Record<IndexedFieldName, string | readonly string[]>>>;
 
 /** Identities that an embedding program gives itself. Throws LecternError `option-invalid`. */
@@ -97,7 +103,7 @@ export function canonicalIdentities(
   return toFilters((field) => canonicalValues(byName.get(field.name) ?? [], field, mode));
 }
 
-/** Null: the claim counts as absent. Members of a list that are not strings are skipped. */
+/** Null: the claim counts as absent. Other members than strings are skipped. */
 function claimValues(claim: unknown): readonly string[] | null {
   if (typeof claim === 'string') return [claim];
   if (!Array.isArray(claim)) return null;
@@ -105,12 +111,11 @@ function claimValues(claim: unknown): readonly string[] | null {
   return strings.length > 0 || claim.length === 0 ? strings : null;
 }
 
-/** Without values that no event can have. */
-function canonicalValues(values: readonly string[], field: Field, mode: IdentifierMode): string[] {
+export function canonicalValues(values: readonly string[], field: Field, mode: IdentifierMode): string[] {
   return values.map((value) => canonicalValue(value, field, mode)).filter((value) => value !== null);
 }
 
-/** Filters in the order of the descriptor table, their values by code point and without repeats. */
+/** In the order of the descriptor table; values by code point, without repeats. */
 function toFilters(valuesOf: (field: ClaimRow['field']) => readonly string[]): readonly FieldFilter[] {
   const filters: FieldFilter[] = [];
   let room = IDENTITY_VALUES_MAX;
@@ -120,4 +125,73 @@ function toFilters(valuesOf: (field: ClaimRow['field']) => readonly string[]): r
     if (values.length > 0) filters.push({ field: field.name, values });
   }
   return filters;
+}
+
+/** Any fault refuses the whole map (`source-malformed`): a missing user would see an empty timetable. */
+export async function readEnrolments(path: string, mode: IdentifierMode): Promise<Enrolments> {
+  const name = `enrolment map ${path}`;
+  const text = await readTextFile(path, {
+    name,
+    bytesMax: ENROLMENT_FILE_BYTES_MAX,
+    code: 'source-unreadable',
+  });
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    // The parser's message quotes the text around the fault.
+    throw new LecternError('source-malformed', `${name} is not JSON: ${describeJsonFault(text)}`);
+  }
+  return parseEnrolments(json, mode, name, 'source-malformed');
+}
+
+class CheckedEnrolments extends Map<string, Enrolment> {}
+
+/** @param given unchecked, or from {@link readEnrolments}. Throws LecternError `option-invalid`. */
+export function enrolmentsOf(given: object, mode: IdentifierMode, name: string): Enrolments {
+  return given instanceof CheckedEnrolments ? given : parseEnrolments(given, mode, name);
+}
+
+export function parseEnrolments(
+  json: unknown,
+  mode: IdentifierMode,
+  name: string,
+  code: LecternErrorCode = 'option-invalid',
+): Enrolments {
+  const fault = (message: string): LecternError => new LecternError(code, message);
+
+  function parseEnrolment(entry: unknown, where: string): Enrolment {
+    if (!isObject(entry)) throw fault(`${where}: not an object of the form {"studyGroup": ["…"]}`);
+    const enrolment: Partial<Record<IndexedFieldName, readonly string[]>> = {};
+    let count = 0;
+    for (const [key, values] of Object.entries(entry)) {
+      const field = INDEXED_FIELDS.find((f) => f.name === key);
+      if (field === undefined) {
+        const known = INDEXED_FIELDS.map((f) => f.name).join(', ');
+        throw fault(`${where}: there is no field ${JSON.stringify(key)}; the fields are ${known}`);
+      }
+      if (!Array.isArray(values)) throw fault(`${where}: ${key} is not an array of strings`);
+      enrolment[field.name] = values.map((value: unknown, i) => {
+        const canonical = typeof value === 'string' ? canonicalValue(value, field, mode) : null;
+        if (canonical !== null) return canonical;
+        const wanted =
+          field.kind === 'identifier' ? describeIdentifier(mode) : 'a non-empty, well-formed string';
+        throw fault(`${where}: value ${i + 1} of ${key} is not ${wanted}`);
+      });
+      count += values.length;
+    }
+    if (count <= IDENTITY_VALUES_MAX) return enrolment;
+    throw fault(`${where}: ${count} values; at most ${IDENTITY_VALUES_MAX} are allowed`);
+  }
+
+  if (!isObject(json)) throw fault(`${name} is not an object of the form {"user": {"studyGroup": ["…"]}}`);
+  const enrolments = new CheckedEnrolments();
+  for (const [subject, entry] of Object.entries(json)) {
+    enrolments.set(subject, parseEnrolment(entry, `${name}, user ${JSON.stringify(subject)}`));
+  }
+  return enrolments;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

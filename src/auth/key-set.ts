@@ -1,4 +1,4 @@
-/** Key sets. A secret and public keys are separate kinds of set, so that a public key can never serve as an HMAC secret. */
+/** A secret and public keys are separate kinds of set, so that a public key never serves as an HMAC secret. */
 import { type KeyObject, webcrypto } from 'node:crypto';
 import { LecternError } from '../errors.js';
 import { DEAR_KEYS_TRIED_MAX, KEY_SET_KEYS_MAX, KEYS_TRIED_MAX } from '../limits.js';
@@ -20,7 +20,6 @@ export interface TokenHeader {
 
 export type VerificationKey = KeyObject | webcrypto.CryptoKey;
 
-/** Keys that may have signed a token, or one sentence on why there are none at the moment. */
 export type KeyLookup =
   | { readonly keys: readonly VerificationKey[] }
   | { readonly unavailable: string; readonly retryAfterSeconds: number };
@@ -28,16 +27,16 @@ export type KeyLookup =
 export interface KeySet {
   /** For messages. */
   readonly name: string;
-  /** The only JWS algorithms (RFC 7518 section 3.1) that its keys may be used with. */
+  /** The only JWS algorithms (RFC 7518 section 3.1) for its keys. */
   readonly algorithms: readonly string[];
-  /** At most KEYS_TRIED_MAX keys, the likeliest first. A promise where the keys must be fetched. */
+  /** At most KEYS_TRIED_MAX keys, the likeliest first. A promise: the keys must be fetched. */
   candidates(header: TokenHeader): KeyLookup | Promise<KeyLookup>;
 }
 
 /** RFC 7518 section 3.2: at least as long as the hash's output. */
 export const SECRET_BYTES_MIN = 32;
 
-/** The bytes of an HS256 secret, or what is wrong with it as a clause, "it …", which repeats nothing of it. */
+/** The bytes of an HS256 secret, or its fault as a clause ("it …"), which shows nothing of the secret. */
 export function secretBytes(secret: string | Uint8Array): Uint8Array | string {
   const bytes = typeof secret === 'string' ? bytesOfText(secret) : secret;
   if (typeof bytes === 'string' || bytes.byteLength >= SECRET_BYTES_MIN) return bytes;
@@ -50,7 +49,7 @@ function bytesOfText(text: string): Uint8Array | string {
   // Tools wrap long lines.
   const written = text.slice(`${encoding}:`.length).replace(/[ \t\r\n]/g, '');
   const bytes = Buffer.from(written, encoding);
-  // Node skips what it cannot read, so the way back shows whether all of it was read.
+  // Node skips wrong characters; encoding again shows them.
   const digits = bytes.toString(encoding).replace(/=+$/, '');
   const padded = digits.padEnd(Math.ceil(digits.length / 4) * 4, '=');
   if (written === digits || written === padded) return bytes;
@@ -61,7 +60,7 @@ function bytesOfText(text: string): Uint8Array | string {
 export function createSecretKeySet(secret: string | Uint8Array, name = 'the HS256 secret'): KeySet {
   const bytes = secretBytes(secret);
   if (typeof bytes === 'string') throw keyInvalid(`${name} is invalid: ${bytes}`);
-  // jose would import a KeyObject anew for every token, which costs half as much as verifying it.
+  // jose would import a KeyObject anew for every token: half the cost of verifying.
   let lookup: KeyLookup | Promise<KeyLookup> = webcrypto.subtle
     .importKey('raw', Uint8Array.from(bytes), { name: 'HMAC', hash: 'SHA-256' }, false, ['verify'])
     .then((key) => {
@@ -72,7 +71,7 @@ export function createSecretKeySet(secret: string | Uint8Array, name = 'the HS25
   return { name, algorithms: ['HS256'], candidates: () => lookup };
 }
 
-/** The operator's own key set (RFC 7517 section 5), see readOwnKeys. `name` is for messages. */
+/** The operator's own key set (RFC 7517 section 5). */
 export function createPublicKeySet(json: unknown, name: string): KeySet {
   const { keys } = readOwnKeys(json, name);
   return {
@@ -82,12 +81,12 @@ export function createPublicKeySet(json: unknown, name: string): KeySet {
   };
 }
 
-/** The keys that may have signed a token, those of its `kid` first: at most KEYS_TRIED_MAX, of them DEAR_KEYS_TRIED_MAX dear ones. */
+/** Keys with the token's `kid` first: at most KEYS_TRIED_MAX, DEAR_KEYS_TRIED_MAX of them dear. */
 export function candidatesOf(keys: readonly PublicKey[], { alg, kid }: TokenHeader): readonly KeyObject[] {
   let dear = 0;
   return (
     keys
-      // A key without an identifier may be meant by any; the signature decides.
+      // A key without `kid` may fit any token.
       .filter(
         (k) => k.algorithms.includes(alg) && (kid === undefined || k.kid === undefined || k.kid === kid),
       )
@@ -98,16 +97,16 @@ export function candidatesOf(keys: readonly PublicKey[], { alg, kid }: TokenHead
   );
 }
 
-/** Keys left out of one set that the log names. */
+/** For the log. */
 export const KEYS_LEFT_OUT_TOLD_MAX = 10;
 
 export interface UsableKeys {
   readonly keys: readonly PublicKey[];
-  /** What is wrong with the others. */
+  /** Faults of the other keys. */
   readonly leftOut: readonly string[];
 }
 
-/** As readUsableKeys, but a secret in the set is an error: such files are shared, so the key must be replaced. */
+/** As readUsableKeys, but a secret in the set is an error: the file may be shared, so the key must be replaced. */
 function readOwnKeys(json: unknown, name: string): UsableKeys {
   for (const [i, value] of listOf(json, name).entries()) {
     const leak = leakOf(value);
@@ -116,7 +115,7 @@ function readOwnKeys(json: unknown, name: string): UsableKeys {
   return readUsableKeys(json, name);
 }
 
-/** Leaves unusable keys out (RFC 7517 section 5). Throws LecternError `key-invalid` where none is left. */
+/** Leaves unusable keys out (RFC 7517 section 5). Throws LecternError `key-invalid` if none is left. */
 export function readUsableKeys(json: unknown, name: string): UsableKeys {
   const keys: PublicKey[] = [];
   const leftOut: string[] = [];
@@ -167,7 +166,7 @@ export async function readPublicKeys(
   return { name, jwks: { keys: keys.map(toJwk) }, leftOut };
 }
 
-/** The HS256 secret of a file, checked, without the end of its last line. Throws LecternError `key-invalid`. */
+/** Without the end of its last line. Throws LecternError `key-invalid`. */
 export async function readSecret(path: string, bytesMax: number): Promise<string> {
   const name = `the HS256 secret file ${path}`;
   const text = await readTextFile(path, { name, bytesMax, code: 'key-invalid' });

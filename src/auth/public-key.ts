@@ -2,15 +2,14 @@ import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { LecternError } from '../errors.js';
 import { RSA_EXPONENT_BITS_MAX, RSA_MODULUS_BITS_MAX } from '../limits.js';
 
-/** A key as JSON. Not the type of node:crypto, whose name depends on the version of its types. */
+/** Not the type of node:crypto: its name depends on the version of the types. */
 export type JsonKey = Readonly<Record<string, unknown>>;
 
 /** RFC 7518 section 3.3. */
 const RSA_MODULUS_BITS_MIN = 2048;
-/** Verifications with larger RSA keys are dear. */
 const RSA_CHEAP_BITS_MAX = 4096;
 
-/** Dear: a verification costs a multiple of the usual. */
+/** Dear: a verification costs several times the usual. */
 const KEY_KINDS: readonly { kty: string; crv: string | null; algorithms: string[]; isDear: boolean }[] = [
   {
     kty: 'RSA',
@@ -25,7 +24,7 @@ const KEY_KINDS: readonly { kty: string; crv: string | null; algorithms: string[
   { kty: 'OKP', crv: 'Ed25519', algorithms: ['Ed25519', 'EdDSA'], isDear: false },
 ];
 
-/** The most bits of a member. The coordinates of P-521 are the longest. */
+/** By member. P-521 has the longest coordinates. */
 const MEMBER_BITS_MAX = { n: RSA_MODULUS_BITS_MAX, e: RSA_EXPONENT_BITS_MAX, x: 528, y: 528 };
 
 export const PUBLIC_KEY_ALGORITHMS: readonly string[] = KEY_KINDS.flatMap((kind) => kind.algorithms);
@@ -47,7 +46,7 @@ export function leakOf(value: unknown): string | null {
   return isPrivate ? 'is a private key; put the public key there, without "d" and the primes' : null;
 }
 
-/** Null for a key with another purpose. Throws LecternError `key-invalid` for one that cannot be used, or must not be. */
+/** Null for a key with another purpose. Throws LecternError `key-invalid`. */
 export function readPublicKey(value: unknown, where: string): PublicKey | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw keyInvalid(`${where} is not an object`);

@@ -2,26 +2,22 @@ import { monotonicMs } from '../model/clock.js';
 import { candidatesOf, type KeyLookup, type KeySet, readUsableKeys, type TokenHeader } from './key-set.js';
 import { type JsonKey, PUBLIC_KEY_ALGORITHMS, type PublicKey } from './public-key.js';
 
-/** Fetched keys at one moment, as plain data that crosses threads. Times are those of `monotonicMs`. */
+/** Fetched keys as plain data that crosses threads. Times are those of `monotonicMs`. */
 export interface KeyState {
-  /** The address without its secrets. */
   readonly name: string;
   /** Grows when the keys change; 0 before the first. */
   readonly number: number;
   readonly keys: readonly JsonKey[];
   readonly usableUntilMs: number;
-  /** No fetch begins earlier. */
   readonly nextFetchMs: number;
-  /** Why the last fetch failed; null where it did not. */
   readonly problem: string | null;
 }
 
 /** Keys that one thread fetches and the others follow. */
 export interface KeyFeed {
   readonly state: KeyState;
-  /** Asks for newer keys. Resolves when the fetch is over, or at once during the cooldown. Never rejects. */
+  /** Fetches newer keys; resolves at once during the cooldown. Never rejects. */
   want(): Promise<void>;
-  /** Calls back after each change of the state. */
   follow(listener: () => void): void;
 }
 
@@ -47,7 +43,7 @@ export function createRemoteKeySet(
     wasUsable = isUsable();
   }
 
-  /** Whether no newer set can have a better key for the token. */
+  /** Whether no newer set can fit better. */
   function isKnown({ alg, kid }: TokenHeader): boolean {
     return keys.some((key) => (kid === undefined ? key.algorithms.includes(alg) : key.kid === kid));
   }
@@ -55,7 +51,7 @@ export function createRemoteKeySet(
   function lookUp(header: TokenHeader): KeyLookup {
     const { problem, nextFetchMs } = feed.state;
     const candidates = isUsable() ? candidatesOf(keys, header) : [];
-    // After a failed fetch an unknown key may be new: only a newer set can refuse it.
+    // After a failed fetch, an unknown key may be a new one.
     if (isUsable() && (problem === null || candidates.length > 0 || isKnown(header))) {
       return { keys: candidates };
     }

@@ -17,15 +17,51 @@ export interface RemoteKeysPlan {
   readonly staleMsMax: number;
 }
 
+export function isAddress(jwks: string): boolean {
+  return /^https?:\/\//i.test(jwks);
+}
+
+/** The fault of a path or address. It shows no more of the text than a scheme. */
+export function keySourceFault(jwks: string): string | null {
+  if (isAddress(jwks)) {
+    if (!URL.canParse(jwks)) return 'it is not a valid address; expected https://…';
+    const { username, password } = new URL(jwks);
+    return username === '' && password === '' ? null : 'its address must not hold a user or password';
+  }
+  const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(jwks)?.[1]?.toLowerCase();
+  return scheme === undefined
+    ? null
+    : `a key set of the scheme ${scheme} cannot be read; expected a path, http://… or https://…`;
+}
+
+/** Throws LecternError `option-invalid` for a path. */
+export function planRemoteKeys(
+  jwks: string,
+  times: { jwksRefreshSeconds: number; jwksCooldownSeconds: number; jwksStaleSecondsMax: number },
+): RemoteKeysPlan {
+  if (!isAddress(jwks)) {
+    throw new LecternError(
+      'option-invalid',
+      'auth.jwks is invalid: it is not a valid address; expected https://…',
+    );
+  }
+  return {
+    url: jwks,
+    refreshMs: times.jwksRefreshSeconds * 1000,
+    cooldownMs: times.jwksCooldownSeconds * 1000,
+    staleMsMax: times.jwksStaleSecondsMax * 1000,
+  };
+}
+
 /** A pino logger is one. */
 type KeyLog = Readonly<Record<'info' | 'warn', (fields: object, message: string) => void>>;
 
-/** The log, and what tests replace. */
+/** The log, and parts that tests replace. */
 export interface RemoteKeysSurroundings {
   readonly log?: KeyLog | undefined;
   readonly fetch?: (url: URL, signal: AbortSignal) => Promise<unknown>;
   readonly now?: () => number;
-  /** setTimeout without keeping the process alive; returns what calls it off. */
+  /** setTimeout without keeping the process alive; returns a function that cancels it. */
   readonly schedule?: (callback: () => void, ms: number) => () => void;
   readonly random?: () => number;
 }
@@ -60,7 +96,6 @@ export class RemoteKeys implements KeyFeed {
   #callOffFetch: () => void = () => {};
   #callOffExpiry: () => void = () => {};
 
-  /** Begins the first fetch at once. */
   constructor(plan: RemoteKeysPlan, surroundings: RemoteKeysSurroundings = {}) {
     this.#plan = plan;
     this.#url = new URL(plan.url);
@@ -112,7 +147,7 @@ export class RemoteKeys implements KeyFeed {
     this.#listeners.push(listener);
   }
 
-  /** Ends a fetch that is under way; no other follows. The keys stay. */
+  /** Ends fetching. The keys stay. */
   close(): void {
     this.#closing.abort(new LecternError('closed', 'the service is closed'));
     this.#callOffFetch();
@@ -180,7 +215,7 @@ export class RemoteKeys implements KeyFeed {
     this.#say('warn', { reason, usableSeconds }, 'key set cannot be had');
   }
 
-  /** Tells the followers as soon as the keys are too old. */
+  /** Tells the followers once the keys are too old. */
   #watchExpiry(): void {
     this.#callOffExpiry();
     const leftMs = this.#state.usableUntilMs - this.#around.now();
@@ -207,7 +242,7 @@ export class RemoteKeys implements KeyFeed {
   }
 }
 
-/** Equal for equal keys in any order. */
+/** The same in any order of the keys. */
 function contentOf(keys: readonly JsonKey[]): string {
   return keys
     .map((key) => JSON.stringify(key))
@@ -244,7 +279,7 @@ export async function fetchKeySet(
     const chunks: Uint8Array[] = [];
     for await (const chunk of call.body(answer)) {
       chunks.push(chunk);
-      // Each chunk of an answer costs as much as a large one. Many small ones show in the bytes of their framing.
+      // A small chunk costs as much as a large one. Many small ones show in the bytes of their framing.
       if (socket.bytesRead - 2 * call.bytesRead > KEY_SET_FRAMING_BYTES_MAX) {
         throw unreadable(answer.url, 'it comes in chunks of a few bytes each');
       }
@@ -252,7 +287,7 @@ export async function fetchKeySet(
     try {
       return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)));
     } catch {
-      // The parser's message quotes the text around the fault.
+      // The parser's message would quote the text.
       throw new LecternError('key-invalid', `${redactAddress(answer.url)} is not JSON`);
     }
   } finally {

@@ -19,11 +19,7 @@ export interface TextFileOptions {
 /** Windows has no such flag and needs none. */
 const WITHOUT_WAITING: number = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
-/**
- * A small UTF-8 file, a device, or a pipe with a writer (a shell's `<(command)`), read to the end without a byte order mark.
- *
- * @throws LecternError with the given code and one line for people
- */
+/** Reads a small UTF-8 file, a device, or a pipe with a writer (a shell's `<(command)`), without a byte order mark. */
 export async function readTextFile(path: string, options: TextFileOptions): Promise<string> {
   const { name, code, msMax = TEXT_FILE_MS_MAX } = options;
   const waiting = new AbortController();
@@ -50,7 +46,7 @@ async function readBytes(path: string, options: TextFileOptions, signal: AbortSi
   const status = await stat(path);
   if (status.isFIFO()) return readPipe(path, options, signal);
   if (status.isSocket()) throw new LecternError(code, `${name} is a socket; expected a file`);
-  // A pipe may have replaced the file since: opening it must not wait.
+  // Opening must not wait: a pipe may have replaced the file.
   const file = await open(path, WITHOUT_WAITING);
   try {
     const opened = await file.stat();
@@ -58,7 +54,7 @@ async function readBytes(path: string, options: TextFileOptions, signal: AbortSi
     if (opened.size > bytesMax) {
       throw new LecternError(code, `${name} has ${opened.size} bytes; at most ${bytesMax} are read`);
     }
-    // The size of a device is 0, and a file may grow: only what has been read is certain.
+    // Devices have the size 0, and a file may grow.
     return await readAll(file.createReadStream({ end: bytesMax, autoClose: false }), options);
   } finally {
     await file.close();
@@ -66,8 +62,8 @@ async function readBytes(path: string, options: TextFileOptions, signal: AbortSi
 }
 
 /**
- * Opening a pipe waits for a writer, and so does every read, on a thread that cannot be called back. Opened without waiting,
- * a pipe without a writer is at its end at once; any other is polled, and can be given up.
+ * Opening a pipe and each read would wait for a writer, without end. Opened without waiting, a pipe without a writer has ended;
+ * any other is polled and can be given up.
  */
 async function readPipe(path: string, options: TextFileOptions, signal: AbortSignal): Promise<Buffer> {
   const fd = openSync(path, WITHOUT_WAITING);

@@ -1,8 +1,8 @@
-/** Verified tokens, so that each is verified once and then looked up synchronously. */
+/** Verified tokens: each is verified once, then looked up synchronously. */
 import { hash } from 'node:crypto';
 import { TOKEN_CACHE_ENTRIES_MAX, TOKEN_CACHE_TTL_MS_MAX } from '../limits.js';
 
-/** Epoch milliseconds; the end is exclusive, the beginning may be -Infinity. */
+/** From `nbf` (inclusive, or -Infinity) to `exp` (exclusive) in epoch milliseconds, with the clock tolerance. */
 export interface Usable {
   readonly usableUntilMs: number;
   readonly usableFromMs: number;
@@ -10,27 +10,25 @@ export interface Usable {
 
 export interface Remembered<Value> {
   readonly value: Value;
-  /** The cache's when this was stored; clear() begins another. */
+  /** clear() begins another. */
   readonly epoch: object;
-  /** The earlier of the token's own end and the longest time to live. */
   readonly untilMs: number;
-  /** A clock set back ends entries instead of prolonging them. */
+  /** A clock that was set back ends entries, instead of prolonging them. */
   readonly storedAtMs: number;
 }
 
 export interface TokenCacheOptions {
-  /** At least 2. */
   readonly entriesMax?: number | undefined;
   readonly ttlMsMax?: number;
   readonly now?: (() => number) | undefined;
 }
 
-/** Hashed, so that no token is kept in memory and long ones cost no more than short ones. */
+/** A hash: no token stays in memory, and long ones cost no more. */
 export function tokenKeyOf(token: string): string {
   return hash('sha256', token, 'binary');
 }
 
-/** Two generations: a full young one becomes the old one, which is dropped whole. A hit moves its entry to the young one. */
+/** Two generations: a full young one replaces the old one. A hit moves its entry to the young one. */
 export class TokenCache<Value extends Usable> {
   readonly #generationEntriesMax: number;
   readonly #ttlMsMax: number;
@@ -66,13 +64,12 @@ export class TokenCache<Value extends Usable> {
     return entry;
   }
 
-  /** Whether an entry that was found before may still be used. */
   isUsable({ value, untilMs, storedAtMs, epoch }: Remembered<Value>): boolean {
     const nowMs = this.#now();
     return epoch === this.#epoch && nowMs < untilMs && nowMs >= value.usableFromMs && nowMs >= storedAtMs;
   }
 
-  /** Only for tokens that were verified; failures are not remembered. */
+  /** Only for verified tokens. */
   set(key: string, value: Value): void {
     const storedAtMs = this.#now();
     const untilMs = Math.min(value.usableUntilMs, storedAtMs + this.#ttlMsMax);
@@ -91,7 +88,6 @@ export class TokenCache<Value extends Usable> {
       this.#old = this.#young;
       this.#young = new Map();
     }
-    // One key in one generation only, so that the size is the number of tokens.
     this.#old.delete(key);
     this.#young.set(key, entry);
   }

@@ -2,23 +2,29 @@
 import { errors, type JWTPayload, jwtVerify } from 'jose';
 import { KEY_TRIES_UNDER_WAY_MAX, KEY_WAITS_MAX, TOKEN_BYTES_MAX, TOKEN_HEADERS_MAX } from '../limits.js';
 import { TextMemo } from '../structures/text-memo.js';
-import { describeTokenShapeFault } from './credential.js';
+import {
+  describeTextFault,
+  describeTokenShapeFault,
+  isAccessTokenType,
+  type ReadHeader,
+  readHeader,
+} from './credential.js';
 import type { KeyLookup, KeySet, VerificationKey } from './key-set.js';
-import { describeTextFault, isAccessTokenType, type ReadHeader, readHeader } from './token-header.js';
+import type { Usable } from './token-cache.js';
 
-/** Any JWT, or only access tokens (RFC 9068), so that no other token of the issuer (an ID token, say) passes for one. */
+/** `at+jwt`: only access tokens (RFC 9068), so that no ID token passes for one. */
 export const TOKEN_TYPES = ['any', 'at+jwt'] as const;
 export type TokenType = (typeof TOKEN_TYPES)[number];
 
 export interface VerifierOptions {
-  /** At least one, tried in order. */
+  /** Tried in order. */
   readonly keySets: readonly KeySet[];
-  /** Once given, every token must have exactly this `iss`. */
+  /** Required `iss` of every token. */
   readonly issuer?: string | undefined;
-  /** Once given, every token's `aud` must be or contain it. */
+  /** Every token's `aud` must be or contain it. */
   readonly audience?: string | undefined;
   readonly tokenType?: TokenType | undefined;
-  /** How far clocks may differ. Default 5,000. */
+  /** Default 5,000. */
   readonly clockToleranceMs?: number;
   /** Epoch milliseconds. Default `Date.now`. */
   readonly now?: () => number;
@@ -26,13 +32,8 @@ export interface VerifierOptions {
   readonly triesMax?: number;
 }
 
-export interface VerifiedClaims {
+export interface VerifiedClaims extends Usable {
   readonly subject: string;
-  /** Exclusive: `exp` and the clock tolerance. */
-  readonly usableUntilMs: number;
-  /** Inclusive: `nbf` less the tolerance, or -Infinity. */
-  readonly usableFromMs: number;
-  /** All claims as they were signed. */
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
@@ -49,21 +50,21 @@ export type TokenFault =
   | 'claims';
 
 export type VerificationFailure =
-  /** 401. The description is for the client and repeats nothing of the token. */
+  /** 401. The description is for the client and shows nothing of the token. */
   | { readonly outcome: 'invalid'; readonly reason: TokenFault; readonly description: string }
   /** 503: the keys are missing. The description is for the log. */
   | { readonly outcome: 'unavailable'; readonly description: string; readonly retryAfterSeconds: number }
-  /** 503: too many tokens are being verified to look at this one. */
+  /** 503: too many tokens are being verified. */
   | { readonly outcome: 'overloaded' };
 
 export type Verification = { readonly outcome: 'ok'; readonly token: VerifiedClaims } | VerificationFailure;
 
 export interface Verifier {
-  /** Never rejects: all faults of a token are values. */
+  /** Never rejects. */
   verify(token: string): Promise<Verification>;
 }
 
-/** 9999-12-31T23:59:59Z in seconds. A later expiry (1e300 is finite, too) is a mistake or an attack. */
+/** 9999-12-31T23:59:59Z in seconds. A later expiry is a mistake or an attack. */
 const NUMERIC_DATE_MAX = 253_402_300_799;
 
 /** RFC 9068 section 2.2. */
@@ -73,7 +74,6 @@ const OVERLOADED: Verification = { outcome: 'overloaded' };
 const EXPIRED = invalid('expired', 'The token has expired.');
 const NBF_INVALID = invalid('claims', 'The "nbf" claim of the token is not a valid time.');
 
-/** Faults that jose finds, in our words. */
 const CLAIM_FAULTS: Readonly<Record<string, VerificationFailure>> = {
   iss: invalid('issuer', 'The token is from another issuer, or names none.'),
   aud: invalid('audience', 'The token is for another audience, or names none.'),
@@ -88,17 +88,13 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const isAccessToken = options.tokenType === 'at+jwt';
   const requiredClaims = isAccessToken ? ACCESS_TOKEN_CLAIMS : ['exp', 'sub'];
   const toleranceMs = options.clockToleranceMs ?? 5000;
-  /** Of good tokens: an issuer gives all of its tokens the same header. It only decides which keys are tried. */
+  /** Headers of good tokens: most tokens of an issuer share one. */
   const headers = new TextMemo<ReadHeader>(TOKEN_HEADERS_MAX, TOKEN_BYTES_MAX);
-  /**
-   * Keys that are being tried. Threads of libuv do that: without a bound a flood of forged tokens would pile up there for
-   * seconds, before good ones. A token with one key finds room where a token with many does not.
-   */
+  /** Keys being tried by threads of libuv. Bounded: a flood of forged tokens would delay good ones by seconds. */
   let tries = 0;
-  /** Tokens that wait for keys, which takes no room of verifications. */
   let waits = 0;
 
-  /** Undefined: the signature is not by this key. */
+  /** Undefined: another key signed the token. */
   async function verifyWithKey(
     token: string,
     set: KeySet,
@@ -114,7 +110,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
         issuer: issuer as string,
         audience: audience as string,
       });
-      // Only now: nothing unsigned is looked at.
+      // After the signature: unsigned text is not read.
       const textFault = describeTextFault(token.split('.', 2)[1] as string);
       if (textFault !== null) return invalid('malformed', `The payload of the token ${textFault}.`);
       return (isAccessToken ? accessTokenFault(payload) : null) ?? checkClaims(payload, now(), toleranceMs);
@@ -124,7 +120,6 @@ export function createVerifier(options: VerifierOptions): Verifier {
     }
   }
 
-  /** Undefined: the signature is by none of the keys. */
   async function verifyWithKeys(
     token: string,
     set: KeySet,
@@ -146,7 +141,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
     return undefined;
   }
 
-  /** Null, at once, where too many tokens wait already. */
+  /** Null: too many tokens wait already. */
   async function waitFor(lookup: Promise<KeyLookup>): Promise<KeyLookup | null> {
     if (waits >= KEY_WAITS_MAX) return null;
     waits++;
@@ -186,12 +181,12 @@ export function createVerifier(options: VerifierOptions): Verifier {
         tried += lookup.keys.length;
         const verification = await verifyWithKeys(token, set, lookup.keys);
         if (verification === undefined) continue;
-        // A copy, since a slice would keep the whole token.
+        // A copy: a slice would keep the whole token in memory.
         if (verification.outcome === 'ok' && known === undefined)
           headers.set(Buffer.from(encoded).toString(), header);
         return verification;
       }
-      // The token's key may be among the missing ones: only with all keys is a refusal certain.
+      // The missing keys may hold that of the token, so it cannot be refused.
       if (unavailable !== null) return unavailable;
       return tried === 0
         ? invalid('no-key', 'The token is signed with a key that is not known.')
@@ -211,7 +206,7 @@ function isNumericDate(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value <= NUMERIC_DATE_MAX;
 }
 
-/** What jose leaves unchecked: the types of `sub` and the times, and the range of the times. */
+/** Checks that jose does not make: types of `sub` and the times, and the range of the times. */
 function checkClaims(claims: JWTPayload, nowMs: number, toleranceMs: number): Verification {
   const { exp, nbf, iat, sub } = claims as Readonly<Record<string, unknown>>;
   if (typeof sub !== 'string' || sub === '') return noText('sub');
@@ -220,12 +215,11 @@ function checkClaims(claims: JWTPayload, nowMs: number, toleranceMs: number): Ve
   if (iat !== undefined && !isNumericDate(iat)) return noTime('iat');
   const usableUntilMs = exp * 1000 + toleranceMs;
   const usableFromMs = nbf === undefined ? Number.NEGATIVE_INFINITY : nbf * 1000 - toleranceMs;
-  // jose cuts the present to whole seconds, which makes it late for exp (and early, so stricter, for nbf).
+  // jose cuts the present to whole seconds, so it sees `exp` too late.
   if (nowMs >= usableUntilMs) return EXPIRED;
   return { outcome: 'ok', token: { subject: sub, usableUntilMs, usableFromMs, claims } };
 }
 
-/** Faults besides a signature that does not match. */
 function describeJoseError(error: unknown): Verification {
   if (error instanceof errors.JWTExpired) return EXPIRED;
   if (error instanceof errors.JWTClaimValidationFailed) {
@@ -233,7 +227,7 @@ function describeJoseError(error: unknown): Verification {
     return isOdd ? NBF_INVALID : (CLAIM_FAULTS[error.claim] ?? noText(error.claim));
   }
   if (error instanceof errors.JOSEError) return invalid('malformed', 'The token is not a valid signed JWT.');
-  // A key of the wrong kind, say.
+  // For example, a key of the wrong kind.
   return invalid('signature', 'The signature of the token cannot be verified.');
 }
 

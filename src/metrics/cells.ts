@@ -1,8 +1,8 @@
 import { PROBLEMS } from '../errors.js';
 
-/** What is counted, and where: each thread adds to numbers in shared memory, and any thread reads them. */
+/** Places of the counts in shared memory. */
 
-/** Labels of requests: the documented resource, never anything that a client wrote. */
+/** The documented resource, never text of a client. */
 export const ROUTE_LABELS = [
   '/schedule',
   '/schedule/personal',
@@ -13,7 +13,7 @@ export const ROUTE_LABELS = [
   '/login',
   '/docs',
   '/health',
-  /** There is no such resource, or the answer came before it was looked for. */
+  /** No such resource, or answered before the look-up. */
   'none',
   /** node:http could not read the request. */
   'unreadable',
@@ -28,7 +28,7 @@ export const STATUSES: readonly number[] = [
   ...new Set([200, 204, 304, ...Object.values(PROBLEMS).map(({ status }) => status)]),
 ].sort((a, b) => a - b);
 
-/** Upper ends of the classes of durations, inclusive. The last class has none. */
+/** Inclusive. The last class has no end. */
 export const DURATION_ENDS_MS: readonly number[] = [
   0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000,
 ];
@@ -45,7 +45,7 @@ export const TOKEN_FAILURES = [
   'issuer',
   'audience',
   'claims',
-  /** 503: there was no key to verify the token with. */
+  /** 503: no key could be had. */
   'unavailable',
 ] as const;
 export type TokenFailure = (typeof TOKEN_FAILURES)[number];
@@ -94,7 +94,6 @@ export const FAILURES_AT: number = DURATIONS_AT + ROUTES * DURATION_CLASSES;
 const SINGLES_AT = FAILURES_AT + TOKEN_FAILURES.length;
 export const CELLS: number = SINGLES_AT + SINGLES.length;
 
-/** The places of single numbers. */
 export const CELL: Readonly<Record<SingleName, number>> = Object.fromEntries(
   SINGLES.map((name, n) => [name, SINGLES_AT + n]),
 ) as Record<SingleName, number>;

@@ -4,9 +4,9 @@ import * as cells from './cells.js';
 const STATUS_PLACE: Uint8Array = new Uint8Array(600).fill(cells.STATUSES.length);
 for (const [place, status] of cells.STATUSES.entries()) STATUS_PLACE[status] = place;
 
-/** Counts what one thread does, in memory that other threads may read at any time. `cell` is a place of CELL. */
+/** The counts of one thread, which other threads read. `cell` is a place of CELL. */
 export class Meter {
-  /** To be read by another thread, or counted on by a replacement of this one. */
+  /** A replacement of the thread counts on in it. */
   readonly memory: SharedArrayBuffer;
   readonly #cells: Float64Array;
   readonly #samplers: (() => void)[] = [];
@@ -25,7 +25,6 @@ export class Meter {
     this.add(cells.DURATIONS_AT + route * cells.DURATION_CLASSES + duration);
   }
 
-  /** For an answer whose duration is unknown. */
   answeredUntimed(route: number, status: number, bytes: number): void {
     const place = STATUS_PLACE[status] ?? cells.STATUSES.length;
     this.add(cells.REQUESTS_AT + route * cells.STATUS_PLACES + place);
@@ -48,12 +47,12 @@ export class Meter {
     this.add(cells.FAILURES_AT + cells.TOKEN_FAILURES.indexOf(reason));
   }
 
-  /** Registers what is looked up from time to time, on this thread, instead of being counted as it happens. */
+  /** For values that are looked up from time to time, on this thread. */
   onSample(sampler: () => void): void {
     this.#samplers.push(sampler);
   }
 
-  /** For counts kept elsewhere, which may begin anew: what came since the last look is added. */
+  /** Adds the growth of counts that are kept elsewhere and may restart. */
   onSampleOfCounts(counts: () => readonly (readonly [cell: number, count: number])[]): void {
     const last = new Map<number, number>();
     this.onSample(() => {

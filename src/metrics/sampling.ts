@@ -4,16 +4,16 @@ import { EVENT_LOOP_DELAY_RESOLUTION_MS, METRICS_SAMPLE_MS } from '../limits.js'
 import { CELL } from './cells.js';
 import type { Meter } from './meter.js';
 
-/** After so many looks the delays begin anew: the figures are of the last 10 to 20 seconds. */
+/** Looks between two resets of the delays, which so cover the last 10 to 20 seconds. */
 const DELAY_LOOKS = 10;
 const NS_PER_MS = 1e6;
 
-/** Samples the event loop, the heap and the meter's own samplers once a second until the returned function is called. */
+/** Samples once a second until the returned function is called. */
 export function startSampling(meter: Meter): () => void {
   let loop = performance.eventLoopUtilization();
   const first = monitorEventLoopDelay({ resolution: EVENT_LOOP_DELAY_RESOLUTION_MS });
   const second = monitorEventLoopDelay({ resolution: EVENT_LOOP_DELAY_RESOLUTION_MS });
-  // The older is read, so that the figures never begin with nothing.
+  // The older one is read: it always covers some time.
   let [older, younger] = [first, second];
   older.enable();
   let looks = 0;

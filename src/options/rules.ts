@@ -1,5 +1,5 @@
 /** What settings must be beside each other. A setting that would silently have no effect is refused. */
-import { isAddress } from '../auth/key-address.js';
+import { isAddress } from '../auth/remote-keys.js';
 
 /** Values by the names of their settings, each good by itself, defaults filled in. */
 export type Values = Readonly<Record<string, unknown>>;

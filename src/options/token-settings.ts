@@ -1,5 +1,5 @@
-import { keySourceFault } from '../auth/key-address.js';
 import { SECRET_BYTES_MIN, secretBytes } from '../auth/key-set.js';
+import { keySourceFault } from '../auth/remote-keys.js';
 import { TOKEN_TYPES } from '../auth/verifier.js';
 import { INDEXED_FIELDS } from '../model/fields.js';
 import {

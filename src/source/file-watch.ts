@@ -6,15 +6,14 @@ import type { RecordWatch } from './records.js';
 import type { SourceSpec } from './spec.js';
 
 export interface WatchOptions {
-  /** How often each file is looked at, in milliseconds. Default FILE_POLL_MS. */
   readonly pollMs?: number;
-  /** How long a change must have been the last one. Default FILE_SETTLE_MS. */
+  /** How long a file must stay unchanged before the call. Default FILE_SETTLE_MS. */
   readonly settleMs?: number;
 }
 
 /**
- * Calls back when a file of the source has changed and stayed as it is for a while. Changes before this call count as known: to
- * miss nothing, watch first and load afterwards. A watch does not keep the process alive.
+ * Calls back when a file of the source has changed and settled. Earlier changes count as known, so watch before loading. A watch
+ * does not keep the process alive.
  */
 export function watchSource(spec: SourceSpec, onChange: () => void, options: WatchOptions = {}): RecordWatch {
   const watches = [...new Set(filesOf(spec))].map((path) => watchFile(path, onChange, options));
@@ -25,20 +24,20 @@ export function watchSource(spec: SourceSpec, onChange: () => void, options: Wat
   };
 }
 
-/** Every file that a source is made of, with its absolute path; standard input is none. */
+/** Absolute paths of the source's files, without standard input. */
 export function filesOf(spec: SourceSpec): string[] {
   const files = typeof spec.lecturerIds === 'string' ? [resolve(spec.lecturerIds)] : [];
   if (spec.kind === 'merged') return [...files, ...spec.specs.flatMap(filesOf)];
   return spec.kind === 'file' && spec.path !== '-' ? [...files, resolve(spec.path)] : files;
 }
 
-/** Looks at a path now and then. The system's notices follow inodes and not paths, and network file systems have none. */
+/** Polls: notices of the system follow inodes, not paths, and network file systems send none. */
 function watchFile(
   path: string,
   onChange: () => void,
   { pollMs = FILE_POLL_MS, settleMs = FILE_SETTLE_MS }: WatchOptions,
 ): RecordWatch {
-  // Synchronous: a change right after this call must not count as known.
+  // Synchronous, so that a change right after this call is seen.
   let known = stateNow(path);
   let found = known;
   let isClosed = false;

@@ -6,17 +6,23 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isMainThread } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 import { FILE_AGE_MS_MIN, FILE_CUT_REST_MS, FILE_TOTAL_MS_MAX } from '../limits.js';
-import { changedWhileRead, type FileLimits, FilePatience } from './file-patience.js';
 import { readRecords } from './formats/read-records.js';
-import { FilePieces, fileUnreadable, openPipe } from './open-file.js';
+import {
+  changedWhileRead,
+  type FileLimits,
+  FilePatience,
+  FilePieces,
+  fileUnreadable,
+  openPipe,
+} from './open-file.js';
 import type { LoadOptions, LoadSummary, ReadSummary, RecordSink, Source } from './source.js';
 
 const STANDARD_INPUT = 'standard input';
 const CUT_POLL_MS = 50;
 
 /**
- * A file of records, or standard input for `-`, which can be loaded once only. Each load opens the file again. One that changes
- * while it is read is `source-unreadable`; one that was just written and whose end looks cut is taken once it has rested.
+ * A file, or standard input for `-`, which can be loaded once only. A file that changes during a load is `source-unreadable`. If
+ * its end looks cut, the load waits until the file has not changed for a while.
  */
 export function fileSource(path: string, limits: FileLimits = {}): Source {
   if (path === '-') return { name: STANDARD_INPUT, load: loadStandardInput };
@@ -32,7 +38,6 @@ export function fileSource(path: string, limits: FileLimits = {}): Source {
   };
 }
 
-/** A pipe may be silent for as long as a load may last. */
 async function loadPipe(
   path: string,
   pipe: Socket,
@@ -60,7 +65,7 @@ async function loadOpened(
 ): Promise<LoadSummary | 'not-modified'> {
   const { signal } = options;
   const status = await patience.wait(settledStatus(handle, signal));
-  // The files of /proc have no size, and so no version.
+  // Files of /proc have no size, so they have no version.
   const hasSize = status.size > 0n;
   const version = hasSize ? `${status.dev}-${status.ino}-${status.size}-${status.mtimeNs}` : null;
   if (version !== null && version === options.previous) return 'not-modified';
@@ -89,7 +94,6 @@ async function loadOpened(
     const problem = `it ended after ${read.bytesRead} of ${bytesTotal} bytes: it was cut while it was read`;
     throw new LecternError('source-unreadable', `cannot read ${path}: ${problem}`);
   }
-  // Terminates: time passes.
   while (read.endsCut && restMs(status, FILE_CUT_REST_MS) > 0 && !(await hasChanged())) {
     await pause(CUT_POLL_MS, signal);
   }
@@ -97,7 +101,7 @@ async function loadOpened(
   return { ...read, version };
 }
 
-/** Waits until every further change will show, since clocks of file systems tick every few milliseconds. */
+/** Clocks of file systems tick every few milliseconds: a change within one tick would not show. */
 async function settledStatus(handle: FileHandle, signal: AbortSignal | undefined): Promise<BigIntStats> {
   const status = await handle.stat({ bigint: true });
   const waitMs = restMs(status, FILE_AGE_MS_MIN);
@@ -106,13 +110,12 @@ async function settledStatus(handle: FileHandle, signal: AbortSignal | undefined
   return handle.stat({ bigint: true });
 }
 
-/** How long the file has still to rest until its last change is so old. A change in the future counts as old. */
+/** Milliseconds until the last change is old enough. A change in the future counts as old. */
 function restMs({ mtimeMs }: BigIntStats, ageMsMin: number): number {
   const ageMs = Date.now() - Number(mtimeMs);
   return ageMs < 0 ? 0 : Math.max(0, ageMsMin - ageMs);
 }
 
-/** @throws the signal's reason */
 async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   await delay(ms, undefined, { signal }).catch(() => {});
   signal?.throwIfAborted();
@@ -125,7 +128,7 @@ async function loadStandardInput(sink: RecordSink, options: LoadOptions = {}): P
     throw new LecternError('source-unreadable', `cannot read ${STANDARD_INPUT}: it was read already`);
   }
   standardInputTaken = true;
-  // The process.stdin of a worker thread is another, and empty.
+  // In a worker thread process.stdin is another stream, and empty.
   const stream = isMainThread ? process.stdin : createReadStream('', { fd: 0, autoClose: false });
   const bytes = bytesOf(STANDARD_INPUT, stream, options.signal);
   const read = await readRecords(bytes, sink, { ...options, sourceName: STANDARD_INPUT, bytesTotal: null });
@@ -137,7 +140,7 @@ async function* bytesOf(
   stream: Readable,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Uint8Array> {
-  // An aborted file may fail when it closes, long after the loop below has ended.
+  // An aborted stream may fail when it closes, after the loop below.
   stream.on('error', () => {});
   if (signal !== undefined) addAbortSignal(signal, stream);
   try {

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import {
   UPSTREAM_BYTES_MAX,
   UPSTREAM_HEADERS_MS_MAX,
@@ -6,13 +7,18 @@ import {
   UPSTREAM_TOTAL_MS_MAX,
 } from '../limits.js';
 import type { RecordPosition } from '../model/event.js';
-import { parseAddress, redactAddress, resolveReference, withoutCredentials } from '../upstream/address.js';
+import {
+  addressDigest,
+  parseAddress,
+  redactAddress,
+  resolveReference,
+  withoutCredentials,
+} from '../upstream/address.js';
 import { type Answer, type RequestHeaders, UpstreamCall } from '../upstream/call.js';
 import { refused, unreadable } from '../upstream/failure.js';
 import { gunzip, readRecords } from './formats/read-records.js';
 import { checkHeaders } from './http/headers.js';
 import { isPage, type Link, nextTarget, parseLinks } from './http/link.js';
-import { conditionalHeaders, versionOf } from './http/validators.js';
 import {
   formatOf,
   type LoadOptions,
@@ -22,18 +28,15 @@ import {
   type Source,
 } from './source.js';
 
-/**
- * A source at an address, as plain data. Times are milliseconds; those that are left out are shorter where the address is
- * asked regularly, see refresh/patience.ts.
- */
+/** An address as a source. Default times are shorter for regular refreshes, see refresh/patience.ts. */
 export interface HttpSpec {
   /** Says that this is an address. */
   readonly kind: 'http';
   /** `http://…` or `https://…`; user and password in it are sent as Basic credentials. */
   readonly url: string;
-  /** Sent with the request, and to no other origin than that of `url`: every value counts as a secret. Default none. */
+  /** Sent to the origin of `url` only: every value counts as a secret. Default none. */
   readonly headers?: RequestHeaders | undefined;
-  /** Whether the next page may be on another origin, which gets none of the headers. Default false. */
+  /** Whether the next page may be on another origin; that one gets none of the headers. Default false. */
   readonly crossOriginNext?: boolean | undefined;
   /** Certificate authorities to trust, in PEM, in place of the usual ones. Default: those of Node. */
   readonly ca?: string | undefined;
@@ -45,17 +48,14 @@ export interface HttpSpec {
   readonly totalMsMax?: number | undefined;
   /** Default UPSTREAM_PAGES_MAX. */
   readonly pagesMax?: number | undefined;
-  /** Of all pages together, as they come over the wire; and of each page once it is unpacked. Default UPSTREAM_BYTES_MAX. */
+  /** Of all pages together as received, and of each page unpacked. Default UPSTREAM_BYTES_MAX. */
   readonly bytesMax?: number | undefined;
 }
 
-/** By what a format costs. Other answers are read all the same. */
+/** The cheapest format first. Other answers are read, too. */
 const ACCEPT = 'application/x-ndjson, application/json;q=0.9, application/vnd.msgpack;q=0.8, */*;q=0.1';
 
-/**
- * Records from an address, in pages where the answer has a `Link: rel="next"`. An answer cut short, a page that fails and an
- * uncertain end fail the load: there is never a smaller set.
- */
+/** Records from an address, in pages if answers have `Link: rel="next"`. Any cut, failed or uncertain page fails the load. */
 export function httpSource(spec: HttpSpec): Source {
   const address = parseAddress(spec.url);
   const secretHeaders = checkHeaders(spec.headers ?? {}, address);
@@ -88,7 +88,6 @@ class HttpLoad {
   readonly #spec: HttpSpec;
   readonly #sink: RecordSink;
   readonly #options: LoadOptions;
-  /** Records of all pages so far. */
   #records = 0;
 
   constructor(call: UpstreamCall, spec: HttpSpec, sink: RecordSink, options: LoadOptions) {
@@ -104,14 +103,14 @@ class HttpLoad {
     const wasAsked = Object.keys(conditionalHeaders(previous, answer.url)).length > 0;
     if (answer.status === 304 && wasAsked) {
       if (!isPage(linksOf(answer))) return 'not-modified';
-      // An unchanged first page says nothing of the second.
+      // The other pages may have changed.
       answer.message.destroy();
       answer = await this.#call.get(url, true);
     }
     expectData(answer);
     // A validator holds for one page, so a set in pages has no version.
     const version = isPage(linksOf(answer)) ? null : versionOf(answer.url, answer.message.headers);
-    // An upstream that ignores If-None-Match may give entity tags all the same.
+    // For upstreams that ignore If-None-Match.
     if (version !== null && version === previous) return 'not-modified';
     if (version !== null) this.#options.onVersion?.(version);
     return { ...(await this.#readPages(answer)), version };
@@ -123,7 +122,7 @@ class HttpLoad {
     const reads: ReadSummary[] = [];
     let answer = first;
     for (let page = 1; ; page++) {
-      // Before the body is read: a link that leads nowhere should not cost a page.
+      // Before the body: a broken link should not cost a page.
       const next = nextPage(answer, crossOriginNext);
       reads.push(await this.#readPage(answer, page, page === 1 && next === null));
       if (next === null) break;
@@ -146,17 +145,16 @@ class HttpLoad {
     const length = headers['content-length'];
     const bytesTotal = isOnly && length !== undefined ? Number(length) : null;
     const bytes = this.#call.body(answer);
-    // Unlike what fetch does, gzip data that ends early is an error.
     const decoded = isEncoded ? gunzip(sourceName, bytes) : bytes;
     const read = await readRecords(decoded, this.#sinkFor(page), {
       sourceName,
       bytesTotal,
-      // Without either of these the body ends where the connection does, for whatever reason (RFC 9112 section 6.3).
+      // Otherwise the body ends with the connection, for whatever reason (RFC 9112 section 6.3).
       endIsCertain: isEncoded || length !== undefined || headers['transfer-encoding'] !== undefined,
       unpackedBytesMax: this.#spec.bytesMax ?? UPSTREAM_BYTES_MAX,
       signal,
       onProgress: () => {
-        // Also while nothing comes and the rest is being unpacked.
+        // The limits hold while data is unpacked, too.
         this.#call.throwIfEnded();
         onProgress?.({ bytesRead: this.#call.bytesRead, bytesTotal, records: this.#records });
       },
@@ -164,7 +162,7 @@ class HttpLoad {
     return { ...read, gzipped: read.gzipped || isEncoded };
   }
 
-  /** Numbers the records of all pages on. */
+  /** Numbers records through all pages. */
   #sinkFor(page: number): RecordSink {
     const sink = this.#sink;
     const { undecoded } = sink;
@@ -186,7 +184,7 @@ class HttpLoad {
   }
 }
 
-/** RFC 9110 section 8.4. We asked for gzip or nothing. */
+/** RFC 9110 section 8.4. Only gzip was asked for. */
 function isGzipEncoded({ url, message }: Answer): boolean {
   const encoding = message.headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (encoding === '' || encoding === 'identity') return false;
@@ -197,7 +195,7 @@ function isGzipEncoded({ url, message }: Answer): boolean {
   );
 }
 
-/** Only 200 is the data. 206 would be a part of it, 204 nothing, and 203 something that a proxy made of it. */
+/** Only 200 is the data: 206 is a part of it, 204 nothing, and 203 a proxy's version. */
 function expectData({ status, url, message, trusted }: Answer): void {
   if (status === 200) return;
   const denied = status === 401 || status === 403;
@@ -224,4 +222,34 @@ function nextPage(answer: Answer, crossOrigin: boolean): URL | null {
   if ('problem' in next) throw unreadable(url, `its next page leads ${next.problem}`);
   if (crossOrigin || next.origin === url.origin) return next;
   throw unreadable(url, `its next page is on another origin, ${next.origin}; expected ${url.origin}`);
+}
+
+/** RFC 9110 section 8.8.3. */
+const ENTITY_TAG = /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/;
+/** Dates have whole seconds: a second change within one does not show. */
+const DATE_RESOLUTION_MS = 1000;
+
+/** The version of an answer: address and validator (RFC 9110 section 8.8). Null without a reliable validator. */
+function versionOf(url: URL, headers: IncomingHttpHeaders): string | null {
+  const { etag, date, 'last-modified': lastModified } = headers;
+  if (etag !== undefined && ENTITY_TAG.test(etag)) return JSON.stringify({ url: addressDigest(url), etag });
+  if (lastModified === undefined || date === undefined) return null;
+  // Then the date is a strong validator (section 8.8.2.2). NaN compares as false.
+  const isSettled = Date.parse(date) - Date.parse(lastModified) >= DATE_RESOLUTION_MS;
+  return isSettled ? JSON.stringify({ url: addressDigest(url), lastModified }) : null;
+}
+
+/** The condition for an address (RFC 9110 section 13.1). Empty for versions of other addresses or in no known form. */
+function conditionalHeaders(previous: string | null, url: URL): RequestHeaders {
+  let version: unknown;
+  try {
+    version = JSON.parse(previous ?? 'null');
+  } catch {
+    return {};
+  }
+  const { url: digest, etag, lastModified } = (version ?? {}) as Readonly<Record<string, unknown>>;
+  if (digest !== addressDigest(url)) return {};
+  if (typeof etag === 'string' && ENTITY_TAG.test(etag)) return { 'if-none-match': etag };
+  if (typeof lastModified !== 'string' || Number.isNaN(Date.parse(lastModified))) return {};
+  return { 'if-modified-since': new Date(lastModified).toUTCString() };
 }

@@ -4,17 +4,13 @@ import { LecternError } from '../errors.js';
 import { LECTURER_IDS_BYTES_MAX, TEXT_FILE_MS_MAX } from '../limits.js';
 import { describeJsonFault } from '../model/json-fault.js';
 import { normaliseText } from '../model/text.js';
-import { FilePatience } from './file-patience.js';
-import { FilePieces, fileUnreadable } from './open-file.js';
+import { FilePatience, FilePieces, fileUnreadable } from './open-file.js';
 import type { RecordSink, Source } from './source.js';
 
 /** Lecturer identifiers by display name, or the path of a JSON file that holds such an object. */
 export type LecturerIds = Readonly<Record<string, string>> | string;
 
-/**
- * Fills `lecturerId` from `lecturer` where a record has none. Names are compared in Unicode NFC. A file is read at each load, and
- * the version covers the map.
- */
+/** Fills a missing `lecturerId` from `lecturer`, compared in Unicode NFC. The version covers the map, which each load reads. */
 export function withLecturerIds(source: Source, lecturerIds: LecturerIds): Source {
   return {
     name: source.name,
@@ -39,7 +35,7 @@ export function withLecturerIds(source: Source, lecturerIds: LecturerIds): Sourc
   };
 }
 
-/** The record itself, or a copy that has the identifier. It may be the object of an embedding program. */
+/** Copies the record: it may belong to the embedding program. */
 function fill(value: unknown, ids: ReadonlyMap<string, string>): unknown {
   if (typeof value !== 'object' || value === null) return value;
   try {
@@ -77,7 +73,14 @@ async function readMap(path: string): Promise<Readonly<Record<string, unknown>>>
   const name = `the map of lecturer identifiers ${path}`;
   let map: unknown;
   try {
-    map = parse(await readBytes(path, name));
+    const bytes = await readBytes(path, name);
+    if (!isUtf8(bytes)) throw new Error('it is not UTF-8 text');
+    const text = bytes.toString('utf8').replace(/^\ufeff/, '');
+    try {
+      map = JSON.parse(text);
+    } catch (cause) {
+      throw new Error(`it is not JSON: ${describeJsonFault(text)}`, { cause });
+    }
   } catch (error) {
     throw error instanceof LecternError ? error : fileUnreadable(name, error);
   }
@@ -105,14 +108,4 @@ async function readBytes(path: string, name: string): Promise<Buffer> {
     }
     return Buffer.concat(chunks, length);
   });
-}
-
-function parse(bytes: Buffer): unknown {
-  if (!isUtf8(bytes)) throw new Error('it is not UTF-8 text');
-  const text = bytes.toString('utf8').replace(/^\ufeff/, '');
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new Error(`it is not JSON: ${describeJsonFault(text)}`, { cause });
-  }
 }

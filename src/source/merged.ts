@@ -3,9 +3,9 @@ import type { RecordPosition } from '../model/event.js';
 import { formatOf, type LoadOptions, type LoadSummary, type RecordSink, type Source } from './source.js';
 
 /**
- * Several sources as one. They are read from the last to the first: the snapshot keeps the first record of an id, and the later
- * source has to win. Positions name their source, so that an overridden record can be told from a fault. The version is the JSON
- * array of the sources' versions. In that of a load that ended early, sources that were not reached have null.
+ * Several sources as one, read from the last to the first: the snapshot keeps the first record of an id, and the later source
+ * wins. Positions name their source. The version is the JSON array of the sources' versions; after a load that ended early,
+ * null stands for sources that were not reached.
  */
 export function mergedSource(sources: readonly Source[]): Source {
   if (sources.length === 0)
@@ -22,7 +22,6 @@ export function mergedSource(sources: readonly Source[]): Source {
 
 interface Part {
   readonly source: Source;
-  /** What positions call it. */
   readonly label: string;
 }
 
@@ -57,7 +56,7 @@ async function load(
   const summaries: LoadSummary[] = [];
   if (versions !== null) {
     const last = parts.length - 1;
-    // The last one is the first to be read, so asking it can be reading it.
+    // The last source is read first, so asking it also reads it.
     const answer = await read(parts[last] as Part, versions[last] ?? null);
     if (answer !== 'not-modified') summaries.push(answer);
     else if (!(await anyChanged(parts.slice(0, last), versions, signal))) return answer;
@@ -68,11 +67,17 @@ async function load(
       throw new Error(`the source ${part.label} was not asked whether anything changed`);
     summaries.push(answer);
   }
-  return combine(summaries.reverse());
+  summaries.reverse();
+  const loaded = summaries.map(({ version }) => version);
+  return {
+    ...formatOf(summaries),
+    bytesRead: summaries.reduce((bytes, summary) => bytes + summary.bytesRead, 0),
+    version: loaded.includes(null) ? null : JSON.stringify(loaded),
+  };
 }
 
 function labelling(sink: RecordSink, label: string): RecordSink {
-  // A part that is merged itself has named its parts already.
+  // A merged part has already named its parts.
   const labelled = (position: RecordPosition): RecordPosition => ({
     ...position,
     source: position.source ?? label,
@@ -85,7 +90,7 @@ function labelling(sink: RecordSink, label: string): RecordSink {
 
 const CHANGED = new Error('the source changed');
 
-/** Asks each source, from the last to the first, and stops at one that has something new. Nothing is kept of it. */
+/** Asks each source, the last first, until one has changed. Its records are dropped. */
 async function anyChanged(
   parts: readonly Part[],
   versions: readonly (string | null)[],
@@ -108,7 +113,7 @@ async function anyChanged(
   return false;
 }
 
-/** @returns null where the text is no version of so many sources, so that all are read */
+/** Null unless the text is a version of so many sources. */
 function parseVersions(text: string | null, count: number): (string | null)[] | null {
   let value: unknown;
   try {
@@ -119,13 +124,4 @@ function parseVersions(text: string | null, count: number): (string | null)[] | 
   if (!Array.isArray(value) || value.length !== count) return null;
   const reached = value.slice(value.findIndex((version) => version !== null));
   return reached.every((version) => typeof version === 'string') ? value : null;
-}
-
-function combine(summaries: readonly LoadSummary[]): LoadSummary {
-  const versions = summaries.map(({ version }) => version);
-  return {
-    ...formatOf(summaries),
-    bytesRead: summaries.reduce((bytes, summary) => bytes + summary.bytesRead, 0),
-    version: versions.includes(null) ? null : JSON.stringify(versions),
-  };
 }

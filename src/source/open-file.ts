@@ -1,10 +1,10 @@
-import { closeSync, constants, fstatSync, openSync, type StatsBase } from 'node:fs';
+import { type BigIntStats, closeSync, constants, fstatSync, openSync, type StatsBase } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { LecternError } from '../errors.js';
-import { READ_CHUNK_BYTES } from '../limits.js';
+import { FILE_IDLE_MS_MAX, FILE_POLL_MS, FILE_TOTAL_MS_MAX, READ_CHUNK_BYTES } from '../limits.js';
 
-/** Windows has no such flag, and nothing at a path that an opening would wait for. */
+/** Windows has no such flag and needs none. */
 const WITHOUT_WAITING: number = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -25,7 +25,7 @@ export function fileUnreadable(name: string, error: unknown): LecternError {
   return new LecternError('source-unreadable', `cannot read ${name}: ${reason}`, { cause: error });
 }
 
-/** A pipe may take the place of the file before it is opened, so opening does not wait for a writer. */
+/** Opens without waiting: a pipe without a writer may have replaced the file. */
 export async function openRegularFile(path: string): Promise<FileHandle> {
   checkKind(await stat(path));
   const handle = await open(path, WITHOUT_WAITING);
@@ -46,7 +46,7 @@ function checkKind(status: StatsBase<number>): void {
   throw new Error(`it is a ${kind ?? device}; expected a regular file`);
 }
 
-/** Opens a named pipe, which is polled and can be given up at any time. Null where none stands there. */
+/** Opens a named pipe so that it is polled and can be given up. Null if the path is no pipe. */
 export async function openPipe(path: string): Promise<Socket | null> {
   try {
     if (!(await stat(path)).isFIFO()) return null;
@@ -59,11 +59,11 @@ export async function openPipe(path: string): Promise<Socket | null> {
   }
 }
 
-/** The bytes of a file. The next piece is read while one is being worked on. */
+/** Reads a file in pieces, one ahead of the caller. */
 export class FilePieces {
   readonly #name: string;
   readonly #handle: FileHandle;
-  /** Memory that can be used again: new memory for each piece makes a load slower. */
+  /** Memory to use again: allocating for each piece makes a load slower. */
   readonly #free: ArrayBufferLike[] = [];
   readonly #own = new WeakSet<ArrayBufferLike>();
 
@@ -72,7 +72,7 @@ export class FilePieces {
     this.#handle = handle;
   }
 
-  /** Takes a piece that may be overwritten. Other bytes are left alone. */
+  /** Allows a piece to be overwritten. Other bytes are left alone. */
   takeBack({ buffer }: Uint8Array): void {
     if (this.#own.has(buffer)) this.#free.push(buffer);
   }
@@ -84,7 +84,7 @@ export class FilePieces {
         const piece = await next;
         if (piece.length === 0) return;
         next = this.#readNext();
-        // A failure is thrown by the next turn; until then it must not count as unhandled.
+        // The next turn throws its failure; until then it must not count as unhandled.
         next.catch(() => {});
         yield piece;
       }
@@ -103,4 +103,130 @@ export class FilePieces {
     const { bytesRead } = await this.#handle.read(bytes, 0, bytes.length, null);
     return bytes.subarray(0, bytesRead);
   }
+}
+
+export interface FileLimits {
+  /** Whether the path may be a named pipe. Default: whether it is one when the timetable is opened. */
+  readonly isPipe?: boolean | undefined;
+  /** Between two pieces of a file. Default FILE_IDLE_MS_MAX. Pipes have no such limit. */
+  readonly idleMsMax?: number | undefined;
+  /** The whole load. Default FILE_TOTAL_MS_MAX. */
+  readonly totalMsMax?: number | undefined;
+}
+
+/** Gives up a file that hangs, never ends, or is replaced. Its system calls may hang on, so they are not awaited. */
+export class FilePatience {
+  readonly #path: string;
+  readonly #name: string;
+  readonly #idleMsMax: number;
+  readonly #totalMsMax: number;
+  readonly #beganMs: number = performance.now();
+  #opened: Pick<BigIntStats, 'dev' | 'ino'> | null = null;
+  #hasGivenUp = false;
+  #bytes = 0;
+
+  constructor(path: string, limits: FileLimits, name: string = path) {
+    this.#path = path;
+    this.#name = name;
+    this.#totalMsMax = limits.totalMsMax ?? FILE_TOTAL_MS_MAX;
+    this.#idleMsMax = Math.min(limits.idleMsMax ?? FILE_IDLE_MS_MAX, this.#totalMsMax);
+  }
+
+  async use<Result>(use: (handle: FileHandle) => Promise<Result>): Promise<Result> {
+    const opening = openRegularFile(this.#path);
+    const handle = await this.wait(opening).catch((error: unknown) => {
+      // The system may still open it later.
+      opening.then((late) => late.close()).catch(() => {});
+      throw error instanceof LecternError ? error : fileUnreadable(this.#name, error);
+    });
+    try {
+      return await use(handle);
+    } finally {
+      await this.#end(handle.close());
+    }
+  }
+
+  /** From now on the path has to lead to this file. */
+  opened(status: Pick<BigIntStats, 'dev' | 'ino'>): void {
+    this.#opened = status;
+  }
+
+  /** Settles as the promise does, or rejects with `source-unreadable`. */
+  async wait<Value>(promise: Promise<Value>): Promise<Value> {
+    const beganMs = performance.now();
+    const pollMs = Math.min(FILE_POLL_MS, Math.ceil(this.#idleMsMax / 4));
+    let timer: NodeJS.Timeout | undefined;
+    const givenUp = new Promise<never>((_, reject) => {
+      let isLooking = false;
+      timer = setInterval(() => {
+        const nowMs = performance.now();
+        if (nowMs - this.#beganMs >= this.#totalMsMax) reject(this.#tooLong());
+        else if (nowMs - beganMs >= this.#idleMsMax) {
+          reject(this.#giveUp(`nothing came for ${this.#idleMsMax / 1000} s, after ${this.#bytes} bytes`));
+        } else if (!isLooking) {
+          isLooking = true;
+          void this.#isReplaced().then((isReplaced) => {
+            isLooking = false;
+            if (isReplaced) reject(this.#giveUp('it was replaced by another file while it was read'));
+          });
+        }
+      }, pollMs);
+    });
+    try {
+      return await Promise.race([promise, givenUp]);
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  /** The pieces of the file. A file longer than `bytesMax` has changed. */
+  async *pieces(
+    pieces: AsyncGenerator<Uint8Array>,
+    bytesMax: number = Number.POSITIVE_INFINITY,
+  ): AsyncGenerator<Uint8Array> {
+    try {
+      for (;;) {
+        const { done, value } = await this.wait(pieces.next());
+        if (done) return;
+        if (performance.now() - this.#beganMs >= this.#totalMsMax) throw this.#tooLong();
+        this.#bytes += value.length;
+        if (this.#bytes > bytesMax) throw changedWhileRead(this.#name);
+        yield value;
+      }
+    } finally {
+      await this.#end(pieces.return(undefined));
+    }
+  }
+
+  /** A deleted file counts as not replaced: it is read to its end. */
+  async #isReplaced(): Promise<boolean> {
+    const opened = this.#opened;
+    if (opened === null) return false;
+    try {
+      const now = await stat(this.#path, { bigint: true });
+      return now.ino !== opened.ino || now.dev !== opened.dev;
+    } catch {
+      return false;
+    }
+  }
+
+  async #end(end: Promise<unknown>): Promise<void> {
+    if (this.#hasGivenUp) end.catch(() => {});
+    else await end;
+  }
+
+  #tooLong(): LecternError {
+    const problem = `it was not read whole within ${this.#totalMsMax / 1000} s, after ${this.#bytes} bytes`;
+    return this.#giveUp(problem);
+  }
+
+  #giveUp(problem: string): LecternError {
+    this.#hasGivenUp = true;
+    return new LecternError('source-unreadable', `cannot read ${this.#name}: ${problem}`);
+  }
+}
+
+export function changedWhileRead(name: string, cause?: unknown): LecternError {
+  const message = `cannot read ${name}: it changed while it was read`;
+  return new LecternError('source-unreadable', message, { cause });
 }

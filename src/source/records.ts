@@ -4,21 +4,21 @@ import { LecternError } from '../errors.js';
 import { digitsOf } from '../model/identifier.js';
 import type { Source } from './source.js';
 
-/** Records between two turns of the event loop: with 5 µs a record about 10 ms. */
+/** Records between two turns of the event loop: about 10 ms. */
 const RECORDS_PER_TURN = 2048;
 
 /**
- * Records in memory: an array, a generator, a database cursor. Each should be a `TimetableRecord`. They are checked one by one
- * when they are loaded, and those that cannot be served are rejected.
+ * Records in memory: an array, a generator, a database cursor. Each should be a `TimetableRecord`. A load rejects the records
+ * that cannot be served.
  */
 export type Records = Iterable<unknown> | AsyncIterable<unknown>;
 
-/** What a load of a {@link RecordSource} gives. */
+/** The result of {@link RecordSource.load}. */
 export type RecordLoad =
   | {
       /** All records of the source. */
       readonly records: Records;
-      /** Opaque: equal for two loads only where both give the same records. Null: it cannot say. */
+      /** Opaque: equal only for loads of the same records. Null: unknown. */
       readonly version: string | null;
     }
   | {
@@ -26,15 +26,15 @@ export type RecordLoad =
       readonly notModified: true;
     };
 
-/** What a load is told. */
+/** Given to {@link RecordSource.load}. */
 export interface RecordLoadOptions {
-  /** The version that is served. A source that still has it may answer `{ notModified: true }`. */
+  /** The served version. A source that still has it may answer `{ notModified: true }`. */
   readonly previous: string | null;
-  /** Aborted when the load is not wanted any more. */
+  /** Aborted when the load is no longer wanted. */
   readonly signal: AbortSignal;
 }
 
-/** What {@link RecordSource.watch} began. */
+/** A watch of a {@link RecordSource}. */
 export interface RecordWatch {
   /** Ends it. */
   close(): void;
@@ -44,23 +44,23 @@ export interface RecordWatch {
 export interface RecordSource {
   /** For messages. */
   readonly name: string;
-  /** Gives all records, or says that nothing is new. What it throws is a failed load. */
+  /** Gives all records, or says that nothing is new. An error fails the load. */
   load(options: RecordLoadOptions): RecordLoad | Promise<RecordLoad>;
-  /** Calls back whenever there may be something new, until closed. */
+  /** Calls back after each possible change, until closed. */
   watch?(onChange: () => void): RecordWatch;
 }
 
 /** A small change of a {@link MemorySource}. */
 export interface RecordChange {
-  /** Records to add, or to put in the place of those with the same id. */
+  /** Records to add; they replace those with the same id. */
   readonly upsert?: Iterable<object>;
-  /** Ids to take out; unknown ones are skipped. */
+  /** Ids to remove; unknown ones are skipped. */
   readonly remove?: Iterable<string | number>;
 }
 
 /**
- * Records that the embedding program holds and changes. A timetable that is opened on it follows: changes that come close
- * together become one rebuild.
+ * Records that the embedding program holds and changes. A timetable opened on it follows each change; changes close together
+ * become one rebuild.
  */
 export class MemorySource implements RecordSource {
   /** For messages. */
@@ -68,25 +68,22 @@ export class MemorySource implements RecordSource {
   #records: Records;
   /** Whether `#records` is a stream that was read. */
   #isSpent = false;
-  /** In place of `#records` once a change was applied. */
+  /** Replaces `#records` once a change was applied. */
   #byId: Map<string, unknown> | null = null;
-  /** Beside `#byId`: records that will be rejected, without an id or with one that an earlier record has. */
+  /** Records outside `#byId`, which will be rejected: they have no id, or that of an earlier record. */
   #strays: readonly { readonly id: string | null; readonly record: unknown }[] = [];
   /** Different in each process, since versions are kept in snapshot files. */
   readonly #origin = randomUUID();
   #changes = 0;
   readonly #watchers = new Set<() => void>();
 
-  /**
-   * @param name for messages
-   * @throws LecternError `option-invalid` for what cannot be iterated
-   */
+  /** @param name for messages. Throws LecternError `option-invalid` for records that are not iterable. */
   constructor(records: Records = [], name = 'records in memory') {
     this.#records = checkRecords(records, 'new MemorySource()');
     this.name = name;
   }
 
-  /** @throws LecternError `source-unreadable` where the records are a stream that was read already */
+  /** @throws LecternError `source-unreadable` if the records are a stream that was already read */
   load({ previous }: RecordLoadOptions): RecordLoad {
     const version = `${this.#origin}-${this.#changes}`;
     if (previous === version) return { notModified: true };
@@ -102,11 +99,7 @@ export class MemorySource implements RecordSource {
     return { records: this.#records, version };
   }
 
-  /**
-   * Puts other records in the place of all.
-   *
-   * @throws LecternError `option-invalid` for what cannot be iterated
-   */
+  /** Replaces all records. Throws LecternError `option-invalid` for records that are not iterable. */
   replace(records: Records): void {
     this.#records = checkRecords(records, 'replace()');
     this.#isSpent = false;
@@ -116,10 +109,10 @@ export class MemorySource implements RecordSource {
   }
 
   /**
-   * Adds, replaces and removes single records. Ids are compared without regard to case where they are UUIDs.
+   * Adds, replaces and removes single records. The case of UUIDs does not count.
    *
-   * @throws LecternError `option-invalid` where a record to upsert has no id, where upsert or remove is no list, or where the
-   *   records were given as a stream, which cannot be read a second time. Nothing is changed then.
+   * @throws LecternError `option-invalid` for an upsert without an id, an upsert or remove that is no list, or records that were
+   *   given as a stream. Nothing is changed then.
    */
   apply(change: RecordChange): void {
     const upserts = listOf(change, 'upsert').map((record) => {
@@ -140,7 +133,7 @@ export class MemorySource implements RecordSource {
 
   /** Calls back after each change, until closed. */
   watch(onChange: () => void): RecordWatch {
-    // An entry for each call, also of the same function.
+    // A function may watch several times.
     const watcher = (): void => onChange();
     this.#watchers.add(watcher);
     return { close: () => void this.#watchers.delete(watcher) };
@@ -165,7 +158,6 @@ export class MemorySource implements RecordSource {
     }
     this.#byId = byId;
     this.#strays = strays;
-    // Lets go of what was given.
     this.#records = [];
     return byId;
   }
@@ -175,7 +167,7 @@ function invalid(problem: string): LecternError {
   return new LecternError('option-invalid', problem);
 }
 
-/** A text is iterable, too, but its characters are no records. */
+/** A string is iterable, too, but its characters are no records. */
 function checkRecords(given: unknown, taker: string): Records {
   const isIterable =
     typeof given === 'object' &&
@@ -185,7 +177,7 @@ function checkRecords(given: unknown, taker: string): Records {
   throw invalid(`${taker} takes an iterable of records, such as an array`);
 }
 
-/** Whether records are their own iterator, as those of a generator are, or a stream of Node or the web. */
+/** Whether the records can be read only once: a generator, or a stream of Node or the web. */
 function isStream(records: Records): boolean {
   return ['next', 'pipe', 'getReader'].some(
     (name) => typeof (records as unknown as Readonly<Record<string, unknown>>)[name] === 'function',
@@ -200,7 +192,6 @@ function listOf(change: unknown, name: keyof RecordChange): unknown[] {
   if (unknown !== undefined) throw fault(`there is no ${JSON.stringify(unknown)}`);
   const list: unknown = (change as RecordChange)[name];
   if (list === undefined) return [];
-  // A text is iterable, too: the characters of one id.
   if (typeof list === 'object' && list !== null && Symbol.iterator in list)
     return [...(list as Iterable<unknown>)];
   throw fault(`${name} is no list`);
@@ -218,7 +209,6 @@ function comparable(id: unknown): string | null {
   return UUID.test(id) ? id.toLowerCase() : id;
 }
 
-/** A source of records that this process has, as JSON would give them. */
 export function memorySource(records: Records, name = 'records in memory'): Source {
   return {
     name,

@@ -3,25 +3,25 @@
  */
 import type { RecordPosition, Rejection } from '../model/event.js';
 
-/** Where the names of a line stand that are no fields of an event: beginning and end in turn. */
+/** Places of the names in a line that are no event fields: beginning and end in turn. */
 export interface NameSpans {
   readonly places: Int32Array;
   readonly count: number;
 }
 
-/** What a source puts its records into. Calls are synchronous, in the order of the source. */
+/** Takes records synchronously, in the order of the source. */
 export interface RecordSink {
-  /** A record that could be decoded. It may still be rejected by the normaliser. */
+  /** A decoded record. The normaliser may still reject it. */
   record(value: unknown, position: RecordPosition): void;
-  /** A record that could not be decoded. */
   reject(rejection: Rejection): void;
   /**
-   * A record that was not decoded, as UTF-8 and a view of it. A sink without this method gets every record decoded.
+   * A record as UTF-8, not decoded. It has no position, so only a source that is alone calls this.
    *
-   * @param spans for each field of the descriptor table where its value begins, or -1, where it ends, and its quickHash. The value
-   *   is unchecked: it may hold backslashes or control characters.
-   * @param names of other fields
-   * @returns false where nothing was taken: then the record has to be decoded and given to `record`
+   * @param view the same bytes
+   * @param spans for each field, in the order of the descriptor table: where its value begins (-1: no value), where it ends, and
+   *   its quickHash. Values are unchecked: they may hold backslashes or control characters.
+   * @param names of its other fields
+   * @returns false if the sink did not take it: decode it and call `record`
    */
   undecoded?: (bytes: Uint8Array, view: DataView, spans: Int32Array, names: NameSpans) => boolean;
 }
@@ -38,11 +38,10 @@ export interface LoadProgress {
 
 export interface LoadOptions {
   readonly signal?: AbortSignal | undefined;
-  /** The version of what is served, as an earlier load gave it. Null or absent: load whatever is there. */
+  /** The version of the served records, from an earlier load. Null or absent: load in any case. */
   readonly previous?: string | null;
-  /** Called before the first record with the version of what is read, where the source knows it by then. */
+  /** Called before the first record, if the source knows its version by then. */
   readonly onVersion?: ((version: string) => void) | undefined;
-  /** Called after each chunk. */
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
 }
 
@@ -52,36 +51,29 @@ export type SourceFormat = 'ndjson' | 'json-array' | 'messagepack' | 'memory' | 
 export interface ReadSummary {
   readonly format: SourceFormat;
   readonly gzipped: boolean;
-  /** Bytes before decompression. */
   readonly bytesRead: number;
-  /** Where the last record looks cut, although the bytes have ended. */
+  /** The last record looks cut, although the bytes have ended. */
   readonly endsCut?: true;
 }
 
 export interface LoadSummary extends ReadSummary {
-  /** Opaque: equal only for two loads of the same records. Null where the source cannot say, so that it is read each time. */
+  /** Opaque: equal only for loads of the same records. Null: unknown, so the source is read each time. */
   readonly version: string | null;
 }
 
-/** What is common to several reads. */
 export function formatOf(reads: readonly ReadSummary[]): Pick<ReadSummary, 'format' | 'gzipped'> {
   const [format = 'mixed', ...others] = new Set(reads.map((read) => read.format));
-  return {
-    format: others.length === 0 ? format : 'mixed',
-    gzipped: reads.some(({ gzipped }) => gzipped),
-  };
+  return { format: others.length === 0 ? format : 'mixed', gzipped: reads.some(({ gzipped }) => gzipped) };
 }
 
-/** A place that records come from. */
 export interface Source {
   /** For messages: a path, `standard input`, … */
   readonly name: string;
   /**
-   * Pushes every record into the sink and resolves when the source has been read whole. What the sink throws comes through.
+   * Pushes every record into the sink. Errors of the sink pass through.
    *
-   * @returns `not-modified` where the source still has the version `previous`; then nothing was put into the sink
-   * @throws LecternError `source-unreadable` where it cannot be opened or read, or changed while it was read;
-   *   `source-malformed` where it is of no known format, or ends early
+   * @returns `not-modified` if the source still has the version `previous`: the sink got nothing
+   * @throws LecternError `source-unreadable` also for a change during the read; `source-malformed` also for an early end
    */
   load(sink: RecordSink, options?: LoadOptions): Promise<LoadSummary | 'not-modified'>;
 }

@@ -4,15 +4,15 @@ import { fileURLToPath } from 'node:url';
 import { LecternError } from '../errors.js';
 import { addressDigest, parseAddress } from '../upstream/address.js';
 import { fileSource } from './file.js';
-import type { FileLimits } from './file-patience.js';
 import { resolveHeaders } from './http/headers.js';
 import { type HttpSpec, httpSource } from './http.js';
 import { type LecturerIds, withLecturerIds } from './lecturer-ids.js';
 import { mergedSource } from './merged.js';
+import type { FileLimits } from './open-file.js';
 import type { RecordSource } from './records.js';
 import type { Source } from './source.js';
 
-/** A source as plain data, which can be given to another thread. Header values in it may be secrets. */
+/** A source as plain data, which can cross threads. Header values may be secrets. */
 export type SourceSpec = (FileSpec | HttpSpec | MergedSpec) & {
   /** Fills `lecturerId` from `lecturer`: a map from name to identifier, or the path of one. Default none. */
   readonly lecturerIds?: LecturerIds | undefined;
@@ -34,7 +34,7 @@ export interface MergedSpec {
   readonly specs: readonly SourceSpec[];
 }
 
-/** @throws LecternError `option-invalid` for an address or header fields that cannot be, or no source at all */
+/** @throws LecternError `option-invalid` */
 export function sourceOfSpec({ lecturerIds, ...spec }: SourceSpec): Source {
   if (lecturerIds !== undefined) return withLecturerIds(sourceOfSpec(spec), lecturerIds);
   switch (spec.kind) {
@@ -77,17 +77,16 @@ function partsOf(spec: SourceSpec): readonly string[] {
   }
 }
 
-/** What the sources that one command names have in common. */
 export interface SourceArgumentOptions
   extends Omit<Partial<HttpSpec>, 'kind' | 'url'>,
     Pick<SourceSpec, 'lecturerIds'> {
-  /** Where the `env:NAME` of header values come from, such as process.env. Default: they stay as they are. */
+  /** Replaces `env:NAME` in header values. Default: they stay as they are. */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
 /**
- * What a command line calls a source: an address (`http://…`, `https://…`), a path, a `file:` URL, or `-`. Several are
- * one merged source, the later winning. Header fields go to one origin only, since they may be secrets.
+ * Reads sources as a command line names them: `http://…`, `https://…`, a path, a `file:` URL, or `-`. Several become one merged
+ * source. Header fields may be secrets, so they go to one origin only.
  *
  * @throws LecternError `option-invalid`
  */
@@ -108,7 +107,7 @@ export function parseSourceArgument(
     throw invalid(`header fields are given, and ${several}; expected one origin`);
   }
   const spec: SourceSpec = others.length === 0 ? first : { kind: 'merged', specs };
-  // Addresses and header fields are checked now, where a person is waiting for the answer.
+  // Reports wrong addresses and header fields at once.
   sourceOfSpec(spec);
   return lecturerIds === undefined ? spec : { ...spec, lecturerIds };
 }

@@ -1,7 +1,7 @@
 /** From what a program says of tokens to plain data, which every serving thread makes an authenticator of. */
 import type { AuthPlan } from '../auth/authenticator.js';
-import { enrolmentsOf } from '../auth/enrolments.js';
-import { planRemoteKeys } from '../auth/key-address.js';
+import { enrolmentsOf } from '../auth/identity.js';
+import { planRemoteKeys } from '../auth/remote-keys.js';
 import { LecternError } from '../errors.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { EmbeddedAuthOptions } from '../options/option-types.js';

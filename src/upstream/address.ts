@@ -3,7 +3,7 @@ import { LecternError } from '../errors.js';
 
 /** @throws LecternError `option-invalid`; the message shows nothing that could be a secret */
 export function parseAddress(text: string): URL {
-  // The error of the constructor carries the whole text, so it is not kept as the cause.
+  // The constructor's error holds the whole text, so it is no cause here.
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
     const found = url === null ? 'it cannot be parsed' : `its scheme is ${url.protocol.slice(0, -1)}`;
@@ -15,7 +15,7 @@ export function parseAddress(text: string): URL {
   return url;
 }
 
-/** An address for messages: without what may be a secret, such as the values of query parameters. */
+/** For messages: without credentials and values of query parameters, which may be secrets. */
 export function redactAddress(url: URL): string {
   const names = [...url.searchParams.keys()].map((name) => `${encodeURIComponent(name)}=…`);
   return `${url.origin}${url.pathname}${names.length === 0 ? '' : '?'}${names.join('&')}`;
@@ -27,7 +27,7 @@ export function addressDigest(url: URL): string {
   return createHash('sha256').update(href).digest().subarray(0, 16).toString('base64url');
 }
 
-/** User and password travel as a header field, and the fragment not at all (RFC 9110 section 7.1). */
+/** Credentials are sent in a header field, fragments never (RFC 9110 section 7.1). */
 export function withoutCredentials(url: URL): URL {
   const bare = new URL(url.href);
   bare.username = '';
@@ -36,7 +36,7 @@ export function withoutCredentials(url: URL): URL {
   return bare;
 }
 
-/** Where a redirect or a link leads. An upstream can neither choose our credentials nor lead from https to http. */
+/** The target of a redirect or link. An upstream can neither choose credentials nor lead from https to http. */
 export function resolveReference(reference: string, from: URL): URL | { readonly problem: string } {
   if (!URL.canParse(reference, from.href)) return { problem: 'to what is no address' };
   const url = withoutCredentials(new URL(reference, from));

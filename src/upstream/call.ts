@@ -1,6 +1,4 @@
-/**
- * Room upstream/. Requests to other servers, for sources and key sets. It does not look into what they send.
- */
+/** Room upstream/. Requests to other servers, for sources and key sets. It does not look into what they send. */
 import { once, setMaxListeners } from 'node:events';
 import { Agent, type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps, Agent as SecureAgent } from 'node:https';
@@ -9,20 +7,18 @@ import { UPSTREAM_INTERIM_ANSWERS_MAX, UPSTREAM_REDIRECTS_MAX } from '../limits.
 import { redactAddress, resolveReference } from './address.js';
 import { describeFailure, unreadable } from './failure.js';
 
-/** Header fields of a request by name. The values may be secrets. */
+/** By name. The values may be secrets. */
 export type RequestHeaders = Readonly<Record<string, string>>;
 
 export interface UpstreamCallOptions {
-  /** Sent with every request. */
   readonly headers: RequestHeaders;
-  /** Sent to the first origin, until it leads elsewhere. */
+  /** Sent to the first origin only. */
   readonly secretHeaders: RequestHeaders;
   /** Certificate authorities in PEM, in place of the usual ones. */
   readonly ca?: string | undefined;
   readonly headersMsMax: number;
   readonly idleMsMax: number;
   readonly totalMsMax: number;
-  /** Bytes of all bodies together. */
   readonly bytesMax: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -30,31 +26,31 @@ export interface UpstreamCallOptions {
 /** The head of an answer; the body is read with {@link UpstreamCall.body}. */
 export interface Answer {
   readonly status: number;
-  /** Where it came from, redirects followed. */
+  /** After redirects. */
   readonly url: URL;
   readonly message: IncomingMessage;
-  /** Whether the secret headers were sent: no redirect led to another origin. */
+  /** The secret headers were sent: no redirect led to another origin. */
   readonly trusted: boolean;
 }
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** The requests of one load. Not with fetch, which takes a gzip body that was cut for whole and keeps connections. */
+/** The requests of one load. Not by fetch, which accepts cut gzip bodies and keeps connections. */
 export class UpstreamCall {
   readonly #options: UpstreamCallOptions;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
   readonly #secureAgent: SecureAgent;
+  /** Its reason becomes the error of the call. */
   readonly #abort = new AbortController();
   readonly #clearTotal: () => void;
   readonly #onAbort: () => void;
-  /** Bytes of bodies so far, as they came over the wire. */
   bytesRead = 0;
 
   constructor(url: URL, options: UpstreamCallOptions) {
     this.#options = options;
     const { ca, signal, totalMsMax } = options;
     this.#secureAgent = new SecureAgent({ keepAlive: true, maxSockets: 1, ca });
-    // Each request adds a listener and takes it away at its end.
+    // Each request adds a listener.
     setMaxListeners(0, this.#abort.signal);
     this.#clearTotal = this.#within(totalMsMax, () =>
       unreadable(url, `it was not read whole within ${totalMsMax / 1000} s`),
@@ -63,12 +59,11 @@ export class UpstreamCall {
     signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
 
-  /** Throws the reason, where it took too long or was aborted. */
   throwIfEnded(): void {
     this.#abort.signal.throwIfAborted();
   }
 
-  /** Closes every connection, also under an answer that was not read. */
+  /** Closes every connection, also one with an unread answer. */
   close(): void {
     this.#clearTotal();
     this.#options.signal?.removeEventListener('abort', this.#onAbort);
@@ -116,7 +111,7 @@ export class UpstreamCall {
     }
   }
 
-  /** The body as it came over the wire. Only waiting counts as idle, not the time that the reader takes. */
+  /** The body as received. Only waiting counts as idle, not the reader's time. */
   async *body({ url, message }: Answer): AsyncGenerator<Uint8Array> {
     const { idleMsMax, bytesMax } = this.#options;
     let received = 0;
@@ -135,7 +130,7 @@ export class UpstreamCall {
         yield bytes;
         clear = this.#within(idleMsMax, idle);
       }
-      // Node fails already; but a part of the data must never pass for all of it.
+      // Node should have failed: partial data must never pass for whole.
       if (!message.complete) throw new Error('it ended early');
     } catch (error) {
       const expected = message.headers['content-length'];
@@ -146,7 +141,7 @@ export class UpstreamCall {
     }
   }
 
-  /** Tries again where the connection was kept open and is closed meanwhile. */
+  /** Tries again if the upstream closed a kept connection meanwhile. */
   async #request(url: URL, headers: RequestHeaders): Promise<IncomingMessage> {
     const { headersMsMax } = this.#options;
     const clear = this.#within(headersMsMax, () =>
@@ -184,11 +179,11 @@ export class UpstreamCall {
         unreadable(url, `more than ${UPSTREAM_INTERIM_ANSWERS_MAX} interim answers (1xx) came`),
       );
     });
-    // Errors are told by who waits for the answer or reads its body; in between no listener is there.
+    // `once` and the reader of the body report errors; in between there is no listener.
     return request.on('error', () => {}).on('response', (message) => message.on('error', () => {}));
   }
 
-  /** Aborts with `reason` unless the returned function is called in time. */
+  /** Aborts unless the returned function is called in time. */
   #within(ms: number, reason: () => LecternError): () => void {
     const timer = setTimeout(() => this.#abort.abort(reason()), ms);
     return () => clearTimeout(timer);

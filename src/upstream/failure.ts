@@ -35,14 +35,14 @@ export function describeFailure(error: unknown): string {
   const reason = REASONS[code];
   if (reason !== undefined) return reason;
   if (code.startsWith('HPE_')) return `what it answers is not HTTP (${code})`;
-  // Errors of several attempts at once have a code and no message.
+  // AggregateErrors have a code and no message.
   return error.message === '' ? code : error.message;
 }
 
-/** An answer that is not the data. Its own reason phrase is not shown. */
+/** Does not show the answer's own reason phrase. */
 export function refused(url: URL, status: number, headers: IncomingHttpHeaders, hint: string): LecternError {
   const { 'retry-after': retryAfter, date = '' } = headers;
-  // By the upstream's clock if it tells the time.
+  // By the upstream's clock if it sends one.
   const sentAtMs = Date.parse(date);
   const nowMs = Number.isNaN(sentAtMs) ? Date.now() : sentAtMs;
   const retryAfterMs = retryAfter === undefined ? null : parseRetryAfter(retryAfter, nowMs);
@@ -53,7 +53,7 @@ export function refused(url: URL, status: number, headers: IncomingHttpHeaders, 
   return unreadable(url, answer + wait + hint, { retryAfterMs });
 }
 
-/** Milliseconds from `nowMs` that a number of seconds or a date means (RFC 9110 section 10.2.3); null for other text. */
+/** Milliseconds from `nowMs` (RFC 9110 section 10.2.3); null for text that is no delay or date. */
 export function parseRetryAfter(field: string, nowMs: number): number | null {
   const text = field.trim();
   const waitMs = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs;

@@ -1,6 +1,11 @@
 import { test } from 'tap';
-import { parseEnrolments, readEnrolments } from '../../src/auth/enrolments.js';
-import { createClaimTable, type Enrolments, mapIdentities } from '../../src/auth/identity.js';
+import {
+  createClaimTable,
+  type Enrolments,
+  mapIdentities,
+  parseEnrolments,
+  readEnrolments,
+} from '../../src/auth/identity.js';
 import { IDENTITY_VALUES_MAX } from '../../src/limits.js';
 
 const UUID_A = '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417';

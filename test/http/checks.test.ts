@@ -1,6 +1,6 @@
 /** Every check, its problem document and its header fields; and that they run in the documented order. */
 import { type Test, test } from 'tap';
-import { parseEnrolments } from '../../src/auth/enrolments.js';
+import { parseEnrolments } from '../../src/auth/identity.js';
 import type { KeySet } from '../../src/auth/key-set.js';
 import { PROBLEMS, type ProblemCode } from '../../src/errors.js';
 import { createHandler } from '../../src/http/handler.js';

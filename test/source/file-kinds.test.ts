@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { READ_CHUNK_BYTES } from '../../src/limits.js';
 import { fileSource } from '../../src/source/file.js';
-import { FilePatience } from '../../src/source/file-patience.js';
+import { FilePatience } from '../../src/source/open-file.js';
 import { collect, failureOf } from './collect.js';
 
 const LINE = '{"id":1}\n';

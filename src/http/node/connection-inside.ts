@@ -1,10 +1,10 @@
-/** What node:http knows of a connection and does not tell in public. Each function has a substitute for parts that are missing. */
+/** Inner facts of node's connections. Each function has a substitute for missing parts. */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { READER_BYTES_MIN } from '../../limits.js';
 import { usable } from './inner-parts.js';
 
-/** Where only whole writes are counted: small beside READER_BYTES_MIN, so that steady readers are seen to read. */
+/** If only whole writes are counted: small beside READER_BYTES_MIN, so that steady readers show. */
 export const WRITE_BYTES_MAX: number = READER_BYTES_MIN / 4;
 
 /** Whether a body may be written at once: its progress is seen, or it is small. */
@@ -15,7 +15,7 @@ export function canSendWhole(chunks: readonly Uint8Array[]): boolean {
   return bytes <= WRITE_BYTES_MAX;
 }
 
-/** Bytes of a connection that the operating system has taken; without node's counts, the bytes of completed writes. */
+/** Bytes that the system has taken; without node's counts, the bytes of completed writes. */
 export function bytesTaken(socket: Socket): number {
   if (!usable.writeProgress) return socket.bytesWritten - socket.writableLength;
   const { _handle: handle } = socket as unknown as {
@@ -24,7 +24,7 @@ export function bytesTaken(socket: Socket): number {
   return handle === null ? 0 : handle.bytesWritten - handle.writeQueueSize;
 }
 
-/** Has the connection end with this answer. No effect once its head is written. */
+/** No effect once the head is written. */
 export function endWithAnswer(res: ServerResponse): void {
   if (usable.keepAlive) res.shouldKeepAlive = false;
   else if (!res.headersSent) res.setHeader('Connection', 'close');
@@ -39,10 +39,10 @@ export function endsWithAnswer(res: ServerResponse): boolean {
 }
 
 /**
- * Has a connection ended after its last answer, where node would destroy it: bytes that the client still sends would then reset
- * it, and the answer could be lost.
+ * Ends a connection after its last answer. Node would destroy it: further bytes of the client would then reset it, and the
+ * answer could be lost.
  *
- * @param onEnd called when the answer is out
+ * @param onEnd called when the answer was sent
  */
 export function closeGently(socket: Socket, last: ServerResponse, onEnd: () => void): void {
   if (!usable.gentleClose) {
@@ -57,14 +57,13 @@ export function closeGently(socket: Socket, last: ServerResponse, onEnd: () => v
 
 export interface ParserFault {
   readonly code: string;
-  /** What arrived last, or nothing; `line` begins with the line where the parser stopped. */
+  /** The last packet, or nothing; `line` is its part from the line where the parser stopped. */
   readonly packet: string;
   readonly line: string;
-  /** A line does not end with CR LF: the parser has several codes for that, and only its words tell. */
+  /** A line does not end with CR LF. The parser has several codes for that, so its message counts. */
   readonly isLineEnd: boolean;
 }
 
-/** The parser stopped in `rawPacket`, which arrived last, behind `bytesParsed`. */
 export function parserFaultOf(
   error: NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: number; reason?: string },
 ): ParserFault {

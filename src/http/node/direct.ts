@@ -1,4 +1,4 @@
-/** Sends whole answers in one write. node:http would check the header fields of every answer anew; these are known to be good. */
+/** Sends whole answers in one write. node:http would check the header fields of every answer again. */
 import { STATUS_CODES } from 'node:http';
 import { DIRECT_HEAD_BYTES_MAX, KEEP_ALIVE_TIMEOUT_MS } from '../../limits.js';
 import type { Exchange, FlatHeaders } from '../exchange.js';
@@ -11,10 +11,10 @@ const CONNECTION = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(K
 let dateMs = 0;
 let dateText = '';
 
-/** The value of Date (RFC 9110 section 6.6.1), always 29 characters. Equal texts are one string until the second has passed. */
+/** The value of Date (RFC 9110 section 6.6.1), the same string for a second. */
 export function httpDate(): string {
   const nowMs = Date.now();
-  // Also where the clock was set back.
+  // Also if the clock was set back.
   if (nowMs - dateMs >= 1000 || nowMs < dateMs) {
     dateMs = nowMs - (nowMs % 1000);
     dateText = new Date(nowMs).toUTCString();
@@ -22,7 +22,7 @@ export function httpDate(): string {
   return dateText;
 }
 
-/** For lone requests, or HTTP/1.1 on a connection of Lectern's own server that stays open and has nothing left to write. */
+/** For lone requests, and HTTP/1.1 on Lectern's own connections that stay open and have nothing left to write. */
 export function canSendDirectly(exchange: Exchange): boolean {
   const { req, ownsSocket, lone } = exchange;
   if (!ownsSocket) return false;
@@ -36,8 +36,8 @@ export function canSendDirectly(exchange: Exchange): boolean {
 /**
  * The head of an answer; null if it is longer than the room that bodies keep for it.
  *
- * @param headers complete but for `more`, in good characters of ISO 8859-1
- * @param more lines that follow them, each with its end
+ * @param headers valid, in ISO 8859-1
+ * @param more further lines, each with its end
  */
 export function directHead(status: number, headers: FlatHeaders, more = ''): string | null {
   let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
@@ -46,7 +46,7 @@ export function directHead(status: number, headers: FlatHeaders, more = ''): str
   return head.length <= DIRECT_HEAD_BYTES_MAX ? head : null;
 }
 
-/** Sends a whole answer, head included, if {@link canSendDirectly}. @returns whether the kernel has taken the bytes */
+/** Only if {@link canSendDirectly}. @returns whether the kernel has taken the bytes */
 export function sendDirectly(exchange: Exchange, what: Outgoing): boolean {
   const { lone } = exchange;
   if (lone !== null) return lone.answer(what);
@@ -59,7 +59,7 @@ export function sendDirectly(exchange: Exchange, what: Outgoing): boolean {
     res.emit('finish');
     return true;
   }
-  // Behind what waits; the connection goes on when all of it has gone. An error ends the connection, and with it this answer.
+  // The connection goes on when all is sent. An error ends the connection, and with it this answer.
   socket.write('', (error) => {
     if (error === undefined || error === null) res.emit('finish');
   });

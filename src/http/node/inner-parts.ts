@@ -1,8 +1,8 @@
 /**
  * Room http/node/. The only room that touches the inside of node:http. It knows nothing of timetables or tokens.
  *
- * Each part that is no public API of Node is tried once per process, on a connection made for that. A feature is off if one of its
- * parts does not work: its public substitute is slower.
+ * Each inner part is tried once per process, on a connection made for that. A feature with a missing part is off: its public
+ * substitute is slower.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
@@ -33,7 +33,7 @@ type Feature = keyof typeof FEATURES;
 export type InnerPart = (typeof FEATURES)[Feature][number];
 export const INNER_PARTS: readonly InnerPart[] = [...new Set(Object.values(FEATURES).flat())];
 
-/** What may be used: nothing before the check. */
+/** All false before the check. */
 export const usable: Readonly<Record<Feature, boolean>> = usableWithout(INNER_PARTS);
 
 let checking: Promise<readonly InnerPart[]> | null = null;
@@ -44,13 +44,12 @@ export function missingInnerParts(): readonly InnerPart[] {
   return missing;
 }
 
-/** @returns the missing parts */
 export function checkInnerParts(): Promise<readonly InnerPart[]> {
   checking ??= probeInnerParts().then(useInnerParts);
   return checking;
 }
 
-/** Takes the result of a check: other threads are given that of the main thread. */
+/** Other threads take the result of the main thread. */
 export function useInnerParts(found: readonly InnerPart[]): readonly InnerPart[] {
   missing = found;
   checking = Promise.resolve(found);
@@ -78,7 +77,7 @@ type Check = (part: InnerPart, works: boolean) => void;
 
 const insideOf = (object: unknown): Inside => (object ?? {}) as Inside;
 
-/** @returns the parts that were not seen to work; all without a loopback address */
+/** @returns the parts that did not work; all without a loopback address */
 export async function probeInnerParts(): Promise<readonly InnerPart[]> {
   for (const host of HOSTS) {
     const passed = new Set<InnerPart>();

@@ -14,17 +14,16 @@ function handleOf(server: Server): ListeningHandle | null {
   return (server as unknown as { readonly _handle: ListeningHandle | null })._handle;
 }
 
-/** Has clients that close their half of the connection behind a request get their answer all the same. */
+/** Clients may close their half behind a request and still get the answer. */
 export function allowHalfOpen(server: HttpServer): void {
   if (usable.halfOpen) Object.assign(server, { httpAllowHalfOpen: true });
 }
 
-/** Node takes one connection in each turn of the event loop. */
 const TAKE_MS_MAX = 1000;
 
 /**
- * Await this right before a port is closed, which would reset connections that the system has accepted and the server has not
- * taken. The system is told to accept one at most, and this resolves after a turn of the event loop without any.
+ * Await this right before a port is closed, which would reset connections that the system has accepted and node has not taken.
+ * Tells the system to accept one at most, and resolves after a turn of the event loop without any.
  *
  * @param accepted connections that the server has taken so far
  */
@@ -39,7 +38,7 @@ export async function takeQueued(server: Server, accepted: () => number): Promis
   }
 }
 
-/** Stops listening, and no more: close() of an http server would also close connections whose answer is not read yet. */
+/** close() of an http server would also close connections with an unread answer. */
 export function stopListening(server: Server): Promise<void> {
   return new Promise((resolve) => NetServer.prototype.close.call(server, () => resolve()));
 }
@@ -59,7 +58,7 @@ export interface SocketHandle {
   close(): void;
 }
 
-/** The child sends its socket back and closes its own within one turn of its event loop, so that it accepts no connection. */
+/** The child closes its copy in the same turn of its event loop, so it accepts no connection. */
 const CHILD_TEXT = `
 const server = require('node:net').createServer();
 server.listen({ fd: 4 });
@@ -68,8 +67,8 @@ server.close();
 process.disconnect();`;
 
 /**
- * Duplicates a listening socket of this process: a thread that ends would close a shared descriptor for all. Node has no call for
- * that, but the system makes a new descriptor of each that is sent to another process, and a child sends it back.
+ * Duplicates a listening socket, since a thread that ends would close a shared descriptor for all. Node has no call for that: a
+ * child process gets the descriptor, and the system makes a new one when it sends it back.
  *
  * @param fd may be closed as soon as this has returned
  */

@@ -1,7 +1,7 @@
 /**
- * Requests that stand alone: all answers before them have gone, and their connection stays open. Their answer goes straight to
- * the socket, without node's response, timers and streams: most of what node:http costs. Other answers get node's response when it
- * is first needed. A request whose answer comes later is awaited until something else happens on its connection.
+ * Requests that stand alone: all earlier answers were sent, and the connection stays open. Their answer goes straight to the
+ * socket, without node's response, timers and streams, which are most of its cost. Other answers get node's response when it is
+ * first needed. A request with a later answer is awaited until something else happens on its connection.
  */
 import { channel } from 'node:diagnostics_channel';
 import { EventEmitter } from 'node:events';
@@ -10,7 +10,7 @@ import type { Socket } from 'node:net';
 import { usable } from './inner-parts.js';
 
 interface Parser {
-  /** Null where no body is waited for. */
+  /** Null: no body is waited for. */
   incoming: IncomingMessage | null;
   /** Node's parser calls it with each request. @returns 0: the parser reads on as the request says */
   onIncoming: (req: IncomingMessage, keepAlive: boolean) => number;
@@ -35,7 +35,7 @@ export function writeOut(socket: Socket, what: Outgoing): boolean {
 const NOT_UNDER_WAY = 'the request is not under way any more';
 const NO_RESPONSE = 'node:http made no response';
 
-/** What node:http publishes of each request to tools that trace. Performance entries hang on responses, too, and are not checked. */
+/** Channels of tracing tools. Performance entries need responses, too, but are not checked. */
 const CHANNELS = [
   'http.server.request.start',
   'http.server.response.created',
@@ -44,11 +44,10 @@ const CHANNELS = [
 
 export interface Awaited {
   readonly req: IncomingMessage;
-  /** The answer goes to node's response. Called once, and not after the answer. */
+  /** Called at most once, before the answer, which then goes to node's response. */
   takeResponse(res: ServerResponse): void;
 }
 
-/** One object for each connection: its present request. */
 export class LoneRequest {
   readonly #server: Server;
   readonly #socket: Socket;
@@ -61,7 +60,7 @@ export class LoneRequest {
   #awaited: Awaited | null = null;
   /** Set while node makes a response for {@link LoneRequest.makeResponse}. */
   #making: { res: ServerResponse | null } | null = null;
-  /** The idle timer was set here: node does not know of it. */
+  /** The idle timer was set here, not by node. */
   #isTimed = false;
 
   private constructor(server: Server, socket: Socket, parser: Parser, idleMs: number) {
@@ -75,7 +74,7 @@ export class LoneRequest {
   /**
    * Shows each request to `see` before node:http makes a response for it. Node goes on with it if `see` returns false.
    *
-   * @param idleMs for which a connection is kept without requests
+   * @param idleMs a connection without requests is kept for so long
    * @returns null if the parser cannot be used
    */
   static watch(
@@ -90,7 +89,7 @@ export class LoneRequest {
     parser.onIncoming = (req, keepAlive) => {
       lone.#req = req;
       lone.#isAnswered = false;
-      // Node takes it back where nothing listens to 'upgrade'.
+      // Node resets it if nothing listens to 'upgrade'.
       lone.#isUpgrade = (req as IncomingMessage & { readonly upgrade?: unknown }).upgrade === true;
       try {
         return see(lone, req, keepAlive) ? 0 : lone.#goOn(req, keepAlive);
@@ -101,14 +100,13 @@ export class LoneRequest {
     return lone;
   }
 
-  /** Whether the present request can be answered here: all before it is out, and its connection stays open. */
   standsAlone(keepAlive: boolean): boolean {
     const { httpVersionMajor, httpVersionMinor } = this.req;
     if (!keepAlive || httpVersionMajor !== 1 || httpVersionMinor !== 1 || this.#isUpgrade) return false;
     return this.#socket.writableLength === 0 && this.#socket.writable && !this.#isTraced();
   }
 
-  /** Tools that trace need a response: they listen to node's channels or wrap `emit`, from any moment on. */
+  /** Tracing tools need a response: they listen to node's channels or wrap `emit`, at any time. */
   #isTraced(): boolean {
     if (this.#server.emit !== EventEmitter.prototype.emit) return true;
     for (const each of CHANNELS) if (each.hasSubscribers) return true;
@@ -126,11 +124,11 @@ export class LoneRequest {
 
   hasAnswered(req: IncomingMessage): boolean {
     if (req === this.#awaited?.req) return false;
-    // Of a connection only the latest can be without an answer.
+    // Only the latest request of a connection can be without an answer.
     return req !== this.#req || this.#isAnswered;
   }
 
-  /** Whether node:http drops bytes behind the request: after an Upgrade that is ignored it goes on with the next packet. */
+  /** Whether node:http drops bytes behind the request: after an ignored Upgrade it goes on with the next packet. */
   dropsRest(req: IncomingMessage): boolean {
     if (req !== this.#req || !this.#isUpgrade) return false;
     if (!usable.readAhead) return true;
@@ -176,13 +174,13 @@ export class LoneRequest {
     }
     req.complete = true;
     req.push(null);
-    // Made too late for node to see that its connection is lost.
+    // Too late for node to see that the connection is lost.
     if (this.#socket.destroyed) res.destroy();
     awaited.takeResponse(res);
     return res;
   }
 
-  /** Has node make its response, once. The answer to an awaited request has to begin in the same turn. */
+  /** Call it once. The answer to an awaited request must begin in the same turn. */
   makeResponse(req: IncomingMessage): ServerResponse {
     if (req !== this.#awaited?.req) {
       if (req !== this.#req || this.#isAnswered) throw new Error(NOT_UNDER_WAY);
@@ -207,7 +205,7 @@ export class LoneRequest {
     return making.res;
   }
 
-  /** Give it each response that node:http makes. @returns whether it was made for this, and is not to be handled */
+  /** Give it each response that node:http makes. @returns true: it was made for this, so do not handle it */
   takes(res: ServerResponse): boolean {
     if (this.#making === null) return false;
     this.#making.res = res;

@@ -1,15 +1,12 @@
-/**
- * Answers that are being sent out of a snapshot, which stays in memory until they have gone. If snapshots are replaced faster than
- * clients read, the readers of the oldest are cut off.
- */
+/** Answers on their way keep their snapshot in memory. Readers of the oldest are cut off when there are too many snapshots. */
 import type { Socket } from 'node:net';
 import { SNAPSHOTS_SENT_MAX } from '../../limits.js';
 import type { Exchange } from '../exchange.js';
 
 export class AnswersUnderWay {
-  /** By what they are sent from; the oldest first, since each comes in with its first answer. */
+  /** By snapshot, the oldest first. */
   readonly #answers = new Map<object, Set<Exchange>>();
-  /** What ends the answers of a connection: it has one listener, however many answers wait in it. */
+  /** Callbacks by connection, which needs only one listener then. */
   readonly #ends = new WeakMap<object, Set<() => void>>();
   readonly #onCutOff: () => void;
 
@@ -21,13 +18,13 @@ export class AnswersUnderWay {
     return this.#answers.size;
   }
 
-  /** Call it right after an answer was handed over. @param snapshot an object that stands for the present one and no other */
+  /** Call it right after an answer was handed over. @param snapshot any object that stands for it */
   add(exchange: Exchange, snapshot: object): void {
     const { req, lone } = exchange;
     const res = lone === null ? exchange.makeResponse() : null;
     const isTaken =
       res === null ? req.socket.writableLength === 0 : res.writableEnded && res.writableLength === 0;
-    // A client that left while its token was verified: neither connection nor answer will tell of an end.
+    // If the client left during the verification, no event will tell of the end.
     if (isTaken || res?.destroyed || req.socket?.destroyed) return;
     let answers = this.#answers.get(snapshot);
     if (answers === undefined) {
@@ -37,7 +34,7 @@ export class AnswersUnderWay {
     }
     answers.add(exchange);
     if (res === null) {
-      // Called when all before it has gone, or can go no more.
+      // Called when all before it was sent, or has failed.
       req.socket.write('', () => this.#delete(snapshot, exchange));
       return;
     }
@@ -50,11 +47,11 @@ export class AnswersUnderWay {
     };
     res.once('finish', end);
     res.once('close', end);
-    // Node closes no answer whose turn has not come.
+    // Node does not close answers whose turn has not come.
     ends?.add(end);
   }
 
-  /** Adapters that make requests without a connection have no socket, or an object without events. */
+  /** Adapters may have no socket, or one without events. */
   #endsOf(socket: Partial<Socket> | null | undefined): Set<() => void> | undefined {
     if (socket === null || typeof socket?.once !== 'function') return undefined;
     const known = this.#ends.get(socket);
@@ -80,7 +77,7 @@ export class AnswersUnderWay {
     for (const exchange of answers) {
       const { req, lone, ownsSocket } = exchange;
       if (req.socket?.destroyed || (lone === null && exchange.makeResponse().destroyed)) continue;
-      // The system would otherwise keep what it has taken until the client reads it.
+      // With a plain close the system would keep its bytes until the client reads them.
       if (ownsSocket) req.socket.resetAndDestroy();
       else exchange.makeResponse().destroy();
       this.#onCutOff();

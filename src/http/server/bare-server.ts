@@ -1,4 +1,4 @@
-/** A server of node:http with every limit set, and nothing else. */
+/** A server of node:http with every limit set. */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import {
   CONNECTIONS_CHECKING_INTERVAL_MS,
@@ -8,7 +8,7 @@ import {
   REQUEST_TIMEOUT_MS,
 } from '../../limits.js';
 
-/** How long node waits; tests have shorter times. `lookMs` lie between two looks at the first two. */
+/** Tests have shorter times. `lookMs`: between two checks of the first two. */
 export type ServerTimes = Readonly<Record<'headersMs' | 'requestMs' | 'keepAliveMs' | 'lookMs', number>>;
 
 const SERVER_TIMES: ServerTimes = {
@@ -18,10 +18,7 @@ const SERVER_TIMES: ServerTimes = {
   lookMs: CONNECTIONS_CHECKING_INTERVAL_MS,
 };
 
-/**
- * From Node 24 on, a request that announces no body is not made a stream that would have to be read to its end. Older
- * versions, and the types, do not know the option.
- */
+/** From Node 24 on, requests without a body need not be read to their end. The types do not know the option. */
 const EMPTY_REQUESTS: object = { optimizeEmptyRequests: true };
 
 export function createBareServer(listener: RequestListener, times: ServerTimes = SERVER_TIMES): Server {
@@ -32,9 +29,9 @@ export function createBareServer(listener: RequestListener, times: ServerTimes =
       keepAliveTimeout: times.keepAliveMs,
       connectionsCheckingInterval: times.lookMs,
       maxHeaderSize: HEADERS_BYTES_MAX,
-      // The handler answers a missing Host itself, with a problem document.
+      // The handler answers a missing Host with a problem document.
       requireHostHeader: false,
-      // Whatever NODE_OPTIONS says.
+      // Overrides NODE_OPTIONS.
       insecureHTTPParser: false,
       noDelay: true,
       ...EMPTY_REQUESTS,

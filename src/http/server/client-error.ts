@@ -1,4 +1,4 @@
-/** Answers what node:http could not read as a request: there is only a socket then. */
+/** Answers requests that node:http could not read: there is only a socket then. */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { PROBLEMS } from '../../errors.js';
@@ -13,19 +13,19 @@ import { ALLOW } from '../routes.js';
 
 const MALFORMED: Problem = { code: 'invalid-request', detail: 'What arrived is not an HTTP/1.1 request.' };
 
-/** LF alone may mean one thing here and another to a proxy; RFC 9112 section 2.2 lets it be refused. */
+/** A proxy may understand a lone LF differently; RFC 9112 section 2.2 allows to refuse it. */
 const LINE_END: Problem = {
   code: 'invalid-request',
   detail: 'A line of the request does not end with CR LF, as every line of HTTP/1.1 does.',
 };
 
-/** RFC 9110 section 9.1: 501 for a method that is not recognised; names of methods are case-sensitive. */
+/** 501 (RFC 9110 section 9.1); methods are case-sensitive. */
 const UNKNOWN_METHOD: Problem = {
   code: 'method-not-implemented',
   detail: `The method of the request is not known here; the methods are ${ALLOW}, in capital letters.`,
 };
 
-/** RFC 9112 section 3, `request-line` as far as the version, with any method: RFC 9110 section 5.6.2, `token`. */
+/** RFC 9112 section 3, `request-line` with any method. */
 const REQUEST_LINE = /^[\w!#$%&'*+\-.^`|~]+ [^\s]+ HTTP\/1\.[01]\r\n/;
 
 const OTHER_VERSION = /^[\w!#$%&'*+\-.^`|~]+ [^\s]+ HTTP\/(?!1\.[01]\r)\d\.\d\r\n/;
@@ -33,7 +33,7 @@ const OTHER_VERSION = /^[\w!#$%&'*+\-.^`|~]+ [^\s]+ HTTP\/(?!1\.[01]\r)\d\.\d\r\
 const PROBLEM_BY_CODE: Readonly<Record<string, Problem>> = {
   HPE_HEADER_OVERFLOW: {
     code: 'headers-too-large',
-    // Node's versions of 2026 say the same of more than 2,000 fields.
+    // Node reports more than 2,000 fields with the same code.
     detail: `Request line and header fields together are longer than 16 KiB, or there are more than ${HEADER_FIELDS_MAX} header fields.`,
   },
   HPE_PAUSED_H2_UPGRADE: WRONG_VERSION,
@@ -53,10 +53,7 @@ const TARGET_TOO_LONG: Problem = {
   detail: 'The request target is longer than is read.',
 };
 
-/**
- * Sends a problem document as the last thing on the connection. If an answer is still being written, or the client has gone, it
- * only closes the connection: a second answer would end up inside the first.
- */
+/** Ends the connection with a problem document, but not inside an answer that is still being written. */
 export function answerClientError(
   error: NodeJS.ErrnoException,
   socket: Socket,
@@ -89,7 +86,6 @@ function sendLast(socket: Socket, problem: Problem, fields: AnswerFields, meter:
       body,
     ].join('\r\n'),
   );
-  // It is not known when the request began.
   meter?.answeredUntimed(routeNumber('unreadable'), status, bytes);
 }
 
@@ -99,7 +95,7 @@ function problemOf(error: NodeJS.ErrnoException): Problem {
   if (isLineEnd) return LINE_END;
   if (code === 'HPE_INVALID_VERSION') return OTHER_VERSION.test(line) ? WRONG_VERSION : MALFORMED;
   const problem = PROBLEM_BY_CODE[code] ?? MALFORMED;
-  // The first packet of a request that is all target so far: the target is too long.
+  // The first packet holds only a request target so far.
   if (problem.code === 'headers-too-large' && /^[A-Z]+ /.test(packet)) {
     const lineEnd = packet.indexOf('\r\n');
     if (lineEnd < 0 || lineEnd > REQUEST_TARGET_BYTES_MAX) return TARGET_TOO_LONG;

@@ -13,7 +13,7 @@ import {
 import { bytesTaken } from '../node/connection-inside.js';
 import type { LoneRequest } from '../node/lone-request.js';
 
-/** How long a connection may be of no use; tests have shorter bounds. `lookMs` lie between two looks at all connections. */
+/** Tests have shorter bounds. `lookMs`: between two looks at all connections. */
 export type ConnectionPatience = Readonly<
   Record<'lookMs' | 'readerWindowMs' | 'readerBytesMin' | 'idleMsMax' | 'lingerMsMax', number>
 >;
@@ -30,27 +30,27 @@ type Handle = (connection: Connection, req: IncomingMessage, res: ServerResponse
 
 export class Connection {
   readonly socket: Socket;
-  /** Null where every request goes node's way. */
+  /** Null: every request goes node's way. */
   lone: LoneRequest | null = null;
-  /** No request came so far; node does not count such a connection as idle. */
+  /** No request came so far. Node does not count such connections as idle. */
   isUnused = true;
-  /** Nothing behind its last answer is answered. */
+  /** Later requests are not answered. */
   isEnding = false;
-  /** To the last request; forgotten by the look after it has gone out. */
+  /** To the last request; dropped by the look after it was sent. */
   answer: ServerResponse | null = null;
-  /** Answers whose handler still waits for something. Node closes only the one whose turn it is. */
+  /** Answers whose handler still works. Node closes only the one whose turn it is. */
   readonly pending: Set<ServerResponse> = new Set();
-  /** Requests that came before their turn and are not handled yet. */
+  /** Pipelined requests that are not handled yet. */
   readonly waiting: { readonly req: IncomingMessage; readonly res: ServerResponse }[] = [];
   /** The last look at which it was of use. */
   usedAt: number;
-  /** The look at which it is closed whatever happens; 0 for none. */
+  /** The look at which it is closed in any case; 0: none. */
   closedAt = 0;
-  /** Bytes that the system had taken at the latest looks, the oldest first; null while nothing waits to go out. */
+  /** Bytes that the system had taken at the latest looks, the oldest first; null: nothing waits to be sent. */
   taken: number[] | null = null;
   /** Read at the last sweep; -1 before. */
   bytesRead = -1;
-  /** Pipelined requests whose answer is made and not sent, and the bytes of those answers. */
+  /** Pipelined requests with an unsent answer, and the bytes of those answers. */
   #inFlight = 0;
   #inFlightBytes = 0;
 
@@ -59,15 +59,14 @@ export class Connection {
     this.usedAt = look;
   }
 
-  /** Whether the last answer goes on. One that is made in slices has nothing to write in between. */
   get isAnswering(): boolean {
     const { answer } = this;
     return answer !== null && !answer.writableFinished && !answer.destroyed;
   }
 
-  /** Handles a request now or later, where node:http would handle all pipelined ones. @returns false if too many wait */
+  /** Handles a request in its turn; node:http would handle all pipelined ones at once. @returns false if too many wait */
   handleInTurn(req: IncomingMessage, res: ServerResponse, handle: Handle): boolean {
-    // A response gets its socket when its turn comes; for all but pipelined requests that is at once.
+    // A response without a socket waits behind others.
     if (res.socket !== null) {
       handle(this, req, res);
       return true;
@@ -79,14 +78,14 @@ export class Connection {
   }
 
   #handleWaiting(handle: Handle): void {
-    // One or two more are under way than are counted here: those that found the connection free.
+    // One or two more are under way uncounted: they found the connection free.
     while (this.#inFlight < REQUESTS_IN_FLIGHT_MAX - 1 && this.#inFlightBytes < PIPELINED_BYTES_MAX) {
       const next = this.waiting.shift();
-      // After an answer that closes the connection none of the others can be sent.
+      // An answer has closed the connection: no other can be sent.
       if (next === undefined || !this.socket.writable) return;
       const { req, res } = next;
       handle(this, req, res);
-      // An answer that is still being worked on counts as a request, and its bytes not at all.
+      // An unfinished answer counts as a request without bytes.
       const bytes = res.socket === null ? res.writableLength : 0;
       this.#inFlight++;
       this.#inFlightBytes += bytes;
@@ -99,15 +98,13 @@ export class Connection {
   }
 }
 
-/** Connections that the server has closed, by reason. */
 interface ClosedCounts {
-  /** As soon as they came: there were as many as there may be. */
+  /** On arrival: there were too many. */
   dropped: number;
   /** The client read nothing, or too slowly. */
   slowReaders: number;
-  /** No request came on them for long although something did. */
+  /** Bytes came, but no request for long. */
   silent: number;
-  /** Too many requests came before their turn. */
   flooded: number;
 }
 
@@ -115,7 +112,6 @@ export interface ConnectionCounts extends Readonly<ClosedCounts> {
   readonly open: number;
 }
 
-/** A reader that was cut off counts less with each look. */
 const CUT_OFF_DECAY = 0.8;
 
 /** All open connections, and the one timer that looks at them: for slow readers, silence and last answers. */
@@ -151,7 +147,7 @@ export class Connections {
     return connection;
   }
 
-  /** Leaves at most `max`: first go idle ones, then those that do not read an answer, then those whose answer is being made. */
+  /** Leaves at most `max`. Closes first idle ones, then readers, then those whose answer is being made. */
   makeRoom(max: number): void {
     const open = [...this.open.values()].filter(({ socket }) => !socket.destroyed);
     if (open.length <= max) return;
@@ -167,10 +163,10 @@ export class Connections {
   }
 
   /**
-   * Destroys connections on which nothing came in since the last sweep and nothing has to go out. Node's closeIdleConnections
-   * would cut slow readers off.
+   * Destroys connections without input since the last sweep and without output. Node's closeIdleConnections would cut off slow
+   * readers.
    *
-   * @param sparesUnused connections without a request so far are kept
+   * @param sparesUnused keeps connections without a request so far
    */
   sweep(sparesUnused: boolean): void {
     for (const connection of this.open.values()) {
@@ -188,8 +184,8 @@ export class Connections {
   }
 
   /**
-   * Closes the connection after a moment in which it is read on: closing with bytes unread would reset it, and the client could
-   * lose the last answer (RFC 9112 section 9.6).
+   * Reads on for a moment, then closes: with bytes unread a close is a reset, and the client could lose the last answer
+   * (RFC 9112 section 9.6).
    */
   linger(connection: Connection): void {
     connection.closedAt = this.#look + 1 + this.#looks(this.#patience.lingerMsMax);
@@ -226,7 +222,7 @@ export class Connections {
     if (this.#cutOffLately >= READERS_CUT_OFF_MANY) this.#cutOffMore();
   }
 
-  /** The system would otherwise keep what it has taken, some MB, until the client reads it or is given up. */
+  /** A reset: after a plain close the system would keep some MB for the client. */
   #cutOff(socket: Socket): void {
     this.closed.slowReaders++;
     socket.resetAndDestroy();
@@ -250,7 +246,7 @@ export class Connections {
     return now - (taken.shift() ?? 0) < this.#patience.readerBytesMin;
   }
 
-  /** In looks and not by the clock: clients are not to blame while this process stands still. */
+  /** Counted in looks: clients are not to blame while this process stands still. */
   #looks(ms: number): number {
     return Math.ceil(ms / this.#patience.lookMs);
   }

@@ -1,12 +1,11 @@
 /**
- * Whether one thread has more requests than it can answer, and which of them it refuses.
+ * Detects that one thread has too many requests, and chooses which to refuse.
  *
- * One turn of the event loop reads all requests that have arrived, so its length is how long the last of them has waited. Late
- * turns of many requests without a pause between them are an overload; then each turn admits requests for a few milliseconds
- * and refuses the rest.
+ * A turn of the event loop reads all requests that have arrived, so its length is the longest wait. Long turns of many requests
+ * without a pause are an overload: then each turn admits requests for a few milliseconds and refuses the rest.
  *
- * A turn in which libuv finds as many connections as it asks for goes on reading, for seconds if need be. It counts as several
- * *slices*: one for each such number of requests, and one each time that the limit passes. Turns are only timed after a long one.
+ * libuv may read for seconds in one turn. It is cut into *slices* by number of requests and by time. Turns are timed only after a
+ * long one.
  */
 import { performance } from 'node:perf_hooks';
 import {
@@ -28,11 +27,9 @@ import {
 export interface OverloadCounts {
   readonly isOverloaded: boolean;
   readonly refused: number;
-  /** How often an overload began. */
   readonly overloads: number;
 }
 
-/** A moment from which idleness is measured. */
 const mark = () => ({ ms: performance.now(), loop: performance.eventLoopUtilization() });
 
 /** Of all threads of the process. */
@@ -42,7 +39,7 @@ function processorMs(): number {
 }
 
 export class Overload {
-  /** There is no time left in the present slice: the rest of it is refused. */
+  /** The rest of the slice is refused. */
   isFull = false;
   readonly #delayMsMax: number;
   readonly #turnMsMax: number;
@@ -51,13 +48,12 @@ export class Overload {
   #isListening = false;
   #isOverloaded = false;
   #refused = 0;
-  /** Requests since the utilisation was last measured, and those of them for which there was no time. */
+  /** Requests since the last measurement, and those refused. */
   #asked = 0;
   #turnedAway = 0;
   #overloads = 0;
   #lookedMs = 0;
   #watchedUntilMs = 0;
-  /** Since when the utilisation is measured. */
   #measured = mark();
   #turnBeganMs = 0;
   #turnRequests = 0;
@@ -67,13 +63,11 @@ export class Overload {
   #sliceProcessorMs = 0;
   #sliceRequests = 0;
   #fullSinceMs = 0;
-  /** Time that slices have recently spent refusing. */
+  /** Recent time of a slice spent refusing. */
   #refusingMs = 0;
-  /** When the first of the late slices ended. */
   #late = mark();
   #lateSlices = 0;
   #passed = 0;
-  /** When the probe of the present turn began; null without one. */
   #probedMs: number | null = null;
 
   /** @param delayMsMax 0: nothing is ever refused */
@@ -83,7 +77,6 @@ export class Overload {
     this.#onChange = onChange;
   }
 
-  /** Turns are timed. */
   get isWatching(): boolean {
     return this.#timer !== undefined;
   }
@@ -102,7 +95,7 @@ export class Overload {
     this.#become(false);
   }
 
-  /** A request has come while turns are not timed: every so many of them the length of their turn is probed. */
+  /** While turns are not timed, every so many requests probe the length of their turn. */
   #pass(): void {
     if (++this.#passed < OVERLOAD_REQUESTS_MIN) return;
     this.#passed = 0;
@@ -116,7 +109,7 @@ export class Overload {
     } else this.#probe();
   }
 
-  /** A probe begins anywhere in its turn, so on average it sees half; the turn before may have been as long. */
+  /** A probe sees half of its turn on average. */
   #probe(): void {
     const nowMs = performance.now();
     if (nowMs - (this.#probedMs ?? nowMs) > this.#delayMsMax / 4) this.#watch(nowMs);
@@ -137,7 +130,7 @@ export class Overload {
     this.#passed = 0;
   }
 
-  /** Ask it once for each request, before any work: whether the request is refused. The first of a turn never is. */
+  /** Ask it once for each request, before any work. The first request of a turn is never refused. */
   refuses(): boolean {
     if (this.#timer === undefined) {
       this.#pass();
@@ -145,7 +138,7 @@ export class Overload {
     }
     this.#asked++;
     if (++this.#sliceRequests >= OVERLOAD_SLICE_REQUESTS_MAX) this.#endSlice();
-    // A look at the clock would cost as much as the rest of this.
+    // Before the clock, which costs as much as the rest.
     if (this.isFull) {
       this.#turnedAway++;
       return true;
@@ -182,7 +175,7 @@ export class Overload {
     this.#isInTurn = false;
   };
 
-  /** Processor time counts, not the clock alone: while other processes have the processor no work is done. */
+  /** Processor time counts, too: other processes may have the processor. */
   #isUsedUp(sliceMs: number): boolean {
     const admittingMs =
       this.#turnMsMax - Math.min(this.#refusingMs, OVERLOAD_REFUSING_SHARE_MAX * this.#turnMsMax);
@@ -213,7 +206,7 @@ export class Overload {
   #judge(): void {
     this.#lateSlices++;
     if (this.#lateSlices > 1 && performance.now() - this.#late.ms < OVERLOAD_SUSTAINED_MS) return;
-    // Turns in between may be short, as clients answer in bursts, but an overload has no idleness.
+    // Clients come in bursts, so some turns are short; but an overload has no idleness.
     const isBusy = performance.eventLoopUtilization(this.#late.loop).utilization >= OVERLOAD_BUSY_MIN;
     if (this.#lateSlices >= OVERLOAD_TURNS_MIN && isBusy) this.#become(true);
     else if (this.#lateSlices === 1 || !isBusy) {
@@ -226,7 +219,7 @@ export class Overload {
     const nowMs = performance.now();
     const delayMs = nowMs - this.#lookedMs - OVERLOAD_LOOK_MS;
     this.#lookedMs = nowMs;
-    // A look falls anywhere into a turn: on average it is late by half of one.
+    // On average a look is late by half a turn.
     if (delayMs > this.#delayMsMax / 4) this.#watch(nowMs);
     if (nowMs - this.#measured.ms >= OVERLOAD_RECOVERY_MS) this.#measure();
     if (!this.#isOverloaded && nowMs >= this.#watchedUntilMs) this.#rest();
@@ -234,7 +227,7 @@ export class Overload {
 
   #measure(): void {
     const { utilization } = performance.eventLoopUtilization(this.#measured.loop);
-    // Refusing is cheap: a thread that refuses most requests is idle between turns, too.
+    // Refusing is cheap: a thread that refuses most requests is idle, too.
     const isFitting = this.#turnedAway <= OVERLOAD_REFUSED_SHARE_MAX * this.#asked;
     this.#measured = mark();
     this.#asked = 0;

@@ -1,4 +1,4 @@
-/** Refuses requests for which there is no time with one constant answer, as cheaply as possible. */
+/** Refuses requests during an overload, as cheaply as possible. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { HEADER_FIELDS_MAX, OVERLOAD_RETRY_AFTER_SECONDS } from '../../limits.js';
 import type { AnswerFields, OriginFields } from '../answer/answer-fields.js';
@@ -22,10 +22,10 @@ const HEADERS: FlatHeaders = Object.entries({
   'Content-Length': String(BODY.length),
 }).flat();
 
-/** The answer of the present second. Its bytes never change: some may still wait to be sent. */
+/** The answer of this second. Its bytes never change: some may still wait to be sent. */
 const preparedByFields = new WeakMap<AnswerFields, { date: string; whole: Buffer; head: Buffer }>();
 
-/** Null for an origin that is so long that its head cannot be sent directly. */
+/** Null: a long origin makes the head too long to be sent directly. */
 function preparedFor(fields: AnswerFields) {
   const date = httpDate();
   const known = preparedByFields.get(fields);
@@ -47,7 +47,7 @@ function factsOf({ rawHeaders }: IncomingMessage, origins: OriginFields) {
   };
 }
 
-/** Sends the constant answer before node makes a response. @returns false where nothing was sent */
+/** Answers before node makes a response. @returns false: nothing was sent */
 export function refuseDirectly(lone: LoneRequest, origins: OriginFields): boolean {
   const { req } = lone;
   if (req.method !== 'GET' && req.method !== 'HEAD') return false;
@@ -58,14 +58,14 @@ export function refuseDirectly(lone: LoneRequest, origins: OriginFields): boolea
   return true;
 }
 
-/** The same answer for all other requests. No body is read, so the connection ends where there may be one. */
+/** For all other requests. No body is read, so the connection ends if there may be one. */
 export function refuse(req: IncomingMessage, res: ServerResponse, origins: OriginFields): void {
   const { mayHaveContent, fields } = factsOf(req, origins);
   if (mayHaveContent) endWithAnswer(res);
   sendRefusal(req, res, fields);
 }
 
-/** The same for a request that is known to have no body. */
+/** For requests without a body. */
 export function sendRefusal(req: IncomingMessage, res: ServerResponse, fields: AnswerFields): void {
   res.writeHead(503, HEADERS.concat(fields.flat));
   if (req.method === 'HEAD') res.end();

@@ -22,20 +22,20 @@ import { refuse, refuseDirectly } from './refusal.js';
 
 /** How often close() looks for connections that have become idle. */
 const CLOSE_POLL_MS = 25;
-/** A connection is kept longer than clients are told, as node does: their last request may be on its way. */
+/** Connections stay open longer than announced, as with node: a request may be on its way. */
 const KEEP_ALIVE_GRACE_MS = 1000;
 /** How long close() waits for the first request of a connection. */
 const CLOSE_UNUSED_MS = 200;
 
 export interface HttpServerOptions {
-  /** At a time; more are closed as they come, and counted. Default CONNECTIONS_MAX_DEFAULT. */
+  /** Further ones are closed as they come, and counted. Default CONNECTIONS_MAX_DEFAULT. */
   readonly connectionsMax?: number | undefined;
-  /** With too many connections: `close-idle` closes the one that has waited longest for a request. Default `refuse`. */
+  /** `close-idle`: the longest idle connection makes room for a new one. Default `refuse`. */
   readonly whenFull?: 'refuse' | 'close-idle' | undefined;
   /** For tests, as `times`. Default: the bounds of limits.ts. */
   readonly patience?: ConnectionPatience | undefined;
   readonly times?: ServerTimes | undefined;
-  /** Milliseconds that requests may wait for this thread before some are refused; 0: none ever is. Default OVERLOAD_MS_DEFAULT. */
+  /** Longest wait for this thread before requests are refused; 0: never. Default OVERLOAD_MS_DEFAULT. */
   readonly overloadMs?: number | undefined;
   readonly onOverload?: ((isOverloaded: boolean) => void) | undefined;
   readonly corsOrigins?: readonly string[] | undefined;
@@ -53,7 +53,7 @@ export class HttpServer {
   #accepted = 0;
   #isDraining = false;
   #sweeping: NodeJS.Timeout | undefined;
-  /** Connections without a request are kept: the first may be on its way. */
+  /** Keeps connections without a request: it may be on its way. */
   #sparesUnused = false;
   #closing: Promise<void> | null = null;
 
@@ -69,7 +69,7 @@ export class HttpServer {
     const server = createBareServer((req, res) => this.#answer(req, res), times);
     this.#server = server;
     this.#idleMs = server.keepAliveTimeout + KEEP_ALIVE_GRACE_MS;
-    // Not for `close-idle`: node still counts some of the connections that were closed to make room.
+    // Not for `close-idle`: node may still count connections that were just closed.
     if (whenFull === 'refuse') server.maxConnections = connectionsMax;
     this.#listenToNode(whenFull === 'close-idle' ? connectionsMax : null, meter);
   }
@@ -82,12 +82,10 @@ export class HttpServer {
     return this.#overload.counts;
   }
 
-  /** Counts a request that the handler has refused. It does not change whether there is an overload. */
   countRefusal(): void {
     this.#overload.count();
   }
 
-  /** @throws LecternError `address-unavailable` */
   async listen(options: ListenOptions): Promise<ListenAddress> {
     await checkInnerParts();
     const server = this.#server;
@@ -104,7 +102,7 @@ export class HttpServer {
     return toListenAddress(server.address() as AddressInfo);
   }
 
-  /** From now on every answer is the last of its connection, and idle connections are closed. New ones are still accepted. */
+  /** Every answer ends its connection, and idle ones are closed. New connections are still accepted. */
   drain(): void {
     if (this.#isDraining) return;
     this.#announceEnd();
@@ -112,15 +110,15 @@ export class HttpServer {
   }
 
   /**
-   * Stops accepting, closes idle connections, lets answers in flight finish with `Connection: close`, and cuts what is left after
-   * the deadline. Resolves when every connection is closed; can be called again.
+   * Stops accepting, closes idle connections, finishes answers with `Connection: close`, and cuts the rest after the deadline.
+   * Resolves when every connection is closed; can be called again.
    */
   close({ deadlineMs = 10_000 }: { readonly deadlineMs?: number } = {}): Promise<void> {
     this.#closing ??= this.#finish(deadlineMs);
     return this.#closing;
   }
 
-  /** @param roomFor connections for which room is made; null where more are refused */
+  /** @param roomFor a number of connections to make room for; null: further ones are refused */
   #listenToNode(roomFor: number | null, meter: Meter | null): void {
     const server = this.#server;
     const connections = this.#connections;
@@ -128,14 +126,14 @@ export class HttpServer {
       connections.closed.dropped++;
     });
     server.on('checkContinue', (req, res) => {
-      // A final status in place of 100 (RFC 9110 section 10.1.1): no body is waited for.
+      // A final status in place of 100 (RFC 9110 section 10.1.1).
       endWithAnswer(res);
       this.#answer(req, res);
     });
     server.on('checkExpectation', (req, res) => this.#answer(req, res));
     server.on('connect', (_req, duplex) => {
       const socket = duplex as Socket;
-      // Node has taken its own listeners off: an error without a listener would end the process.
+      // Node has removed its listeners; an error without one would end the process.
       socket.on('error', () => socket.destroy());
       socket.resume();
       this.#endWith(socket, (fields) => answerConnect(socket, fields, meter));
@@ -151,7 +149,7 @@ export class HttpServer {
       connection.lone = LoneRequest.watch(server, socket, this.#idleMs, (lone, req, keepAlive) =>
         this.#see(connection, lone, req, keepAlive),
       );
-      // Before node, which ends the other half where it knows of no response.
+      // Before node, which ends the other half if it knows of no response.
       socket.prependListener('end', () => this.#endAwaiting(connection));
       socket.once('close', () => {
         this.#endAwaiting(connection);
@@ -165,7 +163,7 @@ export class HttpServer {
     this.#endAwaiting(connection);
     const isBusy = this.#isDraining || connection.isEnding || connection.isAnswering;
     const isAlone = !isBusy && lone.standsAlone(keepAlive);
-    // A request that cannot be refused here is refused in its turn.
+    // Other requests are refused in their turn.
     if (this.#overload.refuses() && isAlone && refuseDirectly(lone, this.#origins)) {
       this.#overload.count();
       this.#connections.use(connection, null);
@@ -179,7 +177,7 @@ export class HttpServer {
     return true;
   }
 
-  /** Before anything else happens on a connection, or to it: an answer that comes later goes to node's response from now on. */
+  /** Call it before any other event of the connection: a later answer then goes to node's response. */
   #endAwaiting(connection: Connection): void {
     const res = connection.lone?.endAwaiting() ?? null;
     if (res !== null) this.#settle(connection, res.req, res);
@@ -192,9 +190,9 @@ export class HttpServer {
     const { lone } = connection;
     this.#connections.use(connection, res);
     if (lone?.takes(res)) return;
-    // The client learns that what it sent behind this request was not read.
+    // Tells the client that nothing behind this request was read.
     if (lone === null ? req.headers.upgrade !== undefined : lone.dropsRest(req)) endWithAnswer(res);
-    // Where there is a lone request, #see has asked. #handle looks at the result.
+    // With a lone request, #see has asked. #handle uses the result.
     if (lone === null) this.#overload.refuses();
     if (connection.handleInTurn(req, res, this.#handle)) return;
     this.#connections.closed.flooded++;
@@ -203,7 +201,7 @@ export class HttpServer {
 
   readonly #handle = (connection: Connection, req: IncomingMessage, res: ServerResponse): void => {
     if (this.#isDraining && connection.waiting.length === 0) endWithAnswer(res);
-    // A preflight costs as much as its refusal, and would keep a page from reading that of its request.
+    // A preflight costs as much as its refusal; without it a page could not read the refusal of its request.
     if (this.#overload.isFull && !this.#origins.isPreflight(req)) {
       this.#overload.count();
       refuse(req, res, this.#origins);
@@ -221,7 +219,7 @@ export class HttpServer {
     }
   }
 
-  /** Says a last word on a connection when everything before it has been said. */
+  /** Sends a last answer on a connection, behind all others. */
   #endWith(socket: Socket, say: (fields: AnswerFields) => void): void {
     const connection = this.#connections.open.get(socket);
     if (connection === undefined || connection.isEnding) return;
@@ -232,7 +230,7 @@ export class HttpServer {
       this.#connections.linger(connection);
     };
     if (connection.isAnswering) connection.answer?.once('close', speak);
-    // Behind the part of a lone answer that waits. An error ends the connection, and no last word is possible.
+    // Behind a lone answer that is still being sent. An error ends the connection.
     else if (connection.answer === null && socket.writableLength > 0) socket.write('', speak);
     else speak();
   }
@@ -245,7 +243,7 @@ export class HttpServer {
     }
   }
 
-  /** Each sweep comes right after the event loop has read what had arrived: a request that came meanwhile is seen. */
+  /** Each sweep comes right after the event loop has read, so it sees requests that came meanwhile. */
   #sweepEvery(ms: number): NodeJS.Timeout {
     return setInterval(() => setImmediate(() => this.#connections.sweep(this.#sparesUnused)), ms);
   }

@@ -22,25 +22,24 @@ const UNKNOWN = -1;
 
 const FOUR_QUOTES = 0x22222222;
 
-/** `"name":` of each field. */
 const NAMES: readonly Buffer[] = FIELDS.map(({ name }) => Buffer.from(`"${name}":`, 'latin1'));
 const NAME_VIEWS: readonly DataView[] = NAMES.map(viewOf);
 const NAME_LENGTHS: Int32Array = Int32Array.from(NAMES, ({ length }) => length);
 
 /**
- * Finds the values of an event in a line of JSON without decoding it. The line is one flat object of texts and nulls, without
- * escapes in its names, no name of a field twice, no white space but blanks behind colons and commas. Other lines are left to
- * JSON.parse. Names mostly come in the order of the line before, so the next one is guessed and compared.
+ * Finds the values of an event in a JSON line without decoding it: a flat object of texts and nulls, without escaped or repeated
+ * names, with spaces only behind colons and commas. JSON.parse reads all other lines. Names mostly have the order of the line
+ * before, so the next name is guessed and compared.
  */
 export class FlatLines {
-  /** Values of the last line, see `undecoded` of RecordSink. A value is checked when it is first taken, see isPlainJsonText. */
+  /** Values of the last line, unchecked: see `undecoded` of RecordSink. */
   readonly spans: Int32Array = new Int32Array(3 * FIELDS.length);
-  /** Other names of the line. Each is a plain text; one may stand there twice. */
+  /** Other names of the line: plain texts, perhaps repeated. */
   readonly names: { places: Int32Array; count: number } = { places: new Int32Array(32), count: 0 };
   /** The field that last followed each field. */
   readonly #next: Int32Array = new Int32Array(FIELDS.length + 1);
 
-  /** @returns where the LF of the line stands, or -1 where it is to be decoded. The bytes are UTF-8 and end with an LF. */
+  /** @param bytes UTF-8, with an LF at the end. @returns the place of the line's LF; -1: the line must be decoded */
   read(bytes: Uint8Array, view: DataView, start: number): number {
     const { spans } = this;
     for (let n = 0; n < spans.length; n++) spans[n] = -1;
@@ -49,7 +48,6 @@ export class FlatLines {
     if (bytes[at++] !== OPENING_BRACE) return -1;
     let before: number = NONE;
     let seen = 0;
-    // Terminates: each turn moves `at` on, and an LF ends it.
     for (;;) {
       const field = this.#fieldAt(bytes, view, at, before);
       if (field === UNKNOWN) {
@@ -87,7 +85,7 @@ export class FlatLines {
     return field;
   }
 
-  /** Hashes up to the closing quote, by four bytes: the byte of the quote becomes zero and borrows from its highest bit. */
+  /** Hashes up to the closing quote, four bytes at a time: the quote's byte becomes zero and borrows from its highest bit. */
   #readValue(bytes: Uint8Array, view: DataView, from: number, place: number): number {
     let hash = HASH_BEGIN;
     let at = from;
@@ -100,7 +98,6 @@ export class FlatLines {
     for (; at < bytes.length; at++) {
       const byte = bytes[at] as number;
       if (byte === QUOTE) {
-        // Before an empty text stands a quote.
         if (bytes[at - 1] === BACKSLASH) return this.#readEscaped(bytes, view, from, place);
         return this.#found(place, from, at, endHash(hash));
       }
@@ -109,7 +106,7 @@ export class FlatLines {
     return -1;
   }
 
-  /** The same for a text with a backslash before a quote, which need not be its end. */
+  /** For a text with a backslash before a quote, which may not be its end. */
   #readEscaped(bytes: Uint8Array, view: DataView, from: number, place: number): number {
     for (let at = from; at < bytes.length; at++) {
       if (bytes[at] === BACKSLASH) at++;
@@ -144,7 +141,7 @@ export class FlatLines {
   }
 }
 
-/** A function of its own: the closure would allocate on each call of `#fieldAt`. */
+/** Not in `#fieldAt`, where the closure would allocate on each call. */
 function findField(bytes: Uint8Array, at: number): number {
   return NAMES.findIndex((each) => startsWith(bytes, at, each));
 }

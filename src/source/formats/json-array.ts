@@ -1,8 +1,7 @@
 import { isAscii } from 'node:buffer';
 import { type JsonFault, placeOf } from '../../model/json-fault.js';
 import type { RecordSink } from '../source.js';
-import { JsonRecords } from './json-records.js';
-import { Carry, type FormatReader, malformed } from './reader.js';
+import { Carry, type FormatReader, JsonRecords, malformed } from './reader.js';
 
 const TAB = 0x09;
 const LF = 0x0a;
@@ -16,19 +15,19 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** States, as numbers because they are compared once per token. */
+/** States; numbers, since they are compared at each token. */
 const BEFORE_ARRAY = 0;
 const FIRST_ELEMENT = 1;
 const NEXT_ELEMENT = 2;
 const AFTER_ELEMENT = 3;
 const AFTER_ARRAY = 4;
-/** From here on inside an element. */
+/** From here on: inside an element. */
 const CONTAINER = 5;
 const STRING = 6;
 const ESCAPE = 7;
 const SCALAR = 8;
 
-/** Bytes that mean something inside a string, and inside an object or array. */
+/** Bytes that end a run of plain bytes in a string, a container or a scalar. */
 const STOPS_STRING: Uint8Array = tableOf(QUOTE, BACKSLASH, LF);
 const STOPS_CONTAINER: Uint8Array = tableOf(QUOTE, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT, LF);
 const ENDS_SCALAR: Uint8Array = tableOf(COMMA, CLOSE_ARRAY, TAB, LF, CR, SPACE);
@@ -40,8 +39,8 @@ function tableOf(...bytes: number[]): Uint8Array {
 }
 
 /**
- * One JSON array of records. The scanner only finds where an element ends; JSON.parse judges the element. So an element that is
- * not JSON inside its own brackets costs that record only. Damage between elements makes the source malformed.
+ * One JSON array of records. The scanner finds the ends of elements; JSON.parse judges each one. A fault inside an element costs
+ * that record, damage between elements the whole source.
  */
 export class JsonArrayReader implements FormatReader {
   readonly format = 'json-array';
@@ -51,12 +50,10 @@ export class JsonArrayReader implements FormatReader {
   readonly #carry: Carry = new Carry();
   readonly #place: TextPlace = new TextPlace();
   #state = BEFORE_ARRAY;
-  /** Open brackets of the element. */
   #depth = 0;
-  /** The bracket that opened the element. */
   #opener = 0;
   #elementLine = 1;
-  /** Only for the first fault, and only as long as no record is JSON. */
+  /** Known only until the first valid record or fault. */
   #elementColumn = 1;
 
   constructor(sourceName: string, sink: RecordSink) {
@@ -71,7 +68,7 @@ export class JsonArrayReader implements FormatReader {
   push(chunk: Buffer): void {
     const end = chunk.length;
     let state = this.#state;
-    /** Where the element begins, or its part in this chunk. */
+    /** Start of the element, or of its part in this chunk. */
     let start = 0;
     let i = 0;
     while (i < end) {
@@ -100,7 +97,7 @@ export class JsonArrayReader implements FormatReader {
           break;
         }
         case ESCAPE:
-          // An escaped line break is not JSON, but it is a line break.
+          // An escaped line break is no JSON, but counts as a line.
           if (chunk[i] !== LF) i++;
           state = STRING;
           break;
@@ -139,7 +136,6 @@ export class JsonArrayReader implements FormatReader {
     if (isHopeless) throw malformed(this.#sourceName, `${firstProblem}. No record of the array is JSON`);
   }
 
-  /** @returns the state behind a byte between elements */
   #between(state: number, chunk: Buffer, at: number): number {
     const byte = chunk[at] as number;
     switch (state) {
@@ -178,7 +174,6 @@ export class JsonArrayReader implements FormatReader {
     return this.records === 0 ? 'a record or "]"' : 'a record';
   }
 
-  /** @returns the state behind the element */
   #endElement(chunk: Buffer, start: number, end: number): number {
     const records = this.#records;
     const text = records.textOf(this.#carry.end(chunk, start, end), this.#elementLine);
@@ -215,12 +210,12 @@ export class JsonArrayReader implements FormatReader {
   }
 }
 
-/** Line and column of a text that goes by in chunks. Columns count characters (code points) from 1. */
+/** Line and column in a text that comes in chunks. Columns count code points from 1. */
 class TextPlace {
   line = 1;
-  /** In the chunk; 0 where the line began before. */
+  /** In this chunk; 0 if the line began earlier. */
   #lineStart = 0;
-  /** Characters of the present line in earlier chunks. */
+  /** Of this line, in earlier chunks. */
   #charactersBefore = 0;
 
   newLine(start: number): void {
@@ -234,7 +229,7 @@ class TextPlace {
     if (isAscii(bytes)) return this.#charactersBefore + bytes.length + 1;
     let column = this.#charactersBefore + 1;
     for (let i = 0; i < bytes.length; i++) {
-      // Every byte but a continuation byte (10xxxxxx) begins a character.
+      // Continuation bytes (10xxxxxx) begin no character.
       if (((bytes[i] as number) & 0xc0) !== 0x80) column++;
     }
     return column;

@@ -1,13 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 
-/** Numbers, constants, binary data. */
+/** Numbers, constants, binary data: nothing to look into. */
 const OPAQUE = 0;
 const EXTENSION = 1;
 const TEXT = 2;
 const ARRAY = 3;
 const MAP = 4;
 
-/** What the headers 0xc0 to 0xdf are of, how many bytes of length follow, or else how long the payload is. */
+/** Headers 0xc0 to 0xdf: kind, bytes of a length that follows, or the length of the payload. */
 const HEADERS: readonly (readonly [of: number, lengthBytes: number, payload: number])[] = [
   ...[0, 0, 0, 0].map((payload) => [OPAQUE, 0, payload] as const),
   ...[1, 2, 4].map((lengthBytes) => [OPAQUE, lengthBytes, 0] as const),
@@ -22,34 +22,31 @@ const HEADERS: readonly (readonly [of: number, lengthBytes: number, payload: num
 /** `timestamp`, the one extension type of the MessagePack specification (-1). */
 const TIMESTAMP_TYPE = 0xff;
 /**
- * An extension of msgpackr: number of a record structure, array of names, values of the first record. Later records are the
- * number and their values. Numbers are 0x40 to 0x7f or 0x6000 to 0x7fff. Plain integers are not written like that then.
+ * An extension of msgpackr: the number of a record structure, its names, then the values of the first record. Later records are
+ * the number and their values. Numbers are 0x40 to 0x7f or 0x6000 to 0x7fff, which then are no plain integers.
  */
 const RECORD_STRUCTURE_TYPE = 0x72;
 
-/** Finds where a MessagePack value ends. A count of the values to come is enough, whatever their nesting. */
+/** Finds the end of a MessagePack value by counting the values still to come. */
 export class MessagePackScan {
-  /** Where `scan` stopped. */
   position = 0;
-  /** Whether it stopped at 0xc1, which MessagePack never uses. */
+  /** `scan` stopped at 0xc1, which MessagePack never uses. */
   isCorrupt = false;
-  /** Whether the value holds a record structure, which only msgpackr can read. */
+  /** The value holds a record structure, which only msgpackr can read. */
   hasRecordStructure = false;
-  /** Whether some text is not UTF-8. Decoders put replacement characters or worse there. */
+  /** A text is not UTF-8. Decoders would replace its bytes. */
   hasBadText = false;
-  /** Whether some text was cut, so that `hasBadText` does not cover it. */
+  /** A text was cut, so `hasBadText` does not cover it. */
   hasCutText = false;
-  /** An extension type that only its own application can read, or null. */
+  /** An extension type that only its own application can read. */
   foreignExtension: number | null = null;
 
   #pending = 1;
-  /** Bytes of the present payload still to come. */
   #payload = 0;
-  /** By number: how many values its records have. There are at most 64 numbers of one byte and 8,192 of two. */
+  /** Values of a record by structure number. There are at most 64 numbers of one byte and 8,192 of two. */
   readonly #structures: Map<number, number> = new Map();
   #numbersAreWide = false;
 
-  /** Forgets the last value and awaits another. */
   reset(): void {
     this.isCorrupt = false;
     this.hasRecordStructure = false;
@@ -60,7 +57,7 @@ export class MessagePackScan {
   }
 
   /**
-   * Reads on from `start`. A header that is cut is not taken: the next call gets it whole, unless the source ends.
+   * Reads on from `start`, up to a cut header: the next call gets it whole.
    *
    * @returns whether the value is complete
    */
@@ -79,7 +76,7 @@ export class MessagePackScan {
     }
   }
 
-  /** @returns where to go on, or -1 where the header is cut or corrupt */
+  /** @returns where to go on; -1: the header is cut or corrupt */
   #readHeader(bytes: Buffer, at: number, isEnd: boolean): number {
     const byte = bytes[at] as number;
     if (byte >= 0xa0 && byte < 0xc0) return this.#takeText(bytes, at + 1, byte & 0x1f);
@@ -100,7 +97,7 @@ export class MessagePackScan {
     return of === EXTENSION ? this.#takeExtension(bytes, next, length, isEnd) : this.#take(next, 0, length);
   }
 
-  /** A value has come; so many values, or bytes of payload, follow in it. */
+  /** Counts a value, and the values or payload bytes in it. */
   #take(next: number, values: number, payload: number): number {
     this.#pending += values - 1;
     this.#payload = payload;

@@ -8,8 +8,8 @@ import { Carry, type FormatReader, malformed, rejectFault, rejectNotUtf8, reject
 const HEAD_BYTES = 5 + 5 + 1;
 
 /**
- * MessagePack: one array of maps, or maps one after the other to the end of the source. A scan finds the end of each value
- * before msgpackr decodes it. So a value that a chunk cuts is decoded once, and a value that claims to be huge is skipped.
+ * MessagePack: one array of maps, or a sequence of maps. A scan finds the end of each value before msgpackr decodes it, so a
+ * value in several chunks is decoded once, and a huge one is skipped.
  */
 export class MessagePackReader implements FormatReader {
   readonly format = 'messagepack';
@@ -19,17 +19,14 @@ export class MessagePackReader implements FormatReader {
   readonly #unpackr: Unpackr = new Unpackr({ useRecords: false, mapsAsObjects: true });
   readonly #scan: MessagePackScan = new MessagePackScan();
   readonly #carry: Carry = new Carry();
-  /** Records of the array, -1 for a sequence, null while the header has not come whole. */
+  /** Length of the array; -1 for a sequence; null while its header is incomplete. */
   #declared: number | null = null;
-  /** A header that the last chunk cut. */
   #rest: Buffer = Buffer.alloc(0);
-  /** Bytes of the source before `#rest`. */
   #bytesBefore = 0;
   #inValue = false;
-  /** Where the last value began. */
   #valueByte = 0;
   #head: Buffer = Buffer.alloc(0);
-  /** Whether anything looked like a record. The first byte alone is a guess: one binary file in eight begins like that. */
+  /** Something looked like a record. The first byte alone proves little: one binary file in eight begins like that. */
   #likely = false;
 
   constructor(sourceName: string, sink: RecordSink) {
@@ -37,7 +34,6 @@ export class MessagePackReader implements FormatReader {
     this.#sink = sink;
   }
 
-  /** An array declares its length, a sequence does not. */
   get selfDelimiting(): boolean {
     return this.#declared !== -1;
   }
@@ -73,7 +69,7 @@ export class MessagePackReader implements FormatReader {
     if (this.#declared < 0 && this.records > 1 && !this.#isLikely()) throw this.#neither();
   }
 
-  /** @returns where the bytes end, or a header that is cut begins */
+  /** @returns the end of the bytes, or the start of a cut header */
   #readValues(bytes: Buffer, start: number, isEnd: boolean): number {
     const scan = this.#scan;
     let at = start;
@@ -118,7 +114,7 @@ export class MessagePackReader implements FormatReader {
       return;
     }
     if (scan.hasCutText) {
-      // Once more, now that every text is in one piece.
+      // Again, with every text in one piece.
       scan.reset();
       scan.scan(bytes, 0, true);
     }
@@ -154,7 +150,7 @@ export class MessagePackReader implements FormatReader {
     return this.#isLikely() ? malformed(this.#sourceName, problem) : this.#neither();
   }
 
-  /** The format was guessed wrong, so a place within MessagePack helps nobody. */
+  /** The guess of the format was wrong, so a place within MessagePack would not help. */
   #neither(): Error {
     const shown = [...this.#head.subarray(0, 4)].map((byte) => byte.toString(16).padStart(2, '0'));
     const found = `it begins with the bytes ${shown.join(' ')} (hexadecimal)`;
@@ -169,7 +165,7 @@ export class MessagePackReader implements FormatReader {
   }
 }
 
-/** A map without entries or with a text as its first name, as far as the bytes go. */
+/** An empty map, or one with a text as its first name. Missing bytes pass. */
 function beginsRecord(bytes: Uint8Array, at: number): boolean {
   const byte = bytes[at];
   if (byte === undefined || byte === 0x80) return true;
@@ -179,7 +175,7 @@ function beginsRecord(bytes: Uint8Array, at: number): boolean {
   return name === undefined || (name >= 0xa0 && name < 0xc0) || (name >= 0xd9 && name <= 0xdb);
 }
 
-/** The bytes are well formed, so this is nesting too deep for the decoder, or a timestamp of no known length. */
+/** The bytes are well formed: the nesting is too deep, or a timestamp has a wrong length. */
 function describeError(error: unknown): string {
   const reason = error instanceof Error ? error.message : String(error);
   return error instanceof RangeError && reason.includes('call stack')

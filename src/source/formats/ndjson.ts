@@ -4,26 +4,25 @@ import { placeOf } from '../../model/json-fault.js';
 import { viewOf } from '../../structures/byte-strings.js';
 import type { RecordSink } from '../source.js';
 import { FlatLines } from './flat-line.js';
-import { JsonRecords } from './json-records.js';
-import { Carry, type FormatReader, malformed } from './reader.js';
+import { Carry, type FormatReader, JsonRecords, malformed } from './reader.js';
 
 const LF = 0x0a;
-/** After a piece where the fast way mostly failed, so many pieces are decoded without trying it. */
+/** Pieces to decode without trying the fast way, after it mostly failed. */
 const PIECES_DECODED = 15;
-/** Enough to show an array inside an object: `{ "count": 2, "events": [`. */
+/** Enough for an array inside an object: `{ "count": 2, "events": [`. */
 const HEAD_BYTES = 512;
-/** An object with nothing but names and plain values before its first array, and the name of that array. */
+/** An object with only plain values before its first array; captures the name of the array. */
 const WRAPPED_ARRAY =
   /^\ufeff?\s*\{(?:\s*"[^"\\]*"\s*:\s*(?:"[^"\\]*"|[\w.+-]+)\s*,)*\s*"([^"\\]{1,40})"\s*:\s*\[/;
 
 /**
- * Newline-delimited JSON: one value a line, ended by LF, CRLF or the end of the source. Blank lines are skipped. A line that
- * cannot be read is rejected. The source is malformed only if no line is JSON.
+ * Newline-delimited JSON: one value a line. Blank lines are skipped, unreadable ones rejected. The source is malformed only if no
+ * line is JSON.
  */
 export class NdjsonReader implements FormatReader {
   readonly format = 'ndjson';
   readonly selfDelimiting = false;
-  /** Whether the last line has no LF and is not JSON. */
+  /** The last line has no LF and is not JSON. */
   endsCut = false;
   readonly #sourceName: string;
   readonly #sink: RecordSink;
@@ -77,7 +76,7 @@ export class NdjsonReader implements FormatReader {
     }
   }
 
-  /** The name of the array in the object that the source is. Null for NDJSON, also if its first line is cut behind a "[". */
+  /** The name of the array, if the source is an object around one. Null for NDJSON, also if line 1 is cut behind a "[". */
   #wrappedArray(): string | null {
     const { count, decoded, first } = this.#records;
     const head = this.#head.toString('utf8');
@@ -108,14 +107,14 @@ export class NdjsonReader implements FormatReader {
     }
   }
 
-  /** The fast way: values go to the sink as bytes, and only the lines where that fails are decoded. */
+  /** The fast way: values go to the sink as bytes; other lines are decoded. */
   #readFlatLines(bytes: Buffer, undecoded: NonNullable<RecordSink['undecoded']>): void {
     const records = this.#records;
     const lines = this.#flatLines;
     const view = viewOf(bytes);
     let balance = 0;
     for (let start = 0; start < bytes.length; ) {
-      // `finish` looks at the first record, so it is decoded.
+      // The first record is decoded for `finish`.
       let end = records.count === 0 ? -1 : lines.read(bytes, view, start);
       if (end !== -1 && undecoded(bytes, view, lines.spans, lines.names)) {
         this.#line++;
@@ -144,7 +143,7 @@ export class NdjsonReader implements FormatReader {
   }
 }
 
-/** Nothing but JSON's white space, which includes the CR of a CRLF. */
+/** Only JSON's white space, with the CR of a CRLF. */
 function isBlank(line: string): boolean {
   return line.length === 0 || (line.charCodeAt(0) <= 0x20 && /^[ \t\r]*$/.test(line));
 }

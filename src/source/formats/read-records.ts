@@ -14,21 +14,19 @@ import { isGzip, sniff } from './sniff.js';
 const READERS = { ndjson: NdjsonReader, 'json-array': JsonArrayReader, messagepack: MessagePackReader };
 
 export interface ReadOptions extends Omit<LoadOptions, 'previous'> {
-  /** For messages: a path, an address. */
   readonly sourceName: string;
-  /** Size of the source before decompression, for the progress. Null where it is not known. */
+  /** Before decompression, for the progress. Null: unknown. */
   readonly bytesTotal: number | null;
-  /** False where the bytes may have been cut: then a format is refused that does not say itself where it ends. Default true. */
+  /** False: the bytes may have been cut, so only self-delimiting formats are accepted. Default true. */
   readonly endIsCertain?: boolean;
-  /** Of the data once it is unpacked. Default none. */
   readonly unpackedBytesMax?: number;
-  /** Told of each chunk of up to READ_CHUNK_BYTES that nothing needs any more, unless the data is packed. */
+  /** Called with each chunk that is no longer needed, unless the data is packed. */
   readonly onRead?: (chunk: Uint8Array) => void;
 }
 
 /**
- * Reads records of any of the formats, gzipped or not. Holds one chunk and the beginning of one record. A chunk must not change
- * before `onRead` is told of it, since unpacking reads ahead.
+ * Reads records of any format, gzipped or not. Holds one chunk and the beginning of one record. Chunks must not change before
+ * `onRead`, since unpacking reads ahead.
  *
  * @throws LecternError `source-malformed`, `source-too-large`; the signal's reason; what `chunks` or the sink throws
  */
@@ -51,7 +49,7 @@ export async function readRecords(
   }
   const gzipped = isGzip(head);
   const whole = prepend(head, pieces);
-  /** The first bytes, until they tell the format. */
+  /** The first bytes, while the format is unknown. */
   let untold: Buffer = Buffer.alloc(0);
   let reader: FormatReader | null = null;
   let unpackedBytes = 0;
@@ -81,7 +79,7 @@ export async function readRecords(
   return { format: reader.format, gzipped, bytesRead, ...(reader.endsCut === true ? { endsCut: true } : {}) };
 }
 
-/** Null where more bytes are needed to tell the format. */
+/** Null: more bytes are needed to recognise the format. */
 function begin(sourceName: string, sink: RecordSink, head: Buffer, ended: boolean): FormatReader | null {
   const sniffed = sniff(head, ended);
   if (sniffed === null) return null;
@@ -91,7 +89,7 @@ function begin(sourceName: string, sink: RecordSink, head: Buffer, ended: boolea
   return reader;
 }
 
-/** Cuts what is longer than a chunk, so that no step holds up the event loop. */
+/** Cuts long chunks, so that no step holds up the event loop. */
 async function* inPieces(
   chunks: AsyncIterable<Uint8Array>,
   onPiece: (bytes: number) => void,
@@ -112,7 +110,7 @@ async function* prepend(head: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerat
   yield* rest;
 }
 
-/** Unpacks gzip data (RFC 1952), one member or several. Behind the last member only zeros may follow. */
+/** Unpacks gzip data (RFC 1952) of one or several members. Only zeros may follow the last one. */
 export async function* gunzip(sourceName: string, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   let given = 0;
   async function* counted(): AsyncGenerator<Uint8Array> {
@@ -123,7 +121,7 @@ export async function* gunzip(sourceName: string, chunks: AsyncIterable<Uint8Arr
   }
   const packed = Readable.from(counted(), { objectMode: false, highWaterMark: READ_CHUNK_BYTES });
   const plain = createGunzip({ chunkSize: READ_CHUNK_BYTES });
-  // A failure of either end comes out of the loop below.
+  // The loop below throws failures of both ends.
   pipeline(packed, plain, () => {});
   try {
     for await (const chunk of plain) yield chunk as Buffer;

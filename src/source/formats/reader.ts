@@ -1,26 +1,27 @@
+import { isUtf8 } from 'node:buffer';
 import { LecternError } from '../../errors.js';
 import { RECORD_BYTES_MAX } from '../../limits.js';
 import type { RecordPosition, Rejection } from '../../model/event.js';
-import type { SourceFormat } from '../source.js';
+import { findJsonFault, type JsonFault } from '../../model/json-fault.js';
+import type { RecordSink, SourceFormat } from '../source.js';
 
 /**
- * Reads one format from bytes in pieces of any size. Each record goes to a sink as soon as its last byte is there. `push` and
- * `finish` throw `source-malformed` where the bytes are not this format.
+ * Reads one format in pieces of any size. Each record goes to a sink once its last byte has come. `push` and `finish` throw
+ * `source-malformed` for bytes that are not this format.
  */
 export interface FormatReader {
   readonly format: SourceFormat;
   /** Records so far, rejected ones included. */
   readonly records: number;
-  /** Whether the data itself says where it ends. Then data that was cut cannot pass for whole. */
+  /** Whether the data says where it ends: then cut data is always noticed. */
   readonly selfDelimiting: boolean;
-  /** After `finish`: whether the last record looks cut. */
   readonly endsCut?: boolean;
   /** The caller may overwrite the bytes afterwards. */
   push(chunk: Buffer): void;
   finish(): void;
 }
 
-/** The beginning of a record whose end has not come yet. Of a record beyond RECORD_BYTES_MAX only the length is kept. */
+/** The beginning of a record whose end has not come yet. Records beyond RECORD_BYTES_MAX leave only their length. */
 export class Carry {
   length = 0;
   #bytes: Buffer | null = null;
@@ -34,7 +35,7 @@ export class Carry {
     this.length = length;
   }
 
-  /** Ends the record. @returns its bytes, valid until the next call, or only their number where they are too many */
+  /** @returns the bytes of the record, valid until the next call, or only their number if there are too many */
   end(chunk: Buffer, start: number, end: number): Buffer | number {
     const isWhole = this.length === 0;
     if (!isWhole) this.append(chunk, start, end);
@@ -61,4 +62,51 @@ export function rejectNotUtf8(position: RecordPosition): Rejection {
 
 export function rejectFault(position: RecordPosition, detail: string): Rejection {
   return { position, code: 'malformed-record', field: null, detail };
+}
+
+/** Gives JSON records to a sink. A source without any valid JSON record is malformed. */
+export class JsonRecords {
+  readonly #sink: RecordSink;
+  /** Records so far, rejected ones included. */
+  count = 0;
+  decoded = 0;
+  first: unknown;
+  firstProblem: string | null = null;
+
+  constructor(sink: RecordSink) {
+    this.#sink = sink;
+  }
+
+  get isHopeless(): boolean {
+    return this.decoded === 0 && this.firstProblem !== null;
+  }
+
+  /** The text of the next record. Null: rejected, as not UTF-8 or as too large (then `bytes` is only a number). */
+  textOf(bytes: Buffer | number, line: number): string | null {
+    if (typeof bytes !== 'number' && isUtf8(bytes)) return bytes.toString('utf8');
+    const position = { record: ++this.count, line };
+    this.#sink.reject(typeof bytes === 'number' ? rejectTooLarge(position, bytes) : rejectNotUtf8(position));
+    return null;
+  }
+
+  /** @returns the fault of the record, which the caller rejects */
+  take(text: string, line: number): JsonFault | null {
+    this.count++;
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      return findJsonFault(text) ?? { offset: 0, problem: 'it cannot be parsed' };
+    }
+    this.decoded++;
+    if (this.count === 1) this.first = value;
+    this.#sink.record(value, { record: this.count, line });
+    return null;
+  }
+
+  /** Rejects the last record. `problem` begins with its place in the source. */
+  reject(line: number, problem: string, detail: string): void {
+    this.firstProblem ??= problem;
+    this.#sink.reject(rejectFault({ record: this.count, line }, detail));
+  }
 }

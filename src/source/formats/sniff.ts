@@ -1,27 +1,26 @@
 import { READ_CHUNK_BYTES } from '../../limits.js';
 import { placeOf } from '../../model/json-fault.js';
 
-/** Few, since a text of no format may be a secret that was given as a source by mistake. */
+/** Few: the text may be a secret, given as a source by mistake. */
 const SHOWN_CHARACTERS_MAX = 8;
 const DESCRIBED_BYTES = 512;
 
-/** The format and how many bytes of a byte order mark to skip, or what is wrong. */
+/** The format and the bytes of a byte order mark to skip, or a problem. */
 export type Sniffed =
   | { readonly format: 'ndjson' | 'json-array' | 'messagepack'; readonly skip: number }
   | { readonly problem: string };
 
 const EXPECTED = 'expected NDJSON, a JSON array or MessagePack, plain or gzipped';
 
-/** RFC 1952 section 2.3.1: ID1 and ID2. */
+/** RFC 1952 section 2.3.1. */
 export function isGzip(head: Buffer): boolean {
   return head[0] === 0x1f && head[1] === 0x8b;
 }
 
 /**
- * Recognises the format by the first bytes of a source. Text may begin with a UTF-8 byte order mark and white space.
+ * Recognises the format of a source by its first bytes. Text may begin with a UTF-8 byte order mark and white space.
  *
- * @param ended whether these are all bytes of the source
- * @returns null where more bytes are needed
+ * @param ended whether these are all bytes of the source. Otherwise null asks for more.
  */
 export function sniff(head: Buffer, ended: boolean): Sniffed | null {
   const first = head[0];
@@ -53,7 +52,7 @@ function isWhiteSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-/** Formats that people take for ours, by their first bytes. */
+/** Formats that people give by mistake, by their first bytes. */
 const MAGIC: readonly (readonly [bytes: string, what: string])[] = [
   ['\xff\xfe', 'UTF-16 text: convert it to UTF-8'],
   ['\xfe\xff', 'UTF-16 text: convert it to UTF-8'],

@@ -2,17 +2,17 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { LecternError } from '../../errors.js';
 import type { RequestHeaders } from '../../upstream/call.js';
 
-/** `env:NAME`, by itself or behind an authentication scheme: `Bearer env:UPSTREAM_TOKEN`. */
+/** `env:NAME`, also behind a scheme: `Bearer env:UPSTREAM_TOKEN`. */
 const FROM_ENVIRONMENT = /^(?:(\S+) )?env:([A-Za-z_][A-Za-z0-9_]*)$/;
 
-/** Fields that the transfer depends on. A range would make a part of the data look like all of it. */
+/** Fields that the transfer depends on. With a range, a part of the data would look like all of it. */
 const RESERVED: ReadonlySet<string> = new Set(
   'accept-encoding connection content-length expect host if-match if-modified-since if-none-match if-range if-unmodified-since keep-alive range te trailer transfer-encoding upgrade'.split(
     ' ',
   ),
 );
 
-/** @throws LecternError `option-invalid` where a variable is not set or empty */
+/** @throws LecternError `option-invalid` for a variable that is not set or empty */
 export function resolveHeaders(
   headers: RequestHeaders,
   environment: Readonly<Record<string, string | undefined>>,
@@ -32,7 +32,7 @@ export function resolveHeaders(
   );
 }
 
-/** The fields in lower case, and the credentials of the address (RFC 7617). Messages repeat no value and no malformed name. */
+/** Fields in lower case, with the address's credentials (RFC 7617). Messages show no value and no malformed name. */
 export function checkHeaders(headers: RequestHeaders, url: URL): RequestHeaders {
   const checked: Record<string, string> = {};
   for (const [i, [name, value]] of Object.entries(headers).entries()) {

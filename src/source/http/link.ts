@@ -1,16 +1,14 @@
 export interface Link {
   readonly target: string;
-  /** In lower case. */
   readonly relations: readonly string[];
 }
 
 const TARGET = /[ \t,]*<([^>]*)>/y;
-/** token [ BWS "=" BWS ( token / quoted-string ) ] */
 const PARAMETER =
   /[ \t]*;[ \t]*(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*(?:=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^",; \t]*)))?)?/y;
 const END = /[ \t]*(?:,|$)/y;
 
-/** Null where the field (RFC 8288 section 3) is not understood whole: a link that is skipped could lead to the next page. */
+/** Parses a Link field (RFC 8288 section 3). Null unless all of it is understood: a skipped link could be the next page. */
 export function parseLinks(field: string): Link[] | null {
   const links: Link[] = [];
   let at = 0;
@@ -42,15 +40,12 @@ export function parseLinks(field: string): Link[] | null {
   return links;
 }
 
-/** Relation types that only a part of something has. */
 const OF_PAGES: ReadonlySet<string> = new Set(['next', 'prev', 'previous', 'first', 'last']);
 
-/** Whether the answer is one page of several, or may become so. */
 export function isPage(links: readonly Link[]): boolean {
   return links.some(({ relations }) => relations.some((relation) => OF_PAGES.has(relation)));
 }
 
-/** Null on the last page. */
 export function nextTarget(links: readonly Link[]): string | null {
   return links.find(({ relations }) => relations.includes('next'))?.target ?? null;
 }
