@@ -13,6 +13,7 @@ export interface DevelopmentIssuerOptions
   readonly secret?: Uint8Array | undefined;
 }
 
+/** The claims of a test token. */
 export interface TestTokenRequest {
   /** Default `developer`. */
   readonly subject?: string | undefined;

@@ -12,8 +12,9 @@ import {
 import type { KeyLookup, KeySet, VerificationKey } from './key-set.js';
 import type { Usable } from './token-cache.js';
 
-/** `at+jwt`: only access tokens (RFC 9068), so that no ID token passes for one. */
+/** `at+jwt`: RFC 9068, so that no ID token passes for an access token. */
 export const TOKEN_TYPES = ['any', 'at+jwt'] as const;
+/** Accepted tokens: any JWT, or access tokens only. */
 export type TokenType = (typeof TOKEN_TYPES)[number];
 
 export interface VerifierOptions {

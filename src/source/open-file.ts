@@ -105,6 +105,7 @@ export class FilePieces {
   }
 }
 
+/** Limits of a file source. */
 export interface FileLimits {
   /** Whether the path may be a named pipe. Default: whether it is one when the timetable is opened. */
   readonly isPipe?: boolean | undefined;
