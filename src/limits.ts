@@ -82,23 +82,13 @@ export const LOAD_BASE_BYTES: number = 24 * MIB;
 /** Pieces, or decoded records, between two looks at memory: 4 MiB, read in 30 ms. A look takes 0.03 ms. */
 export const LOAD_LOOK_CHUNKS = 8;
 export const LOAD_LOOK_RECORDS = 256;
-/** An image without its rows, per event: 87 measured with a third in conflicts, and 13 where codes have four bytes. */
-export const IMAGE_BYTES_PER_EVENT = 116;
-/** Besides the image while it is built, per event: mostly conflict clusters. */
-export const SCRATCH_BYTES_PER_EVENT = 128;
 /** Besides that, per distinct value and without its text: an object of its bytes, its order and its place. */
 export const FINISH_BYTES_PER_VALUE = 256;
-/** A full Map is copied into one of twice the size: 28 bytes an entry, twice, and 16 of the list beside it. */
-export const MAP_GROWTH_BYTES_PER_ENTRY = 72;
 /** A load of so few records is never refused for its growth: 1,000 are less than a megabyte. */
 export const GROWTH_RECORDS_MIN = 1000;
 
 /** Serving threads. Each has its part of the caches, and tokens and interval trees of its own. */
 export const SERVING_THREADS_MAX = 128;
-/** Semi-spaces of all serving threads, in MB: 3 × 32 = 96 MB of young generations, as two threads have by default. */
-export const SERVING_SEMI_SPACES_MB_MAX = 32;
-/** Bodies up to this size are copied behind their head and written at once. */
-export const BODY_GATHER_BYTES_MAX: number = 64 * KIB;
 /** Room kept for the head before a small body: usually 440 bytes, 620 for a page. */
 export const DIRECT_HEAD_BYTES_MAX = 1024;
 /** Bodies up to this size are made in one turn: 700 rows of MessagePack take 1.2 ms. */
@@ -154,32 +144,8 @@ export const CONNECTIONS_MAX_DEFAULT = 16_384;
 export const OVERLOAD_MS_DEFAULT = 100;
 /** A turn under overload. Two turns and a garbage collection: 2 × 2.5 + 5 = 10 ms until an answer. */
 export const OVERLOAD_TURN_MS_MAX = 2.5;
-/** Share of a turn for refusing. If refusing takes more, turns get longer, and some requests are still answered. */
-export const OVERLOAD_REFUSING_SHARE_MAX = 0.5;
-/** How much longer a turn may last while other processes have the CPU: 4 × 2.5 = 10 ms. */
-export const OVERLOAD_PAUSED_TIMES_MAX = 4;
-/** Late turns for so long, without idleness, are overload. Less is a pause and what piled up in it. */
-export const OVERLOAD_SUSTAINED_MS = 200;
-export const OVERLOAD_TURNS_MIN = 3;
-/** Utilisation from which late turns count. A thread that waits for the network between them is below. */
-export const OVERLOAD_BUSY_MIN = 0.8;
-/** Requests between two looks at a turn's length. At 1 ms each, fewer are done in 32 ms and not worth refusing. */
-export const OVERLOAD_REQUESTS_MIN = 32;
-/** libuv's EVENTS_SIZE: up to 48 such batches precede a timer, 48 × 1,024 × 60 µs = 3 s. */
-export const OVERLOAD_SLICE_REQUESTS_MAX = 1024;
-/** Between two looks at the event loop's delay while turns are timed. Waking an idle thread takes 0.2 ms. */
-export const OVERLOAD_LOOK_MS = 20;
-/** How long turns are timed after a late one: 0.05 µs a request. */
-export const OVERLOAD_WATCH_MS = 1000;
-/** Recovered: a period of this length with a twentieth idle and hardly a refusal. It is found within 1 s. */
-export const OVERLOAD_RECOVERY_MS = 500;
-export const OVERLOAD_UTILISATION_MIN = 0.95;
-/** At 1.1 times the capacity a tenth is refused. */
-export const OVERLOAD_REFUSED_SHARE_MAX = 0.1;
 /** Retry-After of a refusal: recovery takes as long. */
 export const OVERLOAD_RETRY_AFTER_SECONDS = 1;
-/** Between two sweeps for idle connections while draining: each is closed after 0.5 to 1 s. */
-export const DRAIN_SWEEP_MS = 500;
 /** Header of a snapshot file: 1,000 rejections × 0.5 KB, and 60 arrays × 0.1 KB. */
 export const IMAGE_HEADER_BYTES_MAX: number = 16 * MIB;
 /** Part of the machine's or container's memory that a snapshot file may take. Serving needs the rest. */
@@ -190,8 +156,6 @@ export const IMAGE_REASON_CHARACTERS_MAX = 240;
 export const ID_PROBES_MAX = 1024;
 /** Events kept of one publication's difference: 100,000 × 0.2 KB = 20 MB. A larger one is counted only. */
 export const SNAPSHOT_DELTA_ENTRIES_MAX = 100_000;
-/** One turn of turning an embedding program's records into text. */
-export const STREAM_CHUNK_MS_MAX = 4;
 
 /** Between two looks at a watched file: some system calls, 0.1 ms. */
 export const FILE_POLL_MS = 1000;
@@ -215,8 +179,6 @@ export const UPSTREAM_HEADERS_MS_MAX = 60_000;
 export const UPSTREAM_IDLE_MS_MAX = 30_000;
 /** One load from an upstream, all pages: 380 MB of 1,000,000 events take seven minutes at 1 MB/s. */
 export const UPSTREAM_TOTAL_MS_MAX: number = 15 * 60_000;
-/** Least time of a regular load: with the pause of 1 s, a hang ends within the interval and five seconds. */
-export const UPSTREAM_QUICK_MS_MIN = 4000;
 /** Redirects in a row, as RFC 1945 recommended. */
 export const UPSTREAM_REDIRECTS_MAX = 5;
 /** Interim answers (1xx) to one request. 100 and 103 come once each. */
@@ -238,10 +200,6 @@ export const SNAPSHOT_HISTORY_ENTRIES_MAX = 200_000;
 /** A snapshot's weight for V8: more than the 64 MiB that start a collection, and two less than half of the heap. */
 export const SNAPSHOT_WEIGHT_BYTES_MAX: number = 96 * MIB;
 
-/** Between two samples of what is not counted as it happens: 0.05 ms each. */
-export const METRICS_SAMPLE_MS = 1000;
-/** Resolution of the event loop's delay: 50 ticks a second × 2 µs. */
-export const EVENT_LOOP_DELAY_RESOLUTION_MS = 20;
 /** Connections of the admin listener: some probes, scrapers and people. */
 export const ADMIN_CONNECTIONS_MAX = 64;
 /** The admin token's file. */

@@ -1,5 +1,7 @@
 import { totalmem } from 'node:os';
-import { SERVING_SEMI_SPACES_MB_MAX } from '../limits.js';
+
+/** Semi-spaces of all serving threads, in MB: 3 × 32 = 96 MB of young generations, as two threads have by default. */
+const SERVING_SEMI_SPACES_MB_MAX = 32;
 
 const MB = 1024 * 1024;
 /** V8 counts three semi-spaces as a young generation, and makes each a power of two. */

@@ -1,5 +1,7 @@
-import { STREAM_CHUNK_MS_MAX } from '../limits.js';
 import type { Records } from '../source/records.js';
+
+/** One turn of turning an embedding program's records into text. */
+const STREAM_CHUNK_MS_MAX = 4;
 
 /**
  * Turns records into chunks of NDJSON, for a thread that builds from them. A chunk ends after a few milliseconds, so that
