@@ -1,4 +1,4 @@
-/** Every bound of the service, with its arithmetic. A bound that is not here does not exist. */
+/** Every bound on the cost of clients, sources and files, with its arithmetic. Tuning constants stand where they are used. */
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
