@@ -6,7 +6,7 @@ import { type Service, startService } from '../service.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { carryOnWithoutOutput, EXIT_FAILURE, endOnFaults, exitCodeOf, writeError } from './faults.js';
 import { openStandardError, prettyDestination } from './log-output.js';
-import { formatReady, readyFields, tellReloads, unknownVariables } from './serve-messages.js';
+import { formatReady, tellReloads, unknownVariables } from './serve-messages.js';
 import { endBySignal, listenForSignals, refreshOnSignals, type SignalListener } from './signals.js';
 import { createProgressLine, describeRejections } from './wording.js';
 
@@ -70,8 +70,7 @@ async function serveUntilSignal(
     }
     service = started;
     const { address, adminAddress, mode, workers } = service;
-    const admin = adminAddress === null ? {} : { admin: adminAddress.origin };
-    log.info({ address: address.origin, ...admin, mode, workers }, 'listening');
+    log.info({ address: address.origin, admin: adminAddress?.origin, mode, workers }, 'listening');
     warnOfOpenDoor(service);
     warnOfEnd(settings, log);
     const outcome = await Promise.race([service.ready, signals.first]);
@@ -107,15 +106,19 @@ async function announce(
   { adminTokenFile, refreshSeconds }: ResolvedSettings,
   log: Logger,
 ): Promise<void> {
-  if (service.mode === 'development') {
+  const { mode, timetable, workers } = service;
+  if (mode === 'development') {
     const example = await service.example();
     process.stdout.write(formatReady(service, summary, example, adminTokenFile !== undefined));
-    tellReloads(service.timetable, refreshSeconds > 0, (line) => process.stdout.write(line));
+    tellReloads(timetable, refreshSeconds > 0, (line) => process.stdout.write(line));
     return;
   }
   const reasons = describeRejections(summary);
   if (reasons.length > 0) log.warn({ reasons }, 'records were left out');
-  log.info(readyFields(service, summary), 'ready');
+  const { events, rejected, buildMs, bytes } = summary;
+  const addresses = { url: service.baseUrl, admin: service.adminAddress?.origin };
+  const from = { source: timetable.source.name, origin: timetable.publication?.origin };
+  log.info({ ...addresses, mode, workers, ...from, events, rejected, buildMs, bytes }, 'ready');
 }
 
 /** After CALLED_OFF_MS_MAX the signal ends the process. `process.exit` would wait for every read. */

@@ -30,25 +30,6 @@ export function unknownVariables(
     });
 }
 
-/** The log record of production. */
-export function readyFields(
-  { adminAddress, baseUrl, mode, timetable, workers }: Service,
-  { events, rejected, buildMs, bytes }: SnapshotSummary,
-): object {
-  return {
-    url: baseUrl,
-    ...(adminAddress === null ? {} : { admin: adminAddress.origin }),
-    mode,
-    workers,
-    source: timetable.source.name,
-    origin: timetable.publication?.origin,
-    events,
-    rejected,
-    buildMs,
-    bytes,
-  };
-}
-
 /** The text of development. */
 export function formatReady(
   { adminAddress, baseUrl, mode, timetable, workers }: Service,
