@@ -20,7 +20,7 @@ const CALLED_OFF_MS_MAX = 1000;
 export async function serve(settings: ResolvedSettings): Promise<number> {
   carryOnWithoutOutput();
   const isDevelopment = settings.mode === 'development';
-  // People in development read standard output. Its log is useful for requests only.
+  // Development informs people on standard output, so its log matters only for requests.
   const level = settings.logLevel ?? (isDevelopment && settings.accessLog === 0 ? 'warn' : 'info');
   const output = openStandardError();
   const { isTTY } = process.stderr;
