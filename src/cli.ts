@@ -4,6 +4,6 @@ import { run } from './cli/program.js';
 
 guardOutput();
 const exitCode = await run(process.argv.slice(2));
-// What was printed may have failed, and then the exit code says so.
+// Failed output has already set an exit code.
 process.exitCode ??= exitCode;
 endWithoutOutput();

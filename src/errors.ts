@@ -1,7 +1,4 @@
-/**
- * Everything that can go wrong for a client: a stable code, the HTTP status, and a title. Bad requests are values of this
- * table and never thrown. A bad configuration or source is thrown as a {@link LecternError}.
- */
+/** Errors that clients see, by stable code. Bad configuration and bad sources throw a {@link LecternError} instead. */
 export const PROBLEMS = {
   'not-found': { status: 404, title: 'There is no such resource' },
   'method-not-allowed': { status: 405, title: 'The resource does not support this method' },
@@ -31,7 +28,7 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** What can be wrong with one query parameter; `parameters-invalid` lists any number of them. */
+/** Faults of one query parameter. `parameters-invalid` lists them. */
 export const PARAMETER_FAULTS = {
   'unknown-parameter': 'The endpoint has no parameter of this name',
   'malformed-encoding': 'The percent-encoding is broken or is not UTF-8',
@@ -49,20 +46,20 @@ export const PARAMETER_FAULTS = {
   'unknown-value': 'The value is not one of those allowed',
 } as const;
 
-/** What is wrong with a parameter, as a code that never changes. */
+/** Stable code of a fault. */
 export type ParameterFaultCode = keyof typeof PARAMETER_FAULTS;
 
 /** One fault of one query parameter. */
 export interface ParameterFault {
-  /** The name of the parameter, as it was given. */
+  /** The name in the request. */
   readonly parameter: string;
-  /** What is wrong. */
+  /** The kind of fault. */
   readonly code: ParameterFaultCode;
-  /** One sentence for people: what was wrong and what would be right. */
+  /** One sentence on the fault and its correction. */
   readonly detail: string;
 }
 
-/** Why a service cannot be set up or a source cannot be read. The message is one line for people. */
+/** Stable code of an error. */
 export type LecternErrorCode =
   | 'option-invalid'
   | 'source-unreadable'
@@ -80,30 +77,27 @@ export type LecternErrorCode =
   | 'stale'
   | 'closed';
 
-/** What an error may carry besides its code and message. */
-export interface LecternErrorOptions {
-  /** The error behind this one. */
-  readonly cause?: unknown;
-  /** See {@link LecternError.faults}. */
-  readonly faults?: readonly ParameterFault[];
-  /** See {@link LecternError.retryAfterMs}. */
-  readonly retryAfterMs?: number | null;
-}
+/** Facts of some errors. */
+type LecternErrorFacts = Pick<LecternError, 'faults' | 'retryAfterMs'>;
 
-/** The one error class that Lectern throws on purpose. */
+/** The only error class that Lectern throws on purpose. */
 export class LecternError extends Error {
   override readonly name = 'LecternError';
-  /** What went wrong, for programs; `message` is for people. */
+  /** For programs; `message` is for people. */
   readonly code: LecternErrorCode;
   /** For `parameters-invalid`: every fault of the query. */
   readonly faults: readonly ParameterFault[];
-  /** For `source-unreadable`: how long the source asked to be left alone, or null. */
+  /** For `source-unreadable`: the Retry-After of the source in milliseconds, or null. */
   readonly retryAfterMs: number | null;
 
-  constructor(code: LecternErrorCode, message: string, options: LecternErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+  constructor(
+    code: LecternErrorCode,
+    message: string,
+    { cause, faults = [], retryAfterMs = null }: ErrorOptions & Partial<LecternErrorFacts> = {},
+  ) {
+    super(message, cause === undefined ? undefined : { cause });
     this.code = code;
-    this.faults = options.faults ?? [];
-    this.retryAfterMs = options.retryAfterMs ?? null;
+    this.faults = faults;
+    this.retryAfterMs = retryAfterMs;
   }
 }

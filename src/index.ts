@@ -1,4 +1,4 @@
-/** The public API of Lectern. What is not exported here may change without notice. */
+/** The public API of Lectern. Anything else may change without notice. */
 export type { IdentityValues } from './auth/identity.js';
 export {
   LecternError,

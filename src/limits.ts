@@ -1,4 +1,4 @@
-/** Every bound of the service, with its arithmetic. A bound that is not here does not exist. */
+/** Every bound on the cost of clients, sources and files, with its arithmetic. Tuning constants stand where they are used. */
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -20,19 +20,19 @@ export const SUGGESTIONS_MAX = 10;
 
 /** A credential. Tokens with many claims reach 4 KB; Node takes 16 KiB of headers in all. */
 export const TOKEN_BYTES_MAX: number = 8 * KIB;
-/** Spellings of token headers that are remembered: one per key of an issuer, some hundred bytes each. */
+/** Token headers remembered: one per key of an issuer, some hundred bytes each. */
 export const TOKEN_HEADERS_MAX = 32;
 /** Verified tokens kept: 0.7 KB each with a handful of claims, 14 MB when full. */
 export const TOKEN_CACHE_ENTRIES_MAX = 20_000;
-/** Longest that a verified token is trusted without verifying it again. */
+/** Longest time until a cached token is verified again. */
 export const TOKEN_CACHE_TTL_MS_MAX = 60_000;
 /** Keys tried for a token that names none, or names several: 0.1 ms each. */
 export const KEYS_TRIED_MAX = 8;
-/** Of these, P-384, P-521 and RSA above 4,096 bits: 0.3 to 1.6 ms each. An issuer that changes its key has two. */
+/** Slow keys among them, P-384, P-521 and RSA above 4,096 bits: 0.3 to 1.6 ms each. Key changes need two. */
 export const DEAR_KEYS_TRIED_MAX = 2;
 /** Tries under way per serving thread; more get 503. 512 × 0.2 ms (RSA of 4,096 bits) = OVERLOAD_MS_DEFAULT. */
 export const KEY_TRIES_UNDER_WAY_MAX = 512;
-/** Tokens per serving thread that wait for a key fetch; more get 503. All can be verified then; 512 × 12 KB = 6 MB. */
+/** Tokens per serving thread that wait for a key fetch; more get 503. 512 × 12 KB = 6 MB. */
 export const KEY_WAITS_MAX: number = KEY_TRIES_UNDER_WAY_MAX;
 /** Bits of an RSA key. At 8,192 a verification takes 0.6 ms, four times that of 4,096. */
 export const RSA_MODULUS_BITS_MAX = 8192;
@@ -57,16 +57,16 @@ export const ENROLMENT_FILE_BYTES_MAX: number = 256 * MIB;
 export const RECORD_BYTES_MAX: number = 1 * MIB;
 /** Rejections kept with position and reason, 1,000 × 0.3 KB. All are counted. */
 export const REJECTIONS_KEPT_MAX = 1000;
-/** Of these, records that a later source overrides. They are no faults, so a sample is enough. */
+/** Overridden records among them. They are no faults, so a sample is enough. */
 export const OVERRIDES_KEPT_MAX = 100;
-/** Names of unserved fields that are counted one by one, and UTF-16 units of each: 100 × 0.4 KB. */
+/** Unserved fields that are counted by name, and UTF-16 units of a name: 100 × 0.4 KB. */
 export const UNSERVED_FIELDS_KEPT_MAX = 100;
 export const UNSERVED_NAME_UNITS_MAX = 128;
 /** Read from a source at a time: 1,200 records of NDJSON take 4 ms, or 10 ms where each has to be decoded. */
 export const READ_CHUNK_BYTES: number = 512 * KIB;
-/** Spellings remembered per field while normalising, and while building: 8,192 × 0.1 KB × 8 fields = 7 MB each. */
+/** Values remembered per field by normaliser and builder: 8,192 × 0.1 KB × 8 fields = 7 MB each. */
 export const VALUE_MEMO_ENTRIES_MAX = 8192;
-/** UTF-16 units of one of them. If all were as long: 8,192 × 0.6 KB × 8 fields = 40 MB. */
+/** UTF-16 units of a remembered value. At most 8,192 × 0.6 KB × 8 fields = 40 MB. */
 export const VALUE_MEMO_UNITS_MAX = 256;
 /** All rows, about 10 million events. Offsets have 32 bits, and a Buffer of Node 20 has at most 4 GiB. */
 export const ROW_BYTES_MAX: number = 4 * 1024 * MIB - 64 * KIB;
@@ -82,23 +82,13 @@ export const LOAD_BASE_BYTES: number = 24 * MIB;
 /** Pieces, or decoded records, between two looks at memory: 4 MiB, read in 30 ms. A look takes 0.03 ms. */
 export const LOAD_LOOK_CHUNKS = 8;
 export const LOAD_LOOK_RECORDS = 256;
-/** An image without its rows, per event: 87 measured with a third in conflicts, and 13 where codes have four bytes. */
-export const IMAGE_BYTES_PER_EVENT = 116;
-/** Besides the image while it is built, per event: mostly conflict clusters. */
-export const SCRATCH_BYTES_PER_EVENT = 128;
-/** Besides that, per distinct value and without its text: an object of its bytes, its order and its place. */
+/** Extra memory per distinct value at the end of a build: an object of its bytes, its order and its place. */
 export const FINISH_BYTES_PER_VALUE = 256;
-/** A full Map is copied into one of twice the size: 28 bytes an entry, twice, and 16 of the list beside it. */
-export const MAP_GROWTH_BYTES_PER_ENTRY = 72;
-/** A load of so few records is never refused for its growth: 1,000 are less than a megabyte. */
+/** Smaller loads are never refused for growth: 1,000 records are less than a megabyte. */
 export const GROWTH_RECORDS_MIN = 1000;
 
-/** Serving threads. Each has its part of the caches, and tokens and interval trees of its own. */
+/** Serving threads. Each has a part of the caches, and its own tokens and interval trees. */
 export const SERVING_THREADS_MAX = 128;
-/** Semi-spaces of all serving threads, in MB: 3 × 32 = 96 MB of young generations, as two threads have by default. */
-export const SERVING_SEMI_SPACES_MB_MAX = 32;
-/** Bodies up to this size are copied behind their head and written at once. */
-export const BODY_GATHER_BYTES_MAX: number = 64 * KIB;
 /** Room kept for the head before a small body: usually 440 bytes, 620 for a page. */
 export const DIRECT_HEAD_BYTES_MAX = 1024;
 /** Bodies up to this size are made in one turn: 700 rows of MessagePack take 1.2 ms. */
@@ -132,17 +122,17 @@ export const INTERVAL_TREES_MAX = 256;
 export const INTERVAL_SCANS_MAX = 255;
 /** Requests of one connection under way. Browsers that pipelined had six. */
 export const REQUESTS_IN_FLIGHT_MAX = 8;
-/** Requests waiting behind those: 128 × 3 KB. A client that sends more without reading is cut. */
+/** Further requests of a connection that wait: 128 × 3 KB. Clients that send more without reading are cut. */
 export const PIPELINED_WAITING_MAX = 128;
-/** Answers waiting on one connection. It holds this and three of BODY_WHOLE_BYTES_MAX; 300 of 5 MB would be 1.5 GB. */
+/** Waiting answers of one connection, besides three of BODY_WHOLE_BYTES_MAX. 300 answers of 5 MB would be 1.5 GB. */
 export const PIPELINED_BYTES_MAX: number = 256 * KIB;
 /** A waiting reader has to take READER_BYTES_MIN in this time. Socket buffers of 2 MB at 100 KB/s pause for 20 s. */
 export const READER_WINDOW_MS = 30_000;
 /** 8 KiB/s × 30 s. */
 export const READER_BYTES_MIN: number = 240 * KIB;
-/** So many cuts within seconds halve the window. Freed socket buffers grow the others', which looks like reading. */
+/** This many cuts within seconds halve the window. The freed buffers let other sockets grow, which looks like reading. */
 export const READERS_CUT_OFF_MANY = 16;
-/** Snapshots that a thread sends from. A slow reader holds one of 60 MB for 38 MB / 8 KiB/s = 79 min. */
+/** Snapshots with unfinished answers per thread. A slow reader holds one of 60 MB for 38 MB / 8 KiB/s = 79 min. */
 export const SNAPSHOTS_SENT_MAX = 3;
 /** A connection without a request. Longer than node's own 75 + 10 s, which stop at an empty line. */
 export const CONNECTION_IDLE_MS_MAX = 90_000;
@@ -154,32 +144,8 @@ export const CONNECTIONS_MAX_DEFAULT = 16_384;
 export const OVERLOAD_MS_DEFAULT = 100;
 /** A turn under overload. Two turns and a garbage collection: 2 × 2.5 + 5 = 10 ms until an answer. */
 export const OVERLOAD_TURN_MS_MAX = 2.5;
-/** Share of a turn for refusing. If refusing takes more, turns get longer, and some requests are still answered. */
-export const OVERLOAD_REFUSING_SHARE_MAX = 0.5;
-/** How much longer a turn may last while other processes have the CPU: 4 × 2.5 = 10 ms. */
-export const OVERLOAD_PAUSED_TIMES_MAX = 4;
-/** Late turns for so long, without idleness, are overload. Less is a pause and what piled up in it. */
-export const OVERLOAD_SUSTAINED_MS = 200;
-export const OVERLOAD_TURNS_MIN = 3;
-/** Utilisation from which late turns count. A thread that waits for the network between them is below. */
-export const OVERLOAD_BUSY_MIN = 0.8;
-/** Requests between two looks at a turn's length. At 1 ms each, fewer are done in 32 ms and not worth refusing. */
-export const OVERLOAD_REQUESTS_MIN = 32;
-/** libuv's EVENTS_SIZE: up to 48 such batches precede a timer, 48 × 1,024 × 60 µs = 3 s. */
-export const OVERLOAD_SLICE_REQUESTS_MAX = 1024;
-/** Between two looks at the event loop's delay while turns are timed. Waking an idle thread takes 0.2 ms. */
-export const OVERLOAD_LOOK_MS = 20;
-/** How long turns are timed after a late one: 0.05 µs a request. */
-export const OVERLOAD_WATCH_MS = 1000;
-/** Recovered: a period of this length with a twentieth idle and hardly a refusal. It is found within 1 s. */
-export const OVERLOAD_RECOVERY_MS = 500;
-export const OVERLOAD_UTILISATION_MIN = 0.95;
-/** At 1.1 times the capacity a tenth is refused. */
-export const OVERLOAD_REFUSED_SHARE_MAX = 0.1;
 /** Retry-After of a refusal: recovery takes as long. */
 export const OVERLOAD_RETRY_AFTER_SECONDS = 1;
-/** Between two sweeps for idle connections while draining: each is closed after 0.5 to 1 s. */
-export const DRAIN_SWEEP_MS = 500;
 /** Header of a snapshot file: 1,000 rejections × 0.5 KB, and 60 arrays × 0.1 KB. */
 export const IMAGE_HEADER_BYTES_MAX: number = 16 * MIB;
 /** Part of the machine's or container's memory that a snapshot file may take. Serving needs the rest. */
@@ -190,14 +156,12 @@ export const IMAGE_REASON_CHARACTERS_MAX = 240;
 export const ID_PROBES_MAX = 1024;
 /** Events kept of one publication's difference: 100,000 × 0.2 KB = 20 MB. A larger one is counted only. */
 export const SNAPSHOT_DELTA_ENTRIES_MAX = 100_000;
-/** One turn of turning an embedding program's records into text. */
-export const STREAM_CHUNK_MS_MAX = 4;
 
 /** A first load that has got nothing for so long says so in the log. */
 export const SOURCE_SILENT_MS = 3000;
 /** Between two looks at a watched file: some system calls, 0.1 ms. */
 export const FILE_POLL_MS = 1000;
-/** How long a changed file must rest before it is read. Writers flush more often. */
+/** A changed file must rest this long before it is read. Writers flush more often. */
 export const FILE_SETTLE_MS = 200;
 /** How long a file must rest before a cut last record is a fault of the data. */
 export const FILE_CUT_REST_MS = 2000;
@@ -207,7 +171,7 @@ export const FILE_IDLE_MS_MAX = 30_000;
 export const FILE_TOTAL_MS_MAX: number = 15 * 60_000;
 /** Reading one file of the service's own configuration. */
 export const TEXT_FILE_MS_MAX = 30_000;
-/** How long a thread may take to end. Then it waits for the system, which cannot be called off. */
+/** Longest wait for the end of a thread. A slower one waits for the system, and cannot be aborted. */
 export const THREAD_END_MS_MAX = 2000;
 /** Clocks of file systems tick every 1 to 10 ms: a younger file could change within its time. */
 export const FILE_AGE_MS_MIN = 20;
@@ -217,8 +181,6 @@ export const UPSTREAM_HEADERS_MS_MAX = 60_000;
 export const UPSTREAM_IDLE_MS_MAX = 30_000;
 /** One load from an upstream, all pages: 380 MB of 1,000,000 events take seven minutes at 1 MB/s. */
 export const UPSTREAM_TOTAL_MS_MAX: number = 15 * 60_000;
-/** Least time of a regular load: with the pause of 1 s, a hang ends within the interval and five seconds. */
-export const UPSTREAM_QUICK_MS_MIN = 4000;
 /** Redirects in a row, as RFC 1945 recommended. */
 export const UPSTREAM_REDIRECTS_MAX = 5;
 /** Interim answers (1xx) to one request. 100 and 103 come once each. */
@@ -231,7 +193,7 @@ export const UPSTREAM_BYTES_MAX: number = 2 * ROW_BYTES_MAX;
 export const RETRY_AFTER_MS_MAX: number = 24 * 3600 * 1000;
 /** A map of lecturer names to identifiers: 100,000 × 80 bytes = 8 MB. */
 export const LECTURER_IDS_BYTES_MAX: number = 16 * MIB;
-/** Heap for parsing it: 21 bytes for each byte of `{},` over and over. */
+/** Heap to parse it: 21 bytes for each byte of `{},{},…`. */
 export const LECTURER_IDS_HEAP_BYTES: number = 24 * LECTURER_IDS_BYTES_MAX;
 /** Past snapshots that /schedule/changes knows: 16 × 200,000 × 4 bytes = 13 MB, and 17 MB of removed ids. */
 export const SNAPSHOTS_KEPT_MAX = 16;
@@ -242,10 +204,6 @@ export const DIFFERENCE_BYTES_PER_ENTRY = 640;
 /** A snapshot's weight for V8: more than the 64 MiB that start a collection, and two less than half of the heap. */
 export const SNAPSHOT_WEIGHT_BYTES_MAX: number = 96 * MIB;
 
-/** Between two samples of what is not counted as it happens: 0.05 ms each. */
-export const METRICS_SAMPLE_MS = 1000;
-/** Resolution of the event loop's delay: 50 ticks a second × 2 µs. */
-export const EVENT_LOOP_DELAY_RESOLUTION_MS = 20;
 /** Connections of the admin listener: some probes, scrapers and people. */
 export const ADMIN_CONNECTIONS_MAX = 64;
 /** The admin token's file. */
@@ -258,7 +216,7 @@ export const LOG_BYTES_MAX: number = 1 * MIB;
 /** Log lines of one thread on their way to the main thread: 4,096 × 0.5 KB = 2 MB, taken in 50 ms. */
 export const LOG_MESSAGES_MAX = 4096;
 
-/** For the header fields of a request to arrive, and for all of it. */
+/** Longest time for the header fields of a request, and for the whole request. */
 export const HEADERS_TIMEOUT_MS = 10_000;
 export const REQUEST_TIMEOUT_MS = 15_000;
 /** An idle connection. Longer than the 60 s of common load balancers, so that they close first. */

@@ -1,4 +1,4 @@
-/** The command line's service: the library's `openTimetable` and `serve`, with files, a log and an example request. */
+/** Adds files, a log and an example request to `openTimetable` and `serve`, for the command line. */
 import { readAdminToken } from './admin/admin-token.js';
 import { createClaimTable, readEnrolments } from './auth/identity.js';
 import { KEYS_LEFT_OUT_TOLD_MAX, readPublicKeys, readSecret } from './auth/key-set.js';
@@ -18,18 +18,15 @@ import { parseSourceArgument } from './source/spec.js';
 import type { TimetableServer } from './timetable/open-servers.js';
 import { openTimetable, type Timetable } from './timetable/timetable.js';
 
-/** A timetable that is served over HTTP. */
 export interface Service
   extends Pick<TimetableServer, 'address' | 'adminAddress' | 'condition' | 'drain' | 'workers'> {
-  /** Where the endpoints are for this machine: origin and base path, without a slash at the end. */
+  /** Origin and base path for this machine, without a final slash. */
   readonly baseUrl: string;
   readonly mode: ResolvedSettings['mode'];
   readonly timetable: Timetable;
-  /** See {@link Timetable.ready}. */
   readonly ready: Promise<SnapshotSummary>;
-  /** In development and once ready: a request that shows events, and the token that it needs. Null in production. */
+  /** A request that shows events, with its token. Null in production. */
   example(): Promise<ExampleRequest | null>;
-  /** Lets answers in flight finish, then closes port and timetable. Aborts a load that is under way. */
   close(): Promise<void>;
 }
 
@@ -38,11 +35,7 @@ export interface ExampleRequest {
   readonly token: string;
 }
 
-/**
- * Resolves as soon as the port is bound, so that a taken port is known before a long load. Until `ready`, reads get 503.
- *
- * @throws LecternError `option-invalid`; `key-missing` (production without a key); `key-invalid`; `address-unavailable`
- */
+/** Resolves when the port is bound, so that a taken port fails before a long load. Until `ready`, reads get 503. */
 export async function startService(
   options: ServiceOptions,
   { log, onProgress }: { log?: Logger; onProgress?: (progress: LoadProgress) => void } = {},
@@ -92,13 +85,12 @@ export async function startService(
   }
 }
 
-/** "Every address" can be listened on and, on many systems, not be connected to. */
+/** Many systems cannot connect to the address that means "every address". */
 function reachableOrigin({ host, port, origin }: ListenAddress): string {
   if (host === '0.0.0.0') return `http://127.0.0.1:${port}`;
   return host === '::' ? `http://[::1]:${port}` : origin;
 }
 
-/** Keys and enrolments from their files, checked while their names are known for messages. */
 async function readAuth(settings: ResolvedSettings, log: Logger | undefined): Promise<Resolved<'auth'>> {
   const { mode, hs256SecretFile, jwks, claims, enrolmentsFile, identifiers } = settings;
   createClaimTable(claims);
@@ -130,10 +122,9 @@ async function readAdmin(settings: ResolvedSettings): Promise<Resolved<'admin'> 
   return optionsOf('admin', settings, { token });
 }
 
-/** Paths and addresses as sources, with what the settings say of addresses; anything else as it is. */
 function sourceOf(settings: ResolvedSettings): Resolved<'openTimetable'>['source'] {
   const { source, sourceHeaders, lecturerIdsFile, pin } = settings;
-  // A pinned snapshot needs no source, and none is asked.
+  // A pinned snapshot asks no source.
   if (pin !== undefined) return [];
   const texts = [source].flat();
   if (texts.length === 0 || !texts.every((each) => typeof each === 'string')) {
@@ -146,7 +137,7 @@ function sourceOf(settings: ResolvedSettings): Resolved<'openTimetable'>['source
   });
 }
 
-/** One line for each publication, refusal and fault. A first load that fails for good is left to `ready`. */
+/** Logs publications, refusals and faults. `ready` reports a failed first load. */
 function logEvents(
   timetable: Timetable,
   { refreshSeconds, rejectPercentMax }: ResolvedSettings,
@@ -155,7 +146,7 @@ function logEvents(
   const source = timetable.source.name;
   const isFinal = (): boolean => timetable.summary === null && refreshSeconds === 0;
   const warned = new Map<string, string>();
-  /** Warns of fields, unless the last timetable had the same. */
+  /** Repeats no warning of the last timetable. */
   const warnOfFields = (message: string, fields: readonly string[], more: object = {}): void => {
     const list = fields.join();
     if (list !== '' && list !== warned.get(message)) log.warn({ source, fields, ...more }, message);
@@ -174,7 +165,7 @@ function logEvents(
     warnOfFields('fields without values', emptyFilters(summary), {
       reason: 'no event has a value in these fields; filters on them find nothing',
     });
-    // The first timetable is published whatever its share of rejected records.
+    // The first timetable is published with any share of rejected records.
     if (changes !== null || origin !== 'source' || percentRejected(summary) <= rejectPercentMax) return;
     const reason = `${percentRejected(summary).toFixed(1)} % of the records were rejected; with a timetable in place at most ${rejectPercentMax} % are let through`;
     log.warn({ source, events, rejected, reason }, 'first timetable has many bad records');
@@ -207,7 +198,7 @@ function warnOfSilence(timetable: Timetable, source: Resolved<'openTimetable'>['
   return heard;
 }
 
-/** Fields that are not served, for the log record of a publication; nothing where there are none. */
+/** The fields of a log record that list unserved fields. */
 function unservedFields({ unserved: { fields, others } }: SnapshotSummary): object {
   if (fields.length === 0 && others === 0) return {};
   const listed = fields
@@ -218,14 +209,14 @@ function unservedFields({ unserved: { fields, others } }: SnapshotSummary): obje
 
 const UNSERVED_LOGGED_MAX = 20;
 
-/** Faults that say nothing of the timetable itself, by code. */
+/** Messages of faults that do not concern the timetable itself. */
 const FAULTS: Readonly<Record<string, string>> = {
   'image-not-written': 'snapshot file not written',
   'image-unusable': 'snapshot file not read',
   'thread-lost': 'serving thread lost',
 };
 
-/** For a user who has events, where the data and the claims allow it; otherwise for any user. */
+/** For a user with events if possible, otherwise for any user. */
 async function exampleRequest(
   baseUrl: string,
   timetable: Timetable,
@@ -233,7 +224,7 @@ async function exampleRequest(
   claims: ResolvedSettings['claims'],
 ): Promise<ExampleRequest | null> {
   for (const { field } of createClaimTable(claims)) {
-    // Fields without claims of their own may be configured to anything.
+    // Settings may give any claim to fields that have none.
     const value = field.claims.length === 0 ? null : (timetable.view?.sampleValue(field.name) ?? null);
     if (value === null) continue;
     const token = await server.testToken({ [field.name]: [value] });

@@ -9,10 +9,9 @@ import { createProgressLine, formatBytes, formatCount, formatCountOf, formatMs }
 const PARSE_OPTIONS = { unknownParameters: 'reject' } as const;
 
 /**
- * `lectern explain`: how one query is answered. Faults of the query are told before the source is read.
+ * `lectern explain` prints how one query is answered. It checks the query before it reads the source.
  *
- * @param request the query string of GET /schedule, or its path or address with one
- * @throws LecternError where the source cannot be loaded; `parameters-invalid` with every fault
+ * @param request a query string of GET /schedule, or a path or an address with one
  */
 export async function explain(source: string, request: string, identifiers: IdentifierMode): Promise<void> {
   const { pairs, faults } = parseQueryString(queryOf(request));
@@ -46,7 +45,6 @@ export async function explain(source: string, request: string, identifiers: Iden
   }
 }
 
-/** @throws LecternError `option-invalid` for the path of another endpoint */
 function queryOf(request: string): string {
   const [, path = '', query = ''] = /^((?:https?:\/)?\/[^?]*)?\??(.*)$/s.exec(request) ?? [];
   if (path === '' || /\/schedule\/?$/.test(path)) return query;

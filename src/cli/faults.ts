@@ -1,17 +1,15 @@
-/** What goes wrong, as a line on standard error and an exit code; and standard output that cannot be written. */
 import type { Logger } from 'pino';
 import { LecternError } from '../errors.js';
 
-/** Exit code of what went wrong while running. */
 export const EXIT_FAILURE = 1;
-/** Exit code of a command line that cannot be understood. */
+/** The command line is wrong. */
 export const EXIT_USAGE = 2;
 
 export function exitCodeOf({ code }: LecternError): number {
   return code === 'option-invalid' || code === 'parameters-invalid' ? EXIT_USAGE : EXIT_FAILURE;
 }
 
-/** Prints what went wrong, and returns the exit code. Only mistakes of the program itself have a stack trace. */
+/** Prints an error and returns the exit code. Only bugs of Lectern have a stack trace. */
 export function reportFailure(error: unknown): number {
   if (error instanceof LecternError) {
     writeError(`error: ${error.message}`);
@@ -21,16 +19,14 @@ export function reportFailure(error: unknown): number {
   return EXIT_FAILURE;
 }
 
-/** One line on standard error, whatever the text. */
+/** Prints one line, even if the text has several. */
 export function writeError(text: string): void {
   process.stderr.write(`${text.replace(/\s*[\r\n]+\s*/g, ' ').trim()}\n`);
 }
 
 /**
- * Uncaught errors and unhandled rejections end the process at once, whatever NODE_OPTIONS says, since nobody knows what
- * they left undone. They are logged as fatal, or told on standard error where the log is off.
- *
- * @returns restores Node's default
+ * Ends the process at the first uncaught error or unhandled rejection, whatever NODE_OPTIONS says. The log gets a fatal
+ * record; without a log, standard error gets a line. The returned function restores Node's default.
  */
 export function endOnFaults(log: Pick<Logger, 'fatal' | 'isLevelEnabled'>): () => void {
   function onFault(reason: unknown, origin: string): void {
@@ -56,8 +52,8 @@ let isEssential = true;
 let isTold = false;
 
 /**
- * Keeps a failing standard output or standard error from ending the process with a stack trace. A reader that goes away,
- * as with `| head`, is no failure. Anything else is one line on standard error and exit code 1.
+ * Standard output that fails makes one line on standard error and exit code 1, without a stack trace. Readers may leave
+ * early, as in `| head`: that is no failure.
  */
 export function guardOutput(): void {
   process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
@@ -67,21 +63,21 @@ export function guardOutput(): void {
     const reason = code === 'ENOSPC' ? 'no space is left on the device' : (code ?? message);
     writeError(`error: cannot write to standard output: ${reason}`);
   });
-  // There is nowhere left to say it.
+  // No stream is left to report it on.
   process.stderr.on('error', () => {});
 }
 
-/** From now on the process carries on whatever happens to standard output. */
+/** From now on, failures of standard output are ignored. */
 export function carryOnWithoutOutput(): void {
   isEssential = false;
 }
 
-/** Text that is not essential and not read keeps the process alive no longer than this. */
+/** Unread text that is not essential keeps the process alive for UNREAD_MS_MAX at most. */
 export function endWithoutOutput(): void {
   if (!isEssential) setTimeout(() => process.exit(), UNREAD_MS_MAX).unref();
 }
 
-/** Whether writing itself failed, which the guard reports. */
+/** Failures of writing are reported by `guardOutput`. */
 export function isWriteFailure(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error && error.syscall === 'write';
 }

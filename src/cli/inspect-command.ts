@@ -16,18 +16,12 @@ import {
   formatRejection,
 } from './wording.js';
 
-/** What the text lists one by one. JSON has all that were kept. */
+/** The text lists so many; JSON lists all that were kept. */
 const REJECTIONS_LISTED_MAX = 20;
 const UNSERVED_LISTED_MAX = 20;
 const NAME_UNITS_SHOWN = 40;
 
-/**
- * `lectern inspect`: what is in a source, and what is wrong with it. Resolves to the exit code: failure if no event is
- * left, since `serve` would not serve it.
- *
- * @param asJson for programs, instead of text
- * @throws LecternError where the source cannot be loaded
- */
+/** `lectern inspect` describes a source. It resolves to the exit code: failure without events, as `serve` refuses them. */
 export async function inspect(source: string, identifiers: IdentifierMode, asJson: boolean): Promise<number> {
   const opened = sourceOfSpec(parseSourceArgument(source));
   const progress = createProgressLine(opened.name);
@@ -47,7 +41,6 @@ export async function inspect(source: string, identifiers: IdentifierMode, asJso
   }
 }
 
-/** A topic a paragraph. */
 function formatInspection({ summary, conflicts, bytes }: Inspection): string {
   const { events, slots, span, fields } = summary;
   const paragraphs = [
@@ -93,7 +86,7 @@ function formatUnserved({ fields, others }: Inspection['summary']['unserved']): 
   return [['fields that are not served:', ...lines].join('\n')];
 }
 
-/** Names come from outside: control characters are escaped, and long names are cut. */
+/** Names are foreign text: control characters are escaped, and long names are cut. */
 function showName(name: string): string {
   const shown = JSON.stringify(name.length > NAME_UNITS_SHOWN ? `${name.slice(0, NAME_UNITS_SHOWN)}…` : name);
   return shown.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) =>
@@ -120,7 +113,7 @@ function rowOf(name: string, ...counts: readonly number[]): string[] {
   return [name, ...counts.map(formatCount)];
 }
 
-/** Columns of equal width: the first to the left; the others to the right where there are more than two. */
+/** Aligns columns: the first to the left, the others to the right if there are more than two. */
 function formatTable(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const pad = (cell: string, column: number): string => {

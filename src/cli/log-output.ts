@@ -1,47 +1,42 @@
-/** Where the log goes. */
 import { constants, fstatSync, openSync, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import type { DestinationStream } from 'pino';
 import { LOG_BYTES_MAX } from '../limits.js';
 import { pauseSync } from '../thread/pause.js';
 
-/** Between two tries to write the lines that wait: 64 KiB of a pipe each time are 3 MB a second. */
+/** Time between two tries to write waiting lines. At 64 KiB of a pipe per try, that is 3 MB a second. */
 const RETRY_MS = 20;
-/** Longest that the end waits for the last lines to be taken. */
+/** Longest wait at the end for the reader to take the last lines. */
 const FLUSH_MS_MAX = 500;
 const FLUSH_POLL_MS = 5;
 
-/** What pino writes to. It flushes after a fatal record. */
+/** pino writes to it, and flushes it after a fatal record. */
 export interface LogDestination extends DestinationStream {
   flushSync(): void;
 }
 
 /**
- * Lines are written at once, so that a crash loses none. While they are not taken, up to LOG_BYTES_MAX of them wait; later
- * ones are dropped and counted. Only a file's disk, or a terminal that cannot be opened anew, makes writing wait.
+ * Writes lines at once, so that a crash loses none. If the reader is slow, up to LOG_BYTES_MAX wait, and later lines are
+ * dropped and counted. Writing blocks only for files, and for terminals that cannot be reopened.
  */
 export class LogOutput implements LogDestination {
   readonly #fd: number;
-  /** The first may be the rest of a line. */
+  /** The first may be part of a line. */
   readonly #waiting: Buffer[] = [];
   #waitingBytes = 0;
-  #dropped = 0;
-  /** Of these, those that `onResumed` was told of. */
+  /** Lines that were never written. */
+  dropped = 0;
+  /** Those that `onResumed` has reported. */
   #droppedTold = 0;
   #timer: NodeJS.Timeout | null = null;
-  /** Why the last write failed: `EAGAIN` where more may be taken in a moment. */
+  /** Code of the last failure. `EAGAIN`: the reader may take more in a moment. */
   #reason: string | undefined;
-  /** Called when lines are taken again, with the number of those that were dropped in between. */
+  /** Called with the number of dropped lines once writing works again. */
   onResumed: (dropped: number) => void = () => {};
 
-  /** @param fd that never blocks, or of a file */
+  /** @param fd a file, or a descriptor that never blocks */
   constructor(fd: number) {
     this.#fd = fd;
-  }
-
-  /** Lines that were never written. */
-  get dropped(): number {
-    return this.#dropped;
   }
 
   write(line: string): void {
@@ -50,10 +45,10 @@ export class LogOutput implements LogDestination {
       const rest = this.#take(bytes);
       if (rest.length > 0) this.#keep(rest);
     } else if (this.#waitingBytes + bytes.length <= LOG_BYTES_MAX) this.#keep(bytes);
-    else this.#dropped++;
+    else this.dropped++;
   }
 
-  /** Writes what waits, and waits a moment for it to be taken. */
+  /** Writes the waiting lines, and gives a slow reader FLUSH_MS_MAX to take them. */
   flushSync(): void {
     const endMs = performance.now() + FLUSH_MS_MAX;
     while (!this.#drain() && this.#reason === 'EAGAIN' && performance.now() < endMs) {
@@ -74,7 +69,7 @@ export class LogOutput implements LogDestination {
     }, RETRY_MS).unref();
   }
 
-  /** @returns whether nothing waits any more */
+  /** Returns true when no line waits. */
   #drain(): boolean {
     for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
       const rest = this.#take(first);
@@ -85,18 +80,18 @@ export class LogOutput implements LogDestination {
       }
       this.#waiting.shift();
     }
-    const dropped = this.#dropped - this.#droppedTold;
-    this.#droppedTold = this.#dropped;
+    const dropped = this.dropped - this.#droppedTold;
+    this.#droppedTold = this.dropped;
     if (dropped > 0) this.onResumed(dropped);
     return this.#waiting.length === 0;
   }
 
-  /** @returns what was not written */
+  /** Returns the bytes that were not written. */
   #take(bytes: Buffer): Buffer {
     try {
       return bytes.subarray(writeSync(this.#fd, bytes));
     } catch (error) {
-      // Any failure may pass: a full disk, a reader that has gone.
+      // Every failure may be temporary, such as a full disk.
       this.#reason = (error as NodeJS.ErrnoException).code;
       return bytes;
     }
@@ -104,8 +99,8 @@ export class LogOutput implements LogDestination {
 }
 
 /**
- * Standard error, so that writing to it does not block. Node makes terminals blocking, and another process can make a shared
- * pipe blocking. So both are opened anew where that is allowed.
+ * Reopens standard error where possible, so that writing does not block: Node makes terminals blocking, and other
+ * processes can make a shared pipe blocking.
  */
 export function openStandardError(): LogOutput {
   const { fd } = process.stderr;
@@ -118,7 +113,7 @@ export function openStandardError(): LogOutput {
   }
 }
 
-/** Records as lines for people, `12:03:04 INFO: ready {…}` in local time. Only this loads pino-pretty, which takes 70 ms. */
+/** Writes `12:03:04 INFO: ready {…}` in local time. pino-pretty takes 70 ms to load, so it is imported here. */
 export async function prettyDestination(
   output: LogDestination,
   isColoured: boolean,
@@ -128,11 +123,10 @@ export async function prettyDestination(
     colorize: isColoured,
     singleLine: true,
     translateTime: 'SYS:HH:MM:ss',
-    // No brackets around the time.
     customPrettifiers: { time: String },
   });
   return {
-    // pino-pretty itself removes control characters that JSON escapes.
+    // pino-pretty removes only control characters that JSON escapes.
     write: (record) => output.write(format(record.replace(/\p{Cc}/gu, ''))),
     flushSync: () => output.flushSync(),
   };

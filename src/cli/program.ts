@@ -1,7 +1,4 @@
-/**
- * Room cli/. The command line: arguments, signals, output and exit codes around the service. It answers no request and
- * reads no record itself.
- */
+/** Room cli/. The command line: arguments, signals, output and exit codes. It answers no request and reads no record. */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import type { GenerateOptions } from '../generate/events.js';
 import { GENERATED_EVENTS_MAX } from '../limits.js';
@@ -15,10 +12,8 @@ import { VERSION } from '../version.js';
 import { EXIT_USAGE, isWriteFailure, reportFailure, writeError } from './faults.js';
 
 /**
- * Runs one command line and resolves to the exit code: 0, 1 for a failure, 2 for wrong usage. `serve` resolves when
- * the service has been closed by a signal.
- *
- * Commands are imported when they run: `--version`, `--help` and `generate` load no server.
+ * Resolves to the exit code: 0, 1 for a failure, 2 for wrong usage. Each command is imported when it runs, so that
+ * `--version`, `--help` and `generate` load no server.
  */
 export async function run(argv: readonly string[]): Promise<number> {
   let exitCode = 0;
@@ -34,7 +29,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** `help nonsense` becomes `nonsense`: commander would print the help of everything instead of what was wrong. */
+/** `help nonsense` becomes `nonsense`, as commander would print its general help instead of an error. */
 function withKnownHelp(argv: readonly string[], program: Command): readonly string[] {
   const [first, second] = argv;
   if (first !== 'help' || second === undefined || second.startsWith('-')) return argv;
@@ -111,7 +106,7 @@ export function createProgram(exit: (code: number) => void): Command {
     .option('--distinct-slots', 'give every event a start and end of its own; for benchmarks')
     .addHelpText('after', example('lectern generate --events 1000000 --seed 7 | gzip > timetable.ndjson.gz'))
     .action(async ({ events, ...options }: Partial<GenerateOptions> & { seed: number }, command: Command) => {
-      // Not commander's own check, which would hide a misspelt --events behind it.
+      // Commander's own check would hide a misspelt --events.
       if (events === undefined) command.error("error: the option '--events <number>' is missing");
       await generate({ events, ...options });
     });
@@ -137,7 +132,6 @@ function example(line: string): string {
   return `\nExample:\n  ${line}`;
 }
 
-/** Whether a setting can be given on the command line. A secret would show in the list of processes. */
 function hasFlag({ flag, isEnvironmentOnly }: Setting): boolean {
   return flag !== null && isEnvironmentOnly !== true;
 }
@@ -147,7 +141,7 @@ function toOption(setting: Setting): Option {
   const option = new Option(`${short === undefined ? '' : `${short}, `}${flag} <${kind.unit}>`, help)
     .env(variableOf(setting) as string)
     .helpGroup(`${group}:`)
-    // What a value may be is checked with all others, once.
+    // All values are checked together, later.
     .argParser((text: string, previous: unknown) => kind.parse?.(text, previous) ?? text);
   if (kind.choices !== undefined) option.argChoices = [...kind.choices];
   if (usual !== undefined) option.default(usual, shownDefault(setting));
@@ -164,7 +158,7 @@ function identifiersOption(): Option {
   return toOption(IDENTIFIERS).helpGroup('Options:');
 }
 
-/** What only the command line can get wrong. `command.error` throws. */
+/** Checks that only the command line needs. `command.error` throws. */
 function checkServe(
   source: readonly string[],
   { pin, dev, mode }: Record<string, unknown>,
@@ -185,7 +179,7 @@ function checkServe(
   }
 }
 
-/** Commander names a value after its flag, and settings have names of their own. */
+/** Commander names values after flags. Settings have their own names. */
 function toSettings(source: readonly string[], parsed: Record<string, unknown>): ServiceOptions {
   const settings: Record<string, unknown> = { source };
   for (const setting of SETTINGS) {
@@ -217,7 +211,7 @@ function wholeNumber(min: number, max: number): (text: string) => number {
   };
 }
 
-/** Commander's message. The value of an unknown option may be a secret and is left out; a hint follows. */
+/** Commander's message without the value of an unknown option, which may be a secret, and with a hint. */
 function messageOf(text: string, { commands, args }: Command): string {
   const [, flag] = /unknown option '(-[^'=]+)/.exec(text) ?? [];
   if (flag === undefined) return text;
@@ -228,7 +222,7 @@ function messageOf(text: string, { commands, args }: Command): string {
 function hintFor(flag: string, options: readonly Option[], text: string): string {
   if (flag === '--hs256-secret')
     return '(the secret is given as LECTERN_HS256_SECRET or with --hs256-secret-file)';
-  // Commander suggests only for two hyphens: `-dev` and `-P` remain.
+  // Commander has no suggestions for single hyphens, as in `-dev` and `-P`.
   if (flag.startsWith('--')) return /\(Did you mean .*\)/.exec(text)?.[0] ?? '';
   const sameLetter = options.find(({ short }) => short?.toLowerCase() === flag.toLowerCase());
   const longFlags = options.flatMap(({ long }) => long ?? []);

@@ -6,23 +6,21 @@ import { type Service, startService } from '../service.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { carryOnWithoutOutput, EXIT_FAILURE, endOnFaults, exitCodeOf, writeError } from './faults.js';
 import { openStandardError, prettyDestination } from './log-output.js';
-import { formatReady, readyFields, tellReloads, unknownVariables } from './serve-messages.js';
+import { formatReady, tellReloads, unknownVariables } from './serve-messages.js';
 import { endBySignal, listenForSignals, refreshOnSignals, type SignalListener } from './signals.js';
 import { createProgressLine, describeRejections } from './wording.js';
 
-/** How long a start that was called off may take to end. Some reads cannot be called off. */
+/** Longest wait for an aborted start. Some reads cannot be aborted. */
 const CALLED_OFF_MS_MAX = 1000;
 
 /**
- * `lectern serve`: resolves to the exit code when the service has been closed by SIGINT or SIGTERM, or could not be
- * started in production, where the log says why.
- *
- * @throws LecternError in development, where the service cannot be set up, or its source not be loaded
+ * `lectern serve` resolves to the exit code after SIGINT or SIGTERM. Production logs why it cannot start; development
+ * throws the error.
  */
 export async function serve(settings: ResolvedSettings): Promise<number> {
   carryOnWithoutOutput();
   const isDevelopment = settings.mode === 'development';
-  // In development a person reads standard output, and the log only for the requests in it.
+  // Development informs people on standard output, so its log matters only for requests.
   const level = settings.logLevel ?? (isDevelopment && settings.accessLog === 0 ? 'warn' : 'info');
   const output = openStandardError();
   const { isTTY } = process.stderr;
@@ -39,7 +37,7 @@ export async function serve(settings: ResolvedSettings): Promise<number> {
   try {
     return await serveUntilSignal(settings, signals, log);
   } catch (error) {
-    // A log that is switched off must not hide why there is no service.
+    // A silent log must not hide the reason.
     if (isDevelopment || level === 'silent') throw error;
     if (error instanceof LecternError) log.fatal({ code: error.code, reason: error.message }, 'cannot serve');
     else log.fatal({ err: error }, 'cannot serve');
@@ -59,7 +57,7 @@ async function serveUntilSignal(
   const progress = createProgressLine([settings.source].flat().join(', '));
   let service: Service | null = null;
   let isReady = false;
-  // Before the service is there: an early SIGHUP must not end the process.
+  // First of all: an early SIGHUP must not end the process.
   const stopRefreshing = refreshOnSignals(() => service?.timetable ?? null, log);
   try {
     const starting = startService(settings, { log, onProgress: progress.update });
@@ -72,8 +70,7 @@ async function serveUntilSignal(
     }
     service = started;
     const { address, adminAddress, mode, workers } = service;
-    const admin = adminAddress === null ? {} : { admin: adminAddress.origin };
-    log.info({ address: address.origin, ...admin, mode, workers }, 'listening');
+    log.info({ address: address.origin, admin: adminAddress?.origin, mode, workers }, 'listening');
     warnOfOpenDoor(service);
     warnOfEnd(settings, log);
     const outcome = await Promise.race([service.ready, signals.first]);
@@ -93,7 +90,7 @@ async function serveUntilSignal(
     progress.clear();
     if (service !== null) {
       const closing = service.close();
-      // A service that was ready may have answers in flight, and an image half written. Others have nothing to finish.
+      // Only a ready service may have answers in flight, or a snapshot file half written.
       const signal = signals.received;
       await (isReady || signal === null ? closing : callOff(closing, signal));
     }
@@ -103,28 +100,28 @@ async function serveUntilSignal(
   return 0;
 }
 
-/** Says that the service is ready, and in development also how to use it. */
 async function announce(
   service: Service,
   summary: SnapshotSummary,
   { adminTokenFile, refreshSeconds }: ResolvedSettings,
   log: Logger,
 ): Promise<void> {
-  if (service.mode === 'development') {
+  const { mode, timetable, workers } = service;
+  if (mode === 'development') {
     const example = await service.example();
     process.stdout.write(formatReady(service, summary, example, adminTokenFile !== undefined));
-    tellReloads(service.timetable, refreshSeconds > 0, (line) => process.stdout.write(line));
+    tellReloads(timetable, refreshSeconds > 0, (line) => process.stdout.write(line));
     return;
   }
   const reasons = describeRejections(summary);
   if (reasons.length > 0) log.warn({ reasons }, 'records were left out');
-  log.info(readyFields(service, summary), 'ready');
+  const { events, rejected, buildMs, bytes } = summary;
+  const addresses = { url: service.baseUrl, admin: service.adminAddress?.origin };
+  const from = { source: timetable.source.name, origin: timetable.publication?.origin };
+  log.info({ ...addresses, mode, workers, ...from, events, rejected, buildMs, bytes }, 'ready');
 }
 
-/**
- * Waits a little for what was called off, and then lets the signal end the process. `process.exit` would wait for every read
- * under way.
- */
+/** After CALLED_OFF_MS_MAX the signal ends the process. `process.exit` would wait for every read. */
 async function callOff(ending: Promise<void>, signal: NodeJS.Signals): Promise<void> {
   const timer = setTimeout(() => endBySignal(signal), CALLED_OFF_MS_MAX);
   await ending.catch(() => {});
@@ -136,7 +133,7 @@ function warn({ mode }: ResolvedSettings, log: Logger, message: string, reason: 
   else log.warn({ reason }, message);
 }
 
-/** The timetable may become too old to be served although nothing is wrong with it. */
+/** A timetable that never changes becomes stale, too. */
 function warnOfEnd(settings: ResolvedSettings, log: Logger): void {
   const { staleSecondsMax, refreshSeconds, pin } = settings;
   if (staleSecondsMax === undefined || refreshSeconds > 0 || pin !== undefined) return;
@@ -145,7 +142,7 @@ function warnOfEnd(settings: ResolvedSettings, log: Logger): void {
   warn(settings, log, 'answers will end', reason);
 }
 
-/** In development anybody gets a token, which is seldom meant for other machines. */
+/** Development mode gives a token to every client, which is rarely meant for other machines. */
 function warnOfOpenDoor({ mode, address }: Service): void {
   if (mode !== 'development' || /^(?:127\.|::1$|::ffff:127\.)/i.test(address.host)) return;
   writeError(

@@ -1,4 +1,3 @@
-/** What `lectern serve` tells a person or the log once it serves, and of variables that it does not know. */
 import type { ServiceOptions } from '../options/option-types.js';
 import { variableOf } from '../options/setting.js';
 import { SETTINGS } from '../options/table.js';
@@ -9,10 +8,10 @@ import type { Timetable } from '../timetable/timetable.js';
 import { describeRejections, formatBytes, formatCountOf, formatMs } from './wording.js';
 
 const PREFIX = 'LECTERN_';
-/** Kubernetes sets these in containers beside a Service whose name begins with "lectern". */
+/** Kubernetes sets these for a Service with a name that begins with "lectern". */
 const SERVICE_LINK = /_SERVICE_(?:HOST|PORT)(?:_|$)|_PORT_\d+_(?:TCP|UDP)/;
 
-/** One sentence for each variable that is named like a setting and is none. Values are never repeated. */
+/** One sentence for each unknown LECTERN_ variable, without its value. */
 export function unknownVariables(
   environment: Readonly<Record<string, string | undefined>>,
   { sourceHeaders = {} }: Pick<ServiceOptions, 'sourceHeaders'>,
@@ -31,30 +30,7 @@ export function unknownVariables(
     });
 }
 
-/** The fields of the log record. */
-export function readyFields(
-  { adminAddress, baseUrl, mode, timetable, workers }: Service,
-  { events, rejected, buildMs, bytes }: SnapshotSummary,
-): object {
-  return {
-    url: baseUrl,
-    ...(adminAddress === null ? {} : { admin: adminAddress.origin }),
-    mode,
-    workers,
-    source: timetable.source.name,
-    origin: timetable.publication?.origin,
-    events,
-    rejected,
-    buildMs,
-    bytes,
-  };
-}
-
-/**
- * What a person reads in development.
- *
- * @param canRefresh whether the admin listener loads on request
- */
+/** The text of development. */
 export function formatReady(
   { adminAddress, baseUrl, mode, timetable, workers }: Service,
   summary: SnapshotSummary,
@@ -88,8 +64,8 @@ export function formatReady(
 }
 
 /**
- * Prints a line for each good load, for a person who has changed a file or asked for a load. Failures are in the log. With
- * regular loads, those that find nothing new are passed over, but for the first after a failure.
+ * Prints a line for each good load. Failures are in the log. Regular loads without changes are not printed, except for
+ * the first after a failure.
  */
 export function tellReloads(
   timetable: Pick<Timetable, 'on' | 'summary'>,

@@ -4,19 +4,17 @@ import type { Timetable } from '../timetable/timetable.js';
 
 const END_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
-/** The process that runs as number 1 of a container. The system ignores signals that it does not listen for. */
+/** Process 1 of a container gets only the signals that it listens for. */
 const IS_FIRST_PROCESS = process.pid === 1;
 
 export interface SignalListener {
-  /** Resolves when the first signal comes. */
   readonly first: Promise<NodeJS.Signals>;
-  /** That signal; null while none has come. */
+  /** The first signal, or null so far. */
   received: NodeJS.Signals | null;
-  /** Restores the default: signals end the process. */
   stop(): void;
 }
 
-/** The first of the signals that ask for an end. A later one ends the process at once. */
+/** Waits for SIGINT or SIGTERM. The next one ends the process at once. */
 export function listenForSignals(): SignalListener {
   let onSignal = (_: NodeJS.Signals): void => {};
   const stop = (): void => {
@@ -25,7 +23,7 @@ export function listenForSignals(): SignalListener {
   const first = new Promise<NodeJS.Signals>((resolve) => {
     onSignal = (signal) => {
       stop();
-      // Elsewhere no listener is better: the system ends the process whatever it is doing.
+      // Without a listener, the system ends other processes even if they are busy.
       if (IS_FIRST_PROCESS) for (const name of END_SIGNALS) process.on(name, endBySignal);
       listener.received = signal;
       resolve(signal);
@@ -36,17 +34,15 @@ export function listenForSignals(): SignalListener {
   return listener;
 }
 
-/** Ends the process at once, as the signal's default does. The first process has to exit with a shell's status for it. */
+/** Ends the process as the signal does by default. Process 1 exits with the status that shells use. */
 export function endBySignal(signal: NodeJS.Signals): void {
   if (IS_FIRST_PROCESS) process.exit(128 + constants.signals[signal]);
   process.kill(process.pid, signal);
 }
 
 /**
- * SIGHUP loads the source now; SIGUSR2 loads it and publishes whatever comes, past the gate.
- *
- * @param timetable null while there is none: it is about to be loaded anyway
- * @returns restores the default
+ * SIGHUP loads the source now; SIGUSR2 also publishes it without the gate's checks. The returned function restores the
+ * default. `timetable` returns null before the first load begins.
  */
 export function refreshOnSignals(timetable: () => Timetable | null, log: Logger): () => void {
   const refresh = (signal: NodeJS.Signals): void => {
@@ -55,7 +51,7 @@ export function refreshOnSignals(timetable: () => Timetable | null, log: Logger)
     timetable()
       ?.refresh({ force })
       .then(({ result, reason }) => log.info({ signal, result, reason }, 'load on request ended'))
-      // It rejects while the service is being closed; then there is nothing to load.
+      // It rejects while the service closes.
       .catch(() => {});
   };
   const signals = ['SIGHUP', 'SIGUSR2'];

@@ -1,6 +1,4 @@
-/** Numbers, rejections and progress as a person reads them, the same in every locale. */
-import type { Rejection } from '../model/event.js';
-import { formatPosition } from '../model/event.js';
+import { formatPosition, type Rejection } from '../model/event.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { LoadProgress } from '../source/source.js';
 
@@ -8,12 +6,11 @@ export function formatCount(count: number): string {
   return count.toLocaleString('en-US');
 }
 
-/** `1 event`, `2 events`. */
 export function formatCountOf(count: number, noun: string): string {
   return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** In decimal units, as file listings have it: `512 bytes`, `4.5 kB`, `6.1 MB`, `1,203 MB`. */
+/** Decimal units: `512 bytes`, `4.5 kB`, `6.1 MB`, `1,203 MB`. */
 export function formatBytes(bytes: number): string {
   if (bytes < 1000) return formatCountOf(bytes, 'byte');
   const [scaled, unit] = bytes < 100e3 ? [bytes / 1e3, 'kB'] : [bytes / 1e6, 'MB'];
@@ -21,19 +18,18 @@ export function formatBytes(bytes: number): string {
   return `${scaled.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })} ${unit}`;
 }
 
-/** Two decimals below 10 ms. */
 export function formatMs(ms: number): string {
   return `${ms < 10 ? ms.toFixed(2) : formatCount(Math.round(ms))} ms`;
 }
 
-/** `line 17: endTime is missing …`. The field is put in front of a detail that does not begin with it. */
+/** `line 17: endTime is missing …`. The field comes before the detail, unless the detail begins with it. */
 export function formatRejection({ position, field, detail }: Rejection): string {
   const isNamed = field === null || detail.startsWith(field);
   return `${formatPosition(position)}${isNamed ? '' : `, ${field}`}: ${detail}`;
 }
 
 /**
- * A line for each reason, the commonest first, with the first record that it left out. No lines if there is no rejection.
+ * One line for each reason, the most common first, with its first record.
  *
  * @param listed rejections that are shown elsewhere
  */
@@ -51,20 +47,16 @@ export function describeRejections(summary: SnapshotSummary, listed: readonly Re
 }
 
 const INTERVAL_MS = 100;
-/** A load that is over sooner needs no line. */
+/** Shorter loads show no line. */
 const DELAY_MS = 300;
-/** Carriage return and "erase line" (ECMA-48): the line is written over itself. */
+/** Carriage return and "erase line" (ECMA-48). */
 const ERASE = '\r\u001b[2K';
 
-/** A line that a terminal shows while a source is read. */
-export interface ProgressLine {
+/** A line that a terminal shows while a source is read. `clear` removes it. */
+export function createProgressLine(name: string): {
   update(progress: LoadProgress): void;
-  /** Takes the line away, so that what follows stands in its place. */
   clear(): void;
-}
-
-/** Does nothing where standard error is no terminal. */
-export function createProgressLine(name: string): ProgressLine {
+} {
   const stream = process.stderr;
   if (!stream.isTTY) return { update() {}, clear() {} };
   let nextMs = performance.now() + DELAY_MS;

@@ -1,4 +1,4 @@
-/** Room generate/. Synthetic timetables from a seed. It imports nothing of the service but the model. */
+/** Room generate/. Synthetic timetables from a seed. Of the service, it imports only the model. */
 import type { TimetableEvent } from '../model/event.js';
 import { formatInstant } from '../model/time.js';
 import { foundInstitution } from './institution.js';
@@ -12,23 +12,20 @@ export interface GenerateOptions {
   readonly events: number;
   /** Any safe integer; the same seed gives the same events. */
   readonly seed: number;
-  /**
-   * Gives every event a start and end of its own (no lecture is shared, and starts differ by seconds), to measure the
-   * worst case of an index over slots. Default false.
-   */
+  /** Gives every event its own start, the worst case for an index over slots. Default false. */
   readonly distinctSlots?: boolean;
 }
 
-/** Keeps an institution at about 9,000 events a week in 340 rooms; more events make more terms. */
+/** More events make more terms: an institution has about 9,000 events a week in 340 rooms. */
 const ROWS_PER_TERM_MAX = 120_000;
 
-/** Of a thousand lessons of a single day: how many clash with another. */
+/** Clashes per 1,000 lessons of a day. */
 const ROOM_CLASH_PER_MILLE = 5;
 const LECTURER_CLASH_PER_MILLE = 4;
 const GROUP_CLASH_PER_MILLE = 3;
-/** Some lessons find no place; surplus lessons are called off. */
+/** Some lessons find no place. Surplus lessons are called off. */
 const SURPLUS = 1.03;
-/** Events that are aimed at beyond what is asked for, so that the last day reaches it. */
+/** Extra events, so that the last day reaches the number. */
 const RESERVE = 8;
 
 /** See {@link planTerm}, which has the even streams. */
@@ -37,8 +34,8 @@ const RANDOM_STREAM_FIRST = 17;
 const MINUTE_MS = 60_000;
 
 /**
- * A synthetic timetable: a weekly pattern for each term of an institution, with changes of single days. Events come in the
- * order of the service (time, endTime, id), exactly as many as asked for. Only one term is held in memory.
+ * A weekly pattern for each term of an institution, with changes of single days. Events come in the order of the service:
+ * time, endTime, id. Only one term is held in memory.
  */
 export function* generateEvents(options: GenerateOptions): Generator<GeneratedEvent, void, undefined> {
   const { events, seed, distinctSlots = false } = options;
@@ -50,7 +47,7 @@ export function* generateEvents(options: GenerateOptions): Generator<GeneratedEv
   for (let term = 0; made < events; term++) {
     const days = planTerm(seed, term, institution);
     const random = new Random(seed, RANDOM_STREAM_FIRST + 2 * term);
-    // Each day so many lessons are called off that the term is left with its share of the events.
+    // Each day calls off lessons, so that the term keeps its share of the events.
     let wanted = Math.ceil((events - made) / Math.max(1, terms - term)) + RESERVE;
     let planned = days.reduce((sum, { lessons }) => sum + rowsOf(lessons), 0);
     for (const { midnightMs, lessons } of days) {
@@ -74,7 +71,7 @@ function haveSameSlot(a: Lesson | undefined, b: Lesson): boolean {
   return a?.startMinute === b.startMinute && a.endMinute === b.endMinute;
 }
 
-/** The lessons that are not called off. Some now clash with another lesson of the same time. */
+/** Calls off some lessons, and makes others clash. */
 function changeDay(random: Random, lessons: readonly Lesson[], heldShare: number): Lesson[] {
   const changed: Lesson[] = [];
   let slotStart = 0;
@@ -86,7 +83,7 @@ function changeDay(random: Random, lessons: readonly Lesson[], heldShare: number
   return changed;
 }
 
-/** Now and then a lesson takes the room, the lecturer or a group of an earlier one of its slot. */
+/** Some lessons take the room, the lecturer or a group of an earlier lesson of their slot. */
 function clash(random: Random, lesson: Lesson, changed: readonly Lesson[], slotStart: number): Lesson {
   const draw = random.below(1000);
   if (draw >= ROOM_CLASH_PER_MILLE + LECTURER_CLASH_PER_MILLE + GROUP_CLASH_PER_MILLE) return lesson;
@@ -114,7 +111,7 @@ function dateLessons(day: TermDay, distinctSlots: boolean, nextId: () => string)
       endTime = instant(lesson.endMinute);
     }
     for (const group of lesson.groups.length === 0 ? [null] : lesson.groups) {
-      // Starts move by less than the shortest lesson, so no two lessons begin to overlap.
+      // Starts move by less than the shortest lesson, so no new overlaps arise.
       if (distinctSlots) time = instant(lesson.startMinute + rowOfSlot++ / 60);
       batch.push({
         id: nextId(),

@@ -1,7 +1,6 @@
 import { COURSE_LEVELS, PEOPLE, PROGRAMMES, SUBJECTS } from './names.js';
 import { Random, uuids } from './random.js';
 
-/** Indexes count the lecturers, and the groups, of the institution. */
 export interface Lecturer {
   readonly index: number;
   readonly id: string;
@@ -14,7 +13,7 @@ export interface Group {
   readonly code: string;
 }
 
-/** What a course asks for every week, or every other: a lecture for all of its groups, or another lesson for each. */
+/** A weekly or fortnightly lesson: a lecture for all groups of a course, or another lesson for each group. */
 export interface LessonPlan {
   readonly type: 'LEC' | 'LAB' | 'SEM' | 'TUT';
   readonly fortnightly: boolean;
@@ -27,13 +26,13 @@ export interface Course {
   readonly plans: readonly LessonPlan[];
 }
 
-/** Groups of one programme and year, who take the same courses. */
+/** Groups of one programme and year, with the same courses. */
 interface Cohort {
   readonly groups: readonly Group[];
   readonly courses: readonly Course[];
 }
 
-/** Everything that stays the same from term to term. */
+/** It stays the same from term to term. */
 export interface Institution {
   /** Identifiers of the rooms. */
   readonly rooms: readonly string[];
@@ -48,17 +47,13 @@ const YEARS = 3;
 const GROUP_LETTERS = 'ABCDE';
 const ROOMS_MIN = 200;
 const ROOMS_MAX = 340;
-/** One lecturer for so many courses gives about nine lessons a week each. */
+/** About nine lessons a week for each lecturer. */
 const COURSES_PER_LECTURER = 2;
 const LECTURERS_MIN = 24;
 
 const RANDOM_STREAM = 1;
 
-/**
- * Founds an institution whose timetable has about `rowsPerTerm` events a term: cohorts are added until it has.
- *
- * @param shared whether cohorts have several groups, and so lectures several rows
- */
+/** Adds cohorts up to about `rowsPerTerm` events a term. If `shared`, cohorts have several groups, and lectures several rows. */
 export function foundInstitution(seed: number, rowsPerTerm: number, shared: boolean): Institution {
   const random = new Random(seed, RANDOM_STREAM);
   const nextGroupId = uuids(seed, 'group');
@@ -85,7 +80,7 @@ export function foundInstitution(seed: number, rowsPerTerm: number, shared: bool
   const foundCourse = (plans: readonly LessonPlan[]): Course => ({
     id: nextCourseId(),
     title: `${random.pick(SUBJECTS)} ${random.pick(COURSE_LEVELS)}`,
-    // The first of the staff goes round the list, so that lectures are spread evenly.
+    // Lecturers take turns as the first, so that lectures are spread evenly.
     staff: [
       lecturers[course++ % lecturers.length] as Lecturer,
       random.pick(lecturers),
@@ -119,7 +114,7 @@ function planCourse(random: Random): LessonPlan[] {
   return plans;
 }
 
-/** Every course ends with one examination. */
+/** The 1 is the examination. */
 function rowsPerGroupAndTerm(plans: readonly LessonPlan[]): number {
   return plans.reduce((sum, plan) => sum + TEACHING_WEEKS / (plan.fortnightly ? 2 : 1), 1);
 }

@@ -1,14 +1,11 @@
-/** A small pseudo-random generator (sfc32 of PractRand), so that a seed gives the same data on every version of Node. */
+/** sfc32 of PractRand: a seed gives the same data on every version of Node. */
 export class Random {
   #a: number;
   #b: number;
   #c: number;
   #counter = 1;
 
-  /**
-   * @param seed any safe integer
-   * @param stream which of the independent sequences of this seed, an unsigned 32-bit integer
-   */
+  /** @param stream the number of an independent sequence of this seed, an unsigned 32-bit integer */
   constructor(seed: number, stream: number) {
     this.#a = mix32(seed);
     this.#b = mix32(Math.floor(seed / 2 ** 32) + 0x9e3779b9);
@@ -17,7 +14,7 @@ export class Random {
     for (let i = 0; i < 12; i++) this.fraction();
   }
 
-  /** A number from 0 to below 1. */
+  /** From 0 to below 1. */
   fraction(): number {
     const result = (this.#a + this.#b + this.#counter) | 0;
     this.#a = this.#b ^ (this.#b >>> 9);
@@ -27,17 +24,14 @@ export class Random {
     return (result >>> 0) / 2 ** 32;
   }
 
-  /** A whole number below `count`. */
   below(count: number): number {
     return Math.floor(this.fraction() * count);
   }
 
-  /** True `perMille` times in a thousand. */
   chance(perMille: number): boolean {
     return this.below(1000) < perMille;
   }
 
-  /** One element of a list that is not empty. */
   pick<T>(list: readonly T[]): T {
     return list[this.below(list.length)] as T;
   }
@@ -46,8 +40,8 @@ export class Random {
 const UUID_KINDS = { event: 1, room: 2, course: 3, group: 4, lecturer: 5 } as const;
 
 /**
- * Makes the UUIDs of one kind, one a call: version 4 in form (RFC 9562 section 5.4 allows pseudo-random bits). The last 32
- * bits are a bijection of the number of the call, so up to 2^32 of them are distinct.
+ * Makes UUIDs of version 4, one per call. RFC 9562 section 5.4 allows pseudo-random bits. The last 32 bits are a bijection
+ * of the number of the call, so 2^32 UUIDs are distinct.
  */
 export function uuids(seed: number, kind: keyof typeof UUID_KINDS): () => string {
   const low = mix32((seed >>> 0) + 0x9e3779b9);

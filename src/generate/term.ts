@@ -8,9 +8,9 @@ import {
 } from './institution.js';
 import { Random } from './random.js';
 
-/** A lesson or an examination. One row for each group; without groups, one row with none. */
+/** A lesson or an examination. It has one row for each group, or one row without a group. */
 export interface Lesson {
-  /** Minutes after midnight UTC, so without daylight saving. */
+  /** Minutes after midnight UTC. */
   readonly startMinute: number;
   readonly endMinute: number;
   readonly title: string | null;
@@ -27,23 +27,22 @@ export interface TermDay {
   readonly lessons: Lesson[];
 }
 
-/** The first term begins in September of this year. */
 const FIRST_YEAR = 2026;
 const EXAM_WEEKS = 2;
 const DAYS_PER_WEEK = 5;
 const DAY_MS = 86_400_000;
 
-/** A day has seven periods of 90 minutes from 08:00, with breaks of 15. Each has two halves; lessons take whole halves. */
+/** Seven periods of 90 minutes from 08:00, with breaks of 15. Lessons take whole halves of them. */
 const HALVES_PER_DAY = 14;
 const HALVES = { LEC: 2, SEM: 2, LAB: 4, TUT: 1 };
 const EXAM_MINUTES = 120;
 const EXAM_START_MINUTES = [540, 690, 840];
-/** Tries to find a free place before all of the week is searched. */
+/** Random tries before a search of the whole week. */
 const RANDOM_TRIES = 24;
 /** Streams 1 to 15 are for the institution. */
 const RANDOM_STREAM_FIRST = 16;
 
-/** Who is busy when: one word of half-period bits for each entity and weekday. */
+/** One word of half-period bits for each entity and weekday. */
 class BusyTimes {
   readonly #busy: Uint16Array;
 
@@ -60,10 +59,7 @@ class BusyTimes {
   }
 }
 
-/**
- * Plans the days of one term: every lesson gets a day, a time, a room and a lecturer such that nothing clashes. A lesson
- * without a free place is dropped. Clashes are made on purpose, and later, by the changes of single days.
- */
+/** Gives each lesson a day, a time, a room and a lecturer without clashes. Lessons without a free place are dropped. */
 export function planTerm(seed: number, term: number, institution: Institution): TermDay[] {
   const random = new Random(seed, RANDOM_STREAM_FIRST + 2 * term);
   const { rooms, cohorts } = institution;
@@ -75,7 +71,7 @@ export function planTerm(seed: number, term: number, institution: Institution): 
 
   function place(course: Course, { type, fortnightly }: LessonPlan, groups: readonly Group[]): void {
     const firstWeek = fortnightly && !random.chance(500) ? 1 : 0;
-    // Without a fixed lecturer and room first, a search of the week would have to try all of them at every time.
+    // The lecturer is fixed first, as trying all of them at every time would take long.
     const lecturer = random.chance(40)
       ? null
       : type === 'LEC'
@@ -100,7 +96,7 @@ export function planTerm(seed: number, term: number, institution: Institution): 
       if (lecturer !== null) busyLecturers.occupy(lecturer.index, day, mask);
       if (room !== null) busyRooms.occupy(room, day, mask);
       for (const group of groups) busyGroups.occupy(group.index, day, mask);
-      // A row without a course or group is never one of several of a shared lesson.
+      // Shared lessons keep their course and groups.
       const single = groups.length === 1;
       const lesson = {
         startMinute: halfStartMinute(half),
@@ -126,7 +122,7 @@ export function planTerm(seed: number, term: number, institution: Institution): 
           place(course, plan, attending);
         }
       }
-      // A day for each course, so that no group sits two examinations at once; rooms may still be short.
+      // Each course has its own day, so that no group has two examinations at once. Rooms may clash.
       const examDay = examDays[(n + random.below(2) * courses.length) % examDays.length];
       const startMinute = random.pick(EXAM_START_MINUTES);
       examDay?.lessons.push({
@@ -147,7 +143,7 @@ export function planTerm(seed: number, term: number, institution: Institution): 
   return days;
 }
 
-/** The index of a free room, or -1. The search begins with a random room. */
+/** The index of a free room, or -1. The search begins at a random room. */
 function findRoom(random: Random, busy: BusyTimes, count: number, day: number, mask: number): number {
   const first = random.below(count);
   for (let i = 0; i < count; i++) {
@@ -157,17 +153,16 @@ function findRoom(random: Random, busy: BusyTimes, count: number, day: number, m
   return -1;
 }
 
-/** Minutes after midnight at which a half begins. */
 function halfStartMinute(half: number): number {
   return 480 + 105 * (half >> 1) + 45 * (half & 1);
 }
 
-/** The days of the teaching weeks and of the examination weeks. Terms count from 0 and alternate autumn and spring. */
+/** Terms count from 0 and alternate autumn and spring. */
 function daysOf(term: number): TermDay[] {
   const year = FIRST_YEAR + (term >> 1);
   const isSpring = term % 2 === 1;
   const teachingMs = isSpring ? firstMondayMs(year + 1, 1, 8) : firstMondayMs(year, 8, 10);
-  // Autumn's exams come after the new year, so that no lesson falls on the holidays.
+  // Exams of autumn come after the holidays.
   const examsMs = isSpring ? teachingMs + TEACHING_WEEKS * 7 * DAY_MS : firstMondayMs(year + 1, 0, 4);
   return [...daysFrom(teachingMs, TEACHING_WEEKS), ...daysFrom(examsMs, EXAM_WEEKS)];
 }

@@ -1,8 +1,12 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
-import { EVENT_LOOP_DELAY_RESOLUTION_MS, METRICS_SAMPLE_MS } from '../limits.js';
 import { CELL } from './cells.js';
 import type { Meter } from './meter.js';
+
+/** Between two samples of what is not counted as it happens: 0.05 ms each. */
+const METRICS_SAMPLE_MS = 1000;
+/** Resolution of the event loop's delay: 50 ticks a second × 2 µs. */
+const EVENT_LOOP_DELAY_RESOLUTION_MS = 20;
 
 /** Looks between two resets of the delays, which so cover the last 10 to 20 seconds. */
 const DELAY_LOOKS = 10;

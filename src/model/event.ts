@@ -1,17 +1,11 @@
 import type { ConflictBy, FieldName, OutputFieldName, RequiredFieldName } from './fields.js';
 
-/**
- * How identifiers are read: lower-cased UUIDs, or any string of 1 to 64 characters, compared exactly. In records a whole number
- * stands for its digits then.
- */
+/** `uuid`: lower-cased UUIDs. `any`: any string of 1 to 64 characters, compared exactly, or a whole number. */
 export type IdentifierMode = 'uuid' | 'any';
 
-/**
- * A record as a source gives it: the fields of an event, as JSON has them. Null and a field that is left out mean the same: it
- * is not known. Other fields are skipped.
- */
+/** A record of a source. Null and missing fields both mean unknown. Other fields are ignored. */
 export interface TimetableRecord {
-  /** Identifier of the event. No two records have the same. A UUID, unless `identifiers` says otherwise; then also a whole number. */
+  /** Unique identifier of the event, in the form of {@link IdentifierMode}. */
   readonly id: string | number;
   /** Start of the event, inclusive: RFC 3339 with an offset, such as `2024-09-02T08:00:00Z`. */
   readonly time: string;
@@ -31,11 +25,11 @@ export interface TimetableRecord {
   readonly type?: string | null | undefined;
   /** Identifier of the group. */
   readonly groupId?: string | number | null | undefined;
-  /** Identifier of the lecturer. It selects events, and no answer shows it. */
+  /** Identifier of the lecturer: a filter that no answer shows. */
   readonly lecturerId?: string | number | null | undefined;
 }
 
-/** The Event record as clients receive it: ten fields, in the specification's order, times in UTC with milliseconds. */
+/** The Event record of answers: ten fields in the order of the specification, times in UTC with milliseconds. */
 export type TimetableEvent = {
   -readonly [Name in keyof Pick<TimetableRecord, OutputFieldName>]-?: Name extends RequiredFieldName
     ? string
@@ -44,7 +38,7 @@ export type TimetableEvent = {
 
 /** One entry of GET /schedule/conflicts. */
 export interface ConflictEntry {
-  /** What the lessons share. */
+  /** The kind of conflict. */
   readonly by: ConflictBy;
   /** The room, lecturer or group that they share. */
   readonly key: string;
@@ -58,15 +52,11 @@ export interface ConflictEntry {
   readonly events: readonly TimetableEvent[];
 }
 
-/**
- * A record after normalisation, before indexing: canonical strings, null where unknown, instants as epoch
- * milliseconds (integers within the years 0000 to 9999).
- */
+/** A record after normalisation: canonical strings, null if unknown, instants as whole epoch milliseconds. */
 export type NormalisedEvent = {
   [Name in FieldName]: Name extends 'time' | 'endTime' ? number : Name extends 'id' ? string : string | null;
 };
 
-/** Why a record may be left out. Stable codes; the detail is for people. */
 export const REJECTION_CODES = [
   'malformed-record',
   'record-too-large',
@@ -77,14 +67,14 @@ export const REJECTION_CODES = [
   'malformed-text',
   'end-before-start',
   'duplicate-id',
-  /** Not a fault: one of several sources has the id, and a later one, which wins, has it too. */
+  /** Not a fault: a later source has the same id and wins. */
   'overridden',
 ] as const;
 
-/** Why a record was left out, as a code that never changes. */
+/** Stable code of the reason why a record was left out. */
 export type RejectionCode = (typeof REJECTION_CODES)[number];
 
-/** Where a record stands in its source. Lines and records count from 1, bytes from 0. */
+/** Position of a record in its source. */
 export interface RecordPosition {
   /** 1-based number of the record (blank lines are not records). */
   readonly record: number;
@@ -92,9 +82,9 @@ export interface RecordPosition {
   readonly line?: number;
   /** 0-based offset of its first byte in the (decompressed) source, for binary formats. */
   readonly byte?: number;
-  /** 1-based page that line and byte are counted on, where the source came in pages; absent on the first. */
+  /** 1-based page that line and byte count from, for sources in pages; absent on the first. */
   readonly page?: number;
-  /** Which of several sources it is, for people; absent where there is one only. */
+  /** Name of the source; absent if there is only one. */
   readonly source?: string;
 }
 
@@ -105,14 +95,14 @@ export function formatPosition({ record, line, byte, page, source }: RecordPosit
   return `${page === undefined ? '' : `page ${page}, `}${place}${source === undefined ? '' : ` of ${source}`}`;
 }
 
-/** A record that was left out: where it stood, and why. */
+/** A record that was left out. */
 export interface Rejection {
   /** Where it stands in its source. */
   readonly position: RecordPosition;
   /** Why it was left out. */
   readonly code: RejectionCode;
-  /** The field at fault, or null where it is the record itself. */
+  /** The field at fault, or null for the record itself. */
   readonly field: FieldName | null;
-  /** One sentence: what was wrong and what would be right. */
+  /** One sentence on the fault and its correction. */
   readonly detail: string;
 }

@@ -1,37 +1,32 @@
 /** Room model/. What an event is: fields, times, identifiers, formats. It imports no other room. */
 
-/** How a field's values are read and compared. */
 export type FieldKind =
-  /** A lower-cased UUID, or with `identifiers: 'any'` a string of 1 to 64 characters compared exactly, or a whole number. */
+  /** See IdentifierMode. */
   | 'identifier'
   /** RFC 3339 on input, `YYYY-MM-DDTHH:mm:ss.sssZ` on output, epoch milliseconds inside. */
   | 'instant'
-  /** Unicode text, NFC-normalised, otherwise untouched. */
+  /** NFC-normalised Unicode. */
   | 'text';
 
-/** One field of an event. */
 export interface Field {
   readonly name: string;
   readonly kind: FieldKind;
   readonly description: string;
-  /** Records without it are rejected; otherwise absent and null both mean "unknown" and are served as null. */
+  /** Records without it are rejected. Other fields are served as null if they are absent. */
   readonly required: boolean;
-  /** Part of the Event record that clients see. */
+  /** Clients see it in the Event record. */
   readonly output: boolean;
-  /** Is a query parameter of GET /schedule. */
+  /** It is a query parameter of GET /schedule. */
   readonly parameter: boolean;
   /** Token claims that select on this field in GET /schedule/personal. */
   readonly claims: readonly string[];
-  /** Has a dictionary, a column and posting lists in the snapshot: fields that are parameters or have claims do. */
+  /** Parameters and fields with claims have a dictionary, a column and posting lists in the snapshot. */
   readonly indexed: boolean;
 }
 
 const DEFAULTS = { required: false, output: true, parameter: false, claims: [] };
 
-/**
- * The descriptor table: every field of an event is declared here once, in the order of the response. Everything else
- * iterates this table: normaliser, columns, posting lists, query parameters, claims, schemas.
- */
+/** The descriptor table: declares each field once, in the order of answers. All other code iterates it. */
 export const ROWS = [
   { name: 'id', kind: 'identifier', required: true, description: 'Identifier of the event' },
   { name: 'time', kind: 'instant', required: true, description: 'Start of the event (UTC, inclusive)' },
@@ -73,15 +68,11 @@ export const ROWS = [
 type Row = (typeof ROWS)[number];
 type Named<Name extends string> = readonly (Field & { readonly name: Name })[];
 
-/** Every field's name. */
+/** The name of a field. */
 export type FieldName = Row['name'];
-/** The fields that no event is without. */
 export type RequiredFieldName = Extract<Row, { required: true }>['name'];
-/** The fields of the Event record. */
 export type OutputFieldName = Exclude<FieldName, Extract<Row, { output: false }>['name']>;
-/** The fields that are query parameters. */
 export type ParameterFieldName = Extract<Row, { parameter: true }>['name'];
-/** The fields that are query parameters or have claims. */
 export type IndexedFieldName = ParameterFieldName | Extract<Row, { claims: readonly string[] }>['name'];
 
 export const FIELDS: Named<FieldName> = ROWS.map((row) => {
@@ -92,18 +83,15 @@ export const OUTPUT_FIELDS = FIELDS.filter((field) => field.output) as Named<Out
 export const PARAMETER_FIELDS = FIELDS.filter((field) => field.parameter) as Named<ParameterFieldName>;
 export const INDEXED_FIELDS = FIELDS.filter((field) => field.indexed) as Named<IndexedFieldName>;
 
-/**
- * Rows equal in time, endTime and these fields are one lesson, told to several groups. The first must be known; of the
- * others, unknown equals unknown.
- */
+/** Rows equal in time, endTime and these fields are one lesson. The first must be known; unknown others are equal. */
 export const LESSON_FIELDS = ['courseId', 'roomId', 'type'] as const;
 
-/** What a conflict can be about, and the fields that give its key: the first that is not null. */
+/** The kinds of conflict, in order. The first field that is not null is the key. */
 export const CONFLICT_DIMENSIONS = [
   { by: 'group', keys: ['groupId', 'studyGroup'] },
   { by: 'lecturer', keys: ['lecturerId', 'lecturer'] },
   { by: 'room', keys: ['roomId'] },
 ] as const;
 
-/** `group`, `lecturer` or `room`; the table above is in their sort order. */
+/** The kind of a conflict. */
 export type ConflictBy = (typeof CONFLICT_DIMENSIONS)[number]['by'];

@@ -1,4 +1,4 @@
-/** The representations, one descriptor each: what `format=` calls them and which media types mean them. */
+/** The representations. `name` is their value of `format=`. */
 export const FORMATS = [
   {
     name: 'json',
@@ -14,5 +14,5 @@ export const FORMATS = [
   },
 ] as const;
 
-/** A representation as `format=` calls it. */
+/** The name of a representation. */
 export type FormatName = (typeof FORMATS)[number]['name'];

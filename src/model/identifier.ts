@@ -1,32 +1,31 @@
 import type { IdentifierMode } from './event.js';
 
-/** RFC 9562 section 4, the textual form. Variant and version bits are not looked at. */
+/** The text form of RFC 9562 section 4, with any variant and version. */
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const LOWER_CASE_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** Longest identifier in `any` mode, in characters (code points). */
+/** In code points, for `any` mode. */
 export const IDENTIFIER_CHARACTERS_MAX = 64;
 
-/** The canonical form of an identifier, or null where it is none. */
+/** The canonical form, or null for other texts. */
 export function parseIdentifier(text: string, mode: IdentifierMode): string | null {
   if (mode === 'uuid') {
     if (LOWER_CASE_UUID.test(text)) return text;
     return UUID.test(text) ? text.toLowerCase() : null;
   }
   if (text.length === 0 || !text.isWellFormed()) return null;
-  // A code point takes at most two UTF-16 units, so only lengths between need counting.
+  // A code point has at most two UTF-16 units: only lengths in between need counting.
   if (text.length <= IDENTIFIER_CHARACTERS_MAX) return text;
   if (text.length > 2 * IDENTIFIER_CHARACTERS_MAX) return null;
   return [...text].length <= IDENTIFIER_CHARACTERS_MAX ? text : null;
 }
 
 /**
- * The digits of a whole number, its identifier in `any` mode; null for other values. A JSON number beyond 2^53 has lost digits, and
- * two identifiers could become one. A bigint is a 64-bit integer of MessagePack.
+ * A whole number as an identifier of `any` mode; null for other values. JSON numbers beyond 2^53 are refused, as they have lost
+ * digits. A bigint is a 64-bit integer of MessagePack.
  */
 export function digitsOf(value: unknown): string | null {
   if (typeof value === 'bigint') return BigInt.asIntN(65, value) === value ? String(value) : null;
-  // String(-0) is "0".
   return Number.isSafeInteger(value) ? String(value) : null;
 }
 
@@ -37,7 +36,6 @@ export function describeIdentifier(mode: IdentifierMode): string {
 }
 
 const UUID_LENGTH = 36;
-/** By byte: 1 for digits of a canonical UUID. */
 const IS_DIGIT: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
   /^[0-9a-f]$/.test(String.fromCharCode(byte)) ? 1 : 0,
 );

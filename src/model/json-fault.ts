@@ -1,4 +1,4 @@
-/** Where a text stops being JSON (RFC 8259). The engine's own messages differ between versions and often name no place. */
+/** The first fault of a JSON text (RFC 8259). Messages of V8 differ between versions and often name no place. */
 export interface JsonFault {
   /** Offset in UTF-16 units. */
   readonly offset: number;
@@ -15,11 +15,11 @@ const NAME = 'a property name in double quotes';
 const COLON = '":" behind the property name';
 const NOTHING = 'nothing more';
 
-/** @returns null where the text is JSON after all */
+/** Null for good JSON. */
 export function findJsonFault(text: string): JsonFault | null {
-  /** The open brackets, outermost first. Not recursive: nesting must not exhaust the stack. */
+  /** Open brackets, outermost first. Recursion could exhaust the stack. */
   const open: ('{' | '[')[] = [];
-  /** The state of the parser, in the words of the message. */
+  /** The state of the parser, as text for messages. */
   let expected = VALUE;
   let i = 0;
   const endValue = (end: number): void => {
@@ -91,7 +91,7 @@ function endOfString(text: string, start: number): number | JsonFault {
   }
 }
 
-/** One character, quoted; invisible ones by their number. */
+/** Quotes a visible character; gives the number of others. */
 function show(text: string, offset: number): string {
   const codePoint = text.codePointAt(offset) ?? 0;
   const character = String.fromCodePoint(codePoint);
@@ -101,14 +101,14 @@ function show(text: string, offset: number): string {
     : `U+${codePoint.toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
-/** `line 3, column 7: found …; expected …`, with at most one character of a text that is not JSON. */
+/** `line 3, column 7: found …; expected …`. Shows at most one character of the text. */
 export function describeJsonFault(text: string): string {
   const fault = findJsonFault(text) ?? { offset: 0, problem: 'it cannot be parsed' };
   const { line, column } = placeOf(text, fault.offset);
   return `line ${line}, column ${column}: ${fault.problem}`;
 }
 
-/** Line and column, counted from 1 in characters (code points), of an offset into a text. */
+/** Line and column of an offset, from 1, in code points. */
 export function placeOf(text: string, offset: number): { readonly line: number; readonly column: number } {
   const before = text.slice(0, offset);
   const lines = before.split('\n');

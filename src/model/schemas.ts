@@ -1,20 +1,12 @@
-/**
- * JSON schemas (2020-12) of what is served, made from the descriptor table. The response serialisers and the OpenAPI
- * document both come from these.
- */
+/** JSON schemas (2020-12) of answers. The serialisers and the OpenAPI document use them. */
 import type { IdentifierMode } from './event.js';
 import { CONFLICT_DIMENSIONS, type Field, OUTPUT_FIELDS } from './fields.js';
 
-/** A JSON schema: keywords and their values. */
 export interface JsonSchema {
   readonly [keyword: string]: unknown;
 }
 
-/**
- * An object with these properties and no others.
- *
- * @param about further keywords; `optional` names the properties that may be missing
- */
+/** An object with only these properties. `optional` names those that may be missing; `about` has further keywords. */
 export function objectSchema(
   properties: Readonly<Record<string, JsonSchema>>,
   { optional = [], ...about }: JsonSchema & { readonly optional?: readonly string[] } = {},
@@ -37,20 +29,16 @@ function fieldSchema({ kind, required, description }: Field, identifiers: Identi
   };
 }
 
-/** The Event record. Its serialiser assumes no UUIDs, whatever `identifiers` the data set has. */
 export function eventSchema(identifiers: IdentifierMode): JsonSchema {
   return objectSchema(
     Object.fromEntries(OUTPUT_FIELDS.map((field) => [field.name, fieldSchema(field, identifiers)])),
   );
 }
 
+/** The serialiser works for all identifiers. */
 export const EVENT_SCHEMA: JsonSchema = eventSchema('any');
 
-/**
- * One entry of GET /schedule/conflicts.
- *
- * @param event the schema of an event, or a reference to it
- */
+/** @param event the schema of an event, or a reference to it */
 export function conflictEntrySchema(event: JsonSchema): JsonSchema {
   return objectSchema({
     by: {

@@ -14,16 +14,15 @@ function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }
 
-/** Well formed and in NFC already. */
 const ASCII = /^\p{ASCII}*$/u;
 
-/** The NFC form of a text, or null where it holds a lone surrogate and so has no UTF-8 form. */
+/** The NFC form, or null for a text with a lone surrogate, which UTF-8 cannot encode. */
 export function normaliseText(text: string): string | null {
   if (ASCII.test(text)) return text;
   return text.isWellFormed() ? text.normalize('NFC') : null;
 }
 
-/** Whether UTF-8 bytes between the quotes of a JSON string are its value: it has no escapes. */
+/** Whether the UTF-8 bytes of a JSON string, without its quotes, have no escapes. */
 export function isPlainJsonText(bytes: Uint8Array, from: number, to: number): boolean {
   for (let at = from; at < to; at++) {
     const byte = bytes[at] as number;

@@ -1,9 +1,9 @@
 /**
- * RFC 3339 date-times, read more strictly than by `Date.parse`: an offset is required, the day must exist, hours end at 23.
- * Leap seconds are refused because epoch milliseconds cannot represent them. Fractions beyond milliseconds are cut.
+ * Strict RFC 3339 date-times: the offset is required, the day must exist, hours end at 23. Epoch milliseconds cannot represent
+ * leap seconds, so these are refused. Finer fractions are cut.
  */
 
-/** RFC 3339 section 5.6, `date-time`. Lower-case "t" and "z" are allowed by its note. */
+/** `date-time` of RFC 3339 section 5.6, which also allows "t" and "z". */
 const DATE_TIME = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
 
 const DAY_MS = 86_400_000;
@@ -21,14 +21,13 @@ function daysInMonth(year: number, month: number): number {
 
 /** Days from 1970-01-01. */
 function daysFromCivil(year: number, month: number, day: number): number {
-  // Years begin in March here, so that the leap day is the last of its year.
+  // Years begin in March, so that the leap day is the last day.
   const y = month > 2 ? year : year - 1;
   const m = month > 2 ? month - 3 : month + 9;
   const leapDays = Math.floor(y / 4) - Math.floor(y / 100) + Math.floor(y / 400);
   return y * 365 + leapDays + Math.floor((153 * m + 2) / 5) + day - 1 - 719_468;
 }
 
-/** The two digits at a place; NaN where they are none. */
 function twoDigits(text: string, at: number): number {
   const tens = text.charCodeAt(at) - 0x30;
   const ones = text.charCodeAt(at + 1) - 0x30;
@@ -42,10 +41,8 @@ const LETTER_T = 0x54;
 const LETTER_Z = 0x5a;
 
 /**
- * Reads `YYYY-MM-DDTHH:mm:ssZ` and `YYYY-MM-DDTHH:mm:ss.sssZ` in place, faster than the regular expression. Every request
- * and every record has two of them.
- *
- * @returns epoch milliseconds; NaN for other forms and for wrong times
+ * Reads `YYYY-MM-DDTHH:mm:ssZ` and `YYYY-MM-DDTHH:mm:ss.sssZ` faster than a regular expression, as every request and record has
+ * two of them. NaN for other forms and for wrong times.
  */
 function parseUtc(text: string): number {
   const { length } = text;
@@ -80,7 +77,7 @@ function parseUtc(text: string): number {
   );
 }
 
-/** @returns epoch milliseconds (an integer), or one sentence on what is wrong */
+/** Epoch milliseconds, or one sentence on the fault. */
 export function parseInstant(text: string): number | string {
   const utc = parseUtc(text);
   return Number.isNaN(utc) ? parseAnyForm(text) : utc;
@@ -100,7 +97,6 @@ function parseAnyForm(text: string): number | string {
   return isShown ? instantMs : 'in UTC it lies outside the years 0000 to 9999';
 }
 
-/** Which part of `YYYY-MM-DD` and `HH:mm:ss` is out of its range. */
 function describeImpossible(date: string, time: string): string {
   const [year, month, day] = date.split('-');
   const [hour, minute, second] = time.split(':');
@@ -113,7 +109,6 @@ function describeImpossible(date: string, time: string): string {
   return `second ${second} cannot be represented`;
 }
 
-/** The commonest mistakes get a sentence of their own. */
 function describeMalformed(text: string): string {
   if (/^\d{4}-\d\d-\d\d$/.test(text)) {
     return 'it is a date: add a time of day and an offset, such as T08:00:00Z';
@@ -124,7 +119,7 @@ function describeMalformed(text: string): string {
   return 'it is not an RFC 3339 date-time such as 2024-09-02T08:00:00Z';
 }
 
-/** The output form, `YYYY-MM-DDTHH:mm:ss.sssZ`, of an integer within INSTANT_MS_MIN and INSTANT_MS_MAX. */
+/** `YYYY-MM-DDTHH:mm:ss.sssZ`, for instants from INSTANT_MS_MIN to INSTANT_MS_MAX. */
 export function formatInstant(instantMs: number): string {
   return new Date(instantMs).toISOString();
 }

@@ -1,4 +1,4 @@
-/** JSON schemas of the answers that are not events, for the OpenAPI document. Tests compare what is sent with it. */
+/** JSON schemas of answers without events. Tests compare answers with them. */
 import { PARAMETER_FAULTS, PROBLEMS } from '../errors.js';
 import { type JsonSchema, objectSchema, textSchema } from '../model/schemas.js';
 
@@ -30,7 +30,6 @@ export const PROBLEM_SCHEMA: JsonSchema = objectSchema(
   { optional: ['instance', 'errors'] },
 );
 
-/** GET /schedule/types. */
 export const TYPES_SCHEMA: JsonSchema = {
   type: 'array',
   items: { type: 'string' },
@@ -45,11 +44,7 @@ export const LOGIN_SCHEMA: JsonSchema = objectSchema({
   expires_in: { type: 'integer', minimum: 1, description: 'Lifetime in seconds' },
 });
 
-/**
- * GET /schedule/changes.
- *
- * @param event the schema of an event, or a reference to it
- */
+/** @param event the schema of an event, or a reference to it */
 export function changesSchema(event: JsonSchema): JsonSchema {
   const events = { type: 'array', items: event };
   return objectSchema({
@@ -61,7 +56,6 @@ export function changesSchema(event: JsonSchema): JsonSchema {
   });
 }
 
-/** GET /health. */
 export const HEALTH_SCHEMA: JsonSchema = objectSchema({
   status: { type: 'string', enum: ['ok', 'degraded', 'starting'] },
   version: textSchema('The version of the service'),

@@ -27,7 +27,6 @@ export interface OpenApiOptions {
   /** Without a trailing slash; empty for the root. */
   readonly basePath: string;
   readonly identifiers: IdentifierMode;
-  /** Of the service. */
   readonly version: string;
 }
 
@@ -71,7 +70,7 @@ const EXAMPLE_CHANGES = {
   removed: ['b0a3f7de-3c55-4c5e-9d0a-6d2f6a1b9c02'],
 };
 
-/** The statuses of what can go wrong with any request, and with requests for lists. */
+/** Statuses of problems with any request, and with requests for lists. */
 const EVERYWHERE: readonly ProblemStatus[] = [400, 404, 405, 408, 414, 417, 431, 500, 503];
 const LISTS: readonly ProblemStatus[] = [400, 401, 404, 405, 406, 408, 412, 414, 417, 431, 500, 503];
 
@@ -103,12 +102,8 @@ function listOperation({ endpoint, response, problems = [], ...about }: ListOper
   };
 }
 
-/**
- * Creates the document, to be serialised as JSON. Its servers are relative to {base}/docs/openapi.json, so they stay true behind
- * a proxy that adds, strips or renames a prefix.
- */
-export function createOpenApiDocument(options: OpenApiOptions): JsonSchema {
-  const { basePath, identifiers, version } = options;
+/** Servers are relative to {base}/docs/openapi.json, so that they hold behind proxies that change the prefix. */
+export function createOpenApiDocument({ basePath, identifiers, version }: OpenApiOptions): JsonSchema {
   return {
     openapi: '3.1.0',
     info: {
@@ -214,7 +209,7 @@ function schedulePaths(): Record<string, JsonSchema> {
 }
 
 function developmentPaths(basePath: string, identifiers: IdentifierMode): Record<string, JsonSchema> {
-  // From {base}/docs/openapi.json: a step up for each segment of the base path, and one for docs.
+  // One step up from {base}/docs/openapi.json for each segment of the base path, and one for docs.
   const root = Array(basePath.split('/').length).fill('..').join('/');
   const common = { tags: ['development'], security: [] };
   return {
@@ -262,7 +257,7 @@ function developmentPaths(basePath: string, identifiers: IdentifierMode): Record
   };
 }
 
-/** The tables are folded, so that the operations are near the top of the page. */
+/** The tables are folded, so that the operations stand near the top of the page. */
 function describeService(): string {
   return `A timetable for reading: filtered, personal, whole, and checked for conflicts.
 

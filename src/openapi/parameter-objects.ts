@@ -1,5 +1,3 @@
-/** The query parameters of the OpenAPI document, made from the descriptor table. */
-
 import { CURSOR_CHARACTERS_MAX, PAGE_LIMIT_MAX, PARAMETER_VALUES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import { CONFLICT_DIMENSIONS, FIELDS, type Field, PARAMETER_FIELDS } from '../model/fields.js';
@@ -7,7 +5,6 @@ import { FORMATS } from '../model/format.js';
 import { IDENTIFIER_CHARACTERS_MAX } from '../model/identifier.js';
 import type { JsonSchema } from '../model/schemas.js';
 
-/** An OpenAPI parameter object. */
 interface ParameterObject extends JsonSchema {
   readonly name: string;
 }
@@ -22,7 +19,7 @@ function valueSchema(field: Field, identifiers: IdentifierMode): JsonSchema {
     : { ...TEXT, maxLength: IDENTIFIER_CHARACTERS_MAX };
 }
 
-/** A parameter whose values are alternatives. */
+/** A parameter with several alternative values. */
 function repeatable(name: string, description: string, items: JsonSchema): ParameterObject {
   return {
     name,
@@ -35,7 +32,6 @@ function repeatable(name: string, description: string, items: JsonSchema): Param
   };
 }
 
-/** @param more further keywords of the parameter */
 function single(name: string, description: string, schema: JsonSchema, more?: JsonSchema): ParameterObject {
   return { name, in: 'query', required: false, description, schema, ...more };
 }
@@ -51,7 +47,6 @@ function filter(field: Field, identifiers: IdentifierMode): ParameterObject {
   );
 }
 
-/** The parameters of all lists, by name. */
 export function listParameters(identifiers: IdentifierMode): Record<string, ParameterObject> {
   const parameters = [
     ...PARAMETER_FIELDS.map((field) => filter(field, identifiers)),
@@ -99,7 +94,6 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
   return Object.fromEntries(parameters.map((parameter) => [parameter.name, parameter]));
 }
 
-/** The parameters of /login: the subject, and the fields that claims select on. */
 export function loginParameters(identifiers: IdentifierMode): ParameterObject[] {
   return [
     single('sub', 'The subject of the token.', TEXT),

@@ -1,5 +1,3 @@
-/** The responses of the OpenAPI document, made from the table of problems. */
-
 import { PARAMETER_FAULTS, PROBLEMS, type ProblemCode } from '../errors.js';
 import { FORMATS } from '../model/format.js';
 import type { JsonSchema } from '../model/schemas.js';
@@ -10,7 +8,6 @@ function header(description: string, ...examples: string[]): JsonSchema {
   return { description, schema: { type: 'string', ...(examples.length === 0 ? {} : { examples }) } };
 }
 
-/** Header fields, under components. */
 export const HEADERS: Readonly<Record<string, JsonSchema>> = {
   ETag: header(
     'Weak entity tag of the content, the query and the representation; send it as If-None-Match',
@@ -36,7 +33,7 @@ export const HEADERS: Readonly<Record<string, JsonSchema>> = {
   Allow: header('The methods of the resource', 'GET, HEAD, OPTIONS'),
 };
 
-/** References to these header fields and to those that every answer has. */
+/** References to header fields. Two of them are in every answer. */
 function headers(...names: string[]): JsonSchema {
   const all = [...names, 'X-Content-Type-Options', 'Content-Security-Policy'];
   return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
@@ -68,7 +65,7 @@ function problemExample(code: ProblemCode): JsonSchema {
   return { type: `urn:lectern:problem:${code}`, title, status, detail: `${title}.`, code, ...errors };
 }
 
-/** One response object for each status of the table, by the name `Problem{status}`. */
+/** One response for each status, by the name `Problem{status}`. */
 export function problemResponses(): Record<string, JsonSchema> {
   const responses: Record<string, JsonSchema> = {};
   for (const { status } of Object.values(PROBLEMS)) {
@@ -94,7 +91,6 @@ export function problemReferences(statuses: readonly ProblemStatus[]): Record<st
   );
 }
 
-/** The 200 of a list, in every representation. */
 export function listResponse(description: string, schema: JsonSchema, example: unknown): JsonSchema {
   const examples = { usual: { value: example } };
   return {
@@ -111,12 +107,11 @@ export const NOT_MODIFIED: JsonSchema = {
   headers: headers('ETag', 'Cache-Control', 'Vary'),
 };
 
-/** A JSON response outside the lists. */
 export function jsonResponse(description: string, schema: JsonSchema): JsonSchema {
   return { description, headers: headers(), content: { 'application/json': { schema } } };
 }
 
-/** All codes, as tables in CommonMark. */
+/** CommonMark. */
 export function parameterFaultTable(): string {
   const rows = Object.entries(PARAMETER_FAULTS).map(([code, meaning]) => `| \`${code}\` | ${meaning} |`);
   return ['| `errors[].code` | meaning |', '|---|---|', ...rows].join('\n');

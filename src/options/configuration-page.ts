@@ -25,7 +25,6 @@ processes would show them. \`lectern serve --help\` prints this list, too.
 const TABLE_HEAD =
   '| flag | variable | value | default | what it does | in a program |\n|---|---|---|---|---|---|';
 
-/** @returns Markdown */
 export function configurationPage(): string {
   const groups = [...new Set(SETTINGS.map(({ group }) => group))];
   const sections = groups.map((group) => {

@@ -1,4 +1,3 @@
-/** What is loaded, how the timetable stays fresh, and what may replace it. */
 import { CACHE_MB_DEFAULT, EVENTS_MAX, LOAD_MEMORY_MB_MIN } from '../limits.js';
 import {
   amount,
@@ -16,7 +15,7 @@ import {
 
 const MIB_PER_TIB = 1_048_576;
 
-/** Adds `Name: value` to the fields given before. Where addresses are read, it is checked whether a field can be sent. */
+/** Adds `Name: value` to the fields given before. The source checks whether a field can be sent. */
 const HEADER: Kind = {
   unit: 'name:value',
   range: '"Name: value"',
@@ -24,14 +23,13 @@ const HEADER: Kind = {
     const colon = argument.indexOf(':');
     const name = argument.slice(0, Math.max(0, colon)).trim();
     const value = argument.slice(colon + 1).trim();
-    // Without a colon the value would pass for the name. No message repeats either.
+    // Without a colon, the secret itself would be taken for the name.
     if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || value === '') return argument;
     return { ...(previous as Record<string, string> | undefined), [name]: value };
   },
   fault: (value) => (isObject(value) ? null : 'it must be "Name: value"'),
 };
 
-/** What is loaded, and how it is read. */
 export const DATA_SETTINGS: readonly Setting[] = inGroup('Data', 'openTimetable', {
   source: {
     flag: null,
@@ -89,7 +87,6 @@ export const DATA_SETTINGS: readonly Setting[] = inGroup('Data', 'openTimetable'
 
 const SECONDS_PER_YEAR = 31_536_000;
 
-/** How the timetable stays fresh, and what may replace it. */
 export const REFRESHING_SETTINGS: readonly Setting[] = inGroup('Refreshing', 'openTimetable', {
   refreshSeconds: {
     kind: amount('seconds', 0, SECONDS_PER_YEAR),

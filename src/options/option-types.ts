@@ -1,4 +1,3 @@
-/** The options of each place as types: of the library, and of `lectern serve`. */
 import type { IncomingMessage } from 'node:http';
 import type { IdentityValues } from '../auth/identity.js';
 import type { TokenType } from '../auth/verifier.js';
@@ -16,45 +15,37 @@ import type { Place } from './setting.js';
 /** How a timetable is opened. Only the source has no default. */
 export interface TimetableOptions {
   /**
-   * Where events come from: a path (`-` for standard input) or an http(s) address; a source as plain data
-   * ({@link SourceSpec}: files, addresses with headers, several merged); records in memory; a {@link MemorySource}; or a
-   * source of one's own ({@link RecordSource}). Files and addresses give NDJSON, a JSON array or MessagePack, plain or
-   * gzipped, recognised by content.
+   * A path (`-` for standard input), an http(s) address, a {@link SourceSpec}, records in memory, a {@link MemorySource}
+   * or a {@link RecordSource}. Files and addresses give NDJSON, a JSON array or MessagePack, plain or gzipped.
    */
   readonly source: string | AnySource | Records;
-  /** What identifiers of the data look like: UUIDs, or any text of 1 to 64 characters and whole numbers. Default `uuid`. */
+  /** Form of identifiers: UUIDs, or any text of 1 to 64 characters and whole numbers. Default `uuid`. */
   readonly identifiers?: IdentifierMode | undefined;
-  /** Whether a parameter that an endpoint does not have is a fault or skipped. Default `reject`. */
+  /** Answer an unknown query parameter with a fault, or ignore it. Default `reject`. */
   readonly unknownParameters?: ParseOptions['unknownParameters'] | undefined;
   /** Seconds between two loads, varied by up to 10 %, 0 to 31,536,000; 0 for none. Default 0. */
   readonly refreshSeconds?: number | undefined;
   /** Whether a file that changes, or a MemorySource, is loaded at once. Default true. */
   readonly watch?: boolean | undefined;
-  /** What a new snapshot must be like to be published; false publishes everything. Default: see {@link GateOptions}. */
+  /** Checks of a new snapshot before it is published; false publishes everything. Default: see {@link GateOptions}. */
   readonly gate?: GateOptions | false | undefined;
   /** Seconds after the last good load until reads fail, 0 to 31,536,000. Pinned snapshots never get stale. Default: never. */
   readonly staleSecondsMax?: number | undefined;
-  /** A file that each published snapshot is written to, and that is served at once at the next start. Default: none. */
+  /** Each published snapshot is written to this file, and served at once at the next start. Default: none. */
   readonly snapshotFile?: string | undefined;
   /** Earlier snapshots to keep beside it, as `<file>.1` and so on, 0 to 100. Default 0. */
   readonly snapshotFilesKept?: number | undefined;
   /** A snapshot file to serve, and nothing else: the source is not asked. Default: none. */
   readonly pin?: string | undefined;
-  /**
-   * MiB of memory for caches besides the snapshot, 0 to 1,048,576; 0 for none. It holds events of one room, group and so on
-   * side by side, changes since past snapshots, and, for each handler, an eighth of it for whole answers. Default 256.
-   */
+  /** MiB of memory for caches besides the snapshot, 0 to 1,048,576; 0 for none. Default 256. */
   readonly cacheMb?: number | undefined;
-  /**
-   * MiB of memory that one load may take, 64 to 1,048,576; one that would take more is refused. Default: three quarters of
-   * what the machine and the container have left when it begins.
-   */
+  /** MiB of memory for one load, 64 to 1,048,576; larger loads are refused. Default: three quarters of the free memory. */
   readonly memoryMbMax?: number | undefined;
-  /** Events of one load, 1 to 4,294,967,294; one with more is refused. Default: any number. */
+  /** Events of one load, 1 to 4,294,967,294; larger loads are refused. Default: any number. */
   readonly eventsMax?: number | undefined;
   /** Where snapshots are built: on a `thread` of their own, or `here`, for small sets. Default `thread`. */
   readonly buildOn?: BuildPlace | undefined;
-  /** Told now and then during the first load, which fails with what it throws. A promise that it returns is not waited for. */
+  /** Called now and then during the first load. If it throws, the load fails. Its promises are not awaited. */
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
 }
 
@@ -82,13 +73,13 @@ export interface EmbeddedAuthOptions {
   readonly enrolments?: object | undefined;
 }
 
-/** A handler for an existing server, which answers for CORS. `Request` is what it gives to handlers, such as Express's. */
+/** A handler for an existing server, which handles CORS. `Request` is the type of its requests. */
 export interface EmbeddedHandlerOptions<Request extends IncomingMessage = IncomingMessage> {
-  /** Where the resources are, as the handler sees request targets. Default `/api/v1`; `/` where the framework strips it. */
+  /** Path of the resources, as the handler sees it: `/` where the framework strips a prefix. Default `/api/v1`. */
   readonly basePath?: string | undefined;
-  /** Verify bearer tokens. Without it the embedding program is responsible for authentication: every request is let in. */
+  /** Verify bearer tokens. Without it every request is let in: the embedding program authenticates. */
   readonly auth?: EmbeddedAuthOptions | undefined;
-  /** Without `auth`: what selects the events of /schedule/personal for a request; null for nothing. Default: nothing. */
+  /** Without `auth`: the values that select the events of /schedule/personal; null for none. Default: none. */
   readonly identify?: ((req: Request) => IdentityValues | null) | undefined;
   /** Takes log records; a pino logger is one. Default: nothing is logged. */
   readonly log?: Logger | undefined;
@@ -139,7 +130,7 @@ export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'buildOn
   GateOptions &
   Omit<ServeOptions, 'auth' | 'admin' | 'log'> &
   Omit<EmbeddedAuthOptions, 'jwks' | 'enrolments' | 'hs256Secret'> & {
-    /** As the library has it; or several paths or addresses, which are merged, the later winning. */
+    /** Several paths or addresses are merged; later ones win. */
     readonly source: TimetableOptions['source'] | readonly string[];
     readonly hs256Secret?: string | undefined;
     /** A path or an http(s) address. */
@@ -166,7 +157,6 @@ interface OptionsByPlace {
   readonly admin: AdminListenerOptions;
 }
 
-/** Options that have a default in the table. */
 export type DefaultedName =
   | 'port'
   | 'host'
@@ -198,8 +188,6 @@ type Filled<T> = Omit<T, DefaultedName> & {
   readonly [Name in DefaultedName & keyof T]-?: NonNullable<T[Name]>;
 };
 
-/** The options of a place, checked, with defaults. */
 export type Resolved<P extends Place> = Filled<OptionsByPlace[P]>;
 
-/** The settings of `lectern serve`, checked, with defaults. */
 export type ResolvedSettings = Filled<ServiceOptions>;

@@ -1,4 +1,3 @@
-/** From what was given to values that hold: checked by the table and its rules, with defaults filled in. */
 import { LecternError } from '../errors.js';
 import { suggest } from '../structures/suggest.js';
 import type { Resolved, ResolvedSettings, ServiceOptions } from './option-types.js';
@@ -8,7 +7,7 @@ import { SETTINGS, settingsOf } from './table.js';
 
 type Settings = ReadonlyMap<string, Setting>;
 
-/** What messages call the options of each place: the method that takes them, and a prefix of their names. */
+/** How messages name the options of each place: the method that takes them, and a prefix. */
 const TAKERS: Readonly<Record<Place, { readonly method: string; readonly prefix: string }>> = {
   openTimetable: { method: 'openTimetable()', prefix: '' },
   gate: { method: 'openTimetable({ gate })', prefix: 'gate.' },
@@ -18,14 +17,10 @@ const TAKERS: Readonly<Record<Place, { readonly method: string; readonly prefix:
   admin: { method: 'serve({ admin })', prefix: 'admin.' },
 };
 
-/** A setting in the problem of a rule. */
+/** A setting in the text of a rule. */
 const NAMED = /\{(\w+)\}/g;
 
-/**
- * The options that a program gave, with defaults. Undefined is always the default.
- *
- * @throws LecternError `option-invalid` for an unknown name, a bad value, or options that contradict each other
- */
+/** Checks the options of a program and fills in defaults. Throws LecternError `option-invalid`. */
 export function resolveOptions<P extends Place>(place: P, options: unknown): Resolved<P> {
   const { method, prefix } = TAKERS[place];
   const settings = settingsOf(place);
@@ -42,20 +37,12 @@ export function resolveOptions<P extends Place>(place: P, options: unknown): Res
   return values as Resolved<P>;
 }
 
-/**
- * The settings of the command line, each a good value by itself, with defaults.
- *
- * @throws LecternError `option-invalid` for the first value that is wrong
- */
+/** Checks each setting of the command line by itself and fills in defaults. Throws `option-invalid` for the first fault. */
 export function checkSettings(options: ServiceOptions): ResolvedSettings {
   return checkedValues(allSettings(), options as unknown as Values) as ResolvedSettings;
 }
 
-/**
- * The same, and good beside each other. No file is opened here.
- *
- * @throws LecternError `option-invalid` with all rules that are broken
- */
+/** Also checks the rules between settings. Throws `option-invalid` with every broken rule. Opens no file. */
 export function resolveSettings(options: ServiceOptions): ResolvedSettings {
   const values = checkSettings(options);
   const settings = allSettings();
@@ -65,7 +52,7 @@ export function resolveSettings(options: ServiceOptions): ResolvedSettings {
   return values;
 }
 
-/** @throws LecternError `option-invalid`; it repeats the value, unless that may be a secret */
+/** Throws LecternError `option-invalid`. The message repeats the value, unless that may be a secret. */
 export function checkValue(setting: Setting, value: unknown, label: string = labelOf(setting)): void {
   const fault = value === undefined ? null : setting.kind.fault(value);
   if (fault === null) return;
@@ -76,7 +63,7 @@ export function checkValue(setting: Setting, value: unknown, label: string = lab
   );
 }
 
-/** The settings of one place as its options, and what else the place takes. */
+/** Picks the options of one place from the settings, and adds others. */
 export function optionsOf<P extends Place>(
   place: P,
   settings: ResolvedSettings,
@@ -103,7 +90,7 @@ function checkedValues(settings: Settings, given: Values, label?: (name: string)
 }
 
 function checkRules(rules: Rules, settings: Settings, values: Values, label: (name: string) => string): void {
-  // A setting that is given its own default says nothing.
+  // Rules ignore settings that have their default.
   const isGiven = (name: string): boolean =>
     values[name] !== undefined && values[name] !== settings.get(name)?.default;
   const broken = Object.entries(rules)
@@ -113,7 +100,7 @@ function checkRules(rules: Rules, settings: Settings, values: Values, label: (na
   throw invalid(broken.map((problem) => problem.replace(NAMED, (_, name) => label(name))).join('; '));
 }
 
-/** `--port (LECTERN_PORT)`, or the one name that a setting has. */
+/** `--port (LECTERN_PORT)`, or the only name of the setting. */
 function labelOf(setting: Setting): string {
   const label = shortLabelOf(setting);
   return label === setting.flag ? `${label} (${variableOf(setting)})` : label;
@@ -124,7 +111,7 @@ function shortLabelOf(setting: Setting): string {
   return (isEnvironmentOnly === true ? variableOf(setting) : flag) ?? name;
 }
 
-/** A mistyped `auth` or `issuer` must not pass for one that was left out: every request would be let in. */
+/** A mistyped `auth` or `issuer` must not be ignored: every request would be let in. */
 function unknownOption(method: string, name: string, names: readonly string[]): LecternError {
   const near = suggest(name, names);
   const hint = near === null ? `its options are ${names.join(', ')}` : `did you mean ${near}?`;

@@ -1,15 +1,12 @@
-/** What settings must be beside each other. A setting that would silently have no effect is refused. */
+/** Rules between settings. A setting without effect is refused. */
 import { isAddress } from '../auth/remote-keys.js';
 
-/** Values by the names of their settings, each good by itself, defaults filled in. */
+/** Checked values with defaults, by the names of their settings. */
 export type Values = Readonly<Record<string, unknown>>;
 
 type IsBroken = (values: Values, isGiven: (name: string) => boolean) => boolean;
 
-/**
- * What may be wrong, and when it is. `{name}` stands for a setting, as its user knows it. A rule is checked where all
- * settings that it names can be given.
- */
+/** Messages and their conditions. `{name}` is a setting. A place checks only rules about its own settings. */
 export type Rules = Readonly<Record<string, IsBroken>>;
 
 const OF_FETCHED_KEYS = ['jwksRefreshSeconds', 'jwksCooldownSeconds', 'jwksStaleSecondsMax'];
@@ -36,7 +33,7 @@ export const RULES: Rules = {
   ),
 };
 
-/** For the command line only: programs may do it, or cannot. */
+/** For the command line only. */
 export const COMMAND_RULES: Rules = {
   ...rulesOf(
     ['adminTokenFile', 'adminAllowedHosts', 'adminHost'],
@@ -44,7 +41,6 @@ export const COMMAND_RULES: Rules = {
     ({ adminPort }) => adminPort === undefined,
   ),
   ...rulesOf(
-    // Settings of a source. A pinned snapshot has none.
     [
       'sourceHeaders',
       'lecturerIdsFile',
@@ -69,7 +65,7 @@ export const COMMAND_RULES: Rules = {
     Number(values.refreshSeconds) > 0 && textsOf(values.source).includes('-'),
   '{staleSecondsMax} cannot hold for standard input (-), which is loaded once only: all answers would end after that time':
     ({ staleSecondsMax, source }) => staleSecondsMax !== undefined && textsOf(source).includes('-'),
-  // Without a level, the command chooses one at which requests are logged.
+  // Without a level, the command chooses one that logs requests.
   '{accessLog} has no effect with {logLevel} above info: requests are logged at info': (values) =>
     Number(values.accessLog) > 0 && !['info', 'debug', undefined].includes(values.logLevel as string),
   '{adminPort} and {port} are the same; expected two ports': ({ adminPort, port }) =>
@@ -79,7 +75,7 @@ export const COMMAND_RULES: Rules = {
   ) => values.hs256Secret !== undefined && values.hs256SecretFile !== undefined,
 };
 
-/** A rule for each of some settings: to give it is wrong where `isVain`. */
+/** One rule for each setting: it may not be given where `isVain`. */
 function rulesOf(
   names: readonly string[],
   problemOf: (name: string) => string,
@@ -94,7 +90,7 @@ function isFetched(jwks: unknown): boolean {
   return typeof jwks === 'string' && isAddress(jwks);
 }
 
-/** The sources as texts; none where a program gave another kind. */
+/** Empty for sources that are not texts. */
 function textsOf(source: unknown): readonly string[] {
   const sources = [source].flat();
   return sources.every((each) => typeof each === 'string') ? (sources as readonly string[]) : [];

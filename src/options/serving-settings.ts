@@ -1,4 +1,3 @@
-/** Where and how requests are taken, and what operators see and do. */
 import { originFault } from '../http/answer/answer-fields.js';
 import {
   ADMIN_TOKEN_CHARACTERS_MIN,
@@ -21,7 +20,7 @@ import {
   text,
 } from './setting.js';
 
-/** As many descriptors as Linux gives to one process. */
+/** The most descriptors that Linux gives one process. */
 const CONNECTIONS_MAX_MAX = 1_048_576;
 
 const BASE_PATH: Kind = text('path', (path) => {
@@ -32,7 +31,6 @@ const BASE_PATH: Kind = text('path', (path) => {
     : 'it must begin with "/" and have only letters, digits and "-._~" in its segments';
 });
 
-/** Where and how requests are taken. */
 export const LISTENING_SETTINGS: readonly Setting[] = inGroup('Listening', 'serve', {
   port: {
     short: '-p',
@@ -97,7 +95,6 @@ const ORIGINS: Kind = {
   },
 };
 
-/** Letters, digits, hyphens and underscores between dots. */
 const HOST_NAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/i;
 
 const HOST_NAMES: Kind = {
@@ -122,7 +119,6 @@ function isTextList(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((each) => typeof each === 'string');
 }
 
-/** What operators see and do, and which web pages may read. */
 export const OPERATING_SETTINGS: readonly Setting[] = inGroup('Operating', 'serve', {
   corsOrigins: {
     flag: '--cors-origin',

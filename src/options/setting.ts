@@ -1,4 +1,3 @@
-/** What one setting is, and the kinds of value that settings have. */
 import { isIP } from 'node:net';
 
 /** The object of the library that an option belongs to. `auth`, `admin` and `gate` are objects within others. */
@@ -6,34 +5,32 @@ export type Place = 'openTimetable' | 'gate' | 'serve' | 'handler' | 'auth' | 'a
 
 export type Group = 'Listening' | 'Data' | 'Refreshing' | 'Tokens' | 'Users' | 'Operating' | 'Logging';
 
-/** One setting. The command line, the environment, the library's checks, `--help` and docs/configuration.md come from it. */
+/** Flags, variables, the library's checks, `--help` and docs/configuration.md are made from it. */
 export interface Setting {
-  /** Unique among all settings. */
   readonly name: string;
-  /** Where a program gives it; empty where only the command line has it. */
+  /** Empty for settings of the command line only. */
   readonly places: readonly Place[];
-  /** Its name there, if it is not `name`. */
+  /** Its name in a program, if it is not `name`. */
   readonly option?: string;
-  /** Null for what only a program can give. The environment variable is named after it. */
+  /** Null for settings of programs only. The environment variable is named after it. */
   readonly flag: `--${string}` | null;
   readonly short?: `-${string}`;
-  /** For secrets: the list of processes would show a flag. */
+  /** The list of processes would show a secret in a flag. */
   readonly isEnvironmentOnly?: boolean;
   /** Messages never repeat the value. */
   readonly isSecret?: boolean;
   readonly group: Group;
   readonly kind: Kind;
-  /** Undefined where there is none, or where it depends on other settings; then `help` says so. */
+  /** If it depends on other settings, it is undefined and `help` explains it. */
   readonly default?: string | number | boolean;
   /** One sentence without an end stop. */
   readonly help: string;
 }
 
-/** A setting as a group lists it. What most have in common is filled in. */
 type Entry = Omit<Setting, 'name' | 'group' | 'places' | 'flag'> &
   Partial<Pick<Setting, 'group' | 'places' | 'flag'>>;
 
-/** Settings by their names. Entries that do not say otherwise are of the group and the place. */
+/** Fills in the group, the place and the flag of entries that do not give their own. */
 export function inGroup(
   group: Group,
   place: Place,
@@ -53,17 +50,15 @@ function flagOf(name: string): Setting['flag'] {
   return `--${name.replace(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`)}`;
 }
 
-/** A kind of value. */
 export interface Kind {
-  /** The value's name in `--help`, such as `seconds`. */
+  /** Shown in `--help`, such as `seconds`. */
   readonly unit: string;
-  /** What a value may be, after "expected". */
   readonly range: string;
-  /** The texts that the command line takes, where these are few. */
+  /** The only texts that the command line takes. */
   readonly choices?: readonly string[];
-  /** From the text of the command line to the value, which `fault` then judges. Default: the text. */
+  /** Turns text of the command line into the value that `fault` judges. Default: the text. */
   readonly parse?: (text: string, previous: unknown) => unknown;
-  /** Null for a good value; otherwise what it must be, as a clause: "it must be …". */
+  /** Null for a good value; otherwise a clause such as "it must be …". */
   readonly fault: (value: unknown) => string | null;
 }
 
@@ -80,7 +75,6 @@ function isBetween(value: unknown, min: number, max: number): boolean {
   return typeof value === 'number' && value >= min && value <= max;
 }
 
-/** A number from `min` to `max`, both included. */
 export function amount(unit: string, min: number, max: number): Kind {
   return kindOf(unit, `a number from ${min} to ${max}`, (value) => isBetween(value, min, max), {
     parse: (text) => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : text),
@@ -101,7 +95,7 @@ export function oneOf(unit: string, choices: readonly string[]): Kind {
   return kindOf(unit, anyOf(choices), (value) => choices.includes(value as string), { choices });
 }
 
-/** A word on the command line for each of the two values that a program gives. */
+/** A boolean in a program, two words on the command line. */
 export function either(unit: string, whenTrue: string, whenFalse: string): Kind {
   const choices = [whenTrue, whenFalse];
   return {
@@ -116,7 +110,7 @@ export function either(unit: string, whenTrue: string, whenFalse: string): Kind 
   };
 }
 
-/** Any text but the empty one: an empty LECTERN_ISSUER that passed for "not given" would switch a check off. */
+/** Empty text is refused: an empty LECTERN_ISSUER would otherwise switch its check off. */
 export function text(unit: string, fault: (value: string) => string | null = () => null): Kind {
   return {
     unit,
@@ -135,7 +129,7 @@ export const HOST: Kind = kindOf(
   (value) => typeof value === 'string' && (isIP(value) !== 0 || /^[A-Za-z0-9._-]+$/.test(value)),
 );
 
-/** What only a program can give. The room that uses it looks at what is inside. */
+/** A value that only programs give. The room that uses it checks its content. */
 export function given(range: string, isGood: (value: unknown) => boolean): Kind {
   return kindOf('', range, isGood);
 }
@@ -153,12 +147,12 @@ export function anyOf(choices: readonly string[]): string {
   return choices.length < 2 ? choices.join() : `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`;
 }
 
-/** `--refresh-seconds` is LECTERN_REFRESH_SECONDS. Undefined for what only a program can give. */
+/** `--refresh-seconds` is LECTERN_REFRESH_SECONDS. */
 export function variableOf({ flag }: Setting): string | undefined {
   return flag === null ? undefined : `LECTERN_${flag.slice(2).replaceAll('-', '_').toUpperCase()}`;
 }
 
-/** What `--help` and the docs call the default. */
+/** The default, as `--help` and the docs show it. */
 export function shownDefault({ default: usual, kind: { choices } }: Setting): string {
   return typeof usual === 'boolean' && choices !== undefined ? (choices[usual ? 0 : 1] ?? '') : String(usual);
 }

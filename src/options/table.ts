@@ -13,7 +13,7 @@ export const SETTINGS: readonly Setting[] = [
   ...OPERATING_SETTINGS,
 ];
 
-/** The settings of one place, by their names there. */
+/** The settings of one place, by their option names. */
 export function settingsOf(place: Place): ReadonlyMap<string, Setting> {
   const settings = SETTINGS.filter(({ places }) => places.includes(place));
   return new Map(settings.map((setting) => [setting.option ?? setting.name, setting]));

@@ -16,7 +16,7 @@ import {
   text,
 } from './setting.js';
 
-/** A text; in a program bytes, too. */
+/** Programs may also give bytes. */
 const SECRET: Kind = {
   unit: 'secret',
   range: `at least ${SECRET_BYTES_MIN} bytes, as text or as base64:… or base64url:…`,
@@ -58,7 +58,6 @@ const CLAIMS: Kind = {
   fault: (value) => (isObject(value) ? null : `it must be ${CLAIMS.range}`),
 };
 
-/** How tokens are verified, and what they say of their user. */
 export const TOKEN_SETTINGS: readonly Setting[] = inGroup('Tokens', 'auth', {
   hs256Secret: {
     isEnvironmentOnly: true,

@@ -1,12 +1,10 @@
 import { statSync } from 'node:fs';
-import {
-  UPSTREAM_HEADERS_MS_MAX,
-  UPSTREAM_IDLE_MS_MAX,
-  UPSTREAM_QUICK_MS_MIN,
-  UPSTREAM_TOTAL_MS_MAX,
-} from '../limits.js';
+import { UPSTREAM_HEADERS_MS_MAX, UPSTREAM_IDLE_MS_MAX, UPSTREAM_TOTAL_MS_MAX } from '../limits.js';
 import type { HttpSpec } from '../source/http.js';
 import type { FileSpec, MergedSpec, SourceSpec } from '../source/spec.js';
+
+/** Least time of a regular load: with the pause of 1 s, a hang ends within the interval and five seconds. */
+const UPSTREAM_QUICK_MS_MIN = 4000;
 
 /** How long an upstream, or a file, may take at each stage of a load; see {@link HttpSpec}. */
 export type TimeLimits = Required<Pick<HttpSpec, 'headersMsMax' | 'idleMsMax' | 'totalMsMax'>>;

@@ -1,5 +1,8 @@
 import { availableParallelism, totalmem } from 'node:os';
-import { SERVING_SEMI_SPACES_MB_MAX, SERVING_THREADS_MAX } from '../limits.js';
+import { SERVING_THREADS_MAX } from '../limits.js';
+
+/** Semi-spaces of all serving threads, in MB: 3 × 32 = 96 MB of young generations, as two threads have by default. */
+const SERVING_SEMI_SPACES_MB_MAX = 32;
 
 export type WorkerCount = number | 'auto';
 

@@ -1,13 +1,5 @@
 import { LecternError } from '../errors.js';
-import {
-  EVENTS_MAX,
-  IMAGE_BYTES_PER_EVENT,
-  INTERVALS_PER_TREE_MAX,
-  MAP_GROWTH_BYTES_PER_ENTRY,
-  OVERRIDES_KEPT_MAX,
-  REJECTIONS_KEPT_MAX,
-  SCRATCH_BYTES_PER_EVENT,
-} from '../limits.js';
+import { EVENTS_MAX, INTERVALS_PER_TREE_MAX, OVERRIDES_KEPT_MAX, REJECTIONS_KEPT_MAX } from '../limits.js';
 import type {
   IdentifierMode,
   NormalisedEvent,
@@ -33,6 +25,13 @@ import { ROW_FRAME_BYTES } from './rows.js';
 import type { SnapshotSummary } from './summary.js';
 import { UnservedFieldCounter } from './unserved-fields.js';
 import { writeRows } from './write-rows.js';
+
+/** An image without its rows, per event: 87 measured with a third in conflicts, and 13 where codes have four bytes. */
+const IMAGE_BYTES_PER_EVENT = 116;
+/** Besides the image while it is built, per event: mostly conflict clusters. */
+const SCRATCH_BYTES_PER_EVENT = 128;
+/** A full Map is copied into one of twice the size: 28 bytes an entry, twice, and 16 of the list beside it. */
+const MAP_GROWTH_BYTES_PER_ENTRY = 72;
 
 /** UTF-8 has at most four bytes a character. */
 const ID_BYTES_MAX = 4 * IDENTIFIER_CHARACTERS_MAX;

@@ -1,6 +1,8 @@
-import { STREAM_CHUNK_MS_MAX } from '../limits.js';
 import type { Records } from '../source/records.js';
 import type { Feed } from './task-messages.js';
+
+/** One turn of turning an embedding program's records into text. */
+const STREAM_CHUNK_MS_MAX = 4;
 
 /**
  * Turns records into chunks of NDJSON. A chunk ends after a few milliseconds, so that this thread is never busy for long. A

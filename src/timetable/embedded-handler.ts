@@ -1,4 +1,3 @@
-/** A request handler for an existing server. */
 import type { IncomingMessage } from 'node:http';
 import { authenticatorOfPlan } from '../auth/authenticator.js';
 import { canonicalIdentities, type IdentityValues } from '../auth/identity.js';
@@ -10,11 +9,7 @@ import { resolveOptions } from '../options/resolve.js';
 import type { ViewSource } from '../view/view-source.js';
 import { planAuth, type Reading } from './plan-auth.js';
 
-/**
- * A handler, and what ends the fetching of its keys.
- *
- * @throws LecternError `option-invalid`, `key-invalid`, `key-missing`
- */
+/** A handler for an existing server. `close` stops fetching its keys. */
 export function createEmbeddedHandler<Request extends IncomingMessage>(
   views: ViewSource,
   options: EmbeddedHandlerOptions<Request>,
@@ -36,11 +31,7 @@ export function createEmbeddedHandler<Request extends IncomingMessage>(
   return { handler, close: () => feed?.close() };
 }
 
-/**
- * Undefined counts as null. A promise is refused: it would pass for a user without events.
- *
- * @throws LecternError `option-invalid`
- */
+/** Undefined counts as null. Promises are refused, as they would look like users without events. */
 function checkIdentity(given: unknown): IdentityValues | null {
   if (given === undefined || given === null) return null;
   if (typeof given === 'object' && !Array.isArray(given) && !('then' in given)) return given;

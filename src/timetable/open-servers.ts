@@ -19,41 +19,35 @@ import { planAuth, type Reading } from './plan-auth.js';
 
 /** How a server is closed. */
 export interface CloseOptions {
-  /** Milliseconds after which answers that are left are cut. Default 10,000. */
+  /** Milliseconds until unfinished answers are cut. Default 10,000. */
   readonly deadlineMs?: number;
 }
 
-/** A port on which a timetable is served. It keeps the process alive. */
+/** A listening port, which keeps the process alive. */
 export interface TimetableServer extends AsyncDisposable {
   /** Where it listens. */
   readonly address: ListenAddress;
-  /** Of the admin listener; null where there is none. */
+  /** Where the admin listener listens; null without one. */
   readonly adminAddress: ListenAddress | null;
   /** Serving threads. */
   readonly workers: number;
-  /** At the moment: whether a balancer should send more requests. */
+  /** Whether a balancer should send more requests now. */
   readonly condition: ServingCondition;
-  /**
-   * In development: a token as /login gives it, for a user with these values by field; null in production. Fields without a
-   * claim are skipped.
-   */
+  /** A token as /login gives it, for values by field; fields without a claim are skipped. Null in production. */
   testToken(values?: TestTokenRequest['values']): Promise<string | null>;
-  /** From now on every answer is the last of its connection; new connections are accepted until `close`. */
+  /** Closes each connection after its next answer; still accepts new connections until `close`. */
   drain(): void;
-  /**
-   * Stops accepting and lets answers in flight finish. Resolves when every connection is closed and the threads have ended.
-   */
+  /** Refuses new connections and finishes answers in flight. Resolves when all connections and threads have ended. */
   close(options?: CloseOptions): Promise<void>;
 }
 
-/** What the servers of a timetable need to know of it. */
 export interface ServedTimetable {
   readonly present: Present;
   readonly timetable: AdminTimetable & Announcer;
   readonly staleMsMax: number;
   readonly cacheBytesMax: number;
   readonly reading: Reading;
-  /** Told of a serving thread that was lost. */
+  /** Called when a serving thread is lost. */
   readonly onLost: (error: Error) => void;
 }
 
@@ -62,13 +56,13 @@ export class OpenServers implements Follower {
   readonly #timetable: ServedTimetable;
   readonly #followers = new Set<Follower>();
   readonly #activity = new Activity();
-  /** Closes each server; its admin listener stays until `until` has settled. */
+  /** One for each server. Admin listeners stay until `until` has settled. */
   readonly #closers = new Set<(until: Promise<unknown>) => Promise<void>>();
   #closed = false;
 
   constructor(timetable: ServedTimetable) {
     this.#timetable = timetable;
-    // Here, so that loads before the first server are counted.
+    // Loads before the first server count, too.
     this.#activity.follow(timetable.timetable);
   }
 
@@ -84,7 +78,7 @@ export class OpenServers implements Follower {
     await Promise.all([...this.#followers].map((follower) => follower.settled()));
   }
 
-  /** Resolves when it listens, and serves what is present. Throws as {@link Timetable.serve} does. */
+  /** See {@link Timetable.serve}. */
   async open(options: ServeOptions): Promise<TimetableServer> {
     const { present, timetable, staleMsMax, cacheBytesMax, reading, onLost } = this.#timetable;
     const settings = resolveOptions('serve', options);
@@ -120,10 +114,10 @@ export class OpenServers implements Follower {
       if (follower !== null) this.#followers.delete(follower);
       try {
         await serving.close(closing);
-        // Its failure is told to its caller.
+        // Its own caller gets its failure.
         await until?.catch(() => {});
       } finally {
-        // Last, so that /ready can say until then what is going on.
+        // Last: /ready answers until then.
         await admin?.close();
         this.#closers.delete(closeAfter);
       }
@@ -132,10 +126,10 @@ export class OpenServers implements Follower {
     this.#closers.add(closeAfter);
     try {
       if (this.#closed) throw new LecternError('closed', 'the timetable is closed');
-      // Together: threads that cannot even start never serve what is present.
+      // Together: threads that fail to start never follow.
       await Promise.all([follower === null ? null : this.#follow(follower), serving.started]);
       if (adminPlan !== null) {
-        // Only here: its modules take a moment to load.
+        // Imported here, as its modules load slowly.
         const { openAdmin } = await import('../admin/open-admin.js');
         admin = await openAdmin({
           ...adminPlan,
@@ -174,14 +168,13 @@ export class OpenServers implements Follower {
     await follower.settled();
   }
 
-  /** @param until what else is being closed. Until it has settled, admin listeners say that the service is draining. */
+  /** @param until admin listeners report draining until it has settled */
   async close(until: Promise<unknown>): Promise<void> {
     this.#closed = true;
     await Promise.all([...this.#closers].map((close) => close(until)));
   }
 }
 
-/** @throws LecternError `option-invalid`, `key-missing`, `key-invalid` */
 function planHandler(
   { auth, mode, basePath, corsOrigins = [], accessLog }: Resolved<'serve'>,
   { unknownParameters, identifiers }: Reading,
@@ -201,7 +194,6 @@ function planHandler(
   };
 }
 
-/** @throws LecternError `option-invalid`, `key-invalid` */
 function planAdmin(
   options: AdminListenerOptions,
 ): Pick<AdminOptions, 'port' | 'host' | 'allowedHosts' | 'token'> {

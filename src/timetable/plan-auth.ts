@@ -1,4 +1,4 @@
-/** From what a program says of tokens to plain data, which every serving thread makes an authenticator of. */
+/** Turns `auth` options into plain data. Each serving thread makes an authenticator from it. */
 import type { AuthPlan } from '../auth/authenticator.js';
 import { enrolmentsOf } from '../auth/identity.js';
 import { planRemoteKeys } from '../auth/remote-keys.js';
@@ -8,18 +8,14 @@ import type { EmbeddedAuthOptions } from '../options/option-types.js';
 import { resolveOptions } from '../options/resolve.js';
 import type { ParseOptions } from '../view/view.js';
 
-/** How a timetable reads requests. Its servers and handlers take it over. */
+/** How a timetable, its servers and its handlers read requests. */
 export interface Reading extends ParseOptions {
   readonly identifiers: IdentifierMode;
 }
 
-/**
- * @param taker the method that was called, for messages
- * @param needsKey whether there has to be a key besides those that the service makes for itself
- * @throws LecternError `option-invalid`, `key-missing`
- */
+/** @param method the public method, for messages */
 export function planAuth(
-  taker: string,
+  method: string,
   options: EmbeddedAuthOptions,
   identifiers: IdentifierMode,
   needsKey: boolean,
@@ -27,11 +23,11 @@ export function planAuth(
   const auth = resolveOptions('auth', options);
   const { hs256Secret, jwks, issuer, audience, tokenType, claims, enrolments } = auth;
   if (needsKey && hs256Secret === undefined && jwks === undefined) {
-    throw new LecternError('key-missing', `${taker}({ auth }) needs a key: hs256Secret or jwks`);
+    throw new LecternError('key-missing', `${method}({ auth }) needs a key: hs256Secret or jwks`);
   }
   return {
     hs256Secret,
-    // A key set is JSON, whatever object it comes as: only that crosses threads.
+    // Only plain JSON crosses threads.
     jwks: typeof jwks === 'object' ? (JSON.parse(JSON.stringify(jwks)) as object) : undefined,
     remoteKeys: typeof jwks === 'string' ? planRemoteKeys(jwks, auth) : null,
     issuer,

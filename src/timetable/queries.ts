@@ -1,4 +1,4 @@
-/** What a program asks of a timetable, what it gets, and how that is made of what a view answers. */
+/** Queries of a program and their results. */
 import { LecternError } from '../errors.js';
 import type { ConflictEntry, TimetableEvent, TimetableRecord } from '../model/event.js';
 import type { ConflictBy, ParameterFieldName } from '../model/fields.js';
@@ -13,15 +13,15 @@ export type ScheduleQuery = {
   readonly startTime?: string | Date | undefined;
   /** Only events that start before it. */
   readonly endTime?: string | Date | undefined;
-  /** Entries per page, 1 to 10,000; everything where it is left out. */
+  /** Entries per page, 1 to 10,000. Default: all entries. */
   readonly limit?: number | undefined;
-  /** From `nextCursor` of the page before. */
+  /** The `nextCursor` of the page before. */
   readonly cursor?: string | undefined;
 };
 
-/** The query of GET /schedule/conflicts: the scope, and what counts as a conflict. */
+/** The filters of GET /schedule/conflicts, and the kinds of conflict. */
 export type ConflictQuery = ScheduleQuery & {
-  /** What lessons conflict in. Default: all three. */
+  /** The kinds of conflict. Default: all three. */
   readonly by?: ConflictBy | readonly ConflictBy[] | undefined;
   /** False: rows of one lesson conflict with each other. Default true. */
   readonly merge?: boolean | undefined;
@@ -30,9 +30,9 @@ export type ConflictQuery = ScheduleQuery & {
 /** The part of /schedule/all to return. */
 export type PageQuery = Pick<ScheduleQuery, 'limit' | 'cursor'>;
 
-/** Events that were asked for. */
+/** One page of events. */
 export interface EventPage {
-  /** Those of this page, in order. */
+  /** In order of time, endTime and id. */
   readonly events: TimetableEvent[];
   /** Matching events on all pages. */
   readonly total: number;
@@ -40,9 +40,9 @@ export interface EventPage {
   readonly nextCursor: string | null;
 }
 
-/** Conflicts that were asked for. */
+/** One page of conflicts. */
 export interface ConflictPage {
-  /** Those of this page, in order. */
+  /** In order of startTime, endTime, by and key. */
   readonly conflicts: ConflictEntry[];
   /** Matching conflicts on all pages. */
   readonly total: number;
@@ -50,7 +50,7 @@ export interface ConflictPage {
   readonly nextCursor: string | null;
 }
 
-/** What is different between a past snapshot and the present one. */
+/** The difference between a past snapshot and the present one. */
 export interface ChangeSet {
   /** Id of the past snapshot. */
   readonly from: string;
@@ -58,13 +58,12 @@ export interface ChangeSet {
   readonly to: string;
   /** Events that are new. */
   readonly added: TimetableEvent[];
-  /** Events that have other values, as they are now. */
+  /** Events with other values, as they are now. */
   readonly changed: TimetableEvent[];
   /** Ids of events that are gone. */
   readonly removed: string[];
 }
 
-/** @throws LecternError `parameters-invalid`; `not-ready` for a snapshot that is gone */
 export function answerOf(result: ReadResult): Answer {
   if ('faults' in result) throw invalidParameters(result.faults);
   if ('gone' in result) throw new LecternError('not-ready', result.gone);

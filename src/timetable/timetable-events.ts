@@ -3,7 +3,7 @@ import type { Refusal } from '../refresh/gate.js';
 import type { LoadResult } from '../refresh/keeper.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
 
-/** How many events are different from those of another snapshot. */
+/** Number of events that differ from another snapshot. */
 export interface ChangeCounts {
   /** Events that are new. */
   readonly added: number;
@@ -15,11 +15,11 @@ export interface ChangeCounts {
 
 /** A snapshot was published. */
 export interface PublishedEvent {
-  /** Of the snapshot. */
+  /** Summary of the new snapshot. */
   readonly summary: SnapshotSummary;
   /** Where it came from. */
   readonly origin: Origin;
-  /** What is different from the snapshot before; null at the first. */
+  /** Difference to the snapshot before; null at the first. */
   readonly changes: ChangeCounts | null;
 }
 
@@ -27,29 +27,29 @@ export interface PublishedEvent {
 export interface RefusedEvent {
   /** Why not. */
   readonly refusal: Refusal;
-  /** Of the snapshot that was refused; null where its load was given up: `grown`, `events` and `memory`. */
+  /** Summary of the refused snapshot; null if its load was aborted: `grown`, `events` and `memory`. */
   readonly summary: SnapshotSummary | null;
 }
 
 /** A load has ended. */
 export interface LoadedEvent {
-  /** `unchanged` where the source still has what is served, `refused` also where it still has what was refused. */
+  /** `unchanged`: the source has the served data. `refused`: it has refused data, maybe the same as before. */
   readonly result: LoadResult;
-  /** What it took. */
+  /** Duration of the load. */
   readonly durationMs: number;
 }
 
-/** What a timetable tells its listeners, by the name of the event. */
+/** Events of a timetable, by name. */
 export interface TimetableEvents {
-  /** A snapshot is served from now on. */
+  /** A new snapshot is served. */
   published: [event: PublishedEvent];
   /** A snapshot was built and not published. */
   refused: [event: RefusedEvent];
-  /** After each load, however it ended; after `published`, `refused` or `error` where it is one of these. */
+  /** Comes after each load, and after its `published`, `refused` or `error`. */
   loaded: [event: LoadedEvent];
   /**
-   * A load failed, the snapshot file could not be read or written, a serving thread was lost (`thread-lost`) and is
-   * replaced, or a listener of another event threw. What is served stays as it is.
+   * A load failed, the snapshot file could not be read or written, a lost serving thread (`thread-lost`) is replaced, or
+   * another listener threw. The served snapshot stays.
    */
   error: [error: Error];
 }
@@ -59,7 +59,7 @@ export type TimetableListener<Name extends keyof TimetableEvents> = (...event: T
 
 const EVENT_NAMES: readonly (keyof TimetableEvents)[] = ['published', 'refused', 'loaded', 'error'];
 
-/** @throws LecternError `option-invalid`: a listener of a misspelt event would never be called */
+/** A listener of a misspelt event would never be called. */
 export function checkEventName(name: keyof TimetableEvents): void {
   if (EVENT_NAMES.includes(name)) return;
   const events = EVENT_NAMES.map((each) => `'${each}'`).join(', ');

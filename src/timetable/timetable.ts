@@ -1,7 +1,4 @@
-/**
- * Room timetable/. The library: opens a timetable, reads it, serves it. It puts the other rooms together and knows
- * nothing of the command line.
- */
+/** Room timetable/. The library: it opens, reads and serves a timetable, and knows nothing of the command line. */
 import type { IncomingMessage } from 'node:http';
 import { LecternError } from '../errors.js';
 import type { RequestHandler } from '../http/handler.js';
@@ -47,31 +44,27 @@ import { checkEventName, type TimetableEvents, type TimetableListener } from './
 
 /** How a timetable is loaded again. */
 export interface RefreshOptions {
-  /** Publishes whatever comes, past the gate. Default false. */
+  /** Publish without the checks of the gate. Default false. */
   readonly force?: boolean;
 }
 
-/**
- * A timetable in memory: loads its source, keeps it fresh, and answers reads from one immutable snapshot. The HTTP layer
- * uses what is here and nothing else. All reads are synchronous.
- */
+/** Loads a source, keeps it fresh, and answers reads from one immutable snapshot. All reads are synchronous. */
 export interface Timetable extends ViewSource, AsyncDisposable {
   /**
-   * Resolves when the first snapshot can be read; rejects with the LecternError that kept it from being built. With a
-   * regular refresh a failed load is not the end, and `ready` waits for the first that succeeds. Until it has settled, the
-   * process stays alive; the timetable keeps no process alive later on.
+   * Resolves when the first snapshot can be read. Rejects with the LecternError of a failed first load; with regular
+   * refreshes it waits for the first good load instead. The process stays alive until `ready` has settled, not longer.
    */
   readonly ready: Promise<SnapshotSummary>;
   /**
    * GET /schedule.
    *
-   * @throws LecternError `parameters-invalid` with every fault; `not-ready` before the first snapshot; `stale` where it is
-   *   older than `staleSecondsMax`; `closed`
+   * @throws LecternError `parameters-invalid` with every fault; `not-ready` before the first snapshot; `stale` after
+   *   `staleSecondsMax`; `closed`
    */
   find(query?: ScheduleQuery): EventPage;
-  /** The events of {@link find} as JSON bytes, without parsing them. Shared memory where that saves a copy: do not write. */
+  /** The events of {@link find} as JSON bytes. Do not write to them: they may be shared memory. */
   findBytes(query?: ScheduleQuery): Uint8Array;
-  /** One event by its id, or null. Throws `parameters-invalid` for what is no text. */
+  /** One event by its id, or null. Throws `parameters-invalid` for an id that is no text. */
   get(id: string): TimetableEvent | null;
   /** GET /schedule/conflicts. Throws as {@link find} does. */
   conflicts(query?: ConflictQuery): ConflictPage;
@@ -79,42 +72,41 @@ export interface Timetable extends ViewSource, AsyncDisposable {
   types(): string[];
   /** GET /schedule/all. Throws as {@link find} does. */
   all(query?: PageQuery): EventPage;
-  /** What changed since a snapshot, by its id; null where it is not known, or not any more. */
+  /** Changes since a snapshot, by its id; null for an unknown or forgotten id. */
   changes(since: string): ChangeSet | null;
-  /** How GET /schedule would answer `query`. Throws as {@link find} does. */
+  /** The plan of GET /schedule for `query`. Throws as {@link find} does. */
   explain(query?: ScheduleQuery): Explanation;
-  /** Loads now, off this thread, and resolves to how that load went. Until then the process stays alive. */
+  /** Loads now, on another thread, and resolves to the outcome. Until then the process stays alive. */
   refresh(options?: RefreshOptions): Promise<LoadOutcome>;
   /**
-   * Listeners are called one after the other, right after what they are told of. One that throws, or returns a promise that
-   * is rejected, stops neither the others nor the service. What it threw is told to the listeners of `error`; if there are
-   * none, or one of them threw it, Node prints it as a warning of the process.
+   * Adds a listener. Listeners run in order, right after the event. If one throws, or its promise rejects, the others still
+   * run, and listeners of `error` get its error. Errors of those, or without those, become a warning of the process.
    *
    * @throws LecternError `option-invalid` for an event that does not exist
    */
   on<Name extends keyof TimetableEvents>(name: Name, listener: TimetableListener<Name>): this;
-  /** Ends what {@link on} began, with the same function. */
+  /** Removes a listener. */
   off<Name extends keyof TimetableEvents>(name: Name, listener: TimetableListener<Name>): this;
   /** A handler `(req, res)` for an existing server, which answers for CORS; see {@link EmbeddedHandlerOptions}. */
   handler<Request extends IncomingMessage = IncomingMessage>(
     options?: EmbeddedHandlerOptions<Request>,
   ): RequestHandler<Request>;
   /**
-   * Listens, and answers requests as `lectern serve` does in production: on this thread, or on several that share the one
-   * snapshot. Before the first snapshot it answers 503. Resolves when it listens.
+   * Answers requests as `lectern serve` does: on this thread, or on several that share one snapshot. Resolves when it
+   * listens. Before the first snapshot it answers 503.
    *
    * @throws LecternError `option-invalid`, `key-missing`, `key-invalid`, `address-unavailable`, `closed`
    */
   serve(options: ServeOptions): Promise<TimetableServer>;
   /**
-   * Closes what {@link serve} opened, aborts loads and ends timers, watches and threads. Later reads throw `closed`. When all
-   * is closed, it rejects with what closing the watch of a source of one's own threw.
+   * Closes servers, aborts loads and ends timers, watches and threads. Later reads throw `closed`. If a custom source fails
+   * to close its watch, this rejects with that error after everything else is closed.
    */
   close(): Promise<void>;
 }
 
 /**
- * Opens a timetable. Returns at once; `ready` says when it can be read.
+ * Opens a timetable and returns at once. `ready` resolves when it can be read.
  *
  * @throws LecternError `option-invalid`
  *
@@ -160,7 +152,7 @@ class KeptTimetable implements Timetable {
     const { unknownParameters, identifiers, staleSecondsMax, memoryMbMax } = options;
     this.#reading = { unknownParameters, identifiers };
     this.#cacheBytesMax = options.cacheMb * 2 ** 20;
-    // A pinned snapshot does not grow stale, as no source is asked.
+    // A pinned snapshot never gets stale.
     const canBeStale = pin === undefined && staleSecondsMax !== undefined;
     const staleMsMax = canBeStale ? staleSecondsMax * 1000 : Number.POSITIVE_INFINITY;
     const loader = new Loader(sourceOf(options.source), identifiers, options.buildOn);
@@ -205,7 +197,7 @@ class KeptTimetable implements Timetable {
       await this.#servers.settled();
       return summary;
     });
-    // Callers that do not await it learn of a failure from `status`, from 'error' and from the reads.
+    // Callers that do not await it see a failure in `status`, in 'error' and in reads.
     this.ready.catch(() => {});
   }
 
@@ -260,7 +252,7 @@ class KeptTimetable implements Timetable {
     const id = checkText('since', 'changes', 'the id of a snapshot', since);
     const result = view.changes([['since', id]], this.#reading);
     if ('gone' in result) return null;
-    // What never was the id of a snapshot is as unknown as one that is gone.
+    // Malformed ids count as unknown.
     if ('faults' in result && result.faults.every(({ code }) => code === 'malformed-snapshot')) return null;
     return parse(answerOf(result));
   }
@@ -323,7 +315,6 @@ class KeptTimetable implements Timetable {
     await this.close();
   }
 
-  /** @throws LecternError `parameters-invalid` with every fault */
   #answer(endpoint: Exclude<EndpointName, 'personal' | 'changes'>, method: string, query: unknown): Answer {
     const view = this.#open();
     const { pairs, faults } = readQueryObject(endpoint, method, query);
@@ -338,7 +329,6 @@ class KeptTimetable implements Timetable {
     return view;
   }
 
-  /** Why there is nothing to read. */
   #unreadable(): LecternError {
     if (this.#closed) return new LecternError('closed', 'the timetable is closed');
     const { lastError } = this.#keeper.state;

@@ -1,9 +1,11 @@
 /** Room http/answer/. How an answer is written: fields, negotiation, conditions, caches, problems. It plans no query. */
-import { BODY_GATHER_BYTES_MAX } from '../../limits.js';
 import { type Body, releaseBody, releaseSlice } from '../../view/answer.js';
 import type { Exchange, FlatHeaders } from '../exchange.js';
 import { canSendWhole, WRITE_BYTES_MAX } from '../node/connection-inside.js';
 import { canSendDirectly, directHead, sendDirectly } from '../node/direct.js';
+
+/** Bodies up to this size are copied behind their head and written at once. */
+const BODY_GATHER_BYTES_MAX = 65_536;
 
 /** Sends a body of chunks. `headers` are complete but for those of every answer, Content-Length included. */
 export function sendBody(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): void {

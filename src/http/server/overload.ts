@@ -8,21 +8,30 @@
  * long one.
  */
 import { performance } from 'node:perf_hooks';
-import {
-  OVERLOAD_BUSY_MIN,
-  OVERLOAD_LOOK_MS,
-  OVERLOAD_PAUSED_TIMES_MAX,
-  OVERLOAD_RECOVERY_MS,
-  OVERLOAD_REFUSED_SHARE_MAX,
-  OVERLOAD_REFUSING_SHARE_MAX,
-  OVERLOAD_REQUESTS_MIN,
-  OVERLOAD_SLICE_REQUESTS_MAX,
-  OVERLOAD_SUSTAINED_MS,
-  OVERLOAD_TURN_MS_MAX,
-  OVERLOAD_TURNS_MIN,
-  OVERLOAD_UTILISATION_MIN,
-  OVERLOAD_WATCH_MS,
-} from '../../limits.js';
+import { OVERLOAD_TURN_MS_MAX } from '../../limits.js';
+
+/** Share of a turn for refusing. If refusing takes more, turns get longer, and some requests are still answered. */
+const OVERLOAD_REFUSING_SHARE_MAX = 0.5;
+/** How much longer a turn may last while other processes have the CPU: 4 × 2.5 = 10 ms. */
+const OVERLOAD_PAUSED_TIMES_MAX = 4;
+/** Late turns for so long, without idleness, are overload. Less is a pause and what piled up in it. */
+const OVERLOAD_SUSTAINED_MS = 200;
+const OVERLOAD_TURNS_MIN = 3;
+/** Utilisation from which late turns count. A thread that waits for the network between them is below. */
+const OVERLOAD_BUSY_MIN = 0.8;
+/** Requests between two looks at a turn's length. At 1 ms each, fewer are done in 32 ms and not worth refusing. */
+export const OVERLOAD_REQUESTS_MIN = 32;
+/** libuv's EVENTS_SIZE: up to 48 such batches precede a timer, 48 × 1,024 × 60 µs = 3 s. */
+const OVERLOAD_SLICE_REQUESTS_MAX = 1024;
+/** Between two looks at the event loop's delay while turns are timed. Waking an idle thread takes 0.2 ms. */
+const OVERLOAD_LOOK_MS = 20;
+/** How long turns are timed after a late one: 0.05 µs a request. */
+export const OVERLOAD_WATCH_MS = 1000;
+/** Recovered: a period of this length with a twentieth idle and hardly a refusal. It is found within 1 s. */
+export const OVERLOAD_RECOVERY_MS = 500;
+const OVERLOAD_UTILISATION_MIN = 0.95;
+/** At 1.1 times the capacity a tenth is refused. */
+const OVERLOAD_REFUSED_SHARE_MAX = 0.1;
 
 export interface OverloadCounts {
   readonly isOverloaded: boolean;

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { CONNECTIONS_MAX_DEFAULT, DRAIN_SWEEP_MS, OVERLOAD_MS_DEFAULT } from '../../limits.js';
+import { CONNECTIONS_MAX_DEFAULT, OVERLOAD_MS_DEFAULT } from '../../limits.js';
 import { CELL } from '../../metrics/cells.js';
 import type { Meter } from '../../metrics/meter.js';
 import { type AnswerFields, OriginFields } from '../answer/answer-fields.js';
@@ -19,6 +19,9 @@ import type { ListenAddress, ListenOptions } from './listen-address.js';
 import { describeListenError, toListenAddress } from './listen-address.js';
 import { Overload, type OverloadCounts } from './overload.js';
 import { refuse, refuseDirectly } from './refusal.js';
+
+/** Between two sweeps for idle connections while draining: each is closed after 0.5 to 1 s. */
+const DRAIN_SWEEP_MS = 500;
 
 /** How often close() looks for connections that have become idle. */
 const CLOSE_POLL_MS = 25;

@@ -2,9 +2,13 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
 import type { RequestHandler } from '../../../src/http/handler.js';
-import { Overload } from '../../../src/http/server/overload.js';
+import {
+  OVERLOAD_RECOVERY_MS,
+  OVERLOAD_REQUESTS_MIN,
+  OVERLOAD_WATCH_MS,
+  Overload,
+} from '../../../src/http/server/overload.js';
 import { HttpServer } from '../../../src/http/server/server.js';
-import { OVERLOAD_RECOVERY_MS, OVERLOAD_REQUESTS_MIN, OVERLOAD_WATCH_MS } from '../../../src/limits.js';
 import { setUp } from '../harness.js';
 
 const BODY = 'answered';
