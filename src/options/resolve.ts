@@ -7,6 +7,9 @@ import { SETTINGS, settingsOf } from './table.js';
 
 type Settings = ReadonlyMap<string, Setting>;
 
+/** Objects whose values were checked here, so that no value is checked twice. */
+const checked = new WeakSet<object>();
+
 /** How messages name the options of each place: the method that takes them, and a prefix. */
 const TAKERS: Readonly<Record<Place, { readonly method: string; readonly prefix: string }>> = {
   openTimetable: { method: 'openTimetable()', prefix: '' },
@@ -29,6 +32,7 @@ export function resolveOptions<P extends Place>(place: P, options: unknown): Res
     const example = place === 'openTimetable' ? ", such as { source: 'events.ndjson' }" : '';
     throw invalid(`${method} takes an object of options${example}: ${names.join(', ')}`);
   }
+  if (checked.has(options)) return options as Resolved<P>;
   const unknown = Object.keys(options).find((name) => !settings.has(name));
   if (unknown !== undefined) throw unknownOption(method, unknown, names);
   const labelOf = (name: string): string => prefix + name;
@@ -39,7 +43,10 @@ export function resolveOptions<P extends Place>(place: P, options: unknown): Res
 
 /** Checks each setting of the command line by itself and fills in defaults. Throws `option-invalid` for the first fault. */
 export function checkSettings(options: ServiceOptions): ResolvedSettings {
-  return checkedValues(allSettings(), options as unknown as Values) as ResolvedSettings;
+  if (checked.has(options)) return options as ResolvedSettings;
+  const values = checkedValues(allSettings(), options as unknown as Values);
+  checked.add(values);
+  return values as ResolvedSettings;
 }
 
 /** Also checks the rules between settings. Throws `option-invalid` with every broken rule. Opens no file. */
@@ -70,8 +77,10 @@ export function optionsOf<P extends Place>(
   more: Partial<Resolved<P>> = {},
 ): Resolved<P> {
   const values = settings as Values;
-  const options = [...settingsOf(place)].map(([name, setting]) => [name, values[setting.name]]);
-  return { ...Object.fromEntries(options), ...more };
+  const given = [...settingsOf(place)].map(([name, setting]) => [name, values[setting.name]]);
+  const options = { ...Object.fromEntries(given), ...more };
+  checked.add(options);
+  return options;
 }
 
 function allSettings(): Settings {

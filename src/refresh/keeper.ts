@@ -238,8 +238,8 @@ export class Keeper {
     this.#patience.succeeded(isWhole ? performance.now() - beganMs : null);
     switch (done.kind) {
       case 'refused':
-        // Without a version, what was seen last is what is served, or what was refused before.
-        if (versionRead !== null) {
+        // A refused version is not read again, unless free memory may let it pass.
+        if (versionRead !== null && (done.refusal.code !== 'memory' || bounds.memoryBytesMax !== null)) {
           this.#seenVersion = versionRead;
           this.#refusal = done.refusal;
         }

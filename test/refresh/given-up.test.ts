@@ -27,15 +27,28 @@ test('a load that is given up is a refusal, and the source is asked again for wh
 test('a version of which the load was given up is not read again until it changes', async (t) => {
   const { loader, keeper, told } = keep({ image: full, version: '1' });
   await keeper.start();
-  loader.source = { code: 'memory', detail: 'it takes too much', version: '2' };
+  loader.source = { code: 'events', detail: 'it has too many', version: '2' };
   for (let n = 0; n < 3; n++) {
-    t.match(await keeper.refresh(false), { result: 'refused', reason: /it takes too much/ });
+    t.match(await keeper.refresh(false), { result: 'refused', reason: /it has too many/ });
   }
   t.strictSame(loader.asked, [null, '1', '2', '2']);
-  t.strictSame(told.slice(1), ['refused: memory'], 'told once');
+  t.strictSame(told.slice(1), ['refused: events'], 'told once');
   t.match(await keeper.refresh(true), { result: 'refused' });
   t.equal(loader.asked.at(-1), null, 'a forced load reads it');
   loader.source = { image: full, version: '1' };
+  t.equal((await keeper.refresh(false)).result, 'unchanged');
+  t.match(keeper.state, { state: 'loaded', lastError: null });
+  await keeper.close();
+});
+
+test('a load for which memory was short is tried again, as memory may become free', async (t) => {
+  const { loader, keeper } = keep({ image: full, version: '1' });
+  await keeper.start();
+  loader.source = { code: 'memory', detail: 'it takes too much', version: '2' };
+  t.match(await keeper.refresh(false), { result: 'refused' });
+  t.match(await keeper.refresh(false), { result: 'refused' });
+  t.strictSame(loader.asked, [null, '1', '1']);
+  loader.source = { image: full, version: '2' };
   t.equal((await keeper.refresh(false)).result, 'unchanged');
   t.match(keeper.state, { state: 'loaded', lastError: null });
   await keeper.close();
