@@ -9,6 +9,7 @@ import { Slabs } from '../structures/slabs.js';
 
 /** The body of an answer. Its bytes may be shared memory of the snapshot: read only. */
 export interface Body {
+  /** Of all chunks together. */
   readonly byteLength: number;
   /** In order. Chunks of a large body are made during iteration, each time anew. */
   readonly chunks: Iterable<Uint8Array>;
@@ -118,16 +119,19 @@ function holdSlice(bytes: Uint8Array): void {
 export class SharedSlices {
   readonly #slices = new Map<string, Uint8Array>();
 
+  /** Slices kept. */
   get count(): number {
     return this.#slices.size;
   }
 
+  /** The caller holds the slice from now on. */
   find(key: string): Uint8Array | undefined {
     const slice = this.#slices.get(key);
     if (slice !== undefined) holdSlice(slice);
     return slice;
   }
 
+  /** Keeps a slice and drops the oldest where there are too many. */
   add(key: string, slice: Uint8Array): void {
     if (slice.length > BODY_SLICE_BYTES) return;
     holdSlice(slice);

@@ -4,6 +4,7 @@ import { SERVING_THREADS_MAX } from '../limits.js';
 /** Semi-spaces of all serving threads, in MB: 3 × 32 = 96 MB of young generations, as two threads have by default. */
 const SERVING_SEMI_SPACES_MB_MAX = 32;
 
+/** Serving threads; `auto`: one for each core. */
 export type WorkerCount = number | 'auto';
 
 /** What is wrong with a number of serving threads; null where it is good. */
