@@ -221,8 +221,13 @@ async function cpuMsOfToken(
     }
   };
   await verify(rounds);
-  const before = process.cpuUsage();
-  await verify(rounds);
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1000 / rounds;
+  // The least of several: what else the machine does only adds.
+  let leastMs = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < 5; round++) {
+    const before = process.cpuUsage();
+    await verify(rounds);
+    const { user, system } = process.cpuUsage(before);
+    leastMs = Math.min(leastMs, (user + system) / 1000 / rounds);
+  }
+  return leastMs;
 }
