@@ -58,7 +58,7 @@ export async function startService(
   try {
     if (log !== undefined) {
       logEvents(timetable, settings, log);
-      heard = warnOfSilence(timetable, source, log);
+      if (settings.pin === undefined) heard = warnOfSilence(timetable, source, log);
     }
     const server = await timetable.serve(optionsOf('serve', settings, { auth, admin, log }));
     const { address, adminAddress, workers } = server;

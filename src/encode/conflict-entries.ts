@@ -9,7 +9,7 @@ import { packedArrayHeaderLength, type Rows } from '../snapshot/rows.js';
 import { allocateBody, type Body, madeBody } from './body.js';
 import { jsonRowPieces } from './json.js';
 import { arrayHeader, packedRowPieces, packPlain } from './msgpack.js';
-import { gather, measured, type Piece, slicedBody } from './slices.js';
+import { gather, type Piece, slicedBody } from './slices.js';
 
 const serialiseEntry: (entry: ConflictEntry) => string = build(CONFLICT_ENTRY_SCHEMA as unknown as Schema);
 
@@ -45,7 +45,7 @@ export function messagePackConflicts(rows: Rows, clusters: Clusters, wanted: Uin
 
 function entriesBody(byteLength: number, pieces: () => Iterable<Piece>): Body {
   if (byteLength > BODY_WHOLE_BYTES_MAX) return slicedBody(byteLength, pieces);
-  return madeBody(gather(measured(pieces(), byteLength), allocateBody(byteLength)));
+  return madeBody(gather(pieces(), allocateBody(byteLength)));
 }
 
 function* packedEntryPieces(rows: Rows, clusters: Clusters, wanted: Uint32Array): Generator<Piece> {

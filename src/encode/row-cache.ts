@@ -128,15 +128,17 @@ export class RowCache {
     const rows = this.#rows;
     shelf.gathered[code] = 0;
     const ordinals = field.postings.subarray(field.start[code]!, field.start[code + 1]!);
+    const startBytes = Uint32Array.BYTES_PER_ELEMENT * (ordinals.length + 1);
+    const bytesMax = Math.min(KEY_ROWS_BYTES_MAX, this.#bytesMax - ENTRY_BYTES) - startBytes;
+    if (bytesMax < 0) return null;
     const start = new Uint32Array(ordinals.length + 1);
-    const bytesMax = Math.min(KEY_ROWS_BYTES_MAX, this.#bytesMax - ENTRY_BYTES) - start.byteLength;
     const sums = rows[shelf.layout.sums];
     for (let n = 0; n < ordinals.length; n++) {
       start[n + 1] = start[n]! + sums[ordinals[n]! + 1]! - sums[ordinals[n]!]!;
       if (start[n + 1]! > bytesMax) return null;
     }
     const rowBytes = start[ordinals.length]!;
-    const bytes = ENTRY_BYTES + start.byteLength + rowBytes;
+    const bytes = ENTRY_BYTES + startBytes + rowBytes;
     if (!this.#makeRoom(bytes)) return null;
     const keyRows = { bytes: Buffer.allocUnsafeSlow(rowBytes), start };
     let at = 0;

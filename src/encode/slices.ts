@@ -7,6 +7,8 @@ export interface LazyPiece {
   write(target: Buffer, offset: number): void;
 }
 
+const WRONG_LENGTH = 'a body has another length than was announced';
+
 export type Piece = Uint8Array | LazyPiece;
 
 /**
@@ -25,14 +27,14 @@ export function slicedBody(byteLength: number, pieces: () => Iterable<Piece>): B
 }
 
 /** Throws when the total differs from `byteLength`, before extra bytes that clients would take for the next answer. */
-export function* measured(pieces: Iterable<Piece>, byteLength: number): Generator<Piece> {
+function* measured(pieces: Iterable<Piece>, byteLength: number): Generator<Piece> {
   let left = byteLength;
   for (const piece of pieces) {
     left -= piece.byteLength;
     if (left < 0) break;
     yield piece;
   }
-  if (left !== 0) throw new Error('a body has another length than was announced');
+  if (left !== 0) throw new Error(WRONG_LENGTH);
 }
 
 /** Gathers small pieces into slices; large existing pieces pass unchanged. */
@@ -65,7 +67,7 @@ function* slices(pieces: Iterable<Piece>, shared: SharedSlices | null, name: str
   if (gathered.length > 0) yield makeSlice();
 }
 
-/** Concatenates pieces into `target`, which has their exact length. */
+/** Concatenates pieces into `target`. Throws unless it has their exact length. */
 export function gather(pieces: Iterable<Piece>, target: Buffer): Buffer {
   let at = 0;
   for (const piece of pieces) {
@@ -73,5 +75,6 @@ export function gather(pieces: Iterable<Piece>, target: Buffer): Buffer {
     else piece.write(target, at);
     at += piece.byteLength;
   }
+  if (at !== target.length) throw new Error(WRONG_LENGTH);
   return target;
 }

@@ -3,7 +3,7 @@ import { LecternError } from '../errors.js';
 import { monotonicMs } from '../model/clock.js';
 import type { History } from '../snapshot/differences.js';
 import type { SnapshotImage } from '../snapshot/image.js';
-import type { IntakeBounds } from '../snapshot/intake-bounds.js';
+import { type IntakeBounds, OUT_OF_MEMORY } from '../snapshot/intake-bounds.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
 import type { LoadProgress } from '../source/source.js';
 import type { Loaded } from '../thread/task-messages.js';
@@ -236,18 +236,24 @@ export class Keeper {
     this.#abort.signal.throwIfAborted();
     const isWhole = done.kind === 'loaded' || done.kind === 'unchanged';
     this.#patience.succeeded(isWhole ? performance.now() - beganMs : null);
+    // The served image was withdrawn meanwhile, so nothing may be judged by it. The load that is queued builds anew.
+    const isOutdated = served !== null && this.#served === null;
     switch (done.kind) {
-      case 'refused':
+      case 'refused': {
+        if (isOutdated) return 'failed';
         // A refused version is not read again, unless free memory may let it pass.
-        if (versionRead !== null && (done.refusal.code !== 'memory' || bounds.memoryBytesMax !== null)) {
+        const { code, detail } = done.refusal;
+        const isShort =
+          code === 'memory' && (bounds.memoryBytesMax === null || detail === OUT_OF_MEMORY.detail);
+        if (versionRead !== null && !isShort) {
           this.#seenVersion = versionRead;
           this.#refusal = done.refusal;
         }
         return this.#refuse(done.refusal, null);
+      }
       case 'not-modified':
       case 'unchanged':
-        // It was compared with an image that has been withdrawn meanwhile. The load that is queued builds anew.
-        if (served !== null && this.#served === null) return 'failed';
+        if (isOutdated) return 'failed';
         if (done.kind === 'unchanged') {
           this.#seenVersion = done.sourceVersion;
           this.#refusal = null;
@@ -261,7 +267,7 @@ export class Keeper {
       case 'loaded': {
         const { image, delta, history, sourceVersion } = done;
         this.#seenVersion = sourceVersion;
-        this.#refusal = gate && judge(image.summary, served?.summary ?? null, gate);
+        this.#refusal = gate && judge(image.summary, this.#served?.summary ?? null, gate);
         if (this.#refusal !== null) return this.#refuse(this.#refusal, image.summary);
         this.#publish({ image, origin: 'source', delta, history });
         this.#succeed();

@@ -40,7 +40,7 @@ export class Loader {
   /** Since when a thread that was told to end has not; null where there is none. */
   #stuckSinceMs: number | null = null;
   /** Standard input can be read once, and only by this thread. Later loads end as this one did. */
-  #standardInput: Promise<LoadDone> | null = null;
+  #standardInput: Promise<(LoadDone & { readonly kind: 'refused' }) | null> | null = null;
 
   /** @throws LecternError `option-invalid` for a source that cannot be */
   constructor(source: AnySource, identifiers: IdentifierMode, place: BuildPlace) {
@@ -78,13 +78,15 @@ export class Loader {
     }
     if (source.kind === 'file' && source.path === '-' && this.#place === 'thread') {
       if (this.#standardInput !== null) {
-        const first = await this.#standardInput;
-        return first.kind === 'refused' ? first : { kind: 'not-modified' };
+        return (await this.#standardInput) ?? { kind: 'not-modified' };
       }
       const stream = { kind: 'stream', content: 'bytes', name, version: null } as const;
       const feed = standardInputChunks(listeners.signal);
-      this.#standardInput = this.run({ ...task, source: stream }, request, feed);
-      return this.#standardInput;
+      const loading = this.run({ ...task, source: stream }, request, feed);
+      // Only a refusal is kept: an image would stay in memory.
+      this.#standardInput = loading.then((done) => (done.kind === 'refused' ? done : null));
+      this.#standardInput.catch(() => {});
+      return loading;
     }
     const limited = timeLimits === null ? source : withTimeLimits(source, timeLimits);
     return this.run({ ...task, source: limited }, request);

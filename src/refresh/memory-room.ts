@@ -12,13 +12,13 @@ const VERSION_1 = {
   folder: 'memory',
   limit: 'memory.limit_in_bytes',
   used: 'memory.usage_in_bytes',
-  givesBack: /^total_inactive_file (\d+)$/m,
+  givesBack: /^total_(?:in)?active_file (\d+)$/gm,
 };
 const VERSION_2: typeof VERSION_1 = {
   folder: '',
   limit: 'memory.max',
   used: 'memory.current',
-  givesBack: /^inactive_file (\d+)$/m,
+  givesBack: /^(?:in)?active_file (\d+)$/gm,
 };
 
 /** Bytes that a load which begins now may take, where nothing is set: LOAD_MEMORY_SHARE of what is left. */
@@ -55,8 +55,9 @@ function leftOfGroups({ proc, cgroup }: typeof PLACES): number[] {
 function leftOfGroup(folder: string, { limit, used, givesBack }: typeof VERSION_1): number {
   const limitBytes = Number(read(join(folder, limit)) || 'max');
   if (Number.isNaN(limitBytes) || limitBytes >= NO_LIMIT_BYTES_MIN) return Number.POSITIVE_INFINITY;
-  const inactiveBytes = Number(givesBack.exec(read(join(folder, 'memory.stat')))?.[1] ?? 0);
-  return Math.max(0, limitBytes - Number(read(join(folder, used))) + inactiveBytes);
+  const cachedFiles = read(join(folder, 'memory.stat')).matchAll(givesBack);
+  const cachedBytes = [...cachedFiles].reduce((bytes, [, found]) => bytes + Number(found), 0);
+  return Math.max(0, limitBytes - Number(read(join(folder, used))) + cachedBytes);
 }
 
 function read(path: string): string {

@@ -31,6 +31,8 @@ export class ServingThread {
       ...(youngMb === null ? {} : { resourceLimits: { maxYoungGenerationSizeMb: youngMb } }),
     });
     this.#worker = worker;
+    // Every caller that waits for a publication listens.
+    worker.setMaxListeners(0);
     const logWaiting = new Int32Array(task.logWaiting);
     let reason: Error | null = null;
     this.ended = new Promise((resolve) => {

@@ -26,7 +26,7 @@ export function withLecturerIds(source: Source, lecturerIds: LecturerIds): Sourc
       };
       const answer = await source.load(filling, {
         ...options,
-        onVersion: (version) => onVersion?.(prefix + version),
+        onVersion: (version) => onVersion?.(version === null ? null : prefix + version),
         previous: previous?.startsWith(prefix) ? previous.slice(prefix.length) : null,
       });
       if (answer === 'not-modified' || answer.version === null) return answer;

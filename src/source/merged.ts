@@ -33,7 +33,10 @@ async function load(
   let before = { bytesRead: 0, records: 0 };
   const known: (string | null)[] = parts.map(() => null);
   const read = async (part: Part, version: string | null): Promise<LoadSummary | 'not-modified'> => {
+    const number = parts.indexOf(part);
     let latest = before;
+    // Until this source says its version, what is read has none.
+    onVersion?.(null);
     const answer = await part.source.load(labelling(sink, part.label), {
       signal,
       previous: version,
@@ -42,10 +45,8 @@ async function load(
         onProgress?.({ ...latest, bytesTotal: null });
       },
       onVersion: (found) => {
-        const number = parts.indexOf(part);
         known[number] = found;
-        // A source that was read without a version could be another by now.
-        if (!known.includes(null, number)) onVersion?.(JSON.stringify(known));
+        onVersion?.(known.includes(null, number) ? null : JSON.stringify(known));
       },
     });
     before = latest;

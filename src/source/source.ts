@@ -40,8 +40,8 @@ export interface LoadOptions {
   readonly signal?: AbortSignal | undefined;
   /** The version of the served records, from an earlier load. Null or absent: load in any case. */
   readonly previous?: string | null;
-  /** Called before the first record, if the source knows its version by then. */
-  readonly onVersion?: ((version: string) => void) | undefined;
+  /** Called before the first record, if the source knows its version by then. Null: what was told before does not hold. */
+  readonly onVersion?: ((version: string | null) => void) | undefined;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
 }
 

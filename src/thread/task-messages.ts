@@ -86,7 +86,7 @@ export type FromTask =
   | Failed
   | { readonly kind: 'progress'; readonly progress: LoadProgress }
   /** Of the source that is about to be read. A thread that runs out of memory tells nothing later. */
-  | { readonly kind: 'version'; readonly version: string }
+  | { readonly kind: 'version'; readonly version: string | null }
   /** The next chunk of a stream may come. */
   | { readonly kind: 'more' };
 

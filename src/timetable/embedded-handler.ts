@@ -19,16 +19,22 @@ export function createEmbeddedHandler<Request extends IncomingMessage>(
   const { auth, identify = () => null, basePath, log } = resolveOptions('handler', options);
   const plan = auth === undefined ? null : planAuth('handler', auth, identifiers, true);
   const feed = plan === null || plan.remoteKeys === null ? null : new RemoteKeys(plan.remoteKeys, { log });
-  const handler = createHandler(views, {
-    unknownParameters,
-    cacheBytesMax,
-    basePath,
-    log,
-    ...(plan === null
-      ? { identify: (req) => canonicalIdentities(checkIdentity(identify(req as Request)), identifiers) }
-      : { authenticator: authenticatorOfPlan(plan, feed) }),
-  });
-  return { handler, close: () => feed?.close() };
+  const close = (): void => feed?.close();
+  try {
+    const handler = createHandler(views, {
+      unknownParameters,
+      cacheBytesMax,
+      basePath,
+      log,
+      ...(plan === null
+        ? { identify: (req) => canonicalIdentities(checkIdentity(identify(req as Request)), identifiers) }
+        : { authenticator: authenticatorOfPlan(plan, feed) }),
+    });
+    return { handler, close };
+  } catch (error) {
+    close();
+    throw error;
+  }
 }
 
 /** Undefined counts as null. Promises are refused, as they would look like users without events. */

@@ -1,4 +1,5 @@
 import { test } from 'tap';
+import { OUT_OF_MEMORY } from '../../src/snapshot/intake-bounds.js';
 import { full, keep } from './kept.js';
 
 test('a load that is given up is a refusal, and the source is asked again for what it had', async (t) => {
@@ -38,6 +39,22 @@ test('a version of which the load was given up is not read again until it change
   loader.source = { image: full, version: '1' };
   t.equal((await keeper.refresh(false)).result, 'unchanged');
   t.match(keeper.state, { state: 'loaded', lastError: null });
+  await keeper.close();
+});
+
+test('a load that ran out of memory is tried again, also where a bound is set', async (t) => {
+  const bounds = { eventsMax: null, memoryBytesMax: 2 ** 30 };
+  const { loader, keeper } = keep({ image: full, version: '1' }, { bounds });
+  await keeper.start();
+  for (const [detail, asked] of [
+    [OUT_OF_MEMORY.detail, '1'],
+    ['it takes more than the bound', '2'],
+  ] as const) {
+    loader.source = { code: 'memory', detail, version: '2' };
+    t.match(await keeper.refresh(false), { result: 'refused' });
+    t.match(await keeper.refresh(false), { result: 'refused' });
+    t.equal(loader.asked.at(-1), asked);
+  }
   await keeper.close();
 });
 

@@ -263,3 +263,23 @@ test('progress adds up', async (t) => {
     { bytesRead: 9, bytesTotal: null, records: 3 },
   ]);
 });
+
+test('what a load has told of its version does not hold while a source without one is read', async (t) => {
+  const told: (string | null)[] = [];
+  const withVersion: Source = {
+    name: 'b',
+    async load(sink, { onVersion } = {}) {
+      onVersion?.('b1');
+      sink.record(event('b', 'b'), { record: 1 });
+      return { format: 'memory', gzipped: false, bytesRead: 0, version: 'b1' };
+    },
+  };
+  const toldAt: (string | null | undefined)[] = [];
+  const sink = { record: () => toldAt.push(told.at(-1)), reject: () => {} };
+  const options = { onVersion: (version: string | null) => told.push(version) };
+  await mergedSource([memorySource([event('a', 'a')]), withVersion]).load(sink, options);
+  t.strictSame(toldAt, ['[null,"b1"]', null], 'a load that is refused in the first source is read again');
+  toldAt.length = 0;
+  await mergedSource([withVersion, withVersion]).load(sink, options);
+  t.strictSame(toldAt, ['[null,"b1"]', '["b1","b1"]']);
+});

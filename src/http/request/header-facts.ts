@@ -17,9 +17,6 @@ export interface HeaderFacts {
   readonly origin: string | undefined;
 }
 
-/** Lengths of the names below: they settle most fields without comparing any text. */
-const LENGTHS: readonly boolean[] = Array.from({ length: 18 }, (_, n) => [4, 6, 8, 13, 14, 17].includes(n));
-
 /** One pass over the raw headers: node's `headers` object would hide repeated fields. */
 export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
   const facts: { -readonly [Name in keyof HeaderFacts]: HeaderFacts[Name] } = {
@@ -37,41 +34,46 @@ export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
   };
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string;
-    if (!LENGTHS[name.length]) continue;
     const value = rawHeaders[i + 1] as string;
-    switch (name.toLowerCase()) {
-      case 'host':
-        facts.hosts++;
-        facts.host = value;
+    // The length settles most names without comparing text.
+    switch (name.length) {
+      case 4:
+        if (isNamed(name, 'Host', 'host')) {
+          facts.hosts++;
+          facts.host = value;
+        }
         break;
-      case 'accept':
-        facts.accept = joined(facts.accept, value);
+      case 6:
+        if (isNamed(name, 'Accept', 'accept')) facts.accept = joined(facts.accept, value);
+        else if (isNamed(name, 'Origin', 'origin')) facts.origin = value;
+        else if (isNamed(name, 'Expect', 'expect')) facts.expect = joined(facts.expect, value);
         break;
-      case 'expect':
-        facts.expect = joined(facts.expect, value);
+      case 8:
+        if (isNamed(name, 'If-Match', 'if-match')) facts.ifMatch = joined(facts.ifMatch, value);
         break;
-      case 'origin':
-        facts.origin = value;
+      case 13:
+        if (isNamed(name, 'Authorization', 'authorization')) {
+          facts.authorizations++;
+          facts.authorization = value;
+        } else if (isNamed(name, 'If-None-Match', 'if-none-match'))
+          facts.ifNoneMatch = joined(facts.ifNoneMatch, value);
         break;
-      case 'if-match':
-        facts.ifMatch = joined(facts.ifMatch, value);
+      case 14:
+        if (isNamed(name, 'Content-Length', 'content-length') && !/^0+$/.test(value)) facts.hasContent = true;
         break;
-      case 'if-none-match':
-        facts.ifNoneMatch = joined(facts.ifNoneMatch, value);
-        break;
-      case 'authorization':
-        facts.authorizations++;
-        facts.authorization = value;
-        break;
-      case 'content-length':
-        if (!/^0+$/.test(value)) facts.hasContent = true;
-        break;
-      case 'transfer-encoding':
-        facts.hasContent = true;
-        facts.transferEncoding = joined(facts.transferEncoding, value);
+      case 17:
+        if (isNamed(name, 'Transfer-Encoding', 'transfer-encoding')) {
+          facts.hasContent = true;
+          facts.transferEncoding = joined(facts.transferEncoding, value);
+        }
     }
   }
   return facts;
+}
+
+/** The two usual spellings come first: lowering a name makes a new text. */
+function isNamed(name: string, usual: string, lower: string): boolean {
+  return name === usual || name === lower || name.toLowerCase() === lower;
 }
 
 function joined(before: string | undefined, value: string): string {
