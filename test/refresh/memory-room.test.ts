@@ -6,7 +6,12 @@ import { down, keep } from './kept.js';
 
 const MIB = 2 ** 20;
 const meminfo = `MemTotal:       2048000 kB\nMemAvailable:   1024000 kB\n`;
-const stat = 'cache 1\ninactive_file 20971520\ntotal_inactive_file 20971520\n';
+/** 20 MiB of cached files, half of them in use of late. */
+const stat = [
+  'cache 1',
+  ...['', 'total_'].flatMap((of) => [`${of}inactive_file 10485760`, `${of}active_file 10485760`]),
+  '',
+].join('\n');
 
 test('what is left is the least of the machine and of every group around the process', async (t) => {
   const groups = {
