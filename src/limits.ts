@@ -57,12 +57,12 @@ export const ENROLMENT_FILE_BYTES_MAX: number = 256 * MIB;
 export const RECORD_BYTES_MAX: number = 1 * MIB;
 /** Rejections kept with position and reason, 1,000 × 0.3 KB. All are counted. */
 export const REJECTIONS_KEPT_MAX = 1000;
-/** Overridden records among them. They are no faults, so a sample is enough. */
+/** Overridden records among them. They are not faults, so a sample is enough. */
 export const OVERRIDES_KEPT_MAX = 100;
 /** Unserved fields that are counted by name, and UTF-16 units of a name: 100 × 0.4 KB. */
 export const UNSERVED_FIELDS_KEPT_MAX = 100;
 export const UNSERVED_NAME_UNITS_MAX = 128;
-/** Read from a source at a time: 1,200 records of NDJSON take 4 ms, or 10 ms where each has to be decoded. */
+/** Read from a source at a time: 1,200 records of NDJSON take 4 ms, or 10 ms if each must be decoded. */
 export const READ_CHUNK_BYTES: number = 512 * KIB;
 /** Values remembered per field by normaliser and builder: 8,192 × 0.1 KB × 8 fields = 7 MB each. */
 export const VALUE_MEMO_ENTRIES_MAX = 8192;

@@ -178,7 +178,7 @@ export function headlineOf(results, plots) {
   return [
     `![${title}](bench/results/${file})`,
     [
-      `- **Processor time:** a filtered window of ${count(events.medium)} events takes ${figure(request.detail.micros)} µs, ` +
+      `- **Processor time:** a filtered window out of ${count(events.medium)} events takes ${figure(request.detail.micros)} µs, ` +
         `${figure(request.median)} times bare node:http with a constant body.`,
       `- **Against a database:** Fastify + better-sqlite3 takes ${figure(database.median)} times as much for the same answers.`,
       `- **Memory:** ${count(events.large)} events take ${count(memory.detail.rssBytes / 1e6)} MB before the first request, ` +

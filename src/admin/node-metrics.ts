@@ -20,7 +20,11 @@ const OF_THREADS: readonly (readonly [name: string, help: string, cell: SingleNa
   ['eventloop_lag_p99_seconds', '99 % of the delays are at most this.', 'loopDelayP99Ms'],
   ['heap_size_total_bytes', 'The JavaScript heap, as allocated.', 'heapTotalBytes'],
   ['heap_size_used_bytes', 'The JavaScript heap, as used.', 'heapUsedBytes'],
-  ['external_memory_bytes', 'Memory outside the heap that objects hold.', 'heapExternalBytes'],
+  [
+    'external_memory_bytes',
+    'Memory outside the JavaScript heap that belongs to its objects.',
+    'heapExternalBytes',
+  ],
 ];
 
 export function nodeFamilies(threads: readonly ThreadMeter[]): Family[] {

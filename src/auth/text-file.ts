@@ -62,8 +62,8 @@ async function readBytes(path: string, options: TextFileOptions, signal: AbortSi
 }
 
 /**
- * Opening a pipe and each read would wait for a writer, without end. Opened without waiting, a pipe without a writer has ended;
- * any other is polled and can be given up.
+ * A blocking open or read of a pipe could wait for a writer forever. With O_NONBLOCK a pipe without a writer
+ * reads as ended; any other is polled and can be given up.
  */
 async function readPipe(path: string, options: TextFileOptions, signal: AbortSignal): Promise<Buffer> {
   const fd = openSync(path, WITHOUT_WAITING);

@@ -53,7 +53,7 @@ let isTold = false;
 
 /**
  * Standard output that fails makes one line on standard error and exit code 1, without a stack trace. Readers may leave
- * early, as in `| head`: that is no failure.
+ * early, as in `| head`: that is not a failure.
  */
 export function guardOutput(): void {
   process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {

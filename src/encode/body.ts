@@ -131,7 +131,7 @@ export class SharedSlices {
     return slice;
   }
 
-  /** Keeps a slice and drops the oldest where there are too many. */
+  /** Keeps a slice and drops the oldest if there are too many. */
   add(key: string, slice: Uint8Array): void {
     if (slice.length > BODY_SLICE_BYTES) return;
     holdSlice(slice);

@@ -31,10 +31,13 @@ import { ALLOW, createRouter, type OpenRoute, type ReadRoute, type Route, schedu
 export interface HandlerOptions extends Partial<TokenCheckOptions> {
   /** Where the resources are; checked by the table of settings. Default `/api/v1`. */
   readonly basePath?: string | undefined;
-  /** In place of an authenticator, for requests that are authenticated already: what selects the user's own events, or null. */
+  /**
+   * Instead of an authenticator, for requests that are already authenticated: returns the filters for the
+   * user's own events, or null.
+   */
   readonly identify?: (req: IncomingMessage) => readonly FieldFilter[] | null;
   readonly unknownParameters?: ParseOptions['unknownParameters'] | undefined;
-  /** Set where the handler is mounted in a server of its own; see {@link ExchangeSettings}. Default false. */
+  /** Set if the handler is mounted in a server of its own; see {@link ExchangeSettings}. Default false. */
   readonly ownsSocket?: boolean;
   /** Bytes for whole answers that are asked for again; 0 for none. Default: their share of CACHE_BYTES_DEFAULT. */
   readonly cacheBytesMax?: number;
@@ -175,7 +178,7 @@ class Handler {
     } catch {
       // A logger that fails, too, must take neither the answer nor the process with it.
     }
-    // With the head on its way all that can be said is that the answer is not whole.
+    // Once the head is sent, only cutting the connection can show that the answer is incomplete.
     if (!exchange.cutOffIfBegun()) sendProblem(exchange, INTERNAL_ERROR);
   }
 }

@@ -22,8 +22,8 @@ export const METHOD_NOT_ALLOWED: Problem = {
 };
 
 /**
- * What is wrong with a request that node:http lets through: RFC 9112 section 3.2 wants 400, a proxy may have understood it
- * otherwise, or it has too many header fields. The answer must close the connection.
+ * The fault of a request that node:http accepts: RFC 9112 section 3.2 demands 400, a proxy may parse it
+ * differently, or it has too many header fields. The answer must close the connection.
  */
 export function messageFault(req: IncomingMessage, path: string, facts: HeaderFacts): Problem | null {
   const { hosts, host, expect } = facts;
@@ -43,7 +43,7 @@ export function messageFault(req: IncomingMessage, path: string, facts: HeaderFa
     );
   }
   lastHost = host;
-  // A framework that has taken its mount path off may leave nothing; what "*" means depends on the method.
+  // The path may be empty if a framework strips its mount path. What "*" means depends on the method.
   if (path.charCodeAt(0) !== 0x2f && path !== '' && path !== '*') {
     return malformed('The request target is neither a path nor an http or https address.');
   }

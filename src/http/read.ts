@@ -147,7 +147,8 @@ export class Reader {
       headers.push('Link', nextLink(mountPathOf(exchange.req) + route.path, pairs, nextCursor));
     }
     headers.push('Content-Length', String(body.byteLength));
-    // Before it is sent, since its memory is given back then. A next link depends on where the handler is mounted.
+    // Cache before sending, which frees the body's memory. Skip answers with a next link: it depends on the
+    // mount path.
     if (route.cacheable && nextCursor === null && Array.isArray(body.chunks) && body.chunks.length === 1) {
       const answer = { entityTag, headers, body: body.chunks[0] as Uint8Array };
       this.#cache.offer(key, read.format, format, answer);
@@ -197,7 +198,10 @@ function answerKnown(exchange: Exchange, { format: named, answers }: KnownTarget
   return true;
 }
 
-/** Answers 412 or 304 where a condition asks for it (RFC 9110 section 13.2.2). If-Unmodified-Since is ignored: section 13.1.4. */
+/**
+ * Answers 412 or 304 if a condition asks for it (RFC 9110 section 13.2.2). If-Unmodified-Since is ignored:
+ * section 13.1.4.
+ */
 function answerCondition(exchange: Exchange, entityTag: string): boolean {
   const { ifMatch, ifNoneMatch } = exchange.headers;
   if (ifMatch !== undefined && ifMatch.trim() !== '*') {
@@ -209,7 +213,7 @@ function answerCondition(exchange: Exchange, entityTag: string): boolean {
   return true;
 }
 
-/** 406 comes before 400 and 410, so the format has to be known even where there is nothing to answer. */
+/** 406 comes before 400 and 410, so the format has to be known even if there is nothing to answer. */
 function sendInsteadOf(exchange: Exchange, pairs: ParameterPairs, problem: Problem): void {
   if (formatFor(exchange, givenFormat(pairs)) !== null) sendProblem(exchange, problem);
 }
@@ -222,7 +226,7 @@ function sendFaults(exchange: Exchange, pairs: ParameterPairs, faults: readonly 
   sendInsteadOf(exchange, pairs, { code: 'parameters-invalid', detail, errors: faults });
 }
 
-/** Null where the parameter `format` is missing, repeated or not known. */
+/** Null if the parameter `format` is missing, repeated or not known. */
 function givenFormat(pairs: ParameterPairs): FormatName | null {
   const [given, ...more] = pairs.filter(([name]) => name === 'format');
   return (more.length === 0 && FORMATS.find(({ name }) => name === given?.[1])?.name) || null;

@@ -19,7 +19,7 @@ export interface OpenRoute {
   readonly kind: 'open';
   readonly label: RouteLabel;
   readonly path: string;
-  /** A promise where it has to wait; its rejection becomes 500. */
+  /** A promise if it has to wait; its rejection becomes 500. */
   handle(exchange: Exchange): void | Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export function scheduleRoutes(basePath: string): ReadRoute[] {
   const endpoints = Object.keys(ENDPOINT_PARAMETERS) as EndpointName[];
   return endpoints.map((endpoint) => {
     const label = endpoint === 'schedule' ? '/schedule' : (`/schedule/${endpoint}` as const);
-    // Past snapshots, which changes are told from, are not part of the present one.
+    // /changes also depends on earlier snapshots, and the cache knows one.
     const cacheable = endpoint !== 'personal' && endpoint !== 'changes';
     return { kind: 'read', label, path: `${basePath}${label}`, endpoint, cacheable };
   });

@@ -65,7 +65,7 @@ function readText({ name, kind }: Field, text: string, mode: IdentifierMode): st
   );
 }
 
-/** Reads a text as the normaliser does. @returns null where a record with it is rejected */
+/** Reads a text as the normaliser does. @returns null if a record with it is rejected */
 export function createValueReader(
   mode: IdentifierMode,
 ): (field: Field, text: string) => string | number | null {
@@ -152,7 +152,7 @@ const SHOWN_CHARACTERS_MAX = 40;
 /** JSON leaves these bare, but terminals and readers stumble over them: C1 controls, bidirectional marks, separators. */
 const UNSAFE = /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
-/** In JSON's quotes, cut to 40 characters with an ellipsis behind. */
+/** In JSON's quotes, cut to 40 characters, followed by an ellipsis. */
 export function quote(text: string): string {
   // JSON would show half of a surrogate pair as an escape that is not in the source.
   const isPairCut = (text.codePointAt(SHOWN_CHARACTERS_MAX - 1) ?? 0) > 0xffff;

@@ -75,7 +75,7 @@ export interface EmbeddedAuthOptions {
 
 /** A handler for an existing server, which handles CORS. `Request` is the type of its requests. */
 export interface EmbeddedHandlerOptions<Request extends IncomingMessage = IncomingMessage> {
-  /** Path of the resources, as the handler sees it: `/` where the framework strips a prefix. Default `/api/v1`. */
+  /** Path of the resources for the handler: `/` if the framework strips a prefix. Default `/api/v1`. */
   readonly basePath?: string | undefined;
   /** Verify bearer tokens. Without it every request is let in: the embedding program authenticates. */
   readonly auth?: EmbeddedAuthOptions | undefined;

@@ -75,7 +75,7 @@ export const COMMAND_RULES: Rules = {
   ) => values.hs256Secret !== undefined && values.hs256SecretFile !== undefined,
 };
 
-/** One rule for each setting: it may not be given where `isVain`. */
+/** One rule for each setting: it may not be given if `isVain`. */
 function rulesOf(
   names: readonly string[],
   problemOf: (name: string) => string,

@@ -40,7 +40,7 @@ function textOf(value: unknown, kind: ParameterKind): string | null {
  * parsing refuses.
  *
  * @param method named in the message
- * @throws LecternError `parameters-invalid` when the query is no object of parameters
+ * @throws LecternError `parameters-invalid` when the query is not an object of parameters
  */
 export function readQueryObject(endpoint: EndpointName, method: string, query: unknown): QueryObject {
   if (query === undefined) return { pairs: [], faults: [] };

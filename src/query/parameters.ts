@@ -193,7 +193,7 @@ class Parser {
   #unknown(name: string): void {
     // Suggestions cost microseconds: only for listed faults.
     if (this.#faults.length >= PARAMETER_FAULTS_MAX) return;
-    // A field that is no filter is not a typo: another name would mislead.
+    // An event field that is not a filter is no typo: suggesting another name would mislead.
     const isField = FIELDS.some((field) => field.name === name);
     const known = [...this.#table.keys()];
     const near = isField || this.#suggestions++ >= SUGGESTIONS_MAX ? null : suggest(name, known);

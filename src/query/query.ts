@@ -8,7 +8,7 @@ export interface FieldFilter {
   readonly values: readonly string[];
 }
 
-/** The half-open interval [startMs, endMs) that events must overlap; ±Infinity where a side was left out. */
+/** The half-open interval [startMs, endMs) that events must overlap; ±Infinity if a side was left out. */
 export interface Window {
   readonly startMs: number;
   readonly endMs: number;

@@ -6,11 +6,14 @@ import { faultyRecords, type SnapshotSummary } from '../snapshot/summary.js';
 export interface GateOptions {
   /** A set smaller by more than this is refused. Percent of the events now served, 0 to 100. Default 30. */
   readonly shrinkPercentMax?: number | undefined;
-  /** More rejected records than this are refused, but at the first load. Percent of all records, 0 to 100. Default 10. */
+  /**
+   * More rejected records than this are refused, except at the first load. Percent of all records, 0 to 100.
+   * Default 10.
+   */
   readonly rejectPercentMax?: number | undefined;
   /**
-   * A load of more records is given up while it is read, but for the first: percent more than are now served, 0 to
-   * 1,000,000,000. Default 1000. A set of at most 1,000 records is let through.
+   * A set larger by more than this is given up while it is read, except at the first load. Percent of the
+   * records now served, 0 to 1,000,000,000. Default 1000. A set of at most 1,000 records is let through.
    */
   readonly growthPercentMax?: number | undefined;
   /** Whether a set of no events may be served. Default false. */
@@ -54,7 +57,10 @@ export function growthBound(served: SnapshotSummary | null, gate: Gate): IntakeB
   return { served: served.events + faultyRecords(served), percentMax: gate.growthPercentMax };
 }
 
-/** Percent of all records, 0 to 100. A record that a later source overrides is no fault of the data, and not among them. */
+/**
+ * Percent of all records, 0 to 100. A record that a later source overrides is not a fault of the data, so it
+ * is not among them.
+ */
 export function percentRejected(summary: SnapshotSummary): number {
   const faulty = faultyRecords(summary);
   return percentOf(faulty, summary.events + faulty);

@@ -18,21 +18,24 @@ export interface Publication extends Pick<Loaded, 'image' | 'delta' | 'history'>
   readonly origin: Origin;
 }
 
-/** How a load ended: `unchanged` where the source still has what is served, `refused` also where it still has what was refused. */
+/**
+ * How a load ended. `unchanged`: the source still has the served data. `refused`: also if it still has data
+ * that was refused before.
+ */
 export type LoadResult = 'published' | 'unchanged' | 'refused' | 'failed';
 
 /** How one load ended. */
 export interface LoadOutcome {
   /** How it ended. */
   readonly result: LoadResult;
-  /** Why what the source has is not served; null where it is. */
+  /** Why the source's data is not served; null if it is. */
   readonly reason: string | null;
 }
 
 export interface KeeperEvents {
   /** Swaps the reference. Called before anything else hears of the publication. */
   publish(publication: Publication): void;
-  /** @param summary of what was refused; null where its load was given up */
+  /** @param summary of what was refused; null if its load was given up */
   refused(refusal: Refusal, summary: SnapshotSummary | null): void;
   failed(error: Error): void;
   ended?(result: LoadResult, durationMs: number): void;
@@ -79,7 +82,7 @@ export class Keeper {
   #firstSnapshot = (): void => {};
   #served: SnapshotImage | null = null;
   #history: History | null = null;
-  /** The source's version of what is served, or of what was refused: either way there is no need to see it again. */
+  /** The source version last served or refused; it need not be loaded again. */
   #seenVersion: string | null = null;
   #refusal: Refusal | null = null;
   state: KeeperState = { state: 'loading', ...NEVER, lastError: null };
@@ -148,7 +151,7 @@ export class Keeper {
       this.#publish({ image, origin: 'pin', delta: null, history: null });
       this.#succeed();
     } catch (error) {
-      // Nothing follows that could fail or succeed, so `start` alone tells of it.
+      // A pinned file is loaded once, so `start` reports the error, and no `failed` event does.
       if (!this.#abort.signal.aborted) this.#setFailed(error);
       throw error;
     }
@@ -171,7 +174,7 @@ export class Keeper {
     return { result, reason };
   }
 
-  /** Changes that are told of in one turn of the event loop become one load. */
+  /** Changes that are reported in one turn of the event loop become one load. */
   #changed(): void {
     this.#changeNotice ??= setImmediate(() => {
       this.#changeNotice = null;
@@ -206,7 +209,7 @@ export class Keeper {
       this.#options.events.failed(this.#setFailed(error));
       if (error instanceof LecternError) retryAfterMs = error.retryAfterMs;
     }
-    // Read before `ended` is told, whose listeners may begin the next load.
+    // Read before `ended` is called, whose listeners may begin the next load.
     const reason = this.state.lastError;
     this.#options.events.ended?.(result, performance.now() - beganMs);
     return { failed: result === 'failed', retryAfterMs, result, reason };

@@ -1,9 +1,9 @@
 import { EventEmitter } from 'node:events';
 
 /**
- * The listeners of an embedding program, whose code may throw: the others are told all the same. What a listener throws, or
- * its promise rejects with, is told to the listeners of `error`; without any, or where one of them threw, it becomes a
- * warning of the process.
+ * The listeners of an embedding program, whose code may throw: the others are called all the same. If one
+ * throws or rejects, the error goes to the `error` listeners. Without any, or if one of those throws, it
+ * becomes a process warning.
  */
 export class Listeners<Events extends { readonly [Name in keyof Events]: readonly unknown[] }> {
   readonly #emitter = new EventEmitter();
@@ -16,12 +16,12 @@ export class Listeners<Events extends { readonly [Name in keyof Events]: readonl
     this.#emitter.off(name, listener);
   }
 
-  /** Tells every listener of this moment. Never throws. */
+  /** Calls every present listener. Never throws. */
   tell<Name extends keyof Events & string>(name: Name, ...event: Events[Name]): void {
     this.#tell(name, event);
   }
 
-  /** For another callback of the program: what the promise rejects with that it returned is told as that of a listener. */
+  /** Reports the rejection of a promise that another callback of the program returned, as for a listener. */
   heed(callback: string, returned: unknown): void {
     if (!(returned instanceof Promise)) return;
     returned.catch((thrown: unknown) => this.#report('', `${callback} failed`, thrown));

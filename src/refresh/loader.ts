@@ -37,9 +37,9 @@ export class Loader {
   readonly identifiers: IdentifierMode;
   readonly #source: AnySource;
   readonly #place: BuildPlace;
-  /** Since when a thread that was told to end has not; null where there is none. */
+  /** Since when a terminated thread has been stuck; null if none is. */
   #stuckSinceMs: number | null = null;
-  /** Standard input can be read once, and only by this thread. Later loads end as this one did. */
+  /** Standard input can be read once. Later loads fail or are refused if the first was, else nothing is new. */
   #standardInput: Promise<(LoadDone & { readonly kind: 'refused' }) | null> | null = null;
 
   /** @throws LecternError `option-invalid` for a source that cannot be */
@@ -55,7 +55,7 @@ export class Loader {
   async load(request: LoadRequest): Promise<LoadDone> {
     const { previousVersion, served, deltas, timeLimits, listeners } = request;
     if (this.#stuckSinceMs !== null) {
-      // Each thread that waits for the system keeps one of a few that read files for the whole process.
+      // A stuck load occupies one of libuv's few threads, which read files for the whole process.
       const seconds = Math.round((Date.now() - this.#stuckSinceMs) / 1000);
       const problem = `a load that was given up ${seconds} s ago still waits for the file system, which does not answer`;
       throw new LecternError('source-unreadable', `cannot read ${this.name}: ${problem}`);
@@ -134,7 +134,7 @@ function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   });
 }
 
-/** @throws LecternError `source-malformed` where a watch was begun that cannot be ended */
+/** @throws LecternError `source-malformed` if a watch was begun that cannot be ended */
 function checkWatch(given: unknown, name: string): { close(): void } {
   if (given === undefined || given === null) return { close() {} };
   if (typeof (given as { readonly close?: unknown }).close === 'function') return given as { close(): void };
@@ -166,7 +166,7 @@ function checkRecordLoad(given: RecordLoad, name: string, previous: string | nul
   return { records: records as Records, version };
 }
 
-/** Between two chunks other work has its turn. What fails is told as of any source. */
+/** Between two chunks other work has its turn. Failures are reported as those of any source. */
 async function* inTurns(feed: Feed, name: string, signal: AbortSignal): Feed {
   try {
     for await (const chunk of feed) {

@@ -7,7 +7,7 @@ const PLACES = { proc: '/proc', cgroup: '/sys/fs/cgroup' };
 /** Version 1 says "no limit" by a number that no machine has. */
 const NO_LIMIT_BYTES_MIN = 2 ** 60;
 
-/** How a version of control groups names what it knows. `givesBack`: files that the system keeps as long as it likes. */
+/** Names in each version of control groups. `givesBack`: cached files, which the system can drop. */
 const VERSION_1 = {
   folder: 'memory',
   limit: 'memory.limit_in_bytes',
@@ -21,7 +21,7 @@ const VERSION_2: typeof VERSION_1 = {
   givesBack: /^(?:in)?active_file (\d+)$/gm,
 };
 
-/** Bytes that a load which begins now may take, where nothing is set: LOAD_MEMORY_SHARE of what is left. */
+/** Bytes that a load which begins now may take, if nothing is set: LOAD_MEMORY_SHARE of what is left. */
 export function memoryForLoad(places: typeof PLACES = PLACES): number {
   return Math.floor(LOAD_MEMORY_SHARE * memoryLeft(places));
 }

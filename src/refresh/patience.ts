@@ -26,7 +26,7 @@ export class Patience {
     this.#intervalMs = intervalMs;
   }
 
-  /** @param ms how long it took; null where it was not the whole data */
+  /** @param ms how long it took; null if it was not the whole data */
   succeeded(ms: number | null): void {
     this.#failures = 0;
     if (ms !== null) this.#longestMs = Math.max(ms, this.#longestMs ?? 0);
@@ -41,7 +41,7 @@ export class Patience {
     const isLast = this.#failures % ATTEMPTS === ATTEMPTS - 1;
     if (this.#intervalMs <= 0 || this.#longestMs === null || isLast) return null;
     const ms = Math.round(Math.max(UPSTREAM_QUICK_MS_MIN, this.#intervalMs, 2 * this.#longestMs));
-    // A little less for each stage, so that a hang is not told as a whole that takes too long.
+    // Stages get a little less, so that a hang is reported as a hang, not as a load that took too long.
     const stageMs = Math.round(STAGE_SHARE * ms);
     return {
       headersMsMax: Math.min(stageMs, UPSTREAM_HEADERS_MS_MAX),
@@ -59,7 +59,7 @@ function mapParts(spec: SourceSpec, change: (part: Part) => SourceSpec): SourceS
     : change(spec);
 }
 
-/** The source with these limits, where it has none of its own. */
+/** The source with these limits, unless it has its own. */
 export function withTimeLimits(spec: SourceSpec, limits: TimeLimits): SourceSpec {
   const { headersMsMax, ...ofFiles } = limits;
   return mapParts(spec, (part) => {
@@ -71,8 +71,8 @@ export function withTimeLimits(spec: SourceSpec, limits: TimeLimits): SourceSpec
 }
 
 /**
- * The source with its pipes marked: a pipe is read only where it stood at its path when the timetable was opened, as with
- * `lectern serve <(command)`. A pipe that takes the place of a file later on is a mistake.
+ * The source with its pipes marked: a pipe is read only if it stood at its path when the timetable was
+ * opened, as with `lectern serve <(command)`. A pipe that takes the place of a file later on is a mistake.
  */
 export function withPipes(spec: SourceSpec): SourceSpec {
   return mapParts(spec, (part) =>

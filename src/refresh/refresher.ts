@@ -12,8 +12,8 @@ const BACK_OFF_MS_MIN = 1000;
 export const TIMER_MS_MAX: number = 2 ** 31 - 1;
 
 /**
- * Runs refreshes one at a time. All requests that come during one share the next, as the change that they are made for may
- * have come too late for the one under way. No timer here keeps a process alive.
+ * Runs refreshes one at a time. Requests during a refresh share the next one: their change may be too late
+ * for the present one. No timer here keeps a process alive.
  */
 export class Refresher<Outcome extends RefreshOutcome = RefreshOutcome> {
   readonly #refresh: (force: boolean) => Promise<Outcome>;
@@ -37,7 +37,7 @@ export class Refresher<Outcome extends RefreshOutcome = RefreshOutcome> {
     this.#random = random;
   }
 
-  /** @returns how the refresh ended that this call led to; null where it was closed before */
+  /** @returns how the refresh ended that this call led to; null if it was closed before */
   request(force = false): Promise<Outcome | null> {
     if (this.#closed) return Promise.resolve(null);
     // One that waits for its turn is joined, also in the moment between two runs.

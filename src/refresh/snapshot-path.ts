@@ -2,7 +2,10 @@ import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { LecternError } from '../errors.js';
 
-/** Throws `option-invalid` where the file, or an earlier one kept beside it, cannot be written or would replace a source. */
+/**
+ * Throws `option-invalid` if the file, or an earlier one kept beside it, cannot be written or would replace a
+ * source.
+ */
 export function checkSnapshotPath(path: string, keep: number, sources: readonly string[]): void {
   const replaced = [path, ...Array.from({ length: keep }, (_, i) => `${path}.${i + 1}`)];
   const names = new Set(replaced.flatMap(namesOf));
@@ -34,7 +37,7 @@ const REASONS: Readonly<Record<string, (folder: string) => string>> = {
   EROFS: (folder) => `${folder} cannot be written to (read-only file system)`,
 };
 
-/** What two spellings of one file have in common: its real path, and its inode where it is there. */
+/** What two spellings of one file have in common: its real path, and its inode if it exists. */
 function namesOf(path: string): string[] {
   try {
     const { dev, ino } = statSync(path, { bigint: true });

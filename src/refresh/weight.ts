@@ -4,9 +4,10 @@ import { SNAPSHOT_WEIGHT_BYTES_MAX } from '../limits.js';
 const DELAY_MS = 1000;
 
 /**
- * Makes the memory of snapshots count with the garbage collector. V8 does not count shared memory, so a process that hardly
- * allocates would keep every snapshot that it ever served. Memory that is not shared counts when it is allocated, though the
- * system gives none for a buffer that is never written: such a buffer brings a collection about.
+ * Makes the memory of snapshots count with the garbage collector. V8 does not count shared memory, so a
+ * process that hardly allocates would keep every snapshot that it ever served. So this holds an unshared
+ * buffer of the snapshot's size, within a bound. It is never written, so it takes no memory, but V8 counts it
+ * and collects.
  */
 export class Weight {
   #held: ArrayBuffer | null = null;

@@ -7,7 +7,7 @@ import { describeListenError, type ListenAddress, toListenAddress } from '../htt
 
 export interface Door {
   readonly address: ListenAddress;
-  /** A socket to be duplicated by each thread, as closing it closes it for all; null where each binds one of its own. */
+  /** A socket that each thread duplicates, as closing it closes it for all; null if each binds its own. */
   readonly descriptor: number | null;
   /** Later threads have no port any more. May be called again. */
   close(): void;
@@ -43,7 +43,7 @@ export async function openDoor(
   } catch (error) {
     throw describeListenError(error as NodeJS.ErrnoException, { host, port });
   }
-  // No turn of the event loop in between, in which a connection would be accepted.
+  // Close in the same turn of the event loop, so that no connection is accepted here.
   const address = toListenAddress(server.address() as AddressInfo);
   const closed = once(server, 'close');
   const duplicate = reusePort ? null : duplicateSocket(descriptorOf(server));

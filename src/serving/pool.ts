@@ -124,7 +124,7 @@ export class ThreadPool implements Serving, Follower {
 
   async #close(deadlineMs: number): Promise<void> {
     this.#closed.abort();
-    // Or the port would go on taking connections that no thread answers. A thread that starts may still need it.
+    // Otherwise the port would accept connections that no thread answers. A starting thread may need it.
     if (this.#starting === 0) this.#door.close();
     await Promise.all(this.#threads.map((thread) => thread.close(deadlineMs)));
     this.#door.close();
@@ -163,7 +163,7 @@ export class ThreadPool implements Serving, Follower {
       const text = async () => (await import('./serving-text.js')).SERVING_TEXT;
       const start = await prepareThread('/serving/serving-worker.ts', text);
       if (this.#closing !== null) return;
-      // From here on the thread is told of everything that changes: nothing is awaited between its task and its seat.
+      // There is no `await` between making the task and taking the seat, so the thread misses no change.
       const thread: ServingThread = new ServingThread(start, this.#task(seat), this.#options.log, () => {
         void this.keys.fetched?.want().then(() => this.#sendKeys(thread, true));
       });

@@ -15,9 +15,9 @@ export class ServingThread {
   /** Number of the publication that it answers from; 0 for none. */
   serving = 0;
   load: OverloadCounts = { isOverloaded: false, refused: 0, overloads: 0 };
-  /** Resolves when it accepts connections; rejects with a LecternError where it cannot. */
+  /** Resolves when it accepts connections; rejects with a LecternError if it cannot. */
   readonly listening: Promise<void>;
-  /** Resolves when it has ended, to the reason: null where it was told to. */
+  /** Resolves when it has ended, to the reason: null if it was told to end. */
   readonly ended: Promise<Error | null>;
   readonly #worker: Worker;
   #closing = false;

@@ -19,14 +19,14 @@ import type { FromThread, NumberedPublication, ServingTask, ToThread } from './t
 const port = parentPort;
 if (port === null) throw new Error('this module is the entry of a worker thread');
 
-/** How often the main thread is told how many requests were refused, where some were. */
+/** How often this thread reports how many requests it refused, if there were new ones. */
 const TELL_LOAD_MS = 1000;
 
 const tell = (message: FromThread): void => (port as MessagePort).postMessage(message);
 const task = workerData as ServingTask;
 const { settings } = task;
 
-// Whatever NODE_OPTIONS says: a thread in which something went wrong unseen must not go on.
+// An unhandled rejection ends the thread, whatever NODE_OPTIONS says.
 process.on('unhandledRejection', (reason) => {
   throw reason;
 });

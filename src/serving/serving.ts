@@ -20,7 +20,7 @@ export interface ServingSettings extends ServerLimits {
 
 export interface ServingOptions {
   readonly settings: ServingSettings;
-  /** What is served, on this thread. Other threads are told by way of the `follower`. */
+  /** What is served, on this thread. Other threads learn of it through the `follower`. */
   readonly views: ViewSource;
   readonly isMetered: boolean;
   readonly log: Logger | undefined;
@@ -57,7 +57,7 @@ export interface Serving {
   readonly meters: readonly ThreadMeter[];
   /** Whether at least one thread has a snapshot to answer from. */
   readonly isServing: boolean;
-  /** To be told of publications; null where this thread serves. */
+  /** To be told of publications; null if this thread serves. */
   readonly follower: Follower | null;
   /** Resolves when every thread listens. Rejects with a LecternError `address-unavailable`. */
   readonly started: Promise<void>;

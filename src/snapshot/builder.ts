@@ -26,7 +26,7 @@ import type { SnapshotSummary } from './summary.js';
 import { UnservedFieldCounter } from './unserved-fields.js';
 import { writeRows } from './write-rows.js';
 
-/** An image without its rows, per event: 87 measured with a third in conflicts, and 13 where codes have four bytes. */
+/** Image without rows, per event: 87 measured with a third in conflicts, and 13 if codes have four bytes. */
 const IMAGE_BYTES_PER_EVENT = 116;
 /** Besides the image while it is built, per event: mostly conflict clusters. */
 const SCRATCH_BYTES_PER_EVENT = 128;

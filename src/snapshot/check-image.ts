@@ -22,7 +22,7 @@ export type ImageUse = 'restart' | 'pin';
 /**
  * Reads an image to serve. For `restart` the file must belong to this account, and checkRowsOf must follow.
  *
- * @throws LecternError like readImageFile; `image-unusable` also for content that is no image
+ * @throws LecternError like readImageFile; `image-unusable` also for content that is not an image
  */
 export function readCheckedImage(path: string, use: ImageUse): StoredImage {
   const stored = readImageFile(path, use === 'restart');

@@ -71,8 +71,9 @@ function isOneLesson(slotOf: Uint32Array, fields: readonly Uint32Array[], a: num
 }
 
 /**
- * The key of an event in a dimension: its first field that is not null, as text. Empty texts are no keys, and events of
- * zero length have none: they overlap nothing. `keyOf` has a code of `keys`, or NO_CODE, by dimension and ordinal.
+ * The key of an event in a dimension: its first field that is not null, as text. Empty texts are not keys,
+ * and events of zero length have none: they overlap nothing. `keyOf` has a code of `keys`, or NO_CODE, by
+ * dimension and ordinal.
  */
 function conflictKeys(
   { columns, slotOf, slots }: OrderedEvents,

@@ -33,7 +33,7 @@ import { NO_UNSERVED_FIELDS } from './unserved-fields.js';
  * 4 bytes   length of the header, little endian
  * 4 bytes   CRC-32 of the header, little endian
  * header    MessagePack: versions, seed, summary, and of every array its path, type, length and CRC-32
- * arrays    one behind the other, each from a multiple of 8 bytes on
+ * arrays    one after the other, each from a multiple of 8 bytes on
  * ```
  *
  * Every byte is covered by a comparison, a checksum or the length. check-image.ts says whether the content is an image.

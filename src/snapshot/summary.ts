@@ -39,7 +39,7 @@ export interface SnapshotSummary {
   readonly identifiers: IdentifierMode;
   /** Per field that may be unknown. */
   readonly fields: readonly FieldUse[];
-  /** Names in records that are no field, with counts. */
+  /** Names in records that are not fields, with counts. */
   readonly unserved: UnservedFields;
   /** Earliest start and latest end of all events in epoch milliseconds; null without events. */
   readonly span: {

@@ -4,7 +4,7 @@ import { compareCodePoints } from '../model/text.js';
 import { isSame, viewOf } from '../structures/byte-strings.js';
 import { suggest } from '../structures/suggest.js';
 
-/** Names in records that are no field of events: no fault, but perhaps typos. */
+/** Names in records that are not fields of events: not faults, but perhaps typos. */
 export interface UnservedFields {
   /** Most frequent first. */
   readonly fields: readonly {

@@ -239,7 +239,10 @@ function versionOf(url: URL, headers: IncomingHttpHeaders): string | null {
   return isSettled ? JSON.stringify({ url: addressDigest(url), lastModified }) : null;
 }
 
-/** The condition for an address (RFC 9110 section 13.1). Empty for versions of other addresses or in no known form. */
+/**
+ * The condition for an address (RFC 9110 section 13.1). Empty if the version belongs to another address or
+ * has an unknown form.
+ */
 function conditionalHeaders(previous: string | null, url: URL): RequestHeaders {
   let version: unknown;
   try {

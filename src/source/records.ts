@@ -111,8 +111,8 @@ export class MemorySource implements RecordSource {
   /**
    * Adds, replaces and removes single records. The case of UUIDs does not count.
    *
-   * @throws LecternError `option-invalid` for an upsert without an id, an upsert or remove that is no list, or records that were
-   *   given as a stream. Nothing is changed then.
+   * @throws LecternError `option-invalid` for an upsert without an id, an upsert or remove that is not a
+   *   list, or records that were given as a stream. Nothing is changed then.
    */
   apply(change: RecordChange): void {
     const upserts = listOf(change, 'upsert').map((record) => {
@@ -167,7 +167,7 @@ function invalid(problem: string): LecternError {
   return new LecternError('option-invalid', problem);
 }
 
-/** A string is iterable, too, but its characters are no records. */
+/** A string is iterable, too, but its characters are not records. */
 function checkRecords(given: unknown, taker: string): Records {
   const isIterable =
     typeof given === 'object' &&

@@ -3,7 +3,7 @@
  */
 import type { RecordPosition, Rejection } from '../model/event.js';
 
-/** Places of the names in a line that are no event fields: beginning and end in turn. */
+/** Places of the names in a line that are not event fields: beginning and end in turn. */
 export interface NameSpans {
   readonly places: Int32Array;
   readonly count: number;
@@ -30,7 +30,7 @@ export interface RecordSink {
 export interface LoadProgress {
   /** Bytes that have come so far, before decompression. */
   readonly bytesRead: number;
-  /** Bytes of the whole source. Null where the size is not known, as with standard input. */
+  /** Bytes of the whole source. Null if the size is not known, as with standard input. */
   readonly bytesTotal: number | null;
   /** Records that have been read so far. */
   readonly records: number;

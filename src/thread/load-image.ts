@@ -122,7 +122,7 @@ export async function runLoadTask(
 }
 
 export function refusalOf(error: unknown): LoadDone {
-  // What V8 throws where the system gives no memory for an array, or a Map is as large as it can be.
+  // V8 throws these if an array buffer cannot be allocated or a Map has its maximum size.
   const isOutOfMemory =
     error instanceof RangeError &&
     /^(?:Array buffer allocation failed|Map maximum size exceeded)/.test(error.message);

@@ -11,7 +11,7 @@ export interface SpawnOptions extends TaskListeners {
   /** For a task whose source is a stream: its chunks, each in a buffer of its own, which is handed over. */
   readonly feed?: Feed | undefined;
   readonly keepsProcessAlive: boolean;
-  /** Called with the thread's end where the thread does not end: it waits for the system, which may take for ever. */
+  /** Called if the thread does not end in time, with a promise of its end: a system call may hang forever. */
   readonly onStuck?: (end: Promise<void>) => void;
 }
 
@@ -46,8 +46,9 @@ export async function spawnTask<T extends Task>(task: T, options: SpawnOptions):
 }
 
 /**
- * The heap is a part of what the load may take. The limit ends the thread where a load is faster than it is looked at. A map
- * of lecturers has room of its own: it is parsed in one go, in which V8 would end the process and not the thread.
+ * The heap is a part of what the load may take. The limit ends the thread if the load outgrows its bound
+ * between two checks. A map of lecturers has room of its own: it is parsed in one go, in which V8 would end
+ * the process and not the thread.
  */
 function heapLimits({ bounds: { memoryBytesMax }, source }: LoadTask): ResourceLimits {
   if (memoryBytesMax === null) return {};

@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 
-/** This module's own address; bundlers leave nothing in its place where they make CommonJS. */
+/** This module's own address; bundlers leave nothing in its place if they make CommonJS. */
 const OWN_URL: string | undefined = import.meta.url;
 const SOURCE_NAME = /\/thread\/start-thread\.ts$/;
 

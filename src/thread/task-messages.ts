@@ -26,7 +26,7 @@ export interface LoadTask {
   readonly identifiers: IdentifierMode;
   /** The source's version of what is served, for asking conditionally; null to load in any case. */
   readonly previousVersion: string | null;
-  /** What is served, to tell what changed; null at the first load. Its arrays are shared, not copied. */
+  /** What is served, to find what changed; null at the first load. Its arrays are shared, not copied. */
   readonly served: SnapshotImage | null;
   readonly deltas: readonly Delta[];
   readonly bounds: IntakeBounds;
@@ -75,7 +75,7 @@ export type DoneOf<T extends Task> = T extends LoadTask
 
 export interface Failed {
   readonly kind: 'failed';
-  /** Null for what is no LecternError: a bug. */
+  /** Null for what is not a LecternError: a bug. */
   readonly code: LecternErrorCode | null;
   readonly message: string;
   readonly retryAfterMs: number | null;
@@ -85,7 +85,7 @@ export type FromTask =
   | Done
   | Failed
   | { readonly kind: 'progress'; readonly progress: LoadProgress }
-  /** Of the source that is about to be read. A thread that runs out of memory tells nothing later. */
+  /** Of the source that is about to be read. A thread that runs out of memory reports nothing later. */
   | { readonly kind: 'version'; readonly version: string | null }
   /** The next chunk of a stream may come. */
   | { readonly kind: 'more' };

@@ -9,7 +9,7 @@ const port = parentPort as MessagePort;
 if (port === null) throw new Error('this module is the entry of a worker thread');
 
 const task = workerData as Task;
-// Nothing is answered before a first load or the reading of an image has ended; other tasks go on beside answers.
+// Nothing can be answered before a first load or an image is ready, so these keep their priority.
 if (task.task !== 'read-image' && (task.task !== 'load' || task.served !== null)) letOthersGoFirst();
 
 const tell = (message: FromTask): void => port.postMessage(message);

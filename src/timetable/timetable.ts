@@ -64,7 +64,7 @@ export interface Timetable extends ViewSource, AsyncDisposable {
   find(query?: ScheduleQuery): EventPage;
   /** The events of {@link find} as JSON bytes. Do not write to them: they may be shared memory. */
   findBytes(query?: ScheduleQuery): Uint8Array;
-  /** One event by its id, or null. Throws `parameters-invalid` for an id that is no text. */
+  /** One event by its id, or null. Throws `parameters-invalid` for an id that is not a text. */
   get(id: string): TimetableEvent | null;
   /** GET /schedule/conflicts. Throws as {@link find} does. */
   conflicts(query?: ConflictQuery): ConflictPage;

@@ -3,7 +3,7 @@ import { LecternError } from '../errors.js';
 
 /** @throws LecternError `option-invalid`; the message shows nothing that could be a secret */
 export function parseAddress(text: string): URL {
-  // The constructor's error holds the whole text, so it is no cause here.
+  // The constructor's error holds the whole text, so it is not given as the cause.
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
     const found = url === null ? 'it cannot be parsed' : `its scheme is ${url.protocol.slice(0, -1)}`;

@@ -53,7 +53,7 @@ export function refused(url: URL, status: number, headers: IncomingHttpHeaders, 
   return unreadable(url, answer + wait + hint, { retryAfterMs });
 }
 
-/** Milliseconds from `nowMs` (RFC 9110 section 10.2.3); null for text that is no delay or date. */
+/** Milliseconds from `nowMs` (RFC 9110 section 10.2.3); null for text that is neither a delay nor a date. */
 export function parseRetryAfter(field: string, nowMs: number): number | null {
   const text = field.trim();
   const waitMs = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs;

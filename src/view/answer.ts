@@ -10,7 +10,7 @@ export interface Answer {
   readonly total: number;
   /** Entries on this page. */
   readonly count: number;
-  /** The cursor of the next page, or null where this is the last. */
+  /** The cursor of the next page, or null if this is the last. */
   readonly nextCursor: string | null;
   /** This page. */
   readonly body: Body;
@@ -21,7 +21,7 @@ export interface Answer {
  * is known without executing anything.
  */
 export interface Read {
-  /** Null where Accept decides. */
+  /** Null if Accept decides. */
   readonly format: FormatName | null;
   /** A weak entity tag, `W/"…"`, of the snapshot's content, the canonical query and the representation. */
   entityTag(format: FormatName): string;

@@ -38,7 +38,7 @@ export interface SourceState {
   readonly lastSuccessMs: number | null;
   /** The same by `monotonicMs`: whether it was too long ago is counted from here. */
   readonly lastSuccessMonotonicMs: number | null;
-  /** One line: why the last load failed or was refused; null where it went well. */
+  /** One line: why the last load failed or was refused; null if it went well. */
   readonly lastError: string | null;
   /** What was published turned out to be damaged: nothing is served until the next publication. */
   readonly isWithdrawn?: boolean;

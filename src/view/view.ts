@@ -64,7 +64,7 @@ export interface View {
   eventOf(id: string): Uint8Array | null;
   /** How GET /schedule answers: the plan as text, with counts and timings. Executes the query. */
   explain(pairs: ParameterPairs, options: ParseOptions): Explanation | ReadFaults;
-  /** A value that the field has in this data set, or null where no event has one: for examples and test tokens. */
+  /** A value of the field in this data set, or null if no event has one: for examples and test tokens. */
   sampleValue(field: FieldFilter['field']): string | null;
 }
 

@@ -9,14 +9,14 @@ import { directHead, httpDate, sendDirectly } from '../node/direct.js';
 export interface KnownAnswer {
   readonly entityTag: string;
   readonly headers: FlatHeaders;
-  /** Null where only the tag is known: all clients so far had the answer already. Part of `wire` where there is one. */
+  /** Null if only the tag is known, from an answer of 304 or 412. Part of `wire` if there is one. */
   body: Uint8Array | null;
   /** Head and body in one buffer, once it was sent directly. */
   wire: { readonly bytes: Buffer; readonly dateOffset: number; date: string } | null;
 }
 
 export interface KnownTarget {
-  /** The one that its query names; null where Accept decides. */
+  /** The one that its query names; null if Accept decides. */
   readonly format: FormatName | null;
   readonly answers: Partial<Record<FormatName, KnownAnswer>>;
 }
@@ -26,7 +26,7 @@ const ENTRY_BYTES = 1536;
 
 export class AnswerCache {
   readonly #known: GenerationalCache<KnownTarget>;
-  /** Tags of answers that were made of this snapshot, each in the place that its end says. */
+  /** Tags of answers from this snapshot; the last characters of a tag give its index. */
   #seen: (string | undefined)[] = new Array(ANSWERS_SEEN_ENTRIES).fill(undefined);
   #snapshotId = '';
 

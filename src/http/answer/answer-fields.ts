@@ -76,7 +76,7 @@ export class OriginFields {
   }
 }
 
-/** What keeps a text from being an origin as browsers write it; null where it is one. */
+/** What keeps a text from being an origin as browsers write it; null if it is one. */
 export function originFault(origin: string): string | null {
   if (origin.includes('*') || origin === 'null') {
     return 'it must be an exact origin: every page that may read the timetable is named';

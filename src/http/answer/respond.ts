@@ -4,7 +4,7 @@ import type { Exchange, FlatHeaders } from '../exchange.js';
 import { canSendWhole, WRITE_BYTES_MAX } from '../node/connection-inside.js';
 import { canSendDirectly, directHead, sendDirectly } from '../node/direct.js';
 
-/** Bodies up to this size are copied behind their head and written at once. */
+/** Bodies up to this size are copied after their head and written at once. */
 const BODY_GATHER_BYTES_MAX = 65_536;
 
 /** Sends a body of chunks. `headers` are complete but for those of every answer, Content-Length included. */
@@ -45,7 +45,7 @@ function sendHead(exchange: Exchange, status: number, headers: FlatHeaders): voi
   }
 }
 
-/** Null where the answer cannot be sent directly. */
+/** Null if the answer cannot be sent directly. */
 function headToSend(exchange: Exchange, status: number, headers: FlatHeaders): string | null {
   return canSendDirectly(exchange) ? directHead(status, headers, exchange.fields.text) : null;
 }
@@ -112,7 +112,7 @@ function writeSlices(exchange: Exchange, slices: Iterator<Uint8Array>): void {
       return;
     }
     sent = slice.value;
-    // A turn of its own even where the kernel took everything at once: a fast reader must not keep others waiting.
+    // A turn of its own even if the kernel took everything: a fast reader must not keep others waiting.
     if (res.write(sent)) setImmediate(later);
     else res.once('drain', () => setImmediate(later));
   };

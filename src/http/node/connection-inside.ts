@@ -4,7 +4,10 @@ import type { Socket } from 'node:net';
 import { READER_BYTES_MIN } from '../../limits.js';
 import { usable } from './inner-parts.js';
 
-/** If only whole writes are counted: small beside READER_BYTES_MIN, so that steady readers show. */
+/**
+ * Largest write if only completed writes are counted. Much less than READER_BYTES_MIN, so that steady readers
+ * show progress.
+ */
 export const WRITE_BYTES_MAX: number = READER_BYTES_MIN / 4;
 
 /** Whether a body may be written at once: its progress is seen, or it is small. */

@@ -16,14 +16,14 @@ const FEATURES = {
   keepAlive: ['response.shouldKeepAlive'],
   /** Counting the bytes that the system has taken. */
   writeProgress: ['handle.bytesWritten', 'handle.writeQueueSize'],
-  /** Seeing what arrived behind a request. */
+  /** Seeing what arrived after a request. */
   readAhead: ['parser.getCurrentBuffer'],
   /** Taking the connections that wait at a port before it is closed. */
   shortBacklog: ['listener.listen'],
   descriptor: ['listener.fd'],
   /** Answering clients that have closed their half. */
   halfOpen: ['server.httpAllowHalfOpen'],
-  /** Reading on for a moment behind the last answer. */
+  /** Reading on for a moment after the last answer. */
   gentleClose: ['socket.destroySoon'],
   /** Saying what was wrong with unreadable requests. */
   parserErrors: ['error.reason', 'error.rawPacket', 'error.bytesParsed'],
@@ -125,7 +125,7 @@ function probe(host: string, check: Check): Promise<boolean> {
     });
     server.once('request', (req, res) => {
       const parser = tryRequest(req, check);
-      // The next request comes only if node goes on behind this answer.
+      // The next request comes only if node goes on after this answer.
       if (!tryResponse(req.socket, res, check)) res.writeHead(204).end();
       if (parser === null) server.once('request', (_req, next) => next.writeHead(204).end());
       else takeNext(parser, req.socket, check);

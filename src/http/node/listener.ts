@@ -14,7 +14,7 @@ function handleOf(server: Server): ListeningHandle | null {
   return (server as unknown as { readonly _handle: ListeningHandle | null })._handle;
 }
 
-/** Clients may close their half behind a request and still get the answer. */
+/** Clients may close their half after a request and still get the answer. */
 export function allowHalfOpen(server: HttpServer): void {
   if (usable.halfOpen) Object.assign(server, { httpAllowHalfOpen: true });
 }

@@ -128,7 +128,7 @@ export class LoneRequest {
     return req !== this.#req || this.#isAnswered;
   }
 
-  /** Whether node:http drops bytes behind the request: after an ignored Upgrade it goes on with the next packet. */
+  /** Whether node:http drops bytes after the request: after an ignored Upgrade, the rest of the packet. */
   dropsRest(req: IncomingMessage): boolean {
     if (req !== this.#req || !this.#isUpgrade) return false;
     if (!usable.readAhead) return true;
@@ -145,7 +145,10 @@ export class LoneRequest {
     return this.#handOn(req, keepAlive);
   }
 
-  /** The answer to the present request comes later, by {@link LoneRequest.answer} or as `awaited` is told. */
+  /**
+   * Announces that the answer comes later: through {@link LoneRequest.answer}, or on the response given to
+   * `awaited`.
+   */
   awaitAnswer(awaited: Awaited): void {
     if (awaited.req !== this.#req || this.#isAnswered) throw new Error(NOT_UNDER_WAY);
     if (this.#socket.timeout) this.#socket.setTimeout(0);

@@ -11,7 +11,7 @@ export interface HeaderFacts {
   readonly authorizations: number;
   /** Anything but one is malformed in HTTP/1.1 (RFC 9112 section 3.2). */
   readonly hosts: number;
-  /** Empty where there is none. */
+  /** Empty if there is none. */
   readonly host: string;
   readonly hasContent: boolean;
   readonly origin: string | undefined;

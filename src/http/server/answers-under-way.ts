@@ -24,7 +24,7 @@ export class AnswersUnderWay {
     const res = lone === null ? exchange.makeResponse() : null;
     const isTaken =
       res === null ? req.socket.writableLength === 0 : res.writableEnded && res.writableLength === 0;
-    // If the client left during the verification, no event will tell of the end.
+    // If the client left during the verification, no event will report the end.
     if (isTaken || res?.destroyed || req.socket?.destroyed) return;
     let answers = this.#answers.get(snapshot);
     if (answers === undefined) {

@@ -15,7 +15,7 @@ export interface ListenOptions {
 export interface ListenAddress {
   /** The IP address. */
   readonly host: string;
-  /** The TCP port, also where any free one was asked for. */
+  /** The TCP port, also if any free one was asked for. */
   readonly port: number;
   /** `http://host:port`, without a path. */
   readonly origin: string;

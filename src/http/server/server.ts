@@ -188,12 +188,12 @@ export class HttpServer {
 
   #answer(req: IncomingMessage, res: ServerResponse): void {
     const connection = this.#connections.open.get(req.socket);
-    // Bytes behind the last answer of a connection may not be a request at all.
+    // Bytes after the last answer of a connection may not be a request at all.
     if (connection === undefined || connection.isEnding) return;
     const { lone } = connection;
     this.#connections.use(connection, res);
     if (lone?.takes(res)) return;
-    // Tells the client that nothing behind this request was read.
+    // Tells the client that nothing after this request was read.
     if (lone === null ? req.headers.upgrade !== undefined : lone.dropsRest(req)) endWithAnswer(res);
     // With a lone request, #see has asked. #handle uses the result.
     if (lone === null) this.#overload.refuses();
@@ -204,7 +204,7 @@ export class HttpServer {
 
   readonly #handle = (connection: Connection, req: IncomingMessage, res: ServerResponse): void => {
     if (this.#isDraining && connection.waiting.length === 0) endWithAnswer(res);
-    // A preflight costs as much as its refusal; without it a page could not read the refusal of its request.
+    // Preflights are answered: that costs as much as refusing, and lets the page read the 503 of its request.
     if (this.#overload.isFull && !this.#origins.isPreflight(req)) {
       this.#overload.count();
       refuse(req, res, this.#origins);
@@ -222,7 +222,7 @@ export class HttpServer {
     }
   }
 
-  /** Sends a last answer on a connection, behind all others. */
+  /** Sends a last answer on a connection, after all others. */
   #endWith(socket: Socket, say: (fields: AnswerFields) => void): void {
     const connection = this.#connections.open.get(socket);
     if (connection === undefined || connection.isEnding) return;
@@ -233,7 +233,7 @@ export class HttpServer {
       this.#connections.linger(connection);
     };
     if (connection.isAnswering) connection.answer?.once('close', speak);
-    // Behind a lone answer that is still being sent. An error ends the connection.
+    // After a lone answer that is still being sent. An error ends the connection.
     else if (connection.answer === null && socket.writableLength > 0) socket.write('', speak);
     else speak();
   }

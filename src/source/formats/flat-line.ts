@@ -27,9 +27,9 @@ const NAME_VIEWS: readonly DataView[] = NAMES.map(viewOf);
 const NAME_LENGTHS: Int32Array = Int32Array.from(NAMES, ({ length }) => length);
 
 /**
- * Finds the values of an event in a JSON line without decoding it: a flat object of texts and nulls, without escaped or repeated
- * names, with spaces only behind colons and commas. JSON.parse reads all other lines. Names mostly have the order of the line
- * before, so the next name is guessed and compared.
+ * Finds the values of an event in a JSON line without decoding it: a flat object of texts and nulls, without
+ * escaped or repeated names, with spaces only after colons and commas. JSON.parse reads all other lines.
+ * Names mostly have the order of the line before, so the next name is guessed and compared.
  */
 export class FlatLines {
   /** Values of the last line, unchecked: see `undecoded` of RecordSink. */
@@ -115,7 +115,7 @@ export class FlatLines {
     return -1;
   }
 
-  /** Skips a name that is no field, and its value if that is a text or null. */
+  /** Skips a name that is not a field, and its value if that is a text or null. */
   #skipUnknown(bytes: Uint8Array, view: DataView, start: number): number {
     let at = plainTextEnd(bytes, start);
     if (at === -1 || bytes[at] !== COLON) return -1;

@@ -97,7 +97,7 @@ export class JsonArrayReader implements FormatReader {
           break;
         }
         case ESCAPE:
-          // An escaped line break is no JSON, but counts as a line.
+          // An escaped line break is not JSON, but counts as a line.
           if (chunk[i] !== LF) i++;
           state = STRING;
           break;

@@ -22,8 +22,9 @@ const HEADERS: readonly (readonly [of: number, lengthBytes: number, payload: num
 /** `timestamp`, the one extension type of the MessagePack specification (-1). */
 const TIMESTAMP_TYPE = 0xff;
 /**
- * An extension of msgpackr: the number of a record structure, its names, then the values of the first record. Later records are
- * the number and their values. Numbers are 0x40 to 0x7f or 0x6000 to 0x7fff, which then are no plain integers.
+ * An extension of msgpackr: the number of a record structure, its names, then the values of the first record.
+ * Later records are the number and their values. Numbers are 0x40 to 0x7f or 0x6000 to 0x7fff, which then are
+ * not plain integers.
  */
 const RECORD_STRUCTURE_TYPE = 0x72;
 
@@ -151,7 +152,7 @@ function isStructureNumber(number: number): boolean {
   return (number >= 0x40 && number < 0x80) || (number >= 0x6000 && number < 0x8000);
 }
 
-/** Bytes of an array's header; 0 where the byte begins none. */
+/** Bytes of an array's header; 0 if the byte begins none. */
 export function arrayHeaderBytes(byte = 0): number {
   if (byte >= 0x90 && byte < 0xa0) return 1;
   return byte === 0xdc ? 3 : byte === 0xdd ? 5 : 0;

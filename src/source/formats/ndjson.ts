@@ -76,7 +76,10 @@ export class NdjsonReader implements FormatReader {
     }
   }
 
-  /** The name of the array, if the source is an object around one. Null for NDJSON, also if line 1 is cut behind a "[". */
+  /**
+   * The name of the array, if the source is an object around one. Null for NDJSON, also if line 1 is cut
+   * after a "[".
+   */
   #wrappedArray(): string | null {
     const { count, decoded, first } = this.#records;
     const head = this.#head.toString('utf8');

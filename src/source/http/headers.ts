@@ -2,7 +2,7 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { LecternError } from '../../errors.js';
 import type { RequestHeaders } from '../../upstream/call.js';
 
-/** `env:NAME`, also behind a scheme: `Bearer env:UPSTREAM_TOKEN`. */
+/** `env:NAME`, also after a scheme: `Bearer env:UPSTREAM_TOKEN`. */
 const FROM_ENVIRONMENT = /^(?:(\S+) )?env:([A-Za-z_][A-Za-z0-9_]*)$/;
 
 /** Fields that the transfer depends on. With a range, a part of the data would look like all of it. */
