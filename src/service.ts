@@ -167,7 +167,7 @@ function logEvents(
     });
     // The first timetable is published with any share of rejected records.
     if (changes !== null || origin !== 'source' || percentRejected(summary) <= rejectPercentMax) return;
-    const reason = `${percentRejected(summary).toFixed(1)} % of the records were rejected; with a timetable in place at most ${rejectPercentMax} % are let through`;
+    const reason = `${percentRejected(summary).toFixed(1)} % of the records were rejected; later loads are refused above ${rejectPercentMax} %`;
     log.warn({ source, events, rejected, reason }, 'first timetable has many bad records');
   });
   timetable.on('refused', ({ refusal, summary }) => {

@@ -81,7 +81,7 @@ function ofRequests({ serving: { meters } }: Observed): Family[] {
     counter('lectern_token_failures_total', 'Requests that were not let in.', () =>
       TOKEN_FAILURES.map((reason, n) => [{ reason }, sum(meters, FAILURES_AT + n)]),
     ),
-    counter('lectern_cache_lookups_total', 'What was looked for in the caches.', () => [
+    counter('lectern_cache_lookups_total', 'Cache look-ups.', () => [
       [{ cache: 'answers', result: 'hit' }, sum(meters, CELL.answerHits)],
       [{ cache: 'answers', result: 'miss' }, sum(meters, CELL.answerMisses)],
       [{ cache: 'rows', result: 'hit' }, sum(meters, CELL.rowHits)],
@@ -116,7 +116,7 @@ function ofOverload({ serving }: Observed): Family[] {
     ),
     counter(
       'lectern_overloads_total',
-      'Times that a serving thread came to have too many requests.',
+      'Times that a serving thread became overloaded.',
       () => serving.condition.overloads,
     ),
     gauge(
@@ -155,7 +155,7 @@ function ofTimetable({ timetable, activity }: Observed, isReady: () => boolean):
       () => inSeconds(timetable.source.lastSuccessMs),
     ),
     counter('lectern_reloads_total', 'Loads that have ended.', () => countsBy('result', activity.loads)),
-    counter('lectern_gate_refusals_total', 'Snapshots that were built and not published.', () =>
+    counter('lectern_gate_refusals_total', 'Loads that were refused.', () =>
       countsBy('reason', activity.refusals),
     ),
   ];
@@ -164,19 +164,15 @@ function ofTimetable({ timetable, activity }: Observed, isReady: () => boolean):
 function ofConnections({ serving: { meters } }: Observed): Family[] {
   return [
     gauge('lectern_connections_open', 'Connections at present.', () => sum(meters, CELL.connectionsOpen)),
-    counter(
-      'lectern_connections_cut_total',
-      'Connections that were closed for what their clients did.',
-      () => [
-        [{ reason: 'too-many' }, sum(meters, CELL.connectionsDropped)],
-        [{ reason: 'slow-reader' }, sum(meters, CELL.slowReaders)],
-        [{ reason: 'silent' }, sum(meters, CELL.silent)],
-        [{ reason: 'flooded' }, sum(meters, CELL.flooded)],
-      ],
-    ),
+    counter('lectern_connections_cut_total', 'Connections that the service closed to protect itself.', () => [
+      [{ reason: 'too-many' }, sum(meters, CELL.connectionsDropped)],
+      [{ reason: 'slow-reader' }, sum(meters, CELL.slowReaders)],
+      [{ reason: 'silent' }, sum(meters, CELL.silent)],
+      [{ reason: 'flooded' }, sum(meters, CELL.flooded)],
+    ]),
     gauge(
       'lectern_http_inner_parts_missing',
-      'Parts inside Node that are not as expected and not used: answers are slower.',
+      '1 for a Node internal that does not work as expected and is not used: answers are slower.',
       () => INNER_PARTS.map((part) => [{ part }, missingInnerParts().includes(part) ? 1 : 0]),
     ),
   ];
@@ -206,7 +202,7 @@ function ofProcess(observed: Observed, threads: readonly ThreadMeter[]): Family[
     counter('lectern_threads_lost_total', 'Serving threads that were lost, and replaced.', losses),
     counter(
       'lectern_log_lines_dropped_total',
-      'Log lines that were dropped, as nobody took them.',
+      'Log lines dropped because the log did not take them in time.',
       () => (log?.linesDropped?.() ?? 0) + sum(serving.meters, CELL.logLinesDropped),
     ),
     gauge('lectern_info', 'What runs; always 1.', () => [[info, 1]]),

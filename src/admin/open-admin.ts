@@ -125,8 +125,7 @@ function createAdminHandler(options: AdminOptions, exposition: Exposition): Requ
     if (exchange.headers.hasContent) {
       return sendProblem(exchange, {
         code: 'content-too-large',
-        detail:
-          'POST /refresh takes no content: leave the body out. What is loaded is the source that the service was started with.',
+        detail: 'POST /refresh takes no body. It loads the source that the service was started with.',
       });
     }
     const { pairs, faults } = parseQueryString(exchange.query);
@@ -134,7 +133,8 @@ function createAdminHandler(options: AdminOptions, exposition: Exposition): Requ
     if (faults.length > 0 || (pairs.length > 0 && !force)) {
       return sendProblem(exchange, {
         code: 'parameters-invalid',
-        detail: 'The only parameter is force=true, which publishes whatever comes.',
+        detail:
+          'The only parameter is force=true, which skips the checks for empty, shrunken, grown and faulty timetables.',
       });
     }
     log?.info({ force }, 'loading on request');
@@ -166,7 +166,7 @@ function createAdminHandler(options: AdminOptions, exposition: Exposition): Requ
       return sendProblem(exchange, {
         code: 'host-not-allowed',
         detail:
-          'The Host is a name that the admin listener does not know. Ask it by an IP address, as localhost, or by a name that --admin-allowed-host allows.',
+          'The admin listener does not accept this Host. Use an IP address, localhost, --admin-host or a name of --admin-allowed-host.',
       });
     }
     // All resources refuse several credentials: the senders disagree on the user.

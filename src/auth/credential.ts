@@ -102,11 +102,11 @@ export function readHeader(token: string): ReadHeader | string {
     return 'is not a JSON object';
   }
   const { alg, kid, typ, cty } = header;
-  if (typeof alg !== 'string') return 'has no "alg" that is a text';
-  if (kid !== undefined && typeof kid !== 'string') return 'has a "kid" that is not a text';
-  if (cty !== undefined && typeof cty !== 'string') return 'has a "cty" that is not a text';
-  if (cty !== undefined && mediaTypeOf(cty) === 'jwt') return 'says that there is a token in the token';
-  if (Object.hasOwn(header, 'crit')) return 'has "crit", of which no extension is understood';
+  if (typeof alg !== 'string') return 'has no "alg" string';
+  if (kid !== undefined && typeof kid !== 'string') return 'has a "kid" that is not a string';
+  if (cty !== undefined && typeof cty !== 'string') return 'has a "cty" that is not a string';
+  if (cty !== undefined && mediaTypeOf(cty) === 'jwt') return 'declares a nested token ("cty")';
+  if (Object.hasOwn(header, 'crit')) return 'has "crit", but no extension is supported';
   if (Object.hasOwn(header, 'b64')) return 'has "b64", which no JWT may have';
   return { alg, kid, typ };
 }

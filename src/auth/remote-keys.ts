@@ -116,8 +116,8 @@ export class RemoteKeys implements KeyFeed {
       problem: null,
     };
     if (this.#url.protocol === 'http:' && !/^(localhost|127\..*|\[::1\])$/.test(this.#url.hostname)) {
-      const reason = 'whoever is on the way can put keys of their own in place; expected https';
-      this.#say('warn', { reason }, 'key set comes unencrypted');
+      const reason = 'over http anyone on the network path can replace the keys; expected https';
+      this.#say('warn', { reason }, 'key set is fetched without encryption');
     }
     void this.want();
   }
@@ -196,7 +196,7 @@ export class RemoteKeys implements KeyFeed {
     this.#leftOut = reasons.join();
     if (this.#failures > 0) {
       const seconds = Math.round((nowMs - this.#failingSinceMs) / 1000);
-      this.#say('info', { failures: this.#failures, seconds }, 'key set can be had again');
+      this.#say('info', { failures: this.#failures, seconds }, 'key set can be fetched again');
     }
     this.#failures = 0;
   }
@@ -212,7 +212,7 @@ export class RemoteKeys implements KeyFeed {
     this.#failingSinceMs = beganMs;
     const usableMs = this.#state.usableUntilMs - this.#around.now();
     const usableSeconds = Math.max(0, Math.round(usableMs / 1000));
-    this.#say('warn', { reason, usableSeconds }, 'key set cannot be had');
+    this.#say('warn', { reason, usableSeconds }, 'cannot fetch the key set');
   }
 
   /** Tells the followers once the keys are too old. */

@@ -74,7 +74,7 @@ async function readPipe(path: string, options: TextFileOptions, signal: AbortSig
     if (bytesRead === 0) {
       closeSync(fd);
       const { code, name } = options;
-      throw new LecternError(code, `${name} is a pipe that nobody writes to; expected a file`);
+      throw new LecternError(code, `${name} is a pipe without a writer; expected a file`);
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;

@@ -241,5 +241,5 @@ function noTime(name: string): VerificationFailure {
 }
 
 function noText(name: string): VerificationFailure {
-  return invalid('claims', `The token has no "${name}" claim that is a non-empty string.`);
+  return invalid('claims', `The "${name}" claim of the token is missing or is not a non-empty string.`);
 }

@@ -28,7 +28,8 @@ export async function serve(settings: ResolvedSettings): Promise<number> {
   const isColoured = isTTY && process.stderr.hasColors();
   const destination = format === 'pretty' ? await prettyDestination(output, isColoured) : output;
   const log = Object.assign(pino({ level, base: null }, destination), { linesDropped: () => output.dropped });
-  output.onResumed = (lines) => log.warn({ lines }, 'log lines were dropped, as nobody took them');
+  output.onResumed = (lines) =>
+    log.warn({ lines }, 'log lines were dropped: standard error did not take them in time');
   for (const reason of unknownVariables(process.env, settings)) {
     warn(settings, log, 'unknown variable', reason);
   }
@@ -138,7 +139,7 @@ function warnOfEnd(settings: ResolvedSettings, log: Logger): void {
   const { staleSecondsMax, refreshSeconds, pin } = settings;
   if (staleSecondsMax === undefined || refreshSeconds > 0 || pin !== undefined) return;
   const reason =
-    '--stale-seconds-max without --refresh-seconds: a source that stays as it is is not asked again, so all answers become 503 after that time, until SIGHUP or POST /refresh';
+    '--stale-seconds-max without --refresh-seconds: an unchanged source is not loaded again, so every answer becomes 503 after that time, until SIGHUP or POST /refresh';
   warn(settings, log, 'answers will end', reason);
 }
 
@@ -146,7 +147,7 @@ function warnOfEnd(settings: ResolvedSettings, log: Logger): void {
 function warnOfOpenDoor({ mode, address }: Service): void {
   if (mode !== 'development' || /^(?:127\.|::1$|::ffff:127\.)/i.test(address.host)) return;
   writeError(
-    `warning: development mode on ${address.origin}: anybody who can reach this address gets a token; ` +
-      'expected --host 127.0.0.1, or production mode',
+    `warning: development mode on ${address.origin}: anyone who can reach this address gets a token; ` +
+      'use --host 127.0.0.1 or production mode',
   );
 }

@@ -117,7 +117,8 @@ export class TokenCheck {
         this.#warn('a token cannot be verified', { reason: authentication.description });
         sendProblem(exchange, {
           code: 'keys-unavailable',
-          detail: 'The keys that verify tokens cannot be had at the moment. Ask again in a few seconds.',
+          detail:
+            'The keys that verify tokens are not available at the moment. Retry-After says when to ask again.',
           headers: ['Retry-After', String(authentication.retryAfterSeconds)],
         });
         return;

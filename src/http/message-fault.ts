@@ -12,7 +12,7 @@ let lastHost = '';
 
 export const WRONG_VERSION: Problem = {
   code: 'version-not-supported',
-  detail: 'HTTP/1.1 and HTTP/1.0 are spoken here.',
+  detail: 'The service supports HTTP/1.1 and HTTP/1.0.',
 };
 
 export const METHOD_NOT_ALLOWED: Problem = {
@@ -30,10 +30,10 @@ export function messageFault(req: IncomingMessage, path: string, facts: HeaderFa
   if (req.rawHeaders.length / 2 > HEADER_FIELDS_MAX) {
     return {
       code: 'headers-too-large',
-      detail: `The request has more than ${HEADER_FIELDS_MAX} header fields, the most that are read.`,
+      detail: `The request has more than ${HEADER_FIELDS_MAX} header fields, the limit.`,
     };
   }
-  if (req.httpVersionMajor < 1) return malformed('HTTP/0.9 is not spoken here.');
+  if (req.httpVersionMajor < 1) return malformed('HTTP/0.9 is not supported.');
   if (req.httpVersionMajor > 1) return WRONG_VERSION;
   if (hosts > 1) return malformed('The Host header is given more than once.');
   if (hosts === 0 && req.httpVersion === '1.1') return malformed('The Host header is missing.');
@@ -55,8 +55,7 @@ export function messageFault(req: IncomingMessage, path: string, facts: HeaderFa
   if (expect !== undefined && req.httpVersion !== '1.0' && expect.toLowerCase() !== '100-continue') {
     return {
       code: 'expectation-failed',
-      detail:
-        'The Expect header asks for something else than 100-continue, the only expectation that there is.',
+      detail: 'The only supported expectation is 100-continue.',
     };
   }
   // RFC 9110 section 9.3.8: TRACE would show the client's own header fields to a page that makes it send one.
@@ -75,12 +74,12 @@ function contentFault(
     if (transferEncoding.toLowerCase() !== 'chunked') {
       return {
         code: 'transfer-coding-not-implemented',
-        detail: 'Transfer-Encoding is something else than chunked, the only transfer coding known here.',
+        detail: 'The only supported transfer coding is chunked.',
       };
     }
   }
   if (method !== 'GET' && method !== 'HEAD') return null;
-  return malformed(`A ${method} request has a body, which would mean nothing: leave it out.`);
+  return malformed(`A ${method} request must not have a body.`);
 }
 
 function malformed(detail: string): Problem {

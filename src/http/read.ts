@@ -23,7 +23,7 @@ import { AnswersUnderWay } from './server/answers-under-way.js';
 
 const USER_NOT_MAPPED: Problem = {
   code: 'identity-not-mapped',
-  detail: 'Nothing is known of this user that selects events, such as a study group.',
+  detail: 'No study group or other value that selects events is known for this user.',
 };
 
 const TOKEN_NOT_MAPPED: Problem = {
@@ -35,7 +35,7 @@ const TOKEN_NOT_MAPPED: Problem = {
 
 const NOT_ACCEPTABLE: Problem = {
   code: 'not-acceptable',
-  detail: `This can be had as ${FORMATS.map((format) => format.mediaType).join(' or ')}.`,
+  detail: `This is available as ${FORMATS.map((format) => format.mediaType).join(' or ')}.`,
 };
 
 /** RFC 9110 section 13.1.1 compares tags strongly, and all tags here are weak. */
@@ -53,8 +53,7 @@ const NO_SNAPSHOT: Problem = {
 
 const STALE_SNAPSHOT: Problem = {
   code: 'snapshot-stale',
-  detail:
-    'The last good load of the timetable was longer ago than this service is set to answer from an old one.',
+  detail: 'The last good load of the timetable is older than this service may serve.',
   headers: ['Retry-After', '2'],
 };
 

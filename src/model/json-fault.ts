@@ -12,7 +12,7 @@ const ESCAPES = 'one of \\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX';
 
 const VALUE = 'a value';
 const NAME = 'a property name in double quotes';
-const COLON = '":" behind the property name';
+const COLON = '":" after the property name';
 const NOTHING = 'nothing more';
 
 /** Null for good JSON. */

@@ -38,7 +38,7 @@ function single(name: string, description: string, schema: JsonSchema, more?: Js
 
 function filter(field: Field, identifiers: IdentifierMode): ParameterObject {
   const comparison =
-    field.kind === 'identifier' && identifiers === 'uuid' ? 'in either case of letters' : 'case-sensitive';
+    field.kind === 'identifier' && identifiers === 'uuid' ? 'ignoring case' : 'case-sensitive';
   return repeatable(
     field.name,
     `${field.description}. Compared exactly, ${comparison}. ` +

@@ -63,7 +63,7 @@ export const COMMAND_RULES: Rules = {
     textsOf(source).filter((text) => text === '-').length > 1,
   '{refreshSeconds} cannot load standard input (-) again: it can be read once only': (values) =>
     Number(values.refreshSeconds) > 0 && textsOf(values.source).includes('-'),
-  '{staleSecondsMax} cannot hold for standard input (-), which is loaded once only: all answers would end after that time':
+  '{staleSecondsMax} does not work with standard input (-): it is loaded once, so every answer would become 503 after that time':
     ({ staleSecondsMax, source }) => staleSecondsMax !== undefined && textsOf(source).includes('-'),
   // Without a level, the command chooses one that logs requests.
   '{accessLog} has no effect with {logLevel} above info: requests are logged at info': (values) =>

@@ -123,7 +123,7 @@ export const OPERATING_SETTINGS: readonly Setting[] = inGroup('Operating', 'serv
   corsOrigins: {
     flag: '--cors-origin',
     kind: ORIGINS,
-    help: 'origin of web pages that may read the timetable, such as https://app.example.org; repeatable, or with commas',
+    help: 'origin of web pages that may read the timetable, such as https://app.example.org; repeatable or comma-separated',
   },
   admin: {
     flag: null,
@@ -148,7 +148,7 @@ export const OPERATING_SETTINGS: readonly Setting[] = inGroup('Operating', 'serv
     option: 'allowedHosts',
     flag: '--admin-allowed-host',
     kind: HOST_NAMES,
-    help: 'host name that requests to the admin listener may have, besides IP addresses, localhost and --admin-host; repeatable, or with commas',
+    help: 'further host name that the admin listener accepts (it always accepts IP addresses, localhost and --admin-host); repeatable or comma-separated',
   },
   adminTokenFile: {
     places: [],

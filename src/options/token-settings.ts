@@ -107,7 +107,7 @@ export const TOKEN_SETTINGS: readonly Setting[] = inGroup('Tokens', 'auth', {
     flag: '--claim',
     group: 'Users',
     kind: CLAIMS,
-    help: "token claim that selects a user's events, such as studyGroup=groups; repeatable, or with commas",
+    help: "token claim that selects a user's events, such as studyGroup=groups; repeatable or comma-separated",
   },
   enrolmentsFile: {
     places: [],

@@ -39,14 +39,14 @@ export function judge(next: SnapshotSummary, served: SnapshotSummary | null, opt
   if (rejectedPercent > options.rejectPercentMax) {
     const detail =
       `${faulty} of ${events + faulty} records were rejected (${percent(rejectedPercent)}); ` +
-      `at most ${options.rejectPercentMax} % are let through${describeFirst(next, '; the first is')}`;
+      `at most ${options.rejectPercentMax} % are accepted${describeFirst(next, '; the first is')}`;
     return { code: 'rejected', detail };
   }
   const shrunkPercent = percentOf(served.events - events, served.events);
   if (shrunkPercent > options.shrinkPercentMax) {
     const detail =
       `it has ${events} ${events === 1 ? 'event' : 'events'}, ${percent(shrunkPercent)} fewer than the ${served.events} being served; ` +
-      `at most ${options.shrinkPercentMax} % fewer are let through`;
+      `at most ${options.shrinkPercentMax} % fewer are accepted`;
     return { code: 'shrunk', detail };
   }
   return null;

@@ -57,7 +57,7 @@ export class Loader {
     if (this.#stuckSinceMs !== null) {
       // A stuck load occupies one of libuv's few threads, which read files for the whole process.
       const seconds = Math.round((Date.now() - this.#stuckSinceMs) / 1000);
-      const problem = `a load that was given up ${seconds} s ago still waits for the file system, which does not answer`;
+      const problem = `the file system does not respond: a load abandoned ${seconds} s ago still waits for it`;
       throw new LecternError('source-unreadable', `cannot read ${this.name}: ${problem}`);
     }
     const memoryBytesMax = request.bounds.memoryBytesMax ?? memoryForLoad();
@@ -140,7 +140,7 @@ function checkWatch(given: unknown, name: string): { close(): void } {
   if (typeof (given as { readonly close?: unknown }).close === 'function') return given as { close(): void };
   // A promise of a watch, say, whose rejection would end the process.
   if (given instanceof Promise) given.catch(() => {});
-  const message = `watch() of ${name} gave no object with a close(); expected one`;
+  const message = `watch() of ${name} must return an object with a close() function, or nothing`;
   throw new LecternError('source-malformed', message);
 }
 
@@ -149,19 +149,19 @@ function checkRecordLoad(given: RecordLoad, name: string, previous: string | nul
   const fault = (problem: string): LecternError =>
     new LecternError('source-malformed', `load() of ${name} ${problem}`);
   if (typeof given !== 'object' || given === null) {
-    throw fault('gave no object; expected { records, version } or { notModified: true }');
+    throw fault('returned no object; expected { records, version } or { notModified: true }');
   }
   if ('notModified' in given) {
     if (previous !== null) return given;
-    throw fault('says that nothing changed, but was not asked whether anything did: `previous` is null');
+    throw fault('returned notModified although `previous` is null; expected records');
   }
   const { records, version = null } = given as { readonly records?: unknown; readonly version?: unknown };
   const isObject = typeof records === 'object' && records !== null;
   if (!isObject || !(Symbol.iterator in records || Symbol.asyncIterator in records)) {
-    throw fault('gave no records that can be iterated');
+    throw fault('returned no iterable records');
   }
   if (version !== null && typeof version !== 'string') {
-    throw fault('gave a version that is no text; expected a text or null');
+    throw fault('returned a version that is not a string; expected a string or null');
   }
   return { records: records as Records, version };
 }

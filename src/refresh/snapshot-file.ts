@@ -109,7 +109,7 @@ export class SnapshotFile {
 export function checkIdentifiers(path: string, summary: SnapshotSummary, expected: IdentifierMode): void {
   const found = summary.identifiers;
   if (found === expected) return;
-  const problem = `it was made with identifiers '${found}'; expected '${expected}', as the timetable has them`;
+  const problem = `it was made with identifiers '${found}'; this timetable uses '${expected}'`;
   throw new LecternError('image-unusable', `the snapshot file ${path} cannot be used: ${problem}`);
 }
 
@@ -117,8 +117,8 @@ function checkSource(path: string, found: ImageSource | null, expected: ImageSou
   // Older files do not say what source they are of.
   if (found === null || found.digest === expected.digest) return;
   const message =
-    `the snapshot file ${path} is not served: it was made of another source, ${JSON.stringify(found.name)}, ` +
-    `and this is ${JSON.stringify(expected.name)}; the first good load replaces it`;
+    `the snapshot file ${path} is not served: it comes from the source ${JSON.stringify(found.name)}, ` +
+    `not from ${JSON.stringify(expected.name)}; the first good load replaces it`;
   throw new LecternError('image-unusable', message);
 }
 

@@ -33,7 +33,7 @@ const REASONS: Readonly<Record<string, (folder: string) => string>> = {
   ENOTDIR: (folder) => `a part of ${folder} is not a directory`,
   EACCES: denied,
   EPERM: denied,
-  ELOOP: () => 'its symbolic links go in a circle',
+  ELOOP: () => 'its symbolic links form a loop',
   EROFS: (folder) => `${folder} cannot be written to (read-only file system)`,
 };
 

@@ -187,10 +187,10 @@ export class ThreadPool implements Serving, Follower {
       if (performance.now() - beganMs > SOUND_MS) losses = 0;
       const pauseMs = losses === 0 ? 0 : Math.min(REPLACE_MS_MIN * 2 ** (losses - 1), REPLACE_MS_MAX);
       losses++;
-      const next = pauseMs === 0 ? 'it is replaced' : `it is replaced in ${pauseMs} ms`;
+      const when = pauseMs === 0 ? '' : ` in ${pauseMs} ms`;
       const isHeapFull = 'code' in reason && reason.code === 'ERR_WORKER_OUT_OF_MEMORY';
       const why = isHeapFull ? HEAP_FULL : reason.message;
-      const message = `a serving thread was lost, and ${next}: ${why}`;
+      const message = `a serving thread was lost and will be replaced${when}: ${why}`;
       this.#options.onLost(new LecternError('thread-lost', message, { cause: reason }));
       await delay(pauseMs, undefined, { signal: this.#closed.signal }).catch(() => {});
       problem = await this.#start(seat).then(

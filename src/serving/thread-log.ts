@@ -37,7 +37,10 @@ export function createThreadLog(
     }
     const lines = dropped;
     dropped = 0;
-    if (lines > 0) send('warn', { lines }, 'log lines of a thread were dropped, as nobody took them');
+    if (lines > 0) {
+      const message = 'log lines of a thread were dropped: too many were waiting for the main thread';
+      send('warn', { lines }, message);
+    }
     send(level, fields, message);
   }
 

@@ -139,7 +139,7 @@ function checkHashIndex({ hashes, table }: HashIndexImage, count: number): void 
   // Twice around, since runs wrap.
   for (let slot = 0; slot < 2 * table.length; slot++) {
     const entry = table[slot & (table.length - 1)]!;
-    if (entry > count) throw new Error('ids leads to no event');
+    if (entry > count) throw new Error('ids.table has an event number out of range');
     run = entry === 0 ? 0 : run + 1;
     if (run > ID_PROBES_MAX) throw new Error('ids has look-ups that are too long');
   }
@@ -151,7 +151,7 @@ function checkHashes({ hashes, table }: HashIndexImage, expected: Uint32Array): 
   for (let ordinal = 0; ordinal < hashes.length; ordinal++) {
     let slot = hashes[ordinal]! & (table.length - 1);
     while (table[slot] !== ordinal + 1) {
-      if (table[slot] === 0) throw new Error('ids does not follow from the rest');
+      if (table[slot] === 0) throw new Error('ids does not match the data that it is derived from');
       slot = (slot + 1) & (table.length - 1);
     }
   }
@@ -171,7 +171,7 @@ function checkClusters(clusters: ClustersImage, eventCount: number): void {
   expectPartition('first', first, expectArray('events', events, Uint32Array).length);
   checkInstants('clusters', startMs, endMs);
   for (const dimension of by)
-    if (dimension >= CONFLICT_DIMENSIONS.length) throw new Error('by names no dimension');
+    if (dimension >= CONFLICT_DIMENSIONS.length) throw new Error('by has an unknown conflict dimension');
   for (const code of key) if (code >= keyCount) throw new Error('a key has no value');
   // Bounds answers: otherwise a small file could announce one of any length.
   const dimensionsOf = new Uint8Array(eventCount);
@@ -181,7 +181,8 @@ function checkClusters(clusters: ClustersImage, eventCount: number): void {
     for (let e = first[cluster]!; e < first[cluster + 1]!; e++) {
       const ordinal = events[e]!;
       if (ordinal <= last || ordinal >= eventCount) throw new Error('events are out of order, or none');
-      if ((dimensionsOf[ordinal]! & dimension) !== 0) throw new Error('an event is in two of one kind');
+      if ((dimensionsOf[ordinal]! & dimension) !== 0)
+        throw new Error('an event is in two clusters of one dimension');
       dimensionsOf[ordinal]! |= dimension;
       last = ordinal;
     }
@@ -209,14 +210,15 @@ function checkInstants(name: string, startMs: Float64Array, endMs: Float64Array)
     const end = endMs[n]!;
     const isInOrder = last <= start && start <= end && end <= INSTANT_MS_MAX;
     if (!isInOrder || !Number.isInteger(start) || !Number.isInteger(end))
-      throw new Error(`times of ${name} are none`);
+      throw new Error(`times of ${name} are invalid or out of order`);
     last = start;
   }
 }
 
 /** Checks that `start` cuts `length` into pieces of at least `pieceMin`. */
 function expectPartition(name: string, start: Uint32Array, length: number, pieceMin = 1): void {
-  if (start[0] !== 0 || start[start.length - 1] !== length) throw new Error(`${name} covers something else`);
+  if (start[0] !== 0 || start[start.length - 1] !== length)
+    throw new Error(`${name} does not cover its array`);
   for (let n = 1; n < start.length; n++) {
     if (start[n]! < start[n - 1]! + pieceMin) throw new Error(`${name} is out of order`);
   }
@@ -247,7 +249,8 @@ function expectDerived<Part extends Record<keyof Part, Uint32Array | Float64Arra
     const type = derived instanceof Uint32Array ? Uint32Array : Float64Array;
     expectArray(prefix + name, array, type, derived.length);
     for (let n = 0; n < derived.length; n++) {
-      if (array[n] !== derived[n]) throw new Error(`${prefix}${name} does not follow from the rest`);
+      if (array[n] !== derived[n])
+        throw new Error(`${prefix}${name} does not match the data that it is derived from`);
     }
   }
 }

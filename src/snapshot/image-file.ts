@@ -141,14 +141,14 @@ function refuseForeign(path: string): void {
   if (status === undefined) return;
   if (status.isDirectory()) throw unwritten(path, 'it is a directory');
   // Checked before the size: pipes and devices have none.
-  if (!status.isFile()) throw unwritten(path, 'what is there is no regular file, and is not replaced');
+  if (!status.isFile()) throw unwritten(path, 'the path is not a regular file and is not overwritten');
   if (status.size === 0) return;
   const head = Buffer.alloc(MAGIC.length);
   withOpen(openSync(path, 'r'), (file) => readSync(file, head, 0, head.length, 0));
   if (head.equals(MAGIC)) return;
   throw unwritten(
     path,
-    'what is there is not a snapshot file, and is not replaced; expected a path of its own',
+    'the file at this path is not a snapshot file and is not overwritten; expected a path for snapshots only',
   );
 }
 
@@ -310,9 +310,9 @@ function readExactly(file: number, bytes: Buffer, path: string): Buffer {
 
 const FAILURES: Readonly<Record<string, string>> = {
   ENOENT: 'its folder is not there any more',
-  ELOOP: 'its symbolic links go in a circle',
+  ELOOP: 'its symbolic links form a loop',
   ENAMETOOLONG: 'its name is too long; about 30 characters are added while it is written',
-  EBUSY: 'it is a mount of its own; expected a mounted folder',
+  EBUSY: 'it is a mount point; mount its folder instead',
   EMFILE: 'too many files are open',
   ENFILE: 'too many files are open',
   ENOTDIR: 'a part of its path is not a directory',
@@ -352,7 +352,7 @@ function refuseOthersFile(path: string, { uid, mode }: Stats): void {
   if (uid !== user && uid !== 0) {
     throw unusable(path, `it belongs to user ${uid}; expected user ${user}, as this process, or root`);
   }
-  if ((mode & constants.S_IWOTH) !== 0) throw unusable(path, 'everybody may write to it; expected mode 0600');
+  if ((mode & constants.S_IWOTH) !== 0) throw unusable(path, 'it is world-writable; expected mode 0600');
 }
 
 /** A sparse file costs its writer nothing, but its reader all the memory. */

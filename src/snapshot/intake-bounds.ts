@@ -17,7 +17,7 @@ export interface Refusal {
 
 export const OUT_OF_MEMORY: Refusal = {
   code: 'memory',
-  detail: 'loading it took all the memory that there is',
+  detail: 'the load ran out of memory',
 };
 
 /** Aborts a load. Sources pass on all errors of a sink. */
@@ -68,14 +68,14 @@ export class IntakeWatch {
     const events = this.#builder.eventCount;
     const { eventsMax } = this.#bounds;
     if (eventsMax !== null && events > eventsMax) {
-      throw new RefusedLoad('events', `it has more than ${eventsMax} events, the most that are let through`);
+      throw new RefusedLoad('events', `it has more than ${eventsMax} events, the limit`);
     }
     if (events + this.#builder.faultyCount > this.#recordsMax) {
       const { served, percentMax } = this.#bounds.growth!;
       throw new RefusedLoad(
         'grown',
-        `it has more than ${this.#recordsMax} records, and what is served has ${served}; ` +
-          `at most ${percentMax} % more are let through`,
+        `it has more than ${this.#recordsMax} records; the served timetable has ${served}, ` +
+          `and at most ${percentMax} % more are accepted`,
       );
     }
   }
@@ -98,7 +98,7 @@ export class IntakeWatch {
     if (held + toCome <= memoryBytesMax) return;
     throw new RefusedLoad(
       'memory',
-      `loading it takes more than ${inMib(memoryBytesMax)}, the most memory that a load may take: after ` +
+      `loading it takes more than ${inMib(memoryBytesMax)}, the limit for a load: after ` +
         `${this.#builder.eventCount} events it holds ${inMib(held)}, and their snapshot would take ${inMib(toCome)} more`,
     );
   }

@@ -128,7 +128,7 @@ class HttpLoad {
       if (next === null) break;
       if (page === pagesMax) throw unreadable(first.url, `it has more than ${pagesMax} pages`);
       if (seen.has(next.href)) {
-        throw unreadable(answer.url, `its next links go in a circle, to ${redactAddress(next)}`);
+        throw unreadable(answer.url, `its next links form a loop at ${redactAddress(next)}`);
       }
       seen.add(next.href);
       answer = await this.#call.get(next, answer.trusted && next.origin === answer.url.origin);

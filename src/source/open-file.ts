@@ -15,7 +15,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EISDIR: 'it is a directory; expected a file',
   EMFILE: 'too many files are open',
   ENFILE: 'too many files are open',
-  ELOOP: 'its symbolic links go in a circle',
+  ELOOP: 'its symbolic links form a loop',
   EIO: 'the device failed (input/output error)',
 };
 

@@ -33,8 +33,8 @@ function expectWorkingFolder(): void {
   } catch (cause) {
     if (!(cause instanceof Error && 'code' in cause && cause.code === 'ENOENT')) return;
     const message =
-      "the process's working folder was removed, and Node starts no thread without one; " +
-      'start the service again in a folder that stays';
+      'the working folder of the process was removed, and Node cannot start a thread without one; ' +
+      'start the service again in a folder that is not removed';
     throw new LecternError('source-unreadable', message, { cause });
   }
 }

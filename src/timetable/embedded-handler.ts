@@ -44,6 +44,6 @@ function checkIdentity(given: unknown): IdentityValues | null {
   if (given instanceof Promise) given.catch(() => {});
   throw new LecternError(
     'option-invalid',
-    "identify() has to answer at once, with values by field, { studyGroup: ['CS-1'] }, or null; what takes time belongs before the handler",
+    "identify() must return at once, with values by field such as { studyGroup: ['CS-1'] }, or null; do slow work before the handler",
   );
 }

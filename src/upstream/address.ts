@@ -38,7 +38,7 @@ export function withoutCredentials(url: URL): URL {
 
 /** The target of a redirect or link. An upstream can neither choose credentials nor lead from https to http. */
 export function resolveReference(reference: string, from: URL): URL | { readonly problem: string } {
-  if (!URL.canParse(reference, from.href)) return { problem: 'to what is no address' };
+  if (!URL.canParse(reference, from.href)) return { problem: 'to an invalid address' };
   const url = withoutCredentials(new URL(reference, from));
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     return { problem: `to an address of the scheme ${url.protocol.slice(0, -1)}; expected http or https` };

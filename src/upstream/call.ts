@@ -102,7 +102,7 @@ export class UpstreamCall {
       const target = resolveReference(location, at);
       if ('problem' in target) throw unreadable(at, `it redirects ${target.problem}`);
       if (seen.has(target.href))
-        throw unreadable(at, `its redirects go in a circle, to ${redactAddress(target)}`);
+        throw unreadable(at, `its redirects form a loop at ${redactAddress(target)}`);
       if (seen.size > UPSTREAM_REDIRECTS_MAX) {
         throw unreadable(url, `it redirects more than ${UPSTREAM_REDIRECTS_MAX} times`);
       }

@@ -21,10 +21,10 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'there is no host of this name',
   EAI_AGAIN: 'the name of the host cannot be looked up at present',
   CERT_HAS_EXPIRED: 'its certificate has expired',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is signed by itself',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is of an authority that is not trusted',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is of an authority that is not trusted',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate is of an authority that is not trusted',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate comes from an untrusted authority',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate comes from an untrusted authority',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate comes from an untrusted authority',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
   HPE_HEADER_OVERFLOW: 'the header fields of the answer are too large',
 };
@@ -34,7 +34,7 @@ export function describeFailure(error: unknown): string {
   const code = 'code' in error ? String(error.code) : '';
   const reason = REASONS[code];
   if (reason !== undefined) return reason;
-  if (code.startsWith('HPE_')) return `what it answers is not HTTP (${code})`;
+  if (code.startsWith('HPE_')) return `its answer is not valid HTTP (${code})`;
   // AggregateErrors have a code and no message.
   return error.message === '' ? code : error.message;
 }
@@ -48,8 +48,7 @@ export function refused(url: URL, status: number, headers: IncomingHttpHeaders, 
   const retryAfterMs = retryAfter === undefined ? null : parseRetryAfter(retryAfter, nowMs);
   const phrase = STATUS_CODES[status];
   const answer = `the answer is ${status}${phrase === undefined ? '' : ` ${phrase}`}; expected 200`;
-  const wait =
-    retryAfterMs === null ? '' : `; it asks to be left alone for ${Math.ceil(retryAfterMs / 1000)} s`;
+  const wait = retryAfterMs === null ? '' : `; it asks to wait ${Math.ceil(retryAfterMs / 1000)} s`;
   return unreadable(url, answer + wait + hint, { retryAfterMs });
 }
 

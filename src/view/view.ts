@@ -127,7 +127,7 @@ export class SnapshotView implements View {
     const difference = differenceSince(this.#differences, parameters.since ?? '', id);
     if (difference === null) {
       return {
-        gone: `the snapshot to compare with is not known, or not any more; read everything, which is now ${id}`,
+        gone: `the snapshot to compare with is unknown or no longer kept; read everything again (the present snapshot is ${id})`,
       };
     }
     const { added, changed, removed } = difference;

@@ -59,7 +59,7 @@ for (const [cooldownMs, figure] of [
     t.equal(await ask(users[0] as string), 'no-key', 'one that went is not');
     t.same(
       lines.map(({ message }) => message),
-      ['key set taken', 'key set cannot be had', 'key set taken', 'key set can be had again'],
+      ['key set taken', 'cannot fetch the key set', 'key set taken', 'key set can be fetched again'],
     );
   });
 }

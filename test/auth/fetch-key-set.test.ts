@@ -89,8 +89,8 @@ test('an answer that floods the reader is given up before it costs much', { time
     ['interim answers', /more than 8 interim answers/],
     ['header field', /header fields of the answer are too large/],
     ['header fields', /header fields of the answer are too large/],
-    ['chunk extension', /not HTTP|closed/],
-    ['trailers', /not HTTP|closed|too large/],
+    ['chunk extension', /not valid HTTP|closed/],
+    ['trailers', /not valid HTTP|closed|too large/],
   ];
   for (const [name, message] of floods) {
     const issuer = fork(script, [name], { execArgv: [], env: {} });

@@ -115,9 +115,9 @@ test('old keys serve for a bounded time, then the answer is 503 until there are 
     lines.map(({ level, message }) => `${level}: ${message}`),
     [
       'info: key set taken',
-      'warn: key set cannot be had',
+      'warn: cannot fetch the key set',
       'warn: key set too old, tokens are not verified any more',
-      'info: key set can be had again',
+      'info: key set can be fetched again',
     ],
     'one line per streak, however long',
   );
@@ -160,7 +160,7 @@ test('what an issuer answers wrongly does not replace good keys', async (t) => {
     await clock.advance(PLAN.refreshMs);
     t.equal(await ask(token), 'ok', JSON.stringify(document));
   }
-  t.equal(lines.filter(({ message }) => message === 'key set cannot be had').length, 1);
+  t.equal(lines.filter(({ message }) => message === 'cannot fetch the key set').length, 1);
 });
 
 test('an issuer that asks to be left alone is, up to the regular interval', async (t) => {
@@ -242,8 +242,8 @@ test('a logger that throws costs neither keys nor process; plain http beyond thi
     issuer.failure = new Error('away');
     await clock.advance(PLAN.refreshMs);
     t.match(feed.state, { problem: 'away', number: 1 });
-    const expected = ['key set taken', 'key set cannot be had'];
-    t.same(messages, warned ? ['key set comes unencrypted', ...expected] : expected, url);
+    const expected = ['key set taken', 'cannot fetch the key set'];
+    t.same(messages, warned ? ['key set is fetched without encryption', ...expected] : expected, url);
   }
 });
 

@@ -59,7 +59,7 @@ test('a pipe is read to its end, and no further than the bound', {
   execFileSync('mkfifo', [path]);
   const silent = {
     code: 'key-invalid',
-    message: 'the secret is a pipe that nobody writes to; expected a file',
+    message: 'the secret is a pipe without a writer; expected a file',
   };
   await t.rejects(read(path), silent, 'it is not waited for');
   // Opened for both, it counts as a writer, and waits for nobody.

@@ -113,9 +113,9 @@ test(
       ['not writable', () => open(0o555), /permission denied$/],
       ['not searchable', () => open(0o000), /permission denied$/],
       [
-        'in a circle',
+        'in a loop',
         () => open(0o777, () => symlinkSync('snapshot', snapshot)),
-        /its symbolic links go in a circle$/,
+        /its symbolic links form a loop$/,
       ],
       ['a folder', () => open(0o777, () => mkdirSync(snapshot)), /it is a directory$/],
     ];
@@ -157,7 +157,7 @@ test(
     put(source, 'second');
     t.match(
       await service.told(from, 'timetable not loaded'),
-      /^the process's working folder was removed, and Node starts no thread without one; start the service again/,
+      /^the working folder of the process was removed, and Node cannot start a thread without one; start the service again/,
     );
     t.equal(await service.title(), 'first');
   },

@@ -71,7 +71,7 @@ test('a signal ends a service whose source or secret nobody delivers', async (t)
   t.ok(performance.now() - beganMs < END_MS_MAX);
 
   const unwritten = await lectern(['serve', DEMO, '--port', '0', '--hs256-secret-file', pipe]);
-  t.match(unwritten, { code: 1, stderr: /pipe is a pipe that nobody writes to/ }, 'a pipe without a writer');
+  t.match(unwritten, { code: 1, stderr: /pipe is a pipe without a writer/ }, 'a pipe without a writer');
 
   const writer = openWriter(pipe);
   t.teardown(() => closeSync(writer));
@@ -127,7 +127,7 @@ test('development says when it is open to others, and when it overrules the envi
   t.match(stderr, /^warning: --dev wins over LECTERN_MODE=production: this is development mode$/m);
   t.match(
     stderr,
-    /^warning: development mode on http:\/\/0\.0\.0\.0:\d+: anybody who can reach .* gets a token/m,
+    /^warning: development mode on http:\/\/0\.0\.0\.0:\d+: anyone who can reach .* gets a token/m,
   );
   t.equal(stderr.trim().split('\n').length, 2);
 });
@@ -139,7 +139,10 @@ test('a snapshot file that can no longer be written is one message, and serving 
   const image = join(folder, 'image');
   mkdirSync(`${image}.1`);
   for (const [file, reason] of [
-    [join(folder, 'notes.txt'), /notes\.txt could not be written: what is there is not a snapshot file/],
+    [
+      join(folder, 'notes.txt'),
+      /notes\.txt could not be written: the file at this path is not a snapshot file/,
+    ],
     [image, /image could not be written: /],
   ] as const) {
     const options = ['--dev', '--port', '0', '--snapshot-file', file, '--snapshot-files-kept', '1'];

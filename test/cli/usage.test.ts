@@ -307,7 +307,7 @@ test('options that have no effect beside the others are refused', async (t) => {
   const address = 'http://127.0.0.1:9/';
   const cases: readonly (readonly [argv: readonly string[], message: RegExp])[] = [
     [['-', '-'], /standard input \(-\) is given twice/],
-    [['-', '--stale-seconds-max', '5'], /--stale-seconds-max cannot hold for standard input \(-\)/],
+    [['-', '--stale-seconds-max', '5'], /--stale-seconds-max does not work with standard input \(-\)/],
     [['-', '--refresh-seconds', '5'], /--refresh-seconds cannot load standard input \(-\) again/],
     [[address, '-', '--refresh-seconds', '5'], /--refresh-seconds cannot load standard input/],
     [['x', '--header', `A: ${SECRET}`], /--header has no effect, as no source is an http\(s\) address/],

@@ -159,8 +159,8 @@ test('a watch that cannot begin is why the timetable could not be loaded', async
       },
       /no connection for notices/,
     ],
-    [() => () => {}, /^watch\(\) of the script gave no object with a close\(\); expected one$/],
-    [() => Promise.reject(new Error('nobody waits for it')), /gave no object with a close\(\)/],
+    [() => () => {}, /^watch\(\) of the script must return an object with a close\(\) function, or nothing$/],
+    [() => Promise.reject(new Error('nobody waits for it')), /must return an object with a close\(\)/],
   ];
   for (const [watch, message] of begin) {
     const errors: string[] = [];

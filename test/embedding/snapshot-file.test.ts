@@ -33,7 +33,7 @@ test('a snapshot with identifiers of another kind is not served, although the so
   t.equal((await any.ready).events, 2);
   await any.close();
 
-  const expected = /image cannot be used: it was made with identifiers 'any'; expected 'uuid'/;
+  const expected = /image cannot be used: it was made with identifiers 'any'; this timetable uses 'uuid'/;
   const pinned = openTimetable({ source: [], pin: snapshotFile });
   await t.rejects(pinned.ready, { code: 'image-unusable', message: expected });
   await pinned.close();
@@ -69,10 +69,7 @@ test('a snapshot of another source is not served at the start, and one that does
   t.strictSame(await openedWith(relative(process.cwd(), demo)), [3, 'disk'], 'the same file');
   const [events, origin, message, ...more] = await openedWith(mine);
   t.strictSame([events, origin, more], [1, 'source', []]);
-  t.match(
-    message,
-    /image is not served: it was made of another source, ".*demo\.json", and this is ".*mine\.json"/,
-  );
+  t.match(message, /image is not served: it comes from the source ".*demo\.json", not from ".*mine\.json"/);
   t.strictSame(await openedWith(mine), [1, 'disk'], 'it has been replaced');
 
   const { image } = readImageFile(snapshotFile);

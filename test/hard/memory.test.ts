@@ -197,7 +197,7 @@ function* giantMap(): Generator<Buffer> {
   yield Buffer.from('}');
 }
 
-const MEMORY = { result: 'refused', reason: /the most memory that a load may take/ };
+const MEMORY = { result: 'refused', reason: /the limit for a load/ };
 const GROWN = { result: 'refused', reason: /more than 2200 records/ };
 const JOBS: readonly (Job & { readonly name: string; readonly isQuick?: true })[] = [
   {

@@ -95,7 +95,7 @@ test('a refusal says the numbers', async (t) => {
   );
   t.match(
     judge(summary(80, 20, { rejections }), summary(100), GATE_DEFAULTS)?.detail,
-    /at most 10 % are let through; the first is at line 1: id is missing$/,
+    /at most 10 % are accepted; the first is at line 1: id is missing$/,
   );
   t.match(judge(summary(1), summary(10), GATE_DEFAULTS)?.detail, /^it has 1 event, /);
 });

@@ -61,7 +61,7 @@ test('an endless upstream is given up early, and what is served stays', async (t
   t.equal(result, 'refused');
   t.match(
     reason,
-    /was refused: it has more than 2200 records, and what is served has 200; at most 1000 % more/,
+    /was refused: it has more than 2200 records; the served timetable has 200, and at most 1000 % more/,
   );
   t.strictSame(refused, [['grown', null]]);
   t.equal(timetable.all().total, 200);
@@ -91,7 +91,7 @@ test('force lets growth through, and nothing past the other bounds', async (t) =
   t.match((await timetable.refresh()).reason, /more than 2200 records/);
   t.match(await timetable.refresh({ force: true }), {
     result: 'refused',
-    reason: /it has more than 5000 events, the most that are let through/,
+    reason: /it has more than 5000 events, the limit/,
   });
   t.equal(timetable.all().total, 200);
 });
@@ -126,7 +126,7 @@ test('a first load is not held to what is served, but to memory', async (t) => {
       timetable.ready,
       {
         code: 'snapshot-refused',
-        message: /loading it takes more than 64 MiB, the most memory that a load may take: after \d+ events/,
+        message: /loading it takes more than 64 MiB, the limit for a load: after \d+ events/,
       },
       format,
     );

@@ -92,6 +92,6 @@ test('a program that embeds the library is told of a thread that is lost', async
   await until(() => threads.length === 2);
   const told = new Promise<Error>((resolve) => timetable.on('error', resolve));
   makeThrow(threads[0]);
-  t.match(await told, { code: 'thread-lost', message: /^a serving thread was lost, and it is replaced: / });
+  t.match(await told, { code: 'thread-lost', message: /^a serving thread was lost and will be replaced: / });
   t.equal((await get(`${server.address.origin}/api/v1/schedule`, headers)).status, 200);
 });

@@ -209,7 +209,7 @@ const ATTACKS: readonly (readonly [string, Change, RegExp, 'at once' | 'with its
       const bytes = arrayAt(parts, 'clusters.merged.jsonBytes');
       for (let at = 0; at < bytes.length; at += 4) bytes.writeUInt32LE(bytes.readUInt32LE(at) - 1, at);
     },
-    /jsonBytes does not follow from the rest/,
+    /jsonBytes does not match the data that it is derived from/,
     'with its rows',
   ],
   [
@@ -220,7 +220,7 @@ const ATTACKS: readonly (readonly [string, Change, RegExp, 'at once' | 'with its
       const id = Buffer.from(idOf(0));
       for (let n = 0; n < EVENTS; n++) id.copy(rows, start.readUInt32LE(4 * n) + 7);
     },
-    /ids(?:\.hashes)? does not follow from the rest/,
+    /ids(?:\.hashes)? does not match the data that it is derived from/,
     'with its rows',
   ],
   [
@@ -229,13 +229,13 @@ const ATTACKS: readonly (readonly [string, Change, RegExp, 'at once' | 'with its
       const last = arrayAt(parts, 'slots.index.bucketLast');
       for (let at = 0; at < last.length; at += 8) last.writeDoubleLE(-1, at);
     },
-    /slots\.index\.bucketLast does not follow/,
+    /slots\.index\.bucketLast does not match/,
     'at once',
   ],
   [
     'a list of ordinals that are all the same',
     (parts) => arrayAt(parts, 'fields.roomId.postings.ordinals').fill(0),
-    /roomId: postings\.ordinals does not follow/,
+    /roomId: postings\.ordinals does not match/,
     'at once',
   ],
   [
@@ -333,7 +333,7 @@ test('a file that others may have written is not taken for our own', {
   chmodSync(file, 0o602);
   t.match(
     refusalOf(() => readCheckedImage(file, 'restart')),
-    /everybody may write to it; expected mode 0600/,
+    /it is world-writable; expected mode 0600/,
   );
   t.equal(
     refusalOf(() => readCheckedImage(file, 'pin')),

@@ -224,7 +224,7 @@ test('a file that is something else is never replaced, an empty one is', async (
     writeFileSync(path, text);
     t.throws(() => writeImageFile(path, imageOfCount(1), null), {
       code: 'image-not-written',
-      message: /is not a snapshot file, and is not replaced/,
+      message: /is not a snapshot file and is not overwritten/,
     });
     t.equal(readFileSync(path, 'utf8'), text);
   }
@@ -233,7 +233,7 @@ test('a file that is something else is never replaced, an empty one is', async (
   t.equal(readImageFile(path).image.summary.events, 1);
 });
 
-test('a pipe in place of the file is not replaced, nor a device, and links that go in a circle are told in words', {
+test('a pipe in place of the file is not replaced, nor a device, and links that form a loop are told in words', {
   skip: process.platform === 'win32' && 'no named pipes',
 }, async (t) => {
   const folder = folderFor(t);
@@ -248,15 +248,15 @@ test('a pipe in place of the file is not replaced, nor a device, and links that 
     }
   };
   execFileSync('mkfifo', [path]);
-  t.match(problem(), /what is there is no regular file, and is not replaced$/);
+  t.match(problem(), /the path is not a regular file and is not overwritten$/);
   t.ok(statSync(path).isFIFO());
   rmSync(path);
   symlinkSync('/dev/null', path);
-  t.match(problem(), /what is there is no regular file, and is not replaced$/);
+  t.match(problem(), /the path is not a regular file and is not overwritten$/);
   rmSync(path);
   symlinkSync('image', path);
-  t.match(problem(), /its symbolic links go in a circle$/);
-  t.throws(() => readImageFile(path), { code: 'source-unreadable', message: /links go in a circle$/ });
+  t.match(problem(), /its symbolic links form a loop$/);
+  t.throws(() => readImageFile(path), { code: 'source-unreadable', message: /links form a loop$/ });
   rmSync(path);
   t.strictSame(readdirSync(folder), []);
   t.equal(problem(), 'written');

@@ -166,7 +166,7 @@ test('a file that is not there yet is told of when it comes, also with its direc
   t.equal(watch.count, 1);
 });
 
-test('links that go in a circle are like a file that is not there', async (t) => {
+test('links that form a loop are like a file that is not there', async (t) => {
   const folder = t.testdir({ one: t.fixture('symlink', 'two'), two: t.fixture('symlink', 'one'), data: 'a' });
   const watch = watching(t, file(join(folder, 'one')));
   swapLink('data', join(folder, 'one'));

@@ -200,6 +200,6 @@ test('a load whose thread runs out of memory is refused, and ends nothing else',
   const result = await spawnTask(loadTask({ bounds }), { feed: feed(), keepsProcessAlive: true });
   t.strictSame(result, {
     kind: 'refused',
-    refusal: { code: 'memory', detail: 'loading it took all the memory that there is' },
+    refusal: { code: 'memory', detail: 'the load ran out of memory' },
   });
 });

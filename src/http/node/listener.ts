@@ -49,7 +49,7 @@ export function descriptorOf(server: Server): number {
   if (handle !== null) return handle.fd;
   throw new LecternError(
     'address-unavailable',
-    'this version of Node does not tell the descriptor of a port, which several threads need: --workers 1',
+    'this version of Node does not expose the descriptor of a socket, which several threads need; use --workers 1',
   );
 }
 

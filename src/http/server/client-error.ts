@@ -40,7 +40,7 @@ const PROBLEM_BY_CODE: Readonly<Record<string, Problem>> = {
   HPE_INVALID_URL: {
     code: 'invalid-request',
     detail:
-      'The request target has characters that a URL must not have; what is not ASCII is percent-encoded, as %C3%9C.',
+      'The request target has characters that a URL must not have; percent-encode non-ASCII characters, as in %C3%9C.',
   },
   ERR_HTTP_REQUEST_TIMEOUT: {
     code: 'request-timeout',
@@ -50,7 +50,7 @@ const PROBLEM_BY_CODE: Readonly<Record<string, Problem>> = {
 
 const TARGET_TOO_LONG: Problem = {
   code: 'request-target-too-long',
-  detail: 'The request target is longer than is read.',
+  detail: `The request target is too long; at most ${REQUEST_TARGET_BYTES_MAX} bytes are read.`,
 };
 
 /** Ends the connection with a problem document, but not inside an answer that is still being written. */

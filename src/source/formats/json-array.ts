@@ -142,11 +142,11 @@ export class JsonArrayReader implements FormatReader {
       case BEFORE_ARRAY:
         return FIRST_ELEMENT;
       case AFTER_ARRAY:
-        throw this.#unexpected(chunk, at, ' behind the end of the array; expected nothing more');
+        throw this.#unexpected(chunk, at, ' after the end of the array; expected nothing more');
       case AFTER_ELEMENT:
         if (byte === COMMA) return NEXT_ELEMENT;
         if (byte === CLOSE_ARRAY) return AFTER_ARRAY;
-        throw this.#unexpected(chunk, at, ` behind record ${this.records}; expected "," or "]"`);
+        throw this.#unexpected(chunk, at, ` after record ${this.records}; expected "," or "]"`);
     }
     if (byte === CLOSE_ARRAY && state === FIRST_ELEMENT) return AFTER_ARRAY;
     if (byte === CLOSE_ARRAY || byte === COMMA || byte === CLOSE_OBJECT) {

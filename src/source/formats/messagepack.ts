@@ -77,7 +77,7 @@ export class MessagePackReader implements FormatReader {
       if (!this.#inValue) {
         this.#valueByte = this.#bytesBefore + at;
         if (this.records === this.#declared) {
-          const array = `behind the end of the array of ${this.#declared} records`;
+          const array = `after the end of the array of ${this.#declared} records`;
           throw this.#malformed(`byte ${this.#valueByte}: found more bytes ${array}; expected nothing more`);
         }
         this.#inValue = true;

@@ -73,7 +73,7 @@ export async function readRecords(
   reader ??= begin(sourceName, sink, untold, true) as FormatReader;
   reader.finish();
   if (options.endIsCertain === false && !gzipped && !reader.selfDelimiting) {
-    const problem = `nobody can tell whether it is whole: neither does ${reader.format} say where it ends, nor do the bytes`;
+    const problem = `it may be cut: the transfer has no length, and ${reader.format} does not mark its end`;
     throw malformed(sourceName, `${problem}; expected a known length, an array, or gzip data`);
   }
   return { format: reader.format, gzipped, bytesRead, ...(reader.endsCut === true ? { endsCut: true } : {}) };

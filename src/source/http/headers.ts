@@ -42,7 +42,7 @@ export function checkHeaders(headers: RequestHeaders, url: URL): RequestHeaders 
       throw invalid(`field ${i + 1}`, `its name is no field name; ${expected}`);
     }
     if (typeof value !== 'string' || !isAccepted(() => validateHeaderValue(name, value))) {
-      throw invalid(name, 'its value is no text that a header can hold');
+      throw invalid(name, 'its value is not valid in a header');
     }
     if (RESERVED.has(key)) throw invalid(name, 'the source sets this field itself, or it must not be set');
     if (Object.hasOwn(checked, key)) throw invalid(name, 'it is given twice');

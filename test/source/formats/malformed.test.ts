@@ -18,14 +18,13 @@ const REFUSED: Readonly<Record<string, string>> = {
     'line 4, column 1: found "]" at the end of record 1, which "{" opened on line 2; a bracket is missing before it',
   'array-cut.msgpack':
     'the source ends at byte 326, in the middle of record 3 (which begins at byte 231); expected the rest of it',
-  'array-missing-comma.json': 'line 3, column 3: found "{" behind record 1; expected "," or "]"',
+  'array-missing-comma.json': 'line 3, column 3: found "{" after record 1; expected "," or "]"',
   'array-too-few.msgpack':
     'the source ends at byte 231, after 2 of the 3 records that its array declares; expected the rest of them',
   'array-too-many.msgpack':
-    'byte 116: found more bytes behind the end of the array of 1 records; expected nothing more',
+    'byte 116: found more bytes after the end of the array of 1 records; expected nothing more',
   'array-trailing-comma.json': 'line 3, column 1: found "]"; expected a record',
-  'array-trailing-text.json':
-    'line 2, column 1: found "T" behind the end of the array; expected nothing more',
+  'array-trailing-text.json': 'line 2, column 1: found "T" after the end of the array; expected nothing more',
   'array-unclosed.json': 'line 3, column 1: the source ends inside the array; expected "," or "]"',
   'array-unterminated.json':
     'line 3, column 53: the source ends inside record 2, which begins on line 3; expected its end and "]"',
@@ -38,7 +37,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   'empty.ndjson': 'the source is empty; expected NDJSON, a JSON array or MessagePack, plain or gzipped',
   'html.txt':
     'line 2, column 1: found HTML or XML; expected NDJSON, a JSON array or MessagePack, plain or gzipped',
-  'ini.txt': 'line 2, column 1: found "k" behind the end of the array; expected nothing more',
+  'ini.txt': 'line 2, column 1: found "k" after the end of the array; expected nothing more',
   'plain.txt':
     'line 1, column 1: found the text "Monday: "…; expected NDJSON, a JSON array or MessagePack, plain or gzipped',
   'pretty-printed.json':

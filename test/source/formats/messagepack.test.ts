@@ -185,8 +185,8 @@ const DAMAGED: readonly [bytes: string, message: string][] = [
     '92 80',
     'the source ends at byte 2, after 1 of the 2 records that its array declares; expected the rest of them',
   ],
-  ['91 80 80', 'byte 2: found more bytes behind the end of the array of 1 records; expected nothing more'],
-  ['90 c0', 'byte 1: found more bytes behind the end of the array of 0 records; expected nothing more'],
+  ['91 80 80', 'byte 2: found more bytes after the end of the array of 1 records; expected nothing more'],
+  ['90 c0', 'byte 1: found more bytes after the end of the array of 0 records; expected nothing more'],
   [
     '80 81',
     'the source ends at byte 2, in the middle of record 2 (which begins at byte 1); expected the rest of it',

@@ -87,12 +87,8 @@ test('a page that cannot be had, or a link that cannot be followed, fails the wh
       { '/': page(0, next('/2')), '/2': (_, response) => response.end() },
       /\/2: the source is empty/,
     ],
-    ['itself', { '/': page(0, next('')) }, /its next links go in a circle, to http/],
-    [
-      'a circle',
-      { '/': page(0, next('/2')), '/2': page(1, next('/')) },
-      /\/2: its next links go in a circle/,
-    ],
+    ['itself', { '/': page(0, next('')) }, /its next links form a loop at http/],
+    ['a loop', { '/': page(0, next('/2')), '/2': page(1, next('/')) }, /\/2: its next links form a loop/],
     [
       'another origin',
       { '/': page(0, next(`${other.origin}/2?key=top-secret`)) },
@@ -103,7 +99,7 @@ test('a page that cannot be had, or a link that cannot be followed, fails the wh
       { '/': page(0, next('file:///etc/passwd')) },
       /next page leads to an address of the scheme file/,
     ],
-    ['no address', { '/': page(0, next('http://[')) }, /its next page leads to what is no address/],
+    ['no address', { '/': page(0, next('http://[')) }, /its next page leads to an invalid address/],
     ['what is no link', { '/': page(0, '/2; rel=next') }, /its Link header cannot be understood/],
     [
       'more pages than allowed',

@@ -74,11 +74,11 @@ test('redirects within bounds: no circles, not too many, only http and https', a
   const cases: [what: string, answers: Record<string, Answer>, problem: string | null][] = [
     ['as many as are allowed', chain(UPSTREAM_REDIRECTS_MAX), null],
     ['one more', chain(UPSTREAM_REDIRECTS_MAX + 1), `it redirects more than ${UPSTREAM_REDIRECTS_MAX} times`],
-    ['to itself', { '/0': to('/0') }, 'its redirects go in a circle, to ORIGIN/0'],
-    ['a circle', { '/0': to('/1'), '/1': to('/0') }, 'its redirects go in a circle, to ORIGIN/0'],
+    ['to itself', { '/0': to('/0') }, 'its redirects form a loop at ORIGIN/0'],
+    ['a loop', { '/0': to('/1'), '/1': to('/0') }, 'its redirects form a loop at ORIGIN/0'],
     ['a file', { '/0': to('file:///etc/passwd') }, 'it redirects to an address of the scheme file'],
     ['data', { '/0': to('data:,{}') }, 'it redirects to an address of the scheme data'],
-    ['no address', { '/0': to('http://[') }, 'it redirects to what is no address'],
+    ['no address', { '/0': to('http://[') }, 'it redirects to an invalid address'],
     ['nowhere', { '/0': (_, response) => response.writeHead(302).end() }, 'does not say where to go'],
   ];
   for (const [what, answers, problem] of cases) {
@@ -114,7 +114,7 @@ test('https is spoken, with the authority that is named, and never given up for 
   const untrusted = await failureOf(collect(httpSource({ kind: 'http', url })));
   t.match(untrusted, {
     code: 'source-unreadable',
-    message: `cannot read ${url}/: its certificate is signed by itself`,
+    message: `cannot read ${url}/: its certificate is self-signed`,
   });
 
   const failure = await failureOf(
