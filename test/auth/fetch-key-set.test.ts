@@ -63,7 +63,7 @@ test('what is no key set, or does not end, is given up with a reason that quotes
       /within 0\.3 s/,
       300,
     ],
-    ['a circle', (_, res) => res.writeHead(301, { Location: '/keys' }).end(), /circle/],
+    ['a loop', (_, res) => res.writeHead(301, { Location: '/keys' }).end(), /form a loop/],
     [
       'redirects without end',
       (req, res) => res.writeHead(307, { Location: `${req.url}x` }).end(),

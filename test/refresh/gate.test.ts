@@ -117,6 +117,8 @@ test('a first load with many bad records is published, with a warning', async (t
     await service.close();
     const warned = lines.filter(({ message }) => message === 'first timetable has many bad records');
     t.equal(warned.length, warnings);
-    if (warnings > 0) t.match(warned[0], { level: 'warn', fields: { reason: /^50\.0 % .* at most 10 %/ } });
+    if (warnings > 0) {
+      t.match(warned[0], { level: 'warn', fields: { reason: /^50\.0 % .* refused above 10 %$/ } });
+    }
   }
 });
