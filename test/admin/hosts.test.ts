@@ -115,7 +115,7 @@ test('a page that makes its name resolve to this machine reads nothing', async (
   for (const path of ['/live', '/ready', '/metrics', '/refresh', '/nowhere']) {
     const { text } = await exchange(port, get(path, `evil.example:${port}`));
     t.match(text, /^HTTP\/1\.1 421 [\s\S]*application\/problem\+json[\s\S]*"code":"host-not-allowed"/, path);
-    t.match(text, /by an IP address, as localhost, or by a name that --admin-allowed-host allows/);
+    t.match(text, /Use an IP address, localhost, --admin-host or a name of --admin-allowed-host/);
     t.notMatch(text, /evil|lectern_/);
   }
   t.match((await exchange(port, get('http://evil.example/metrics', 'localhost'))).text, /^HTTP\/1\.1 421 /);

@@ -285,7 +285,7 @@ test('a snapshot file may have any seed, and one that does not belong to it brea
       );
       assert.throws(() => readCheckedImage(path, 'pin'), {
         code: 'image-unusable',
-        message: /ids.hashes does not follow/,
+        message: /ids.hashes does not match/,
       });
     }),
     { seed: 21, numRuns: 50 },
