@@ -119,7 +119,7 @@ export const REFRESHING_SETTINGS: readonly Setting[] = inGroup('Refreshing', 'op
     places: ['gate'],
     kind: amount('percent', 0, 1_000_000_000),
     default: 1000,
-    help: 'give up a load whose records exceed the served ones by more than this; the first load and loads of up to 1,000 records are exempt',
+    help: 'give up a load that has over this percentage more records than the served timetable; the first load, forced loads and loads of up to 1,000 records are exempt',
   },
   allowEmpty: {
     places: ['gate'],

@@ -72,7 +72,7 @@ export class FilePieces {
     this.#handle = handle;
   }
 
-  /** Allows a piece to be overwritten. Other bytes are left alone. */
+  /** Lets the memory of a piece be used again. Does nothing for bytes that were not allocated here. */
   takeBack({ buffer }: Uint8Array): void {
     if (this.#own.has(buffer)) this.#free.push(buffer);
   }

@@ -16,7 +16,8 @@ const EVENTS = size(2500, 25_000);
 const TIMES = 4;
 /** What is linear takes 4 times as long, what is quadratic 16 times; sorting, and memory that is farther away, come on top. */
 const GROWTH_MAX = 9;
-const ROUNDS = 3;
+/** A collection of garbage takes longer than a build of few events: some rounds have none. */
+const ROUNDS = 8;
 const KEY_FIELDS = {
   group: ['groupId', 'studyGroup'],
   lecturer: ['lecturer'],
@@ -89,7 +90,7 @@ for (const layout of LAYOUTS) {
     const many = eventsLaidOut(layout, TIMES * EVENTS);
     imageOf(few);
     const [cheap, dear] = [few, many].map((events) => cpuMs(() => imageOf(events))) as [number, number];
-    t.ok(dear < GROWTH_MAX * cheap, `the build: ${cheap.toFixed(0)} and ${dear.toFixed(0)} ms`);
+    t.ok(dear < GROWTH_MAX * Math.max(cheap, 8), `the build: ${cheap.toFixed(0)} and ${dear.toFixed(0)} ms`);
     const [small, large] = [few, many].map(imageOf) as [SnapshotImage, SnapshotImage];
     const grown = large.summary.bytes / small.summary.bytes;
     t.ok(grown < 1.1 * TIMES, `the image: ${grown.toFixed(2)} times the bytes`);

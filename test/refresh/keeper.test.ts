@@ -263,6 +263,36 @@ for (const version of ['7', '8']) {
   });
 }
 
+test('a load that grew too far beyond an image that is withdrawn meanwhile is not refused for it', async (t) => {
+  const loader = new FakeLoader({ code: 'grown', detail: 'it has grown', version: '8' });
+  loader.stored = { image: full, sourceVersion: '7' };
+  loader.rowsFault = new LecternError('image-unusable', 'row 7 is no row');
+  let loaded = (): void => {};
+  loader.gate = new Promise((resolve) => {
+    loaded = resolve;
+  });
+  let checked = (): void => {};
+  loader.checking = new Promise((resolve) => {
+    checked = resolve;
+  });
+  const snapshotFile = { path: existingFile(t), keep: 0 };
+  const { keeper, told } = keep(down, { snapshotFile }, loader);
+  await keeper.start();
+  const loading = keeper.refresh(false);
+  checked();
+  await delay(1);
+  loaded();
+  t.match(await loading, { result: 'failed' });
+  loader.source = { image: other, version: '8' };
+  await keeper.refresh(false);
+  t.equal(
+    told.at(-1),
+    'published other from source',
+    'the same version is read, as a first load has no bound',
+  );
+  await keeper.close();
+});
+
 test('rows that could not be gone through are told, and served on', async (t) => {
   const loader = new FakeLoader({ image: full, version: '7' });
   loader.stored = { image: full, sourceVersion: '7' };

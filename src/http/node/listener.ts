@@ -23,7 +23,8 @@ const TAKE_MS_MAX = 1000;
 
 /**
  * Await this right before a port is closed, which would reset connections that the system has accepted and node has not taken.
- * Tells the system to accept one at most, and resolves after a turn of the event loop without any.
+ * Shrinks the system's queue to one connection where Node can, and resolves after a turn of the event loop in which the server
+ * took none.
  *
  * @param accepted connections that the server has taken so far
  */
