@@ -41,7 +41,7 @@ const FULL_SIZE = { env: { LECTERN_HARD: '1' }, options: ['--jobs=1', '--timeout
 /** Paths below test/ begin with one of `only`, and with none of `not`. */
 const SELECTIONS = {
   fast: { not: [...SLOW, ...DEPLOY] },
-  slow: { only: SLOW },
+  slow: { only: SLOW, options: ['--timeout=400'] },
   hard: { only: HARD, ...FULL_SIZE },
   attacks: { only: ['hard/http-', 'http/'], ...FULL_SIZE },
   deploy: { only: DEPLOY, options: ['--timeout=300'] },
