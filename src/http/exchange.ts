@@ -98,7 +98,7 @@ export class Exchange implements Awaited {
     const { meter, logShare, log } = this.#settings;
     const durationMs = performance.now() - this.#beganMs;
     meter?.answered(routeNumber(this.label), status, bytes, durationMs);
-    // Random, as every n-th answer could miss whatever comes at the same pace.
+    // Random, as every n-th answer could always miss requests of the same pace.
     if (logShare === 0 || Math.random() >= logShare) return;
     const fields = {
       method: this.req.method,

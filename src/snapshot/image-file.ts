@@ -190,7 +190,7 @@ function keepEarlier(path: string, keep: number): void {
 /**
  * Reads an image into shared memory; readCheckedImage checks its content.
  *
- * @param mustBeOwn the file must belong to this account or root and not be writable by everybody
+ * @param mustBeOwn the file must belong to this account or root and not be world-writable
  * @throws LecternError `image-unusable`; `source-unreadable` when the file cannot be opened
  */
 export function readImageFile(path: string, mustBeOwn = false): StoredImage {
