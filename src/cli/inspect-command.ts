@@ -26,7 +26,7 @@ export async function inspect(source: string, identifiers: IdentifierMode, asJso
   const opened = sourceOfSpec(parseSourceArgument(source));
   const progress = createProgressLine(opened.name);
   try {
-    const loaded = await loadImage(opened, identifiers, { onProgress: progress.update });
+    const loaded = await loadImage(opened, { identifiers }, { onProgress: progress.update });
     const inspection = inspectImage(loaded.image);
     progress.clear();
     const { format, gzipped, bytesRead } = loaded.source;

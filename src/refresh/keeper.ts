@@ -147,7 +147,7 @@ export class Keeper {
       const task = { task: 'read-image', path, use: 'pin' } as const;
       const { image } = await loader.run(task, { listeners: { signal }, keepsProcessAlive: true });
       signal.throwIfAborted();
-      checkIdentifiers(path, image.summary, loader.identifiers);
+      checkIdentifiers(path, image.summary, loader.rules.identifiers);
       this.#publish({ image, origin: 'pin', delta: null, history: null });
       this.#succeed();
     } catch (error) {

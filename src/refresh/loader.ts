@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LecternError } from '../errors.js';
 import { LOAD_BASE_BYTES } from '../limits.js';
-import type { IdentifierMode } from '../model/event.js';
+import type { ReadRules } from '../model/read-rules.js';
 import type { ImageSource } from '../snapshot/image-file.js';
 import { filesOf, watchSource } from '../source/file-watch.js';
 import type { RecordLoad, RecordSource, Records } from '../source/records.js';
@@ -34,7 +34,7 @@ export class Loader {
   readonly name: string;
   readonly files: readonly string[];
   readonly imageSource: ImageSource;
-  readonly identifiers: IdentifierMode;
+  readonly rules: ReadRules;
   readonly #source: AnySource;
   readonly #place: BuildPlace;
   /** Since when a terminated thread has been stuck; null if none is. */
@@ -43,9 +43,9 @@ export class Loader {
   #standardInput: Promise<(LoadDone & { readonly kind: 'refused' }) | null> | null = null;
 
   /** @throws LecternError `option-invalid` for a source that cannot be */
-  constructor(source: AnySource, identifiers: IdentifierMode, place: BuildPlace) {
+  constructor(source: AnySource, rules: ReadRules, place: BuildPlace) {
     this.#source = 'load' in source ? source : withPipes(source);
-    this.identifiers = identifiers;
+    this.rules = rules;
     this.#place = place;
     this.name = 'load' in source ? source.name : sourceOfSpec(source).name;
     this.files = 'load' in source ? [] : filesOf(source);
@@ -63,8 +63,8 @@ export class Loader {
     const memoryBytesMax = request.bounds.memoryBytesMax ?? memoryForLoad();
     if (memoryBytesMax < LOAD_BASE_BYTES) return refusedWith(memoryBytesMax);
     const bounds = { ...request.bounds, memoryBytesMax };
-    const { name, identifiers } = this;
-    const task = { task: 'load', identifiers, previousVersion, served, deltas, bounds } as const;
+    const { name, rules } = this;
+    const task = { task: 'load', rules, previousVersion, served, deltas, bounds } as const;
     const source = this.#source;
     if ('load' in source) {
       const { signal, onVersion } = listeners;

@@ -41,7 +41,7 @@ export class SnapshotFile {
     try {
       const task = { task: 'read-image', path, use: 'restart' } as const;
       const stored = await this.#loader.run(task, this.#request(true));
-      checkIdentifiers(path, stored.image.summary, this.#loader.identifiers);
+      checkIdentifiers(path, stored.image.summary, this.#loader.rules.identifiers);
       checkSource(path, stored.source ?? null, this.#loader.imageSource);
       return stored;
     } catch (error) {

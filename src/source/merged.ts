@@ -28,7 +28,7 @@ interface Part {
 async function load(
   parts: readonly Part[],
   sink: RecordSink,
-  { signal, previous = null, onProgress, onVersion }: LoadOptions,
+  { rules, signal, previous = null, onProgress, onVersion }: LoadOptions,
 ): Promise<LoadSummary | 'not-modified'> {
   let before = { bytesRead: 0, records: 0 };
   const known: (string | null)[] = parts.map(() => null);
@@ -38,6 +38,7 @@ async function load(
     // Until this source says its version, what is read has none.
     onVersion?.(null);
     const answer = await part.source.load(labelling(sink, part.label), {
+      rules,
       signal,
       previous: version,
       onProgress: ({ bytesRead, records }) => {

@@ -2,6 +2,7 @@
  * Room source/. Where records come from: files, addresses, memory. It knows no rule for a record and no snapshot.
  */
 import type { RecordPosition, Rejection } from '../model/event.js';
+import type { ReadRules } from '../model/read-rules.js';
 
 /** Places of the names in a line that are not event fields: beginning and end in turn. */
 export interface NameSpans {
@@ -37,6 +38,8 @@ export interface LoadProgress {
 }
 
 export interface LoadOptions {
+  /** Default: UUIDs, and times with offsets. */
+  readonly rules?: ReadRules | undefined;
   readonly signal?: AbortSignal | undefined;
   /** The version of the served records, from an earlier load. Null or absent: load in any case. */
   readonly previous?: string | null;

@@ -1,5 +1,5 @@
 import { DIFFERENCE_BYTES_PER_ENTRY, SNAPSHOT_DELTA_ENTRIES_MAX } from '../limits.js';
-import type { IdentifierMode } from '../model/event.js';
+import type { ReadRules } from '../model/read-rules.js';
 import { createNormaliser, createValueReader, isRejection } from '../normalise/normalise.js';
 import { SnapshotBuilder } from '../snapshot/builder.js';
 import { ByteIntake } from '../snapshot/byte-intake.js';
@@ -29,12 +29,12 @@ const UNBOUNDED: IntakeBounds = { eventsMax: null, memoryBytesMax: null, growth:
 
 export async function loadImage(
   source: Source,
-  identifiers: IdentifierMode,
+  rules: ReadRules,
   options?: Omit<LoadImageOptions, 'previous'>,
 ): Promise<LoadedImage>;
 export async function loadImage(
   source: Source,
-  identifiers: IdentifierMode,
+  rules: ReadRules,
   options: LoadImageOptions,
 ): Promise<LoadedImage | 'not-modified'>;
 /**
@@ -44,9 +44,10 @@ export async function loadImage(
  */
 export async function loadImage(
   source: Source,
-  identifiers: IdentifierMode,
+  rules: ReadRules,
   { bounds = UNBOUNDED, hashSeed, ...options }: LoadImageOptions = {},
 ): Promise<LoadedImage | 'not-modified'> {
+  const { identifiers } = rules;
   const builder = new SnapshotBuilder({ identifiers, ...(hashSeed === undefined ? {} : { hashSeed }) });
   const normalise = createNormaliser(identifiers);
   const intake = new ByteIntake(builder, identifiers, createValueReader(identifiers));
@@ -74,7 +75,7 @@ export async function loadImage(
     watch.chunk();
     options.onProgress?.(progress);
   };
-  const summary = await source.load(sink, { ...options, onProgress });
+  const summary = await source.load(sink, { ...options, rules, onProgress });
   if (summary === 'not-modified') {
     if (typeof options.previous === 'string') return summary;
     throw new Error(
@@ -95,7 +96,7 @@ export async function runLoadTask(
   const { served, previousVersion, bounds } = task;
   const source =
     task.source.kind === 'stream' ? streamSource(task.source, chunks) : sourceOfSpec(task.source);
-  const loaded = await loadImage(source, task.identifiers, {
+  const loaded = await loadImage(source, task.rules, {
     ...listeners,
     previous: previousVersion,
     bounds,

@@ -1,5 +1,5 @@
 import type { LecternErrorCode } from '../errors.js';
-import type { IdentifierMode } from '../model/event.js';
+import type { ReadRules } from '../model/read-rules.js';
 import type { ImageUse } from '../snapshot/check-image.js';
 import type { Delta, History } from '../snapshot/differences.js';
 import type { SnapshotImage } from '../snapshot/image.js';
@@ -23,7 +23,7 @@ export type Feed = AsyncGenerator<Uint8Array<ArrayBuffer>>;
 export interface LoadTask {
   readonly task: 'load';
   readonly source: SourceSpec | StreamSpec;
-  readonly identifiers: IdentifierMode;
+  readonly rules: ReadRules;
   /** The source's version of what is served, for asking conditionally; null to load in any case. */
   readonly previousVersion: string | null;
   /** What is served, to find what changed; null at the first load. Its arrays are shared, not copied. */

@@ -155,7 +155,7 @@ class KeptTimetable implements Timetable {
     // A pinned snapshot never gets stale.
     const canBeStale = pin === undefined && staleSecondsMax !== undefined;
     const staleMsMax = canBeStale ? staleSecondsMax * 1000 : Number.POSITIVE_INFINITY;
-    const loader = new Loader(sourceOf(options.source), identifiers, options.buildOn);
+    const loader = new Loader(sourceOf(options.source), { identifiers }, options.buildOn);
     const name = pin ?? loader.name;
     this.#present = new Present(loadingSource(name), {
       staleMsMax,

@@ -83,7 +83,7 @@ async function ratioOf(one: () => Promise<void> | void, other: () => Promise<voi
 }
 
 async function load(bytes: Buffer): Promise<SnapshotImage> {
-  return (await loadImage(sourceOf(bytes), 'uuid')).image;
+  return (await loadImage(sourceOf(bytes), { identifiers: 'uuid' })).image;
 }
 
 test('the ids do collide where a hash has no seed', (t) => {

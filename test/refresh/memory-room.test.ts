@@ -56,7 +56,7 @@ test('what is left is the least of the machine and of every group around the pro
   const full = t.testdir({ proc: { meminfo: 'MemAvailable: 1024 kB\n' }, cgroup: {} });
   const places = { proc: join(full, 'proc'), cgroup: join(full, 'cgroup') };
   t.equal(memoryForLoad(places), 0.75 * MIB, 'no more than there is');
-  const loader = new Loader({ kind: 'file', path: '/none' }, 'uuid', 'here');
+  const loader = new Loader({ kind: 'file', path: '/none' }, { identifiers: 'uuid' }, 'here');
   const { keeper } = keep(down, {
     loader,
     bounds: { eventsMax: null, memoryBytesMax: memoryForLoad(places) },

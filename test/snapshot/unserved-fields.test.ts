@@ -19,7 +19,7 @@ function counted(records: readonly unknown[]): UnservedFields {
 }
 
 const unservedOf = async (records: readonly unknown[]): Promise<UnservedFields> =>
-  (await loadImage(memorySource(records), 'uuid')).image.summary.unserved;
+  (await loadImage(memorySource(records), { identifiers: 'uuid' })).image.summary.unserved;
 
 test('names are counted by record, the commonest first, with the field that was meant', async (t) => {
   const records = [
@@ -73,7 +73,11 @@ test('only a field that some record lacks is suggested', async (t) => {
 
 test('they change neither the id of a snapshot nor anything of its image but the summary', async (t) => {
   const build = async (more: object) => {
-    const { image } = await loadImage(memorySource([{ ...GOOD, ...more }]), 'uuid', { hashSeed: [1, 2] });
+    const { image } = await loadImage(
+      memorySource([{ ...GOOD, ...more }]),
+      { identifiers: 'uuid' },
+      { hashSeed: [1, 2] },
+    );
     const { builtAtMs: _, buildMs: __, unserved: ___, ...summary } = image.summary;
     return { ...image, summary };
   };
@@ -89,6 +93,6 @@ test('a record whose names cannot be had is rejected, and stops nothing', async 
       },
     },
   );
-  const { image } = await loadImage(memorySource([hostile, { ...GOOD, colour: 1 }]), 'uuid');
+  const { image } = await loadImage(memorySource([hostile, { ...GOOD, colour: 1 }]), { identifiers: 'uuid' });
   t.match(image.summary, { events: 1, rejected: 1, unserved: { fields: [{ name: 'colour', records: 1 }] } });
 });

@@ -85,7 +85,7 @@ test('arbitrary bytes are loaded in part, or refused with a reason', {
     fc.asyncProperty(anything, async (bytes) => {
       writeFileSync(path, bytes);
       try {
-        const { image } = await loadImage(fileSource(path), 'uuid');
+        const { image } = await loadImage(fileSource(path), { identifiers: 'uuid' });
         const { events: count, rejected, rejections } = image.summary;
         seen.loaded++;
         seen.events += count;

@@ -40,11 +40,11 @@ function versioned(name: string, records: readonly unknown[], version: string | 
 }
 
 async function summaryOf(source: Source): Promise<SnapshotSummary> {
-  return (await loadImage(source, 'any')).image.summary;
+  return (await loadImage(source, { identifiers: 'any' })).image.summary;
 }
 
 async function titlesOf(source: Source): Promise<Record<string, string>> {
-  const { image } = await loadImage(source, 'any');
+  const { image } = await loadImage(source, { identifiers: 'any' });
   const rows = JSON.parse(Buffer.from(image.rows.bytes).toString('utf8')) as { id: string; title: string }[];
   return Object.fromEntries(rows.map(({ id, title }) => [id, title]));
 }
@@ -194,7 +194,7 @@ test('a file and an address: one changed, the other not', async (t) => {
   });
   const merged = mergedSource([fileSource(path), httpSource({ kind: 'http', url: upstream.origin })]);
   t.equal(merged.name, `${path} + ${upstream.origin}/`);
-  const first = await loadImage(merged, 'any');
+  const first = await loadImage(merged, { identifiers: 'any' });
   t.equal(first.image.summary.events, 2);
   t.ok(await isUnchanged(merged, first.source.version));
 

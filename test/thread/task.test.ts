@@ -32,7 +32,7 @@ function loadTask(more: Partial<LoadTask>): LoadTask {
   return {
     task: 'load',
     source,
-    identifiers: 'uuid',
+    rules: { identifiers: 'uuid' },
     previousVersion: null,
     served: null,
     deltas: [],

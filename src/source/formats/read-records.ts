@@ -3,15 +3,24 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
 import { LecternError } from '../../errors.js';
 import { READ_CHUNK_BYTES } from '../../limits.js';
+import type { ReadRules } from '../../model/read-rules.js';
 import type { LoadOptions, ReadSummary, RecordSink } from '../source.js';
 import { JsonArrayReader } from './json-array.js';
 import { MessagePackReader } from './messagepack.js';
 import { NdjsonReader } from './ndjson.js';
 import { type FormatReader, malformed } from './reader.js';
-import { isGzip, sniff } from './sniff.js';
+import { isGzip, type RecognisedFormat, sniff } from './sniff.js';
 
-/** A further format needs a reader here, and a place in `sniff`. */
-const READERS = { ndjson: NdjsonReader, 'json-array': JsonArrayReader, messagepack: MessagePackReader };
+type ReaderClass = new (sourceName: string, sink: RecordSink, rules: ReadRules) => FormatReader;
+
+/** A further format needs a reader here, and a place in `sniff`. Rare ones are imported when they come. */
+const READERS: Readonly<Record<RecognisedFormat, () => ReaderClass | Promise<ReaderClass>>> = {
+  ndjson: () => NdjsonReader,
+  'json-array': () => JsonArrayReader,
+  messagepack: () => MessagePackReader,
+};
+
+const DEFAULT_RULES: ReadRules = { identifiers: 'uuid' };
 
 export interface ReadOptions extends Omit<LoadOptions, 'previous'> {
   readonly sourceName: string;
@@ -62,7 +71,7 @@ export async function readRecords(
     }
     if (reader === null) {
       untold = untold.length === 0 ? chunk : Buffer.concat([untold, chunk]);
-      reader = begin(sourceName, sink, untold, false);
+      reader = await begin(sink, untold, false, options);
     } else {
       reader.push(chunk);
     }
@@ -70,7 +79,7 @@ export async function readRecords(
     options.onProgress?.({ bytesRead, bytesTotal, records: reader?.records ?? 0 });
   }
   signal?.throwIfAborted();
-  reader ??= begin(sourceName, sink, untold, true) as FormatReader;
+  reader ??= (await begin(sink, untold, true, options)) as FormatReader;
   reader.finish();
   if (options.endIsCertain === false && !gzipped && !reader.selfDelimiting) {
     const problem = `it may be cut: the transfer has no length, and ${reader.format} does not mark its end`;
@@ -80,11 +89,17 @@ export async function readRecords(
 }
 
 /** Null: more bytes are needed to recognise the format. */
-function begin(sourceName: string, sink: RecordSink, head: Buffer, ended: boolean): FormatReader | null {
+async function begin(
+  sink: RecordSink,
+  head: Buffer,
+  ended: boolean,
+  { sourceName, rules = DEFAULT_RULES }: ReadOptions,
+): Promise<FormatReader | null> {
   const sniffed = sniff(head, ended);
   if (sniffed === null) return null;
   if ('problem' in sniffed) throw malformed(sourceName, sniffed.problem);
-  const reader = new READERS[sniffed.format](sourceName, sink);
+  const Reader = await READERS[sniffed.format]();
+  const reader = new Reader(sourceName, sink, rules);
   if (head.length > sniffed.skip) reader.push(head.subarray(sniffed.skip));
   return reader;
 }

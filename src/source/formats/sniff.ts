@@ -5,9 +5,11 @@ import { placeOf } from '../../model/json-fault.js';
 const SHOWN_CHARACTERS_MAX = 8;
 const DESCRIBED_BYTES = 512;
 
+export type RecognisedFormat = 'ndjson' | 'json-array' | 'messagepack';
+
 /** The format and the bytes of a byte order mark to skip, or a problem. */
 export type Sniffed =
-  | { readonly format: 'ndjson' | 'json-array' | 'messagepack'; readonly skip: number }
+  | { readonly format: RecognisedFormat; readonly skip: number }
   | { readonly problem: string };
 
 const EXPECTED = 'expected NDJSON, a JSON array or MessagePack, plain or gzipped';

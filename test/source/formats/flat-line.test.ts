@@ -54,7 +54,11 @@ function sourceOf(bytes: Uint8Array, chunkBytes: number, taken: Taken | null): S
 /** What has to be equal: everything but when it was built. */
 async function outcomeOf(source: Source, mode: IdentifierMode): Promise<unknown> {
   try {
-    const { image, source: summary } = await loadImage(source, mode, { hashSeed: [SEED, 0] });
+    const { image, source: summary } = await loadImage(
+      source,
+      { identifiers: mode },
+      { hashSeed: [SEED, 0] },
+    );
     const { builtAtMs: _, buildMs: __, ...rest } = image.summary;
     return { ...image, summary: rest, source: summary };
   } catch (error) {

@@ -48,7 +48,9 @@ test('another Lectern is a source', async (t) => {
   );
   t.equal(paged.summary.version, null);
 
-  const { image } = await loadImage(withLecturerIds(at(''), { 'Lovelace, Ada': uuid(99) }), 'uuid');
+  const { image } = await loadImage(withLecturerIds(at(''), { 'Lovelace, Ada': uuid(99) }), {
+    identifiers: 'uuid',
+  });
   t.equal(image.summary.events, EVENTS.length);
   t.equal(
     image.fields.lecturerId.codes.filter((code) => code === 0).length,

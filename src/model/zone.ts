@@ -1,0 +1,76 @@
+/** Local times of IANA time zones, by the tables of Node. */
+import { INSTANT_MS_MAX, INSTANT_MS_MIN } from './time.js';
+
+const DAY_MS = 86_400_000;
+/** Clocks have changed at full minutes of UTC since 1972. */
+const STEP_MS = 60_000;
+const OFFSETS_KEPT_MAX = 16_384;
+
+/** An instant, and how its local time was found (RFC 5545 section 3.3.5). */
+export interface LocalInstant {
+  readonly instantMs: number;
+  /** `gap`: clocks skipped this local time. `overlap`: clocks showed it twice; the first is meant. */
+  readonly kind: 'exact' | 'gap' | 'overlap';
+}
+
+export class Zone {
+  readonly name: string;
+  readonly #format: Intl.DateTimeFormat;
+  readonly #offsets = new Map<number, number>();
+
+  /** @throws RangeError for a name that Node does not know */
+  constructor(name: string) {
+    this.#format = new Intl.DateTimeFormat('en-US', {
+      timeZone: name,
+      era: 'short',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+      hourCycle: 'h23',
+    });
+    this.name = this.#format.resolvedOptions().timeZone;
+  }
+
+  /** What clocks show beyond UTC at an instant. */
+  offsetMsAt(instantMs: number): number {
+    const step = Math.floor(instantMs / STEP_MS);
+    const known = this.#offsets.get(step);
+    if (known !== undefined) return known;
+    if (this.#offsets.size >= OFFSETS_KEPT_MAX) this.#offsets.clear();
+    const offsetMs = this.#measure(step * STEP_MS);
+    this.#offsets.set(step, offsetMs);
+    return offsetMs;
+  }
+
+  /** @param localMs the local date and time as if it were UTC */
+  instantOf(localMs: number): LocalInstant {
+    const before = this.offsetMsAt(localMs - DAY_MS);
+    const after = this.offsetMsAt(localMs + DAY_MS);
+    const early = localMs - before;
+    const isEarly = this.offsetMsAt(early) === before;
+    if (before === after && isEarly) return { instantMs: early, kind: 'exact' };
+    const late = localMs - after;
+    const isLate = this.offsetMsAt(late) === after;
+    if (isEarly) return { instantMs: early, kind: isLate ? 'overlap' : 'exact' };
+    // In a gap the time after it that is as far from the old clock.
+    return isLate ? { instantMs: late, kind: 'exact' } : { instantMs: early, kind: 'gap' };
+  }
+
+  #measure(instantMs: number): number {
+    const at = Math.min(INSTANT_MS_MAX, Math.max(INSTANT_MS_MIN, instantMs));
+    const parts: Record<string, number> = {};
+    let isBeforeChrist = false;
+    for (const { type, value } of this.#format.formatToParts(at)) {
+      if (type === 'era') isBeforeChrist = value !== 'AD';
+      else if (type !== 'literal') parts[type] = Number(value);
+    }
+    const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
+    const local = new Date(0);
+    local.setUTCFullYear(isBeforeChrist ? 1 - year : year, month - 1, day);
+    local.setUTCHours(hour, minute, second);
+    return local.getTime() - Math.floor(at / 1000) * 1000;
+  }
+}
