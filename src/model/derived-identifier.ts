@@ -20,7 +20,7 @@ export function derivedIdentifier(field: FieldName, text: string): string {
 
 function nameBased(namespace: Buffer, name: string): Buffer {
   const bytes = createHash('sha1').update(namespace).update(name, 'utf8').digest().subarray(0, 16);
-  bytes[6] = (bytes[6]! & 0x0f) | 0x50;
-  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x50, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
   return bytes;
 }
