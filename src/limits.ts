@@ -55,6 +55,12 @@ export const ENROLMENT_FILE_BYTES_MAX: number = 256 * MIB;
 
 /** One source record. A longer one is rejected and never held whole. */
 export const RECORD_BYTES_MAX: number = 1 * MIB;
+/** Columns of a CSV source. A record of 1,000 texts takes 64 KB. */
+export const CSV_COLUMNS_MAX = 1000;
+/** First bytes of CSV that tell the delimiter: 300 rows. */
+export const CSV_HEAD_BYTES: number = 64 * KIB;
+/** Bytes of CSV read again behind quotes that are not closed, as a multiple of all: a crafted source takes five times as long. */
+export const CSV_REREAD_TIMES_MAX = 4;
 /** Rejections kept with position and reason, 1,000 × 0.3 KB. All are counted. */
 export const REJECTIONS_KEPT_MAX = 1000;
 /** Overridden records among them. They are not faults, so a sample is enough. */

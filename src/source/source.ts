@@ -8,6 +8,8 @@ import type { ReadRules } from '../model/read-rules.js';
 export interface NameSpans {
   readonly places: Int32Array;
   readonly count: number;
+  /** Where they stand, if not in the record: in the header of CSV. */
+  readonly view?: DataView;
 }
 
 /** Takes records synchronously, in the order of the source. */
@@ -49,7 +51,7 @@ export interface LoadOptions {
 }
 
 /** `mixed`: several sources of different formats. */
-export type SourceFormat = 'ndjson' | 'json-array' | 'messagepack' | 'memory' | 'mixed';
+export type SourceFormat = 'ndjson' | 'json-array' | 'messagepack' | 'csv' | 'memory' | 'mixed';
 
 export interface ReadSummary {
   readonly format: SourceFormat;
