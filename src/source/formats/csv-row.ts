@@ -42,6 +42,9 @@ export class RowScanner {
   restCell = 0;
   /** Behind the first line break of the present cell's quotes. -1: none. */
   resumeAt = -1;
+  /** The same of the first cell that has one, and the number of that cell, from 0. */
+  firstResumeAt = -1;
+  firstCell = 0;
   /** Where OPEN_QUOTE was found. */
   stoppedAt = 0;
   /** Line breaks of the row before the present cell. */
@@ -67,6 +70,7 @@ export class RowScanner {
     this.count = 0;
     this.lineBreaks = 0;
     this.restCell = 0;
+    this.firstResumeAt = -1;
     this.#state = CELL_BEGINS;
     this.#beginCell(0);
   }
@@ -167,6 +171,11 @@ export class RowScanner {
     const isPair = !isCr && this.#lastCr === offset - 1 && this.#lastCr !== -1;
     if (isCr) this.#lastCr = offset;
     if (!isPair) this.lineBreaks++;
-    if (this.resumeAt === -1 || (isPair && this.resumeAt === offset)) this.resumeAt = offset + 1;
+    if (this.resumeAt !== -1 && !(isPair && this.resumeAt === offset)) return;
+    if (this.firstResumeAt === this.resumeAt) {
+      this.firstResumeAt = offset + 1;
+      this.firstCell = this.count;
+    }
+    this.resumeAt = offset + 1;
   }
 }

@@ -122,9 +122,9 @@ export class CsvReader implements FormatReader {
       } else if (end === INCOMPLETE && data.length - row <= RECORD_BYTES_MAX) {
         this.#hold(data, at, data.length);
         break;
-      } else if (end === OPEN_QUOTE || (scanner.isInQuotes && scanner.resumeAt !== -1)) {
+      } else if (end === OPEN_QUOTE || scanner.lineBreaks > 0) {
         const stop = end === OPEN_QUOTE ? row + scanner.stoppedAt : data.length;
-        const resumeAt = this.#rejectOpenQuote(stop - row);
+        const resumeAt = this.#rejectOpenQuote(stop - row, end === INCOMPLETE);
         if (resumeAt === -1) at = stop;
         else if (row + resumeAt >= 0) at = row + resumeAt;
         else {
@@ -136,7 +136,6 @@ export class CsvReader implements FormatReader {
       } else {
         this.#skipped = data.length - row;
         this.#heldLength = 0;
-        this.#line += scanner.lineBreaks;
         break;
       }
     }
@@ -221,7 +220,7 @@ export class CsvReader implements FormatReader {
       this.endsCut = !this.#takeRow(row);
       return;
     }
-    const resumeAt = this.#rejectOpenQuote(length);
+    const resumeAt = this.#rejectOpenQuote(length, false);
     const rest = resumeAt === -1 ? Buffer.alloc(0) : Buffer.from(row.subarray(resumeAt));
     this.#heldLength = 0;
     this.endsCut = true;
@@ -229,18 +228,22 @@ export class CsvReader implements FormatReader {
   }
 
   /**
-   * Rejects the row with the present cell. Most likely only one quote is missing, so the lines behind it are read again.
+   * Rejects a row with a quote that is not closed. Most likely only one quote is missing, so the lines behind it are read
+   * again.
    *
-   * @returns where they begin. -1: there are none, or too much was read again already
+   * @param isTooLong the row has no end: any of its quotes may be the one. Otherwise the present one
+   * @returns where these lines begin. -1: there are none, or too much was read again already
    */
-  #rejectOpenQuote(length: number): number {
-    const { breaksBefore, count, lineBreaks, resumeAt } = this.#scanner;
-    const line = this.#line + breaksBefore;
+  #rejectOpenQuote(length: number, isTooLong: boolean): number {
+    const { breaksBefore, count, firstCell, firstResumeAt, lineBreaks } = this.#scanner;
+    const resumeAt = isTooLong ? firstResumeAt : this.#scanner.resumeAt;
+    const cell = (isTooLong ? firstCell : count) + 1;
+    const line = this.#line + (isTooLong ? 0 : breaksBefore);
     const rereads = this.#bytesReread + length - resumeAt;
     const canReread = resumeAt !== -1 && rereads <= CSV_REREAD_TIMES_MAX * this.#bytesRead;
     const last = this.#line + lineBreaks;
     const lost = canReread || resumeAt === -1 ? '' : `; lines ${line + 1} to ${last} are left out with it`;
-    const problem = `the quote that opens cell ${count + 1} on line ${line} is not closed; expected a closing quote${lost}`;
+    const problem = `the quote that opens cell ${cell} on line ${line} is not closed; expected a closing quote${lost}`;
     if (this.#header === null) throw this.#malformed(problem);
     this.#sink.reject(rejectFault(this.#position(), problem));
     if (!canReread) {
@@ -315,6 +318,8 @@ export class CsvReader implements FormatReader {
 
   #takeHeader(row: Buffer): void {
     const { count } = this.#scanner;
+    if (row.length > RECORD_BYTES_MAX)
+      throw this.#malformed(rejectTooLarge({ record: 1 }, row.length).detail);
     if (!isUtf8(row)) throw this.#malformed(rejectNotUtf8({ record: 1 }, row, this.#encoding).detail);
     const texts = this.#textsOf(row);
     const problem = this.#problemOf(row, count);
