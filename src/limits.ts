@@ -63,6 +63,11 @@ export const CSV_HEAD_BYTES: number = 64 * KIB;
 export const CSV_REREAD_TIMES_MAX = 4;
 /** Rejections kept with position and reason, 1,000 × 0.3 KB. All are counted. */
 export const REJECTIONS_KEPT_MAX = 1000;
+/** Records, and columns of them, that `inspect` looks at for samples: 100 MB of texts at most. */
+export const LOOK_RECORDS_MAX = 1000;
+export const LOOK_COLUMNS_MAX = 1000;
+/** Rejections kept, and shown, of each code, however many others there are. */
+export const REJECTION_SAMPLES = 3;
 /** Overridden records among them. They are not faults, so a sample is enough. */
 export const OVERRIDES_KEPT_MAX = 100;
 /** Unserved fields that are counted by name, and UTF-16 units of a name: 100 × 0.4 KB. */

@@ -48,6 +48,8 @@ export interface LoadOptions {
   /** Called before the first record, if the source knows its version by then. Null: what was told before does not hold. */
   readonly onVersion?: ((version: string | null) => void) | undefined;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
+  /** Called with each record as it stands in the source, before the field map. Then all records are decoded. */
+  readonly onRecord?: ((value: unknown) => void) | undefined;
 }
 
 /** `mixed`: several sources of different formats. */

@@ -49,7 +49,7 @@ export function readHeader(
     return { problem: `the header has ${count} columns; expected at most ${CSV_COLUMNS_MAX}` };
   }
   const given = texts.map((text) => text.trim());
-  const data = given.find((name) => UUID.test(name) || DATE.test(name) || TIME.test(name));
+  const data = given.flatMap((name) => [UUID, DATE, TIME].flatMap((form) => form.exec(name)?.[0] ?? []))[0];
   if (data !== undefined || given.every((name) => NUMBER.test(name))) {
     const shown = JSON.stringify((data ?? given[0] ?? '').slice(0, SHOWN_CHARACTERS_MAX));
     return {

@@ -70,7 +70,13 @@ export async function readRecords(
   let reader: FormatReader | null = null;
   let unpackedBytes = 0;
   const beginWith = (head: Buffer, ended: boolean): Promise<FormatReader | null> =>
-    begin(sink, head, ended, sourceName, { ...rules, encoding: transcoder.encoding });
+    begin(
+      options.onRecord === undefined ? sink : lookingSink(sink, options.onRecord),
+      head,
+      ended,
+      sourceName,
+      { ...rules, encoding: transcoder.encoding },
+    );
   for await (const chunk of gzipped ? gunzip(sourceName, whole) : whole) {
     signal?.throwIfAborted();
     unpackedBytes += chunk.length;
@@ -119,6 +125,16 @@ async function begin(
   const reader = new Reader(sourceName, sink, rules);
   if (head.length > sniffed.skip) reader.push(head.subarray(sniffed.skip));
   return reader;
+}
+
+function lookingSink(sink: RecordSink, onRecord: (value: unknown) => void): RecordSink {
+  return {
+    record(value, position) {
+      onRecord(value);
+      sink.record(value, position);
+    },
+    reject: (rejection) => sink.reject(rejection),
+  };
 }
 
 /** Cuts long chunks, so that no step holds up the event loop. */
