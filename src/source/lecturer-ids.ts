@@ -23,6 +23,7 @@ export function withLecturerIds(source: Source, lecturerIds: LecturerIds): Sourc
       const filling: RecordSink = {
         record: (value, position) => sink.record(fill(value, ids), position),
         reject: (rejection) => sink.reject(rejection),
+        notes: sink.notes,
       };
       const answer = await source.load(filling, {
         ...options,
