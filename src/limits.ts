@@ -195,6 +195,8 @@ export const UPSTREAM_PAGES_MAX = 10_000;
 export const UPSTREAM_BYTES_MAX: number = 2 * ROW_BYTES_MAX;
 /** Longest Retry-After that is honoured: a day. */
 export const RETRY_AFTER_MS_MAX: number = 24 * 3600 * 1000;
+/** A field map has one short line a field. */
+export const MAP_FILE_BYTES_MAX: number = 64 * KIB;
 /** A map of lecturer names to identifiers: 100,000 × 80 bytes = 8 MB. */
 export const LECTURER_IDS_BYTES_MAX: number = 16 * MIB;
 /** Heap to parse it: 21 bytes for each byte of `{},{},…`. */

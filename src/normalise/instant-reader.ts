@@ -3,12 +3,13 @@ import type { ReadRules } from '../model/read-rules.js';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN, parseInstant } from '../model/time.js';
 import { type AmbiguousTimes, type LocalInstant, Zone } from '../model/zone.js';
 import { TextMemo } from '../structures/text-memo.js';
-import { parseLocalTime } from './local-time.js';
+import { NEEDS_DATE_ORDER, parseLocalTime } from './local-time.js';
 
 /** Epoch milliseconds, or a clause on the fault. */
 export type ReadInstant = (text: string) => number | string;
 
-const SET_TIME_ZONE = 'or set timeZone (on the command line --time-zone Europe/Berlin)';
+const NEEDS_TIME_ZONE =
+  'it has no offset: end it with "Z" or "+hh:mm", or set timeZone (on the command line --time-zone Europe/Berlin)';
 
 /** Reads RFC 3339, and what the rules allow besides. @param ambiguous counts local times that clocks skip or show twice */
 export function createInstantReader(
@@ -20,8 +21,7 @@ export function createInstantReader(
     const local = parseLocalTime(text, dateOrder);
     if (typeof local === 'string') return local;
     const { localMs, offsetMs } = local;
-    if (offsetMs === null && zone === null)
-      return `it has no offset: end it with "Z" or "+hh:mm", ${SET_TIME_ZONE}`;
+    if (offsetMs === null && zone === null) return NEEDS_TIME_ZONE;
     const read: LocalInstant =
       offsetMs === null
         ? (zone as Zone).instantOf(localMs)
@@ -34,9 +34,8 @@ export function createInstantReader(
       const instantMs = parseInstant(text);
       if (typeof instantMs === 'number') return instantMs;
       const local = parseLocalTime(text, undefined);
-      // Only what a rule would make right.
-      const isRulesFault = typeof local === 'string' ? local.includes('dateOrder') : local.offsetMs === null;
-      return isRulesFault ? (readLocal(text) as string) : instantMs;
+      if (local === NEEDS_DATE_ORDER) return local;
+      return typeof local !== 'string' && local.offsetMs === null ? NEEDS_TIME_ZONE : instantMs;
     };
   }
   const memo = new TextMemo<LocalInstant>(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX);

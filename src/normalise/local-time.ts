@@ -67,8 +67,7 @@ function readDate(text: string, order: DateOrder | undefined): LocalDate | strin
   const match = ORDERED_DATE.exec(text);
   if (match === null) return NOT_UNDERSTOOD;
   const [found, first = '', , second = '', third = ''] = match;
-  if (order === undefined)
-    return `the order of day, month and year in ${found} is not known: ${SET_DATE_ORDER}`;
+  if (order === undefined) return NEEDS_DATE_ORDER;
   const [yearText, month, day] =
     order === 'ymd'
       ? [first, second, third]
@@ -83,7 +82,9 @@ function readDate(text: string, order: DateOrder | undefined): LocalDate | strin
   return checkedDate(year, month, day, { length: found.length, isIso: false, suffix });
 }
 
-export const SET_DATE_ORDER = 'set dateOrder to dmy, mdy or ymd (on the command line --date-order)';
+/** Without an order of the date it cannot be read. */
+export const NEEDS_DATE_ORDER =
+  'its day, month and year need an order: set dateOrder to dmy, mdy or ymd (on the command line --date-order)';
 
 /** Null: no year has so many digits. */
 function readYear(text: string): number | string | null {
