@@ -14,8 +14,10 @@ const MINUTE_MS = 60_000;
 /** Two-digit years up to this one are of this century; later ones are refused. */
 const SHORT_YEAR_MAX = 69;
 
+/** Programs put it between a time and PM. */
+const NARROW_SPACE = /[\u00a0\u202f]/g;
 const ISO_DATE = /^(\d{4})-(\d\d)-(\d\d)(?!\d)/;
-const ORDERED_DATE = /^(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})(?!\d)/;
+const ORDERED_DATE = /^(\d{4}|\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{1,2})(?!\d)/;
 /** Between the date and the time of day. */
 const SEPARATOR = /^(?:[Tt]|,? +)/;
 const OFFSET = / ?(?:([Zz])|([+-])(\d\d)(?::?(\d\d))?)$/;
@@ -30,7 +32,7 @@ const ORDERS: Readonly<Record<DateOrder, string>> = {
 
 /** @returns a clause on the fault, such as "month 31 does not exist" */
 export function parseLocalTime(given: string, order: DateOrder | undefined): LocalTime | string {
-  const text = given.trim();
+  const text = given.replace(NARROW_SPACE, ' ').trim();
   const date = readDate(text, order);
   if (typeof date === 'string') return date;
   const after = text.slice(date.length);
@@ -114,7 +116,7 @@ function readTimeOfDay(text: string, isIso: boolean): number | string {
   const [, hourText = '', , minute, second = '00', fraction = '', half] =
     four === null ? (TIME_OF_DAY.exec(text) ?? []) : [text, four[1], ':', four[2]];
   if (hourText === '' || (minute === undefined && half === undefined)) {
-    return `${JSON.stringify(text.slice(0, 20))} is not a time of day such as 8:00, 08:00:00, 0800 or 4:00 PM`;
+    return 'its time of day is not like 8:00, 08:00:00, 0800 or 4:00 PM';
   }
   let hour = Number(hourText);
   if (half !== undefined) {

@@ -4,6 +4,7 @@ import { suggest } from '../structures/suggest.js';
 
 const NESTING_SHOWN_MAX = 4;
 const NAMES_SHOWN_MAX = 40;
+const NAME_UNITS_SHOWN = 60;
 
 export interface WatchedColumn {
   readonly field: string;
@@ -51,9 +52,9 @@ export class ColumnWatch {
     const named = [...new Map(this.#missing.map(({ field, column }) => [column, field]))];
     const missing = named.map(([column, field]) => {
       const near = suggest(column, present);
-      return `${JSON.stringify(column)} (for ${field}${near === null ? '' : `; did you mean ${JSON.stringify(near)}?`})`;
+      return `${quote(column)} (for ${field}${near === null ? '' : `; did you mean ${quote(near)}?`})`;
     });
-    const shown = present.slice(0, NAMES_SHOWN_MAX).map((name) => JSON.stringify(name));
+    const shown = present.slice(0, NAMES_SHOWN_MAX).map(quote);
     if (present.length > shown.length) shown.push('…');
     throw new LecternError(
       'source-malformed',
@@ -72,4 +73,8 @@ export class ColumnWatch {
       else this.#present.add(prefix + name);
     }
   }
+}
+
+function quote(name: string): string {
+  return JSON.stringify(name.length > NAME_UNITS_SHOWN ? `${name.slice(0, NAME_UNITS_SHOWN)}…` : name);
 }
