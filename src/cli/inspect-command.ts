@@ -92,11 +92,13 @@ function formatUnserved({ fields, others }: Inspection['summary']['unserved']): 
 
 function formatAmbiguous({ gaps, overlaps }: Inspection['summary']['ambiguousTimes']): string[] {
   if (gaps + overlaps === 0) return [];
-  const counts = [
-    `${formatCountOf(gaps, 'time')} that clocks skipped (moved on by as much)`,
-    `${formatCountOf(overlaps, 'time')} that clocks showed twice (the first is meant)`,
+  const lines = [
+    ...(gaps > 0 ? [`  ${formatCountOf(gaps, 'time')} that clocks skipped: moved on by as much`] : []),
+    ...(overlaps > 0
+      ? [`  ${formatCountOf(overlaps, 'time')} that clocks showed twice: the first is meant`]
+      : []),
   ];
-  return [`local times in changes of the clock: ${counts.join(', ')}`];
+  return [['local times in changes of the clock:', ...lines].join('\n')];
 }
 
 /** Names are foreign text: control characters are escaped, and long names are cut. */
