@@ -6,13 +6,26 @@ const NESTING_SHOWN_MAX = 4;
 const NAMES_SHOWN_MAX = 40;
 const NAME_UNITS_SHOWN = 60;
 
-export interface WatchedColumn {
+interface MappedColumn {
   readonly field: string;
   readonly column: string;
+}
+
+export interface WatchedColumn extends MappedColumn {
   /** No record without it can be served. */
   readonly isNeeded: boolean;
   /** Undefined: the record has no such column. */
   read(record: Readonly<Record<string, unknown>>): unknown;
+}
+
+/** Plain data. */
+export interface ColumnReport {
+  readonly sourceName: string;
+  readonly records: number;
+  /** Columns of the map that no record had. */
+  readonly missing: readonly MappedColumn[];
+  /** Columns of the first records, if some were missing. */
+  readonly present: readonly string[];
 }
 
 /** Finds columns of a field map that no record has. */
@@ -37,30 +50,21 @@ export class ColumnWatch {
   /** @throws LecternError once so many records lack a needed column that none may have it */
   look(record: Readonly<Record<string, unknown>>): void {
     this.#records++;
-    this.#missing = this.#missing.filter((column) => column.read(record) === undefined);
-    if (this.isDone) return;
+    if (this.#missing.some((column) => column.read(record) !== undefined))
+      this.#missing = this.#missing.filter((column) => column.read(record) === undefined);
+    if (this.isDone || this.#records > COLUMNS_MISSING_RECORDS) return;
     this.#note(record, '', 1);
     if (this.#records === COLUMNS_MISSING_RECORDS && this.#missing.some(({ isNeeded }) => isNeeded))
-      this.check();
+      checkColumns(this.report());
   }
 
-  /** @throws LecternError `source-malformed` with the columns that are there, if there were records at all */
-  check(): void {
-    const [first] = this.#missing;
-    if (first === undefined || this.#records === 0) return;
-    const present = [...this.#present];
-    const named = [...new Map(this.#missing.map(({ field, column }) => [column, field]))];
-    const missing = named.map(([column, field]) => {
-      const near = suggest(column, present);
-      return `${quote(column)} (for ${field}${near === null ? '' : `; did you mean ${quote(near)}?`})`;
-    });
-    const shown = present.slice(0, NAMES_SHOWN_MAX).map(quote);
-    if (present.length > shown.length) shown.push('…');
-    throw new LecternError(
-      'source-malformed',
-      `${this.#sourceName}: the field map names ${missing.length === 1 ? 'a column that is' : 'columns that are'} not there: ` +
-        `${missing.join(', ')}. The columns are ${shown.join(', ')}`,
-    );
+  report(): ColumnReport {
+    return {
+      sourceName: this.#sourceName,
+      records: this.#records,
+      missing: this.#missing.map(({ field, column }) => ({ field, column })),
+      present: [...this.#present],
+    };
   }
 
   #note(value: unknown, prefix: string, depth: number): void {
@@ -73,6 +77,36 @@ export class ColumnWatch {
       else this.#present.add(prefix + name);
     }
   }
+}
+
+/** Of the records of both together. */
+export function joinReports(one: ColumnReport, other: ColumnReport): ColumnReport {
+  if (one.records === 0) return other;
+  if (other.records === 0) return one;
+  const missingToo = new Set(other.missing.map(({ column }) => column));
+  return {
+    sourceName: one.sourceName,
+    records: one.records + other.records,
+    missing: one.missing.filter(({ column }) => missingToo.has(column)),
+    present: [...new Set([...one.present, ...other.present])].slice(0, COLUMN_NAMES_KEPT_MAX),
+  };
+}
+
+/** @throws LecternError `source-malformed` with the columns that are there, if there were records but not every column */
+export function checkColumns({ sourceName, records, missing, present }: ColumnReport): void {
+  if (missing.length === 0 || records === 0) return;
+  const named = [...new Map(missing.map(({ field, column }) => [column, field]))];
+  const listed = named.map(([column, field]) => {
+    const near = suggest(column, present);
+    return `${quote(column)} (for ${field}${near === null ? '' : `; did you mean ${quote(near)}?`})`;
+  });
+  const shown = present.slice(0, NAMES_SHOWN_MAX).map(quote);
+  if (present.length > shown.length) shown.push('…');
+  throw new LecternError(
+    'source-malformed',
+    `${sourceName}: the field map names ${named.length === 1 ? 'a column that is' : 'columns that are'} not there: ` +
+      `${listed.join(', ')}. The columns are ${shown.join(', ')}`,
+  );
 }
 
 function quote(name: string): string {

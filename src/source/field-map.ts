@@ -6,18 +6,19 @@ import { isUuid } from '../model/identifier.js';
 import type { FieldMap, ReadRules } from '../model/read-rules.js';
 import { suggest } from '../structures/suggest.js';
 import { TextMemo } from '../structures/text-memo.js';
-import { ColumnWatch } from './column-watch.js';
+import { ColumnWatch, checkColumns } from './column-watch.js';
 import { columnsOf, type MapTemplate, parseTemplate } from './map-template.js';
 import type { RecordSink } from './source.js';
 
 type ColumnRecord = Readonly<Record<string, unknown>>;
 type ReadColumn = (record: ColumnRecord) => unknown;
 
-/** Names that sources may give to what an identifier stands for. */
+/** Where the name of what an identifier stands for is kept. */
 const NAMED_FIELDS = [
   ['roomId', 'roomName'],
   ['courseId', 'courseName'],
   ['groupId', 'groupName'],
+  ['lecturerId', 'lecturer'],
 ] as const;
 
 export const MAPPED_FIELDS: readonly string[] = [
@@ -80,9 +81,9 @@ export function mappedSink(
   const isFlat = FLAT_FORMATS.includes(format);
   const given = mapOf(fieldMap, format);
   const isDerived = identifiers === 'derived';
-  if (!isFlat && !isDerived && given.size === 0) return sink;
   const templates = new Map([...mapOf(DEFAULT_MAPS[format] ?? {}, format), ...given]);
-  const toEvent = templates.size === 0 && !isFlat ? null : createMapper(templates, isFlat);
+  if (templates.size === 0 && !isDerived) return sink;
+  const toEvent = templates.size === 0 ? null : createMapper(templates, isFlat);
   // A calendar names its rooms, so their identifiers can only be derived.
   const derive = format === 'icalendar' && identifiers === 'uuid' ? createDeriver() : null;
   const makeWatch = (): ColumnWatch =>
@@ -109,7 +110,7 @@ export function mappedSink(
       }
       if (!watch.isDone) {
         watch.look(value);
-        if (isTold) watch.check();
+        if (isTold) checkColumns(watch.report());
       }
       const event = toEvent === null ? (value as Record<string, unknown>) : toEvent(value);
       if (isDerived || derive !== null) keepNames(event);

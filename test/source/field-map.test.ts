@@ -46,7 +46,7 @@ test('without rules that change a record the sink stays the same, with its fast 
     t.equal(mappedSink(sink, format, { identifiers: 'uuid', fieldMap: { csv: { title: 'x' } } }, ''), sink);
     t.notOk(mappedSink(sink, format, { identifiers: 'derived' }, '').undecoded, `${format}, derived`);
   }
-  t.not(mappedSink(sink, 'csv', { identifiers: 'uuid' }, ''), sink);
+  t.equal(mappedSink(sink, 'csv', { identifiers: 'uuid', fieldMap: { json: { title: 'x' } } }, ''), sink);
 });
 
 const RECORD = {
@@ -204,6 +204,23 @@ test('a column that no JSON record has is refused at the end, of time and endTim
   );
   for (let n = 1; n < 1000; n++) needed.record({ start: n }, AT);
   t.throws(() => needed.record({ start: 1000 }, AT), { message: /"begin" \(for time\)/ });
+});
+
+test('parts that were loaded by themselves are judged together', async (t) => {
+  const rules: ReadRules = { identifiers: 'uuid', fieldMap: { title: 'a', type: 'b' } };
+  const partOf = (record: object | null) => {
+    const { sink, notes } = collect();
+    const mapped = mappedSink(sink, 'ndjson', rules, 'part');
+    if (record !== null) mapped.record(record, AT);
+    notes.ambiguousTimes.gaps++;
+    return structuredClone(notes.report());
+  };
+  const whole = new LoadNotes();
+  for (const record of [null, { a: 1, x: 2 }, { a: 3 }]) whole.add(partOf(record));
+  t.throws(() => whole.checkColumns(), { message: /not there: "b" \(for type.*The columns are "a", "x"$/ });
+  whole.add(partOf({ b: 1 }));
+  whole.checkColumns();
+  t.strictSame(whole.ambiguousTimes, { gaps: 4, overlaps: 0 });
 });
 
 test('records with renamed columns become the records that they were', async (t) => {
