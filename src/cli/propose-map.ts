@@ -50,6 +50,10 @@ export function proposeMap(columns: readonly Column[]): MapProposal {
     add(field, column.name);
     used.add(column);
   }
+  // Its name then stands for a lecturer, as it does for a room.
+  if (map.lecturerId === undefined && own('lecturerId') === undefined && map.lecturer !== undefined) {
+    map.lecturerId = map.lecturer;
+  }
   for (const field of IDENTIFIER_FIELDS) {
     const column = filled.find(({ name }) => name === (map[field] ?? field));
     if (column !== undefined) identifiers.push(column);

@@ -34,6 +34,7 @@ test('names of several languages', (t) => {
         roomId: 'Raum',
         studyGroup: 'Klasse',
         lecturer: 'Dozentin',
+        lecturerId: 'Dozentin',
         type: 'Art',
       },
     ],
@@ -72,6 +73,7 @@ test('names of several languages', (t) => {
         courseId: 'Subject',
         roomId: 'Location',
         lecturer: 'Instructor',
+        lecturerId: 'Instructor',
       },
     ],
     [
@@ -93,6 +95,7 @@ test('names of several languages', (t) => {
         roomId: 'Salle',
         studyGroup: 'Groupe',
         lecturer: 'Enseignant',
+        lecturerId: 'Enseignant',
       },
     ],
     [
@@ -114,6 +117,7 @@ test('names of several languages', (t) => {
         roomId: 'Aula',
         studyGroup: 'Grupo',
         lecturer: 'Profesor',
+        lecturerId: 'Profesor',
       },
     ],
     [

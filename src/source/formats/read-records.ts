@@ -4,6 +4,7 @@ import { createGunzip } from 'node:zlib';
 import { LecternError } from '../../errors.js';
 import { READ_CHUNK_BYTES } from '../../limits.js';
 import type { ReadRules } from '../../model/read-rules.js';
+import { mappedSink } from '../field-map.js';
 import type { LoadOptions, ReadSummary, RecordSink } from '../source.js';
 import { JsonArrayReader } from './json-array.js';
 import { MessagePackReader } from './messagepack.js';
@@ -70,13 +71,7 @@ export async function readRecords(
   let reader: FormatReader | null = null;
   let unpackedBytes = 0;
   const beginWith = (head: Buffer, ended: boolean): Promise<FormatReader | null> =>
-    begin(
-      options.onRecord === undefined ? sink : lookingSink(sink, options.onRecord),
-      head,
-      ended,
-      sourceName,
-      { ...rules, encoding: transcoder.encoding },
-    );
+    begin(sink, head, ended, { ...options, rules: { ...rules, encoding: transcoder.encoding } });
   for await (const chunk of gzipped ? gunzip(sourceName, whole) : whole) {
     signal?.throwIfAborted();
     unpackedBytes += chunk.length;
@@ -111,8 +106,7 @@ async function begin(
   sink: RecordSink,
   head: Buffer,
   ended: boolean,
-  sourceName: string,
-  rules: ReadRules,
+  { sourceName, rules = DEFAULT_RULES, onRecord }: ReadOptions,
 ): Promise<FormatReader | null> {
   const sniffed = sniff(head, ended);
   if (sniffed === null) return null;
@@ -122,7 +116,12 @@ async function begin(
     if (problem !== null) throw malformed(sourceName, problem);
   }
   const Reader = await READERS[sniffed.format]();
-  const reader = new Reader(sourceName, sink, rules);
+  const mapped = mappedSink(sink, sniffed.format, rules, sourceName);
+  const reader = new Reader(
+    sourceName,
+    onRecord === undefined ? mapped : lookingSink(mapped, onRecord),
+    rules,
+  );
   if (head.length > sniffed.skip) reader.push(head.subarray(sniffed.skip));
   return reader;
 }
