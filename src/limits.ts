@@ -110,6 +110,12 @@ export const CACHE_BYTES_DEFAULT: number = CACHE_MB_DEFAULT * MIB;
 export const ANSWER_CACHE_SHARE: number = 1 / 8;
 /** One answer kept whole. Larger ones gain little from it. */
 export const ANSWER_CACHE_ENTRY_BYTES_MAX: number = 64 * KIB;
+/** Smaller bodies fit into one packet as they are. */
+export const COMPRESSION_BYTES_MIN: number = 1 * KIB;
+/** Bytes given to a compressor at a time: others have their turn in between. */
+export const COMPRESSION_PIECE_BYTES: number = 256 * KIB;
+/** Memory for what comes out of it, at a time. */
+export const COMPRESSION_OUTPUT_BYTES: number = 64 * KIB;
 /** Tags of answers made once: 8,192 × 60 bytes = 0.5 MB. */
 export const ANSWERS_SEEN_ENTRIES = 8192;
 /** One posting list with its rows side by side: 1,400 events in 1 ms, as MessagePack in 5 ms. */

@@ -90,6 +90,8 @@ export interface EmbeddedAuthOptions {
 export interface EmbeddedHandlerOptions<Request extends IncomingMessage = IncomingMessage> {
   /** Path of the resources for the handler: `/` if the framework strips a prefix. Default `/api/v1`. */
   readonly basePath?: string | undefined;
+  /** Compress answers that are asked for again, as Accept-Encoding allows. Default true. */
+  readonly compression?: boolean | undefined;
   /** Verify bearer tokens. Without it every request is let in: the embedding program authenticates. */
   readonly auth?: EmbeddedAuthOptions | undefined;
   /** Without `auth`: the values that select the events of /schedule/personal; null for none. Default: none. */
@@ -108,6 +110,8 @@ export interface ServeOptions {
   readonly host?: string | undefined;
   /** Path in front of every endpoint but /health: segments of letters, digits, `-._~`. Default `/api/v1`. */
   readonly basePath?: string | undefined;
+  /** Compress answers that are asked for again, as Accept-Encoding allows. Default true. */
+  readonly compression?: boolean | undefined;
   /** `development` adds /login, /docs and /health and makes a key of its own. Default `production`. */
   readonly mode?: 'production' | 'development' | undefined;
   /** Serving threads, 1 to 128, which share one snapshot; `auto` starts one per core. Default 1: the program's own thread. */
@@ -182,6 +186,7 @@ export type DefaultedName =
   | 'overloadMs'
   | 'drainSeconds'
   | 'basePath'
+  | 'compression'
   | 'mode'
   | 'identifiers'
   | 'unknownParameters'
