@@ -43,6 +43,12 @@ const EXAMPLE_EVENT: TimetableEvent = {
   groupId: null,
 };
 
+/** By the name of a representation. */
+const EXAMPLE_TEXTS = {
+  ndjson: `${JSON.stringify(EXAMPLE_EVENT)}\n`,
+  csv: [Object.keys(EXAMPLE_EVENT), Object.values(EXAMPLE_EVENT)].map((row) => `${row.join()}\r\n`).join(''),
+};
+
 const EXAMPLE_CONFLICT: ConflictEntry = {
   by: 'room',
   key: '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417',
@@ -146,9 +152,12 @@ export function createOpenApiDocument({ basePath, identifiers, version }: OpenAp
 }
 
 function schedulePaths(): Record<string, JsonSchema> {
-  const events = listResponse('The events, in order', { type: 'array', items: schemaOf('Event') }, [
-    EXAMPLE_EVENT,
-  ]);
+  const events = listResponse(
+    'The events, in order',
+    { type: 'array', items: schemaOf('Event') },
+    [EXAMPLE_EVENT],
+    EXAMPLE_TEXTS,
+  );
   return {
     '/schedule': listOperation({
       endpoint: 'schedule',

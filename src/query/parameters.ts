@@ -2,7 +2,7 @@ import type { ParameterFault, ParameterFaultCode } from '../errors.js';
 import { PAGE_LIMIT_MAX, PARAMETER_FAULTS_MAX, PARAMETER_VALUES_MAX, SUGGESTIONS_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import { CONFLICT_DIMENSIONS, type ConflictBy, FIELDS, PARAMETER_FIELDS } from '../model/fields.js';
-import { FORMATS, type FormatName } from '../model/format.js';
+import { FORMATS, type Format, type FormatName, LIST_FORMATS } from '../model/format.js';
 import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
 import { compareCodePoints, normaliseText } from '../model/text.js';
 import { formatInstant, parseInstant } from '../model/time.js';
@@ -69,11 +69,19 @@ export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>>
   changes: tableOf(['since', 'since'], ['format', 'format']),
 };
 
+export const ENDPOINT_FORMATS: Readonly<Record<EndpointName, readonly Format[]>> = {
+  schedule: FORMATS,
+  personal: FORMATS,
+  all: FORMATS,
+  types: LIST_FORMATS,
+  conflicts: LIST_FORMATS,
+  changes: LIST_FORMATS,
+};
+
 const FIELD_BY_PARAMETER = new Map<string, (typeof PARAMETER_FIELDS)[number]>(
   PARAMETER_FIELDS.map((field) => [field.name, field]),
 );
 const ALL_DIMENSIONS: readonly ConflictBy[] = CONFLICT_DIMENSIONS.map((dimension) => dimension.by);
-const FORMAT_NAMES: readonly FormatName[] = FORMATS.map((format) => format.name);
 
 /** Parsed parameters. Fields that the endpoint lacks have defaults. */
 export interface Parameters {
@@ -106,7 +114,7 @@ export function parseParameters(
   options: ParseOptions,
   facts: DataSetFacts,
 ): ParametersResult {
-  const parser = new Parser(ENDPOINT_PARAMETERS[endpoint], options, facts);
+  const parser = new Parser(endpoint, options, facts);
   for (const [name, value] of pairs) parser.take(name, value);
   return parser.finish();
 }
@@ -120,6 +128,7 @@ interface Given {
 
 class Parser {
   readonly #table: ParameterTable;
+  readonly #formats: readonly Format[];
   readonly #options: ParseOptions;
   readonly #facts: DataSetFacts;
   readonly #given: Given[] = [];
@@ -139,8 +148,9 @@ class Parser {
   };
   #suggestions = 0;
 
-  constructor(table: ParameterTable, options: ParseOptions, facts: DataSetFacts) {
-    this.#table = table;
+  constructor(endpoint: EndpointName, options: ParseOptions, facts: DataSetFacts) {
+    this.#table = ENDPOINT_PARAMETERS[endpoint];
+    this.#formats = ENDPOINT_FORMATS[endpoint];
     this.#options = options;
     this.#facts = facts;
   }
@@ -251,7 +261,11 @@ class Parser {
         result.conflictCursor = this.#cursor(name, decodeConflictCursor(value));
         break;
       case 'format':
-        result.format = this.#oneOf(name, value, FORMAT_NAMES);
+        result.format = this.#oneOf(
+          name,
+          value,
+          this.#formats.map((format) => format.name),
+        );
         break;
       case 'merge':
         result.merge = this.#oneOf(name, value, ['true', 'false']) === 'true';

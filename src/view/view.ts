@@ -4,11 +4,15 @@
  */
 export type { ParameterPairs, ParseOptions } from '../query/parameters.js';
 
+import type { Body } from '../encode/body.js';
 import { jsonChanges, messagePackChanges } from '../encode/changes.js';
 import { jsonConflicts, messagePackConflicts } from '../encode/conflict-entries.js';
+import { CSV } from '../encode/csv-rows.js';
 import { jsonRows } from '../encode/json.js';
 import { messagePackRows, packPlain } from '../encode/msgpack.js';
+import { NDJSON } from '../encode/ndjson-rows.js';
 import { RowCache } from '../encode/row-cache.js';
+import { rowList } from '../encode/row-lists.js';
 import { CACHE_BYTES_DEFAULT } from '../limits.js';
 import type { FormatName } from '../model/format.js';
 import { parseIdentifier } from '../model/identifier.js';
@@ -218,9 +222,14 @@ export class SnapshotView implements View {
   #eventsAnswer(query: Query, parameters: Parameters, format: FormatName): Answer {
     const selection = executePlan(this.#snapshot, planQuery(this.#snapshot, query));
     const { page, nextCursor } = this.#page(selection, parameters);
-    const encode = format === 'json' ? jsonRows : messagePackRows;
-    const body = encode(this.#snapshot.rows, page, this.rowCache);
-    return { total: selection.count, count: page.count, nextCursor, body };
+    return { total: selection.count, count: page.count, nextCursor, body: this.#eventsBody(page, format) };
+  }
+
+  #eventsBody(page: Selection, format: FormatName): Body {
+    const { rows } = this.#snapshot;
+    if (format === 'json') return jsonRows(rows, page, this.rowCache);
+    if (format === 'msgpack') return messagePackRows(rows, page, this.rowCache);
+    return rowList(rows, page, format === 'csv' ? CSV : NDJSON, this.rowCache);
   }
 
   #conflictsAnswer(query: Query, parameters: Parameters, format: FormatName): Answer {
