@@ -34,6 +34,14 @@ export const FORMATS = [
     isOfEvents: true,
     fileName: 'timetable.csv',
   },
+  {
+    name: 'ics',
+    mediaType: 'text/calendar',
+    contentType: 'text/calendar; charset=utf-8',
+    aliases: [],
+    isOfEvents: true,
+    fileName: 'timetable.ics',
+  },
 ] as const;
 
 /** One of the representations. */

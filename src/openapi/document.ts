@@ -43,10 +43,29 @@ const EXAMPLE_EVENT: TimetableEvent = {
   groupId: null,
 };
 
+const EXAMPLE_CALENDAR = [
+  'BEGIN:VCALENDAR',
+  'VERSION:2.0',
+  'PRODID:-//Lectern//Lectern//EN',
+  'BEGIN:VEVENT',
+  `UID:${EXAMPLE_EVENT.id}`,
+  'DTSTAMP:20240902T080000Z',
+  'DTSTART:20240902T080000Z',
+  'DTEND:20240902T093000Z',
+  `SUMMARY:${EXAMPLE_EVENT.title}`,
+  `LOCATION:${EXAMPLE_EVENT.roomId}`,
+  `DESCRIPTION:${EXAMPLE_EVENT.lecturer}\\n${EXAMPLE_EVENT.studyGroup}`,
+  `CATEGORIES:${EXAMPLE_EVENT.type}`,
+  'END:VEVENT',
+  'END:VCALENDAR',
+  '',
+].join('\r\n');
+
 /** By the name of a representation. */
 const EXAMPLE_TEXTS = {
   ndjson: `${JSON.stringify(EXAMPLE_EVENT)}\n`,
   csv: [Object.keys(EXAMPLE_EVENT), Object.values(EXAMPLE_EVENT)].map((row) => `${row.join()}\r\n`).join(''),
+  ics: EXAMPLE_CALENDAR,
 };
 
 const EXAMPLE_CONFLICT: ConflictEntry = {

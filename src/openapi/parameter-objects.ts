@@ -80,6 +80,11 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
         enum: FORMATS.map((format) => format.name),
       },
     ),
+    single(
+      'clashes',
+      'With mark, events in iCalendar that are in a conflict have the further category CLASH. It changes nothing else.',
+      { type: 'string', enum: ['mark'] },
+    ),
     repeatable('by', 'What the lessons compete for; without it, all of them. Repeat it for several.', {
       type: 'string',
       enum: CONFLICT_DIMENSIONS.map((dimension) => dimension.by),

@@ -29,7 +29,8 @@ export type ParameterKind =
   | 'format'
   | 'by'
   | 'merge'
-  | 'since';
+  | 'since'
+  | 'clashes';
 
 /** The endpoints that return lists. */
 export type EndpointName = 'schedule' | 'personal' | 'all' | 'types' | 'conflicts' | 'changes';
@@ -53,10 +54,17 @@ const FILTERS: readonly (readonly [string, ParameterKind])[] = [
   ['endTime', 'instant'],
 ];
 
+const EVENT_LIST: readonly (readonly [string, ParameterKind])[] = [
+  ['limit', 'limit'],
+  ['cursor', 'event-cursor'],
+  ['format', 'format'],
+  ['clashes', 'clashes'],
+];
+
 export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>> = {
-  schedule: tableOf(...FILTERS, ['limit', 'limit'], ['cursor', 'event-cursor'], ['format', 'format']),
-  personal: tableOf(...FILTERS, ['limit', 'limit'], ['cursor', 'event-cursor'], ['format', 'format']),
-  all: tableOf(['limit', 'limit'], ['cursor', 'event-cursor'], ['format', 'format']),
+  schedule: tableOf(...FILTERS, ...EVENT_LIST),
+  personal: tableOf(...FILTERS, ...EVENT_LIST),
+  all: tableOf(...EVENT_LIST),
   types: tableOf(['format', 'format']),
   conflicts: tableOf(
     ...FILTERS,
@@ -96,6 +104,8 @@ export interface Parameters {
   readonly by: readonly ConflictBy[];
   readonly merge: boolean;
   readonly since: string | null;
+  /** Whether iCalendar marks events that are in a conflict. */
+  readonly clashes: boolean;
 }
 
 export type ParametersResult =
@@ -145,6 +155,7 @@ class Parser {
     by: ALL_DIMENSIONS,
     merge: true,
     since: null,
+    clashes: false,
   };
   #suggestions = 0;
 
@@ -269,6 +280,9 @@ class Parser {
         break;
       case 'merge':
         result.merge = this.#oneOf(name, value, ['true', 'false']) === 'true';
+        break;
+      case 'clashes':
+        result.clashes = this.#oneOf(name, value, ['mark']) !== null;
         break;
       case 'since': {
         const [, id, idOfTag] = SINCE.exec(value) ?? [];

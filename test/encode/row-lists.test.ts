@@ -11,7 +11,7 @@ import type { FormatName } from '../../src/model/format.js';
 import { createNormaliser } from '../../src/normalise/normalise.js';
 import type { Answer } from '../../src/view/answer.js';
 import { type ParameterPairs, SnapshotView, type View } from '../../src/view/view.js';
-import { csvOf, ndjsonOf } from '../oracle/representations.js';
+import { csvOf, icsOf, ndjsonOf } from '../oracle/representations.js';
 import { eventSets } from '../query/generated-events.js';
 import { recipes, requestOf, universeOf } from '../query/generated-requests.js';
 import { bytesOf, listOf, readOf, STRICT, snapshotOfEvents, viewOfEvents } from '../query/reading.js';
@@ -20,8 +20,12 @@ import { nastyTexts } from './nasty-texts.js';
 const ORACLES: { readonly [Name in FormatName]?: (events: readonly TimetableEvent[]) => string } = {
   ndjson: ndjsonOf,
   csv: csvOf,
+  ics: (events) => icsOf(events),
 };
 const NAMES = Object.keys(ORACLES) as FormatName[];
+
+let lastJson = '';
+let lastTexts: (string | undefined)[] = [];
 
 const textOf = (answer: Answer): string =>
   new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytesOf(answer));
@@ -30,9 +34,13 @@ const textOf = (answer: Answer): string =>
 function assertSame(answerAs: (format: FormatName) => Answer): number {
   const json = answerAs('json');
   const events = listOf(json) as TimetableEvent[];
-  for (const name of NAMES) {
+  const jsonText = textOf(json);
+  // Large lists come several times.
+  if (jsonText !== lastJson) lastTexts = NAMES.map((name) => ORACLES[name]?.(events));
+  lastJson = jsonText;
+  for (const [n, name] of NAMES.entries()) {
     const answer = answerAs(name);
-    const expected = ORACLES[name]?.(events);
+    const expected = lastTexts[n];
     if (textOf(answer) !== expected) assert.equal(textOf(answer), expected);
     assert.deepEqual([answer.total, answer.count], [json.total, json.count]);
     assert.equal(answer.nextCursor, json.nextCursor);
@@ -103,7 +111,7 @@ const everyEvent = (view: View, format: FormatName, pairs: ParameterPairs = []):
   readOf(view.all(pairs, STRICT)).execute(format);
 
 test('large lists are made in parts, and all rows are kept if there is room', async (t) => {
-  const snapshot = snapshotOfEvents(generated(20_000), 'uuid');
+  const snapshot = snapshotOfEvents(generated(6000), 'uuid');
   const rowBytes = snapshot.rows.bytes.length;
   for (const [cacheBytes, isKept] of [
     [undefined, true],
@@ -112,21 +120,21 @@ test('large lists are made in parts, and all rows are kept if there is room', as
     [rowBytes * 2, true],
   ] as const) {
     const view = new SnapshotView(snapshot, undefined, cacheBytes);
-    for (let time = 0; time < 3; time++) assertSame((format) => everyEvent(view, format));
+    for (let time = 0; time < 2; time++) assertSame((format) => everyEvent(view, format));
     const csv = everyEvent(view, 'csv').body;
     t.equal(csv.byteLength !== null, isKept, `${cacheBytes} bytes of cache`);
     t.ok(view.rowCache.bytes <= (cacheBytes ?? Number.POSITIVE_INFINITY));
     const since = new Date(Date.UTC(2000, 0)).toISOString();
-    for (const chunk of everyEvent(view, 'csv', [['limit', '9000']]).body.chunks) {
+    for (const chunk of everyEvent(view, 'csv', [['limit', '5000']]).body.chunks) {
       t.ok(chunk.length <= BODY_WHOLE_BYTES_MAX);
     }
     assertSame((format) => readOf(view.schedule([['startTime', since]], STRICT)).execute(format));
-    assertSame((format) => everyEvent(view, format, [['limit', '9999']]));
+    assertSame((format) => everyEvent(view, format, [['limit', '5999']]));
   }
 });
 
 test('rows are kept up to the first part without room, and others go on from there', async (t) => {
-  const { rows } = snapshotOfEvents(generated(20_000), 'uuid');
+  const { rows } = snapshotOfEvents(generated(6000), 'uuid');
   const { layout } = CSV;
   assert.ok(layout.sums === null);
   let room = 3;
@@ -142,7 +150,7 @@ test('rows are kept up to the first part without room, and others go on from the
 });
 
 test('readers at different places of one list get the same bytes', async (t) => {
-  const view = new SnapshotView(snapshotOfEvents(generated(20_000), 'uuid'));
+  const view = new SnapshotView(snapshotOfEvents(generated(6000), 'uuid'));
   const expected = csvOf(listOf(everyEvent(view, 'json')) as TimetableEvent[]);
   const readers = Array.from({ length: 4 }, () => ({
     chunks: everyEvent(view, 'csv').body.chunks[Symbol.iterator](),

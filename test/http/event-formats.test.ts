@@ -1,7 +1,7 @@
 /** The representations that only lists of events have, as clients see them. */
 import { test } from 'tap';
 import type { TimetableEvent } from '../../src/model/event.js';
-import { csvOf, ndjsonOf } from '../oracle/representations.js';
+import { csvOf, icsOf, ndjsonOf } from '../oracle/representations.js';
 import { bearer, EVENTS, type Reply, serve, setUp, viewsOf } from './harness.js';
 
 const GOOD = bearer({ studyGroup: 'A' });
@@ -12,6 +12,7 @@ const OTHER_LISTS = ['/types', '/conflicts', '/changes?since=0123456789abcdefghi
 const FORMATS = [
   ['ndjson', 'application/x-ndjson', 'application/x-ndjson', ndjsonOf],
   ['csv', 'text/csv', 'text/csv; header=present', csvOf],
+  ['ics', 'text/calendar', 'text/calendar; charset=utf-8', icsOf],
 ] as const;
 
 const eventsOf = (reply: Reply): TimetableEvent[] => reply.json() as TimetableEvent[];
@@ -97,7 +98,7 @@ test('other lists do not have them: 400 for the name, 406 for the media type', a
   t.equal(refused.status, 406);
   for (const [, accept] of FORMATS) t.match(refused.body.toString(), accept);
   t.match((await send('/api/v1/schedule?format=xlsx', { headers: GOOD })).json(), {
-    errors: [{ detail: '"xlsx" is not one of json, msgpack, ndjson, csv' }],
+    errors: [{ detail: '"xlsx" is not one of json, msgpack, ndjson, csv, ics' }],
   });
 });
 

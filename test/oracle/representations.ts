@@ -29,3 +29,46 @@ export function csvOf(events: readonly TimetableEvent[]): string {
   );
   return [NAMES.join(','), ...rows].map((line) => `${line}\r\n`).join('');
 }
+
+/** @param clashes the ids of events that are in a conflict */
+export function icsOf(events: readonly TimetableEvent[], clashes: ReadonlySet<string> = new Set()): string {
+  const lines = ['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//Lectern//Lectern//EN'];
+  for (const event of events) {
+    const [start, end] = [event.time, event.endTime].map((time) => time.replace(/\.\d+|[-:]/g, ''));
+    lines.push('BEGIN:VEVENT', `UID:${text(event.id)}`, `DTSTAMP:${start}`, `DTSTART:${start}`);
+    if (end !== start) lines.push(`DTEND:${end}`);
+    const summary = event.title ?? event.type;
+    if (summary) lines.push(`SUMMARY:${text(summary)}`);
+    if (event.roomId) lines.push(`LOCATION:${text(event.roomId)}`);
+    const known = [event.lecturer, event.studyGroup].filter((each) => each !== null);
+    if (known.join('\n') !== '') lines.push(`DESCRIPTION:${text(known.join('\n'))}`);
+    const categories = event.type === null ? [] : [text(event.type)];
+    if (clashes.has(event.id)) categories.push('CLASH');
+    if (categories.length > 0) lines.push(`CATEGORIES:${categories.join(',')}`);
+    lines.push('END:VEVENT');
+  }
+  lines.push('END:VCALENDAR');
+  return lines.map((line) => `${folded(line)}\r\n`).join('');
+}
+
+/** TEXT of RFC 5545 section 3.3.11, a character at a time. */
+function text(value: string): string {
+  let written = '';
+  for (const character of value.replaceAll('\r\n', '\n').replaceAll('\r', '\n')) {
+    if (character === '\n') written += '\\n';
+    else if ('\\;,'.includes(character)) written += `\\${character}`;
+    else if (character === '\t' || !/\p{Cc}/u.test(character) || character >= '\u0080') written += character;
+  }
+  return written;
+}
+
+function folded(line: string): string {
+  if (Buffer.byteLength(line) <= 75) return line;
+  const parts = [''];
+  for (const character of line) {
+    const last = parts.at(-1) as string;
+    if (Buffer.byteLength(last + character) > 75) parts.push(` ${character}`);
+    else parts[parts.length - 1] = last + character;
+  }
+  return parts.join('\r\n');
+}

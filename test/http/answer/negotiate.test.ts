@@ -53,6 +53,8 @@ test('only lists of events have the other representations', async (t) => {
     ['application/json, text/plain, */*', 'json', 'json'],
     ['application/json, text/csv', 'json', 'json'],
     ['text/*', 'csv', null],
+    ['text/calendar', 'ics', null],
+    ['text/calendar; charset=UTF-8', 'ics', null],
     ['application/x-ndjson;q=0.1', 'ndjson', null],
   ];
   for (const [accept, ofEvents, ofOthers] of cases) {
