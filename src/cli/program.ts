@@ -3,6 +3,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import type { GenerateOptions } from '../generate/events.js';
 import { GENERATED_EVENTS_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
+import { FORMATS, type FormatName } from '../model/format.js';
 import type { ServiceOptions } from '../options/option-types.js';
 import { checkSettings, checkValue } from '../options/resolve.js';
 import { type Setting, shownDefault, variableOf } from '../options/setting.js';
@@ -94,6 +95,45 @@ export function createProgram(exit: (code: number) => void): Command {
     });
 
   program
+    .command('export')
+    .summary('write the events of a query to a file')
+    .description(
+      'Loads a source and writes what GET /schedule answers, by default every event. The file is replaced once all is written.',
+    )
+    .argument('<source>', SOURCE)
+    .argument('[query]', 'query string of GET /schedule, or its path with one, quoted', '')
+    .addOption(
+      new Option('-f, --format <name>', 'default: as the ending of --output says').choices(
+        FORMATS.map(({ name }) => name),
+      ),
+    )
+    .option('-o, --output <file>', 'default: standard output')
+    .addOption(identifiersOption())
+    .addHelpText(
+      'after',
+      example("lectern export timetable.ndjson.gz 'studyGroup=INF-1A' --output INF-1A.ics"),
+    )
+    .action(async (source: string, request: string, parsed: IdentifiersOption & OutputOptions) => {
+      checkValue(IDENTIFIERS, parsed.identifiers);
+      const { exportEvents } = await import('./export-command.js');
+      exit(await exportEvents({ source, request, ...parsed }));
+    });
+
+  program
+    .command('openapi')
+    .summary('print the OpenAPI document')
+    .description('Prints the OpenAPI 3.1 document of the HTTP interface as JSON, without a source.')
+    .addOption(toOption(BASE_PATH).helpGroup('Options:'))
+    .addOption(identifiersOption())
+    .addHelpText('after', example('lectern openapi --base-path /timetable > openapi.json'))
+    .action(async ({ basePath, identifiers }: IdentifiersOption & { basePath: string }) => {
+      checkValue(BASE_PATH, basePath);
+      checkValue(IDENTIFIERS, identifiers);
+      const { printOpenApi } = await import('./openapi-command.js');
+      printOpenApi(basePath, identifiers);
+    });
+
+  program
     .command('generate')
     .summary('print a synthetic timetable as NDJSON')
     .description('Prints a realistic synthetic timetable as NDJSON. The same seed gives the same timetable.')
@@ -152,7 +192,13 @@ interface IdentifiersOption {
   readonly identifiers: IdentifierMode;
 }
 
+interface OutputOptions {
+  readonly format?: FormatName;
+  readonly output?: string;
+}
+
 const IDENTIFIERS = SETTINGS.find(({ name }) => name === 'identifiers') as Setting;
+const BASE_PATH = SETTINGS.find(({ name }) => name === 'basePath') as Setting;
 
 function identifiersOption(): Option {
   return toOption(IDENTIFIERS).helpGroup('Options:');
