@@ -1,6 +1,6 @@
 import { OUTPUT_FIELDS } from '../model/fields.js';
 import type { Rows } from '../snapshot/rows.js';
-import { NO_ROOM, type UnmeasuredLayout } from './row-layout.js';
+import { type ListLayout, NO_ROOM } from './row-layout.js';
 import type { RowListForm } from './row-lists.js';
 
 const QUOTE = 0x22;
@@ -14,7 +14,7 @@ const LINE_FEED = 0x0a;
 const NAME_BYTES = OUTPUT_FIELDS.map(({ name }) => name.length + 4);
 
 /** RFC 4180. Null is nothing, and an empty text is a pair of quotes. */
-const CSV_LAYOUT: UnmeasuredLayout = { number: 3, sums: null, write: writeCsvRow };
+const CSV_LAYOUT: ListLayout = { number: 3, sums: null, write: writeCsvRow };
 
 export const CSV: RowListForm = {
   layout: CSV_LAYOUT,

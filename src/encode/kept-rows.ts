@@ -1,6 +1,6 @@
 import { KEPT_CHUNK_BYTES } from '../limits.js';
 import type { Rows } from '../snapshot/rows.js';
-import { NO_ROOM, type UnmeasuredLayout } from './row-layout.js';
+import { type ListLayout, NO_ROOM } from './row-layout.js';
 
 /**
  * All rows of a snapshot in one representation. Readers make the chunks together: the first to need one writes it, and the others
@@ -8,7 +8,7 @@ import { NO_ROOM, type UnmeasuredLayout } from './row-layout.js';
  */
 export class KeptRows {
   readonly #rows: Rows;
-  readonly #layout: UnmeasuredLayout;
+  readonly #layout: ListLayout;
   readonly #reserve: (bytes: number) => boolean;
   readonly #chunks: Buffer[] = [];
   /** The first row that is in no chunk. */
@@ -17,18 +17,23 @@ export class KeptRows {
   #isGivenUp = false;
 
   /** @param reserve says whether there is room for a chunk */
-  constructor(rows: Rows, layout: UnmeasuredLayout, reserve: (bytes: number) => boolean) {
+  constructor(rows: Rows, layout: ListLayout, reserve: (bytes: number) => boolean) {
     this.#rows = rows;
     this.#layout = layout;
     this.#reserve = reserve;
   }
 
-  /** Of all rows; null until all of them are written. */
-  get byteLength(): number | null {
-    return this.#next === this.#rows.count ? this.#byteLength : null;
+  /** All rows are written. */
+  get isWhole(): boolean {
+    return this.#next === this.#rows.count;
   }
 
-  /** All chunks once `byteLength` is known. */
+  /** Null unless {@link isWhole}. */
+  get byteLength(): number | null {
+    return this.isWhole ? this.#byteLength : null;
+  }
+
+  /** All of them once {@link isWhole}. */
   get chunks(): readonly Buffer[] {
     return this.#chunks;
   }
@@ -36,7 +41,7 @@ export class KeptRows {
   /** Null after the last chunk, and where there is no room for it: see {@link nextRow}. */
   chunk(number: number): Buffer | null {
     const known = this.#chunks[number];
-    if (known !== undefined || this.#isGivenUp || this.#next === this.#rows.count) return known ?? null;
+    if (known !== undefined || this.#isGivenUp || this.isWhole) return known ?? null;
     this.#isGivenUp = !this.#reserve(KEPT_CHUNK_BYTES);
     if (this.#isGivenUp) return null;
     const { chunk, next } = writeChunk(this.#rows, this.#layout, this.#next);
@@ -52,7 +57,7 @@ export class KeptRows {
   }
 }
 
-function writeChunk(rows: Rows, layout: UnmeasuredLayout, first: number): { chunk: Buffer; next: number } {
+function writeChunk(rows: Rows, layout: ListLayout, first: number): { chunk: Buffer; next: number } {
   // Terminates: a row that is longer than the chunk gets a longer one in the end.
   for (let bytes = KEPT_CHUNK_BYTES; ; bytes *= 2) {
     const chunk = Buffer.allocUnsafeSlow(bytes);

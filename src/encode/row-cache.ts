@@ -3,7 +3,7 @@ import type { ListPicks, ListRef, Selection } from '../query/selection.js';
 import type { Rows } from '../snapshot/rows.js';
 import type { FieldIndex } from '../snapshot/snapshot.js';
 import { KeptRows } from './kept-rows.js';
-import { LAYOUTS_MAX, NO_ROOM, type RowLayout, scratchForRows, type UnmeasuredLayout } from './row-layout.js';
+import { LAYOUTS_MAX, type ListLayout, NO_ROOM, type RowLayout, scratchForRows } from './row-layout.js';
 import type { LazyPiece } from './slices.js';
 
 /** Lists that an insertion checks to make room. */
@@ -172,7 +172,7 @@ export class RowCache {
   }
 
   /** The kept rows of all events, begun at the first request; null if they may take more than half of the cache. */
-  keptRows(layout: UnmeasuredLayout): KeptRows | null {
+  keptRows(layout: ListLayout): KeptRows | null {
     const kept = this.#keptRows[layout.number];
     if (kept !== undefined) return kept;
     const isSmall = this.#rows.bytes.length <= this.#bytesMax * KEPT_ROWS_SHARE_MAX;
@@ -210,7 +210,7 @@ function addLengths(sums: Uint32Array, ordinals: Uint32Array, start: Uint32Array
 function writeUnmeasured(
   rows: Rows,
   ordinals: Uint32Array,
-  layout: UnmeasuredLayout,
+  layout: ListLayout,
   start: Uint32Array,
 ): Buffer | null {
   const target = scratchForRows();

@@ -14,12 +14,12 @@ export interface MeasuredLayout extends Layout {
   readonly sums: 'start' | 'packedStart';
 }
 
-/** Only writing a row gives its length: `write` returns {@link NO_ROOM} if the target may be too short. */
-export interface UnmeasuredLayout extends Layout {
-  readonly sums: null;
+/** `write` returns {@link NO_ROOM} if the target may be too short. `sums` is null if only writing a row gives its length. */
+export interface ListLayout extends Layout {
+  readonly sums: 'start' | null;
 }
 
-export type RowLayout = MeasuredLayout | UnmeasuredLayout;
+export type RowLayout = MeasuredLayout | ListLayout;
 
 export const NO_ROOM = -1;
 /** Layouts are numbered from 0. */
