@@ -1,6 +1,6 @@
 /** Content lines of RFC 5545 section 3.1. */
 
-const LINE_OCTETS_MAX = 75;
+export const LINE_OCTETS_MAX = 75;
 
 const SPECIAL = /[\\;,]/g;
 const LINE_BREAK = /\r\n?|\n/g;

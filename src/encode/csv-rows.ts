@@ -2,16 +2,14 @@ import { OUTPUT_FIELDS } from '../model/fields.js';
 import type { Rows } from '../snapshot/rows.js';
 import { type ListLayout, NO_ROOM } from './row-layout.js';
 import type { RowListForm } from './row-lists.js';
+import { copyBytes, HAS_COMMA, HAS_ESCAPE, RowSpans } from './row-spans.js';
 
 const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
-const LETTER_N = 0x6e;
 const CARRIAGE_RETURN = 0x0d;
 const LINE_FEED = 0x0a;
 
-/** Bytes of `{"name":` or `,"name":` in a row. */
-const NAME_BYTES = OUTPUT_FIELDS.map(({ name }) => name.length + 4);
+const spans = new RowSpans();
 
 /** RFC 4180. Null is nothing, and an empty text is a pair of quotes. */
 const CSV_LAYOUT: ListLayout = { number: 3, sums: null, write: writeCsvRow };
@@ -22,49 +20,24 @@ export const CSV: RowListForm = {
   closing: Buffer.alloc(0),
 };
 
-/**
- * Converts a row from JSON byte by byte. The result is never longer: a quote takes two bytes in both, and JSON adds names and
- * quotes.
- *
- * @throws Error for a damaged row
- */
+/** The result is never longer than JSON: a quote takes two bytes in both, and JSON adds names and quotes. */
 function writeCsvRow(rows: Rows, ordinal: number, target: Buffer, offset: number): number {
-  const source = rows.bytes;
-  let from = rows.start[ordinal]!;
-  const end = rows.start[ordinal + 1]!;
-  if (offset + end - from > target.length) return NO_ROOM;
+  const { bytes, start } = rows;
+  if (offset + start[ordinal + 1]! - start[ordinal]! > target.length) return NO_ROOM;
+  spans.read(rows, ordinal);
   let to = offset;
-  for (let n = 0; n < NAME_BYTES.length; n++) {
+  for (let n = 0; n < OUTPUT_FIELDS.length; n++) {
     if (n > 0) target[to++] = COMMA;
-    from += NAME_BYTES[n]!;
-    if (source[from] === LETTER_N) {
-      from += 4;
-      continue;
-    }
-    const open = from;
-    const begin = to;
-    let hasComma = false;
-    let isEscaped = false;
-    // Terminates: strings of a row are closed, or the row ends.
-    for (from++; source[from] !== QUOTE; from++) {
-      if (from >= end) throw new Error(`row ${ordinal} does not end`);
-      const byte = source[from]!;
-      if (byte === COMMA) hasComma = true;
-      else if (byte === BACKSLASH) {
-        isEscaped = true;
-        from++;
-      }
-      target[to++] = byte;
-    }
-    from++;
-    if (isEscaped) {
-      const text = JSON.parse(source.toString('utf8', open, from)) as string;
-      to = begin + target.write(quoted(text), begin, 'utf8');
-    } else if (hasComma || to === begin) {
-      target.copyWithin(begin + 1, begin, to);
-      target[begin] = QUOTE;
-      target[to + 1] = QUOTE;
-      to += 2;
+    const from = spans.from[n]!;
+    if (from === -1) continue;
+    const has = spans.has[n]!;
+    if (has & HAS_ESCAPE) to += target.write(quoted(spans.textOf(rows, n) ?? ''), to, 'utf8');
+    else {
+      const end = spans.to[n]!;
+      const needsQuotes = (has & HAS_COMMA) !== 0 || end === from;
+      if (needsQuotes) target[to++] = QUOTE;
+      to = copyBytes(bytes, from, end, target, to);
+      if (needsQuotes) target[to++] = QUOTE;
     }
   }
   target[to++] = CARRIAGE_RETURN;

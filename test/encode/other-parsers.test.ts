@@ -100,12 +100,12 @@ const calendarText = (text: string | null): string =>
 
 function calendarEventOf(event: TimetableEvent): CalendarEvent {
   const [start, end] = [event.time, event.endTime].map((time) => time.replace(/\.\d+|[-:]/g, ''));
-  const known = [event.lecturer, event.studyGroup].filter((text) => text !== null);
+  const known = [event.lecturer, event.studyGroup].filter((text) => text);
   return {
     uid: calendarText(event.id),
     start: start ?? '',
     end: end === start ? null : (end ?? null),
-    summary: calendarText(event.title ?? event.type),
+    summary: calendarText(event.title || event.type),
     location: calendarText(event.roomId),
     description: calendarText(known.join('\n')),
     categories: calendarText(event.type),

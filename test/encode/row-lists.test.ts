@@ -11,6 +11,7 @@ import type { FormatName } from '../../src/model/format.js';
 import { createNormaliser } from '../../src/normalise/normalise.js';
 import type { Answer } from '../../src/view/answer.js';
 import { type ParameterPairs, SnapshotView, type View } from '../../src/view/view.js';
+import { allConflicts } from '../oracle/conflicts.js';
 import { csvOf, icsOf, ndjsonOf } from '../oracle/representations.js';
 import { eventSets } from '../query/generated-events.js';
 import { recipes, requestOf, universeOf } from '../query/generated-requests.js';
@@ -88,6 +89,31 @@ test('lists of events are the same in every representation, as the oracles say',
     { seed: 20241101, numRuns: 100 },
   );
   t.ok(events > 1500, `${events} events compared`);
+});
+
+test('events in a conflict are marked in calendars if that is asked for', async (t) => {
+  let marked = 0;
+  fc.assert(
+    fc.property(eventSets('uuid'), fc.integer({ min: 1, max: 9 }), (set, limit) => {
+      const view = viewOfEvents(set, 'uuid');
+      const clashes = new Set(allConflicts(set, true).flatMap((entry) => entry.events.map(({ id }) => id)));
+      for (const pairs of [[], [['limit', `${limit}`] as const]]) {
+        const events = listOf(readOf(view.all(pairs, STRICT)).execute('json')) as TimetableEvent[];
+        const [plain, marking] = [pairs, [...pairs, ['clashes', 'mark'] as const]].map((each) =>
+          readOf(view.all(each, STRICT)),
+        );
+        assert.ok(plain && marking);
+        assert.equal(textOf(marking.execute('ics')), icsOf(events, clashes));
+        assert.equal(textOf(plain.execute('ics')), icsOf(events));
+        assert.notEqual(plain.entityTag('ics'), marking.entityTag('ics'));
+        assert.equal(plain.entityTag('csv'), marking.entityTag('csv'));
+        assert.equal(textOf(plain.execute('csv')), textOf(marking.execute('csv')));
+        marked += events.filter(({ id }) => clashes.has(id)).length;
+      }
+    }),
+    { seed: 20241102, numRuns: 100 },
+  );
+  t.ok(marked > 300, `${marked} marked events`);
 });
 
 test('texts with quotes, breaks, controls and every length of UTF-8 are kept', async (t) => {

@@ -35,16 +35,20 @@ export function icsOf(events: readonly TimetableEvent[], clashes: ReadonlySet<st
   const lines = ['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//Lectern//Lectern//EN'];
   for (const event of events) {
     const [start, end] = [event.time, event.endTime].map((time) => time.replace(/\.\d+|[-:]/g, ''));
-    lines.push('BEGIN:VEVENT', `UID:${text(event.id)}`, `DTSTAMP:${start}`, `DTSTART:${start}`);
-    if (end !== start) lines.push(`DTEND:${end}`);
-    const summary = event.title ?? event.type;
-    if (summary) lines.push(`SUMMARY:${text(summary)}`);
-    if (event.roomId) lines.push(`LOCATION:${text(event.roomId)}`);
-    const known = [event.lecturer, event.studyGroup].filter((each) => each !== null);
-    if (known.join('\n') !== '') lines.push(`DESCRIPTION:${text(known.join('\n'))}`);
-    const categories = event.type === null ? [] : [text(event.type)];
-    if (clashes.has(event.id)) categories.push('CLASH');
-    if (categories.length > 0) lines.push(`CATEGORIES:${categories.join(',')}`);
+    const known = [event.lecturer, event.studyGroup].filter((each) => each);
+    const categories = [text(event.type ?? ''), clashes.has(event.id) ? 'CLASH' : ''].filter((each) => each);
+    const properties = [
+      ['UID', text(event.id)],
+      ['DTSTAMP', start],
+      ['DTSTART', start],
+      ['DTEND', end === start ? '' : end],
+      ['SUMMARY', text(event.title || event.type || '')],
+      ['LOCATION', text(event.roomId ?? '')],
+      ['DESCRIPTION', text(known.join('\n'))],
+      ['CATEGORIES', categories.join(',')],
+    ];
+    lines.push('BEGIN:VEVENT');
+    for (const [name, value] of properties) if (value !== '') lines.push(`${name}:${value}`);
     lines.push('END:VEVENT');
   }
   lines.push('END:VCALENDAR');
