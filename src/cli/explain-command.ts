@@ -1,6 +1,8 @@
 import { LecternError } from '../errors.js';
-import type { IdentifierMode } from '../model/event.js';
+import type { ReadingSettings } from '../options/option-types.js';
+import { readRulesOf } from '../options/reading-settings.js';
 import { invalidParameters } from '../query/object-form.js';
+import { readFieldMap } from '../source/map-file.js';
 import { openTimetable } from '../timetable/timetable.js';
 import { PARSE_OPTIONS, readScheduleRequest } from './schedule-request.js';
 import { createProgressLine, formatBytes, formatCount, formatCountOf, formatMs } from './wording.js';
@@ -10,12 +12,12 @@ import { createProgressLine, formatBytes, formatCount, formatCountOf, formatMs }
  *
  * @param request a query string of GET /schedule, or a path or an address with one
  */
-export async function explain(source: string, request: string, identifiers: IdentifierMode): Promise<void> {
-  const pairs = readScheduleRequest(request, identifiers, 'explained');
+export async function explain(source: string, request: string, reading: ReadingSettings): Promise<void> {
+  const pairs = readScheduleRequest(request, reading.identifiers, 'explained');
   const progress = createProgressLine(source);
   const timetable = openTimetable({
     source,
-    identifiers,
+    ...readRulesOf({ ...reading, fieldMap: await readFieldMap(reading) }),
     watch: false,
     gate: false,
     onProgress: progress.update,

@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import { extname } from 'node:path';
 import { LecternError } from '../errors.js';
-import type { IdentifierMode } from '../model/event.js';
 import { FORMATS, type FormatName } from '../model/format.js';
+import type { ReadingSettings } from '../options/option-types.js';
+import { readRulesOf } from '../options/reading-settings.js';
 import { invalidParameters } from '../query/object-form.js';
 import type { ParameterPairs } from '../query/parameters.js';
+import { readFieldMap } from '../source/map-file.js';
 import { openTimetable, type Timetable } from '../timetable/timetable.js';
 import type { Answer } from '../view/answer.js';
 import { EXIT_FAILURE, isWriteFailure, writeError } from './faults.js';
@@ -22,39 +24,40 @@ import {
 /** Between two looks at signals and at the progress line. */
 const PIECE_BYTES = 1024 * 1024;
 
-export interface ExportRequest {
-  readonly source: string;
-  /** A query string of GET /schedule, or a path or an address with one. */
-  readonly request: string;
-  readonly identifiers: IdentifierMode;
+export interface ExportOptions {
   /** Without it, the name of the file decides. */
-  readonly format?: FormatName;
+  readonly format: FormatName | undefined;
   /** A file. Default standard output. */
-  readonly output?: string;
+  readonly output: string | undefined;
 }
 
 type ProgressLine = ReturnType<typeof createProgressLine>;
 
-/** `lectern export` writes the events of one query. It checks the query before it reads the source. @returns the exit code */
-export async function exportEvents({
-  source,
-  request,
-  identifiers,
-  format: given,
-  output,
-}: ExportRequest): Promise<number> {
+/**
+ * `lectern export` writes the events of one query. It checks the query before it reads the source.
+ *
+ * @param request a query string of GET /schedule, or a path or an address with one
+ * @returns the exit code
+ */
+export async function exportEvents(
+  source: string,
+  request: string,
+  reading: ReadingSettings,
+  { format: given, output }: ExportOptions,
+): Promise<number> {
   const format = given ?? formatOfName(output);
-  const pairs = readScheduleRequest(request, identifiers, 'exported');
+  const pairs = readScheduleRequest(request, reading.identifiers, 'exported');
   if (pairs.some(([name]) => name === 'format')) {
     throw new LecternError('option-invalid', 'the query names a format; give it as --format');
   }
+  const rules = readRulesOf({ ...reading, fieldMap: await readFieldMap(reading) });
   const file = output === undefined ? null : await openOutput(output);
   if (typeof file === 'number') return file;
   const signals = listenForSignals();
   const progress = createProgressLine(source);
   const timetable = openTimetable({
     source,
-    identifiers,
+    ...rules,
     watch: false,
     gate: false,
     onProgress: progress.update,

@@ -10,8 +10,12 @@ import { type Body, SharedSlices } from '../view/answer.js';
 import type { ParameterPairs, ParseOptions, View } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
 import { AnswerCache, type KnownTarget, sendKnown } from './answer/answer-cache.js';
-import { CACHE_CONTROL, matchesEntityTag, nextLink, VARY } from './answer/conditional.js';
+
+import { CompressedAnswers } from './answer/compressed-answers.js';
+import type { Coding } from './answer/compression.js';
+import { CACHE_CONTROL, matchedEntityTag, nextLink, VARY } from './answer/conditional.js';
 import { contentTypeOf, dispositionOf, negotiateFormat } from './answer/negotiate.js';
+
 import { type Problem, sendProblem } from './answer/problem.js';
 import { sendBody, sendEmpty } from './answer/respond.js';
 import type { Exchange, FlatHeaders } from './exchange.js';
@@ -70,6 +74,7 @@ export class Reader {
   readonly #views: ViewSource;
   readonly #options: ParseOptions;
   readonly #cache: AnswerCache;
+  readonly #compressed: CompressedAnswers;
   readonly #meter: Meter | null;
   readonly #notMapped: Problem;
   readonly #slices = new WeakMap<View, SharedSlices>();
@@ -82,11 +87,13 @@ export class Reader {
     cacheBytesMax: number,
     meter: Meter | null,
     hasTokens: boolean,
+    compression: boolean,
   ) {
     this.#notMapped = hasTokens ? TOKEN_NOT_MAPPED : USER_NOT_MAPPED;
     this.#views = views;
     this.#options = options;
     this.#cache = new AnswerCache(cacheBytesMax);
+    this.#compressed = new CompressedAnswers(this.#cache, compression);
     this.#meter = meter;
     this.#underWay = new AnswersUnderWay(() => meter?.add(CELL.slowReaders));
     meter?.onSample(() => meter.set(CELL.answerBytes, this.#cache.bytes));
@@ -104,16 +111,51 @@ export class Reader {
       return;
     }
     this.#cache.keepOnly(view.summary.id);
+    const coding = route.cacheable ? this.#compressed.codingFor(exchange.headers.acceptEncoding) : null;
     if (route.cacheable) {
-      const known = this.#cache.find(keyOf(exchange));
-      const isHit = known !== undefined && answerKnown(exchange, known, ENDPOINT_FORMATS[route.endpoint]);
+      const isHit = this.#answerKnown(exchange, coding, ENDPOINT_FORMATS[route.endpoint]);
       this.#meter?.add(isHit ? CELL.answerHits : CELL.answerMisses);
       if (isHit) return;
     }
-    this.#answerFrom(view, exchange, route, identities ?? []);
+    this.#answerFrom(view, exchange, route, identities ?? [], coding);
   }
 
-  #answerFrom(view: View, exchange: Exchange, route: ReadRoute, identities: readonly FieldFilter[]): void {
+  #answerKnown(exchange: Exchange, coding: Coding | null, formats: readonly Format[]): boolean {
+    const target = keyOf(exchange);
+    if (coding !== null) {
+      const compressed = this.#compressed.find(target, coding);
+      if (compressed !== undefined && answerKnown(exchange, compressed, formats)) return true;
+    }
+    const known = this.#cache.find(target);
+    if (known === undefined || !answerKnown(exchange, known, formats)) return false;
+    if (coding !== null) this.#compressKnown(exchange, target, known, coding, formats);
+    return true;
+  }
+
+  #compressKnown(
+    { headers }: Exchange,
+    target: string,
+    known: KnownTarget,
+    coding: Coding,
+    formats: readonly Format[],
+  ): void {
+    const format = known.format ?? negotiateFormat(headers.accept, formats);
+    const answer = format === null ? undefined : known.answers[format];
+    if (format === null || answer === undefined || answer.body === null) return;
+    const { body } = answer;
+    this.#compressed.offer(
+      { ...answer, target, named: known.format, format, byteLength: body.length, chunks: () => [body] },
+      coding,
+    );
+  }
+
+  #answerFrom(
+    view: View,
+    exchange: Exchange,
+    route: ReadRoute,
+    identities: readonly FieldFilter[],
+    coding: Coding | null,
+  ): void {
     const { pairs, faults: malformed } = parseQueryString(exchange.query);
     const formats = ENDPOINT_FORMATS[route.endpoint];
     const result = view[route.endpoint](pairs, this.#options, identities);
@@ -159,6 +201,12 @@ export class Reader {
     if (route.cacheable && nextCursor === null && Array.isArray(body.chunks) && body.chunks.length === 1) {
       const answer = { entityTag, headers, body: body.chunks[0] as Uint8Array };
       this.#cache.offer(key, read.format, format, answer);
+    }
+    const { byteLength } = body;
+    if (coding !== null && nextCursor === null && byteLength !== null) {
+      const chunks = (): Iterable<Uint8Array> => read.execute(format).body.chunks;
+      const plain = { target: key, named: read.format, format, entityTag, headers, byteLength, chunks };
+      this.#compressed.offer(plain, coding);
     }
     const isPersonal = route.endpoint === 'personal';
     sendBody(exchange, 200, headers, isPersonal ? body : this.#shared(body, view, exchange, format));
@@ -224,8 +272,9 @@ function answerCondition(exchange: Exchange, entityTag: string): boolean {
     sendProblem(exchange, PRECONDITION_FAILED);
     return true;
   }
-  if (ifNoneMatch === undefined || !matchesEntityTag(ifNoneMatch, entityTag)) return false;
-  sendEmpty(exchange, 304, ['ETag', entityTag, 'Cache-Control', CACHE_CONTROL, 'Vary', VARY]);
+  const matched = ifNoneMatch === undefined ? null : matchedEntityTag(ifNoneMatch, entityTag);
+  if (matched === null) return false;
+  sendEmpty(exchange, 304, ['ETag', matched, 'Cache-Control', CACHE_CONTROL, 'Vary', VARY]);
   return true;
 }
 
