@@ -11,6 +11,7 @@ export type { Logger } from './http/logger.js';
 export type { ListenAddress } from './http/server/listen-address.js';
 export type {
   ConflictEntry,
+  DirectoryEntry,
   IdentifierMode,
   RecordPosition,
   Rejection,
@@ -18,7 +19,7 @@ export type {
   TimetableEvent,
   TimetableRecord,
 } from './model/event.js';
-export type { ConflictBy } from './model/fields.js';
+export type { ConflictBy, DirectoryName } from './model/fields.js';
 export type {
   AdminListenerOptions,
   EmbeddedAuthOptions,
@@ -47,6 +48,8 @@ export type {
   ChangeSet,
   ConflictPage,
   ConflictQuery,
+  DirectoryPage,
+  DirectoryQuery,
   EventPage,
   PageQuery,
   ScheduleQuery,
