@@ -19,6 +19,7 @@ export type {
   TimetableRecord,
 } from './model/event.js';
 export type { ConflictBy } from './model/fields.js';
+export type { SourcePart, SourceParts } from './model/source-parts.js';
 export type {
   AdminListenerOptions,
   EmbeddedAuthOptions,

@@ -5,7 +5,7 @@ import { BYTES_AT, CELL, FAILURES_AT, ROUTE_LABELS, TOKEN_FAILURES } from '../me
 import { monotonicMs } from '../model/clock.js';
 import { REJECTION_CODES } from '../model/event.js';
 import type { Serving, ThreadMeter } from '../serving/serving.js';
-import type { ViewSource } from '../view/view-source.js';
+import type { SourceState, ViewSource } from '../view/view-source.js';
 import type { Activity } from './activity.js';
 import {
   counter,
@@ -154,6 +154,21 @@ function ofTimetable({ timetable, activity }: Observed, isReady: () => boolean):
       'When the source last gave, or confirmed, what is served.',
       () => inSeconds(timetable.source.lastSuccessMs),
     ),
+    gauge(
+      'lectern_source_stale_seconds',
+      'Since when the source, or the first of several, has failed; 0 if none fails.',
+      () => inSeconds(staleMs(timetable.source)),
+    ),
+    gauge('lectern_source_parts', 'Several sources by their state.', () => {
+      const { parts } = timetable.source;
+      if (parts === null) return [];
+      const { total, stale, missing } = parts;
+      return [
+        [{ state: 'ok' }, total - stale - missing],
+        [{ state: 'stale' }, stale],
+        [{ state: 'missing' }, missing],
+      ];
+    }),
     counter('lectern_reloads_total', 'Loads that have ended.', () => countsBy('result', activity.loads)),
     counter('lectern_gate_refusals_total', 'Loads that were refused.', () =>
       countsBy('reason', activity.refusals),
@@ -210,6 +225,11 @@ function ofProcess(observed: Observed, threads: readonly ThreadMeter[]): Family[
     counter('lectern_cpu_seconds_total', 'Processor time of the process, all threads.', cpuSeconds),
     gauge('lectern_uptime_seconds', 'Since the process was started.', () => process.uptime()),
   ];
+}
+
+function staleMs({ failingSinceMs, parts }: SourceState): number {
+  const since = [failingSinceMs, parts?.failingSinceMs ?? null].flatMap((ms) => ms ?? []);
+  return since.length === 0 ? 0 : Math.max(0, Date.now() - Math.min(...since));
 }
 
 function inSeconds(ms: number | null): number | null {

@@ -52,6 +52,8 @@ type ArrayType = keyof typeof ARRAY_TYPES;
 interface Header
   extends Pick<SnapshotImage, 'hashSeed' | 'summary'>,
     Pick<StoredImage, 'sourceVersion' | 'source'> {
+  /** Absent in early files of this version. */
+  readonly beside?: unknown;
   readonly formatVersion: number;
   readonly byteOrder: string;
   readonly arrays: readonly ArrayEntry[];
@@ -74,6 +76,13 @@ export interface StoredImage {
   /** The version that the source gave, for conditional requests; null without one. */
   readonly sourceVersion: string | null;
   readonly source: ImageSource | null;
+  readonly beside: Beside | null;
+}
+
+/** What a file keeps beside the image: plain data and bytes, whose meaning their writer knows. */
+export interface Beside {
+  readonly meta: object;
+  readonly arrays: readonly Uint8Array[];
 }
 
 /**
@@ -88,14 +97,16 @@ export function writeImageFile(
   sourceVersion: string | null,
   keep = 0,
   source: ImageSource | null = null,
+  beside: Beside | null = null,
 ): void {
   const { summary, hashSeed, ...parts } = image;
-  const arrays = arraysOf(parts, []);
+  const arrays = arraysOf(beside === null ? parts : { ...parts, beside: beside.arrays }, []);
   const header: Header = {
     formatVersion: IMAGE_FORMAT_VERSION,
     byteOrder: endianness(),
     sourceVersion,
     source,
+    beside: beside?.meta ?? null,
     hashSeed,
     summary,
     arrays: arrays.map(({ bytes: _, ...entry }) => entry),
@@ -223,9 +234,8 @@ function read(file: number, path: string, fileBytes: number): StoredImage {
   refuseTooLarge(path, fileBytes);
   const packed = readExactly(file, Buffer.alloc(Math.min(headerBytes, fileBytes)), path);
   if (crc32(packed) !== prefix.readUInt32LE(12)) throw unusable(path, 'its header is damaged');
-  const { formatVersion, byteOrder, arrays, summary, hashSeed, sourceVersion, source } = unpack(
-    packed,
-  ) as Header;
+  const header = unpack(packed) as Header;
+  const { formatVersion, byteOrder, arrays, summary, hashSeed, sourceVersion, source } = header;
   if (formatVersion !== IMAGE_FORMAT_VERSION) {
     throw unusable(path, `its format version is ${formatVersion}; this is ${IMAGE_FORMAT_VERSION}`);
   }
@@ -253,8 +263,13 @@ function read(file: number, path: string, fileBytes: number): StoredImage {
   }
   // Early files of this version lack `unserved`.
   const unserved = summary.unserved ?? NO_UNSERVED_FIELDS;
-  const image = { ...parts, summary: { ...summary, unserved }, hashSeed } as unknown as SnapshotImage;
-  return { image, sourceVersion, source };
+  const { beside: kept = {}, ...ofImage } = parts;
+  const image = { ...ofImage, summary: { ...summary, unserved }, hashSeed } as unknown as SnapshotImage;
+  const hasBeside = typeof header.beside === 'object' && header.beside !== null;
+  const beside = hasBeside
+    ? { meta: header.beside as object, arrays: Object.values(kept as object) as Uint8Array[] }
+    : null;
+  return { image, sourceVersion, source, beside };
 }
 
 function withOpen<Result>(file: number, use: (file: number) => Result): Result {

@@ -51,6 +51,7 @@ export class IntakeWatch {
   readonly #heapBytesBefore: number = heapBytes();
   #records = 0;
   #chunks = 0;
+  #copyBytes = 0;
 
   constructor(builder: SnapshotBuilder, intake: ByteIntake, bounds: IntakeBounds) {
     this.#builder = builder;
@@ -86,6 +87,12 @@ export class IntakeWatch {
     if (++this.#records % LOAD_LOOK_RECORDS === 0) this.look();
   }
 
+  /** @param bytes of what the load keeps beside the image */
+  hold(bytes: number): void {
+    this.#copyBytes = bytes;
+    this.look();
+  }
+
   chunk(): void {
     if (++this.#chunks % LOAD_LOOK_CHUNKS === 0) this.look();
   }
@@ -112,7 +119,7 @@ export class IntakeWatch {
 
   #heldBytes(): number {
     const onHeap = Math.max(0, heapBytes() - this.#heapBytesBefore);
-    return this.#builder.heldBytes + this.#intake.heldBytes + onHeap + LOAD_BASE_BYTES;
+    return this.#builder.heldBytes + this.#intake.heldBytes + this.#copyBytes + onHeap + LOAD_BASE_BYTES;
   }
 }
 

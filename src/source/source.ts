@@ -1,6 +1,7 @@
 /**
  * Room source/. Where records come from: files, addresses, memory. It knows no rule for a record and no snapshot.
  */
+import type { LecternErrorCode } from '../errors.js';
 import type { RecordPosition, Rejection } from '../model/event.js';
 import type { ReadRules } from '../model/read-rules.js';
 
@@ -12,7 +13,7 @@ export interface NameSpans {
 
 /** Takes records synchronously, in the order of the source. */
 export interface RecordSink {
-  /** A decoded record. The normaliser may still reject it. */
+  /** A decoded record, which the source does not change afterwards. The normaliser may still reject it. */
   record(value: unknown, position: RecordPosition): void;
   reject(rejection: Rejection): void;
   /**
@@ -46,6 +47,51 @@ export interface LoadOptions {
   /** Called before the first record, if the source knows its version by then. Null: what was told before does not hold. */
   readonly onVersion?: ((version: string | null) => void) | undefined;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
+  /** For several sources: what their last load told by `onParts`. */
+  readonly parts?: readonly PartReport[] | undefined;
+  /** Whether a part that never delivered may be left out. Default false: it fails the load. */
+  readonly allowMissing?: boolean | undefined;
+  /** Compressed bytes that the new copies of parts may have, all together. Default: without a limit. */
+  readonly copyBytesMax?: number | undefined;
+  /** Called once all parts of several sources were read, before their records go to the sink. */
+  readonly onParts?: ((report: PartsReport) => void) | undefined;
+}
+
+/** Records of one source, compressed; see record-copy.ts. Plain data: it crosses threads and is stored. */
+export interface RecordCopy extends LoadSummary {
+  /** Records, rejected ones included. */
+  readonly records: number;
+  /** Over shared memory. */
+  readonly bytes: Uint8Array;
+}
+
+/** One of several sources, after a load. Plain data. Times are epoch milliseconds. */
+export interface PartReport {
+  /** Equal for equal sources, also after a restart. */
+  readonly id: string;
+  /** For messages. Differs from the names of the other parts. */
+  readonly name: string;
+  /** The last good records; null if it never delivered any. */
+  readonly copy: RecordCopy | null;
+  /** When it last delivered, or confirmed, these records. */
+  readonly confirmedMs: number | null;
+  /** Null if the last load went well. */
+  readonly failure: PartFailure | null;
+}
+
+export interface PartFailure {
+  readonly code: LecternErrorCode;
+  readonly message: string;
+  /** When it began to fail. */
+  readonly sinceMs: number;
+  /** Before that it asked to be left alone. */
+  readonly retryAtMs: number;
+}
+
+export interface PartsReport {
+  readonly parts: readonly PartReport[];
+  /** Files of folders that were left out. */
+  readonly skipped: number;
 }
 
 /** `mixed`: several sources of different formats. */
@@ -72,6 +118,14 @@ export function formatOf(reads: readonly ReadSummary[]): Pick<ReadSummary, 'form
 export interface Source {
   /** For messages: a path, `standard input`, … */
   readonly name: string;
+  /** Equal for equal sources, also after a restart. Default: the name. */
+  readonly id?: string;
+  /** Later loads have nothing to read. */
+  readonly readOnce?: true;
+  /** Beside others it may be missing at first: it is expected to fail at times, or was found and not named. */
+  readonly mayBeMissing?: true;
+  /** Of several sources: finds them anew. */
+  readonly find?: (signal: AbortSignal | undefined) => Promise<FoundParts>;
   /**
    * Pushes every record into the sink. Errors of the sink pass through.
    *
@@ -79,4 +133,9 @@ export interface Source {
    * @throws LecternError `source-unreadable` also for a change during the read; `source-malformed` also for an early end
    */
   load(sink: RecordSink, options?: LoadOptions): Promise<LoadSummary | 'not-modified'>;
+}
+
+export interface FoundParts {
+  readonly sources: readonly Source[];
+  readonly skipped: number;
 }

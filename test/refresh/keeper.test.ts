@@ -25,6 +25,8 @@ test('what a load brings is published, and what did not change is not', async (t
     lastSuccessMs: null,
     lastSuccessMonotonicMs: null,
     lastError: null,
+    failingSinceMs: null,
+    parts: null,
   });
   await keeper.start();
   t.match(keeper.state, {
@@ -49,12 +51,20 @@ test('a failure is told and changes nothing that is served; the next success end
   await keeper.start();
   loader.source = down;
   await keeper.refresh(false);
-  t.match(keeper.state, { state: 'failed', lastSuccessMs: 1, lastError: 'the upstream is down' });
+  t.match(keeper.state, {
+    state: 'failed',
+    lastSuccessMs: 1,
+    lastError: 'the upstream is down',
+    failingSinceMs: 2,
+  });
+  await keeper.refresh(false);
+  t.equal(keeper.state.failingSinceMs, 2, 'since it began');
   loader.source = { image: full, version: '1' };
   await keeper.refresh(false);
-  t.match(keeper.state, { state: 'loaded', lastSuccessMs: 2, lastError: null });
-  t.strictSame(told, ['published full from source', 'failed: the upstream is down']);
-  t.strictSame(loader.asked, [null, '1', '1']);
+  t.match(keeper.state, { state: 'loaded', lastSuccessMs: 3, lastError: null, failingSinceMs: null });
+  const failed = 'failed: the upstream is down';
+  t.strictSame(told, ['published full from source', failed, failed]);
+  t.strictSame(loader.asked, [null, '1', '1', '1']);
   await keeper.close();
 });
 
@@ -148,6 +158,8 @@ test('what is on disk is served at once, and the source is asked conditionally',
     lastSuccessMs: null,
     lastSuccessMonotonicMs: null,
     lastError: null,
+    failingSinceMs: null,
+    parts: null,
   });
   open();
   await keeper.refresh(false);
@@ -229,7 +241,8 @@ test('what is on disk is withdrawn where its rows are found damaged, and the sou
   t.equal(told.at(-1), 'published full from source', 'though the source has the version that the file named');
   t.equal(loader.asked.at(-1), null);
   const { lastSuccessMs, lastSuccessMonotonicMs } = keeper.state;
-  t.strictSame(keeper.state, { state: 'loaded', lastSuccessMs, lastSuccessMonotonicMs, lastError: null });
+  const times = { lastSuccessMs, lastSuccessMonotonicMs, failingSinceMs: null };
+  t.strictSame(keeper.state, { state: 'loaded', ...times, lastError: null, parts: null });
   await keeper.close();
   t.equal(loader.written.length, 1, 'and the file is written anew');
 });
