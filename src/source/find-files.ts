@@ -63,7 +63,7 @@ class Walk {
   async expand(folder: string, [segment = '', ...rest]: readonly string[]): Promise<void> {
     if (segment === '**') return this.#expandAny(folder, rest);
     if (!isGlob(segment)) return this.#enter(join(folder, segment), rest);
-    const matches = picomatch(segment);
+    const matches = picomatch(segment, { posix: true });
     // Sorted, so that the first failure is always the same.
     for (const { name } of await this.#read(folder)) {
       if (matches(name)) await this.#enter(join(folder, name), rest);

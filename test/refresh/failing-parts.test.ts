@@ -1,0 +1,348 @@
+/** Several addresses, files and folders of which some fail: the others go on, and each keeps its last good events. */
+import { once } from 'node:events';
+import { unlinkSync, writeFileSync } from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { type Test, test } from 'tap';
+import type { SourcePart } from '../../src/model/source-parts.js';
+import type { TimetableOptions } from '../../src/options/option-types.js';
+import { openTimetable, type Timetable } from '../../src/timetable/timetable.js';
+import { describeHealth } from '../../src/view/describe-health.js';
+
+type Mood = 'good' | 'down' | 'hangs' | 'garbage' | 'cut' | 'later' | 'gone';
+
+const record = (id: string, title: string): string =>
+  `${JSON.stringify({ id, title, time: '2024-09-02T08:00:00Z', endTime: '2024-09-02T09:00:00Z' })}\n`;
+
+/** Addresses whose path is their number; each has two events of its own, and the one that all have. */
+async function startAddresses(t: Test, count: number) {
+  const moods: Mood[] = Array.from({ length: count }, () => 'good');
+  const versions = moods.map(() => 1);
+  const requests: string[] = [];
+  const answer: Record<Exclude<Mood, 'good'>, (response: ServerResponse) => void> = {
+    down: (response) => response.writeHead(500).end('down'),
+    hangs: () => {},
+    garbage: (response) => response.end('<html><body>Please sign in</body></html>'),
+    cut: (response) => {
+      response.writeHead(200, { 'content-length': '10000' });
+      response.write(record('cut', 'must not be served'), () => response.destroy());
+    },
+    later: (response) => response.writeHead(503, { 'retry-after': '3600' }).end(),
+    gone: (response) => response.destroy(),
+  };
+  const server = createServer((request, response) => {
+    const n = Number(request.url?.slice(1).split('?')[0]);
+    const mood = moods[n] as Mood;
+    const etag = `"${versions[n]}"`;
+    const isSame = mood === 'good' && request.headers['if-none-match'] === etag;
+    requests.push(`${n} ${mood === 'good' ? (isSame ? 304 : 200) : mood}`);
+    if (mood !== 'good') return answer[mood](response);
+    response.setHeader('etag', etag);
+    if (isSame) return response.writeHead(304).end();
+    const title = `${n} v${versions[n]}`;
+    return response.end(record(`a${n}`, title) + record(`b${n}`, title) + record('all', title));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    moods,
+    versions,
+    /** What was asked for since the last call, sorted. */
+    asked: () => requests.splice(0).sort(),
+    spec: {
+      kind: 'merged',
+      specs: moods.map(
+        (_, n) =>
+          ({ kind: 'http', url: `${origin}/${n}?token=secret`, idleMsMax: 300, headersMsMax: 300 }) as const,
+      ),
+    } as const,
+    nameOf: (n: number) => `${origin}/${n}?token=…`,
+  };
+}
+
+function open(t: Test, options: TimetableOptions): { timetable: Timetable; told: string[] } {
+  const timetable = openTimetable({ refreshSeconds: 3600, watch: false, identifiers: 'any', ...options });
+  t.teardown(() => timetable.close());
+  const told: string[] = [];
+  timetable.on('part', ({ state, lastError }) =>
+    told.push(lastError === null ? state : `${state}: ${lastError.replace(/^cannot read \S+: /, '')}`),
+  );
+  return { timetable, told };
+}
+
+const titles = (timetable: Timetable): string[] =>
+  timetable.all().events.map(({ id, title }) => `${id} ${title}`);
+const partsOf = (timetable: Timetable): readonly SourcePart[] => timetable.source.parts?.listed ?? [];
+const states = (timetable: Timetable): string[] => partsOf(timetable).map(({ state }) => state);
+
+test('addresses that fail in any way keep their last events; the others are refreshed; good again', async (t) => {
+  const upstream = await startAddresses(t, 7);
+  const { timetable, told } = open(t, { source: upstream.spec });
+  await timetable.ready;
+  t.strictSame(
+    upstream.asked(),
+    [0, 1, 2, 3, 4, 5, 6].map((n) => `${n} 200`),
+  );
+  t.equal(timetable.all().total, 15);
+  t.ok(titles(timetable).includes('all 6 v1'), 'the last one wins');
+
+  t.match(await timetable.refresh(), { result: 'unchanged' });
+  t.strictSame(
+    upstream.asked(),
+    [0, 1, 2, 3, 4, 5, 6].map((n) => `${n} 304`),
+  );
+
+  upstream.versions[0] = 2;
+  const moods: Mood[] = ['good', 'down', 'hangs', 'garbage', 'cut', 'later', 'gone'];
+  upstream.moods.splice(0, 7, ...moods);
+  const before = Date.now();
+  t.match(await timetable.refresh(), { result: 'published' });
+  t.strictSame(upstream.asked(), ['0 200', '1 down', '2 hangs', '3 garbage', '4 cut', '5 later', '6 gone']);
+  t.strictSame(titles(timetable), [
+    ...['a0 0 v2', 'a1 1 v1', 'a2 2 v1', 'a3 3 v1', 'a4 4 v1', 'a5 5 v1', 'a6 6 v1', 'all 6 v1'],
+    ...['b0 0 v2', 'b1 1 v1', 'b2 2 v1', 'b3 3 v1', 'b4 4 v1', 'b5 5 v1', 'b6 6 v1'],
+  ]);
+  t.strictSame(states(timetable), ['ok', 'stale', 'stale', 'stale', 'stale', 'stale', 'stale']);
+  t.match(timetable.source, {
+    state: 'loaded',
+    lastError: null,
+    parts: { total: 7, stale: 6, missing: 0, overdue: 0 },
+  });
+  t.equal(timetable.status, 'ok', 'ten intervals have not passed');
+  t.equal(told.length, 6);
+  t.match(told.join('\n'), /500.*within 0\.3 s.*HTML or XML.*503/s);
+  const failing = partsOf(timetable)[1] as SourcePart;
+  t.equal(failing.name, upstream.nameOf(1));
+  t.ok((failing.lastSuccessMs as number) < before && (failing.failingSinceMs as number) >= before);
+
+  upstream.versions[0] = 3;
+  await timetable.refresh();
+  t.strictSame(
+    upstream.asked(),
+    ['0 200', '1 down', '2 hangs', '3 garbage', '4 cut', '6 gone'],
+    'Retry-After is heeded',
+  );
+  t.equal(told.length, 6, 'nothing is told again');
+  t.equal(partsOf(timetable)[1]?.failingSinceMs, failing.failingSinceMs);
+
+  upstream.moods.fill('good');
+  upstream.versions.fill(9);
+  await timetable.refresh({ force: true });
+  t.ok(titles(timetable).every((title) => title.endsWith('v9')));
+  t.strictSame(told.slice(6), ['ok', 'ok', 'ok', 'ok', 'ok', 'ok']);
+  t.match(timetable.source.parts, { stale: 0, missing: 0, failingSinceMs: null });
+});
+
+test('where all fail, the load has failed, as that of a single source has', async (t) => {
+  const upstream = await startAddresses(t, 3);
+  const { timetable, told } = open(t, { source: upstream.spec });
+  await timetable.ready;
+  upstream.moods.fill('down');
+  t.match(await timetable.refresh(), {
+    result: 'failed',
+    reason: /^3 of 3 sources cannot be read: cannot read http/,
+  });
+  t.equal(timetable.status, 'degraded');
+  t.equal(told.length, 3);
+  t.equal(timetable.all().total, 7);
+  upstream.moods.fill('good');
+  t.match(await timetable.refresh(), { result: 'unchanged' });
+  t.equal(timetable.status, 'ok');
+});
+
+test('an overridden event is back when the later source drops it, also while the earlier one fails', async (t) => {
+  const upstream = await startAddresses(t, 1);
+  const folder = t.testdir({ corrections: record('a0', 'corrected') });
+  const path = join(folder, 'corrections');
+  const source = { kind: 'merged', specs: [...upstream.spec.specs, { kind: 'file', path }] } as const;
+  const { timetable } = open(t, { source });
+  await timetable.ready;
+  t.strictSame(titles(timetable), ['a0 corrected', 'all 0 v1', 'b0 0 v1']);
+  upstream.moods[0] = 'down';
+  writeFileSync(path, record('b0', 'corrected, too'));
+  await timetable.refresh();
+  t.strictSame(titles(timetable), ['a0 0 v1', 'all 0 v1', 'b0 corrected, too']);
+  t.strictSame(states(timetable), ['stale', 'ok']);
+});
+
+test('at the first load an address that fails is left out, named, and degraded, if a refresh can bring it', async (t) => {
+  const upstream = await startAddresses(t, 3);
+  upstream.moods[1] = 'down';
+  const { timetable, told } = open(t, { source: upstream.spec });
+  await timetable.ready;
+  t.equal(timetable.all().total, 5);
+  t.strictSame(states(timetable), ['ok', 'missing', 'ok']);
+  t.equal(timetable.status, 'degraded');
+  t.match(told, [/^missing: .*500/]);
+  t.strictSame(upstream.asked(), ['0 200', '1 down', '2 200']);
+  upstream.moods[1] = 'good';
+  t.match(await timetable.refresh(), { result: 'published' });
+  t.strictSame(upstream.asked(), ['0 304', '1 200', '2 304']);
+  t.equal(timetable.all().total, 7);
+  t.equal(timetable.status, 'ok');
+});
+
+test('a timetable that had missing parts may grow by any share', async (t) => {
+  const upstream = await startAddresses(t, 2);
+  const folder = t.testdir({});
+  const path = join(folder, 'large.ndjson');
+  const specs = [...upstream.spec.specs, { kind: 'glob', pattern: `${folder}/*` }] as const;
+  writeFileSync(path, '<html>');
+  const { timetable } = open(t, { source: { kind: 'merged', specs }, gate: { growthPercentMax: 10 } });
+  await timetable.ready;
+  t.equal(timetable.all().total, 5);
+  writeFileSync(path, Array.from({ length: 3000 }, (_, n) => record(`e${n}`, '')).join(''));
+  t.match(await timetable.refresh(), { result: 'published' });
+  t.equal(timetable.all({ limit: 1 }).total, 3005);
+});
+
+test('what must be there at the first load', async (t) => {
+  const upstream = await startAddresses(t, 2);
+  const folder = t.testdir({
+    good: record('good', ''),
+    files: { 'a.ndjson': record('a', ''), 'b.ndjson': '{', 'c.ndjson': '<' },
+  });
+  const path = join(folder, 'good');
+  const missing = { kind: 'file', path: join(folder, 'missing') } as const;
+  const files = { kind: 'folder', path: join(folder, 'files') } as const;
+  upstream.moods[0] = 'down';
+  for (const [what, source, options, message] of [
+    [
+      'a named file',
+      { kind: 'merged', specs: [{ kind: 'file', path }, missing] },
+      { refreshSeconds: 0, watch: true },
+      /missing: there is no such file/,
+    ],
+    ['an address that is never asked again', upstream.spec, { refreshSeconds: 0 }, /500/],
+    [
+      'files that are never looked at again',
+      files,
+      { refreshSeconds: 0 },
+      /^2 of 3 sources cannot be read: .*b\.ndjson: .*c\.ndjson: /,
+    ],
+  ] as const) {
+    const { timetable } = open(t, { source, ...options });
+    await t.rejects(timetable.ready, { message }, what);
+  }
+  const { timetable } = open(t, { source: files, refreshSeconds: 0, watch: true });
+  await timetable.ready;
+  t.strictSame(states(timetable), ['ok', 'missing', 'missing']);
+  t.equal(timetable.status, 'degraded');
+});
+
+test('a restart from the snapshot file knows the last good events of each source', async (t) => {
+  const upstream = await startAddresses(t, 3);
+  const snapshotFile = join(t.testdir({}), 'snapshot');
+  const first = open(t, { source: upstream.spec, snapshotFile }).timetable;
+  await first.ready;
+  await first.close();
+  upstream.asked();
+  upstream.moods[1] = 'down';
+  upstream.versions[2] = 2;
+  const { timetable } = open(t, { source: upstream.spec, snapshotFile });
+  const published = new Promise<void>((resolve) => {
+    timetable.on('loaded', () => resolve());
+  });
+  await timetable.ready;
+  await published;
+  t.strictSame(upstream.asked(), ['0 304', '1 down', '2 200']);
+  t.strictSame(titles(timetable), [
+    'a0 0 v1',
+    'a1 1 v1',
+    'a2 2 v2',
+    'all 2 v2',
+    'b0 0 v1',
+    'b1 1 v1',
+    'b2 2 v2',
+  ]);
+  t.strictSame(states(timetable), ['ok', 'stale', 'ok']);
+  await timetable.close();
+
+  upstream.moods.fill('good');
+  const otherRules = open(t, { source: upstream.spec, snapshotFile, identifiers: 'uuid' }).timetable;
+  otherRules.ready.catch(() => {});
+  await new Promise<void>((resolve) => {
+    otherRules.on('loaded', () => resolve());
+  });
+  t.strictSame(
+    upstream.asked(),
+    ['0 200', '1 200', '2 200'],
+    'records that were read by other rules are read anew',
+  );
+});
+
+test('a folder that is watched: malformed, good again, removed', async (t) => {
+  const folder = t.testdir({
+    'a.ndjson': record('a', '1'),
+    'b.ndjson': record('b', '1'),
+    'c.ndjson': record('c', '1'),
+  });
+  const { timetable, told } = open(t, { source: folder, refreshSeconds: 0, watch: true });
+  await timetable.ready;
+  const next = async (change: () => void): Promise<void> => {
+    const loaded = new Promise<void>((resolve) => {
+      timetable.on('loaded', () => resolve());
+    });
+    change();
+    const timer = setInterval(() => {}, 1000);
+    await loaded;
+    clearInterval(timer);
+  };
+  await next(() => writeFileSync(join(folder, 'b.ndjson'), 'garbage'));
+  t.strictSame(titles(timetable), ['a 1', 'b 1', 'c 1']);
+  t.strictSame(states(timetable), ['ok', 'stale', 'ok']);
+  t.equal(timetable.status, 'degraded', 'there is no interval to wait for');
+  await next(() => writeFileSync(join(folder, 'b.ndjson'), record('b', '2')));
+  t.strictSame(titles(timetable), ['a 1', 'b 2', 'c 1']);
+  await next(() => writeFileSync(join(folder, 'd.ndjson'), record('d', '1')));
+  await next(() => unlinkSync(join(folder, 'd.ndjson')));
+  t.strictSame(titles(timetable), ['a 1', 'b 2', 'c 1']);
+  t.match(told, [/^stale: /, 'ok']);
+});
+
+test('health names the parts and shows no secret; it is degraded after ten intervals', async (t) => {
+  const upstream = await startAddresses(t, 2);
+  const { timetable } = open(t, { source: upstream.spec, refreshSeconds: 10 });
+  await timetable.ready;
+  const { now } = Date;
+  upstream.moods[1] = 'garbage';
+  await timetable.refresh();
+  t.equal(timetable.status, 'ok');
+  const health = JSON.stringify(describeHealth(timetable, '1'));
+  t.notMatch(health, 'secret');
+  t.match(JSON.parse(health), {
+    status: 'ok',
+    source: {
+      state: 'loaded',
+      failingSince: null,
+      parts: {
+        total: 2,
+        stale: 1,
+        missing: 0,
+        skipped: 0,
+        listed: [
+          { name: upstream.nameOf(0), state: 'ok', records: 3, failingSince: null, lastError: null },
+          {
+            name: upstream.nameOf(1),
+            state: 'stale',
+            records: 3,
+            failingSince: /^20.*Z$/,
+            lastError: /HTML or XML/,
+          },
+        ],
+      },
+    },
+  });
+  t.intercept(Date, 'now', { value: () => now() + 101_000, configurable: true });
+  await timetable.refresh();
+  t.equal(timetable.status, 'degraded');
+  upstream.moods[1] = 'good';
+  await timetable.refresh();
+  t.equal(timetable.status, 'ok');
+});
