@@ -4,6 +4,7 @@ import { INNER_PARTS, missingInnerParts } from '../http/node/inner-parts.js';
 import { BYTES_AT, CELL, FAILURES_AT, ROUTE_LABELS, TOKEN_FAILURES } from '../metrics/cells.js';
 import { monotonicMs } from '../model/clock.js';
 import { REJECTION_CODES } from '../model/event.js';
+import type { SourcePart } from '../model/source-parts.js';
 import type { Serving, ThreadMeter } from '../serving/serving.js';
 import type { SourceState, ViewSource } from '../view/view-source.js';
 import type { Activity } from './activity.js';
@@ -159,16 +160,9 @@ function ofTimetable({ timetable, activity }: Observed, isReady: () => boolean):
       'Since when the source, or the first of several, has failed; 0 if none fails.',
       () => inSeconds(staleMs(timetable.source)),
     ),
-    gauge('lectern_source_parts', 'Several sources by their state.', () => {
-      const { parts } = timetable.source;
-      if (parts === null) return [];
-      const { total, stale, missing } = parts;
-      return [
-        [{ state: 'ok' }, total - stale - missing],
-        [{ state: 'stale' }, stale],
-        [{ state: 'missing' }, missing],
-      ];
-    }),
+    gauge('lectern_sources', 'Sources by state; a folder or glob counts as its files.', () =>
+      countsBy('state', sourcesByState(timetable)),
+    ),
     counter('lectern_reloads_total', 'Loads that have ended.', () => countsBy('result', activity.loads)),
     counter('lectern_gate_refusals_total', 'Loads that were refused.', () =>
       countsBy('reason', activity.refusals),
@@ -225,6 +219,21 @@ function ofProcess(observed: Observed, threads: readonly ThreadMeter[]): Family[
     counter('lectern_cpu_seconds_total', 'Processor time of the process, all threads.', cpuSeconds),
     gauge('lectern_uptime_seconds', 'Since the process was started.', () => process.uptime()),
   ];
+}
+
+function sourcesByState({ source, summary }: ViewSource): Readonly<Record<SourcePart['state'], number>> {
+  const { parts, failingSinceMs } = source;
+  if (parts !== null) {
+    const { total, stale, missing } = parts;
+    return { ok: total - stale - missing, stale, missing };
+  }
+  const isFailing = failingSinceMs !== null;
+  const isMissing = summary === null;
+  return {
+    ok: Number(!isFailing),
+    stale: Number(isFailing && !isMissing),
+    missing: Number(isFailing && isMissing),
+  };
 }
 
 function staleMs({ failingSinceMs, parts }: SourceState): number {

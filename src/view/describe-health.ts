@@ -26,15 +26,13 @@ export function describeHealth(views: ViewSource, version: string): object {
       lastSuccess: timeOf(lastSuccessMs),
       lastError,
       failingSince: timeOf(failingSinceMs),
-      ...(parts !== null && {
-        parts: {
-          total: parts.total,
-          stale: parts.stale,
-          missing: parts.missing,
-          skipped: parts.skipped,
-          listed: parts.listed.map(describePart),
-        },
-      }),
+      parts: parts && {
+        total: parts.total,
+        stale: parts.stale,
+        missing: parts.missing,
+        skipped: parts.skipped,
+        listed: parts.listed.map(describePart),
+      },
     },
   };
 }

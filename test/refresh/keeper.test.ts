@@ -8,7 +8,7 @@ import { LecternError } from '../../src/errors.js';
 import { imageOfCount } from '../snapshot/images.js';
 import { FakeLoader } from './fake-loader.js';
 
-import { down, full, half, keep, other, titleOf } from './kept.js';
+import { down, full, half, keep, LOADING, other, titleOf } from './kept.js';
 
 /** A path where there is a file, as the keeper looks before it asks the loader. */
 function existingFile(t: { teardown(callback: () => void): unknown }): string {
@@ -20,14 +20,7 @@ function existingFile(t: { teardown(callback: () => void): unknown }): string {
 
 test('what a load brings is published, and what did not change is not', async (t) => {
   const { loader, keeper, told } = keep({ image: full, version: '1' });
-  t.strictSame(keeper.state, {
-    state: 'loading',
-    lastSuccessMs: null,
-    lastSuccessMonotonicMs: null,
-    lastError: null,
-    failingSinceMs: null,
-    parts: null,
-  });
+  t.strictSame(keeper.state, LOADING);
   await keeper.start();
   t.match(keeper.state, {
     state: 'loaded',
@@ -153,14 +146,7 @@ test('what is on disk is served at once, and the source is asked conditionally',
   const { keeper, told } = keep({ image: other, version: '8' }, { snapshotFile }, loader);
   await keeper.start();
   t.strictSame(told, ['published full from disk'], 'served before the source has answered');
-  t.strictSame(keeper.state, {
-    state: 'loading',
-    lastSuccessMs: null,
-    lastSuccessMonotonicMs: null,
-    lastError: null,
-    failingSinceMs: null,
-    parts: null,
-  });
+  t.strictSame(keeper.state, LOADING);
   open();
   await keeper.refresh(false);
   t.strictSame(told, ['published full from disk', 'published other from source +0 ~10 -0']);
