@@ -1,5 +1,6 @@
 import type { ReadRules } from '../model/read-rules.js';
 import type { Beside } from '../snapshot/image-file.js';
+import type { NotesReport } from '../source/load-notes.js';
 import type { PartReport } from '../source/source.js';
 
 /** Raise it with every change of copies or reports. */
@@ -22,7 +23,10 @@ export function storedParts(parts: readonly PartReport[], rules: ReadRules): Bes
     rules: JSON.stringify(rules),
     parts: parts.map((part) => {
       if (part.copy === null) return part;
-      return { ...part, copy: { ...part.copy, bytes: arrays.push(part.copy.bytes) - 1 } };
+      const { bytes, notes } = part.copy;
+      // A Map would be read back as an object.
+      const stored = { ...notes, columns: [...notes.columns] };
+      return { ...part, copy: { ...part.copy, notes: stored, bytes: arrays.push(bytes) - 1 } };
     }),
   };
   return { meta, arrays };
@@ -46,9 +50,11 @@ function partOf(value: unknown, arrays: readonly Uint8Array[]): PartReport | nul
     (failure === null || (isObject(failure) && isFailure(failure)));
   if (!isGood) return null;
   if (copy === null) return value as unknown as PartReport;
-  const bytes = isObject(copy) && isCopy(copy) ? arrays[copy.bytes as number] : undefined;
-  if (!(bytes instanceof Uint8Array)) return null;
-  return { ...value, copy: { ...(copy as object), bytes } } as unknown as PartReport;
+  if (!isObject(copy) || !isCopy(copy)) return null;
+  const bytes = arrays[copy.bytes as number];
+  const notes = notesOf(copy.notes);
+  if (!(bytes instanceof Uint8Array) || notes === null) return null;
+  return { ...value, copy: { ...copy, notes, bytes } } as unknown as PartReport;
 }
 
 function isFailure({ code, message, sinceMs, retryAtMs }: Readonly<Record<string, unknown>>): boolean {
@@ -58,6 +64,24 @@ function isFailure({ code, message, sinceMs, retryAtMs }: Readonly<Record<string
 function isCopy({ format, version, bytesRead, records, bytes }: Readonly<Record<string, unknown>>): boolean {
   const hasVersion = version === null || typeof version === 'string';
   return hasVersion && isShown(format) && [bytesRead, records, bytes].every(Number.isSafeInteger);
+}
+
+function notesOf(value: unknown): NotesReport | null {
+  if (!isObject(value) || !isObject(value.ambiguousTimes) || !Array.isArray(value.columns)) return null;
+  const { gaps, overlaps } = value.ambiguousTimes;
+  const areGood = value.columns.every((entry: unknown) => {
+    if (!Array.isArray(entry) || !isShown(entry[0]) || !isObject(entry[1])) return false;
+    const { sourceName, records, missing, present } = entry[1];
+    const areNames = Array.isArray(present) && present.every((name) => typeof name === 'string');
+    const areColumns = Array.isArray(missing) && missing.every(isMappedColumn);
+    return isShown(sourceName) && Number.isSafeInteger(records) && areNames && areColumns;
+  });
+  if (!areGood || !Number.isSafeInteger(gaps) || !Number.isSafeInteger(overlaps)) return null;
+  return { ...value, columns: new Map(value.columns) } as unknown as NotesReport;
+}
+
+function isMappedColumn(value: unknown): boolean {
+  return isObject(value) && typeof value.field === 'string' && typeof value.column === 'string';
 }
 
 /** Texts that are shown must fit on one line. */

@@ -182,6 +182,7 @@ class HttpLoad {
           return isTaken;
         },
       }),
+      notes: sink.notes,
     };
   }
 }

@@ -107,6 +107,7 @@ class PartsLoad {
     for (const { copy, name } of [...reports].reverse()) {
       if (copy === null) continue;
       copies.push(copy);
+      sink.notes?.add(copy.notes);
       for (const _batch of replay(copy, labelling(sink, name))) {
         this.#tellProgress();
         await nextTurn();
@@ -245,5 +246,6 @@ function labelling(sink: RecordSink, label: string): RecordSink {
   return {
     record: (value, position) => sink.record(value, labelled(position)),
     reject: (rejection) => sink.reject({ ...rejection, position: labelled(rejection.position) }),
+    notes: sink.notes,
   };
 }

@@ -3,7 +3,8 @@ import { pack, unpack } from 'msgpackr';
 import { LecternError } from '../errors.js';
 import { COPY_BATCH_BYTES_MAX, COPY_BATCH_RECORDS, COPY_BATCH_UNPACKED_BYTES_MAX } from '../limits.js';
 import type { RecordPosition, Rejection } from '../model/event.js';
-import { FIELDS } from '../model/fields.js';
+import { MAPPED_FIELDS } from './field-map.js';
+import { LoadNotes } from './load-notes.js';
 import type { LoadSummary, RecordCopy, RecordSink } from './source.js';
 
 /**
@@ -27,7 +28,7 @@ const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
 const LENGTH_BYTES = 4;
 /** JSON arrays and objects begin with other bytes than maps of MessagePack. */
 const JSON_OBJECT = 0x7b;
-const SERVED: ReadonlySet<string> = new Set(FIELDS.map(({ name }) => name));
+const SERVED: ReadonlySet<string> = new Set(MAPPED_FIELDS);
 
 const NO_LIST: readonly unknown[] = [];
 const NO_BYTES: Uint8Array = new Uint8Array(0);
@@ -35,6 +36,7 @@ const NO_OBJECT: object = {};
 
 /** Keeps what it takes in few bytes. Of fields that are not served only the names are kept. */
 export class CopyWriter implements RecordSink {
+  readonly notes: LoadNotes = new LoadNotes();
   readonly #source: string;
   readonly #budget: { bytes: number };
   readonly #batches: Buffer[] = [];
@@ -74,7 +76,7 @@ export class CopyWriter implements RecordSink {
       bytes.set(batch, offset);
       offset += batch.length;
     }
-    return { ...summary, records: this.#records, bytes };
+    return { ...summary, records: this.#records, notes: this.notes.report(), bytes };
   }
 
   #added(): void {
