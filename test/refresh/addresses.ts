@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { Test } from 'tap';
 import type { SourcePart } from '../../src/model/source-parts.js';
 import type { TimetableOptions } from '../../src/options/option-types.js';
+import type { MergedSpec } from '../../src/source/spec.js';
 import { openTimetable, type Timetable } from '../../src/timetable/timetable.js';
 
 export type Mood = 'good' | 'down' | 'hangs' | 'garbage' | 'cut' | 'later' | 'gone';
@@ -13,7 +14,16 @@ export const record = (id: string, title: string): string =>
   `${JSON.stringify({ id, title, time: '2024-09-02T08:00:00Z', endTime: '2024-09-02T09:00:00Z' })}\n`;
 
 /** Addresses whose path is their number; each has two events of its own, and the one that all have. */
-export async function startAddresses(t: Test, count: number) {
+export interface Addresses {
+  readonly moods: Mood[];
+  readonly versions: number[];
+  /** What was asked for since the last call, sorted. */
+  asked(): string[];
+  readonly spec: MergedSpec;
+  nameOf(n: number): string;
+}
+
+export async function startAddresses(t: Test, count: number): Promise<Addresses> {
   const moods: Mood[] = Array.from({ length: count }, () => 'good');
   const versions = moods.map(() => 1);
   const requests: string[] = [];
@@ -50,7 +60,6 @@ export async function startAddresses(t: Test, count: number) {
   return {
     moods,
     versions,
-    /** What was asked for since the last call, sorted. */
     asked: () => requests.splice(0).sort(),
     spec: {
       kind: 'merged',
