@@ -142,7 +142,7 @@ class PartsLoad {
 
   async #read(n: number): Promise<PartReport> {
     const { source, name, id } = this.#parts[n] as Part;
-    const { rules, signal, previous = null } = this.#options;
+    const { rules, signal, onRecord, previous = null } = this.#options;
     const known = this.#known.get(id) ?? { copy: null, confirmedMs: null, failure: null };
     const { copy } = known;
     if (known.failure !== null && Date.now() < known.failure.retryAtMs) return { ...known, id, name };
@@ -153,6 +153,7 @@ class PartsLoad {
       const answer = await source.load(writer, {
         rules,
         signal,
+        onRecord,
         previous: previous === null ? null : (copy?.version ?? null),
         onProgress: ({ bytesRead, records }) => {
           Object.assign(progress, { bytesRead, records });

@@ -10,11 +10,13 @@ import type { LoadNotes, NotesReport } from './load-notes.js';
 export interface NameSpans {
   readonly places: Int32Array;
   readonly count: number;
+  /** Where they stand, if not in the record: in the header of CSV. */
+  readonly view?: DataView;
 }
 
 /** Takes records synchronously, in the order of the source. */
 export interface RecordSink {
-  /** A decoded record, which the source does not change afterwards. The normaliser may still reject it. */
+  /** A decoded record. The normaliser may still reject it. */
   record(value: unknown, position: RecordPosition): void;
   reject(rejection: Rejection): void;
   /**
@@ -50,6 +52,8 @@ export interface LoadOptions {
   /** Called before the first record, if the source knows its version by then. Null: what was told before does not hold. */
   readonly onVersion?: ((version: string | null) => void) | undefined;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
+  /** Called with each record as it stands in the source, before the field map. Then all records are decoded. */
+  readonly onRecord?: ((value: unknown) => void) | undefined;
   /** For several sources: what their last load told by `onParts`. */
   readonly parts?: readonly PartReport[] | undefined;
   /** Whether a part that never delivered may be left out. Default false: it fails the load. */
@@ -100,7 +104,7 @@ export interface PartsReport {
 }
 
 /** `mixed`: several sources of different formats. */
-export type SourceFormat = 'ndjson' | 'json-array' | 'messagepack' | 'memory' | 'mixed';
+export type SourceFormat = 'ndjson' | 'json-array' | 'messagepack' | 'csv' | 'memory' | 'mixed';
 
 export interface ReadSummary {
   readonly format: SourceFormat;
