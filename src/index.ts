@@ -22,6 +22,7 @@ export type {
 } from './model/event.js';
 export type { ConflictBy, DirectoryName } from './model/fields.js';
 export type { DateOrder, FieldMap } from './model/read-rules.js';
+export type { SourcePart, SourceParts } from './model/source-parts.js';
 export type { AmbiguousTimes } from './model/zone.js';
 export type {
   AdminListenerOptions,

@@ -202,6 +202,7 @@ class KeptTimetable implements Timetable {
         publish: (publication) => this.#publish(publication),
         refused: (refusal, summary) => this.#listeners.tell('refused', { refusal, summary }),
         ended: (result, durationMs) => this.#listeners.tell('loaded', { result, durationMs }),
+        partChanged: (part) => this.#listeners.tell('part', part),
         failed: (error) => this.#listeners.tell('error', error),
         changed: (state) => this.#become({ name, ...state }),
       },
