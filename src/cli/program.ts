@@ -67,7 +67,7 @@ export function createProgram(exit: (code: number) => void): Command {
   withReading(program.command('inspect'))
     .summary('say what is in a source, and what is wrong with it')
     .description(
-      'Loads a source and prints counts, time span, rejected records, conflicts and memory. Ends with 1 where no event is left.',
+      'Loads a source and prints counts, time span, columns, rejected records, conflicts and memory. Proposes a field map where one would help. Ends with 1 where no event is left.',
     )
     .argument('<source>', SOURCE)
     .option('--json', 'print JSON, for programs')
@@ -151,7 +151,7 @@ export function createProgram(exit: (code: number) => void): Command {
   return program;
 }
 
-const SOURCE = 'file of NDJSON, a JSON array or MessagePack, each also gzipped; - for standard input';
+const SOURCE = 'file of CSV, NDJSON, a JSON array or MessagePack, each also gzipped; - for standard input';
 
 const SERVE_HELP = `
 Every option can be given as the environment variable beside it; the command line wins. The secret of HS256

@@ -100,6 +100,12 @@ test('the Event record has the fields of the table, in order, all required', asy
     version: '1',
   }) as unknown as Document;
   t.notMatch(JSON.stringify(any), /"uuid"/, 'no UUID is promised where identifiers are any text');
+  const derived = createOpenApiDocument({ basePath: '', identifiers: 'derived', version: '1' });
+  const { components } = derived as unknown as Document;
+  t.match(components.schemas.Event?.properties, { roomId: { format: 'uuid' } });
+  const roomId = JSON.stringify((components as { parameters?: object }).parameters);
+  t.match(roomId, '"roomId"');
+  t.notMatch(roomId, /"uuid"/, 'filters take the text that an identifier was derived from');
 });
 
 test('servers are found from where the document is, whatever prefix a proxy adds', async (t) => {
