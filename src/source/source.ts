@@ -49,7 +49,7 @@ export interface LoadOptions {
 }
 
 /** `mixed`: several sources of different formats. */
-export type SourceFormat = 'ndjson' | 'json-array' | 'messagepack' | 'memory' | 'mixed';
+export type SourceFormat = 'ndjson' | 'json-array' | 'messagepack' | 'icalendar' | 'memory' | 'mixed';
 
 export interface ReadSummary {
   readonly format: SourceFormat;

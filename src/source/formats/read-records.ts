@@ -18,6 +18,7 @@ const READERS: Readonly<Record<RecognisedFormat, () => ReaderClass | Promise<Rea
   ndjson: () => NdjsonReader,
   'json-array': () => JsonArrayReader,
   messagepack: () => MessagePackReader,
+  icalendar: async () => (await import('../calendar/calendar-reader.js')).CalendarReader,
 };
 
 const DEFAULT_RULES: ReadRules = { identifiers: 'uuid' };
@@ -99,7 +100,11 @@ async function begin(
   if (sniffed === null) return null;
   if ('problem' in sniffed) throw malformed(sourceName, sniffed.problem);
   const Reader = await READERS[sniffed.format]();
-  const reader = new Reader(sourceName, sink, rules);
+  const isCalendar = sniffed.format === 'icalendar';
+  const mapped = isCalendar
+    ? (await import('../calendar/mapped-calendar.js')).mappedCalendar(sink, rules)
+    : sink;
+  const reader = new Reader(sourceName, mapped, rules);
   if (head.length > sniffed.skip) reader.push(head.subarray(sniffed.skip));
   return reader;
 }

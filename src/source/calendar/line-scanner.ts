@@ -1,0 +1,108 @@
+/** Finds the lines of iCalendar in chunks of any size, and joins folded ones (RFC 5545 section 3.1). */
+import { RECORD_BYTES_MAX } from '../../limits.js';
+
+const LF = 0x0a;
+const CR = 0x0d;
+const SPACE = 0x20;
+const TAB = 0x09;
+const FIRST_BYTES = 1024;
+
+/**
+ * Takes a line without its end.
+ *
+ * @param isCut whether it was longer than RECORD_BYTES_MAX: then these are its first bytes
+ */
+export type TakeLine = (
+  bytes: Buffer,
+  start: number,
+  end: number,
+  lineNumber: number,
+  isCut: boolean,
+) => void;
+
+/** Lines may end with LF, CR LF or CR CR LF. They are joined as bytes, since folding may cut characters. */
+export class LineScanner {
+  readonly #take: TakeLine;
+  /** Of the next line of the source. */
+  #lineNumber = 1;
+  /** A line of which more may come: its bytes so far. */
+  #carry: Buffer = Buffer.allocUnsafe(FIRST_BYTES);
+  #length = 0;
+  #carryLineNumber = 0;
+  #isCarrying = false;
+  #isCut = false;
+  /** The carried line has ended, unless the next one continues it. */
+  #isEnded = false;
+  /** The next byte is the white space that continues a line. */
+  #isFold = false;
+
+  constructor(take: TakeLine) {
+    this.#take = take;
+  }
+
+  push(chunk: Buffer): void {
+    let at = 0;
+    while (at < chunk.length) {
+      if (this.#isEnded) {
+        if (isFold(chunk[at])) this.#isFold = true;
+        else this.#giveCarry();
+        this.#isEnded = false;
+      }
+      const start = this.#isFold ? at + 1 : at;
+      this.#isFold = false;
+      const lf = chunk.indexOf(LF, at);
+      const end = lf === -1 ? chunk.length : lf;
+      if (!this.#isCarrying && lf !== -1 && lf + 1 < chunk.length && !isFold(chunk[lf + 1])) {
+        let lineEnd = end;
+        while (lineEnd > start && chunk[lineEnd - 1] === CR) lineEnd--;
+        const isCut = lineEnd - start > RECORD_BYTES_MAX;
+        if (lineEnd > start)
+          this.#take(chunk, start, isCut ? start + RECORD_BYTES_MAX : lineEnd, this.#lineNumber, isCut);
+      } else {
+        this.#append(chunk, start, end);
+        if (lf !== -1) {
+          while (this.#length > 0 && this.#carry[this.#length - 1] === CR) this.#length--;
+          this.#isEnded = true;
+        }
+      }
+      if (lf !== -1) this.#lineNumber++;
+      at = end + 1;
+    }
+  }
+
+  finish(): void {
+    if (this.#isCarrying) {
+      while (this.#length > 0 && this.#carry[this.#length - 1] === CR) this.#length--;
+      this.#giveCarry();
+    }
+  }
+
+  #append(chunk: Buffer, start: number, end: number): void {
+    if (!this.#isCarrying) {
+      this.#isCarrying = true;
+      this.#length = 0;
+      this.#isCut = false;
+      this.#carryLineNumber = this.#lineNumber;
+    }
+    const room = Math.max(0, RECORD_BYTES_MAX - this.#length);
+    if (end - start > room) this.#isCut = true;
+    const stop = Math.min(end, start + room);
+    const length = this.#length + Math.max(0, stop - start);
+    if (length > this.#carry.length) {
+      const larger = Buffer.allocUnsafe(Math.min(RECORD_BYTES_MAX, Math.max(length, 2 * this.#carry.length)));
+      this.#carry.copy(larger, 0, 0, this.#length);
+      this.#carry = larger;
+    }
+    if (stop > start) chunk.copy(this.#carry, this.#length, start, stop);
+    this.#length = length;
+  }
+
+  #giveCarry(): void {
+    this.#isCarrying = false;
+    if (this.#length > 0) this.#take(this.#carry, 0, this.#length, this.#carryLineNumber, this.#isCut);
+  }
+}
+
+function isFold(byte: number | undefined): boolean {
+  return byte === SPACE || byte === TAB;
+}
