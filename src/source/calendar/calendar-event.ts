@@ -4,6 +4,7 @@ import type { RecordPosition, Rejection, RejectionCode } from '../../model/event
 import type { FieldName } from '../../model/fields.js';
 import type { GivenTime } from './calendar-time.js';
 import { type ContentLine, firstText, parameterOf, readContentLine, unescapeText } from './content-line.js';
+import type { FoundLine } from './line-scanner.js';
 
 export type EventFault = Omit<Rejection, 'position'>;
 
@@ -62,13 +63,11 @@ export class EventLines {
     this.#columns = columns;
   }
 
-  take(bytes: Buffer, start: number, end: number, lineNumber: number): void {
+  take({ bytes, start, end, lineNumber, isPlain, isCut }: FoundLine): void {
     this.#bytes += end - start;
-    if (this.#bytes > RECORD_BYTES_MAX) {
-      this.fault = tooLarge();
-    }
+    if (isCut || this.#bytes > RECORD_BYTES_MAX) this.fault ??= tooLarge();
     if (this.fault !== null) return;
-    const line = readContentLine(bytes, start, end);
+    const line = readContentLine(bytes, start, end, isPlain);
     if (typeof line === 'string') {
       const code = line.includes('UTF-8') ? 'malformed-text' : 'malformed-record';
       this.fault = faultOf(code, null, `line ${lineNumber} is no property of iCalendar: ${line}`);
@@ -151,7 +150,7 @@ export class EventLines {
   }
 }
 
-export function tooLarge(): EventFault {
+function tooLarge(): EventFault {
   const detail = `the event is longer than ${RECORD_BYTES_MAX} bytes; expected at most so many`;
   return faultOf('record-too-large', null, detail);
 }

@@ -3,20 +3,13 @@ import { CALENDAR_DEPTH_MAX } from '../../limits.js';
 import type { ReadRules } from '../../model/read-rules.js';
 import { type FormatReader, malformed, rejectFault } from '../formats/reader.js';
 import type { RecordSink } from '../source.js';
-import {
-  type CalendarEvent,
-  EventLines,
-  faultOf,
-  isCancelled,
-  isRecurring,
-  tooLarge,
-} from './calendar-event.js';
+import { type CalendarEvent, EventLines, faultOf, isCancelled, isRecurring } from './calendar-event.js';
 import { type CalendarZone, zoneOfName } from './calendar-zones.js';
 import { readContentLine, unescapeText } from './content-line.js';
 import { EventOutput } from './event-output.js';
 import { CalendarScope, isFault, timingOf, UNKNOWN_ZONE } from './event-timing.js';
 import { KeptEvents } from './kept-events.js';
-import { LineScanner } from './line-scanner.js';
+import { type FoundLine, LineScanner } from './line-scanner.js';
 import { windowOf } from './recurrence-window.js';
 import { ZoneLines } from './zone-lines.js';
 
@@ -55,9 +48,7 @@ export class CalendarReader implements FormatReader {
       throw new LecternError('option-invalid', problem);
     }
     this.#scope = new CalendarScope(this.#givenZone);
-    this.#scanner = new LineScanner((bytes, start, end, lineNumber, isCut) =>
-      this.#takeLine(bytes, start, end, lineNumber, isCut),
-    );
+    this.#scanner = new LineScanner((line) => this.#takeLine(line));
   }
 
   /** A source of several calendars may have been cut between them. */
@@ -82,7 +73,8 @@ export class CalendarReader implements FormatReader {
     this.#kept.giveAll(windowOf(this.#rules, Date.now()), this.#output);
   }
 
-  #takeLine(bytes: Buffer, start: number, end: number, lineNumber: number, isCut: boolean): void {
+  #takeLine(line: FoundLine): void {
+    const { bytes, start, end, lineNumber } = line;
     const component = componentOf(bytes, start, end);
     if (component !== null) {
       if (component.isBegin) this.#begin(component.name, lineNumber);
@@ -99,15 +91,13 @@ export class CalendarReader implements FormatReader {
     }
     if (this.#event !== null) {
       // Properties of an alarm are not those of the event.
-      if (depth !== 2) return;
-      if (isCut) this.#event.fault = tooLarge();
-      this.#event.take(bytes, start, end, lineNumber);
-    } else if (this.#zone !== null) this.#zone.take(bytes, start, end);
-    else if (depth === 1 && !isCut) this.#takeCalendarLine(bytes, start, end);
+      if (depth === 2) this.#event.take(line);
+    } else if (this.#zone !== null) this.#zone.take(line);
+    else if (depth === 1) this.#takeCalendarLine(line);
   }
 
-  #takeCalendarLine(bytes: Buffer, start: number, end: number): void {
-    const line = readContentLine(bytes, start, end);
+  #takeCalendarLine({ bytes, start, end, isPlain }: FoundLine): void {
+    const line = readContentLine(bytes, start, end, isPlain);
     if (typeof line === 'string') return;
     const text = unescapeText(line.value);
     const scope = this.#scope;

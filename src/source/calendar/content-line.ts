@@ -4,6 +4,7 @@ import { isAscii, isUtf8 } from 'node:buffer';
 const COLON = 0x3a;
 const SEMICOLON = 0x3b;
 const QUOTE = 0x22;
+const NAME_BYTES_KEPT_MAX = 64;
 
 /** Letters, digits and hyphens, and what exporters add to them. */
 const IS_NAME: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
@@ -18,10 +19,41 @@ export interface ContentLine {
   readonly value: string;
 }
 
-/** @returns one clause on the fault for bytes that are no content line */
-export function readContentLine(bytes: Buffer, start: number, end: number): ContentLine | string {
+/** Spellings of names that were seen, by a hash of their bytes: equal names are one string. */
+const NAMES_KEPT = 512;
+const namesSeen: ({ readonly bytes: Buffer; readonly name: string } | undefined)[] = [];
+
+function nameOf(bytes: Buffer, start: number, end: number, hash: number): string {
+  const place = hash & (NAMES_KEPT - 1);
+  const seen = namesSeen[place];
+  if (seen !== undefined && seen.bytes.length === end - start && isAt(seen.bytes, bytes, start))
+    return seen.name;
+  const name = bytes.toString('latin1', start, end).toUpperCase();
+  if (end - start <= NAME_BYTES_KEPT_MAX) {
+    namesSeen[place] = { bytes: Buffer.from(bytes.subarray(start, end)), name };
+  }
+  return name;
+}
+
+function isAt(text: Buffer, bytes: Buffer, start: number): boolean {
+  for (let n = 0; n < text.length; n++) if (text[n] !== bytes[start + n]) return false;
+  return true;
+}
+
+/**
+ * @param isPlain whether all bytes are known to be ASCII
+ * @returns one clause on the fault for bytes that are no content line
+ */
+export function readContentLine(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  isPlain: boolean,
+): ContentLine | string {
   let at = start;
-  while (at < end && IS_NAME[bytes[at] as number] === 1) at++;
+  let hash = 0;
+  while (at < end && IS_NAME[bytes[at] as number] === 1)
+    hash = (Math.imul(hash, 31) + (bytes[at++] as number)) | 0;
   const nameEnd = at;
   const delimiter = at < end ? bytes[at] : undefined;
   if (nameEnd === start || (delimiter !== COLON && delimiter !== SEMICOLON)) {
@@ -36,12 +68,16 @@ export function readContentLine(bytes: Buffer, start: number, end: number): Cont
     }
     if (at === end) return isQuoted ? 'a quote of its parameters is not closed' : 'it has no colon';
   }
-  const line = bytes.subarray(start, end);
-  const isPlain = isAscii(line);
-  if (!isPlain && !isUtf8(line)) return 'it holds bytes that are not UTF-8';
-  const encoding = isPlain ? 'latin1' : 'utf8';
+  let encoding: 'latin1' | 'utf8' = 'latin1';
+  if (!isPlain) {
+    const line = bytes.subarray(start, end);
+    if (!isAscii(line)) {
+      if (!isUtf8(line)) return 'it holds bytes that are not UTF-8';
+      encoding = 'utf8';
+    }
+  }
   return {
-    name: bytes.toString('latin1', start, nameEnd).toUpperCase(),
+    name: nameOf(bytes, start, nameEnd, hash),
     parameters: at === nameEnd ? '' : bytes.toString(encoding, nameEnd + 1, at),
     value: bytes.toString(encoding, at + 1, end),
   };

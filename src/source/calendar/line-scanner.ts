@@ -1,4 +1,5 @@
 /** Finds the lines of iCalendar in chunks of any size, and joins folded ones (RFC 5545 section 3.1). */
+import { isAscii } from 'node:buffer';
 import { RECORD_BYTES_MAX } from '../../limits.js';
 
 const LF = 0x0a;
@@ -7,22 +8,25 @@ const SPACE = 0x20;
 const TAB = 0x09;
 const FIRST_BYTES = 1024;
 
-/**
- * Takes a line without its end.
- *
- * @param isCut whether it was longer than RECORD_BYTES_MAX: then these are its first bytes
- */
-export type TakeLine = (
-  bytes: Buffer,
-  start: number,
-  end: number,
-  lineNumber: number,
-  isCut: boolean,
-) => void;
+/** A line without its end. */
+export interface FoundLine {
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
+  readonly lineNumber: number;
+  /** Whether its bytes are known to be ASCII. */
+  readonly isPlain: boolean;
+  /** Whether it was longer than RECORD_BYTES_MAX: then these are its first bytes. */
+  readonly isCut: boolean;
+}
+
+/** The line is valid until it returns. */
+export type TakeLine = (line: FoundLine) => void;
 
 /** Lines may end with LF, CR LF or CR CR LF. They are joined as bytes, since folding may cut characters. */
 export class LineScanner {
   readonly #take: TakeLine;
+  readonly #found: { -readonly [Name in keyof FoundLine]: FoundLine[Name] };
   /** Of the next line of the source. */
   #lineNumber = 1;
   /** A line of which more may come: its bytes so far. */
@@ -38,9 +42,11 @@ export class LineScanner {
 
   constructor(take: TakeLine) {
     this.#take = take;
+    this.#found = { bytes: this.#carry, start: 0, end: 0, lineNumber: 0, isPlain: false, isCut: false };
   }
 
   push(chunk: Buffer): void {
+    const isPlain = isAscii(chunk);
     let at = 0;
     while (at < chunk.length) {
       if (this.#isEnded) {
@@ -55,9 +61,7 @@ export class LineScanner {
       if (!this.#isCarrying && lf !== -1 && lf + 1 < chunk.length && !isFold(chunk[lf + 1])) {
         let lineEnd = end;
         while (lineEnd > start && chunk[lineEnd - 1] === CR) lineEnd--;
-        const isCut = lineEnd - start > RECORD_BYTES_MAX;
-        if (lineEnd > start)
-          this.#take(chunk, start, isCut ? start + RECORD_BYTES_MAX : lineEnd, this.#lineNumber, isCut);
+        this.#give(chunk, start, lineEnd, this.#lineNumber, isPlain, false);
       } else {
         this.#append(chunk, start, end);
         if (lf !== -1) {
@@ -99,7 +103,26 @@ export class LineScanner {
 
   #giveCarry(): void {
     this.#isCarrying = false;
-    if (this.#length > 0) this.#take(this.#carry, 0, this.#length, this.#carryLineNumber, this.#isCut);
+    this.#give(this.#carry, 0, this.#length, this.#carryLineNumber, false, this.#isCut);
+  }
+
+  #give(
+    bytes: Buffer,
+    start: number,
+    end: number,
+    lineNumber: number,
+    isPlain: boolean,
+    isCut: boolean,
+  ): void {
+    if (end === start) return;
+    const found = this.#found;
+    found.bytes = bytes;
+    found.start = start;
+    found.isCut = isCut || end - start > RECORD_BYTES_MAX;
+    found.end = Math.min(end, start + RECORD_BYTES_MAX);
+    found.lineNumber = lineNumber;
+    found.isPlain = isPlain;
+    this.#take(found);
   }
 }
 

@@ -1,5 +1,6 @@
 import { RECORD_BYTES_MAX } from '../../limits.js';
 import { readContentLine } from './content-line.js';
+import type { FoundLine } from './line-scanner.js';
 import type { Observance } from './zone-rules.js';
 
 type WrittenObservance = {
@@ -23,10 +24,10 @@ export class ZoneLines {
     this.#current = null;
   }
 
-  take(bytes: Buffer, start: number, end: number): void {
+  take({ bytes, start, end, isPlain }: FoundLine): void {
     this.#bytes += end - start;
     if (this.#bytes > RECORD_BYTES_MAX) return;
-    const line = readContentLine(bytes, start, end);
+    const line = readContentLine(bytes, start, end, isPlain);
     if (typeof line === 'string') return;
     const { name, value } = line;
     const observance = this.#current;
