@@ -23,25 +23,45 @@ export interface Length {
   readonly ms: number;
 }
 
-const FORM = /^(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)(Z?))?$/i;
+const NO_TIME = 'it is not a date or date-time of iCalendar such as 20260914 or 20260914T080000';
+const LETTER_T = 0x54;
+const LETTER_Z = 0x5a;
+const LOWER_CASE = 0x20;
 
 /** @returns a clause on the fault, such as "month 13 does not exist" */
 export function parseTime(text: string): WrittenTime | string {
-  const match = FORM.exec(text);
-  if (match === null) {
-    return 'it is not a date or date-time of iCalendar such as 20260914 or 20260914T080000';
+  const { length } = text;
+  const year = twoDigits(text, 0) * 100 + twoDigits(text, 2);
+  const month = twoDigits(text, 4);
+  const day = twoDigits(text, 6);
+  const isDate = length === 8;
+  if (Number.isNaN(year + month + day) || (!isDate && length !== 15 && length !== 16)) return NO_TIME;
+  if (month < 1 || month > 12) return `month ${text.slice(4, 6)} does not exist`;
+  if (day < 1 || day > daysInMonth(year, month)) {
+    return `${text.slice(0, 4)}-${text.slice(4, 6)} has no day ${text.slice(6, 8)}`;
   }
-  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
-  if (month < 1 || month > 12) return `month ${match[2]} does not exist`;
-  if (day < 1 || day > daysInMonth(year, month)) return `${match[1]}-${match[2]} has no day ${match[3]}`;
   const dateMs = daysFromCivil(year, month, day) * DAY_MS;
-  if (match[4] === undefined) return { localMs: dateMs, isDate: true, isUtc: false };
-  const [hour, minute, second] = [Number(match[4]), Number(match[5]), Number(match[6])];
-  if (hour > 23) return `hour ${match[4]} does not exist`;
-  if (minute > 59) return `minute ${match[5]} does not exist`;
-  if (second > 59) return `second ${match[6]} cannot be represented`;
-  const localMs = dateMs + ((hour * 60 + minute) * 60 + second) * 1000;
-  return { localMs, isDate: false, isUtc: match[7] !== '' };
+  if (isDate) return { localMs: dateMs, isDate: true, isUtc: false };
+  const hour = twoDigits(text, 9);
+  const minute = twoDigits(text, 11);
+  const second = twoDigits(text, 13);
+  const isUtc = length === 16;
+  if (Number.isNaN(hour + minute + second) || !isLetter(text, 8, LETTER_T)) return NO_TIME;
+  if (isUtc && !isLetter(text, 15, LETTER_Z)) return NO_TIME;
+  if (hour > 23) return `hour ${hour} does not exist`;
+  if (minute > 59) return `minute ${minute} does not exist`;
+  if (second > 59) return `second ${second} cannot be represented`;
+  return { localMs: dateMs + ((hour * 60 + minute) * 60 + second) * 1000, isDate: false, isUtc };
+}
+
+function twoDigits(text: string, at: number): number {
+  const tens = text.charCodeAt(at) - 0x30;
+  const ones = text.charCodeAt(at + 1) - 0x30;
+  return tens >>> 0 < 10 && ones >>> 0 < 10 ? tens * 10 + ones : Number.NaN;
+}
+
+function isLetter(text: string, at: number, upperCase: number): boolean {
+  return (text.charCodeAt(at) & ~LOWER_CASE) === upperCase;
 }
 
 const DURATION = /^([+-])?P(?:(\d+)W|(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?)$/i;

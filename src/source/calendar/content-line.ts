@@ -106,7 +106,7 @@ export function parameterOf(parameters: string, name: string): string | null {
 
 /** RFC 6868: `^n`, `^^` and `^'` stand for a line break, `^` and a quote. */
 function unquote(text: string): string {
-  const bare = text.replaceAll('"', '');
+  const bare = text.includes('"') ? text.replaceAll('"', '') : text;
   if (!bare.includes('^')) return bare;
   return bare.replace(/\^([n^'])/g, (_, character) =>
     character === 'n' ? '\n' : character === '^' ? '^' : '"',
@@ -115,10 +115,20 @@ function unquote(text: string): string {
 
 /** RFC 5545 section 3.3.11. A backslash before another character stays. */
 export function unescapeText(text: string): string {
-  if (!text.includes('\\')) return text;
-  return text.replace(/\\([nN,;\\])/g, (_, character) =>
-    character === 'n' || character === 'N' ? '\n' : character,
-  );
+  let at = text.indexOf('\\');
+  if (at === -1) return text;
+  let plain = '';
+  let start = 0;
+  while (at !== -1) {
+    const next = text[at + 1];
+    const meant = next === 'n' || next === 'N' ? '\n' : next;
+    if (meant === '\n' || meant === ',' || meant === ';' || meant === '\\') {
+      plain += text.slice(start, at) + meant;
+      start = at + 2;
+      at = text.indexOf('\\', start);
+    } else at = text.indexOf('\\', at + 1);
+  }
+  return plain + text.slice(start);
 }
 
 /** The first of several texts, which commas separate. */
