@@ -29,21 +29,22 @@ const REFUSED: Readonly<Record<string, string>> = {
   'array-unterminated.json':
     'line 3, column 53: the source ends inside record 2, which begins on line 3; expected its end and "]"',
   'bad-checksum.gz': 'the gzip data is corrupt within its first 120 bytes (incorrect data check)',
-  'calendar.txt':
-    'line 1, column 1: found an iCalendar file: convert it to NDJSON; expected NDJSON, a JSON array or MessagePack, plain or gzipped',
+  'calendar-cut.ics': 'the source ends inside VCALENDAR; expected END:VCALENDAR',
   'csv.txt':
-    'line 1, column 1: found what looks like CSV: convert it to NDJSON; expected NDJSON, a JSON array or MessagePack, plain or gzipped',
-  'empty.gz': 'the source is empty; expected NDJSON, a JSON array or MessagePack, plain or gzipped',
-  'empty.ndjson': 'the source is empty; expected NDJSON, a JSON array or MessagePack, plain or gzipped',
+    'line 1, column 1: found what looks like CSV: convert it to NDJSON; expected NDJSON, a JSON array, MessagePack or iCalendar, plain or gzipped',
+  'empty.gz':
+    'the source is empty; expected NDJSON, a JSON array, MessagePack or iCalendar, plain or gzipped',
+  'empty.ndjson':
+    'the source is empty; expected NDJSON, a JSON array, MessagePack or iCalendar, plain or gzipped',
   'html.txt':
-    'line 2, column 1: found HTML or XML; expected NDJSON, a JSON array or MessagePack, plain or gzipped',
+    'line 2, column 1: found HTML or XML; expected NDJSON, a JSON array, MessagePack or iCalendar, plain or gzipped',
   'ini.txt': 'line 2, column 1: found "k" after the end of the array; expected nothing more',
   'plain.txt':
-    'line 1, column 1: found the text "Monday: "…; expected NDJSON, a JSON array or MessagePack, plain or gzipped',
+    'line 1, column 1: found the text "Monday: "…; expected NDJSON, a JSON array, MessagePack or iCalendar, plain or gzipped',
   'pretty-printed.json':
     'line 1, column 2: found the end; expected a property name in double quotes or "}". No line is JSON by itself; expected NDJSON (one record a line), a JSON array or MessagePack',
   'random.bin':
-    'line 1, column 1: found the bytes 00 01 7f c3 (hexadecimal); expected NDJSON, a JSON array or MessagePack, plain or gzipped',
+    'line 1, column 1: found the bytes 00 01 7f c3 (hexadecimal); expected NDJSON, a JSON array, MessagePack or iCalendar, plain or gzipped',
   'reserved-byte.msgpack':
     'byte 118, in record 2 (which begins at byte 115): found 0xc1, which MessagePack never uses; the data is corrupt',
   'sequence-cut.msgpack':
@@ -51,21 +52,22 @@ const REFUSED: Readonly<Record<string, string>> = {
   'trailing-text.gz': 'the gzip data is corrupt within its first 129 bytes (incorrect header check)',
   'truncated.gz': 'the gzip data ends early, after 90 bytes; expected the rest of it',
   'twice.gz':
-    'line 1, column 1: found gzip data inside gzip data: unpack it once; expected NDJSON, a JSON array or MessagePack, plain or gzipped',
+    'line 1, column 1: found gzip data inside gzip data: unpack it once; expected NDJSON, a JSON array, MessagePack or iCalendar, plain or gzipped',
   'utf-16-bom.txt':
-    'line 1, column 1: found UTF-16 text: convert it to UTF-8; expected NDJSON, a JSON array or MessagePack, plain or gzipped',
+    'line 1, column 1: found UTF-16 text: convert it to UTF-8; expected NDJSON, a JSON array, MessagePack or iCalendar, plain or gzipped',
   'utf-16.txt':
-    'line 1, column 1: found UTF-16 text: convert it to UTF-8; expected NDJSON, a JSON array or MessagePack, plain or gzipped',
+    'line 1, column 1: found UTF-16 text: convert it to UTF-8; expected NDJSON, a JSON array, MessagePack or iCalendar, plain or gzipped',
   'white-space.ndjson':
-    'the source is empty but for white space; expected NDJSON, a JSON array or MessagePack, plain or gzipped',
+    'the source is empty but for white space; expected NDJSON, a JSON array, MessagePack or iCalendar, plain or gzipped',
   'zip.bin':
-    'line 1, column 1: found a zip archive: unpack it; expected NDJSON, a JSON array or MessagePack, plain or gzipped',
+    'line 1, column 1: found a zip archive: unpack it; expected NDJSON, a JSON array, MessagePack or iCalendar, plain or gzipped',
   'zstd.bin':
-    'line 1, column 1: found zstd data: unpack it, or compress it with gzip; expected NDJSON, a JSON array or MessagePack, plain or gzipped',
+    'line 1, column 1: found zstd data: unpack it, or compress it with gzip; expected NDJSON, a JSON array, MessagePack or iCalendar, plain or gzipped',
 };
 
 /** Costs one record of three: why, and where it stands. */
 const REJECTED: Readonly<Record<string, readonly [RejectionCode, string | null, object]>> = {
+  'calendar-day.ics': ['malformed-time', 'time', { record: 2, line: 9 }],
   'element-not-utf8.json': ['malformed-text', null, { record: 2, line: 1 }],
   'element-unquoted-name.json': ['malformed-record', null, { record: 2, line: 3 }],
   'end-before-start.ndjson': ['end-before-start', 'endTime', { record: 2, line: 2 }],
