@@ -17,6 +17,7 @@ export interface HandlerPlan {
   readonly basePath: string;
   readonly unknownParameters: ParseOptions['unknownParameters'];
   readonly version: string;
+  readonly compression: boolean;
   readonly corsOrigins: readonly string[];
   readonly accessLogShare: number;
   /** Null in production. */

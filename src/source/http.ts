@@ -138,7 +138,7 @@ class HttpLoad {
   }
 
   async #readPage(answer: Answer, page: number, isOnly: boolean): Promise<ReadSummary> {
-    const { signal, onProgress } = this.#options;
+    const { rules, signal, onProgress } = this.#options;
     const { headers } = answer.message;
     const sourceName = redactAddress(answer.url);
     const isEncoded = isGzipEncoded(answer);
@@ -149,6 +149,7 @@ class HttpLoad {
     const read = await readRecords(decoded, this.#sinkFor(page), {
       sourceName,
       bytesTotal,
+      rules,
       // Otherwise the body ends with the connection, for whatever reason (RFC 9112 section 6.3).
       endIsCertain: isEncoded || length !== undefined || headers['transfer-encoding'] !== undefined,
       unpackedBytesMax: this.#spec.bytesMax ?? UPSTREAM_BYTES_MAX,
@@ -173,6 +174,7 @@ class HttpLoad {
     return {
       record: (value, position) => sink.record(value, place(position)),
       reject: (rejection) => sink.reject({ ...rejection, position: place(rejection.position) }),
+      notes: sink.notes,
       ...(undecoded !== undefined && {
         undecoded: (bytes, view, spans, names) => {
           const isTaken = undecoded(bytes, view, spans, names);

@@ -176,7 +176,7 @@ export class OpenServers implements Follower {
 }
 
 function planHandler(
-  { auth, mode, basePath, corsOrigins = [], accessLog }: Resolved<'serve'>,
+  { auth, mode, basePath, compression, corsOrigins = [], accessLog }: Resolved<'serve'>,
   { unknownParameters, identifiers }: Reading,
 ): HandlerPlan {
   const isDevelopment = mode === 'development';
@@ -187,6 +187,7 @@ function planHandler(
     auth: planAuth('serve', auth ?? {}, identifiers, !isDevelopment),
     basePath,
     unknownParameters,
+    compression,
     version: VERSION,
     corsOrigins,
     accessLogShare: accessLog,

@@ -13,9 +13,6 @@ export interface EventTimes {
 
 /** Gives events and faults to a sink. */
 export class EventOutput {
-  /** Local times that clocks skipped or showed twice. */
-  gaps = 0;
-  overlaps = 0;
   readonly #sink: RecordSink;
   readonly #texts: InstantTexts = new InstantTexts();
 
@@ -64,8 +61,10 @@ export class EventOutput {
   }
 
   #count(kind: Moment['kind']): void {
-    if (kind === 'gap') this.gaps++;
-    else if (kind === 'overlap') this.overlaps++;
+    const ambiguous = this.#sink.notes?.ambiguousTimes;
+    if (kind === 'exact' || ambiguous === undefined) return;
+    if (kind === 'gap') ambiguous.gaps++;
+    else ambiguous.overlaps++;
   }
 }
 
