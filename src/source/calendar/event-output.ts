@@ -79,12 +79,13 @@ class InstantTexts {
     const day = Math.floor(instantMs / DAY_MS);
     const ms = instantMs - day * DAY_MS;
     let date = this.#dates.get(day);
-    let time = this.#times.get(ms);
-    if (date === undefined || time === undefined) {
-      const text = formatInstant(instantMs);
-      date = text.slice(0, 11);
-      time = text.slice(11);
+    if (date === undefined) {
+      date = formatInstant(instantMs).slice(0, 11);
       remember(this.#dates, day, date);
+    }
+    let time = this.#times.get(ms);
+    if (time === undefined) {
+      time = timeOfDay(ms);
       remember(this.#times, ms, time);
     }
     return date + time;
@@ -92,6 +93,14 @@ class InstantTexts {
 }
 
 function remember(memo: Map<number, string>, key: number, text: string): void {
-  if (memo.size >= TEXTS_KEPT_MAX) memo.clear();
-  memo.set(key, text);
+  if (memo.size < TEXTS_KEPT_MAX) memo.set(key, text);
+}
+
+/** `08:00:00.000Z` */
+function timeOfDay(ms: number): string {
+  const seconds = Math.floor(ms / 1000);
+  const minutes = Math.floor(seconds / 60);
+  const parts = [Math.floor(minutes / 60), minutes % 60, seconds % 60];
+  const [hour, minute, second] = parts.map((part) => String(part).padStart(2, '0'));
+  return `${hour}:${minute}:${second}.${String(ms % 1000).padStart(3, '0')}Z`;
 }

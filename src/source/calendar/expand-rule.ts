@@ -85,7 +85,9 @@ class Expansion {
   }
 
   run({ fromMs, toMs }: ExpandWindow): boolean {
-    const { frequency } = this.#rule;
+    const { frequency, bySecond } = this.#rule;
+    // A second 60 does not exist here.
+    if (bySecond.length > 0 && bySecond.every((second) => second === 60)) return true;
     const lastDay = Math.min(DAYS_LAST, Math.floor(toMs / DAY_MS));
     const fromDay = this.#rule.count === null ? Math.floor(fromMs / DAY_MS) : this.#startDay;
     switch (frequency) {
@@ -268,7 +270,6 @@ class Expansion {
     const { frequency, byHour, byMinute, bySecond } = this.#rule;
     const ofDay = Math.floor(this.#startMs / 1000) - this.#startDay * DAY_SECONDS;
     const isBelow = (name: string): boolean => name === frequency;
-    // A second 60 does not exist here.
     const seconds = bySecond.length === 0 ? [ofDay % 60] : bySecond.filter((second) => second < 60);
     if (isBelow('SECONDLY')) return [0];
     if (isBelow('MINUTELY')) return seconds;
