@@ -138,7 +138,7 @@ class HttpLoad {
   }
 
   async #readPage(answer: Answer, page: number, isOnly: boolean): Promise<ReadSummary> {
-    const { rules, signal, onProgress } = this.#options;
+    const { rules, signal, onProgress, onRecord } = this.#options;
     const { headers } = answer.message;
     const sourceName = redactAddress(answer.url);
     const isEncoded = isGzipEncoded(answer);
@@ -147,9 +147,10 @@ class HttpLoad {
     const bytes = this.#call.body(answer);
     const decoded = isEncoded ? gunzip(sourceName, bytes) : bytes;
     const read = await readRecords(decoded, this.#sinkFor(page), {
+      rules,
+      onRecord,
       sourceName,
       bytesTotal,
-      rules,
       // Otherwise the body ends with the connection, for whatever reason (RFC 9112 section 6.3).
       endIsCertain: isEncoded || length !== undefined || headers['transfer-encoding'] !== undefined,
       unpackedBytesMax: this.#spec.bytesMax ?? UPSTREAM_BYTES_MAX,

@@ -72,7 +72,8 @@ export function readContentLine(
   if (!isPlain) {
     const line = bytes.subarray(start, end);
     if (!isAscii(line)) {
-      if (!isUtf8(line)) return 'it holds bytes that are not UTF-8';
+      if (!isUtf8(line))
+        return 'it holds bytes that are not UTF-8; set encoding (on the command line --encoding windows-1252) if that is meant';
       encoding = 'utf8';
     }
   }
