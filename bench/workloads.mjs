@@ -158,30 +158,52 @@ export const WORKLOADS = [
         return { path: path(`/conflicts?${name}&${window}`), headers: questions.headers };
       }),
   },
-  {
-    name: 'MessagePack, filter + window',
-    target: 1.35,
+  filteredAs('MessagePack', 'application/vnd.msgpack', 1.35),
+];
+
+/** Measured with `--only`. They are among {@link WORKLOADS} from the next published run on. */
+export const FURTHER_WORKLOADS = [
+  filteredAs('NDJSON', 'application/x-ndjson', 1.5),
+  filteredAs('CSV', 'text/csv', 1.5),
+  filteredAs('iCalendar', 'text/calendar', 1.5),
+  allAs('NDJSON', 'application/x-ndjson'),
+  allAs('CSV', 'text/csv'),
+];
+
+function filteredAs(representation, accept, target) {
+  return {
+    name: `${representation}, filter + window`,
+    target,
     requests(questions, random, many) {
-      const headers = { ...questions.headers, accept: 'application/vnd.msgpack' };
+      const headers = { ...questions.headers, accept };
       return many(() => {
         const { name, window } = questions.filtered(random, 14);
         return { path: path(`?${name}&${window}`), headers };
       });
     },
-  },
-];
+  };
+}
+
+function allAs(representation, accept) {
+  return {
+    name: `${representation}, all`,
+    target: 1.5,
+    connections: 4,
+    requests: (questions) => [{ path: path('/all'), headers: { ...questions.headers, accept } }],
+  };
+}
 
 /**
  * The workloads on one set of events.
  *
  * @param {object[]} events in order of time
  * @param {{ secret: string, count: number, seed: number }} options `count` different requests of each
- * @returns those of {@link WORKLOADS}, with their requests; these are made when they are asked for
+ * @returns those of {@link WORKLOADS} and {@link FURTHER_WORKLOADS}, with their requests; these are made when they are asked for
  */
 export function workloadsOf(events, { secret, count, seed }) {
   const questions = new Questions(events, secret);
   const many = (make) => Array.from({ length: count }, make);
-  return WORKLOADS.map((workload, n) => ({
+  return [...WORKLOADS, ...FURTHER_WORKLOADS].map((workload, n) => ({
     ...workload,
     get requests() {
       return workload.requests(questions, randomFrom(seed * 1000 + n), many, count);

@@ -1,16 +1,15 @@
 import { LecternError } from '../errors.js';
-import { parseQueryString } from '../http/request/query-string.js';
 import { DIRECTORIES } from '../model/fields.js';
 import type { ReadingSettings } from '../options/option-types.js';
 import { readRulesOf } from '../options/reading-settings.js';
 import { invalidParameters } from '../query/object-form.js';
-import { parseParameters } from '../query/parameters.js';
 import { readFieldMap } from '../source/map-file.js';
 import { openTimetable } from '../timetable/timetable.js';
 import type { ExplainedEndpoint } from '../view/view.js';
+import { PARSE_OPTIONS, readScheduleRequest } from './schedule-request.js';
 import { createProgressLine, formatBytes, formatCount, formatCountOf, formatMs } from './wording.js';
 
-const PARSE_OPTIONS = { unknownParameters: 'reject' } as const;
+const EXPLAINED: readonly ExplainedEndpoint[] = ['schedule', ...DIRECTORIES.map(({ name }) => name)];
 
 /**
  * `lectern explain` prints how one query is answered. It checks the query before it reads the source.
@@ -18,12 +17,7 @@ const PARSE_OPTIONS = { unknownParameters: 'reject' } as const;
  * @param request a query string of GET /schedule, or a path or an address of GET /schedule or a directory with one
  */
 export async function explain(source: string, request: string, reading: ReadingSettings): Promise<void> {
-  const { identifiers } = reading;
-  const { endpoint, query } = endpointOf(request);
-  const { pairs, faults } = parseQueryString(query);
-  const parsed = parseParameters(endpoint, pairs, PARSE_OPTIONS, { identifiers, hasValue: () => false });
-  const allFaults = 'faults' in parsed ? [...faults, ...parsed.faults] : faults;
-  if (allFaults.length > 0) throw invalidParameters(allFaults);
+  const { endpoint, pairs } = readScheduleRequest(request, reading.identifiers, 'explained', EXPLAINED);
   const progress = createProgressLine(source);
   const timetable = openTimetable({
     source,
@@ -52,16 +46,4 @@ export async function explain(source: string, request: string, reading: ReadingS
     progress.clear();
     await timetable.close();
   }
-}
-
-function endpointOf(request: string): { endpoint: ExplainedEndpoint; query: string } {
-  const [, path = '', query = ''] = /^((?:https?:\/)?\/[^?]*)?\??(.*)$/s.exec(request) ?? [];
-  if (path === '' || /\/schedule\/?$/.test(path)) return { endpoint: 'schedule', query };
-  const directory = DIRECTORIES.find(({ name }) => new RegExp(`/schedule/${name}/?$`).test(path));
-  if (directory !== undefined) return { endpoint: directory.name, query };
-  const explained = ['', ...DIRECTORIES.map(({ name }) => `/${name}`)].map((end) => `/schedule${end}`);
-  throw new LecternError(
-    'option-invalid',
-    `only GET ${explained.join(', ')} can be explained, not ${JSON.stringify(path)}`,
-  );
 }

@@ -8,7 +8,7 @@ import {
   FIELDS,
   PARAMETER_FIELDS,
 } from '../model/fields.js';
-import { FORMATS, type FormatName } from '../model/format.js';
+import { FORMATS, type Format, type FormatName, LIST_FORMATS } from '../model/format.js';
 import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
 import { compareCodePoints, normaliseText, searchForm } from '../model/text.js';
 import { formatInstant, parseInstant } from '../model/time.js';
@@ -43,7 +43,8 @@ export type ParameterKind =
   | 'format'
   | 'by'
   | 'merge'
-  | 'since';
+  | 'since'
+  | 'clashes';
 
 /** The endpoints that return lists, and `events`, which returns one event. */
 export type EndpointName =
@@ -75,6 +76,13 @@ const FILTERS: readonly (readonly [string, ParameterKind])[] = [
   ['endTime', 'instant'],
 ];
 
+const EVENT_LIST: readonly (readonly [string, ParameterKind])[] = [
+  ['limit', 'limit'],
+  ['cursor', 'event-cursor'],
+  ['format', 'format'],
+  ['clashes', 'clashes'],
+];
+
 const DIRECTORY_PARAMETERS = tableOf(
   ...FILTERS,
   ['q', 'q'],
@@ -84,9 +92,9 @@ const DIRECTORY_PARAMETERS = tableOf(
 );
 
 export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>> = {
-  schedule: tableOf(...FILTERS, ['limit', 'limit'], ['cursor', 'event-cursor'], ['format', 'format']),
-  personal: tableOf(...FILTERS, ['limit', 'limit'], ['cursor', 'event-cursor'], ['format', 'format']),
-  all: tableOf(['limit', 'limit'], ['cursor', 'event-cursor'], ['format', 'format']),
+  schedule: tableOf(...FILTERS, ...EVENT_LIST),
+  personal: tableOf(...FILTERS, ...EVENT_LIST),
+  all: tableOf(...EVENT_LIST),
   types: tableOf(['format', 'format']),
   conflicts: tableOf(
     ...FILTERS,
@@ -104,11 +112,24 @@ export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>>
   lecturers: DIRECTORY_PARAMETERS,
 };
 
+export const ENDPOINT_FORMATS: Readonly<Record<EndpointName, readonly Format[]>> = {
+  schedule: FORMATS,
+  personal: FORMATS,
+  all: FORMATS,
+  types: LIST_FORMATS,
+  conflicts: LIST_FORMATS,
+  changes: LIST_FORMATS,
+  events: LIST_FORMATS,
+  rooms: LIST_FORMATS,
+  courses: LIST_FORMATS,
+  groups: LIST_FORMATS,
+  lecturers: LIST_FORMATS,
+};
+
 const FIELD_BY_PARAMETER = new Map<string, (typeof PARAMETER_FIELDS)[number]>(
   PARAMETER_FIELDS.map((field) => [field.name, field]),
 );
 const ALL_DIMENSIONS: readonly ConflictBy[] = CONFLICT_DIMENSIONS.map((dimension) => dimension.by);
-const FORMAT_NAMES: readonly FormatName[] = FORMATS.map((format) => format.name);
 
 /** Parsed parameters. Fields that the endpoint lacks have defaults. */
 export interface Parameters {
@@ -126,6 +147,8 @@ export interface Parameters {
   readonly by: readonly ConflictBy[];
   readonly merge: boolean;
   readonly since: string | null;
+  /** Whether iCalendar marks events that are in a conflict. */
+  readonly clashes: boolean;
 }
 
 export type ParametersResult =
@@ -159,6 +182,7 @@ interface Given {
 class Parser {
   readonly #endpoint: EndpointName;
   readonly #table: ParameterTable;
+  readonly #formats: readonly Format[];
   readonly #options: ParseOptions;
   readonly #facts: DataSetFacts;
   readonly #given: Given[] = [];
@@ -177,12 +201,14 @@ class Parser {
     by: ALL_DIMENSIONS,
     merge: true,
     since: null,
+    clashes: false,
   };
   #suggestions = 0;
 
   constructor(endpoint: EndpointName, options: ParseOptions, facts: DataSetFacts) {
     this.#endpoint = endpoint;
     this.#table = ENDPOINT_PARAMETERS[endpoint];
+    this.#formats = ENDPOINT_FORMATS[endpoint];
     this.#options = options;
     this.#facts = facts;
   }
@@ -305,10 +331,17 @@ class Parser {
         break;
       }
       case 'format':
-        result.format = this.#oneOf(name, value, FORMAT_NAMES);
+        result.format = this.#oneOf(
+          name,
+          value,
+          this.#formats.map((format) => format.name),
+        );
         break;
       case 'merge':
         result.merge = this.#oneOf(name, value, ['true', 'false']) === 'true';
+        break;
+      case 'clashes':
+        result.clashes = this.#oneOf(name, value, ['mark']) !== null;
         break;
       case 'since': {
         const [, id, idOfTag] = SINCE.exec(value) ?? [];

@@ -25,7 +25,7 @@ export class EntityTags {
     format: FormatName,
   ): string {
     const { startMs, endMs, limit, eventCursor, conflictCursor, directoryCursor, q } = parameters;
-    const { by, merge, since } = parameters;
+    const { by, merge, since, clashes } = parameters;
     const digest = new Digest();
     digest.text(endpoint);
     digest.text(format);
@@ -54,6 +54,7 @@ export class EntityTags {
       digest.word(merge ? 1 : 0);
     }
     if (since !== null) digest.text(since);
+    if (clashes && format === 'ics') digest.text('clashes');
     return this.#tag(digest);
   }
 

@@ -4,11 +4,16 @@
  */
 export type { ParameterPairs, ParseOptions } from '../query/parameters.js';
 
+import type { Body } from '../encode/body.js';
+import { calendarForm } from '../encode/calendar-rows.js';
 import { jsonChanges, messagePackChanges } from '../encode/changes.js';
 import { jsonConflicts, messagePackConflicts } from '../encode/conflict-entries.js';
+import { CSV } from '../encode/csv-rows.js';
 import { jsonRow, jsonRows } from '../encode/json.js';
 import { messagePackRow, messagePackRows, packPlain } from '../encode/msgpack.js';
+import { NDJSON } from '../encode/ndjson-rows.js';
 import { RowCache } from '../encode/row-cache.js';
+import { type RowListForm, rowList } from '../encode/row-lists.js';
 import { CACHE_BYTES_DEFAULT } from '../limits.js';
 import { type DirectoryName, isDirectory } from '../model/fields.js';
 import type { FormatName } from '../model/format.js';
@@ -93,6 +98,8 @@ export class SnapshotView implements View {
   readonly #differences: Differences;
   readonly #facts: DataSetFacts;
   readonly #tags: EntityTags;
+  /** Without and with marked clashes. */
+  readonly #calendars: RowListForm[] = [];
   readonly #directories: DirectoryReads;
 
   /**
@@ -220,7 +227,8 @@ export class SnapshotView implements View {
         : explainPlan(plan),
       total,
       count,
-      bodyBytes: body.byteLength,
+      // Bodies of JSON have a length.
+      bodyBytes: body.byteLength ?? 0,
       timings: {
         parseMs: planning - began,
         planMs: executing - planning,
@@ -277,8 +285,7 @@ export class SnapshotView implements View {
     const selection = executePlan(this.#snapshot, plan);
     const { page, nextCursor } = this.#page(selection, parameters);
     return (format) => {
-      const encode = format === 'json' ? jsonRows : messagePackRows;
-      const body = encode(this.#snapshot.rows, page, this.rowCache);
+      const body = this.#eventsBody(page, format, parameters.clashes);
       return { total: selection.count, count: page.count, nextCursor, body };
     };
   }
@@ -286,6 +293,21 @@ export class SnapshotView implements View {
   #findEntries(name: DirectoryName, plan: Plan, parameters: Parameters): Encode {
     const page = this.#directories.find(name, plan, parameters);
     return (format) => directoryAnswer(page, format);
+  }
+
+  #eventsBody(page: Selection, format: FormatName, marksClashes: boolean): Body {
+    const { rows } = this.#snapshot;
+    if (format === 'json') return jsonRows(rows, page, this.rowCache);
+    if (format === 'msgpack') return messagePackRows(rows, page, this.rowCache);
+    return rowList(rows, page, this.#formOf(format, marksClashes), this.rowCache);
+  }
+
+  #formOf(format: 'ndjson' | 'csv' | 'ics', marksClashes: boolean): RowListForm {
+    if (format === 'ndjson') return NDJSON;
+    if (format === 'csv') return CSV;
+    const number = marksClashes ? 1 : 0;
+    this.#calendars[number] ??= calendarForm(this.#snapshot, marksClashes);
+    return this.#calendars[number];
   }
 
   #conflictsAnswer(query: Query, parameters: Parameters, format: FormatName): Answer {

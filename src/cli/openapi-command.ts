@@ -1,0 +1,14 @@
+import type { IdentifierMode } from '../model/event.js';
+import { createOpenApiDocument } from '../openapi/document.js';
+import { VERSION } from '../version.js';
+
+/** The document as a file, the same for the same options. */
+export function openApiText(basePath: string, identifiers: IdentifierMode): string {
+  const document = createOpenApiDocument({ basePath, identifiers, version: VERSION, isFile: true });
+  return `${JSON.stringify(document, null, 2)}\n`;
+}
+
+/** `lectern openapi` prints it. */
+export function printOpenApi(basePath: string, identifiers: IdentifierMode): void {
+  process.stdout.write(openApiText(basePath, identifiers));
+}

@@ -1,0 +1,43 @@
+import { LecternError } from '../errors.js';
+import { parseQueryString } from '../http/request/query-string.js';
+import type { IdentifierMode } from '../model/event.js';
+import { invalidParameters } from '../query/object-form.js';
+import {
+  type EndpointName,
+  type ParameterPairs,
+  type ParseOptions,
+  parseParameters,
+} from '../query/parameters.js';
+
+export const PARSE_OPTIONS: ParseOptions = { unknownParameters: 'reject' };
+
+/**
+ * An endpoint and its parameters, checked before a source is read.
+ *
+ * @param request a query string of GET /schedule, or a path or an address with one
+ * @param verb what only these endpoints can be, for the message
+ */
+export function readScheduleRequest<Name extends EndpointName>(
+  request: string,
+  identifiers: IdentifierMode,
+  verb: string,
+  endpoints: readonly Name[],
+): { readonly endpoint: Name; readonly pairs: ParameterPairs } {
+  const [, path = '', query = ''] = /^((?:https?:\/)?\/[^?]*)?\??(.*)$/s.exec(request) ?? [];
+  const endpoint = endpoints.find((name) =>
+    (path === '' ? '/schedule' : path.replace(/\/$/, '')).endsWith(pathOf(name)),
+  );
+  if (endpoint === undefined) {
+    const known = endpoints.map(pathOf).join(', ');
+    throw new LecternError('option-invalid', `only GET ${known} can be ${verb}, not ${JSON.stringify(path)}`);
+  }
+  const { pairs, faults } = parseQueryString(query);
+  const parsed = parseParameters(endpoint, pairs, PARSE_OPTIONS, { identifiers, hasValue: () => false });
+  const allFaults = 'faults' in parsed ? [...faults, ...parsed.faults] : faults;
+  if (allFaults.length > 0) throw invalidParameters(allFaults);
+  return { endpoint, pairs };
+}
+
+function pathOf(endpoint: EndpointName): string {
+  return endpoint === 'schedule' ? '/schedule' : `/schedule/${endpoint}`;
+}
