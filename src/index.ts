@@ -21,6 +21,7 @@ export type {
   TimetableRecord,
 } from './model/event.js';
 export type { ConflictBy, DirectoryName } from './model/fields.js';
+export type { FormatName } from './model/format.js';
 export type { DateOrder, FieldMap } from './model/read-rules.js';
 export type { SourcePart, SourceParts } from './model/source-parts.js';
 export type { AmbiguousTimes } from './model/zone.js';
@@ -49,6 +50,7 @@ export type { LoadProgress } from './source/source.js';
 export type { SourceSpec } from './source/spec.js';
 export type { CloseOptions, TimetableServer } from './timetable/open-servers.js';
 export type {
+  BytesQuery,
   ChangeSet,
   ConflictPage,
   ConflictQuery,

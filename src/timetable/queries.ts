@@ -2,6 +2,7 @@
 import { LecternError } from '../errors.js';
 import type { ConflictEntry, DirectoryEntry, TimetableEvent, TimetableRecord } from '../model/event.js';
 import type { ConflictBy, ParameterFieldName } from '../model/fields.js';
+import { FORMATS, type FormatName } from '../model/format.js';
 import { invalidParameters } from '../query/object-form.js';
 import type { Answer, ReadResult } from '../view/answer.js';
 
@@ -17,6 +18,12 @@ export type ScheduleQuery = {
   readonly limit?: number | undefined;
   /** The `nextCursor` of the page before. */
   readonly cursor?: string | undefined;
+};
+
+/** A query of which bytes are made. */
+export type BytesQuery = ScheduleQuery & {
+  /** Marks events that are in a conflict, in iCalendar. */
+  readonly clashes?: 'mark' | undefined;
 };
 
 /** The filters of GET /schedule/conflicts, and the kinds of conflict. */
@@ -80,11 +87,19 @@ export interface ChangeSet {
   readonly removed: string[];
 }
 
-export function answerOf(result: ReadResult): Answer {
+export function answerOf(result: ReadResult, format: FormatName = 'json'): Answer {
   if ('faults' in result) throw invalidParameters(result.faults);
   if ('gone' in result) throw new LecternError('not-ready', result.gone);
   if ('missing' in result) throw new Error(result.missing);
-  return result.read.execute('json');
+  return result.read.execute(format);
+}
+
+/** @throws LecternError `parameters-invalid` for a format that does not exist */
+export function checkFormat(format: FormatName): void {
+  if (FORMATS.some(({ name }) => name === format)) return;
+  const names = FORMATS.map(({ name }) => name).join(', ');
+  const detail = `format must be one of ${names}, not ${JSON.stringify(format) ?? String(format)}`;
+  throw invalidParameters([{ parameter: 'format', code: 'unknown-value', detail }]);
 }
 
 export function eventPage(answer: Answer): EventPage {

@@ -5,6 +5,7 @@ import type { RequestHandler } from '../http/handler.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
 import type { DirectoryEntry, TimetableEvent } from '../model/event.js';
 import { DIRECTORIES, type DirectoryName, isDirectory } from '../model/fields.js';
+import type { FormatName } from '../model/format.js';
 import type {
   EmbeddedHandlerOptions,
   Resolved,
@@ -32,10 +33,12 @@ import { OpenServers, type TimetableServer } from './open-servers.js';
 import type { Reading } from './plan-auth.js';
 import {
   answerOf,
+  type BytesQuery,
   bytesOf,
   type ChangeSet,
   type ConflictPage,
   type ConflictQuery,
+  checkFormat,
   type DirectoryPage,
   type DirectoryQuery,
   type EventPage,
@@ -66,8 +69,11 @@ export interface Timetable extends ViewSource, AsyncDisposable {
    *   `staleSecondsMax`; `closed`
    */
   find(query?: ScheduleQuery): EventPage;
-  /** The events of {@link find} as JSON bytes. Do not write to them: they may be shared memory. */
-  findBytes(query?: ScheduleQuery): Uint8Array;
+  /**
+   * The events of {@link find} as the bytes of an answer, by default JSON. Do not write to them: they may be shared memory. Throws as
+   * {@link find} does.
+   */
+  findBytes(query?: BytesQuery, format?: FormatName): Uint8Array;
   /** One event by its id, or null. Throws `parameters-invalid` for an id that is not a text. */
   get(id: string): TimetableEvent | null;
   /** GET /schedule/conflicts. Throws as {@link find} does. */
@@ -213,8 +219,7 @@ class KeptTimetable implements Timetable {
       await this.#servers.settled();
       return summary;
     });
-    // Callers that do not await it see a failure in `status`, in 'error' and in reads.
-    this.ready.catch(() => {});
+    this.ready.catch(() => {}); // Also seen in `status`, in 'error' and in reads.
   }
 
   get view(): View | null {
@@ -241,8 +246,9 @@ class KeptTimetable implements Timetable {
     return eventPage(this.#answer('schedule', 'find', query));
   }
 
-  findBytes(query?: ScheduleQuery): Uint8Array {
-    return bytesOf(this.#answer('schedule', 'findBytes', query));
+  findBytes(query?: BytesQuery, format: FormatName = 'json'): Uint8Array {
+    checkFormat(format);
+    return bytesOf(this.#answer('schedule', 'findBytes', query, format));
   }
 
   get(id: string): TimetableEvent | null {
@@ -341,6 +347,7 @@ class KeptTimetable implements Timetable {
     endpoint: Exclude<EndpointName, 'personal' | 'changes' | 'events'>,
     method: string,
     query: unknown,
+    format?: FormatName,
   ): Answer {
     const view = this.#open();
     const { pairs, faults } = readQueryObject(endpoint, method, query);
@@ -348,7 +355,7 @@ class KeptTimetable implements Timetable {
       ? view.directory(endpoint, pairs, this.#reading)
       : view[endpoint](pairs, this.#reading);
     if (faults.length > 0) throw invalidParameters([...faults, ...('faults' in result ? result.faults : [])]);
-    return answerOf(result);
+    return answerOf(result, format);
   }
 
   #open(): View {
