@@ -2,7 +2,7 @@ import type { ParameterFault, ParameterFaultCode } from '../errors.js';
 import { PAGE_LIMIT_MAX, PARAMETER_FAULTS_MAX, PARAMETER_VALUES_MAX, SUGGESTIONS_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import { CONFLICT_DIMENSIONS, type ConflictBy, FIELDS, PARAMETER_FIELDS } from '../model/fields.js';
-import { FORMATS, type FormatName } from '../model/format.js';
+import { FORMATS, type Format, type FormatName, LIST_FORMATS } from '../model/format.js';
 import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
 import { compareCodePoints, normaliseText } from '../model/text.js';
 import { formatInstant, parseInstant } from '../model/time.js';
@@ -29,7 +29,8 @@ export type ParameterKind =
   | 'format'
   | 'by'
   | 'merge'
-  | 'since';
+  | 'since'
+  | 'clashes';
 
 /** The endpoints that return lists. */
 export type EndpointName = 'schedule' | 'personal' | 'all' | 'types' | 'conflicts' | 'changes';
@@ -53,10 +54,17 @@ const FILTERS: readonly (readonly [string, ParameterKind])[] = [
   ['endTime', 'instant'],
 ];
 
+const EVENT_LIST: readonly (readonly [string, ParameterKind])[] = [
+  ['limit', 'limit'],
+  ['cursor', 'event-cursor'],
+  ['format', 'format'],
+  ['clashes', 'clashes'],
+];
+
 export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>> = {
-  schedule: tableOf(...FILTERS, ['limit', 'limit'], ['cursor', 'event-cursor'], ['format', 'format']),
-  personal: tableOf(...FILTERS, ['limit', 'limit'], ['cursor', 'event-cursor'], ['format', 'format']),
-  all: tableOf(['limit', 'limit'], ['cursor', 'event-cursor'], ['format', 'format']),
+  schedule: tableOf(...FILTERS, ...EVENT_LIST),
+  personal: tableOf(...FILTERS, ...EVENT_LIST),
+  all: tableOf(...EVENT_LIST),
   types: tableOf(['format', 'format']),
   conflicts: tableOf(
     ...FILTERS,
@@ -69,11 +77,19 @@ export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>>
   changes: tableOf(['since', 'since'], ['format', 'format']),
 };
 
+export const ENDPOINT_FORMATS: Readonly<Record<EndpointName, readonly Format[]>> = {
+  schedule: FORMATS,
+  personal: FORMATS,
+  all: FORMATS,
+  types: LIST_FORMATS,
+  conflicts: LIST_FORMATS,
+  changes: LIST_FORMATS,
+};
+
 const FIELD_BY_PARAMETER = new Map<string, (typeof PARAMETER_FIELDS)[number]>(
   PARAMETER_FIELDS.map((field) => [field.name, field]),
 );
 const ALL_DIMENSIONS: readonly ConflictBy[] = CONFLICT_DIMENSIONS.map((dimension) => dimension.by);
-const FORMAT_NAMES: readonly FormatName[] = FORMATS.map((format) => format.name);
 
 /** Parsed parameters. Fields that the endpoint lacks have defaults. */
 export interface Parameters {
@@ -88,6 +104,8 @@ export interface Parameters {
   readonly by: readonly ConflictBy[];
   readonly merge: boolean;
   readonly since: string | null;
+  /** Whether iCalendar marks events that are in a conflict. */
+  readonly clashes: boolean;
 }
 
 export type ParametersResult =
@@ -106,7 +124,7 @@ export function parseParameters(
   options: ParseOptions,
   facts: DataSetFacts,
 ): ParametersResult {
-  const parser = new Parser(ENDPOINT_PARAMETERS[endpoint], options, facts);
+  const parser = new Parser(endpoint, options, facts);
   for (const [name, value] of pairs) parser.take(name, value);
   return parser.finish();
 }
@@ -120,6 +138,7 @@ interface Given {
 
 class Parser {
   readonly #table: ParameterTable;
+  readonly #formats: readonly Format[];
   readonly #options: ParseOptions;
   readonly #facts: DataSetFacts;
   readonly #given: Given[] = [];
@@ -136,11 +155,13 @@ class Parser {
     by: ALL_DIMENSIONS,
     merge: true,
     since: null,
+    clashes: false,
   };
   #suggestions = 0;
 
-  constructor(table: ParameterTable, options: ParseOptions, facts: DataSetFacts) {
-    this.#table = table;
+  constructor(endpoint: EndpointName, options: ParseOptions, facts: DataSetFacts) {
+    this.#table = ENDPOINT_PARAMETERS[endpoint];
+    this.#formats = ENDPOINT_FORMATS[endpoint];
     this.#options = options;
     this.#facts = facts;
   }
@@ -252,10 +273,17 @@ class Parser {
         result.conflictCursor = this.#cursor(name, decodeConflictCursor(value));
         break;
       case 'format':
-        result.format = this.#oneOf(name, value, FORMAT_NAMES);
+        result.format = this.#oneOf(
+          name,
+          value,
+          this.#formats.map((format) => format.name),
+        );
         break;
       case 'merge':
         result.merge = this.#oneOf(name, value, ['true', 'false']) === 'true';
+        break;
+      case 'clashes':
+        result.clashes = this.#oneOf(name, value, ['mark']) !== null;
         break;
       case 'since': {
         const [, id, idOfTag] = SINCE.exec(value) ?? [];

@@ -4,11 +4,16 @@
  */
 export type { ParameterPairs, ParseOptions } from '../query/parameters.js';
 
+import type { Body } from '../encode/body.js';
+import { calendarForm, NO_NAMES } from '../encode/calendar-rows.js';
 import { jsonChanges, messagePackChanges } from '../encode/changes.js';
 import { jsonConflicts, messagePackConflicts } from '../encode/conflict-entries.js';
+import { CSV } from '../encode/csv-rows.js';
 import { jsonRows } from '../encode/json.js';
 import { messagePackRows, packPlain } from '../encode/msgpack.js';
+import { NDJSON } from '../encode/ndjson-rows.js';
 import { RowCache } from '../encode/row-cache.js';
+import { type RowListForm, rowList } from '../encode/row-lists.js';
 import { CACHE_BYTES_DEFAULT } from '../limits.js';
 import type { FormatName } from '../model/format.js';
 import { parseIdentifier } from '../model/identifier.js';
@@ -78,6 +83,8 @@ export class SnapshotView implements View {
   readonly #differences: Differences;
   readonly #facts: DataSetFacts;
   readonly #tags: EntityTags;
+  /** Without and with marked clashes. */
+  readonly #calendars: RowListForm[] = [];
 
   /**
    * @param differences what has changed since past snapshots
@@ -218,9 +225,27 @@ export class SnapshotView implements View {
   #eventsAnswer(query: Query, parameters: Parameters, format: FormatName): Answer {
     const selection = executePlan(this.#snapshot, planQuery(this.#snapshot, query));
     const { page, nextCursor } = this.#page(selection, parameters);
-    const encode = format === 'json' ? jsonRows : messagePackRows;
-    const body = encode(this.#snapshot.rows, page, this.rowCache);
-    return { total: selection.count, count: page.count, nextCursor, body };
+    return {
+      total: selection.count,
+      count: page.count,
+      nextCursor,
+      body: this.#eventsBody(page, format, parameters.clashes),
+    };
+  }
+
+  #eventsBody(page: Selection, format: FormatName, marksClashes: boolean): Body {
+    const { rows } = this.#snapshot;
+    if (format === 'json') return jsonRows(rows, page, this.rowCache);
+    if (format === 'msgpack') return messagePackRows(rows, page, this.rowCache);
+    return rowList(rows, page, this.#formOf(format, marksClashes), this.rowCache);
+  }
+
+  #formOf(format: 'ndjson' | 'csv' | 'ics', marksClashes: boolean): RowListForm {
+    if (format === 'ndjson') return NDJSON;
+    if (format === 'csv') return CSV;
+    const number = marksClashes ? 1 : 0;
+    this.#calendars[number] ??= calendarForm(this.#snapshot, NO_NAMES, marksClashes);
+    return this.#calendars[number];
   }
 
   #conflictsAnswer(query: Query, parameters: Parameters, format: FormatName): Answer {
