@@ -9,7 +9,7 @@ import { type Body, SharedSlices } from '../view/answer.js';
 import type { ParameterPairs, ParseOptions, View } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
 import { AnswerCache, type KnownTarget, sendKnown } from './answer/answer-cache.js';
-import { CACHE_CONTROL, matchesEntityTag, nextLink, VARY } from './answer/conditional.js';
+import { CACHE_CONTROL, FEED_CACHE_CONTROL, matchesEntityTag, nextLink, VARY } from './answer/conditional.js';
 import { contentTypeOf, negotiateFormat } from './answer/negotiate.js';
 import { type Problem, sendProblem } from './answer/problem.js';
 import { sendBody, sendEmpty } from './answer/respond.js';
@@ -57,16 +57,25 @@ const STALE_SNAPSHOT: Problem = {
   headers: ['Retry-After', '2'],
 };
 
+const LIST_CACHING: readonly string[] = ['Cache-Control', CACHE_CONTROL, 'Vary', VARY];
+const FEED_CACHING: readonly string[] = ['Cache-Control', FEED_CACHE_CONTROL];
+/** Their queries were checked when they were made. */
+const FEED_PARSING: ParseOptions = { unknownParameters: 'reject' };
+
+export function snapshotUnavailable(views: ViewSource): Problem {
+  return views.summary === null ? NO_SNAPSHOT : STALE_SNAPSHOT;
+}
+
 export function sendSnapshotUnavailable(exchange: Exchange, views: ViewSource): void {
-  sendProblem(exchange, views.summary === null ? NO_SNAPSHOT : STALE_SNAPSHOT);
+  sendProblem(exchange, snapshotUnavailable(views));
 }
 
 export class Reader {
+  readonly notMapped: Problem;
   readonly #views: ViewSource;
   readonly #options: ParseOptions;
   readonly #cache: AnswerCache;
   readonly #meter: Meter | null;
-  readonly #notMapped: Problem;
   readonly #slices = new WeakMap<View, SharedSlices>();
   readonly #underWay: AnswersUnderWay;
 
@@ -78,7 +87,7 @@ export class Reader {
     meter: Meter | null,
     hasTokens: boolean,
   ) {
-    this.#notMapped = hasTokens ? TOKEN_NOT_MAPPED : USER_NOT_MAPPED;
+    this.notMapped = hasTokens ? TOKEN_NOT_MAPPED : USER_NOT_MAPPED;
     this.#views = views;
     this.#options = options;
     this.#cache = new AnswerCache(cacheBytesMax);
@@ -90,7 +99,7 @@ export class Reader {
   /** Synchronous from beginning to end. Takes the view once, so that the whole answer is of one snapshot. */
   answer(exchange: Exchange, route: ReadRoute, identities: readonly FieldFilter[] | null): void {
     if (route.endpoint === 'personal' && identities === null) {
-      sendProblem(exchange, this.#notMapped);
+      sendProblem(exchange, this.notMapped);
       return;
     }
     const view: View | null = this.#views.view;
@@ -106,6 +115,41 @@ export class Reader {
       if (isHit) return;
     }
     this.#answerFrom(view, exchange, route, identities ?? []);
+  }
+
+  /**
+   * Answers a feed, whose address says everything.
+   *
+   * @param identities null if the feed is not personal
+   * @returns false if this data set cannot have its query; nothing was sent
+   */
+  answerFeed(
+    exchange: Exchange,
+    pairs: ParameterPairs,
+    identities: readonly FieldFilter[] | null,
+    format: FormatName,
+  ): boolean {
+    const view: View | null = this.#views.view;
+    if (view === null) {
+      sendSnapshotUnavailable(exchange, this.#views);
+      return true;
+    }
+    const result =
+      identities === null
+        ? view.schedule(pairs, FEED_PARSING)
+        : view.personal(pairs, FEED_PARSING, identities);
+    if (!('read' in result)) return false;
+    const { read } = result;
+    const entityTag = read.entityTag(format);
+    if (answerCondition(exchange, entityTag, FEED_CACHING)) return true;
+    const { body } = read.execute(format);
+    const headers = ['Content-Type', contentTypeOf(format), 'ETag', entityTag, ...FEED_CACHING];
+    // Otherwise a browser names the saved file after the address.
+    headers.push('Content-Disposition', `inline; filename="timetable.${format}"`);
+    headers.push('Content-Length', String(body.byteLength));
+    sendBody(exchange, 200, headers, body);
+    if (body.hasHeadRoom !== true && !exchange.head) this.#underWay.add(exchange, view);
+    return true;
   }
 
   #answerFrom(view: View, exchange: Exchange, route: ReadRoute, identities: readonly FieldFilter[]): void {
@@ -201,14 +245,18 @@ function answerKnown(exchange: Exchange, { format: named, answers }: KnownTarget
  * Answers 412 or 304 if a condition asks for it (RFC 9110 section 13.2.2). If-Unmodified-Since is ignored:
  * section 13.1.4.
  */
-function answerCondition(exchange: Exchange, entityTag: string): boolean {
+function answerCondition(
+  exchange: Exchange,
+  entityTag: string,
+  caching: readonly string[] = LIST_CACHING,
+): boolean {
   const { ifMatch, ifNoneMatch } = exchange.headers;
   if (ifMatch !== undefined && ifMatch.trim() !== '*') {
     sendProblem(exchange, PRECONDITION_FAILED);
     return true;
   }
   if (ifNoneMatch === undefined || !matchesEntityTag(ifNoneMatch, entityTag)) return false;
-  sendEmpty(exchange, 304, ['ETag', entityTag, 'Cache-Control', CACHE_CONTROL, 'Vary', VARY]);
+  sendEmpty(exchange, 304, ['ETag', entityTag, ...caching]);
   return true;
 }
 
@@ -218,11 +266,15 @@ function sendInsteadOf(exchange: Exchange, pairs: ParameterPairs, problem: Probl
 }
 
 function sendFaults(exchange: Exchange, pairs: ParameterPairs, faults: readonly ParameterFault[]): void {
+  sendInsteadOf(exchange, pairs, parametersInvalid(faults));
+}
+
+export function parametersInvalid(faults: readonly ParameterFault[]): Problem {
   let detail = `${faults.length} query parameters are not valid; see "errors".`;
   if (faults.length === 1) detail = 'One query parameter is not valid; see "errors".';
   if (faults.length >= PARAMETER_FAULTS_MAX)
     detail = `${PARAMETER_FAULTS_MAX} query parameters or more are not valid; see "errors" for the first.`;
-  sendInsteadOf(exchange, pairs, { code: 'parameters-invalid', detail, errors: faults });
+  return { code: 'parameters-invalid', detail, errors: faults };
 }
 
 /** Null if the parameter `format` is missing, repeated or not known. */

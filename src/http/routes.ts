@@ -1,5 +1,6 @@
 import Router from 'find-my-way';
-import { ROUTE_MEMO_ENTRIES_MAX } from '../limits.js';
+import type { AuthenticatedUser } from '../auth/authenticator.js';
+import { REQUEST_TARGET_BYTES_MAX, ROUTE_MEMO_ENTRIES_MAX } from '../limits.js';
 import type { RouteLabel } from '../metrics/cells.js';
 import { ENDPOINT_PARAMETERS, type EndpointName } from '../query/parameters.js';
 import type { Exchange } from './exchange.js';
@@ -23,7 +24,23 @@ export interface OpenRoute {
   handle(exchange: Exchange): void | Promise<void>;
 }
 
-export type Route = ReadRoute | OpenRoute;
+/** Needs a token, and is no list. */
+export interface UserRoute {
+  readonly kind: 'user';
+  readonly label: RouteLabel;
+  readonly path: string;
+  handle(exchange: Exchange, user: AuthenticatedUser): void;
+}
+
+/** The path itself is the credential. */
+export interface FeedRoute {
+  readonly kind: 'feed';
+  readonly label: RouteLabel;
+  readonly path: string;
+  handle(exchange: Exchange): void;
+}
+
+export type Route = ReadRoute | OpenRoute | UserRoute | FeedRoute;
 
 export const ALLOW = 'GET, HEAD, OPTIONS';
 
@@ -48,6 +65,7 @@ export function createRouter(routes: readonly Route[]): (path: string) => Route 
     ignoreTrailingSlash: true,
     caseSensitive: true,
     querystringParser: () => ({}),
+    maxParamLength: REQUEST_TARGET_BYTES_MAX,
   });
   for (const route of routes) router.on('GET', route.path, () => undefined, route);
   /** By path as it was spelled: a handful, since clients spell paths as they are documented. */
@@ -59,6 +77,8 @@ export function createRouter(routes: readonly Route[]): (path: string) => Route 
     if (path.charCodeAt(0) !== 0x2f || path.includes('#')) return null;
     const route = router.find('GET', path)?.store as Route | undefined;
     if (route === undefined) return null;
+    // Each feed has a path of its own, which is a secret.
+    if (route.kind === 'feed') return route;
     if (known.size < ROUTE_MEMO_ENTRIES_MAX && path.length <= ROUTE_MEMO_CHARACTERS_MAX)
       known.set(path, route);
     return route;

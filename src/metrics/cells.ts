@@ -10,6 +10,8 @@ export const ROUTE_LABELS = [
   '/schedule/types',
   '/schedule/conflicts',
   '/schedule/changes',
+  '/schedule/feed',
+  '/feeds',
   '/login',
   '/docs',
   '/health',

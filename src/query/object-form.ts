@@ -24,6 +24,7 @@ const VALUE_TYPES: Readonly<Record<ParameterKind, readonly [expected: string, co
   format: ['a text', 'unknown-value'],
   merge: ['true or false', 'unknown-value'],
   since: ['a text, the id of a snapshot', 'malformed-text'],
+  for: ['a text', 'unknown-value'],
 };
 
 function textOf(value: unknown, kind: ParameterKind): string | null {

@@ -29,7 +29,8 @@ export type ParameterKind =
   | 'format'
   | 'by'
   | 'merge'
-  | 'since';
+  | 'since'
+  | 'for';
 
 /** The endpoints that return lists. */
 export type EndpointName = 'schedule' | 'personal' | 'all' | 'types' | 'conflicts' | 'changes';
@@ -69,6 +70,9 @@ export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>>
   changes: tableOf(['since', 'since'], ['format', 'format']),
 };
 
+/** What GET /schedule/feed takes, which is no list itself: what the feed will select. */
+export const FEED_PARAMETERS: ParameterTable = tableOf(...FILTERS, ['for', 'for']);
+
 const FIELD_BY_PARAMETER = new Map<string, (typeof PARAMETER_FIELDS)[number]>(
   PARAMETER_FIELDS.map((field) => [field.name, field]),
 );
@@ -88,6 +92,7 @@ export interface Parameters {
   readonly by: readonly ConflictBy[];
   readonly merge: boolean;
   readonly since: string | null;
+  readonly isPersonal: boolean;
 }
 
 export type ParametersResult =
@@ -106,9 +111,40 @@ export function parseParameters(
   options: ParseOptions,
   facts: DataSetFacts,
 ): ParametersResult {
-  const parser = new Parser(ENDPOINT_PARAMETERS[endpoint], options, facts);
+  return parsePairs(ENDPOINT_PARAMETERS[endpoint], pairs, options, facts);
+}
+
+function parsePairs(
+  table: ParameterTable,
+  pairs: ParameterPairs,
+  options: ParseOptions,
+  facts: DataSetFacts,
+): ParametersResult {
+  const parser = new Parser(table, options, facts);
   for (const [name, value] of pairs) parser.take(name, value);
   return parser.finish();
+}
+
+/** What a feed selects: its filters and window in canonical form. */
+export interface FeedQuery {
+  readonly isPersonal: boolean;
+  readonly pairs: ParameterPairs;
+}
+
+export function parseFeedQuery(
+  pairs: ParameterPairs,
+  options: ParseOptions,
+  facts: DataSetFacts,
+): { readonly query: FeedQuery } | { readonly faults: readonly ParameterFault[] } {
+  const parsed = parsePairs(FEED_PARAMETERS, pairs, options, facts);
+  if ('faults' in parsed) return parsed;
+  const { isPersonal, filters, startMs, endMs } = parsed.parameters;
+  const canonical: [string, string][] = filters.flatMap(({ field, values }) =>
+    values.map((value): [string, string] => [field, value]),
+  );
+  if (startMs !== Number.NEGATIVE_INFINITY) canonical.push(['startTime', formatInstant(startMs)]);
+  if (endMs !== Number.POSITIVE_INFINITY) canonical.push(['endTime', formatInstant(endMs)]);
+  return { query: { isPersonal, pairs: canonical } };
 }
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
@@ -136,6 +172,7 @@ class Parser {
     by: ALL_DIMENSIONS,
     merge: true,
     since: null,
+    isPersonal: false,
   };
   #suggestions = 0;
 
@@ -166,6 +203,10 @@ class Parser {
       this.#fault('since', 'missing-parameter', 'since must be given');
     }
     if (this.#given.length > 1) this.#given.sort((a, b) => a.parameter.rank - b.parameter.rank);
+    const isFeed = this.#table === FEED_PARAMETERS;
+    if (isFeed && !this.#given.some(({ parameter: { kind } }) => kind === 'for' || kind === 'filter')) {
+      this.#fault('for', 'missing-parameter', 'give for=personal or at least one filter');
+    }
     for (const { parameter, values } of this.#given) {
       const { name, kind } = parameter;
       if (values.includes('')) {
@@ -252,6 +293,9 @@ class Parser {
         break;
       case 'format':
         result.format = this.#oneOf(name, value, FORMAT_NAMES);
+        break;
+      case 'for':
+        result.isPersonal = this.#oneOf(name, value, ['personal']) !== null;
         break;
       case 'merge':
         result.merge = this.#oneOf(name, value, ['true', 'false']) === 'true';

@@ -19,9 +19,11 @@ import { type Explanation, explainPlan } from '../query/explain.js';
 import {
   type DataSetFacts,
   type EndpointName,
+  type FeedQuery,
   type ParameterPairs,
   type Parameters,
   type ParseOptions,
+  parseFeedQuery,
   parseParameters,
 } from '../query/parameters.js';
 import { planQuery } from '../query/plan.js';
@@ -60,6 +62,8 @@ export interface View {
   conflicts(pairs: ParameterPairs, options: ParseOptions): ReadResult;
   /** GET /schedule/changes: what is different from a past snapshot. */
   changes(pairs: ParameterPairs, options: ParseOptions): ReadResult;
+  /** GET /schedule/feed: what a feed of these parameters selects, in canonical form. */
+  feedQuery(pairs: ParameterPairs, options: ParseOptions): { readonly query: FeedQuery } | ReadFaults;
   /** The JSON of one event by its id, or null. A view of shared memory. */
   eventOf(id: string): Uint8Array | null;
   /** How GET /schedule answers: the plan as text, with counts and timings. Executes the query. */
@@ -142,6 +146,10 @@ export class SnapshotView implements View {
       },
     };
     return { read };
+  }
+
+  feedQuery(pairs: ParameterPairs, options: ParseOptions): { readonly query: FeedQuery } | ReadFaults {
+    return parseFeedQuery(pairs, options, this.#facts);
   }
 
   eventOf(id: string): Uint8Array | null {

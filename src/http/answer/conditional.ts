@@ -24,6 +24,8 @@ export function matchesEntityTag(ifNoneMatch: string, entityTag: string): boolea
 
 /** Caches may keep an answer but must ask before using it: the next snapshot may be a second away. */
 export const CACHE_CONTROL = 'private, no-cache';
+/** Calendar programs ask at their own pace; a page that shows a feed need not ask each time. */
+export const FEED_CACHE_CONTROL = 'private, max-age=300';
 export const VARY = 'Accept, Accept-Encoding, Authorization';
 
 /** The value of Link for the next page (RFC 8288). Encoded anew: no "<", ">" or line break of the client's gets in. */

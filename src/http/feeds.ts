@@ -1,0 +1,158 @@
+/** Feeds: GET {base}/schedule/feed gives an address, and that address shows one timetable without a token. */
+import type { AccessSource } from '../auth/access.js';
+import type { AuthenticatedUser } from '../auth/authenticator.js';
+import { FeedAddresses } from '../auth/feed-address.js';
+import { feedIdentities } from '../auth/identity.js';
+import { REQUEST_TARGET_BYTES_MAX } from '../limits.js';
+import type { IdentifierMode } from '../model/event.js';
+import { FORMATS, type FormatName } from '../model/format.js';
+import type { ParseOptions } from '../view/view.js';
+import type { ViewSource } from '../view/view-source.js';
+import { type Problem, sendProblem } from './answer/problem.js';
+import { sendText } from './answer/respond.js';
+import type { Exchange } from './exchange.js';
+import { publicAddress } from './public-address.js';
+import { parametersInvalid, type Reader, snapshotUnavailable } from './read.js';
+import { parseQueryString } from './request/query-string.js';
+import { mountPathOf } from './request/target.js';
+import type { FeedRoute, UserRoute } from './routes.js';
+
+export interface FeedOptions {
+  /** Its secrets may come and go. */
+  readonly access: AccessSource;
+  readonly days: number;
+  /** Where clients reach the service; see {@link publicAddress}. */
+  readonly publicUrl: string | undefined;
+  readonly identifiers: IdentifierMode;
+  /** Epoch milliseconds. Default `Date.now`. */
+  readonly now?: () => number;
+}
+
+/** Equal for every address that is not good, whatever is wrong with it. */
+const NO_FEED: Problem = {
+  code: 'not-found',
+  detail: 'There is no feed at this address. It may have expired; ask for a new one where you got it.',
+};
+
+const NO_FEEDS: Problem = { code: 'not-found', detail: 'This service has no feeds.' };
+
+const HOST_UNKNOWN: Problem = {
+  code: 'host-not-allowed',
+  detail: 'The service does not know the address under which calendars reach it: it needs --public-url.',
+};
+
+/** What comes after the last dot of an address, the first of these that there is for new addresses. */
+const EXTENSIONS: readonly string[] = ['ics', 'json', 'csv'];
+const FORMAT_BY_EXTENSION: ReadonlyMap<string, FormatName> = new Map(
+  FORMATS.filter(({ name }) => EXTENSIONS.includes(name)).map(({ name }) => [name, name]),
+);
+const EXTENSION_OF_NEW = EXTENSIONS.find((name) => FORMAT_BY_EXTENSION.has(name)) as string;
+/** Addresses with any of them fit. */
+const EXTENSION_CHARACTERS_MAX = 5;
+const DAY_MS = 86_400_000;
+
+export class Feeds {
+  readonly issueRoute: UserRoute;
+  readonly answerRoute: FeedRoute;
+  readonly #options: FeedOptions;
+  readonly #views: ViewSource;
+  readonly #reader: Reader;
+  readonly #parsing: ParseOptions;
+  readonly #folder: string;
+  readonly #now: () => number;
+  #secrets: AccessSource['access']['feedSecrets'] = null;
+  #addresses: FeedAddresses | null = null;
+
+  constructor(
+    views: ViewSource,
+    reader: Reader,
+    basePath: string,
+    parsing: ParseOptions,
+    options: FeedOptions,
+  ) {
+    this.#views = views;
+    this.#reader = reader;
+    this.#parsing = parsing;
+    this.#options = options;
+    this.#folder = `${basePath}/feeds/`;
+    this.#now = options.now ?? Date.now;
+    this.issueRoute = {
+      kind: 'user',
+      label: '/schedule/feed',
+      path: `${basePath}/schedule/feed`,
+      handle: (exchange, user) => send(exchange, this.#issue(exchange, user)),
+    };
+    this.answerRoute = {
+      kind: 'feed',
+      label: '/feeds',
+      path: `${this.#folder}:feed`,
+      handle: (exchange) => send(exchange, this.#answer(exchange)),
+    };
+    options.access.follow(() => this.#takeSecrets());
+    this.#takeSecrets();
+  }
+
+  #takeSecrets(): void {
+    const { access } = this.#options;
+    const { feedSecrets: secrets } = access.access;
+    if (secrets === this.#secrets) return;
+    const revocations = () => access.access.feedRevocations;
+    this.#secrets = secrets;
+    this.#addresses = secrets === null ? null : new FeedAddresses({ secrets, revocations, now: this.#now });
+  }
+
+  /** @returns the problem to send; null if everything was sent */
+  #issue(exchange: Exchange, { subject, identities, claimed }: AuthenticatedUser): Problem | null {
+    if (this.#addresses === null) return NO_FEEDS;
+    const { pairs: given, faults: malformed } = parseQueryString(exchange.query);
+    const asksPersonal = given.some(([name, value]) => name === 'for' && value === 'personal');
+    if (asksPersonal && identities === null) return this.#reader.notMapped;
+    const { view } = this.#views;
+    if (view === null) return snapshotUnavailable(this.#views);
+    const result = view.feedQuery(given, this.#parsing);
+    if ('faults' in result || malformed.length > 0) {
+      return parametersInvalid('faults' in result ? [...malformed, ...result.faults] : malformed);
+    }
+    const before = publicAddress(exchange, this.#options.publicUrl);
+    if (before === null) return HOST_UNKNOWN;
+    const { isPersonal, pairs } = result.query;
+    const issuedMs = this.#now();
+    const expiresMs = issuedMs + this.#options.days * DAY_MS;
+    const claims = isPersonal ? (claimed ?? []) : null;
+    const address = this.#addresses.sign({ subject, claimed: claims, pairs, issuedMs, expiresMs });
+    const place = `${before}${mountPathOf(exchange.req)}${this.#folder}${address}`;
+    const bytes = new URL(place).pathname.length + EXTENSION_CHARACTERS_MAX;
+    if (bytes > REQUEST_TARGET_BYTES_MAX) {
+      const detail = `It would have ${bytes} bytes; at most ${REQUEST_TARGET_BYTES_MAX} are read. Select by fewer values.`;
+      return { code: 'feed-too-long', detail };
+    }
+    const url = `${place}.${EXTENSION_OF_NEW}`;
+    const webcal = url.replace(/^https?:/, 'webcal:');
+    const headers = ['Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'no-store'];
+    const expiresAt = new Date(expiresMs).toISOString();
+    sendText(exchange, 200, headers, JSON.stringify({ url, webcal, expiresAt }));
+    return null;
+  }
+
+  /** @returns the problem to send; null if everything was sent */
+  #answer(exchange: Exchange): Problem | null {
+    if (this.#addresses === null) return NO_FEEDS;
+    // As it was spelled: an address in another spelling is another one.
+    const { path } = exchange;
+    const end = path.endsWith('/') ? path.length - 1 : path.length;
+    const begin = path.lastIndexOf('/', end - 1) + 1;
+    const dot = Math.max(path.lastIndexOf('.', end), begin);
+    const grant = this.#addresses.grantOf(path.slice(begin, dot));
+    const format = FORMAT_BY_EXTENSION.get(path.slice(dot + 1, end));
+    if (grant === null || format === undefined) return NO_FEED;
+    const { subject, claimed, pairs } = grant;
+    const { enrolments } = this.#options.access.access;
+    const mode = this.#options.identifiers;
+    const identities = claimed === null ? null : feedIdentities(claimed, subject, { enrolments, mode });
+    return this.#reader.answerFeed(exchange, pairs, identities, format) ? null : NO_FEED;
+  }
+}
+
+function send(exchange: Exchange, problem: Problem | null): void {
+  if (problem !== null) sendProblem(exchange, problem);
+}
