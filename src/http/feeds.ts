@@ -59,6 +59,8 @@ export class Feeds {
   readonly #reader: Reader;
   readonly #parsing: ParseOptions;
   readonly #folder: string;
+  /** Slashes of the folder: its letters may be spelled in several ways. */
+  readonly #depth: number;
   readonly #now: () => number;
   #secrets: AccessSource['access']['feedSecrets'] = null;
   #addresses: FeedAddresses | null = null;
@@ -75,6 +77,7 @@ export class Feeds {
     this.#parsing = parsing;
     this.#options = options;
     this.#folder = `${basePath}/feeds/`;
+    this.#depth = this.#folder.split('/').length - 1;
     this.#now = options.now ?? Date.now;
     this.issueRoute = {
       kind: 'user',
@@ -85,7 +88,8 @@ export class Feeds {
     this.answerRoute = {
       kind: 'feed',
       label: '/feeds',
-      path: `${this.#folder}:feed`,
+      // Also what no feed can be called: every path below is a secret.
+      path: `${this.#folder}*`,
       handle: (exchange) => send(exchange, this.#answer(exchange)),
     };
     options.access.follow(() => this.#takeSecrets());
@@ -140,7 +144,8 @@ export class Feeds {
     // As it was spelled: an address in another spelling is another one.
     const { path } = exchange;
     const end = path.endsWith('/') ? path.length - 1 : path.length;
-    const begin = path.lastIndexOf('/', end - 1) + 1;
+    let begin = 0;
+    for (let depth = 0; depth < this.#depth; depth++) begin = path.indexOf('/', begin) + 1;
     const dot = Math.max(path.lastIndexOf('.', end), begin);
     const grant = this.#addresses.grantOf(path.slice(begin, dot));
     const format = FORMAT_BY_EXTENSION.get(path.slice(dot + 1, end));
