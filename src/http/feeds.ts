@@ -5,7 +5,7 @@ import { FeedAddresses } from '../auth/feed-address.js';
 import { feedIdentities } from '../auth/identity.js';
 import { REQUEST_TARGET_BYTES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
-import { FORMATS, type FormatName } from '../model/format.js';
+import { FEED_FORMATS } from '../model/format.js';
 import type { ParseOptions } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
 import { type Problem, sendProblem } from './answer/problem.js';
@@ -41,12 +41,6 @@ const HOST_UNKNOWN: Problem = {
   detail: 'The service does not know the address under which calendars reach it: it needs --public-url.',
 };
 
-/** What comes after the last dot of an address, the first of these that there is for new addresses. */
-const EXTENSIONS: readonly string[] = ['ics', 'json', 'csv'];
-const FORMAT_BY_EXTENSION: ReadonlyMap<string, FormatName> = new Map(
-  FORMATS.filter(({ name }) => EXTENSIONS.includes(name)).map(({ name }) => [name, name]),
-);
-const EXTENSION_OF_NEW = EXTENSIONS.find((name) => FORMAT_BY_EXTENSION.has(name)) as string;
 /** Addresses with any of them fit. */
 const EXTENSION_CHARACTERS_MAX = 5;
 const DAY_MS = 86_400_000;
@@ -130,7 +124,7 @@ export class Feeds {
       const detail = `It would have ${bytes} bytes; at most ${REQUEST_TARGET_BYTES_MAX} are read. Select by fewer values.`;
       return { code: 'feed-too-long', detail };
     }
-    const url = `${place}.${EXTENSION_OF_NEW}`;
+    const url = `${place}.${FEED_FORMATS[0]}`;
     const webcal = url.replace(/^https?:/, 'webcal:');
     const headers = ['Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'no-store'];
     const expiresAt = new Date(expiresMs).toISOString();
@@ -148,7 +142,7 @@ export class Feeds {
     for (let depth = 0; depth < this.#depth; depth++) begin = path.indexOf('/', begin) + 1;
     const dot = Math.max(path.lastIndexOf('.', end), begin);
     const grant = this.#addresses.grantOf(path.slice(begin, dot));
-    const format = FORMAT_BY_EXTENSION.get(path.slice(dot + 1, end));
+    const format = FEED_FORMATS.find((name) => name === path.slice(dot + 1, end));
     if (grant === null || format === undefined) return NO_FEED;
     const { subject, claimed, pairs } = grant;
     const { enrolments } = this.#options.access.access;

@@ -2,9 +2,10 @@
 import { PAGE_LIMIT_MAX } from '../limits.js';
 import type { ConflictEntry, IdentifierMode, TimetableEvent } from '../model/event.js';
 import { conflictEntrySchema, eventSchema, type JsonSchema } from '../model/schemas.js';
-import { ENDPOINT_PARAMETERS, type EndpointName } from '../query/parameters.js';
+import { ENDPOINT_PARAMETERS, type EndpointName, FEED_PARAMETERS } from '../query/parameters.js';
 import {
   changesSchema,
+  FEED_SCHEMA,
   HEALTH_SCHEMA,
   LOGIN_SCHEMA,
   PROBLEM_SCHEMA,
@@ -12,6 +13,8 @@ import {
 } from './component-schemas.js';
 import { listParameters, loginParameters } from './parameter-objects.js';
 import {
+  FEED_NOT_MODIFIED,
+  feedResponse,
   HEADERS,
   jsonResponse,
   listResponse,
@@ -116,10 +119,11 @@ export function createOpenApiDocument({ basePath, identifiers, version }: OpenAp
     servers: [{ url: '..', description: `Relative to this document: ${basePath === '' ? '/' : basePath}` }],
     tags: [
       { name: 'schedule', description: 'The timetable' },
+      { name: 'feeds', description: 'For calendar programs; 404 without a feed secret' },
       { name: 'development', description: 'In development mode only; elsewhere 404' },
     ],
     security: [{ bearerAuth: [] }],
-    paths: { ...schedulePaths(), ...developmentPaths(basePath, identifiers) },
+    paths: { ...schedulePaths(), ...feedPaths(), ...developmentPaths(basePath, identifiers) },
     components: {
       schemas: {
         Event: eventSchema(identifiers),
@@ -127,6 +131,7 @@ export function createOpenApiDocument({ basePath, identifiers, version }: OpenAp
         Changes: changesSchema(schemaOf('Event')),
         Types: TYPES_SCHEMA,
         Problem: PROBLEM_SCHEMA,
+        Feed: FEED_SCHEMA,
         Login: LOGIN_SCHEMA,
         Health: HEALTH_SCHEMA,
       },
@@ -205,6 +210,51 @@ function schedulePaths(): Record<string, JsonSchema> {
       response: listResponse('The difference', schemaOf('Changes'), EXAMPLE_CHANGES),
       problems: [410],
     }),
+  };
+}
+
+function feedPaths(): Record<string, JsonSchema> {
+  return {
+    '/schedule/feed': {
+      get: {
+        operationId: 'makeFeed',
+        summary: 'The address of a feed',
+        description:
+          "An address that shows one timetable without a token: the user's own (for=personal), or what filters and window " +
+          'select. Whoever has the address sees it, until it expires or is revoked.',
+        tags: ['feeds'],
+        security: [{ bearerAuth: [] }],
+        parameters: [...FEED_PARAMETERS.keys()].map((name) => ({ $ref: `#/components/parameters/${name}` })),
+        responses: {
+          '200': jsonResponse('The address', schemaOf('Feed')),
+          ...problemReferences([...EVERYWHERE, 401, 403, 421]),
+        },
+      },
+    },
+    '/feeds/{feed}': {
+      get: {
+        operationId: 'readFeed',
+        summary: 'A feed',
+        description:
+          'The address of /schedule/feed. Its end chooses the format. Wrong, expired and revoked addresses get the same 404.',
+        tags: ['feeds'],
+        security: [],
+        parameters: [
+          {
+            name: 'feed',
+            in: 'path',
+            required: true,
+            description: 'What /schedule/feed gave, with its end',
+            schema: { type: 'string' },
+          },
+        ],
+        responses: {
+          '200': feedResponse({ type: 'array', items: schemaOf('Event') }, [EXAMPLE_EVENT]),
+          '304': FEED_NOT_MODIFIED,
+          ...problemReferences([...EVERYWHERE, 412]),
+        },
+      },
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 import { PARAMETER_FAULTS, PROBLEMS, type ProblemCode } from '../errors.js';
-import { FORMATS } from '../model/format.js';
+import { FEED_FORMATS, FORMATS } from '../model/format.js';
 import type { JsonSchema } from '../model/schemas.js';
 
 export type ProblemStatus = (typeof PROBLEMS)[ProblemCode]['status'];
@@ -13,7 +13,10 @@ export const HEADERS: Readonly<Record<string, JsonSchema>> = {
     'Weak entity tag of the content, the query and the representation; send it as If-None-Match',
     'W/"2mVcLr0fQ1yAeGd3XoT4Zw"',
   ),
-  'Cache-Control': header('private, no-cache'),
+  'Cache-Control': header('private, no-cache; of feeds private, max-age=300'),
+  'Content-Disposition': header('A name for a saved file, which shows nothing of the address'),
+  'Referrer-Policy': header('no-referrer'),
+  'X-Robots-Tag': header('noindex'),
   Vary: header('Accept, Accept-Encoding, Authorization; also Origin, where pages of other origins may read'),
   'X-Total-Count': {
     description: 'Number of entries on all pages together',
@@ -101,6 +104,25 @@ export function listResponse(description: string, schema: JsonSchema, example: u
     ),
   };
 }
+
+const FEED_HEADERS: readonly string[] = ['ETag', 'Cache-Control', 'Referrer-Policy', 'X-Robots-Tag'];
+
+export function feedResponse(schema: JsonSchema, example: unknown): JsonSchema {
+  const formats = FORMATS.filter(({ name }) => FEED_FORMATS.includes(name));
+  const examples = { usual: { value: example } };
+  return {
+    description: 'The events, in order',
+    headers: headers(...FEED_HEADERS, 'Content-Disposition'),
+    content: Object.fromEntries(
+      formats.map(({ name, mediaType }) => [mediaType, name === 'json' ? { schema, examples } : {}]),
+    ),
+  };
+}
+
+export const FEED_NOT_MODIFIED: JsonSchema = {
+  description: 'If-None-Match names the present entity tag: what the client has is still good',
+  headers: headers(...FEED_HEADERS),
+};
 
 export const NOT_MODIFIED: JsonSchema = {
   description: 'If-None-Match names the present entity tag: what the client has is still good',
