@@ -25,8 +25,16 @@ export function writeFeedGrant({ subject, claimed, pairs, issuedMs, expiresMs }:
   return Buffer.from(text, 'utf8').toString('base64url');
 }
 
-/** @param written verified. Null if another version wrote it, which knew other fields */
+/** Null for what is no grant, or one of another version, which knew other fields. */
 export function readFeedGrant(written: string): FeedGrant | null {
+  try {
+    return parseGrant(written);
+  } catch {
+    return null;
+  }
+}
+
+function parseGrant(written: string): FeedGrant | null {
   const [subject, identities, query, issuedMs, expiresMs] = JSON.parse(
     Buffer.from(written, 'base64url').toString('utf8'),
   ) as [string, readonly Group[] | null, readonly Group[], number, number];

@@ -22,6 +22,8 @@ test('none of 100,000 bad addresses is accepted', TIMEOUT, async (t) => {
   }
   t.same(accepted, []);
   t.equal(kinds.size, 10);
+  const deep = Buffer.from('['.repeat(6000)).toString('base64url');
+  t.equal(addresses.grantOf(`AAAA${deep}.${'A'.repeat(43)}`), null, 'deep');
   const good = addresses.sign(grantFor('alice'));
   t.same(addresses.grantOf(good), grantFor('alice'), 'a good one is');
   t.same(addresses.grantOf(good), grantFor('alice'), 'also when it is known');
