@@ -2,7 +2,8 @@
 import type { AccessSource } from '../auth/access.js';
 import type { AuthenticatedUser } from '../auth/authenticator.js';
 import { FeedAddresses } from '../auth/feed-address.js';
-import { feedIdentities } from '../auth/identity.js';
+import type { FeedGrant } from '../auth/feed-grant.js';
+import { type Enrolments, feedIdentities } from '../auth/identity.js';
 import { REQUEST_TARGET_BYTES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import { FEED_FORMATS } from '../model/format.js';
@@ -12,7 +13,7 @@ import { type Problem, sendProblem } from './answer/problem.js';
 import { sendText } from './answer/respond.js';
 import type { Exchange } from './exchange.js';
 import { publicAddress } from './public-address.js';
-import { parametersInvalid, type Reader, snapshotUnavailable } from './read.js';
+import { parametersInvalid, type ReadableFeed, type Reader, snapshotUnavailable } from './read.js';
 import { parseQueryString } from './request/query-string.js';
 import { mountPathOf } from './request/target.js';
 import type { FeedRoute, UserRoute } from './routes.js';
@@ -45,6 +46,11 @@ const HOST_UNKNOWN: Problem = {
 const EXTENSION_CHARACTERS_MAX = 5;
 const DAY_MS = 86_400_000;
 
+interface Feed extends ReadableFeed {
+  /** With which its identities were found. */
+  readonly enrolments: Enrolments | null;
+}
+
 export class Feeds {
   readonly issueRoute: UserRoute;
   readonly answerRoute: FeedRoute;
@@ -58,6 +64,7 @@ export class Feeds {
   readonly #now: () => number;
   #secrets: AccessSource['access']['feedSecrets'] = null;
   #addresses: FeedAddresses | null = null;
+  readonly #feeds = new WeakMap<FeedGrant, Feed>();
 
   constructor(
     views: ViewSource,
@@ -144,11 +151,20 @@ export class Feeds {
     const grant = this.#addresses.grantOf(path.slice(begin, dot));
     const format = FEED_FORMATS.find((name) => name === path.slice(dot + 1, end));
     if (grant === null || format === undefined) return NO_FEED;
-    const { subject, claimed, pairs } = grant;
+    return this.#reader.answerFeed(exchange, this.#feedOf(grant), format) ? null : NO_FEED;
+  }
+
+  /** Remembered with its grant, until the enrolments change. */
+  #feedOf(grant: FeedGrant): Feed {
     const { enrolments } = this.#options.access.access;
+    const known = this.#feeds.get(grant);
+    if (known?.enrolments === enrolments) return known;
+    const { subject, claimed, pairs } = grant;
     const mode = this.#options.identifiers;
     const identities = claimed === null ? null : feedIdentities(claimed, subject, { enrolments, mode });
-    return this.#reader.answerFeed(exchange, pairs, identities, format) ? null : NO_FEED;
+    const feed = { pairs, identities, enrolments, tag: null };
+    this.#feeds.set(grant, feed);
+    return feed;
   }
 }
 

@@ -70,6 +70,15 @@ export function sendSnapshotUnavailable(exchange: Exchange, views: ViewSource): 
   sendProblem(exchange, snapshotUnavailable(views));
 }
 
+/** A feed as it is read. */
+export interface ReadableFeed {
+  readonly pairs: ParameterPairs;
+  /** Null if it is not personal. */
+  readonly identities: readonly FieldFilter[] | null;
+  /** Of its last answer; null before. */
+  tag: { readonly snapshotId: string; readonly format: FormatName; readonly text: string } | null;
+}
+
 export class Reader {
   readonly notMapped: Problem;
   readonly #views: ViewSource;
@@ -117,23 +126,18 @@ export class Reader {
     this.#answerFrom(view, exchange, route, identities ?? []);
   }
 
-  /**
-   * Answers a feed, whose address says everything.
-   *
-   * @param identities null if the feed is not personal
-   * @returns false if this data set cannot have its query; nothing was sent
-   */
-  answerFeed(
-    exchange: Exchange,
-    pairs: ParameterPairs,
-    identities: readonly FieldFilter[] | null,
-    format: FormatName,
-  ): boolean {
+  /** @returns false if this data set cannot have the query of the feed; nothing was sent */
+  answerFeed(exchange: Exchange, feed: ReadableFeed, format: FormatName): boolean {
     const view: View | null = this.#views.view;
     if (view === null) {
       sendSnapshotUnavailable(exchange, this.#views);
       return true;
     }
+    const { pairs, identities, tag } = feed;
+    const { id } = view.summary;
+    // The same feed of the same snapshot again: most answers of feeds are 304.
+    const isKnown = tag !== null && tag.snapshotId === id && tag.format === format;
+    if (isKnown && answerCondition(exchange, tag.text, FEED_CACHING)) return true;
     const result =
       identities === null
         ? view.schedule(pairs, FEED_PARSING)
@@ -141,7 +145,8 @@ export class Reader {
     if (!('read' in result)) return false;
     const { read } = result;
     const entityTag = read.entityTag(format);
-    if (answerCondition(exchange, entityTag, FEED_CACHING)) return true;
+    feed.tag = { snapshotId: id, format, text: entityTag };
+    if (!isKnown && answerCondition(exchange, entityTag, FEED_CACHING)) return true;
     const { body } = read.execute(format);
     const headers = ['Content-Type', contentTypeOf(format), 'ETag', entityTag, ...FEED_CACHING];
     // Otherwise a browser names the saved file after the address.

@@ -70,9 +70,13 @@ export function createRouter(routes: readonly Route[]): (path: string) => Route 
   for (const route of routes) router.on('GET', route.path, () => undefined, route);
   /** By path as it was spelled: a handful, since clients spell paths as they are documented. */
   const known = new Map<string, Route>();
+  const feeds = routes.find(({ kind }) => kind === 'feed');
+  const feedFolder = feeds?.path.replace(/\*$/, '');
   return (path) => {
     const remembered = known.get(path);
     if (remembered !== undefined) return remembered;
+    // The usual spelling, without a look at each letter of the address.
+    if (feeds !== undefined && path.startsWith(feedFolder as string) && !path.includes('#')) return feeds;
     // find-my-way would cut the path at these; in a path without query they are malformed (RFC 9112 section 3.2).
     if (path.charCodeAt(0) !== 0x2f || path.includes('#')) return null;
     const route = router.find('GET', path)?.store as Route | undefined;
