@@ -11,6 +11,7 @@ export type { Logger } from './http/logger.js';
 export type { ListenAddress } from './http/server/listen-address.js';
 export type {
   ConflictEntry,
+  Fault,
   IdentifierMode,
   RecordPosition,
   Rejection,
@@ -19,6 +20,8 @@ export type {
   TimetableRecord,
 } from './model/event.js';
 export type { ConflictBy } from './model/fields.js';
+export type { DateOrder, FieldMap } from './model/read-rules.js';
+export type { AmbiguousTimes } from './model/zone.js';
 export type {
   AdminListenerOptions,
   EmbeddedAuthOptions,

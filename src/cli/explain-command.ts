@@ -1,8 +1,10 @@
 import { LecternError } from '../errors.js';
 import { parseQueryString } from '../http/request/query-string.js';
-import type { IdentifierMode } from '../model/event.js';
+import type { ReadingSettings } from '../options/option-types.js';
+import { readRulesOf } from '../options/reading-settings.js';
 import { invalidParameters } from '../query/object-form.js';
 import { parseParameters } from '../query/parameters.js';
+import { readFieldMap } from '../source/map-file.js';
 import { openTimetable } from '../timetable/timetable.js';
 import { createProgressLine, formatBytes, formatCount, formatCountOf, formatMs } from './wording.js';
 
@@ -13,7 +15,8 @@ const PARSE_OPTIONS = { unknownParameters: 'reject' } as const;
  *
  * @param request a query string of GET /schedule, or a path or an address with one
  */
-export async function explain(source: string, request: string, identifiers: IdentifierMode): Promise<void> {
+export async function explain(source: string, request: string, reading: ReadingSettings): Promise<void> {
+  const { identifiers } = reading;
   const { pairs, faults } = parseQueryString(queryOf(request));
   const parsed = parseParameters('schedule', pairs, PARSE_OPTIONS, { identifiers, hasValue: () => false });
   const allFaults = 'faults' in parsed ? [...faults, ...parsed.faults] : faults;
@@ -21,7 +24,7 @@ export async function explain(source: string, request: string, identifiers: Iden
   const progress = createProgressLine(source);
   const timetable = openTimetable({
     source,
-    identifiers,
+    ...readRulesOf({ ...reading, fieldMap: await readFieldMap(reading) }),
     watch: false,
     gate: false,
     onProgress: progress.update,

@@ -1,8 +1,10 @@
-import type { IdentifierMode } from '../model/event.js';
 import { CONFLICT_DIMENSIONS } from '../model/fields.js';
 import { formatInstant } from '../model/time.js';
+import type { ReadingSettings } from '../options/option-types.js';
+import { readRulesOf } from '../options/reading-settings.js';
 import { type Inspection, inspectImage } from '../snapshot/image.js';
 import { emptyFilters } from '../snapshot/summary.js';
+import { readFieldMap } from '../source/map-file.js';
 import { parseSourceArgument, sourceOfSpec } from '../source/spec.js';
 import { loadImage } from '../thread/load-image.js';
 import { EXIT_FAILURE } from './faults.js';
@@ -22,11 +24,12 @@ const UNSERVED_LISTED_MAX = 20;
 const NAME_UNITS_SHOWN = 40;
 
 /** `lectern inspect` describes a source. It resolves to the exit code: failure without events, as `serve` refuses them. */
-export async function inspect(source: string, identifiers: IdentifierMode, asJson: boolean): Promise<number> {
+export async function inspect(source: string, reading: ReadingSettings, asJson: boolean): Promise<number> {
+  const rules = readRulesOf({ ...reading, fieldMap: await readFieldMap(reading) });
   const opened = sourceOfSpec(parseSourceArgument(source));
   const progress = createProgressLine(opened.name);
   try {
-    const loaded = await loadImage(opened, { identifiers }, { onProgress: progress.update });
+    const loaded = await loadImage(opened, rules, { onProgress: progress.update });
     const inspection = inspectImage(loaded.image);
     progress.clear();
     const { format, gzipped, bytesRead } = loaded.source;
@@ -57,6 +60,7 @@ function formatInspection({ summary, conflicts, bytes }: Inspection): string {
     ]),
     ...emptyFilters(summary).map((name) => `warning: no event has a ${name}; a filter on it finds nothing`),
     ...formatUnserved(summary.unserved),
+    ...formatAmbiguous(summary.ambiguousTimes),
     formatTable([
       ['conflicts by', 'lessons merged', 'every row a lesson'],
       ...CONFLICT_DIMENSIONS.map(({ by }) => rowOf(by, conflicts.merged[by], conflicts.unmerged[by])),
@@ -84,6 +88,17 @@ function formatUnserved({ fields, others }: Inspection['summary']['unserved']): 
   if (more > 0) lines.push(`  and ${formatCount(more)} more (--json lists them)`);
   if (others > 0) lines.push(`  and further names, ${formatCountOf(others, 'time')}`);
   return [['fields that are not served:', ...lines].join('\n')];
+}
+
+function formatAmbiguous({ gaps, overlaps }: Inspection['summary']['ambiguousTimes']): string[] {
+  if (gaps + overlaps === 0) return [];
+  const lines = [
+    ...(gaps > 0 ? [`  ${formatCountOf(gaps, 'time')} that clocks skipped: moved on by as much`] : []),
+    ...(overlaps > 0
+      ? [`  ${formatCountOf(overlaps, 'time')} that clocks showed twice: the first is meant`]
+      : []),
+  ];
+  return [['local times in changes of the clock:', ...lines].join('\n')];
 }
 
 /** Names are foreign text: control characters are escaped, and long names are cut. */

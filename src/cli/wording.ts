@@ -22,10 +22,11 @@ export function formatMs(ms: number): string {
   return `${ms < 10 ? ms.toFixed(2) : formatCount(Math.round(ms))} ms`;
 }
 
-/** `line 17: endTime is missing …`. The field comes before the detail, unless the detail begins with it. */
-export function formatRejection({ position, field, detail }: Rejection): string {
+/** `line 17: endTime is missing …`, with every fault. The field comes before the detail, unless the detail begins with it. */
+export function formatRejection({ position, field, detail, more = [] }: Rejection): string {
   const isNamed = field === null || detail.startsWith(field);
-  return `${formatPosition(position)}${isNamed ? '' : `, ${field}`}: ${detail}`;
+  const others = more.map((fault) => `; ${fault.detail}`).join('');
+  return `${formatPosition(position)}${isNamed ? '' : `, ${field}`}: ${detail}${others}`;
 }
 
 /**

@@ -6,14 +6,16 @@ import type { FeedGrant } from '../auth/feed-grant.js';
 import { type Enrolments, feedIdentities } from '../auth/identity.js';
 import { REQUEST_TARGET_BYTES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
-import { FEED_FORMATS } from '../model/format.js';
-import type { ParseOptions } from '../view/view.js';
+import { FEED_FORMATS, type FormatName } from '../model/format.js';
+import type { FieldFilter } from '../query/query.js';
+import type { ParameterPairs, ParseOptions } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
+import { contentTypeOf } from './answer/negotiate.js';
 import { type Problem, sendProblem } from './answer/problem.js';
 import { sendText } from './answer/respond.js';
 import type { Exchange } from './exchange.js';
 import { publicAddress } from './public-address.js';
-import { parametersInvalid, type ReadableFeed, type Reader, snapshotUnavailable } from './read.js';
+import { answerCondition, parametersInvalid, type Reader, snapshotUnavailable } from './read.js';
 import { parseQueryString } from './request/query-string.js';
 import { mountPathOf } from './request/target.js';
 import type { FeedRoute, UserRoute } from './routes.js';
@@ -46,9 +48,19 @@ const HOST_UNKNOWN: Problem = {
 const EXTENSION_CHARACTERS_MAX = 5;
 const DAY_MS = 86_400_000;
 
-interface Feed extends ReadableFeed {
+/** Calendar programs ask at their own pace; a page that shows a feed need not ask each time. */
+const CACHING: readonly string[] = ['Cache-Control', 'private, max-age=300'];
+/** The queries were checked when the addresses were made. */
+const PARSING: ParseOptions = { unknownParameters: 'reject' };
+
+interface Feed {
+  readonly pairs: ParameterPairs;
+  /** Null if it is not personal. */
+  readonly identities: readonly FieldFilter[] | null;
   /** With which its identities were found. */
   readonly enrolments: Enrolments | null;
+  /** Of its last answer; null before. */
+  tag: { readonly snapshotId: string; readonly format: FormatName; readonly text: string } | null;
 }
 
 export class Feeds {
@@ -151,7 +163,33 @@ export class Feeds {
     const grant = this.#addresses.grantOf(path.slice(begin, dot));
     const format = FEED_FORMATS.find((name) => name === path.slice(dot + 1, end));
     if (grant === null || format === undefined) return NO_FEED;
-    return this.#reader.answerFeed(exchange, this.#feedOf(grant), format) ? null : NO_FEED;
+    return this.#read(exchange, this.#feedOf(grant), format);
+  }
+
+  /** @returns the problem to send; null if everything was sent */
+  #read(exchange: Exchange, feed: Feed, format: FormatName): Problem | null {
+    const { view } = this.#views;
+    if (view === null) return snapshotUnavailable(this.#views);
+    const { pairs, identities, tag } = feed;
+    const { id } = view.summary;
+    // The same feed of the same snapshot again: most answers of feeds are 304.
+    const isKnown = tag !== null && tag.snapshotId === id && tag.format === format;
+    if (isKnown && answerCondition(exchange, tag.text, CACHING)) return null;
+    const result =
+      identities === null ? view.schedule(pairs, PARSING) : view.personal(pairs, PARSING, identities);
+    // Identifiers of the data set had another form when the address was made.
+    if (!('read' in result)) return NO_FEED;
+    const { read } = result;
+    const entityTag = read.entityTag(format);
+    feed.tag = { snapshotId: id, format, text: entityTag };
+    if (!isKnown && answerCondition(exchange, entityTag, CACHING)) return null;
+    const { body } = read.execute(format);
+    const headers = ['Content-Type', contentTypeOf(format), 'ETag', entityTag, ...CACHING];
+    // Otherwise a browser names the saved file after the address.
+    headers.push('Content-Disposition', `inline; filename="timetable.${format}"`);
+    headers.push('Content-Length', String(body.byteLength));
+    this.#reader.sendRead(exchange, view, headers, body);
+    return null;
   }
 
   /** Remembered with its grant, until the enrolments change. */
@@ -162,7 +200,7 @@ export class Feeds {
     const { subject, claimed, pairs } = grant;
     const mode = this.#options.identifiers;
     const identities = claimed === null ? null : feedIdentities(claimed, subject, { enrolments, mode });
-    const feed = { pairs, identities, enrolments, tag: null };
+    const feed: Feed = { pairs, identities, enrolments, tag: null };
     this.#feeds.set(grant, feed);
     return feed;
   }

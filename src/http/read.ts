@@ -9,7 +9,9 @@ import { type Body, SharedSlices } from '../view/answer.js';
 import type { ParameterPairs, ParseOptions, View } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
 import { AnswerCache, type KnownTarget, sendKnown } from './answer/answer-cache.js';
-import { CACHE_CONTROL, FEED_CACHE_CONTROL, matchesEntityTag, nextLink, VARY } from './answer/conditional.js';
+import { CompressedAnswers } from './answer/compressed-answers.js';
+import type { Coding } from './answer/compression.js';
+import { CACHE_CONTROL, matchedEntityTag, nextLink, VARY } from './answer/conditional.js';
 import { contentTypeOf, negotiateFormat } from './answer/negotiate.js';
 import { type Problem, sendProblem } from './answer/problem.js';
 import { sendBody, sendEmpty } from './answer/respond.js';
@@ -58,9 +60,6 @@ const STALE_SNAPSHOT: Problem = {
 };
 
 const LIST_CACHING: readonly string[] = ['Cache-Control', CACHE_CONTROL, 'Vary', VARY];
-const FEED_CACHING: readonly string[] = ['Cache-Control', FEED_CACHE_CONTROL];
-/** Their queries were checked when they were made. */
-const FEED_PARSING: ParseOptions = { unknownParameters: 'reject' };
 
 export function snapshotUnavailable(views: ViewSource): Problem {
   return views.summary === null ? NO_SNAPSHOT : STALE_SNAPSHOT;
@@ -70,20 +69,12 @@ export function sendSnapshotUnavailable(exchange: Exchange, views: ViewSource): 
   sendProblem(exchange, snapshotUnavailable(views));
 }
 
-/** A feed as it is read. */
-export interface ReadableFeed {
-  readonly pairs: ParameterPairs;
-  /** Null if it is not personal. */
-  readonly identities: readonly FieldFilter[] | null;
-  /** Of its last answer; null before. */
-  tag: { readonly snapshotId: string; readonly format: FormatName; readonly text: string } | null;
-}
-
 export class Reader {
   readonly notMapped: Problem;
   readonly #views: ViewSource;
   readonly #options: ParseOptions;
   readonly #cache: AnswerCache;
+  readonly #compressed: CompressedAnswers;
   readonly #meter: Meter | null;
   readonly #slices = new WeakMap<View, SharedSlices>();
   readonly #underWay: AnswersUnderWay;
@@ -95,11 +86,13 @@ export class Reader {
     cacheBytesMax: number,
     meter: Meter | null,
     hasTokens: boolean,
+    compression: boolean,
   ) {
     this.notMapped = hasTokens ? TOKEN_NOT_MAPPED : USER_NOT_MAPPED;
     this.#views = views;
     this.#options = options;
     this.#cache = new AnswerCache(cacheBytesMax);
+    this.#compressed = new CompressedAnswers(this.#cache, compression);
     this.#meter = meter;
     this.#underWay = new AnswersUnderWay(() => meter?.add(CELL.slowReaders));
     meter?.onSample(() => meter.set(CELL.answerBytes, this.#cache.bytes));
@@ -117,47 +110,52 @@ export class Reader {
       return;
     }
     this.#cache.keepOnly(view.summary.id);
+    const coding = route.cacheable ? this.#compressed.codingFor(exchange.headers.acceptEncoding) : null;
     if (route.cacheable) {
-      const known = this.#cache.find(keyOf(exchange));
-      const isHit = known !== undefined && answerKnown(exchange, known);
+      const isHit = this.#answerKnown(exchange, coding);
       this.#meter?.add(isHit ? CELL.answerHits : CELL.answerMisses);
       if (isHit) return;
     }
-    this.#answerFrom(view, exchange, route, identities ?? []);
+    this.#answerFrom(view, exchange, route, identities ?? [], coding);
   }
 
-  /** @returns false if this data set cannot have the query of the feed; nothing was sent */
-  answerFeed(exchange: Exchange, feed: ReadableFeed, format: FormatName): boolean {
-    const view: View | null = this.#views.view;
-    if (view === null) {
-      sendSnapshotUnavailable(exchange, this.#views);
-      return true;
-    }
-    const { pairs, identities, tag } = feed;
-    const { id } = view.summary;
-    // The same feed of the same snapshot again: most answers of feeds are 304.
-    const isKnown = tag !== null && tag.snapshotId === id && tag.format === format;
-    if (isKnown && answerCondition(exchange, tag.text, FEED_CACHING)) return true;
-    const result =
-      identities === null
-        ? view.schedule(pairs, FEED_PARSING)
-        : view.personal(pairs, FEED_PARSING, identities);
-    if (!('read' in result)) return false;
-    const { read } = result;
-    const entityTag = read.entityTag(format);
-    feed.tag = { snapshotId: id, format, text: entityTag };
-    if (!isKnown && answerCondition(exchange, entityTag, FEED_CACHING)) return true;
-    const { body } = read.execute(format);
-    const headers = ['Content-Type', contentTypeOf(format), 'ETag', entityTag, ...FEED_CACHING];
-    // Otherwise a browser names the saved file after the address.
-    headers.push('Content-Disposition', `inline; filename="timetable.${format}"`);
-    headers.push('Content-Length', String(body.byteLength));
+  /** Sends a body that no cache keeps. */
+  sendRead(exchange: Exchange, view: View, headers: FlatHeaders, body: Body): void {
     sendBody(exchange, 200, headers, body);
+    // A body with room for its head is a copy.
     if (body.hasHeadRoom !== true && !exchange.head) this.#underWay.add(exchange, view);
+  }
+
+  #answerKnown(exchange: Exchange, coding: Coding | null): boolean {
+    const target = keyOf(exchange);
+    if (coding !== null) {
+      const compressed = this.#compressed.find(target, coding);
+      if (compressed !== undefined && answerKnown(exchange, compressed)) return true;
+    }
+    const known = this.#cache.find(target);
+    if (known === undefined || !answerKnown(exchange, known)) return false;
+    if (coding !== null) this.#compressKnown(exchange, target, known, coding);
     return true;
   }
 
-  #answerFrom(view: View, exchange: Exchange, route: ReadRoute, identities: readonly FieldFilter[]): void {
+  #compressKnown({ headers }: Exchange, target: string, known: KnownTarget, coding: Coding): void {
+    const format = known.format ?? negotiateFormat(headers.accept);
+    const answer = format === null ? undefined : known.answers[format];
+    if (format === null || answer === undefined || answer.body === null) return;
+    const { body } = answer;
+    this.#compressed.offer(
+      { ...answer, target, named: known.format, format, byteLength: body.length, chunks: () => [body] },
+      coding,
+    );
+  }
+
+  #answerFrom(
+    view: View,
+    exchange: Exchange,
+    route: ReadRoute,
+    identities: readonly FieldFilter[],
+    coding: Coding | null,
+  ): void {
     const { pairs, faults: malformed } = parseQueryString(exchange.query);
     const result = view[route.endpoint](pairs, this.#options, identities);
     if ('faults' in result || malformed.length > 0) {
@@ -201,10 +199,14 @@ export class Reader {
       const answer = { entityTag, headers, body: body.chunks[0] as Uint8Array };
       this.#cache.offer(key, read.format, format, answer);
     }
+    if (coding !== null && nextCursor === null) {
+      const { byteLength } = body;
+      const chunks = (): Iterable<Uint8Array> => read.execute(format).body.chunks;
+      const plain = { target: key, named: read.format, format, entityTag, headers, byteLength, chunks };
+      this.#compressed.offer(plain, coding);
+    }
     const isPersonal = route.endpoint === 'personal';
-    sendBody(exchange, 200, headers, isPersonal ? body : this.#shared(body, view, exchange, format));
-    // A body with room for its head is a copy.
-    if (body.hasHeadRoom !== true && !exchange.head) this.#underWay.add(exchange, view);
+    this.sendRead(exchange, view, headers, isPersonal ? body : this.#shared(body, view, exchange, format));
   }
 
   #shared(body: Body, view: View, { target }: Exchange, format: FormatName): Body {
@@ -250,7 +252,7 @@ function answerKnown(exchange: Exchange, { format: named, answers }: KnownTarget
  * Answers 412 or 304 if a condition asks for it (RFC 9110 section 13.2.2). If-Unmodified-Since is ignored:
  * section 13.1.4.
  */
-function answerCondition(
+export function answerCondition(
   exchange: Exchange,
   entityTag: string,
   caching: readonly string[] = LIST_CACHING,
@@ -260,8 +262,9 @@ function answerCondition(
     sendProblem(exchange, PRECONDITION_FAILED);
     return true;
   }
-  if (ifNoneMatch === undefined || !matchesEntityTag(ifNoneMatch, entityTag)) return false;
-  sendEmpty(exchange, 304, ['ETag', entityTag, ...caching]);
+  const matched = ifNoneMatch === undefined ? null : matchedEntityTag(ifNoneMatch, entityTag);
+  if (matched === null) return false;
+  sendEmpty(exchange, 304, ['ETag', matched, ...caching]);
   return true;
 }
 

@@ -75,6 +75,9 @@ export type OutputFieldName = Exclude<FieldName, Extract<Row, { output: false }>
 export type ParameterFieldName = Extract<Row, { parameter: true }>['name'];
 export type IndexedFieldName = ParameterFieldName | Extract<Row, { claims: readonly string[] }>['name'];
 
+/** A field of the table. */
+export type KnownField = Field & { readonly name: FieldName };
+
 export const FIELDS: Named<FieldName> = ROWS.map((row) => {
   const field = { ...DEFAULTS, ...row };
   return { ...field, indexed: field.parameter || field.claims.length > 0 };

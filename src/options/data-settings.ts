@@ -36,11 +36,6 @@ export const DATA_SETTINGS: readonly Setting[] = inGroup('Data', 'openTimetable'
     kind: given('a path, an address, a source or records', () => true),
     help: 'where events come from: a path, an http(s) address, or a source of your own; on the command line, the arguments',
   },
-  identifiers: {
-    kind: oneOf('kind', ['uuid', 'any']),
-    default: 'uuid',
-    help: 'what identifiers of the data look like: UUIDs, or any text of 1 to 64 characters and whole numbers',
-  },
   unknownParameters: {
     kind: oneOf('how', ['reject', 'ignore']),
     default: 'reject',

@@ -3,6 +3,7 @@ import type { IdentityValues } from '../auth/identity.js';
 import type { TokenType } from '../auth/verifier.js';
 import type { Logger } from '../http/logger.js';
 import type { IdentifierMode } from '../model/event.js';
+import type { DateOrder, FieldMap, ReadRules } from '../model/read-rules.js';
 import type { GateOptions } from '../refresh/gate.js';
 import type { AnySource, BuildPlace } from '../refresh/loader.js';
 import type { WorkerCount } from '../serving/worker-count.js';
@@ -19,8 +20,20 @@ export interface TimetableOptions {
    * or a {@link RecordSource}. Files and addresses give NDJSON, a JSON array or MessagePack, plain or gzipped.
    */
   readonly source: string | AnySource | Records;
-  /** Form of identifiers: UUIDs, or any text of 1 to 64 characters and whole numbers. Default `uuid`. */
+  /** Form of identifiers. Default `uuid`. */
   readonly identifiers?: IdentifierMode | undefined;
+  /** Columns, paths or templates by event field, such as `{ title: 'Subject', time: '{date}T{start}' }`. Default: none. */
+  readonly fieldMap?: FieldMap | undefined;
+  /** Order of day, month and year in dates that are not ISO 8601. Default: they are rejected. */
+  readonly dateOrder?: DateOrder | undefined;
+  /** IANA time zone of times without an offset. Default: they are rejected. */
+  readonly timeZone?: string | undefined;
+  /** Encoding of text files, as TextDecoder names it. Default: UTF-8, or UTF-16 with a byte order mark. */
+  readonly encoding?: string | undefined;
+  /** First day for which recurring events of calendars are expanded, such as `2026-09-01`. Default: a year before the load. */
+  readonly from?: string | undefined;
+  /** Day before which that expansion ends. Default: two years after the load. */
+  readonly to?: string | undefined;
   /** Answer an unknown query parameter with a fault, or ignore it. Default `reject`. */
   readonly unknownParameters?: ParseOptions['unknownParameters'] | undefined;
   /** Seconds between two loads, varied by up to 10 %, 0 to 31,536,000; 0 for none. Default 0. */
@@ -97,6 +110,8 @@ export interface FeedServingOptions {
 export interface EmbeddedHandlerOptions<Request extends IncomingMessage = IncomingMessage> {
   /** Path of the resources for the handler: `/` if the framework strips a prefix. Default `/api/v1`. */
   readonly basePath?: string | undefined;
+  /** Compress answers that are asked for again, as Accept-Encoding allows. Default true. */
+  readonly compression?: boolean | undefined;
   /** Verify bearer tokens. Without it every request is let in: the embedding program authenticates. */
   readonly auth?: EmbeddedAuthOptions | undefined;
   /** Without `auth`: the values that select the events of /schedule/personal; null for none. Default: none. */
@@ -119,6 +134,8 @@ export interface ServeOptions {
   readonly host?: string | undefined;
   /** Path in front of every endpoint but /health: segments of letters, digits, `-._~`. Default `/api/v1`. */
   readonly basePath?: string | undefined;
+  /** Compress answers that are asked for again, as Accept-Encoding allows. Default true. */
+  readonly compression?: boolean | undefined;
   /** `development` adds /login, /docs and /health and makes a key of its own. Default `production`. */
   readonly mode?: 'production' | 'development' | undefined;
   /** Serving threads, 1 to 128, which share one snapshot; `auto` starts one per core. Default 1: the program's own thread. */
@@ -165,6 +182,7 @@ export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'buildOn
     readonly jwks?: string | undefined;
     readonly sourceHeaders?: Readonly<Record<string, string>> | undefined;
     readonly lecturerIdsFile?: string | undefined;
+    readonly mapFile?: string | undefined;
     readonly hs256SecretFile?: string | undefined;
     readonly feedSecret?: string | undefined;
     readonly feedSecretFile?: string | undefined;
@@ -180,6 +198,9 @@ export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'buildOn
     readonly logLevel?: (typeof LOG_LEVELS)[number] | undefined;
     readonly logFormat?: (typeof LOG_FORMATS)[number] | undefined;
   };
+
+/** The settings that say what values of a source mean. */
+export type ReadingSettings = Pick<ResolvedSettings, keyof ReadRules | 'mapFile'>;
 
 interface OptionsByPlace {
   readonly openTimetable: TimetableOptions;
@@ -199,6 +220,7 @@ export type DefaultedName =
   | 'overloadMs'
   | 'drainSeconds'
   | 'basePath'
+  | 'compression'
   | 'mode'
   | 'identifiers'
   | 'unknownParameters'

@@ -6,6 +6,7 @@ export type Place = 'openTimetable' | 'gate' | 'serve' | 'handler' | 'auth' | 'f
 export type Group =
   | 'Listening'
   | 'Data'
+  | 'Reading'
   | 'Refreshing'
   | 'Tokens'
   | 'Users'

@@ -19,6 +19,7 @@ export interface HandlerPlan {
   readonly basePath: string;
   readonly unknownParameters: ParseOptions['unknownParameters'];
   readonly version: string;
+  readonly compression: boolean;
   readonly corsOrigins: readonly string[];
   readonly accessLogShare: number;
   /** Null: there are none. */

@@ -22,7 +22,7 @@ import { CODED_FIELDS, Column, longestOf, type OrderedEvents, orderEvents } from
 import { contentVersionOf } from './content-version.js';
 import { byteLengthOf, type FieldImage, type SnapshotImage } from './image.js';
 import { ROW_FRAME_BYTES } from './rows.js';
-import type { SnapshotSummary } from './summary.js';
+import { NO_AMBIGUOUS_TIMES, type SnapshotSummary } from './summary.js';
 import { UnservedFieldCounter } from './unserved-fields.js';
 import { writeRows } from './write-rows.js';
 
@@ -158,17 +158,17 @@ export class SnapshotBuilder {
   }
 
   /** Works once. @throws LecternError `source-too-large` when the rows do not fit into one arena */
-  finish(): SnapshotImage {
+  finish(ambiguousTimes: SnapshotSummary['ambiguousTimes'] = NO_AMBIGUOUS_TIMES): SnapshotImage {
     if (this.#finished) throw new Error('finish() may be called once');
     this.#finished = true;
     this.#ids.seal();
     const events = this.#ids.size + 1;
     return inScratch(events * SCRATCH_BYTES_PER_EVENT, () =>
-      shared.within(events * IMAGE_BYTES_PER_EVENT, () => this.#build()),
+      shared.within(events * IMAGE_BYTES_PER_EVENT, () => this.#build(ambiguousTimes)),
     );
   }
 
-  #build(): SnapshotImage {
+  #build(ambiguousTimes: SnapshotSummary['ambiguousTimes']): SnapshotImage {
     const events = orderEvents(this.#timeMs.view(), this.#endTimeMs.view(), this.#ids, this.columns);
     const { order, slots } = events;
     const rows = writeRows(events);
@@ -196,6 +196,7 @@ export class SnapshotBuilder {
         identifiers: this.#identifiers,
         fields: uses,
         unserved: this.unserved.finish(this.#incompleteFields(uses)),
+        ambiguousTimes: { ...ambiguousTimes },
         span:
           order.length === 0
             ? null

@@ -87,6 +87,7 @@ function labelling(sink: RecordSink, label: string): RecordSink {
   return {
     record: (value, position) => sink.record(value, labelled(position)),
     reject: (rejection) => sink.reject({ ...rejection, position: labelled(rejection.position) }),
+    notes: sink.notes,
   };
 }
 

@@ -3,6 +3,7 @@
  */
 import type { RecordPosition, Rejection } from '../model/event.js';
 import type { ReadRules } from '../model/read-rules.js';
+import type { LoadNotes } from './load-notes.js';
 
 /** Places of the names in a line that are not event fields: beginning and end in turn. */
 export interface NameSpans {
@@ -25,6 +26,8 @@ export interface RecordSink {
    * @returns false if the sink did not take it: decode it and call `record`
    */
   undecoded?: (bytes: Uint8Array, view: DataView, spans: Int32Array, names: NameSpans) => boolean;
+  /** Of the whole load. A sink around another one passes it on. */
+  readonly notes?: LoadNotes | undefined;
 }
 
 /** Progress of a load, for a person at a terminal. */

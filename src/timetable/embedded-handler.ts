@@ -21,7 +21,15 @@ export function createEmbeddedHandler<Request extends IncomingMessage>(
   { unknownParameters, identifiers }: Reading,
   cacheBytesMax: number,
 ): { readonly handler: RequestHandler<Request>; close(): void } {
-  const { auth, feed, publicUrl, identify = () => null, basePath, log } = resolveOptions('handler', options);
+  const {
+    auth,
+    feed,
+    publicUrl,
+    identify = () => null,
+    basePath,
+    compression,
+    log,
+  } = resolveOptions('handler', options);
   refuseFiles({ ...auth, ...feed });
   const access = givenAccess({ auth: auth ?? {}, feed, identifiers });
   const feeds = feed === undefined ? null : planFeeds('handler', feed, publicUrl);
@@ -33,6 +41,7 @@ export function createEmbeddedHandler<Request extends IncomingMessage>(
       unknownParameters,
       cacheBytesMax,
       basePath,
+      compression,
       log,
       feeds: feeds === null ? undefined : { ...feeds, access, identifiers },
       ...(plan === null

@@ -184,7 +184,7 @@ export class OpenServers implements Follower {
 }
 
 function planHandler(
-  { auth, feed, publicUrl, mode, basePath, corsOrigins = [], accessLog }: Resolved<'serve'>,
+  { auth, feed, publicUrl, mode, basePath, compression, corsOrigins = [], accessLog }: Resolved<'serve'>,
   { unknownParameters, identifiers }: Reading,
 ): HandlerPlan {
   const isDevelopment = mode === 'development';
@@ -195,6 +195,7 @@ function planHandler(
     auth: planAuth('serve', auth ?? {}, identifiers, !isDevelopment),
     basePath,
     unknownParameters,
+    compression,
     version: VERSION,
     corsOrigins,
     accessLogShare: accessLog,

@@ -10,6 +10,7 @@ import type {
   ServeOptions,
   TimetableOptions,
 } from '../options/option-types.js';
+import { readRulesOf } from '../options/reading-settings.js';
 import { resolveOptions } from '../options/resolve.js';
 import type { Explanation } from '../query/explain.js';
 import { checkText, invalidParameters, readQueryObject } from '../query/object-form.js';
@@ -155,7 +156,7 @@ class KeptTimetable implements Timetable {
     // A pinned snapshot never gets stale.
     const canBeStale = pin === undefined && staleSecondsMax !== undefined;
     const staleMsMax = canBeStale ? staleSecondsMax * 1000 : Number.POSITIVE_INFINITY;
-    const loader = new Loader(sourceOf(options.source), { identifiers }, options.buildOn);
+    const loader = new Loader(sourceOf(options.source), readRulesOf(options), options.buildOn);
     const name = pin ?? loader.name;
     this.#present = new Present(loadingSource(name), {
       staleMsMax,

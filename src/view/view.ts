@@ -153,7 +153,7 @@ export class SnapshotView implements View {
   }
 
   eventOf(id: string): Uint8Array | null {
-    const canonical = parseIdentifier(id, this.summary.identifiers);
+    const canonical = parseIdentifier(id, this.summary.identifiers, 'id');
     const ordinal = canonical === null ? -1 : this.#snapshot.ordinalOf(canonical);
     return ordinal === -1 ? null : this.#snapshot.rows.rowOf(ordinal);
   }

@@ -4,6 +4,7 @@ import { createGunzip } from 'node:zlib';
 import { LecternError } from '../../errors.js';
 import { READ_CHUNK_BYTES } from '../../limits.js';
 import type { ReadRules } from '../../model/read-rules.js';
+import { mappedSink } from '../field-map.js';
 import type { LoadOptions, ReadSummary, RecordSink } from '../source.js';
 import { JsonArrayReader } from './json-array.js';
 import { MessagePackReader } from './messagepack.js';
@@ -99,7 +100,7 @@ async function begin(
   if (sniffed === null) return null;
   if ('problem' in sniffed) throw malformed(sourceName, sniffed.problem);
   const Reader = await READERS[sniffed.format]();
-  const reader = new Reader(sourceName, sink, rules);
+  const reader = new Reader(sourceName, mappedSink(sink, sniffed.format, rules, sourceName), rules);
   if (head.length > sniffed.skip) reader.push(head.subarray(sniffed.skip));
   return reader;
 }
