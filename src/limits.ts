@@ -64,8 +64,19 @@ export const ACCESS_FILE_SETTLE_MS = 100;
 
 /** One source record. A longer one is rejected and never held whole. */
 export const RECORD_BYTES_MAX: number = 1 * MIB;
+/** Columns of a CSV source. A record of 1,000 texts takes 64 KB. */
+export const CSV_COLUMNS_MAX = 1000;
+/** First bytes of CSV that tell the delimiter: 300 rows. */
+export const CSV_HEAD_BYTES: number = 64 * KIB;
+/** Bytes of CSV read again behind quotes that are not closed, as a multiple of all: a crafted source takes five times as long. */
+export const CSV_REREAD_TIMES_MAX = 4;
 /** Rejections kept with position and reason, 1,000 × 0.3 KB. All are counted. */
 export const REJECTIONS_KEPT_MAX = 1000;
+/** Records, and columns of them, that `inspect` looks at for samples: 100 MB of texts at most. */
+export const LOOK_RECORDS_MAX = 1000;
+export const LOOK_COLUMNS_MAX = 1000;
+/** Rejections kept, and shown, of each code, however many others there are. */
+export const REJECTION_SAMPLES = 3;
 /** Overridden records among them. They are not faults, so a sample is enough. */
 export const OVERRIDES_KEPT_MAX = 100;
 /** Unserved fields that are counted by name, and UTF-16 units of a name: 100 × 0.4 KB. */
@@ -112,6 +123,8 @@ export const BODY_SLICE_BYTES: number = 64 * KIB;
 export const BODY_SLICES_KEPT_MAX = 32;
 /** Slices that readers of one answer share, per snapshot and thread: 8 MiB, more than socket buffers hold. */
 export const BODY_SLICES_SHARED_MAX = 128;
+/** A part of all rows as CSV or iCalendar, made in one turn and kept: 600 rows of iCalendar take 2.5 ms. */
+export const KEPT_CHUNK_BYTES: number = 256 * KIB;
 /** All caches of one timetable: 38 MB of rows of 100,000 events in five posting lists each, and 1/8 for answers. */
 export const CACHE_MB_DEFAULT = 256;
 export const CACHE_BYTES_DEFAULT: number = CACHE_MB_DEFAULT * MIB;

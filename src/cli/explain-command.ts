@@ -1,14 +1,11 @@
 import { LecternError } from '../errors.js';
-import { parseQueryString } from '../http/request/query-string.js';
 import type { ReadingSettings } from '../options/option-types.js';
 import { readRulesOf } from '../options/reading-settings.js';
 import { invalidParameters } from '../query/object-form.js';
-import { parseParameters } from '../query/parameters.js';
 import { readFieldMap } from '../source/map-file.js';
 import { openTimetable } from '../timetable/timetable.js';
+import { PARSE_OPTIONS, readScheduleRequest } from './schedule-request.js';
 import { createProgressLine, formatBytes, formatCount, formatCountOf, formatMs } from './wording.js';
-
-const PARSE_OPTIONS = { unknownParameters: 'reject' } as const;
 
 /**
  * `lectern explain` prints how one query is answered. It checks the query before it reads the source.
@@ -16,11 +13,7 @@ const PARSE_OPTIONS = { unknownParameters: 'reject' } as const;
  * @param request a query string of GET /schedule, or a path or an address with one
  */
 export async function explain(source: string, request: string, reading: ReadingSettings): Promise<void> {
-  const { identifiers } = reading;
-  const { pairs, faults } = parseQueryString(queryOf(request));
-  const parsed = parseParameters('schedule', pairs, PARSE_OPTIONS, { identifiers, hasValue: () => false });
-  const allFaults = 'faults' in parsed ? [...faults, ...parsed.faults] : faults;
-  if (allFaults.length > 0) throw invalidParameters(allFaults);
+  const pairs = readScheduleRequest(request, reading.identifiers, 'explained');
   const progress = createProgressLine(source);
   const timetable = openTimetable({
     source,
@@ -46,13 +39,4 @@ export async function explain(source: string, request: string, reading: ReadingS
     progress.clear();
     await timetable.close();
   }
-}
-
-function queryOf(request: string): string {
-  const [, path = '', query = ''] = /^((?:https?:\/)?\/[^?]*)?\??(.*)$/s.exec(request) ?? [];
-  if (path === '' || /\/schedule\/?$/.test(path)) return query;
-  throw new LecternError(
-    'option-invalid',
-    `only GET /schedule can be explained, not ${JSON.stringify(path)}`,
-  );
 }

@@ -1,3 +1,4 @@
+import { REJECTION_SAMPLES } from '../limits.js';
 import { formatPosition, type Rejection } from '../model/event.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { LoadProgress } from '../source/source.js';
@@ -29,20 +30,36 @@ export function formatRejection({ position, field, detail, more = [] }: Rejectio
   return `${formatPosition(position)}${isNamed ? '' : `, ${field}`}: ${detail}${others}`;
 }
 
-/**
- * One line for each reason, the most common first, with its first record.
- *
- * @param listed rejections that are shown elsewhere
- */
-export function describeRejections(summary: SnapshotSummary, listed: readonly Rejection[] = []): string[] {
+/** Rejections of one reason. */
+export interface RejectionGroup {
+  readonly code: string;
+  readonly count: number;
+  readonly samples: readonly Rejection[];
+}
+
+/** By reason, the most common first. */
+export function groupRejections({ rejectedByCode, rejections }: SnapshotSummary): RejectionGroup[] {
+  return Object.entries(rejectedByCode)
+    .sort(([, a], [, b]) => b - a)
+    .map(([code, count]) => ({
+      code,
+      count,
+      samples: rejections.filter((rejection) => rejection.code === code).slice(0, REJECTION_SAMPLES),
+    }));
+}
+
+/** A line for each reason, with some of its records below. */
+export function describeRejections(summary: SnapshotSummary): string[] {
   if (summary.rejected === 0) return [];
-  const codes = Object.entries(summary.rejectedByCode).sort(([, a], [, b]) => b - a);
   return [
     `${formatCountOf(summary.rejected, 'record')} left out:`,
-    ...codes.map(([code, count]) => {
-      const first = summary.rejections.find((rejection) => rejection.code === code);
-      const isShown = first !== undefined && !listed.includes(first);
-      return `  ${formatCount(count)} ${code}${isShown ? `, first at ${formatRejection(first)}` : ''}`;
+    ...groupRejections(summary).flatMap(({ code, count, samples }) => {
+      const more = count - samples.length;
+      return [
+        `  ${formatCount(count)} ${code}`,
+        ...samples.map((sample) => `    ${formatRejection(sample)}`),
+        ...(more > 0 && samples.length > 0 ? [`    and ${formatCount(more)} more`] : []),
+      ];
     }),
   ];
 }
@@ -53,22 +70,27 @@ const DELAY_MS = 300;
 /** Carriage return and "erase line" (ECMA-48). */
 const ERASE = '\r\u001b[2K';
 
-/** A line that a terminal shows while a source is read. `clear` removes it. */
+/** A line that a terminal shows while a source is read, or something else is done. `clear` removes it. */
 export function createProgressLine(name: string): {
   update(progress: LoadProgress): void;
+  show(text: () => string): void;
   clear(): void;
 } {
   const stream = process.stderr;
-  if (!stream.isTTY) return { update() {}, clear() {} };
+  if (!stream.isTTY) return { update() {}, show() {}, clear() {} };
   let nextMs = performance.now() + DELAY_MS;
   let isShown = false;
+  const show = (text: () => string): void => {
+    const nowMs = performance.now();
+    if (nowMs < nextMs) return;
+    nextMs = nowMs + INTERVAL_MS;
+    isShown = true;
+    stream.write(`${ERASE}${text().slice(0, stream.columns - 1)}`);
+  };
   return {
+    show,
     update(progress) {
-      const nowMs = performance.now();
-      if (nowMs < nextMs) return;
-      nextMs = nowMs + INTERVAL_MS;
-      isShown = true;
-      stream.write(`${ERASE}${formatProgress(name, progress).slice(0, stream.columns - 1)}`);
+      show(() => formatProgress(name, progress));
     },
     clear() {
       if (isShown) stream.write(ERASE);

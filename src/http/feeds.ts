@@ -6,6 +6,7 @@ import type { FeedGrant } from '../auth/feed-grant.js';
 import { type Enrolments, feedIdentities } from '../auth/identity.js';
 import { REQUEST_TARGET_BYTES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
+import { PARAMETER_FIELDS } from '../model/fields.js';
 import { FEED_FORMATS, type FormatName } from '../model/format.js';
 import type { FieldFilter } from '../query/query.js';
 import type { ParameterPairs, ParseOptions } from '../view/view.js';
@@ -46,6 +47,9 @@ const HOST_UNKNOWN: Problem = {
 
 /** Addresses with any of them fit. */
 const EXTENSION_CHARACTERS_MAX = 5;
+const TEXT_FIELDS: readonly string[] = PARAMETER_FIELDS.filter(({ kind }) => kind === 'text').map(
+  ({ name }) => name,
+);
 const DAY_MS = 86_400_000;
 
 /** Calendar programs ask at their own pace; a page that shows a feed need not ask each time. */
@@ -183,11 +187,11 @@ export class Feeds {
     const entityTag = read.entityTag(format);
     feed.tag = { snapshotId: id, format, text: entityTag };
     if (!isKnown && answerCondition(exchange, entityTag, CACHING)) return null;
-    const { body } = read.execute(format);
+    const { body } = read.execute(format, nameOf(pairs));
     const headers = ['Content-Type', contentTypeOf(format), 'ETag', entityTag, ...CACHING];
     // Otherwise a browser names the saved file after the address.
     headers.push('Content-Disposition', `inline; filename="timetable.${format}"`);
-    headers.push('Content-Length', String(body.byteLength));
+    if (body.byteLength !== null) headers.push('Content-Length', String(body.byteLength));
     this.#reader.sendRead(exchange, view, headers, body);
     return null;
   }
@@ -204,6 +208,12 @@ export class Feeds {
     this.#feeds.set(grant, feed);
     return feed;
   }
+}
+
+/** Of the calendar: the texts that it was filtered by. Identifiers would tell nothing. */
+function nameOf(pairs: ParameterPairs): string {
+  const texts = pairs.filter(([name]) => TEXT_FIELDS.includes(name)).map(([, value]) => value);
+  return texts.length === 0 ? 'Timetable' : `Timetable: ${texts.join(', ')}`;
 }
 
 function send(exchange: Exchange, problem: Problem | null): void {

@@ -31,6 +31,8 @@ export interface OpenApiOptions {
   readonly basePath: string;
   readonly identifiers: IdentifierMode;
   readonly version: string;
+  /** The document is a file, not served by the service. Default false. */
+  readonly isFile?: boolean;
 }
 
 const EXAMPLE_EVENT: TimetableEvent = {
@@ -44,6 +46,31 @@ const EXAMPLE_EVENT: TimetableEvent = {
   lecturer: 'Ada Lovelace',
   type: 'Lecture',
   groupId: null,
+};
+
+const EXAMPLE_CALENDAR = [
+  'BEGIN:VCALENDAR',
+  'VERSION:2.0',
+  'PRODID:-//Lectern//Lectern//EN',
+  'BEGIN:VEVENT',
+  `UID:${EXAMPLE_EVENT.id}`,
+  'DTSTAMP:20240902T080000Z',
+  'DTSTART:20240902T080000Z',
+  'DTEND:20240902T093000Z',
+  `SUMMARY:${EXAMPLE_EVENT.title}`,
+  `LOCATION:${EXAMPLE_EVENT.roomId}`,
+  `DESCRIPTION:${EXAMPLE_EVENT.lecturer}\\n${EXAMPLE_EVENT.studyGroup}`,
+  `CATEGORIES:${EXAMPLE_EVENT.type}`,
+  'END:VEVENT',
+  'END:VCALENDAR',
+  '',
+].join('\r\n');
+
+/** By the name of a representation. */
+const EXAMPLE_TEXTS = {
+  ndjson: `${JSON.stringify(EXAMPLE_EVENT)}\n`,
+  csv: [Object.keys(EXAMPLE_EVENT), Object.values(EXAMPLE_EVENT)].map((row) => `${row.join()}\r\n`).join(''),
+  ics: EXAMPLE_CALENDAR,
 };
 
 const EXAMPLE_CONFLICT: ConflictEntry = {
@@ -105,8 +132,14 @@ function listOperation({ endpoint, response, problems = [], ...about }: ListOper
   };
 }
 
-/** Servers are relative to {base}/docs/openapi.json, so that they hold behind proxies that change the prefix. */
-export function createOpenApiDocument({ basePath, identifiers, version }: OpenApiOptions): JsonSchema {
+/** Servers are relative to {base}/docs/openapi.json, so that they hold behind proxies that change the prefix. In a file they are paths. */
+export function createOpenApiDocument({
+  basePath,
+  identifiers,
+  version,
+  isFile = false,
+}: OpenApiOptions): JsonSchema {
+  const base = basePath === '' ? '/' : basePath;
   return {
     openapi: '3.1.0',
     info: {
@@ -116,14 +149,18 @@ export function createOpenApiDocument({ basePath, identifiers, version }: OpenAp
       description: describeService(),
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '..', description: `Relative to this document: ${basePath === '' ? '/' : basePath}` }],
+    servers: [isFile ? { url: base } : { url: '..', description: `Relative to this document: ${base}` }],
     tags: [
       { name: 'schedule', description: 'The timetable' },
       { name: 'feeds', description: 'For calendar programs; 404 without a feed secret' },
       { name: 'development', description: 'In development mode only; elsewhere 404' },
     ],
     security: [{ bearerAuth: [] }],
-    paths: { ...schedulePaths(), ...feedPaths(), ...developmentPaths(basePath, identifiers) },
+    paths: {
+      ...schedulePaths(),
+      ...feedPaths(),
+      ...developmentPaths(basePath, identifiers, isFile),
+    },
     components: {
       schemas: {
         Event: eventSchema(identifiers),
@@ -151,9 +188,12 @@ export function createOpenApiDocument({ basePath, identifiers, version }: OpenAp
 }
 
 function schedulePaths(): Record<string, JsonSchema> {
-  const events = listResponse('The events, in order', { type: 'array', items: schemaOf('Event') }, [
-    EXAMPLE_EVENT,
-  ]);
+  const events = listResponse(
+    'The events, in order',
+    { type: 'array', items: schemaOf('Event') },
+    [EXAMPLE_EVENT],
+    EXAMPLE_TEXTS,
+  );
   return {
     '/schedule': listOperation({
       endpoint: 'schedule',
@@ -249,7 +289,7 @@ function feedPaths(): Record<string, JsonSchema> {
           },
         ],
         responses: {
-          '200': feedResponse({ type: 'array', items: schemaOf('Event') }, [EXAMPLE_EVENT]),
+          '200': feedResponse({ type: 'array', items: schemaOf('Event') }, [EXAMPLE_EVENT], EXAMPLE_TEXTS),
           '304': FEED_NOT_MODIFIED,
           ...problemReferences([...EVERYWHERE, 412]),
         },
@@ -258,7 +298,11 @@ function feedPaths(): Record<string, JsonSchema> {
   };
 }
 
-function developmentPaths(basePath: string, identifiers: IdentifierMode): Record<string, JsonSchema> {
+function developmentPaths(
+  basePath: string,
+  identifiers: IdentifierMode,
+  isFile: boolean,
+): Record<string, JsonSchema> {
   // One step up from {base}/docs/openapi.json for each segment of the base path, and one for docs.
   const root = Array(basePath.split('/').length).fill('..').join('/');
   const common = { tags: ['development'], security: [] };
@@ -289,7 +333,7 @@ function developmentPaths(basePath: string, identifiers: IdentifierMode): Record
     },
     '/health': {
       // The one path outside the base path.
-      servers: [{ url: root, description: 'Relative to this document: /' }],
+      servers: [isFile ? { url: '/' } : { url: root, description: 'Relative to this document: /' }],
       get: {
         ...common,
         operationId: 'checkHealth',

@@ -52,6 +52,7 @@ function filter(field: Field, identifiers: IdentifierMode): ParameterObject {
 }
 
 export function listParameters(identifiers: IdentifierMode): Record<string, ParameterObject> {
+  const ofEvents = FORMATS.filter(({ isOfEvents }) => isOfEvents).map(({ name }) => name);
   const parameters = [
     ...PARAMETER_FIELDS.map((field) => filter(field, identifiers)),
     single(
@@ -75,10 +76,19 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
       ...TEXT,
       maxLength: CURSOR_CHARACTERS_MAX,
     }),
-    single('format', 'The representation; overrides Accept.', {
-      type: 'string',
-      enum: FORMATS.map((format) => format.name),
-    }),
+    single(
+      'format',
+      `The representation; overrides Accept. Only lists of events have ${ofEvents.join(', ')}.`,
+      {
+        type: 'string',
+        enum: FORMATS.map((format) => format.name),
+      },
+    ),
+    single(
+      'clashes',
+      'With mark, events in iCalendar that are in a conflict have the further category CLASH. It changes nothing else.',
+      { type: 'string', enum: ['mark'] },
+    ),
     repeatable('by', 'What the lessons compete for; without it, all of them. Repeat it for several.', {
       type: 'string',
       enum: CONFLICT_DIMENSIONS.map((dimension) => dimension.by),

@@ -1,5 +1,5 @@
 import { PARAMETER_FAULTS, PROBLEMS, type ProblemCode } from '../errors.js';
-import { FEED_FORMATS, FORMATS } from '../model/format.js';
+import { FEED_FORMATS, FORMATS, type FormatName } from '../model/format.js';
 import type { JsonSchema } from '../model/schemas.js';
 
 export type ProblemStatus = (typeof PROBLEMS)[ProblemCode]['status'];
@@ -14,7 +14,6 @@ export const HEADERS: Readonly<Record<string, JsonSchema>> = {
     'W/"2mVcLr0fQ1yAeGd3XoT4Zw"',
   ),
   'Cache-Control': header('private, no-cache; of feeds private, max-age=300'),
-  'Content-Disposition': header('A name for a saved file, which shows nothing of the address'),
   'Referrer-Policy': header('no-referrer'),
   'X-Robots-Tag': header('noindex'),
   Vary: header('Accept, Accept-Encoding, Authorization; also Origin, where pages of other origins may read'),
@@ -25,6 +24,10 @@ export const HEADERS: Readonly<Record<string, JsonSchema>> = {
   Link: header(
     'RFC 8288: the next page, rel="next", where there is one. A relative reference.',
     '</api/v1/schedule?limit=100&cursor=…>; rel="next"',
+  ),
+  'Content-Disposition': header(
+    'RFC 6266: the name of a saved answer, for NDJSON, CSV, iCalendar and feeds',
+    'inline; filename="timetable.csv"',
   ),
   'X-Content-Type-Options': header('nosniff'),
   'Content-Security-Policy': header(
@@ -94,27 +97,55 @@ export function problemReferences(statuses: readonly ProblemStatus[]): Record<st
   );
 }
 
-export function listResponse(description: string, schema: JsonSchema, example: unknown): JsonSchema {
-  const examples = { usual: { value: example } };
+/**
+ * A list in the representations that every list has.
+ *
+ * @param texts examples of further representations, by name
+ */
+export function listResponse(
+  description: string,
+  schema: JsonSchema,
+  example: unknown,
+  texts: Readonly<Record<string, string>> = {},
+): JsonSchema {
+  const content = (name: FormatName): JsonSchema => {
+    if (name === 'msgpack') return { schema };
+    if (name === 'json') return { schema, examples: { usual: { value: example } } };
+    return { schema: { type: 'string' }, examples: { usual: { value: texts[name] } } };
+  };
+  const further = Object.keys(texts).length === 0 ? [] : ['Content-Disposition'];
   return {
     description,
-    headers: headers('ETag', 'Cache-Control', 'Vary', 'X-Total-Count', 'Link'),
+    headers: headers('ETag', 'Cache-Control', 'Vary', 'X-Total-Count', 'Link', ...further),
     content: Object.fromEntries(
-      FORMATS.map(({ name, mediaType }) => [mediaType, name === 'json' ? { schema, examples } : { schema }]),
+      FORMATS.filter(({ name, isOfEvents }) => !isOfEvents || name in texts).map(({ name, mediaType }) => [
+        mediaType,
+        content(name),
+      ]),
     ),
   };
 }
 
 const FEED_HEADERS: readonly string[] = ['ETag', 'Cache-Control', 'Referrer-Policy', 'X-Robots-Tag'];
 
-export function feedResponse(schema: JsonSchema, example: unknown): JsonSchema {
-  const formats = FORMATS.filter(({ name }) => FEED_FORMATS.includes(name));
-  const examples = { usual: { value: example } };
+/** @param texts examples of representations that are no JSON, by name */
+export function feedResponse(
+  schema: JsonSchema,
+  example: unknown,
+  texts: Readonly<Record<string, string>>,
+): JsonSchema {
+  const content = (name: FormatName): JsonSchema =>
+    name === 'json'
+      ? { schema, examples: { usual: { value: example } } }
+      : { schema: { type: 'string' }, examples: { usual: { value: texts[name] } } };
   return {
     description: 'The events, in order',
     headers: headers(...FEED_HEADERS, 'Content-Disposition'),
     content: Object.fromEntries(
-      formats.map(({ name, mediaType }) => [mediaType, name === 'json' ? { schema, examples } : {}]),
+      FORMATS.filter(({ name }) => FEED_FORMATS.includes(name)).map(({ name, mediaType }) => [
+        mediaType,
+        content(name),
+      ]),
     ),
   };
 }

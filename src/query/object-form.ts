@@ -23,6 +23,7 @@ const VALUE_TYPES: Readonly<Record<ParameterKind, readonly [expected: string, co
   'conflict-cursor': ['a text', 'malformed-cursor'],
   format: ['a text', 'unknown-value'],
   merge: ['true or false', 'unknown-value'],
+  clashes: ["the text 'mark'", 'unknown-value'],
   since: ['a text, the id of a snapshot', 'malformed-text'],
   for: ['a text', 'unknown-value'],
 };

@@ -2,7 +2,7 @@ import type { ParameterFault, ParameterFaultCode } from '../errors.js';
 import { PAGE_LIMIT_MAX, PARAMETER_FAULTS_MAX, PARAMETER_VALUES_MAX, SUGGESTIONS_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import { CONFLICT_DIMENSIONS, type ConflictBy, FIELDS, PARAMETER_FIELDS } from '../model/fields.js';
-import { FORMATS, type FormatName } from '../model/format.js';
+import { FORMATS, type Format, type FormatName, LIST_FORMATS } from '../model/format.js';
 import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
 import { compareCodePoints, normaliseText } from '../model/text.js';
 import { formatInstant, parseInstant } from '../model/time.js';
@@ -30,7 +30,8 @@ export type ParameterKind =
   | 'by'
   | 'merge'
   | 'since'
-  | 'for';
+  | 'for'
+  | 'clashes';
 
 /** The endpoints that return lists. */
 export type EndpointName = 'schedule' | 'personal' | 'all' | 'types' | 'conflicts' | 'changes';
@@ -54,10 +55,17 @@ const FILTERS: readonly (readonly [string, ParameterKind])[] = [
   ['endTime', 'instant'],
 ];
 
+const EVENT_LIST: readonly (readonly [string, ParameterKind])[] = [
+  ['limit', 'limit'],
+  ['cursor', 'event-cursor'],
+  ['format', 'format'],
+  ['clashes', 'clashes'],
+];
+
 export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>> = {
-  schedule: tableOf(...FILTERS, ['limit', 'limit'], ['cursor', 'event-cursor'], ['format', 'format']),
-  personal: tableOf(...FILTERS, ['limit', 'limit'], ['cursor', 'event-cursor'], ['format', 'format']),
-  all: tableOf(['limit', 'limit'], ['cursor', 'event-cursor'], ['format', 'format']),
+  schedule: tableOf(...FILTERS, ...EVENT_LIST),
+  personal: tableOf(...FILTERS, ...EVENT_LIST),
+  all: tableOf(...EVENT_LIST),
   types: tableOf(['format', 'format']),
   conflicts: tableOf(
     ...FILTERS,
@@ -71,13 +79,21 @@ export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>>
 };
 
 /** What GET /schedule/feed takes, which is no list itself: what the feed will select. */
-export const FEED_PARAMETERS: ParameterTable = tableOf(...FILTERS, ['for', 'for']);
+export const FEED_PARAMETERS: ParameterTable = tableOf(...FILTERS, ['for', 'for'], ['clashes', 'clashes']);
+
+export const ENDPOINT_FORMATS: Readonly<Record<EndpointName, readonly Format[]>> = {
+  schedule: FORMATS,
+  personal: FORMATS,
+  all: FORMATS,
+  types: LIST_FORMATS,
+  conflicts: LIST_FORMATS,
+  changes: LIST_FORMATS,
+};
 
 const FIELD_BY_PARAMETER = new Map<string, (typeof PARAMETER_FIELDS)[number]>(
   PARAMETER_FIELDS.map((field) => [field.name, field]),
 );
 const ALL_DIMENSIONS: readonly ConflictBy[] = CONFLICT_DIMENSIONS.map((dimension) => dimension.by);
-const FORMAT_NAMES: readonly FormatName[] = FORMATS.map((format) => format.name);
 
 /** Parsed parameters. Fields that the endpoint lacks have defaults. */
 export interface Parameters {
@@ -93,6 +109,8 @@ export interface Parameters {
   readonly merge: boolean;
   readonly since: string | null;
   readonly isPersonal: boolean;
+  /** Whether iCalendar marks events that are in a conflict. */
+  readonly clashes: boolean;
 }
 
 export type ParametersResult =
@@ -111,40 +129,19 @@ export function parseParameters(
   options: ParseOptions,
   facts: DataSetFacts,
 ): ParametersResult {
-  return parsePairs(ENDPOINT_PARAMETERS[endpoint], pairs, options, facts);
+  return parsePairs(ENDPOINT_PARAMETERS[endpoint], ENDPOINT_FORMATS[endpoint], pairs, options, facts);
 }
 
-function parsePairs(
+export function parsePairs(
   table: ParameterTable,
+  formats: readonly Format[],
   pairs: ParameterPairs,
   options: ParseOptions,
   facts: DataSetFacts,
 ): ParametersResult {
-  const parser = new Parser(table, options, facts);
+  const parser = new Parser(table, formats, options, facts);
   for (const [name, value] of pairs) parser.take(name, value);
   return parser.finish();
-}
-
-/** What a feed selects: its filters and window in canonical form. */
-export interface FeedQuery {
-  readonly isPersonal: boolean;
-  readonly pairs: ParameterPairs;
-}
-
-export function parseFeedQuery(
-  pairs: ParameterPairs,
-  options: ParseOptions,
-  facts: DataSetFacts,
-): { readonly query: FeedQuery } | { readonly faults: readonly ParameterFault[] } {
-  const parsed = parsePairs(FEED_PARAMETERS, pairs, options, facts);
-  if ('faults' in parsed) return parsed;
-  const { isPersonal, filters, startMs, endMs } = parsed.parameters;
-  const canonical: [string, string][] = filters.flatMap(({ field, values }) =>
-    values.map((value): [string, string] => [field, value]),
-  );
-  if (startMs !== Number.NEGATIVE_INFINITY) canonical.push(['startTime', formatInstant(startMs)]);
-  if (endMs !== Number.POSITIVE_INFINITY) canonical.push(['endTime', formatInstant(endMs)]);
-  return { query: { isPersonal, pairs: canonical } };
 }
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
@@ -156,6 +153,7 @@ interface Given {
 
 class Parser {
   readonly #table: ParameterTable;
+  readonly #formats: readonly Format[];
   readonly #options: ParseOptions;
   readonly #facts: DataSetFacts;
   readonly #given: Given[] = [];
@@ -173,11 +171,13 @@ class Parser {
     merge: true,
     since: null,
     isPersonal: false,
+    clashes: false,
   };
   #suggestions = 0;
 
-  constructor(table: ParameterTable, options: ParseOptions, facts: DataSetFacts) {
+  constructor(table: ParameterTable, formats: readonly Format[], options: ParseOptions, facts: DataSetFacts) {
     this.#table = table;
+    this.#formats = formats;
     this.#options = options;
     this.#facts = facts;
   }
@@ -293,13 +293,20 @@ class Parser {
         result.conflictCursor = this.#cursor(name, decodeConflictCursor(value));
         break;
       case 'format':
-        result.format = this.#oneOf(name, value, FORMAT_NAMES);
+        result.format = this.#oneOf(
+          name,
+          value,
+          this.#formats.map((format) => format.name),
+        );
         break;
       case 'for':
         result.isPersonal = this.#oneOf(name, value, ['personal']) !== null;
         break;
       case 'merge':
         result.merge = this.#oneOf(name, value, ['true', 'false']) === 'true';
+        break;
+      case 'clashes':
+        result.clashes = this.#oneOf(name, value, ['mark']) !== null;
         break;
       case 'since': {
         const [, id, idOfTag] = SINCE.exec(value) ?? [];

@@ -1,5 +1,11 @@
 import { LecternError } from '../errors.js';
-import { EVENTS_MAX, INTERVALS_PER_TREE_MAX, OVERRIDES_KEPT_MAX, REJECTIONS_KEPT_MAX } from '../limits.js';
+import {
+  EVENTS_MAX,
+  INTERVALS_PER_TREE_MAX,
+  OVERRIDES_KEPT_MAX,
+  REJECTION_SAMPLES,
+  REJECTIONS_KEPT_MAX,
+} from '../limits.js';
 import type {
   IdentifierMode,
   NormalisedEvent,
@@ -153,7 +159,7 @@ export class SnapshotBuilder {
     this.#rejected++;
     const count = (this.#rejectedByCode[code] ?? 0) + 1;
     this.#rejectedByCode[code] = count;
-    if (this.#rejections.length >= REJECTIONS_KEPT_MAX) return;
+    if (this.#rejections.length >= REJECTIONS_KEPT_MAX && count > REJECTION_SAMPLES) return;
     if (code !== 'overridden' || count <= OVERRIDES_KEPT_MAX) this.#rejections.push(rejection);
   }
 

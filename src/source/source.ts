@@ -9,6 +9,8 @@ import type { LoadNotes } from './load-notes.js';
 export interface NameSpans {
   readonly places: Int32Array;
   readonly count: number;
+  /** Where they stand, if not in the record: in the header of CSV. */
+  readonly view?: DataView;
 }
 
 /** Takes records synchronously, in the order of the source. */
@@ -49,10 +51,12 @@ export interface LoadOptions {
   /** Called before the first record, if the source knows its version by then. Null: what was told before does not hold. */
   readonly onVersion?: ((version: string | null) => void) | undefined;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
+  /** Called with each record as it stands in the source, before the field map. Then all records are decoded. */
+  readonly onRecord?: ((value: unknown) => void) | undefined;
 }
 
 /** `mixed`: several sources of different formats. */
-export type SourceFormat = 'ndjson' | 'json-array' | 'messagepack' | 'memory' | 'mixed';
+export type SourceFormat = 'ndjson' | 'json-array' | 'messagepack' | 'csv' | 'memory' | 'mixed';
 
 export interface ReadSummary {
   readonly format: SourceFormat;

@@ -74,7 +74,7 @@ export async function loadImage(
     },
     undecoded(bytes, view, spans, names) {
       if (!intake.add(bytes, view, spans)) return false;
-      if (names.count > 0) builder.unserved.countNames(view, names.places, names.count);
+      if (names.count > 0) builder.unserved.countNames(names.view ?? view, names.places, names.count);
       watch.count();
       return true;
     },

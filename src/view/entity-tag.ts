@@ -24,7 +24,7 @@ export class EntityTags {
     identities: readonly FieldFilter[] | null,
     format: FormatName,
   ): string {
-    const { startMs, endMs, limit, eventCursor, conflictCursor, by, merge, since } = parameters;
+    const { startMs, endMs, limit, eventCursor, conflictCursor, by, merge, since, clashes } = parameters;
     const digest = new Digest();
     digest.text(endpoint);
     digest.text(format);
@@ -48,6 +48,7 @@ export class EntityTags {
       digest.word(merge ? 1 : 0);
     }
     if (since !== null) digest.text(since);
+    if (clashes && format === 'ics') digest.text('clashes');
     digest.writeTo(this.#bytes, this.#digestOffset);
     return this.#bytes.toString('latin1');
   }

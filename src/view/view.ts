@@ -4,11 +4,16 @@
  */
 export type { ParameterPairs, ParseOptions } from '../query/parameters.js';
 
+import type { Body } from '../encode/body.js';
+import { calendarForm, feedOpening, NO_NAMES } from '../encode/calendar-rows.js';
 import { jsonChanges, messagePackChanges } from '../encode/changes.js';
 import { jsonConflicts, messagePackConflicts } from '../encode/conflict-entries.js';
+import { CSV } from '../encode/csv-rows.js';
 import { jsonRows } from '../encode/json.js';
 import { messagePackRows, packPlain } from '../encode/msgpack.js';
+import { NDJSON } from '../encode/ndjson-rows.js';
 import { RowCache } from '../encode/row-cache.js';
+import { type RowListForm, rowList } from '../encode/row-lists.js';
 import { CACHE_BYTES_DEFAULT } from '../limits.js';
 import type { FormatName } from '../model/format.js';
 import { parseIdentifier } from '../model/identifier.js';
@@ -16,14 +21,13 @@ import { findConflicts } from '../query/conflicts.js';
 import { clusterAfter, encodeConflictCursor, encodeEventCursor } from '../query/cursor.js';
 import { executePlan } from '../query/execute.js';
 import { type Explanation, explainPlan } from '../query/explain.js';
+import { type FeedQuery, parseFeedQuery } from '../query/feed-query.js';
 import {
   type DataSetFacts,
   type EndpointName,
-  type FeedQuery,
   type ParameterPairs,
   type Parameters,
   type ParseOptions,
-  parseFeedQuery,
   parseParameters,
 } from '../query/parameters.js';
 import { planQuery } from '../query/plan.js';
@@ -82,6 +86,8 @@ export class SnapshotView implements View {
   readonly #differences: Differences;
   readonly #facts: DataSetFacts;
   readonly #tags: EntityTags;
+  /** Without and with marked clashes. */
+  readonly #calendars: RowListForm[] = [];
 
   /**
    * @param differences what has changed since past snapshots
@@ -202,10 +208,10 @@ export class SnapshotView implements View {
     const read: Read = {
       format: parameters.format,
       entityTag: (format) => this.#tags.of(endpoint, parameters, identities, format),
-      execute: (format) => {
+      execute: (format, feedName) => {
         if (endpoint === 'types') return this.#typesAnswer(format);
         if (endpoint === 'conflicts') return this.#conflictsAnswer(query, parameters, format);
-        return this.#eventsAnswer(query, parameters, format);
+        return this.#eventsAnswer(query, parameters, format, feedName);
       },
     };
     return { read };
@@ -223,12 +229,32 @@ export class SnapshotView implements View {
     return { page, nextCursor: isLast ? null : encodeEventCursor(this.#snapshot.keyOf(page.last())) };
   }
 
-  #eventsAnswer(query: Query, parameters: Parameters, format: FormatName): Answer {
+  #eventsAnswer(query: Query, parameters: Parameters, format: FormatName, feedName?: string): Answer {
     const selection = executePlan(this.#snapshot, planQuery(this.#snapshot, query));
     const { page, nextCursor } = this.#page(selection, parameters);
-    const encode = format === 'json' ? jsonRows : messagePackRows;
-    const body = encode(this.#snapshot.rows, page, this.rowCache);
-    return { total: selection.count, count: page.count, nextCursor, body };
+    return {
+      total: selection.count,
+      count: page.count,
+      nextCursor,
+      body: this.#eventsBody(page, format, parameters.clashes, feedName),
+    };
+  }
+
+  #eventsBody(page: Selection, format: FormatName, marksClashes: boolean, feedName?: string): Body {
+    const { rows } = this.#snapshot;
+    if (format === 'json') return jsonRows(rows, page, this.rowCache);
+    if (format === 'msgpack') return messagePackRows(rows, page, this.rowCache);
+    const form = this.#formOf(format, marksClashes);
+    const isFeed = format === 'ics' && feedName !== undefined;
+    return rowList(rows, page, isFeed ? { ...form, opening: feedOpening(feedName) } : form, this.rowCache);
+  }
+
+  #formOf(format: 'ndjson' | 'csv' | 'ics', marksClashes: boolean): RowListForm {
+    if (format === 'ndjson') return NDJSON;
+    if (format === 'csv') return CSV;
+    const number = marksClashes ? 1 : 0;
+    this.#calendars[number] ??= calendarForm(this.#snapshot, NO_NAMES, marksClashes);
+    return this.#calendars[number];
   }
 
   #conflictsAnswer(query: Query, parameters: Parameters, format: FormatName): Answer {

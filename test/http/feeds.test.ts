@@ -89,10 +89,47 @@ test('header fields of a feed, 304, HEAD, OPTIONS, 412', async (t) => {
   t.equal(head.text, '');
   t.equal((await send(`${path}/`)).status, 200, 'a slash at the end is ignored');
   t.equal((await send(`${path}?cache=no`)).status, 200, 'a query is ignored');
+  for (const other of ['ics', 'csv']) {
+    const { headers } = await send(path.replace('.json', `.${other}`));
+    t.match(headers, { ...expected, 'content-disposition': `inline; filename="timetable.${other}"` });
+    t.not(headers.etag, tag);
+  }
   t.equal((await send(path, { headers: { 'If-Match': '"x"' } })).status, 412);
   t.equal((await send(path, { method: 'OPTIONS' })).status, 204);
   t.equal((await send(path, { method: 'PUT' })).status, 405);
   t.equal((await send(path, { headers: { Authorization: 'Bearer nonsense' } })).status, 200);
+});
+
+test('a feed in every format', async (t) => {
+  const { send, issue, pathOf } = await start(t);
+  t.match(((await issue('?for=personal')).json() as Issued).url, /\.ics$/);
+  const path = await pathOf('?for=personal&type=Lab&clashes=mark');
+  const list = '/api/v1/schedule/personal?type=Lab&clashes=mark';
+  const listed = async (format: string): Promise<Reply> =>
+    send(`${list}&format=${format}`, { headers: bearer({ studyGroup: 'A' }) });
+  for (const format of ['json', 'csv']) {
+    t.equal((await send(`${path}.${format}`)).text, (await listed(format)).text, format);
+  }
+  const calendar = await send(`${path}.ics`);
+  t.equal(calendar.headers['content-type'], 'text/calendar; charset=utf-8');
+  const head = [
+    'BEGIN:VCALENDAR',
+    'VERSION:2.0',
+    'PRODID:-//Lectern//Lectern//EN',
+    'NAME:Timetable: Lab',
+    'X-WR-CALNAME:Timetable: Lab',
+    'REFRESH-INTERVAL;VALUE=DURATION:PT15M',
+    'X-PUBLISHED-TTL:PT15M',
+  ];
+  t.same(calendar.text.split('\r\n').slice(0, head.length), head);
+  const events = (text: string): string => text.slice(text.indexOf('BEGIN:VEVENT'));
+  t.equal(events(calendar.text), events((await listed('ics')).text));
+  t.match(calendar.text, /END:VEVENT\r\nEND:VCALENDAR\r\n$/);
+  const odd = await send(`${await pathOf('?studyGroup=B+%26+%3CC%3E,+%22D%22')}.ics`);
+  t.match(odd.text, '\r\nX-WR-CALNAME:Timetable: B & <C>\\, "D"\r\n');
+  const byRoom = await send(`${await pathOf(`?roomId=${ROOM}`)}.ics`);
+  t.match(byRoom.text, '\r\nNAME:Timetable\r\n');
+  t.notMatch(calendar.text, path.slice(20, 60), 'the address is not in it');
 });
 
 test('what /schedule/feed refuses', async (t) => {
