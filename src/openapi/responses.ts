@@ -4,6 +4,9 @@ import type { JsonSchema } from '../model/schemas.js';
 
 export type ProblemStatus = (typeof PROBLEMS)[ProblemCode]['status'];
 
+/** Statuses of problems with any request. */
+export const EVERYWHERE: readonly ProblemStatus[] = [400, 404, 405, 408, 414, 417, 431, 500, 503];
+
 function header(description: string, ...examples: string[]): JsonSchema {
   return { description, schema: { type: 'string', ...(examples.length === 0 ? {} : { examples }) } };
 }
@@ -154,6 +157,11 @@ export const FEED_NOT_MODIFIED: JsonSchema = {
   description: 'If-None-Match names the present entity tag: what the client has is still good',
   headers: headers(...FEED_HEADERS),
 };
+
+/** One entry alone: a list's fields without those of paging. */
+export function entryResponse(description: string, schema: JsonSchema, example: unknown): JsonSchema {
+  return { ...listResponse(description, schema, example), headers: headers('ETag', 'Cache-Control', 'Vary') };
+}
 
 export const NOT_MODIFIED: JsonSchema = {
   description: 'If-None-Match names the present entity tag: what the client has is still good',

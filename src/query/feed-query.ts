@@ -1,12 +1,6 @@
 import type { ParameterFault } from '../errors.js';
 import { formatInstant } from '../model/time.js';
-import {
-  type DataSetFacts,
-  FEED_PARAMETERS,
-  type ParameterPairs,
-  type ParseOptions,
-  parsePairs,
-} from './parameters.js';
+import { type DataSetFacts, type ParameterPairs, type ParseOptions, parseParameters } from './parameters.js';
 
 /** What a feed selects: its filters and window in canonical form. */
 export interface FeedQuery {
@@ -19,7 +13,7 @@ export function parseFeedQuery(
   options: ParseOptions,
   facts: DataSetFacts,
 ): { readonly query: FeedQuery } | { readonly faults: readonly ParameterFault[] } {
-  const parsed = parsePairs(FEED_PARAMETERS, [], pairs, options, facts);
+  const parsed = parseParameters('feed', pairs, options, facts);
   if ('faults' in parsed) return parsed;
   const { isPersonal, filters, startMs, endMs, clashes } = parsed.parameters;
   const canonical: [string, string][] = filters.flatMap(({ field, values }) =>
