@@ -38,7 +38,7 @@ test('a calendar program sees the events of a feed, and then a change', {
   const { url } = (await issued.json()) as { url: string };
 
   const config = join(folder, 'vdirsyncer.conf');
-  mkdirSync(join(folder, 'status'));
+  for (const name of ['status', 'calendar']) mkdirSync(join(folder, name));
   writeFileSync(
     config,
     `[general]
