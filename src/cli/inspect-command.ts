@@ -117,8 +117,8 @@ function formatAmbiguous({ gaps, overlaps }: Inspection['summary']['ambiguousTim
 }
 
 function formatRejections(summary: Inspection['summary']): string {
-  const { rejected, rejections } = summary;
-  if (rejected === 0) return 'no records left out';
+  const { events, rejected, rejections } = summary;
+  if (rejected === 0) return events === 0 ? 'the source has no records' : 'no records left out';
   const kept = rejections.length < rejected ? `the first ${formatCount(rejections.length)}` : 'them all';
   return [...describeRejections(summary), `  (--json lists ${kept})`].join('\n');
 }
