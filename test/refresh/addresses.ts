@@ -65,7 +65,12 @@ export async function startAddresses(t: Test, count: number): Promise<Addresses>
       kind: 'merged',
       specs: moods.map(
         (_, n) =>
-          ({ kind: 'http', url: `${origin}/${n}?token=secret`, idleMsMax: 300, headersMsMax: 300 }) as const,
+          ({
+            kind: 'http',
+            url: `${origin}/${n}?token=secret`,
+            idleMsMax: 2000,
+            headersMsMax: 2000,
+          }) as const,
       ),
     } as const,
     nameOf: (n: number) => `${origin}/${n}?token=…`,
