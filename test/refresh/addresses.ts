@@ -78,7 +78,13 @@ export async function startAddresses(t: Test, count: number): Promise<Addresses>
 }
 
 export function open(t: Test, options: TimetableOptions): { timetable: Timetable; told: string[] } {
-  const timetable = openTimetable({ refreshSeconds: 3600, watch: false, identifiers: 'any', ...options });
+  const timetable = openTimetable({
+    refreshSeconds: 3600,
+    watch: false,
+    identifiers: 'any',
+    buildOn: 'here',
+    ...options,
+  });
   t.teardown(() => timetable.close());
   const told: string[] = [];
   timetable.on('part', ({ state, lastError }) =>

@@ -8,7 +8,7 @@ import { type Mood, open, partsOf, record, startAddresses, states, titles } from
 
 test('addresses that fail in any way keep their last events; the others are refreshed; good again', async (t) => {
   const upstream = await startAddresses(t, 7);
-  const { timetable, told } = open(t, { source: upstream.spec });
+  const { timetable, told } = open(t, { source: upstream.spec, buildOn: 'thread' });
   await timetable.ready;
   t.strictSame(
     upstream.asked(),
