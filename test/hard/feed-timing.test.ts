@@ -8,7 +8,7 @@ import { seeded } from '../attack/hostile-tokens.js';
 import { recordFigure } from './figures.mjs';
 import { HARD, size } from './size.js';
 
-const BATCHES = size(1500, 15_000);
+const BATCHES = size(1500, 5000);
 const BATCH = 40;
 const SEED = 20_261_123;
 /** Of the time of a refusal, 8 µs: a network varies by a hundred times as much. */
