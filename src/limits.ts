@@ -7,6 +7,13 @@ const MIB = 1024 * KIB;
 export const REQUEST_TARGET_BYTES_MAX: number = 8 * KIB;
 /** Values of one query parameter. 100 posting lists are looked up in 0.1 ms. */
 export const PARAMETER_VALUES_MAX = 100;
+/** Days of one window: a year. */
+export const DAYS_MAX = 366;
+/** Time zones that clients chose, kept per thread: 64 × (0.1 MB + 1,024 offsets × 60 bytes) = 10 MB. */
+export const ZONES_KEPT_MAX = 64;
+export const ZONE_OFFSETS_KEPT_MAX = 1024;
+/** Characters of a time zone's name. The longest has 32. */
+export const ZONE_CHARACTERS_MAX = 64;
 /** `limit` of one page. 10,000 events are 3.8 MB of JSON. */
 export const PAGE_LIMIT_MAX = 10_000;
 /** UTF-16 units of a conflict's key in a cursor. A longer key is cut there, and a digest is added. */

@@ -37,6 +37,7 @@ export interface HandlerOptions extends Partial<TokenCheckOptions> {
    */
   readonly identify?: (req: IncomingMessage) => readonly FieldFilter[] | null;
   readonly unknownParameters?: ParseOptions['unknownParameters'] | undefined;
+  readonly timeZone?: ParseOptions['timeZone'];
   /** Set if the handler is mounted in a server of its own; see {@link ExchangeSettings}. Default false. */
   readonly ownsSocket?: boolean;
   /** Bytes for whole answers that are asked for again; 0 for none. Default: their share of CACHE_BYTES_DEFAULT. */
@@ -96,7 +97,7 @@ class Handler {
     ]);
     this.#reader = new Reader(
       views,
-      { unknownParameters },
+      { unknownParameters, timeZone: options.timeZone },
       options.cacheBytesMax ?? CACHE_BYTES_DEFAULT * ANSWER_CACHE_SHARE,
       meter,
       authenticator !== undefined,

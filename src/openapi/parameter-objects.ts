@@ -1,4 +1,10 @@
-import { CURSOR_CHARACTERS_MAX, PAGE_LIMIT_MAX, PARAMETER_VALUES_MAX } from '../limits.js';
+import {
+  CURSOR_CHARACTERS_MAX,
+  DAYS_MAX,
+  PAGE_LIMIT_MAX,
+  PARAMETER_VALUES_MAX,
+  ZONE_CHARACTERS_MAX,
+} from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import { CONFLICT_DIMENSIONS, FIELDS, type Field, PARAMETER_FIELDS } from '../model/fields.js';
 import { FORMATS } from '../model/format.js';
@@ -59,6 +65,22 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
       'endTime',
       'End of the window, exclusive: events that begin before it. Must be after startTime. RFC 3339 with an offset.',
       INSTANT,
+    ),
+    single(
+      'date',
+      'In place of startTime and endTime: the first local day of the window. Days have 23 to 25 hours where clocks change.',
+      { type: 'string', format: 'date' },
+    ),
+    single('days', 'Local days from date on.', {
+      type: 'integer',
+      minimum: 1,
+      maximum: DAYS_MAX,
+      default: 1,
+    }),
+    single(
+      'timeZone',
+      'IANA name of the time zone of date, such as Europe/Berlin; without it, the zone of the service, or UTC.',
+      { ...TEXT, maxLength: ZONE_CHARACTERS_MAX },
     ),
     single(
       'limit',

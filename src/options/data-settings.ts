@@ -1,4 +1,5 @@
 import { CACHE_MB_DEFAULT, EVENTS_MAX, LOAD_MEMORY_MB_MIN } from '../limits.js';
+import { Zone } from '../model/zone.js';
 import {
   amount,
   count,
@@ -11,6 +12,7 @@ import {
   oneOf,
   PATH,
   type Setting,
+  text,
 } from './setting.js';
 
 const MIB_PER_TIB = 1_048_576;
@@ -30,6 +32,17 @@ const HEADER: Kind = {
   fault: (value) => (isObject(value) ? null : 'it must be "Name: value"'),
 };
 
+const TIME_ZONE: Kind = {
+  ...text('zone', (name) => {
+    try {
+      return new Zone(name) && null;
+    } catch {
+      return 'it must be the name of a time zone, such as Europe/Berlin';
+    }
+  }),
+  range: 'the name of an IANA time zone',
+};
+
 export const DATA_SETTINGS: readonly Setting[] = inGroup('Data', 'openTimetable', {
   source: {
     flag: null,
@@ -40,6 +53,10 @@ export const DATA_SETTINGS: readonly Setting[] = inGroup('Data', 'openTimetable'
     kind: oneOf('kind', ['uuid', 'any']),
     default: 'uuid',
     help: 'what identifiers of the data look like: UUIDs, or any text of 1 to 64 characters and whole numbers',
+  },
+  timeZone: {
+    kind: TIME_ZONE,
+    help: 'IANA zone of local days in queries, such as Europe/Berlin; without it, UTC',
   },
   unknownParameters: {
     kind: oneOf('how', ['reject', 'ignore']),

@@ -21,6 +21,8 @@ export interface TimetableOptions {
   readonly source: string | AnySource | Records;
   /** Form of identifiers: UUIDs, or any text of 1 to 64 characters and whole numbers. Default `uuid`. */
   readonly identifiers?: IdentifierMode | undefined;
+  /** IANA name of the zone of local days in queries, such as `Europe/Berlin`. Default `UTC`. */
+  readonly timeZone?: string | undefined;
   /** Answer an unknown query parameter with a fault, or ignore it. Default `reject`. */
   readonly unknownParameters?: ParseOptions['unknownParameters'] | undefined;
   /** Seconds between two loads, varied by up to 10 %, 0 to 31,536,000; 0 for none. Default 0. */

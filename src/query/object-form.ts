@@ -18,6 +18,9 @@ const VALUE_TYPES: Readonly<Record<ParameterKind, readonly [expected: string, co
   filter: [TEXTS, 'malformed-text'],
   by: [TEXTS, 'unknown-value'],
   instant: ['an RFC 3339 text or a Date', 'malformed-time'],
+  date: ['a text such as 2026-10-25', 'malformed-date'],
+  days: ['a whole number', 'malformed-number'],
+  timeZone: ['a text such as Europe/Berlin', 'unknown-time-zone'],
   limit: ['a whole number', 'malformed-limit'],
   'event-cursor': ['a text', 'malformed-cursor'],
   'conflict-cursor': ['a text', 'malformed-cursor'],
@@ -29,7 +32,7 @@ const VALUE_TYPES: Readonly<Record<ParameterKind, readonly [expected: string, co
 function textOf(value: unknown, kind: ParameterKind): string | null {
   if (typeof value === 'string') return value;
   if (value === null || value === undefined) return '';
-  if (kind === 'limit' && typeof value === 'number') return String(value);
+  if ((kind === 'limit' || kind === 'days') && typeof value === 'number') return String(value);
   if (kind === 'merge' && typeof value === 'boolean') return String(value);
   if (kind !== 'instant' || !(value instanceof Date)) return null;
   return Number.isNaN(value.getTime()) ? 'an invalid Date' : value.toISOString();

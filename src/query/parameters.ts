@@ -9,6 +9,7 @@ import { formatInstant, parseInstant } from '../model/time.js';
 import type { EventKey } from '../snapshot/snapshot.js';
 import { suggest } from '../structures/suggest.js';
 import { type ConflictCursor, decodeConflictCursor, decodeEventCursor } from './cursor.js';
+import { type LocalDays, quote, readDays, shorten, windowOfDays } from './local-days.js';
 import type { FieldFilter } from './query.js';
 
 /** Decoded names and values in the order of the request. Repeats are repeated pairs. */
@@ -18,11 +19,16 @@ export type ParameterPairs = readonly (readonly [name: string, value: string])[]
 export interface ParseOptions {
   /** `reject` (default): an unknown parameter is a fault. `ignore`: it is skipped. */
   readonly unknownParameters: 'reject' | 'ignore';
+  /** IANA name of the zone of local days. Default UTC. */
+  readonly timeZone?: string | undefined;
 }
 
 export type ParameterKind =
   | 'filter'
   | 'instant'
+  | 'date'
+  | 'days'
+  | 'timeZone'
   | 'limit'
   | 'event-cursor'
   | 'conflict-cursor'
@@ -51,6 +57,9 @@ const FILTERS: readonly (readonly [string, ParameterKind])[] = [
   ...PARAMETER_FIELDS.map((field) => [field.name, 'filter'] as const),
   ['startTime', 'instant'],
   ['endTime', 'instant'],
+  ['date', 'date'],
+  ['days', 'days'],
+  ['timeZone', 'timeZone'],
 ];
 
 export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>> = {
@@ -137,6 +146,7 @@ class Parser {
     merge: true,
     since: null,
   };
+  #local: LocalDays | null = null;
   #suggestions = 0;
 
   constructor(table: ParameterTable, options: ParseOptions, facts: DataSetFacts) {
@@ -178,12 +188,35 @@ class Parser {
         this.#fault(name, 'repeated-parameter', `${name} may be given once, not ${values.length} times`);
       } else this.#single(name, kind, values[0]!);
     }
+    if (this.#local !== null) this.#days(this.#local);
     const { startMs, endMs } = this.#result;
     if (endMs <= startMs) {
       const detail = `endTime (${formatInstant(endMs)}) must be after startTime (${formatInstant(startMs)})`;
       this.#fault('endTime', 'empty-window', detail);
     }
     return this.#faults.length > 0 ? { faults: this.#faults } : { parameters: this.#result };
+  }
+
+  /** Local days in place of startTime and endTime. */
+  #days(local: LocalDays): void {
+    const tell = this.#fault.bind(this);
+    const found = readDays(local, this.#options.timeZone ?? 'UTC', tell);
+    const given = (name: string): boolean => this.#given.some(({ parameter }) => parameter.name === name);
+    if (given('date')) {
+      for (const name of ['startTime', 'endTime'].filter(given)) {
+        tell(name, 'wrong-combination', `${name} cannot be given with date, which sets the window`);
+      }
+    } else {
+      for (const name of ['days', 'timeZone'].filter(given)) {
+        tell(name, 'wrong-combination', `${name} has no effect without date, the first day of the window`);
+      }
+    }
+    if (found === null || this.#faults.length > 0) return;
+    const { startMs, endMs } = windowOfDays(found);
+    if (endMs <= startMs) {
+      const { name } = found.zone;
+      tell('date', 'empty-window', `${local.date} did not exist in ${name}: clocks skipped it`);
+    } else Object.assign(this.#result, { startMs, endMs });
   }
 
   #fault(parameter: string, code: ParameterFaultCode, detail: string): void {
@@ -237,6 +270,12 @@ class Parser {
         else result.endMs = instant;
         break;
       }
+      case 'date':
+      case 'days':
+      case 'timeZone':
+        this.#local ??= { date: null, days: null, timeZone: null };
+        this.#local[kind] = value;
+        break;
       case 'limit': {
         result.limit = /^\d{1,6}$/.test(value) ? Number(value) : 0;
         if (result.limit >= 1 && result.limit <= PAGE_LIMIT_MAX) break;
@@ -283,15 +322,3 @@ class Parser {
 
 /** The id of a snapshot, or an entity tag `W/"<snapshot id>-<digest>"`. */
 const SINCE = /^([\w-]{22})$|^(?:W\/)?"([\w-]{22})-[^"]*"$/;
-
-const QUOTED_CHARACTERS_MAX = 64;
-
-function shorten(text: string): string {
-  return text.length > QUOTED_CHARACTERS_MAX
-    ? `${text.slice(0, QUOTED_CHARACTERS_MAX)}…`.toWellFormed()
-    : text;
-}
-
-function quote(text: string): string {
-  return JSON.stringify(shorten(text));
-}

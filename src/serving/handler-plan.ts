@@ -16,6 +16,7 @@ export interface HandlerPlan {
   readonly auth: AuthPlan;
   readonly basePath: string;
   readonly unknownParameters: ParseOptions['unknownParameters'];
+  readonly timeZone: ParseOptions['timeZone'];
   readonly version: string;
   readonly corsOrigins: readonly string[];
   readonly accessLogShare: number;

@@ -13,7 +13,7 @@ import { planAuth, type Reading } from './plan-auth.js';
 export function createEmbeddedHandler<Request extends IncomingMessage>(
   views: ViewSource,
   options: EmbeddedHandlerOptions<Request>,
-  { unknownParameters, identifiers }: Reading,
+  { unknownParameters, identifiers, timeZone }: Reading,
   cacheBytesMax: number,
 ): { readonly handler: RequestHandler<Request>; close(): void } {
   const { auth, identify = () => null, basePath, log } = resolveOptions('handler', options);
@@ -23,6 +23,7 @@ export function createEmbeddedHandler<Request extends IncomingMessage>(
   try {
     const handler = createHandler(views, {
       unknownParameters,
+      timeZone,
       cacheBytesMax,
       basePath,
       log,

@@ -177,7 +177,7 @@ export class OpenServers implements Follower {
 
 function planHandler(
   { auth, mode, basePath, corsOrigins = [], accessLog }: Resolved<'serve'>,
-  { unknownParameters, identifiers }: Reading,
+  { unknownParameters, identifiers, timeZone }: Reading,
 ): HandlerPlan {
   const isDevelopment = mode === 'development';
   if (auth === undefined && !isDevelopment) {
@@ -187,6 +187,7 @@ function planHandler(
     auth: planAuth('serve', auth ?? {}, identifiers, !isDevelopment),
     basePath,
     unknownParameters,
+    timeZone,
     version: VERSION,
     corsOrigins,
     accessLogShare: accessLog,

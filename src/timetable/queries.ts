@@ -13,6 +13,12 @@ export type ScheduleQuery = {
   readonly startTime?: string | Date | undefined;
   /** Only events that start before it. */
   readonly endTime?: string | Date | undefined;
+  /** In place of startTime and endTime: the first local day of the window, such as `2026-10-25`. */
+  readonly date?: string | undefined;
+  /** Local days from `date` on, 1 to 366. Default 1. */
+  readonly days?: number | undefined;
+  /** IANA name of the zone of `date`. Default: the `timeZone` of the timetable, or UTC. */
+  readonly timeZone?: string | undefined;
   /** Entries per page, 1 to 10,000. Default: all entries. */
   readonly limit?: number | undefined;
   /** The `nextCursor` of the page before. */

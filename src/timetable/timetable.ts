@@ -150,7 +150,7 @@ class KeptTimetable implements Timetable {
   constructor(options: Resolved<'openTimetable'>) {
     const { refreshSeconds, watch, gate = {}, snapshotFile, snapshotFilesKept, pin, onProgress } = options;
     const { unknownParameters, identifiers, staleSecondsMax, memoryMbMax } = options;
-    this.#reading = { unknownParameters, identifiers };
+    this.#reading = { unknownParameters, identifiers, timeZone: options.timeZone };
     this.#cacheBytesMax = options.cacheMb * 2 ** 20;
     // A pinned snapshot never gets stale.
     const canBeStale = pin === undefined && staleSecondsMax !== undefined;
