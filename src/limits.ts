@@ -9,6 +9,16 @@ export const REQUEST_TARGET_BYTES_MAX: number = 8 * KIB;
 export const PARAMETER_VALUES_MAX = 100;
 /** Days of one window: a year. */
 export const DAYS_MAX = 366;
+/** Weeks of one request for free time. Their local times are found in 5 ms, once. */
+export const WEEKS_MAX = 60;
+/** The largest capacity of a room. */
+export const CAPACITY_MAX = 999_999;
+/** Rooms of a file. 20,000 × 0.2 KB, sorted in 30 ms. */
+export const ROOMS_MAX = 20_000;
+/** A file of rooms: 20,000 × 0.3 KB. */
+export const ROOMS_FILE_BYTES_MAX: number = 16 * MIB;
+/** Faults of such a file that are listed; all are counted. */
+export const ROOM_FAULTS_MAX = 10;
 /** Time zones that clients chose, kept per thread: 64 × (0.1 MB + 1,024 offsets × 60 bytes) = 10 MB. */
 export const ZONES_KEPT_MAX = 64;
 export const ZONE_OFFSETS_KEPT_MAX = 1024;

@@ -31,8 +31,8 @@ export function scheduleRoutes(basePath: string): ReadRoute[] {
   const endpoints = Object.keys(ENDPOINT_PARAMETERS) as EndpointName[];
   return endpoints.map((endpoint) => {
     const label = endpoint === 'schedule' ? '/schedule' : (`/schedule/${endpoint}` as const);
-    // /changes also depends on earlier snapshots, and the cache knows one.
-    const cacheable = endpoint !== 'personal' && endpoint !== 'changes';
+    // /changes also depends on earlier snapshots, and /free on the table of rooms; the cache knows one snapshot.
+    const cacheable = endpoint !== 'personal' && endpoint !== 'changes' && endpoint !== 'free';
     return { kind: 'read', label, path: `${basePath}${label}`, endpoint, cacheable };
   });
 }

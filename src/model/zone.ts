@@ -40,6 +40,7 @@ export class Zone {
 
   /** What clocks show beyond UTC at an instant. */
   offsetMsAt(instantMs: number): number {
+    if (this.name === 'UTC') return 0;
     const step = Math.floor(instantMs / STEP_MS);
     const known = this.#offsets.get(step);
     if (known !== undefined) return known;

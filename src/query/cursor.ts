@@ -3,10 +3,17 @@ import { CURSOR_CHARACTERS_MAX, CURSOR_KEY_UNITS_MAX } from '../limits.js';
 import { CONFLICT_DIMENSIONS, type ConflictBy } from '../model/fields.js';
 import type { ClusterKey, Clusters } from '../snapshot/cluster-reader.js';
 import type { EventKey } from '../snapshot/snapshot.js';
+import { firstWhere } from '../structures/search.js';
+import { compareFreeKeys, type FreeKey } from './free-keys.js';
 
 /** The sort key after which a page of conflicts continues. A very long key is cut. */
 export interface ConflictCursor extends ClusterKey {
   readonly keyDigest: string | null;
+}
+
+/** The entry after which a page of /schedule/free continues. A very long name is cut. */
+export interface FreeCursor extends FreeKey {
+  readonly nameDigest: string | null;
 }
 
 /** Cursors are base64url of JSON, so all snapshots and replicas read them alike. The first element is the kind of list. */
@@ -19,6 +26,25 @@ export function encodeConflictCursor({ startMs, endMs, by, key }: ClusterKey): s
   return key.length <= CURSOR_KEY_UNITS_MAX
     ? encode(['c', startMs, endMs, by, key])
     : encode(['c', startMs, endMs, by, beginningOf(key), digestOf(key)]);
+}
+
+export function encodeFreeCursor({ id, name }: FreeKey): string {
+  return name === null || name.length <= NAME_UNITS_MAX
+    ? encode(['f', name, id])
+    : encode(['f', beginningOf(name, NAME_UNITS_MAX), id, digestOf(name)]);
+}
+
+/** The place of the first key after a cursor, whose own key may be gone. */
+export function placeAfter(keys: Uint32Array, keyOf: (key: number) => FreeKey, cursor: FreeCursor): number {
+  const isAfter = (place: number): boolean => compareFreeKeys(keyOf(keys[place] as number), cursor) > 0;
+  const first = firstWhere(0, keys.length, isAfter);
+  if (cursor.nameDigest === null) return first;
+  for (let place = first; place < keys.length; place++) {
+    const { id, name } = keyOf(keys[place] as number);
+    if (name?.startsWith(cursor.name ?? '') !== true) break;
+    if (id === cursor.id && digestOf(name) === cursor.nameDigest) return place + 1;
+  }
+  return first;
 }
 
 /** The first cluster after a cursor, whose own cluster may be gone. */
@@ -35,8 +61,11 @@ export function clusterAfter(clusters: Clusters, cursor: ConflictCursor): number
   return first;
 }
 
-function beginningOf(key: string): string {
-  const cut = key.slice(0, CURSOR_KEY_UNITS_MAX);
+/** An identifier stands beside the name. */
+const NAME_UNITS_MAX: number = CURSOR_KEY_UNITS_MAX / 2;
+
+function beginningOf(key: string, unitsMax: number = CURSOR_KEY_UNITS_MAX): string {
+  const cut = key.slice(0, unitsMax);
   return cut.isWellFormed() ? cut : cut.slice(0, -1);
 }
 
@@ -61,7 +90,18 @@ export function decodeConflictCursor(text: string): ConflictCursor | null {
   return { startMs, endMs, by, key, keyDigest };
 }
 
-function encode(parts: readonly (string | number)[]): string {
+export function decodeFreeCursor(text: string): FreeCursor | null {
+  const parts = decode(text, 'f', 3) ?? decode(text, 'f', 4);
+  if (parts === null) return null;
+  const [, name, id, nameDigest = null] = parts;
+  return isTextOrNull(name) && isTextOrNull(id) && isTextOrNull(nameDigest) ? { name, id, nameDigest } : null;
+}
+
+function isTextOrNull(value: unknown): value is string | null {
+  return value === null || typeof value === 'string';
+}
+
+function encode(parts: readonly (string | number | null)[]): string {
   return Buffer.from(JSON.stringify(parts), 'utf8').toString('base64url');
 }
 

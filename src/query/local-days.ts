@@ -6,12 +6,8 @@ import { Zone } from '../model/zone.js';
 import { suggest } from '../structures/suggest.js';
 import type { Window } from './query.js';
 
-/** `date`, `days` and `timeZone` of a request; null where it has none. */
-export interface LocalDays {
-  date: string | null;
-  days: string | null;
-  timeZone: string | null;
-}
+/** Values of one request by parameter, for parameters that are judged together. */
+export type GivenTexts = ReadonlyMap<string, readonly string[]>;
 
 export type TellFault = (parameter: string, code: ParameterFaultCode, detail: string) => void;
 
@@ -47,26 +43,33 @@ export function zoneNamed(name: string): Zone | null {
   return zone;
 }
 
-/** Null after a fault was told. */
-export function readDays(
-  { date, days, timeZone }: LocalDays,
-  zoneDefault: string,
-  tell: TellFault,
-): DaysInZone | null {
-  const dateMs = date === null ? null : parseDate(date);
+/** The parts of local days that were given and are good; the zone is that of the service where none was given. */
+export interface LocalDays {
+  readonly days: DaysInZone | null;
+  readonly zone: Zone | null;
+}
+
+export function readLocalDays(given: GivenTexts, zoneDefault: string, tell: TellFault): LocalDays {
+  const date = given.get('date')?.[0];
+  const days = given.get('days')?.[0];
+  const dateMs = date === undefined ? null : parseDate(date);
   if (typeof dateMs === 'string') tell('date', 'malformed-date', `${quote(date)} is not a date: ${dateMs}`);
-  const count = days === null ? 1 : readCount('days', days, DAYS_MAX, tell);
-  const zone = readZone(timeZone, zoneDefault, tell);
-  if (typeof dateMs !== 'number' || count === null || zone === null) return null;
-  if (dateMs + (count - 1) * DAY_MS > DATE_MS_MAX) {
+  const count = days === undefined ? 1 : readCount('days', days, DAYS_MAX, tell);
+  const zone = readZone(given.get('timeZone')?.[0] ?? null, zoneDefault, tell);
+  if (typeof dateMs !== 'number' || count === null || zone === null) return { days: null, zone };
+  if (isTooLate(dateMs, count)) {
     tell('days', 'malformed-number', `${count} days from ${date} on end after the year 9999`);
-    return null;
+    return { days: null, zone };
   }
-  return { dateMs, days: count, zone };
+  return { days: { dateMs, days: count, zone }, zone };
+}
+
+export function isTooLate(dateMs: number, days: number): boolean {
+  return dateMs + (days - 1) * DAY_MS > DATE_MS_MAX;
 }
 
 /** Null after a fault was told. */
-export function readZone(timeZone: string | null, zoneDefault: string, tell: TellFault): Zone | null {
+function readZone(timeZone: string | null, zoneDefault: string, tell: TellFault): Zone | null {
   // Offsets such as +01:00 are known to later versions of Node only.
   const isOffset = timeZone !== null && !/^[A-Za-z]/.test(timeZone);
   const zone = isOffset ? null : zoneNamed(timeZone ?? zoneDefault);
@@ -111,6 +114,6 @@ export function shorten(text: string): string {
     : text;
 }
 
-export function quote(text: string | null): string {
+export function quote(text: string | null | undefined): string {
   return JSON.stringify(shorten(text ?? ''));
 }

@@ -19,11 +19,14 @@ const VALUE_TYPES: Readonly<Record<ParameterKind, readonly [expected: string, co
   by: [TEXTS, 'unknown-value'],
   instant: ['an RFC 3339 text or a Date', 'malformed-time'],
   date: ['a text such as 2026-10-25', 'malformed-date'],
-  days: ['a whole number', 'malformed-number'],
-  timeZone: ['a text such as Europe/Berlin', 'unknown-time-zone'],
+  count: ['a whole number', 'malformed-number'],
+  texts: [TEXTS, 'malformed-text'],
+  dimension: ['a text', 'unknown-value'],
+  'time-zone': ['a text such as Europe/Berlin', 'unknown-time-zone'],
   limit: ['a whole number', 'malformed-limit'],
   'event-cursor': ['a text', 'malformed-cursor'],
   'conflict-cursor': ['a text', 'malformed-cursor'],
+  'free-cursor': ['a text', 'malformed-cursor'],
   format: ['a text', 'unknown-value'],
   merge: ['true or false', 'unknown-value'],
   since: ['a text, the id of a snapshot', 'malformed-text'],
@@ -32,7 +35,7 @@ const VALUE_TYPES: Readonly<Record<ParameterKind, readonly [expected: string, co
 function textOf(value: unknown, kind: ParameterKind): string | null {
   if (typeof value === 'string') return value;
   if (value === null || value === undefined) return '';
-  if ((kind === 'limit' || kind === 'days') && typeof value === 'number') return String(value);
+  if ((kind === 'limit' || kind === 'count') && typeof value === 'number') return String(value);
   if (kind === 'merge' && typeof value === 'boolean') return String(value);
   if (kind !== 'instant' || !(value instanceof Date)) return null;
   return Number.isNaN(value.getTime()) ? 'an invalid Date' : value.toISOString();

@@ -8,8 +8,16 @@ import { compareCodePoints, normaliseText } from '../model/text.js';
 import { formatInstant, parseInstant } from '../model/time.js';
 import type { EventKey } from '../snapshot/snapshot.js';
 import { suggest } from '../structures/suggest.js';
-import { type ConflictCursor, decodeConflictCursor, decodeEventCursor } from './cursor.js';
-import { type LocalDays, quote, readDays, shorten, windowOfDays } from './local-days.js';
+import {
+  type ConflictCursor,
+  decodeConflictCursor,
+  decodeEventCursor,
+  decodeFreeCursor,
+  type FreeCursor,
+} from './cursor.js';
+import type { FreeQuery } from './free.js';
+import { readFreeQuery } from './free-parameters.js';
+import { quote, readLocalDays, shorten, windowOfDays } from './local-days.js';
 import type { FieldFilter } from './query.js';
 
 /** Decoded names and values in the order of the request. Repeats are repeated pairs. */
@@ -27,8 +35,11 @@ export type ParameterKind =
   | 'filter'
   | 'instant'
   | 'date'
-  | 'days'
-  | 'timeZone'
+  | 'time-zone'
+  | 'count'
+  | 'texts'
+  | 'dimension'
+  | 'free-cursor'
   | 'limit'
   | 'event-cursor'
   | 'conflict-cursor'
@@ -38,7 +49,7 @@ export type ParameterKind =
   | 'since';
 
 /** The endpoints that return lists. */
-export type EndpointName = 'schedule' | 'personal' | 'all' | 'types' | 'conflicts' | 'changes';
+export type EndpointName = 'schedule' | 'personal' | 'all' | 'types' | 'conflicts' | 'free' | 'changes';
 
 interface Parameter {
   readonly name: string;
@@ -53,13 +64,17 @@ function tableOf(...rows: (readonly [name: string, kind: ParameterKind])[]): Par
   return new Map(rows.map(([name, kind], rank) => [name, { name, kind, rank }]));
 }
 
-const FILTERS: readonly (readonly [string, ParameterKind])[] = [
-  ...PARAMETER_FIELDS.map((field) => [field.name, 'filter'] as const),
+const WINDOW: readonly (readonly [string, ParameterKind])[] = [
   ['startTime', 'instant'],
   ['endTime', 'instant'],
   ['date', 'date'],
-  ['days', 'days'],
-  ['timeZone', 'timeZone'],
+  ['days', 'count'],
+  ['timeZone', 'time-zone'],
+];
+
+const FILTERS: readonly (readonly [string, ParameterKind])[] = [
+  ...PARAMETER_FIELDS.map((field) => [field.name, 'filter'] as const),
+  ...WINDOW,
 ];
 
 export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>> = {
@@ -73,6 +88,17 @@ export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>>
     ['merge', 'merge'],
     ['limit', 'limit'],
     ['cursor', 'conflict-cursor'],
+    ['format', 'format'],
+  ),
+  free: tableOf(
+    ['by', 'dimension'],
+    ...WINDOW,
+    ['weeks', 'count'],
+    ['among', 'texts'],
+    ['building', 'texts'],
+    ['capacityMin', 'count'],
+    ['limit', 'limit'],
+    ['cursor', 'free-cursor'],
     ['format', 'format'],
   ),
   changes: tableOf(['since', 'since'], ['format', 'format']),
@@ -97,6 +123,9 @@ export interface Parameters {
   readonly by: readonly ConflictBy[];
   readonly merge: boolean;
   readonly since: string | null;
+  /** Null for other endpoints than /schedule/free. */
+  readonly free: FreeQuery | null;
+  readonly freeCursor: FreeCursor | null;
 }
 
 export type ParametersResult =
@@ -145,8 +174,11 @@ class Parser {
     by: ALL_DIMENSIONS,
     merge: true,
     since: null,
+    free: null,
+    freeCursor: null,
   };
-  #local: LocalDays | null = null;
+  /** Values that are judged together, by name. */
+  #together: Map<string, readonly string[]> | null = null;
   #suggestions = 0;
 
   constructor(table: ParameterTable, options: ParseOptions, facts: DataSetFacts) {
@@ -184,11 +216,13 @@ class Parser {
       else if (kind === 'by') {
         for (const value of values) this.#oneOf(name, value, ALL_DIMENSIONS);
         this.#result.by = ALL_DIMENSIONS.filter((by) => values.includes(by));
-      } else if (values.length > 1) {
+      } else if (kind === 'texts') this.#keep(name, values);
+      else if (values.length > 1) {
         this.#fault(name, 'repeated-parameter', `${name} may be given once, not ${values.length} times`);
       } else this.#single(name, kind, values[0]!);
     }
-    if (this.#local !== null) this.#days(this.#local);
+    const isFree = this.#table === ENDPOINT_PARAMETERS.free;
+    if (this.#together !== null || isFree) this.#judgeTogether(this.#together ?? new Map(), isFree);
     const { startMs, endMs } = this.#result;
     if (endMs <= startMs) {
       const detail = `endTime (${formatInstant(endMs)}) must be after startTime (${formatInstant(startMs)})`;
@@ -197,26 +231,43 @@ class Parser {
     return this.#faults.length > 0 ? { faults: this.#faults } : { parameters: this.#result };
   }
 
-  /** Local days in place of startTime and endTime. */
-  #days(local: LocalDays): void {
+  #keep(name: string, values: readonly string[]): void {
+    this.#together ??= new Map();
+    this.#together.set(name, values);
+  }
+
+  #isGiven(name: string): boolean {
+    return this.#given.some(({ parameter }) => parameter.name === name);
+  }
+
+  /** Local days in place of startTime and endTime, and what only GET /schedule/free has. */
+  #judgeTogether(given: ReadonlyMap<string, readonly string[]>, isFree: boolean): void {
     const tell = this.#fault.bind(this);
-    const found = readDays(local, this.#options.timeZone ?? 'UTC', tell);
-    const given = (name: string): boolean => this.#given.some(({ parameter }) => parameter.name === name);
-    if (given('date')) {
-      for (const name of ['startTime', 'endTime'].filter(given)) {
+    const isGiven = this.#isGiven.bind(this);
+    const local = readLocalDays(given, this.#options.timeZone ?? 'UTC', tell);
+    if (isGiven('date')) {
+      for (const name of ['startTime', 'endTime'].filter(isGiven)) {
         tell(name, 'wrong-combination', `${name} cannot be given with date, which sets the window`);
       }
     } else {
-      for (const name of ['days', 'timeZone'].filter(given)) {
+      for (const name of ['days', 'timeZone'].filter(isGiven)) {
+        if (name === 'timeZone' && isGiven('weeks')) continue;
         tell(name, 'wrong-combination', `${name} has no effect without date, the first day of the window`);
       }
     }
-    if (found === null || this.#faults.length > 0) return;
-    const { startMs, endMs } = windowOfDays(found);
-    if (endMs <= startMs) {
-      const { name } = found.zone;
-      tell('date', 'empty-window', `${local.date} did not exist in ${name}: clocks skipped it`);
-    } else Object.assign(this.#result, { startMs, endMs });
+    if (local.days !== null) {
+      const { startMs, endMs } = windowOfDays(local.days);
+      if (endMs > startMs) Object.assign(this.#result, { startMs, endMs });
+      else {
+        const { name } = local.days.zone;
+        tell('date', 'empty-window', `${given.get('date')} did not exist in ${name}: clocks skipped it`);
+      }
+    }
+    if (!isFree) return;
+    const { startMs, endMs } = this.#result;
+    const window = { startMs, endMs };
+    const { identifiers } = this.#facts;
+    this.#result.free = readFreeQuery({ given, isGiven, window, local, identifiers }, tell);
   }
 
   #fault(parameter: string, code: ParameterFaultCode, detail: string): void {
@@ -258,7 +309,7 @@ class Parser {
     this.#filters.push({ field, values: [...canonical].sort(compareCodePoints) });
   }
 
-  #single(name: string, kind: Exclude<ParameterKind, 'filter' | 'by'>, value: string): void {
+  #single(name: string, kind: Exclude<ParameterKind, 'filter' | 'by' | 'texts'>, value: string): void {
     const result = this.#result;
     switch (kind) {
       case 'instant': {
@@ -271,10 +322,13 @@ class Parser {
         break;
       }
       case 'date':
-      case 'days':
-      case 'timeZone':
-        this.#local ??= { date: null, days: null, timeZone: null };
-        this.#local[kind] = value;
+      case 'time-zone':
+      case 'count':
+      case 'dimension':
+        this.#keep(name, [value]);
+        break;
+      case 'free-cursor':
+        result.freeCursor = this.#cursor(name, decodeFreeCursor(value));
         break;
       case 'limit': {
         result.limit = /^\d{1,6}$/.test(value) ? Number(value) : 0;

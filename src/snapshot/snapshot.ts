@@ -85,6 +85,18 @@ export class Snapshot {
     return this.#slots.first[slot]!;
   }
 
+  get slotCount(): number {
+    return this.#slots.startMs.length;
+  }
+
+  slotStartMs(slot: number): number {
+    return this.#slots.startMs[slot]!;
+  }
+
+  slotEndMs(slot: number): number {
+    return this.#slots.endMs[slot]!;
+  }
+
   /** The first ordinal that starts at or after `startMs`, or the number of events. */
   ordinalFrom(startMs: number): number {
     return this.#slots.first[lowerBound(this.#slots.startMs, startMs)]!;

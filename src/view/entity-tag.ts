@@ -23,6 +23,7 @@ export class EntityTags {
     parameters: Parameters,
     identities: readonly FieldFilter[] | null,
     format: FormatName,
+    rooms = '',
   ): string {
     const { startMs, endMs, limit, eventCursor, conflictCursor, by, merge, since } = parameters;
     const digest = new Digest();
@@ -48,6 +49,11 @@ export class EntityTags {
       digest.word(merge ? 1 : 0);
     }
     if (since !== null) digest.text(since);
+    if (parameters.free !== null) {
+      // The windows follow from the parameters in many ways: their ends say what is asked.
+      digest.text(JSON.stringify([parameters.free, parameters.freeCursor]));
+      digest.text(rooms);
+    }
     digest.writeTo(this.#bytes, this.#digestOffset);
     return this.#bytes.toString('latin1');
   }

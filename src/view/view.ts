@@ -12,6 +12,7 @@ import { RowCache } from '../encode/row-cache.js';
 import { CACHE_BYTES_DEFAULT } from '../limits.js';
 import type { FormatName } from '../model/format.js';
 import { parseIdentifier } from '../model/identifier.js';
+import type { RoomTable } from '../model/room.js';
 import { findConflicts } from '../query/conflicts.js';
 import { clusterAfter, encodeConflictCursor, encodeEventCursor } from '../query/cursor.js';
 import { executePlan } from '../query/execute.js';
@@ -34,6 +35,7 @@ import { NO_CODE } from '../structures/dictionary.js';
 import { lowerBound } from '../structures/search.js';
 import type { Answer, Read, ReadFaults, ReadResult } from './answer.js';
 import { EntityTags } from './entity-tag.js';
+import { FreeReader } from './free-reader.js';
 
 /** What programs see of a snapshot. A request takes one view and so sees one snapshot. */
 export interface View {
@@ -58,12 +60,18 @@ export interface View {
   types(pairs: ParameterPairs, options: ParseOptions): ReadResult;
   /** GET /schedule/conflicts. */
   conflicts(pairs: ParameterPairs, options: ParseOptions): ReadResult;
+  /** GET /schedule/free: who has nothing in a window. */
+  free(pairs: ParameterPairs, options: ParseOptions): ReadResult;
   /** GET /schedule/changes: what is different from a past snapshot. */
   changes(pairs: ParameterPairs, options: ParseOptions): ReadResult;
   /** The JSON of one event by its id, or null. A view of shared memory. */
   eventOf(id: string): Uint8Array | null;
-  /** How GET /schedule answers: the plan as text, with counts and timings. Executes the query. */
-  explain(pairs: ParameterPairs, options: ParseOptions): Explanation | ReadFaults;
+  /** How GET /schedule answers, or /schedule/free: the plan as text, with counts and timings. Executes the query. */
+  explain(
+    pairs: ParameterPairs,
+    options: ParseOptions,
+    endpoint?: 'schedule' | 'free',
+  ): Explanation | ReadFaults;
   /** A value of the field in this data set, or null if no event has one: for examples and test tokens. */
   sampleValue(field: FieldFilter['field']): string | null;
 }
@@ -78,15 +86,18 @@ export class SnapshotView implements View {
   readonly #differences: Differences;
   readonly #facts: DataSetFacts;
   readonly #tags: EntityTags;
+  readonly #free: FreeReader;
 
   /**
    * @param differences what has changed since past snapshots
    * @param cacheBytesMax for rows that are laid side by side; 0 for none
+   * @param rooms that the operator knows of
    */
   constructor(
     snapshot: Snapshot,
     differences: Differences = NO_DIFFERENCES,
     cacheBytesMax: number = CACHE_BYTES_DEFAULT,
+    rooms: RoomTable | null = null,
   ) {
     this.summary = snapshot.summary;
     this.rowCache = new RowCache(snapshot.rows, cacheBytesMax);
@@ -97,6 +108,7 @@ export class SnapshotView implements View {
       hasValue: (name, value) => snapshot.field(name).dictionary.codeOf(value) !== NO_CODE,
     };
     this.#tags = new EntityTags(snapshot.summary.id);
+    this.#free = new FreeReader(snapshot, rooms, this.#tags);
   }
 
   schedule(pairs: ParameterPairs, options: ParseOptions): ReadResult {
@@ -117,6 +129,11 @@ export class SnapshotView implements View {
 
   conflicts(pairs: ParameterPairs, options: ParseOptions): ReadResult {
     return this.#read('conflicts', pairs, options, null);
+  }
+
+  free(pairs: ParameterPairs, options: ParseOptions): ReadResult {
+    const parsed = parseParameters('free', pairs, options, this.#facts);
+    return 'faults' in parsed ? parsed : { read: this.#free.read(parsed.parameters) };
   }
 
   changes(pairs: ParameterPairs, options: ParseOptions): ReadResult {
@@ -150,11 +167,16 @@ export class SnapshotView implements View {
     return ordinal === -1 ? null : this.#snapshot.rows.rowOf(ordinal);
   }
 
-  explain(pairs: ParameterPairs, options: ParseOptions): Explanation | ReadFaults {
+  explain(
+    pairs: ParameterPairs,
+    options: ParseOptions,
+    endpoint: 'schedule' | 'free' = 'schedule',
+  ): Explanation | ReadFaults {
     const began = performance.now();
-    const parsed = parseParameters('schedule', pairs, options, this.#facts);
+    const parsed = parseParameters(endpoint, pairs, options, this.#facts);
     if ('faults' in parsed) return parsed;
     const planning = performance.now();
+    if (endpoint === 'free') return this.#free.explain(parsed.parameters, planning - began);
     const plan = planQuery(this.#snapshot, queryOf(parsed.parameters, null));
     const executing = performance.now();
     const selection = executePlan(this.#snapshot, plan);

@@ -1,0 +1,92 @@
+import { jsonFree, messagePackFree } from '../encode/free-entries.js';
+import type { ConflictBy } from '../model/fields.js';
+import type { FormatName } from '../model/format.js';
+import type { RoomTable } from '../model/room.js';
+import { encodeFreeCursor, placeAfter } from '../query/cursor.js';
+import type { Explanation } from '../query/explain.js';
+import { explainFree } from '../query/explain-free.js';
+import { type FreeQuery, findFree } from '../query/free.js';
+import { type FreeKey, FreeKeys, type Gap } from '../query/free-keys.js';
+import type { Parameters } from '../query/parameters.js';
+import type { Window } from '../query/query.js';
+import type { Snapshot } from '../snapshot/snapshot.js';
+import type { Answer, Read } from './answer.js';
+import type { EntityTags } from './entity-tag.js';
+
+/** GET /schedule/free from one snapshot and one table of rooms. */
+export class FreeReader {
+  readonly #snapshot: Snapshot;
+  readonly #rooms: RoomTable | null;
+  readonly #tags: EntityTags;
+  /** Made when they are first asked for. */
+  readonly #keys = new Map<ConflictBy, FreeKeys>();
+
+  constructor(snapshot: Snapshot, rooms: RoomTable | null, tags: EntityTags) {
+    this.#snapshot = snapshot;
+    this.#rooms = rooms;
+    this.#tags = tags;
+  }
+
+  read(parameters: Parameters): Read {
+    const digest = this.#rooms?.digest ?? '';
+    return {
+      format: parameters.format,
+      entityTag: (format) => this.#tags.of('free', parameters, null, format, digest),
+      execute: (format) => this.#answer(parameters, format),
+    };
+  }
+
+  /** @param parseMs what reading the parameters took */
+  explain(parameters: Parameters, parseMs: number): Explanation {
+    const query = parameters.free as FreeQuery;
+    const planning = performance.now();
+    const keys = this.#keysOf(query.by);
+    const executing = performance.now();
+    const { keys: found, marks } = findFree(keys, query);
+    const encoding = performance.now();
+    const { total, count, body } = this.#answer(parameters, 'json');
+    const ended = performance.now();
+    return {
+      plan: explainFree(keys, query, found.length, marks),
+      total,
+      count,
+      bodyBytes: body.byteLength,
+      timings: {
+        parseMs,
+        planMs: executing - planning,
+        executeMs: encoding - executing,
+        encodeMs: ended - encoding,
+      },
+    };
+  }
+
+  #keysOf(by: ConflictBy): FreeKeys {
+    let keys = this.#keys.get(by);
+    if (keys === undefined) {
+      keys = new FreeKeys(this.#snapshot, by, this.#rooms);
+      this.#keys.set(by, keys);
+    }
+    return keys;
+  }
+
+  #answer({ free, freeCursor, limit }: Parameters, format: FormatName): Answer {
+    const { by, windows, ...query } = free as FreeQuery;
+    const keys = this.#keysOf(by);
+    const found = findFree(keys, { by, windows, ...query }).keys;
+    const from = freeCursor === null ? 0 : placeAfter(found, (key) => keys.keyOf(key), freeCursor);
+    const page = found.subarray(from, Math.min(found.length, from + limit));
+    const last = page.at(-1);
+    const isLast = last === undefined || from + page.length === found.length;
+    const entries = entriesOf(keys, page, windows[0] as Window);
+    return {
+      total: found.length,
+      count: page.length,
+      nextCursor: isLast ? null : encodeFreeCursor(keys.keyOf(last)),
+      body: format === 'json' ? jsonFree(entries) : messagePackFree(entries, page.length),
+    };
+  }
+}
+
+function* entriesOf(keys: FreeKeys, page: Uint32Array, window: Window): Generator<readonly [FreeKey, Gap]> {
+  for (const key of page) yield [keys.keyOf(key), keys.gapOf(key, window)];
+}
