@@ -1,4 +1,10 @@
-import type { ConflictBy, FieldName, OutputFieldName, RequiredFieldName } from './fields.js';
+import type {
+  ConflictBy,
+  DisplayNameField,
+  FieldName,
+  OutputFieldName,
+  RequiredFieldName,
+} from './fields.js';
 
 /** `uuid`: lower-cased UUIDs. `any`: any string of 1 to 64 characters, compared exactly, or a whole number. */
 export type IdentifierMode = 'uuid' | 'any';
@@ -27,6 +33,12 @@ export interface TimetableRecord {
   readonly groupId?: string | number | null | undefined;
   /** Identifier of the lecturer: a filter that no answer shows. */
   readonly lecturerId?: string | number | null | undefined;
+  /** Display name of the room. Directories show it, events do not. */
+  readonly roomName?: string | null | undefined;
+  /** Display name of the course. Directories show it, events do not. */
+  readonly courseName?: string | null | undefined;
+  /** Display name of the group. Directories show it, events do not. */
+  readonly groupName?: string | null | undefined;
 }
 
 /** The Event record of answers: ten fields in the order of the specification, times in UTC with milliseconds. */
@@ -54,8 +66,12 @@ export interface ConflictEntry {
 
 /** A record after normalisation: canonical strings, null if unknown, instants as whole epoch milliseconds. */
 export type NormalisedEvent = {
-  [Name in FieldName]: Name extends 'time' | 'endTime' ? number : Name extends 'id' ? string : string | null;
-};
+  [Name in Exclude<FieldName, DisplayNameField>]: Name extends 'time' | 'endTime'
+    ? number
+    : Name extends 'id'
+      ? string
+      : string | null;
+} & { [Name in DisplayNameField]?: string | null };
 
 export const REJECTION_CODES = [
   'malformed-record',
