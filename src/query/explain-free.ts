@@ -12,7 +12,7 @@ export function explainFree(keys: FreeKeys, query: FreeQuery, found: number, mar
     `WINDOW [${describe(first?.startMs)}, ${describe(first?.endMs)})${more}: ` +
       `${marks.slots} slots mark ${marks.count} as busy${marks.count === keys.usedCount ? ', which are all' : ''}`,
   ];
-  if (among !== null) lines.push(`CHECK among of ${among.length} values`);
+  if (among !== null) lines.push(`CHECK among: ${among.ids.length} identifiers, ${among.texts.length} texts`);
   if (buildings !== null) lines.push(`CHECK building of ${buildings.length} values`);
   if (capacityMin !== null) lines.push(`CHECK capacity of at least ${capacityMin}`);
   lines.push(`GAP of ${found} free, one search each, for those on the page`);

@@ -1,7 +1,9 @@
-import { CONFLICT_DIMENSIONS, type ConflictBy, INDEXED_FIELDS } from '../model/fields.js';
+import { CONFLICT_DIMENSIONS, type ConflictBy } from '../model/fields.js';
 import type { Room, RoomTable } from '../model/room.js';
 import { compareCodePoints } from '../model/text.js';
+import type { DisplayNames } from '../snapshot/display-names.js';
 import type { FieldIndex, Snapshot } from '../snapshot/snapshot.js';
+import { NO_CODE } from '../structures/dictionary.js';
 import { lowerBound } from '../structures/search.js';
 import type { Window } from './query.js';
 
@@ -43,6 +45,8 @@ export class FreeKeys {
   readonly #snapshot: Snapshot;
   readonly #first: FieldIndex;
   readonly #second: FieldIndex | null;
+  /** Of the first field. */
+  readonly #names: DisplayNames;
   /** The first code of the second field that is not the empty text. */
   readonly #textsFrom: number;
   readonly #rooms: ReadonlyMap<string, Room>;
@@ -56,11 +60,13 @@ export class FreeKeys {
   readonly #latest: Uint32Array;
 
   constructor(snapshot: Snapshot, by: ConflictBy, table: RoomTable | null) {
-    const [first, second = null] = fieldsOf(snapshot, by);
+    const [idKey, textKey] = CONFLICT_DIMENSIONS.find((dimension) => dimension.by === by)!.keys;
+    const second = textKey === undefined ? null : snapshot.field(textKey);
     this.by = by;
     this.#snapshot = snapshot;
-    this.#first = first as FieldIndex;
+    this.#first = snapshot.field(idKey);
     this.#second = second;
+    this.#names = snapshot.namesOf(idKey);
     this.#textsFrom =
       second !== null && second.dictionary.size > 0 && second.dictionary.valueOf(0) === '' ? 1 : 0;
     const rooms = by === 'room' ? (table?.rooms ?? []) : [];
@@ -96,7 +102,7 @@ export class FreeKeys {
     const ofFirst = this.#first.dictionary.size;
     if (key < ofFirst) {
       const id = this.#first.dictionary.valueOf(key);
-      return { id, name: this.#rooms.get(id)?.name ?? null };
+      return { id, name: this.#rooms.get(id)?.name ?? this.#names.nameOf(key) };
     }
     if (this.#second !== null && key < this.#usableSize) {
       return { id: null, name: this.#second.dictionary.valueOf(key - ofFirst) };
@@ -112,17 +118,19 @@ export class FreeKeys {
     return this.#rooms.get(this.#first.dictionary.valueOf(key)) ?? null;
   }
 
-  /** The keys with one of these values: identifiers or, of those without, texts. */
-  keysOf(values: readonly string[]): Set<number> {
+  /** The keys with one of these identifiers, or without any and with one of these texts. */
+  keysOf(ids: readonly string[], texts: readonly string[]): Set<number> {
     const keys = new Set<number>();
-    for (const value of values) {
-      const code = this.#first.dictionary.codeOf(value);
-      if (code < this.#first.dictionary.size) keys.add(code);
-      const second = this.#second?.dictionary.codeOf(value) ?? -1;
-      if (second >= 0 && second < this.#second!.dictionary.size)
-        keys.add(this.#first.dictionary.size + second);
-      const unused = this.#unusedNumbers.get(value);
+    const ofFirst = this.#first.dictionary.size;
+    for (const id of ids) {
+      const code = this.#first.dictionary.codeOf(id);
+      if (code < ofFirst) keys.add(code);
+      const unused = this.#unusedNumbers.get(id);
       if (unused !== undefined) keys.add(this.#usableSize + unused);
+    }
+    for (const text of texts) {
+      const code = this.#second?.dictionary.codeOf(text) ?? NO_CODE;
+      if (code !== NO_CODE) keys.add(ofFirst + code);
     }
     return keys;
   }
@@ -233,13 +241,6 @@ export interface Marks {
   count: number;
   /** Slots that were looked at. */
   slots: number;
-}
-
-function fieldsOf(snapshot: Snapshot, by: ConflictBy): FieldIndex[] {
-  const names: readonly string[] = CONFLICT_DIMENSIONS.find((dimension) => dimension.by === by)?.keys ?? [];
-  return INDEXED_FIELDS.filter(({ name }) => names.includes(name))
-    .sort((a, b) => names.indexOf(a.name) - names.indexOf(b.name))
-    .map(({ name }) => snapshot.field(name));
 }
 
 function hasEvents(field: FieldIndex, value: string): boolean {

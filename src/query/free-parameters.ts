@@ -1,10 +1,10 @@
 import { CAPACITY_MAX, PARAMETER_VALUES_MAX, WEEKS_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
-import { CONFLICT_DIMENSIONS, type ConflictBy, FIELDS } from '../model/fields.js';
+import { CONFLICT_DIMENSIONS, type ConflictBy } from '../model/fields.js';
 import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
 import { compareCodePoints, normaliseText } from '../model/text.js';
 import { DAY_MS, INSTANT_MS_MAX } from '../model/time.js';
-import { type FreeQuery, weeksOfDays, weeksOfWindow } from './free.js';
+import { type Among, type FreeQuery, weeksOfDays, weeksOfWindow } from './free.js';
 import {
   type GivenTexts,
   isTooLate,
@@ -37,7 +37,7 @@ export function readFreeQuery(request: FreeGiven, tell: TellFault): FreeQuery | 
   }
   const windows = readWindows(request, tell);
   const among = by === null ? null : readAmong(by, request, tell);
-  const buildings = readTexts('building', given, tell);
+  const buildings = readBuildings(given, tell);
   const text = given.get('capacityMin')?.[0];
   const capacityMin = text === undefined ? null : readCount('capacityMin', text, CAPACITY_MAX, tell);
   if (by !== null && by !== 'room') {
@@ -76,46 +76,40 @@ function readWindows({ given, window, local }: FreeGiven, tell: TellFault): read
   return days === null ? weeksOfWindow(window, weeks, zone) : weeksOfDays(days, weeks);
 }
 
-/** Canonical values in order of code points; null where the parameter was not given, or after a fault. */
-function readTexts(
-  name: string,
-  given: GivenTexts,
-  tell: TellFault,
-  canonicalOf: (value: string) => readonly string[] = canonicalTexts,
-  fault: Parameters<TellFault>[1] = 'malformed-text',
-  expected = 'well-formed text',
-): readonly string[] | null {
-  const values = given.get(name);
-  if (values === undefined) return null;
-  if (values.length > PARAMETER_VALUES_MAX) {
-    const detail = `${name} has ${values.length} values; at most ${PARAMETER_VALUES_MAX} are allowed`;
-    tell(name, 'too-many-values', detail);
-    return null;
-  }
-  const texts = new Set<string>();
-  for (const value of values) {
-    const canonical = canonicalOf(value);
-    if (canonical.length === 0) tell(name, fault, `${quote(value)} is not ${expected}`);
-    for (const text of canonical) texts.add(text);
-  }
-  return [...texts].sort(compareCodePoints);
+/** The values of a parameter that may be repeated; null where it was not given, or after a fault. */
+function readValues(name: string, given: GivenTexts, tell: TellFault): readonly string[] | null {
+  const values = given.get(name) ?? null;
+  if (values === null || values.length <= PARAMETER_VALUES_MAX) return values;
+  const detail = `${name} has ${values.length} values; at most ${PARAMETER_VALUES_MAX} are allowed`;
+  tell(name, 'too-many-values', detail);
+  return null;
 }
 
-function canonicalTexts(value: string): readonly string[] {
-  const text = normaliseText(value);
-  return text === null ? [] : [text];
+function readBuildings(given: GivenTexts, tell: TellFault): readonly string[] | null {
+  const values = readValues('building', given, tell);
+  for (const value of values ?? []) {
+    if (normaliseText(value) === null) {
+      tell('building', 'malformed-text', `${quote(value)} is not well-formed text`);
+    }
+  }
+  return values === null ? null : canonical(values.map(normaliseText));
 }
 
-/** Identifiers; where a kind also has texts for keys, a value is taken for both. */
-function readAmong(by: ConflictBy, { given, identifiers }: FreeGiven, tell: TellFault) {
-  const keys: readonly string[] = CONFLICT_DIMENSIONS.find((each) => each.by === by)?.keys ?? [];
-  const hasTexts = FIELDS.some(({ name, kind }) => kind === 'text' && keys.includes(name));
-  const canonicalOf = (value: string): readonly string[] => {
-    const id = parseIdentifier(value, identifiers);
-    const texts = hasTexts ? canonicalTexts(value) : [];
-    return id === null ? texts : [id, ...texts];
-  };
-  return hasTexts
-    ? readTexts('among', given, tell, canonicalOf)
-    : readTexts('among', given, tell, canonicalOf, 'malformed-identifier', describeIdentifier(identifiers));
+/** Rooms are known by identifiers only. Any text can name a lecturer or a group. */
+function readAmong(by: ConflictBy, { given, identifiers }: FreeGiven, tell: TellFault): Among | null {
+  const values = readValues('among', given, tell);
+  if (values === null) return null;
+  const hasTexts = CONFLICT_DIMENSIONS.some((each) => each.by === by && each.keys.length > 1);
+  const ids = values.map((value) => parseIdentifier(value, identifiers));
+  const texts = values.map((value) => (hasTexts ? normaliseText(value) : null));
+  values.forEach((value, n) => {
+    if (ids[n] !== null || texts[n] !== null) return;
+    if (hasTexts) tell('among', 'malformed-text', `${quote(value)} is not well-formed text`);
+    else tell('among', 'malformed-identifier', `${quote(value)} is not ${describeIdentifier(identifiers)}`);
+  });
+  return { ids: canonical(ids), texts: canonical(texts) };
+}
+
+function canonical(values: readonly (string | null)[]): readonly string[] {
+  return [...new Set(values.filter((value) => value !== null))].sort(compareCodePoints);
 }

@@ -7,13 +7,19 @@ import type { Window } from './query.js';
 
 const WEEK_MS: number = 7 * DAY_MS;
 
+/** Identifiers, and texts of those without. */
+export interface Among {
+  readonly ids: readonly string[];
+  readonly texts: readonly string[];
+}
+
 /** Who is asked for. */
 export interface FreeQuery {
   readonly by: ConflictBy;
   /** The window, then the same in the weeks after it. At least one. */
   readonly windows: readonly Window[];
-  /** Identifiers, or texts of those without; null for everyone. */
-  readonly among: readonly string[] | null;
+  /** Null for everyone. */
+  readonly among: Among | null;
   /** Only rooms in one of these; null for all. */
   readonly buildings: readonly string[] | null;
   /** Only rooms that hold as many people. */
@@ -31,7 +37,7 @@ export function findFree(keys: FreeKeys, query: FreeQuery): FreeResult {
   const { windows, among, buildings, capacityMin } = query;
   const marks: Marks = { isMarked: new Uint8Array(keys.size), count: 0, slots: 0 };
   for (const window of unite(windows)) keys.markBusy(window, marks);
-  const wanted = among === null ? null : keys.keysOf(among);
+  const wanted = among === null ? null : keys.keysOf(among.ids, among.texts);
   const found = new Uint32Array(keys.order.length);
   let count = 0;
   for (const key of keys.order) {

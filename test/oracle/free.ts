@@ -1,6 +1,6 @@
 /** The slow twin of GET /schedule/free: for each key every event is looked at, once for each week. */
 import type { NormalisedEvent } from '../../src/model/event.js';
-import { CONFLICT_DIMENSIONS, type ConflictBy } from '../../src/model/fields.js';
+import type { ConflictBy } from '../../src/model/fields.js';
 import type { Room } from '../../src/model/room.js';
 import { compareText } from './events.js';
 
@@ -33,6 +33,12 @@ function compareOrNull(a: string | null, b: string | null): number {
   return b === null ? -1 : compareText(a, b);
 }
 
+const FIELDS_OF = {
+  room: ['roomId', null],
+  lecturer: ['lecturerId', 'lecturer'],
+  group: ['groupId', 'studyGroup'],
+} as const;
+
 /** Everyone that the events or the rooms name. @param nameOf the display name of an identifier */
 function knownOf(
   events: readonly NormalisedEvent[],
@@ -40,15 +46,12 @@ function knownOf(
   rooms: readonly Room[],
   nameOf: (field: 'roomId' | 'groupId' | 'lecturerId', value: string) => string | null,
 ): Known[] {
-  const [idField, textField] = (CONFLICT_DIMENSIONS.find((dimension) => dimension.by === by)?.keys ?? []) as [
-    'roomId' | 'groupId' | 'lecturerId',
-    ('studyGroup' | 'lecturer')?,
-  ];
+  const [idField, textField] = FIELDS_OF[by];
   const byId = new Map<string, Known>();
   const byText = new Map<string, Known>();
   for (const event of events) {
     const id = event[idField];
-    const text = textField === undefined ? null : event[textField];
+    const text = textField === null ? null : event[textField];
     if (id !== null) {
       let known = byId.get(id);
       if (known === undefined) {
