@@ -1,7 +1,8 @@
 import build, { type Schema } from 'fast-json-stringify';
 import { FREE_ENTRY_SCHEMA } from '../model/schemas.js';
 import { formatInstant } from '../model/time.js';
-import type { FreeKey, Gap } from '../query/free-keys.js';
+import type { FreeKey } from '../query/free-keys.js';
+import type { Gap } from '../query/gaps.js';
 import { allocateBody, type Body, madeBody } from './body.js';
 import { arrayHeader, packPlain } from './msgpack.js';
 import { gather } from './slices.js';

@@ -4,19 +4,13 @@ import { compareCodePoints } from '../model/text.js';
 import type { DisplayNames } from '../snapshot/display-names.js';
 import type { FieldIndex, Snapshot } from '../snapshot/snapshot.js';
 import { NO_CODE } from '../structures/dictionary.js';
-import { lowerBound } from '../structures/search.js';
+import { type Gap, Gaps, NO_GAP } from './gaps.js';
 import type { Window } from './query.js';
 
 /** Who is free, by identifier. Those that have only a text have no id, and the text is the name. */
 export interface FreeKey {
   readonly id: string | null;
   readonly name: string | null;
-}
-
-/** The time around a window without events; null where it has no end. */
-export interface Gap {
-  readonly fromMs: number | null;
-  readonly untilMs: number | null;
 }
 
 /** By name; then by id. Null comes last. */
@@ -29,15 +23,22 @@ function compareTexts(a: string | null, b: string | null): number {
   return compareCodePoints(a, b);
 }
 
+/** Keys that were marked. */
+export interface Marks {
+  readonly isMarked: Uint8Array;
+  count: number;
+  /** Slots that were looked at. */
+  slots: number;
+}
+
+const NO_KEY = 0xffffffff;
+
 /**
  * The rooms, lecturers or groups of a snapshot, and when events need them. A **key** is a code of the first field of the
- * dimension; behind these come the codes of the second, for events without the first, and rooms that no event uses.
- *
- * Events without length need nothing. The others of a key are a list of slots, ascending, each once, with the latest end
- * up to each of them: so a gap is one binary search, however long or nested the events are.
+ * dimension; behind these come the codes of the second, for events without the first, and rooms that no event uses. Events
+ * without length need nothing.
  */
 export class FreeKeys {
-  readonly by: ConflictBy;
   /** All known keys, in order of compareFreeKeys. */
   readonly order: Uint32Array;
   /** Keys that events have. */
@@ -47,41 +48,36 @@ export class FreeKeys {
   readonly #second: FieldIndex | null;
   /** Of the first field. */
   readonly #names: DisplayNames;
-  /** The first code of the second field that is not the empty text. */
+  /** The first code of the second field that is not the empty text, which names no one. */
   readonly #textsFrom: number;
   readonly #rooms: ReadonlyMap<string, Room>;
   /** Rooms that no event uses. */
   readonly #unusedRooms: readonly Room[];
   readonly #unusedNumbers: ReadonlyMap<string, number>;
-  /** Key k has entries [start[k], start[k + 1]) of the two lists. */
-  readonly #start: Uint32Array;
-  readonly #slots: Uint32Array;
-  /** The slot with the latest end up to this one. */
-  readonly #latest: Uint32Array;
+  readonly #gapsOfFirst: Gaps;
+  readonly #gapsOfSecond: Gaps | null;
 
-  constructor(snapshot: Snapshot, by: ConflictBy, table: RoomTable | null) {
+  /** @param looksMax of gaps, for tests */
+  constructor(snapshot: Snapshot, by: ConflictBy, table: RoomTable | null, looksMax?: number) {
     const [idKey, textKey] = CONFLICT_DIMENSIONS.find((dimension) => dimension.by === by)!.keys;
+    const first = snapshot.field(idKey);
     const second = textKey === undefined ? null : snapshot.field(textKey);
-    this.by = by;
+    const hasNoId = (ordinal: number): boolean => first.codes[ordinal]! >= first.dictionary.size;
     this.#snapshot = snapshot;
-    this.#first = snapshot.field(idKey);
+    this.#first = first;
     this.#second = second;
     this.#names = snapshot.namesOf(idKey);
     this.#textsFrom =
       second !== null && second.dictionary.size > 0 && second.dictionary.valueOf(0) === '' ? 1 : 0;
     const rooms = by === 'room' ? (table?.rooms ?? []) : [];
     this.#rooms = new Map(rooms.map((room) => [room.id, room]));
-    this.#unusedRooms = rooms.filter(({ id }) => !hasEvents(this.#first, id));
+    this.#unusedRooms = rooms.filter(({ id }) => first.dictionary.codeOf(id) === NO_CODE);
     this.#unusedNumbers = new Map(this.#unusedRooms.map(({ id }, number) => [id, number]));
-    const isUsed = new Uint8Array(this.size);
-    const count = this.#countSlots(isUsed);
-    this.#start = new Uint32Array(this.size + 1);
-    for (let key = 0; key < this.size; key++) this.#start[key + 1] = this.#start[key]! + count[key]!;
-    this.#slots = new Uint32Array(this.#start[this.size]!);
-    this.#latest = new Uint32Array(this.#slots.length);
-    this.#fill();
-    this.usedCount = isUsed.reduce((sum, used) => sum + used, 0);
-    this.order = this.#sorted(isUsed);
+    this.#gapsOfFirst = new Gaps(snapshot, first, () => true, looksMax);
+    this.#gapsOfSecond = second === null ? null : new Gaps(snapshot, second, hasNoId, looksMax);
+    const used = this.#usedKeys();
+    this.usedCount = used.length;
+    this.order = this.#sorted(used);
   }
 
   /** Keys are less than it. */
@@ -91,11 +87,6 @@ export class FreeKeys {
 
   get #usableSize(): number {
     return this.#first.dictionary.size + (this.#second?.dictionary.size ?? 0);
-  }
-
-  /** Bytes of the lists. */
-  get byteLength(): number {
-    return this.#start.byteLength + this.#slots.byteLength + this.#latest.byteLength + this.order.byteLength;
   }
 
   keyOf(key: number): FreeKey {
@@ -124,7 +115,7 @@ export class FreeKeys {
     const ofFirst = this.#first.dictionary.size;
     for (const id of ids) {
       const code = this.#first.dictionary.codeOf(id);
-      if (code < ofFirst) keys.add(code);
+      if (code !== NO_CODE) keys.add(code);
       const unused = this.#unusedNumbers.get(id);
       if (unused !== undefined) keys.add(this.#usableSize + unused);
     }
@@ -136,39 +127,27 @@ export class FreeKeys {
   }
 
   /** Marks the keys of events with length that overlap the window. Ends early once all keys are marked. */
-  markBusy({ startMs, endMs }: Window, marked: Marks): void {
+  markBusy({ startMs, endMs }: Window, marks: Marks): void {
     const { slotIndex } = this.#snapshot;
     for (const slot of slotIndex.runningAt(startMs)) {
-      if (marked.count === this.usedCount) return;
-      this.#mark(slot, marked);
+      if (marks.count === this.usedCount) return;
+      this.#mark(slot, marks);
     }
     const { first, end } = slotIndex.startingWithin(startMs, endMs);
-    for (let slot = first; slot < end && marked.count < this.usedCount; slot++) this.#mark(slot, marked);
+    for (let slot = first; slot < end && marks.count < this.usedCount; slot++) this.#mark(slot, marks);
   }
 
-  #mark(slot: number, marked: Marks): void {
+  #mark(slot: number, marks: Marks): void {
     const snapshot = this.#snapshot;
+    marks.slots++;
     if (snapshot.slotEndMs(slot) === snapshot.slotStartMs(slot)) return;
-    marked.slots++;
     const end = snapshot.firstOrdinal(slot + 1);
     for (let ordinal = snapshot.firstOrdinal(slot); ordinal < end; ordinal++) {
       const key = this.#keyOfEvent(ordinal);
-      if (key === NO_KEY || marked.isMarked[key] === 1) continue;
-      marked.isMarked[key] = 1;
-      marked.count++;
+      if (key === NO_KEY || marks.isMarked[key] === 1) continue;
+      marks.isMarked[key] = 1;
+      marks.count++;
     }
-  }
-
-  /** Only for a key without events in the window. */
-  gapOf(key: number, { endMs }: Window): Gap {
-    const snapshot = this.#snapshot;
-    const start = this.#start[key]!;
-    const end = this.#start[key + 1]!;
-    const after = lowerBound(this.#slots, snapshot.slotIndex.startingWithin(endMs, endMs).first, start, end);
-    return {
-      fromMs: after === start ? null : snapshot.slotEndMs(this.#latest[after - 1]!),
-      untilMs: after === end ? null : snapshot.slotStartMs(this.#slots[after]!),
-    };
   }
 
   #keyOfEvent(ordinal: number): number {
@@ -178,72 +157,40 @@ export class FreeKeys {
     const second = this.#second;
     if (second === null) return NO_KEY;
     const textCode = second.codes[ordinal]!;
-    // An empty text names no one.
-    return textCode >= this.#textsFrom && textCode < second.dictionary.size
-      ? first.dictionary.size + textCode
-      : NO_KEY;
+    if (textCode < this.#textsFrom || textCode >= second.dictionary.size) return NO_KEY;
+    return first.dictionary.size + textCode;
   }
 
-  /** Visits each slot of each key once, slots ascending. */
-  #visit(visit: (key: number, slot: number) => void, isUsed: Uint8Array | null): void {
-    const snapshot = this.#snapshot;
-    const seen = new Uint32Array(this.size).fill(NO_KEY);
-    for (let slot = 0; slot < snapshot.slotCount; slot++) {
-      const isEmpty = snapshot.slotEndMs(slot) === snapshot.slotStartMs(slot);
-      const end = snapshot.firstOrdinal(slot + 1);
-      for (let ordinal = snapshot.firstOrdinal(slot); ordinal < end; ordinal++) {
-        const key = this.#keyOfEvent(ordinal);
-        if (key === NO_KEY || seen[key] === slot) continue;
-        seen[key] = slot;
-        if (isUsed !== null) isUsed[key] = 1;
-        if (!isEmpty) visit(key, slot);
-      }
+  /** Only for a key without events in the window. */
+  gapOf(key: number, window: Window): Gap {
+    const ofFirst = this.#first.dictionary.size;
+    if (key < ofFirst) return this.#gapsOfFirst.around(key, window);
+    if (this.#gapsOfSecond === null || key >= this.#usableSize) return NO_GAP;
+    return this.#gapsOfSecond.around(key - ofFirst, window);
+  }
+
+  /** Texts are keys of events without an identifier only, which are few or all: one pass over the codes finds them. */
+  #usedKeys(): number[] {
+    const { codes, dictionary, postings } = this.#first;
+    const keys = Array.from({ length: dictionary.size }, (_, code) => code);
+    if (this.#second === null) return keys;
+    const { codes: textCodes, dictionary: texts } = this.#second;
+    const isUsed = new Uint8Array(texts.size + 1);
+    let left = codes.length - postings.length;
+    for (let ordinal = 0; left > 0; ordinal++) {
+      if (codes[ordinal]! < dictionary.size) continue;
+      isUsed[Math.min(textCodes[ordinal]!, texts.size)] = 1;
+      left--;
     }
-  }
-
-  #countSlots(isUsed: Uint8Array): Uint32Array {
-    const count = new Uint32Array(this.size);
-    this.#visit((key) => {
-      count[key]!++;
-    }, isUsed);
-    return count;
-  }
-
-  #fill(): void {
-    const snapshot = this.#snapshot;
-    const slots = this.#slots;
-    const latest = this.#latest;
-    const start = this.#start;
-    const next = start.slice(0, this.size);
-    this.#visit((key, slot) => {
-      const at = next[key]!++;
-      slots[at] = slot;
-      const before = at === start[key] ? slot : latest[at - 1]!;
-      latest[at] = snapshot.slotEndMs(before) > snapshot.slotEndMs(slot) ? before : slot;
-    }, null);
-  }
-
-  #sorted(isUsed: Uint8Array): Uint32Array {
-    const keys: number[] = [];
-    for (let key = 0; key < this.size; key++) {
-      if (key >= this.#usableSize || isUsed[key] === 1) keys.push(key);
+    for (let code = this.#textsFrom; code < texts.size; code++) {
+      if (isUsed[code] === 1) keys.push(dictionary.size + code);
     }
-    const named = keys.map((key) => ({ key, ...this.keyOf(key) }));
+    return keys;
+  }
+
+  #sorted(used: readonly number[]): Uint32Array {
+    const unused = this.#unusedRooms.map((_, number) => this.#usableSize + number);
+    const named = [...used, ...unused].map((key) => ({ key, ...this.keyOf(key) }));
     return Uint32Array.from(named.sort(compareFreeKeys), ({ key }) => key);
   }
-}
-
-const NO_KEY = 0xffffffff;
-
-/** Keys that were marked. */
-export interface Marks {
-  readonly isMarked: Uint8Array;
-  count: number;
-  /** Slots that were looked at. */
-  slots: number;
-}
-
-function hasEvents(field: FieldIndex, value: string): boolean {
-  const code = field.dictionary.codeOf(value);
-  return code < field.dictionary.size && field.postingCount(code) > 0;
 }
