@@ -11,6 +11,7 @@ export type { Logger } from './http/logger.js';
 export type { ListenAddress } from './http/server/listen-address.js';
 export type {
   ConflictEntry,
+  FreeEntry,
   IdentifierMode,
   RecordPosition,
   Rejection,
@@ -19,6 +20,7 @@ export type {
   TimetableRecord,
 } from './model/event.js';
 export type { ConflictBy } from './model/fields.js';
+export type { Room } from './model/room.js';
 export type {
   AdminListenerOptions,
   EmbeddedAuthOptions,
@@ -48,6 +50,8 @@ export type {
   ConflictPage,
   ConflictQuery,
   EventPage,
+  FreePage,
+  FreeTimeQuery,
   PageQuery,
   ScheduleQuery,
 } from './timetable/queries.js';

@@ -17,6 +17,8 @@ export const CAPACITY_MAX = 999_999;
 export const ROOMS_MAX = 20_000;
 /** A file of rooms: 20,000 × 0.3 KB. */
 export const ROOMS_FILE_BYTES_MAX: number = 16 * MIB;
+/** UTF-16 units of a room's name, and of its building. */
+export const ROOM_TEXT_UNITS_MAX = 256;
 /** Faults of such a file that are listed; all are counted. */
 export const ROOM_FAULTS_MAX = 10;
 /** Time zones that clients chose, kept per thread: 64 × (0.1 MB + 1,024 offsets × 60 bytes) = 10 MB. */

@@ -1,4 +1,5 @@
 import build, { type Schema } from 'fast-json-stringify';
+import type { FreeEntry } from '../model/event.js';
 import { FREE_ENTRY_SCHEMA } from '../model/schemas.js';
 import { formatInstant } from '../model/time.js';
 import type { FreeKey } from '../query/free-keys.js';
@@ -6,12 +7,6 @@ import type { Gap } from '../query/gaps.js';
 import { allocateBody, type Body, madeBody } from './body.js';
 import { arrayHeader, packPlain } from './msgpack.js';
 import { gather } from './slices.js';
-
-/** An entry of GET /schedule/free. */
-export interface FreeEntry extends FreeKey {
-  readonly freeFrom: string | null;
-  readonly freeUntil: string | null;
-}
 
 const serialise: (entry: FreeEntry) => string = build({
   ...FREE_ENTRY_SCHEMA,

@@ -64,6 +64,18 @@ export interface ConflictEntry {
   readonly events: readonly TimetableEvent[];
 }
 
+/** Someone or some room with nothing scheduled in a window. */
+export interface FreeEntry {
+  /** The identifier; null for lecturers and groups that events name by a text only. */
+  readonly id: string | null;
+  /** The display name, or that text; null where none is known. */
+  readonly name: string | null;
+  /** End of the last event before the window; null where there is none. */
+  readonly freeFrom: string | null;
+  /** Start of the first event after the window; null where there is none. */
+  readonly freeUntil: string | null;
+}
+
 /** A record after normalisation: canonical strings, null if unknown, instants as whole epoch milliseconds. */
 export type NormalisedEvent = {
   [Name in Exclude<FieldName, DisplayNameField>]: Name extends 'time' | 'endTime'

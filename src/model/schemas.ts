@@ -60,22 +60,30 @@ export function conflictEntrySchema(event: JsonSchema): JsonSchema {
 }
 
 /** An entry of GET /schedule/free. */
-export const FREE_ENTRY_SCHEMA: JsonSchema = objectSchema({
-  id: {
-    type: ['string', 'null'],
-    description: 'The identifier; null for lecturers and groups that events name by a text only',
-  },
-  name: { type: ['string', 'null'], description: 'The display name, or that text; null where none is known' },
-  freeFrom: {
-    type: ['string', 'null'],
-    format: 'date-time',
-    description: 'End of the last event before the window; null where there is none',
-  },
-  freeUntil: {
-    type: ['string', 'null'],
-    format: 'date-time',
-    description: 'Start of the first event after the window; null where there is none',
-  },
-});
+export function freeEntrySchema(identifiers: IdentifierMode): JsonSchema {
+  return objectSchema({
+    id: {
+      type: ['string', 'null'],
+      ...(identifiers === 'uuid' ? { format: 'uuid' } : {}),
+      description: 'The identifier; null for lecturers and groups that events name by a text only',
+    },
+    name: {
+      type: ['string', 'null'],
+      description: 'The display name, or that text; null where none is known',
+    },
+    freeFrom: {
+      type: ['string', 'null'],
+      format: 'date-time',
+      description: 'End of the last event before the window; null where there is none',
+    },
+    freeUntil: {
+      type: ['string', 'null'],
+      format: 'date-time',
+      description: 'Start of the first event after the window; null where there is none',
+    },
+  });
+}
+
+export const FREE_ENTRY_SCHEMA: JsonSchema = freeEntrySchema('any');
 
 export const CONFLICT_ENTRY_SCHEMA: JsonSchema = conflictEntrySchema(EVENT_SCHEMA);

@@ -1,7 +1,7 @@
 /** Room openapi/. The OpenAPI 3.1 document, made from the tables. It answers no request. */
 import { PAGE_LIMIT_MAX } from '../limits.js';
-import type { ConflictEntry, IdentifierMode, TimetableEvent } from '../model/event.js';
-import { conflictEntrySchema, eventSchema, type JsonSchema } from '../model/schemas.js';
+import type { ConflictEntry, FreeEntry, IdentifierMode, TimetableEvent } from '../model/event.js';
+import { conflictEntrySchema, eventSchema, freeEntrySchema, type JsonSchema } from '../model/schemas.js';
 import { ENDPOINT_PARAMETERS, type EndpointName } from '../query/parameters.js';
 import {
   changesSchema,
@@ -10,7 +10,7 @@ import {
   PROBLEM_SCHEMA,
   TYPES_SCHEMA,
 } from './component-schemas.js';
-import { listParameters, loginParameters } from './parameter-objects.js';
+import { listParameters, loginParameters, referenceTo } from './parameter-objects.js';
 import {
   HEADERS,
   jsonResponse,
@@ -62,6 +62,13 @@ const EXAMPLE_CONFLICT: ConflictEntry = {
   ],
 };
 
+const EXAMPLE_FREE: FreeEntry = {
+  id: '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417',
+  name: 'A 101',
+  freeFrom: '2024-09-02T09:30:00.000Z',
+  freeUntil: null,
+};
+
 const EXAMPLE_CHANGES = {
   from: '5p2iTKJ9cLw0n7b1R3x8Zg',
   to: 'vWHhK2c8UBMg-U42p0PlWQ',
@@ -94,9 +101,7 @@ function listOperation({ endpoint, response, problems = [], ...about }: ListOper
       ...about,
       tags: ['schedule'],
       security: [{ bearerAuth: [] }],
-      parameters: [...ENDPOINT_PARAMETERS[endpoint].keys()].map((name) => ({
-        $ref: `#/components/parameters/${name}`,
-      })),
+      parameters: [...ENDPOINT_PARAMETERS[endpoint].keys()].map((name) => referenceTo(endpoint, name)),
       responses: { '200': response, '304': NOT_MODIFIED, ...problemReferences([...LISTS, ...problems]) },
     },
   };
@@ -124,6 +129,7 @@ export function createOpenApiDocument({ basePath, identifiers, version }: OpenAp
       schemas: {
         Event: eventSchema(identifiers),
         ConflictEntry: conflictEntrySchema(schemaOf('Event')),
+        FreeEntry: freeEntrySchema(identifiers),
         Changes: changesSchema(schemaOf('Event')),
         Types: TYPES_SCHEMA,
         Problem: PROBLEM_SCHEMA,
@@ -193,6 +199,18 @@ function schedulePaths(): Record<string, JsonSchema> {
         'of a lecture for three groups those of the one group that has to be elsewhere. Order: startTime, endTime, by, key.',
       response: listResponse('The clusters, in order', { type: 'array', items: schemaOf('ConflictEntry') }, [
         EXAMPLE_CONFLICT,
+      ]),
+    }),
+    '/schedule/free': listOperation({
+      endpoint: 'free',
+      operationId: 'listFree',
+      summary: 'Rooms, lecturers or groups with nothing scheduled in a window',
+      description:
+        'Known are those that the events name, and the rooms that the service knows besides. The window is needed: startTime and ' +
+        'endTime, or date. With weeks, the same window of so many weeks must be free, in local time of timeZone; freeFrom and ' +
+        'freeUntil are those of the first. Events without length need no room. Order: name, id; null last.',
+      response: listResponse('Those who are free, by name', { type: 'array', items: schemaOf('FreeEntry') }, [
+        EXAMPLE_FREE,
       ]),
     }),
     '/schedule/changes': listOperation({

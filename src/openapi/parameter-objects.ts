@@ -1,8 +1,10 @@
 import {
+  CAPACITY_MAX,
   CURSOR_CHARACTERS_MAX,
   DAYS_MAX,
   PAGE_LIMIT_MAX,
   PARAMETER_VALUES_MAX,
+  WEEKS_MAX,
   ZONE_CHARACTERS_MAX,
 } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
@@ -10,6 +12,7 @@ import { CONFLICT_DIMENSIONS, FIELDS, type Field, PARAMETER_FIELDS } from '../mo
 import { FORMATS } from '../model/format.js';
 import { IDENTIFIER_CHARACTERS_MAX } from '../model/identifier.js';
 import type { JsonSchema } from '../model/schemas.js';
+import type { EndpointName } from '../query/parameters.js';
 
 interface ParameterObject extends JsonSchema {
   readonly name: string;
@@ -53,6 +56,20 @@ function filter(field: Field, identifiers: IdentifierMode): ParameterObject {
   );
 }
 
+/** The parameter "by" of GET /schedule/free: another one than that of conflicts. */
+const FREE_BY = 'freeBy';
+const FREE_BY_PARAMETER: ParameterObject = single(
+  'by',
+  'Who is asked for.',
+  { type: 'string', enum: CONFLICT_DIMENSIONS.map((dimension) => dimension.by) },
+  { required: true },
+);
+
+export function referenceTo(endpoint: EndpointName, name: string): JsonSchema {
+  const component = endpoint === 'free' && name === 'by' ? FREE_BY : name;
+  return { $ref: `#/components/parameters/${component}` };
+}
+
 export function listParameters(identifiers: IdentifierMode): Record<string, ParameterObject> {
   const parameters = [
     ...PARAMETER_FIELDS.map((field) => filter(field, identifiers)),
@@ -82,6 +99,19 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
       'IANA name of the time zone of date, such as Europe/Berlin; without it, the zone of the service, or UTC.',
       { ...TEXT, maxLength: ZONE_CHARACTERS_MAX },
     ),
+    single('weeks', 'The window is asked for in so many weeks running, at the same local time of timeZone.', {
+      type: 'integer',
+      minimum: 1,
+      maximum: WEEKS_MAX,
+      default: 1,
+    }),
+    repeatable('among', 'Only these: identifiers, or names of lecturers and groups without any.', TEXT),
+    repeatable('building', 'Only rooms in one of these buildings, as the file of rooms has them.', TEXT),
+    single('capacityMin', 'Only rooms that hold so many people, as the file of rooms has it.', {
+      type: 'integer',
+      minimum: 1,
+      maximum: CAPACITY_MAX,
+    }),
     single(
       'limit',
       'At most so many entries; without it, all of them.',
@@ -113,7 +143,8 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
       { required: true },
     ),
   ];
-  return Object.fromEntries(parameters.map((parameter) => [parameter.name, parameter]));
+  const byName = Object.fromEntries(parameters.map((parameter) => [parameter.name, parameter]));
+  return { ...byName, [FREE_BY]: FREE_BY_PARAMETER };
 }
 
 export function loginParameters(identifiers: IdentifierMode): ParameterObject[] {

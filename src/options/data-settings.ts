@@ -43,6 +43,12 @@ const TIME_ZONE: Kind = {
   range: 'the name of an IANA time zone',
 };
 
+const ROOMS: Kind = {
+  ...PATH,
+  range: 'a path; in a program also a list of rooms',
+  fault: (value) => (Array.isArray(value) ? null : PATH.fault(value)),
+};
+
 export const DATA_SETTINGS: readonly Setting[] = inGroup('Data', 'openTimetable', {
   source: {
     flag: null,
@@ -57,6 +63,10 @@ export const DATA_SETTINGS: readonly Setting[] = inGroup('Data', 'openTimetable'
   timeZone: {
     kind: TIME_ZONE,
     help: 'IANA zone of local days in queries, such as Europe/Berlin; without it, UTC',
+  },
+  rooms: {
+    kind: ROOMS,
+    help: 'JSON or CSV file of rooms (id, name, building, capacity), for free rooms; adds those that no event uses',
   },
   unknownParameters: {
     kind: oneOf('how', ['reject', 'ignore']),

@@ -3,6 +3,7 @@ import type { IdentityValues } from '../auth/identity.js';
 import type { TokenType } from '../auth/verifier.js';
 import type { Logger } from '../http/logger.js';
 import type { IdentifierMode } from '../model/event.js';
+import type { Room } from '../model/room.js';
 import type { GateOptions } from '../refresh/gate.js';
 import type { AnySource, BuildPlace } from '../refresh/loader.js';
 import type { WorkerCount } from '../serving/worker-count.js';
@@ -23,6 +24,8 @@ export interface TimetableOptions {
   readonly identifiers?: IdentifierMode | undefined;
   /** IANA name of the zone of local days in queries, such as `Europe/Berlin`. Default `UTC`. */
   readonly timeZone?: string | undefined;
+  /** Rooms besides those of events, for free rooms: a path of a file, which is watched, or a list. Default: none. */
+  readonly rooms?: string | readonly Room[] | undefined;
   /** Answer an unknown query parameter with a fault, or ignore it. Default `reject`. */
   readonly unknownParameters?: ParseOptions['unknownParameters'] | undefined;
   /** Seconds between two loads, varied by up to 10 %, 0 to 31,536,000; 0 for none. Default 0. */

@@ -1,6 +1,6 @@
 /** Queries of a program and their results. */
 import { LecternError } from '../errors.js';
-import type { ConflictEntry, TimetableEvent, TimetableRecord } from '../model/event.js';
+import type { ConflictEntry, FreeEntry, TimetableEvent, TimetableRecord } from '../model/event.js';
 import type { ConflictBy, ParameterFieldName } from '../model/fields.js';
 import { invalidParameters } from '../query/object-form.js';
 import type { Answer, ReadResult } from '../view/answer.js';
@@ -32,6 +32,33 @@ export type ConflictQuery = ScheduleQuery & {
   /** False: rows of one lesson conflict with each other. Default true. */
   readonly merge?: boolean | undefined;
 };
+
+/** Who is asked for, and when. Both startTime and endTime are needed, or `date`. */
+export type FreeTimeQuery = Pick<
+  ScheduleQuery,
+  'startTime' | 'endTime' | 'date' | 'days' | 'timeZone' | 'limit' | 'cursor'
+> & {
+  /** Rooms, lecturers or groups. */
+  readonly by: ConflictBy;
+  /** The same window so many weeks running, in local time of `timeZone`, 1 to 60. Default 1. */
+  readonly weeks?: number | undefined;
+  /** Only these: identifiers, or names of lecturers and groups without any. */
+  readonly among?: string | readonly string[] | undefined;
+  /** Only rooms in these buildings. */
+  readonly building?: string | readonly string[] | undefined;
+  /** Only rooms that hold so many people. */
+  readonly capacityMin?: number | undefined;
+};
+
+/** One page of those who are free. */
+export interface FreePage {
+  /** In order of name, then id. */
+  readonly free: FreeEntry[];
+  /** All that are free, on all pages. */
+  readonly total: number;
+  /** Null on the last page. */
+  readonly nextCursor: string | null;
+}
 
 /** The part of /schedule/all to return. */
 export type PageQuery = Pick<ScheduleQuery, 'limit' | 'cursor'>;

@@ -4,6 +4,7 @@ import { LecternError } from '../errors.js';
 import type { RequestHandler } from '../http/handler.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
 import type { TimetableEvent } from '../model/event.js';
+import type { RoomTable } from '../model/room.js';
 import type {
   EmbeddedHandlerOptions,
   Resolved,
@@ -22,10 +23,11 @@ import type { SnapshotSummary } from '../snapshot/summary.js';
 import { MemorySource, type Records } from '../source/records.js';
 import { parseSourceArgument } from '../source/spec.js';
 import type { Answer } from '../view/answer.js';
-import { loadingSource, Present, publicationOf } from '../view/present.js';
+import { loadingSource, Present, type PublishedImage, publicationOf } from '../view/present.js';
 import type { View } from '../view/view.js';
 import type { PublicationState, SourceState, TimetableStatus, ViewSource } from '../view/view-source.js';
 import { createEmbeddedHandler } from './embedded-handler.js';
+import { KeptRooms } from './kept-rooms.js';
 import { OpenServers, type TimetableServer } from './open-servers.js';
 import type { Reading } from './plan-auth.js';
 import {
@@ -36,6 +38,8 @@ import {
   type ConflictQuery,
   type EventPage,
   eventPage,
+  type FreePage,
+  type FreeTimeQuery,
   type PageQuery,
   parse,
   type ScheduleQuery,
@@ -68,6 +72,8 @@ export interface Timetable extends ViewSource, AsyncDisposable {
   get(id: string): TimetableEvent | null;
   /** GET /schedule/conflicts. Throws as {@link find} does. */
   conflicts(query?: ConflictQuery): ConflictPage;
+  /** GET /schedule/free: who has nothing scheduled in a window. Throws as {@link find} does. */
+  free(query: FreeTimeQuery): FreePage;
   /** GET /schedule/types. */
   types(): string[];
   /** GET /schedule/all. Throws as {@link find} does. */
@@ -143,6 +149,7 @@ class KeptTimetable implements Timetable {
   readonly #keeper: Keeper;
   readonly #present: Present;
   readonly #servers: OpenServers;
+  readonly #rooms: KeptRooms;
   readonly #handlers: { close(): void }[] = [];
   readonly #listeners = new Listeners<TimetableEvents>();
   #closed = false;
@@ -155,6 +162,13 @@ class KeptTimetable implements Timetable {
     // A pinned snapshot never gets stale.
     const canBeStale = pin === undefined && staleSecondsMax !== undefined;
     const staleMsMax = canBeStale ? staleSecondsMax * 1000 : Number.POSITIVE_INFINITY;
+    this.#rooms = new KeptRooms({
+      given: options.rooms,
+      identifiers,
+      watch,
+      onChange: (rooms) => this.#publishRooms(rooms),
+      onFault: (error) => this.#listeners.tell('error', error as Error),
+    });
     const loader = new Loader(sourceOf(options.source), { identifiers }, options.buildOn);
     const name = pin ?? loader.name;
     this.#present = new Present(loadingSource(name), {
@@ -191,7 +205,10 @@ class KeptTimetable implements Timetable {
         changed: (state) => this.#become({ name, ...state }),
       },
     });
-    this.ready = this.#keeper.start().then(async () => {
+    // No answer lacks the rooms: they are read before the first snapshot is published.
+    const roomsRead = this.#rooms.start();
+    const started = roomsRead === null ? this.#keeper.start() : roomsRead.then(() => this.#startKeeper());
+    this.ready = started.then(async () => {
       const { summary } = this.#present;
       if (summary === null) throw this.#unreadable();
       await this.#servers.settled();
@@ -199,6 +216,11 @@ class KeptTimetable implements Timetable {
     });
     // Callers that do not await it see a failure in `status`, in 'error' and in reads.
     this.ready.catch(() => {});
+  }
+
+  #startKeeper(): Promise<void> {
+    if (this.#closed) throw this.#unreadable();
+    return this.#keeper.start();
   }
 
   get view(): View | null {
@@ -241,6 +263,11 @@ class KeptTimetable implements Timetable {
   conflicts(query?: ConflictQuery): ConflictPage {
     const answer = this.#answer('conflicts', 'conflicts', query);
     return { conflicts: parse(answer), total: answer.total, nextCursor: answer.nextCursor };
+  }
+
+  free(query: FreeTimeQuery): FreePage {
+    const answer = this.#answer('free', 'free', query);
+    return { free: parse(answer), total: answer.total, nextCursor: answer.nextCursor };
   }
 
   types(): string[] {
@@ -301,6 +328,7 @@ class KeptTimetable implements Timetable {
   async close(): Promise<void> {
     this.#closed = true;
     for (const handler of this.#handlers) handler.close();
+    this.#rooms.close();
     const kept = this.#keeper.close();
     const served = this.#servers.close(kept);
     try {
@@ -348,14 +376,24 @@ class KeptTimetable implements Timetable {
 
   #publish({ image, origin, delta, history }: Publication): void {
     const differences = history?.differences ?? NO_DIFFERENCES;
-    const published = { image, differences, state: publicationOf(origin, image.summary) };
-    this.#present.publish(published);
-    this.#servers.publish(published);
+    const state = publicationOf(origin, image.summary);
+    this.#show({ image, differences, state, rooms: this.#rooms.table });
     this.#listeners.tell('published', {
       summary: image.summary,
       origin,
       changes: delta === null ? null : { added: delta.added, changed: delta.changed, removed: delta.removed },
     });
+  }
+
+  /** The same snapshot with other rooms. */
+  #publishRooms(rooms: RoomTable): void {
+    const { published } = this.#present;
+    if (published !== null && !this.#closed) this.#show({ ...published, rooms });
+  }
+
+  #show(published: PublishedImage): void {
+    this.#present.publish(published);
+    this.#servers.publish(published);
   }
 
   #become(source: SourceState): void {

@@ -126,6 +126,7 @@ test('every endpoint has exactly the parameters that it takes', async (t) => {
     all: '/schedule/all',
     types: '/schedule/types',
     conflicts: '/schedule/conflicts',
+    free: '/schedule/free',
     changes: '/schedule/changes',
   } as const;
   for (const [endpoint, path] of Object.entries(paths)) {
@@ -189,10 +190,14 @@ test('what the endpoints answer is what the document says', async (t) => {
   const { send } = await serve(t, setUp({ mode: 'development' }).handler);
   const good = bearer({ studyGroup: 'A' });
   const lists = Object.keys(document.paths).filter((path) => path.startsWith('/schedule'));
-  t.equal(lists.length, 6);
+  t.equal(lists.length, 7);
   const { id } = viewsOf().summary ?? {};
   for (const path of lists) {
-    const query = path === '/schedule/changes' ? `?since=${id}` : '';
+    const needed: Readonly<Record<string, string>> = {
+      '/schedule/changes': `?since=${id}`,
+      '/schedule/free': '?by=lecturer&date=2024-09-07',
+    };
+    const query = needed[path] ?? '';
     await hold(t, send, path, 200, { query, headers: good });
     await hold(t, send, path, 200, { query, headers: { ...good, Accept: 'application/msgpack' } });
     await hold(t, send, path, 304, { query, headers: { ...good, 'If-None-Match': '*' } });

@@ -6,6 +6,8 @@ import type { IdentifierMode, NormalisedEvent } from '../../src/model/event.js';
 import type { ConflictBy } from '../../src/model/fields.js';
 import type { Room, RoomTable } from '../../src/model/room.js';
 import { createNormaliser, isRejection } from '../../src/normalise/normalise.js';
+import { findFree } from '../../src/query/free.js';
+import { FreeKeys } from '../../src/query/free-keys.js';
 import { type ParameterPairs, SnapshotView } from '../../src/view/view.js';
 import { freeOracle, type OracleFreeQuery } from '../oracle/free.js';
 import { nameOracle } from '../oracle/names.js';
@@ -244,3 +246,38 @@ for (const dataSet of findDataSets()) {
   });
 }
 if (findDataSets().length === 0) test('free time of real data', { skip: NO_DATA }, (t) => t.end());
+
+test('gaps are the same whether events next to the window are looked at, or the slots of a key are listed', (t) => {
+  let gaps = 0;
+  fc.assert(
+    fc.property(
+      eventSets('any'),
+      fc.array(fc.integer({ min: -5, max: 30 }), { minLength: 3 }),
+      (events, at) => {
+        const snapshot = snapshotOfEvents(events, 'any');
+        for (const by of KINDS) {
+          for (const looksMax of [0, 1, 2, 5]) {
+            const keys = new FreeKeys(snapshot, by, null, looksMax);
+            for (const step of at) {
+              const window = { startMs: START_MS + step * STEP_MS, endMs: START_MS + (step + 1) * STEP_MS };
+              const query = { by, windows: [window], among: null, buildings: null, capacityMin: null };
+              const found = [...findFree(keys, query).keys].map((key) => {
+                const { fromMs, untilMs } = keys.gapOf(key, window);
+                const textOf = (ms: number | null): string | null =>
+                  ms === null ? null : new Date(ms).toISOString();
+                return { ...keys.keyOf(key), freeFrom: textOf(fromMs), freeUntil: textOf(untilMs) };
+              });
+              const nameOf = (field: 'roomId' | 'groupId' | 'lecturerId', value: string) =>
+                nameOracle(events, field, value);
+              assertSameList(found, freeOracle(events, { by, windows: [window] }, [], nameOf));
+              gaps += found.length;
+            }
+          }
+        }
+      },
+    ),
+    { numRuns: 100, seed: 19 },
+  );
+  t.ok(gaps > 1000, `${gaps} gaps`);
+  t.end();
+});

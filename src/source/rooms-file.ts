@@ -1,0 +1,145 @@
+import { createHash } from 'node:crypto';
+import { LecternError } from '../errors.js';
+import {
+  CAPACITY_MAX,
+  ROOM_FAULTS_MAX,
+  ROOM_TEXT_UNITS_MAX,
+  ROOMS_FILE_BYTES_MAX,
+  ROOMS_MAX,
+} from '../limits.js';
+import { formatPosition, type IdentifierMode, type RecordPosition } from '../model/event.js';
+import { describeIdentifier, digitsOf, parseIdentifier } from '../model/identifier.js';
+import type { Room, RoomTable } from '../model/room.js';
+import { compareCodePoints, normaliseText } from '../model/text.js';
+import { fileSource } from './file.js';
+
+/**
+ * Reads a file of rooms: records with id, name, building and capacity, in any format of a source. Other fields are ignored. Any
+ * fault refuses the whole file, as a missing room would look like a taken one.
+ *
+ * @throws LecternError `source-unreadable`, `source-malformed` with the faults, `source-too-large`
+ */
+export async function readRooms(
+  path: string,
+  identifiers: IdentifierMode,
+  signal?: AbortSignal,
+): Promise<RoomTable> {
+  const intake = new RoomIntake(identifiers, `the rooms file ${path}`);
+  await fileSource(path).load(
+    {
+      record: (value, position) => intake.take(value, position),
+      reject: ({ position, detail }) => intake.fault(position, detail),
+    },
+    {
+      rules: { identifiers },
+      signal,
+      onProgress({ bytesRead }) {
+        if (bytesRead <= ROOMS_FILE_BYTES_MAX) return;
+        const problem = `the rooms file ${path} has more than ${ROOMS_FILE_BYTES_MAX} bytes`;
+        throw new LecternError('source-too-large', problem);
+      },
+    },
+  );
+  return intake.finish('source-malformed');
+}
+
+/** @throws LecternError `option-invalid` with the faults */
+export function roomsOf(given: readonly unknown[], identifiers: IdentifierMode): RoomTable {
+  const intake = new RoomIntake(identifiers, 'rooms');
+  given.forEach((value, n) => {
+    intake.take(value, { record: n + 1 });
+  });
+  return intake.finish('option-invalid');
+}
+
+class RoomIntake {
+  readonly #identifiers: IdentifierMode;
+  readonly #name: string;
+  readonly #rooms = new Map<string, Room>();
+  readonly #faults: string[] = [];
+  #faultCount = 0;
+
+  constructor(identifiers: IdentifierMode, name: string) {
+    this.#identifiers = identifiers;
+    this.#name = name;
+  }
+
+  take(value: unknown, position: RecordPosition): void {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      this.fault(position, 'it is no object of the form {"id": "…", "name": "…"}');
+      return;
+    }
+    const given = value as Readonly<Record<string, unknown>>;
+    const id = this.#idOf(given.id, position);
+    const name = this.#textOf('name', given.name, position);
+    const building = this.#textOf('building', given.building, position);
+    const capacity = this.#capacityOf(given.capacity, position);
+    if (id === null) return;
+    if (this.#rooms.has(id)) this.fault(position, `an earlier record has the id ${JSON.stringify(id)}, too`);
+    this.#rooms.set(id, { id, name, building, capacity });
+    if (this.#rooms.size <= ROOMS_MAX) return;
+    throw new LecternError('source-too-large', `${this.#name}: there are more than ${ROOMS_MAX} rooms`);
+  }
+
+  fault(position: RecordPosition, problem: string): void {
+    this.#faultCount++;
+    if (this.#faults.length < ROOM_FAULTS_MAX) this.#faults.push(`${formatPosition(position)}: ${problem}`);
+  }
+
+  finish(code: 'source-malformed' | 'option-invalid'): RoomTable {
+    if (this.#faultCount > 0) {
+      const more = this.#faultCount - this.#faults.length;
+      const faults = [...this.#faults, ...(more === 0 ? [] : [`and ${more} more faults`])];
+      throw new LecternError(code, `${this.#name} cannot be used: ${faults.join('; ')}`);
+    }
+    const rooms = [...this.#rooms.values()].sort((a, b) => compareCodePoints(a.id, b.id));
+    const digest = createHash('sha256').update(JSON.stringify(rooms)).digest('base64url').slice(0, 22);
+    return { rooms, digest };
+  }
+
+  #idOf(given: unknown, position: RecordPosition): string | null {
+    if (isAbsent(given)) {
+      this.fault(position, 'it has no id');
+      return null;
+    }
+    const text = this.#identifiers === 'any' ? (digitsOf(given) ?? given) : given;
+    const id = typeof text === 'string' ? parseIdentifier(text, this.#identifiers) : null;
+    if (id === null)
+      this.fault(position, `the id ${shown(given)} is not ${describeIdentifier(this.#identifiers)}`);
+    return id;
+  }
+
+  #textOf(name: string, given: unknown, position: RecordPosition): string | null {
+    if (isAbsent(given)) return null;
+    const text = typeof given === 'string' ? normaliseText(given) : null;
+    if (text !== null && text.length <= ROOM_TEXT_UNITS_MAX) return text;
+    this.fault(
+      position,
+      `the ${name} ${shown(given)} is not a text of at most ${ROOM_TEXT_UNITS_MAX} characters`,
+    );
+    return null;
+  }
+
+  /** A number, or its digits, as CSV has them. */
+  #capacityOf(given: unknown, position: RecordPosition): number | null {
+    if (isAbsent(given)) return null;
+    const capacity = typeof given === 'string' && /^\d{1,9}$/.test(given) ? Number(given) : given;
+    if (Number.isInteger(capacity) && Number(capacity) >= 0 && Number(capacity) <= CAPACITY_MAX) {
+      return Number(capacity);
+    }
+    this.fault(position, `the capacity ${shown(given)} is not a whole number from 0 to ${CAPACITY_MAX}`);
+    return null;
+  }
+}
+
+/** Empty cells of CSV are absent. */
+function isAbsent(given: unknown): boolean {
+  return given === undefined || given === null || given === '';
+}
+
+const SHOWN_UNITS_MAX = 40;
+
+function shown(given: unknown): string {
+  const text = typeof given === 'string' ? given : typeof given === 'object' ? 'an object' : String(given);
+  return JSON.stringify(text.slice(0, SHOWN_UNITS_MAX).toWellFormed());
+}
