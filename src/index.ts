@@ -11,6 +11,7 @@ export type { Logger } from './http/logger.js';
 export type { ListenAddress } from './http/server/listen-address.js';
 export type {
   ConflictEntry,
+  DirectoryEntry,
   FreeEntry,
   IdentifierMode,
   RecordPosition,
@@ -19,7 +20,7 @@ export type {
   TimetableEvent,
   TimetableRecord,
 } from './model/event.js';
-export type { ConflictBy } from './model/fields.js';
+export type { ConflictBy, DirectoryName } from './model/fields.js';
 export type { Room } from './model/room.js';
 export type {
   AdminListenerOptions,
@@ -49,6 +50,8 @@ export type {
   ChangeSet,
   ConflictPage,
   ConflictQuery,
+  DirectoryPage,
+  DirectoryQuery,
   EventPage,
   FreePage,
   FreeTimeQuery,

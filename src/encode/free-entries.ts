@@ -2,7 +2,7 @@ import build, { type Schema } from 'fast-json-stringify';
 import type { FreeEntry } from '../model/event.js';
 import { FREE_ENTRY_SCHEMA } from '../model/schemas.js';
 import { formatInstant } from '../model/time.js';
-import type { FreeKey } from '../query/free-keys.js';
+import type { DirectoryKey } from '../query/directory.js';
 import type { Gap } from '../query/gaps.js';
 import { allocateBody, type Body, madeBody } from './body.js';
 import { arrayHeader, packPlain } from './msgpack.js';
@@ -31,14 +31,14 @@ class Instants {
   }
 }
 
-function* entriesOf(free: Iterable<readonly [FreeKey, Gap]>): Generator<FreeEntry> {
+function* entriesOf(free: Iterable<readonly [DirectoryKey, Gap]>): Generator<FreeEntry> {
   const instants = new Instants();
   for (const [{ id, name }, { fromMs, untilMs }] of free) {
     yield { id, name, freeFrom: instants.textOf(fromMs), freeUntil: instants.textOf(untilMs) };
   }
 }
 
-export function jsonFree(free: Iterable<readonly [FreeKey, Gap]>): Body {
+export function jsonFree(free: Iterable<readonly [DirectoryKey, Gap]>): Body {
   let text = '';
   for (const entry of entriesOf(free)) text += `${text === '' ? '[' : ','}${serialise(entry)}`;
   const json = text === '' ? '[]' : `${text}]`;
@@ -47,7 +47,7 @@ export function jsonFree(free: Iterable<readonly [FreeKey, Gap]>): Body {
   return madeBody(body);
 }
 
-export function messagePackFree(free: Iterable<readonly [FreeKey, Gap]>, count: number): Body {
+export function messagePackFree(free: Iterable<readonly [DirectoryKey, Gap]>, count: number): Body {
   const pieces: Uint8Array[] = [arrayHeader(count)];
   for (const entry of entriesOf(free)) pieces.push(packPlain(entry));
   const byteLength = pieces.reduce((sum, { length }) => sum + length, 0);

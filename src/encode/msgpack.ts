@@ -82,6 +82,12 @@ export function messagePackRows(rows: Rows, selection: Selection, cache: RowCach
   });
 }
 
+export function messagePackRow(rows: Rows, ordinal: number): Body {
+  const target = allocateBody(rows.packedStart[ordinal + 1]! - rows.packedStart[ordinal]!);
+  writeMessagePackRow(rows, ordinal, target, 0);
+  return madeBody(target);
+}
+
 function packedArray(count: number, rows: LazyPiece): Body {
   const target = allocateBody(packedArrayHeaderLength(count) + rows.byteLength);
   rows.write(target, writeArrayHeader(target, count));
@@ -162,7 +168,7 @@ export function writeMessagePackRow(rows: Rows, ordinal: number, target: Buffer,
   return to;
 }
 
-function writePackedTextHeader(target: Buffer, offset: number, byteLength: number): number {
+export function writePackedTextHeader(target: Buffer, offset: number, byteLength: number): number {
   if (byteLength < 32) {
     target[offset] = FIXSTR | byteLength;
     return offset + 1;

@@ -3,9 +3,10 @@ import type { ParameterFault } from '../errors.js';
 import { PARAMETER_FAULTS_MAX } from '../limits.js';
 import { CELL } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
+import { isDirectory } from '../model/fields.js';
 import { FORMATS, type FormatName } from '../model/format.js';
 import type { FieldFilter } from '../query/query.js';
-import { type Body, SharedSlices } from '../view/answer.js';
+import { type Body, type ReadResult, SharedSlices } from '../view/answer.js';
 import type { ParameterPairs, ParseOptions, View } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
 import { AnswerCache, type KnownTarget, sendKnown } from './answer/answer-cache.js';
@@ -18,7 +19,7 @@ import { canSendWhole } from './node/connection-inside.js';
 import { canSendDirectly } from './node/direct.js';
 import { parseQueryString } from './request/query-string.js';
 import { mountPathOf } from './request/target.js';
-import type { ReadRoute } from './routes.js';
+import { lastSegmentOf, type ReadRoute } from './routes.js';
 import { AnswersUnderWay } from './server/answers-under-way.js';
 
 const USER_NOT_MAPPED: Problem = {
@@ -110,13 +111,17 @@ export class Reader {
 
   #answerFrom(view: View, exchange: Exchange, route: ReadRoute, identities: readonly FieldFilter[]): void {
     const { pairs, faults: malformed } = parseQueryString(exchange.query);
-    const result = view[route.endpoint](pairs, this.#options, identities);
+    const result = this.#read(view, exchange, route.endpoint, pairs, identities);
     if ('faults' in result || malformed.length > 0) {
       sendFaults(exchange, pairs, 'faults' in result ? [...malformed, ...result.faults] : malformed);
       return;
     }
     if ('gone' in result) {
       sendInsteadOf(exchange, pairs, { code: 'snapshot-gone', detail: result.gone });
+      return;
+    }
+    if ('missing' in result) {
+      sendInsteadOf(exchange, pairs, { code: 'event-not-found', detail: result.missing });
       return;
     }
     const { read } = result;
@@ -139,9 +144,8 @@ export class Reader {
       CACHE_CONTROL,
       'Vary',
       VARY,
-      'X-Total-Count',
-      String(total),
     ];
+    if (route.endpoint !== 'events') headers.push('X-Total-Count', String(total));
     if (nextCursor !== null) {
       headers.push('Link', nextLink(mountPathOf(exchange.req) + route.path, pairs, nextCursor));
     }
@@ -156,6 +160,18 @@ export class Reader {
     sendBody(exchange, 200, headers, isPersonal ? body : this.#shared(body, view, exchange, format));
     // A body with room for its head is a copy.
     if (body.hasHeadRoom !== true && !exchange.head) this.#underWay.add(exchange, view);
+  }
+
+  #read(
+    view: View,
+    { path }: Exchange,
+    endpoint: ReadRoute['endpoint'],
+    pairs: ParameterPairs,
+    identities: readonly FieldFilter[],
+  ): ReadResult {
+    if (endpoint === 'events') return view.event(lastSegmentOf(path), pairs, this.#options);
+    if (isDirectory(endpoint)) return view.directory(endpoint, pairs, this.#options);
+    return view[endpoint](pairs, this.#options, identities);
   }
 
   #shared(body: Body, view: View, { target }: Exchange, format: FormatName): Body {
@@ -212,7 +228,7 @@ function answerCondition(exchange: Exchange, entityTag: string): boolean {
   return true;
 }
 
-/** 406 comes before 400 and 410, so the format has to be known even if there is nothing to answer. */
+/** 406 comes before 400, 404 and 410, so the format has to be known even if there is nothing to answer. */
 function sendInsteadOf(exchange: Exchange, pairs: ParameterPairs, problem: Problem): void {
   if (formatFor(exchange, givenFormat(pairs)) !== null) sendProblem(exchange, problem);
 }

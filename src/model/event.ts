@@ -76,6 +76,16 @@ export interface FreeEntry {
   readonly freeUntil: string | null;
 }
 
+/** One entry of a directory, such as GET /schedule/rooms. */
+export interface DirectoryEntry {
+  /** The identifier; null for a group or lecturer that has only a name. */
+  readonly id: string | null;
+  /** The display name; null if no event has one. */
+  readonly name: string | null;
+  /** Number of matching events. */
+  readonly events: number;
+}
+
 /** A record after normalisation: canonical strings, null if unknown, instants as whole epoch milliseconds. */
 export type NormalisedEvent = {
   [Name in Exclude<FieldName, DisplayNameField>]: Name extends 'time' | 'endTime'

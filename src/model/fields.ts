@@ -111,6 +111,21 @@ export const CONFLICT_DIMENSIONS = [
 /** The kind of a conflict. */
 export type ConflictBy = (typeof CONFLICT_DIMENSIONS)[number]['by'];
 
+/** The directories. The first key is the id of an entry; events without it count for the second, which is a name. */
+export const DIRECTORIES = [
+  { name: 'rooms', keys: ['roomId'] },
+  { name: 'courses', keys: ['courseId'] },
+  { name: 'groups', keys: ['groupId', 'studyGroup'] },
+  { name: 'lecturers', keys: ['lecturerId', 'lecturer'] },
+] as const;
+
+/** What a directory lists. */
+export type DirectoryName = (typeof DIRECTORIES)[number]['name'];
+
+export function isDirectory(name: unknown): name is DirectoryName {
+  return DIRECTORIES.some((directory) => directory.name === name);
+}
+
 const KEYS: readonly string[] = CONFLICT_DIMENSIONS.flatMap(({ keys }) => keys);
 
 function isIdentity({ parameter, claims }: Pick<Field, 'parameter' | 'claims'>): boolean {

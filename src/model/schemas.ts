@@ -59,26 +59,40 @@ export function conflictEntrySchema(event: JsonSchema): JsonSchema {
   });
 }
 
-/** An entry of GET /schedule/free. */
-export function freeEntrySchema(identifiers: IdentifierMode): JsonSchema {
+function idSchema(identifiers: IdentifierMode): JsonSchema {
+  return {
+    type: ['string', 'null'],
+    ...(identifiers === 'uuid' ? { format: 'uuid' } : {}),
+    description: 'The identifier; null for a group or lecturer that has only a name',
+  };
+}
+
+const NAME_SCHEMA: JsonSchema = {
+  type: ['string', 'null'],
+  description: 'The display name; null if no event has one',
+};
+
+export function directoryEntrySchema(identifiers: IdentifierMode): JsonSchema {
   return objectSchema({
-    id: {
-      type: ['string', 'null'],
-      ...(identifiers === 'uuid' ? { format: 'uuid' } : {}),
-      description: 'The identifier; null for lecturers and groups that events name by a text only',
-    },
-    name: {
-      type: ['string', 'null'],
-      description: 'The display name, or that text; null where none is known',
-    },
+    id: idSchema(identifiers),
+    name: NAME_SCHEMA,
+    events: { type: 'integer', minimum: 1, description: 'Number of matching events' },
+  });
+}
+
+export const DIRECTORY_ENTRY_SCHEMA: JsonSchema = directoryEntrySchema('any');
+
+export function freeEntrySchema(identifiers: IdentifierMode): JsonSchema {
+  const instant = { type: ['string', 'null'], format: 'date-time' };
+  return objectSchema({
+    id: idSchema(identifiers),
+    name: NAME_SCHEMA,
     freeFrom: {
-      type: ['string', 'null'],
-      format: 'date-time',
+      ...instant,
       description: 'End of the last event before the window; null where there is none',
     },
     freeUntil: {
-      type: ['string', 'null'],
-      format: 'date-time',
+      ...instant,
       description: 'Start of the first event after the window; null where there is none',
     },
   });

@@ -123,6 +123,7 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
       ...TEXT,
       maxLength: CURSOR_CHARACTERS_MAX,
     }),
+    single('q', 'A part of the id or the name. Case and diacritics do not count.', TEXT),
     single('format', 'The representation; overrides Accept.', {
       type: 'string',
       enum: FORMATS.map((format) => format.name),
@@ -145,6 +146,13 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
   ];
   const byName = Object.fromEntries(parameters.map((parameter) => [parameter.name, parameter]));
   return { ...byName, [FREE_BY]: FREE_BY_PARAMETER };
+}
+
+/** The path parameter of GET /schedule/events/{id}. */
+export function idParameter(identifiers: IdentifierMode): ParameterObject {
+  const [field] = FIELDS;
+  const schema = valueSchema(field as Field, identifiers);
+  return { name: 'id', in: 'path', required: true, description: 'The id of the event.', schema };
 }
 
 export function loginParameters(identifiers: IdentifierMode): ParameterObject[] {

@@ -4,15 +4,15 @@ import { CONFLICT_DIMENSIONS, type ConflictBy } from '../model/fields.js';
 import type { ClusterKey, Clusters } from '../snapshot/cluster-reader.js';
 import type { EventKey } from '../snapshot/snapshot.js';
 import { firstWhere } from '../structures/search.js';
-import { compareFreeKeys, type FreeKey } from './free-keys.js';
+import { compareDirectoryKeys, type Directory, type DirectoryKey } from './directory.js';
 
 /** The sort key after which a page of conflicts continues. A very long key is cut. */
 export interface ConflictCursor extends ClusterKey {
   readonly keyDigest: string | null;
 }
 
-/** The entry after which a page of /schedule/free continues. A very long name is cut. */
-export interface FreeCursor extends FreeKey {
+/** The entry after which a page of a directory continues. A very long name is cut. */
+export interface DirectoryCursor extends DirectoryKey {
   readonly nameDigest: string | null;
 }
 
@@ -26,25 +26,6 @@ export function encodeConflictCursor({ startMs, endMs, by, key }: ClusterKey): s
   return key.length <= CURSOR_KEY_UNITS_MAX
     ? encode(['c', startMs, endMs, by, key])
     : encode(['c', startMs, endMs, by, beginningOf(key), digestOf(key)]);
-}
-
-export function encodeFreeCursor({ id, name }: FreeKey): string {
-  return name === null || name.length <= NAME_UNITS_MAX
-    ? encode(['f', name, id])
-    : encode(['f', beginningOf(name, NAME_UNITS_MAX), id, digestOf(name)]);
-}
-
-/** The place of the first key after a cursor, whose own key may be gone. */
-export function placeAfter(keys: Uint32Array, keyOf: (key: number) => FreeKey, cursor: FreeCursor): number {
-  const isAfter = (place: number): boolean => compareFreeKeys(keyOf(keys[place] as number), cursor) > 0;
-  const first = firstWhere(0, keys.length, isAfter);
-  if (cursor.nameDigest === null) return first;
-  for (let place = first; place < keys.length; place++) {
-    const { id, name } = keyOf(keys[place] as number);
-    if (name?.startsWith(cursor.name ?? '') !== true) break;
-    if (id === cursor.id && digestOf(name) === cursor.nameDigest) return place + 1;
-  }
-  return first;
 }
 
 /** The first cluster after a cursor, whose own cluster may be gone. */
@@ -61,11 +42,34 @@ export function clusterAfter(clusters: Clusters, cursor: ConflictCursor): number
   return first;
 }
 
-/** An identifier stands beside the name. */
-const NAME_UNITS_MAX: number = CURSOR_KEY_UNITS_MAX / 2;
+/** @param list the name of a directory, or `free` */
+export function encodeDirectoryCursor(list: string, { name, id }: DirectoryKey): string {
+  return name === null || name.length <= CURSOR_KEY_UNITS_MAX
+    ? encode([list, name, id])
+    : encode([list, beginningOf(name), id, digestOf(name)]);
+}
 
-function beginningOf(key: string, unitsMax: number = CURSOR_KEY_UNITS_MAX): string {
-  const cut = key.slice(0, unitsMax);
+/** The place of the first of these entries after a cursor, whose own entry may be gone. */
+export function placeAfter(
+  directory: Pick<Directory, 'keyOf'>,
+  entries: Uint32Array,
+  cursor: DirectoryCursor,
+): number {
+  const placeFrom = (key: DirectoryKey, isAfter: (order: number) => boolean): number =>
+    firstWhere(0, entries.length, (n) => isAfter(compareDirectoryKeys(directory.keyOf(entries[n]!), key)));
+  const { nameDigest, name: beginning } = cursor;
+  if (nameDigest === null || beginning === null) return placeFrom(cursor, (order) => order > 0);
+  const first = placeFrom({ name: beginning, id: '' }, (order) => order >= 0);
+  for (let n = first; n < entries.length; n++) {
+    const { name } = directory.keyOf(entries[n]!);
+    if (name === null || !name.startsWith(beginning)) break;
+    if (digestOf(name) === nameDigest) return placeFrom({ name, id: cursor.id }, (order) => order > 0);
+  }
+  return first;
+}
+
+function beginningOf(key: string): string {
+  const cut = key.slice(0, CURSOR_KEY_UNITS_MAX);
   return cut.isWellFormed() ? cut : cut.slice(0, -1);
 }
 
@@ -90,15 +94,12 @@ export function decodeConflictCursor(text: string): ConflictCursor | null {
   return { startMs, endMs, by, key, keyDigest };
 }
 
-export function decodeFreeCursor(text: string): FreeCursor | null {
-  const parts = decode(text, 'f', 3) ?? decode(text, 'f', 4);
+export function decodeDirectoryCursor(list: string, text: string): DirectoryCursor | null {
+  const parts = decode(text, list, 3) ?? decode(text, list, 4);
   if (parts === null) return null;
   const [, name, id, nameDigest = null] = parts;
+  const isTextOrNull = (part: unknown): part is string | null => part === null || typeof part === 'string';
   return isTextOrNull(name) && isTextOrNull(id) && isTextOrNull(nameDigest) ? { name, id, nameDigest } : null;
-}
-
-function isTextOrNull(value: unknown): value is string | null {
-  return value === null || typeof value === 'string';
 }
 
 function encode(parts: readonly (string | number | null)[]): string {

@@ -1,27 +1,10 @@
 import { CONFLICT_DIMENSIONS, type ConflictBy } from '../model/fields.js';
 import type { Room, RoomTable } from '../model/room.js';
-import { compareCodePoints } from '../model/text.js';
-import type { DisplayNames } from '../snapshot/display-names.js';
 import type { FieldIndex, Snapshot } from '../snapshot/snapshot.js';
 import { NO_CODE } from '../structures/dictionary.js';
+import { compareDirectoryKeys, type Directory, type DirectoryKey } from './directory.js';
 import { type Gap, Gaps, NO_GAP } from './gaps.js';
 import type { Window } from './query.js';
-
-/** Who is free, by identifier. Those that have only a text have no id, and the text is the name. */
-export interface FreeKey {
-  readonly id: string | null;
-  readonly name: string | null;
-}
-
-/** By name; then by id. Null comes last. */
-export function compareFreeKeys(a: FreeKey, b: FreeKey): number {
-  return compareTexts(a.name, b.name) || compareTexts(a.id, b.id);
-}
-
-function compareTexts(a: string | null, b: string | null): number {
-  if (a === null || b === null) return Number(a === null) - Number(b === null);
-  return compareCodePoints(a, b);
-}
 
 /** Keys that were marked. */
 export interface Marks {
@@ -35,19 +18,18 @@ const NO_KEY = 0xffffffff;
 
 /**
  * The rooms, lecturers or groups of a snapshot, and when events need them. A **key** is a code of the first field of the
- * dimension; behind these come the codes of the second, for events without the first, and rooms that no event uses. Events
- * without length need nothing.
+ * dimension; behind these come the codes of the second, for events without the first, as the entries of a directory, and then
+ * the rooms that no event uses. Events without length need nothing.
  */
 export class FreeKeys {
-  /** All known keys, in order of compareFreeKeys. */
+  /** All known keys, in order of compareDirectoryKeys. */
   readonly order: Uint32Array;
   /** Keys that events have. */
   readonly usedCount: number;
   readonly #snapshot: Snapshot;
   readonly #first: FieldIndex;
   readonly #second: FieldIndex | null;
-  /** Of the first field. */
-  readonly #names: DisplayNames;
+  readonly #directory: Directory;
   /** The first code of the second field that is not the empty text, which names no one. */
   readonly #textsFrom: number;
   readonly #rooms: ReadonlyMap<string, Room>;
@@ -57,8 +39,17 @@ export class FreeKeys {
   readonly #gapsOfFirst: Gaps;
   readonly #gapsOfSecond: Gaps | null;
 
-  /** @param looksMax of gaps, for tests */
-  constructor(snapshot: Snapshot, by: ConflictBy, table: RoomTable | null, looksMax?: number) {
+  /**
+   * @param directory of these rooms, lecturers or groups
+   * @param looksMax of gaps, for tests
+   */
+  constructor(
+    snapshot: Snapshot,
+    directory: Directory,
+    by: ConflictBy,
+    table: RoomTable | null,
+    looksMax?: number,
+  ) {
     const [idKey, textKey] = CONFLICT_DIMENSIONS.find((dimension) => dimension.by === by)!.keys;
     const first = snapshot.field(idKey);
     const second = textKey === undefined ? null : snapshot.field(textKey);
@@ -66,7 +57,7 @@ export class FreeKeys {
     this.#snapshot = snapshot;
     this.#first = first;
     this.#second = second;
-    this.#names = snapshot.namesOf(idKey);
+    this.#directory = directory;
     this.#textsFrom =
       second !== null && second.dictionary.size > 0 && second.dictionary.valueOf(0) === '' ? 1 : 0;
     const rooms = by === 'room' ? (table?.rooms ?? []) : [];
@@ -75,9 +66,9 @@ export class FreeKeys {
     this.#unusedNumbers = new Map(this.#unusedRooms.map(({ id }, number) => [id, number]));
     this.#gapsOfFirst = new Gaps(snapshot, first, () => true, looksMax);
     this.#gapsOfSecond = second === null ? null : new Gaps(snapshot, second, hasNoId, looksMax);
-    const used = this.#usedKeys();
+    const used = directory.find(directory.count(null), null);
     this.usedCount = used.length;
-    this.order = this.#sorted(used);
+    this.order = this.#inOrder(used);
   }
 
   /** Keys are less than it. */
@@ -89,17 +80,13 @@ export class FreeKeys {
     return this.#first.dictionary.size + (this.#second?.dictionary.size ?? 0);
   }
 
-  keyOf(key: number): FreeKey {
-    const ofFirst = this.#first.dictionary.size;
-    if (key < ofFirst) {
-      const id = this.#first.dictionary.valueOf(key);
-      return { id, name: this.#rooms.get(id)?.name ?? this.#names.nameOf(key) };
+  keyOf(key: number): DirectoryKey {
+    if (key >= this.#usableSize) {
+      const { id, name } = this.#unusedRooms[key - this.#usableSize]!;
+      return { id, name };
     }
-    if (this.#second !== null && key < this.#usableSize) {
-      return { id: null, name: this.#second.dictionary.valueOf(key - ofFirst) };
-    }
-    const { id, name } = this.#unusedRooms[key - this.#usableSize]!;
-    return { id, name };
+    const { id, name } = this.#directory.keyOf(key);
+    return { id, name: (id === null ? null : this.#rooms.get(id)?.name) ?? name };
   }
 
   /** What the table of rooms says; null for a room that it lacks, and for others than rooms. */
@@ -170,27 +157,11 @@ export class FreeKeys {
   }
 
   /** Texts are keys of events without an identifier only, which are few or all: one pass over the codes finds them. */
-  #usedKeys(): number[] {
-    const { codes, dictionary, postings } = this.#first;
-    const keys = Array.from({ length: dictionary.size }, (_, code) => code);
-    if (this.#second === null) return keys;
-    const { codes: textCodes, dictionary: texts } = this.#second;
-    const isUsed = new Uint8Array(texts.size + 1);
-    let left = codes.length - postings.length;
-    for (let ordinal = 0; left > 0; ordinal++) {
-      if (codes[ordinal]! < dictionary.size) continue;
-      isUsed[Math.min(textCodes[ordinal]!, texts.size)] = 1;
-      left--;
-    }
-    for (let code = this.#textsFrom; code < texts.size; code++) {
-      if (isUsed[code] === 1) keys.push(dictionary.size + code);
-    }
-    return keys;
-  }
-
-  #sorted(used: readonly number[]): Uint32Array {
+  /** The order of the directory, unless the table of rooms adds rooms and names. */
+  #inOrder(used: Uint32Array): Uint32Array {
+    if (this.#rooms.size === 0) return used;
     const unused = this.#unusedRooms.map((_, number) => this.#usableSize + number);
     const named = [...used, ...unused].map((key) => ({ key, ...this.keyOf(key) }));
-    return Uint32Array.from(named.sort(compareFreeKeys), ({ key }) => key);
+    return Uint32Array.from(named.sort(compareDirectoryKeys), ({ key }) => key);
   }
 }

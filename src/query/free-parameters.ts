@@ -6,21 +6,17 @@ import { compareCodePoints, normaliseText } from '../model/text.js';
 import { DAY_MS, INSTANT_MS_MAX } from '../model/time.js';
 import { type Among, type FreeQuery, weeksOfDays, weeksOfWindow } from './free.js';
 import {
+  type DaysGiven,
   type GivenTexts,
   isTooLate,
-  type LocalDays,
   quote,
   readCount,
   type TellFault,
 } from './local-days.js';
 import type { Window } from './query.js';
 
-export interface FreeGiven {
-  readonly given: GivenTexts;
-  /** Whether the request has the parameter, with any value. */
-  isGiven(name: string): boolean;
+export interface FreeGiven extends DaysGiven {
   readonly window: Window;
-  readonly local: LocalDays;
   readonly identifiers: IdentifierMode;
 }
 

@@ -27,7 +27,7 @@ export interface FreeQuery {
 }
 
 export interface FreeResult {
-  /** In order of compareFreeKeys. */
+  /** In order of compareDirectoryKeys. */
   readonly keys: Uint32Array;
   readonly marks: Marks;
 }

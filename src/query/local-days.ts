@@ -64,6 +64,33 @@ export function readLocalDays(given: GivenTexts, zoneDefault: string, tell: Tell
   return { days: { dateMs, days: count, zone }, zone };
 }
 
+export interface DaysGiven {
+  readonly given: GivenTexts;
+  /** Whether the request has the parameter, with any value. */
+  isGiven(name: string): boolean;
+  readonly local: LocalDays;
+}
+
+/** The window of local days, which take the place of startTime and endTime. Null if there are none, or after a fault. */
+export function readDays({ given, isGiven, local }: DaysGiven, tell: TellFault): Window | null {
+  if (isGiven('date')) {
+    for (const name of ['startTime', 'endTime'].filter(isGiven)) {
+      tell(name, 'wrong-combination', `${name} cannot be given with date, which sets the window`);
+    }
+  } else {
+    for (const name of ['days', 'timeZone'].filter(isGiven)) {
+      if (name === 'timeZone' && isGiven('weeks')) continue;
+      tell(name, 'wrong-combination', `${name} has no effect without date, the first day of the window`);
+    }
+  }
+  if (local.days === null) return null;
+  const window = windowOfDays(local.days);
+  if (window.startMs < window.endMs) return window;
+  const { name } = local.days.zone;
+  tell('date', 'empty-window', `${given.get('date')} did not exist in ${name}: clocks skipped it`);
+  return null;
+}
+
 export function isTooLate(dateMs: number, days: number): boolean {
   return dateMs + (days - 1) * DAY_MS > DATE_MS_MAX;
 }

@@ -1,23 +1,29 @@
 import type { ParameterFault, ParameterFaultCode } from '../errors.js';
 import { PAGE_LIMIT_MAX, PARAMETER_FAULTS_MAX, PARAMETER_VALUES_MAX, SUGGESTIONS_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
-import { CONFLICT_DIMENSIONS, type ConflictBy, FIELDS, PARAMETER_FIELDS } from '../model/fields.js';
+import {
+  CONFLICT_DIMENSIONS,
+  type ConflictBy,
+  type DirectoryName,
+  FIELDS,
+  PARAMETER_FIELDS,
+} from '../model/fields.js';
 import { FORMATS, type FormatName } from '../model/format.js';
 import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
-import { compareCodePoints, normaliseText } from '../model/text.js';
+import { compareCodePoints, normaliseText, searchForm } from '../model/text.js';
 import { formatInstant, parseInstant } from '../model/time.js';
 import type { EventKey } from '../snapshot/snapshot.js';
 import { suggest } from '../structures/suggest.js';
 import {
   type ConflictCursor,
+  type DirectoryCursor,
   decodeConflictCursor,
+  decodeDirectoryCursor,
   decodeEventCursor,
-  decodeFreeCursor,
-  type FreeCursor,
 } from './cursor.js';
 import type { FreeQuery } from './free.js';
 import { readFreeQuery } from './free-parameters.js';
-import { quote, readLocalDays, shorten, windowOfDays } from './local-days.js';
+import { quote, readDays, readLocalDays, shorten } from './local-days.js';
 import type { FieldFilter } from './query.js';
 
 /** Decoded names and values in the order of the request. Repeats are repeated pairs. */
@@ -39,17 +45,27 @@ export type ParameterKind =
   | 'count'
   | 'texts'
   | 'dimension'
-  | 'free-cursor'
   | 'limit'
   | 'event-cursor'
   | 'conflict-cursor'
+  | 'directory-cursor'
+  | 'q'
   | 'format'
   | 'by'
   | 'merge'
   | 'since';
 
-/** The endpoints that return lists. */
-export type EndpointName = 'schedule' | 'personal' | 'all' | 'types' | 'conflicts' | 'free' | 'changes';
+/** The endpoints that return lists, and `events`, which returns one event. */
+export type EndpointName =
+  | 'schedule'
+  | 'personal'
+  | 'all'
+  | 'types'
+  | 'conflicts'
+  | 'free'
+  | 'changes'
+  | 'events'
+  | DirectoryName;
 
 interface Parameter {
   readonly name: string;
@@ -77,6 +93,14 @@ const FILTERS: readonly (readonly [string, ParameterKind])[] = [
   ...WINDOW,
 ];
 
+const DIRECTORY_PARAMETERS = tableOf(
+  ...FILTERS,
+  ['q', 'q'],
+  ['limit', 'limit'],
+  ['cursor', 'directory-cursor'],
+  ['format', 'format'],
+);
+
 export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>> = {
   schedule: tableOf(...FILTERS, ['limit', 'limit'], ['cursor', 'event-cursor'], ['format', 'format']),
   personal: tableOf(...FILTERS, ['limit', 'limit'], ['cursor', 'event-cursor'], ['format', 'format']),
@@ -98,10 +122,15 @@ export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>>
     ['building', 'texts'],
     ['capacityMin', 'count'],
     ['limit', 'limit'],
-    ['cursor', 'free-cursor'],
+    ['cursor', 'directory-cursor'],
     ['format', 'format'],
   ),
   changes: tableOf(['since', 'since'], ['format', 'format']),
+  events: tableOf(['format', 'format']),
+  rooms: DIRECTORY_PARAMETERS,
+  courses: DIRECTORY_PARAMETERS,
+  groups: DIRECTORY_PARAMETERS,
+  lecturers: DIRECTORY_PARAMETERS,
 };
 
 const FIELD_BY_PARAMETER = new Map<string, (typeof PARAMETER_FIELDS)[number]>(
@@ -118,6 +147,9 @@ export interface Parameters {
   readonly limit: number;
   readonly eventCursor: EventKey | null;
   readonly conflictCursor: ConflictCursor | null;
+  readonly directoryCursor: DirectoryCursor | null;
+  /** In its search form. */
+  readonly q: string | null;
   readonly format: FormatName | null;
   /** In sort order, without repeats, at least one. */
   readonly by: readonly ConflictBy[];
@@ -125,7 +157,6 @@ export interface Parameters {
   readonly since: string | null;
   /** Null for other endpoints than /schedule/free. */
   readonly free: FreeQuery | null;
-  readonly freeCursor: FreeCursor | null;
 }
 
 export type ParametersResult =
@@ -144,7 +175,7 @@ export function parseParameters(
   options: ParseOptions,
   facts: DataSetFacts,
 ): ParametersResult {
-  const parser = new Parser(ENDPOINT_PARAMETERS[endpoint], options, facts);
+  const parser = new Parser(endpoint, options, facts);
   for (const [name, value] of pairs) parser.take(name, value);
   return parser.finish();
 }
@@ -157,6 +188,7 @@ interface Given {
 }
 
 class Parser {
+  readonly #endpoint: EndpointName;
   readonly #table: ParameterTable;
   readonly #options: ParseOptions;
   readonly #facts: DataSetFacts;
@@ -170,19 +202,21 @@ class Parser {
     limit: Number.POSITIVE_INFINITY,
     eventCursor: null,
     conflictCursor: null,
+    directoryCursor: null,
+    q: null,
     format: null,
     by: ALL_DIMENSIONS,
     merge: true,
     since: null,
     free: null,
-    freeCursor: null,
   };
   /** Values that are judged together, by name. */
   #together: Map<string, readonly string[]> | null = null;
   #suggestions = 0;
 
-  constructor(table: ParameterTable, options: ParseOptions, facts: DataSetFacts) {
-    this.#table = table;
+  constructor(endpoint: EndpointName, options: ParseOptions, facts: DataSetFacts) {
+    this.#endpoint = endpoint;
+    this.#table = ENDPOINT_PARAMETERS[endpoint];
     this.#options = options;
     this.#facts = facts;
   }
@@ -203,8 +237,7 @@ class Parser {
   }
 
   finish(): ParametersResult {
-    const isChanges = this.#table === ENDPOINT_PARAMETERS.changes;
-    if (isChanges && !this.#given.some(({ parameter }) => parameter.kind === 'since')) {
+    if (this.#endpoint === 'changes' && !this.#given.some(({ parameter }) => parameter.kind === 'since')) {
       this.#fault('since', 'missing-parameter', 'since must be given');
     }
     if (this.#given.length > 1) this.#given.sort((a, b) => a.parameter.rank - b.parameter.rank);
@@ -221,8 +254,8 @@ class Parser {
         this.#fault(name, 'repeated-parameter', `${name} may be given once, not ${values.length} times`);
       } else this.#single(name, kind, values[0]!);
     }
-    const isFree = this.#table === ENDPOINT_PARAMETERS.free;
-    if (this.#together !== null || isFree) this.#judgeTogether(this.#together ?? new Map(), isFree);
+    if (this.#together !== null || this.#endpoint === 'free')
+      this.#judgeTogether(this.#together ?? new Map());
     const { startMs, endMs } = this.#result;
     if (endMs <= startMs) {
       const detail = `endTime (${formatInstant(endMs)}) must be after startTime (${formatInstant(startMs)})`;
@@ -236,38 +269,16 @@ class Parser {
     this.#together.set(name, values);
   }
 
-  #isGiven(name: string): boolean {
-    return this.#given.some(({ parameter }) => parameter.name === name);
-  }
-
-  /** Local days in place of startTime and endTime, and what only GET /schedule/free has. */
-  #judgeTogether(given: ReadonlyMap<string, readonly string[]>, isFree: boolean): void {
+  #judgeTogether(given: ReadonlyMap<string, readonly string[]>): void {
     const tell = this.#fault.bind(this);
-    const isGiven = this.#isGiven.bind(this);
+    const isGiven = (name: string): boolean => this.#given.some(({ parameter }) => parameter.name === name);
     const local = readLocalDays(given, this.#options.timeZone ?? 'UTC', tell);
-    if (isGiven('date')) {
-      for (const name of ['startTime', 'endTime'].filter(isGiven)) {
-        tell(name, 'wrong-combination', `${name} cannot be given with date, which sets the window`);
-      }
-    } else {
-      for (const name of ['days', 'timeZone'].filter(isGiven)) {
-        if (name === 'timeZone' && isGiven('weeks')) continue;
-        tell(name, 'wrong-combination', `${name} has no effect without date, the first day of the window`);
-      }
-    }
-    if (local.days !== null) {
-      const { startMs, endMs } = windowOfDays(local.days);
-      if (endMs > startMs) Object.assign(this.#result, { startMs, endMs });
-      else {
-        const { name } = local.days.zone;
-        tell('date', 'empty-window', `${given.get('date')} did not exist in ${name}: clocks skipped it`);
-      }
-    }
-    if (!isFree) return;
+    Object.assign(this.#result, readDays({ given, isGiven, local }, tell));
+    if (this.#endpoint !== 'free') return;
     const { startMs, endMs } = this.#result;
-    const window = { startMs, endMs };
     const { identifiers } = this.#facts;
-    this.#result.free = readFreeQuery({ given, isGiven, window, local, identifiers }, tell);
+    const request = { given, isGiven, local, window: { startMs, endMs }, identifiers };
+    this.#result.free = readFreeQuery(request, tell);
   }
 
   #fault(parameter: string, code: ParameterFaultCode, detail: string): void {
@@ -327,9 +338,6 @@ class Parser {
       case 'dimension':
         this.#keep(name, [value]);
         break;
-      case 'free-cursor':
-        result.freeCursor = this.#cursor(name, decodeFreeCursor(value));
-        break;
       case 'limit': {
         result.limit = /^\d{1,6}$/.test(value) ? Number(value) : 0;
         if (result.limit >= 1 && result.limit <= PAGE_LIMIT_MAX) break;
@@ -343,6 +351,18 @@ class Parser {
       case 'conflict-cursor':
         result.conflictCursor = this.#cursor(name, decodeConflictCursor(value));
         break;
+      case 'directory-cursor':
+        result.directoryCursor = this.#cursor(name, decodeDirectoryCursor(this.#endpoint, value));
+        break;
+      case 'q': {
+        const text = normaliseText(value);
+        result.q = searchForm(text ?? '');
+        if (text === null) this.#fault(name, 'malformed-text', `${quote(value)} is not well-formed text`);
+        else if (result.q === '') {
+          this.#fault(name, 'empty-value', `${quote(value)} has only marks, which a search ignores`);
+        }
+        break;
+      }
       case 'format':
         result.format = this.#oneOf(name, value, FORMAT_NAMES);
         break;

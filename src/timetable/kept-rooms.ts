@@ -1,3 +1,4 @@
+import { LecternError } from '../errors.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { Room, RoomTable } from '../model/room.js';
 import { watchSource } from '../source/file-watch.js';
@@ -9,9 +10,9 @@ export interface KeptRoomsOptions {
   readonly identifiers: IdentifierMode;
   readonly watch: boolean;
   /** The file has other rooms now. */
-  readonly onChange: (table: RoomTable) => void;
+  readonly onChange: () => void;
   /** The changed file cannot be used. The rooms from before stay. */
-  readonly onFault: (error: unknown) => void;
+  readonly onFault: (error: Error) => void;
 }
 
 /** The rooms that the operator knows of: read once, and again when their file changes. */
@@ -29,18 +30,21 @@ export class KeptRooms {
     if (given !== undefined && typeof given !== 'string') this.table = roomsOf(given, identifiers);
   }
 
-  /** Resolves when the rooms are read; null if there is no file. Rejects with the fault of the file. */
-  start(): Promise<void> | null {
+  /** Reads the file, if there is one, before `next`: no answer lacks the rooms. Rejects with the fault of the file. */
+  readBefore(next: () => Promise<void>): Promise<void> {
     const { given, watch } = this.#options;
-    if (typeof given !== 'string') return null;
+    if (typeof given !== 'string') return next();
     // Watched before it is read: a change in between is not missed.
     if (watch) this.#watch = watchSource({ kind: 'file', path: given }, () => this.#changed(given));
-    return this.#read(given);
+    return this.#read(given).then(() => {
+      this.#abort.signal.throwIfAborted();
+      return next();
+    });
   }
 
   close(): void {
     this.#watch?.close();
-    this.#abort.abort();
+    this.#abort.abort(new LecternError('closed', 'the timetable was closed'));
   }
 
   async #read(path: string): Promise<void> {
@@ -53,11 +57,9 @@ export class KeptRooms {
       const before = this.table?.digest;
       try {
         await this.#read(path);
-        if (this.table !== null && this.table.digest !== before && !this.#abort.signal.aborted) {
-          this.#options.onChange(this.table);
-        }
+        if (this.table?.digest !== before && !this.#abort.signal.aborted) this.#options.onChange();
       } catch (error) {
-        if (!this.#abort.signal.aborted) this.#options.onFault(error);
+        if (!this.#abort.signal.aborted) this.#options.onFault(error as Error);
       }
     });
   }

@@ -1,7 +1,19 @@
 /** Queries of a program and their results. */
 import { LecternError } from '../errors.js';
-import type { ConflictEntry, FreeEntry, TimetableEvent, TimetableRecord } from '../model/event.js';
-import type { ConflictBy, ParameterFieldName } from '../model/fields.js';
+import type {
+  ConflictEntry,
+  DirectoryEntry,
+  FreeEntry,
+  TimetableEvent,
+  TimetableRecord,
+} from '../model/event.js';
+import {
+  type ConflictBy,
+  DIRECTORIES,
+  type DirectoryName,
+  isDirectory,
+  type ParameterFieldName,
+} from '../model/fields.js';
 import { invalidParameters } from '../query/object-form.js';
 import type { Answer, ReadResult } from '../view/answer.js';
 
@@ -60,6 +72,12 @@ export interface FreePage {
   readonly nextCursor: string | null;
 }
 
+/** The filters of GET /schedule/rooms and the other directories, and a search. */
+export type DirectoryQuery = ScheduleQuery & {
+  /** A part of the id or the name; case and diacritics do not count. */
+  readonly q?: string | undefined;
+};
+
 /** The part of /schedule/all to return. */
 export type PageQuery = Pick<ScheduleQuery, 'limit' | 'cursor'>;
 
@@ -83,6 +101,16 @@ export interface ConflictPage {
   readonly nextCursor: string | null;
 }
 
+/** One page of a directory. */
+export interface DirectoryPage {
+  /** By name in order of code points, those without a name last; of one name by id. */
+  readonly entries: DirectoryEntry[];
+  /** Matching entries on all pages. */
+  readonly total: number;
+  /** Null on the last page. */
+  readonly nextCursor: string | null;
+}
+
 /** The difference between a past snapshot and the present one. */
 export interface ChangeSet {
   /** Id of the past snapshot. */
@@ -100,6 +128,7 @@ export interface ChangeSet {
 export function answerOf(result: ReadResult): Answer {
   if ('faults' in result) throw invalidParameters(result.faults);
   if ('gone' in result) throw new LecternError('not-ready', result.gone);
+  if ('missing' in result) throw new Error(result.missing);
   return result.read.execute('json');
 }
 
@@ -116,4 +145,11 @@ export function parse<T>(answer: Answer): T {
   // A Buffer decodes shared memory, a TextDecoder does not.
   const bytes = bytesOf(answer);
   return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')) as T;
+}
+
+/** @throws LecternError `option-invalid` */
+export function directoryName(given: unknown): DirectoryName {
+  if (isDirectory(given)) return given;
+  const names = DIRECTORIES.map(({ name }) => name).join(', ');
+  throw new LecternError('option-invalid', `a directory is one of ${names}`);
 }

@@ -3,8 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import { LecternError } from '../errors.js';
 import type { RequestHandler } from '../http/handler.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
-import type { TimetableEvent } from '../model/event.js';
-import type { RoomTable } from '../model/room.js';
+import type { DirectoryEntry, TimetableEvent } from '../model/event.js';
+import { type DirectoryName, isDirectory } from '../model/fields.js';
 import type {
   EmbeddedHandlerOptions,
   Resolved,
@@ -17,16 +17,15 @@ import { checkText, invalidParameters, readQueryObject } from '../query/object-f
 import type { EndpointName } from '../query/parameters.js';
 import { Keeper, type LoadOutcome, type Publication } from '../refresh/keeper.js';
 import { Listeners } from '../refresh/listeners.js';
-import { type AnySource, Loader } from '../refresh/loader.js';
+import { Loader } from '../refresh/loader.js';
 import { NO_DIFFERENCES } from '../snapshot/differences.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
-import { MemorySource, type Records } from '../source/records.js';
-import { parseSourceArgument } from '../source/spec.js';
 import type { Answer } from '../view/answer.js';
 import { loadingSource, Present, type PublishedImage, publicationOf } from '../view/present.js';
 import type { View } from '../view/view.js';
 import type { PublicationState, SourceState, TimetableStatus, ViewSource } from '../view/view-source.js';
 import { createEmbeddedHandler } from './embedded-handler.js';
+import { sourceOf } from './given-source.js';
 import { KeptRooms } from './kept-rooms.js';
 import { OpenServers, type TimetableServer } from './open-servers.js';
 import type { Reading } from './plan-auth.js';
@@ -36,6 +35,9 @@ import {
   type ChangeSet,
   type ConflictPage,
   type ConflictQuery,
+  type DirectoryPage,
+  type DirectoryQuery,
+  directoryName,
   type EventPage,
   eventPage,
   type FreePage,
@@ -76,12 +78,17 @@ export interface Timetable extends ViewSource, AsyncDisposable {
   free(query: FreeTimeQuery): FreePage;
   /** GET /schedule/types. */
   types(): string[];
+  /**
+   * GET /schedule/rooms, /courses, /groups or /lecturers: what the events of a query have, with names and numbers of events.
+   * Throws as {@link find} does, and `option-invalid` for another name.
+   */
+  directory(name: DirectoryName, query?: DirectoryQuery): DirectoryPage;
   /** GET /schedule/all. Throws as {@link find} does. */
   all(query?: PageQuery): EventPage;
   /** Changes since a snapshot, by its id; null for an unknown or forgotten id. */
   changes(since: string): ChangeSet | null;
-  /** The plan of GET /schedule for `query`. Throws as {@link find} does. */
-  explain(query?: ScheduleQuery): Explanation;
+  /** The plan of GET /schedule, a directory or /schedule/free for `query`. Throws as {@link find} does. */
+  explain(query?: ScheduleQuery | DirectoryQuery | FreeTimeQuery, of?: DirectoryName | 'free'): Explanation;
   /** Loads now, on another thread, and resolves to the outcome. Until then the process stays alive. */
   refresh(options?: RefreshOptions): Promise<LoadOutcome>;
   /**
@@ -125,23 +132,6 @@ export function openTimetable(options: TimetableOptions): Timetable {
   return new KeptTimetable(resolveOptions('openTimetable', options));
 }
 
-function sourceOf(source: TimetableOptions['source']): AnySource {
-  if (typeof source === 'string') return parseSourceArgument(source);
-  if (typeof source === 'object' && source !== null) {
-    if ('kind' in source) return source;
-    if ('load' in source) {
-      if (typeof source.load === 'function') return source;
-      throw new LecternError('option-invalid', 'source.load is no function');
-    }
-    if (Symbol.iterator in source || Symbol.asyncIterator in source)
-      return new MemorySource(source as Records);
-  }
-  throw new LecternError(
-    'option-invalid',
-    'source must be a path, an address, a source or an iterable of records',
-  );
-}
-
 class KeptTimetable implements Timetable {
   readonly ready: Promise<SnapshotSummary>;
   readonly #reading: Reading;
@@ -166,8 +156,8 @@ class KeptTimetable implements Timetable {
       given: options.rooms,
       identifiers,
       watch,
-      onChange: (rooms) => this.#publishRooms(rooms),
-      onFault: (error) => this.#listeners.tell('error', error as Error),
+      onChange: () => this.#publishRooms(),
+      onFault: (error) => this.#listeners.tell('error', error),
     });
     const loader = new Loader(sourceOf(options.source), { identifiers }, options.buildOn);
     const name = pin ?? loader.name;
@@ -205,22 +195,16 @@ class KeptTimetable implements Timetable {
         changed: (state) => this.#become({ name, ...state }),
       },
     });
-    // No answer lacks the rooms: they are read before the first snapshot is published.
-    const roomsRead = this.#rooms.start();
-    const started = roomsRead === null ? this.#keeper.start() : roomsRead.then(() => this.#startKeeper());
-    this.ready = started.then(async () => {
-      const { summary } = this.#present;
-      if (summary === null) throw this.#unreadable();
-      await this.#servers.settled();
-      return summary;
-    });
+    this.ready = this.#rooms
+      .readBefore(() => this.#keeper.start())
+      .then(async () => {
+        const { summary } = this.#present;
+        if (summary === null) throw this.#unreadable();
+        await this.#servers.settled();
+        return summary;
+      });
     // Callers that do not await it see a failure in `status`, in 'error' and in reads.
     this.ready.catch(() => {});
-  }
-
-  #startKeeper(): Promise<void> {
-    if (this.#closed) throw this.#unreadable();
-    return this.#keeper.start();
   }
 
   get view(): View | null {
@@ -270,6 +254,11 @@ class KeptTimetable implements Timetable {
     return { free: parse(answer), total: answer.total, nextCursor: answer.nextCursor };
   }
 
+  directory(name: DirectoryName, query?: DirectoryQuery): DirectoryPage {
+    const answer = this.#answer(directoryName(name), 'directory', query);
+    return { entries: parse<DirectoryEntry[]>(answer), total: answer.total, nextCursor: answer.nextCursor };
+  }
+
   types(): string[] {
     return parse(this.#answer('types', 'types', undefined));
   }
@@ -284,10 +273,11 @@ class KeptTimetable implements Timetable {
     return parse(answerOf(result));
   }
 
-  explain(query?: ScheduleQuery): Explanation {
+  explain(query?: ScheduleQuery | DirectoryQuery | FreeTimeQuery, of?: DirectoryName | 'free'): Explanation {
     const view = this.#open();
-    const { pairs, faults } = readQueryObject('schedule', 'explain', query);
-    const result = view.explain(pairs, this.#reading);
+    const endpoint = of === undefined ? 'schedule' : of === 'free' ? of : directoryName(of);
+    const { pairs, faults } = readQueryObject(endpoint, 'explain', query);
+    const result = view.explain(pairs, this.#reading, endpoint);
     if ('faults' in result) throw invalidParameters([...faults, ...result.faults]);
     if (faults.length > 0) throw invalidParameters(faults);
     return result;
@@ -343,10 +333,16 @@ class KeptTimetable implements Timetable {
     await this.close();
   }
 
-  #answer(endpoint: Exclude<EndpointName, 'personal' | 'changes'>, method: string, query: unknown): Answer {
+  #answer(
+    endpoint: Exclude<EndpointName, 'personal' | 'changes' | 'events'>,
+    method: string,
+    query: unknown,
+  ): Answer {
     const view = this.#open();
     const { pairs, faults } = readQueryObject(endpoint, method, query);
-    const result = view[endpoint](pairs, this.#reading);
+    const result = isDirectory(endpoint)
+      ? view.directory(endpoint, pairs, this.#reading)
+      : view[endpoint](pairs, this.#reading);
     if (faults.length > 0) throw invalidParameters([...faults, ...('faults' in result ? result.faults : [])]);
     return answerOf(result);
   }
@@ -386,9 +382,9 @@ class KeptTimetable implements Timetable {
   }
 
   /** The same snapshot with other rooms. */
-  #publishRooms(rooms: RoomTable): void {
+  #publishRooms(): void {
     const { published } = this.#present;
-    if (published !== null && !this.#closed) this.#show({ ...published, rooms });
+    if (published !== null && !this.#closed) this.#show({ ...published, rooms: this.#rooms.table });
   }
 
   #show(published: PublishedImage): void {

@@ -25,7 +25,8 @@ export class EntityTags {
     format: FormatName,
     rooms = '',
   ): string {
-    const { startMs, endMs, limit, eventCursor, conflictCursor, by, merge, since } = parameters;
+    const { startMs, endMs, limit, eventCursor, conflictCursor, directoryCursor, q } = parameters;
+    const { by, merge, since } = parameters;
     const digest = new Digest();
     digest.text(endpoint);
     digest.text(format);
@@ -44,16 +45,32 @@ export class EntityTags {
       digest.text(eventCursor.id);
     }
     if (conflictCursor !== null) digest.text(JSON.stringify(conflictCursor));
+    if (directoryCursor !== null) digest.text(JSON.stringify(directoryCursor));
+    if (q !== null) {
+      digest.text('q');
+      digest.text(q);
+    }
     if (endpoint === 'conflicts') {
       digest.text(by.join());
       digest.word(merge ? 1 : 0);
     }
     if (since !== null) digest.text(since);
     if (parameters.free !== null) {
-      // The windows follow from the parameters in many ways: their ends say what is asked.
-      digest.text(JSON.stringify([parameters.free, parameters.freeCursor]));
+      digest.text(JSON.stringify(parameters.free));
       digest.text(rooms);
     }
+    return this.#tag(digest);
+  }
+
+  ofEvent(ordinal: number, format: FormatName): string {
+    const digest = new Digest();
+    digest.text('events');
+    digest.text(format);
+    digest.number(ordinal);
+    return this.#tag(digest);
+  }
+
+  #tag(digest: Digest): string {
     digest.writeTo(this.#bytes, this.#digestOffset);
     return this.#bytes.toString('latin1');
   }

@@ -16,11 +16,23 @@ import { HARD } from './size.js';
 const MIB = 1024 * 1024;
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 const CLIENTS = fileURLToPath(new URL('./http-clients.mjs', import.meta.url));
+const BARE_SENDER = fileURLToPath(new URL('./bare-sender.mjs', import.meta.url));
 const TELL_CPU = new URL('./tell-cpu.mjs', import.meta.url).href;
 
 export const AUTHORIZATION: string = `Bearer ${hs256({ sub: 'alice', exp: Math.floor(Date.now() / 1000) + 7200 })}`;
 
 type Teardown = (end: () => unknown) => unknown;
+
+/** bare-sender.mjs in a process of its own. */
+export async function startBareSender(teardown: Teardown, bytes: number): Promise<{ readonly port: number }> {
+  const child = spawn(process.execPath, [BARE_SENDER, String(bytes)], {
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  });
+  teardown(() => end(child));
+  if (child.stdout === null) throw new Error('the output of the sender is a pipe');
+  const [told] = (await once(child.stdout, 'data')) as [Buffer];
+  return { port: Number(told) };
+}
 
 /** A generated timetable, as a file that is there until the tests end. */
 export async function timetableFile(teardown: Teardown, events: number): Promise<string> {
@@ -132,7 +144,7 @@ export interface Clients {
 export function startClients(
   teardown: Teardown,
   mode: string,
-  { port }: ServiceProcess,
+  { port }: Pick<ServiceProcess, 'port'>,
   count: number,
   path = '/api/v1/schedule/all',
   method = 'GET',
@@ -170,7 +182,7 @@ export function watchMax(measure: () => number, everyMs = 100): { stop(): number
 }
 
 /** Requests one after the other on a connection for so long; the 99th percentile of what they took, in ms. */
-export async function latencyP99Ms({ port }: ServiceProcess, forMs: number): Promise<number> {
+export async function latencyP99Ms({ port }: Pick<ServiceProcess, 'port'>, forMs: number): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const times: number[] = [];
   const endMs = performance.now() + forMs;

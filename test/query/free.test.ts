@@ -6,6 +6,7 @@ import type { IdentifierMode, NormalisedEvent } from '../../src/model/event.js';
 import type { ConflictBy } from '../../src/model/fields.js';
 import type { Room, RoomTable } from '../../src/model/room.js';
 import { createNormaliser, isRejection } from '../../src/normalise/normalise.js';
+import { Directory } from '../../src/query/directory.js';
 import { findFree } from '../../src/query/free.js';
 import { FreeKeys } from '../../src/query/free-keys.js';
 import { type ParameterPairs, SnapshotView } from '../../src/view/view.js';
@@ -257,7 +258,7 @@ test('gaps are the same whether events next to the window are looked at, or the 
         const snapshot = snapshotOfEvents(events, 'any');
         for (const by of KINDS) {
           for (const looksMax of [0, 1, 2, 5]) {
-            const keys = new FreeKeys(snapshot, by, null, looksMax);
+            const keys = new FreeKeys(snapshot, new Directory(snapshot, `${by}s`), by, null, looksMax);
             for (const step of at) {
               const window = { startMs: START_MS + step * STEP_MS, endMs: START_MS + (step + 1) * STEP_MS };
               const query = { by, windows: [window], among: null, buildings: null, capacityMin: null };
