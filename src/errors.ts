@@ -72,6 +72,7 @@ export type LecternErrorCode =
   | 'source-too-large'
   | 'image-unusable'
   | 'image-not-written'
+  | 'rooms-unusable'
   | 'snapshot-refused'
   | 'key-missing'
   | 'key-invalid'

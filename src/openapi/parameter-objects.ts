@@ -60,7 +60,7 @@ function filter(field: Field, identifiers: IdentifierMode): ParameterObject {
 const FREE_BY = 'freeBy';
 const FREE_BY_PARAMETER: ParameterObject = single(
   'by',
-  'Who is asked for.',
+  'Who is asked for: rooms, lecturers or groups.',
   { type: 'string', enum: CONFLICT_DIMENSIONS.map((dimension) => dimension.by) },
   { required: true },
 );

@@ -7,66 +7,68 @@ import {
   ROOMS_FILE_BYTES_MAX,
   ROOMS_MAX,
 } from '../limits.js';
-import { formatPosition, type IdentifierMode, type RecordPosition } from '../model/event.js';
+import { formatPosition, type IdentifierMode, type RecordPosition, type Rejection } from '../model/event.js';
 import { describeIdentifier, digitsOf, parseIdentifier } from '../model/identifier.js';
 import type { Room, RoomTable } from '../model/room.js';
 import { compareCodePoints, normaliseText } from '../model/text.js';
 import { fileSource } from './file.js';
+import type { RecordSink } from './source.js';
 
 /**
  * Reads a file of rooms: records with id, name, building and capacity, in any format of a source. Other fields are ignored. Any
  * fault refuses the whole file, as a missing room would look like a taken one.
  *
- * @throws LecternError `source-unreadable`, `source-malformed` with the faults, `source-too-large`
+ * @throws LecternError `rooms-unusable` with the faults; the reason of the signal
  */
 export async function readRooms(
   path: string,
   identifiers: IdentifierMode,
   signal?: AbortSignal,
 ): Promise<RoomTable> {
-  const intake = new RoomIntake(identifiers, `the rooms file ${path}`);
-  await fileSource(path).load(
-    {
-      record: (value, position) => intake.take(value, position),
-      reject: ({ position, detail }) => intake.fault(position, detail),
-    },
-    {
+  const intake = new RoomIntake(identifiers);
+  try {
+    await fileSource(path).load(intake, {
       rules: { identifiers },
       signal,
       onProgress({ bytesRead }) {
-        if (bytesRead <= ROOMS_FILE_BYTES_MAX) return;
-        const problem = `the rooms file ${path} has more than ${ROOMS_FILE_BYTES_MAX} bytes`;
-        throw new LecternError('source-too-large', problem);
+        if (bytesRead > ROOMS_FILE_BYTES_MAX)
+          throw new Error(`it has more than ${ROOMS_FILE_BYTES_MAX} bytes`);
       },
-    },
-  );
-  return intake.finish('source-malformed');
+    });
+    return intake.finish();
+  } catch (cause) {
+    signal?.throwIfAborted();
+    const message = `the rooms file ${path} cannot be used: ${(cause as Error).message}`;
+    throw new LecternError('rooms-unusable', message, { cause });
+  }
 }
 
 /** @throws LecternError `option-invalid` with the faults */
 export function roomsOf(given: readonly unknown[], identifiers: IdentifierMode): RoomTable {
-  const intake = new RoomIntake(identifiers, 'rooms');
-  given.forEach((value, n) => {
-    intake.take(value, { record: n + 1 });
-  });
-  return intake.finish('option-invalid');
+  const intake = new RoomIntake(identifiers);
+  try {
+    given.forEach((value, n) => {
+      intake.record(value, { record: n + 1 });
+    });
+    return intake.finish();
+  } catch (cause) {
+    throw new LecternError('option-invalid', `rooms cannot be used: ${(cause as Error).message}`, { cause });
+  }
 }
 
-class RoomIntake {
+class RoomIntake implements RecordSink {
   readonly #identifiers: IdentifierMode;
-  readonly #name: string;
   readonly #rooms = new Map<string, Room>();
   readonly #faults: string[] = [];
   #faultCount = 0;
 
-  constructor(identifiers: IdentifierMode, name: string) {
+  constructor(identifiers: IdentifierMode) {
     this.#identifiers = identifiers;
-    this.#name = name;
   }
 
-  take(value: unknown, position: RecordPosition): void {
+  record(value: unknown, position: RecordPosition): void {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      this.fault(position, 'it is no object of the form {"id": "…", "name": "…"}');
+      this.#fault(position, 'it is no object of the form {"id": "…", "name": "…"}');
       return;
     }
     const given = value as Readonly<Record<string, unknown>>;
@@ -75,22 +77,25 @@ class RoomIntake {
     const building = this.#textOf('building', given.building, position);
     const capacity = this.#capacityOf(given.capacity, position);
     if (id === null) return;
-    if (this.#rooms.has(id)) this.fault(position, `an earlier record has the id ${JSON.stringify(id)}, too`);
+    if (this.#rooms.has(id)) this.#fault(position, `an earlier record has the id ${JSON.stringify(id)}, too`);
     this.#rooms.set(id, { id, name, building, capacity });
-    if (this.#rooms.size <= ROOMS_MAX) return;
-    throw new LecternError('source-too-large', `${this.#name}: there are more than ${ROOMS_MAX} rooms`);
+    if (this.#rooms.size > ROOMS_MAX) throw new Error(`it has more than ${ROOMS_MAX} rooms`);
   }
 
-  fault(position: RecordPosition, problem: string): void {
+  reject({ position, detail }: Rejection): void {
+    this.#fault(position, detail);
+  }
+
+  #fault(position: RecordPosition, problem: string): void {
     this.#faultCount++;
     if (this.#faults.length < ROOM_FAULTS_MAX) this.#faults.push(`${formatPosition(position)}: ${problem}`);
   }
 
-  finish(code: 'source-malformed' | 'option-invalid'): RoomTable {
+  /** Throws an Error with the faults. */
+  finish(): RoomTable {
     if (this.#faultCount > 0) {
       const more = this.#faultCount - this.#faults.length;
-      const faults = [...this.#faults, ...(more === 0 ? [] : [`and ${more} more faults`])];
-      throw new LecternError(code, `${this.#name} cannot be used: ${faults.join('; ')}`);
+      throw new Error([...this.#faults, ...(more === 0 ? [] : [`and ${more} more faults`])].join('; '));
     }
     const rooms = [...this.#rooms.values()].sort((a, b) => compareCodePoints(a.id, b.id));
     const digest = createHash('sha256').update(JSON.stringify(rooms)).digest('base64url').slice(0, 22);
@@ -99,13 +104,13 @@ class RoomIntake {
 
   #idOf(given: unknown, position: RecordPosition): string | null {
     if (isAbsent(given)) {
-      this.fault(position, 'it has no id');
+      this.#fault(position, 'it has no id');
       return null;
     }
     const text = this.#identifiers === 'any' ? (digitsOf(given) ?? given) : given;
     const id = typeof text === 'string' ? parseIdentifier(text, this.#identifiers) : null;
     if (id === null)
-      this.fault(position, `the id ${shown(given)} is not ${describeIdentifier(this.#identifiers)}`);
+      this.#fault(position, `the id ${shown(given)} is not ${describeIdentifier(this.#identifiers)}`);
     return id;
   }
 
@@ -113,7 +118,7 @@ class RoomIntake {
     if (isAbsent(given)) return null;
     const text = typeof given === 'string' ? normaliseText(given) : null;
     if (text !== null && text.length <= ROOM_TEXT_UNITS_MAX) return text;
-    this.fault(
+    this.#fault(
       position,
       `the ${name} ${shown(given)} is not a text of at most ${ROOM_TEXT_UNITS_MAX} characters`,
     );
@@ -127,7 +132,7 @@ class RoomIntake {
     if (Number.isInteger(capacity) && Number(capacity) >= 0 && Number(capacity) <= CAPACITY_MAX) {
       return Number(capacity);
     }
-    this.fault(position, `the capacity ${shown(given)} is not a whole number from 0 to ${CAPACITY_MAX}`);
+    this.#fault(position, `the capacity ${shown(given)} is not a whole number from 0 to ${CAPACITY_MAX}`);
     return null;
   }
 }
