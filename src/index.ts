@@ -12,6 +12,7 @@ export type { ListenAddress } from './http/server/listen-address.js';
 export type {
   ConflictEntry,
   DirectoryEntry,
+  Fault,
   FreeEntry,
   IdentifierMode,
   RecordPosition,
@@ -21,7 +22,9 @@ export type {
   TimetableRecord,
 } from './model/event.js';
 export type { ConflictBy, DirectoryName } from './model/fields.js';
+export type { DateOrder, FieldMap } from './model/read-rules.js';
 export type { Room } from './model/room.js';
+export type { AmbiguousTimes } from './model/zone.js';
 export type {
   AdminListenerOptions,
   EmbeddedAuthOptions,

@@ -74,13 +74,28 @@ export const ENROLMENT_FILE_BYTES_MAX: number = 256 * MIB;
 
 /** One source record. A longer one is rejected and never held whole. */
 export const RECORD_BYTES_MAX: number = 1 * MIB;
+/** Columns of a CSV source. A record of 1,000 texts takes 64 KB. */
+export const CSV_COLUMNS_MAX = 1000;
+/** First bytes of CSV that tell the delimiter: 300 rows. */
+export const CSV_HEAD_BYTES: number = 64 * KIB;
+/** Bytes of CSV read again behind quotes that are not closed, as a multiple of all: a crafted source takes five times as long. */
+export const CSV_REREAD_TIMES_MAX = 4;
 /** Rejections kept with position and reason, 1,000 × 0.3 KB. All are counted. */
 export const REJECTIONS_KEPT_MAX = 1000;
+/** Records, and columns of them, that `inspect` looks at for samples: 100 MB of texts at most. */
+export const LOOK_RECORDS_MAX = 1000;
+export const LOOK_COLUMNS_MAX = 1000;
+/** Rejections kept, and shown, of each code, however many others there are. */
+export const REJECTION_SAMPLES = 3;
 /** Overridden records among them. They are not faults, so a sample is enough. */
 export const OVERRIDES_KEPT_MAX = 100;
 /** Unserved fields that are counted by name, and UTF-16 units of a name: 100 × 0.4 KB. */
 export const UNSERVED_FIELDS_KEPT_MAX = 100;
 export const UNSERVED_NAME_UNITS_MAX = 128;
+/** Names of columns kept for the message about a field map that names others: 1,000 × 0.1 KB. */
+export const COLUMN_NAMES_KEPT_MAX = 1000;
+/** A load ends after so many records of a format if none has a column that time or endTime is mapped to. */
+export const COLUMNS_MISSING_RECORDS = 1000;
 /** Read from a source at a time: 1,200 records of NDJSON take 4 ms, or 10 ms if each must be decoded. */
 export const READ_CHUNK_BYTES: number = 512 * KIB;
 /** Values remembered per field by normaliser and builder: 8,192 × 0.1 KB × 8 fields = 7 MB each. */
@@ -125,6 +140,12 @@ export const CACHE_BYTES_DEFAULT: number = CACHE_MB_DEFAULT * MIB;
 export const ANSWER_CACHE_SHARE: number = 1 / 8;
 /** One answer kept whole. Larger ones gain little from it. */
 export const ANSWER_CACHE_ENTRY_BYTES_MAX: number = 64 * KIB;
+/** Smaller bodies fit into one packet as they are. */
+export const COMPRESSION_BYTES_MIN: number = 1 * KIB;
+/** Bytes given to a compressor at a time: others have their turn in between. */
+export const COMPRESSION_PIECE_BYTES: number = 256 * KIB;
+/** Memory for what comes out of it, at a time. */
+export const COMPRESSION_OUTPUT_BYTES: number = 64 * KIB;
 /** Tags of answers made once: 8,192 × 60 bytes = 0.5 MB. */
 export const ANSWERS_SEEN_ENTRIES = 8192;
 /** One posting list with its rows side by side: 1,400 events in 1 ms, as MessagePack in 5 ms. */
@@ -210,6 +231,8 @@ export const UPSTREAM_PAGES_MAX = 10_000;
 export const UPSTREAM_BYTES_MAX: number = 2 * ROW_BYTES_MAX;
 /** Longest Retry-After that is honoured: a day. */
 export const RETRY_AFTER_MS_MAX: number = 24 * 3600 * 1000;
+/** A field map has one short line a field. */
+export const MAP_FILE_BYTES_MAX: number = 64 * KIB;
 /** A map of lecturer names to identifiers: 100,000 × 80 bytes = 8 MB. */
 export const LECTURER_IDS_BYTES_MAX: number = 16 * MIB;
 /** Heap to parse it: 21 bytes for each byte of `{},{},…`. */

@@ -13,6 +13,7 @@ import { percentRejected } from './refresh/gate.js';
 import { isPipe } from './refresh/patience.js';
 import { emptyFilters, type SnapshotSummary } from './snapshot/summary.js';
 import { filesOf } from './source/file-watch.js';
+import { readFieldMap } from './source/map-file.js';
 import type { LoadProgress } from './source/source.js';
 import { parseSourceArgument } from './source/spec.js';
 import type { TimetableServer } from './timetable/open-servers.js';
@@ -40,7 +41,7 @@ export async function startService(
   options: ServiceOptions,
   { log, onProgress }: { log?: Logger; onProgress?: (progress: LoadProgress) => void } = {},
 ): Promise<Service> {
-  const settings = resolveSettings(options);
+  const settings = await withFieldMap(resolveSettings(options));
   const source = sourceOf(settings);
   const auth = await readAuth(settings, log);
   const admin = await readAdmin(settings);
@@ -115,6 +116,10 @@ async function readAuth(settings: ResolvedSettings, log: Logger | undefined): Pr
   return auth;
 }
 
+async function withFieldMap(settings: ResolvedSettings): Promise<ResolvedSettings> {
+  return { ...settings, fieldMap: await readFieldMap(settings) };
+}
+
 async function readAdmin(settings: ResolvedSettings): Promise<Resolved<'admin'> | undefined> {
   const { adminPort, adminTokenFile } = settings;
   if (adminPort === undefined) return undefined;
@@ -154,7 +159,12 @@ function logEvents(
   };
   timetable.on('published', ({ summary, origin, changes }) => {
     const { id, events, rejected, buildMs } = summary;
-    const counts = { events, rejected, buildMs, ...changes, ...unservedFields(summary) };
+    const counts = {
+      ...{ events, rejected, buildMs },
+      ...changes,
+      ...unservedFields(summary),
+      ...ambiguousTimes(summary),
+    };
     log.info({ source, snapshot: id, origin, ...counts }, 'timetable published');
     warnOfFields(
       'fields of records that may be misspelt are not served',
@@ -205,6 +215,11 @@ function unservedFields({ unserved: { fields, others } }: SnapshotSummary): obje
     .slice(0, UNSERVED_LOGGED_MAX)
     .map(({ name, records, suggestion }) => ({ name, records, ...(suggestion && { suggestion }) }));
   return { notServed: listed, ...(fields.length > listed.length && { notServedFields: fields.length }) };
+}
+
+/** Only if there are any. */
+function ambiguousTimes({ ambiguousTimes: { gaps, overlaps } }: SnapshotSummary): object {
+  return gaps + overlaps === 0 ? {} : { ambiguousTimes: { gaps, overlaps } };
 }
 
 const UNSERVED_LOGGED_MAX = 20;

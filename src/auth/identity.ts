@@ -50,8 +50,8 @@ export function createClaimTable(overrides: Readonly<Record<string, readonly str
 }
 
 /** Null for values that no event can have. */
-export function canonicalValue(value: string, field: Field, mode: IdentifierMode): string | null {
-  if (field.kind === 'identifier') return parseIdentifier(value, mode);
+export function canonicalValue(value: string, field: ClaimRow['field'], mode: IdentifierMode): string | null {
+  if (field.kind === 'identifier') return parseIdentifier(value, mode, field.name);
   return value === '' ? null : normaliseText(value);
 }
 
@@ -111,7 +111,11 @@ function claimValues(claim: unknown): readonly string[] | null {
   return strings.length > 0 || claim.length === 0 ? strings : null;
 }
 
-export function canonicalValues(values: readonly string[], field: Field, mode: IdentifierMode): string[] {
+export function canonicalValues(
+  values: readonly string[],
+  field: ClaimRow['field'],
+  mode: IdentifierMode,
+): string[] {
   return values.map((value) => canonicalValue(value, field, mode)).filter((value) => value !== null);
 }
 

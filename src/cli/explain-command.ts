@@ -1,9 +1,11 @@
 import { LecternError } from '../errors.js';
 import { parseQueryString } from '../http/request/query-string.js';
-import type { IdentifierMode } from '../model/event.js';
 import { DIRECTORIES } from '../model/fields.js';
+import type { ReadingSettings } from '../options/option-types.js';
+import { readRulesOf } from '../options/reading-settings.js';
 import { invalidParameters } from '../query/object-form.js';
 import { parseParameters } from '../query/parameters.js';
+import { readFieldMap } from '../source/map-file.js';
 import { openTimetable } from '../timetable/timetable.js';
 import type { ExplainedEndpoint } from '../view/view.js';
 import { createProgressLine, formatBytes, formatCount, formatCountOf, formatMs } from './wording.js';
@@ -15,7 +17,8 @@ const PARSE_OPTIONS = { unknownParameters: 'reject' } as const;
  *
  * @param request a query string of GET /schedule, or a path or an address of GET /schedule, a directory or free time with one
  */
-export async function explain(source: string, request: string, identifiers: IdentifierMode): Promise<void> {
+export async function explain(source: string, request: string, reading: ReadingSettings): Promise<void> {
+  const { identifiers } = reading;
   const { endpoint, query } = endpointOf(request);
   const { pairs, faults } = parseQueryString(query);
   const parsed = parseParameters(endpoint, pairs, PARSE_OPTIONS, { identifiers, hasValue: () => false });
@@ -24,7 +27,7 @@ export async function explain(source: string, request: string, identifiers: Iden
   const progress = createProgressLine(source);
   const timetable = openTimetable({
     source,
-    identifiers,
+    ...readRulesOf({ ...reading, fieldMap: await readFieldMap(reading) }),
     watch: false,
     gate: false,
     onProgress: progress.update,

@@ -1,10 +1,14 @@
-import type { IdentifierMode } from '../model/event.js';
 import { CONFLICT_DIMENSIONS } from '../model/fields.js';
 import { formatInstant } from '../model/time.js';
+import type { ReadingSettings } from '../options/option-types.js';
+import { readRulesOf } from '../options/reading-settings.js';
 import { type Inspection, inspectImage } from '../snapshot/image.js';
 import { emptyFilters } from '../snapshot/summary.js';
+import { readFieldMap } from '../source/map-file.js';
 import { parseSourceArgument, sourceOfSpec } from '../source/spec.js';
 import { loadImage } from '../thread/load-image.js';
+import { ColumnLook } from './column-look.js';
+import { describeColumns, formatTable, proposalFor, showName } from './column-report.js';
 import { EXIT_FAILURE } from './faults.js';
 import {
   createProgressLine,
@@ -13,29 +17,40 @@ import {
   formatCount,
   formatCountOf,
   formatMs,
-  formatRejection,
+  groupRejections,
 } from './wording.js';
 
-/** The text lists so many; JSON lists all that were kept. */
-const REJECTIONS_LISTED_MAX = 20;
 const UNSERVED_LISTED_MAX = 20;
-const NAME_UNITS_SHOWN = 40;
 
 /** `lectern inspect` describes a source. It resolves to the exit code: failure without events, as `serve` refuses them. */
-export async function inspect(source: string, identifiers: IdentifierMode, asJson: boolean): Promise<number> {
+export async function inspect(source: string, reading: ReadingSettings, asJson: boolean): Promise<number> {
+  const rules = readRulesOf({ ...reading, fieldMap: await readFieldMap(reading) });
   const opened = sourceOfSpec(parseSourceArgument(source));
   const progress = createProgressLine(opened.name);
+  const look = new ColumnLook();
+  const options = { onProgress: progress.update, onRecord: look.record };
   try {
-    const loaded = await loadImage(opened, { identifiers }, { onProgress: progress.update });
+    const loaded = await loadImage(opened, rules, options);
     const inspection = inspectImage(loaded.image);
     progress.clear();
+    const proposal = proposalFor(look, source, rules, inspection.summary);
     const { format, gzipped, bytesRead } = loaded.source;
+    const rejectionGroups = groupRejections(inspection.summary);
+    const facts = { source: { name: opened.name, ...loaded.source }, ...inspection, rejectionGroups };
+    const title = `${opened.name}: ${format}${gzipped ? ', gzipped' : ''}, ${formatBytes(bytesRead)}`;
+    const columns = describeColumns(look, proposal);
     process.stdout.write(
       asJson
-        ? `${JSON.stringify({ source: { name: opened.name, ...loaded.source }, ...inspection }, null, 2)}\n`
-        : `${opened.name}: ${format}${gzipped ? ', gzipped' : ''}, ${formatBytes(bytesRead)}\n\n${formatInspection(inspection)}`,
+        ? `${JSON.stringify({ ...facts, columns: look.columns, proposal }, null, 2)}\n`
+        : `${[title, formatInspection(inspection), ...columns].join('\n\n')}\n`,
     );
     return inspection.summary.events === 0 ? EXIT_FAILURE : 0;
+  } catch (error) {
+    progress.clear();
+    // A map that names a wrong column: the right ones are there to see.
+    const columns = asJson ? [] : describeColumns(look, proposalFor(look, source, rules, null));
+    if (columns.length > 0) process.stdout.write(`${columns.join('\n\n')}\n`);
+    throw error;
   } finally {
     progress.clear();
   }
@@ -43,20 +58,24 @@ export async function inspect(source: string, identifiers: IdentifierMode, asJso
 
 function formatInspection({ summary, conflicts, bytes }: Inspection): string {
   const { events, slots, span, fields } = summary;
+  const totals = formatTable([
+    ['events', formatCount(events)],
+    ['slots', `${formatCount(slots)}${slots === 0 ? '' : ` (${(events / slots).toFixed(1)} events each)`}`],
+    ['span', span === null ? 'none' : `${formatInstant(span.startMs)} to ${formatInstant(span.endMs)}`],
+    ['loaded in', formatMs(summary.buildMs)],
+    ['content', summary.id],
+  ]);
+  // Tables of zeros would hide what is wrong.
+  if (events === 0) return [totals, formatRejections(summary)].join('\n\n');
   const paragraphs = [
-    formatTable([
-      ['events', formatCount(events)],
-      ['slots', `${formatCount(slots)}${slots === 0 ? '' : ` (${(events / slots).toFixed(1)} events each)`}`],
-      ['span', span === null ? 'none' : `${formatInstant(span.startMs)} to ${formatInstant(span.endMs)}`],
-      ['loaded in', formatMs(summary.buildMs)],
-      ['content', summary.id],
-    ]),
+    totals,
     formatTable([
       ['field', 'distinct', 'events', 'without'],
       ...fields.map((field) => rowOf(field.name, field.values, field.events, events - field.events)),
     ]),
     ...emptyFilters(summary).map((name) => `warning: no event has a ${name}; a filter on it finds nothing`),
     ...formatUnserved(summary.unserved),
+    ...formatAmbiguous(summary.ambiguousTimes),
     formatTable([
       ['conflicts by', 'lessons merged', 'every row a lesson'],
       ...CONFLICT_DIMENSIONS.map(({ by }) => rowOf(by, conflicts.merged[by], conflicts.unmerged[by])),
@@ -70,7 +89,7 @@ function formatInspection({ summary, conflicts, bytes }: Inspection): string {
     ]),
     formatRejections(summary),
   ];
-  return paragraphs.map((paragraph) => `${paragraph}\n`).join('\n');
+  return paragraphs.join('\n\n');
 }
 
 function formatUnserved({ fields, others }: Inspection['summary']['unserved']): string[] {
@@ -86,39 +105,24 @@ function formatUnserved({ fields, others }: Inspection['summary']['unserved']): 
   return [['fields that are not served:', ...lines].join('\n')];
 }
 
-/** Names are foreign text: control characters are escaped, and long names are cut. */
-function showName(name: string): string {
-  const shown = JSON.stringify(name.length > NAME_UNITS_SHOWN ? `${name.slice(0, NAME_UNITS_SHOWN)}…` : name);
-  return shown.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) =>
-    (character.codePointAt(0) ?? 0) > 0xffff
-      ? '?'
-      : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+function formatAmbiguous({ gaps, overlaps }: Inspection['summary']['ambiguousTimes']): string[] {
+  if (gaps + overlaps === 0) return [];
+  const lines = [
+    ...(gaps > 0 ? [`  ${formatCountOf(gaps, 'time')} that clocks skipped: moved on by as much`] : []),
+    ...(overlaps > 0
+      ? [`  ${formatCountOf(overlaps, 'time')} that clocks showed twice: the first is meant`]
+      : []),
+  ];
+  return [['local times in changes of the clock:', ...lines].join('\n')];
 }
 
 function formatRejections(summary: Inspection['summary']): string {
   const { rejected, rejections } = summary;
   if (rejected === 0) return 'no records left out';
-  const listed = rejections.slice(0, REJECTIONS_LISTED_MAX);
-  const lines = listed.map((rejection) => `  ${formatRejection(rejection)}`);
-  const more = rejected - listed.length;
-  if (more > 0) {
-    const inJson = rejections.length < rejected ? `the first ${formatCount(rejections.length)}` : 'them all';
-    lines.push(`  and ${formatCount(more)} more (--json lists ${inJson})`);
-  }
-  return [...describeRejections(summary, listed), '', ...lines].join('\n');
+  const kept = rejections.length < rejected ? `the first ${formatCount(rejections.length)}` : 'them all';
+  return [...describeRejections(summary), `  (--json lists ${kept})`].join('\n');
 }
 
 function rowOf(name: string, ...counts: readonly number[]): string[] {
   return [name, ...counts.map(formatCount)];
-}
-
-/** Aligns columns: the first to the left, the others to the right if there are more than two. */
-function formatTable(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const pad = (cell: string, column: number): string => {
-    const width = widths[column] ?? 0;
-    return column > 0 && widths.length > 2 ? cell.padStart(width) : cell.padEnd(width);
-  };
-  return rows.map((row) => row.map(pad).join('  ').trimEnd()).join('\n');
 }

@@ -2,9 +2,9 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import type { GenerateOptions } from '../generate/events.js';
 import { GENERATED_EVENTS_MAX } from '../limits.js';
-import type { IdentifierMode } from '../model/event.js';
-import type { ServiceOptions } from '../options/option-types.js';
-import { checkSettings, checkValue } from '../options/resolve.js';
+import type { ReadingSettings, ServiceOptions } from '../options/option-types.js';
+import { READING_SETTINGS } from '../options/reading-settings.js';
+import { checkSettings, resolveReading } from '../options/resolve.js';
 import { type Setting, shownDefault, variableOf } from '../options/setting.js';
 import { SETTINGS } from '../options/table.js';
 import { suggest } from '../structures/suggest.js';
@@ -61,36 +61,32 @@ export function createProgram(exit: (code: number) => void): Command {
       exit(await runServe(checkSettings(toSettings(source, parsed))));
     });
 
-  program
-    .command('inspect')
+  withReading(program.command('inspect'))
     .summary('say what is in a source, and what is wrong with it')
     .description(
-      'Loads a source and prints counts, time span, rejected records, conflicts and memory. Ends with 1 where no event is left.',
+      'Loads a source and prints counts, time span, columns, rejected records, conflicts and memory. Proposes a field map where one would help. Ends with 1 where no event is left.',
     )
     .argument('<source>', SOURCE)
     .option('--json', 'print JSON, for programs')
-    .addOption(identifiersOption())
     .addHelpText('after', example('lectern inspect timetable.ndjson.gz'))
-    .action(async (source: string, { identifiers, json = false }: IdentifiersOption & { json?: boolean }) => {
-      checkValue(IDENTIFIERS, identifiers);
+    .action(async (source: string, parsed: Record<string, unknown>) => {
+      const reading = readingOf(parsed);
       const { inspect } = await import('./inspect-command.js');
-      exit(await inspect(source, identifiers, json));
+      exit(await inspect(source, reading, parsed.json === true));
     });
 
-  program
-    .command('explain')
+  withReading(program.command('explain'))
     .summary('print how a query is answered, with counts and timings')
     .description(
       'Loads a source, plans one query of GET /schedule and prints the plan, with counts and timings.',
     )
     .argument('<source>', SOURCE)
     .argument('<query>', 'query string of GET /schedule, or its path with one, quoted')
-    .addOption(identifiersOption())
     .addHelpText('after', example("lectern explain timetable.ndjson 'studyGroup=INF-1A&type=LEC'"))
-    .action(async (source: string, query: string, { identifiers }: IdentifiersOption) => {
-      checkValue(IDENTIFIERS, identifiers);
+    .action(async (source: string, query: string, parsed: Record<string, unknown>) => {
+      const reading = readingOf(parsed);
       const { explain } = await import('./explain-command.js');
-      await explain(source, query, identifiers);
+      await explain(source, query, reading);
     });
 
   program
@@ -114,7 +110,7 @@ export function createProgram(exit: (code: number) => void): Command {
   return program;
 }
 
-const SOURCE = 'file of NDJSON, a JSON array or MessagePack, each also gzipped; - for standard input';
+const SOURCE = 'file of CSV, NDJSON, a JSON array or MessagePack, each also gzipped; - for standard input';
 
 const SERVE_HELP = `
 Every option can be given as the environment variable beside it; the command line wins. The secret of HS256
@@ -148,14 +144,14 @@ function toOption(setting: Setting): Option {
   return option;
 }
 
-interface IdentifiersOption {
-  readonly identifiers: IdentifierMode;
+/** Adds the settings that say what values of a source mean. */
+function withReading(command: Command): Command {
+  for (const setting of READING_SETTINGS) command.addOption(toOption(setting));
+  return command;
 }
 
-const IDENTIFIERS = SETTINGS.find(({ name }) => name === 'identifiers') as Setting;
-
-function identifiersOption(): Option {
-  return toOption(IDENTIFIERS).helpGroup('Options:');
+function readingOf(parsed: Record<string, unknown>): ReadingSettings {
+  return resolveReading(valuesOf(READING_SETTINGS, parsed));
 }
 
 /** Checks that only the command line needs. `command.error` throws. */
@@ -179,18 +175,23 @@ function checkServe(
   }
 }
 
-/** Commander names values after flags. Settings have their own names. */
 function toSettings(source: readonly string[], parsed: Record<string, unknown>): ServiceOptions {
-  const settings: Record<string, unknown> = { source };
-  for (const setting of SETTINGS) {
+  const settings: Record<string, unknown> = { source, ...valuesOf(SETTINGS, parsed) };
+  if (parsed.dev === true) settings.mode = 'development';
+  return settings as unknown as ServiceOptions;
+}
+
+/** Commander names values after flags. Settings have their own names. */
+function valuesOf(settings: readonly Setting[], parsed: Record<string, unknown>): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  for (const setting of settings) {
     const { name, flag } = setting;
     if (flag === null) continue;
-    settings[name] = hasFlag(setting)
+    values[name] = hasFlag(setting)
       ? parsed[new Option(flag).attributeName()]
       : process.env[variableOf(setting) as string];
   }
-  if (parsed.dev === true) settings.mode = 'development';
-  return settings as unknown as ServiceOptions;
+  return values;
 }
 
 async function generate(options: GenerateOptions): Promise<void> {

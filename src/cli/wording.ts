@@ -1,3 +1,4 @@
+import { REJECTION_SAMPLES } from '../limits.js';
 import { formatPosition, type Rejection } from '../model/event.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { LoadProgress } from '../source/source.js';
@@ -22,26 +23,43 @@ export function formatMs(ms: number): string {
   return `${ms < 10 ? ms.toFixed(2) : formatCount(Math.round(ms))} ms`;
 }
 
-/** `line 17: endTime is missing …`. The field comes before the detail, unless the detail begins with it. */
-export function formatRejection({ position, field, detail }: Rejection): string {
+/** `line 17: endTime is missing …`, with every fault. The field comes before the detail, unless the detail begins with it. */
+export function formatRejection({ position, field, detail, more = [] }: Rejection): string {
   const isNamed = field === null || detail.startsWith(field);
-  return `${formatPosition(position)}${isNamed ? '' : `, ${field}`}: ${detail}`;
+  const others = more.map((fault) => `; ${fault.detail}`).join('');
+  return `${formatPosition(position)}${isNamed ? '' : `, ${field}`}: ${detail}${others}`;
 }
 
-/**
- * One line for each reason, the most common first, with its first record.
- *
- * @param listed rejections that are shown elsewhere
- */
-export function describeRejections(summary: SnapshotSummary, listed: readonly Rejection[] = []): string[] {
+/** Rejections of one reason. */
+export interface RejectionGroup {
+  readonly code: string;
+  readonly count: number;
+  readonly samples: readonly Rejection[];
+}
+
+/** By reason, the most common first. */
+export function groupRejections({ rejectedByCode, rejections }: SnapshotSummary): RejectionGroup[] {
+  return Object.entries(rejectedByCode)
+    .sort(([, a], [, b]) => b - a)
+    .map(([code, count]) => ({
+      code,
+      count,
+      samples: rejections.filter((rejection) => rejection.code === code).slice(0, REJECTION_SAMPLES),
+    }));
+}
+
+/** A line for each reason, with some of its records below. */
+export function describeRejections(summary: SnapshotSummary): string[] {
   if (summary.rejected === 0) return [];
-  const codes = Object.entries(summary.rejectedByCode).sort(([, a], [, b]) => b - a);
   return [
     `${formatCountOf(summary.rejected, 'record')} left out:`,
-    ...codes.map(([code, count]) => {
-      const first = summary.rejections.find((rejection) => rejection.code === code);
-      const isShown = first !== undefined && !listed.includes(first);
-      return `  ${formatCount(count)} ${code}${isShown ? `, first at ${formatRejection(first)}` : ''}`;
+    ...groupRejections(summary).flatMap(({ code, count, samples }) => {
+      const more = count - samples.length;
+      return [
+        `  ${formatCount(count)} ${code}`,
+        ...samples.map((sample) => `    ${formatRejection(sample)}`),
+        ...(more > 0 && samples.length > 0 ? [`    and ${formatCount(more)} more`] : []),
+      ];
     }),
   ];
 }

@@ -42,6 +42,8 @@ export interface HandlerOptions extends Partial<TokenCheckOptions> {
   readonly ownsSocket?: boolean;
   /** Bytes for whole answers that are asked for again; 0 for none. Default: their share of CACHE_BYTES_DEFAULT. */
   readonly cacheBytesMax?: number;
+  /** Whether answers that are asked for again are compressed. Default true. */
+  readonly compression?: boolean;
   /** Origins of web pages that may read answers. */
   readonly corsOrigins?: readonly string[] | undefined;
   readonly accessLogShare?: number | undefined;
@@ -101,6 +103,7 @@ class Handler {
       options.cacheBytesMax ?? CACHE_BYTES_DEFAULT * ANSWER_CACHE_SHARE,
       meter,
       authenticator !== undefined,
+      options.compression ?? true,
     );
     this.#tokens =
       authenticator === undefined ? null : new TokenCheck({ authenticator, meter, log, onRefusal });

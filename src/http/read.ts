@@ -10,7 +10,9 @@ import { type Body, type ReadResult, SharedSlices } from '../view/answer.js';
 import type { ParameterPairs, ParseOptions, View } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
 import { AnswerCache, type KnownTarget, sendKnown } from './answer/answer-cache.js';
-import { CACHE_CONTROL, matchesEntityTag, nextLink, VARY } from './answer/conditional.js';
+import { CompressedAnswers } from './answer/compressed-answers.js';
+import type { Coding } from './answer/compression.js';
+import { CACHE_CONTROL, matchedEntityTag, nextLink, VARY } from './answer/conditional.js';
 import { contentTypeOf, negotiateFormat } from './answer/negotiate.js';
 import { type Problem, sendProblem } from './answer/problem.js';
 import { sendBody, sendEmpty } from './answer/respond.js';
@@ -66,6 +68,7 @@ export class Reader {
   readonly #views: ViewSource;
   readonly #options: ParseOptions;
   readonly #cache: AnswerCache;
+  readonly #compressed: CompressedAnswers;
   readonly #meter: Meter | null;
   readonly #notMapped: Problem;
   readonly #slices = new WeakMap<View, SharedSlices>();
@@ -78,11 +81,13 @@ export class Reader {
     cacheBytesMax: number,
     meter: Meter | null,
     hasTokens: boolean,
+    compression: boolean,
   ) {
     this.#notMapped = hasTokens ? TOKEN_NOT_MAPPED : USER_NOT_MAPPED;
     this.#views = views;
     this.#options = options;
     this.#cache = new AnswerCache(cacheBytesMax);
+    this.#compressed = new CompressedAnswers(this.#cache, compression);
     this.#meter = meter;
     this.#underWay = new AnswersUnderWay(() => meter?.add(CELL.slowReaders));
     meter?.onSample(() => meter.set(CELL.answerBytes, this.#cache.bytes));
@@ -100,16 +105,45 @@ export class Reader {
       return;
     }
     this.#cache.keepOnly(view.summary.id);
+    const coding = route.cacheable ? this.#compressed.codingFor(exchange.headers.acceptEncoding) : null;
     if (route.cacheable) {
-      const known = this.#cache.find(keyOf(exchange));
-      const isHit = known !== undefined && answerKnown(exchange, known);
+      const isHit = this.#answerKnown(exchange, coding);
       this.#meter?.add(isHit ? CELL.answerHits : CELL.answerMisses);
       if (isHit) return;
     }
-    this.#answerFrom(view, exchange, route, identities ?? []);
+    this.#answerFrom(view, exchange, route, identities ?? [], coding);
   }
 
-  #answerFrom(view: View, exchange: Exchange, route: ReadRoute, identities: readonly FieldFilter[]): void {
+  #answerKnown(exchange: Exchange, coding: Coding | null): boolean {
+    const target = keyOf(exchange);
+    if (coding !== null) {
+      const compressed = this.#compressed.find(target, coding);
+      if (compressed !== undefined && answerKnown(exchange, compressed)) return true;
+    }
+    const known = this.#cache.find(target);
+    if (known === undefined || !answerKnown(exchange, known)) return false;
+    if (coding !== null) this.#compressKnown(exchange, target, known, coding);
+    return true;
+  }
+
+  #compressKnown({ headers }: Exchange, target: string, known: KnownTarget, coding: Coding): void {
+    const format = known.format ?? negotiateFormat(headers.accept);
+    const answer = format === null ? undefined : known.answers[format];
+    if (format === null || answer === undefined || answer.body === null) return;
+    const { body } = answer;
+    this.#compressed.offer(
+      { ...answer, target, named: known.format, format, byteLength: body.length, chunks: () => [body] },
+      coding,
+    );
+  }
+
+  #answerFrom(
+    view: View,
+    exchange: Exchange,
+    route: ReadRoute,
+    identities: readonly FieldFilter[],
+    coding: Coding | null,
+  ): void {
     const { pairs, faults: malformed } = parseQueryString(exchange.query);
     const result = this.#read(view, exchange, route.endpoint, pairs, identities);
     if ('faults' in result || malformed.length > 0) {
@@ -155,6 +189,12 @@ export class Reader {
     if (route.cacheable && nextCursor === null && Array.isArray(body.chunks) && body.chunks.length === 1) {
       const answer = { entityTag, headers, body: body.chunks[0] as Uint8Array };
       this.#cache.offer(key, read.format, format, answer);
+    }
+    if (coding !== null && nextCursor === null) {
+      const { byteLength } = body;
+      const chunks = (): Iterable<Uint8Array> => read.execute(format).body.chunks;
+      const plain = { target: key, named: read.format, format, entityTag, headers, byteLength, chunks };
+      this.#compressed.offer(plain, coding);
     }
     const isPersonal = route.endpoint === 'personal';
     sendBody(exchange, 200, headers, isPersonal ? body : this.#shared(body, view, exchange, format));
@@ -223,8 +263,9 @@ function answerCondition(exchange: Exchange, entityTag: string): boolean {
     sendProblem(exchange, PRECONDITION_FAILED);
     return true;
   }
-  if (ifNoneMatch === undefined || !matchesEntityTag(ifNoneMatch, entityTag)) return false;
-  sendEmpty(exchange, 304, ['ETag', entityTag, 'Cache-Control', CACHE_CONTROL, 'Vary', VARY]);
+  const matched = ifNoneMatch === undefined ? null : matchedEntityTag(ifNoneMatch, entityTag);
+  if (matched === null) return false;
+  sendEmpty(exchange, 304, ['ETag', matched, 'Cache-Control', CACHE_CONTROL, 'Vary', VARY]);
   return true;
 }
 

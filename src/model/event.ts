@@ -6,8 +6,13 @@ import type {
   RequiredFieldName,
 } from './fields.js';
 
-/** `uuid`: lower-cased UUIDs. `any`: any string of 1 to 64 characters, compared exactly, or a whole number. */
-export type IdentifierMode = 'uuid' | 'any';
+export const IDENTIFIER_MODES = ['uuid', 'any', 'derived'] as const;
+
+/**
+ * `uuid`: lower-cased UUIDs. `any`: any string of 1 to 64 characters, compared exactly, or a whole number. `derived`: UUIDs, and
+ * for other texts UUIDs that are derived from them.
+ */
+export type IdentifierMode = (typeof IDENTIFIER_MODES)[number];
 
 /** A record of a source. Null and missing fields both mean unknown. Other fields are ignored. */
 export interface TimetableRecord {
@@ -133,14 +138,20 @@ export function formatPosition({ record, line, byte, page, source }: RecordPosit
   return `${page === undefined ? '' : `page ${page}, `}${place}${source === undefined ? '' : ` of ${source}`}`;
 }
 
-/** A record that was left out. */
-export interface Rejection {
-  /** Where it stands in its source. */
-  readonly position: RecordPosition;
-  /** Why it was left out. */
+/** One reason why a record was left out. */
+export interface Fault {
+  /** The kind of fault. */
   readonly code: RejectionCode;
   /** The field at fault, or null for the record itself. */
   readonly field: FieldName | null;
   /** One sentence on the fault and its correction. */
   readonly detail: string;
+}
+
+/** A record that was left out, with its first fault, which it is counted under. */
+export interface Rejection extends Fault {
+  /** Where it stands in its source. */
+  readonly position: RecordPosition;
+  /** Its other faults, in the order of the fields. Absent if there is only one. */
+  readonly more?: readonly Fault[];
 }

@@ -101,6 +101,9 @@ export type DisplayNameField = Exclude<FieldName, OutputFieldName | IndexedField
 /** A field whose values have display names. */
 export type NamedFieldName = Extract<Row, { namedBy: readonly string[] }>['name'];
 
+/** A field of the table. */
+export type KnownField = Field & { readonly name: FieldName };
+
 /** The kinds of conflict, in order. The first field that is not null is the key. */
 export const CONFLICT_DIMENSIONS = [
   { by: 'group', keys: ['groupId', 'studyGroup'] },

@@ -1,4 +1,6 @@
+import { derivedIdentifier } from './derived-identifier.js';
 import type { IdentifierMode } from './event.js';
+import type { FieldName } from './fields.js';
 
 /** The text form of RFC 9562 section 4, with any variant and version. */
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -7,11 +9,16 @@ const LOWER_CASE_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-
 /** In code points, for `any` mode. */
 export const IDENTIFIER_CHARACTERS_MAX = 64;
 
+export function isUuid(text: string): boolean {
+  return text.length === UUID_LENGTH && UUID.test(text);
+}
+
 /** The canonical form, or null for other texts. */
-export function parseIdentifier(text: string, mode: IdentifierMode): string | null {
-  if (mode === 'uuid') {
+export function parseIdentifier(text: string, mode: IdentifierMode, field: FieldName): string | null {
+  if (mode !== 'any') {
     if (LOWER_CASE_UUID.test(text)) return text;
-    return UUID.test(text) ? text.toLowerCase() : null;
+    if (UUID.test(text)) return text.toLowerCase();
+    return mode === 'derived' && text !== '' && text.isWellFormed() ? derivedIdentifier(field, text) : null;
   }
   if (text.length === 0 || !text.isWellFormed()) return null;
   // A code point has at most two UTF-16 units: only lengths in between need counting.
@@ -30,6 +37,7 @@ export function digitsOf(value: unknown): string | null {
 }
 
 export function describeIdentifier(mode: IdentifierMode): string {
+  if (mode === 'derived') return 'well-formed text of at least one character';
   return mode === 'uuid'
     ? 'a UUID such as 2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417'
     : `a string of 1 to ${IDENTIFIER_CHARACTERS_MAX} characters`;

@@ -1,12 +1,22 @@
 import type { IdentifierMode } from './event.js';
 
+/**
+ * By event field: a column, a dotted path, or a template of them, such as `{date}T{start}`. Under the name of a format, such as
+ * `csv`: a map for that format alone, whose entries win.
+ */
+export type FieldMap = Readonly<Record<string, string | Readonly<Record<string, string>>>>;
+
+export const DATE_ORDERS = ['ymd', 'dmy', 'mdy'] as const;
+
+/** Order of the parts of a date: year, month, day. */
+export type DateOrder = (typeof DATE_ORDERS)[number];
+
 /** What the values of a data set mean. Plain data: it crosses threads. */
 export interface ReadRules {
   readonly identifiers: IdentifierMode;
-  /** By event field: a column, a dotted path, or a template of them, such as `{date}T{start}`. */
-  readonly fieldMap?: Readonly<Record<string, string>> | undefined;
+  readonly fieldMap?: FieldMap | undefined;
   /** Order of the parts of dates that are not ISO 8601. */
-  readonly dateOrder?: 'ymd' | 'dmy' | 'mdy' | undefined;
+  readonly dateOrder?: DateOrder | undefined;
   /** IANA time zone of times without an offset, which are rejected without it. */
   readonly timeZone?: string | undefined;
   /** Of text formats, as TextDecoder names it. Default: UTF-8, or UTF-16 with a byte order mark. */

@@ -20,7 +20,7 @@ export function textSchema(description: string): JsonSchema {
 }
 
 function fieldSchema({ kind, required, description }: Field, identifiers: IdentifierMode): JsonSchema {
-  const isUuid = kind === 'identifier' && identifiers === 'uuid';
+  const isUuid = kind === 'identifier' && identifiers !== 'any';
   const format = kind === 'instant' ? 'date-time' : isUuid ? 'uuid' : null;
   return {
     type: required ? 'string' : ['string', 'null'],

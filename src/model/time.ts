@@ -14,13 +14,13 @@ export const INSTANT_MS_MIN: number = -62_167_219_200_000;
 /** 9999-12-31T23:59:59.999Z */
 export const INSTANT_MS_MAX: number = 253_402_300_799_999;
 
-function daysInMonth(year: number, month: number): number {
+export function daysInMonth(year: number, month: number): number {
   const isLeapYear = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
   return month === 2 && isLeapYear ? 29 : (MONTH_DAYS[month - 1] as number);
 }
 
 /** Days from 1970-01-01. */
-function daysFromCivil(year: number, month: number, day: number): number {
+export function daysFromCivil(year: number, month: number, day: number): number {
   // Years begin in March, so that the leap day is the last day.
   const y = month > 2 ? year : year - 1;
   const m = month > 2 ? month - 3 : month + 9;

@@ -12,6 +12,14 @@ export interface LocalInstant {
   readonly kind: 'exact' | 'gap' | 'overlap';
 }
 
+/** How many local times of a load were read as RFC 5545 says, since clocks skipped them or showed them twice. */
+export interface AmbiguousTimes {
+  /** Skipped when clocks went forward. */
+  gaps: number;
+  /** Shown twice when clocks went back: the first is meant. */
+  overlaps: number;
+}
+
 export class Zone {
   readonly name: string;
   readonly #format: Intl.DateTimeFormat;

@@ -4,17 +4,20 @@
  */
 import { VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX } from '../limits.js';
 import type {
+  Fault,
   IdentifierMode,
   NormalisedEvent,
   RecordPosition,
   Rejection,
   RejectionCode,
 } from '../model/event.js';
-import { FIELDS, type Field, type FieldName } from '../model/fields.js';
+import { FIELDS, type Field, type FieldName, type KnownField } from '../model/fields.js';
 import { describeIdentifier, digitsOf, parseIdentifier } from '../model/identifier.js';
 import { normaliseText } from '../model/text.js';
 import { formatInstant, parseInstant } from '../model/time.js';
 import { TextMemo } from '../structures/text-memo.js';
+import { ContentIdentifiers } from './content-identifiers.js';
+import type { ReadInstant } from './instant-reader.js';
 
 /**
  * Turns one decoded record into a canonical event, or says why it cannot be served. Never throws on data, and keeps
@@ -27,33 +30,51 @@ export function isRejection(result: NormalisedEvent | Rejection): result is Reje
   return 'position' in result;
 }
 
-type Fault = Pick<Rejection, 'code' | 'detail'>;
+type ValueFault = Pick<Fault, 'code' | 'detail'>;
+
+const NO_FAULTS: readonly Fault[] = [];
 
 const IDENTIFIERS_HINT =
-  "; for a source with other identifiers set identifiers: 'any' (on the command line --identifiers any)";
+  "; for a source with other identifiers set identifiers: 'derived' or 'any' (on the command line --identifiers derived)";
 
 function hintFor(kind: Field['kind'], mode: IdentifierMode): string {
   return kind === 'identifier' && mode === 'uuid' ? IDENTIFIERS_HINT : '';
 }
 
-function expectedOf({ kind, required }: Field, mode: IdentifierMode): string {
-  const isNumber = kind === 'identifier' && mode === 'any';
-  if (!required) return isNumber ? 'a string, a whole number or null' : 'a string or null';
+function takesNumbers({ kind }: Field, mode: IdentifierMode): boolean {
+  return kind === 'identifier' && mode !== 'uuid';
+}
+
+function expectedOf(field: Field, mode: IdentifierMode): string {
+  const { kind, required } = field;
+  const isNumber = takesNumbers(field, mode);
+  if (!required || isOptional(field, mode))
+    return isNumber ? 'a string, a whole number or null' : 'a string or null';
   if (kind === 'instant') return 'an RFC 3339 date-time with an offset, such as 2024-09-02T08:00:00Z';
   if (kind === 'text') return 'a string';
   return describeIdentifier(mode) + (isNumber ? ' or a whole number' : '');
 }
 
+/** A missing id can be derived from the other fields. */
+function isOptional({ name, required }: Field, mode: IdentifierMode): boolean {
+  return !required || (name === 'id' && mode === 'derived');
+}
+
 /** @returns the canonical value, or why it is refused */
-function readText({ name, kind }: Field, text: string, mode: IdentifierMode): string | number | Fault {
+function readText(
+  { name, kind }: KnownField,
+  text: string,
+  mode: IdentifierMode,
+  readInstant: ReadInstant,
+): string | number | ValueFault {
   if (kind === 'identifier') {
-    const identifier = parseIdentifier(text, mode);
+    const identifier = parseIdentifier(text, mode, name);
     if (identifier !== null) return identifier;
     const expected = describeIdentifier(mode) + hintFor(kind, mode);
     return { code: 'malformed-identifier', detail: `${name} is ${quote(text)}; expected ${expected}` };
   }
   if (kind === 'instant') {
-    const instantMs = parseInstant(text);
+    const instantMs = readInstant(text);
     if (typeof instantMs === 'number') return instantMs;
     return { code: 'malformed-time', detail: `${name} ${quote(text)} cannot be read: ${instantMs}` };
   }
@@ -65,19 +86,34 @@ function readText({ name, kind }: Field, text: string, mode: IdentifierMode): st
   );
 }
 
-/** Reads a text as the normaliser does. @returns null if a record with it is rejected */
+/**
+ * Reads a text as the normaliser does, of times only those in RFC 3339.
+ *
+ * @returns null if the record must be decoded, or is rejected
+ */
 export function createValueReader(
   mode: IdentifierMode,
-): (field: Field, text: string) => string | number | null {
+): (field: KnownField, text: string) => string | number | null {
   return (field, text) => {
-    const read = readText(field, text, mode);
+    const read = readText(field, text, mode, parseInstant);
     return typeof read === 'object' ? null : read;
   };
 }
 
-export function createNormaliser(mode: IdentifierMode): Normalise {
-  const fields = FIELDS.map((field: Field) => ({
+export interface NormaliserParts {
+  /** Default: RFC 3339 only. */
+  readonly readInstant?: ReadInstant;
+  /** For mode `derived`. Default: a new one. */
+  readonly contentIdentifiers?: ContentIdentifiers;
+}
+
+export function createNormaliser(mode: IdentifierMode, parts: NormaliserParts = {}): Normalise {
+  const { readInstant = parseInstant, contentIdentifiers = new ContentIdentifiers() } = parts;
+  const isDerived = mode === 'derived';
+  const fields = FIELDS.map((field) => ({
     field,
+    isOptional: isOptional(field, mode),
+    takesNumbers: takesNumbers(field, mode),
     // Values of these fields come hundreds of times each. Reading a time costs no more than looking it up.
     memo:
       field.indexed || !field.output
@@ -89,43 +125,58 @@ export function createNormaliser(mode: IdentifierMode): Normalise {
     FIELDS.map(({ name, kind }) => [name, kind === 'instant' ? 0 : null]),
   );
 
+  /** Of the current record. */
+  let faults: readonly Fault[] = NO_FAULTS;
+  const refuse = (code: RejectionCode, field: FieldName, detail: string): void => {
+    faults = [...faults, { code, field, detail }];
+  };
+
   function normalise(value: unknown, position: RecordPosition): NormalisedEvent | Rejection {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       const detail = `the record is ${describeValue(value)}; expected an object with the fields of an event`;
-      return rejection(position, 'malformed-record', null, detail);
+      return rejection(position, [{ code: 'malformed-record', field: null, detail }]);
     }
     const record = value as Readonly<Record<string, unknown>>;
     const event = { ...blank };
-    for (const { field, memo } of fields) {
+    faults = NO_FAULTS;
+    for (const { field, isOptional, takesNumbers, memo } of fields) {
       const { name } = field;
       const given = record[name];
       // Own properties only: a prototype's were never in the source.
       if (given === undefined || given === null || !Object.hasOwn(record, name)) {
-        if (!field.required) continue;
+        if (isOptional) continue;
         const state = given === null && Object.hasOwn(record, name) ? 'null' : 'missing';
-        const detail = `${name} is ${state}; expected ${expectedOf(field, mode)}`;
-        return rejection(position, 'missing-field', name, detail);
+        refuse('missing-field', name, `${name} is ${state}; expected ${expectedOf(field, mode)}`);
+        continue;
       }
-      const isNumber = typeof given !== 'string' && field.kind === 'identifier' && mode === 'any';
-      const text = isNumber ? digitsOf(given) : given;
+      const text = takesNumbers && typeof given !== 'string' ? digitsOf(given) : given;
       if (typeof text !== 'string') {
         const hint = digitsOf(given) === null ? '' : hintFor(field.kind, mode);
         const detail = `${name} is ${describeValue(given)}; expected ${expectedOf(field, mode)}${hint}`;
-        return rejection(position, 'wrong-type', name, detail);
+        refuse('wrong-type', name, detail);
+        continue;
       }
-      let read: string | number | Fault | undefined = memo?.get(text);
+      if (isDerived && text === '' && field.kind === 'identifier') continue;
+      let read: string | number | ValueFault | undefined = memo?.get(text);
       if (read === undefined) {
-        read = readText(field, text, mode);
-        if (typeof read === 'object') return rejection(position, read.code, name, read.detail);
+        read = readText(field, text, mode, readInstant);
+        if (typeof read === 'object') {
+          refuse(read.code, name, read.detail);
+          continue;
+        }
         memo?.set(text, read);
       }
       event[name] = read;
     }
     const normalised = event as NormalisedEvent;
-    if (normalised.endTime < normalised.time) {
+    if (normalised.endTime < normalised.time && !hasTimeFault(faults)) {
       const [time, endTime] = [formatInstant(normalised.time), formatInstant(normalised.endTime)];
       const detail = `endTime ${endTime} is before time ${time}; expected it to be equal or later`;
-      return rejection(position, 'end-before-start', 'endTime', detail);
+      refuse('end-before-start', 'endTime', detail);
+    }
+    if (faults.length > 0) return rejection(position, faults);
+    if (isDerived && event.id === null) {
+      event.id = contentIdentifiers.identifierOf(normalised, position);
     }
     return normalised;
   }
@@ -136,18 +187,20 @@ export function createNormaliser(mode: IdentifierMode): Normalise {
     } catch (error) {
       // Decoded data cannot throw; an accessor or a proxy of the in-process source can.
       const reason = error instanceof Error ? quote(error.message) : 'an unknown error';
-      return rejection(position, 'malformed-record', null, `the record could not be read: ${reason}`);
+      const detail = `the record could not be read: ${reason}`;
+      return rejection(position, [{ code: 'malformed-record', field: null, detail }]);
     }
   };
 }
 
-function rejection(
-  position: RecordPosition,
-  code: RejectionCode,
-  field: string | null,
-  detail: string,
-): Rejection {
-  return { position, code, field: field as FieldName | null, detail };
+function hasTimeFault(faults: readonly Fault[]): boolean {
+  return faults.some(({ field }) => field === 'time' || field === 'endTime');
+}
+
+/** It counts under its first fault. */
+function rejection(position: RecordPosition, [first, ...more]: readonly Fault[]): Rejection {
+  const { code, field, detail } = first as Fault;
+  return { position, code, field, detail, ...(more.length === 0 ? {} : { more }) };
 }
 
 const SHOWN_CHARACTERS_MAX = 40;

@@ -23,9 +23,8 @@ const INSTANT = { type: 'string', format: 'date-time' };
 
 function valueSchema(field: Field, identifiers: IdentifierMode): JsonSchema {
   if (field.kind !== 'identifier') return TEXT;
-  return identifiers === 'uuid'
-    ? { type: 'string', format: 'uuid' }
-    : { ...TEXT, maxLength: IDENTIFIER_CHARACTERS_MAX };
+  if (identifiers === 'uuid') return { type: 'string', format: 'uuid' };
+  return identifiers === 'any' ? { ...TEXT, maxLength: IDENTIFIER_CHARACTERS_MAX } : TEXT;
 }
 
 /** A parameter with several alternative values. */
@@ -45,12 +44,17 @@ function single(name: string, description: string, schema: JsonSchema, more?: Js
   return { name, in: 'query', required: false, description, schema, ...more };
 }
 
+const COMPARISONS: Readonly<Record<IdentifierMode, string>> = {
+  uuid: 'Compared exactly, ignoring case.',
+  any: 'Compared exactly, case-sensitive.',
+  derived: 'The UUID of answers, or the text of the source that it was derived from, compared exactly.',
+};
+
 function filter(field: Field, identifiers: IdentifierMode): ParameterObject {
-  const comparison =
-    field.kind === 'identifier' && identifiers === 'uuid' ? 'ignoring case' : 'case-sensitive';
+  const mode = field.kind === 'identifier' ? identifiers : 'any';
   return repeatable(
     field.name,
-    `${field.description}. Compared exactly, ${comparison}. ` +
+    `${field.description}. ${COMPARISONS[mode]} ` +
       `Repeat it for any of several values (at most ${PARAMETER_VALUES_MAX}).`,
     valueSchema(field, identifiers),
   );

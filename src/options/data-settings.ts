@@ -1,5 +1,4 @@
 import { CACHE_MB_DEFAULT, EVENTS_MAX, LOAD_MEMORY_MB_MIN } from '../limits.js';
-import { Zone } from '../model/zone.js';
 import {
   amount,
   count,
@@ -12,7 +11,6 @@ import {
   oneOf,
   PATH,
   type Setting,
-  text,
 } from './setting.js';
 
 const MIB_PER_TIB = 1_048_576;
@@ -32,17 +30,6 @@ const HEADER: Kind = {
   fault: (value) => (isObject(value) ? null : 'it must be "Name: value"'),
 };
 
-const TIME_ZONE: Kind = {
-  ...text('zone', (name) => {
-    try {
-      return new Zone(name) && null;
-    } catch {
-      return 'it must be the name of a time zone, such as Europe/Berlin';
-    }
-  }),
-  range: 'the name of an IANA time zone',
-};
-
 const ROOMS: Kind = {
   ...PATH,
   range: 'a path; in a program also a list of rooms',
@@ -54,15 +41,6 @@ export const DATA_SETTINGS: readonly Setting[] = inGroup('Data', 'openTimetable'
     flag: null,
     kind: given('a path, an address, a source or records', () => true),
     help: 'where events come from: a path, an http(s) address, or a source of your own; on the command line, the arguments',
-  },
-  identifiers: {
-    kind: oneOf('kind', ['uuid', 'any']),
-    default: 'uuid',
-    help: 'what identifiers of the data look like: UUIDs, or any text of 1 to 64 characters and whole numbers',
-  },
-  timeZone: {
-    kind: TIME_ZONE,
-    help: 'IANA zone of local days in queries, such as Europe/Berlin; without it, UTC',
   },
   rooms: {
     kind: ROOMS,

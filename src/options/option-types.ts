@@ -3,6 +3,7 @@ import type { IdentityValues } from '../auth/identity.js';
 import type { TokenType } from '../auth/verifier.js';
 import type { Logger } from '../http/logger.js';
 import type { IdentifierMode } from '../model/event.js';
+import type { DateOrder, FieldMap, ReadRules } from '../model/read-rules.js';
 import type { Room } from '../model/room.js';
 import type { GateOptions } from '../refresh/gate.js';
 import type { AnySource, BuildPlace } from '../refresh/loader.js';
@@ -17,13 +18,23 @@ import type { Place } from './setting.js';
 export interface TimetableOptions {
   /**
    * A path (`-` for standard input), an http(s) address, a {@link SourceSpec}, records in memory, a {@link MemorySource}
-   * or a {@link RecordSource}. Files and addresses give NDJSON, a JSON array or MessagePack, plain or gzipped.
+   * or a {@link RecordSource}. Files and addresses give CSV, NDJSON, a JSON array or MessagePack, plain or gzipped.
    */
   readonly source: string | AnySource | Records;
-  /** Form of identifiers: UUIDs, or any text of 1 to 64 characters and whole numbers. Default `uuid`. */
+  /** Form of identifiers. Default `uuid`. */
   readonly identifiers?: IdentifierMode | undefined;
-  /** IANA name of the zone of local days in queries, such as `Europe/Berlin`. Default `UTC`. */
+  /** Columns, paths or templates by event field, such as `{ title: 'Subject', time: '{date}T{start}' }`. Default: none. */
+  readonly fieldMap?: FieldMap | undefined;
+  /** Order of day, month and year in dates that are not ISO 8601. Default: they are rejected. */
+  readonly dateOrder?: DateOrder | undefined;
+  /** IANA time zone of times without an offset, which are rejected without it, and of local days in queries. */
   readonly timeZone?: string | undefined;
+  /** Encoding of text files, as TextDecoder names it. Default: UTF-8, or UTF-16 with a byte order mark. */
+  readonly encoding?: string | undefined;
+  /** First day for which recurring events of calendars are expanded, such as `2026-09-01`. Default: a year before the load. */
+  readonly from?: string | undefined;
+  /** Day before which that expansion ends. Default: two years after the load. */
+  readonly to?: string | undefined;
   /** Rooms besides those of events, for free rooms: a path of a file, which is watched, or a list. Default: none. */
   readonly rooms?: string | readonly Room[] | undefined;
   /** Answer an unknown query parameter with a fault, or ignore it. Default `reject`. */
@@ -82,6 +93,8 @@ export interface EmbeddedAuthOptions {
 export interface EmbeddedHandlerOptions<Request extends IncomingMessage = IncomingMessage> {
   /** Path of the resources for the handler: `/` if the framework strips a prefix. Default `/api/v1`. */
   readonly basePath?: string | undefined;
+  /** Compress answers that are asked for again, as Accept-Encoding allows. Default true. */
+  readonly compression?: boolean | undefined;
   /** Verify bearer tokens. Without it every request is let in: the embedding program authenticates. */
   readonly auth?: EmbeddedAuthOptions | undefined;
   /** Without `auth`: the values that select the events of /schedule/personal; null for none. Default: none. */
@@ -100,6 +113,8 @@ export interface ServeOptions {
   readonly host?: string | undefined;
   /** Path in front of every endpoint but /health: segments of letters, digits, `-._~`. Default `/api/v1`. */
   readonly basePath?: string | undefined;
+  /** Compress answers that are asked for again, as Accept-Encoding allows. Default true. */
+  readonly compression?: boolean | undefined;
   /** `development` adds /login, /docs and /health and makes a key of its own. Default `production`. */
   readonly mode?: 'production' | 'development' | undefined;
   /** Serving threads, 1 to 128, which share one snapshot; `auto` starts one per core. Default 1: the program's own thread. */
@@ -142,6 +157,7 @@ export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'buildOn
     readonly jwks?: string | undefined;
     readonly sourceHeaders?: Readonly<Record<string, string>> | undefined;
     readonly lecturerIdsFile?: string | undefined;
+    readonly mapFile?: string | undefined;
     readonly hs256SecretFile?: string | undefined;
     readonly enrolmentsFile?: string | undefined;
     readonly adminPort?: number | undefined;
@@ -152,6 +168,9 @@ export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'buildOn
     readonly logLevel?: (typeof LOG_LEVELS)[number] | undefined;
     readonly logFormat?: (typeof LOG_FORMATS)[number] | undefined;
   };
+
+/** The settings that say what values of a source mean. */
+export type ReadingSettings = Pick<ResolvedSettings, keyof ReadRules | 'mapFile'>;
 
 interface OptionsByPlace {
   readonly openTimetable: TimetableOptions;
@@ -170,6 +189,7 @@ export type DefaultedName =
   | 'overloadMs'
   | 'drainSeconds'
   | 'basePath'
+  | 'compression'
   | 'mode'
   | 'identifiers'
   | 'unknownParameters'

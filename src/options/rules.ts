@@ -21,6 +21,8 @@ export const RULES: Rules = {
     isFetched(values.jwks) && Number(values.jwksCooldownSeconds) > Number(values.jwksRefreshSeconds),
   '{jwksStaleSecondsMax} must be at least twice {jwksRefreshSeconds}': (values) =>
     isFetched(values.jwks) && Number(values.jwksStaleSecondsMax) < 2 * Number(values.jwksRefreshSeconds),
+  '{from} must be before {to}': ({ from, to }) =>
+    from !== undefined && to !== undefined && String(from) >= String(to),
   // RFC 9068 section 4.
   '{tokenType} at+jwt needs {issuer} and {audience}: RFC 9068 requires both checks': (values) =>
     values.tokenType === 'at+jwt' && (values.issuer === undefined || values.audience === undefined),
@@ -44,6 +46,12 @@ export const COMMAND_RULES: Rules = {
     [
       'sourceHeaders',
       'lecturerIdsFile',
+      'fieldMap',
+      'mapFile',
+      'dateOrder',
+      'encoding',
+      'from',
+      'to',
       'refreshSeconds',
       'shrinkPercentMax',
       'rejectPercentMax',

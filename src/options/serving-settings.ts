@@ -8,6 +8,7 @@ import {
 import {
   amount,
   count,
+  either,
   given,
   HOST,
   inGroup,
@@ -69,6 +70,12 @@ export const LISTENING_SETTINGS: readonly Setting[] = inGroup('Listening', 'serv
     kind: BASE_PATH,
     default: '/api/v1',
     help: 'path before every endpoint except /health',
+  },
+  compression: {
+    places: ['serve', 'handler'],
+    kind: either('how', 'on', 'off'),
+    default: true,
+    help: 'compress answers that are asked for again, as Accept-Encoding allows; off leaves it to a proxy',
   },
   mode: {
     kind: oneOf('mode', ['production', 'development']),

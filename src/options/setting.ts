@@ -3,7 +3,15 @@ import { isIP } from 'node:net';
 /** The object of the library that an option belongs to. `auth`, `admin` and `gate` are objects within others. */
 export type Place = 'openTimetable' | 'gate' | 'serve' | 'handler' | 'auth' | 'admin';
 
-export type Group = 'Listening' | 'Data' | 'Refreshing' | 'Tokens' | 'Users' | 'Operating' | 'Logging';
+export type Group =
+  | 'Listening'
+  | 'Data'
+  | 'Reading'
+  | 'Refreshing'
+  | 'Tokens'
+  | 'Users'
+  | 'Operating'
+  | 'Logging';
 
 /** Flags, variables, the library's checks, `--help` and docs/configuration.md are made from it. */
 export interface Setting {

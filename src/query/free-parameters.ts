@@ -95,8 +95,9 @@ function readBuildings(given: GivenTexts, tell: TellFault): readonly string[] | 
 function readAmong(by: ConflictBy, { given, identifiers }: FreeGiven, tell: TellFault): Among | null {
   const values = readValues('among', given, tell);
   if (values === null) return null;
-  const hasTexts = CONFLICT_DIMENSIONS.some((each) => each.by === by && each.keys.length > 1);
-  const ids = values.map((value) => parseIdentifier(value, identifiers));
+  const [idKey, textKey] = CONFLICT_DIMENSIONS.find((each) => each.by === by)!.keys;
+  const hasTexts = textKey !== undefined;
+  const ids = values.map((value) => parseIdentifier(value, identifiers, idKey));
   const texts = values.map((value) => (hasTexts ? normaliseText(value) : null));
   values.forEach((value, n) => {
     if (ids[n] !== null || texts[n] !== null) return;

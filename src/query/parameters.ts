@@ -310,7 +310,8 @@ class Parser {
     const { identifiers } = this.#facts;
     const canonical = new Set<string>();
     for (const value of values) {
-      const parsed = kind === 'identifier' ? parseIdentifier(value, identifiers) : normaliseText(value);
+      const parsed =
+        kind === 'identifier' ? parseIdentifier(value, identifiers, field) : normaliseText(value);
       if (parsed !== null) canonical.add(parsed);
       else if (kind === 'identifier') {
         const detail = `${quote(value)} is not ${describeIdentifier(identifiers)}`;

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LecternError } from '../errors.js';
 import { LOAD_BASE_BYTES } from '../limits.js';
@@ -37,6 +38,7 @@ export class Loader {
   readonly rules: ReadRules;
   readonly #source: AnySource;
   readonly #place: BuildPlace;
+  readonly #rulesPrefix: string;
   /** Since when a terminated thread has been stuck; null if none is. */
   #stuckSinceMs: number | null = null;
   /** Standard input can be read once. Later loads fail or are refused if the first was, else nothing is new. */
@@ -46,13 +48,29 @@ export class Loader {
   constructor(source: AnySource, rules: ReadRules, place: BuildPlace) {
     this.#source = 'load' in source ? source : withPipes(source);
     this.rules = rules;
+    this.#rulesPrefix = rulesPrefixOf(rules);
     this.#place = place;
     this.name = 'load' in source ? source.name : sourceOfSpec(source).name;
     this.files = 'load' in source ? [] : filesOf(source);
     this.imageSource = { name: this.name, digest: sourceDigest(source, this.name) };
   }
 
+  /** Versions cover the rules: with others the same bytes are another timetable. */
   async load(request: LoadRequest): Promise<LoadDone> {
+    const { listeners, previousVersion } = request;
+    const done = await this.#load({
+      ...request,
+      previousVersion: sourceVersionOf(previousVersion, this.#rulesPrefix),
+      listeners: {
+        ...listeners,
+        onVersion: (version) => listeners.onVersion?.(version === null ? null : this.#rulesPrefix + version),
+      },
+    });
+    if (!('sourceVersion' in done) || done.sourceVersion === null) return done;
+    return { ...done, sourceVersion: this.#rulesPrefix + done.sourceVersion };
+  }
+
+  async #load(request: LoadRequest): Promise<LoadDone> {
     const { previousVersion, served, deltas, timeLimits, listeners } = request;
     if (this.#stuckSinceMs !== null) {
       // A stuck load occupies one of libuv's few threads, which read files for the whole process.
@@ -116,6 +134,22 @@ export class Loader {
     const source = this.#source;
     return 'load' in source ? checkWatch(source.watch?.(onChange), this.name) : watchSource(source, onChange);
   }
+}
+
+const RULES_PREFIX = /^rules=[\w-]{22} /;
+
+/** Empty without rules. The kind of identifiers is known by the snapshot. */
+function rulesPrefixOf({ identifiers: _, ...rules }: ReadRules): string {
+  const given = Object.entries(rules).filter(([, rule]) => rule !== undefined);
+  if (given.length === 0) return '';
+  const digest = createHash('sha256').update(JSON.stringify(given)).digest().subarray(0, 16);
+  return `rules=${digest.toString('base64url')} `;
+}
+
+/** Null for a version with other rules. */
+function sourceVersionOf(version: string | null, prefix: string): string | null {
+  const [found = ''] = RULES_PREFIX.exec(version ?? '') ?? [];
+  return version === null || found !== prefix ? null : version.slice(prefix.length);
 }
 
 function refusedWith(bytes: number): LoadDone {

@@ -1,5 +1,11 @@
 import { LecternError } from '../errors.js';
-import { EVENTS_MAX, INTERVALS_PER_TREE_MAX, OVERRIDES_KEPT_MAX, REJECTIONS_KEPT_MAX } from '../limits.js';
+import {
+  EVENTS_MAX,
+  INTERVALS_PER_TREE_MAX,
+  OVERRIDES_KEPT_MAX,
+  REJECTION_SAMPLES,
+  REJECTIONS_KEPT_MAX,
+} from '../limits.js';
 import type {
   IdentifierMode,
   NormalisedEvent,
@@ -23,7 +29,7 @@ import { contentVersionOf } from './content-version.js';
 import { buildNames } from './display-names.js';
 import { byteLengthOf, type FieldImage, type SnapshotImage } from './image.js';
 import { ROW_FRAME_BYTES } from './rows.js';
-import type { SnapshotSummary } from './summary.js';
+import { NO_AMBIGUOUS_TIMES, type SnapshotSummary } from './summary.js';
 import { UnservedFieldCounter } from './unserved-fields.js';
 import { writeRows } from './write-rows.js';
 
@@ -169,22 +175,22 @@ export class SnapshotBuilder {
     this.#rejected++;
     const count = (this.#rejectedByCode[code] ?? 0) + 1;
     this.#rejectedByCode[code] = count;
-    if (this.#rejections.length >= REJECTIONS_KEPT_MAX) return;
+    if (this.#rejections.length >= REJECTIONS_KEPT_MAX && count > REJECTION_SAMPLES) return;
     if (code !== 'overridden' || count <= OVERRIDES_KEPT_MAX) this.#rejections.push(rejection);
   }
 
   /** Works once. @throws LecternError `source-too-large` when the rows do not fit into one arena */
-  finish(): SnapshotImage {
+  finish(ambiguousTimes: SnapshotSummary['ambiguousTimes'] = NO_AMBIGUOUS_TIMES): SnapshotImage {
     if (this.#finished) throw new Error('finish() may be called once');
     this.#finished = true;
     this.#ids.seal();
     const events = this.#ids.size + 1;
     return inScratch(events * SCRATCH_BYTES_PER_EVENT, () =>
-      shared.within(events * IMAGE_BYTES_PER_EVENT, () => this.#build()),
+      shared.within(events * IMAGE_BYTES_PER_EVENT, () => this.#build(ambiguousTimes)),
     );
   }
 
-  #build(): SnapshotImage {
+  #build(ambiguousTimes: SnapshotSummary['ambiguousTimes']): SnapshotImage {
     for (const column of this.columns) if (column.codes.length > 0) column.padTo(this.#ids.size);
     const events = orderEvents(this.#timeMs.view(), this.#endTimeMs.view(), this.#ids, this.columns);
     const { order, slots } = events;
@@ -214,6 +220,7 @@ export class SnapshotBuilder {
         identifiers: this.#identifiers,
         fields: uses,
         unserved: this.unserved.finish(this.#incompleteFields(uses)),
+        ambiguousTimes: { ...ambiguousTimes },
         span:
           order.length === 0
             ? null

@@ -1,5 +1,5 @@
 import type { IdentifierMode } from '../model/event.js';
-import { FIELDS, type Field, type FieldName } from '../model/fields.js';
+import { FIELDS, type FieldName, type KnownField } from '../model/fields.js';
 import { isCanonicalUuid } from '../model/identifier.js';
 import { isPlainJsonText } from '../model/text.js';
 import { ByteStrings, copyText, isSame } from '../structures/byte-strings.js';
@@ -9,7 +9,7 @@ import type { SnapshotBuilder } from './builder.js';
 import type { Column } from './columns.js';
 
 /** The canonical value of a text, or null to reject the record. */
-type ReadValue = (field: Field, text: string) => string | number | null;
+type ReadValue = (field: KnownField, text: string) => string | number | null;
 
 const ID = placeOf('id');
 const TIME = placeOf('time');
@@ -98,7 +98,7 @@ export class ByteIntake {
 /** The spellings of one field. Texts chosen to collide only miss the memo by quick hash. */
 class Spellings {
   readonly #column: Column;
-  readonly #field: Field;
+  readonly #field: KnownField;
   readonly #place: number;
   readonly #hash: KeyedHash;
   readonly #read: ReadValue;
@@ -215,8 +215,8 @@ function placeOf(name: FieldName): number {
   return 3 * FIELDS.findIndex((field) => field.name === name);
 }
 
-function fieldOf(name: FieldName): Field {
-  return FIELDS.find((field) => field.name === name) as Field;
+function fieldOf(name: FieldName): KnownField {
+  return FIELDS.find((field) => field.name === name) as KnownField;
 }
 
 function textOf(bytes: Uint8Array, from: number, to: number): string {

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { ID_PROBES_MAX, INTERVALS_PER_TREE_MAX } from '../limits.js';
-import { REJECTION_CODES } from '../model/event.js';
-import { CONFLICT_DIMENSIONS, INDEXED_FIELDS, NAMED_FIELDS, OUTPUT_FIELDS } from '../model/fields.js';
+import { IDENTIFIER_MODES, REJECTION_CODES } from '../model/event.js';
+import { CONFLICT_DIMENSIONS, FIELDS, INDEXED_FIELDS, NAMED_FIELDS, OUTPUT_FIELDS } from '../model/fields.js';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../model/time.js';
 import { viewOf } from '../structures/byte-strings.js';
 import type { DictionaryImage } from '../structures/dictionary.js';
@@ -61,7 +61,7 @@ function checkImage(image: SnapshotImage): void {
 }
 
 function checkSummary(summary: SnapshotSummary): void {
-  const { id, identifiers, rejectedByCode, rejections, fields, unserved } = summary;
+  const { id, identifiers, rejectedByCode, rejections, fields, unserved, ambiguousTimes } = summary;
   const { events, slots, rejected, builtAtMs, buildMs, bytes, span } = summary;
   const expect = (isGood: boolean, what: string): void => {
     if (!isGood) throw new Error(`its summary has no ${what}`);
@@ -71,7 +71,7 @@ function checkSummary(summary: SnapshotSummary): void {
   // Texts that are shown must fit on one line.
   const isShown = (text: unknown): boolean => typeof text === 'string' && !/\p{Cc}/u.test(text);
   expect(typeof id === 'string' && /^[\w-]{22}$/.test(id), 'id');
-  expect(identifiers === 'uuid' || identifiers === 'any', 'kind of identifiers');
+  expect(IDENTIFIER_MODES.includes(identifiers), 'kind of identifiers');
   for (const count of [events, slots, rejected, bytes]) expect(isWhole(count) && count >= 0, 'counts');
   const times = span === null ? [builtAtMs, buildMs] : [builtAtMs, buildMs, span.startMs, span.endMs];
   for (const ms of times) expect(Number.isFinite(ms) && Math.abs(ms) <= INSTANT_MS_MAX, 'times');
@@ -79,8 +79,12 @@ function checkSummary(summary: SnapshotSummary): void {
   for (const [code, count] of Object.entries(rejectedByCode)) {
     expect(isCode(code) && isWhole(count), 'rejections');
   }
-  for (const { code, field, detail, position } of rejections) {
-    expect(isCode(code) && (field === null || isShown(field)) && isShown(detail), 'rejections');
+  for (const { code, field, detail, position, more = [] } of rejections) {
+    expect(Array.isArray(more) && more.length < FIELDS.length, 'rejections');
+    for (const fault of [{ code, field, detail }, ...more]) {
+      const { field } = fault;
+      expect(isCode(fault.code) && (field === null || isShown(field)) && isShown(fault.detail), 'rejections');
+    }
     expect(typeof position === 'object', 'rejections');
     for (const part of Object.values(position))
       expect(typeof part === 'number' || isShown(part), 'rejections');
@@ -88,6 +92,7 @@ function checkSummary(summary: SnapshotSummary): void {
   for (const field of fields) {
     expect(isShown(field.name) && isWhole(field.values) && isWhole(field.events), 'fields');
   }
+  expect(isWhole(ambiguousTimes.gaps) && isWhole(ambiguousTimes.overlaps), 'ambiguous times');
   expect(isWhole(unserved.others), 'other fields');
   for (const { name, records, suggestion } of unserved.fields) {
     // Names may hold anything: they are quoted when shown.

@@ -23,6 +23,7 @@ import { pack, unpack } from 'msgpackr';
 import { LecternError } from '../errors.js';
 import { IMAGE_HEADER_BYTES_MAX, IMAGE_MEMORY_SHARE_MAX, IMAGE_REASON_CHARACTERS_MAX } from '../limits.js';
 import type { SnapshotImage } from './image.js';
+import { NO_AMBIGUOUS_TIMES } from './summary.js';
 import { NO_UNSERVED_FIELDS } from './unserved-fields.js';
 
 /**
@@ -251,9 +252,13 @@ function read(file: number, path: string, fileBytes: number): StoredImage {
   if (source !== null && (typeof source.name !== 'string' || typeof source.digest !== 'string')) {
     throw unusable(path, 'its header names no source');
   }
-  // Early files of this version lack `unserved`.
-  const unserved = summary.unserved ?? NO_UNSERVED_FIELDS;
-  const image = { ...parts, summary: { ...summary, unserved }, hashSeed } as unknown as SnapshotImage;
+  // Early files of this version lack these.
+  const { unserved = NO_UNSERVED_FIELDS, ambiguousTimes = NO_AMBIGUOUS_TIMES } = summary;
+  const image = {
+    ...parts,
+    summary: { ...summary, unserved, ambiguousTimes },
+    hashSeed,
+  } as unknown as SnapshotImage;
   return { image, sourceVersion, source };
 }
 

@@ -1,7 +1,6 @@
 import { getHeapStatistics } from 'node:v8';
 import { GROWTH_RECORDS_MIN, LOAD_BASE_BYTES, LOAD_LOOK_CHUNKS, LOAD_LOOK_RECORDS } from '../limits.js';
 import type { SnapshotBuilder } from './builder.js';
-import type { ByteIntake } from './byte-intake.js';
 import type { SnapshotImage } from './image.js';
 
 /** `empty`, `shrunk` and `rejected` judge a complete set; the others abort a load. */
@@ -42,19 +41,25 @@ export interface IntakeBounds {
   } | null;
 }
 
+interface Holder {
+  /** Bytes in typed arrays. */
+  readonly heldBytes: number;
+}
+
 /** Throws RefusedLoad beyond the bounds. Memory is typed arrays, the estimated image and the heap of this thread. */
 export class IntakeWatch {
   readonly #builder: SnapshotBuilder;
-  readonly #intake: ByteIntake;
+  readonly #holders: readonly Holder[];
   readonly #bounds: IntakeBounds;
   readonly #recordsMax: number;
   readonly #heapBytesBefore: number = heapBytes();
   #records = 0;
   #chunks = 0;
 
-  constructor(builder: SnapshotBuilder, intake: ByteIntake, bounds: IntakeBounds) {
+  /** @param holders hold memory beside the builder */
+  constructor(builder: SnapshotBuilder, holders: readonly Holder[], bounds: IntakeBounds) {
     this.#builder = builder;
-    this.#intake = intake;
+    this.#holders = holders;
     this.#bounds = bounds;
     const { growth } = bounds;
     this.#recordsMax =
@@ -112,7 +117,8 @@ export class IntakeWatch {
 
   #heldBytes(): number {
     const onHeap = Math.max(0, heapBytes() - this.#heapBytesBefore);
-    return this.#builder.heldBytes + this.#intake.heldBytes + onHeap + LOAD_BASE_BYTES;
+    const besides = this.#holders.reduce((bytes, { heldBytes }) => bytes + heldBytes, 0);
+    return this.#builder.heldBytes + besides + onHeap + LOAD_BASE_BYTES;
   }
 }
 

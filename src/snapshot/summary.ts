@@ -1,5 +1,6 @@
 import type { IdentifierMode, Rejection, RejectionCode } from '../model/event.js';
 import { type FieldName, PARAMETER_FIELDS } from '../model/fields.js';
+import type { AmbiguousTimes } from '../model/zone.js';
 import type { UnservedFields } from './unserved-fields.js';
 
 /** How much a snapshot has of one field. */
@@ -41,6 +42,8 @@ export interface SnapshotSummary {
   readonly fields: readonly FieldUse[];
   /** Names in records that are not fields, with counts. */
   readonly unserved: UnservedFields;
+  /** Local times in changes of the clock, read as RFC 5545 says. */
+  readonly ambiguousTimes: Readonly<AmbiguousTimes>;
   /** Earliest start and latest end of all events in epoch milliseconds; null without events. */
   readonly span: {
     /** Earliest start. */
@@ -49,6 +52,8 @@ export interface SnapshotSummary {
     readonly endMs: number;
   } | null;
 }
+
+export const NO_AMBIGUOUS_TIMES: Readonly<AmbiguousTimes> = { gaps: 0, overlaps: 0 };
 
 /** Overridden records are not faults. */
 export function faultyRecords(summary: SnapshotSummary): number {

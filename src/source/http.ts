@@ -138,7 +138,7 @@ class HttpLoad {
   }
 
   async #readPage(answer: Answer, page: number, isOnly: boolean): Promise<ReadSummary> {
-    const { signal, onProgress } = this.#options;
+    const { rules, signal, onProgress, onRecord } = this.#options;
     const { headers } = answer.message;
     const sourceName = redactAddress(answer.url);
     const isEncoded = isGzipEncoded(answer);
@@ -147,6 +147,8 @@ class HttpLoad {
     const bytes = this.#call.body(answer);
     const decoded = isEncoded ? gunzip(sourceName, bytes) : bytes;
     const read = await readRecords(decoded, this.#sinkFor(page), {
+      rules,
+      onRecord,
       sourceName,
       bytesTotal,
       // Otherwise the body ends with the connection, for whatever reason (RFC 9112 section 6.3).

@@ -1,10 +1,8 @@
-import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { LecternError } from '../errors.js';
-import { LECTURER_IDS_BYTES_MAX, TEXT_FILE_MS_MAX } from '../limits.js';
-import { describeJsonFault } from '../model/json-fault.js';
+import { LECTURER_IDS_BYTES_MAX } from '../limits.js';
 import { normaliseText } from '../model/text.js';
-import { FilePatience, FilePieces, fileUnreadable } from './open-file.js';
+import { readJsonObject } from './json-file.js';
 import type { RecordSink, Source } from './source.js';
 
 /** Lecturer identifiers by display name, or the path of a JSON file that holds such an object. */
@@ -17,12 +15,13 @@ export function withLecturerIds(source: Source, lecturerIds: LecturerIds): Sourc
     async load(sink, { previous, onVersion, ...options } = {}) {
       const ids =
         typeof lecturerIds === 'string'
-          ? idsByName(await readMap(lecturerIds), 'source-malformed')
+          ? idsByName(await readJsonObject(lecturerIds, mapFile(lecturerIds)), 'source-malformed')
           : idsByName(lecturerIds, 'option-invalid');
       const prefix = `${digestOf(ids)} `;
       const filling: RecordSink = {
         record: (value, position) => sink.record(fill(value, ids), position),
         reject: (rejection) => sink.reject(rejection),
+        notes: sink.notes,
       };
       const answer = await source.load(filling, {
         ...options,
@@ -33,6 +32,11 @@ export function withLecturerIds(source: Source, lecturerIds: LecturerIds): Sourc
       return { ...answer, version: prefix + answer.version };
     },
   };
+}
+
+function mapFile(path: string): Parameters<typeof readJsonObject>[1] {
+  const name = `the map of lecturer identifiers ${path}`;
+  return { name, form: '{"name": "identifier"}', bytesMax: LECTURER_IDS_BYTES_MAX };
 }
 
 /** Copies the record: it may belong to the embedding program. */
@@ -67,45 +71,4 @@ function idsByName(
 function digestOf(ids: ReadonlyMap<string, string>): string {
   const entries = [...ids].sort(([a], [b]) => (a < b ? -1 : 1));
   return createHash('sha256').update(JSON.stringify(entries)).digest().subarray(0, 16).toString('base64url');
-}
-
-async function readMap(path: string): Promise<Readonly<Record<string, unknown>>> {
-  const name = `the map of lecturer identifiers ${path}`;
-  let map: unknown;
-  try {
-    const bytes = await readBytes(path, name);
-    if (!isUtf8(bytes)) throw new Error('it is not UTF-8 text');
-    const text = bytes.toString('utf8').replace(/^\ufeff/, '');
-    try {
-      map = JSON.parse(text);
-    } catch (cause) {
-      throw new Error(`it is not JSON: ${describeJsonFault(text)}`, { cause });
-    }
-  } catch (error) {
-    throw error instanceof LecternError ? error : fileUnreadable(name, error);
-  }
-  if (typeof map === 'object' && map !== null && !Array.isArray(map)) return map as Record<string, unknown>;
-  throw new LecternError(
-    'source-malformed',
-    `${name}: expected an object of the form {"name": "identifier"}`,
-  );
-}
-
-async function readBytes(path: string, name: string): Promise<Buffer> {
-  const patience = new FilePatience(path, { totalMsMax: TEXT_FILE_MS_MAX }, name);
-  return patience.use(async (handle) => {
-    const { size } = await patience.wait(handle.stat());
-    if (size > LECTURER_IDS_BYTES_MAX) {
-      throw new Error(`it has ${size} bytes; expected at most ${LECTURER_IDS_BYTES_MAX}`);
-    }
-    const chunks: Uint8Array[] = [];
-    let length = 0;
-    for await (const chunk of patience.pieces(new FilePieces(name, handle).read())) {
-      length += chunk.length;
-      if (length > LECTURER_IDS_BYTES_MAX)
-        throw new Error(`it has more than ${LECTURER_IDS_BYTES_MAX} bytes`);
-      chunks.push(chunk);
-    }
-    return Buffer.concat(chunks, length);
-  });
 }

@@ -28,7 +28,7 @@ interface Part {
 async function load(
   parts: readonly Part[],
   sink: RecordSink,
-  { rules, signal, previous = null, onProgress, onVersion }: LoadOptions,
+  { rules, signal, previous = null, onProgress, onRecord, onVersion }: LoadOptions,
 ): Promise<LoadSummary | 'not-modified'> {
   let before = { bytesRead: 0, records: 0 };
   const known: (string | null)[] = parts.map(() => null);
@@ -40,6 +40,7 @@ async function load(
     const answer = await part.source.load(labelling(sink, part.label), {
       rules,
       signal,
+      onRecord,
       previous: version,
       onProgress: ({ bytesRead, records }) => {
         latest = { bytesRead: before.bytesRead + bytesRead, records: before.records + records };
@@ -87,6 +88,7 @@ function labelling(sink: RecordSink, label: string): RecordSink {
   return {
     record: (value, position) => sink.record(value, labelled(position)),
     reject: (rejection) => sink.reject({ ...rejection, position: labelled(rejection.position) }),
+    notes: sink.notes,
   };
 }
 

@@ -1,11 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LecternError } from '../errors.js';
 import { digitsOf } from '../model/identifier.js';
-import type { Source } from './source.js';
-
-/** Records between two turns of the event loop: about 10 ms. */
-const RECORDS_PER_TURN = 2048;
 
 /**
  * Records in memory: an array, a generator, a database cursor. Each should be a `TimetableRecord`. A load rejects the records
@@ -207,57 +202,4 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 function comparable(id: unknown): string | null {
   if (typeof id !== 'string') return digitsOf(id);
   return UUID.test(id) ? id.toLowerCase() : id;
-}
-
-export function memorySource(records: Records, name = 'records in memory'): Source {
-  return {
-    name,
-    async load(sink, { signal, onProgress } = {}) {
-      signal?.throwIfAborted();
-      let count = 0;
-      const tell = (): void => onProgress?.({ bytesRead: 0, bytesTotal: null, records: count });
-      const turn = async (): Promise<void> => {
-        tell();
-        await nextTurn();
-        signal?.throwIfAborted();
-      };
-      if (Symbol.iterator in records) {
-        // Not `for await`: it would wait for each record.
-        for (const value of readNow(records, name)) {
-          sink.record(value, { record: ++count });
-          if (count % RECORDS_PER_TURN === 0) await turn();
-        }
-      } else {
-        for await (const value of read(records, name)) {
-          sink.record(value, { record: ++count });
-          if (count % RECORDS_PER_TURN === 0) await turn();
-        }
-      }
-      tell();
-      return { format: 'memory', gzipped: false, bytesRead: 0, version: null };
-    },
-  };
-}
-
-function* readNow(records: Iterable<unknown>, name: string): Generator<unknown> {
-  try {
-    yield* records;
-  } catch (error) {
-    throw unreadable(name, error);
-  }
-}
-
-async function* read(records: AsyncIterable<unknown>, name: string): AsyncGenerator<unknown> {
-  try {
-    yield* records;
-  } catch (error) {
-    throw unreadable(name, error);
-  }
-}
-
-/** Failures of the records themselves. Those of the sink come through as they are. */
-function unreadable(name: string, error: unknown): LecternError {
-  if (error instanceof LecternError) return error;
-  const reason = error instanceof Error ? error.message : String(error);
-  return new LecternError('source-unreadable', `cannot read ${name}: ${reason}`, { cause: error });
 }

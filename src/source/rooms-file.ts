@@ -8,7 +8,7 @@ import {
   ROOMS_MAX,
 } from '../limits.js';
 import { formatPosition, type IdentifierMode, type RecordPosition, type Rejection } from '../model/event.js';
-import { describeIdentifier, digitsOf, parseIdentifier } from '../model/identifier.js';
+import { describeIdentifier, digitsOf, isUuid, parseIdentifier } from '../model/identifier.js';
 import type { Room, RoomTable } from '../model/room.js';
 import { compareCodePoints, normaliseText } from '../model/text.js';
 import { fileSource } from './file.js';
@@ -73,7 +73,7 @@ class RoomIntake implements RecordSink {
     }
     const given = value as Readonly<Record<string, unknown>>;
     const id = this.#idOf(given.id, position);
-    const name = this.#textOf('name', given.name, position);
+    const name = this.#textOf('name', given.name, position) ?? this.#nameOfId(given.id);
     const building = this.#textOf('building', given.building, position);
     const capacity = this.#capacityOf(given.capacity, position);
     if (id === null) return;
@@ -107,11 +107,17 @@ class RoomIntake implements RecordSink {
       this.#fault(position, 'it has no id');
       return null;
     }
-    const text = this.#identifiers === 'any' ? (digitsOf(given) ?? given) : given;
-    const id = typeof text === 'string' ? parseIdentifier(text, this.#identifiers) : null;
+    const text = this.#identifiers === 'uuid' ? given : (digitsOf(given) ?? given);
+    const id = typeof text === 'string' ? parseIdentifier(text, this.#identifiers, 'roomId') : null;
     if (id === null)
       this.#fault(position, `the id ${shown(given)} is not ${describeIdentifier(this.#identifiers)}`);
     return id;
+  }
+
+  /** The text of which an identifier is derived is the name, as in directories. */
+  #nameOfId(given: unknown): string | null {
+    const isText = this.#identifiers === 'derived' && typeof given === 'string' && !isUuid(given);
+    return isText && given.length <= ROOM_TEXT_UNITS_MAX ? normaliseText(given) : null;
   }
 
   #textOf(name: string, given: unknown, position: RecordPosition): string | null {

@@ -3,11 +3,14 @@
  */
 import type { RecordPosition, Rejection } from '../model/event.js';
 import type { ReadRules } from '../model/read-rules.js';
+import type { LoadNotes } from './load-notes.js';
 
 /** Places of the names in a line that are not event fields: beginning and end in turn. */
 export interface NameSpans {
   readonly places: Int32Array;
   readonly count: number;
+  /** Where they stand, if not in the record: in the header of CSV. */
+  readonly view?: DataView;
 }
 
 /** Takes records synchronously, in the order of the source. */
@@ -25,6 +28,8 @@ export interface RecordSink {
    * @returns false if the sink did not take it: decode it and call `record`
    */
   undecoded?: (bytes: Uint8Array, view: DataView, spans: Int32Array, names: NameSpans) => boolean;
+  /** Of the whole load. A sink around another one passes it on. */
+  readonly notes?: LoadNotes | undefined;
 }
 
 /** Progress of a load, for a person at a terminal. */
@@ -46,10 +51,12 @@ export interface LoadOptions {
   /** Called before the first record, if the source knows its version by then. Null: what was told before does not hold. */
   readonly onVersion?: ((version: string | null) => void) | undefined;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
+  /** Called with each record as it stands in the source, before the field map. Then all records are decoded. */
+  readonly onRecord?: ((value: unknown) => void) | undefined;
 }
 
 /** `mixed`: several sources of different formats. */
-export type SourceFormat = 'ndjson' | 'json-array' | 'messagepack' | 'memory' | 'mixed';
+export type SourceFormat = 'ndjson' | 'json-array' | 'messagepack' | 'csv' | 'memory' | 'mixed';
 
 export interface ReadSummary {
   readonly format: SourceFormat;

@@ -26,13 +26,13 @@ export class GenerationalCache<Value> {
     return old?.value;
   }
 
-  /** `bytes` is at least 1. Values larger than half of the bound are not kept. */
-  set(key: string, value: Value, bytes: number): void {
+  /** `bytes` is at least 1. Values larger than half of the bound are not kept. @returns whether it is */
+  set(key: string, value: Value, bytes: number): boolean {
     this.#youngBytes -= this.#young.get(key)?.bytes ?? 0;
     this.#oldBytes -= this.#old.get(key)?.bytes ?? 0;
     this.#young.delete(key);
     this.#old.delete(key);
-    if (bytes > this.#generationBytesMax) return;
+    if (bytes > this.#generationBytesMax) return false;
     if (this.#youngBytes + bytes > this.#generationBytesMax) {
       this.#old = this.#young;
       this.#oldBytes = this.#youngBytes;
@@ -41,6 +41,7 @@ export class GenerationalCache<Value> {
     }
     this.#young.set(key, { value, bytes });
     this.#youngBytes += bytes;
+    return true;
   }
 
   clear(): void {

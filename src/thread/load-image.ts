@@ -1,5 +1,7 @@
 import { DIFFERENCE_BYTES_PER_ENTRY, SNAPSHOT_DELTA_ENTRIES_MAX } from '../limits.js';
 import type { ReadRules } from '../model/read-rules.js';
+import { ContentIdentifiers } from '../normalise/content-identifiers.js';
+import { createInstantReader } from '../normalise/instant-reader.js';
 import { createNormaliser, createValueReader, isRejection } from '../normalise/normalise.js';
 import { SnapshotBuilder } from '../snapshot/builder.js';
 import { ByteIntake } from '../snapshot/byte-intake.js';
@@ -7,8 +9,10 @@ import { compareSnapshots, extendHistory } from '../snapshot/differences.js';
 import { isSameImage, type SnapshotImage } from '../snapshot/image.js';
 import { type IntakeBounds, IntakeWatch, OUT_OF_MEMORY, RefusedLoad } from '../snapshot/intake-bounds.js';
 import { Snapshot } from '../snapshot/snapshot.js';
+import { mappedSink } from '../source/field-map.js';
 import { NdjsonReader } from '../source/formats/ndjson.js';
 import { readRecords } from '../source/formats/read-records.js';
+import { LoadNotes } from '../source/load-notes.js';
 import type { LoadOptions, LoadSummary, RecordSink, Source } from '../source/source.js';
 import { sourceOfSpec } from '../source/spec.js';
 import type { LoadDone, LoadTask, StreamSpec, TaskListeners } from './task-messages.js';
@@ -49,10 +53,14 @@ export async function loadImage(
 ): Promise<LoadedImage | 'not-modified'> {
   const { identifiers } = rules;
   const builder = new SnapshotBuilder({ identifiers, ...(hashSeed === undefined ? {} : { hashSeed }) });
-  const normalise = createNormaliser(identifiers);
+  const notes = new LoadNotes();
+  const contentIdentifiers = new ContentIdentifiers();
+  const readInstant = createInstantReader(rules, notes.ambiguousTimes);
+  const normalise = createNormaliser(identifiers, { readInstant, contentIdentifiers });
   const intake = new ByteIntake(builder, identifiers, createValueReader(identifiers));
-  const watch = new IntakeWatch(builder, intake, bounds);
+  const watch = new IntakeWatch(builder, [intake, contentIdentifiers], bounds);
   const sink: RecordSink = {
+    notes,
     record(value, position) {
       const event = normalise(value, position);
       builder.unserved.countRecord(value);
@@ -66,7 +74,7 @@ export async function loadImage(
     },
     undecoded(bytes, view, spans, names) {
       if (!intake.add(bytes, view, spans)) return false;
-      if (names.count > 0) builder.unserved.countNames(view, names.places, names.count);
+      if (names.count > 0) builder.unserved.countNames(names.view ?? view, names.places, names.count);
       watch.count();
       return true;
     },
@@ -82,8 +90,9 @@ export async function loadImage(
       `the source ${source.name} says that nothing changed, but was not asked whether anything did`,
     );
   }
+  notes.checkColumns();
   watch.look();
-  const image = builder.finish();
+  const image = builder.finish(notes.ambiguousTimes);
   return { image, source: summary, bytesLeft: watch.bytesLeft(image) };
 }
 
@@ -148,13 +157,14 @@ async function loadRecords(
   name: string,
   chunks: AsyncIterable<Uint8Array>,
   sink: RecordSink,
-  { onProgress }: LoadOptions,
+  { onProgress, rules }: LoadOptions,
 ): Promise<Omit<LoadSummary, 'version'>> {
+  const mapped = rules === undefined ? sink : mappedSink(sink, 'memory', rules, name);
   // Records in memory have numbers and no lines.
   const reader = new NdjsonReader(name, {
-    record: (value, { record }) => sink.record(value, { record }),
-    reject: (rejection) => sink.reject({ ...rejection, position: { record: rejection.position.record } }),
-    ...(sink.undecoded === undefined ? {} : { undecoded: sink.undecoded }),
+    record: (value, { record }) => mapped.record(value, { record }),
+    reject: (rejection) => mapped.reject({ ...rejection, position: { record: rejection.position.record } }),
+    ...(mapped.undecoded === undefined ? {} : { undecoded: mapped.undecoded }),
   });
   let bytesRead = 0;
   for await (const chunk of chunks) {

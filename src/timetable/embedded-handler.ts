@@ -16,7 +16,7 @@ export function createEmbeddedHandler<Request extends IncomingMessage>(
   { unknownParameters, identifiers, timeZone }: Reading,
   cacheBytesMax: number,
 ): { readonly handler: RequestHandler<Request>; close(): void } {
-  const { auth, identify = () => null, basePath, log } = resolveOptions('handler', options);
+  const { auth, identify = () => null, basePath, compression, log } = resolveOptions('handler', options);
   const plan = auth === undefined ? null : planAuth('handler', auth, identifiers, true);
   const feed = plan === null || plan.remoteKeys === null ? null : new RemoteKeys(plan.remoteKeys, { log });
   const close = (): void => feed?.close();
@@ -26,6 +26,7 @@ export function createEmbeddedHandler<Request extends IncomingMessage>(
       timeZone,
       cacheBytesMax,
       basePath,
+      compression,
       log,
       ...(plan === null
         ? { identify: (req) => canonicalIdentities(checkIdentity(identify(req as Request)), identifiers) }

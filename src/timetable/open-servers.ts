@@ -176,7 +176,7 @@ export class OpenServers implements Follower {
 }
 
 function planHandler(
-  { auth, mode, basePath, corsOrigins = [], accessLog }: Resolved<'serve'>,
+  { auth, mode, basePath, compression, corsOrigins = [], accessLog }: Resolved<'serve'>,
   { unknownParameters, identifiers, timeZone }: Reading,
 ): HandlerPlan {
   const isDevelopment = mode === 'development';
@@ -188,6 +188,7 @@ function planHandler(
     basePath,
     unknownParameters,
     timeZone,
+    compression,
     version: VERSION,
     corsOrigins,
     accessLogShare: accessLog,

@@ -11,6 +11,7 @@ import type {
   ServeOptions,
   TimetableOptions,
 } from '../options/option-types.js';
+import { readRulesOf } from '../options/reading-settings.js';
 import { resolveOptions } from '../options/resolve.js';
 import type { Explanation } from '../query/explain.js';
 import { checkText, invalidParameters, readQueryObject } from '../query/object-form.js';
@@ -152,14 +153,11 @@ class KeptTimetable implements Timetable {
     // A pinned snapshot never gets stale.
     const canBeStale = pin === undefined && staleSecondsMax !== undefined;
     const staleMsMax = canBeStale ? staleSecondsMax * 1000 : Number.POSITIVE_INFINITY;
-    this.#rooms = new KeptRooms({
-      given: options.rooms,
-      identifiers,
-      watch,
+    this.#rooms = new KeptRooms(options, {
       onChange: () => this.#publishRooms(),
       onFault: (error) => this.#listeners.tell('error', error),
     });
-    const loader = new Loader(sourceOf(options.source), { identifiers }, options.buildOn);
+    const loader = new Loader(sourceOf(options.source), readRulesOf(options), options.buildOn);
     const name = pin ?? loader.name;
     this.#present = new Present(loadingSource(name), {
       staleMsMax,

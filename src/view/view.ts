@@ -203,7 +203,7 @@ export class SnapshotView implements View {
 
   /** Returns -1 for an id that no event has. */
   #ordinalOf(id: string): number {
-    const canonical = parseIdentifier(id, this.summary.identifiers);
+    const canonical = parseIdentifier(id, this.summary.identifiers, 'id');
     return canonical === null ? -1 : this.#snapshot.ordinalOf(canonical);
   }
 

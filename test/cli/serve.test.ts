@@ -71,11 +71,8 @@ test('in production: settings from the environment, a log on standard error, no 
   t.equal(outcome.code, 0);
   for (const line of outcome.stderr.trim().split('\n')) t.type(JSON.parse(line).msg, 'string');
   t.match(outcome.stderr, /"listening"/);
-  t.match(
-    outcome.stderr,
-    /"reasons":\["2 records left out:"," {2}1 malformed-time, first at line 3: time .*30/,
-  );
-  t.match(outcome.stderr, / {2}1 duplicate-id, first at line 4/);
+  t.match(outcome.stderr, /"reasons":\["2 records left out:"," {2}1 malformed-time"," {4}line 3: time .*30/);
+  t.match(outcome.stderr, /" {2}1 duplicate-id"," {4}line 4/);
   t.equal(outcome.stdout, '', 'everything is in the log');
   t.notOk(outcome.stderr.includes(SECRET) || outcome.stderr.includes(token), 'no secret, no token');
 });
@@ -119,11 +116,12 @@ test('inspect prints what is in a source, as text and as JSON', async (t) => {
   t.match(text.stdout, /^events +1$/m);
   t.match(text.stdout, /^type +1 +1 +0$/m);
   t.match(text.stdout, /^2 records left out:$/m);
-  t.match(text.stdout, /^ {2}line 2: /m);
+  t.match(text.stdout, /^ {2}1 malformed-record\n {4}line 2: /m);
   const many = await lectern(['inspect', '-'], { input: `${input}${'\n{}'.repeat(25)}` });
   t.equal(many.stdout.split('line 3: ').length, 2, 'a record is listed once');
-  t.match(many.stdout, /^ {2}line 3: id is "x"/m, 'a field is named once');
-  t.match(many.stdout, /^ {2}and 7 more \(--json lists them all\)$/m);
+  t.match(many.stdout, /^ {4}line 3: id is "x"/m, 'a field is named once');
+  t.match(many.stdout, /^ {2}25 missing-field\n( {4}line \d+: id is missing.*\n){3} {4}and 22 more$/m);
+  t.match(many.stdout, /^ {2}\(--json lists them all\)$/m);
   const json = await lectern(['inspect', '-', '--json'], { input });
   t.match(JSON.parse(json.stdout), {
     source: { format: 'ndjson', gzipped: false },
@@ -136,6 +134,14 @@ test('inspect prints what is in a source, as text and as JSON', async (t) => {
       ],
     },
     conflicts: { merged: { room: 0 }, unmerged: { room: 0 } },
+    columns: [
+      { name: 'id', records: 2, form: 'text' },
+      { name: 'time', records: 2, form: 'instant' },
+    ],
+    rejectionGroups: [
+      { code: 'malformed-record', count: 1, samples: [{ position: { line: 2 } }] },
+      { code: 'malformed-identifier', count: 1, samples: [{ position: { line: 3 } }] },
+    ],
   });
 });
 

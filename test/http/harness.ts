@@ -68,6 +68,7 @@ export function viewsOf(events: readonly NormalisedEvent[] = EVENTS): TestViews 
 }
 
 export interface SetUpOptions {
+  readonly compression?: boolean;
   readonly mode?: 'production' | 'development';
   readonly views?: ViewSource;
   readonly keySets?: readonly KeySet[];
@@ -116,6 +117,7 @@ export function setUp(options: SetUpOptions = {}): {
     authenticator,
     log,
     ownsSocket: options.ownsSocket ?? true,
+    ...(options.compression === undefined ? {} : { compression: options.compression }),
     ...(options.corsOrigins === undefined ? {} : { corsOrigins: options.corsOrigins }),
     ...(options.meter === undefined ? {} : { meter: options.meter }),
     ...(options.accessLogShare === undefined ? {} : { accessLogShare: options.accessLogShare }),

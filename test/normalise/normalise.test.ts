@@ -71,7 +71,7 @@ test('an event may have no length', async (t) => {
 });
 
 const HINT =
-  "; for a source with other identifiers set identifiers: 'any' (on the command line --identifiers any)";
+  "; for a source with other identifiers set identifiers: 'derived' or 'any' (on the command line --identifiers derived)";
 const UUID = 'a UUID such as 2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417';
 const TIME = 'an RFC 3339 date-time with an offset, such as 2024-09-02T08:00:00Z';
 const LONG = 'x'.repeat(100);
@@ -284,9 +284,32 @@ const REJECTED: readonly [
 
 for (const [name, value, code, field, detail, mode = 'uuid'] of REJECTED) {
   test(`rejected, identifiers ${mode}: ${name}`, async (t) => {
-    t.same(run(value, mode), { position: AT, code, field, detail });
+    const { more: _, ...first } = run(value, mode) as Rejection;
+    t.same(first, { position: AT, code, field, detail });
   });
 }
+
+test('a rejection lists every fault of its record, in the order of the fields', async (t) => {
+  const bad = { id: 'x', time: '2024-02-30T08:00:00Z', title: 7, roomId: 'A1', lecturer: 'a\ud83d' };
+  const { code, field, more } = run(bad) as Rejection;
+  t.match({ code, field }, { code: 'malformed-identifier', field: 'id' }, 'it counts under the first');
+  t.strictSame(
+    more?.map((fault) => [fault.field, fault.code]),
+    [
+      ['time', 'malformed-time'],
+      ['endTime', 'missing-field'],
+      ['title', 'wrong-type'],
+      ['roomId', 'malformed-identifier'],
+      ['lecturer', 'malformed-text'],
+    ],
+  );
+  t.notOk('more' in run({ ...MINIMAL, title: 7 }), 'one fault has no list of others');
+  const reversed = { ...MINIMAL, title: 7, endTime: '2024-09-02T07:00:00Z' };
+  t.match(run(reversed), { field: 'title', more: [{ code: 'end-before-start', field: 'endTime' }] });
+  const late = { ...MINIMAL, time: '9', endTime: '1969-09-02T07:00:00Z' };
+  t.notOk('more' in run(late), 'times are compared only if both are good');
+  t.equal(accepted(MINIMAL).id, ID, 'faults of one record are not kept for the next');
+});
 
 test('what only a prototype offers is not there', async (t) => {
   t.match(run(Object.create(MINIMAL)), { code: 'missing-field', field: 'id' });

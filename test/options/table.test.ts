@@ -113,6 +113,7 @@ const DEFAULTED: Readonly<Record<DefaultedName, true>> = {
   overloadMs: true,
   drainSeconds: true,
   basePath: true,
+  compression: true,
   mode: true,
   identifiers: true,
   unknownParameters: true,

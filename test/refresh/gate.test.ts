@@ -23,6 +23,7 @@ function summary(events: number, rejected = 0, more: Partial<SnapshotSummary> = 
     span: null,
     fields: [],
     unserved: { fields: [], others: 0 },
+    ambiguousTimes: { gaps: 0, overlaps: 0 },
     ...more,
   };
 }

@@ -14,7 +14,7 @@ import { writeImageFile } from '../../src/snapshot/image-file.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { fileSource } from '../../src/source/file.js';
 import { mergedSource } from '../../src/source/merged.js';
-import { MemorySource, memorySource, type Records } from '../../src/source/records.js';
+import { MemorySource } from '../../src/source/records.js';
 import { loadImage } from '../../src/thread/load-image.js';
 import { eventsInOrder } from '../oracle/events.js';
 import { nameOracle } from '../oracle/names.js';
@@ -22,6 +22,7 @@ import { eventSets } from '../query/generated-events.js';
 import { namedRecordsOf } from '../query/named-records.js';
 import { snapshotOfEvents } from '../query/reading.js';
 import { findDataSets, NO_DATA } from '../query/real-sets.js';
+import { memorySource } from '../source/collect.js';
 import { eventOf, idOf, imageOf } from './images.js';
 
 const ROOM = '2c3c9bfd-5da4-5a45-8bdb-000000000000';
@@ -174,7 +175,7 @@ test('a change of a record in memory changes the name', async (t) => {
   const memory = new MemorySource([recordOf(1, { roomId: ROOM, roomName: 'Old' }), recordOf(2, {})]);
   const nameNow = async (): Promise<string | null> => {
     const { records } = memory.load({ previous: null, signal: new AbortController().signal }) as {
-      records: Records;
+      records: Iterable<unknown>;
     };
     const { image } = await loadImage(memorySource(records), { identifiers });
     return new Snapshot(image).nameOfValue('roomId', ROOM);

@@ -2,8 +2,8 @@ import { test } from 'tap';
 import { UNSERVED_FIELDS_KEPT_MAX, UNSERVED_NAME_UNITS_MAX } from '../../src/limits.js';
 import { FIELDS } from '../../src/model/fields.js';
 import { UnservedFieldCounter, type UnservedFields } from '../../src/snapshot/unserved-fields.js';
-import { memorySource } from '../../src/source/records.js';
 import { loadImage } from '../../src/thread/load-image.js';
+import { memorySource } from '../source/collect.js';
 
 const GOOD = {
   id: '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417',

@@ -14,6 +14,19 @@ export interface Collected<Summary extends ReadSummary = LoadSummary> {
   readonly summary: Summary;
 }
 
+/** Gives the records as they are. */
+export function memorySource(records: Iterable<unknown>, name = 'records in memory'): Source {
+  return {
+    name,
+    async load(sink, { signal } = {}) {
+      signal?.throwIfAborted();
+      let count = 0;
+      for (const record of records) sink.record(record, { record: ++count });
+      return { format: 'memory', gzipped: false, bytesRead: 0, version: null };
+    },
+  };
+}
+
 class Collector implements RecordSink {
   readonly records: RawRecord[] = [];
   readonly rejections: Rejection[] = [];

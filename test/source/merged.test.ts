@@ -6,10 +6,9 @@ import { faultyRecords, type SnapshotSummary } from '../../src/snapshot/summary.
 import { fileSource } from '../../src/source/file.js';
 import { httpSource } from '../../src/source/http.js';
 import { mergedSource } from '../../src/source/merged.js';
-import { memorySource } from '../../src/source/records.js';
 import type { LoadProgress, Source } from '../../src/source/source.js';
 import { loadImage } from '../../src/thread/load-image.js';
-import { collect, failureOf, isUnchanged } from './collect.js';
+import { collect, failureOf, isUnchanged, memorySource } from './collect.js';
 import { allClosed, ndjson, startUpstream } from './http/upstream.js';
 
 const event = (id: string, title: string): object => ({

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import t, { test } from 'tap';
 import type { LecternError } from '../../src/errors.js';
 import { ROOMS_MAX } from '../../src/limits.js';
+import { derivedIdentifier } from '../../src/model/derived-identifier.js';
 import { readRooms, roomsOf } from '../../src/source/rooms-file.js';
 
 const A = 'aaaaaaaa-0000-4000-8000-000000000001';
@@ -56,6 +57,26 @@ test('identifiers of any kind, and numbers', async (t) => {
       ['Aula', 'Audimax'],
     ],
   );
+});
+
+test('derived identifiers: the text is the name', async (t) => {
+  const csv = 'id;capacity;building\nA 101;30;Main\nA 102;;\n';
+  const { rooms } = await readRooms(fileOf(csv), 'derived');
+  t.same(rooms.map(({ name, building, capacity }) => [name, building, capacity]).sort(), [
+    ['A 101', 'Main', 30],
+    ['A 102', null, null],
+  ]);
+  t.ok(rooms.some(({ id }) => id === derivedIdentifier('roomId', 'A 101')));
+  t.equal(
+    (await readRooms(fileOf(csv.replace('30', 'x')), 'derived').catch((error: Error) => error)) instanceof
+      Error,
+    true,
+  );
+});
+
+test('the faults of CSV have their lines', async (t) => {
+  const error = await faultOf(`id,name,capacity\n${A},"two\nlines",30\n${B},Aula,many\n,x,1\n`);
+  t.match(error.message, /line 4 \(record 2\): the capacity "many" .*; line 5 \(record 3\): it has no id$/);
 });
 
 const FAULTS: readonly [content: string, message: RegExp][] = [

@@ -28,7 +28,7 @@ export class AnswerCache {
   readonly #known: GenerationalCache<KnownTarget>;
   /** Tags of answers from this snapshot; the last characters of a tag give its index. */
   #seen: (string | undefined)[] = new Array(ANSWERS_SEEN_ENTRIES).fill(undefined);
-  #snapshotId = '';
+  snapshotId = '';
 
   constructor(bytesMax: number) {
     this.#known = new GenerationalCache(bytesMax);
@@ -40,8 +40,8 @@ export class AnswerCache {
 
   /** Forgets all answers of other snapshots. Call it first for each request. */
   keepOnly(snapshotId: string): void {
-    if (snapshotId === this.#snapshotId) return;
-    this.#snapshotId = snapshotId;
+    if (snapshotId === this.snapshotId) return;
+    this.snapshotId = snapshotId;
     this.#known.clear();
     this.#seen.fill(undefined);
   }
@@ -58,20 +58,31 @@ export class AnswerCache {
     answer: Omit<KnownAnswer, 'wire'>,
   ): void {
     const { body } = answer;
-    if ((body?.length ?? 0) > ANSWER_CACHE_ENTRY_BYTES_MAX || !this.#wasSeen(answer.entityTag)) return;
+    if ((body?.length ?? 0) > ANSWER_CACHE_ENTRY_BYTES_MAX || !this.wasSeen(answer.entityTag)) return;
     // A Buffer with memory of its own; node:http makes one of anything else each time.
     const copy = body === null ? null : Buffer.allocUnsafeSlow(body.length);
     copy?.set(body as Uint8Array);
+    this.keep(target, format, answerFormat, { ...answer, body: copy });
+  }
+
+  /** Keeps an answer as it is. @returns whether it fits */
+  keep(
+    target: string,
+    format: FormatName | null,
+    answerFormat: FormatName,
+    answer: Omit<KnownAnswer, 'wire'>,
+  ): boolean {
     const answers = {
       ...this.#known.get(target)?.answers,
-      [answerFormat]: { ...answer, body: copy, wire: null },
+      [answerFormat]: { ...answer, wire: null },
     };
     let bytes = ENTRY_BYTES + target.length;
     for (const { body } of Object.values(answers)) bytes += body?.length ?? 0;
-    this.#known.set(target, { format, answers }, bytes);
+    return this.#known.set(target, { format, answers }, bytes);
   }
 
-  #wasSeen(entityTag: string): boolean {
+  /** Whether it was asked before for this tag, of the present snapshot. */
+  wasSeen(entityTag: string): boolean {
     // The tag ends with a quote; the two letters before it are six bits each of a digest.
     const { length } = entityTag;
     const place = (entityTag.charCodeAt(length - 2) << 6) ^ entityTag.charCodeAt(length - 3);

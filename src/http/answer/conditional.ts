@@ -1,23 +1,28 @@
 /** Conditional requests (RFC 9110 section 13) and the header fields that make them possible. */
 import type { ParameterPairs } from '../../view/view.js';
 import { formatQueryString } from '../request/query-string.js';
+import { tagWithoutCoding } from './compression.js';
 
 /** RFC 9110 section 8.8.3, `entity-tag`, at a given place. */
 const ENTITY_TAG = /(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/y;
 const SEPARATOR = /[ \t,]*/y;
 
-/** Whether If-None-Match names the entity tag, by weak comparison (RFC 9110 section 13.1.2). Anything else ends the list. */
-export function matchesEntityTag(ifNoneMatch: string, entityTag: string): boolean {
-  if (ifNoneMatch === entityTag || ifNoneMatch.trim() === '*') return true;
-  const opaque = entityTag.replace(/^W\//, '');
+/**
+ * The entity tag that If-None-Match names, in any coding, by weak comparison (RFC 9110 section 13.1.2). Null for none. Anything
+ * else ends the list.
+ */
+export function matchedEntityTag(ifNoneMatch: string, entityTag: string): string | null {
+  if (ifNoneMatch === entityTag || ifNoneMatch.trim() === '*') return entityTag;
+  const opaque = tagWithoutCoding(entityTag.replace(/^W\//, ''));
   let at = 0;
   for (;;) {
     SEPARATOR.lastIndex = at;
     SEPARATOR.test(ifNoneMatch);
     ENTITY_TAG.lastIndex = SEPARATOR.lastIndex;
     const tag = ENTITY_TAG.exec(ifNoneMatch);
-    if (tag === null) return false;
-    if (tag[1] === opaque) return true;
+    if (tag === null) return null;
+    const named = tag[1] as string;
+    if (tagWithoutCoding(named) === opaque) return `W/${named}`;
     at = ENTITY_TAG.lastIndex;
   }
 }

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import type { IdentifierMode } from '../../model/event.js';
 import { createOpenApiDocument } from '../../openapi/document.js';
-import { matchesEntityTag } from '../answer/conditional.js';
+import { matchedEntityTag } from '../answer/conditional.js';
 import { sendBody, sendEmpty } from '../answer/respond.js';
 import type { Exchange } from '../exchange.js';
 import type { OpenRoute } from '../routes.js';
@@ -73,7 +73,7 @@ function staticSender(contentType: string, content: string | Buffer): (exchange:
       'Referrer-Policy': 'no-referrer',
     }).flat();
     const { ifNoneMatch } = exchange.headers;
-    if (ifNoneMatch !== undefined && matchesEntityTag(ifNoneMatch, entityTag)) {
+    if (ifNoneMatch !== undefined && matchedEntityTag(ifNoneMatch, entityTag) !== null) {
       sendEmpty(exchange, 304, headers);
       return;
     }

@@ -3,6 +3,7 @@
 /** Several fields of one name are one list (RFC 9110 section 5.3), or the last one counts. */
 export interface HeaderFacts {
   readonly accept: string | undefined;
+  readonly acceptEncoding: string | undefined;
   readonly ifMatch: string | undefined;
   readonly ifNoneMatch: string | undefined;
   readonly expect: string | undefined;
@@ -21,6 +22,7 @@ export interface HeaderFacts {
 export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
   const facts: { -readonly [Name in keyof HeaderFacts]: HeaderFacts[Name] } = {
     accept: undefined,
+    acceptEncoding: undefined,
     ifMatch: undefined,
     ifNoneMatch: undefined,
     expect: undefined,
@@ -60,6 +62,10 @@ export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
         break;
       case 14:
         if (isNamed(name, 'Content-Length', 'content-length') && !/^0+$/.test(value)) facts.hasContent = true;
+        break;
+      case 15:
+        if (isNamed(name, 'Accept-Encoding', 'accept-encoding'))
+          facts.acceptEncoding = joined(facts.acceptEncoding, value);
         break;
       case 17:
         if (isNamed(name, 'Transfer-Encoding', 'transfer-encoding')) {

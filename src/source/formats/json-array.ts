@@ -1,5 +1,6 @@
 import { isAscii } from 'node:buffer';
 import { type JsonFault, placeOf } from '../../model/json-fault.js';
+import type { ReadRules } from '../../model/read-rules.js';
 import type { RecordSink } from '../source.js';
 import { Carry, type FormatReader, JsonRecords, malformed } from './reader.js';
 
@@ -56,9 +57,9 @@ export class JsonArrayReader implements FormatReader {
   /** Known only until the first valid record or fault. */
   #elementColumn = 1;
 
-  constructor(sourceName: string, sink: RecordSink) {
+  constructor(sourceName: string, sink: RecordSink, rules?: ReadRules) {
     this.#sourceName = sourceName;
-    this.#records = new JsonRecords(sink);
+    this.#records = new JsonRecords(sink, rules);
   }
 
   get records(): number {

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { RECORD_BYTES_MAX } from '../../limits.js';
 import { placeOf } from '../../model/json-fault.js';
+import type { ReadRules } from '../../model/read-rules.js';
 import { viewOf } from '../../structures/byte-strings.js';
 import type { RecordSink } from '../source.js';
 import { FlatLines } from './flat-line.js';
@@ -33,10 +34,10 @@ export class NdjsonReader implements FormatReader {
   #line = 0;
   #piecesToDecode = 0;
 
-  constructor(sourceName: string, sink: RecordSink) {
+  constructor(sourceName: string, sink: RecordSink, rules?: ReadRules) {
     this.#sourceName = sourceName;
     this.#sink = sink;
-    this.#records = new JsonRecords(sink);
+    this.#records = new JsonRecords(sink, rules);
   }
 
   get records(): number {
@@ -71,7 +72,7 @@ export class NdjsonReader implements FormatReader {
       throw malformed(this.#sourceName, `line 1: ${found}; ${expected}`);
     }
     if (records.isHopeless) {
-      const expected = 'expected NDJSON (one record a line), a JSON array or MessagePack';
+      const expected = 'expected NDJSON (one record a line), a JSON array, MessagePack or CSV';
       throw malformed(this.#sourceName, `${records.firstProblem}. No line is JSON by itself; ${expected}`);
     }
   }

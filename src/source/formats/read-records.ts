@@ -4,12 +4,14 @@ import { createGunzip } from 'node:zlib';
 import { LecternError } from '../../errors.js';
 import { READ_CHUNK_BYTES } from '../../limits.js';
 import type { ReadRules } from '../../model/read-rules.js';
+import { mappedSink } from '../field-map.js';
 import type { LoadOptions, ReadSummary, RecordSink } from '../source.js';
 import { JsonArrayReader } from './json-array.js';
 import { MessagePackReader } from './messagepack.js';
 import { NdjsonReader } from './ndjson.js';
 import { type FormatReader, malformed } from './reader.js';
 import { isGzip, type RecognisedFormat, sniff } from './sniff.js';
+import { foreignText, Transcoder } from './text-encoding.js';
 
 type ReaderClass = new (sourceName: string, sink: RecordSink, rules: ReadRules) => FormatReader;
 
@@ -18,7 +20,11 @@ const READERS: Readonly<Record<RecognisedFormat, () => ReaderClass | Promise<Rea
   ndjson: () => NdjsonReader,
   'json-array': () => JsonArrayReader,
   messagepack: () => MessagePackReader,
+  csv: async () => (await import('./csv.js')).CsvReader,
 };
+
+/** They have no marks of their own that damage would break: bytes of another encoding show at once. */
+const PLAIN_TEXT: ReadonlySet<RecognisedFormat> = new Set(['csv']);
 
 const DEFAULT_RULES: ReadRules = { identifiers: 'uuid' };
 
@@ -45,6 +51,8 @@ export async function readRecords(
   options: ReadOptions,
 ): Promise<ReadSummary> {
   const { sourceName, signal, bytesTotal, unpackedBytesMax = Number.POSITIVE_INFINITY } = options;
+  const { rules = DEFAULT_RULES } = options;
+  const transcoder = new Transcoder(sourceName, rules.encoding);
   let bytesRead = 0;
   const pieces = inPieces(chunks, (bytes) => {
     signal?.throwIfAborted();
@@ -62,6 +70,8 @@ export async function readRecords(
   let untold: Buffer = Buffer.alloc(0);
   let reader: FormatReader | null = null;
   let unpackedBytes = 0;
+  const beginWith = (head: Buffer, ended: boolean): Promise<FormatReader | null> =>
+    begin(sink, head, ended, { ...options, rules: { ...rules, encoding: transcoder.encoding } });
   for await (const chunk of gzipped ? gunzip(sourceName, whole) : whole) {
     signal?.throwIfAborted();
     unpackedBytes += chunk.length;
@@ -69,17 +79,20 @@ export async function readRecords(
       const problem = `it has more than ${unpackedBytesMax} bytes, unpacked from ${bytesRead}`;
       throw new LecternError('source-too-large', `cannot read ${sourceName}: ${problem}`);
     }
-    if (reader === null) {
-      untold = untold.length === 0 ? chunk : Buffer.concat([untold, chunk]);
-      reader = await begin(sink, untold, false, options);
-    } else {
-      reader.push(chunk);
+    const text = transcoder.push(chunk);
+    if (reader !== null) {
+      reader.push(text);
+    } else if (text.length > 0) {
+      untold = untold.length === 0 ? text : Buffer.concat([untold, text]);
+      reader = await beginWith(untold, false);
     }
     if (reader !== null && !gzipped) options.onRead?.(chunk);
     options.onProgress?.({ bytesRead, bytesTotal, records: reader?.records ?? 0 });
   }
   signal?.throwIfAborted();
-  reader ??= (await begin(sink, untold, true, options)) as FormatReader;
+  const last = transcoder.finish();
+  if (reader !== null) reader.push(last);
+  else reader = (await beginWith(Buffer.concat([untold, last]), true)) as FormatReader;
   reader.finish();
   if (options.endIsCertain === false && !gzipped && !reader.selfDelimiting) {
     const problem = `it may be cut: the transfer has no length, and ${reader.format} does not mark its end`;
@@ -93,15 +106,34 @@ async function begin(
   sink: RecordSink,
   head: Buffer,
   ended: boolean,
-  { sourceName, rules = DEFAULT_RULES }: ReadOptions,
+  { sourceName, rules = DEFAULT_RULES, onRecord }: ReadOptions,
 ): Promise<FormatReader | null> {
   const sniffed = sniff(head, ended);
   if (sniffed === null) return null;
   if ('problem' in sniffed) throw malformed(sourceName, sniffed.problem);
+  if (PLAIN_TEXT.has(sniffed.format) && rules.encoding === undefined) {
+    const problem = foreignText(head);
+    if (problem !== null) throw malformed(sourceName, problem);
+  }
   const Reader = await READERS[sniffed.format]();
-  const reader = new Reader(sourceName, sink, rules);
+  const mapped = mappedSink(sink, sniffed.format, rules, sourceName);
+  const reader = new Reader(
+    sourceName,
+    onRecord === undefined ? mapped : lookingSink(mapped, onRecord),
+    rules,
+  );
   if (head.length > sniffed.skip) reader.push(head.subarray(sniffed.skip));
   return reader;
+}
+
+function lookingSink(sink: RecordSink, onRecord: (value: unknown) => void): RecordSink {
+  return {
+    record(value, position) {
+      onRecord(value);
+      sink.record(value, position);
+    },
+    reject: (rejection) => sink.reject(rejection),
+  };
 }
 
 /** Cuts long chunks, so that no step holds up the event loop. */

@@ -3,7 +3,9 @@ import { LecternError } from '../../errors.js';
 import { RECORD_BYTES_MAX } from '../../limits.js';
 import type { RecordPosition, Rejection } from '../../model/event.js';
 import { findJsonFault, type JsonFault } from '../../model/json-fault.js';
+import type { ReadRules } from '../../model/read-rules.js';
 import type { RecordSink, SourceFormat } from '../source.js';
+import { expectedText } from './text-encoding.js';
 
 /**
  * Reads one format in pieces of any size. Each record goes to a sink once its last byte has come. `push` and `finish` throw
@@ -55,8 +57,10 @@ export function rejectTooLarge(position: RecordPosition, byteLength: number): Re
   return { position, code: 'record-too-large', field: null, detail };
 }
 
-export function rejectNotUtf8(position: RecordPosition): Rejection {
-  const detail = 'the record holds bytes that are not UTF-8; expected UTF-8 text';
+/** @param bytes of text; absent in binary formats, which have no other encoding */
+export function rejectNotUtf8(position: RecordPosition, bytes?: Buffer, encoding?: string): Rejection {
+  const expected = bytes === undefined ? 'expected UTF-8 text' : expectedText(bytes, encoding);
+  const detail = `the record holds bytes that are not ${encoding ?? 'UTF-8'}; ${expected}`;
   return { position, code: 'malformed-text', field: null, detail };
 }
 
@@ -67,14 +71,16 @@ export function rejectFault(position: RecordPosition, detail: string): Rejection
 /** Gives JSON records to a sink. A source without any valid JSON record is malformed. */
 export class JsonRecords {
   readonly #sink: RecordSink;
+  readonly #encoding: string | undefined;
   /** Records so far, rejected ones included. */
   count = 0;
   decoded = 0;
   first: unknown;
   firstProblem: string | null = null;
 
-  constructor(sink: RecordSink) {
+  constructor(sink: RecordSink, rules?: ReadRules) {
     this.#sink = sink;
+    this.#encoding = rules?.encoding;
   }
 
   get isHopeless(): boolean {
@@ -85,7 +91,11 @@ export class JsonRecords {
   textOf(bytes: Buffer | number, line: number): string | null {
     if (typeof bytes !== 'number' && isUtf8(bytes)) return bytes.toString('utf8');
     const position = { record: ++this.count, line };
-    this.#sink.reject(typeof bytes === 'number' ? rejectTooLarge(position, bytes) : rejectNotUtf8(position));
+    this.#sink.reject(
+      typeof bytes === 'number'
+        ? rejectTooLarge(position, bytes)
+        : rejectNotUtf8(position, bytes, this.#encoding),
+    );
     return null;
   }
 

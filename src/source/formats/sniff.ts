@@ -1,18 +1,19 @@
 import { READ_CHUNK_BYTES } from '../../limits.js';
 import { placeOf } from '../../model/json-fault.js';
+import { recogniseDialect } from './csv-dialect.js';
 
 /** Few: the text may be a secret, given as a source by mistake. */
 const SHOWN_CHARACTERS_MAX = 8;
 const DESCRIBED_BYTES = 512;
 
-export type RecognisedFormat = 'ndjson' | 'json-array' | 'messagepack';
+export type RecognisedFormat = 'ndjson' | 'json-array' | 'messagepack' | 'csv';
 
 /** The format and the bytes of a byte order mark to skip, or a problem. */
 export type Sniffed =
   | { readonly format: RecognisedFormat; readonly skip: number }
   | { readonly problem: string };
 
-const EXPECTED = 'expected NDJSON, a JSON array or MessagePack, plain or gzipped';
+const EXPECTED = 'expected NDJSON, a JSON array, MessagePack or CSV with a header line, plain or gzipped';
 
 /** RFC 1952 section 2.3.1. */
 export function isGzip(head: Buffer): boolean {
@@ -28,7 +29,7 @@ export function sniff(head: Buffer, ended: boolean): Sniffed | null {
   const first = head[0];
   if (first === undefined) return ended ? { problem: `the source is empty; ${EXPECTED}` } : null;
   const beginsMessagePack = (first >= 0x80 && first < 0xa0) || (first >= 0xdc && first <= 0xdf);
-  if (beginsMessagePack) return { format: 'messagepack', skip: 0 };
+  if (beginsMessagePack && !isWesternWord(head)) return { format: 'messagepack', skip: 0 };
 
   const skip = first === 0xef && head[1] === 0xbb && head[2] === 0xbf ? 3 : 0;
   let start = skip;
@@ -44,31 +45,62 @@ export function sniff(head: Buffer, ended: boolean): Sniffed | null {
     if (head[start + 1] !== 0x00) return { format: byte === 0x7b ? 'ndjson' : 'json-array', skip };
   }
   if (!ended && head.length < DESCRIBED_BYTES) return null;
+  if (looksLikeCsv(head.subarray(skip))) return { format: 'csv', skip };
   const text = head.toString('utf8', skip, Math.min(head.length, start + DESCRIBED_BYTES));
   const place = placeOf(text, start - skip);
   const where = `line ${place.line}, column ${place.column}`;
   return { problem: `${where}: found ${describe(head, text.slice(start - skip), start)}; ${EXPECTED}` };
 }
 
+/** `\u00dcbung;\u2026` in windows-1252: as MessagePack, an array of thousands of numbers. */
+function isWesternWord(head: Buffer): boolean {
+  return /^[ÜÝÞß][a-z][a-z]/.test(head.toString('latin1', 0, 3));
+}
+
+/** Text whose first row has a separator outside of quotes. */
+function looksLikeCsv(head: Buffer): boolean {
+  const text = head.toString('latin1', 0, DESCRIBED_BYTES).trimStart();
+  const line = Buffer.from(text.slice(0, text.search(/[\r\n]|$/)), 'latin1');
+  if (line.some((byte) => byte < 0x20 && !isWhiteSpace(byte))) return false;
+  if (MAGIC.some(([magic]) => text.startsWith(magic))) return false;
+  return recogniseDialect(Buffer.from(text, 'latin1')) !== null;
+}
+
 function isWhiteSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
+const ZIP = 'a zip archive: unpack it';
+const SAVE_AS_CSV =
+  'open it in Excel or LibreOffice, choose "Save As" with the type CSV (in Excel "CSV UTF-8"), and give that file';
+
+/** Names of entries of zip archives, and the type that OpenDocument files begin with. */
+const ZIPPED: readonly (readonly [content: RegExp, what: string])[] = [
+  [/opendocument\.spreadsheet/, `a LibreOffice spreadsheet (.ods): ${SAVE_AS_CSV}`],
+  [/opendocument|word\/|ppt\//, 'an office document: a timetable needs a table, saved as CSV'],
+  [/xl\/|^\[Content_Types\]\.xml|^_rels\/|^docProps\//, `an Excel workbook (.xlsx): ${SAVE_AS_CSV}`],
+];
+
+/** By the first entries: their names begin 30 bytes behind their marks. */
+function describeZip(archive: string): string {
+  const names = archive.slice(30);
+  return ZIPPED.find(([content]) => content.test(names))?.[1] ?? ZIP;
+}
+
 /** Formats that people give by mistake, by their first bytes. */
 const MAGIC: readonly (readonly [bytes: string, what: string])[] = [
-  ['\xff\xfe', 'UTF-16 text: convert it to UTF-8'],
-  ['\xfe\xff', 'UTF-16 text: convert it to UTF-8'],
-  ['{\0', 'UTF-16 text: convert it to UTF-8'],
-  ['[\0', 'UTF-16 text: convert it to UTF-8'],
-  ['\0{', 'UTF-16 text: convert it to UTF-8'],
-  ['\0[', 'UTF-16 text: convert it to UTF-8'],
+  ['{\0', 'UTF-16 text without a byte order mark: give --encoding utf-16le'],
+  ['[\0', 'UTF-16 text without a byte order mark: give --encoding utf-16le'],
+  ['\0{', 'UTF-16 text without a byte order mark: give --encoding utf-16be'],
+  ['\0[', 'UTF-16 text without a byte order mark: give --encoding utf-16be'],
   ['\x1f\x8b', 'gzip data inside gzip data: unpack it once'],
   ['\x28\xb5\x2f\xfd', 'zstd data: unpack it, or compress it with gzip'],
-  ['PK\x03\x04', 'a zip archive: unpack it'],
+  ['PK\x03\x04', ZIP],
+  ['\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1', `an old Office document, such as .xls: ${SAVE_AS_CSV}`],
   ['BZh', 'bzip2 data: unpack it, or compress it with gzip'],
   ['\xfd7zXZ\0', 'xz data: unpack it, or compress it with gzip'],
-  ['SQLite format 3\0', 'an SQLite database: export it as NDJSON'],
-  ['PAR1', 'a Parquet file: export it as NDJSON'],
+  ['SQLite format 3\0', 'an SQLite database: export it as CSV or NDJSON'],
+  ['PAR1', 'a Parquet file: export it as CSV or NDJSON'],
   ['BEGIN:VCALENDAR', 'an iCalendar file: convert it to NDJSON'],
   ['\xd4\x72', "record structures of msgpackr's own: write plain maps (useRecords: false)"],
   [
@@ -81,15 +113,13 @@ const MAGIC: readonly (readonly [bytes: string, what: string])[] = [
 function describe(head: Buffer, text: string, start: number): string {
   const bytes = head.toString('latin1', start, start + 16);
   const known = MAGIC.find(([magic]) => bytes.startsWith(magic));
+  if (known?.[1] === ZIP) return describeZip(head.toString('latin1', start, start + DESCRIBED_BYTES));
   if (known !== undefined) return known[1];
   const line = text.slice(0, text.search(/[\r\n]|$/));
   if (/^[^\p{Cc}\ufffd]+$/u.test(line)) {
-    const separators = line.match(/[,;\t]/g)?.length ?? 0;
-    if (separators >= 2) return 'what looks like CSV: convert it to NDJSON';
     const cut = line.length > SHOWN_CHARACTERS_MAX ? '…' : '';
     return `the text ${JSON.stringify(line.slice(0, SHOWN_CHARACTERS_MAX).toWellFormed())}${cut}`;
   }
-  if (/^[^\p{Cc}\ufffd]*\t/u.test(line)) return 'what looks like tab-separated values: convert it to NDJSON';
   const shown = [...head.subarray(start, start + 4)].map((byte) => byte.toString(16).padStart(2, '0'));
   return `the bytes ${shown.join(' ')} (hexadecimal)`;
 }

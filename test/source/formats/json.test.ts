@@ -128,7 +128,7 @@ const DAMAGED: readonly [source: string, message: string][] = [
   ],
   [
     '\n\n{"a":1',
-    'line 3, column 7: found the end; expected "," or "}". No line is JSON by itself; expected NDJSON (one record a line), a JSON array or MessagePack',
+    'line 3, column 7: found the end; expected "," or "}". No line is JSON by itself; expected NDJSON (one record a line), a JSON array, MessagePack or CSV',
   ],
 ];
 

@@ -1,0 +1,135 @@
+import { LOOK_COLUMNS_MAX, LOOK_RECORDS_MAX } from '../limits.js';
+
+const SAMPLES = 3;
+const SAMPLE_UNITS_MAX = 60;
+const DEPTH_MAX = 4;
+/** This share of a column's values must look alike. */
+const SHARE_MIN = 0.9;
+
+/** What the values of a column look like. */
+export type ColumnForm =
+  | 'uuid'
+  | 'instant'
+  | 'local'
+  | 'date'
+  | 'clock'
+  | 'clocks'
+  | 'weekdays'
+  | 'number'
+  | 'text';
+
+const FORMS: Readonly<Record<Exclude<ColumnForm, 'text'>, RegExp>> = {
+  uuid: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
+  instant: /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?\s?(?:[Zz]|[+-]\d\d:?\d\d)$/,
+  local:
+    /^\d{1,4}([./-])\d{1,2}\1\d{1,4}(?:[Tt]|,? +)\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:\.\d+)?\s?(?:[ap]\.?m\.?)?$/i,
+  date: /^\d{1,4}([./-])\d{1,2}\1\d{1,4}$/,
+  clock: /^\d{1,2}[:.]\d\d(?:[:.]\d\d)?\s?(?:[ap]\.?m\.?)?$/i,
+  clocks: /^\d{1,2}[:.]\d\d\s?(?:[ap]\.?m\.?)?\s?(?:-|\u2013|to|bis)\s?\d{1,2}[:.]\d\d\s?(?:[ap]\.?m\.?)?$/i,
+  weekdays:
+    /^(?:[MTWRFSU]{1,7}|(?:mo|di|mi|do|fr|sa|so|tu|we|th|su|lu|ma|me|je|ve)\.?|\p{L}{2,4}day|\p{L}+tag|mittwoch|lundi|mardi|mercredi|jeudi|vendredi|samedi|lunes|martes|mi\u00e9rcoles|jueves|viernes)$/iu,
+  number: /^-?\d+(?:[.,]\d+)?$/,
+};
+
+const FORM_NAMES = Object.keys(FORMS) as (keyof typeof FORMS)[];
+
+export interface Column {
+  /** As a field map names it: a path, if it stands in an object. */
+  readonly name: string;
+  /** Records with a value, of those that were looked at. */
+  readonly records: number;
+  readonly form: ColumnForm;
+  /** All values differ. */
+  readonly isUnique: boolean;
+  readonly hasAmPm: boolean;
+  readonly dates: DateParts | null;
+  readonly samples: readonly string[];
+}
+
+/** What the dates of a column have in common. */
+export interface DateParts {
+  /** Between day, month and year. */
+  readonly mark: string;
+  readonly yearFirst: boolean;
+  /** The largest first and second part. */
+  readonly firstMax: number;
+  readonly secondMax: number;
+}
+
+class Values {
+  count = 0;
+  readonly forms = new Map<ColumnForm, number>();
+  readonly distinct = new Set<string>();
+  hasAmPm = false;
+  dates: { mark: string; yearFirst: boolean; firstMax: number; secondMax: number } | null = null;
+
+  add(value: string): void {
+    this.count++;
+    this.distinct.add(value);
+    const form = FORM_NAMES.find((name) => FORMS[name].test(value)) ?? 'text';
+    this.forms.set(form, (this.forms.get(form) ?? 0) + 1);
+    if (form === 'clock' || form === 'local') this.hasAmPm ||= /m\.?$/i.test(value);
+    if (form !== 'date' && form !== 'local') return;
+    const [, first = '', mark = '', second = ''] = /^(\d+)([./-])(\d+)/.exec(value) ?? [];
+    this.dates ??= { mark, yearFirst: first.length === 4, firstMax: 0, secondMax: 0 };
+    this.dates.firstMax = Math.max(this.dates.firstMax, Number(first));
+    this.dates.secondMax = Math.max(this.dates.secondMax, Number(second));
+  }
+}
+
+/** Looks at the first records of a source, as they stand there. */
+export class ColumnLook {
+  records = 0;
+  readonly #columns = new Map<string, Values>();
+
+  readonly record = (value: unknown): void => {
+    if (this.records >= LOOK_RECORDS_MAX) return;
+    this.records++;
+    this.#look('', value, 0);
+  };
+
+  get columns(): Column[] {
+    return [...this.#columns].map(([name, values]) => {
+      const { count, dates, distinct, forms, hasAmPm } = values;
+      const [form = 'text', most = 0] = [...forms].sort(([, a], [, b]) => b - a)[0] ?? [];
+      return {
+        name,
+        records: count,
+        form: most >= SHARE_MIN * count && count > 0 ? form : 'text',
+        isUnique: distinct.size === count && count > 0,
+        hasAmPm,
+        dates,
+        samples: [...distinct].slice(0, SAMPLES).map((sample) => cut(sample)),
+      };
+    });
+  }
+
+  #look(path: string, value: unknown, depth: number): void {
+    if (typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value)) {
+      if (depth > DEPTH_MAX || value instanceof Date) return;
+      for (const [name, inner] of Object.entries(value))
+        this.#look(path === '' ? name : `${path}.${name}`, inner, depth + 1);
+      return;
+    }
+    if (path === '') return;
+    let values = this.#columns.get(path);
+    if (values === undefined) {
+      if (this.#columns.size >= LOOK_COLUMNS_MAX) return;
+      values = new Values();
+      this.#columns.set(path, values);
+    }
+    const text = textOf(value);
+    if (text !== '') values.add(text);
+  }
+}
+
+function textOf(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (typeof value === 'string') return value.slice(0, 4 * SAMPLE_UNITS_MAX);
+  if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'bytes';
+  return String(value);
+}
+
+function cut(text: string): string {
+  return text.length > SAMPLE_UNITS_MAX ? `${text.slice(0, SAMPLE_UNITS_MAX)}\u2026` : text;
+}

@@ -1,0 +1,82 @@
+import type { ReadRules } from '../model/read-rules.js';
+import type { SnapshotSummary } from '../snapshot/summary.js';
+import type { ColumnLook } from './column-look.js';
+import { type MapProposal, proposedOptions, proposeMap, shellQuoted } from './propose-map.js';
+import { formatCount, formatCountOf } from './wording.js';
+
+const COLUMNS_LISTED_MAX = 60;
+const NAME_UNITS_SHOWN = 40;
+
+export interface CommandProposal extends MapProposal {
+  /** Ready to paste. Null if no event can be made. */
+  readonly command: string | null;
+}
+
+/**
+ * A field map for a source that is not served well as it is. Null if there is nothing to improve.
+ *
+ * @param source as it was given on the command line
+ * @param summary null: it cannot be loaded
+ */
+export function proposalFor(
+  look: ColumnLook,
+  source: string,
+  { encoding }: ReadRules,
+  summary: SnapshotSummary | null,
+): CommandProposal | null {
+  if (look.records === 0) return null;
+  const proposal = proposeMap(look.columns);
+  const isEmpty = (field: string): boolean =>
+    summary?.fields.find(({ name }) => name === field)?.events === 0;
+  const isWorse = summary === null || summary.events === 0 || Object.keys(proposal.map).some(isEmpty);
+  if (!isWorse) return null;
+  const given = encoding === undefined ? [] : [`--encoding ${encoding}`];
+  const command = ['lectern serve', shellQuoted(source), ...given, ...proposedOptions(proposal)].join(' ');
+  return { ...proposal, command: proposal.isComplete ? command : null };
+}
+
+/** Paragraphs. */
+export function describeColumns(look: ColumnLook, proposal: CommandProposal | null): string[] {
+  const { columns, records } = look;
+  if (columns.length === 0) return [];
+  const listed = columns.slice(0, COLUMNS_LISTED_MAX);
+  const rows = listed.map(({ name, records: count, samples }) => [
+    `  ${showName(name)}`,
+    formatCount(count),
+    samples.map(showName).join(', '),
+  ]);
+  const more = columns.length - listed.length;
+  const table = [
+    `columns of the first ${formatCountOf(records, 'record')}, with how many have a value, and samples:`,
+    formatTable(rows, 'left'),
+    ...(more > 0 ? [`  and ${formatCount(more)} more (--json lists them)`] : []),
+  ].join('\n');
+  return proposal === null ? [table] : [table, describeProposal(proposal)];
+}
+
+function describeProposal({ command, notes }: CommandProposal): string {
+  const lines = notes.map((note) => `  ${note}`);
+  if (command === null) return ['a field map cannot be proposed:', ...lines].join('\n');
+  return ['to serve it, try:', `  ${command}`, ...lines].join('\n');
+}
+
+/** Names are foreign text: control characters are escaped, and long names are cut. */
+export function showName(name: string): string {
+  const shown = JSON.stringify(name.length > NAME_UNITS_SHOWN ? `${name.slice(0, NAME_UNITS_SHOWN)}…` : name);
+  return shown.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) =>
+    (character.codePointAt(0) ?? 0) > 0xffff
+      ? '?'
+      : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** Aligns columns: the first to the left, the others to the right if there are more than two. @param last of the last column */
+export function formatTable(rows: readonly (readonly string[])[], last: 'left' | 'right' = 'right'): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const pad = (cell: string, column: number): string => {
+    const width = widths[column] ?? 0;
+    const isRight = column > 0 && widths.length > 2 && (last === 'right' || column < widths.length - 1);
+    return isRight ? cell.padStart(width) : cell.padEnd(width);
+  };
+  return rows.map((row) => row.map(pad).join('  ').trimEnd()).join('\n');
+}

@@ -1,0 +1,233 @@
+import type { FieldName } from '../model/fields.js';
+import type { Column, ColumnForm } from './column-look.js';
+import { type ColumnRole, scoreOf } from './column-names.js';
+
+/** Options that fit a source, and what it lacks. */
+export interface MapProposal {
+  /** By event field: a column or a template. */
+  readonly map: Readonly<Record<string, string>>;
+  readonly dateOrder: 'ymd' | 'dmy' | 'mdy' | null;
+  readonly timeZone: string | null;
+  readonly identifiers: 'derived' | null;
+  /** Sentences on what is missing or uncertain. */
+  readonly notes: readonly string[];
+  /** No event can be made without a start and an end. */
+  readonly isComplete: boolean;
+}
+
+const DATE_AND_TIME: readonly ColumnForm[] = ['instant', 'local'];
+const TEXT_FIELDS = ['title', 'courseId', 'roomId', 'studyGroup', 'lecturer', 'type'] as const;
+const IDENTIFIER_FIELDS: readonly FieldName[] = ['id', 'roomId', 'courseId', 'groupId', 'lecturerId'];
+/** Where the machine itself has none but UTC. */
+const ZONE_EXAMPLE = 'Europe/Berlin';
+
+/** Reads the meaning of columns from their names and from the look of their values. */
+export function proposeMap(columns: readonly Column[]): MapProposal {
+  // A map cannot name the others.
+  const filled = columns.filter(({ name, records }) => records > 0 && !/[{}\n]/.test(name));
+  const times = findTimes(filled);
+  const map: Record<string, string> = {};
+  const add = (field: FieldName, template: string): void => {
+    if (template !== field) map[field] = template;
+  };
+  if (times.time !== null) add('time', times.time);
+  if (times.endTime !== null) add('endTime', times.endTime);
+  const used = new Set<Column>(times.columns);
+  const identifiers: Column[] = [];
+  const own = (field: FieldName): Column | undefined => filled.find(({ name }) => name === field);
+  const id = own('id') ?? best(filled, 'id', ({ isUnique }) => isUnique, used);
+  if (id !== undefined) {
+    add('id', id.name);
+    identifiers.push(id);
+    used.add(id);
+  }
+  for (const field of TEXT_FIELDS) {
+    // One column may be both title and course.
+    const taken =
+      field === 'courseId' ? new Set([...used].filter((column) => column.name !== map.title)) : used;
+    const column = own(field) ?? best(filled, field, isName, taken);
+    if (column === undefined) continue;
+    add(field, column.name);
+    used.add(column);
+  }
+  // Its name then stands for a lecturer, as it does for a room.
+  if (map.lecturerId === undefined && own('lecturerId') === undefined && map.lecturer !== undefined) {
+    map.lecturerId = map.lecturer;
+  }
+  for (const field of IDENTIFIER_FIELDS) {
+    const column = filled.find(({ name }) => name === (map[field] ?? field));
+    if (column !== undefined) identifiers.push(column);
+  }
+  const isDerived = id === undefined || identifiers.some(({ form }) => form !== 'uuid');
+  const needsZone = times.columns.length > 0 && times.columns.some(({ form }) => form !== 'instant');
+  const order = orderOf(times.columns, filled);
+  return {
+    map,
+    dateOrder: order.dateOrder,
+    timeZone: needsZone ? ownZone() : null,
+    identifiers: isDerived ? 'derived' : null,
+    notes: [...times.notes, ...order.notes],
+    isComplete: times.time !== null && times.endTime !== null && order.isKnown,
+  };
+}
+
+interface Times {
+  readonly time: string | null;
+  readonly endTime: string | null;
+  readonly columns: readonly Column[];
+  readonly notes: readonly string[];
+}
+
+function findTimes(columns: readonly Column[]): Times {
+  const isMoment = ({ form }: Column): boolean => DATE_AND_TIME.includes(form);
+  const isDate = ({ form }: Column): boolean => form === 'date';
+  const isClock = ({ form }: Column): boolean => form === 'clock';
+  const named = (name: string): Column | undefined =>
+    columns.find((column) => column.name === name && isMoment(column));
+  const moments = columns.filter(isMoment);
+  const start = named('time') ?? best(moments, 'start') ?? best(moments, 'startDate') ?? moments[0];
+  const end =
+    named('endTime') ??
+    best(moments, 'end', undefined, setOf(start)) ??
+    best(moments, 'endDate', undefined, setOf(start));
+  if (start !== undefined && end !== undefined) {
+    return { time: start.name, endTime: end.name, columns: [start, end], notes: [] };
+  }
+  const dates = columns.filter(isDate);
+  const clocks = columns.filter(isClock);
+  const date = best(dates, 'startDate') ?? (dates.length === 1 ? dates[0] : undefined);
+  const endDate = best(dates, 'endDate', undefined, setOf(date));
+  const weekday = best(columns, 'weekday', ({ form }) => form === 'weekdays');
+  const from = best(clocks, 'start') ?? (clocks.length === 2 ? clocks[0] : undefined);
+  const to =
+    best(clocks, 'end', undefined, setOf(from)) ??
+    (clocks.length === 2 ? clocks.find((clock) => clock !== from) : undefined);
+  const notes: string[] = [];
+  if (weekday !== undefined && (date === undefined || endDate !== undefined)) {
+    const range =
+      date === undefined
+        ? ''
+        : `, and ${date.name} and ${endDate?.name} look like the first and the last day`;
+    notes.push(
+      `the dates of lessons are missing: ${weekday.name} holds days of the week${range}. Lectern needs a row for each lesson, with its date`,
+    );
+    return { time: null, endTime: null, columns: [], notes };
+  }
+  if (date === undefined && start === undefined)
+    notes.push('the dates of lessons are missing: no column holds dates');
+  const range = columns.find(({ form }) => form === 'clocks');
+  if (range !== undefined && from === undefined) {
+    notes.push(`${range.name} holds start and end in one cell; expected two columns`);
+  } else if (date !== undefined && from === undefined)
+    notes.push('the start of lessons is missing: no column holds times of day');
+  const lastNote = endNote(columns, start ?? from, end ?? to);
+  if (lastNote !== null) notes.push(lastNote);
+  const startTemplate = start !== undefined ? start.name : joined(date, from);
+  const endTemplate = end !== undefined ? end.name : joined(endDate ?? date, to);
+  const found = [start ?? date, start === undefined ? from : undefined, endDate, to, end];
+  return {
+    time: startTemplate,
+    endTime: endTemplate,
+    columns: found.filter((column) => column !== undefined),
+    notes,
+  };
+}
+
+function endNote(
+  columns: readonly Column[],
+  start: Column | undefined,
+  end: Column | undefined,
+): string | null {
+  if (start === undefined || end !== undefined) return null;
+  const duration = best(columns, 'duration');
+  const instead =
+    duration === undefined ? '' : `; ${duration.name} looks like a duration, which no map can add`;
+  return `the end of lessons is missing${instead}`;
+}
+
+/** Day and month cannot be told apart where both are 12 at most. */
+function orderOf(
+  used: readonly Column[],
+  all: readonly Column[],
+): {
+  readonly dateOrder: MapProposal['dateOrder'];
+  readonly notes: readonly string[];
+  readonly isKnown: boolean;
+} {
+  const dates = used.flatMap((column) => column.dates ?? []);
+  const [first] = dates;
+  if (first === undefined || dates.every(({ yearFirst, mark }) => yearFirst && mark === '-')) {
+    return { dateOrder: null, notes: [], isKnown: true };
+  }
+  const known = (dateOrder: MapProposal['dateOrder'], notes: readonly string[] = []) => ({
+    dateOrder,
+    notes,
+    isKnown: true,
+  });
+  if (first.yearFirst) return known('ymd');
+  const isDayFirst = dates.some(({ firstMax }) => firstMax > 12);
+  const isMonthFirst = dates.some(({ secondMax }) => secondMax > 12);
+  if (isDayFirst && isMonthFirst) {
+    return {
+      dateOrder: null,
+      notes: ['some dates begin with the day, others with the month'],
+      isKnown: false,
+    };
+  }
+  if (isDayFirst) return known('dmy');
+  if (isMonthFirst) return known('mdy');
+  const guess = first.mark === '.' || !all.some(({ hasAmPm }) => hasAmPm) ? 'dmy' : 'mdy';
+  return known(guess, [
+    `no date has a day above 12, so --date-order ${guess} is a guess: check it (dmy is day, month, year; mdy is month, day, year)`,
+  ]);
+}
+
+/** Times, dates and bare numbers are no names of things. */
+function isName({ form }: Column): boolean {
+  return form === 'text' || form === 'uuid' || form === 'number' || form === 'weekdays';
+}
+
+function best(
+  columns: readonly Column[],
+  role: ColumnRole,
+  isFit: (column: Column) => boolean = () => true,
+  taken: ReadonlySet<Column> = new Set(),
+): Column | undefined {
+  const scored = columns
+    .filter((column) => !taken.has(column) && isFit(column))
+    .map((column) => ({ column, score: scoreOf(column.name, role) }))
+    .filter(({ score }) => score > 0);
+  return scored.sort((a, b) => b.score - a.score)[0]?.column;
+}
+
+function setOf(column: Column | undefined): ReadonlySet<Column> {
+  return new Set(column === undefined ? [] : [column]);
+}
+
+function joined(date: Column | undefined, clock: Column | undefined): string | null {
+  if (date === undefined || clock === undefined) return null;
+  return `${inTemplate(date)} ${inTemplate(clock)}`;
+}
+
+function inTemplate({ name }: Column): string {
+  return `{${name}}`;
+}
+
+function ownZone(): string {
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return zone === 'UTC' || zone === 'Etc/UTC' ? ZONE_EXAMPLE : zone;
+}
+
+/** The options of a command line, quoted for a shell. */
+export function proposedOptions({ map, dateOrder, timeZone, identifiers }: MapProposal): string[] {
+  return [
+    ...Object.entries(map).map(([field, template]) => `--map ${field}=${shellQuoted(template)}`),
+    ...(dateOrder === null ? [] : [`--date-order ${dateOrder}`]),
+    ...(timeZone === null ? [] : [`--time-zone ${timeZone}`]),
+    ...(identifiers === null ? [] : [`--identifiers ${identifiers}`]),
+  ];
+}
+
+export function shellQuoted(text: string): string {
+  return /^[\w@%+:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,90 @@
+import { COMPRESSION_BYTES_MIN } from '../../limits.js';
+import type { FormatName } from '../../model/format.js';
+import type { FlatHeaders } from '../exchange.js';
+import type { AnswerCache, KnownTarget } from './answer-cache.js';
+import { type Coding, compress, negotiateCoding, tagWithCoding } from './compression.js';
+
+/** An answer without a coding. */
+export interface PlainAnswer {
+  readonly target: string;
+  /** The format that the query names; null if Accept decides. */
+  readonly named: FormatName | null;
+  readonly format: FormatName;
+  readonly entityTag: string;
+  readonly headers: FlatHeaders;
+  readonly byteLength: number;
+  /** Its body, which nothing else may overwrite. */
+  chunks(): Iterable<Uint8Array>;
+}
+
+/** Compresses answers that are asked for again, one at a time. Until one is ready, its requests get it without a coding. */
+export class CompressedAnswers {
+  readonly #cache: AnswerCache;
+  readonly #isOn: boolean;
+  #isBusy = false;
+
+  constructor(cache: AnswerCache, isOn: boolean) {
+    this.#cache = cache;
+    this.#isOn = isOn;
+  }
+
+  codingFor(acceptEncoding: string | undefined): Coding | null {
+    return acceptEncoding === undefined || !this.#isOn ? null : negotiateCoding(acceptEncoding);
+  }
+
+  /** An entry without a body says that the answer is sent without the coding. */
+  find(target: string, coding: Coding): KnownTarget | undefined {
+    return this.#cache.find(keyOf(target, coding));
+  }
+
+  offer(answer: PlainAnswer, coding: Coding): void {
+    const { target, named, format, entityTag, headers } = answer;
+    if (this.#isBusy || this.find(target, coding)?.answers[format] !== undefined) return;
+    const tag = tagWithCoding(entityTag, coding);
+    if (!this.#cache.wasSeen(tag)) return;
+    const key = keyOf(target, coding);
+    const { snapshotId } = this.#cache;
+    const keep = (body: Buffer | null): boolean =>
+      this.#cache.snapshotId !== snapshotId ||
+      this.#cache.keep(
+        key,
+        named,
+        format,
+        body === null
+          ? { entityTag, headers, body }
+          : { entityTag: tag, headers: headersWith(headers, tag, coding, body.length), body },
+      );
+    if (answer.byteLength < COMPRESSION_BYTES_MIN) {
+      keep(null);
+      return;
+    }
+    this.#isBusy = true;
+    compress(answer.chunks(), answer.byteLength, coding)
+      // Too long for the cache: it would be made again for each request.
+      .then((body) => keep(body) || keep(null))
+      .catch((error: unknown) => {
+        const reason = error instanceof Error ? error.message : String(error);
+        process.emitWarning(`an answer could not be compressed: ${reason}`, { type: 'LecternWarning' });
+      })
+      .finally(() => {
+        this.#isBusy = false;
+      });
+  }
+}
+
+function keyOf(target: string, coding: Coding): string {
+  return `${coding} ${target}`;
+}
+
+function headersWith(
+  headers: FlatHeaders,
+  entityTag: string,
+  coding: Coding,
+  byteLength: number,
+): FlatHeaders {
+  const changed = [...headers];
+  changed[changed.indexOf('ETag') + 1] = entityTag;
+  changed[changed.indexOf('Content-Length') + 1] = String(byteLength);
+  changed.push('Content-Encoding', coding);
+  return changed;
+}

@@ -1,0 +1,91 @@
+/** Content codings of answers (RFC 9110 section 8.4.1). Bodies are compressed in libuv's threads, never for one request. */
+import { Readable, type Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import * as zlib from 'node:zlib';
+import Negotiator from 'negotiator';
+import { ACCEPT_MEMO_ENTRIES_MAX, COMPRESSION_OUTPUT_BYTES, COMPRESSION_PIECE_BYTES } from '../../limits.js';
+
+/** The name of a content coding. */
+export type Coding = 'br' | 'zstd' | 'gzip';
+
+/** From Node 22.15 on. */
+const { createZstdCompress } = zlib as unknown as { readonly createZstdCompress?: () => Transform };
+
+/** The order decides between codings that a client likes equally. */
+const COMPRESSORS = new Map<Coding, (byteLength: number) => Transform>([
+  [
+    'br',
+    (byteLength) =>
+      zlib.createBrotliCompress({
+        chunkSize: COMPRESSION_OUTPUT_BYTES,
+        params: {
+          [zlib.constants.BROTLI_PARAM_QUALITY]: 4,
+          [zlib.constants.BROTLI_PARAM_SIZE_HINT]: byteLength,
+        },
+      }),
+  ],
+  ...(createZstdCompress === undefined ? [] : [['zstd', () => createZstdCompress()] as const]),
+  ['gzip', () => zlib.createGzip({ chunkSize: COMPRESSION_OUTPUT_BYTES })],
+]);
+
+const CODINGS: readonly Coding[] = [...COMPRESSORS.keys()];
+
+/** The types of the package lack the preference of the server. */
+interface Negotiation {
+  encoding(available: readonly string[], options: { preferred: readonly string[] }): string | undefined;
+}
+
+const MEMO_CHARACTERS_MAX = 256;
+const memo = new Map<string, Coding | null>();
+
+/** The coding that Accept-Encoding prefers; null for none. Answers without a coding are always sent, also if it refuses them. */
+export function negotiateCoding(acceptEncoding: string): Coding | null {
+  const known = memo.get(acceptEncoding);
+  if (known !== undefined) return known;
+  const negotiation = new Negotiator({ headers: { 'accept-encoding': acceptEncoding } });
+  const best = (negotiation as unknown as Negotiation).encoding([...CODINGS, 'identity'], {
+    preferred: CODINGS,
+  });
+  const coding = CODINGS.find((each) => each === best) ?? null;
+  if (acceptEncoding.length <= MEMO_CHARACTERS_MAX) {
+    if (memo.size >= ACCEPT_MEMO_ENTRIES_MAX) memo.clear();
+    memo.set(acceptEncoding, coding);
+  }
+  return coding;
+}
+
+/** Takes a turn of the event loop for each piece. */
+export async function compress(
+  chunks: Iterable<Uint8Array>,
+  byteLength: number,
+  coding: Coding,
+): Promise<Buffer> {
+  const compressor = COMPRESSORS.get(coding)?.(byteLength);
+  if (compressor === undefined) throw new Error(`there is no compressor for ${coding}`);
+  const parts: Buffer[] = [];
+  await pipeline(Readable.from(piecesOf(chunks)), compressor, async (packed) => {
+    for await (const part of packed) parts.push(part as Buffer);
+  });
+  return Buffer.concat(parts);
+}
+
+async function* piecesOf(chunks: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for (const chunk of chunks) {
+    for (let at = 0; at < chunk.length; at += COMPRESSION_PIECE_BYTES) {
+      yield chunk.subarray(at, at + COMPRESSION_PIECE_BYTES);
+      await nextTurn();
+    }
+  }
+}
+
+const CODING_OF_TAG = /\.(?:br|zstd|gzip)"$/;
+
+/** Snapshot ids and digests have no full stop. */
+export function tagWithCoding(entityTag: string, coding: Coding): string {
+  return `${entityTag.slice(0, -1)}.${coding}"`;
+}
+
+export function tagWithoutCoding(entityTag: string): string {
+  return entityTag.replace(CODING_OF_TAG, '"');
+}

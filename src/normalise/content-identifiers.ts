@@ -1,0 +1,64 @@
+import { derivedIdentifier } from '../model/derived-identifier.js';
+import type { NormalisedEvent, RecordPosition } from '../model/event.js';
+import { ByteStrings, viewOf } from '../structures/byte-strings.js';
+import { KeyedHash, randomHashSeed } from '../structures/keyed-hash.js';
+
+const CONTENT_FIELDS = [
+  'time',
+  'endTime',
+  'title',
+  'roomId',
+  'courseId',
+  'studyGroup',
+  'lecturer',
+  'type',
+  'groupId',
+  'lecturerId',
+] as const;
+
+/** Enough to tell records of one source apart: 16 hexadecimal digits. */
+const PRINT_BYTES = 16;
+
+/**
+ * Identifiers for records without one: derived from ten fields, and from the how-manieth of equal records it is. Equal records
+ * of different sources get equal identifiers. Holds 40 bytes a record.
+ */
+export class ContentIdentifiers {
+  readonly #hash = new KeyedHash(randomHashSeed());
+  readonly #print: Buffer = Buffer.alloc(PRINT_BYTES);
+  readonly #printView = viewOf(this.#print);
+  /** Of records of one source: sources come one after the other. */
+  #seen = new ByteStrings();
+  /** Of records that came more than once. */
+  #counts = new Map<number, number>();
+  #source: string | undefined;
+
+  get heldBytes(): number {
+    return this.#seen.heldBytes;
+  }
+
+  identifierOf(event: NormalisedEvent, { source }: RecordPosition): string {
+    if (source !== this.#source) {
+      this.#source = source;
+      this.#seen = new ByteStrings();
+      this.#counts = new Map();
+    }
+    const content = JSON.stringify(CONTENT_FIELDS.map((name) => event[name]));
+    const identifier = derivedIdentifier('id', content);
+    const count = this.#count(identifier);
+    return count === 1 ? identifier : derivedIdentifier('id', `${content} ${count}`);
+  }
+
+  #count(identifier: string): number {
+    this.#print.write(identifier.replaceAll('-', '').slice(-PRINT_BYTES), 'latin1');
+    const hash = this.#hash.bytes(this.#printView, 0, PRINT_BYTES);
+    const known = this.#seen.find(hash, this.#printView, 0, PRINT_BYTES);
+    if (known === -1) {
+      this.#seen.add(hash, this.#printView, 0, PRINT_BYTES);
+      return 1;
+    }
+    const count = (this.#counts.get(known) ?? 1) + 1;
+    this.#counts.set(known, count);
+    return count;
+  }
+}

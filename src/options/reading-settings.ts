@@ -1,0 +1,123 @@
+import { IDENTIFIER_MODES } from '../model/event.js';
+import { DATE_ORDERS, type FieldMap, type ReadRules } from '../model/read-rules.js';
+import { parseInstant } from '../model/time.js';
+import { Zone } from '../model/zone.js';
+import { fieldMapFault } from '../source/field-map.js';
+import { suggest } from '../structures/suggest.js';
+import type { Resolved } from './option-types.js';
+import { inGroup, isObject, type Kind, oneOf, PATH, type Setting } from './setting.js';
+
+/** Adds `field=column` to the entries given before. A variable may have several lines of them. */
+const FIELD_MAP: Kind = {
+  unit: 'field=column',
+  range: 'field=column; in a program an object of them',
+  parse(argument, previous) {
+    // A fault of an earlier entry is reported.
+    if (typeof previous === 'string') return previous;
+    const map: Record<string, string> = { ...(previous as Record<string, string> | undefined) };
+    for (const line of argument.split('\n').filter((each) => each.trim() !== '')) {
+      const equals = line.indexOf('=');
+      if (equals === -1) return argument;
+      map[line.slice(0, equals).trim()] = line.slice(equals + 1);
+    }
+    return map;
+  },
+  fault: (value) =>
+    isObject(value)
+      ? fieldMapFault(value as FieldMap)
+      : 'it must be field=column, such as title=Subject or time={date}T{start}',
+};
+
+const TIME_ZONE: Kind = {
+  unit: 'zone',
+  range: 'an IANA time zone, such as Europe/Berlin',
+  fault(value) {
+    if (typeof value !== 'string' || value === '') return `it must be ${TIME_ZONE.range}`;
+    try {
+      return new Zone(value) && null;
+    } catch {
+      const near = nearestZone(value);
+      return near === null
+        ? `it must be ${TIME_ZONE.range}`
+        : `there is no such time zone; did you mean ${near}?`;
+    }
+  },
+};
+
+/** Also for a city alone. */
+function nearestZone(typed: string): string | null {
+  const zones = Intl.supportedValuesOf('timeZone');
+  const cityOf = (zone: string): string => zone.slice(zone.lastIndexOf('/') + 1);
+  const nearCity = suggest(cityOf(typed), zones.map(cityOf));
+  return suggest(typed, zones) ?? zones.find((zone) => cityOf(zone) === nearCity) ?? null;
+}
+
+const ENCODING: Kind = {
+  unit: 'name',
+  range: 'an encoding that TextDecoder knows, such as utf-8, utf-16le or windows-1252',
+  fault(value) {
+    try {
+      return typeof value === 'string' && value !== '' && new TextDecoder(value)
+        ? null
+        : `it must be ${ENCODING.range}`;
+    } catch {
+      return `it must be ${ENCODING.range}`;
+    }
+  },
+};
+
+const DATE: Kind = {
+  unit: 'date',
+  range: 'a date, such as 2026-09-01',
+  fault(value) {
+    if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\d$/.test(value)) return `it must be ${DATE.range}`;
+    const instant = parseInstant(`${value}T00:00:00Z`);
+    return typeof instant === 'number' ? null : instant;
+  },
+};
+
+/** What values of a source mean. Every command that reads a source has them. */
+export const READING_SETTINGS: readonly Setting[] = inGroup('Reading', 'openTimetable', {
+  identifiers: {
+    kind: oneOf('kind', IDENTIFIER_MODES),
+    default: 'uuid',
+    help: 'what identifiers of the data look like: UUIDs, or any text of 1 to 64 characters and whole numbers, or text that UUIDs are derived from',
+  },
+  fieldMap: {
+    flag: '--map',
+    kind: FIELD_MAP,
+    help: "the column, path or template that a field is read from, such as title=Subject, roomName=room.name or 'time={date}T{start}'; repeatable",
+  },
+  mapFile: {
+    places: [],
+    kind: PATH,
+    help: 'JSON object with such entries; an object under csv, icalendar, json or messagepack is for that format alone',
+  },
+  dateOrder: {
+    kind: oneOf('order', DATE_ORDERS),
+    help: 'order of day, month and year in dates such as 31.08.2024 or 8/31/2024; without it, they are rejected',
+  },
+  timeZone: {
+    kind: TIME_ZONE,
+    help: 'IANA time zone of times without an offset, such as Europe/Berlin, which are rejected without it, and of local days in queries',
+  },
+  encoding: {
+    kind: ENCODING,
+    help: 'encoding of text files, such as windows-1252; without it, UTF-8, or UTF-16 with a byte order mark',
+  },
+  from: {
+    kind: DATE,
+    help: 'first day for which recurring events of calendars are expanded; without it, one year before the load',
+  },
+  to: {
+    kind: DATE,
+    help: 'day before which the expansion of recurring events ends; without it, two years after the load',
+  },
+});
+
+export function readRulesOf(
+  options: Pick<Resolved<'openTimetable'>, Exclude<keyof ReadRules, 'identifiers'> | 'identifiers'>,
+): ReadRules {
+  const { identifiers, fieldMap, dateOrder, timeZone, encoding, from, to } = options;
+  return { identifiers, fieldMap, dateOrder, timeZone, encoding, from, to };
+}

@@ -1,0 +1,114 @@
+import { LecternError } from '../errors.js';
+import { COLUMN_NAMES_KEPT_MAX, COLUMNS_MISSING_RECORDS } from '../limits.js';
+import { suggest } from '../structures/suggest.js';
+
+const NESTING_SHOWN_MAX = 4;
+const NAMES_SHOWN_MAX = 40;
+const NAME_UNITS_SHOWN = 60;
+
+interface MappedColumn {
+  readonly field: string;
+  readonly column: string;
+}
+
+export interface WatchedColumn extends MappedColumn {
+  /** No record without it can be served. */
+  readonly isNeeded: boolean;
+  /** Undefined: the record has no such column. */
+  read(record: Readonly<Record<string, unknown>>): unknown;
+}
+
+/** Plain data. */
+export interface ColumnReport {
+  readonly sourceName: string;
+  readonly records: number;
+  /** Columns of the map that no record had. */
+  readonly missing: readonly MappedColumn[];
+  /** Columns of the first records, if some were missing. */
+  readonly present: readonly string[];
+}
+
+/** Finds columns of a field map that no record has. */
+export class ColumnWatch {
+  readonly #sourceName: string;
+  readonly #isFlat: boolean;
+  #missing: readonly WatchedColumn[];
+  #records = 0;
+  readonly #present = new Set<string>();
+
+  /** @param isFlat whether a record holds nothing but columns, so that dots are part of their names */
+  constructor(sourceName: string, columns: readonly WatchedColumn[], isFlat: boolean) {
+    this.#sourceName = sourceName;
+    this.#isFlat = isFlat;
+    this.#missing = columns;
+  }
+
+  get isDone(): boolean {
+    return this.#missing.length === 0;
+  }
+
+  /** @throws LecternError once so many records lack a needed column that none may have it */
+  look(record: Readonly<Record<string, unknown>>): void {
+    this.#records++;
+    if (this.#missing.some((column) => column.read(record) !== undefined))
+      this.#missing = this.#missing.filter((column) => column.read(record) === undefined);
+    if (this.isDone || this.#records > COLUMNS_MISSING_RECORDS) return;
+    this.#note(record, '', 1);
+    if (this.#records === COLUMNS_MISSING_RECORDS && this.#missing.some(({ isNeeded }) => isNeeded))
+      checkColumns(this.report());
+  }
+
+  report(): ColumnReport {
+    return {
+      sourceName: this.#sourceName,
+      records: this.#records,
+      missing: this.#missing.map(({ field, column }) => ({ field, column })),
+      present: [...this.#present],
+    };
+  }
+
+  #note(value: unknown, prefix: string, depth: number): void {
+    if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return;
+    for (const [name, inner] of Object.entries(value)) {
+      if (this.#present.size >= COLUMN_NAMES_KEPT_MAX) return;
+      const isNested =
+        !this.#isFlat && typeof inner === 'object' && inner !== null && depth < NESTING_SHOWN_MAX;
+      if (isNested) this.#note(inner, `${prefix}${name}.`, depth + 1);
+      else this.#present.add(prefix + name);
+    }
+  }
+}
+
+/** Of the records of both together. */
+export function joinReports(one: ColumnReport, other: ColumnReport): ColumnReport {
+  if (one.records === 0) return other;
+  if (other.records === 0) return one;
+  const missingToo = new Set(other.missing.map(({ column }) => column));
+  return {
+    sourceName: one.sourceName,
+    records: one.records + other.records,
+    missing: one.missing.filter(({ column }) => missingToo.has(column)),
+    present: [...new Set([...one.present, ...other.present])].slice(0, COLUMN_NAMES_KEPT_MAX),
+  };
+}
+
+/** @throws LecternError `source-malformed` with the columns that are there, if there were records but not every column */
+export function checkColumns({ sourceName, records, missing, present }: ColumnReport): void {
+  if (missing.length === 0 || records === 0) return;
+  const named = [...new Map(missing.map(({ field, column }) => [column, field]))];
+  const listed = named.map(([column, field]) => {
+    const near = suggest(column, present);
+    return `${quote(column)} (for ${field}${near === null ? '' : `; did you mean ${quote(near)}?`})`;
+  });
+  const shown = present.slice(0, NAMES_SHOWN_MAX).map(quote);
+  if (present.length > shown.length) shown.push('…');
+  throw new LecternError(
+    'source-malformed',
+    `${sourceName}: the field map names ${named.length === 1 ? 'a column that is' : 'columns that are'} not there: ` +
+      `${listed.join(', ')}. The columns are ${shown.join(', ')}`,
+  );
+}
+
+function quote(name: string): string {
+  return JSON.stringify(name.length > NAME_UNITS_SHOWN ? `${name.slice(0, NAME_UNITS_SHOWN)}…` : name);
+}

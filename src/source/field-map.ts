@@ -1,0 +1,254 @@
+/** Turns the columns of a source into the fields of events. */
+import { VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX } from '../limits.js';
+import { derivedIdentifier } from '../model/derived-identifier.js';
+import { FIELDS, type FieldName } from '../model/fields.js';
+import { isUuid } from '../model/identifier.js';
+import type { FieldMap, ReadRules } from '../model/read-rules.js';
+import { suggest } from '../structures/suggest.js';
+import { TextMemo } from '../structures/text-memo.js';
+import { ColumnWatch, checkColumns } from './column-watch.js';
+import { columnsOf, type MapTemplate, parseTemplate } from './map-template.js';
+import type { RecordSink } from './source.js';
+
+type ColumnRecord = Readonly<Record<string, unknown>>;
+type ReadColumn = (record: ColumnRecord) => unknown;
+
+/** Where the name of what an identifier stands for is kept. */
+const NAMED_FIELDS = [
+  ['roomId', 'roomName'],
+  ['courseId', 'courseName'],
+  ['groupId', 'groupName'],
+  ['lecturerId', 'lecturer'],
+] as const;
+
+export const MAPPED_FIELDS: readonly string[] = [
+  ...new Set([...FIELDS.map(({ name }) => name), ...NAMED_FIELDS.map(([, name]) => name)]),
+];
+
+/** Formats as field maps name them, and what readers call them. */
+const FORMATS_OF_MAPS: Readonly<Record<string, readonly string[]>> = {
+  csv: ['csv'],
+  icalendar: ['icalendar'],
+  json: ['ndjson', 'json-array', 'memory'],
+  messagepack: ['messagepack'],
+};
+
+/** Records of these formats are texts by column, with no nested values. An empty text is no value. */
+const FLAT_FORMATS = ['csv', 'icalendar'];
+
+/** Used where the user's map says nothing else. */
+const DEFAULT_MAPS: Readonly<Record<string, Readonly<Record<string, string>>>> = { icalendar: {} };
+
+/** The fault of a field map, or null. */
+export function fieldMapFault(map: FieldMap): string | null {
+  for (const [key, value] of Object.entries(map)) {
+    const isOfFormat = Object.hasOwn(FORMATS_OF_MAPS, key);
+    if (isOfFormat && typeof value === 'object') {
+      for (const [field, text] of Object.entries(value ?? {})) {
+        const fault = entryFault(field, text);
+        if (fault !== null) return `for ${key}, ${fault}`;
+      }
+      continue;
+    }
+    const fault = entryFault(key, value);
+    if (fault !== null) return fault;
+  }
+  return null;
+}
+
+function entryFault(field: string, text: unknown): string | null {
+  if (!MAPPED_FIELDS.includes(field)) {
+    const near = suggest(field, MAPPED_FIELDS);
+    const hint = near === null ? `the fields are ${MAPPED_FIELDS.join(', ')}` : `did you mean ${near}?`;
+    return `there is no field ${JSON.stringify(field)}: ${hint}`;
+  }
+  if (typeof text !== 'string') return `the column of ${field} must be a text`;
+  const template = parseTemplate(text);
+  return typeof template === 'string' ? `${field} is ${JSON.stringify(text)}: ${template}` : null;
+}
+
+/**
+ * A sink for the records of one format, which gives events to `sink`. It is `sink` itself if the rules change no record.
+ *
+ * @param format of the reader
+ */
+export function mappedSink(
+  sink: RecordSink,
+  format: string,
+  { fieldMap = {}, identifiers }: ReadRules,
+  sourceName: string,
+): RecordSink {
+  const isFlat = FLAT_FORMATS.includes(format);
+  const given = mapOf(fieldMap, format);
+  const isDerived = identifiers === 'derived';
+  const templates = new Map([...mapOf(DEFAULT_MAPS[format] ?? {}, format), ...given]);
+  if (templates.size === 0 && !isDerived) return sink;
+  const toEvent = templates.size === 0 ? null : createMapper(templates, isFlat);
+  // A calendar names its rooms, so their identifiers can only be derived.
+  const derive = format === 'icalendar' && identifiers === 'uuid' ? createDeriver() : null;
+  const makeWatch = (): ColumnWatch =>
+    new ColumnWatch(
+      sourceName,
+      [...given].flatMap(([field, template]) =>
+        columnsOf(template).map((column) => ({
+          field,
+          column,
+          isNeeded: FIELDS.some(({ name, required }) => name === field && required) && field !== 'id',
+          read: columnReader(column, isFlat),
+        })),
+      ),
+      isFlat,
+    );
+  // Each CSV file says its columns in its first line. Records of other formats may leave them out.
+  const isTold = format === 'csv';
+  const watch = isTold || sink.notes === undefined ? makeWatch() : sink.notes.watchOf(format, makeWatch);
+  return {
+    record(value, position) {
+      if (!isRecord(value)) {
+        sink.record(value, position);
+        return;
+      }
+      if (!watch.isDone) {
+        watch.look(value);
+        if (isTold) checkColumns(watch.report());
+      }
+      const event = toEvent === null ? (value as Record<string, unknown>) : toEvent(value);
+      if (isDerived || derive !== null) keepNames(event);
+      derive?.(event);
+      sink.record(event, position);
+    },
+    reject: (rejection) => sink.reject(rejection),
+    notes: sink.notes,
+  };
+}
+
+function isRecord(value: unknown): value is ColumnRecord {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
+}
+
+/** The checked entries for one format: its own win. */
+function mapOf(map: FieldMap, format: string): Map<string, MapTemplate> {
+  const entries = new Map<string, MapTemplate>();
+  const add = (field: string, text: string): void => {
+    const template = parseTemplate(text);
+    if (typeof template !== 'string') entries.set(field, template);
+  };
+  for (const [field, text] of Object.entries(map)) if (typeof text === 'string') add(field, text);
+  for (const [name, own] of Object.entries(map)) {
+    if (typeof own === 'string' || !FORMATS_OF_MAPS[name]?.includes(format)) continue;
+    for (const [field, text] of Object.entries(own)) add(field, text);
+  }
+  return entries;
+}
+
+/**
+ * Makes a record with the mapped fields, and with the columns that are not used elsewhere, under their own names: of those that
+ * are no fields the load lists the names.
+ */
+function createMapper(
+  templates: ReadonlyMap<string, MapTemplate>,
+  isFlat: boolean,
+): (record: ColumnRecord) => Record<string, unknown> {
+  const entries = [...templates].map(([field, template]) => ({
+    field,
+    read: templateReader(template, isFlat),
+  }));
+  const used = new Set(
+    [...templates.values()].flatMap(columnsOf).flatMap((column) => [column, column.split('.')[0]]),
+  );
+  const isKept = (name: string): boolean =>
+    !templates.has(name) && name !== '__proto__' && (MAPPED_FIELDS.includes(name) || !used.has(name));
+  let shape: readonly string[] = [];
+  let kept: readonly string[] = [];
+  return (record) => {
+    const names = Object.keys(record);
+    if (!isSameList(names, shape)) {
+      shape = names;
+      kept = names.filter(isKept);
+    }
+    const event: Record<string, unknown> = {};
+    for (const { field, read } of entries) event[field] = read(record);
+    for (const name of kept) event[name] = isFlat && record[name] === '' ? null : record[name];
+    return event;
+  };
+}
+
+function isSameList(a: readonly string[], b: readonly string[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let n = 0; n < a.length; n++) if (a[n] !== b[n]) return false;
+  return true;
+}
+
+function templateReader(template: MapTemplate, isFlat: boolean): ReadColumn {
+  const [only, ...others] = template;
+  if (typeof only === 'object' && others.length === 0) {
+    const read = columnReader(only.column, isFlat);
+    return isFlat ? (record) => read(record) || null : read;
+  }
+  const parts = template.map((part) => (typeof part === 'string' ? part : columnReader(part.column, isFlat)));
+  return (record) => {
+    let text = '';
+    for (const part of parts) {
+      if (typeof part === 'string') {
+        text += part;
+        continue;
+      }
+      const value = part(record);
+      if (value === undefined || value === null || value === '') return null;
+      // The normaliser rejects it.
+      if (typeof value === 'object') return value;
+      text += String(value);
+    }
+    return text;
+  };
+}
+
+/** Undefined where a record lacks the column. A name with dots is a path, unless the record has that very name. */
+function columnReader(column: string, isFlat: boolean): ReadColumn {
+  const path = column.split('.');
+  const read: ReadColumn = (record) => (Object.hasOwn(record, column) ? record[column] : undefined);
+  if (isFlat || path.length === 1) return read;
+  return (record) => {
+    if (Object.hasOwn(record, column)) return record[column];
+    let value: unknown = record;
+    for (const name of path) {
+      if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
+      value = (value as ColumnRecord)[name];
+    }
+    return value;
+  };
+}
+
+/** The text of an identifier is the name of what it stands for, if the record has no other. */
+function keepNames(event: Record<string, unknown>): void {
+  for (const [field, nameField] of NAMED_FIELDS) {
+    const text = event[field];
+    const name = event[nameField];
+    if (typeof text !== 'string' || text === '' || isUuid(text)) continue;
+    if (name === undefined || name === null || name === '') event[nameField] = text;
+  }
+}
+
+function createDeriver(): (event: Record<string, unknown>) => void {
+  const fields = FIELDS.filter(({ name, kind }) => kind === 'identifier' && name !== 'id').map(
+    ({ name }) => ({
+      name,
+      memo: new TextMemo<string>(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX),
+    }),
+  );
+  return (event) => {
+    for (const { name, memo } of fields) {
+      const text = event[name];
+      if (typeof text === 'string' && !isUuid(text)) event[name] = deriveOnce(name, text, memo);
+    }
+  };
+}
+
+function deriveOnce(field: FieldName, text: string, memo: TextMemo<string>): string {
+  let identifier = memo.get(text);
+  if (identifier === undefined) {
+    identifier = derivedIdentifier(field, text);
+    memo.set(text, identifier);
+  }
+  return identifier;
+}

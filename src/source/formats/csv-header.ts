@@ -1,0 +1,92 @@
+import { CSV_COLUMNS_MAX } from '../../limits.js';
+import { FIELDS } from '../../model/fields.js';
+import { viewOf } from '../../structures/byte-strings.js';
+import type { NameSpans } from '../source.js';
+
+const SERVED: ReadonlySet<string> = new Set(FIELDS.map(({ name }) => name));
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const DATE = /^\d{1,4}([./-])\d{1,2}\1\d{1,4}(?!\d)/;
+const TIME = /^\d{1,2}[:.]\d\d(?::\d\d)?\s*(?:[ap]\.?m\.?)?$/i;
+const NUMBER = /^-?\d+(?:[.,]\d+)?$/;
+const SHOWN_CHARACTERS_MAX = 40;
+
+/** The columns of a CSV source, and records of them. */
+export class CsvHeader {
+  readonly columns: readonly string[];
+  /** The columns that are no fields of events. */
+  readonly names: NameSpans;
+  readonly #blank: Readonly<Record<string, string | null>>;
+
+  constructor(columns: readonly string[]) {
+    this.columns = columns;
+    this.names = spansOf(columns.filter((column) => !SERVED.has(column)));
+    this.#blank = Object.fromEntries(columns.map((column) => [column, null]));
+  }
+
+  /** @param texts as many as there are columns. Empty ones are missing values */
+  recordOf(texts: readonly string[]): Record<string, string | null> {
+    const { columns } = this;
+    const record = { ...this.#blank };
+    for (let n = 0; n < columns.length; n++) {
+      const text = texts[n] as string;
+      if (text !== '') record[columns[n] as string] = text;
+    }
+    return record;
+  }
+}
+
+/**
+ * The names of the columns: a column without a name is called `column 5`, a further one of the same name `Note (2)`.
+ *
+ * @param count all cells, of which `texts` are the first
+ * @returns or why this is no header
+ */
+export function readHeader(
+  texts: readonly string[],
+  count: number,
+): readonly string[] | { readonly problem: string } {
+  if (count > CSV_COLUMNS_MAX) {
+    return { problem: `the header has ${count} columns; expected at most ${CSV_COLUMNS_MAX}` };
+  }
+  const given = texts.map((text) => text.trim());
+  const data = given.flatMap((name) => [UUID, DATE, TIME].flatMap((form) => form.exec(name)?.[0] ?? []))[0];
+  if (data !== undefined || given.every((name) => NUMBER.test(name))) {
+    const shown = JSON.stringify((data ?? given[0] ?? '').slice(0, SHOWN_CHARACTERS_MAX));
+    return {
+      problem: `it looks like data, not like a header: found ${shown}; expected the names of the columns`,
+    };
+  }
+  const columns: string[] = [];
+  const taken = new Set(given);
+  const seen = new Set<string>();
+  for (const [n, name] of given.entries()) {
+    if (seen.has(name) && SERVED.has(name)) {
+      const first = given.indexOf(name) + 1;
+      return { problem: `columns ${first} and ${n + 1} are both called ${name}; expected one of that name` };
+    }
+    seen.add(name);
+    const isFree = name !== '' && given.indexOf(name) === n;
+    columns.push(isFree ? name : freeName(name, n, taken));
+  }
+  return columns;
+}
+
+function freeName(name: string, n: number, taken: Set<string>): string {
+  const base = name === '' ? `column ${n + 1}` : name;
+  let free = base;
+  for (let number = 2; free === name || taken.has(free); number++) free = `${base} (${number})`;
+  taken.add(free);
+  return free;
+}
+
+function spansOf(names: readonly string[]): NameSpans {
+  const bytes = Buffer.from(names.join(''), 'utf8');
+  const places = new Int32Array(2 * names.length);
+  let at = 0;
+  for (const [n, name] of names.entries()) {
+    places[2 * n] = at;
+    at += Buffer.byteLength(name);
+    places[2 * n + 1] = at;
+  }
+  return { places, count: names.length, view: viewOf(bytes) };
+}

@@ -1,0 +1,181 @@
+/** Finds the cells of one row of CSV (RFC 4180). A row may come in several parts. */
+import { CSV_COLUMNS_MAX } from '../../limits.js';
+
+const LF = 0x0a;
+const CR = 0x0d;
+const QUOTE = 0x22;
+
+/** How a cell is written; `ESCAPED` holds doubled quotes. */
+export const PLAIN_CELL = 0;
+export const QUOTED_CELL = 1;
+export const ESCAPED_CELL = 2;
+
+/** States: numbers, since they are compared at each byte that stops a run. */
+const CELL_BEGINS = 0;
+const IN_PLAIN = 1;
+const IN_QUOTES = 2;
+const AFTER_QUOTE = 3;
+/** Text after a closing quote. */
+const IN_REST = 4;
+
+export const INCOMPLETE = -1;
+/** Text follows a quote that closes on a later line: most likely the quote that opened the cell was never closed. */
+export const OPEN_QUOTE = -2;
+
+const STOPS_QUOTED: Uint8Array = tableOf(QUOTE, CR, LF);
+
+function tableOf(...bytes: number[]): Uint8Array {
+  const table = new Uint8Array(256);
+  for (const byte of bytes) table[byte] = 1;
+  return table;
+}
+
+/** All offsets count from the beginning of the row, which may lie in an earlier part. */
+export class RowScanner {
+  /** Start, end and kind of each cell, without its quotes. Only the first CSV_COLUMNS_MAX cells. */
+  readonly cells: Int32Array = new Int32Array(3 * CSV_COLUMNS_MAX);
+  /** All cells. */
+  count = 0;
+  /** Line breaks inside quotes. */
+  lineBreaks = 0;
+  /** The first cell, from 1, with text after its closing quote. 0: none. */
+  restCell = 0;
+  /** Behind the first line break of the present cell's quotes. -1: none. */
+  resumeAt = -1;
+  /** The same of the first cell that has one, and the number of that cell, from 0. */
+  firstResumeAt = -1;
+  firstCell = 0;
+  /** Where OPEN_QUOTE was found. */
+  stoppedAt = 0;
+  /** Line breaks of the row before the present cell. */
+  breaksBefore = 0;
+  readonly #delimiter: number;
+  readonly #stopsPlain: Uint8Array;
+  #state = CELL_BEGINS;
+  #cellStart = 0;
+  #cellEnd = 0;
+  #kind = PLAIN_CELL;
+  #lastCr = -1;
+
+  constructor(delimiter: number) {
+    this.#delimiter = delimiter;
+    this.#stopsPlain = tableOf(delimiter, CR, LF);
+  }
+
+  get isInQuotes(): boolean {
+    return this.#state === IN_QUOTES;
+  }
+
+  begin(): void {
+    this.count = 0;
+    this.lineBreaks = 0;
+    this.restCell = 0;
+    this.firstResumeAt = -1;
+    this.#state = CELL_BEGINS;
+    this.#beginCell(0);
+  }
+
+  /**
+   * @param from where this part begins
+   * @param row where the row begins: negative if that is in an earlier part
+   * @returns the place of the CR or LF that ends the row, INCOMPLETE or OPEN_QUOTE
+   */
+  scan(bytes: Uint8Array, from: number, row: number): number {
+    const end = bytes.length;
+    const stopsPlain = this.#stopsPlain;
+    let state = this.#state;
+    let at = from;
+    while (at < end) {
+      const byte = bytes[at] as number;
+      if (state === IN_QUOTES) {
+        if (byte === QUOTE) {
+          state = AFTER_QUOTE;
+          this.#cellEnd = at - row;
+          at++;
+          continue;
+        }
+        if (byte === CR) this.#breakLine(at - row, true);
+        else if (byte === LF) this.#breakLine(at - row, false);
+        at++;
+        while (at < end && STOPS_QUOTED[bytes[at] as number] === 0) at++;
+        continue;
+      }
+      if (byte === QUOTE && state === CELL_BEGINS) {
+        state = IN_QUOTES;
+        this.#kind = QUOTED_CELL;
+        this.#cellStart = at + 1 - row;
+        at++;
+        while (at < end && STOPS_QUOTED[bytes[at] as number] === 0) at++;
+        continue;
+      }
+      if (byte === QUOTE && state === AFTER_QUOTE) {
+        state = IN_QUOTES;
+        this.#kind = ESCAPED_CELL;
+        at++;
+        while (at < end && STOPS_QUOTED[bytes[at] as number] === 0) at++;
+        continue;
+      }
+      if (byte === this.#delimiter) {
+        this.#endCell(state, at - row);
+        this.#beginCell(at + 1 - row);
+        state = CELL_BEGINS;
+        at++;
+        continue;
+      }
+      if (byte === CR || byte === LF) {
+        this.#endCell(state, at - row);
+        this.#state = CELL_BEGINS;
+        return at;
+      }
+      if (state === AFTER_QUOTE) {
+        if (this.resumeAt !== -1) {
+          this.#state = state;
+          this.stoppedAt = at - row;
+          return OPEN_QUOTE;
+        }
+        if (this.restCell === 0) this.restCell = this.count + 1;
+        state = IN_REST;
+      } else if (state === CELL_BEGINS) state = IN_PLAIN;
+      at++;
+      while (at < end && stopsPlain[bytes[at] as number] === 0) at++;
+    }
+    this.#state = state;
+    return INCOMPLETE;
+  }
+
+  /** Ends the row where the source ends. */
+  finish(length: number): void {
+    this.#endCell(this.#state, length);
+    this.#state = CELL_BEGINS;
+  }
+
+  #beginCell(start: number): void {
+    this.#cellStart = start;
+    this.#kind = PLAIN_CELL;
+    this.#lastCr = -1;
+    this.resumeAt = -1;
+    this.breaksBefore = this.lineBreaks;
+  }
+
+  #endCell(state: number, end: number): void {
+    if (this.count < CSV_COLUMNS_MAX) {
+      const place = 3 * this.count;
+      this.cells[place] = this.#cellStart;
+      this.cells[place + 1] = state === AFTER_QUOTE || state === IN_REST ? this.#cellEnd : end;
+      this.cells[place + 2] = this.#kind;
+    }
+    this.count++;
+  }
+
+  #breakLine(offset: number, isCr: boolean): void {
+    const isPair = !isCr && this.#lastCr === offset - 1 && this.#lastCr !== -1;
+    if (isCr) this.#lastCr = offset;
+    if (!isPair) this.lineBreaks++;
+    if (this.resumeAt !== -1 && !(isPair && this.resumeAt === offset)) return;
+    if (this.firstResumeAt === this.resumeAt) {
+      this.firstResumeAt = offset + 1;
+      this.firstCell = this.count;
+    }
+    this.resumeAt = offset + 1;
+  }
+}

@@ -1,0 +1,151 @@
+import { isAscii } from 'node:buffer';
+import { LecternError } from '../../errors.js';
+
+/** Enough for every byte order mark. */
+const MARK_BYTES_MAX = 4;
+const UTF_8 = 'utf-8';
+const WINDOWS_1252 = 'windows-1252';
+const EXAMPLES = 'such as windows-1252, iso-8859-2, windows-1251 or shift_jis';
+const REPLACEMENT = '\ufffd';
+const NOT_UTF_8 = Buffer.of(0xff);
+
+/** By their first bytes. The longer mark comes first. */
+const MARKS: readonly (readonly [bytes: string, encoding: string])[] = [
+  ['\xff\xfe\0\0', 'utf-32'],
+  ['\0\0\xfe\xff', 'utf-32'],
+  ['\xef\xbb\xbf', UTF_8],
+  ['\xff\xfe', 'utf-16le'],
+  ['\xfe\xff', 'utf-16be'],
+];
+
+/** Bytes 0x80 to 0x9F of windows-1252. Several versions of Node decode them as control characters (nodejs/node#56542). */
+const WINDOWS_1252_C1 =
+  '\u20ac\u0081\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\u008d\u017d\u008f' +
+  '\u0090\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\u009d\u017e\u0178';
+
+/**
+ * Turns text of another encoding into UTF-8, in pieces of any size. A byte order mark wins over the given encoding; without
+ * both, bytes pass as they are. What the encoding does not have becomes a byte that UTF-8 does not have, so that only its
+ * record is rejected.
+ */
+export class Transcoder {
+  /** Of the source. Undefined for UTF-8, and until the first bytes have come. */
+  encoding: string | undefined;
+  readonly #sourceName: string;
+  readonly #given: string | undefined;
+  #decode: ((bytes: Buffer, isLast: boolean) => string) | null = null;
+  /** The first bytes, while there are too few. */
+  #head: Buffer | null = Buffer.alloc(0);
+
+  /** @throws LecternError `option-invalid` for an unknown encoding */
+  constructor(sourceName: string, encoding: string | undefined) {
+    this.#sourceName = sourceName;
+    this.#given = encoding === undefined ? undefined : canonicalEncoding(encoding);
+  }
+
+  /** @returns UTF-8, perhaps the same bytes, perhaps none yet */
+  push(bytes: Buffer): Buffer {
+    if (this.#head === null) return this.#convert(bytes, false);
+    const head = this.#head.length === 0 ? bytes : Buffer.concat([this.#head, bytes]);
+    const first = head.toString('latin1', 0, MARK_BYTES_MAX);
+    if (MARKS.some(([mark]) => mark.length > first.length && mark.startsWith(first))) {
+      this.#head = Buffer.from(head);
+      return Buffer.alloc(0);
+    }
+    return this.#begin(head);
+  }
+
+  finish(): Buffer {
+    const begun = this.#head === null ? Buffer.alloc(0) : this.#begin(this.#head);
+    return Buffer.concat([begun, this.#convert(Buffer.alloc(0), true)]);
+  }
+
+  #begin(head: Buffer): Buffer {
+    this.#head = null;
+    const first = head.toString('latin1', 0, MARK_BYTES_MAX);
+    const encoding = MARKS.find(([mark]) => first.startsWith(mark))?.[1] ?? this.#given;
+    if (encoding === 'utf-32') {
+      throw new LecternError(
+        'source-malformed',
+        `${this.#sourceName}: found UTF-32 text; expected it as UTF-8`,
+      );
+    }
+    if (encoding === undefined || encoding === UTF_8) return head;
+    this.encoding = encoding;
+    this.#decode = decoderOf(encoding);
+    return this.#convert(head, false);
+  }
+
+  #convert(bytes: Buffer, isLast: boolean): Buffer {
+    if (this.#decode === null) return bytes;
+    if (this.encoding === WINDOWS_1252 && isAscii(bytes)) return bytes;
+    const text = this.#decode(bytes, isLast);
+    if (!text.includes(REPLACEMENT)) return Buffer.from(text, 'utf8');
+    const parts = text.split(REPLACEMENT).flatMap((part) => [NOT_UTF_8, Buffer.from(part, 'utf8')]);
+    return Buffer.concat(parts.slice(1));
+  }
+}
+
+/** The name of the Encoding Standard. @throws LecternError `option-invalid` */
+export function canonicalEncoding(name: string): string {
+  try {
+    return new TextDecoder(name).encoding;
+  } catch (cause) {
+    const problem = `the encoding ${JSON.stringify(name)} is not known; expected the name of an encoding, ${EXAMPLES}`;
+    throw new LecternError('option-invalid', problem, { cause });
+  }
+}
+
+function decoderOf(encoding: string): (bytes: Buffer, isLast: boolean) => string {
+  if (encoding === WINDOWS_1252) {
+    return (bytes) =>
+      bytes
+        .toString('latin1')
+        .replace(/(?!\p{ASCII})\p{Cc}/gu, (character) =>
+          WINDOWS_1252_C1.charAt(character.charCodeAt(0) - 0x80),
+        );
+  }
+  const decoder = new TextDecoder(encoding);
+  return (bytes, isLast) => decoder.decode(bytes, { stream: !isLast });
+}
+
+/** Why text without a known encoding is not UTF-8, for the first bytes of a source. Null: it is, or some of it is. */
+export function foreignText(head: Buffer): string | null {
+  const text = new TextDecoder(UTF_8).decode(head, { stream: true });
+  const at = text.indexOf(REPLACEMENT);
+  // Damage within UTF-8 costs its records only.
+  if (at === -1 || /(?!\ufffd)\P{ASCII}/u.test(text)) return null;
+  // All characters before it have one byte.
+  const line = text.slice(0, at).split(/\r\n|\r|\n/).length;
+  const byte = (head[at] as number).toString(16);
+  return `line ${line} holds the byte ${byte}, which is not UTF-8; ${expectedText(head)}`;
+}
+
+/** What a person can do about bytes that are no text. */
+export function expectedText(bytes: Buffer, encoding?: string): string {
+  if (encoding !== undefined)
+    return `expected ${encoding} text; give --encoding with the right name, ${EXAMPLES}`;
+  const hint = looksWestern(bytes)
+    ? 'it looks like windows-1252 (Latin 1): give --encoding windows-1252'
+    : `if all of it has another encoding, give --encoding with its name, ${EXAMPLES}`;
+  return `expected UTF-8 text; ${hint}`;
+}
+
+/** Letters with accents stand alone, and the places of windows-1252 that have no character are not used. */
+function looksWestern(bytes: Buffer): boolean {
+  let high = 0;
+  let runs = 0;
+  let controls = 0;
+  let wasHigh = false;
+  for (const byte of bytes) {
+    const isHigh = byte >= 0x80;
+    if (isHigh) {
+      high++;
+      if (!wasHigh) runs++;
+      if (byte < 0xa0) controls++;
+      if (byte === 0x81 || byte === 0x8d || byte === 0x8f || byte === 0x90 || byte === 0x9d) return false;
+    }
+    wasHigh = isHigh;
+  }
+  return high > 0 && high < 2 * runs && 2 * controls <= high;
+}

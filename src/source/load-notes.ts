@@ -1,0 +1,48 @@
+import type { AmbiguousTimes } from '../model/zone.js';
+import { type ColumnReport, type ColumnWatch, checkColumns, joinReports } from './column-watch.js';
+
+/** Plain data, to keep with a copy of records. */
+export interface NotesReport {
+  readonly ambiguousTimes: Readonly<AmbiguousTimes>;
+  /** By format. */
+  readonly columns: ReadonlyMap<string, ColumnReport>;
+}
+
+/** What is told of a load besides its records. All sources and pages of one load share it. */
+export class LoadNotes {
+  readonly ambiguousTimes: AmbiguousTimes = { gaps: 0, overlaps: 0 };
+  readonly #watches = new Map<string, ColumnWatch>();
+  readonly #added = new Map<string, ColumnReport>();
+
+  /** The watch of one format, for all its sources together. */
+  watchOf(format: string, make: () => ColumnWatch): ColumnWatch {
+    let watch = this.#watches.get(format);
+    if (watch === undefined) {
+      watch = make();
+      this.#watches.set(format, watch);
+    }
+    return watch;
+  }
+
+  /** Without what was added. */
+  report(): NotesReport {
+    const columns = new Map([...this.#watches].map(([format, watch]) => [format, watch.report()]));
+    return { ambiguousTimes: { ...this.ambiguousTimes }, columns };
+  }
+
+  /** Adds the notes of a part that was loaded by itself. */
+  add({ ambiguousTimes: { gaps, overlaps }, columns }: NotesReport): void {
+    this.ambiguousTimes.gaps += gaps;
+    this.ambiguousTimes.overlaps += overlaps;
+    for (const [format, report] of columns) {
+      const known = this.#added.get(format);
+      this.#added.set(format, known === undefined ? report : joinReports(known, report));
+    }
+  }
+
+  /** @throws LecternError `source-malformed` if a field map names a column that no record had */
+  checkColumns(): void {
+    for (const report of this.report().columns.values()) checkColumns(report);
+    for (const report of this.#added.values()) checkColumns(report);
+  }
+}

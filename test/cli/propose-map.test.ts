@@ -1,0 +1,257 @@
+/** What inspect reads from the names and values of columns. */
+import { test } from 'tap';
+import { ColumnLook } from '../../src/cli/column-look.js';
+import { plainName } from '../../src/cli/column-names.js';
+import { type MapProposal, proposedOptions, proposeMap, shellQuoted } from '../../src/cli/propose-map.js';
+
+function propose(...records: readonly Readonly<Record<string, unknown>>[]): MapProposal {
+  const look = new ColumnLook();
+  for (const record of records) look.record(record);
+  return proposeMap(look.columns);
+}
+
+const ID = '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417';
+
+test('names of several languages', (t) => {
+  for (const [language, record, map] of [
+    [
+      'German',
+      {
+        Datum: '31.08.2024',
+        Von: '08:00',
+        Bis: '09:30',
+        Fach: 'Algebra',
+        Dozentin: 'A',
+        Raum: 'H1',
+        Klasse: '1a',
+        Art: 'VL',
+      },
+      {
+        time: '{Datum} {Von}',
+        endTime: '{Datum} {Bis}',
+        title: 'Fach',
+        courseId: 'Fach',
+        roomId: 'Raum',
+        studyGroup: 'Klasse',
+        lecturer: 'Dozentin',
+        lecturerId: 'Dozentin',
+        type: 'Art',
+      },
+    ],
+    [
+      'German compounds',
+      {
+        Kursnummer: 'M-1',
+        Veranstaltungstitel: 'Algebra',
+        Unterrichtsbeginn: '31.08.2024 08:00',
+        Unterrichtsende: '31.08.2024 09:30',
+        Hörsaal: 'H1',
+      },
+      {
+        time: 'Unterrichtsbeginn',
+        endTime: 'Unterrichtsende',
+        title: 'Veranstaltungstitel',
+        courseId: 'Kursnummer',
+        roomId: 'Hörsaal',
+      },
+    ],
+    [
+      'English',
+      {
+        Subject: 'Algebra',
+        'Start Date': '08/31/2024',
+        'Start Time': '8:00 AM',
+        'End Date': '08/31/2024',
+        'End Time': '9:30 AM',
+        Location: 'H1',
+        Instructor: 'A',
+      },
+      {
+        time: '{Start Date} {Start Time}',
+        endTime: '{End Date} {End Time}',
+        title: 'Subject',
+        courseId: 'Subject',
+        roomId: 'Location',
+        lecturer: 'Instructor',
+        lecturerId: 'Instructor',
+      },
+    ],
+    [
+      'French',
+      {
+        Date: '2024-08-31',
+        'Heure de début': '08:00',
+        'Heure de fin': '09:30',
+        Matière: 'Algèbre',
+        Salle: 'H1',
+        Enseignant: 'A',
+        Groupe: 'G1',
+      },
+      {
+        time: '{Date} {Heure de début}',
+        endTime: '{Date} {Heure de fin}',
+        title: 'Matière',
+        courseId: 'Matière',
+        roomId: 'Salle',
+        studyGroup: 'Groupe',
+        lecturer: 'Enseignant',
+        lecturerId: 'Enseignant',
+      },
+    ],
+    [
+      'Spanish',
+      {
+        Fecha: '31/08/2024',
+        'Hora inicio': '08:00',
+        'Hora fin': '09:30',
+        Asignatura: 'Álgebra',
+        Aula: 'A1',
+        Profesor: 'A',
+        Grupo: 'G1',
+      },
+      {
+        time: '{Fecha} {Hora inicio}',
+        endTime: '{Fecha} {Hora fin}',
+        title: 'Asignatura',
+        courseId: 'Asignatura',
+        roomId: 'Aula',
+        studyGroup: 'Grupo',
+        lecturer: 'Profesor',
+        lecturerId: 'Profesor',
+      },
+    ],
+    [
+      'nested JSON',
+      {
+        uid: 'x1',
+        slot: { start: '2024-08-31T08:00:00Z', end: '2024-08-31T09:30:00Z' },
+        room: { name: 'H1' },
+        course_name: 'Algebra',
+      },
+      {
+        time: 'slot.start',
+        endTime: 'slot.end',
+        id: 'uid',
+        roomId: 'room.name',
+        title: 'course_name',
+        courseId: 'course_name',
+      },
+    ],
+    [
+      'the names of the fields',
+      { id: ID, time: '2024-08-31T08:00:00Z', endTime: '2024-08-31T09:30:00Z', lecturrer: 'A', roomId: ID },
+      {},
+    ],
+  ] as const) {
+    const proposal = propose(record);
+    t.strictSame(proposal.map, map, language);
+    t.ok(proposal.isComplete, `${language}: complete`);
+  }
+  t.end();
+});
+
+test('the order of dates', (t) => {
+  const withDates = (...dates: readonly string[]): MapProposal =>
+    propose(...dates.map((date) => ({ date, start: '08:00', end: '09:00' })));
+  for (const [dates, order, isSure] of [
+    [['2024-08-31'], null, true],
+    [['2024/08/31'], 'ymd', true],
+    [['01.02.2024', '31.08.2024'], 'dmy', true],
+    [['01/02/2024', '08/31/2024'], 'mdy', true],
+    [['01.02.2024'], 'dmy', false],
+    [['12/12/2024'], 'dmy', false],
+  ] as const) {
+    const { dateOrder, notes } = withDates(...dates);
+    t.equal(dateOrder, order, dates.join(' '));
+    t.equal(notes.length === 0, isSure, 'a guess is called one');
+  }
+  const both = withDates('31/01/2024', '01/31/2024');
+  t.match(both, { dateOrder: null, isComplete: false, notes: [/others with the month/] });
+  t.equal(propose({ date: '01/02/2024', start: '8:00 AM', end: '9:00 AM' }).dateOrder, 'mdy', 'AM and PM');
+  t.end();
+});
+
+test('zone and identifiers only where they are needed', (t) => {
+  const times = { time: '2024-08-31T08:00:00Z', endTime: '2024-08-31T09:30:00Z' };
+  t.match(propose({ ...times, id: ID, roomId: ID }), { timeZone: null, identifiers: null });
+  t.match(propose({ ...times, id: ID, Raum: 'H1' }), { timeZone: null, identifiers: 'derived' });
+  t.match(propose(times), { identifiers: 'derived' }, 'no id');
+  t.match(propose({ time: '2024-08-31T08:00:00', endTime: '2024-08-31T09:30:00', id: ID }), {
+    timeZone: /./,
+  });
+  const same = { ...times, 'Event ID': '7' };
+  t.notOk('id' in propose(same, same).map, 'values that come twice identify nothing');
+  t.end();
+});
+
+test('what is missing is said', (t) => {
+  for (const [record, note] of [
+    [
+      { Wochentag: 'Mo', Von: '08:00', Bis: '09:30' },
+      /dates of lessons are missing: Wochentag holds days of the week/,
+    ],
+    [
+      {
+        days: 'MWF',
+        start_time: '8:00AM',
+        end_time: '9:00AM',
+        start_date: '2024-08-28',
+        end_date: '2024-12-20',
+      },
+      /days holds days of the week, and start_date and end_date look like the first and the last day/,
+    ],
+    [{ Fach: 'Algebra', Raum: 'H1' }, /no column holds dates/],
+    [{ Datum: '31.08.2024', Fach: 'Algebra' }, /no column holds times of day/],
+    [
+      { Datum: '31.08.2024', Zeit: '08:00 - 09:30' },
+      /Zeit holds start and end in one cell; expected two columns/,
+    ],
+    [
+      { Datum: '31.08.2024', Beginn: '08:00', Dauer: '90' },
+      /the end of lessons is missing; Dauer looks like a duration/,
+    ],
+  ] as const) {
+    const proposal = propose(record);
+    t.notOk(proposal.isComplete);
+    t.match(proposal.notes.join('\n'), note);
+  }
+  t.end();
+});
+
+test('options are quoted for a shell', (t) => {
+  const { dateOrder: _, ...rest } = propose({ "jour d'été": '2024-08-31', de: '08:00', à: '09:00' });
+  t.ok(rest.map);
+  const options = proposedOptions({
+    map: { time: "{jour d'été} {de}", title: 'Fach' },
+    dateOrder: 'dmy',
+    timeZone: 'Europe/Paris',
+    identifiers: 'derived',
+    notes: [],
+    isComplete: true,
+  });
+  t.strictSame(options, [
+    "--map time='{jour d'\\''été} {de}'",
+    '--map title=Fach',
+    '--date-order dmy',
+    '--time-zone Europe/Paris',
+    '--identifiers derived',
+  ]);
+  t.equal(shellQuoted('a b$(c)'), "'a b$(c)'");
+  t.equal(plainName('course_startTime (Größe)'), 'course start time grosse');
+  t.end();
+});
+
+test('records that are no objects, lists, deep and many columns', (t) => {
+  const look = new ColumnLook();
+  for (const value of [null, 7, 'x', [1], { a: [1], b: { c: { d: { e: { f: { g: 1 } } } } }, '': 'x' }])
+    look.record(value);
+  t.strictSame(
+    look.columns.map(({ name }) => name),
+    ['a'],
+  );
+  look.record(Object.fromEntries(Array.from({ length: 5000 }, (_, n) => [`c${n}`, 'x'])));
+  t.equal(look.columns.length, 1000);
+  for (let n = 0; n < 2000; n++) look.record({ a: String(n) });
+  t.equal(look.records, 1000);
+  t.end();
+});

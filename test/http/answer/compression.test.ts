@@ -1,0 +1,158 @@
+import * as zlib from 'node:zlib';
+import { type Test, test } from 'tap';
+import {
+  type Coding,
+  compress,
+  negotiateCoding,
+  tagWithCoding,
+  tagWithoutCoding,
+} from '../../../src/http/answer/compression.js';
+import type { NormalisedEvent } from '../../../src/model/event.js';
+import { viewOfEvents } from '../../query/reading.js';
+import { bearer, EVENTS, type Reply, serve, setUp, viewsOf } from '../harness.js';
+
+const MANY = Array.from({ length: 400 }, (_, n) => ({
+  ...(EVENTS[n % 4] as NormalisedEvent),
+  id: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
+}));
+
+const { brotliDecompressSync, gunzipSync } = zlib;
+/** Node has zstd from 22.15 on. */
+const { zstdDecompressSync } = zlib as unknown as { zstdDecompressSync?: typeof gunzipSync };
+const UNPACK = new Map<Coding, typeof gunzipSync>([
+  ['br', brotliDecompressSync],
+  ['gzip', gunzipSync],
+  ...(zstdDecompressSync === undefined ? [] : [['zstd', zstdDecompressSync] as const]),
+]);
+
+test('the coding that Accept-Encoding prefers', (t) => {
+  const zstd = negotiateCoding('zstd') === null ? 'gzip' : 'zstd';
+  for (const [header, coding] of [
+    ['gzip, deflate, br', 'br'],
+    ['gzip, deflate', 'gzip'],
+    ['gzip;q=1, br;q=0.5', 'gzip'],
+    ['GZIP', 'gzip'],
+    ['br;q=0, gzip;q=0.1', 'gzip'],
+    ['gzip, zstd', zstd],
+    ['*', 'br'],
+    ['*;q=0', null],
+    ['identity', null],
+    ['identity;q=1, br;q=0.5', null],
+    ['deflate', null],
+    ['', null],
+    [';;,,=', null],
+    ['gzip;q=nonsense', null],
+    ['x'.repeat(5000), null],
+  ] as const) {
+    t.equal(negotiateCoding(header), coding, header.slice(0, 40));
+  }
+  t.end();
+});
+
+test('tags of codings', (t) => {
+  t.equal(tagWithCoding('W/"a-b"', 'br'), 'W/"a-b.br"');
+  for (const tag of ['W/"a-b"', 'W/"a-b.br"', 'W/"a-b.gzip"', 'W/"a-b.zstd"'])
+    t.equal(tagWithoutCoding(tag), 'W/"a-b"');
+  t.equal(tagWithoutCoding('W/"a-br"'), 'W/"a-br"');
+  t.end();
+});
+
+test('bodies in pieces of every size, also in shared memory, are what was compressed', async (t) => {
+  const shared = new Uint8Array(new SharedArrayBuffer(700_000)).map((_, n) => n % 251);
+  for (const chunks of [
+    [],
+    [Buffer.from('x')],
+    [shared],
+    [shared.subarray(3), Buffer.alloc(0), shared.subarray(0, 9)],
+  ]) {
+    const whole = Buffer.concat(chunks);
+    for (const [coding, unpack] of UNPACK)
+      t.ok(unpack(await compress(chunks, whole.length, coding)).equals(whole), coding);
+  }
+});
+
+/** Asks until the answer has the coding. */
+async function compressed(t: Test, ask: () => Promise<Reply>, coding: Coding): Promise<Reply> {
+  for (let n = 0; n < 100; n++) {
+    const reply = await ask();
+    if (reply.headers['content-encoding'] === coding) return reply;
+    t.equal(reply.headers['content-encoding'], undefined);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  throw new Error('the answer was never compressed');
+}
+
+test('an answer that is asked for again is compressed, and is the same answer', async (t) => {
+  const views = viewsOf();
+  views.view = viewOfEvents(MANY, 'uuid');
+  const { send } = await serve(t, setUp({ views }).handler);
+  for (const [coding, unpack] of UNPACK) {
+    for (const target of [
+      '/api/v1/schedule',
+      '/api/v1/schedule/all',
+      '/api/v1/schedule/all?format=msgpack',
+      '/api/v1/schedule/conflicts',
+    ]) {
+      const plain = await send(target, { headers: bearer() });
+      const headers = { ...bearer(), 'Accept-Encoding': `${coding}, deflate` };
+      const packed = await compressed(t, () => send(target, { headers }), coding);
+      t.ok(unpack(packed.body).equals(plain.body), `${target} as ${coding}`);
+      t.ok(packed.body.length < plain.body.length / 3, `${packed.body.length} of ${plain.body.length} bytes`);
+      t.equal(packed.headers['content-length'], String(packed.body.length));
+      t.equal(packed.headers.etag, tagWithCoding(String(plain.headers.etag), coding));
+      for (const name of ['content-type', 'vary', 'x-total-count', 'cache-control'])
+        t.equal(packed.headers[name], plain.headers[name], name);
+      t.match(packed.headers.vary, /Accept-Encoding/);
+      const head = await send(target, { method: 'HEAD', headers });
+      t.strictSame(
+        [head.headers['content-length'], head.headers['content-encoding'], head.body.length],
+        [String(packed.body.length), coding, 0],
+      );
+      for (const asked of [headers, bearer()]) {
+        for (const tag of [plain.headers.etag, packed.headers.etag]) {
+          const again = await send(target, { headers: { ...asked, 'If-None-Match': String(tag) } });
+          t.strictSame([again.status, again.headers.etag, again.body.length], [304, tag, 0]);
+        }
+      }
+      t.equal((await send(target, { headers: bearer() })).headers['content-encoding'], undefined);
+    }
+  }
+});
+
+test('another snapshot has other bytes', async (t) => {
+  const views = viewsOf();
+  views.view = viewOfEvents(MANY, 'uuid');
+  const { send } = await serve(t, setUp({ views }).handler);
+  const headers = { ...bearer(), 'Accept-Encoding': 'gzip' };
+  const ask = () => send('/api/v1/schedule/all', { headers });
+  const before = await compressed(t, ask, 'gzip');
+  views.view = viewOfEvents(
+    MANY.map((event) => ({ ...event, title: 'Moved' })),
+    'uuid',
+  );
+  const first = await ask();
+  t.equal(first.headers['content-encoding'], undefined);
+  t.match(first.body.toString(), /Moved/);
+  const after = await compressed(t, ask, 'gzip');
+  t.match(gunzipSync(after.body).toString(), /Moved/);
+  t.not(after.headers.etag, before.headers.etag);
+});
+
+test('what is not compressed: short answers, personal answers, pages with a link to the next, and everything when it is off', async (t) => {
+  const views = viewsOf();
+  views.view = viewOfEvents(MANY, 'uuid');
+  const headers = { ...bearer({ studyGroup: 'A' }), 'Accept-Encoding': 'gzip, br' };
+  for (const [compression, targets] of [
+    [true, ['/api/v1/schedule/types', '/api/v1/schedule/personal', '/api/v1/schedule?limit=200']],
+    [false, ['/api/v1/schedule', '/api/v1/schedule/all']],
+  ] as const) {
+    const { send } = await serve(t, setUp({ views, compression }).handler);
+    for (const target of targets) {
+      for (let n = 0; n < 10; n++) {
+        const reply = await send(target, { headers });
+        t.strictSame([reply.status, reply.headers['content-encoding']], [200, undefined], target);
+        await new Promise((resolve) => setTimeout(resolve, 2));
+      }
+    }
+  }
+});

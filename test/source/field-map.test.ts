@@ -1,0 +1,251 @@
+import fc from 'fast-check';
+import { test } from 'tap';
+import type { RecordPosition } from '../../src/model/event.js';
+import { FIELDS } from '../../src/model/fields.js';
+import type { FieldMap, ReadRules } from '../../src/model/read-rules.js';
+import { fieldMapFault, mappedSink } from '../../src/source/field-map.js';
+import { LoadNotes } from '../../src/source/load-notes.js';
+import type { RecordSink } from '../../src/source/source.js';
+
+const AT: RecordPosition = { record: 1 };
+
+interface Collected {
+  readonly records: unknown[];
+  readonly sink: RecordSink;
+  readonly notes: LoadNotes;
+}
+
+function collect(): Collected {
+  const records: unknown[] = [];
+  const notes = new LoadNotes();
+  const sink: RecordSink = {
+    record: (value) => void records.push(value),
+    reject: () => {},
+    undecoded: () => true,
+    notes,
+  };
+  return { records, sink, notes };
+}
+
+function mapped(
+  record: unknown,
+  fieldMap: FieldMap,
+  format = 'ndjson',
+  more: Partial<ReadRules> = {},
+): unknown {
+  const { records, sink } = collect();
+  mappedSink(sink, format, { identifiers: 'uuid', fieldMap, ...more }, 'a source').record(record, AT);
+  return records[0];
+}
+
+test('without rules that change a record the sink stays the same, with its fast way', async (t) => {
+  const { sink } = collect();
+  for (const format of ['ndjson', 'json-array', 'messagepack', 'memory']) {
+    t.equal(mappedSink(sink, format, { identifiers: 'uuid' }, ''), sink, format);
+    t.equal(mappedSink(sink, format, { identifiers: 'any', timeZone: 'Asia/Tokyo' }, ''), sink, format);
+    t.equal(mappedSink(sink, format, { identifiers: 'uuid', fieldMap: { csv: { title: 'x' } } }, ''), sink);
+    t.notOk(mappedSink(sink, format, { identifiers: 'derived' }, '').undecoded, `${format}, derived`);
+  }
+  t.equal(mappedSink(sink, 'csv', { identifiers: 'uuid', fieldMap: { json: { title: 'x' } } }, ''), sink);
+});
+
+const RECORD = {
+  date: '31.08.2024',
+  start: '8:00',
+  none: null,
+  empty: '',
+  number: 17,
+  yes: true,
+  title: 'Algebra',
+  'a.b': 'dotted',
+  '': 'nameless',
+  '{x}': 'braces',
+  room: { name: 'A 101', floor: { number: 1 } },
+  groups: [{ name: 'CS-1' }, { name: 'CS-2' }],
+};
+
+const ENTRIES: readonly [text: string, value: unknown][] = [
+  ['date', '31.08.2024'],
+  ['{date}', '31.08.2024'],
+  ['{date}T{start}', '31.08.2024T8:00'],
+  ['at {date}', 'at 31.08.2024'],
+  ['{date} {none}', null],
+  ['{date} {empty}', null],
+  ['{date} {absent}', null],
+  ['{none}', null],
+  ['absent', undefined],
+  ['number', 17],
+  ['{number}-{yes}', '17-true'],
+  ['room.name', 'A 101'],
+  ['room.floor.number', 1],
+  ['room.floor', { number: 1 }],
+  ['{room.name}/{groups.1.name}', 'A 101/CS-2'],
+  ['{date} {room}', { name: 'A 101', floor: { number: 1 } }],
+  ['groups.0.name', 'CS-1'],
+  ['groups.7.name', undefined],
+  ['date.length', undefined],
+  ['room.toString', undefined],
+  ['a.b', 'dotted'],
+  ['{{{date}}}', '{31.08.2024}'],
+  ['{date}{{', '31.08.2024{'],
+];
+
+for (const [text, value] of ENTRIES) {
+  test(`courseId from ${JSON.stringify(text)}`, async (t) => {
+    const event = mapped(RECORD, { courseId: text }) as Record<string, unknown>;
+    t.strictSame(event.courseId, value);
+    t.equal(event.title, 'Algebra', 'a field outside of the map keeps its own name');
+  });
+}
+
+test('columns that a map does not use stay, so that they are listed as not served', async (t) => {
+  const event = mapped(RECORD, { courseId: 'room.name', studyGroup: 'title' }) as Record<string, unknown>;
+  t.equal(event.title, 'Algebra', 'a field that another one is mapped from keeps its value');
+  t.notOk('room' in event, 'used');
+  t.strictSame(event.groups, RECORD.groups);
+  t.strictSame(mapped({ title: 'own', name: 'other' }, { title: 'name' }), { title: 'other' });
+  const hostile = JSON.parse('{"__proto__":{"title":"x"},"name":"y"}');
+  t.notOk((mapped(hostile, { type: 'name' }) as { title?: string }).title, '__proto__ is a name like others');
+});
+
+test('what is no record passes, to be rejected', async (t) => {
+  for (const value of [null, 7, 'text', ['a'], new Uint8Array(2)])
+    t.equal(mapped(value, { title: 'x' }), value);
+});
+
+test('a map of one format wins, and leaves other formats alone', async (t) => {
+  const map = { title: 'a', csv: { title: 'b' }, json: { type: 'c' } };
+  const record = { a: 'A', b: 'B', c: 'C' };
+  t.match(mapped(record, map, 'csv'), { title: 'B' });
+  t.match(mapped(record, map, 'ndjson'), { title: 'A', type: 'C' });
+  t.match(mapped(record, map, 'memory'), { title: 'A', type: 'C' });
+  t.match(mapped(record, map, 'messagepack'), { title: 'A' });
+});
+
+test('in columns of text dots are part of a name, and an empty text is no value', async (t) => {
+  const record = { 'Std.-Nr': '3', Nr: '', title: '' };
+  t.strictSame(mapped(record, { courseId: 'Std.-Nr', groupId: 'Nr' }, 'csv'), {
+    courseId: '3',
+    groupId: null,
+    title: null,
+  });
+});
+
+test('the text of an identifier is kept as the name', async (t) => {
+  const uuid = '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417';
+  const derived = (record: object): unknown => mapped(record, {}, 'ndjson', { identifiers: 'derived' });
+  t.strictSame(derived({ roomId: 'A 1', courseId: uuid, groupId: 'G', groupName: 'Group' }), {
+    roomId: 'A 1',
+    roomName: 'A 1',
+    courseId: uuid,
+    groupId: 'G',
+    groupName: 'Group',
+  });
+});
+
+const FAULTS: readonly [map: object, fault: RegExp][] = [
+  [{ titlle: 'x' }, /^there is no field "titlle": did you mean title\?$/],
+  [{ xyzzy: 'x' }, /^there is no field "xyzzy": the fields are id, time, /],
+  [{ csv: { titel: 'x' } }, /^for csv, there is no field "titel"/],
+  [{ xls: { title: 'x' } }, /^there is no field "xls"/],
+  [{ title: 7 }, /^the column of title must be a text$/],
+  [{ title: '' }, /^title is "": it names no column$/],
+  [{ title: '{}' }, /^title is "\{\}": \{\} names no column$/],
+  [{ title: '{a' }, /"\{" has no counterpart: write \{column\}, or \{\{ for a brace$/],
+  [{ title: 'a}' }, /"\}" has no counterpart/],
+  [{ title: '{a{b}}' }, /has no counterpart/],
+  [{ title: '{{a}}' }, /it names no column: write \{column\}$/],
+];
+
+for (const [map, fault] of FAULTS) {
+  test(`refused: ${JSON.stringify(map)}`, async (t) => {
+    t.match(fieldMapFault(map as FieldMap), fault);
+  });
+}
+
+test('every field can be mapped, and the three names', async (t) => {
+  const names = [...FIELDS.map(({ name }) => name), 'roomName', 'courseName', 'groupName'];
+  t.equal(fieldMapFault(Object.fromEntries(names.map((name) => [name, 'x']))), null);
+});
+
+test('a CSV file without a column of the map is refused at its first record', async (t) => {
+  const { sink } = collect();
+  const file = mappedSink(
+    sink,
+    'csv',
+    { identifiers: 'uuid', fieldMap: { title: '{Fach}: {Raun}' } },
+    'a.csv',
+  );
+  t.throws(() => file.record({ Fach: 'x', Raum: 'y' }, AT), {
+    code: 'source-malformed',
+    message:
+      'a.csv: the field map names a column that is not there: "Raun" (for title; did you mean "Raum"?). The columns are "Fach", "Raum"',
+  });
+});
+
+test('a column that no JSON record has is refused at the end, of time and endTime after 1,000 records', async (t) => {
+  const optional = collect();
+  const rules: ReadRules = { identifiers: 'uuid', fieldMap: { title: 'room.nam', type: 'kind' } };
+  const pages = [1, 2].map(() => mappedSink(optional.sink, 'ndjson', rules, 'a.json'));
+  optional.notes.checkColumns();
+  for (let n = 0; n < 2000; n++) pages[0]?.record({ room: { name: 'x' } }, AT);
+  pages[1]?.record({ kind: null }, AT);
+  t.throws(() => optional.notes.checkColumns(), {
+    message: /: "room\.nam" \(for title; did you mean "room\.name"\?\)\. The columns are "room\.name"/,
+  });
+  pages[1]?.record({ room: { nam: 'y' } }, AT);
+  optional.notes.checkColumns();
+
+  const needed = mappedSink(
+    collect().sink,
+    'ndjson',
+    { identifiers: 'uuid', fieldMap: { time: 'begin' } },
+    'a',
+  );
+  for (let n = 1; n < 1000; n++) needed.record({ start: n }, AT);
+  t.throws(() => needed.record({ start: 1000 }, AT), { message: /"begin" \(for time\)/ });
+});
+
+test('parts that were loaded by themselves are judged together', async (t) => {
+  const rules: ReadRules = { identifiers: 'uuid', fieldMap: { title: 'a', type: 'b' } };
+  const partOf = (record: object | null) => {
+    const { sink, notes } = collect();
+    const mapped = mappedSink(sink, 'ndjson', rules, 'part');
+    if (record !== null) mapped.record(record, AT);
+    notes.ambiguousTimes.gaps++;
+    return structuredClone(notes.report());
+  };
+  const whole = new LoadNotes();
+  for (const record of [null, { a: 1, x: 2 }, { a: 3 }]) whole.add(partOf(record));
+  t.throws(() => whole.checkColumns(), { message: /not there: "b" \(for type.*The columns are "a", "x"$/ });
+  whole.add(partOf({ b: 1 }));
+  whole.checkColumns();
+  t.strictSame(whole.ambiguousTimes, { gaps: 4, overlaps: 0 });
+});
+
+test('records with renamed columns become the records that they were', async (t) => {
+  const names: readonly string[] = FIELDS.map(({ name }) => name);
+  const value = fc.oneof(fc.string(), fc.constant(null), fc.integer());
+  const record = fc.record(Object.fromEntries(names.map((name) => [name, value])), { requiredKeys: [] });
+  const columns = fc.uniqueArray(fc.string({ minLength: 1 }), {
+    minLength: names.length,
+    maxLength: names.length,
+  });
+  fc.assert(
+    fc.property(record, columns, (plain, renamed) => {
+      const column = new Map(names.map((name, n) => [name, `x-${renamed[n]}`]));
+      const given = Object.fromEntries(
+        names.flatMap((name) => (name in plain ? [[column.get(name), plain[name]]] : [])),
+      );
+      const escaped = (name: string): string => `{${column.get(name)}}`;
+      const hasBraces = (name: string): boolean => /[{}]/.test(column.get(name) as string);
+      const map = Object.fromEntries(
+        names.filter((name) => !hasBraces(name)).map((name) => [name, escaped(name)]),
+      );
+      const event = mapped(given, map) as Record<string, unknown>;
+      for (const name of Object.keys(map))
+        t.strictSame(event[name], (plain as Record<string, unknown>)[name]);
+    }),
+    { seed: 18, numRuns: 200 },
+  );
+});

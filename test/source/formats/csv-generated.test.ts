@@ -1,0 +1,177 @@
+/** Generated CSV: rows are read back, both ways agree, and no bytes do anything but be read or refused. */
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { test } from 'tap';
+import { LecternError } from '../../../src/errors.js';
+import { CsvReader } from '../../../src/source/formats/csv.js';
+import { readRecords } from '../../../src/source/formats/read-records.js';
+import type { RecordSink, Source } from '../../../src/source/source.js';
+import { loadImage } from '../../../src/thread/load-image.js';
+import { linesOf, type Style, writeCsv } from '../../oracle/csv.js';
+import { collectBytes, inPieces, overwrite } from '../collect.js';
+
+const SEED = 20_240_902;
+
+const text = fc.oneof(
+  fc.constantFrom(
+    '',
+    'a',
+    '"',
+    '""',
+    ',',
+    ';',
+    '\t',
+    '\n',
+    '\r\n',
+    '\r',
+    ' x ',
+    'ü',
+    '\u{1f600}',
+    '\\',
+    "'",
+    '=1+1',
+  ),
+  fc.string({ maxLength: 12 }),
+  fc.string({ unit: 'grapheme', maxLength: 6 }),
+);
+const style: fc.Arbitrary<Style> = fc.record({
+  delimiter: fc.constantFrom(',', ';', '\t'),
+  lineEnd: fc.constantFrom('\n', '\r\n', '\r'),
+  quotes: fc.constantFrom('all', 'needed'),
+  begin: fc.constantFrom('', '\ufeff', 'sep'),
+  endsWithLine: fc.boolean(),
+});
+const table = fc
+  .integer({ min: 2, max: 6 })
+  .chain((columns) =>
+    fc.array(fc.array(text, { minLength: columns, maxLength: columns }), { maxLength: 12 }),
+  );
+
+test('rows are read back as they were written, each with its line', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(table, style, fc.constantFrom(0, 1, 3, 64), async (rows, how, pieceBytes) => {
+      const columns = (rows[0] ?? ['', '']).map((_, n) => `name ${n}`);
+      const filled = rows.filter((row) => row.some((cell) => cell !== ''));
+      const all = [columns, ...rows];
+      const lines = linesOf(all, how).slice(1);
+      const { records, rejections, summary } = await collectBytes(writeCsv(all, how), pieceBytes);
+      assert.equal(summary.format, 'csv');
+      assert.deepStrictEqual(rejections, []);
+      assert.deepStrictEqual(
+        records.map(({ value }) => Object.values(value as object).map((cell) => cell ?? '')),
+        filled,
+      );
+      assert.deepStrictEqual(
+        records.map(({ position }) => position),
+        rows
+          .flatMap((row, n) => (filled.includes(row) ? [lines[n]] : []))
+          .map((line, n) => ({ record: n + 1, line })),
+      );
+    }),
+    { seed: SEED, numRuns: 600 },
+  );
+  t.pass('600 tables');
+});
+
+/** The same bytes with and without the fast way. */
+async function outcomeOf(
+  bytes: Buffer,
+  pieceBytes: number,
+  taken: { count: number } | null,
+): Promise<unknown> {
+  const source: Source = {
+    name: 'bytes',
+    load: async (sink, options = {}) => {
+      const decoding: RecordSink = { record: sink.record, reject: sink.reject };
+      const counting: RecordSink = {
+        ...decoding,
+        undecoded(...row) {
+          const isTaken = sink.undecoded?.(...row) === true;
+          if (isTaken && taken !== null) taken.count++;
+          return isTaken;
+        },
+      };
+      const reading = { ...options, sourceName: 'bytes', bytesTotal: null, onRead: overwrite };
+      const chunks = inPieces(Uint8Array.from(bytes), pieceBytes);
+      return { ...(await readRecords(chunks, taken === null ? decoding : counting, reading)), version: null };
+    },
+  };
+  try {
+    const { image, source: summary } = await loadImage(
+      source,
+      { identifiers: 'any' },
+      { hashSeed: [SEED, 0] },
+    );
+    const { builtAtMs: _, buildMs: __, ...rest } = image.summary;
+    return { ...image, summary: rest, source: summary };
+  } catch (error) {
+    // Anything else is a bug.
+    if (!(error instanceof LecternError)) throw error;
+    return error.message;
+  }
+}
+
+const cells: Record<string, fc.Arbitrary<string>> = {
+  id: fc.oneof({ weight: 30, arbitrary: fc.nat({ max: 500 }).map(String) }, text),
+  time: fc.oneof({ weight: 30, arbitrary: fc.constant('2024-09-02T08:00:00Z') }, text),
+  endTime: fc.constantFrom('2024-09-02T10:00:00Z', '2024-09-02T09:00:00.5Z', '2024-09-02T08:00:00+02:00'),
+  title: text,
+  roomId: fc.oneof(fc.constantFrom('', 'A1', 'B2'), text),
+  Note: text,
+  lecturer: fc.constantFrom('', 'Müller', 'Smith, J.'),
+  größe: fc.constantFrom('', '1', '2'),
+};
+const events = fc.array(fc.tuple(...Object.values(cells)), { minLength: 1, maxLength: 40, size: 'max' });
+const damage = fc.option(
+  fc.array(fc.tuple(fc.nat(), fc.constantFrom(0x22, 0x2c, 0x0a, 0x0d, 0, 0xfc, 0x5c, 0x41)), {
+    maxLength: 5,
+  }),
+);
+
+test('rows as bytes and rows as records make the same image and the same rejections, also of damaged bytes', async (t) => {
+  const taken = { count: 0 };
+  let rows = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      events,
+      style,
+      damage,
+      fc.constantFrom(0, 61, 700),
+      async (written, how, changes, pieceBytes) => {
+        const bytes = Buffer.from(writeCsv([Object.keys(cells), ...written], how));
+        for (const [at, byte] of changes ?? []) bytes[at % bytes.length] = byte;
+        rows += written.length;
+        const fast = await outcomeOf(bytes, pieceBytes, taken);
+        assert.deepStrictEqual(fast, await outcomeOf(bytes, pieceBytes, null));
+      },
+    ),
+    { seed: SEED, numRuns: 250 },
+  );
+  // Otherwise the slow way was compared with itself.
+  t.ok(taken.count > rows / 10, `${taken.count} of ${rows} rows were taken as bytes`);
+  t.ok(taken.count < rows, 'and some were not');
+});
+
+test('bytes of any kind are read or refused, and nothing else happens', async (t) => {
+  const bytes = fc.oneof(
+    fc.uint8Array({ maxLength: 300 }),
+    fc
+      .array(fc.constantFrom(...'"",;\t\n\r\0ab= \\'), { maxLength: 300 })
+      .map((all) => Buffer.from(all.join(''))),
+  );
+  await fc.assert(
+    fc.property(bytes, fc.integer({ min: 1, max: 50 }), fc.boolean(), (body, pieceBytes, hasHeader) => {
+      const whole = Buffer.concat([Buffer.from(hasHeader ? 'a,b\n' : ''), body]);
+      const reader = new CsvReader('test', { record() {}, reject() {} }, { identifiers: 'any' });
+      try {
+        for (let at = 0; at < whole.length; at += pieceBytes)
+          reader.push(Buffer.from(whole.subarray(at, at + pieceBytes)));
+        reader.finish();
+      } catch (error) {
+        assert.ok(error instanceof LecternError, String(error));
+      }
+    }),
+    { seed: SEED, numRuns: 3000 },
+  );
+  t.pass('3,000 inputs');
+});

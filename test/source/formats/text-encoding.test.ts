@@ -1,0 +1,162 @@
+/** Text in other encodings: by byte order mark, by name, however the bytes are cut; and what is not UTF-8 without a name. */
+import { gzipSync } from 'node:zlib';
+import { test } from 'tap';
+import { readRecords } from '../../../src/source/formats/read-records.js';
+import { Transcoder } from '../../../src/source/formats/text-encoding.js';
+import { failureOf, inPieces, overwrite } from '../collect.js';
+
+const TITLES = ['Übung', 'Größe “1” – 5 €', 'Œuvre', 'Algebra'];
+const WESTERN = new Map(
+  [...'€‚ƒ„…†‡ˆ‰Š‹Œ'].map((character, n) => [
+    character,
+    [0x80, 0x82, 0x83, 0x84, 0x85, 0x86, 0x87, 0x88, 0x89, 0x8a, 0x8b, 0x8c][n] as number,
+  ]),
+);
+for (const [character, byte] of [
+  ['Ž', 0x8e],
+  ['‘', 0x91],
+  ['’', 0x92],
+  ['“', 0x93],
+  ['”', 0x94],
+  ['•', 0x95],
+  ['–', 0x96],
+  ['—', 0x97],
+] as const)
+  WESTERN.set(character, byte);
+
+function western(text: string): Buffer {
+  return Buffer.from([...text].map((character) => WESTERN.get(character) ?? character.charCodeAt(0)));
+}
+
+function utf16(text: string, isBig: boolean): Buffer {
+  const bytes = Buffer.from(`\ufeff${text}`, 'utf16le');
+  return isBig ? bytes.swap16() : bytes;
+}
+
+const FORMATS: Readonly<Record<string, (titles: readonly string[]) => string>> = {
+  ndjson: (titles) => titles.map((title) => `${JSON.stringify({ id: '1', title })}\n`).join(''),
+  'json-array': (titles) => JSON.stringify(titles.map((title) => ({ id: '1', title }))),
+  csv: (titles) => `id;title\r\n${titles.map((title) => `1;${title}\r\n`).join('')}`,
+};
+
+async function titlesOf(
+  bytes: Uint8Array,
+  { encoding, pieceBytes = 0 }: { encoding?: string | undefined; pieceBytes?: number },
+): Promise<{ titles: unknown[]; faults: string[]; format: string }> {
+  const titles: unknown[] = [];
+  const faults: string[] = [];
+  const { format } = await readRecords(
+    inPieces(Uint8Array.from(bytes), pieceBytes),
+    {
+      record: (value) => titles.push((value as { title: unknown }).title),
+      reject: ({ position, code, detail }) => faults.push(`${position.line} ${code}: ${detail}`),
+    },
+    { sourceName: 'test', bytesTotal: null, rules: { identifiers: 'any', encoding }, onRead: overwrite },
+  );
+  return { titles, faults, format };
+}
+
+for (const [format, write] of Object.entries(FORMATS)) {
+  test(`${format} in every encoding, however it is cut`, async (t) => {
+    const text = write(TITLES);
+    for (const [what, bytes, encoding] of [
+      ['UTF-8', Buffer.from(text), undefined],
+      ['UTF-8 with a mark', Buffer.from(`\ufeff${text}`), undefined],
+      ['UTF-16, little-endian', utf16(text, false), undefined],
+      ['UTF-16, big-endian', utf16(text, true), undefined],
+      ['UTF-16 without a mark', utf16(text, false).subarray(2), 'utf-16le'],
+      ['windows-1252', western(text), 'windows-1252'],
+      ['windows-1252 by another name', western(text), 'ISO-8859-1'],
+      ['a mark against the name', utf16(text, false), 'windows-1252'],
+      ['UTF-8 by name', Buffer.from(text), 'utf8'],
+    ] as const) {
+      for (const pieceBytes of [0, 1, 2, 7]) {
+        const read = await titlesOf(bytes, { encoding, pieceBytes });
+        t.strictSame(read, { titles: TITLES, faults: [], format }, `${what}, by ${pieceBytes}`);
+      }
+      t.strictSame((await titlesOf(gzipSync(bytes), { encoding })).titles, TITLES, `${what}, gzipped`);
+    }
+    const [before = '', after = ''] = write(['@']).split('@');
+    const cyrillic = Buffer.concat([Buffer.from(before), Buffer.of(0xc0, 0xe1, 0xe2), Buffer.from(after)]);
+    const read = await titlesOf(cyrillic, { encoding: 'windows-1251' });
+    t.strictSame(read.titles, ['Абв'], 'windows-1251');
+  });
+}
+
+test('every byte of windows-1252 is what the Encoding Standard says', (t) => {
+  const transcoder = new Transcoder('test', 'windows-1252');
+  const text = Buffer.concat([
+    transcoder.push(Buffer.from(Array.from({ length: 256 }, (_, n) => n))),
+    transcoder.finish(),
+  ]).toString();
+  t.equal([...text].length, 256);
+  t.equal(text.slice(0, 128), String.fromCharCode(...Array.from({ length: 128 }, (_, n) => n)));
+  t.equal(text.slice(160), String.fromCharCode(...Array.from({ length: 96 }, (_, n) => n + 160)));
+  t.equal(text.slice(128, 160), '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ');
+  t.end();
+});
+
+test('what an encoding does not have costs its record', async (t) => {
+  const lone = utf16('{"id":"1","title":"a"}\n{"id":"2","title":"\ud800"}\n{"id":"3","title":"b"}\n', false);
+  const read = await titlesOf(lone, {});
+  t.strictSame(read.titles, ['a', 'b']);
+  t.match(read.faults, [
+    /^2 malformed-text: the record holds bytes that are not utf-16le; expected utf-16le text/,
+  ]);
+  const broken = Buffer.concat([
+    Buffer.from('id,title\n1,'),
+    Buffer.of(0x82, 0xa0),
+    Buffer.from('\n2,'),
+    Buffer.of(0xff),
+    Buffer.from('\n'),
+  ]);
+  const japanese = await titlesOf(broken, { encoding: 'shift_jis' });
+  t.strictSame(japanese.titles, ['あ']);
+  t.match(japanese.faults, [/^3 malformed-text: the record holds bytes that are not shift_jis/]);
+});
+
+const WESTERN_HINT = 'it looks like windows-1252 (Latin 1): give --encoding windows-1252';
+
+test('CSV in another encoding is named at once', async (t) => {
+  for (const [text, message] of [
+    [
+      'id;title\n1;Übung\n',
+      `test: line 2 holds the byte dc, which is not UTF-8; expected UTF-8 text; ${WESTERN_HINT}`,
+    ],
+    [
+      'Übung;title\n1;x\n',
+      `test: line 1 holds the byte dc, which is not UTF-8; expected UTF-8 text; ${WESTERN_HINT}`,
+    ],
+    [
+      'id;title\n1;ÀÁÂÃÄÅ ÆÇÈÉ\n',
+      /expected UTF-8 text; if all of it has another encoding, give --encoding with its name, such as/,
+    ],
+  ] as const) {
+    const failure = await failureOf(titlesOf(western(text), {}));
+    t.match(failure, { code: 'source-malformed', message });
+  }
+  const utf32 = Buffer.from('\ufeffa,b', 'utf16le');
+  const wide = Buffer.concat(
+    [...(utf32.toString('latin1').match(/../gs) ?? [])].map((unit) => Buffer.from(`${unit}\0\0`, 'latin1')),
+  );
+  t.match((await failureOf(titlesOf(wide, {}))).message, /found UTF-32 text; expected it as UTF-8/);
+  t.match(await failureOf(titlesOf(wide, { encoding: 'utf-nonsense' })), {
+    code: 'option-invalid',
+    message:
+      /the encoding "utf-nonsense" is not known; expected the name of an encoding, such as windows-1252/,
+  });
+});
+
+test('a stray row or line in another encoding costs that one, with the hint', async (t) => {
+  const stray = Buffer.concat([
+    Buffer.from('id;title\n1;Übung\n'),
+    western('2;Übung\n'),
+    Buffer.from('3;x\n'),
+  ]);
+  const rows = await titlesOf(stray, {});
+  t.strictSame(rows.titles, ['Übung', 'x']);
+  const fault = `the record holds bytes that are not UTF-8; expected UTF-8 text; ${WESTERN_HINT}`;
+  t.strictSame(rows.faults, [`3 malformed-text: ${fault}`]);
+  const lines = await titlesOf(western('{"title":"Übung"}\n{"title":"x"}\n'), {});
+  t.strictSame(lines, { titles: ['x'], faults: [`1 malformed-text: ${fault}`], format: 'ndjson' });
+});
