@@ -5,7 +5,7 @@ import type { Dictionary } from '../structures/dictionary.js';
 import type { CodeColumn } from '../structures/posting-lists.js';
 import { lowerBound } from '../structures/search.js';
 import { results } from '../structures/slabs.js';
-import type { Selection } from './selection.js';
+import { Selection } from './selection.js';
 
 /** The sort key of an entry: nulls come last. */
 export interface DirectoryKey {
@@ -63,27 +63,21 @@ export class Directory {
    * @param selection null for all events
    */
   count(selection: Selection | null): Uint32Array {
-    if (selection === null) return this.#totals;
-    const counts = new Uint32Array(this.#totals.length);
-    const { codes } = this.#idField;
+    return selection === null ? this.#totals : this.#countCodes(selection);
+  }
+
+  #countCodes(selection: Selection): Uint32Array {
     const idCount = this.ids.size;
-    if (this.#textField === null) {
-      selection.forEachRun((first, end) => {
-        for (let ordinal = first; ordinal < end; ordinal++) {
-          const code = codes[ordinal]!;
-          if (code < idCount) counts[code]!++;
-        }
-      });
-      return counts;
-    }
-    const { codes: textCodes, dictionary } = this.#textField;
+    const counts = new Uint32Array(idCount + (this.texts?.size ?? 0));
+    const { codes } = this.#idField;
+    const text = this.#textField;
     selection.forEachRun((first, end) => {
       for (let ordinal = first; ordinal < end; ordinal++) {
         const code = codes[ordinal]!;
         if (code < idCount) counts[code]!++;
-        else {
-          const textCode = textCodes[ordinal]!;
-          if (textCode < dictionary.size) counts[idCount + textCode]!++;
+        else if (text !== null) {
+          const textCode = text.codes[ordinal]!;
+          if (textCode < text.dictionary.size) counts[idCount + textCode]!++;
         }
       }
     });
@@ -109,22 +103,13 @@ export class Directory {
   }
 
   #countAll(eventCount: number): Uint32Array {
-    const { start, codes, postings } = this.#idField;
-    const idCount = this.ids.size;
-    const totals = new Uint32Array(idCount + (this.texts?.size ?? 0));
-    for (let code = 0; code < idCount; code++) totals[code] = start[code + 1]! - start[code]!;
-    // With an id on each event no texts count.
-    if (this.#textField === null || postings.length === eventCount) return totals;
-    const { postings: textPostings, start: textStart } = this.#textField;
-    for (let textCode = 0; textCode < this.texts!.size; textCode++) {
-      const [from, to] = [textStart[textCode]!, textStart[textCode + 1]!];
-      if (postings.length === 0) totals[idCount + textCode] = to - from;
-      else {
-        let count = 0;
-        for (let n = from; n < to; n++) if (codes[textPostings[n]!]! >= idCount) count++;
-        totals[idCount + textCode] = count;
-      }
+    const { start, postings } = this.#idField;
+    // Only events without an id count for texts.
+    if (this.#textField !== null && postings.length < eventCount) {
+      return this.#countCodes(Selection.ofRuns(Uint32Array.of(0, eventCount)));
     }
+    const totals = new Uint32Array(this.ids.size + (this.texts?.size ?? 0));
+    for (let code = 0; code < this.ids.size; code++) totals[code] = start[code + 1]! - start[code]!;
     return totals;
   }
 
