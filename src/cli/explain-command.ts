@@ -10,18 +10,17 @@ import { openTimetable } from '../timetable/timetable.js';
 import type { ExplainedEndpoint } from '../view/view.js';
 import { createProgressLine, formatBytes, formatCount, formatCountOf, formatMs } from './wording.js';
 
-const PARSE_OPTIONS = { unknownParameters: 'reject' } as const;
-
 /**
  * `lectern explain` prints how one query is answered. It checks the query before it reads the source.
  *
  * @param request a query string of GET /schedule, or a path or an address of GET /schedule, a directory or free time with one
  */
 export async function explain(source: string, request: string, reading: ReadingSettings): Promise<void> {
-  const { identifiers } = reading;
+  const { identifiers, timeZone } = reading;
+  const options = { unknownParameters: 'reject', timeZone } as const;
   const { endpoint, query } = endpointOf(request);
   const { pairs, faults } = parseQueryString(query);
-  const parsed = parseParameters(endpoint, pairs, PARSE_OPTIONS, { identifiers, hasValue: () => false });
+  const parsed = parseParameters(endpoint, pairs, options, { identifiers, hasValue: () => false });
   const allFaults = 'faults' in parsed ? [...faults, ...parsed.faults] : faults;
   if (allFaults.length > 0) throw invalidParameters(allFaults);
   const progress = createProgressLine(source);
@@ -34,7 +33,7 @@ export async function explain(source: string, request: string, reading: ReadingS
   });
   try {
     const summary = await timetable.ready;
-    const explanation = timetable.view?.explain(pairs, PARSE_OPTIONS, endpoint);
+    const explanation = timetable.view?.explain(pairs, options, endpoint);
     if (explanation === undefined) throw new LecternError('not-ready', 'the timetable is not loaded');
     if ('faults' in explanation) throw invalidParameters(explanation.faults);
     const { plan, total, count, bodyBytes, timings } = explanation;

@@ -51,6 +51,13 @@ export class KeptRooms {
     this.table = await readRooms(path, this.#options.identifiers, this.#abort.signal);
   }
 
+  /** Reads the file again now. */
+  refresh(): Promise<void> {
+    const { rooms } = this.#options;
+    if (typeof rooms === 'string') this.#changed(rooms);
+    return this.#reading;
+  }
+
   /** One reading after the other, so that the last one wins. */
   #changed(path: string): void {
     this.#reading = this.#reading.then(async () => {

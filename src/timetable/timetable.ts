@@ -283,7 +283,7 @@ class KeptTimetable implements Timetable {
 
   async refresh({ force = false }: RefreshOptions = {}): Promise<LoadOutcome> {
     if (this.#closed) throw this.#unreadable();
-    const outcome = await this.#keeper.refresh(force);
+    const [outcome] = await Promise.all([this.#keeper.refresh(force), this.#rooms.refresh()]);
     await this.#servers.settled();
     return outcome;
   }

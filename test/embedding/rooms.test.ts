@@ -101,6 +101,18 @@ test('a file of rooms is read before the first answer, and again when it changes
   await until(() => timetable.free(MORNING).free.some((room) => room.name === 'Loft'));
 });
 
+test('refresh() reads the file of rooms, watched or not', async (t) => {
+  const path = join(await temporaryFolder(t), 'rooms.json');
+  writeFileSync(path, JSON.stringify([{ id: EMPTY, name: 'Atelier' }]));
+  const timetable = openTimetable({ source: RECORDS, rooms: path, watch: false });
+  t.teardown(() => timetable.close());
+  await timetable.ready;
+  writeFileSync(path, JSON.stringify([{ id: EMPTY, name: 'Studio' }]));
+  t.equal(timetable.free(MORNING).free[0]?.name, 'Atelier');
+  await timetable.refresh();
+  t.equal(timetable.free(MORNING).free[0]?.name, 'Studio');
+});
+
 test('a file of rooms that cannot be used at the start is the fault of `ready`', async (t) => {
   const folder = await temporaryFolder(t);
   const path = join(folder, 'none.json');
