@@ -158,18 +158,36 @@ export const WORKLOADS = [
         return { path: path(`/conflicts?${name}&${window}`), headers: questions.headers };
       }),
   },
-  {
-    name: 'MessagePack, filter + window',
-    target: 1.35,
+  filteredAs('MessagePack', 'application/vnd.msgpack', 1.35),
+  filteredAs('NDJSON', 'application/x-ndjson', 1.5),
+  filteredAs('CSV', 'text/csv', 1.5),
+  filteredAs('iCalendar', 'text/calendar', 1.5),
+  allAs('NDJSON', 'application/x-ndjson'),
+  allAs('CSV', 'text/csv'),
+];
+
+function filteredAs(representation, accept, target) {
+  return {
+    name: `${representation}, filter + window`,
+    target,
     requests(questions, random, many) {
-      const headers = { ...questions.headers, accept: 'application/vnd.msgpack' };
+      const headers = { ...questions.headers, accept };
       return many(() => {
         const { name, window } = questions.filtered(random, 14);
         return { path: path(`?${name}&${window}`), headers };
       });
     },
-  },
-];
+  };
+}
+
+function allAs(representation, accept) {
+  return {
+    name: `${representation}, all`,
+    target: 1.5,
+    connections: 4,
+    requests: (questions) => [{ path: path('/all'), headers: { ...questions.headers, accept } }],
+  };
+}
 
 /**
  * The workloads on one set of events.

@@ -1,13 +1,11 @@
 import { LecternError } from '../errors.js';
-import { parseQueryString } from '../http/request/query-string.js';
 import { DIRECTORIES } from '../model/fields.js';
 import type { ReadingSettings } from '../options/option-types.js';
 import { readRulesOf } from '../options/reading-settings.js';
 import { invalidParameters } from '../query/object-form.js';
-import { parseParameters } from '../query/parameters.js';
 import { readFieldMap } from '../source/map-file.js';
 import { openTimetable } from '../timetable/timetable.js';
-import type { ExplainedEndpoint } from '../view/view.js';
+import { readScheduleRequest } from './schedule-request.js';
 import { createProgressLine, formatBytes, formatCount, formatCountOf, formatMs } from './wording.js';
 
 /**
@@ -16,13 +14,12 @@ import { createProgressLine, formatBytes, formatCount, formatCountOf, formatMs }
  * @param request a query string of GET /schedule, or a path or an address of GET /schedule, a directory or free time with one
  */
 export async function explain(source: string, request: string, reading: ReadingSettings): Promise<void> {
-  const { identifiers, timeZone } = reading;
-  const options = { unknownParameters: 'reject', timeZone } as const;
-  const { endpoint, query } = endpointOf(request);
-  const { pairs, faults } = parseQueryString(query);
-  const parsed = parseParameters(endpoint, pairs, options, { identifiers, hasValue: () => false });
-  const allFaults = 'faults' in parsed ? [...faults, ...parsed.faults] : faults;
-  if (allFaults.length > 0) throw invalidParameters(allFaults);
+  const options = { unknownParameters: 'reject', timeZone: reading.timeZone } as const;
+  const { endpoint, pairs } = readScheduleRequest(request, options, reading.identifiers, 'explained', [
+    'schedule',
+    ...DIRECTORIES.map(({ name }) => name),
+    'free',
+  ]);
   const progress = createProgressLine(source);
   const timetable = openTimetable({
     source,
@@ -51,17 +48,4 @@ export async function explain(source: string, request: string, reading: ReadingS
     progress.clear();
     await timetable.close();
   }
-}
-
-function endpointOf(request: string): { endpoint: ExplainedEndpoint; query: string } {
-  const [, path = '', query = ''] = /^((?:https?:\/)?\/[^?]*)?\??(.*)$/s.exec(request) ?? [];
-  if (path === '' || /\/schedule\/?$/.test(path)) return { endpoint: 'schedule', query };
-  const others: readonly ExplainedEndpoint[] = [...DIRECTORIES.map(({ name }) => name), 'free'];
-  const other = others.find((name) => new RegExp(`/schedule/${name}/?$`).test(path));
-  if (other !== undefined) return { endpoint: other, query };
-  const explained = ['', ...others.map((name) => `/${name}`)].map((end) => `/schedule${end}`);
-  throw new LecternError(
-    'option-invalid',
-    `only GET ${explained.join(', ')} can be explained, not ${JSON.stringify(path)}`,
-  );
 }

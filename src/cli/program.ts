@@ -2,13 +2,16 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import type { GenerateOptions } from '../generate/events.js';
 import { GENERATED_EVENTS_MAX } from '../limits.js';
+import type { IdentifierMode } from '../model/event.js';
+import { FORMATS } from '../model/format.js';
 import type { ReadingSettings, ServiceOptions } from '../options/option-types.js';
 import { READING_SETTINGS } from '../options/reading-settings.js';
-import { checkSettings, resolveReading } from '../options/resolve.js';
+import { checkSettings, checkValue, resolveReading } from '../options/resolve.js';
 import { type Setting, shownDefault, variableOf } from '../options/setting.js';
 import { SETTINGS } from '../options/table.js';
 import { suggest } from '../structures/suggest.js';
 import { VERSION } from '../version.js';
+import type { ExportOptions } from './export-command.js';
 import { EXIT_USAGE, isWriteFailure, reportFailure, writeError } from './faults.js';
 
 /**
@@ -90,6 +93,44 @@ export function createProgram(exit: (code: number) => void): Command {
       await explain(source, query, reading);
     });
 
+  withReading(program.command('export'))
+    .summary('write the events of a query to a file')
+    .description(
+      'Loads a source and writes what GET /schedule answers, by default every event. The file is replaced once all is written.',
+    )
+    .argument('<source>', SOURCE)
+    .argument('[query]', 'query string of GET /schedule, or its path with one, quoted', '')
+    .addOption(
+      new Option('-f, --format <name>', 'default: as the ending of --output says').choices(
+        FORMATS.map(({ name }) => name),
+      ),
+    )
+    .option('-o, --output <file>', 'default: standard output')
+    .addHelpText(
+      'after',
+      example("lectern export timetable.ndjson.gz 'studyGroup=INF-1A' --output INF-1A.ics"),
+    )
+    .action(async (source: string, request: string, parsed: Record<string, unknown>) => {
+      const reading = readingOf(parsed);
+      const { exportEvents } = await import('./export-command.js');
+      const { format, output } = parsed as unknown as ExportOptions;
+      exit(await exportEvents(source, request, reading, { format, output }));
+    });
+
+  program
+    .command('openapi')
+    .summary('print the OpenAPI document')
+    .description('Prints the OpenAPI 3.1 document of the HTTP interface as JSON, without a source.')
+    .addOption(toOption(BASE_PATH).helpGroup('Options:'))
+    .addOption(toOption(IDENTIFIERS).helpGroup('Options:'))
+    .addHelpText('after', example('lectern openapi --base-path /timetable > openapi.json'))
+    .action(async ({ basePath, identifiers }: { basePath: string; identifiers: IdentifierMode }) => {
+      checkValue(BASE_PATH, basePath);
+      checkValue(IDENTIFIERS, identifiers);
+      const { printOpenApi } = await import('./openapi-command.js');
+      printOpenApi(basePath, identifiers);
+    });
+
   program
     .command('generate')
     .summary('print a synthetic timetable as NDJSON')
@@ -150,6 +191,9 @@ function withReading(command: Command): Command {
   for (const setting of READING_SETTINGS) command.addOption(toOption(setting));
   return command;
 }
+
+const IDENTIFIERS = SETTINGS.find(({ name }) => name === 'identifiers') as Setting;
+const BASE_PATH = SETTINGS.find(({ name }) => name === 'basePath') as Setting;
 
 function readingOf(parsed: Record<string, unknown>): ReadingSettings {
   return resolveReading(valuesOf(READING_SETTINGS, parsed));

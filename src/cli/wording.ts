@@ -70,22 +70,27 @@ const DELAY_MS = 300;
 /** Carriage return and "erase line" (ECMA-48). */
 const ERASE = '\r\u001b[2K';
 
-/** A line that a terminal shows while a source is read. `clear` removes it. */
+/** A line that a terminal shows while a source is read, or something else is done. `clear` removes it. */
 export function createProgressLine(name: string): {
   update(progress: LoadProgress): void;
+  show(text: () => string): void;
   clear(): void;
 } {
   const stream = process.stderr;
-  if (!stream.isTTY) return { update() {}, clear() {} };
+  if (!stream.isTTY) return { update() {}, show() {}, clear() {} };
   let nextMs = performance.now() + DELAY_MS;
   let isShown = false;
+  const show = (text: () => string): void => {
+    const nowMs = performance.now();
+    if (nowMs < nextMs) return;
+    nextMs = nowMs + INTERVAL_MS;
+    isShown = true;
+    stream.write(`${ERASE}${text().slice(0, stream.columns - 1)}`);
+  };
   return {
+    show,
     update(progress) {
-      const nowMs = performance.now();
-      if (nowMs < nextMs) return;
-      nextMs = nowMs + INTERVAL_MS;
-      isShown = true;
-      stream.write(`${ERASE}${formatProgress(name, progress).slice(0, stream.columns - 1)}`);
+      show(() => formatProgress(name, progress));
     },
     clear() {
       if (isShown) stream.write(ERASE);

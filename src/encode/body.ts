@@ -9,14 +9,18 @@ import { Slabs } from '../structures/slabs.js';
 
 /** The body of an answer. Its bytes may be shared memory of the snapshot: read only. */
 export interface Body {
-  /** Of all chunks together. */
-  readonly byteLength: number;
+  /** Of all chunks together; null if only making them tells. */
+  readonly byteLength: number | null;
   /** In order. Chunks of a large body are made during iteration, each time anew. */
   readonly chunks: Iterable<Uint8Array>;
   /** The only chunk has DIRECT_HEAD_BYTES_MAX bytes before it in the same memory, for a head. */
   readonly hasHeadRoom?: true;
   /** Only for bodies in slices: chunks shared by all requests for a body of this name. */
   chunksFrom?(shared: SharedSlices, name: string): Iterable<Uint8Array>;
+}
+
+export interface MeasuredBody extends Body {
+  readonly byteLength: number;
 }
 
 const SLAB_BYTES = 128 * 1024;
@@ -64,12 +68,12 @@ export function releaseBody(bytes: Uint8Array): void {
   if (free !== undefined && free.length < FREE_BLOCKS_MAX) free.push(buffer as ArrayBuffer);
 }
 
-export function madeBody(bytes: Buffer): Body {
+export function madeBody(bytes: Buffer): MeasuredBody {
   return { byteLength: bytes.length, chunks: [bytes], hasHeadRoom: true };
 }
 
 /** Made when its chunks are first read: HEAD needs only the length. */
-export function laterBody(byteLength: number, make: () => Buffer): Body {
+export function laterBody(byteLength: number, make: () => Buffer): MeasuredBody {
   let chunks: readonly [Uint8Array] | null = null;
   return {
     byteLength,

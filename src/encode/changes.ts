@@ -2,7 +2,7 @@ import { BODY_SLICE_BYTES, BODY_WHOLE_BYTES_MAX } from '../limits.js';
 import { Selection } from '../query/selection.js';
 import type { Difference, DifferenceList, GoneIds } from '../snapshot/differences.js';
 import type { Rows } from '../snapshot/rows.js';
-import { allocateBody, type Body, laterBody } from './body.js';
+import { allocateBody, laterBody, type MeasuredBody } from './body.js';
 import { arrayHeader, packPlain, writeMessagePackRow } from './msgpack.js';
 import { gather, type Piece, slicedBody } from './slices.js';
 
@@ -18,7 +18,11 @@ interface List {
 }
 
 /** A JSON object: from, to, added, changed, removed. Made on demand. */
-export function jsonChanges({ rows, summary }: Present, difference: Difference, goneIds: GoneIds): Body {
+export function jsonChanges(
+  { rows, summary }: Present,
+  difference: Difference,
+  goneIds: GoneIds,
+): MeasuredBody {
   const { from, added, changed, removed } = difference;
   const ends = JSON.stringify({ from, to: summary.id }).slice(0, -1);
   const list = (opening: string, of: DifferenceList, { bytes, start }: Texts): List => ({
@@ -43,7 +47,7 @@ export function messagePackChanges(
   { rows, summary }: Present,
   difference: Difference,
   goneIds: GoneIds,
-): Body {
+): MeasuredBody {
   const { from, added, changed, removed } = difference;
   const ends = ['from', from, 'to', summary.id].map(packPlain);
   const list = (
@@ -122,7 +126,7 @@ function* entryPieces(
   }
 }
 
-function bodyOf(lists: readonly List[], closing: Uint8Array): Body {
+function bodyOf(lists: readonly List[], closing: Uint8Array): MeasuredBody {
   let byteLength = closing.length;
   for (const list of lists) byteLength += list.opening.length + list.byteLength;
   function* pieces(): Generator<Piece> {

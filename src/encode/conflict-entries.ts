@@ -6,7 +6,7 @@ import { formatInstant } from '../model/time.js';
 import { Selection } from '../query/selection.js';
 import type { Clusters } from '../snapshot/cluster-reader.js';
 import { packedArrayHeaderLength, type Rows } from '../snapshot/rows.js';
-import { allocateBody, type Body, madeBody } from './body.js';
+import { allocateBody, type MeasuredBody, madeBody } from './body.js';
 import { jsonRowPieces } from './json.js';
 import { arrayHeader, packedRowPieces, packPlain } from './msgpack.js';
 import { gather, type Piece, slicedBody } from './slices.js';
@@ -19,7 +19,7 @@ function emptyEntry(clusters: Clusters, cluster: number): ConflictEntry {
   return { by, key, startTime: formatInstant(startMs), endTime: formatInstant(endMs), peak, events: [] };
 }
 
-export function jsonConflicts(rows: Rows, clusters: Clusters, wanted: Uint32Array): Body {
+export function jsonConflicts(rows: Rows, clusters: Clusters, wanted: Uint32Array): MeasuredBody {
   let byteLength = 1 + Math.max(1, wanted.length);
   for (const cluster of wanted) byteLength += clusters.image.jsonBytes[cluster]!;
   return entriesBody(byteLength, () => jsonEntryPieces(rows, clusters, wanted));
@@ -37,13 +37,13 @@ function* jsonEntryPieces(rows: Rows, clusters: Clusters, wanted: Uint32Array): 
   yield Buffer.from(wanted.length === 0 ? '[]' : ']}]');
 }
 
-export function messagePackConflicts(rows: Rows, clusters: Clusters, wanted: Uint32Array): Body {
+export function messagePackConflicts(rows: Rows, clusters: Clusters, wanted: Uint32Array): MeasuredBody {
   let byteLength = packedArrayHeaderLength(wanted.length);
   for (const cluster of wanted) byteLength += clusters.image.packedBytes[cluster]!;
   return entriesBody(byteLength, () => packedEntryPieces(rows, clusters, wanted));
 }
 
-function entriesBody(byteLength: number, pieces: () => Iterable<Piece>): Body {
+function entriesBody(byteLength: number, pieces: () => Iterable<Piece>): MeasuredBody {
   if (byteLength > BODY_WHOLE_BYTES_MAX) return slicedBody(byteLength, pieces);
   return madeBody(gather(pieces(), allocateBody(byteLength)));
 }

@@ -4,7 +4,7 @@ import { FREE_ENTRY_SCHEMA } from '../model/schemas.js';
 import { formatInstant } from '../model/time.js';
 import type { DirectoryKey } from '../query/directory.js';
 import type { Gap } from '../query/gaps.js';
-import { allocateBody, type Body, madeBody } from './body.js';
+import { allocateBody, type MeasuredBody, madeBody } from './body.js';
 import { arrayHeader, packPlain } from './msgpack.js';
 import { gather } from './slices.js';
 
@@ -38,7 +38,7 @@ function* entriesOf(free: Iterable<readonly [DirectoryKey, Gap]>): Generator<Fre
   }
 }
 
-export function jsonFree(free: Iterable<readonly [DirectoryKey, Gap]>): Body {
+export function jsonFree(free: Iterable<readonly [DirectoryKey, Gap]>): MeasuredBody {
   let text = '';
   for (const entry of entriesOf(free)) text += `${text === '' ? '[' : ','}${serialise(entry)}`;
   const json = text === '' ? '[]' : `${text}]`;
@@ -47,7 +47,7 @@ export function jsonFree(free: Iterable<readonly [DirectoryKey, Gap]>): Body {
   return madeBody(body);
 }
 
-export function messagePackFree(free: Iterable<readonly [DirectoryKey, Gap]>, count: number): Body {
+export function messagePackFree(free: Iterable<readonly [DirectoryKey, Gap]>, count: number): MeasuredBody {
   const pieces: Uint8Array[] = [arrayHeader(count)];
   for (const entry of entriesOf(free)) pieces.push(packPlain(entry));
   const byteLength = pieces.reduce((sum, { length }) => sum + length, 0);

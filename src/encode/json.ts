@@ -2,8 +2,9 @@
 import { BODY_WHOLE_BYTES_MAX } from '../limits.js';
 import type { Selection } from '../query/selection.js';
 import type { Rows } from '../snapshot/rows.js';
-import { allocateBody, type Body, madeBody } from './body.js';
-import type { RowCache, RowLayout } from './row-cache.js';
+import { allocateBody, type MeasuredBody, madeBody } from './body.js';
+import type { RowCache } from './row-cache.js';
+import type { MeasuredLayout } from './row-layout.js';
 import { type LazyPiece, slicedBody } from './slices.js';
 
 const OPENING_BRACKET = 0x5b;
@@ -11,7 +12,7 @@ const CLOSING_BRACKET = 0x5d;
 const COMMA = 0x2c;
 
 /** A comma follows each row. */
-export const JSON_LAYOUT: RowLayout = {
+export const JSON_LAYOUT: MeasuredLayout = {
   number: 0,
   sums: 'start',
   write({ bytes, start }, ordinal, target, offset) {
@@ -27,7 +28,7 @@ const VIEW_BYTES_MIN = 32 * 1024;
 const VIEWS_MAX = 16;
 
 /** A JSON array: the arena itself for all rows, views of it for long runs, otherwise one buffer or slices. */
-export function jsonRows(rows: Rows, selection: Selection, cache: RowCache | null = null): Body {
+export function jsonRows(rows: Rows, selection: Selection, cache: RowCache | null = null): MeasuredBody {
   if (selection.count === rows.count) return { byteLength: rows.bytes.length, chunks: [rows.bytes] };
   const picked = cache?.pick(selection, JSON_LAYOUT) ?? null;
   if (picked !== null && picked.byteLength < BODY_WHOLE_BYTES_MAX) return jsonArray(picked);
@@ -66,13 +67,13 @@ export function jsonRows(rows: Rows, selection: Selection, cache: RowCache | nul
 }
 
 /** The row itself. */
-export function jsonRow(rows: Rows, ordinal: number): Body {
+export function jsonRow(rows: Rows, ordinal: number): MeasuredBody {
   const row = rows.rowOf(ordinal);
   return { byteLength: row.length, chunks: [row] };
 }
 
 /** @param rows each with a comma; the closing bracket replaces the last */
-function jsonArray(rows: LazyPiece): Body {
+function jsonArray(rows: LazyPiece): MeasuredBody {
   const target = allocateBody(Math.max(2, 1 + rows.byteLength));
   target[0] = OPENING_BRACKET;
   rows.write(target, 1);

@@ -3,8 +3,9 @@ import { BODY_SLICE_BYTES, BODY_WHOLE_BYTES_MAX } from '../limits.js';
 import { OUTPUT_FIELDS } from '../model/fields.js';
 import type { Selection } from '../query/selection.js';
 import { packedArrayHeaderLength, type Rows } from '../snapshot/rows.js';
-import { allocateBody, type Body, madeBody } from './body.js';
-import type { RowCache, RowLayout } from './row-cache.js';
+import { allocateBody, type MeasuredBody, madeBody } from './body.js';
+import type { RowCache } from './row-cache.js';
+import type { MeasuredLayout } from './row-layout.js';
 import { type LazyPiece, type Piece, slicedBody } from './slices.js';
 
 /** A loop copies fewer bytes faster than Buffer.copy. */
@@ -54,9 +55,17 @@ function writeArrayHeader(target: Buffer, count: number): number {
   return target.writeUInt32BE(count, 1);
 }
 
-export const MESSAGE_PACK_LAYOUT: RowLayout = { number: 1, sums: 'packedStart', write: writeMessagePackRow };
+export const MESSAGE_PACK_LAYOUT: MeasuredLayout = {
+  number: 1,
+  sums: 'packedStart',
+  write: writeMessagePackRow,
+};
 
-export function messagePackRows(rows: Rows, selection: Selection, cache: RowCache | null = null): Body {
+export function messagePackRows(
+  rows: Rows,
+  selection: Selection,
+  cache: RowCache | null = null,
+): MeasuredBody {
   const { count } = selection;
   const rowBytesMax = BODY_WHOLE_BYTES_MAX - packedArrayHeaderLength(count);
   const picked = cache?.pick(selection, MESSAGE_PACK_LAYOUT) ?? null;
@@ -82,13 +91,13 @@ export function messagePackRows(rows: Rows, selection: Selection, cache: RowCach
   });
 }
 
-export function messagePackRow(rows: Rows, ordinal: number): Body {
+export function messagePackRow(rows: Rows, ordinal: number): MeasuredBody {
   const target = allocateBody(rows.packedStart[ordinal + 1]! - rows.packedStart[ordinal]!);
   writeMessagePackRow(rows, ordinal, target, 0);
   return madeBody(target);
 }
 
-function packedArray(count: number, rows: LazyPiece): Body {
+function packedArray(count: number, rows: LazyPiece): MeasuredBody {
   const target = allocateBody(packedArrayHeaderLength(count) + rows.byteLength);
   rows.write(target, writeArrayHeader(target, count));
   return madeBody(target);

@@ -2,19 +2,18 @@ import { KEY_ROWS_BYTES_MAX } from '../limits.js';
 import type { ListPicks, ListRef, Selection } from '../query/selection.js';
 import type { Rows } from '../snapshot/rows.js';
 import type { FieldIndex } from '../snapshot/snapshot.js';
+import { KeptRows } from './kept-rows.js';
+import { LAYOUTS_MAX, type ListLayout, NO_ROOM, type RowLayout, scratchForRows } from './row-layout.js';
 import type { LazyPiece } from './slices.js';
 
 /** Lists that an insertion checks to make room. */
 const EVICTION_STEPS_MAX = 8;
 
+/** JSON bytes of all rows that may be kept in another representation, as a share of the cache. */
+const KEPT_ROWS_SHARE_MAX = 1 / 2;
+
 /** Resident memory of a list besides its rows and their offsets. */
 const ENTRY_BYTES = 832;
-
-export interface RowLayout {
-  readonly number: 0 | 1;
-  readonly sums: 'start' | 'packedStart';
-  write(rows: Rows, ordinal: number, target: Buffer, offset: number): number;
-}
 
 /** The rows of a posting list: row n is bytes [start[n], start[n + 1]). */
 interface KeyRows {
@@ -46,6 +45,7 @@ interface Entry {
 export class RowCache {
   readonly #rows: Rows;
   readonly #bytesMax: number;
+  #keptRows: (KeptRows | null)[] = [];
   #shelves: (Shelf | undefined)[] = [];
   #clock: Entry[] = [];
   #hand = 0;
@@ -113,7 +113,7 @@ export class RowCache {
   }
 
   #shelfOf(field: FieldIndex, layout: RowLayout): Shelf {
-    const place = 2 * field.number + layout.number;
+    const place = LAYOUTS_MAX * field.number + layout.number;
     const { size } = field.dictionary;
     this.#shelves[place] ??= {
       layout,
@@ -132,17 +132,20 @@ export class RowCache {
     const bytesMax = Math.min(KEY_ROWS_BYTES_MAX, this.#bytesMax - ENTRY_BYTES) - startBytes;
     if (bytesMax < 0) return null;
     const start = new Uint32Array(ordinals.length + 1);
-    const sums = rows[shelf.layout.sums];
-    for (let n = 0; n < ordinals.length; n++) {
-      start[n + 1] = start[n]! + sums[ordinals[n]! + 1]! - sums[ordinals[n]!]!;
-      if (start[n + 1]! > bytesMax) return null;
-    }
+    const { layout } = shelf;
+    const written = layout.sums === null ? writeUnmeasured(rows, ordinals, layout, start) : null;
+    const isMeasured =
+      layout.sums === null ? written !== null : addLengths(rows[layout.sums], ordinals, start, bytesMax);
+    if (!isMeasured) return null;
     const rowBytes = start[ordinals.length]!;
     const bytes = ENTRY_BYTES + startBytes + rowBytes;
-    if (!this.#makeRoom(bytes)) return null;
+    if (rowBytes > bytesMax || !this.#makeRoom(bytes)) return null;
     const keyRows = { bytes: Buffer.allocUnsafeSlow(rowBytes), start };
-    let at = 0;
-    for (const ordinal of ordinals) at = shelf.layout.write(rows, ordinal, keyRows.bytes, at);
+    if (written !== null) written.copy(keyRows.bytes, 0, 0, rowBytes);
+    else {
+      let at = 0;
+      for (const ordinal of ordinals) at = layout.write(rows, ordinal, keyRows.bytes, at);
+    }
     const entry = { shelf, code, keyRows, bytes, used: false };
     shelf.entries[code] = entry;
     this.#clock.push(entry);
@@ -168,13 +171,56 @@ export class RowCache {
     return true;
   }
 
+  /** The kept rows of all events, begun at the first request; null if they may take more than half of the cache. */
+  keptRows(layout: ListLayout): KeptRows | null {
+    const kept = this.#keptRows[layout.number];
+    if (kept !== undefined) return kept;
+    const isSmall = this.#rows.bytes.length <= this.#bytesMax * KEPT_ROWS_SHARE_MAX;
+    const begun = isSmall ? new KeptRows(this.#rows, layout, (bytes) => this.#reserve(bytes)) : null;
+    this.#keptRows[layout.number] = begun;
+    return begun;
+  }
+
+  #reserve(bytes: number): boolean {
+    if (!this.#makeRoom(bytes)) return false;
+    this.#bytes += bytes;
+    return true;
+  }
+
   /** Lists in use stay valid. */
   clear(): void {
+    this.#keptRows = [];
     this.#shelves = [];
     this.#clock = [];
     this.#hand = 0;
     this.#bytes = 0;
   }
+}
+
+/** Fills `start`. Returns false if the rows have more than `bytesMax`. */
+function addLengths(sums: Uint32Array, ordinals: Uint32Array, start: Uint32Array, bytesMax: number): boolean {
+  for (let n = 0; n < ordinals.length; n++) {
+    start[n + 1] = start[n]! + sums[ordinals[n]! + 1]! - sums[ordinals[n]!]!;
+    if (start[n + 1]! > bytesMax) return false;
+  }
+  return true;
+}
+
+/** Fills `start`. Returns the bytes, which are scratch, or null if there are too many. */
+function writeUnmeasured(
+  rows: Rows,
+  ordinals: Uint32Array,
+  layout: ListLayout,
+  start: Uint32Array,
+): Buffer | null {
+  const target = scratchForRows();
+  let at = 0;
+  for (let n = 0; n < ordinals.length; n++) {
+    at = layout.write(rows, ordinals[n]!, target, at);
+    if (at === NO_ROOM) return null;
+    start[n + 1] = at;
+  }
+  return target;
 }
 
 function entriesOf({ listOf }: ListPicks, list: number, count: number): number {

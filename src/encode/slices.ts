@@ -1,5 +1,5 @@
 import { BODY_SLICE_BYTES } from '../limits.js';
-import { allocateSlice, type Body, type SharedSlices } from './body.js';
+import { allocateSlice, type MeasuredBody, type SharedSlices } from './body.js';
 
 /** A part of a body that is written only when needed: a shared slice saves writing it. */
 export interface LazyPiece {
@@ -16,7 +16,7 @@ export type Piece = Uint8Array | LazyPiece;
  *
  * @param pieces starts anew with each call, with equal pieces
  */
-export function slicedBody(byteLength: number, pieces: () => Iterable<Piece>): Body {
+export function slicedBody(byteLength: number, pieces: () => Iterable<Piece>): MeasuredBody {
   return {
     byteLength,
     chunks: { [Symbol.iterator]: () => slices(measured(pieces(), byteLength), null, '') },

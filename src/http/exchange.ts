@@ -92,7 +92,12 @@ export class Exchange implements Awaited {
     return hasBegun;
   }
 
-  /** Counts and logs the answer once it was handed to the connection, or its first slice. @param bytes of the body */
+  /** Counts bytes of a body whose length was unknown when it was answered. */
+  sent(bytes: number): void {
+    if (this.#beganMs >= 0) this.#settings.meter?.addBytes(routeNumber(this.label), bytes);
+  }
+
+  /** Counts and logs the answer once it was handed to the connection, or its first slice. @param bytes of the body; 0 if they are counted later */
   answered(status: number, bytes: number): void {
     if (this.#beganMs < 0) return;
     const { meter, logShare, log } = this.#settings;

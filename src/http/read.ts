@@ -4,16 +4,19 @@ import { PARAMETER_FAULTS_MAX } from '../limits.js';
 import { CELL } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
 import { isDirectory } from '../model/fields.js';
-import { FORMATS, type FormatName } from '../model/format.js';
+import { FORMATS, type Format, type FormatName, LIST_FORMATS } from '../model/format.js';
+import { ENDPOINT_FORMATS } from '../query/endpoint-parameters.js';
 import type { FieldFilter } from '../query/query.js';
 import { type Body, type ReadResult, SharedSlices } from '../view/answer.js';
 import type { ParameterPairs, ParseOptions, View } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
 import { AnswerCache, type KnownTarget, sendKnown } from './answer/answer-cache.js';
+
 import { CompressedAnswers } from './answer/compressed-answers.js';
 import type { Coding } from './answer/compression.js';
 import { CACHE_CONTROL, matchedEntityTag, nextLink, VARY } from './answer/conditional.js';
-import { contentTypeOf, negotiateFormat } from './answer/negotiate.js';
+import { contentTypeOf, dispositionOf, negotiateFormat } from './answer/negotiate.js';
+
 import { type Problem, sendProblem } from './answer/problem.js';
 import { sendBody, sendEmpty } from './answer/respond.js';
 import type { Exchange, FlatHeaders } from './exchange.js';
@@ -36,10 +39,14 @@ const TOKEN_NOT_MAPPED: Problem = {
     'Ask whoever issues the tokens for a claim that names your groups.',
 };
 
-const NOT_ACCEPTABLE: Problem = {
-  code: 'not-acceptable',
-  detail: `This is available as ${FORMATS.map((format) => format.mediaType).join(' or ')}.`,
-};
+function notAcceptable(formats: readonly Format[]): Problem {
+  const mediaTypes = formats.map((format) => format.mediaType);
+  const others = mediaTypes.slice(0, -1).join(', ');
+  return { code: 'not-acceptable', detail: `This is available as ${others} or ${mediaTypes.at(-1)}.` };
+}
+
+const EVENTS_NOT_ACCEPTABLE = notAcceptable(FORMATS);
+const LIST_NOT_ACCEPTABLE = notAcceptable(LIST_FORMATS);
 
 /** RFC 9110 section 13.1.1 compares tags strongly, and all tags here are weak. */
 const PRECONDITION_FAILED: Problem = {
@@ -107,27 +114,33 @@ export class Reader {
     this.#cache.keepOnly(view.summary.id);
     const coding = route.cacheable ? this.#compressed.codingFor(exchange.headers.acceptEncoding) : null;
     if (route.cacheable) {
-      const isHit = this.#answerKnown(exchange, coding);
+      const isHit = this.#answerKnown(exchange, coding, ENDPOINT_FORMATS[route.endpoint]);
       this.#meter?.add(isHit ? CELL.answerHits : CELL.answerMisses);
       if (isHit) return;
     }
     this.#answerFrom(view, exchange, route, identities ?? [], coding);
   }
 
-  #answerKnown(exchange: Exchange, coding: Coding | null): boolean {
+  #answerKnown(exchange: Exchange, coding: Coding | null, formats: readonly Format[]): boolean {
     const target = keyOf(exchange);
     if (coding !== null) {
       const compressed = this.#compressed.find(target, coding);
-      if (compressed !== undefined && answerKnown(exchange, compressed)) return true;
+      if (compressed !== undefined && answerKnown(exchange, compressed, formats)) return true;
     }
     const known = this.#cache.find(target);
-    if (known === undefined || !answerKnown(exchange, known)) return false;
-    if (coding !== null) this.#compressKnown(exchange, target, known, coding);
+    if (known === undefined || !answerKnown(exchange, known, formats)) return false;
+    if (coding !== null) this.#compressKnown(exchange, target, known, coding, formats);
     return true;
   }
 
-  #compressKnown({ headers }: Exchange, target: string, known: KnownTarget, coding: Coding): void {
-    const format = known.format ?? negotiateFormat(headers.accept);
+  #compressKnown(
+    { headers }: Exchange,
+    target: string,
+    known: KnownTarget,
+    coding: Coding,
+    formats: readonly Format[],
+  ): void {
+    const format = known.format ?? negotiateFormat(headers.accept, formats);
     const answer = format === null ? undefined : known.answers[format];
     if (format === null || answer === undefined || answer.body === null) return;
     const { body } = answer;
@@ -145,21 +158,22 @@ export class Reader {
     coding: Coding | null,
   ): void {
     const { pairs, faults: malformed } = parseQueryString(exchange.query);
+    const formats = ENDPOINT_FORMATS[route.endpoint];
     const result = this.#read(view, exchange, route.endpoint, pairs, identities);
     if ('faults' in result || malformed.length > 0) {
-      sendFaults(exchange, pairs, 'faults' in result ? [...malformed, ...result.faults] : malformed);
+      sendFaults(exchange, pairs, formats, 'faults' in result ? [...malformed, ...result.faults] : malformed);
       return;
     }
     if ('gone' in result) {
-      sendInsteadOf(exchange, pairs, { code: 'snapshot-gone', detail: result.gone });
+      sendInsteadOf(exchange, pairs, formats, { code: 'snapshot-gone', detail: result.gone });
       return;
     }
     if ('missing' in result) {
-      sendInsteadOf(exchange, pairs, { code: 'event-not-found', detail: result.missing });
+      sendInsteadOf(exchange, pairs, formats, { code: 'event-not-found', detail: result.missing });
       return;
     }
     const { read } = result;
-    const format = formatFor(exchange, read.format);
+    const format = formatFor(exchange, read.format, formats);
     if (format === null) return;
     const entityTag = read.entityTag(format);
     const key = keyOf(exchange);
@@ -180,18 +194,20 @@ export class Reader {
       VARY,
     ];
     if (route.endpoint !== 'events') headers.push('X-Total-Count', String(total));
+    const disposition = dispositionOf(format);
+    if (disposition !== null) headers.push('Content-Disposition', disposition);
     if (nextCursor !== null) {
       headers.push('Link', nextLink(mountPathOf(exchange.req) + route.path, pairs, nextCursor));
     }
-    headers.push('Content-Length', String(body.byteLength));
+    if (body.byteLength !== null) headers.push('Content-Length', String(body.byteLength));
     // Cache before sending, which frees the body's memory. Skip answers with a next link: it depends on the
     // mount path.
     if (route.cacheable && nextCursor === null && Array.isArray(body.chunks) && body.chunks.length === 1) {
       const answer = { entityTag, headers, body: body.chunks[0] as Uint8Array };
       this.#cache.offer(key, read.format, format, answer);
     }
-    if (coding !== null && nextCursor === null) {
-      const { byteLength } = body;
+    const { byteLength } = body;
+    if (coding !== null && nextCursor === null && byteLength !== null) {
       const chunks = (): Iterable<Uint8Array> => read.execute(format).body.chunks;
       const plain = { target: key, named: read.format, format, entityTag, headers, byteLength, chunks };
       this.#compressed.offer(plain, coding);
@@ -227,9 +243,14 @@ export class Reader {
 }
 
 /** The format of the answer. If there is none, 406 is sent. */
-function formatFor(exchange: Exchange, named: FormatName | null): FormatName | null {
-  const format = named ?? negotiateFormat(exchange.headers.accept);
-  if (format === null) sendProblem(exchange, NOT_ACCEPTABLE);
+function formatFor(
+  exchange: Exchange,
+  named: FormatName | null,
+  formats: readonly Format[],
+): FormatName | null {
+  const format = named ?? negotiateFormat(exchange.headers.accept, formats);
+  if (format === null)
+    sendProblem(exchange, formats === FORMATS ? EVENTS_NOT_ACCEPTABLE : LIST_NOT_ACCEPTABLE);
   return format;
 }
 
@@ -239,8 +260,12 @@ function keyOf({ target, fields }: Exchange): string {
 }
 
 /** @returns false if the answer in this format is not known */
-function answerKnown(exchange: Exchange, { format: named, answers }: KnownTarget): boolean {
-  const format = formatFor(exchange, named);
+function answerKnown(
+  exchange: Exchange,
+  { format: named, answers }: KnownTarget,
+  formats: readonly Format[],
+): boolean {
+  const format = formatFor(exchange, named, formats);
   if (format === null) return true;
   const answer = answers[format];
   if (answer === undefined) return false;
@@ -270,20 +295,30 @@ function answerCondition(exchange: Exchange, entityTag: string): boolean {
 }
 
 /** 406 comes before 400, 404 and 410, so the format has to be known even if there is nothing to answer. */
-function sendInsteadOf(exchange: Exchange, pairs: ParameterPairs, problem: Problem): void {
-  if (formatFor(exchange, givenFormat(pairs)) !== null) sendProblem(exchange, problem);
+function sendInsteadOf(
+  exchange: Exchange,
+  pairs: ParameterPairs,
+  formats: readonly Format[],
+  problem: Problem,
+): void {
+  if (formatFor(exchange, givenFormat(pairs, formats), formats) !== null) sendProblem(exchange, problem);
 }
 
-function sendFaults(exchange: Exchange, pairs: ParameterPairs, faults: readonly ParameterFault[]): void {
+function sendFaults(
+  exchange: Exchange,
+  pairs: ParameterPairs,
+  formats: readonly Format[],
+  faults: readonly ParameterFault[],
+): void {
   let detail = `${faults.length} query parameters are not valid; see "errors".`;
   if (faults.length === 1) detail = 'One query parameter is not valid; see "errors".';
   if (faults.length >= PARAMETER_FAULTS_MAX)
     detail = `${PARAMETER_FAULTS_MAX} query parameters or more are not valid; see "errors" for the first.`;
-  sendInsteadOf(exchange, pairs, { code: 'parameters-invalid', detail, errors: faults });
+  sendInsteadOf(exchange, pairs, formats, { code: 'parameters-invalid', detail, errors: faults });
 }
 
-/** Null if the parameter `format` is missing, repeated or not known. */
-function givenFormat(pairs: ParameterPairs): FormatName | null {
+/** Null if the parameter `format` is missing, repeated or not one of `formats`. */
+function givenFormat(pairs: ParameterPairs, formats: readonly Format[]): FormatName | null {
   const [given, ...more] = pairs.filter(([name]) => name === 'format');
-  return (more.length === 0 && FORMATS.find(({ name }) => name === given?.[1])?.name) || null;
+  return (more.length === 0 && formats.find(({ name }) => name === given?.[1])?.name) || null;
 }

@@ -1,7 +1,7 @@
 import Router from 'find-my-way';
 import { ROUTE_MEMO_ENTRIES_MAX } from '../limits.js';
 import type { RouteLabel } from '../metrics/cells.js';
-import { ENDPOINT_PARAMETERS, type EndpointName } from '../query/parameters.js';
+import { ENDPOINT_PARAMETERS, type EndpointName } from '../query/endpoint-parameters.js';
 import type { Exchange } from './exchange.js';
 
 /** A list read from a view; needs a token. */

@@ -28,6 +28,10 @@ export class Meter {
   answeredUntimed(route: number, status: number, bytes: number): void {
     const place = STATUS_PLACE[status] ?? cells.STATUSES.length;
     this.add(cells.REQUESTS_AT + route * cells.STATUS_PLACES + place);
+    this.addBytes(route, bytes);
+  }
+
+  addBytes(route: number, bytes: number): void {
     this.add(cells.BYTES_AT + route, bytes);
   }
 

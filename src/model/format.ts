@@ -1,18 +1,55 @@
-/** The representations. `name` is their value of `format=`. */
+/** The representations, in order of preference. `name` is their value of `format=`. */
 export const FORMATS = [
   {
     name: 'json',
     mediaType: 'application/json',
     contentType: 'application/json; charset=utf-8',
     aliases: [],
+    /** Only lists of events have it. */
+    isOfEvents: false,
+    /** What programs call a saved answer. */
+    fileName: null,
   },
   {
     name: 'msgpack',
     mediaType: 'application/vnd.msgpack',
     contentType: 'application/vnd.msgpack',
     aliases: ['application/msgpack', 'application/x-msgpack'],
+    isOfEvents: false,
+    fileName: null,
+  },
+  {
+    name: 'ndjson',
+    mediaType: 'application/x-ndjson',
+    contentType: 'application/x-ndjson',
+    aliases: ['application/ndjson', 'application/jsonl'],
+    isOfEvents: true,
+    fileName: 'timetable.ndjson',
+  },
+  {
+    name: 'csv',
+    mediaType: 'text/csv',
+    contentType: 'text/csv; header=present',
+    aliases: ['text/csv;charset=utf-8'],
+    isOfEvents: true,
+    fileName: 'timetable.csv',
+  },
+  {
+    name: 'ics',
+    mediaType: 'text/calendar',
+    contentType: 'text/calendar; charset=utf-8',
+    aliases: [],
+    isOfEvents: true,
+    fileName: 'timetable.ics',
   },
 ] as const;
 
+/** One of the representations. */
+export type Format = (typeof FORMATS)[number];
 /** The name of a representation. */
-export type FormatName = (typeof FORMATS)[number]['name'];
+export type FormatName = Format['name'];
+/** The name of a representation that every list has. */
+export type ListFormatName = Extract<Format, { isOfEvents: false }>['name'];
+
+/** The representations that every list has. */
+export const LIST_FORMATS: readonly Format[] = FORMATS.filter(({ isOfEvents }) => !isOfEvents);

@@ -1,12 +1,6 @@
 /** Room openapi/. The OpenAPI 3.1 document, made from the tables. It answers no request. */
 import { PAGE_LIMIT_MAX } from '../limits.js';
-import type {
-  ConflictEntry,
-  DirectoryEntry,
-  FreeEntry,
-  IdentifierMode,
-  TimetableEvent,
-} from '../model/event.js';
+import type { IdentifierMode } from '../model/event.js';
 import { DIRECTORIES, type DirectoryName } from '../model/fields.js';
 import {
   conflictEntrySchema,
@@ -15,7 +9,7 @@ import {
   freeEntrySchema,
   type JsonSchema,
 } from '../model/schemas.js';
-import { ENDPOINT_PARAMETERS, type EndpointName } from '../query/parameters.js';
+import { ENDPOINT_PARAMETERS, type EndpointName } from '../query/endpoint-parameters.js';
 import {
   changesSchema,
   HEALTH_SCHEMA,
@@ -23,6 +17,14 @@ import {
   PROBLEM_SCHEMA,
   TYPES_SCHEMA,
 } from './component-schemas.js';
+import {
+  EXAMPLE_CHANGES,
+  EXAMPLE_CONFLICT,
+  EXAMPLE_ENTRIES,
+  EXAMPLE_EVENT,
+  EXAMPLE_FREE,
+  EXAMPLE_TEXTS,
+} from './examples.js';
 import { idParameter, listParameters, loginParameters, referenceTo } from './parameter-objects.js';
 import {
   entryResponse,
@@ -42,61 +44,9 @@ export interface OpenApiOptions {
   readonly basePath: string;
   readonly identifiers: IdentifierMode;
   readonly version: string;
+  /** The document is a file, not served by the service. Default false. */
+  readonly isFile?: boolean;
 }
-
-const EXAMPLE_EVENT: TimetableEvent = {
-  id: '7f2c0a52-8f4b-4d53-9f0e-0d8f6f0b6c11',
-  time: '2024-09-02T08:00:00.000Z',
-  endTime: '2024-09-02T09:30:00.000Z',
-  title: 'Linear Algebra',
-  roomId: '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417',
-  courseId: '51b5e7a5-0b9f-4b7c-8a5f-9f1f7a5b6d20',
-  studyGroup: 'CS-1',
-  lecturer: 'Ada Lovelace',
-  type: 'Lecture',
-  groupId: null,
-};
-
-const EXAMPLE_CONFLICT: ConflictEntry = {
-  by: 'room',
-  key: '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417',
-  startTime: '2024-09-02T08:00:00.000Z',
-  endTime: '2024-09-02T10:00:00.000Z',
-  peak: 2,
-  events: [
-    EXAMPLE_EVENT,
-    {
-      ...EXAMPLE_EVENT,
-      id: 'b0a3f7de-3c55-4c5e-9d0a-6d2f6a1b9c02',
-      time: '2024-09-02T09:00:00.000Z',
-      endTime: '2024-09-02T10:00:00.000Z',
-      title: 'Databases',
-      courseId: 'c7d9a7a0-1a8e-4d0e-8a55-3f0c7c1f2e33',
-    },
-  ],
-};
-
-const EXAMPLE_FREE: FreeEntry = {
-  id: '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417',
-  name: 'A 101',
-  freeFrom: '2024-09-02T09:30:00.000Z',
-  freeUntil: null,
-};
-
-const EXAMPLE_CHANGES = {
-  from: '5p2iTKJ9cLw0n7b1R3x8Zg',
-  to: 'vWHhK2c8UBMg-U42p0PlWQ',
-  added: [],
-  changed: [EXAMPLE_EVENT],
-  removed: ['b0a3f7de-3c55-4c5e-9d0a-6d2f6a1b9c02'],
-};
-
-const EXAMPLE_ENTRIES: Readonly<Record<DirectoryName, DirectoryEntry>> = {
-  rooms: { id: '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417', name: 'Main Hall', events: 412 },
-  courses: { id: '51b5e7a5-0b9f-4b7c-8a5f-9f1f7a5b6d20', name: 'Linear Algebra', events: 96 },
-  groups: { id: null, name: 'CS-1', events: 238 },
-  lecturers: { id: 'b0a3f7de-3c55-4c5e-9d0a-6d2f6a1b9c02', name: 'Ada Lovelace', events: 51 },
-};
 
 /** Statuses of problems with any request, and with requests for lists. */
 const EVERYWHERE: readonly ProblemStatus[] = [400, 404, 405, 408, 414, 417, 431, 500, 503];
@@ -134,8 +84,14 @@ function listOperation(operation: ListOperation): JsonSchema {
   };
 }
 
-/** Servers are relative to {base}/docs/openapi.json, so that they hold behind proxies that change the prefix. */
-export function createOpenApiDocument({ basePath, identifiers, version }: OpenApiOptions): JsonSchema {
+/** Servers are relative to {base}/docs/openapi.json, so that they hold behind proxies that change the prefix. In a file they are paths. */
+export function createOpenApiDocument({
+  basePath,
+  identifiers,
+  version,
+  isFile = false,
+}: OpenApiOptions): JsonSchema {
+  const base = basePath === '' ? '/' : basePath;
   return {
     openapi: '3.1.0',
     info: {
@@ -145,13 +101,13 @@ export function createOpenApiDocument({ basePath, identifiers, version }: OpenAp
       description: describeService(),
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '..', description: `Relative to this document: ${basePath === '' ? '/' : basePath}` }],
+    servers: [isFile ? { url: base } : { url: '..', description: `Relative to this document: ${base}` }],
     tags: [
       { name: 'schedule', description: 'The timetable' },
       { name: 'development', description: 'In development mode only; elsewhere 404' },
     ],
     security: [{ bearerAuth: [] }],
-    paths: { ...schedulePaths(identifiers), ...developmentPaths(basePath, identifiers) },
+    paths: { ...schedulePaths(identifiers), ...developmentPaths(basePath, identifiers, isFile) },
     components: {
       schemas: {
         Event: eventSchema(identifiers),
@@ -180,9 +136,12 @@ export function createOpenApiDocument({ basePath, identifiers, version }: OpenAp
 }
 
 function schedulePaths(identifiers: IdentifierMode): Record<string, JsonSchema> {
-  const events = listResponse('The events, in order', { type: 'array', items: schemaOf('Event') }, [
-    EXAMPLE_EVENT,
-  ]);
+  const events = listResponse(
+    'The events, in order',
+    { type: 'array', items: schemaOf('Event') },
+    [EXAMPLE_EVENT],
+    EXAMPLE_TEXTS,
+  );
   return {
     '/schedule': listOperation({
       endpoint: 'schedule',
@@ -288,7 +247,11 @@ function directoryOperation(name: DirectoryName): JsonSchema {
   });
 }
 
-function developmentPaths(basePath: string, identifiers: IdentifierMode): Record<string, JsonSchema> {
+function developmentPaths(
+  basePath: string,
+  identifiers: IdentifierMode,
+  isFile: boolean,
+): Record<string, JsonSchema> {
   // One step up from {base}/docs/openapi.json for each segment of the base path, and one for docs.
   const root = Array(basePath.split('/').length).fill('..').join('/');
   const common = { tags: ['development'], security: [] };
@@ -319,7 +282,7 @@ function developmentPaths(basePath: string, identifiers: IdentifierMode): Record
     },
     '/health': {
       // The one path outside the base path.
-      servers: [{ url: root, description: 'Relative to this document: /' }],
+      servers: [isFile ? { url: '/' } : { url: root, description: 'Relative to this document: /' }],
       get: {
         ...common,
         operationId: 'checkHealth',

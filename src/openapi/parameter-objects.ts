@@ -12,7 +12,7 @@ import { CONFLICT_DIMENSIONS, FIELDS, type Field, PARAMETER_FIELDS } from '../mo
 import { FORMATS } from '../model/format.js';
 import { IDENTIFIER_CHARACTERS_MAX } from '../model/identifier.js';
 import type { JsonSchema } from '../model/schemas.js';
-import type { EndpointName } from '../query/parameters.js';
+import type { EndpointName } from '../query/endpoint-parameters.js';
 
 interface ParameterObject extends JsonSchema {
   readonly name: string;
@@ -75,6 +75,7 @@ export function referenceTo(endpoint: EndpointName, name: string): JsonSchema {
 }
 
 export function listParameters(identifiers: IdentifierMode): Record<string, ParameterObject> {
+  const ofEvents = FORMATS.filter(({ isOfEvents }) => isOfEvents).map(({ name }) => name);
   const parameters = [
     ...PARAMETER_FIELDS.map((field) => filter(field, identifiers)),
     single(
@@ -128,10 +129,19 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
       maxLength: CURSOR_CHARACTERS_MAX,
     }),
     single('q', 'A part of the id or the name. Case and diacritics do not count.', TEXT),
-    single('format', 'The representation; overrides Accept.', {
-      type: 'string',
-      enum: FORMATS.map((format) => format.name),
-    }),
+    single(
+      'format',
+      `The representation; overrides Accept. Only lists of events have ${ofEvents.join(', ')}.`,
+      {
+        type: 'string',
+        enum: FORMATS.map((format) => format.name),
+      },
+    ),
+    single(
+      'clashes',
+      'With mark, events in iCalendar that are in a conflict have the further category CLASH. It changes nothing else.',
+      { type: 'string', enum: ['mark'] },
+    ),
     repeatable('by', 'What the lessons compete for; without it, all of them. Repeat it for several.', {
       type: 'string',
       enum: CONFLICT_DIMENSIONS.map((dimension) => dimension.by),

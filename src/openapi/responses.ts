@@ -1,5 +1,5 @@
 import { PARAMETER_FAULTS, PROBLEMS, type ProblemCode } from '../errors.js';
-import { FORMATS } from '../model/format.js';
+import { FORMATS, type FormatName } from '../model/format.js';
 import type { JsonSchema } from '../model/schemas.js';
 
 export type ProblemStatus = (typeof PROBLEMS)[ProblemCode]['status'];
@@ -22,6 +22,10 @@ export const HEADERS: Readonly<Record<string, JsonSchema>> = {
   Link: header(
     'RFC 8288: the next page, rel="next", where there is one. A relative reference.',
     '</api/v1/schedule?limit=100&cursor=…>; rel="next"',
+  ),
+  'Content-Disposition': header(
+    'RFC 6266: the name of a saved answer, for NDJSON, CSV and iCalendar',
+    'inline; filename="timetable.csv"',
   ),
   'X-Content-Type-Options': header('nosniff'),
   'Content-Security-Policy': header(
@@ -91,13 +95,31 @@ export function problemReferences(statuses: readonly ProblemStatus[]): Record<st
   );
 }
 
-export function listResponse(description: string, schema: JsonSchema, example: unknown): JsonSchema {
-  const examples = { usual: { value: example } };
+/**
+ * A list in the representations that every list has.
+ *
+ * @param texts examples of further representations, by name
+ */
+export function listResponse(
+  description: string,
+  schema: JsonSchema,
+  example: unknown,
+  texts: Readonly<Record<string, string>> = {},
+): JsonSchema {
+  const content = (name: FormatName): JsonSchema => {
+    if (name === 'msgpack') return { schema };
+    if (name === 'json') return { schema, examples: { usual: { value: example } } };
+    return { schema: { type: 'string' }, examples: { usual: { value: texts[name] } } };
+  };
+  const further = Object.keys(texts).length === 0 ? [] : ['Content-Disposition'];
   return {
     description,
-    headers: headers('ETag', 'Cache-Control', 'Vary', 'X-Total-Count', 'Link'),
+    headers: headers('ETag', 'Cache-Control', 'Vary', 'X-Total-Count', 'Link', ...further),
     content: Object.fromEntries(
-      FORMATS.map(({ name, mediaType }) => [mediaType, name === 'json' ? { schema, examples } : { schema }]),
+      FORMATS.filter(({ name, isOfEvents }) => !isOfEvents || name in texts).map(({ name, mediaType }) => [
+        mediaType,
+        content(name),
+      ]),
     ),
   };
 }

@@ -1,10 +1,6 @@
 import { LecternError, type ParameterFault, type ParameterFaultCode } from '../errors.js';
-import {
-  ENDPOINT_PARAMETERS,
-  type EndpointName,
-  type ParameterKind,
-  type ParameterPairs,
-} from './parameters.js';
+import { ENDPOINT_PARAMETERS, type EndpointName, type ParameterKind } from './endpoint-parameters.js';
+import type { ParameterPairs } from './parameters.js';
 
 /** The pairs of the equivalent query string, and a fault per value of a wrong type. */
 export interface QueryObject {
@@ -30,6 +26,7 @@ const VALUE_TYPES: Readonly<Record<ParameterKind, readonly [expected: string, co
   q: ['a text', 'malformed-text'],
   format: ['a text', 'unknown-value'],
   merge: ['true or false', 'unknown-value'],
+  clashes: ["the text 'mark'", 'unknown-value'],
   since: ['a text, the id of a snapshot', 'malformed-text'],
 };
 

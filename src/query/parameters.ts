@@ -1,14 +1,8 @@
 import type { ParameterFault, ParameterFaultCode } from '../errors.js';
 import { PAGE_LIMIT_MAX, PARAMETER_FAULTS_MAX, PARAMETER_VALUES_MAX, SUGGESTIONS_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
-import {
-  CONFLICT_DIMENSIONS,
-  type ConflictBy,
-  type DirectoryName,
-  FIELDS,
-  PARAMETER_FIELDS,
-} from '../model/fields.js';
-import { FORMATS, type FormatName } from '../model/format.js';
+import { CONFLICT_DIMENSIONS, type ConflictBy, FIELDS, PARAMETER_FIELDS } from '../model/fields.js';
+import type { Format, FormatName } from '../model/format.js';
 import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
 import { compareCodePoints, normaliseText, searchForm } from '../model/text.js';
 import { formatInstant, parseInstant } from '../model/time.js';
@@ -21,6 +15,14 @@ import {
   decodeDirectoryCursor,
   decodeEventCursor,
 } from './cursor.js';
+import {
+  ENDPOINT_FORMATS,
+  ENDPOINT_PARAMETERS,
+  type EndpointName,
+  type Parameter,
+  type ParameterKind,
+  type ParameterTable,
+} from './endpoint-parameters.js';
 import type { FreeQuery } from './free.js';
 import { readFreeQuery } from './free-parameters.js';
 import { quote, readDays, readLocalDays, shorten } from './local-days.js';
@@ -37,107 +39,10 @@ export interface ParseOptions {
   readonly timeZone?: string | undefined;
 }
 
-export type ParameterKind =
-  | 'filter'
-  | 'instant'
-  | 'date'
-  | 'time-zone'
-  | 'count'
-  | 'texts'
-  | 'dimension'
-  | 'limit'
-  | 'event-cursor'
-  | 'conflict-cursor'
-  | 'directory-cursor'
-  | 'q'
-  | 'format'
-  | 'by'
-  | 'merge'
-  | 'since';
-
-/** The endpoints that return lists, and `events`, which returns one event. */
-export type EndpointName =
-  | 'schedule'
-  | 'personal'
-  | 'all'
-  | 'types'
-  | 'conflicts'
-  | 'free'
-  | 'changes'
-  | 'events'
-  | DirectoryName;
-
-interface Parameter {
-  readonly name: string;
-  readonly kind: ParameterKind;
-  /** Its place in the table, which orders faults and filters. */
-  readonly rank: number;
-}
-
-type ParameterTable = ReadonlyMap<string, Parameter>;
-
-function tableOf(...rows: (readonly [name: string, kind: ParameterKind])[]): ParameterTable {
-  return new Map(rows.map(([name, kind], rank) => [name, { name, kind, rank }]));
-}
-
-const WINDOW: readonly (readonly [string, ParameterKind])[] = [
-  ['startTime', 'instant'],
-  ['endTime', 'instant'],
-  ['date', 'date'],
-  ['days', 'count'],
-  ['timeZone', 'time-zone'],
-];
-
-const FILTERS: readonly (readonly [string, ParameterKind])[] = [
-  ...PARAMETER_FIELDS.map((field) => [field.name, 'filter'] as const),
-  ...WINDOW,
-];
-
-const DIRECTORY_PARAMETERS = tableOf(
-  ...FILTERS,
-  ['q', 'q'],
-  ['limit', 'limit'],
-  ['cursor', 'directory-cursor'],
-  ['format', 'format'],
-);
-
-export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>> = {
-  schedule: tableOf(...FILTERS, ['limit', 'limit'], ['cursor', 'event-cursor'], ['format', 'format']),
-  personal: tableOf(...FILTERS, ['limit', 'limit'], ['cursor', 'event-cursor'], ['format', 'format']),
-  all: tableOf(['limit', 'limit'], ['cursor', 'event-cursor'], ['format', 'format']),
-  types: tableOf(['format', 'format']),
-  conflicts: tableOf(
-    ...FILTERS,
-    ['by', 'by'],
-    ['merge', 'merge'],
-    ['limit', 'limit'],
-    ['cursor', 'conflict-cursor'],
-    ['format', 'format'],
-  ),
-  free: tableOf(
-    ['by', 'dimension'],
-    ...WINDOW,
-    ['weeks', 'count'],
-    ['among', 'texts'],
-    ['building', 'texts'],
-    ['capacityMin', 'count'],
-    ['limit', 'limit'],
-    ['cursor', 'directory-cursor'],
-    ['format', 'format'],
-  ),
-  changes: tableOf(['since', 'since'], ['format', 'format']),
-  events: tableOf(['format', 'format']),
-  rooms: DIRECTORY_PARAMETERS,
-  courses: DIRECTORY_PARAMETERS,
-  groups: DIRECTORY_PARAMETERS,
-  lecturers: DIRECTORY_PARAMETERS,
-};
-
 const FIELD_BY_PARAMETER = new Map<string, (typeof PARAMETER_FIELDS)[number]>(
   PARAMETER_FIELDS.map((field) => [field.name, field]),
 );
 const ALL_DIMENSIONS: readonly ConflictBy[] = CONFLICT_DIMENSIONS.map((dimension) => dimension.by);
-const FORMAT_NAMES: readonly FormatName[] = FORMATS.map((format) => format.name);
 
 /** Parsed parameters. Fields that the endpoint lacks have defaults. */
 export interface Parameters {
@@ -157,6 +62,8 @@ export interface Parameters {
   readonly since: string | null;
   /** Null for other endpoints than /schedule/free. */
   readonly free: FreeQuery | null;
+  /** Whether iCalendar marks events that are in a conflict. */
+  readonly clashes: boolean;
 }
 
 export type ParametersResult =
@@ -190,6 +97,7 @@ interface Given {
 class Parser {
   readonly #endpoint: EndpointName;
   readonly #table: ParameterTable;
+  readonly #formats: readonly Format[];
   readonly #options: ParseOptions;
   readonly #facts: DataSetFacts;
   readonly #given: Given[] = [];
@@ -209,6 +117,7 @@ class Parser {
     merge: true,
     since: null,
     free: null,
+    clashes: false,
   };
   /** Values that are judged together, by name. */
   #together: Map<string, readonly string[]> | null = null;
@@ -217,6 +126,7 @@ class Parser {
   constructor(endpoint: EndpointName, options: ParseOptions, facts: DataSetFacts) {
     this.#endpoint = endpoint;
     this.#table = ENDPOINT_PARAMETERS[endpoint];
+    this.#formats = ENDPOINT_FORMATS[endpoint];
     this.#options = options;
     this.#facts = facts;
   }
@@ -365,10 +275,17 @@ class Parser {
         break;
       }
       case 'format':
-        result.format = this.#oneOf(name, value, FORMAT_NAMES);
+        result.format = this.#oneOf(
+          name,
+          value,
+          this.#formats.map((format) => format.name),
+        );
         break;
       case 'merge':
         result.merge = this.#oneOf(name, value, ['true', 'false']) === 'true';
+        break;
+      case 'clashes':
+        result.clashes = this.#oneOf(name, value, ['mark']) !== null;
         break;
       case 'since': {
         const [, id, idOfTag] = SINCE.exec(value) ?? [];

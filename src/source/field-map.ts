@@ -32,16 +32,21 @@ const DEFAULT_MAPS: Readonly<Record<string, Readonly<Record<string, string>>>> =
 /** The fault of a field map, or null. */
 export function fieldMapFault(map: FieldMap): string | null {
   for (const [key, value] of Object.entries(map)) {
-    const isOfFormat = Object.hasOwn(FORMATS_OF_MAPS, key);
-    if (isOfFormat && typeof value === 'object') {
-      for (const [field, text] of Object.entries(value ?? {})) {
-        const fault = entryFault(field, text);
-        if (fault !== null) return `for ${key}, ${fault}`;
-      }
-      continue;
-    }
-    const fault = entryFault(key, value);
+    const fault =
+      typeof value === 'object' && value !== null ? formatFault(key, value) : entryFault(key, value);
     if (fault !== null) return fault;
+  }
+  return null;
+}
+
+function formatFault(format: string, map: Readonly<Record<string, unknown>>): string | null {
+  if (!Object.hasOwn(FORMATS_OF_MAPS, format)) {
+    const names = Object.keys(FORMATS_OF_MAPS).join(', ');
+    return `there is no format ${JSON.stringify(format)}: the formats are ${names}`;
+  }
+  for (const [field, text] of Object.entries(map)) {
+    const fault = entryFault(field, text);
+    if (fault !== null) return `for ${format}, ${fault}`;
   }
   return null;
 }

@@ -13,9 +13,9 @@ import type {
 } from '../options/option-types.js';
 import { readRulesOf } from '../options/reading-settings.js';
 import { resolveOptions } from '../options/resolve.js';
+import type { EndpointName } from '../query/endpoint-parameters.js';
 import type { Explanation } from '../query/explain.js';
 import { checkText, invalidParameters, readQueryObject } from '../query/object-form.js';
-import type { EndpointName } from '../query/parameters.js';
 import { Keeper, type LoadOutcome, type Publication } from '../refresh/keeper.js';
 import { Listeners } from '../refresh/listeners.js';
 import { Loader } from '../refresh/loader.js';

@@ -1,5 +1,6 @@
 import type { FormatName } from '../model/format.js';
-import type { EndpointName, Parameters } from '../query/parameters.js';
+import type { EndpointName } from '../query/endpoint-parameters.js';
+import type { Parameters } from '../query/parameters.js';
 import type { FieldFilter } from '../query/query.js';
 import { DIGEST_CHARACTERS, Digest } from '../structures/digest.js';
 
@@ -26,7 +27,7 @@ export class EntityTags {
     rooms = '',
   ): string {
     const { startMs, endMs, limit, eventCursor, conflictCursor, directoryCursor, q } = parameters;
-    const { by, merge, since } = parameters;
+    const { by, merge, since, clashes } = parameters;
     const digest = new Digest();
     digest.text(endpoint);
     digest.text(format);
@@ -59,6 +60,7 @@ export class EntityTags {
       digest.text(JSON.stringify(parameters.free));
       digest.text(rooms);
     }
+    if (clashes && format === 'ics') digest.text('clashes');
     return this.#tag(digest);
   }
 

@@ -55,7 +55,7 @@ export class FreeReader {
       plan: explainFree(keys, query, found.length, marks),
       total,
       count,
-      bodyBytes: body.byteLength,
+      bodyBytes: body.byteLength ?? 0,
       timings: {
         parseMs,
         planMs: executing - planning,

@@ -4,11 +4,16 @@
  */
 export type { ParameterPairs, ParseOptions } from '../query/parameters.js';
 
+import type { Body } from '../encode/body.js';
+import { calendarForm, NO_NAMES } from '../encode/calendar-rows.js';
 import { jsonChanges, messagePackChanges } from '../encode/changes.js';
 import { jsonConflicts, messagePackConflicts } from '../encode/conflict-entries.js';
+import { CSV } from '../encode/csv-rows.js';
 import { jsonRow, jsonRows } from '../encode/json.js';
 import { messagePackRow, messagePackRows, packPlain } from '../encode/msgpack.js';
+import { NDJSON } from '../encode/ndjson-rows.js';
 import { RowCache } from '../encode/row-cache.js';
+import { type RowListForm, rowList } from '../encode/row-lists.js';
 import { CACHE_BYTES_DEFAULT } from '../limits.js';
 import { type DirectoryName, isDirectory } from '../model/fields.js';
 import type { FormatName } from '../model/format.js';
@@ -16,11 +21,11 @@ import { parseIdentifier } from '../model/identifier.js';
 import type { RoomTable } from '../model/room.js';
 import { findConflicts } from '../query/conflicts.js';
 import { clusterAfter, encodeConflictCursor, encodeEventCursor } from '../query/cursor.js';
+import type { EndpointName } from '../query/endpoint-parameters.js';
 import { executePlan } from '../query/execute.js';
 import { type Explanation, explainPlan } from '../query/explain.js';
 import {
   type DataSetFacts,
-  type EndpointName,
   type ParameterPairs,
   type Parameters,
   type ParseOptions,
@@ -99,6 +104,8 @@ export class SnapshotView implements View {
   readonly #tags: EntityTags;
   readonly #free: FreeReader;
   readonly #directories: DirectoryReads;
+  /** Without and with marked clashes. */
+  readonly #calendars: RowListForm[] = [];
 
   /**
    * @param differences what has changed since past snapshots
@@ -234,7 +241,7 @@ export class SnapshotView implements View {
         : explainPlan(plan),
       total,
       count,
-      bodyBytes: body.byteLength,
+      bodyBytes: body.byteLength ?? 0,
       timings: {
         parseMs: planning - began,
         planMs: executing - planning,
@@ -290,16 +297,32 @@ export class SnapshotView implements View {
   #findEvents(plan: Plan, parameters: Parameters): Encode {
     const selection = executePlan(this.#snapshot, plan);
     const { page, nextCursor } = this.#page(selection, parameters);
-    return (format) => {
-      const encode = format === 'json' ? jsonRows : messagePackRows;
-      const body = encode(this.#snapshot.rows, page, this.rowCache);
-      return { total: selection.count, count: page.count, nextCursor, body };
-    };
+    return (format) => ({
+      total: selection.count,
+      count: page.count,
+      nextCursor,
+      body: this.#eventsBody(page, format, parameters.clashes),
+    });
   }
 
   #findEntries(name: DirectoryName, plan: Plan, parameters: Parameters): Encode {
     const page = this.#directories.find(name, plan, parameters);
     return (format) => directoryAnswer(page, format);
+  }
+
+  #eventsBody(page: Selection, format: FormatName, marksClashes: boolean): Body {
+    const { rows } = this.#snapshot;
+    if (format === 'json') return jsonRows(rows, page, this.rowCache);
+    if (format === 'msgpack') return messagePackRows(rows, page, this.rowCache);
+    return rowList(rows, page, this.#formOf(format, marksClashes), this.rowCache);
+  }
+
+  #formOf(format: 'ndjson' | 'csv' | 'ics', marksClashes: boolean): RowListForm {
+    if (format === 'ndjson') return NDJSON;
+    if (format === 'csv') return CSV;
+    const number = marksClashes ? 1 : 0;
+    this.#calendars[number] ??= calendarForm(this.#snapshot, NO_NAMES, marksClashes);
+    return this.#calendars[number];
   }
 
   #conflictsAnswer(query: Query, parameters: Parameters, format: FormatName): Answer {

@@ -7,6 +7,7 @@ import {
   readEnrolments,
 } from '../../src/auth/identity.js';
 import { IDENTITY_VALUES_MAX } from '../../src/limits.js';
+import { derivedIdentifier } from '../../src/model/derived-identifier.js';
 
 const UUID_A = '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417';
 const UUID_B = '7f2c0a52-8f4b-4d53-9f0e-0d8f6f0b6c11';
@@ -163,5 +164,21 @@ test('an enrolment map is read from a file', async (t) => {
   await t.rejects(readEnrolments(`${folder}/none.json`, 'uuid'), {
     code: 'source-unreadable',
     message: /no such file/,
+  });
+});
+
+test('with derived identifiers claims and enrolments take the text of the source, or the UUID', async (t) => {
+  const enrolments = parseEnrolments(
+    { alice: { courseId: ['Algebra', UUID_A.toUpperCase()] } },
+    'derived',
+    'map',
+  );
+  const options = { table: createClaimTable(), enrolments, mode: 'derived' } as const;
+  t.strictSame(mapIdentities({ groupId: 'Group 1' }, 'alice', options), [
+    { field: 'courseId', values: [derivedIdentifier('courseId', 'Algebra'), UUID_A].sort() },
+    { field: 'groupId', values: [derivedIdentifier('groupId', 'Group 1')] },
+  ]);
+  t.throws(() => parseEnrolments({ alice: { courseId: [''] } }, 'derived', 'map'), {
+    message: /value 1 of courseId is not well-formed text of at least one character$/,
   });
 });

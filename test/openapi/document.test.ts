@@ -4,8 +4,9 @@ import formatsModule from 'ajv-formats';
 import { type Test, test } from 'tap';
 import { PARAMETER_FAULTS, PROBLEMS } from '../../src/errors.js';
 import { OUTPUT_FIELDS } from '../../src/model/fields.js';
+import { FORMATS } from '../../src/model/format.js';
 import { createOpenApiDocument } from '../../src/openapi/document.js';
-import { ENDPOINT_PARAMETERS } from '../../src/query/parameters.js';
+import { ENDPOINT_FORMATS, ENDPOINT_PARAMETERS } from '../../src/query/endpoint-parameters.js';
 import { bearer, type Client, EVENTS, serve, setUp, viewsOf } from '../http/harness.js';
 
 interface Operation {
@@ -99,6 +100,12 @@ test('the Event record has the fields of the table, in order, all required', asy
     version: '1',
   }) as unknown as Document;
   t.notMatch(JSON.stringify(any), /"uuid"/, 'no UUID is promised where identifiers are any text');
+  const derived = createOpenApiDocument({ basePath: '', identifiers: 'derived', version: '1' });
+  const { components } = derived as unknown as Document;
+  t.match(components.schemas.Event?.properties, { roomId: { format: 'uuid' } });
+  const roomId = JSON.stringify((components as { parameters?: object }).parameters);
+  t.match(roomId, '"roomId"');
+  t.notMatch(roomId, /"uuid"/, 'filters take the text that an identifier was derived from');
 });
 
 test('servers are found from where the document is, whatever prefix a proxy adds', async (t) => {
@@ -169,12 +176,20 @@ async function hold(
   const name = `${options.method ?? 'GET'} ${target} ${status}`;
   t.equal(reply.status, status, name);
   const { response, pointer } = responseOf(path, status);
-  const conditional = ['link', 'www-authenticate', 'retry-after'];
+  const conditional = ['link', 'content-disposition', 'www-authenticate', 'retry-after'];
   for (const header of Object.keys(response.headers ?? {})) {
     if (conditional.includes(header.toLowerCase())) continue;
     t.ok(reply.headers[header.toLowerCase()] !== undefined, `${name}: ${header}`);
   }
-  for (const header of ['etag', 'x-total-count', 'link', 'www-authenticate', 'retry-after', 'allow']) {
+  for (const header of [
+    'etag',
+    'x-total-count',
+    'link',
+    'www-authenticate',
+    'retry-after',
+    'allow',
+    'content-disposition',
+  ]) {
     const shown = Object.keys(response.headers ?? {}).some((other) => other.toLowerCase() === header);
     if (reply.headers[header] !== undefined && !(path === '/docs' && header === 'etag')) {
       t.ok(shown, `${name}: ${header} is in the document`);
@@ -187,7 +202,9 @@ async function hold(
   const mediaType = (reply.headers['content-type'] ?? '').replace(/;.*/, '');
   t.ok(response.content?.[mediaType], `${name}: ${mediaType} is in the document`);
   if (mediaType === 'text/html' || mediaType.includes('msgpack')) return;
-  const faults = faultsOf(`${pointer}/content/${escapePointer(mediaType)}/schema`, reply.json());
+  const isText = FORMATS.some((format) => format.isOfEvents && format.mediaType === mediaType);
+  const body = isText ? reply.body.toString() : reply.json();
+  const faults = faultsOf(`${pointer}/content/${escapePointer(mediaType)}/schema`, body);
   t.equal(JSON.stringify(faults), 'null', `${name}: the body is valid`);
 }
 
@@ -205,6 +222,11 @@ test('what the endpoints answer is what the document says', async (t) => {
     const query = needed[path] ?? '';
     await hold(t, send, path, 200, { query, headers: good });
     await hold(t, send, path, 200, { query, headers: { ...good, Accept: 'application/msgpack' } });
+    const endpoint = (path.split('/')[2] ?? 'schedule') as keyof typeof ENDPOINT_FORMATS;
+    const { content } = responseOf(path, 200).response;
+    const mediaTypes = ENDPOINT_FORMATS[endpoint].map((format) => format.mediaType);
+    t.same(Object.keys(content ?? {}), mediaTypes, `${path} has its representations`);
+    for (const Accept of mediaTypes) await hold(t, send, path, 200, { query, headers: { ...good, Accept } });
     await hold(t, send, path, 304, { query, headers: { ...good, 'If-None-Match': '*' } });
     await hold(t, send, path, 400, { headers: good, query: '?x=1&x=2&format=xml' });
     await hold(t, send, path, 400, { headers: { Authorization: 'Bearer' } });

@@ -107,6 +107,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   cli: [
     'service.ts',
+    'openapi',
     'timetable',
     'options',
     'generate',

@@ -147,7 +147,11 @@ const FAULTS: readonly [map: object, fault: RegExp][] = [
   [{ titlle: 'x' }, /^there is no field "titlle": did you mean title\?$/],
   [{ xyzzy: 'x' }, /^there is no field "xyzzy": the fields are id, time, /],
   [{ csv: { titel: 'x' } }, /^for csv, there is no field "titel"/],
-  [{ xls: { title: 'x' } }, /^there is no field "xls"/],
+  [
+    { ndjson: { title: 'x' } },
+    /^there is no format "ndjson": the formats are csv, icalendar, json, messagepack$/,
+  ],
+  [{ csv: 'x' }, /^there is no field "csv"/],
   [{ title: 7 }, /^the column of title must be a text$/],
   [{ title: '' }, /^title is "": it names no column$/],
   [{ title: '{}' }, /^title is "\{\}": \{\} names no column$/],

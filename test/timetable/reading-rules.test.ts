@@ -220,6 +220,25 @@ test('a map of columns that are not there fails the load, and the last timetable
   await timetable.close();
 });
 
+test('of several JSON sources one needs to have an optional column of the map', async (t) => {
+  const folder = await folderOf(t);
+  const times = { time: '2024-09-02T08:00:00Z', endTime: '2024-09-02T09:00:00Z' };
+  const paths = ['with.json', 'without.json'].map((name) => join(folder, name)) as [string, string];
+  await writeFile(paths[0], JSON.stringify([{ ...times, Fach: 'Algebra' }]));
+  await writeFile(paths[1], JSON.stringify([{ ...times, fach: 'Analysis' }]));
+  const specs = paths.map((path) => ({ kind: 'file', path }) as const);
+  const fieldMap = { title: 'Fach' };
+  const { summary } = await load({ source: { kind: 'merged', specs }, identifiers: 'derived', fieldMap });
+  t.equal(summary.events, 2);
+  const [, without] = specs;
+  const twice = { kind: 'merged', specs: [without, without] } as const;
+  const message =
+    /without\.json.*: the field map names a column that is not there: "Fach" \(for title; did you mean "fach"/;
+  await t.rejects(load({ source: twice as never, identifiers: 'derived', fieldMap }), { message });
+  const named = { ...twice, lecturerIds: { x: 'y' } };
+  await t.rejects(load({ source: named as never, identifiers: 'derived', fieldMap }), { message });
+});
+
 test('a snapshot file of other rules is served at the start, and not confirmed as unchanged', async (t) => {
   const folder = await folderOf(t);
   const source = join(folder, 'rows.json');

@@ -7,12 +7,15 @@ import { canSendDirectly, directHead, sendDirectly } from '../node/direct.js';
 /** Bodies up to this size are copied after their head and written at once. */
 const BODY_GATHER_BYTES_MAX = 65_536;
 
-/** Sends a body of chunks. `headers` are complete but for those of every answer, Content-Length included. */
+/**
+ * Sends a body of chunks. `headers` are complete but for those of every answer, Content-Length included. Bodies of unknown length are
+ * sent in chunks (RFC 9112 section 7.1).
+ */
 export function sendBody(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): void {
   // HEAD leaves the chunks alone: they may be made when they are asked for.
   if (exchange.head || body.byteLength === 0) sendHead(exchange, status, headers);
   else sendChunks(exchange, status, headers, body);
-  exchange.answered(status, exchange.head ? 0 : body.byteLength);
+  exchange.answered(status, exchange.head ? 0 : (body.byteLength ?? 0));
 }
 
 /** Sends a text as UTF-8, and its Content-Length. */
@@ -64,8 +67,8 @@ function sendChunks(exchange: Exchange, status: number, headers: FlatHeaders, bo
     return;
   }
   writeHead(exchange, status, headers);
-  if (!Array.isArray(chunks)) writeSlices(exchange, chunks[Symbol.iterator]());
-  else if (chunks.length > 1 && byteLength <= BODY_GATHER_BYTES_MAX)
+  if (!Array.isArray(chunks)) writeSlices(exchange, chunks[Symbol.iterator](), byteLength === null);
+  else if (chunks.length > 1 && byteLength !== null && byteLength <= BODY_GATHER_BYTES_MAX)
     exchange.makeResponse().end(Buffer.concat(chunks, byteLength));
   else writeChunks(exchange, chunks);
 }
@@ -80,7 +83,7 @@ function sendWithHead(exchange: Exchange, head: string, body: Uint8Array): void 
 /** Corked, the chunks go to the kernel in one call; none is copied. */
 function writeChunks(exchange: Exchange, chunks: readonly Uint8Array[]): void {
   if (!canSendWhole(chunks)) {
-    writeSlices(exchange, piecesOf(chunks));
+    writeSlices(exchange, piecesOf(chunks), false);
     return;
   }
   const res = exchange.makeResponse();
@@ -96,8 +99,12 @@ function* piecesOf(chunks: readonly Uint8Array[]): Generator<Uint8Array> {
   }
 }
 
-/** Makes a slice only when the one before has gone, and lets other requests have their turn in between. */
-function writeSlices(exchange: Exchange, slices: Iterator<Uint8Array>): void {
+/**
+ * Makes a slice only when the one before has gone, and lets other requests have their turn in between.
+ *
+ * @param countsBytes the length was unknown when the answer was counted
+ */
+function writeSlices(exchange: Exchange, slices: Iterator<Uint8Array>, countsBytes: boolean): void {
   const { ownsSocket } = exchange;
   const res = exchange.makeResponse();
   let sent: Uint8Array | null = null;
@@ -112,6 +119,7 @@ function writeSlices(exchange: Exchange, slices: Iterator<Uint8Array>): void {
       return;
     }
     sent = slice.value;
+    if (countsBytes) exchange.sent(sent.length);
     // A turn of its own even if the kernel took everything: a fast reader must not keep others waiting.
     if (res.write(sent)) setImmediate(later);
     else res.once('drain', () => setImmediate(later));

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'tap';
-import { contentTypeOf, negotiateFormat } from '../../../src/http/answer/negotiate.js';
+import { contentTypeOf, dispositionOf, negotiateFormat } from '../../../src/http/answer/negotiate.js';
+import { FORMATS, LIST_FORMATS } from '../../../src/model/format.js';
 
 test('Accept decides by quality, then specificity, then order', async (t) => {
   const cases: [accept: string | undefined, format: string | null][] = [
@@ -25,20 +26,50 @@ test('Accept decides by quality, then specificity, then order', async (t) => {
     ['application/json;q=0', null],
     ['*/*;q=0', null],
     ['text/html', null],
-    ['application/xml, text/csv', null],
+    ['application/xml, text/plain', null],
     ['application/json;version=2', null],
     ['json', null],
     [';;;,,,', null],
   ];
   for (const [accept, format] of cases) {
-    t.equal(negotiateFormat(accept), format, String(accept));
-    t.equal(negotiateFormat(accept), format, `${accept}, remembered`);
+    for (const formats of [LIST_FORMATS, FORMATS]) {
+      t.equal(negotiateFormat(accept, formats), format, String(accept));
+      t.equal(negotiateFormat(accept, formats), format, `${accept}, remembered`);
+    }
+  }
+});
+
+test('only lists of events have the other representations', async (t) => {
+  const cases: [accept: string, ofEvents: string, ofOthers: string | null][] = [
+    ['application/x-ndjson', 'ndjson', null],
+    ['application/ndjson', 'ndjson', null],
+    ['application/jsonl', 'ndjson', null],
+    ['text/csv', 'csv', null],
+    ['Text/CSV', 'csv', null],
+    ['text/csv; header=present', 'csv', null],
+    ['text/csv; charset=utf-8', 'csv', null],
+    ['text/csv, application/json;q=0.9', 'csv', 'json'],
+    ['text/html, text/csv;q=0.9, */*;q=0.8', 'csv', 'json'],
+    ['application/json, text/plain, */*', 'json', 'json'],
+    ['application/json, text/csv', 'json', 'json'],
+    ['text/*', 'csv', null],
+    ['text/calendar', 'ics', null],
+    ['text/calendar; charset=UTF-8', 'ics', null],
+    ['application/x-ndjson;q=0.1', 'ndjson', null],
+  ];
+  for (const [accept, ofEvents, ofOthers] of cases) {
+    t.equal(negotiateFormat(accept, FORMATS), ofEvents, accept);
+    t.equal(negotiateFormat(accept, LIST_FORMATS), ofOthers, `${accept}, of other lists`);
   }
 });
 
 test('the content type is the canonical one', async (t) => {
   t.equal(contentTypeOf('json'), 'application/json; charset=utf-8');
   t.equal(contentTypeOf('msgpack'), 'application/vnd.msgpack');
+  t.equal(contentTypeOf('ndjson'), 'application/x-ndjson');
+  t.equal(contentTypeOf('csv'), 'text/csv; header=present');
+  t.equal(dispositionOf('json'), null);
+  t.equal(dispositionOf('csv'), 'inline; filename="timetable.csv"');
 });
 
 test('any header negotiates to something and never throws', async (t) => {
@@ -60,7 +91,7 @@ test('any header negotiates to something and never throws', async (t) => {
   );
   fc.assert(
     fc.property(fc.array(part), (parts) => {
-      const format = negotiateFormat(parts.join(''));
+      const format = negotiateFormat(parts.join(''), LIST_FORMATS);
       assert.ok(format === null || format === 'json' || format === 'msgpack');
     }),
     { seed: 9, numRuns: 1000 },

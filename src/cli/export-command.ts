@@ -1,0 +1,174 @@
+import { once } from 'node:events';
+import { extname } from 'node:path';
+import { LecternError } from '../errors.js';
+import { FORMATS, type FormatName } from '../model/format.js';
+import type { ReadingSettings } from '../options/option-types.js';
+import { readRulesOf } from '../options/reading-settings.js';
+import { invalidParameters } from '../query/object-form.js';
+import type { ParameterPairs, ParseOptions } from '../query/parameters.js';
+import { readFieldMap } from '../source/map-file.js';
+import { openTimetable, type Timetable } from '../timetable/timetable.js';
+import type { Answer } from '../view/answer.js';
+import { EXIT_FAILURE, isWriteFailure, writeError } from './faults.js';
+import { OutputFile } from './output-file.js';
+import { readScheduleRequest } from './schedule-request.js';
+import { endBySignal, listenForSignals, type SignalListener } from './signals.js';
+import {
+  createProgressLine,
+  describeRejections,
+  formatBytes,
+  formatCount,
+  formatCountOf,
+} from './wording.js';
+
+/** Between two looks at signals and at the progress line. */
+const PIECE_BYTES = 1024 * 1024;
+
+export interface ExportOptions {
+  /** Without it, the name of the file decides. */
+  readonly format: FormatName | undefined;
+  /** A file. Default standard output. */
+  readonly output: string | undefined;
+}
+
+type ProgressLine = ReturnType<typeof createProgressLine>;
+
+/**
+ * `lectern export` writes the events of one query. It checks the query before it reads the source.
+ *
+ * @param request a query string of GET /schedule, or a path or an address with one
+ * @returns the exit code
+ */
+export async function exportEvents(
+  source: string,
+  request: string,
+  reading: ReadingSettings,
+  { format: given, output }: ExportOptions,
+): Promise<number> {
+  const format = given ?? formatOfName(output);
+  const options = { unknownParameters: 'reject', timeZone: reading.timeZone } as const;
+  const { pairs } = readScheduleRequest(request, options, reading.identifiers, 'exported', ['schedule']);
+  if (pairs.some(([name]) => name === 'format')) {
+    throw new LecternError('option-invalid', 'the query names a format; give it as --format');
+  }
+  const rules = readRulesOf({ ...reading, fieldMap: await readFieldMap(reading) });
+  const file = output === undefined ? null : await openOutput(output);
+  if (typeof file === 'number') return file;
+  const signals = listenForSignals();
+  const progress = createProgressLine(source);
+  const timetable = openTimetable({
+    source,
+    ...rules,
+    watch: false,
+    gate: false,
+    onProgress: progress.update,
+  });
+  try {
+    const summary = await Promise.race([timetable.ready, signals.first]);
+    if (typeof summary === 'string') return EXIT_FAILURE;
+    progress.clear();
+    for (const line of describeRejections(summary)) writeError(line);
+    const answer = answerOf(timetable, pairs, options, format);
+    const bytes = await write(answer, file, signals, progress);
+    if (bytes === null) return EXIT_FAILURE;
+    await file?.finish();
+    progress.clear();
+    if (output !== undefined) writeError(describe(answer, bytes, output));
+    return 0;
+  } catch (error) {
+    progress.clear();
+    if (output === undefined && isWriteFailure(error)) return 0;
+    if (output === undefined || !isSystemError(error)) throw error;
+    return tellUnwritten(output, error);
+  } finally {
+    progress.clear();
+    signals.stop();
+    await file?.abandon();
+    await timetable.close();
+    if (signals.received !== null) endBySignal(signals.received);
+  }
+}
+
+const FORMAT_NAMES: readonly FormatName[] = FORMATS.map(({ name }) => name);
+
+function formatOfName(output = ''): FormatName {
+  const ending = extname(output).slice(1).toLowerCase();
+  const format = FORMAT_NAMES.find((name) => name === ending);
+  if (format !== undefined) return format;
+  const names = `${FORMAT_NAMES.slice(0, -1).join(', ')} or ${FORMAT_NAMES.at(-1)}`;
+  throw new LecternError(
+    'option-invalid',
+    `which format is meant? Give --format ${names}, or --output with a file that ends in one of them`,
+  );
+}
+
+/** Before the load, since a file that cannot be written would waste it. @returns the exit code if there is none */
+async function openOutput(path: string): Promise<OutputFile | number> {
+  try {
+    return await OutputFile.open(path);
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+    return tellUnwritten(path, error);
+  }
+}
+
+function answerOf(
+  timetable: Timetable,
+  pairs: ParameterPairs,
+  options: ParseOptions,
+  format: FormatName,
+): Answer {
+  const { view } = timetable;
+  if (view === null) throw new LecternError('not-ready', 'the timetable is not loaded');
+  const result = view.schedule(pairs, options);
+  if ('faults' in result) throw invalidParameters(result.faults);
+  if ('gone' in result) throw new LecternError('not-ready', result.gone);
+  if ('missing' in result) throw new LecternError('not-ready', result.missing);
+  return result.read.execute(format);
+}
+
+/** @returns the bytes, or null after a signal */
+async function write(
+  { body }: Answer,
+  file: OutputFile | null,
+  signals: SignalListener,
+  progress: ProgressLine,
+): Promise<number | null> {
+  let written = 0;
+  for (const chunk of body.chunks) {
+    for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
+      const piece = chunk.subarray(at, at + PIECE_BYTES);
+      if (file !== null) await file.write(piece);
+      else if (!process.stdout.write(piece))
+        await Promise.race([once(process.stdout, 'drain'), signals.first]);
+      if (signals.received !== null) return null;
+      written += piece.length;
+      progress.show(() => `Writing: ${formatBytes(written)}`);
+    }
+  }
+  return written;
+}
+
+function describe({ count, total }: Answer, bytes: number, output: string): string {
+  const events =
+    count === total
+      ? formatCountOf(total, 'event')
+      : `${formatCount(count)} of ${formatCountOf(total, 'event')}`;
+  return `${events}, ${formatBytes(bytes)}, to ${output}`;
+}
+
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'syscall' in error;
+}
+
+function tellUnwritten(path: string, { code, message }: NodeJS.ErrnoException): number {
+  const reasons: Readonly<Record<string, string>> = {
+    EACCES: 'permission denied',
+    EISDIR: 'it is a folder',
+    ENOENT: 'there is no such folder',
+    ENOSPC: 'no space is left on the device',
+    EROFS: 'the file system is read-only',
+  };
+  writeError(`error: cannot write ${path}: ${reasons[code ?? ''] ?? message}`);
+  return EXIT_FAILURE;
+}

@@ -1,0 +1,200 @@
+import { OUTPUT_FIELDS, type OutputFieldName } from '../model/fields.js';
+import type { Rows } from '../snapshot/rows.js';
+import type { Snapshot } from '../snapshot/snapshot.js';
+import { contentLine, escapeText, LINE_OCTETS_MAX } from './calendar-text.js';
+import { NO_ROOM } from './row-layout.js';
+import type { RowListForm } from './row-lists.js';
+import { copyBytes, HAS_COMMA, HAS_ESCAPE, HAS_SEMICOLON_OR_DELETE, RowSpans } from './row-spans.js';
+
+/** Names of what an event has identifiers of, by its ordinal; null if unknown. */
+export interface EventNames {
+  roomName(ordinal: number): string | null;
+  courseName(ordinal: number): string | null;
+}
+
+export const NO_NAMES: EventNames = { roomName: () => null, courseName: () => null };
+
+const CLOSING = Buffer.from('END:VCALENDAR\r\n');
+
+/** What is before the first event. @param more further lines, such as the name of a feed */
+export function calendarOpening(more = ''): Buffer {
+  return Buffer.from(`BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Lectern//Lectern//EN\r\n${more}`);
+}
+
+const OPENING = calendarOpening();
+
+/**
+ * RFC 5545: a VEVENT for each event.
+ *
+ * @param marksClashes whether events that are in a conflict have a further category
+ */
+export function calendarForm(snapshot: Snapshot, names: EventNames, marksClashes: boolean): RowListForm {
+  const { merged } = snapshot;
+  return {
+    opening: OPENING,
+    closing: CLOSING,
+    layout: {
+      number: marksClashes ? 5 : 4,
+      sums: null,
+      write(rows, ordinal, target, offset) {
+        const isClash = marksClashes && merged.membershipCount(ordinal, ordinal + 1) > 0;
+        return writeEvent(rows, ordinal, names, isClash, target, offset);
+      },
+    },
+  };
+}
+
+const placeOf = (name: OutputFieldName): number => OUTPUT_FIELDS.findIndex((field) => field.name === name);
+const ID = placeOf('id');
+const TIME = placeOf('time');
+const END_TIME = placeOf('endTime');
+const TITLE = placeOf('title');
+const ROOM = placeOf('roomId');
+const GROUP = placeOf('studyGroup');
+const LECTURER = placeOf('lecturer');
+const TYPE = placeOf('type');
+
+/** Bytes besides texts: names of properties, instants, line ends. */
+const FRAME_BYTES_MAX = 512;
+/** For each byte of JSON: escapes and folds double a text, and the type can be there twice. */
+const BYTES_PER_JSON_BYTE_MAX = 5;
+/** Longest UTF-8 of a UTF-16 unit, and the same for escapes and folds. */
+const BYTES_PER_UNIT_MAX = 3 * 3;
+
+const BEGIN = Buffer.from('BEGIN:VEVENT\r\n');
+// RFC 5545 section 3.8.7.2 requires an instant. The event's own is the same on every replica.
+const STAMP = Buffer.from('DTSTAMP:');
+const START = Buffer.from('DTSTART:');
+const END = Buffer.from('DTEND:');
+const CLOSE = Buffer.from('END:VEVENT\r\n');
+const LINE_END = Buffer.from('\r\n');
+const ESCAPED_BREAK = Buffer.from('\\n');
+/** A further category, of events that are in a conflict. */
+const CLASH = 'CLASH';
+const NEEDS_ESCAPES = HAS_ESCAPE | HAS_COMMA | HAS_SEMICOLON_OR_DELETE;
+
+interface Property {
+  readonly name: string;
+  readonly bytes: Buffer;
+}
+
+const property = (name: string): Property => ({ name, bytes: Buffer.from(`${name}:`) });
+const UID = property('UID');
+const SUMMARY = property('SUMMARY');
+const LOCATION = property('LOCATION');
+const DESCRIPTION = property('DESCRIPTION');
+const CATEGORIES = property('CATEGORIES');
+
+const spans = new RowSpans();
+
+/** Copies texts that need neither escapes nor folds, which most do not. */
+function writeEvent(
+  rows: Rows,
+  ordinal: number,
+  names: EventNames,
+  isClash: boolean,
+  target: Buffer,
+  offset: number,
+): number {
+  const { bytes, start } = rows;
+  spans.read(rows, ordinal);
+  const hasTitle = hasText(TITLE);
+  const courseName = hasTitle ? null : names.courseName(ordinal);
+  const roomName = names.roomName(ordinal);
+  const nameUnits = (courseName?.length ?? 0) + (roomName?.length ?? 0);
+  const bytesMax =
+    FRAME_BYTES_MAX +
+    (start[ordinal + 1]! - start[ordinal]!) * BYTES_PER_JSON_BYTE_MAX +
+    nameUnits * BYTES_PER_UNIT_MAX;
+  if (bytesMax > target.length - offset) return NO_ROOM;
+  let to = put(BEGIN, target, offset);
+  to = writeText(rows, UID, ID, target, to);
+  to = writeInstant(bytes, STAMP, TIME, target, to);
+  to = writeInstant(bytes, START, TIME, target, to);
+  // The end must be later than the start (section 3.8.2.2). Without an end the event takes no time.
+  if (!isSameSecond(bytes)) to = writeInstant(bytes, END, END_TIME, target, to);
+  if (courseName !== null) to = writeLine(SUMMARY, escapeText(courseName), target, to);
+  else to = writeText(rows, SUMMARY, hasTitle ? TITLE : TYPE, target, to);
+  if (roomName !== null) to = writeLine(LOCATION, escapeText(roomName), target, to);
+  else to = writeText(rows, LOCATION, ROOM, target, to);
+  to = writePeople(rows, target, to);
+  to = writeCategories(rows, isClash, target, to);
+  return put(CLOSE, target, to);
+}
+
+function put(bytes: Buffer, target: Buffer, offset: number): number {
+  return copyBytes(bytes, 0, bytes.length, target, offset);
+}
+
+function hasText(place: number): boolean {
+  return spans.from[place] !== -1 && spans.to[place]! > spans.from[place]!;
+}
+
+/** Octets of a text in a line, or more than any line has if it needs escapes. */
+function octetsOf(place: number): number {
+  return spans.has[place]! & NEEDS_ESCAPES ? LINE_OCTETS_MAX + 1 : spans.to[place]! - spans.from[place]!;
+}
+
+function copyText(rows: Rows, place: number, target: Buffer, offset: number): number {
+  return copyBytes(rows.bytes, spans.from[place]!, spans.to[place]!, target, offset);
+}
+
+/** Nothing for null and for an empty text. */
+function writeText(rows: Rows, name: Property, place: number, target: Buffer, offset: number): number {
+  if (!hasText(place)) return offset;
+  if (name.bytes.length + octetsOf(place) > LINE_OCTETS_MAX) {
+    return writeLine(name, escapeText(spans.textOf(rows, place) ?? ''), target, offset);
+  }
+  return put(LINE_END, target, copyText(rows, place, target, put(name.bytes, target, offset)));
+}
+
+/** Nothing for an empty value. @param value as it is written, but for folds */
+function writeLine({ name }: Property, value: string, target: Buffer, offset: number): number {
+  if (value === '') return offset;
+  return offset + target.write(contentLine(name, value), offset, 'utf8');
+}
+
+/** The lecturer and the study group. */
+function writePeople(rows: Rows, target: Buffer, offset: number): number {
+  const [hasLecturer, hasGroup] = [hasText(LECTURER), hasText(GROUP)];
+  if (!hasGroup) return writeText(rows, DESCRIPTION, LECTURER, target, offset);
+  if (!hasLecturer) return writeText(rows, DESCRIPTION, GROUP, target, offset);
+  const octets = DESCRIPTION.bytes.length + octetsOf(LECTURER) + ESCAPED_BREAK.length + octetsOf(GROUP);
+  if (octets > LINE_OCTETS_MAX) {
+    const text = `${spans.textOf(rows, LECTURER)}\n${spans.textOf(rows, GROUP)}`;
+    return writeLine(DESCRIPTION, escapeText(text), target, offset);
+  }
+  let to = copyText(rows, LECTURER, target, put(DESCRIPTION.bytes, target, offset));
+  to = put(ESCAPED_BREAK, target, to);
+  return put(LINE_END, target, copyText(rows, GROUP, target, to));
+}
+
+function writeCategories(rows: Rows, isClash: boolean, target: Buffer, offset: number): number {
+  if (!isClash) return writeText(rows, CATEGORIES, TYPE, target, offset);
+  const type = escapeText(spans.textOf(rows, TYPE) ?? '');
+  return writeLine(CATEGORIES, type === '' ? CLASH : `${type},${CLASH}`, target, offset);
+}
+
+/** Places of the digits in `2024-09-02T08:00:00.000Z`. */
+const DATE_DIGITS = [0, 1, 2, 3, 5, 6, 8, 9];
+const TIME_DIGITS = [11, 12, 14, 15, 17, 18];
+const SECOND_CHARACTERS = 'YYYY-MM-DDTHH:mm:ss'.length;
+const LETTER_T = 0x54;
+const LETTER_Z = 0x5a;
+
+/** As `20240902T080000Z`: iCalendar has no fractions of a second. */
+function writeInstant(bytes: Buffer, name: Buffer, place: number, target: Buffer, offset: number): number {
+  const from = spans.from[place]!;
+  let to = put(name, target, offset);
+  for (const digit of DATE_DIGITS) target[to++] = bytes[from + digit]!;
+  target[to++] = LETTER_T;
+  for (const digit of TIME_DIGITS) target[to++] = bytes[from + digit]!;
+  target[to++] = LETTER_Z;
+  return put(LINE_END, target, to);
+}
+
+function isSameSecond(bytes: Buffer): boolean {
+  const [start, end] = [spans.from[TIME]!, spans.from[END_TIME]!];
+  for (let n = 0; n < SECOND_CHARACTERS; n++) if (bytes[start + n] !== bytes[end + n]) return false;
+  return true;
+}

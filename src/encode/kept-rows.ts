@@ -1,0 +1,73 @@
+import { KEPT_CHUNK_BYTES } from '../limits.js';
+import type { Rows } from '../snapshot/rows.js';
+import { type ListLayout, NO_ROOM } from './row-layout.js';
+
+/**
+ * All rows of a snapshot in one representation. Readers make the chunks together: the first to need one writes it, and the others
+ * find it.
+ */
+export class KeptRows {
+  readonly #rows: Rows;
+  readonly #layout: ListLayout;
+  readonly #reserve: (bytes: number) => boolean;
+  readonly #chunks: Buffer[] = [];
+  /** The first row that is in no chunk. */
+  #next = 0;
+  #byteLength = 0;
+  #isGivenUp = false;
+
+  /** @param reserve says whether there is room for a chunk */
+  constructor(rows: Rows, layout: ListLayout, reserve: (bytes: number) => boolean) {
+    this.#rows = rows;
+    this.#layout = layout;
+    this.#reserve = reserve;
+  }
+
+  /** All rows are written. */
+  get isWhole(): boolean {
+    return this.#next === this.#rows.count;
+  }
+
+  /** Null unless {@link isWhole}. */
+  get byteLength(): number | null {
+    return this.isWhole ? this.#byteLength : null;
+  }
+
+  /** All of them once {@link isWhole}. */
+  get chunks(): readonly Buffer[] {
+    return this.#chunks;
+  }
+
+  /** Null after the last chunk, and where there is no room for it: see {@link nextRow}. */
+  chunk(number: number): Buffer | null {
+    const known = this.#chunks[number];
+    if (known !== undefined || this.#isGivenUp || this.isWhole) return known ?? null;
+    this.#isGivenUp = !this.#reserve(KEPT_CHUNK_BYTES);
+    if (this.#isGivenUp) return null;
+    const { chunk, next } = writeChunk(this.#rows, this.#layout, this.#next);
+    this.#next = next;
+    this.#byteLength += chunk.length;
+    this.#chunks.push(chunk);
+    return chunk;
+  }
+
+  /** The first row after the chunks. */
+  get nextRow(): number {
+    return this.#next;
+  }
+}
+
+function writeChunk(rows: Rows, layout: ListLayout, first: number): { chunk: Buffer; next: number } {
+  // Terminates: a row that is longer than the chunk gets a longer one in the end.
+  for (let bytes = KEPT_CHUNK_BYTES; ; bytes *= 2) {
+    const chunk = Buffer.allocUnsafeSlow(bytes);
+    let at = 0;
+    let next = first;
+    for (; next < rows.count; next++) {
+      const end = layout.write(rows, next, chunk, at);
+      if (end === NO_ROOM) break;
+      at = end;
+    }
+    if (next > first) return { chunk: chunk.subarray(0, at), next };
+  }
+}

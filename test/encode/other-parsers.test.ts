@@ -1,0 +1,207 @@
+/** What is written is read by parsers that are not ours: ical.js, Python's icalendar and csv. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import ICAL from 'ical.js';
+import { type Test, test } from 'tap';
+import { generateEvents } from '../../src/generate/events.js';
+import type { TimetableEvent, TimetableRecord } from '../../src/model/event.js';
+import type { FormatName } from '../../src/model/format.js';
+import { createNormaliser, isRejection } from '../../src/normalise/normalise.js';
+import type { View } from '../../src/view/view.js';
+import { bytesOf, listOf, readOf, STRICT, viewOfEvents } from '../query/reading.js';
+import { findDataSets, NO_DATA, recordsOf } from '../query/real-sets.js';
+import { nastyTexts } from './nasty-texts.js';
+
+/** Python's icalendar reads 1,000 events in a second. */
+const CALENDAR_EVENTS_MAX = 1000;
+
+/** What a calendar says of an event. */
+interface CalendarEvent {
+  readonly uid: string;
+  readonly start: string;
+  /** Null if the event takes no time. */
+  readonly end: string | null;
+  readonly summary: string;
+  readonly location: string;
+  readonly description: string;
+  readonly categories: string;
+}
+
+const READ_CALENDAR = `
+import json, sys, icalendar
+calendar = icalendar.Calendar.from_ical(open(sys.argv[1], 'rb').read())
+stamp = lambda event, name: event[name].dt.strftime('%Y%m%dT%H%M%SZ') if name in event else None
+text = lambda event, name: str(event.get(name, ''))
+print(json.dumps([{
+  'uid': text(event, 'UID'),
+  'start': stamp(event, 'DTSTART'),
+  'end': stamp(event, 'DTEND'),
+  'summary': text(event, 'SUMMARY'),
+  'location': text(event, 'LOCATION'),
+  'description': text(event, 'DESCRIPTION'),
+  'categories': ','.join(str(each) for each in event['CATEGORIES'].cats) if 'CATEGORIES' in event else '',
+} for event in calendar.walk('VEVENT')]))
+`;
+
+const READ_CSV = `
+import csv, json, sys
+csv.field_size_limit(10 ** 9)
+print(json.dumps(list(csv.reader(open(sys.argv[1], newline='', encoding='utf-8'), strict=True))))
+`;
+
+/** Debian has its packages in its own Python, which may not be the first. */
+const PYTHON = ['python3', '/usr/bin/python3'];
+const pythonWith = (module: string): string | undefined =>
+  PYTHON.find((python) => spawnSync(python, ['-c', `import ${module}`]).status === 0);
+const CALENDAR_PYTHON = pythonWith('icalendar');
+const CSV_PYTHON = pythonWith('csv');
+
+const folder = mkdtempSync(join(tmpdir(), 'lectern-parsers-'));
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+
+function readByPython<T>(python: string, program: string, bytes: Buffer): T {
+  const file = join(folder, 'list');
+  writeFileSync(file, bytes);
+  const { stdout, stderr, status } = spawnSync(python, ['-c', program, file], {
+    maxBuffer: 2 ** 30,
+    encoding: 'utf8',
+    env: { ...process.env, PYTHONIOENCODING: 'utf-8' },
+  });
+  assert.equal(status, 0, stderr);
+  return JSON.parse(stdout) as T;
+}
+
+function readByIcalJs(bytes: Buffer): CalendarEvent[] {
+  const calendar = new ICAL.Component(ICAL.parse(bytes.toString('utf8')));
+  return calendar.getAllSubcomponents('vevent').map((event) => {
+    const value = (name: string): string => String(event.getFirstPropertyValue(name) ?? '');
+    const stamp = (name: string): string => value(name).replace(/[-:]/g, '');
+    return {
+      uid: value('uid'),
+      start: stamp('dtstart'),
+      end: stamp('dtend') || null,
+      summary: value('summary'),
+      location: value('location'),
+      description: value('description'),
+      categories: event.getFirstProperty('categories')?.getValues().join(',') ?? '',
+    };
+  });
+}
+
+/** iCalendar has one kind of line break, and no other control characters but tabs. */
+const calendarText = (text: string | null): string =>
+  (text ?? '').replace(/\r\n?/g, '\n').replace(/\p{Cc}/gu, (character) => {
+    return character === '\t' || character === '\n' || character >= '\u0080' ? character : '';
+  });
+
+function calendarEventOf(event: TimetableEvent): CalendarEvent {
+  const [start, end] = [event.time, event.endTime].map((time) => time.replace(/\.\d+|[-:]/g, ''));
+  const known = [event.lecturer, event.studyGroup].filter((text) => text);
+  return {
+    uid: calendarText(event.id),
+    start: start ?? '',
+    end: end === start ? null : (end ?? null),
+    summary: calendarText(event.title || event.type),
+    location: calendarText(event.roomId),
+    description: calendarText(known.join('\n')),
+    categories: calendarText(event.type),
+  };
+}
+
+const CSV_HEADER = 'id,time,endTime,title,roomId,courseId,studyGroup,lecturer,type,groupId'.split(',');
+
+function allAs(view: View, format: FormatName, eventsMax: number): Buffer {
+  return bytesOf(readOf(view.all([['limit', `${eventsMax}`]], STRICT)).execute(format));
+}
+
+function eventsOf(view: View, eventsMax: number): TimetableEvent[] {
+  return listOf(readOf(view.all([['limit', `${eventsMax}`]], STRICT)).execute('json')) as TimetableEvent[];
+}
+
+function assertCalendars(view: View, python: string | null | undefined = CALENDAR_PYTHON): void {
+  const bytes = allAs(view, 'ics', CALENDAR_EVENTS_MAX);
+  const expected = eventsOf(view, CALENDAR_EVENTS_MAX).map(calendarEventOf);
+  assert.deepEqual(readByIcalJs(bytes), expected);
+  if (python === undefined || python === null) return;
+  assert.deepEqual(readByPython(python, READ_CALENDAR, bytes), expected);
+}
+
+function assertTable(view: View, eventsMax = 10_000): void {
+  if (CSV_PYTHON === undefined) return;
+  const rows = readByPython<string[][]>(CSV_PYTHON, READ_CSV, allAs(view, 'csv', eventsMax));
+  const events = eventsOf(view, eventsMax).map((event) => Object.values(event).map((value) => value ?? ''));
+  assert.deepEqual(rows, [CSV_HEADER, ...events]);
+}
+
+function viewOf(records: Iterable<TimetableRecord | Record<string, unknown>>): View {
+  const normalise = createNormaliser('uuid');
+  const events = [...records].flatMap((record, n) => {
+    const event = normalise(record, { record: n + 1 });
+    return isRejection(event) ? [] : [event];
+  });
+  return viewOfEvents(events, 'uuid');
+}
+
+function assertAll(t: Test, name: string, view: View): void {
+  assertCalendars(view);
+  assertTable(view);
+  t.pass(name);
+}
+
+const withoutPython =
+  CALENDAR_PYTHON === undefined &&
+  'Python has no icalendar (apt-get install python3-icalendar): calendars were read by ical.js alone';
+
+test('a second parser of calendars is there', { skip: withoutPython }, async (t) => {
+  t.ok(CALENDAR_PYTHON);
+});
+
+test('a second parser of CSV is there', {
+  skip: CSV_PYTHON === undefined && 'there is no Python',
+}, async (t) => {
+  t.ok(CSV_PYTHON);
+});
+
+test('the generated timetable is read back', async (t) => {
+  assertAll(t, 'generated', viewOf(generateEvents({ events: 1500, seed: 3 })));
+});
+
+const dataSets = findDataSets();
+test('real timetables are read back', { skip: dataSets.length === 0 && NO_DATA }, async (t) => {
+  for (const dataSet of dataSets) assertAll(t, dataSet.name, viewOf(recordsOf(dataSet)));
+});
+
+function viewOfTexts(texts: readonly string[]): View {
+  const events = texts.map((text, n) => ({
+    id: `e${n}`,
+    time: n * 60_000,
+    endTime: n * 60_000 + (n % 3) * 1_800_000,
+    title: text,
+    roomId: null,
+    courseId: null,
+    studyGroup: texts[(n + 1) % texts.length] ?? null,
+    lecturer: n % 5 === 0 ? null : text,
+    type: n % 7 === 0 ? null : text,
+    groupId: null,
+    lecturerId: null,
+  }));
+  return viewOfEvents(events, 'any');
+}
+
+test('texts that are hard to write are read back', async (t) => {
+  const texts = fc.sample(nastyTexts, { seed: 17, numRuns: 600 });
+  assertTable(viewOfTexts(texts));
+  assertCalendars(viewOfTexts(texts), null);
+  // icalendar 4 reads some texts with backslashes wrongly.
+  assertAll(t, 'texts', viewOfTexts(texts.map((text) => text.replaceAll('\\', '/'))));
+});
+
+test('no line of a calendar is longer than 75 octets', async (t) => {
+  const view = viewOf(generateEvents({ events: 2000, seed: 4 }));
+  const lines = allAs(view, 'ics', 2000).toString().split('\r\n');
+  t.ok(Math.max(...lines.map((line) => Buffer.byteLength(line))) <= 75);
+});

@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { test } from 'tap';
+import { inferSchema, initParser } from 'udsv';
+import { CSV } from '../../src/encode/csv-rows.js';
+import { KeptRows } from '../../src/encode/kept-rows.js';
+import { generateEvents } from '../../src/generate/events.js';
+import { BODY_WHOLE_BYTES_MAX } from '../../src/limits.js';
+import type { NormalisedEvent, TimetableEvent } from '../../src/model/event.js';
+import type { FormatName } from '../../src/model/format.js';
+import { createNormaliser } from '../../src/normalise/normalise.js';
+import type { Answer } from '../../src/view/answer.js';
+import { type ParameterPairs, SnapshotView, type View } from '../../src/view/view.js';
+import { allConflicts } from '../oracle/conflicts.js';
+import { csvOf, icsOf, ndjsonOf } from '../oracle/representations.js';
+import { eventSets } from '../query/generated-events.js';
+import { recipes, requestOf, universeOf } from '../query/generated-requests.js';
+import { bytesOf, listOf, readOf, STRICT, snapshotOfEvents, viewOfEvents } from '../query/reading.js';
+import { nastyTexts } from './nasty-texts.js';
+
+const ORACLES: { readonly [Name in FormatName]?: (events: readonly TimetableEvent[]) => string } = {
+  ndjson: ndjsonOf,
+  csv: csvOf,
+  ics: (events) => icsOf(events),
+};
+const NAMES = Object.keys(ORACLES) as FormatName[];
+
+let lastJson = '';
+let lastTexts: (string | undefined)[] = [];
+
+const textOf = (answer: Answer): string =>
+  new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytesOf(answer));
+
+/** Every representation is what its oracle makes of the JSON. @returns the number of events */
+function assertSame(answerAs: (format: FormatName) => Answer): number {
+  const json = answerAs('json');
+  const events = listOf(json) as TimetableEvent[];
+  const jsonText = textOf(json);
+  // Large lists come several times.
+  if (jsonText !== lastJson) lastTexts = NAMES.map((name) => ORACLES[name]?.(events));
+  lastJson = jsonText;
+  for (const [n, name] of NAMES.entries()) {
+    const answer = answerAs(name);
+    const expected = lastTexts[n];
+    if (textOf(answer) !== expected) assert.equal(textOf(answer), expected);
+    assert.deepEqual([answer.total, answer.count], [json.total, json.count]);
+    assert.equal(answer.nextCursor, json.nextCursor);
+  }
+  return events.length;
+}
+
+function eventWith(text: string | null, n: number): NormalisedEvent {
+  const texts = { title: text, studyGroup: text, lecturer: text, type: text };
+  const ids = { roomId: null, courseId: null, groupId: null, lecturerId: null };
+  return { id: `e${n}`, time: n * 1000, endTime: n * 60_000, ...texts, ...ids };
+}
+
+const generated = (count: number): NormalisedEvent[] => {
+  const normalise = createNormaliser('uuid');
+  return [...generateEvents({ events: count, seed: 8 })].map((record, n) => {
+    const event = normalise(record, { record: n + 1 });
+    assert.ok(!('code' in event));
+    return event;
+  });
+};
+
+test('lists of events are the same in every representation, as the oracles say', async (t) => {
+  let events = 0;
+  const sets = fc
+    .constantFrom('uuid' as const, 'any' as const)
+    .chain((mode) => fc.tuple(fc.constant(mode), eventSets(mode)));
+  fc.assert(
+    fc.property(
+      fc.tuple(sets, fc.array(recipes, { maxLength: 4 }), fc.integer({ min: 1, max: 5 })),
+      ([[mode, set], asked, limit]) => {
+        const view = viewOfEvents(set, mode);
+        events += assertSame((format) => readOf(view.all([], STRICT)).execute(format));
+        assertSame((format) => readOf(view.all([['limit', `${limit}`]], STRICT)).execute(format));
+        for (const recipe of asked) {
+          const request = requestOf(recipe, universeOf(set, mode));
+          if (request.faults.length > 0) continue;
+          // From the second time on, rows come from the cache.
+          for (let time = 0; time < 3; time++) {
+            assertSame((format) => readOf(view.schedule(request.pairs, STRICT)).execute(format));
+          }
+        }
+      },
+    ),
+    { seed: 20241101, numRuns: 100 },
+  );
+  t.ok(events > 1500, `${events} events compared`);
+});
+
+test('events in a conflict are marked in calendars if that is asked for', async (t) => {
+  let marked = 0;
+  fc.assert(
+    fc.property(eventSets('uuid'), fc.integer({ min: 1, max: 9 }), (set, limit) => {
+      const view = viewOfEvents(set, 'uuid');
+      const clashes = new Set(allConflicts(set, true).flatMap((entry) => entry.events.map(({ id }) => id)));
+      for (const pairs of [[], [['limit', `${limit}`] as const]]) {
+        const events = listOf(readOf(view.all(pairs, STRICT)).execute('json')) as TimetableEvent[];
+        const [plain, marking] = [pairs, [...pairs, ['clashes', 'mark'] as const]].map((each) =>
+          readOf(view.all(each, STRICT)),
+        );
+        assert.ok(plain && marking);
+        assert.equal(textOf(marking.execute('ics')), icsOf(events, clashes));
+        assert.equal(textOf(plain.execute('ics')), icsOf(events));
+        assert.notEqual(plain.entityTag('ics'), marking.entityTag('ics'));
+        assert.equal(plain.entityTag('csv'), marking.entityTag('csv'));
+        assert.equal(textOf(plain.execute('csv')), textOf(marking.execute('csv')));
+        marked += events.filter(({ id }) => clashes.has(id)).length;
+      }
+    }),
+    { seed: 20241102, numRuns: 100 },
+  );
+  t.ok(marked > 300, `${marked} marked events`);
+});
+
+test('texts with quotes, breaks, controls and every length of UTF-8 are kept', async (t) => {
+  fc.assert(
+    fc.property(fc.array(fc.option(nastyTexts), { minLength: 1, maxLength: 6 }), (texts) => {
+      const view = viewOfEvents(texts.map(eventWith), 'any');
+      assertSame((format) => readOf(view.all([], STRICT)).execute(format));
+      const csv = textOf(readOf(view.all([], STRICT)).execute('csv'));
+      const events = listOf(readOf(view.all([], STRICT)).execute('json')) as TimetableEvent[];
+      const plain = events.map((event) => Object.values(event).map((value) => value ?? ''));
+      // The reader is another's: see "Packages" in docs/design/architecture.md.
+      const parser = initParser(inferSchema(csv, { trim: false, col: ',', row: '\r\n' }));
+      assert.deepEqual(parser.stringArrs(csv), plain);
+    }),
+    { seed: 7, numRuns: 500 },
+  );
+  t.pass('every generated text');
+});
+
+const everyEvent = (view: View, format: FormatName, pairs: ParameterPairs = []): Answer =>
+  readOf(view.all(pairs, STRICT)).execute(format);
+
+test('large lists are made in parts, and all rows are kept if there is room', async (t) => {
+  const snapshot = snapshotOfEvents(generated(6000), 'uuid');
+  const rowBytes = snapshot.rows.bytes.length;
+  for (const [cacheBytes, isKept] of [
+    [undefined, true],
+    [0, false],
+    [rowBytes, false],
+    [rowBytes * 2, true],
+  ] as const) {
+    const view = new SnapshotView(snapshot, undefined, cacheBytes);
+    for (let time = 0; time < 2; time++) assertSame((format) => everyEvent(view, format));
+    const csv = everyEvent(view, 'csv').body;
+    t.equal(csv.byteLength !== null, isKept, `${cacheBytes} bytes of cache`);
+    t.ok(view.rowCache.bytes <= (cacheBytes ?? Number.POSITIVE_INFINITY));
+    const since = new Date(Date.UTC(2000, 0)).toISOString();
+    for (const chunk of everyEvent(view, 'csv', [['limit', '5000']]).body.chunks) {
+      t.ok(chunk.length <= BODY_WHOLE_BYTES_MAX);
+    }
+    assertSame((format) => readOf(view.schedule([['startTime', since]], STRICT)).execute(format));
+    assertSame((format) => everyEvent(view, format, [['limit', '5999']]));
+  }
+});
+
+test('rows are kept up to the first part without room, and others go on from there', async (t) => {
+  const { rows } = snapshotOfEvents(generated(6000), 'uuid');
+  const { layout } = CSV;
+  let room = 3;
+  const kept = new KeptRows(rows, layout, () => room-- > 0);
+  for (let number = 0; number < 3; number++) t.ok(kept.chunk(number));
+  const { nextRow } = kept;
+  t.equal(kept.chunk(3), null, 'given up');
+  room = 9;
+  t.equal(kept.chunk(3), null, 'for good');
+  t.ok(kept.chunk(2), 'what is there stays');
+  t.equal(kept.byteLength, null);
+  t.equal(kept.nextRow, nextRow);
+});
+
+test('readers at different places of one list get the same bytes', async (t) => {
+  const view = new SnapshotView(snapshotOfEvents(generated(6000), 'uuid'));
+  const expected = csvOf(listOf(everyEvent(view, 'json')) as TimetableEvent[]);
+  const readers = Array.from({ length: 4 }, () => ({
+    chunks: everyEvent(view, 'csv').body.chunks[Symbol.iterator](),
+    bytes: [] as Uint8Array[],
+  }));
+  const random = [3, 0, 1, 1, 2, 0, 3, 3, 3, 1, 2];
+  for (let step = 0; readers.length > 0; step++) {
+    const at = (random[step % random.length] ?? 0) % readers.length;
+    const reader = readers[at];
+    assert.ok(reader);
+    const { done, value } = reader.chunks.next();
+    // A copy: a slice of a reader may be reused once it was sent.
+    if (!done) reader.bytes.push(Buffer.from(value));
+    else {
+      t.ok(Buffer.concat(reader.bytes).toString() === expected);
+      readers.splice(at, 1);
+    }
+  }
+});
+
+test('rows longer than a slice are whole', async (t) => {
+  const texts = [
+    'x'.repeat(300_000),
+    '"'.repeat(200_000),
+    null,
+    '\u{1F600}'.repeat(100_000),
+    'é',
+    ','.repeat(90_000),
+  ];
+  const view = viewOfEvents(texts.map(eventWith), 'any');
+  t.equal(
+    assertSame((format) => everyEvent(view, format)),
+    texts.length,
+  );
+  assertSame((format) => everyEvent(view, format, [['limit', '3']]));
+});
+
+test('without events there is only what frames them', async (t) => {
+  const view = viewOfEvents([], 'uuid');
+  t.equal(textOf(everyEvent(view, 'ndjson')), '');
+  t.equal(
+    textOf(everyEvent(view, 'csv')),
+    'id,time,endTime,title,roomId,courseId,studyGroup,lecturer,type,groupId\r\n',
+  );
+});

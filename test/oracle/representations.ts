@@ -1,0 +1,78 @@
+/** Events in each representation, written the slow and obvious way. */
+import type { TimetableEvent } from '../../src/model/event.js';
+
+export function ndjsonOf(events: readonly TimetableEvent[]): string {
+  return events.map((event) => `${JSON.stringify(event)}\n`).join('');
+}
+
+const NAMES = [
+  'id',
+  'time',
+  'endTime',
+  'title',
+  'roomId',
+  'courseId',
+  'studyGroup',
+  'lecturer',
+  'type',
+  'groupId',
+] as const;
+
+export function csvOf(events: readonly TimetableEvent[]): string {
+  const rows = events.map((event) =>
+    NAMES.map((name) => {
+      const value = event[name];
+      if (value === null) return '';
+      const needsQuotes = value === '' || [...value].some((character) => '",\r\n'.includes(character));
+      return needsQuotes ? `"${value.split('"').join('""')}"` : value;
+    }).join(','),
+  );
+  return [NAMES.join(','), ...rows].map((line) => `${line}\r\n`).join('');
+}
+
+/** @param clashes the ids of events that are in a conflict */
+export function icsOf(events: readonly TimetableEvent[], clashes: ReadonlySet<string> = new Set()): string {
+  const lines = ['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//Lectern//Lectern//EN'];
+  for (const event of events) {
+    const [start, end] = [event.time, event.endTime].map((time) => time.replace(/\.\d+|[-:]/g, ''));
+    const known = [event.lecturer, event.studyGroup].filter((each) => each);
+    const categories = [text(event.type ?? ''), clashes.has(event.id) ? 'CLASH' : ''].filter((each) => each);
+    const properties = [
+      ['UID', text(event.id)],
+      ['DTSTAMP', start],
+      ['DTSTART', start],
+      ['DTEND', end === start ? '' : end],
+      ['SUMMARY', text(event.title || event.type || '')],
+      ['LOCATION', text(event.roomId ?? '')],
+      ['DESCRIPTION', text(known.join('\n'))],
+      ['CATEGORIES', categories.join(',')],
+    ];
+    lines.push('BEGIN:VEVENT');
+    for (const [name, value] of properties) if (value !== '') lines.push(`${name}:${value}`);
+    lines.push('END:VEVENT');
+  }
+  lines.push('END:VCALENDAR');
+  return lines.map((line) => `${folded(line)}\r\n`).join('');
+}
+
+/** TEXT of RFC 5545 section 3.3.11, a character at a time. */
+function text(value: string): string {
+  let written = '';
+  for (const character of value.replaceAll('\r\n', '\n').replaceAll('\r', '\n')) {
+    if (character === '\n') written += '\\n';
+    else if ('\\;,'.includes(character)) written += `\\${character}`;
+    else if (character === '\t' || !/\p{Cc}/u.test(character) || character >= '\u0080') written += character;
+  }
+  return written;
+}
+
+function folded(line: string): string {
+  if (Buffer.byteLength(line) <= 75) return line;
+  const parts = [''];
+  for (const character of line) {
+    const last = parts.at(-1) as string;
+    if (Buffer.byteLength(last + character) > 75) parts.push(` ${character}`);
+    else parts[parts.length - 1] = last + character;
+  }
+  return parts.join('\r\n');
+}

@@ -1,0 +1,77 @@
+/** Real timetables, written as other people would write them, are the same timetables. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { test } from 'tap';
+import { Temporal } from 'temporal-polyfill';
+import { derivedIdentifier } from '../../src/model/derived-identifier.js';
+import type { ReadRules } from '../../src/model/read-rules.js';
+import type { SnapshotImage } from '../../src/snapshot/image.js';
+import { Snapshot } from '../../src/snapshot/snapshot.js';
+import { fileSource } from '../../src/source/file.js';
+import { loadImage } from '../../src/thread/load-image.js';
+import { findDataSets, NO_DATA, recordsOf } from './real-sets.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'lectern-mapped-'));
+process.once('exit', () => rmSync(folder, { recursive: true }));
+
+async function imageOf(path: string, rules: ReadRules): Promise<SnapshotImage> {
+  return (await loadImage(fileSource(path), rules)).image;
+}
+
+/** Writes records as NDJSON. */
+function fileOf(name: string, records: readonly object[]): string {
+  const path = join(folder, basename(name));
+  writeFileSync(path, records.map((record) => `${JSON.stringify(record)}\n`).join(''));
+  return path;
+}
+
+const sets = findDataSets();
+test('real data is there', { skip: sets.length > 0 ? false : NO_DATA }, async (t) => t.ok(sets.length > 0));
+
+for (const set of sets) {
+  const timeZone = set.name.startsWith('rpi') ? 'America/New_York' : 'Europe/Paris';
+
+  test(`${set.name} with other names, and local times in two columns`, async (t) => {
+    const records = recordsOf(set);
+    const written = records.map(({ time, endTime, title, room, ...record }) => {
+      const [start, end] = [time, endTime].map((each) =>
+        Temporal.Instant.from(each as string).toZonedDateTimeISO(timeZone),
+      ) as [Temporal.ZonedDateTime, Temporal.ZonedDateTime];
+      const date = ({ day, month, year }: Temporal.ZonedDateTime): string => `${day}.${month}.${year}`;
+      const clock = ({ hour, minute, second }: Temporal.ZonedDateTime): string =>
+        `${hour}:${String(minute).padStart(2, '0')}:${String(second).padStart(2, '0')}`;
+      const times = { Tag: date(start), Von: clock(start), Bistag: date(end), Bis: clock(end) };
+      return { ...record, ...times, Veranstaltung: { Titel: [title] } };
+    });
+    const image = await imageOf(fileOf(`${set.name}.local`, written), {
+      identifiers: 'uuid',
+      dateOrder: 'dmy',
+      timeZone,
+      fieldMap: { time: '{Tag} {Von}', endTime: '{Bistag} {Bis}', title: 'Veranstaltung.Titel.0' },
+    });
+    const plain = await imageOf(set.path, { identifiers: 'uuid' });
+    t.equal(image.summary.id, plain.summary.id, 'the content is the same, by the fast way and by the map');
+    t.strictSame(image.summary.ambiguousTimes, { gaps: 0, overlaps: 0 });
+  });
+
+  test(`${set.name} with texts in place of identifiers, and without ids`, async (t) => {
+    const records = recordsOf(set);
+    const named = records.map(({ id: _, roomId, courseId, ...record }) => ({
+      ...record,
+      roomId: roomId && `Room ${roomId}`,
+      courseId: courseId && `Course ${courseId}`,
+    }));
+    const rules: ReadRules = { identifiers: 'derived' };
+    const image = await imageOf(fileOf(`${set.name}.named`, named), rules);
+    t.equal(image.summary.rejected, 0);
+    t.equal(image.summary.events, records.length, 'equal records, too, have identifiers of their own');
+    const rooms = new Set(records.flatMap(({ roomId }) => (roomId ? [`Room ${roomId}`] : [])));
+    t.strictSame(
+      new Set(new Snapshot(image).valuesOf('roomId')),
+      new Set([...rooms].map((room) => derivedIdentifier('roomId', room))),
+    );
+    const reversed = await imageOf(fileOf(`${set.name}.reversed`, named.reverse()), rules);
+    t.equal(reversed.summary.id, image.summary.id, 'the order of records does not matter');
+  });
+}
