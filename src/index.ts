@@ -22,8 +22,10 @@ export type {
   TimetableRecord,
 } from './model/event.js';
 export type { ConflictBy, DirectoryName } from './model/fields.js';
+export type { FormatName } from './model/format.js';
 export type { DateOrder, FieldMap } from './model/read-rules.js';
 export type { Room } from './model/room.js';
+export type { SourcePart, SourceParts } from './model/source-parts.js';
 export type { AmbiguousTimes } from './model/zone.js';
 export type {
   AdminListenerOptions,
@@ -50,6 +52,7 @@ export type { LoadProgress } from './source/source.js';
 export type { SourceSpec } from './source/spec.js';
 export type { CloseOptions, TimetableServer } from './timetable/open-servers.js';
 export type {
+  BytesQuery,
   ChangeSet,
   ConflictPage,
   ConflictQuery,

@@ -107,6 +107,19 @@ export const ROW_BYTES_MAX: number = 4 * 1024 * MIB - 64 * KIB;
 /** Ordinals have 32 bits, and 0xFFFFFFFF means "none". */
 export const EVENTS_MAX = 0xfffffffe;
 
+/** Occurrences of one event of a calendar within the window: a lesson on each day of 27 years. */
+export const OCCURRENCES_MAX = 10_000;
+/** Days, periods and occurrences that the rules of one event look at: 1,000,000 × 30 ns = 30 ms. */
+export const EVENT_STEPS_MAX = 1_000_000;
+/** The same for all events of a source: 30 s. 50,000 weekly events of ten years take 200,000,000. */
+export const CALENDAR_STEPS_MAX = 1_000_000_000;
+/** Recurring events and their changed occurrences, which are kept until the end of a source: 150,000 × 0.9 KB. */
+export const CALENDAR_KEPT_BYTES_MAX: number = 128 * MIB;
+/** Components within components. RFC 5545 needs three. */
+export const CALENDAR_DEPTH_MAX = 16;
+/** Changes of the clock of one VTIMEZONE: two a year from 1601, as Outlook writes, to 2100. */
+export const ZONE_CHANGES_MAX = 4000;
+
 /** Memory of one load: this share of what is left. 512 MiB less 90 in use: 316 MiB, about 300,000 events. */
 export const LOAD_MEMORY_SHARE: number = 3 / 4;
 /** Least memory of a load, in MiB: LOAD_BASE_BYTES and some events. */
@@ -217,6 +230,22 @@ export const TEXT_FILE_MS_MAX = 30_000;
 export const THREAD_END_MS_MAX = 2000;
 /** Clocks of file systems tick every 1 to 10 ms: a younger file could change within its time. */
 export const FILE_AGE_MS_MIN = 20;
+
+/** Files that one folder or glob may have: a look at them takes 20 µs each. */
+export const FOUND_FILES_MAX = 10_000;
+/** Folders that one glob may read: 0.1 ms each. */
+export const FOUND_FOLDERS_MAX = 10_000;
+/** Sources that are read at a time. Each holds a file or a connection, and two pieces. */
+export const PARTS_AT_ONCE = 8;
+/** Sources that /health and the library list. The failing ones come first; all are counted. */
+export const PARTS_LISTED_MAX = 1000;
+/** One batch of a copy: 4,096 records are compressed in 10 ms. */
+export const COPY_BATCH_RECORDS = 4096;
+export const COPY_BATCH_BYTES_MAX: number = 2 * MIB;
+/** A batch unpacked: 2 MiB and one record, with six bytes for a character, 18 MiB. */
+export const COPY_BATCH_UNPACKED_BYTES_MAX: number = 64 * MIB;
+/** The part of a load's memory for copies of the records of several sources. They take 60 of 1,300 bytes an event. */
+export const COPY_MEMORY_SHARE: number = 1 / 4;
 
 /** From connecting to an upstream's headers, and between two pieces of its answer. */
 export const UPSTREAM_HEADERS_MS_MAX = 60_000;

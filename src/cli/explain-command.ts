@@ -5,8 +5,11 @@ import { readRulesOf } from '../options/reading-settings.js';
 import { invalidParameters } from '../query/object-form.js';
 import { readFieldMap } from '../source/map-file.js';
 import { openTimetable } from '../timetable/timetable.js';
+import type { ExplainedEndpoint } from '../view/view.js';
 import { readScheduleRequest } from './schedule-request.js';
 import { createProgressLine, formatBytes, formatCount, formatCountOf, formatMs } from './wording.js';
+
+const EXPLAINED: readonly ExplainedEndpoint[] = ['schedule', ...DIRECTORIES.map(({ name }) => name), 'free'];
 
 /**
  * `lectern explain` prints how one query is answered. It checks the query before it reads the source.
@@ -15,11 +18,8 @@ import { createProgressLine, formatBytes, formatCount, formatCountOf, formatMs }
  */
 export async function explain(source: string, request: string, reading: ReadingSettings): Promise<void> {
   const options = { unknownParameters: 'reject', timeZone: reading.timeZone } as const;
-  const { endpoint, pairs } = readScheduleRequest(request, options, reading.identifiers, 'explained', [
-    'schedule',
-    ...DIRECTORIES.map(({ name }) => name),
-    'free',
-  ]);
+  const { identifiers } = reading;
+  const { endpoint, pairs } = readScheduleRequest(request, options, identifiers, 'explained', EXPLAINED);
   const progress = createProgressLine(source);
   const timetable = openTimetable({
     source,

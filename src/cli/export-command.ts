@@ -122,8 +122,7 @@ function answerOf(
   if (view === null) throw new LecternError('not-ready', 'the timetable is not loaded');
   const result = view.schedule(pairs, options);
   if ('faults' in result) throw invalidParameters(result.faults);
-  if ('gone' in result) throw new LecternError('not-ready', result.gone);
-  if ('missing' in result) throw new LecternError('not-ready', result.missing);
+  if (!('read' in result)) throw new Error('a list of events is always there');
   return result.read.execute(format);
 }
 

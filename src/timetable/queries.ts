@@ -14,6 +14,7 @@ import {
   isDirectory,
   type ParameterFieldName,
 } from '../model/fields.js';
+import { FORMATS, type FormatName } from '../model/format.js';
 import { invalidParameters } from '../query/object-form.js';
 import type { Answer, ReadResult } from '../view/answer.js';
 
@@ -35,6 +36,12 @@ export type ScheduleQuery = {
   readonly limit?: number | undefined;
   /** The `nextCursor` of the page before. */
   readonly cursor?: string | undefined;
+};
+
+/** A query of which bytes are made. */
+export type BytesQuery = ScheduleQuery & {
+  /** Marks events that are in a conflict, in iCalendar. */
+  readonly clashes?: 'mark' | undefined;
 };
 
 /** The filters of GET /schedule/conflicts, and the kinds of conflict. */
@@ -125,11 +132,19 @@ export interface ChangeSet {
   readonly removed: string[];
 }
 
-export function answerOf(result: ReadResult): Answer {
+export function answerOf(result: ReadResult, format: FormatName = 'json'): Answer {
   if ('faults' in result) throw invalidParameters(result.faults);
   if ('gone' in result) throw new LecternError('not-ready', result.gone);
   if ('missing' in result) throw new Error(result.missing);
-  return result.read.execute('json');
+  return result.read.execute(format);
+}
+
+/** @throws LecternError `parameters-invalid` for a format that does not exist */
+export function checkFormat(format: FormatName): void {
+  if (FORMATS.some(({ name }) => name === format)) return;
+  const names = FORMATS.map(({ name }) => name).join(', ');
+  const detail = `format must be one of ${names}, not ${JSON.stringify(format) ?? String(format)}`;
+  throw invalidParameters([{ parameter: 'format', code: 'unknown-value', detail }]);
 }
 
 export function eventPage(answer: Answer): EventPage {
@@ -152,4 +167,19 @@ export function directoryName(given: unknown): DirectoryName {
   if (isDirectory(given)) return given;
   const names = DIRECTORIES.map(({ name }) => name).join(', ');
   throw new LecternError('option-invalid', `a directory is one of ${names}`);
+}
+
+/** Why a timetable cannot be read now. */
+export function unreadable(isClosed: boolean, hasSnapshot: boolean, lastError: string | null): LecternError {
+  if (isClosed) return new LecternError('closed', 'the timetable is closed');
+  if (hasSnapshot) {
+    const reason = lastError ?? 'no load since';
+    return new LecternError('stale', `the snapshot is older than staleSecondsMax: ${reason}`);
+  }
+  return new LecternError(
+    'not-ready',
+    lastError === null
+      ? 'the timetable is still loading: await its `ready` first'
+      : `the timetable could not be loaded: ${lastError}`,
+  );
 }

@@ -1,10 +1,11 @@
 /** Room timetable/. The library: it opens, reads and serves a timetable, and knows nothing of the command line. */
 import type { IncomingMessage } from 'node:http';
-import { LecternError } from '../errors.js';
+import type { LecternError } from '../errors.js';
 import type { RequestHandler } from '../http/handler.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
 import type { DirectoryEntry, TimetableEvent } from '../model/event.js';
 import { type DirectoryName, isDirectory } from '../model/fields.js';
+import type { FormatName } from '../model/format.js';
 import type {
   EmbeddedHandlerOptions,
   Resolved,
@@ -18,7 +19,7 @@ import type { Explanation } from '../query/explain.js';
 import { checkText, invalidParameters, readQueryObject } from '../query/object-form.js';
 import { Keeper, type LoadOutcome, type Publication } from '../refresh/keeper.js';
 import { Listeners } from '../refresh/listeners.js';
-import { Loader } from '../refresh/loader.js';
+import { anySourceOf, Loader } from '../refresh/loader.js';
 import { NO_DIFFERENCES } from '../snapshot/differences.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { Answer } from '../view/answer.js';
@@ -26,16 +27,17 @@ import { loadingSource, Present, type PublishedImage, publicationOf } from '../v
 import type { View } from '../view/view.js';
 import type { PublicationState, SourceState, TimetableStatus, ViewSource } from '../view/view-source.js';
 import { createEmbeddedHandler } from './embedded-handler.js';
-import { sourceOf } from './given-source.js';
 import { KeptRooms } from './kept-rooms.js';
 import { OpenServers, type TimetableServer } from './open-servers.js';
 import type { Reading } from './plan-auth.js';
 import {
   answerOf,
+  type BytesQuery,
   bytesOf,
   type ChangeSet,
   type ConflictPage,
   type ConflictQuery,
+  checkFormat,
   type DirectoryPage,
   type DirectoryQuery,
   directoryName,
@@ -46,6 +48,7 @@ import {
   type PageQuery,
   parse,
   type ScheduleQuery,
+  unreadable,
 } from './queries.js';
 import { checkEventName, type TimetableEvents, type TimetableListener } from './timetable-events.js';
 
@@ -69,8 +72,11 @@ export interface Timetable extends ViewSource, AsyncDisposable {
    *   `staleSecondsMax`; `closed`
    */
   find(query?: ScheduleQuery): EventPage;
-  /** The events of {@link find} as JSON bytes. Do not write to them: they may be shared memory. */
-  findBytes(query?: ScheduleQuery): Uint8Array;
+  /**
+   * The events of {@link find} as the bytes of an answer, by default JSON. Do not write to them: they may be shared memory. Throws as
+   * {@link find} does.
+   */
+  findBytes(query?: BytesQuery, format?: FormatName): Uint8Array;
   /** One event by its id, or null. Throws `parameters-invalid` for an id that is not a text. */
   get(id: string): TimetableEvent | null;
   /** GET /schedule/conflicts. Throws as {@link find} does. */
@@ -157,7 +163,7 @@ class KeptTimetable implements Timetable {
       onChange: () => this.#publishRooms(),
       onFault: (error) => this.#listeners.tell('error', error),
     });
-    const loader = new Loader(sourceOf(options.source), readRulesOf(options), options.buildOn);
+    const loader = new Loader(anySourceOf(options.source), readRulesOf(options), options.buildOn);
     const name = pin ?? loader.name;
     this.#present = new Present(loadingSource(name), {
       staleMsMax,
@@ -189,6 +195,7 @@ class KeptTimetable implements Timetable {
         publish: (publication) => this.#publish(publication),
         refused: (refusal, summary) => this.#listeners.tell('refused', { refusal, summary }),
         ended: (result, durationMs) => this.#listeners.tell('loaded', { result, durationMs }),
+        partChanged: (part) => this.#listeners.tell('part', part),
         failed: (error) => this.#listeners.tell('error', error),
         changed: (state) => this.#become({ name, ...state }),
       },
@@ -201,7 +208,7 @@ class KeptTimetable implements Timetable {
         await this.#servers.settled();
         return summary;
       });
-    // Callers that do not await it see a failure in `status`, in 'error' and in reads.
+    // Also seen in `status`, in 'error' and in reads.
     this.ready.catch(() => {});
   }
 
@@ -229,8 +236,9 @@ class KeptTimetable implements Timetable {
     return eventPage(this.#answer('schedule', 'find', query));
   }
 
-  findBytes(query?: ScheduleQuery): Uint8Array {
-    return bytesOf(this.#answer('schedule', 'findBytes', query));
+  findBytes(query?: BytesQuery, format: FormatName = 'json'): Uint8Array {
+    checkFormat(format);
+    return bytesOf(this.#answer('schedule', 'findBytes', query, format));
   }
 
   get(id: string): TimetableEvent | null {
@@ -335,6 +343,7 @@ class KeptTimetable implements Timetable {
     endpoint: Exclude<EndpointName, 'personal' | 'changes' | 'events'>,
     method: string,
     query: unknown,
+    format?: FormatName,
   ): Answer {
     const view = this.#open();
     const { pairs, faults } = readQueryObject(endpoint, method, query);
@@ -342,7 +351,7 @@ class KeptTimetable implements Timetable {
       ? view.directory(endpoint, pairs, this.#reading)
       : view[endpoint](pairs, this.#reading);
     if (faults.length > 0) throw invalidParameters([...faults, ...('faults' in result ? result.faults : [])]);
-    return answerOf(result);
+    return answerOf(result, format);
   }
 
   #open(): View {
@@ -352,20 +361,7 @@ class KeptTimetable implements Timetable {
   }
 
   #unreadable(): LecternError {
-    if (this.#closed) return new LecternError('closed', 'the timetable is closed');
-    const { lastError } = this.#keeper.state;
-    if (this.#present.summary !== null) {
-      return new LecternError(
-        'stale',
-        `the snapshot is older than staleSecondsMax: ${lastError ?? 'no load since'}`,
-      );
-    }
-    return new LecternError(
-      'not-ready',
-      lastError === null
-        ? 'the timetable is still loading: await its `ready` first'
-        : `the timetable could not be loaded: ${lastError}`,
-    );
+    return unreadable(this.#closed, this.#present.summary !== null, this.#keeper.state.lastError);
   }
 
   #publish({ image, origin, delta, history }: Publication): void {

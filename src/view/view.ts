@@ -5,7 +5,7 @@
 export type { ParameterPairs, ParseOptions } from '../query/parameters.js';
 
 import type { Body } from '../encode/body.js';
-import { calendarForm, NO_NAMES } from '../encode/calendar-rows.js';
+import { calendarForm } from '../encode/calendar-rows.js';
 import { jsonChanges, messagePackChanges } from '../encode/changes.js';
 import { jsonConflicts, messagePackConflicts } from '../encode/conflict-entries.js';
 import { CSV } from '../encode/csv-rows.js';
@@ -241,6 +241,7 @@ export class SnapshotView implements View {
         : explainPlan(plan),
       total,
       count,
+      // Bodies of JSON have a length.
       bodyBytes: body.byteLength ?? 0,
       timings: {
         parseMs: planning - began,
@@ -297,12 +298,10 @@ export class SnapshotView implements View {
   #findEvents(plan: Plan, parameters: Parameters): Encode {
     const selection = executePlan(this.#snapshot, plan);
     const { page, nextCursor } = this.#page(selection, parameters);
-    return (format) => ({
-      total: selection.count,
-      count: page.count,
-      nextCursor,
-      body: this.#eventsBody(page, format, parameters.clashes),
-    });
+    return (format) => {
+      const body = this.#eventsBody(page, format, parameters.clashes);
+      return { total: selection.count, count: page.count, nextCursor, body };
+    };
   }
 
   #findEntries(name: DirectoryName, plan: Plan, parameters: Parameters): Encode {
@@ -321,7 +320,7 @@ export class SnapshotView implements View {
     if (format === 'ndjson') return NDJSON;
     if (format === 'csv') return CSV;
     const number = marksClashes ? 1 : 0;
-    this.#calendars[number] ??= calendarForm(this.#snapshot, NO_NAMES, marksClashes);
+    this.#calendars[number] ??= calendarForm(this.#snapshot, marksClashes);
     return this.#calendars[number];
   }
 

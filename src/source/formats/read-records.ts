@@ -20,6 +20,7 @@ const READERS: Readonly<Record<RecognisedFormat, () => ReaderClass | Promise<Rea
   ndjson: () => NdjsonReader,
   'json-array': () => JsonArrayReader,
   messagepack: () => MessagePackReader,
+  icalendar: async () => (await import('../calendar/calendar-reader.js')).CalendarReader,
   csv: async () => (await import('./csv.js')).CsvReader,
 };
 
@@ -133,6 +134,7 @@ function lookingSink(sink: RecordSink, onRecord: (value: unknown) => void): Reco
       sink.record(value, position);
     },
     reject: (rejection) => sink.reject(rejection),
+    notes: sink.notes,
   };
 }
 
