@@ -62,7 +62,7 @@ export function conflictEntrySchema(event: JsonSchema): JsonSchema {
 function idSchema(identifiers: IdentifierMode): JsonSchema {
   return {
     type: ['string', 'null'],
-    ...(identifiers === 'uuid' ? { format: 'uuid' } : {}),
+    ...(identifiers === 'any' ? {} : { format: 'uuid' }),
     description: 'The identifier; null for a group or lecturer that has only a name',
   };
 }
