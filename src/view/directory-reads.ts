@@ -35,7 +35,7 @@ export class DirectoryReads {
   }
 
   find(name: DirectoryName, plan: Plan, { q, directoryCursor, limit }: Parameters): DirectoryPage {
-    const directory = this.#directory(name);
+    const directory = this.of(name);
     const counts = directory.count(isWhole(plan) ? null : executePlan(this.#snapshot, plan));
     const found = directory.find(counts, q);
     const from = directoryCursor === null ? 0 : placeAfter(directory, found, directoryCursor);
@@ -47,12 +47,12 @@ export class DirectoryReads {
 
   /** One line for the plan of a query: how the events of each entry are counted. */
   explain(name: DirectoryName, plan: Plan): string {
-    const { size } = this.#directory(name);
+    const { size } = this.of(name);
     const way = isWhole(plan) ? 'the lengths of posting lists' : 'the codes of the events found';
     return `COUNT ${size} ${name} by ${way}`;
   }
 
-  #directory(name: DirectoryName): Directory {
+  of(name: DirectoryName): Directory {
     let directory = this.#directories.get(name);
     if (directory === undefined) {
       directory = new Directory(this.#snapshot, name);

@@ -18,14 +18,15 @@ import { CACHE_BYTES_DEFAULT } from '../limits.js';
 import { type DirectoryName, isDirectory } from '../model/fields.js';
 import type { FormatName } from '../model/format.js';
 import { parseIdentifier } from '../model/identifier.js';
+import type { RoomTable } from '../model/room.js';
 import { findConflicts } from '../query/conflicts.js';
 import { clusterAfter, encodeConflictCursor, encodeEventCursor } from '../query/cursor.js';
+import type { EndpointName } from '../query/endpoint-parameters.js';
 import { executePlan } from '../query/execute.js';
 import { type Explanation, explainPlan } from '../query/explain.js';
 import { type FeedQuery, parseFeedQuery } from '../query/feed-query.js';
 import {
   type DataSetFacts,
-  type EndpointName,
   type ParameterPairs,
   type Parameters,
   type ParseOptions,
@@ -42,6 +43,7 @@ import { lowerBound } from '../structures/search.js';
 import type { Answer, Read, ReadFaults, ReadResult } from './answer.js';
 import { DirectoryReads, directoryAnswer } from './directory-reads.js';
 import { EntityTags } from './entity-tag.js';
+import { FreeReader } from './free-reader.js';
 
 /** What programs see of a snapshot. A request takes one view and so sees one snapshot. */
 export interface View {
@@ -66,6 +68,8 @@ export interface View {
   types(pairs: ParameterPairs, options: ParseOptions): ReadResult;
   /** GET /schedule/conflicts. */
   conflicts(pairs: ParameterPairs, options: ParseOptions): ReadResult;
+  /** GET /schedule/free: who has nothing in a window. */
+  free(pairs: ParameterPairs, options: ParseOptions): ReadResult;
   /** GET /schedule/changes: what is different from a past snapshot. */
   changes(pairs: ParameterPairs, options: ParseOptions): ReadResult;
   /** GET /schedule/rooms and the other directories: what matching events have, with names and numbers of events. */
@@ -76,7 +80,7 @@ export interface View {
   feedQuery(pairs: ParameterPairs, options: ParseOptions): { readonly query: FeedQuery } | ReadFaults;
   /** The JSON of one event by its id, or null. A view of shared memory. */
   eventOf(id: string): Uint8Array | null;
-  /** How GET /schedule or a directory answers: the plan as text, with counts and timings. Executes the query. */
+  /** How GET /schedule, a directory or /schedule/free answers: the plan as text, with counts and timings. Executes the query. */
   explain(
     pairs: ParameterPairs,
     options: ParseOptions,
@@ -87,7 +91,7 @@ export interface View {
 }
 
 /** Endpoints that plan a query. */
-export type ExplainedEndpoint = 'schedule' | DirectoryName;
+export type ExplainedEndpoint = 'schedule' | 'free' | DirectoryName;
 
 /** The last step: writes what was found. */
 type Encode = (format: FormatName) => Answer;
@@ -101,18 +105,21 @@ export class SnapshotView implements View {
   readonly #differences: Differences;
   readonly #facts: DataSetFacts;
   readonly #tags: EntityTags;
+  readonly #free: FreeReader;
+  readonly #directories: DirectoryReads;
   /** Without and with marked clashes. */
   readonly #calendars: RowListForm[] = [];
-  readonly #directories: DirectoryReads;
 
   /**
    * @param differences what has changed since past snapshots
    * @param cacheBytesMax for rows that are laid side by side; 0 for none
+   * @param rooms that the operator knows of
    */
   constructor(
     snapshot: Snapshot,
     differences: Differences = NO_DIFFERENCES,
     cacheBytesMax: number = CACHE_BYTES_DEFAULT,
+    rooms: RoomTable | null = null,
   ) {
     this.summary = snapshot.summary;
     this.rowCache = new RowCache(snapshot.rows, cacheBytesMax);
@@ -124,6 +131,7 @@ export class SnapshotView implements View {
     };
     this.#tags = new EntityTags(snapshot.summary.id);
     this.#directories = new DirectoryReads(snapshot);
+    this.#free = new FreeReader(snapshot, this.#directories, rooms, this.#tags);
   }
 
   schedule(pairs: ParameterPairs, options: ParseOptions): ReadResult {
@@ -144,6 +152,11 @@ export class SnapshotView implements View {
 
   conflicts(pairs: ParameterPairs, options: ParseOptions): ReadResult {
     return this.#read('conflicts', pairs, options, null);
+  }
+
+  free(pairs: ParameterPairs, options: ParseOptions): ReadResult {
+    const parsed = parseParameters('free', pairs, options, this.#facts);
+    return 'faults' in parsed ? parsed : { read: this.#free.read(parsed.parameters) };
   }
 
   directory(name: DirectoryName, pairs: ParameterPairs, options: ParseOptions): ReadResult {
@@ -217,6 +230,7 @@ export class SnapshotView implements View {
     const parsed = parseParameters(endpoint, pairs, options, this.#facts);
     if ('faults' in parsed) return parsed;
     const planning = performance.now();
+    if (endpoint === 'free') return this.#free.explain(parsed.parameters, planning - began);
     const plan = planQuery(this.#snapshot, queryOf(parsed.parameters, null));
     const executing = performance.now();
     const find =
