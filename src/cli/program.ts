@@ -152,7 +152,8 @@ export function createProgram(exit: (code: number) => void): Command {
   return program;
 }
 
-const SOURCE = 'file of CSV, NDJSON, a JSON array or MessagePack, each also gzipped; - for standard input';
+const SOURCE =
+  'file of CSV, iCalendar, NDJSON, a JSON array or MessagePack, each also gzipped; - for standard input';
 
 const SERVE_HELP = `
 Every option can be given as the environment variable beside it; the command line wins. The secret of HS256
