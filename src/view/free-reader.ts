@@ -13,7 +13,7 @@ import type { Parameters } from '../query/parameters.js';
 import type { Window } from '../query/query.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import type { Answer, Read } from './answer.js';
-import type { DirectoryReads } from './directory-reads.js';
+import type { Directories } from './directories.js';
 import type { EntityTags } from './entity-tag.js';
 
 /** GET /schedule/free from one snapshot and one table of rooms. */
@@ -21,11 +21,11 @@ export class FreeReader {
   readonly #snapshot: Snapshot;
   readonly #rooms: RoomTable | null;
   readonly #tags: EntityTags;
-  readonly #directories: DirectoryReads;
+  readonly #directories: Directories;
   /** Made when they are first asked for. */
   readonly #keys = new Map<ConflictBy, FreeKeys>();
 
-  constructor(snapshot: Snapshot, directories: DirectoryReads, rooms: RoomTable | null, tags: EntityTags) {
+  constructor(snapshot: Snapshot, directories: Directories, rooms: RoomTable | null, tags: EntityTags) {
     this.#directories = directories;
     this.#snapshot = snapshot;
     this.#rooms = rooms;
