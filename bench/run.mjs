@@ -17,7 +17,7 @@ import { isMet, missingRows, SECOND_ROW } from './rows.mjs';
 import { Session } from './session.mjs';
 import { SETS } from './sets.mjs';
 import { settingsOf } from './settings.mjs';
-import { WORKLOADS } from './workloads.mjs';
+import { FURTHER_WORKLOADS, WORKLOADS } from './workloads.mjs';
 
 const wantedPeers = ({ peers }) => PEERS.filter(({ name }) => peers.some((part) => name.includes(part)));
 
@@ -41,7 +41,9 @@ async function measureAll(session, peers) {
   const secondRow = WORKLOADS.filter(({ name }) => name === SECOND_ROW);
   if (sets.includes('medium')) {
     const fitting = peers.filter(({ eventsMax }) => eventsMax === null || events.medium <= eventsMax);
-    await measureWorkloads(session, 'medium', WORKLOADS, fitting);
+    // A whole run is published, with the rows that it has.
+    const workloads = session.settings.only === '' ? WORKLOADS : [...WORKLOADS, ...FURTHER_WORKLOADS];
+    await measureWorkloads(session, 'medium', workloads, fitting);
     await measureFirstSight(session);
   }
   for (const set of sets.filter((name) => !['small', 'medium', 'large'].includes(name))) {

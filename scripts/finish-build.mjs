@@ -33,5 +33,9 @@ const serving = await bundleWorker(join(dist, 'serving/serving-worker.js'));
 fillIn('serving/serving-text.js', 'SERVING_TEXT', serving.text);
 writeFileSync(join(dist, 'serving/serving-text-licences.txt'), serving.licences);
 
+// Programs that generate clients need no service for it.
+const { openApiText } = await import('../dist/cli/openapi-command.js');
+writeFileSync(join(dist, 'openapi.json'), openApiText('/api/v1', 'uuid'));
+
 const note = (name) => new URL(`../node_modules/${name}`, import.meta.url);
 renameSync(note('.lectern-build-began'), note('.lectern-built'));

@@ -11,6 +11,7 @@ export type { Logger } from './http/logger.js';
 export type { ListenAddress } from './http/server/listen-address.js';
 export type {
   ConflictEntry,
+  DirectoryEntry,
   Fault,
   IdentifierMode,
   RecordPosition,
@@ -19,8 +20,10 @@ export type {
   TimetableEvent,
   TimetableRecord,
 } from './model/event.js';
-export type { ConflictBy } from './model/fields.js';
+export type { ConflictBy, DirectoryName } from './model/fields.js';
+export type { FormatName } from './model/format.js';
 export type { DateOrder, FieldMap } from './model/read-rules.js';
+export type { SourcePart, SourceParts } from './model/source-parts.js';
 export type { AmbiguousTimes } from './model/zone.js';
 export type {
   AdminListenerOptions,
@@ -47,9 +50,12 @@ export type { LoadProgress } from './source/source.js';
 export type { SourceSpec } from './source/spec.js';
 export type { CloseOptions, TimetableServer } from './timetable/open-servers.js';
 export type {
+  BytesQuery,
   ChangeSet,
   ConflictPage,
   ConflictQuery,
+  DirectoryPage,
+  DirectoryQuery,
   EventPage,
   PageQuery,
   ScheduleQuery,

@@ -2,8 +2,13 @@ import type { IdentifierMode } from '../model/event.js';
 import { createOpenApiDocument } from '../openapi/document.js';
 import { VERSION } from '../version.js';
 
-/** `lectern openapi` prints the document that development mode serves, the same for the same options. */
-export function printOpenApi(basePath: string, identifiers: IdentifierMode): void {
+/** The document as a file, the same for the same options. */
+export function openApiText(basePath: string, identifiers: IdentifierMode): string {
   const document = createOpenApiDocument({ basePath, identifiers, version: VERSION, isFile: true });
-  process.stdout.write(`${JSON.stringify(document, null, 2)}\n`);
+  return `${JSON.stringify(document, null, 2)}\n`;
+}
+
+/** `lectern openapi` prints it. */
+export function printOpenApi(basePath: string, identifiers: IdentifierMode): void {
+  process.stdout.write(openApiText(basePath, identifiers));
 }

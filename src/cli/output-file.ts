@@ -17,7 +17,8 @@ export class OutputFile {
     // The target of a link is replaced, not the link.
     const path = await realpath(named).catch(() => named);
     const present = await stat(path).catch(() => null);
-    if (present?.isDirectory()) throw Object.assign(new Error('it is a folder'), { code: 'EISDIR' });
+    if (present?.isDirectory())
+      throw Object.assign(new Error('it is a folder'), { code: 'EISDIR', syscall: 'open' });
     if (present !== null && !present.isFile()) return new OutputFile(path, await open(path, 'w'), null);
     const unfinished = `${path}.${process.pid}.unfinished`;
     const file = await open(unfinished, 'w', present?.mode);

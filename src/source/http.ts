@@ -62,6 +62,8 @@ export function httpSource(spec: HttpSpec): Source {
   const url = withoutCredentials(address);
   return {
     name: redactAddress(url),
+    id: `address ${addressDigest(url)}`,
+    mayBeMissing: true,
     async load(sink, options = {}) {
       options.signal?.throwIfAborted();
       const call = new UpstreamCall(url, {
@@ -175,7 +177,6 @@ class HttpLoad {
     return {
       record: (value, position) => sink.record(value, place(position)),
       reject: (rejection) => sink.reject({ ...rejection, position: place(rejection.position) }),
-      notes: sink.notes,
       ...(undecoded !== undefined && {
         undecoded: (bytes, view, spans, names) => {
           const isTaken = undecoded(bytes, view, spans, names);
@@ -183,6 +184,7 @@ class HttpLoad {
           return isTaken;
         },
       }),
+      notes: sink.notes,
     };
   }
 }

@@ -1,7 +1,14 @@
 /** Queries of a program and their results. */
 import { LecternError } from '../errors.js';
-import type { ConflictEntry, TimetableEvent, TimetableRecord } from '../model/event.js';
-import type { ConflictBy, ParameterFieldName } from '../model/fields.js';
+import type { ConflictEntry, DirectoryEntry, TimetableEvent, TimetableRecord } from '../model/event.js';
+import {
+  type ConflictBy,
+  DIRECTORIES,
+  type DirectoryName,
+  isDirectory,
+  type ParameterFieldName,
+} from '../model/fields.js';
+import { FORMATS, type FormatName } from '../model/format.js';
 import { invalidParameters } from '../query/object-form.js';
 import type { Answer, ReadResult } from '../view/answer.js';
 
@@ -19,12 +26,24 @@ export type ScheduleQuery = {
   readonly cursor?: string | undefined;
 };
 
+/** A query of which bytes are made. */
+export type BytesQuery = ScheduleQuery & {
+  /** Marks events that are in a conflict, in iCalendar. */
+  readonly clashes?: 'mark' | undefined;
+};
+
 /** The filters of GET /schedule/conflicts, and the kinds of conflict. */
 export type ConflictQuery = ScheduleQuery & {
   /** The kinds of conflict. Default: all three. */
   readonly by?: ConflictBy | readonly ConflictBy[] | undefined;
   /** False: rows of one lesson conflict with each other. Default true. */
   readonly merge?: boolean | undefined;
+};
+
+/** The filters of GET /schedule/rooms and the other directories, and a search. */
+export type DirectoryQuery = ScheduleQuery & {
+  /** A part of the id or the name; case and diacritics do not count. */
+  readonly q?: string | undefined;
 };
 
 /** The part of /schedule/all to return. */
@@ -50,6 +69,16 @@ export interface ConflictPage {
   readonly nextCursor: string | null;
 }
 
+/** One page of a directory. */
+export interface DirectoryPage {
+  /** By name in order of code points, those without a name last; of one name by id. */
+  readonly entries: DirectoryEntry[];
+  /** Matching entries on all pages. */
+  readonly total: number;
+  /** Null on the last page. */
+  readonly nextCursor: string | null;
+}
+
 /** The difference between a past snapshot and the present one. */
 export interface ChangeSet {
   /** Id of the past snapshot. */
@@ -64,10 +93,19 @@ export interface ChangeSet {
   readonly removed: string[];
 }
 
-export function answerOf(result: ReadResult): Answer {
+export function answerOf(result: ReadResult, format: FormatName = 'json'): Answer {
   if ('faults' in result) throw invalidParameters(result.faults);
   if ('gone' in result) throw new LecternError('not-ready', result.gone);
-  return result.read.execute('json');
+  if ('missing' in result) throw new Error(result.missing);
+  return result.read.execute(format);
+}
+
+/** @throws LecternError `parameters-invalid` for a format that does not exist */
+export function checkFormat(format: FormatName): void {
+  if (FORMATS.some(({ name }) => name === format)) return;
+  const names = FORMATS.map(({ name }) => name).join(', ');
+  const detail = `format must be one of ${names}, not ${JSON.stringify(format) ?? String(format)}`;
+  throw invalidParameters([{ parameter: 'format', code: 'unknown-value', detail }]);
 }
 
 export function eventPage(answer: Answer): EventPage {
@@ -83,4 +121,10 @@ export function parse<T>(answer: Answer): T {
   // A Buffer decodes shared memory, a TextDecoder does not.
   const bytes = bytesOf(answer);
   return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')) as T;
+}
+
+export function directoryName(given: unknown): DirectoryName {
+  if (isDirectory(given)) return given;
+  const names = DIRECTORIES.map(({ name }) => name).join(', ');
+  throw new LecternError('option-invalid', `a directory is one of ${names}`);
 }

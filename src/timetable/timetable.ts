@@ -3,7 +3,9 @@ import type { IncomingMessage } from 'node:http';
 import { LecternError } from '../errors.js';
 import type { RequestHandler } from '../http/handler.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
-import type { TimetableEvent } from '../model/event.js';
+import type { DirectoryEntry, TimetableEvent } from '../model/event.js';
+import { type DirectoryName, isDirectory } from '../model/fields.js';
+import type { FormatName } from '../model/format.js';
 import type {
   EmbeddedHandlerOptions,
   Resolved,
@@ -17,11 +19,9 @@ import { checkText, invalidParameters, readQueryObject } from '../query/object-f
 import type { EndpointName } from '../query/parameters.js';
 import { Keeper, type LoadOutcome, type Publication } from '../refresh/keeper.js';
 import { Listeners } from '../refresh/listeners.js';
-import { type AnySource, Loader } from '../refresh/loader.js';
+import { anySourceOf, Loader } from '../refresh/loader.js';
 import { NO_DIFFERENCES } from '../snapshot/differences.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
-import { MemorySource, type Records } from '../source/records.js';
-import { parseSourceArgument } from '../source/spec.js';
 import type { Answer } from '../view/answer.js';
 import { loadingSource, Present, publicationOf } from '../view/present.js';
 import type { View } from '../view/view.js';
@@ -31,10 +31,15 @@ import { OpenServers, type TimetableServer } from './open-servers.js';
 import type { Reading } from './plan-auth.js';
 import {
   answerOf,
+  type BytesQuery,
   bytesOf,
   type ChangeSet,
   type ConflictPage,
   type ConflictQuery,
+  checkFormat,
+  type DirectoryPage,
+  type DirectoryQuery,
+  directoryName,
   type EventPage,
   eventPage,
   type PageQuery,
@@ -63,20 +68,28 @@ export interface Timetable extends ViewSource, AsyncDisposable {
    *   `staleSecondsMax`; `closed`
    */
   find(query?: ScheduleQuery): EventPage;
-  /** The events of {@link find} as JSON bytes. Do not write to them: they may be shared memory. */
-  findBytes(query?: ScheduleQuery): Uint8Array;
+  /**
+   * The events of {@link find} as the bytes of an answer, by default JSON. Do not write to them: they may be shared memory. Throws as
+   * {@link find} does.
+   */
+  findBytes(query?: BytesQuery, format?: FormatName): Uint8Array;
   /** One event by its id, or null. Throws `parameters-invalid` for an id that is not a text. */
   get(id: string): TimetableEvent | null;
   /** GET /schedule/conflicts. Throws as {@link find} does. */
   conflicts(query?: ConflictQuery): ConflictPage;
   /** GET /schedule/types. */
   types(): string[];
+  /**
+   * GET /schedule/rooms, /courses, /groups or /lecturers: what the events of a query have, with names and numbers of events.
+   * Throws as {@link find} does, and `option-invalid` for another name.
+   */
+  directory(name: DirectoryName, query?: DirectoryQuery): DirectoryPage;
   /** GET /schedule/all. Throws as {@link find} does. */
   all(query?: PageQuery): EventPage;
   /** Changes since a snapshot, by its id; null for an unknown or forgotten id. */
   changes(since: string): ChangeSet | null;
-  /** The plan of GET /schedule for `query`. Throws as {@link find} does. */
-  explain(query?: ScheduleQuery): Explanation;
+  /** The plan of GET /schedule, or of a directory, for `query`. Throws as {@link find} does. */
+  explain(query?: ScheduleQuery | DirectoryQuery, directory?: DirectoryName): Explanation;
   /** Loads now, on another thread, and resolves to the outcome. Until then the process stays alive. */
   refresh(options?: RefreshOptions): Promise<LoadOutcome>;
   /**
@@ -120,23 +133,6 @@ export function openTimetable(options: TimetableOptions): Timetable {
   return new KeptTimetable(resolveOptions('openTimetable', options));
 }
 
-function sourceOf(source: TimetableOptions['source']): AnySource {
-  if (typeof source === 'string') return parseSourceArgument(source);
-  if (typeof source === 'object' && source !== null) {
-    if ('kind' in source) return source;
-    if ('load' in source) {
-      if (typeof source.load === 'function') return source;
-      throw new LecternError('option-invalid', 'source.load is no function');
-    }
-    if (Symbol.iterator in source || Symbol.asyncIterator in source)
-      return new MemorySource(source as Records);
-  }
-  throw new LecternError(
-    'option-invalid',
-    'source must be a path, an address, a source or an iterable of records',
-  );
-}
-
 class KeptTimetable implements Timetable {
   readonly ready: Promise<SnapshotSummary>;
   readonly #reading: Reading;
@@ -156,7 +152,7 @@ class KeptTimetable implements Timetable {
     // A pinned snapshot never gets stale.
     const canBeStale = pin === undefined && staleSecondsMax !== undefined;
     const staleMsMax = canBeStale ? staleSecondsMax * 1000 : Number.POSITIVE_INFINITY;
-    const loader = new Loader(sourceOf(options.source), readRulesOf(options), options.buildOn);
+    const loader = new Loader(anySourceOf(options.source), readRulesOf(options), options.buildOn);
     const name = pin ?? loader.name;
     this.#present = new Present(loadingSource(name), {
       staleMsMax,
@@ -188,6 +184,7 @@ class KeptTimetable implements Timetable {
         publish: (publication) => this.#publish(publication),
         refused: (refusal, summary) => this.#listeners.tell('refused', { refusal, summary }),
         ended: (result, durationMs) => this.#listeners.tell('loaded', { result, durationMs }),
+        partChanged: (part) => this.#listeners.tell('part', part),
         failed: (error) => this.#listeners.tell('error', error),
         changed: (state) => this.#become({ name, ...state }),
       },
@@ -198,7 +195,7 @@ class KeptTimetable implements Timetable {
       await this.#servers.settled();
       return summary;
     });
-    // Callers that do not await it see a failure in `status`, in 'error' and in reads.
+    // Also seen in `status`, in 'error' and in reads.
     this.ready.catch(() => {});
   }
 
@@ -226,8 +223,9 @@ class KeptTimetable implements Timetable {
     return eventPage(this.#answer('schedule', 'find', query));
   }
 
-  findBytes(query?: ScheduleQuery): Uint8Array {
-    return bytesOf(this.#answer('schedule', 'findBytes', query));
+  findBytes(query?: BytesQuery, format: FormatName = 'json'): Uint8Array {
+    checkFormat(format);
+    return bytesOf(this.#answer('schedule', 'findBytes', query, format));
   }
 
   get(id: string): TimetableEvent | null {
@@ -244,6 +242,11 @@ class KeptTimetable implements Timetable {
     return { conflicts: parse(answer), total: answer.total, nextCursor: answer.nextCursor };
   }
 
+  directory(name: DirectoryName, query?: DirectoryQuery): DirectoryPage {
+    const answer = this.#answer(directoryName(name), 'directory', query);
+    return { entries: parse<DirectoryEntry[]>(answer), total: answer.total, nextCursor: answer.nextCursor };
+  }
+
   types(): string[] {
     return parse(this.#answer('types', 'types', undefined));
   }
@@ -258,10 +261,11 @@ class KeptTimetable implements Timetable {
     return parse(answerOf(result));
   }
 
-  explain(query?: ScheduleQuery): Explanation {
+  explain(query?: ScheduleQuery | DirectoryQuery, directory?: DirectoryName): Explanation {
     const view = this.#open();
-    const { pairs, faults } = readQueryObject('schedule', 'explain', query);
-    const result = view.explain(pairs, this.#reading);
+    const endpoint = directory === undefined ? 'schedule' : directoryName(directory);
+    const { pairs, faults } = readQueryObject(endpoint, 'explain', query);
+    const result = view.explain(pairs, this.#reading, endpoint);
     if ('faults' in result) throw invalidParameters([...faults, ...result.faults]);
     if (faults.length > 0) throw invalidParameters(faults);
     return result;
@@ -316,12 +320,19 @@ class KeptTimetable implements Timetable {
     await this.close();
   }
 
-  #answer(endpoint: Exclude<EndpointName, 'personal' | 'changes'>, method: string, query: unknown): Answer {
+  #answer(
+    endpoint: Exclude<EndpointName, 'personal' | 'changes' | 'events'>,
+    method: string,
+    query: unknown,
+    format?: FormatName,
+  ): Answer {
     const view = this.#open();
     const { pairs, faults } = readQueryObject(endpoint, method, query);
-    const result = view[endpoint](pairs, this.#reading);
+    const result = isDirectory(endpoint)
+      ? view.directory(endpoint, pairs, this.#reading)
+      : view[endpoint](pairs, this.#reading);
     if (faults.length > 0) throw invalidParameters([...faults, ...('faults' in result ? result.faults : [])]);
-    return answerOf(result);
+    return answerOf(result, format);
   }
 
   #open(): View {

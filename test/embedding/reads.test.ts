@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'tap';
-import type { TimetableOptions } from '../../src/index.js';
+import type { FormatName, TimetableOptions } from '../../src/index.js';
 import { idOf, MemorySource, openTimetable, ROOT, record, temporaryFolder } from './built.js';
 
 const DEMO = join(ROOT, 'fixtures/demo.ndjson.gz');
@@ -24,6 +24,27 @@ test('findBytes gives the bytes of the events that find gives', async (t) => {
     const { events } = timetable.find(query);
     const bytes = timetable.findBytes(query);
     t.equal(Buffer.from(bytes).toString('utf8'), JSON.stringify(events), JSON.stringify(query));
+  }
+  await timetable.close();
+});
+
+test('findBytes gives any representation, as GET /schedule does', async (t) => {
+  const timetable = openTimetable({ source: DEMO });
+  await timetable.ready;
+  const query = { studyGroup: 'BIO-1D', limit: 3 };
+  const { events } = timetable.find(query);
+  const textAs = (format: FormatName): string => Buffer.from(timetable.findBytes(query, format)).toString();
+  t.equal(textAs('json'), JSON.stringify(events));
+  t.equal(textAs('ndjson'), events.map((event) => `${JSON.stringify(event)}\n`).join(''));
+  t.equal(textAs('csv').split('\r\n').length, 5);
+  t.match(textAs('ics'), /^BEGIN:VCALENDAR\r\n/);
+  t.match(Buffer.from(timetable.findBytes({ clashes: 'mark' }, 'ics')).toString(), 'CLASH');
+  t.equal(timetable.findBytes(query, 'msgpack')[0], 0x93, 'an array of three');
+  for (const format of ['xlsx', '', null, 7]) {
+    t.throws(() => timetable.findBytes(query, format as FormatName), {
+      code: 'parameters-invalid',
+      faults: [{ parameter: 'format', code: 'unknown-value' }],
+    });
   }
   await timetable.close();
 });
@@ -165,7 +186,7 @@ test('ready rejects with the reason, in words for people', async (t) => {
   await writeFile(join(folder, 'page.ndjson'), '<!doctype html><title>Login</title>');
   const cases: [source: TimetableOptions['source'], code: string, message: RegExp][] = [
     [join(folder, 'none.ndjson'), 'source-unreadable', /none\.ndjson/],
-    [folder, 'source-unreadable', /directory/],
+    [join(folder, 'none/'), 'source-unreadable', /none\/: there is no such file/],
     [join(folder, 'page.ndjson'), 'source-malformed', /page\.ndjson/],
     [[], 'snapshot-refused', /no events/],
     [[{ id: 'x' }], 'snapshot-refused', /its only record was rejected, at record 1: id is "x"/],

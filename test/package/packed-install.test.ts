@@ -58,6 +58,7 @@ const ALLOWED: readonly RegExp[] = [
   /^src\/[a-z0-9/-]+(?:\.d)?\.ts$/,
   /^dist\/[a-z0-9/-]+\.(?:js|d\.ts)(?:\.map)?$/,
   /^dist\/http\/development\/swagger-ui\/(?:swagger-ui\.css|swagger-ui-bundle\.js|favicon-32x32\.png|LICENSE|NOTICE)$/,
+  /^dist\/openapi\.json$/,
   /^dist\/(?:thread\/worker|serving\/serving)-text-licences\.txt$/,
 ];
 /** What somebody would miss. */
@@ -69,6 +70,7 @@ const REQUIRED: readonly string[] = [
   'dist/index.js',
   'dist/index.d.ts',
   'dist/cli.js',
+  'dist/openapi.json',
   'dist/http/development/swagger-ui/swagger-ui-bundle.js',
   'dist/http/development/swagger-ui/swagger-ui.css',
   'dist/http/development/swagger-ui/LICENSE',
@@ -198,6 +200,11 @@ test('the package', async (t) => {
   await t.test('has a command that runs, and serves the docs page from its own files', async (t) => {
     const cli = join(installed, 'dist/cli.js');
     t.equal((await runProgram(project, cli, '--version')).trim(), manifest.version);
+    t.equal(
+      readFileSync(join(installed, 'dist/openapi.json'), 'utf8'),
+      await runProgram(project, cli, 'openapi'),
+      'the OpenAPI document is the one that the command prints',
+    );
     const source = join(installed, 'fixtures/demo.ndjson.gz');
     const service = spawn('env', [...PLAIN, process.execPath, cli, 'serve', source, '--dev', '--port', '0'], {
       cwd: project,
