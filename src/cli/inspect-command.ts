@@ -5,7 +5,7 @@ import { readRulesOf } from '../options/reading-settings.js';
 import { type Inspection, inspectImage } from '../snapshot/image.js';
 import { emptyFilters } from '../snapshot/summary.js';
 import { readFieldMap } from '../source/map-file.js';
-import type { PartsReport, SourceFormat } from '../source/source.js';
+import type { ExpansionWindow, PartsReport, SourceFormat } from '../source/source.js';
 import { parseSourceArgument, sourceOfSpec } from '../source/spec.js';
 import { loadImage } from '../thread/load-image.js';
 import { ColumnLook } from './column-look.js';
@@ -39,14 +39,14 @@ export async function inspect(source: string, reading: ReadingSettings, asJson: 
     const inspection = inspectImage(loaded.image);
     progress.clear();
     const proposal = proposalFor(look, source, rules, inspection.summary);
-    const { format, gzipped, bytesRead } = loaded.source;
+    const { format, gzipped, bytesRead, expanded } = loaded.source;
     const rejectionGroups = groupRejections(inspection.summary);
     const facts = {
       source: { name: opened.name, ...loaded.source, ...countsOf(found) },
       ...inspection,
       rejectionGroups,
     };
-    const title = `${opened.name}: ${format}${gzipped ? ', gzipped' : ''}, ${formatBytes(bytesRead)}${formatFound(found)}`;
+    const title = `${opened.name}: ${format}${gzipped ? ', gzipped' : ''}, ${formatBytes(bytesRead)}${formatFound(found)}${formatExpanded(expanded)}`;
     const columns = describeColumns(look, proposal);
     process.stdout.write(
       asJson
@@ -75,6 +75,11 @@ function formatFound(found: PartsReport | null): string {
   const { parts, skipped } = found;
   const others = skipped === 0 ? '' : `, ${formatCountOf(skipped, 'other file')} skipped`;
   return `, of ${formatCountOf(parts.length, 'source')}${others}`;
+}
+
+function formatExpanded(expanded: ExpansionWindow | undefined): string {
+  if (expanded === undefined) return '';
+  return `\nrecurring events are expanded from ${expanded.from} to before ${expanded.to} (--from, --to)`;
 }
 
 function formatInspection({ summary, conflicts, bytes }: Inspection, format: SourceFormat): string {
