@@ -1,6 +1,7 @@
 /** Errors that clients see, by stable code. Bad configuration and bad sources throw a {@link LecternError} instead. */
 export const PROBLEMS = {
   'not-found': { status: 404, title: 'There is no such resource' },
+  'event-not-found': { status: 404, title: 'There is no such event' },
   'method-not-allowed': { status: 405, title: 'The resource does not support this method' },
   'method-not-implemented': { status: 501, title: 'The service does not know this method' },
   'transfer-coding-not-implemented': { status: 501, title: 'The service does not know this transfer coding' },

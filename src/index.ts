@@ -11,6 +11,7 @@ export type { Logger } from './http/logger.js';
 export type { ListenAddress } from './http/server/listen-address.js';
 export type {
   ConflictEntry,
+  DirectoryEntry,
   Fault,
   IdentifierMode,
   RecordPosition,
@@ -19,9 +20,10 @@ export type {
   TimetableEvent,
   TimetableRecord,
 } from './model/event.js';
-export type { ConflictBy } from './model/fields.js';
+export type { ConflictBy, DirectoryName } from './model/fields.js';
 export type { FormatName } from './model/format.js';
 export type { DateOrder, FieldMap } from './model/read-rules.js';
+export type { SourcePart, SourceParts } from './model/source-parts.js';
 export type { AmbiguousTimes } from './model/zone.js';
 export type {
   AdminListenerOptions,
@@ -52,6 +54,8 @@ export type {
   ChangeSet,
   ConflictPage,
   ConflictQuery,
+  DirectoryPage,
+  DirectoryQuery,
   EventPage,
   PageQuery,
   ScheduleQuery,

@@ -197,6 +197,22 @@ export const THREAD_END_MS_MAX = 2000;
 /** Clocks of file systems tick every 1 to 10 ms: a younger file could change within its time. */
 export const FILE_AGE_MS_MIN = 20;
 
+/** Files that one folder or glob may have: a look at them takes 20 µs each. */
+export const FOUND_FILES_MAX = 10_000;
+/** Folders that one glob may read: 0.1 ms each. */
+export const FOUND_FOLDERS_MAX = 10_000;
+/** Sources that are read at a time. Each holds a file or a connection, and two pieces. */
+export const PARTS_AT_ONCE = 8;
+/** Sources that /health and the library list. The failing ones come first; all are counted. */
+export const PARTS_LISTED_MAX = 1000;
+/** One batch of a copy: 4,096 records are compressed in 10 ms. */
+export const COPY_BATCH_RECORDS = 4096;
+export const COPY_BATCH_BYTES_MAX: number = 2 * MIB;
+/** A batch unpacked: 2 MiB and one record, with six bytes for a character, 18 MiB. */
+export const COPY_BATCH_UNPACKED_BYTES_MAX: number = 64 * MIB;
+/** The part of a load's memory for copies of the records of several sources. They take 60 of 1,300 bytes an event. */
+export const COPY_MEMORY_SHARE: number = 1 / 4;
+
 /** From connecting to an upstream's headers, and between two pieces of its answer. */
 export const UPSTREAM_HEADERS_MS_MAX = 60_000;
 export const UPSTREAM_IDLE_MS_MAX = 30_000;

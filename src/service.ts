@@ -185,6 +185,19 @@ function logEvents(
     const { id, events, rejected } = summary ?? {};
     log.warn({ source, snapshot: id, events, rejected, reason: refusal.detail }, 'timetable refused');
   });
+  // One line each: a part that keeps failing is not told again.
+  let told = 0;
+  timetable.on('part', ({ name, state, records, lastError }) => {
+    if (++told > PARTS_LOGGED_MAX) return;
+    if (state === 'ok') log.info({ source: name, records }, 'source is good again');
+    else
+      log.error({ source: name, state, records, reason: lastError }, 'source failed; the others are served');
+  });
+  timetable.on('loaded', () => {
+    const others = told - PARTS_LOGGED_MAX;
+    if (others > 0) log.warn({ source, others }, 'more sources failed, or are good again');
+    told = 0;
+  });
   timetable.on('error', (error) => {
     const reason = error.message;
     const message = FAULTS[error instanceof LecternError ? error.code : ''];
@@ -223,6 +236,8 @@ function ambiguousTimes({ ambiguousTimes: { gaps, overlaps } }: SnapshotSummary)
 }
 
 const UNSERVED_LOGGED_MAX = 20;
+/** Log lines on sources of one load. */
+const PARTS_LOGGED_MAX = 20;
 
 /** Messages of faults that do not concern the timetable itself. */
 const FAULTS: Readonly<Record<string, string>> = {

@@ -4,8 +4,9 @@ import { INNER_PARTS, missingInnerParts } from '../http/node/inner-parts.js';
 import { BYTES_AT, CELL, FAILURES_AT, ROUTE_LABELS, TOKEN_FAILURES } from '../metrics/cells.js';
 import { monotonicMs } from '../model/clock.js';
 import { REJECTION_CODES } from '../model/event.js';
+import type { SourcePart } from '../model/source-parts.js';
 import type { Serving, ThreadMeter } from '../serving/serving.js';
-import type { ViewSource } from '../view/view-source.js';
+import type { SourceState, ViewSource } from '../view/view-source.js';
 import type { Activity } from './activity.js';
 import {
   counter,
@@ -154,6 +155,14 @@ function ofTimetable({ timetable, activity }: Observed, isReady: () => boolean):
       'When the source last gave, or confirmed, what is served.',
       () => inSeconds(timetable.source.lastSuccessMs),
     ),
+    gauge(
+      'lectern_source_stale_seconds',
+      'Since when the source, or the first of several, has failed; 0 if none fails.',
+      () => inSeconds(staleMs(timetable.source)),
+    ),
+    gauge('lectern_sources', 'Sources by state; a folder or glob counts as its files.', () =>
+      countsBy('state', sourcesByState(timetable)),
+    ),
     counter('lectern_reloads_total', 'Loads that have ended.', () => countsBy('result', activity.loads)),
     counter('lectern_gate_refusals_total', 'Loads that were refused.', () =>
       countsBy('reason', activity.refusals),
@@ -210,6 +219,26 @@ function ofProcess(observed: Observed, threads: readonly ThreadMeter[]): Family[
     counter('lectern_cpu_seconds_total', 'Processor time of the process, all threads.', cpuSeconds),
     gauge('lectern_uptime_seconds', 'Since the process was started.', () => process.uptime()),
   ];
+}
+
+function sourcesByState({ source, summary }: ViewSource): Readonly<Record<SourcePart['state'], number>> {
+  const { parts, failingSinceMs } = source;
+  if (parts !== null) {
+    const { total, stale, missing } = parts;
+    return { ok: total - stale - missing, stale, missing };
+  }
+  const isFailing = failingSinceMs !== null;
+  const isMissing = summary === null;
+  return {
+    ok: Number(!isFailing),
+    stale: Number(isFailing && !isMissing),
+    missing: Number(isFailing && isMissing),
+  };
+}
+
+function staleMs({ failingSinceMs, parts }: SourceState): number {
+  const since = [failingSinceMs, parts?.failingSinceMs ?? null].flatMap((ms) => ms ?? []);
+  return since.length === 0 ? 0 : Math.max(0, Date.now() - Math.min(...since));
 }
 
 function inSeconds(ms: number | null): number | null {

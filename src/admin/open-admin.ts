@@ -14,6 +14,7 @@ import { ADMIN_CONNECTIONS_MAX, REQUEST_TARGET_BYTES_MAX } from '../limits.js';
 import { Meter } from '../metrics/meter.js';
 import { startSampling } from '../metrics/sampling.js';
 import type { LoadOutcome } from '../refresh/keeper.js';
+import { describeHealth } from '../view/describe-health.js';
 import type { ViewSource } from '../view/view-source.js';
 import type { AdminToken } from './admin-token.js';
 import { AllowedHosts } from './allowed-hosts.js';
@@ -93,14 +94,18 @@ const SETTINGS: ExchangeSettings = {
   log: undefined,
 };
 
-/** Without a token it changes nothing and shows only counts. */
+/** Without a token it changes nothing and shows only counts and the names of sources. */
 function createAdminHandler(options: AdminOptions, exposition: Exposition): RequestHandler {
-  const { host, allowedHosts, timetable, token, log } = options;
+  const { host, allowedHosts, timetable, token, log, version } = options;
   const hosts = new AllowedHosts([host, ...allowedHosts]);
   const methods = ['GET', 'HEAD'];
   const resources = new Map<string, Resource>([
     ['/live', { methods, handle: (exchange) => sendJson(exchange, 200, { live: true }) }],
     ['/ready', { methods, handle: tellReady }],
+    [
+      '/status',
+      { methods, handle: (exchange) => sendJson(exchange, 200, describeHealth(timetable, version)) },
+    ],
     ['/metrics', { methods, handle: tellMetrics }],
   ]);
   if (token !== null) {

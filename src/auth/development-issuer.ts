@@ -1,7 +1,7 @@
 /** Test tokens in development. Their key never leaves the process: a restart makes them worthless. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
-import type { IndexedFieldName } from '../model/fields.js';
+import type { IdentityFieldName } from '../model/fields.js';
 import type { ClaimTable } from './identity.js';
 import { createSecretKeySet, type KeySet } from './key-set.js';
 import type { VerifierOptions } from './verifier.js';
@@ -18,7 +18,7 @@ export interface TestTokenRequest {
   /** Default `developer`. */
   readonly subject?: string | undefined;
   /** Values by field; fields without a claim are skipped. */
-  readonly values?: Readonly<Partial<Record<IndexedFieldName, readonly string[]>>>;
+  readonly values?: Readonly<Partial<Record<IdentityFieldName, readonly string[]>>>;
 }
 
 export interface DevelopmentIssuer {

@@ -6,18 +6,18 @@
 import { LecternError, type LecternErrorCode } from '../errors.js';
 import { ENROLMENT_FILE_BYTES_MAX, IDENTITY_VALUES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
-import { type Field, INDEXED_FIELDS, type IndexedFieldName } from '../model/fields.js';
+import { type Field, IDENTITY_FIELDS, type IdentityFieldName } from '../model/fields.js';
 import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
 import { describeJsonFault } from '../model/json-fault.js';
 import { compareCodePoints, normaliseText } from '../model/text.js';
 import type { FieldFilter } from '../query/query.js';
 import { readTextFile } from './text-file.js';
 
-const FIELD_NAMES: readonly string[] = INDEXED_FIELDS.map((field) => field.name);
+const FIELD_NAMES: readonly string[] = IDENTITY_FIELDS.map((field) => field.name);
 
 /** Claims, at least one, that select on a field. */
 export interface ClaimRow {
-  readonly field: Field & { readonly name: IndexedFieldName };
+  readonly field: Field & { readonly name: IdentityFieldName };
   readonly claims: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export interface ClaimRow {
 export type ClaimTable = readonly ClaimRow[];
 
 /** Canonical values of one user by field. */
-export type Enrolment = Readonly<Partial<Record<IndexedFieldName, readonly string[]>>>;
+export type Enrolment = Readonly<Partial<Record<IdentityFieldName, readonly string[]>>>;
 /** By `sub`. */
 export type Enrolments = ReadonlyMap<string, Enrolment>;
 
@@ -44,7 +44,7 @@ export function createClaimTable(overrides: Readonly<Record<string, readonly str
     }
   }
   const own = new Map(Object.entries(overrides));
-  return INDEXED_FIELDS.map((field) => ({ field, claims: own.get(field.name) ?? field.claims })).filter(
+  return IDENTITY_FIELDS.map((field) => ({ field, claims: own.get(field.name) ?? field.claims })).filter(
     (row) => row.claims.length > 0,
   );
 }
@@ -82,7 +82,7 @@ export function mapIdentities(
 }
 
 /** A user's identities: values by field. */
-export type IdentityValues = Readonly<Partial<Record<IndexedFieldName, string | readonly string[]>>>;
+export type IdentityValues = Readonly<Partial<Record<IdentityFieldName, string | readonly string[]>>>;
 
 /** Identities that an embedding program gives itself. Throws LecternError `option-invalid`. */
 export function canonicalIdentities(
@@ -123,7 +123,7 @@ export function canonicalValues(
 function toFilters(valuesOf: (field: ClaimRow['field']) => readonly string[]): readonly FieldFilter[] {
   const filters: FieldFilter[] = [];
   let room = IDENTITY_VALUES_MAX;
-  for (const field of INDEXED_FIELDS) {
+  for (const field of IDENTITY_FIELDS) {
     const values = [...new Set(valuesOf(field))].sort(compareCodePoints).slice(0, room);
     room -= values.length;
     if (values.length > 0) filters.push({ field: field.name, values });
@@ -166,12 +166,12 @@ export function parseEnrolments(
 
   function parseEnrolment(entry: unknown, where: string): Enrolment {
     if (!isObject(entry)) throw fault(`${where}: not an object of the form {"studyGroup": ["…"]}`);
-    const enrolment: Partial<Record<IndexedFieldName, readonly string[]>> = {};
+    const enrolment: Partial<Record<IdentityFieldName, readonly string[]>> = {};
     let count = 0;
     for (const [key, values] of Object.entries(entry)) {
-      const field = INDEXED_FIELDS.find((f) => f.name === key);
+      const field = IDENTITY_FIELDS.find((f) => f.name === key);
       if (field === undefined) {
-        const known = INDEXED_FIELDS.map((f) => f.name).join(', ');
+        const known = IDENTITY_FIELDS.map((f) => f.name).join(', ');
         throw fault(`${where}: there is no field ${JSON.stringify(key)}; the fields are ${known}`);
       }
       if (!Array.isArray(values)) throw fault(`${where}: ${key} is not an array of strings`);

@@ -1,19 +1,23 @@
 import { LecternError } from '../errors.js';
+import { DIRECTORIES } from '../model/fields.js';
 import type { ReadingSettings } from '../options/option-types.js';
 import { readRulesOf } from '../options/reading-settings.js';
 import { invalidParameters } from '../query/object-form.js';
 import { readFieldMap } from '../source/map-file.js';
 import { openTimetable } from '../timetable/timetable.js';
+import type { ExplainedEndpoint } from '../view/view.js';
 import { PARSE_OPTIONS, readScheduleRequest } from './schedule-request.js';
 import { createProgressLine, formatBytes, formatCount, formatCountOf, formatMs } from './wording.js';
+
+const EXPLAINED: readonly ExplainedEndpoint[] = ['schedule', ...DIRECTORIES.map(({ name }) => name)];
 
 /**
  * `lectern explain` prints how one query is answered. It checks the query before it reads the source.
  *
- * @param request a query string of GET /schedule, or a path or an address with one
+ * @param request a query string of GET /schedule, or a path or an address of GET /schedule or a directory with one
  */
 export async function explain(source: string, request: string, reading: ReadingSettings): Promise<void> {
-  const pairs = readScheduleRequest(request, reading.identifiers, 'explained');
+  const { endpoint, pairs } = readScheduleRequest(request, reading.identifiers, 'explained', EXPLAINED);
   const progress = createProgressLine(source);
   const timetable = openTimetable({
     source,
@@ -24,15 +28,18 @@ export async function explain(source: string, request: string, reading: ReadingS
   });
   try {
     const summary = await timetable.ready;
-    const explanation = timetable.view?.explain(pairs, PARSE_OPTIONS);
+    const explanation = timetable.view?.explain(pairs, PARSE_OPTIONS, endpoint);
     if (explanation === undefined) throw new LecternError('not-ready', 'the timetable is not loaded');
     if ('faults' in explanation) throw invalidParameters(explanation.faults);
     const { plan, total, count, bodyBytes, timings } = explanation;
+    const found =
+      endpoint === 'schedule'
+        ? `${formatCountOf(total, 'event')} of ${formatCount(summary.events)}`
+        : `${formatCount(total)} ${endpoint}`;
     const { parseMs, planMs, executeMs, encodeMs } = timings;
     process.stdout.write(
       `${plan}\n\n` +
-        `${formatCountOf(total, 'event')} of ${formatCount(summary.events)}` +
-        `${count === total ? '' : `, ${formatCount(count)} on this page`}, ${formatBytes(bodyBytes)} of JSON\n` +
+        `${found}${count === total ? '' : `, ${formatCount(count)} on this page`}, ${formatBytes(bodyBytes)} of JSON\n` +
         `parse ${formatMs(parseMs)}, plan ${formatMs(planMs)}, execute ${formatMs(executeMs)}, encode ${formatMs(encodeMs)}\n`,
     );
   } finally {

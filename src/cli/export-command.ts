@@ -46,7 +46,7 @@ export async function exportEvents(
   { format: given, output }: ExportOptions,
 ): Promise<number> {
   const format = given ?? formatOfName(output);
-  const pairs = readScheduleRequest(request, reading.identifiers, 'exported');
+  const { pairs } = readScheduleRequest(request, reading.identifiers, 'exported', ['schedule']);
   if (pairs.some(([name]) => name === 'format')) {
     throw new LecternError('option-invalid', 'the query names a format; give it as --format');
   }
@@ -116,7 +116,7 @@ function answerOf(timetable: Timetable, pairs: ParameterPairs, format: FormatNam
   if (view === null) throw new LecternError('not-ready', 'the timetable is not loaded');
   const result = view.schedule(pairs, PARSE_OPTIONS);
   if ('faults' in result) throw invalidParameters(result.faults);
-  if ('gone' in result) throw new LecternError('not-ready', result.gone);
+  if (!('read' in result)) throw new Error('a list of events is always there');
   return result.read.execute(format);
 }
 

@@ -5,6 +5,7 @@ import { readRulesOf } from '../options/reading-settings.js';
 import { type Inspection, inspectImage } from '../snapshot/image.js';
 import { emptyFilters } from '../snapshot/summary.js';
 import { readFieldMap } from '../source/map-file.js';
+import type { PartsReport } from '../source/source.js';
 import { parseSourceArgument, sourceOfSpec } from '../source/spec.js';
 import { loadImage } from '../thread/load-image.js';
 import { ColumnLook } from './column-look.js';
@@ -29,15 +30,23 @@ export async function inspect(source: string, reading: ReadingSettings, asJson: 
   const progress = createProgressLine(opened.name);
   const look = new ColumnLook();
   const options = { onProgress: progress.update, onRecord: look.record };
+  let found: PartsReport | null = null as PartsReport | null;
+  const onParts = (report: PartsReport): void => {
+    found = report;
+  };
   try {
-    const loaded = await loadImage(opened, rules, options);
+    const loaded = await loadImage(opened, rules, { ...options, onParts });
     const inspection = inspectImage(loaded.image);
     progress.clear();
     const proposal = proposalFor(look, source, rules, inspection.summary);
     const { format, gzipped, bytesRead } = loaded.source;
     const rejectionGroups = groupRejections(inspection.summary);
-    const facts = { source: { name: opened.name, ...loaded.source }, ...inspection, rejectionGroups };
-    const title = `${opened.name}: ${format}${gzipped ? ', gzipped' : ''}, ${formatBytes(bytesRead)}`;
+    const facts = {
+      source: { name: opened.name, ...loaded.source, ...countsOf(found) },
+      ...inspection,
+      rejectionGroups,
+    };
+    const title = `${opened.name}: ${format}${gzipped ? ', gzipped' : ''}, ${formatBytes(bytesRead)}${formatFound(found)}`;
     const columns = describeColumns(look, proposal);
     process.stdout.write(
       asJson
@@ -54,6 +63,18 @@ export async function inspect(source: string, reading: ReadingSettings, asJson: 
   } finally {
     progress.clear();
   }
+}
+
+/** Of several sources, a folder or a glob. */
+function countsOf(found: PartsReport | null): object {
+  return found === null ? {} : { sources: found.parts.length, skipped: found.skipped };
+}
+
+function formatFound(found: PartsReport | null): string {
+  if (found === null) return '';
+  const { parts, skipped } = found;
+  const others = skipped === 0 ? '' : `, ${formatCountOf(skipped, 'other file')} skipped`;
+  return `, of ${formatCountOf(parts.length, 'source')}${others}`;
 }
 
 function formatInspection({ summary, conflicts, bytes }: Inspection): string {

@@ -2,30 +2,42 @@ import { LecternError } from '../errors.js';
 import { parseQueryString } from '../http/request/query-string.js';
 import type { IdentifierMode } from '../model/event.js';
 import { invalidParameters } from '../query/object-form.js';
-import { type ParameterPairs, type ParseOptions, parseParameters } from '../query/parameters.js';
+import {
+  type EndpointName,
+  type ParameterPairs,
+  type ParseOptions,
+  parseParameters,
+} from '../query/parameters.js';
 
 export const PARSE_OPTIONS: ParseOptions = { unknownParameters: 'reject' };
 
 /**
- * The parameters of GET /schedule, checked before a source is read.
+ * An endpoint and its parameters, checked before a source is read.
  *
- * @param request a query string, or a path or an address with one
- * @param verb what only GET /schedule can be, for the message
+ * @param request a query string of GET /schedule, or a path or an address with one
+ * @param verb what only these endpoints can be, for the message
  */
-export function readScheduleRequest(
+export function readScheduleRequest<Name extends EndpointName>(
   request: string,
   identifiers: IdentifierMode,
   verb: string,
-): ParameterPairs {
-  const { pairs, faults } = parseQueryString(queryOf(request, verb));
-  const parsed = parseParameters('schedule', pairs, PARSE_OPTIONS, { identifiers, hasValue: () => false });
+  endpoints: readonly Name[],
+): { readonly endpoint: Name; readonly pairs: ParameterPairs } {
+  const [, path = '', query = ''] = /^((?:https?:\/)?\/[^?]*)?\??(.*)$/s.exec(request) ?? [];
+  const endpoint = endpoints.find((name) =>
+    (path === '' ? '/schedule' : path.replace(/\/$/, '')).endsWith(pathOf(name)),
+  );
+  if (endpoint === undefined) {
+    const known = endpoints.map(pathOf).join(', ');
+    throw new LecternError('option-invalid', `only GET ${known} can be ${verb}, not ${JSON.stringify(path)}`);
+  }
+  const { pairs, faults } = parseQueryString(query);
+  const parsed = parseParameters(endpoint, pairs, PARSE_OPTIONS, { identifiers, hasValue: () => false });
   const allFaults = 'faults' in parsed ? [...faults, ...parsed.faults] : faults;
   if (allFaults.length > 0) throw invalidParameters(allFaults);
-  return pairs;
+  return { endpoint, pairs };
 }
 
-function queryOf(request: string, verb: string): string {
-  const [, path = '', query = ''] = /^((?:https?:\/)?\/[^?]*)?\??(.*)$/s.exec(request) ?? [];
-  if (path === '' || /\/schedule\/?$/.test(path)) return query;
-  throw new LecternError('option-invalid', `only GET /schedule can be ${verb}, not ${JSON.stringify(path)}`);
+function pathOf(endpoint: EndpointName): string {
+  return endpoint === 'schedule' ? '/schedule' : `/schedule/${endpoint}`;
 }

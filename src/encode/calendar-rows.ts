@@ -6,13 +6,28 @@ import { NO_ROOM } from './row-layout.js';
 import type { RowListForm } from './row-lists.js';
 import { copyBytes, HAS_COMMA, HAS_ESCAPE, HAS_SEMICOLON_OR_DELETE, RowSpans } from './row-spans.js';
 
-/** Names of what an event has identifiers of, by its ordinal; null if unknown. */
-export interface EventNames {
-  roomName(ordinal: number): string | null;
-  courseName(ordinal: number): string | null;
+/** The name of what an event has an identifier of, by its ordinal; null if unknown. */
+type NameAt = (ordinal: number) => string | null;
+
+interface EventNames {
+  readonly roomName: NameAt;
+  readonly courseName: NameAt;
 }
 
-export const NO_NAMES: EventNames = { roomName: () => null, courseName: () => null };
+function namesAt(snapshot: Snapshot, field: 'roomId' | 'courseId'): NameAt {
+  const { codes, dictionary } = snapshot.field(field);
+  const known: (string | null | undefined)[] = [];
+  return (ordinal) => {
+    const code = codes[ordinal]!;
+    if (code >= dictionary.size) return null;
+    let name = known[code];
+    if (name === undefined) {
+      name = snapshot.nameOf(field, code);
+      known[code] = name;
+    }
+    return name;
+  };
+}
 
 const CLOSING = Buffer.from('END:VCALENDAR\r\n');
 
@@ -28,8 +43,9 @@ const OPENING = calendarOpening();
  *
  * @param marksClashes whether events that are in a conflict have a further category
  */
-export function calendarForm(snapshot: Snapshot, names: EventNames, marksClashes: boolean): RowListForm {
+export function calendarForm(snapshot: Snapshot, marksClashes: boolean): RowListForm {
   const { merged } = snapshot;
+  const names = { roomName: namesAt(snapshot, 'roomId'), courseName: namesAt(snapshot, 'courseId') };
   return {
     opening: OPENING,
     closing: CLOSING,

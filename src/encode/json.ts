@@ -66,6 +66,12 @@ export function jsonRows(rows: Rows, selection: Selection, cache: RowCache | nul
   });
 }
 
+/** The row itself. */
+export function jsonRow(rows: Rows, ordinal: number): MeasuredBody {
+  const row = rows.rowOf(ordinal);
+  return { byteLength: row.length, chunks: [row] };
+}
+
 /** @param rows each with a comma; the closing bracket replaces the last */
 function jsonArray(rows: LazyPiece): MeasuredBody {
   const target = allocateBody(Math.max(2, 1 + rows.byteLength));

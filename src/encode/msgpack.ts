@@ -91,6 +91,12 @@ export function messagePackRows(
   });
 }
 
+export function messagePackRow(rows: Rows, ordinal: number): MeasuredBody {
+  const target = allocateBody(rows.packedStart[ordinal + 1]! - rows.packedStart[ordinal]!);
+  writeMessagePackRow(rows, ordinal, target, 0);
+  return madeBody(target);
+}
+
 function packedArray(count: number, rows: LazyPiece): MeasuredBody {
   const target = allocateBody(packedArrayHeaderLength(count) + rows.byteLength);
   rows.write(target, writeArrayHeader(target, count));
@@ -171,7 +177,7 @@ export function writeMessagePackRow(rows: Rows, ordinal: number, target: Buffer,
   return to;
 }
 
-function writePackedTextHeader(target: Buffer, offset: number, byteLength: number): number {
+export function writePackedTextHeader(target: Buffer, offset: number, byteLength: number): number {
   if (byteLength < 32) {
     target[offset] = FIXSTR | byteLength;
     return offset + 1;

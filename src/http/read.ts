@@ -3,10 +3,11 @@ import type { ParameterFault } from '../errors.js';
 import { PARAMETER_FAULTS_MAX } from '../limits.js';
 import { CELL } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
+import { isDirectory } from '../model/fields.js';
 import { FORMATS, type Format, type FormatName, LIST_FORMATS } from '../model/format.js';
 import { ENDPOINT_FORMATS } from '../query/parameters.js';
 import type { FieldFilter } from '../query/query.js';
-import { type Body, SharedSlices } from '../view/answer.js';
+import { type Body, type ReadResult, SharedSlices } from '../view/answer.js';
 import type { ParameterPairs, ParseOptions, View } from '../view/view.js';
 import type { ViewSource } from '../view/view-source.js';
 import { AnswerCache, type KnownTarget, sendKnown } from './answer/answer-cache.js';
@@ -23,7 +24,7 @@ import { canSendWhole } from './node/connection-inside.js';
 import { canSendDirectly } from './node/direct.js';
 import { parseQueryString } from './request/query-string.js';
 import { mountPathOf } from './request/target.js';
-import type { ReadRoute } from './routes.js';
+import { lastSegmentOf, type ReadRoute } from './routes.js';
 import { AnswersUnderWay } from './server/answers-under-way.js';
 
 const USER_NOT_MAPPED: Problem = {
@@ -158,13 +159,17 @@ export class Reader {
   ): void {
     const { pairs, faults: malformed } = parseQueryString(exchange.query);
     const formats = ENDPOINT_FORMATS[route.endpoint];
-    const result = view[route.endpoint](pairs, this.#options, identities);
+    const result = this.#read(view, exchange, route.endpoint, pairs, identities);
     if ('faults' in result || malformed.length > 0) {
       sendFaults(exchange, pairs, formats, 'faults' in result ? [...malformed, ...result.faults] : malformed);
       return;
     }
     if ('gone' in result) {
       sendInsteadOf(exchange, pairs, formats, { code: 'snapshot-gone', detail: result.gone });
+      return;
+    }
+    if ('missing' in result) {
+      sendInsteadOf(exchange, pairs, formats, { code: 'event-not-found', detail: result.missing });
       return;
     }
     const { read } = result;
@@ -187,9 +192,8 @@ export class Reader {
       CACHE_CONTROL,
       'Vary',
       VARY,
-      'X-Total-Count',
-      String(total),
     ];
+    if (route.endpoint !== 'events') headers.push('X-Total-Count', String(total));
     const disposition = dispositionOf(format);
     if (disposition !== null) headers.push('Content-Disposition', disposition);
     if (nextCursor !== null) {
@@ -212,6 +216,18 @@ export class Reader {
     sendBody(exchange, 200, headers, isPersonal ? body : this.#shared(body, view, exchange, format));
     // A body with room for its head is a copy.
     if (body.hasHeadRoom !== true && !exchange.head) this.#underWay.add(exchange, view);
+  }
+
+  #read(
+    view: View,
+    { path }: Exchange,
+    endpoint: ReadRoute['endpoint'],
+    pairs: ParameterPairs,
+    identities: readonly FieldFilter[],
+  ): ReadResult {
+    if (endpoint === 'events') return view.event(lastSegmentOf(path), pairs, this.#options);
+    if (isDirectory(endpoint)) return view.directory(endpoint, pairs, this.#options);
+    return view[endpoint](pairs, this.#options, identities);
   }
 
   #shared(body: Body, view: View, { target }: Exchange, format: FormatName): Body {
@@ -278,7 +294,7 @@ function answerCondition(exchange: Exchange, entityTag: string): boolean {
   return true;
 }
 
-/** 406 comes before 400 and 410, so the format has to be known even if there is nothing to answer. */
+/** 406 comes before 400, 404 and 410, so the format has to be known even if there is nothing to answer. */
 function sendInsteadOf(
   exchange: Exchange,
   pairs: ParameterPairs,

@@ -33,11 +33,20 @@ export function scheduleRoutes(basePath: string): ReadRoute[] {
     const label = endpoint === 'schedule' ? '/schedule' : (`/schedule/${endpoint}` as const);
     // /changes also depends on earlier snapshots, and the cache knows one.
     const cacheable = endpoint !== 'personal' && endpoint !== 'changes';
-    return { kind: 'read', label, path: `${basePath}${label}`, endpoint, cacheable };
+    const path = `${basePath}${label}${endpoint === 'events' ? '/:id' : ''}`;
+    return { kind: 'read', label, path, endpoint, cacheable };
   });
 }
 
+/** The decoded last segment of a path that createRouter took for a route with `:id`. */
+export function lastSegmentOf(path: string): string {
+  const end = path.endsWith('/') ? path.length - 1 : path.length;
+  return decodeURIComponent(path.slice(path.lastIndexOf('/', end - 1) + 1, end));
+}
+
 const ROUTE_MEMO_CHARACTERS_MAX = 256;
+/** An identifier has at most 64 characters, of up to 12 in percent-encoding. */
+const SEGMENT_CHARACTERS_MAX = 1024;
 
 /**
  * A function from path to route, or to null. A trailing slash is ignored, letters' case is not, and percent-encoded letters are
@@ -48,7 +57,10 @@ export function createRouter(routes: readonly Route[]): (path: string) => Route 
     ignoreTrailingSlash: true,
     caseSensitive: true,
     querystringParser: () => ({}),
+    maxParamLength: SEGMENT_CHARACTERS_MAX,
   });
+  // Their paths are not remembered: there are as many as events.
+  const withParameter = new Set(routes.filter(({ path }) => path.includes(':')));
   for (const route of routes) router.on('GET', route.path, () => undefined, route);
   /** By path as it was spelled: a handful, since clients spell paths as they are documented. */
   const known = new Map<string, Route>();
@@ -59,6 +71,7 @@ export function createRouter(routes: readonly Route[]): (path: string) => Route 
     if (path.charCodeAt(0) !== 0x2f || path.includes('#')) return null;
     const route = router.find('GET', path)?.store as Route | undefined;
     if (route === undefined) return null;
+    if (withParameter.has(route)) return route;
     if (known.size < ROUTE_MEMO_ENTRIES_MAX && path.length <= ROUTE_MEMO_CHARACTERS_MAX)
       known.set(path, route);
     return route;

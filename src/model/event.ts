@@ -1,4 +1,10 @@
-import type { ConflictBy, FieldName, OutputFieldName, RequiredFieldName } from './fields.js';
+import type {
+  ConflictBy,
+  DisplayNameField,
+  FieldName,
+  OutputFieldName,
+  RequiredFieldName,
+} from './fields.js';
 
 export const IDENTIFIER_MODES = ['uuid', 'any', 'derived'] as const;
 
@@ -32,6 +38,12 @@ export interface TimetableRecord {
   readonly groupId?: string | number | null | undefined;
   /** Identifier of the lecturer: a filter that no answer shows. */
   readonly lecturerId?: string | number | null | undefined;
+  /** Display name of the room. Directories show it, events do not. */
+  readonly roomName?: string | null | undefined;
+  /** Display name of the course. Directories show it, events do not. */
+  readonly courseName?: string | null | undefined;
+  /** Display name of the group. Directories show it, events do not. */
+  readonly groupName?: string | null | undefined;
 }
 
 /** The Event record of answers: ten fields in the order of the specification, times in UTC with milliseconds. */
@@ -57,10 +69,24 @@ export interface ConflictEntry {
   readonly events: readonly TimetableEvent[];
 }
 
+/** One entry of a directory, such as GET /schedule/rooms. */
+export interface DirectoryEntry {
+  /** The identifier; null for a group or lecturer that has only a name. */
+  readonly id: string | null;
+  /** The display name; null if no event has one. */
+  readonly name: string | null;
+  /** Number of matching events. */
+  readonly events: number;
+}
+
 /** A record after normalisation: canonical strings, null if unknown, instants as whole epoch milliseconds. */
 export type NormalisedEvent = {
-  [Name in FieldName]: Name extends 'time' | 'endTime' ? number : Name extends 'id' ? string : string | null;
-};
+  [Name in Exclude<FieldName, DisplayNameField>]: Name extends 'time' | 'endTime'
+    ? number
+    : Name extends 'id'
+      ? string
+      : string | null;
+} & { [Name in DisplayNameField]?: string | null };
 
 export const REJECTION_CODES = [
   'malformed-record',

@@ -20,11 +20,13 @@ export interface Field {
   readonly parameter: boolean;
   /** Token claims that select on this field in GET /schedule/personal. */
   readonly claims: readonly string[];
-  /** Parameters and fields with claims have a dictionary, a column and posting lists in the snapshot. */
+  /** Fields with display names of its values, best first; see {@link NAMED_FIELDS}. */
+  readonly namedBy: readonly string[];
+  /** Identity fields and keys of conflicts have a dictionary, a column and posting lists in the snapshot. */
   readonly indexed: boolean;
 }
 
-const DEFAULTS = { required: false, output: true, parameter: false, claims: [] };
+const DEFAULTS = { required: false, output: true, parameter: false, claims: [], namedBy: [] };
 
 /** The descriptor table: declares each field once, in the order of answers. All other code iterates it. */
 export const ROWS = [
@@ -32,8 +34,20 @@ export const ROWS = [
   { name: 'time', kind: 'instant', required: true, description: 'Start of the event (UTC, inclusive)' },
   { name: 'endTime', kind: 'instant', required: true, description: 'End of the event (UTC, exclusive)' },
   { name: 'title', kind: 'text', description: 'Title of the event' },
-  { name: 'roomId', kind: 'identifier', parameter: true, description: 'Identifier of the room' },
-  { name: 'courseId', kind: 'identifier', parameter: true, description: 'Identifier of the course' },
+  {
+    name: 'roomId',
+    kind: 'identifier',
+    parameter: true,
+    namedBy: ['roomName'],
+    description: 'Identifier of the room',
+  },
+  {
+    name: 'courseId',
+    kind: 'identifier',
+    parameter: true,
+    namedBy: ['courseName'],
+    description: 'Identifier of the course',
+  },
   {
     name: 'studyGroup',
     kind: 'text',
@@ -52,6 +66,7 @@ export const ROWS = [
     name: 'groupId',
     kind: 'identifier',
     claims: ['groupId', 'groupIds'],
+    namedBy: ['groupName', 'studyGroup'],
     description: 'Identifier of the group',
   },
   {
@@ -60,8 +75,12 @@ export const ROWS = [
     output: false,
     parameter: true,
     claims: ['lecturerId'],
+    namedBy: ['lecturer'],
     description: 'Identifier of the lecturer; a filter only, never part of the output',
   },
+  { name: 'roomName', kind: 'text', output: false, description: 'Display name of the room' },
+  { name: 'courseName', kind: 'text', output: false, description: 'Display name of the course' },
+  { name: 'groupName', kind: 'text', output: false, description: 'Display name of the group' },
 ] as const;
 
 /** One row of the table. */
@@ -73,21 +92,17 @@ export type FieldName = Row['name'];
 export type RequiredFieldName = Extract<Row, { required: true }>['name'];
 export type OutputFieldName = Exclude<FieldName, Extract<Row, { output: false }>['name']>;
 export type ParameterFieldName = Extract<Row, { parameter: true }>['name'];
-export type IndexedFieldName = ParameterFieldName | Extract<Row, { claims: readonly string[] }>['name'];
+/** A field that claims and enrolments can select on. */
+export type IdentityFieldName = ParameterFieldName | Extract<Row, { claims: readonly string[] }>['name'];
+/** A field with an index. */
+export type IndexedFieldName = IdentityFieldName | (typeof CONFLICT_DIMENSIONS)[number]['keys'][number];
+/** A field that events never show and filters never match. */
+export type DisplayNameField = Exclude<FieldName, OutputFieldName | IndexedFieldName>;
+/** A field whose values have display names. */
+export type NamedFieldName = Extract<Row, { namedBy: readonly string[] }>['name'];
 
 /** A field of the table. */
 export type KnownField = Field & { readonly name: FieldName };
-
-export const FIELDS: Named<FieldName> = ROWS.map((row) => {
-  const field = { ...DEFAULTS, ...row };
-  return { ...field, indexed: field.parameter || field.claims.length > 0 };
-});
-export const OUTPUT_FIELDS = FIELDS.filter((field) => field.output) as Named<OutputFieldName>;
-export const PARAMETER_FIELDS = FIELDS.filter((field) => field.parameter) as Named<ParameterFieldName>;
-export const INDEXED_FIELDS = FIELDS.filter((field) => field.indexed) as Named<IndexedFieldName>;
-
-/** Rows equal in time, endTime and these fields are one lesson. The first must be known; unknown others are equal. */
-export const LESSON_FIELDS = ['courseId', 'roomId', 'type'] as const;
 
 /** The kinds of conflict, in order. The first field that is not null is the key. */
 export const CONFLICT_DIMENSIONS = [
@@ -98,3 +113,45 @@ export const CONFLICT_DIMENSIONS = [
 
 /** The kind of a conflict. */
 export type ConflictBy = (typeof CONFLICT_DIMENSIONS)[number]['by'];
+
+/** The directories. The first key is the id of an entry; events without it count for the second, which is a name. */
+export const DIRECTORIES = [
+  { name: 'rooms', keys: ['roomId'] },
+  { name: 'courses', keys: ['courseId'] },
+  { name: 'groups', keys: ['groupId', 'studyGroup'] },
+  { name: 'lecturers', keys: ['lecturerId', 'lecturer'] },
+] as const;
+
+/** What a directory lists. */
+export type DirectoryName = (typeof DIRECTORIES)[number]['name'];
+
+export function isDirectory(name: unknown): name is DirectoryName {
+  return DIRECTORIES.some((directory) => directory.name === name);
+}
+
+const KEYS: readonly string[] = CONFLICT_DIMENSIONS.flatMap(({ keys }) => keys);
+
+function isIdentity({ parameter, claims }: Pick<Field, 'parameter' | 'claims'>): boolean {
+  return parameter || claims.length > 0;
+}
+
+export const FIELDS: Named<FieldName> = ROWS.map((row) => {
+  const field = { ...DEFAULTS, ...row };
+  return { ...field, indexed: isIdentity(field) || KEYS.includes(field.name) };
+});
+export const OUTPUT_FIELDS = FIELDS.filter((field) => field.output) as Named<OutputFieldName>;
+export const PARAMETER_FIELDS = FIELDS.filter((field) => field.parameter) as Named<ParameterFieldName>;
+/** Claims and enrolments can select on these. */
+export const IDENTITY_FIELDS = FIELDS.filter(isIdentity) as Named<IdentityFieldName>;
+export const INDEXED_FIELDS = FIELDS.filter((field) => field.indexed) as Named<IndexedFieldName>;
+/**
+ * The name of a value is the one that most of its events have in the first field of `namedBy` that any of them has; of
+ * equally frequent names the first by code point. Empty texts are not names.
+ */
+export const NAMED_FIELDS = FIELDS.filter((field) => field.namedBy.length > 0) as readonly (Field & {
+  readonly name: NamedFieldName;
+  readonly namedBy: readonly FieldName[];
+})[];
+
+/** Rows equal in time, endTime and these fields are one lesson. The first must be known; unknown others are equal. */
+export const LESSON_FIELDS = ['courseId', 'roomId', 'type'] as const;

@@ -59,4 +59,18 @@ export function conflictEntrySchema(event: JsonSchema): JsonSchema {
   });
 }
 
+export function directoryEntrySchema(identifiers: IdentifierMode): JsonSchema {
+  return objectSchema({
+    id: {
+      type: ['string', 'null'],
+      ...(identifiers === 'uuid' ? { format: 'uuid' } : {}),
+      description: 'The identifier; null for a group or lecturer that has only a name',
+    },
+    name: { type: ['string', 'null'], description: 'The display name; null if no event has one' },
+    events: { type: 'integer', minimum: 1, description: 'Number of matching events' },
+  });
+}
+
+export const DIRECTORY_ENTRY_SCHEMA: JsonSchema = directoryEntrySchema('any');
+
 export const CONFLICT_ENTRY_SCHEMA: JsonSchema = conflictEntrySchema(EVENT_SCHEMA);

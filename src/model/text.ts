@@ -22,6 +22,17 @@ export function normaliseText(text: string): string | null {
   return text.isWellFormed() ? text.normalize('NFC') : null;
 }
 
+/**
+ * For searches that ignore case and diacritics: NFD without marks, case-folded. JavaScript has no case folding; going to
+ * upper case and back folds also letters that become several, such as ß.
+ */
+export function searchForm(text: string): string {
+  if (ASCII.test(text)) return text.toLowerCase();
+  const bare = text.normalize('NFD').replace(/\p{M}/gu, '');
+  // The lower case of sigma depends on its place in the word.
+  return bare.toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ');
+}
+
 /** Whether the UTF-8 bytes of a JSON string, without its quotes, have no escapes. */
 export function isPlainJsonText(bytes: Uint8Array, from: number, to: number): boolean {
   for (let at = from; at < to; at++) {

@@ -115,7 +115,10 @@ export function createNormaliser(mode: IdentifierMode, parts: NormaliserParts = 
     isOptional: isOptional(field, mode),
     takesNumbers: takesNumbers(field, mode),
     // Values of these fields come hundreds of times each. Reading a time costs no more than looking it up.
-    memo: field.indexed ? new TextMemo<string | number>(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX) : null,
+    memo:
+      field.indexed || !field.output
+        ? new TextMemo<string | number>(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX)
+        : null,
   }));
   // Its copies all have one hidden class.
   const blank: Readonly<Record<string, string | number | null>> = Object.fromEntries(

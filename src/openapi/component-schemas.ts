@@ -56,6 +56,8 @@ export function changesSchema(event: JsonSchema): JsonSchema {
   });
 }
 
+const TIME_OR_NULL: JsonSchema = { type: ['string', 'null'], format: 'date-time' };
+
 export const HEALTH_SCHEMA: JsonSchema = objectSchema({
   status: { type: 'string', enum: ['ok', 'degraded', 'starting'] },
   version: textSchema('The version of the service'),
@@ -76,7 +78,28 @@ export const HEALTH_SCHEMA: JsonSchema = objectSchema({
   ),
   source: objectSchema({
     state: { type: 'string', enum: ['loading', 'loaded', 'failed', 'refused'] },
-    lastSuccess: { type: ['string', 'null'], format: 'date-time' },
+    lastSuccess: TIME_OR_NULL,
     lastError: { type: ['string', 'null'] },
+    failingSince: TIME_OR_NULL,
+    parts: objectSchema(
+      {
+        total: COUNT,
+        stale: { ...COUNT, description: 'Whose last good events are served' },
+        missing: { ...COUNT, description: 'That have never been read' },
+        skipped: { ...COUNT, description: 'Other files in folders' },
+        listed: {
+          type: 'array',
+          items: objectSchema({
+            name: textSchema('A path, or an address without secrets'),
+            state: { type: 'string', enum: ['ok', 'stale', 'missing'] },
+            records: COUNT,
+            lastSuccess: TIME_OR_NULL,
+            failingSince: TIME_OR_NULL,
+            lastError: { type: ['string', 'null'] },
+          }),
+        },
+      },
+      { type: ['object', 'null'], description: 'Of several sources, a folder or a glob' },
+    ),
   }),
 });

@@ -1,7 +1,8 @@
 /** Room openapi/. The OpenAPI 3.1 document, made from the tables. It answers no request. */
 import { PAGE_LIMIT_MAX } from '../limits.js';
-import type { ConflictEntry, IdentifierMode, TimetableEvent } from '../model/event.js';
-import { conflictEntrySchema, eventSchema, type JsonSchema } from '../model/schemas.js';
+import type { ConflictEntry, DirectoryEntry, IdentifierMode, TimetableEvent } from '../model/event.js';
+import { DIRECTORIES, type DirectoryName } from '../model/fields.js';
+import { conflictEntrySchema, directoryEntrySchema, eventSchema, type JsonSchema } from '../model/schemas.js';
 import { ENDPOINT_PARAMETERS, type EndpointName } from '../query/parameters.js';
 import {
   changesSchema,
@@ -10,8 +11,9 @@ import {
   PROBLEM_SCHEMA,
   TYPES_SCHEMA,
 } from './component-schemas.js';
-import { listParameters, loginParameters } from './parameter-objects.js';
+import { idParameter, listParameters, loginParameters } from './parameter-objects.js';
 import {
+  entryResponse,
   HEADERS,
   jsonResponse,
   listResponse,
@@ -97,6 +99,13 @@ const EXAMPLE_CHANGES = {
   removed: ['b0a3f7de-3c55-4c5e-9d0a-6d2f6a1b9c02'],
 };
 
+const EXAMPLE_ENTRIES: Readonly<Record<DirectoryName, DirectoryEntry>> = {
+  rooms: { id: '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417', name: 'Main Hall', events: 412 },
+  courses: { id: '51b5e7a5-0b9f-4b7c-8a5f-9f1f7a5b6d20', name: 'Linear Algebra', events: 96 },
+  groups: { id: null, name: 'CS-1', events: 238 },
+  lecturers: { id: 'b0a3f7de-3c55-4c5e-9d0a-6d2f6a1b9c02', name: 'Ada Lovelace', events: 51 },
+};
+
 /** Statuses of problems with any request, and with requests for lists. */
 const EVERYWHERE: readonly ProblemStatus[] = [400, 404, 405, 408, 414, 417, 431, 500, 503];
 const LISTS: readonly ProblemStatus[] = [400, 401, 404, 405, 406, 408, 412, 414, 417, 431, 500, 503];
@@ -111,19 +120,25 @@ interface ListOperation {
   readonly summary: string;
   readonly description: string;
   readonly response: JsonSchema;
+  /** Parameters in the path. */
+  readonly pathParameters?: readonly JsonSchema[];
   /** Statuses of problems besides those of all lists. */
   readonly problems?: readonly ProblemStatus[];
 }
 
-function listOperation({ endpoint, response, problems = [], ...about }: ListOperation): JsonSchema {
+function listOperation(operation: ListOperation): JsonSchema {
+  const { endpoint, response, problems = [], pathParameters = [], ...about } = operation;
   return {
     get: {
       ...about,
       tags: ['schedule'],
       security: [{ bearerAuth: [] }],
-      parameters: [...ENDPOINT_PARAMETERS[endpoint].keys()].map((name) => ({
-        $ref: `#/components/parameters/${name}`,
-      })),
+      parameters: [
+        ...pathParameters,
+        ...[...ENDPOINT_PARAMETERS[endpoint].keys()].map((name) => ({
+          $ref: `#/components/parameters/${name}`,
+        })),
+      ],
       responses: { '200': response, '304': NOT_MODIFIED, ...problemReferences([...LISTS, ...problems]) },
     },
   };
@@ -152,11 +167,12 @@ export function createOpenApiDocument({
       { name: 'development', description: 'In development mode only; elsewhere 404' },
     ],
     security: [{ bearerAuth: [] }],
-    paths: { ...schedulePaths(), ...developmentPaths(basePath, identifiers, isFile) },
+    paths: { ...schedulePaths(identifiers), ...developmentPaths(basePath, identifiers, isFile) },
     components: {
       schemas: {
         Event: eventSchema(identifiers),
         ConflictEntry: conflictEntrySchema(schemaOf('Event')),
+        DirectoryEntry: directoryEntrySchema(identifiers),
         Changes: changesSchema(schemaOf('Event')),
         Types: TYPES_SCHEMA,
         Problem: PROBLEM_SCHEMA,
@@ -178,7 +194,7 @@ export function createOpenApiDocument({
   };
 }
 
-function schedulePaths(): Record<string, JsonSchema> {
+function schedulePaths(identifiers: IdentifierMode): Record<string, JsonSchema> {
   const events = listResponse(
     'The events, in order',
     { type: 'array', items: schemaOf('Event') },
@@ -241,7 +257,41 @@ function schedulePaths(): Record<string, JsonSchema> {
       response: listResponse('The difference', schemaOf('Changes'), EXAMPLE_CHANGES),
       problems: [410],
     }),
+    ...Object.fromEntries(DIRECTORIES.map(({ name }) => [`/schedule/${name}`, directoryOperation(name)])),
+    '/schedule/events/{id}': listOperation({
+      endpoint: 'events',
+      operationId: 'getEvent',
+      summary: 'One event',
+      description:
+        'The event with this id. An id that no event has, or that is malformed, is 404 event-not-found.',
+      pathParameters: [idParameter(identifiers)],
+      response: entryResponse('The event', schemaOf('Event'), EXAMPLE_EVENT),
+    }),
   };
+}
+
+const DIRECTORY_TEXTS: Readonly<Record<DirectoryName, string>> = {
+  rooms: 'The id is roomId, the name roomName.',
+  courses: 'The id is courseId, the name courseName.',
+  groups:
+    'The id is groupId; the name is groupName or, where no event of the group has one, studyGroup. ' +
+    'Events without a groupId count for an entry of their studyGroup, whose id is null.',
+  lecturers:
+    'The id is lecturerId, the name lecturer. Events without a lecturerId count for an entry of their lecturer, whose id is null.',
+};
+
+function directoryOperation(name: DirectoryName): JsonSchema {
+  return listOperation({
+    endpoint: name,
+    operationId: `list${name.charAt(0).toUpperCase()}${name.slice(1)}`,
+    summary: `The ${name} of matching events`,
+    description:
+      `One entry for each that a matching event has, with the number of those events. ${DIRECTORY_TEXTS[name]} ` +
+      'Order: name by code point, those without a name last; then id.',
+    response: listResponse('The entries, in order', { type: 'array', items: schemaOf('DirectoryEntry') }, [
+      EXAMPLE_ENTRIES[name],
+    ]),
+  });
 }
 
 function developmentPaths(

@@ -76,6 +76,7 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
       ...TEXT,
       maxLength: CURSOR_CHARACTERS_MAX,
     }),
+    single('q', 'A part of the id or the name. Case and diacritics do not count.', TEXT),
     single(
       'format',
       `The representation; overrides Accept. Only lists of events have ${ofEvents.join(', ')}.`,
@@ -106,6 +107,13 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
     ),
   ];
   return Object.fromEntries(parameters.map((parameter) => [parameter.name, parameter]));
+}
+
+/** The path parameter of GET /schedule/events/{id}. */
+export function idParameter(identifiers: IdentifierMode): ParameterObject {
+  const [field] = FIELDS;
+  const schema = valueSchema(field as Field, identifiers);
+  return { name: 'id', in: 'path', required: true, description: 'The id of the event.', schema };
 }
 
 export function loginParameters(identifiers: IdentifierMode): ParameterObject[] {

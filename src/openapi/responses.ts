@@ -124,6 +124,11 @@ export function listResponse(
   };
 }
 
+/** One entry alone: a list's fields without those of paging. */
+export function entryResponse(description: string, schema: JsonSchema, example: unknown): JsonSchema {
+  return { ...listResponse(description, schema, example), headers: headers('ETag', 'Cache-Control', 'Vary') };
+}
+
 export const NOT_MODIFIED: JsonSchema = {
   description: 'If-None-Match names the present entity tag: what the client has is still good',
   headers: headers('ETag', 'Cache-Control', 'Vary'),

@@ -1,7 +1,7 @@
 import { SECRET_BYTES_MIN, secretBytes } from '../auth/key-set.js';
 import { keySourceFault } from '../auth/remote-keys.js';
 import { TOKEN_TYPES } from '../auth/verifier.js';
-import { INDEXED_FIELDS } from '../model/fields.js';
+import { IDENTITY_FIELDS } from '../model/fields.js';
 import {
   amount,
   anyOf,
@@ -41,7 +41,7 @@ const KEY_SET: Kind = {
 /** Adds `studyGroup=groups,groupId=gid` to the claims given before. */
 const CLAIMS: Kind = {
   unit: 'field=claim',
-  range: `field=claim, with one of the fields ${anyOf(INDEXED_FIELDS.map(({ name }) => name))}`,
+  range: `field=claim, with one of the fields ${anyOf(IDENTITY_FIELDS.map(({ name }) => name))}`,
   parse(argument, previous) {
     const claims: Record<string, readonly string[]> = {
       ...(previous as Record<string, readonly string[]> | undefined),
@@ -50,7 +50,7 @@ const CLAIMS: Kind = {
       const equals = part.indexOf('=');
       const field = part.slice(0, Math.max(0, equals)).trim();
       const claim = part.slice(equals + 1).trim();
-      if (claim === '' || !INDEXED_FIELDS.some(({ name }) => name === field)) return argument;
+      if (claim === '' || !IDENTITY_FIELDS.some(({ name }) => name === field)) return argument;
       claims[field] = [...(claims[field] ?? []), claim];
     }
     return claims;

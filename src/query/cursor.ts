@@ -1,12 +1,19 @@
 import { createHash } from 'node:crypto';
 import { CURSOR_CHARACTERS_MAX, CURSOR_KEY_UNITS_MAX } from '../limits.js';
-import { CONFLICT_DIMENSIONS, type ConflictBy } from '../model/fields.js';
+import { CONFLICT_DIMENSIONS, type ConflictBy, type DirectoryName } from '../model/fields.js';
 import type { ClusterKey, Clusters } from '../snapshot/cluster-reader.js';
 import type { EventKey } from '../snapshot/snapshot.js';
+import { firstWhere } from '../structures/search.js';
+import { compareDirectoryKeys, type Directory, type DirectoryKey } from './directory.js';
 
 /** The sort key after which a page of conflicts continues. A very long key is cut. */
 export interface ConflictCursor extends ClusterKey {
   readonly keyDigest: string | null;
+}
+
+/** The entry after which a page of a directory continues. A very long name is cut. */
+export interface DirectoryCursor extends DirectoryKey {
+  readonly nameDigest: string | null;
 }
 
 /** Cursors are base64url of JSON, so all snapshots and replicas read them alike. The first element is the kind of list. */
@@ -31,6 +38,27 @@ export function clusterAfter(clusters: Clusters, cursor: ConflictCursor): number
     if (startMs !== cursor.startMs || endMs !== cursor.endMs || by !== cursor.by) break;
     if (!key.startsWith(cursor.key)) break;
     if (digestOf(key) === keyDigest) return cluster + 1;
+  }
+  return first;
+}
+
+export function encodeDirectoryCursor(directory: DirectoryName, { name, id }: DirectoryKey): string {
+  return name === null || name.length <= CURSOR_KEY_UNITS_MAX
+    ? encode([directory, name, id])
+    : encode([directory, beginningOf(name), id, digestOf(name)]);
+}
+
+/** The place of the first of these entries after a cursor, whose own entry may be gone. */
+export function placeAfter(directory: Directory, entries: Uint32Array, cursor: DirectoryCursor): number {
+  const placeFrom = (key: DirectoryKey, isAfter: (order: number) => boolean): number =>
+    firstWhere(0, entries.length, (n) => isAfter(compareDirectoryKeys(directory.keyOf(entries[n]!), key)));
+  const { nameDigest, name: beginning } = cursor;
+  if (nameDigest === null || beginning === null) return placeFrom(cursor, (order) => order > 0);
+  const first = placeFrom({ name: beginning, id: '' }, (order) => order >= 0);
+  for (let n = first; n < entries.length; n++) {
+    const { name } = directory.keyOf(entries[n]!);
+    if (name === null || !name.startsWith(beginning)) break;
+    if (digestOf(name) === nameDigest) return placeFrom({ name, id: cursor.id }, (order) => order > 0);
   }
   return first;
 }
@@ -61,7 +89,15 @@ export function decodeConflictCursor(text: string): ConflictCursor | null {
   return { startMs, endMs, by, key, keyDigest };
 }
 
-function encode(parts: readonly (string | number)[]): string {
+export function decodeDirectoryCursor(directory: string, text: string): DirectoryCursor | null {
+  const parts = decode(text, directory, 3) ?? decode(text, directory, 4);
+  if (parts === null) return null;
+  const [, name, id, nameDigest = null] = parts;
+  const isTextOrNull = (part: unknown): part is string | null => part === null || typeof part === 'string';
+  return isTextOrNull(name) && isTextOrNull(id) && isTextOrNull(nameDigest) ? { name, id, nameDigest } : null;
+}
+
+function encode(parts: readonly (string | number | null)[]): string {
   return Buffer.from(JSON.stringify(parts), 'utf8').toString('base64url');
 }
 

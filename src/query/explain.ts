@@ -7,9 +7,9 @@ import type { Window } from './query.js';
 export interface Explanation {
   /** One step a line; see {@link explainPlan}. */
   readonly plan: string;
-  /** Matching events. */
+  /** Matching events, or entries of a directory. */
   readonly total: number;
-  /** Events on the page. */
+  /** Those on the page. */
   readonly count: number;
   /** Bytes of the page as JSON. */
   readonly bodyBytes: number;
@@ -19,7 +19,7 @@ export interface Explanation {
     readonly parseMs: number;
     /** To choose the indexes. */
     readonly planMs: number;
-    /** To find the events. */
+    /** To find the events, and to count them for a directory. */
     readonly executeMs: number;
     /** To write the page. */
     readonly encodeMs: number;

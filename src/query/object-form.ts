@@ -21,6 +21,8 @@ const VALUE_TYPES: Readonly<Record<ParameterKind, readonly [expected: string, co
   limit: ['a whole number', 'malformed-limit'],
   'event-cursor': ['a text', 'malformed-cursor'],
   'conflict-cursor': ['a text', 'malformed-cursor'],
+  'directory-cursor': ['a text', 'malformed-cursor'],
+  q: ['a text', 'malformed-text'],
   format: ['a text', 'unknown-value'],
   merge: ['true or false', 'unknown-value'],
   clashes: ["the text 'mark'", 'unknown-value'],

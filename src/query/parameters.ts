@@ -1,14 +1,26 @@
 import type { ParameterFault, ParameterFaultCode } from '../errors.js';
 import { PAGE_LIMIT_MAX, PARAMETER_FAULTS_MAX, PARAMETER_VALUES_MAX, SUGGESTIONS_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
-import { CONFLICT_DIMENSIONS, type ConflictBy, FIELDS, PARAMETER_FIELDS } from '../model/fields.js';
+import {
+  CONFLICT_DIMENSIONS,
+  type ConflictBy,
+  type DirectoryName,
+  FIELDS,
+  PARAMETER_FIELDS,
+} from '../model/fields.js';
 import { FORMATS, type Format, type FormatName, LIST_FORMATS } from '../model/format.js';
 import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
-import { compareCodePoints, normaliseText } from '../model/text.js';
+import { compareCodePoints, normaliseText, searchForm } from '../model/text.js';
 import { formatInstant, parseInstant } from '../model/time.js';
 import type { EventKey } from '../snapshot/snapshot.js';
 import { suggest } from '../structures/suggest.js';
-import { type ConflictCursor, decodeConflictCursor, decodeEventCursor } from './cursor.js';
+import {
+  type ConflictCursor,
+  type DirectoryCursor,
+  decodeConflictCursor,
+  decodeDirectoryCursor,
+  decodeEventCursor,
+} from './cursor.js';
 import type { FieldFilter } from './query.js';
 
 /** Decoded names and values in the order of the request. Repeats are repeated pairs. */
@@ -26,14 +38,24 @@ export type ParameterKind =
   | 'limit'
   | 'event-cursor'
   | 'conflict-cursor'
+  | 'directory-cursor'
+  | 'q'
   | 'format'
   | 'by'
   | 'merge'
   | 'since'
   | 'clashes';
 
-/** The endpoints that return lists. */
-export type EndpointName = 'schedule' | 'personal' | 'all' | 'types' | 'conflicts' | 'changes';
+/** The endpoints that return lists, and `events`, which returns one event. */
+export type EndpointName =
+  | 'schedule'
+  | 'personal'
+  | 'all'
+  | 'types'
+  | 'conflicts'
+  | 'changes'
+  | 'events'
+  | DirectoryName;
 
 interface Parameter {
   readonly name: string;
@@ -61,6 +83,14 @@ const EVENT_LIST: readonly (readonly [string, ParameterKind])[] = [
   ['clashes', 'clashes'],
 ];
 
+const DIRECTORY_PARAMETERS = tableOf(
+  ...FILTERS,
+  ['q', 'q'],
+  ['limit', 'limit'],
+  ['cursor', 'directory-cursor'],
+  ['format', 'format'],
+);
+
 export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>> = {
   schedule: tableOf(...FILTERS, ...EVENT_LIST),
   personal: tableOf(...FILTERS, ...EVENT_LIST),
@@ -75,6 +105,11 @@ export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>>
     ['format', 'format'],
   ),
   changes: tableOf(['since', 'since'], ['format', 'format']),
+  events: tableOf(['format', 'format']),
+  rooms: DIRECTORY_PARAMETERS,
+  courses: DIRECTORY_PARAMETERS,
+  groups: DIRECTORY_PARAMETERS,
+  lecturers: DIRECTORY_PARAMETERS,
 };
 
 export const ENDPOINT_FORMATS: Readonly<Record<EndpointName, readonly Format[]>> = {
@@ -84,6 +119,11 @@ export const ENDPOINT_FORMATS: Readonly<Record<EndpointName, readonly Format[]>>
   types: LIST_FORMATS,
   conflicts: LIST_FORMATS,
   changes: LIST_FORMATS,
+  events: LIST_FORMATS,
+  rooms: LIST_FORMATS,
+  courses: LIST_FORMATS,
+  groups: LIST_FORMATS,
+  lecturers: LIST_FORMATS,
 };
 
 const FIELD_BY_PARAMETER = new Map<string, (typeof PARAMETER_FIELDS)[number]>(
@@ -99,6 +139,9 @@ export interface Parameters {
   readonly limit: number;
   readonly eventCursor: EventKey | null;
   readonly conflictCursor: ConflictCursor | null;
+  readonly directoryCursor: DirectoryCursor | null;
+  /** In its search form. */
+  readonly q: string | null;
   readonly format: FormatName | null;
   /** In sort order, without repeats, at least one. */
   readonly by: readonly ConflictBy[];
@@ -137,6 +180,7 @@ interface Given {
 }
 
 class Parser {
+  readonly #endpoint: EndpointName;
   readonly #table: ParameterTable;
   readonly #formats: readonly Format[];
   readonly #options: ParseOptions;
@@ -151,6 +195,8 @@ class Parser {
     limit: Number.POSITIVE_INFINITY,
     eventCursor: null,
     conflictCursor: null,
+    directoryCursor: null,
+    q: null,
     format: null,
     by: ALL_DIMENSIONS,
     merge: true,
@@ -160,6 +206,7 @@ class Parser {
   #suggestions = 0;
 
   constructor(endpoint: EndpointName, options: ParseOptions, facts: DataSetFacts) {
+    this.#endpoint = endpoint;
     this.#table = ENDPOINT_PARAMETERS[endpoint];
     this.#formats = ENDPOINT_FORMATS[endpoint];
     this.#options = options;
@@ -182,8 +229,7 @@ class Parser {
   }
 
   finish(): ParametersResult {
-    const isChanges = this.#table === ENDPOINT_PARAMETERS.changes;
-    if (isChanges && !this.#given.some(({ parameter }) => parameter.kind === 'since')) {
+    if (this.#endpoint === 'changes' && !this.#given.some(({ parameter }) => parameter.kind === 'since')) {
       this.#fault('since', 'missing-parameter', 'since must be given');
     }
     if (this.#given.length > 1) this.#given.sort((a, b) => a.parameter.rank - b.parameter.rank);
@@ -272,6 +318,18 @@ class Parser {
       case 'conflict-cursor':
         result.conflictCursor = this.#cursor(name, decodeConflictCursor(value));
         break;
+      case 'directory-cursor':
+        result.directoryCursor = this.#cursor(name, decodeDirectoryCursor(this.#endpoint, value));
+        break;
+      case 'q': {
+        const text = normaliseText(value);
+        result.q = searchForm(text ?? '');
+        if (text === null) this.#fault(name, 'malformed-text', `${quote(value)} is not well-formed text`);
+        else if (result.q === '') {
+          this.#fault(name, 'empty-value', `${quote(value)} has only marks, which a search ignores`);
+        }
+        break;
+      }
       case 'format':
         result.format = this.#oneOf(
           name,

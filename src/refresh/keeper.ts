@@ -1,14 +1,16 @@
 /** Room refresh/. Keeps the timetable fresh: when to load, what may be published, what goes to disk. It knows no request. */
 import { LecternError } from '../errors.js';
 import { monotonicMs } from '../model/clock.js';
+import type { SourcePart, SourceParts } from '../model/source-parts.js';
 import type { History } from '../snapshot/differences.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import { type IntakeBounds, OUT_OF_MEMORY } from '../snapshot/intake-bounds.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
-import type { LoadProgress } from '../source/source.js';
+import type { LoadProgress, PartsReport } from '../source/source.js';
 import type { Loaded } from '../thread/task-messages.js';
 import { type Gate, growthBound, judge, type Refusal } from './gate.js';
 import type { Loader } from './loader.js';
+import { changedParts, sourceParts } from './parts.js';
 import { Patience } from './patience.js';
 import { Refresher, type RefreshOutcome, TIMER_MS_MAX } from './refresher.js';
 import { checkIdentifiers, SnapshotFile } from './snapshot-file.js';
@@ -38,6 +40,8 @@ export interface KeeperEvents {
   /** @param summary of what was refused; null if its load was given up */
   refused(refusal: Refusal, summary: SnapshotSummary | null): void;
   failed(error: Error): void;
+  /** A part of several sources began to fail, or is good again. */
+  partChanged?(part: SourcePart): void;
   ended?(result: LoadResult, durationMs: number): void;
   changed?(state: KeeperState): void;
 }
@@ -62,11 +66,16 @@ export interface KeeperState {
   readonly lastSuccessMs: number | null;
   readonly lastSuccessMonotonicMs: number | null;
   readonly lastError: string | null;
+  /** Since when loads have failed, or been refused. */
+  readonly failingSinceMs: number | null;
+  /** Of several sources; null for a single one. */
+  readonly parts: SourceParts | null;
   /** What was published is damaged, and must not be served; until the next publication. */
   readonly isWithdrawn?: boolean;
 }
 
 const NEVER = { lastSuccessMs: null, lastSuccessMonotonicMs: null };
+const NO_PARTS: PartsReport = { parts: [], skipped: 0 };
 const CLOSED: LoadOutcome = { result: 'failed', reason: 'the timetable was closed' };
 
 /** Everything slow happens on other threads; here one reference is swapped. */
@@ -85,7 +94,10 @@ export class Keeper {
   /** The source version last served or refused; it need not be loaded again. */
   #seenVersion: string | null = null;
   #refusal: Refusal | null = null;
-  state: KeeperState = { state: 'loading', ...NEVER, lastError: null };
+  #parts: PartsReport = NO_PARTS;
+  /** A part was missing, so the next timetable may be much larger. */
+  #isPartial = false;
+  state: KeeperState = { state: 'loading', ...NEVER, lastError: null, failingSinceMs: null, parts: null };
   #lastError: unknown = null;
 
   constructor(options: KeeperOptions) {
@@ -108,11 +120,13 @@ export class Keeper {
     const { pin, watch, refreshSeconds } = this.#options;
     if (pin !== null) return this.#startPinned(pin);
     // Watched before it is read: a change in between is not missed.
-    if (watch) this.#startWatch();
+    const watched = watch ? this.#startWatch() : null;
+    if (watched !== null) await watched;
     const stored = await this.#file?.read();
     this.#abort.signal.throwIfAborted();
     if (stored) {
       this.#seenVersion = stored.sourceVersion;
+      this.#parts = { parts: stored.parts, skipped: 0 };
       this.#publish({ image: stored.image, origin: 'disk', delta: null, history: null });
       void this.#checkStored(stored.image);
       return;
@@ -134,7 +148,10 @@ export class Keeper {
       this.#served = null;
       this.#seenVersion = null;
       this.#lastError = fault;
-      this.#become({ state: 'failed', ...NEVER, lastError: fault.message, isWithdrawn: true });
+      this.#parts = NO_PARTS;
+      const failingSinceMs = (this.#options.now ?? Date.now)();
+      const failed = { state: 'failed', lastError: fault.message, failingSinceMs } as const;
+      this.#become({ ...failed, ...NEVER, isWithdrawn: true });
       this.#options.events.failed(fault);
     }
     await this.#refresher.request();
@@ -158,9 +175,11 @@ export class Keeper {
   }
 
   /** @throws what a source of the embedding program throws: a change would never be noticed */
-  #startWatch(): void {
+  #startWatch(): Promise<unknown> | null {
     try {
-      this.#watch = this.#options.loader.watch(() => this.#changed());
+      const watch = this.#options.loader.watch(() => this.#changed());
+      this.#watch = watch;
+      return watch.ready ?? null;
     } catch (error) {
       this.#options.events.failed(this.#setFailed(error));
       throw error;
@@ -199,6 +218,7 @@ export class Keeper {
 
   async #refresh(force: boolean): Promise<RefreshOutcome & LoadOutcome> {
     const beganMs = performance.now();
+    const partsBefore = this.state.parts;
     let result: LoadResult = 'failed';
     let retryAfterMs: number | null = null;
     try {
@@ -206,9 +226,12 @@ export class Keeper {
     } catch (error) {
       if (this.#abort.signal.aborted) return { failed: true, retryAfterMs, ...CLOSED };
       this.#patience.failed();
+      // Damaged copies are of no use: all parts are read anew.
+      if (error instanceof LecternError && error.code === 'image-unusable') this.#parts = NO_PARTS;
       this.#options.events.failed(this.#setFailed(error));
       if (error instanceof LecternError) retryAfterMs = error.retryAfterMs;
     }
+    for (const part of changedParts(partsBefore, this.state.parts)) this.#options.events.partChanged?.(part);
     // Read before `ended` is called, whose listeners may begin the next load.
     const reason = this.state.lastError;
     this.#options.events.ended?.(result, performance.now() - beganMs);
@@ -216,7 +239,7 @@ export class Keeper {
   }
 
   async #load(force: boolean, beganMs: number): Promise<LoadResult> {
-    const { loader, bounds, onProgress } = this.#options;
+    const { loader, bounds, onProgress, refreshSeconds, watch } = this.#options;
     const gate = force ? null : this.#options.gate;
     const served = this.#served;
     let versionRead = null as string | null;
@@ -226,19 +249,29 @@ export class Keeper {
         onVersion: (version) => {
           versionRead = version;
         },
+        onParts: (report) => {
+          this.#parts = report;
+        },
         ...(onProgress === undefined || served !== null ? {} : { onProgress }),
       },
       keepsProcessAlive: served === null,
       previousVersion: force ? null : this.#seenVersion,
       served,
       deltas: this.#history?.deltas ?? [],
+      parts: this.#askedParts(force),
+      allowMissing: refreshSeconds > 0 || watch,
       timeLimits: this.#patience.limits,
-      bounds: { ...bounds, growth: gate && growthBound(served?.summary ?? null, gate) },
+      bounds: {
+        ...bounds,
+        growth: gate && !this.#isPartial ? growthBound(served?.summary ?? null, gate) : null,
+      },
     });
     // It may have been on its way already: nothing is published any more.
     this.#abort.signal.throwIfAborted();
     const isWhole = done.kind === 'loaded' || done.kind === 'unchanged';
-    this.#patience.succeeded(isWhole ? performance.now() - beganMs : null);
+    const hasFailures = this.#parts.parts.some(({ failure }) => failure !== null);
+    if (hasFailures) this.#patience.failed();
+    else this.#patience.succeeded(isWhole ? performance.now() - beganMs : null);
     // The served image was withdrawn meanwhile, so nothing may be judged by it. The load that is queued builds anew.
     const isOutdated = served !== null && this.#served === null;
     switch (done.kind) {
@@ -262,7 +295,7 @@ export class Keeper {
           this.#refusal = null;
         }
         if (this.#refusal !== null) {
-          this.#become({ ...this.state, state: 'refused', lastError: this.#messageOf(this.#refusal) });
+          this.#becomeBad('refused', this.#messageOf(this.#refusal));
           return 'refused';
         }
         this.#succeed();
@@ -274,7 +307,7 @@ export class Keeper {
         if (this.#refusal !== null) return this.#refuse(this.#refusal, image.summary);
         this.#publish({ image, origin: 'source', delta, history });
         this.#succeed();
-        this.#file?.write({ image, sourceVersion });
+        this.#file?.write({ image, sourceVersion, parts: this.#parts.parts });
         return 'published';
       }
     }
@@ -284,33 +317,50 @@ export class Keeper {
     const { image, history } = publication;
     this.#served = image;
     this.#history = history;
+    this.#isPartial = this.#parts.parts.some(({ copy }) => copy === null);
     this.#weight.replace(image.summary.bytes);
     this.#options.events.publish(publication);
     this.#firstSnapshot();
   }
 
-  #become(state: KeeperState): void {
-    this.state = state;
-    this.#options.events.changed?.(state);
+  #become(state: Omit<KeeperState, 'parts'>): void {
+    const { refreshSeconds } = this.#options;
+    this.state = { ...state, parts: sourceParts(this.#parts, refreshSeconds) };
+    this.#options.events.changed?.(this.state);
+  }
+
+  #becomeBad(state: 'failed' | 'refused', lastError: string): void {
+    const { now = Date.now } = this.#options;
+    const failingSinceMs = this.state.failingSinceMs ?? now();
+    this.#become({ ...this.state, state, lastError, failingSinceMs });
+  }
+
+  /** A forced load asks all parts, also those that asked to be left alone. */
+  #askedParts(force: boolean): PartsReport['parts'] {
+    if (!force) return this.#parts.parts;
+    return this.#parts.parts.map((part) =>
+      part.failure === null ? part : { ...part, failure: { ...part.failure, retryAtMs: 0 } },
+    );
   }
 
   #succeed(): void {
     const { now = Date.now } = this.#options;
     const lastSuccessMonotonicMs = monotonicMs();
-    this.#become({ state: 'loaded', lastSuccessMs: now(), lastSuccessMonotonicMs, lastError: null });
+    const times = { lastSuccessMs: now(), lastSuccessMonotonicMs, failingSinceMs: null };
+    this.#become({ state: 'loaded', ...times, lastError: null });
   }
 
   #setFailed(error: unknown): Error {
     const failure = error instanceof Error ? error : new Error(String(error));
     this.#lastError = failure;
-    this.#become({ ...this.state, state: 'failed', lastError: failure.message });
+    this.#becomeBad('failed', failure.message);
     return failure;
   }
 
   #refuse(refusal: Refusal, summary: SnapshotSummary | null): 'refused' {
     const message = this.#messageOf(refusal);
     this.#lastError = new LecternError('snapshot-refused', message);
-    this.#become({ ...this.state, state: 'refused', lastError: message });
+    this.#becomeBad('refused', message);
     this.#options.events.refused(refusal, summary);
     return 'refused';
   }

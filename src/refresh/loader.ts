@@ -27,7 +27,7 @@ export interface RunRequest {
 
 export interface LoadRequest
   extends RunRequest,
-    Pick<LoadTask, 'previousVersion' | 'served' | 'deltas' | 'bounds'> {
+    Pick<LoadTask, 'previousVersion' | 'served' | 'deltas' | 'bounds' | 'parts' | 'allowMissing'> {
   readonly timeLimits: TimeLimits | null;
 }
 
@@ -71,7 +71,7 @@ export class Loader {
   }
 
   async #load(request: LoadRequest): Promise<LoadDone> {
-    const { previousVersion, served, deltas, timeLimits, listeners } = request;
+    const { previousVersion, served, deltas, parts, allowMissing, timeLimits, listeners } = request;
     if (this.#stuckSinceMs !== null) {
       // A stuck load occupies one of libuv's few threads, which read files for the whole process.
       const seconds = Math.round((Date.now() - this.#stuckSinceMs) / 1000);
@@ -82,7 +82,8 @@ export class Loader {
     if (memoryBytesMax < LOAD_BASE_BYTES) return refusedWith(memoryBytesMax);
     const bounds = { ...request.bounds, memoryBytesMax };
     const { name, rules } = this;
-    const task = { task: 'load', rules, previousVersion, served, deltas, bounds } as const;
+    const asked = { previousVersion, served, deltas, bounds, parts, allowMissing };
+    const task = { task: 'load', rules, ...asked } as const;
     const source = this.#source;
     if ('load' in source) {
       const { signal, onVersion } = listeners;
@@ -130,7 +131,7 @@ export class Loader {
     return abortable(runTaskHere(task, listeners, chunks) as Promise<DoneOf<T>>, signal);
   }
 
-  watch(onChange: () => void): { close(): void } {
+  watch(onChange: () => void): { close(): void; readonly ready?: Promise<unknown> | null } {
     const source = this.#source;
     return 'load' in source ? checkWatch(source.watch?.(onChange), this.name) : watchSource(source, onChange);
   }

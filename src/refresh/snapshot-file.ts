@@ -4,11 +4,15 @@ import type { IdentifierMode } from '../model/event.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { ImageSource } from '../snapshot/image-file.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
+import type { PartReport } from '../source/source.js';
 import type { Loaded } from '../thread/task-messages.js';
 import type { Loader, RunRequest } from './loader.js';
 import { checkSnapshotPath } from './snapshot-path.js';
+import { partsOfStored, storedParts } from './stored-parts.js';
 
-export type StoredSnapshot = Pick<Loaded, 'image' | 'sourceVersion'>;
+export type StoredSnapshot = Pick<Loaded, 'image' | 'sourceVersion'> & {
+  readonly parts: readonly PartReport[];
+};
 
 interface FileOptions {
   readonly path: string;
@@ -43,7 +47,7 @@ export class SnapshotFile {
       const stored = await this.#loader.run(task, this.#request(true));
       checkIdentifiers(path, stored.image.summary, this.#loader.rules.identifiers);
       checkSource(path, stored.source ?? null, this.#loader.imageSource);
-      return stored;
+      return { ...stored, parts: partsOfStored(stored.beside ?? null, this.#loader.rules) };
     } catch (error) {
       this.#tellUnread(error);
       return null;
@@ -79,9 +83,10 @@ export class SnapshotFile {
   async #writeWaiting(): Promise<void> {
     // Terminates: each round takes what waits, and something waits only after another publication.
     while (this.#waiting !== null) {
-      const stored = this.#waiting;
+      const { image, sourceVersion, parts } = this.#waiting;
       this.#waiting = null;
-      const task = { task: 'write-image', ...this.#file, ...stored } as const;
+      const beside = storedParts(parts, this.#loader.rules);
+      const task = { task: 'write-image', ...this.#file, image, sourceVersion, beside } as const;
       const request = { listeners: { signal: new AbortController().signal }, keepsProcessAlive: true };
       try {
         await this.#loader.run({ ...task, source: this.#loader.imageSource }, request);

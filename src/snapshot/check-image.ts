@@ -1,17 +1,17 @@
 import { isUtf8 } from 'node:buffer';
 import { ID_PROBES_MAX, INTERVALS_PER_TREE_MAX } from '../limits.js';
 import { IDENTIFIER_MODES, REJECTION_CODES } from '../model/event.js';
-import { CONFLICT_DIMENSIONS, FIELDS, INDEXED_FIELDS, OUTPUT_FIELDS } from '../model/fields.js';
+import { CONFLICT_DIMENSIONS, FIELDS, INDEXED_FIELDS, NAMED_FIELDS, OUTPUT_FIELDS } from '../model/fields.js';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../model/time.js';
 import { viewOf } from '../structures/byte-strings.js';
 import type { DictionaryImage } from '../structures/dictionary.js';
 import type { HashIndexImage } from '../structures/hash-index.js';
 import { buildIntervalIndex } from '../structures/interval-index.js';
 import { isHashSeed, KeyedHash } from '../structures/keyed-hash.js';
-import { buildPostingLists, isCodeColumn } from '../structures/posting-lists.js';
+import { buildPostingLists, type CodeColumn, isCodeColumn } from '../structures/posting-lists.js';
 import { clustersOfEvents, entryByteLengths } from './clusters.js';
 import { longestOf } from './columns.js';
-import type { ClustersImage, FieldImage, RowsImage, SlotsImage, SnapshotImage } from './image.js';
+import type { ClustersImage, FieldImage, NamesImage, RowsImage, SlotsImage, SnapshotImage } from './image.js';
 import { readImageFile, type StoredImage, unusable } from './image-file.js';
 import { ID_OFFSET, PACKED_ROW_FRAME_BYTES, packedByteLength, packedTextLength, ROW_FRAME } from './rows.js';
 import type { SnapshotSummary } from './summary.js';
@@ -42,12 +42,17 @@ export function checkRowsOf(path: string, { summary, hashSeed, rows, ids, cluste
 }
 
 /** Checks the lengths of arrays, the range of every number and the derived arrays: so every answer ends in bounded time. */
-function checkImage({ summary, hashSeed, slots, fields, rows, ids, clusters }: SnapshotImage): void {
+function checkImage(image: SnapshotImage): void {
+  const { summary, hashSeed, slots, fields, names, rows, ids, clusters } = image;
   checkSummary(summary);
   if (!isHashSeed(hashSeed)) throw new Error('its seed is no two numbers of 32 bits');
   const count = summary.events;
   checkSlots(slots, summary);
   for (const { name } of INDEXED_FIELDS) within(name, () => checkField(fields[name], slots, count));
+  for (const { name } of NAMED_FIELDS) {
+    const valueCount = fields[name].dictionary.start.length - 1;
+    within(`names.${name}`, () => checkNames(names[name], valueCount));
+  }
   checkRowPlaces(rows, count);
   checkHashIndex(ids, count);
   for (const kind of ['merged', 'unmerged'] as const) {
@@ -111,13 +116,28 @@ function checkSlots({ startMs, endMs, first, index }: SlotsImage, { slots, event
 
 function checkField(field: FieldImage, slots: SlotsImage, count: number): void {
   const { dictionary, codes, postings, longestMs } = field;
+  const size = checkCodes(dictionary, codes, count);
+  expectDerived(postings, buildPostingLists(codes, size), 'postings.');
+  expectDerived({ longestMs }, { longestMs: longestOf(codes, size, slots) });
+}
+
+/** The rule of NAMED_FIELDS is not checked: the names of single events are not kept. */
+function checkNames({ dictionary, codes }: NamesImage, valueCount: number): void {
+  const size = checkCodes(dictionary, codes, valueCount);
+  const isUsed = new Uint8Array(size);
+  for (const code of codes) if (code < size) isUsed[code] = 1;
+  if (isUsed.includes(0)) throw new Error('a name has no value');
+  if (size > 0 && dictionary.start[1] === 0) throw new Error('a name is empty');
+}
+
+/** Returns the size of the dictionary. */
+function checkCodes(dictionary: DictionaryImage, codes: CodeColumn, count: number): number {
   const size = checkDictionary(dictionary);
   if (!isCodeColumn(codes, size)) throw new Error(MISSING_ARRAY);
   if (codes.length !== count) throw new Error(`codes has ${codes.length} entries; expected ${count}`);
   const noCode = 2 ** (8 * codes.BYTES_PER_ELEMENT) - 1;
   for (const code of codes) if (code >= size && code !== noCode) throw new Error('a code has no value');
-  expectDerived(postings, buildPostingLists(codes, size), 'postings.');
-  expectDerived({ longestMs }, { longestMs: longestOf(codes, size, slots) });
+  return size;
 }
 
 function checkRowPlaces({ start, packedStart, bytes }: RowsImage, count: number): void {

@@ -14,9 +14,12 @@ import type { FieldUse } from './summary.js';
 
 export type CodedField = Field & { readonly name: Exclude<FieldName, RequiredFieldName> };
 export const CODED_FIELDS = FIELDS.filter((field) => !field.required) as readonly CodedField[];
+/** These come first. The others are read only for display names, which most sources lack: their columns fill up late. */
+export const FULL_COLUMNS: number = CODED_FIELDS.filter((field) => field.output || field.indexed).length;
 
 export interface OrderedColumn {
   readonly dictionary: DictionaryBuilder;
+  /** By ordinal. Empty for a display name that no event has. */
   readonly codes: Uint32Array;
 }
 
@@ -26,15 +29,23 @@ const COPIES_OF_VALUES = 2;
 export class Column {
   readonly name: CodedField['name'];
   readonly dictionary: DictionaryBuilder;
+  /** By arrival. A column past FULL_COLUMNS ends with its last value until {@link padTo}. */
   readonly codes: Growable<Uint32Array> = new Growable(Uint32Array);
+  readonly #isOutput: boolean;
   readonly #jsonLengthOfCode = new Growable(Uint32Array);
   #valueBytes = 0;
   #eventsCounted = 0;
   #rowBytes = 0;
 
-  constructor(name: CodedField['name'], hash: KeyedHash) {
+  constructor({ name, output }: CodedField, hash: KeyedHash) {
     this.name = name;
+    this.#isOutput = output;
     this.dictionary = new DictionaryBuilder(hash, new TextMemo(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX));
+  }
+
+  /** Events so far that were left out have no value. */
+  padTo(count: number): void {
+    while (this.codes.length < count) this.codes.push(NO_CODE);
   }
 
   /** Estimates the bytes in the image. Each call counts only what is new. */
@@ -45,6 +56,8 @@ export class Column {
       this.#jsonLengthOfCode.push(length);
       this.#valueBytes += length;
     }
+    const ofValues = COPIES_OF_VALUES * this.#valueBytes + FINISH_BYTES_PER_VALUE * dictionary.size;
+    if (!this.#isOutput) return ofValues;
     const lengths = this.#jsonLengthOfCode.view();
     const codes = this.codes.view();
     const nullBytes = jsonByteLength(null);
@@ -55,7 +68,7 @@ export class Column {
     }
     this.#eventsCounted = codes.length;
     this.#rowBytes += bytes;
-    return this.#rowBytes + COPIES_OF_VALUES * this.#valueBytes + FINISH_BYTES_PER_VALUE * dictionary.size;
+    return this.#rowBytes + ofValues;
   }
 
   countUse(): FieldUse {
@@ -120,10 +133,13 @@ export function orderEvents(
     sortById(order.subarray(first[slot]!, first[slot + 1]!), ids);
   }
   const isSorted = order.every((arrival, ordinal) => arrival === ordinal);
-  const ordered = columns.map(({ name, dictionary, codes }) => [
-    name,
-    { dictionary, codes: isSorted ? codes.view() : pick(codes.view(), order, scratch.uint32(count)) },
-  ]);
+  const ordered = columns.map(({ name, dictionary, codes }) => {
+    const isInOrder = isSorted || codes.length === 0;
+    return [
+      name,
+      { dictionary, codes: isInOrder ? codes.view() : pick(codes.view(), order, scratch.uint32(count)) },
+    ];
+  });
   return {
     order,
     slotOf,

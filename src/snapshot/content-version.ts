@@ -1,13 +1,13 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { IdentifierMode } from '../model/event.js';
-import { INDEXED_FIELDS } from '../model/fields.js';
+import { INDEXED_FIELDS, NAMED_FIELDS } from '../model/fields.js';
 import { NO_CODE } from '../structures/dictionary.js';
 import { scratch } from '../structures/slabs.js';
 import { CODED_FIELDS, type OrderedColumn, type OrderedEvents } from './columns.js';
 import type { SnapshotImage } from './image.js';
 
 /** Raise it when the hashed bytes change their meaning. */
-const SCHEME = 'lectern-content-3';
+const SCHEME = 'lectern-content-4';
 const VERSION_BYTES = 16;
 /** Ids, and approximate units of other texts, that are hashed at a time. */
 const IDS_PER_PIECE = 4096;
@@ -17,7 +17,7 @@ const TEXT_UNITS_PER_PIECE = 65_536;
 export function contentVersionOf(
   identifiers: IdentifierMode,
   events: OrderedEvents,
-  fields: SnapshotImage['fields'],
+  { fields, names }: Pick<SnapshotImage, 'fields' | 'names'>,
 ): string {
   const { order, slots, columns } = events;
   const hash = createHash('sha256');
@@ -34,7 +34,14 @@ export function contentVersionOf(
     hash.update(codes);
   }
   const numbers = scratch.uint32(order.length);
-  for (const { name } of CODED_FIELDS.filter((field) => !field.indexed)) {
+  for (const { name } of NAMED_FIELDS) {
+    const { dictionary, codes } = names[name];
+    hash.update(`\nnames of ${name}\n`);
+    hash.update(dictionary.start);
+    hash.update(dictionary.bytes);
+    hash.update(codes);
+  }
+  for (const { name } of CODED_FIELDS.filter((field) => field.output && !field.indexed)) {
     hash.update(`\n${name}\n`);
     hashColumn(hash, columns[name], numbers);
   }

@@ -42,7 +42,7 @@ import { NO_UNSERVED_FIELDS } from './unserved-fields.js';
 const MAGIC = Buffer.from('LECTERN\u001a', 'latin1');
 const PREFIX_BYTES = 16;
 /** Raise it with every change of the arrays or their meaning. */
-export const IMAGE_FORMAT_VERSION = 6;
+export const IMAGE_FORMAT_VERSION = 7;
 const ALIGNMENT_BYTES = 8;
 /** Node transfers at most 2 GiB at a time. */
 const PIECE_BYTES = 256 * 1024 * 1024;
@@ -53,6 +53,8 @@ type ArrayType = keyof typeof ARRAY_TYPES;
 interface Header
   extends Pick<SnapshotImage, 'hashSeed' | 'summary'>,
     Pick<StoredImage, 'sourceVersion' | 'source'> {
+  /** Absent in early files of this version. */
+  readonly beside?: unknown;
   readonly formatVersion: number;
   readonly byteOrder: string;
   readonly arrays: readonly ArrayEntry[];
@@ -75,6 +77,13 @@ export interface StoredImage {
   /** The version that the source gave, for conditional requests; null without one. */
   readonly sourceVersion: string | null;
   readonly source: ImageSource | null;
+  readonly beside: Beside | null;
+}
+
+/** What a file keeps beside the image: plain data and bytes, whose meaning their writer knows. */
+export interface Beside {
+  readonly meta: object;
+  readonly arrays: readonly Uint8Array[];
 }
 
 /**
@@ -89,14 +98,16 @@ export function writeImageFile(
   sourceVersion: string | null,
   keep = 0,
   source: ImageSource | null = null,
+  beside: Beside | null = null,
 ): void {
   const { summary, hashSeed, ...parts } = image;
-  const arrays = arraysOf(parts, []);
+  const arrays = arraysOf(beside === null ? parts : { ...parts, beside: beside.arrays }, []);
   const header: Header = {
     formatVersion: IMAGE_FORMAT_VERSION,
     byteOrder: endianness(),
     sourceVersion,
     source,
+    beside: beside?.meta ?? null,
     hashSeed,
     summary,
     arrays: arrays.map(({ bytes: _, ...entry }) => entry),
@@ -224,9 +235,8 @@ function read(file: number, path: string, fileBytes: number): StoredImage {
   refuseTooLarge(path, fileBytes);
   const packed = readExactly(file, Buffer.alloc(Math.min(headerBytes, fileBytes)), path);
   if (crc32(packed) !== prefix.readUInt32LE(12)) throw unusable(path, 'its header is damaged');
-  const { formatVersion, byteOrder, arrays, summary, hashSeed, sourceVersion, source } = unpack(
-    packed,
-  ) as Header;
+  const header = unpack(packed) as Header;
+  const { formatVersion, byteOrder, arrays, summary, hashSeed, sourceVersion, source } = header;
   if (formatVersion !== IMAGE_FORMAT_VERSION) {
     throw unusable(path, `its format version is ${formatVersion}; this is ${IMAGE_FORMAT_VERSION}`);
   }
@@ -252,14 +262,19 @@ function read(file: number, path: string, fileBytes: number): StoredImage {
   if (source !== null && (typeof source.name !== 'string' || typeof source.digest !== 'string')) {
     throw unusable(path, 'its header names no source');
   }
+  const { beside: kept = {}, ...ofImage } = parts;
   // Early files of this version lack these.
   const { unserved = NO_UNSERVED_FIELDS, ambiguousTimes = NO_AMBIGUOUS_TIMES } = summary;
   const image = {
-    ...parts,
+    ...ofImage,
     summary: { ...summary, unserved, ambiguousTimes },
     hashSeed,
   } as unknown as SnapshotImage;
-  return { image, sourceVersion, source };
+  const hasBeside = typeof header.beside === 'object' && header.beside !== null;
+  const beside = hasBeside
+    ? { meta: header.beside as object, arrays: Object.values(kept as object) as Uint8Array[] }
+    : null;
+  return { image, sourceVersion, source, beside };
 }
 
 function withOpen<Result>(file: number, use: (file: number) => Result): Result {

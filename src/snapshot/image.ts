@@ -1,4 +1,9 @@
-import { CONFLICT_DIMENSIONS, type ConflictBy, type IndexedFieldName } from '../model/fields.js';
+import {
+  CONFLICT_DIMENSIONS,
+  type ConflictBy,
+  type IndexedFieldName,
+  type NamedFieldName,
+} from '../model/fields.js';
 import type { DictionaryImage } from '../structures/dictionary.js';
 import type { HashIndexImage } from '../structures/hash-index.js';
 import type { IntervalIndexImage } from '../structures/interval-index.js';
@@ -14,6 +19,7 @@ export interface SnapshotImage {
   readonly summary: SnapshotSummary;
   readonly slots: SlotsImage;
   readonly fields: Readonly<Record<IndexedFieldName, FieldImage>>;
+  readonly names: Readonly<Record<NamedFieldName, NamesImage>>;
   readonly rows: RowsImage;
   /** Differs in each image, so that colliding ids cannot be chosen. Not part of the summary, which is shown. */
   readonly hashSeed: HashSeed;
@@ -37,6 +43,13 @@ export interface FieldImage {
   readonly postings: PostingListsImage;
   /** By code: the length of its longest event in milliseconds, which bounds the search for running events. */
   readonly longestMs: Float64Array;
+}
+
+/** Display names of the values of one field. */
+export interface NamesImage {
+  readonly dictionary: DictionaryImage;
+  /** By code of the field: a code of this dictionary, or a larger number for no name. */
+  readonly codes: CodeColumn;
 }
 
 /** All rows as one JSON array in ordinal order. Row n is bytes [start[n], start[n + 1] - 1), before a comma or bracket. */
@@ -93,16 +106,20 @@ export interface Inspection {
   readonly summary: SnapshotSummary;
   readonly conflicts: Readonly<Record<'merged' | 'unmerged', Readonly<Record<ConflictBy, number>>>>;
   /** Without the bytes that caches and interval trees add while serving. */
-  readonly bytes: Readonly<Record<'rows' | 'fields' | 'slots' | 'ids' | 'clusters' | 'total', number>>;
+  readonly bytes: Readonly<
+    Record<'rows' | 'fields' | 'names' | 'slots' | 'ids' | 'clusters' | 'total', number>
+  >;
 }
 
-export function inspectImage({ summary, rows, fields, slots, ids, clusters }: SnapshotImage): Inspection {
+export function inspectImage(image: SnapshotImage): Inspection {
+  const { summary, rows, fields, names, slots, ids, clusters } = image;
   return {
     summary,
     conflicts: { merged: countByDimension(clusters.merged), unmerged: countByDimension(clusters.unmerged) },
     bytes: {
       rows: byteLengthOf(rows),
       fields: byteLengthOf(fields),
+      names: byteLengthOf(names),
       slots: byteLengthOf(slots),
       ids: byteLengthOf(ids),
       clusters: byteLengthOf(clusters),

@@ -55,6 +55,7 @@ export class IntakeWatch {
   readonly #heapBytesBefore: number = heapBytes();
   #records = 0;
   #chunks = 0;
+  #copyBytes = 0;
 
   /** @param holders hold memory beside the builder */
   constructor(builder: SnapshotBuilder, holders: readonly Holder[], bounds: IntakeBounds) {
@@ -91,6 +92,12 @@ export class IntakeWatch {
     if (++this.#records % LOAD_LOOK_RECORDS === 0) this.look();
   }
 
+  /** @param bytes of what the load keeps beside the image */
+  hold(bytes: number): void {
+    this.#copyBytes = bytes;
+    this.look();
+  }
+
   chunk(): void {
     if (++this.#chunks % LOAD_LOOK_CHUNKS === 0) this.look();
   }
@@ -118,7 +125,7 @@ export class IntakeWatch {
   #heldBytes(): number {
     const onHeap = Math.max(0, heapBytes() - this.#heapBytesBefore);
     const besides = this.#holders.reduce((bytes, { heldBytes }) => bytes + heldBytes, 0);
-    return this.#builder.heldBytes + besides + onHeap + LOAD_BASE_BYTES;
+    return this.#builder.heldBytes + besides + this.#copyBytes + onHeap + LOAD_BASE_BYTES;
   }
 }
 

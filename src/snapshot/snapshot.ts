@@ -1,5 +1,5 @@
 /** Room snapshot/. The flat, immutable image: built, checked, compared, read. It knows neither sources nor requests. */
-import { INDEXED_FIELDS, type IndexedFieldName } from '../model/fields.js';
+import { INDEXED_FIELDS, type IndexedFieldName, NAMED_FIELDS, type NamedFieldName } from '../model/fields.js';
 import { compareCodePoints, isPlainJsonText } from '../model/text.js';
 import { viewOf } from '../structures/byte-strings.js';
 import { Dictionary } from '../structures/dictionary.js';
@@ -9,6 +9,7 @@ import { KeyedHash } from '../structures/keyed-hash.js';
 import type { CodeColumn } from '../structures/posting-lists.js';
 import { firstWhere, lowerBound } from '../structures/search.js';
 import { Clusters, TREE_BOUNDS } from './cluster-reader.js';
+import { DisplayNames } from './display-names.js';
 import type { FieldImage, SlotsImage, SnapshotImage } from './image.js';
 import { Rows } from './rows.js';
 import type { SnapshotSummary } from './summary.js';
@@ -52,8 +53,10 @@ export class Snapshot {
   readonly #hash: KeyedHash;
   readonly #ids: HashIndexImage;
   readonly #fields: ReadonlyMap<IndexedFieldName, FieldIndex>;
+  readonly #names: ReadonlyMap<NamedFieldName, DisplayNames>;
 
-  constructor({ summary, rows, slots, hashSeed, ids, clusters, fields }: SnapshotImage) {
+  constructor(image: SnapshotImage) {
+    const { summary, rows, slots, hashSeed, ids, clusters, fields, names } = image;
     this.summary = summary;
     this.rows = new Rows(rows);
     this.#slots = slots;
@@ -63,6 +66,7 @@ export class Snapshot {
     this.merged = new Clusters(clusters.merged);
     this.unmerged = new Clusters(clusters.unmerged);
     this.#fields = new Map(INDEXED_FIELDS.map(({ name }, n) => [name, new FieldIndex(fields[name], n)]));
+    this.#names = new Map(NAMED_FIELDS.map(({ name }) => [name, new DisplayNames(names[name])]));
   }
 
   get eventCount(): number {
@@ -78,6 +82,22 @@ export class Snapshot {
   valuesOf(name: IndexedFieldName): string[] {
     const { dictionary } = this.field(name);
     return Array.from({ length: dictionary.size }, (_, code) => dictionary.valueOf(code));
+  }
+
+  namesOf(name: NamedFieldName): DisplayNames {
+    const names = this.#names.get(name);
+    if (names === undefined) throw new Error(`${name} has no names`);
+    return names;
+  }
+
+  /** The display name of a value, by its code; null if it has none. */
+  nameOf(name: NamedFieldName, code: number): string | null {
+    return this.namesOf(name).nameOf(code);
+  }
+
+  /** The display name of a canonical value; null if it has none or no event has the value. */
+  nameOfValue(name: NamedFieldName, value: string): string | null {
+    return this.nameOf(name, this.field(name).dictionary.codeOf(value));
   }
 
   /** For one past the last slot: the number of events. */

@@ -1,7 +1,7 @@
 /** Turns the columns of a source into the fields of events. */
 import { VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX } from '../limits.js';
 import { derivedIdentifier } from '../model/derived-identifier.js';
-import { FIELDS, type FieldName } from '../model/fields.js';
+import { FIELDS, type FieldName, NAMED_FIELDS } from '../model/fields.js';
 import { isUuid } from '../model/identifier.js';
 import type { FieldMap, ReadRules } from '../model/read-rules.js';
 import { suggest } from '../structures/suggest.js';
@@ -13,17 +13,7 @@ import type { RecordSink } from './source.js';
 type ColumnRecord = Readonly<Record<string, unknown>>;
 type ReadColumn = (record: ColumnRecord) => unknown;
 
-/** Where the name of what an identifier stands for is kept. */
-const NAMED_FIELDS = [
-  ['roomId', 'roomName'],
-  ['courseId', 'courseName'],
-  ['groupId', 'groupName'],
-  ['lecturerId', 'lecturer'],
-] as const;
-
-export const MAPPED_FIELDS: readonly string[] = [
-  ...new Set([...FIELDS.map(({ name }) => name), ...NAMED_FIELDS.map(([, name]) => name)]),
-];
+export const MAPPED_FIELDS: readonly string[] = FIELDS.map(({ name }) => name);
 
 /** Formats as field maps name them, and what readers call them. */
 const FORMATS_OF_MAPS: Readonly<Record<string, readonly string[]>> = {
@@ -226,10 +216,11 @@ function columnReader(column: string, isFlat: boolean): ReadColumn {
 
 /** The text of an identifier is the name of what it stands for, if the record has no other. */
 function keepNames(event: Record<string, unknown>): void {
-  for (const [field, nameField] of NAMED_FIELDS) {
+  for (const { name: field, namedBy } of NAMED_FIELDS) {
     const text = event[field];
+    const [nameField] = namedBy;
+    if (nameField === undefined || typeof text !== 'string' || text === '' || isUuid(text)) continue;
     const name = event[nameField];
-    if (typeof text !== 'string' || text === '' || isUuid(text)) continue;
     if (name === undefined || name === null || name === '') event[nameField] = text;
   }
 }

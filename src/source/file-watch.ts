@@ -1,9 +1,16 @@
+import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { FILE_POLL_MS, FILE_SETTLE_MS } from '../limits.js';
+import { type FolderSpec, findFiles, type GlobSpec } from './found-files.js';
 import type { RecordWatch } from './records.js';
 import type { SourceSpec } from './spec.js';
+
+/** The pause after a look at many files is at least so many times as long. */
+const LOOK_PAUSE_FACTOR = 20;
+const FIRST_LOOK_MS_MAX = 1000;
 
 export interface WatchOptions {
   readonly pollMs?: number;
@@ -11,56 +18,107 @@ export interface WatchOptions {
   readonly settleMs?: number;
 }
 
+/** A watch, and the end of its first look if that takes time: changes before it count as known. */
+export interface SourceWatch extends RecordWatch {
+  readonly ready: Promise<unknown> | null;
+}
+
 /**
- * Calls back when a file of the source has changed and settled. Earlier changes count as known, so watch before loading. A watch
- * does not keep the process alive.
+ * Calls back when a file of the source has changed and settled, or one was added or removed. Earlier changes count as known, so
+ * watch before loading. A watch does not keep the process alive.
  */
-export function watchSource(spec: SourceSpec, onChange: () => void, options: WatchOptions = {}): RecordWatch {
-  const watches = [...new Set(filesOf(spec))].map((path) => watchFile(path, onChange, options));
+export function watchSource(spec: SourceSpec, onChange: () => void, options: WatchOptions = {}): SourceWatch {
+  const files = [...new Set(filesOf(spec))].map(
+    (path) => new Watch(() => lookAtFile(path), stateNow(path), onChange, options),
+  );
+  const found = foundBy(spec).map((each) => new Watch(() => lookAtFound(each), null, onChange, options));
+  const looked = Promise.all(found.map(({ ready }) => ready));
   return {
+    // A network file system may not answer; then the load says so.
+    ready: found.length === 0 ? null : Promise.race([looked, delay(FIRST_LOOK_MS_MAX)]),
     close() {
-      for (const each of watches) each.close();
+      for (const each of [...files, ...found]) each.close();
     },
   };
 }
 
-/** Absolute paths of the source's files, without standard input. */
+/** Absolute paths of the source's named files, without standard input. */
 export function filesOf(spec: SourceSpec): string[] {
   const files = typeof spec.lecturerIds === 'string' ? [resolve(spec.lecturerIds)] : [];
   if (spec.kind === 'merged') return [...files, ...spec.specs.flatMap(filesOf)];
   return spec.kind === 'file' && spec.path !== '-' ? [...files, resolve(spec.path)] : files;
 }
 
+function foundBy(spec: SourceSpec): (FolderSpec | GlobSpec)[] {
+  if (spec.kind === 'merged') return spec.specs.flatMap(foundBy);
+  return spec.kind === 'folder' || spec.kind === 'glob' ? [spec] : [];
+}
+
 /** Polls: notices of the system follow inodes, not paths, and network file systems send none. */
-function watchFile(
-  path: string,
-  onChange: () => void,
-  { pollMs = FILE_POLL_MS, settleMs = FILE_SETTLE_MS }: WatchOptions,
-): RecordWatch {
-  // Synchronous, so that a change right after this call is seen.
-  let known = stateNow(path);
-  let found = known;
-  let isClosed = false;
-  let timer: NodeJS.Timeout;
-  const look = async (): Promise<void> => {
-    const state = await stat(path, { bigint: true }).then(describe, failureCode);
-    if (isClosed) return;
-    const isSettled = state === found && state !== known;
-    if (isSettled) known = state;
-    found = state;
-    lookIn(found === known ? pollMs : settleMs);
-    if (isSettled) onChange();
-  };
-  const lookIn = (ms: number): void => {
-    timer = setTimeout(() => void look(), ms).unref();
-  };
-  lookIn(pollMs);
-  return {
-    close() {
-      isClosed = true;
-      clearTimeout(timer);
-    },
-  };
+class Watch {
+  readonly ready: Promise<unknown>;
+  readonly #look: () => Promise<string>;
+  readonly #onChange: () => void;
+  readonly #pollMs: number;
+  readonly #settleMs: number;
+  #known: string | null;
+  #found: string | null;
+  #isClosed = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param state at present; null to look for it first */
+  constructor(
+    look: () => Promise<string>,
+    state: string | null,
+    onChange: () => void,
+    { pollMs = FILE_POLL_MS, settleMs = FILE_SETTLE_MS }: WatchOptions,
+  ) {
+    this.#look = look;
+    this.#known = state;
+    this.#found = state;
+    this.#onChange = onChange;
+    this.#pollMs = pollMs;
+    this.#settleMs = settleMs;
+    this.ready = state === null ? this.#lookAgain() : Promise.resolve();
+    if (state !== null) this.#lookIn(pollMs);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+  }
+
+  async #lookAgain(): Promise<void> {
+    const beganMs = performance.now();
+    const state = await this.#look();
+    if (this.#isClosed) return;
+    const isSettled = state === this.#found && state !== this.#known && this.#known !== null;
+    if (isSettled || this.#known === null) this.#known = state;
+    this.#found = state;
+    const tookMs = performance.now() - beganMs;
+    const pauseMs = state === this.#known ? this.#pollMs : this.#settleMs;
+    this.#lookIn(Math.max(pauseMs, LOOK_PAUSE_FACTOR * tookMs));
+    if (isSettled) this.#onChange();
+  }
+
+  #lookIn(ms: number): void {
+    this.#timer = setTimeout(() => void this.#lookAgain(), ms).unref();
+  }
+}
+
+function lookAtFile(path: string): Promise<string> {
+  return stat(path, { bigint: true }).then(describe, failureCode);
+}
+
+async function lookAtFound(spec: FolderSpec | GlobSpec): Promise<string> {
+  const hash = createHash('sha256');
+  try {
+    const { paths } = await findFiles(spec);
+    for (const path of paths) hash.update(`${path} ${await lookAtFile(path)}\n`);
+    return hash.digest('base64url');
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }
 
 function stateNow(path: string): string {

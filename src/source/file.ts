@@ -25,7 +25,7 @@ const CUT_POLL_MS = 50;
  * its end looks cut, the load waits until the file has not changed for a while.
  */
 export function fileSource(path: string, limits: FileLimits = {}): Source {
-  if (path === '-') return { name: STANDARD_INPUT, load: loadStandardInput };
+  if (path === '-') return { name: STANDARD_INPUT, readOnce: true, load: loadStandardInput };
   return {
     name: path,
     async load(sink, options = {}) {

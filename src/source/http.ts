@@ -62,6 +62,8 @@ export function httpSource(spec: HttpSpec): Source {
   const url = withoutCredentials(address);
   return {
     name: redactAddress(url),
+    id: `address ${addressDigest(url)}`,
+    mayBeMissing: true,
     async load(sink, options = {}) {
       options.signal?.throwIfAborted();
       const call = new UpstreamCall(url, {
@@ -182,6 +184,7 @@ class HttpLoad {
           return isTaken;
         },
       }),
+      notes: sink.notes,
     };
   }
 }

@@ -10,8 +10,15 @@ export type LecturerIds = Readonly<Record<string, string>> | string;
 
 /** Fills a missing `lecturerId` from `lecturer`, compared in Unicode NFC. The version covers the map, which each load reads. */
 export function withLecturerIds(source: Source, lecturerIds: LecturerIds): Source {
+  const { find } = source;
   return {
-    name: source.name,
+    ...source,
+    ...(find !== undefined && {
+      async find(signal) {
+        const { sources, skipped } = await find(signal);
+        return { sources: sources.map((each) => withLecturerIds(each, lecturerIds)), skipped };
+      },
+    }),
     async load(sink, { previous, onVersion, ...options } = {}) {
       const ids =
         typeof lecturerIds === 'string'

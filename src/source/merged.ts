@@ -1,82 +1,241 @@
-import { LecternError } from '../errors.js';
+import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { LecternError, type LecternErrorCode } from '../errors.js';
+import { PARTS_AT_ONCE } from '../limits.js';
 import type { RecordPosition } from '../model/event.js';
-import { formatOf, type LoadOptions, type LoadSummary, type RecordSink, type Source } from './source.js';
+import { CopyWriter, replay } from './record-copy.js';
+import {
+  type FoundParts,
+  formatOf,
+  type LoadOptions,
+  type LoadSummary,
+  type PartFailure,
+  type PartReport,
+  type RecordCopy,
+  type RecordSink,
+  type Source,
+} from './source.js';
 
-/**
- * Several sources as one, read from the last to the first: the snapshot keeps the first record of an id, and the later source
- * wins. Positions name their source. The version is the JSON array of the sources' versions; after a load that ended early,
- * null stands for sources that were not reached.
- */
+/** Names of several sources in one name. */
+const NAMES_SHOWN = 3;
+/** Failures in one message. */
+const FAILURES_SHOWN = 3;
+
+/** Several sources as one. The later source wins. Sources of several files are taken apart. */
 export function mergedSource(sources: readonly Source[]): Source {
   if (sources.length === 0)
     throw new LecternError('option-invalid', 'no source is given; expected at least one');
-  const parts = sources.map((source, i) => {
-    const isOnly = sources.every((other, j) => i === j || other.name !== source.name);
-    return { source, label: isOnly ? source.name : `${source.name} (source ${i + 1})` };
+  const names = labelsOf(sources);
+  const rest = names.length - NAMES_SHOWN;
+  const shown = rest > 1 ? [...names.slice(0, NAMES_SHOWN), `${rest} more`] : names;
+  return partsSource(shown.join(' + '), async (signal) => {
+    const found = await Promise.all(
+      sources.map((source) => source.find?.(signal) ?? { sources: [source], skipped: 0 }),
+    );
+    return {
+      sources: found.flatMap((each) => each.sources),
+      skipped: found.reduce((count, { skipped }) => count + skipped, 0),
+    };
   });
+}
+
+/**
+ * A source of parts, which each load finds anew. First every part is read, some at a time, into a compressed copy. A part that
+ * fails keeps its last copy. Then the copies are merged from the last to the first: the snapshot keeps the first record of an id.
+ * A part that says it did not change is not read, so nothing is read twice. The version covers the list of parts, each with its
+ * version.
+ */
+export function partsSource(name: string, find: NonNullable<Source['find']>): Source {
   return {
-    name: parts.map(({ label }) => label).join(' + '),
-    load: (sink, options = {}) => load(parts, sink, options),
+    name,
+    find,
+    async load(sink, options = {}) {
+      options.signal?.throwIfAborted();
+      return new PartsLoad(await find(options.signal), options).load(sink);
+    },
   };
 }
+
+/** What makes one part stale, not the whole load. */
+const PART_FAULTS: ReadonlySet<LecternErrorCode> = new Set<LecternErrorCode>([
+  'source-unreadable',
+  'source-malformed',
+  'source-too-large',
+]);
 
 interface Part {
   readonly source: Source;
-  readonly label: string;
+  readonly name: string;
+  readonly id: string;
 }
 
-async function load(
-  parts: readonly Part[],
-  sink: RecordSink,
-  { rules, signal, previous = null, onProgress, onRecord, onVersion }: LoadOptions,
-): Promise<LoadSummary | 'not-modified'> {
-  let before = { bytesRead: 0, records: 0 };
-  const known: (string | null)[] = parts.map(() => null);
-  const read = async (part: Part, version: string | null): Promise<LoadSummary | 'not-modified'> => {
-    const number = parts.indexOf(part);
-    let latest = before;
-    // Until this source says its version, what is read has none.
-    onVersion?.(null);
-    const answer = await part.source.load(labelling(sink, part.label), {
-      rules,
-      signal,
-      onRecord,
-      previous: version,
-      onProgress: ({ bytesRead, records }) => {
-        latest = { bytesRead: before.bytesRead + bytesRead, records: before.records + records };
-        onProgress?.({ ...latest, bytesTotal: null });
-      },
-      onVersion: (found) => {
-        known[number] = found;
-        onVersion?.(known.includes(null, number) ? null : JSON.stringify(known));
-      },
-    });
-    before = latest;
-    return answer;
-  };
+class PartsLoad {
+  readonly #parts: readonly Part[];
+  readonly #skipped: number;
+  readonly #options: LoadOptions;
+  readonly #known: ReadonlyMap<string, PartReport>;
+  readonly #budget: { bytes: number };
+  readonly #progress: { bytesRead: number; records: number }[];
+  readonly #errors = new Map<PartReport, LecternError>();
 
-  const versions = parseVersions(previous, parts.length);
-  const summaries: LoadSummary[] = [];
-  if (versions !== null) {
-    const last = parts.length - 1;
-    // The last source is read first, so asking it also reads it.
-    const answer = await read(parts[last] as Part, versions[last] ?? null);
-    if (answer !== 'not-modified') summaries.push(answer);
-    else if (!(await anyChanged(parts.slice(0, last), versions, signal))) return answer;
+  constructor({ sources, skipped }: FoundParts, options: LoadOptions) {
+    const labels = labelsOf(sources);
+    const ids = new Map<string, number>();
+    this.#parts = sources.map((source, n) => {
+      const id = source.id ?? source.name;
+      const before = ids.get(id) ?? 0;
+      ids.set(id, before + 1);
+      return { source, name: labels[n] as string, id: before === 0 ? id : `${id} again ${before}` };
+    });
+    this.#skipped = skipped;
+    this.#options = options;
+    this.#known = new Map(options.parts?.map((report) => [report.id, report]));
+    this.#budget = { bytes: options.copyBytesMax ?? Number.POSITIVE_INFINITY };
+    this.#progress = sources.map(() => ({ bytesRead: 0, records: 0 }));
   }
-  for (const part of parts.slice(0, parts.length - summaries.length).reverse()) {
-    const answer = await read(part, null);
-    if (answer === 'not-modified')
-      throw new Error(`the source ${part.label} was not asked whether anything changed`);
-    summaries.push(answer);
+
+  async load(sink: RecordSink): Promise<LoadSummary | 'not-modified'> {
+    const { previous = null, signal, onParts, onVersion } = this.#options;
+    const reports = await this.#readAll();
+    signal?.throwIfAborted();
+    onParts?.({ parts: reports, skipped: this.#skipped });
+    this.#throwIfTooManyFailed(reports);
+    const version = versionOf(reports);
+    onVersion?.(version);
+    if (version !== null && version === previous) return 'not-modified';
+    const copies: RecordCopy[] = [];
+    for (const { copy, name } of [...reports].reverse()) {
+      if (copy === null) continue;
+      copies.push(copy);
+      sink.notes?.add(copy.notes);
+      for (const _batch of replay(copy, labelling(sink, name))) {
+        this.#tellProgress();
+        await nextTurn();
+        signal?.throwIfAborted();
+      }
+    }
+    return {
+      ...formatOf(copies),
+      bytesRead: copies.reduce((bytes, { bytesRead }) => bytes + bytesRead, 0),
+      version,
+    };
   }
-  summaries.reverse();
-  const loaded = summaries.map(({ version }) => version);
+
+  async #readAll(): Promise<PartReport[]> {
+    const reports: PartReport[] = [];
+    let next = 0;
+    let hasEnded = false;
+    const work = async (): Promise<void> => {
+      while (next < this.#parts.length && !hasEnded) {
+        const n = next++;
+        try {
+          reports[n] = await this.#read(n);
+        } catch (error) {
+          hasEnded = true;
+          throw error;
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: PARTS_AT_ONCE }, work));
+    return reports;
+  }
+
+  async #read(n: number): Promise<PartReport> {
+    const { source, name, id } = this.#parts[n] as Part;
+    const { rules, signal, onRecord, previous = null } = this.#options;
+    const known = this.#known.get(id) ?? { copy: null, confirmedMs: null, failure: null };
+    const { copy } = known;
+    if (known.failure !== null && Date.now() < known.failure.retryAtMs) return { ...known, id, name };
+    if (copy !== null && source.readOnce) return { ...known, id, name, failure: null };
+    const progress = this.#progress[n] as { bytesRead: number; records: number };
+    try {
+      const writer = new CopyWriter(name, this.#budget);
+      const answer = await source.load(writer, {
+        rules,
+        signal,
+        onRecord,
+        previous: previous === null ? null : (copy?.version ?? null),
+        onProgress: ({ bytesRead, records }) => {
+          Object.assign(progress, { bytesRead, records });
+          this.#tellProgress();
+        },
+      });
+      const isKept = answer === 'not-modified';
+      if (isKept && copy === null)
+        throw new Error(`the source ${name} was not asked whether anything changed`);
+      return {
+        id,
+        name,
+        copy: isKept ? copy : writer.finish(answer),
+        confirmedMs: Date.now(),
+        failure: null,
+      };
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (!(error instanceof LecternError) || !PART_FAULTS.has(error.code)) throw error;
+      const report = { ...known, id, name, failure: failureOf(error, known.failure) };
+      this.#errors.set(report, error);
+      return report;
+    }
+  }
+
+  /** Without any good part the load has failed, as that of a single source does. */
+  #throwIfTooManyFailed(reports: readonly PartReport[]): void {
+    const { allowMissing = false } = this.#options;
+    const failed = reports.filter(({ failure }) => failure !== null);
+    const missing = reports.filter(
+      ({ copy }, n) => copy === null && !(allowMissing && this.#parts[n]?.source.mayBeMissing),
+    );
+    const listed = failed.length === reports.length ? failed : missing;
+    const [first, ...others] = listed.map((report) => this.#errorOf(report));
+    if (first === undefined) return;
+    if (others.length === 0) throw first;
+    const shown = [first, ...others].slice(0, FAILURES_SHOWN).map(({ message }) => message);
+    const rest = listed.length - shown.length;
+    const waits = [first, ...others].map(({ retryAfterMs }) => retryAfterMs);
+    throw new LecternError(
+      first.code,
+      `${listed.length} of ${reports.length} sources cannot be read: ${shown.join('; ')}${rest > 0 ? `; and ${rest} more` : ''}`,
+      { retryAfterMs: waits.includes(null) ? null : Math.min(...(waits as number[])) },
+    );
+  }
+
+  /** A part that was left alone has the failure of an earlier load. */
+  #errorOf(report: PartReport): LecternError {
+    const { code, message, retryAtMs } = report.failure as PartFailure;
+    const retryAfterMs = retryAtMs === 0 ? null : Math.max(0, retryAtMs - Date.now());
+    return this.#errors.get(report) ?? new LecternError(code, message, { retryAfterMs });
+  }
+
+  #tellProgress(): void {
+    const sum = (name: 'bytesRead' | 'records'): number =>
+      this.#progress.reduce((total, progress) => total + progress[name], 0);
+    this.#options.onProgress?.({ bytesRead: sum('bytesRead'), bytesTotal: null, records: sum('records') });
+  }
+}
+
+function failureOf({ code, message, retryAfterMs }: LecternError, known: PartFailure | null): PartFailure {
+  const nowMs = Date.now();
   return {
-    ...formatOf(summaries),
-    bytesRead: summaries.reduce((bytes, summary) => bytes + summary.bytesRead, 0),
-    version: loaded.includes(null) ? null : JSON.stringify(loaded),
+    code,
+    message,
+    sinceMs: known?.sinceMs ?? nowMs,
+    retryAtMs: retryAfterMs === null ? 0 : nowMs + retryAfterMs,
   };
+}
+
+/** 22 base64url characters. Null: a part has no version. */
+function versionOf(reports: readonly PartReport[]): string | null {
+  const versions = reports.map(({ id, copy }) => [id, copy === null ? 'missing' : copy.version] as const);
+  if (versions.some(([, version]) => version === null)) return null;
+  return createHash('sha256').update(JSON.stringify(versions)).digest().subarray(0, 16).toString('base64url');
+}
+
+/** Names that are all different. */
+function labelsOf(sources: readonly Source[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { name } of sources) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return sources.map(({ name }, n) => (counts.get(name) === 1 ? name : `${name} (source ${n + 1})`));
 }
 
 function labelling(sink: RecordSink, label: string): RecordSink {
@@ -90,42 +249,4 @@ function labelling(sink: RecordSink, label: string): RecordSink {
     reject: (rejection) => sink.reject({ ...rejection, position: labelled(rejection.position) }),
     notes: sink.notes,
   };
-}
-
-const CHANGED = new Error('the source changed');
-
-/** Asks each source, the last first, until one has changed. Its records are dropped. */
-async function anyChanged(
-  parts: readonly Part[],
-  versions: readonly (string | null)[],
-  signal: AbortSignal | undefined,
-): Promise<boolean> {
-  const stop = (): never => {
-    throw CHANGED;
-  };
-  for (const [i, { source }] of [...parts.entries()].reverse()) {
-    const previous = versions[i] ?? null;
-    if (previous === null) return false;
-    const asking = { previous, signal };
-    try {
-      if ((await source.load({ record: stop, reject: stop }, asking)) !== 'not-modified') return true;
-    } catch (error) {
-      if (error === CHANGED) return true;
-      throw error;
-    }
-  }
-  return false;
-}
-
-/** Null unless the text is a version of so many sources. */
-function parseVersions(text: string | null, count: number): (string | null)[] | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(text ?? 'null');
-  } catch {
-    return null;
-  }
-  if (!Array.isArray(value) || value.length !== count) return null;
-  const reached = value.slice(value.findIndex((version) => version !== null));
-  return reached.every((version) => typeof version === 'string') ? value : null;
 }

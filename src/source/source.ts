@@ -1,9 +1,10 @@
 /**
  * Room source/. Where records come from: files, addresses, memory. It knows no rule for a record and no snapshot.
  */
+import type { LecternErrorCode } from '../errors.js';
 import type { RecordPosition, Rejection } from '../model/event.js';
 import type { ReadRules } from '../model/read-rules.js';
-import type { LoadNotes } from './load-notes.js';
+import type { LoadNotes, NotesReport } from './load-notes.js';
 
 /** Places of the names in a line that are not event fields: beginning and end in turn. */
 export interface NameSpans {
@@ -53,6 +54,53 @@ export interface LoadOptions {
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
   /** Called with each record as it stands in the source, before the field map. Then all records are decoded. */
   readonly onRecord?: ((value: unknown) => void) | undefined;
+  /** For several sources: what their last load told by `onParts`. */
+  readonly parts?: readonly PartReport[] | undefined;
+  /** Whether a part that never delivered may be left out. Default false: it fails the load. */
+  readonly allowMissing?: boolean | undefined;
+  /** Compressed bytes that the new copies of parts may have, all together. Default: without a limit. */
+  readonly copyBytesMax?: number | undefined;
+  /** Called once all parts of several sources were read, before their records go to the sink. */
+  readonly onParts?: ((report: PartsReport) => void) | undefined;
+}
+
+/** Records of one source, compressed; see record-copy.ts. Plain data: it crosses threads and is stored. */
+export interface RecordCopy extends LoadSummary {
+  /** Records, rejected ones included. */
+  readonly records: number;
+  /** Of the load that brought them. */
+  readonly notes: NotesReport;
+  /** Over shared memory. */
+  readonly bytes: Uint8Array;
+}
+
+/** One of several sources, after a load. Plain data. Times are epoch milliseconds. */
+export interface PartReport {
+  /** Equal for equal sources, also after a restart. */
+  readonly id: string;
+  /** For messages. Differs from the names of the other parts. */
+  readonly name: string;
+  /** The last good records; null if it never delivered any. */
+  readonly copy: RecordCopy | null;
+  /** When it last delivered, or confirmed, these records. */
+  readonly confirmedMs: number | null;
+  /** Null if the last load went well. */
+  readonly failure: PartFailure | null;
+}
+
+export interface PartFailure {
+  readonly code: LecternErrorCode;
+  readonly message: string;
+  /** When it began to fail. */
+  readonly sinceMs: number;
+  /** Before that it asked to be left alone. */
+  readonly retryAtMs: number;
+}
+
+export interface PartsReport {
+  readonly parts: readonly PartReport[];
+  /** Files of folders that were left out. */
+  readonly skipped: number;
 }
 
 /** `mixed`: several sources of different formats. */
@@ -79,6 +127,14 @@ export function formatOf(reads: readonly ReadSummary[]): Pick<ReadSummary, 'form
 export interface Source {
   /** For messages: a path, `standard input`, … */
   readonly name: string;
+  /** Equal for equal sources, also after a restart. Default: the name. */
+  readonly id?: string;
+  /** Later loads have nothing to read. */
+  readonly readOnce?: true;
+  /** Beside others it may be missing at first: it is expected to fail at times, or was found and not named. */
+  readonly mayBeMissing?: true;
+  /** Of several sources: finds them anew. */
+  readonly find?: (signal: AbortSignal | undefined) => Promise<FoundParts>;
   /**
    * Pushes every record into the sink. Errors of the sink pass through.
    *
@@ -86,4 +142,9 @@ export interface Source {
    * @throws LecternError `source-unreadable` also for a change during the read; `source-malformed` also for an early end
    */
   load(sink: RecordSink, options?: LoadOptions): Promise<LoadSummary | 'not-modified'>;
+}
+
+export interface FoundParts {
+  readonly sources: readonly Source[];
+  readonly skipped: number;
 }

@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LecternError } from '../errors.js';
 import { addressDigest, parseAddress } from '../upstream/address.js';
 import { fileSource } from './file.js';
+import { isGlob } from './find-files.js';
+import { type FolderSpec, foundFiles, type GlobSpec } from './found-files.js';
 import { resolveHeaders } from './http/headers.js';
 import { type HttpSpec, httpSource } from './http.js';
 import { type LecturerIds, withLecturerIds } from './lecturer-ids.js';
@@ -13,7 +16,7 @@ import type { RecordSource } from './records.js';
 import type { Source } from './source.js';
 
 /** A source as plain data, which can cross threads. Header values may be secrets. */
-export type SourceSpec = (FileSpec | HttpSpec | MergedSpec) & {
+export type SourceSpec = (FileSpec | FolderSpec | GlobSpec | HttpSpec | MergedSpec) & {
   /** Fills `lecturerId` from `lecturer`: a map from name to identifier, or the path of one. Default none. */
   readonly lecturerIds?: LecturerIds | undefined;
 };
@@ -42,13 +45,16 @@ export function sourceOfSpec({ lecturerIds, ...spec }: SourceSpec): Source {
       if (typeof spec.path !== 'string' || spec.path === '')
         throw invalid('a source of the kind file has no path');
       return fileSource(spec.path, spec);
+    case 'folder':
+    case 'glob':
+      return foundFiles(spec);
     case 'http':
       return httpSource(spec);
     case 'merged':
       return mergedSource(spec.specs.map(sourceOfSpec));
     default: {
       const kind = JSON.stringify((spec as { readonly kind: unknown }).kind);
-      throw invalid(`a source of the kind ${kind} is not known; expected file, http or merged`);
+      throw invalid(`a source of the kind ${kind} is not known; expected file, folder, glob, http or merged`);
     }
   }
 }
@@ -70,6 +76,10 @@ function partsOf(spec: SourceSpec): readonly string[] {
   switch (spec.kind) {
     case 'file':
       return [spec.path === '-' ? 'standard input' : `file ${resolve(spec.path)}`];
+    case 'folder':
+      return [`folder ${resolve(spec.path)}`];
+    case 'glob':
+      return [`glob ${resolve(spec.pattern)}`];
     case 'http':
       return [`address ${addressDigest(parseAddress(spec.url))}`];
     case 'merged':
@@ -85,8 +95,8 @@ export interface SourceArgumentOptions
 }
 
 /**
- * Reads sources as a command line names them: `http://…`, `https://…`, a path, a `file:` URL, or `-`. Several become one merged
- * source. Header fields may be secrets, so they go to one origin only.
+ * Reads sources as a command line names them: `http://…`, `https://…`, the path of a file or folder, a glob, a `file:` URL, or
+ * `-`. Several become one merged source. Header fields may be secrets, so they go to one origin only.
  *
  * @throws LecternError `option-invalid`
  */
@@ -117,13 +127,13 @@ function parseOne(text: string, http: Omit<Partial<HttpSpec>, 'kind' | 'url'>): 
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(text)?.[1]?.toLowerCase();
   switch (scheme) {
     case undefined:
-      return { kind: 'file', path: text };
+      return specOfPath(text);
     case 'http':
     case 'https':
       return { ...http, kind: 'http', url: text };
     case 'file':
       try {
-        return { kind: 'file', path: fileURLToPath(text) };
+        return specOfPath(fileURLToPath(text));
       } catch (cause) {
         throw invalid('the source is no file: URL of this machine', cause);
       }
@@ -131,5 +141,17 @@ function parseOne(text: string, http: Omit<Partial<HttpSpec>, 'kind' | 'url'>): 
       throw invalid(
         `a source of the scheme ${scheme} cannot be read; expected a path, http://… or https://…`,
       );
+  }
+}
+
+/** A file may have any name, so a path that is there is no glob. */
+function specOfPath(path: string): SourceSpec {
+  if (path === '-') return { kind: 'file', path };
+  try {
+    return { kind: statSync(path).isDirectory() ? 'folder' : 'file', path };
+  } catch {
+    // The load says what is wrong.
+    if (isGlob(path)) return { kind: 'glob', pattern: path };
+    return { kind: path.endsWith('/') ? 'folder' : 'file', path };
   }
 }

@@ -94,8 +94,9 @@ function sortKeyOf(value: string): string {
 
 /** Reads a flat image by binary search. Only values that it has are remembered, which bounds the memo. */
 export class Dictionary {
-  readonly #bytes: Buffer;
-  readonly #start: Uint32Array;
+  /** UTF-8 of all values; value c is [start[c], start[c + 1]). */
+  readonly bytes: Buffer;
+  readonly start: Uint32Array;
   readonly #codes = new Map<string, number>();
   /** A request looks each value up twice: to check it and to plan. */
   #lastValue: string | null = null;
@@ -103,8 +104,8 @@ export class Dictionary {
   readonly size: number;
 
   constructor(image: DictionaryImage) {
-    this.#bytes = Buffer.from(image.bytes.buffer, image.bytes.byteOffset, image.bytes.byteLength);
-    this.#start = image.start;
+    this.bytes = Buffer.from(image.bytes.buffer, image.bytes.byteOffset, image.bytes.byteLength);
+    this.start = image.start;
     this.size = image.start.length - 1;
   }
 
@@ -121,7 +122,14 @@ export class Dictionary {
   }
 
   valueOf(code: number): string {
-    return this.#bytes.toString('utf8', this.#start[code]!, this.#start[code + 1]!);
+    return this.bytes.toString('utf8', this.start[code]!, this.start[code + 1]!);
+  }
+
+  /** Compares by code point. */
+  compare(code: number, other: Dictionary, otherCode: number): number {
+    const { bytes, start } = other;
+    const [from, to] = [start[otherCode], start[otherCode + 1]];
+    return this.bytes.compare(bytes, from, to, this.start[code], this.start[code + 1]);
   }
 
   #search(value: Buffer): number {
@@ -130,9 +138,9 @@ export class Dictionary {
     // Invariant: values before `low` are smaller, values from `high` on are larger.
     while (low < high) {
       const middle = (low + high) >>> 1;
-      const from = this.#start[middle]!;
-      const to = this.#start[middle + 1]!;
-      const order = this.#bytes.compare(value, 0, value.length, from, to);
+      const from = this.start[middle]!;
+      const to = this.start[middle + 1]!;
+      const order = this.bytes.compare(value, 0, value.length, from, to);
       if (order === 0) return middle;
       if (order < 0) low = middle + 1;
       else high = middle;

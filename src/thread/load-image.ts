@@ -1,4 +1,4 @@
-import { DIFFERENCE_BYTES_PER_ENTRY, SNAPSHOT_DELTA_ENTRIES_MAX } from '../limits.js';
+import { COPY_MEMORY_SHARE, DIFFERENCE_BYTES_PER_ENTRY, SNAPSHOT_DELTA_ENTRIES_MAX } from '../limits.js';
 import type { ReadRules } from '../model/read-rules.js';
 import { ContentIdentifiers } from '../normalise/content-identifiers.js';
 import { createInstantReader } from '../normalise/instant-reader.js';
@@ -83,7 +83,13 @@ export async function loadImage(
     watch.chunk();
     options.onProgress?.(progress);
   };
-  const summary = await source.load(sink, { ...options, rules, onProgress });
+  const onParts: LoadOptions['onParts'] = (report) => {
+    options.onParts?.(report);
+    watch.hold(report.parts.reduce((bytes, { copy }) => bytes + (copy?.bytes.length ?? 0), 0));
+  };
+  const { memoryBytesMax } = bounds;
+  const copyBytesMax = memoryBytesMax === null ? undefined : COPY_MEMORY_SHARE * memoryBytesMax;
+  const summary = await source.load(sink, { ...options, rules, copyBytesMax, onProgress, onParts });
   if (summary === 'not-modified') {
     if (typeof options.previous === 'string') return summary;
     throw new Error(
@@ -109,6 +115,8 @@ export async function runLoadTask(
     ...listeners,
     previous: previousVersion,
     bounds,
+    parts: task.parts,
+    allowMissing: task.allowMissing,
   });
   if (loaded === 'not-modified') return { kind: 'not-modified' };
   const { image, bytesLeft } = loaded;

@@ -70,11 +70,12 @@ async function endOf(worker: Worker, { onStuck, signal }: SpawnOptions): Promise
 }
 
 function resultOf(worker: Worker, options: SpawnOptions): Promise<DoneOf<Task>> {
-  const { signal, onProgress, onVersion, feed } = options;
+  const { signal, onProgress, onVersion, onParts, feed } = options;
   return new Promise((resolve, reject) => {
     const take = (message: FromTask): void => {
       if (message.kind === 'progress') onProgress?.(message.progress);
       else if (message.kind === 'version') onVersion?.(message.version);
+      else if (message.kind === 'parts') onParts?.(message.report);
       else if (message.kind === 'more') void feedOne(worker, feed as Feed);
       else if (message.kind !== 'failed') resolve(message);
       else if (message.code === null) throw new Error(message.message);

@@ -3,9 +3,9 @@ import type { ReadRules } from '../model/read-rules.js';
 import type { ImageUse } from '../snapshot/check-image.js';
 import type { Delta, History } from '../snapshot/differences.js';
 import type { SnapshotImage } from '../snapshot/image.js';
-import type { ImageSource } from '../snapshot/image-file.js';
+import type { Beside, ImageSource } from '../snapshot/image-file.js';
 import type { IntakeBounds, Refusal } from '../snapshot/intake-bounds.js';
-import type { LoadOptions, LoadProgress } from '../source/source.js';
+import type { LoadOptions, LoadProgress, PartReport, PartsReport } from '../source/source.js';
 import type { SourceSpec } from '../source/spec.js';
 
 /** What worker threads are asked to do, and what they answer. A thread does one task and ends: its memory goes back. */
@@ -30,6 +30,9 @@ export interface LoadTask {
   readonly served: SnapshotImage | null;
   readonly deltas: readonly Delta[];
   readonly bounds: IntakeBounds;
+  /** For several sources: how they did at the last load. */
+  readonly parts: readonly PartReport[];
+  readonly allowMissing: boolean;
 }
 
 export type Task =
@@ -43,16 +46,19 @@ export type Task =
       readonly image: SnapshotImage;
       readonly sourceVersion: string | null;
       readonly source: ImageSource | null;
+      readonly beside: Beside | null;
       readonly keep: number;
     };
 
-export type TaskListeners = Pick<LoadOptions, 'signal' | 'onProgress' | 'onVersion'>;
+export type TaskListeners = Pick<LoadOptions, 'signal' | 'onProgress' | 'onVersion' | 'onParts'>;
 
 export interface Loaded {
   readonly kind: 'loaded';
   readonly image: SnapshotImage;
   readonly sourceVersion: string | null;
   readonly source?: ImageSource | null;
+  /** Only of an image from disk. */
+  readonly beside?: Beside | null;
   /** Both null at the first load, and for an image from disk. */
   readonly delta: Delta | null;
   readonly history: History | null;
@@ -87,6 +93,7 @@ export type FromTask =
   | { readonly kind: 'progress'; readonly progress: LoadProgress }
   /** Of the source that is about to be read. A thread that runs out of memory reports nothing later. */
   | { readonly kind: 'version'; readonly version: string | null }
+  | { readonly kind: 'parts'; readonly report: PartsReport }
   /** The next chunk of a stream may come. */
   | { readonly kind: 'more' };
 

@@ -29,6 +29,7 @@ async function* chunks(): AsyncGenerator<Uint8Array> {
 const listeners = {
   onProgress: (progress) => tell({ kind: 'progress', progress }),
   onVersion: (version) => tell({ kind: 'version', version }),
+  onParts: (report) => tell({ kind: 'parts', report }),
 } satisfies TaskListeners;
 
 // No top-level await: as a text inside a bundle this module is a CommonJS script.

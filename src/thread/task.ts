@@ -27,7 +27,8 @@ export async function runTaskHere(
     }
     case 'write-image': {
       const { writeImageFile } = await import('../snapshot/image-file.js');
-      writeImageFile(task.path, task.image, task.sourceVersion, task.keep, task.source);
+      const { path, image, sourceVersion, keep, source, beside } = task;
+      writeImageFile(path, image, sourceVersion, keep, source, beside);
       return { kind: 'done' };
     }
   }

@@ -1,6 +1,6 @@
 /** Queries of a program and their results. */
 import { LecternError } from '../errors.js';
-import type { ConflictEntry, TimetableEvent, TimetableRecord } from '../model/event.js';
+import type { ConflictEntry, DirectoryEntry, TimetableEvent, TimetableRecord } from '../model/event.js';
 import type { ConflictBy, ParameterFieldName } from '../model/fields.js';
 import { FORMATS, type FormatName } from '../model/format.js';
 import { invalidParameters } from '../query/object-form.js';
@@ -34,6 +34,12 @@ export type ConflictQuery = ScheduleQuery & {
   readonly merge?: boolean | undefined;
 };
 
+/** The filters of GET /schedule/rooms and the other directories, and a search. */
+export type DirectoryQuery = ScheduleQuery & {
+  /** A part of the id or the name; case and diacritics do not count. */
+  readonly q?: string | undefined;
+};
+
 /** The part of /schedule/all to return. */
 export type PageQuery = Pick<ScheduleQuery, 'limit' | 'cursor'>;
 
@@ -57,6 +63,16 @@ export interface ConflictPage {
   readonly nextCursor: string | null;
 }
 
+/** One page of a directory. */
+export interface DirectoryPage {
+  /** By name in order of code points, those without a name last; of one name by id. */
+  readonly entries: DirectoryEntry[];
+  /** Matching entries on all pages. */
+  readonly total: number;
+  /** Null on the last page. */
+  readonly nextCursor: string | null;
+}
+
 /** The difference between a past snapshot and the present one. */
 export interface ChangeSet {
   /** Id of the past snapshot. */
@@ -74,6 +90,7 @@ export interface ChangeSet {
 export function answerOf(result: ReadResult, format: FormatName = 'json'): Answer {
   if ('faults' in result) throw invalidParameters(result.faults);
   if ('gone' in result) throw new LecternError('not-ready', result.gone);
+  if ('missing' in result) throw new Error(result.missing);
   return result.read.execute(format);
 }
 

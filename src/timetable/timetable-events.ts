@@ -1,4 +1,5 @@
 import { LecternError } from '../errors.js';
+import type { SourcePart } from '../model/source-parts.js';
 import type { Refusal } from '../refresh/gate.js';
 import type { LoadResult } from '../refresh/keeper.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
@@ -45,6 +46,8 @@ export interface TimetableEvents {
   published: [event: PublishedEvent];
   /** A snapshot was built and not published. */
   refused: [event: RefusedEvent];
+  /** One of several sources began to fail, or is good again. */
+  part: [part: SourcePart];
   /** Comes after each load, and after its `published`, `refused` or `error`. */
   loaded: [event: LoadedEvent];
   /**
@@ -57,7 +60,7 @@ export interface TimetableEvents {
 /** A listener of one event. */
 export type TimetableListener<Name extends keyof TimetableEvents> = (...event: TimetableEvents[Name]) => void;
 
-const EVENT_NAMES: readonly (keyof TimetableEvents)[] = ['published', 'refused', 'loaded', 'error'];
+const EVENT_NAMES: readonly (keyof TimetableEvents)[] = ['published', 'refused', 'part', 'loaded', 'error'];
 
 /** A listener of a misspelt event would never be called. */
 export function checkEventName(name: keyof TimetableEvents): void {

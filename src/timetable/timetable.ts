@@ -3,7 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import { LecternError } from '../errors.js';
 import type { RequestHandler } from '../http/handler.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
-import type { TimetableEvent } from '../model/event.js';
+import type { DirectoryEntry, TimetableEvent } from '../model/event.js';
+import { DIRECTORIES, type DirectoryName, isDirectory } from '../model/fields.js';
 import type { FormatName } from '../model/format.js';
 import type {
   EmbeddedHandlerOptions,
@@ -38,6 +39,8 @@ import {
   type ConflictPage,
   type ConflictQuery,
   checkFormat,
+  type DirectoryPage,
+  type DirectoryQuery,
   type EventPage,
   eventPage,
   type PageQuery,
@@ -66,10 +69,7 @@ export interface Timetable extends ViewSource, AsyncDisposable {
    *   `staleSecondsMax`; `closed`
    */
   find(query?: ScheduleQuery): EventPage;
-  /**
-   * The events of {@link find} as the bytes of an answer, by default JSON. Do not write to them: they may be shared memory. Throws as
-   * {@link find} does.
-   */
+  /** The bytes of an answer, by default JSON. Do not write to them: they may be shared memory. Throws as {@link find} does. */
   findBytes(query?: BytesQuery, format?: FormatName): Uint8Array;
   /** One event by its id, or null. Throws `parameters-invalid` for an id that is not a text. */
   get(id: string): TimetableEvent | null;
@@ -77,12 +77,17 @@ export interface Timetable extends ViewSource, AsyncDisposable {
   conflicts(query?: ConflictQuery): ConflictPage;
   /** GET /schedule/types. */
   types(): string[];
+  /**
+   * GET /schedule/rooms, /courses, /groups or /lecturers: what the events of a query have, with names and numbers of events.
+   * Throws as {@link find} does, and `option-invalid` for another name.
+   */
+  directory(name: DirectoryName, query?: DirectoryQuery): DirectoryPage;
   /** GET /schedule/all. Throws as {@link find} does. */
   all(query?: PageQuery): EventPage;
   /** Changes since a snapshot, by its id; null for an unknown or forgotten id. */
   changes(since: string): ChangeSet | null;
-  /** The plan of GET /schedule for `query`. Throws as {@link find} does. */
-  explain(query?: ScheduleQuery): Explanation;
+  /** The plan of GET /schedule, or of a directory, for `query`. Throws as {@link find} does. */
+  explain(query?: ScheduleQuery | DirectoryQuery, directory?: DirectoryName): Explanation;
   /** Loads now, on another thread, and resolves to the outcome. Until then the process stays alive. */
   refresh(options?: RefreshOptions): Promise<LoadOutcome>;
   /**
@@ -143,6 +148,12 @@ function sourceOf(source: TimetableOptions['source']): AnySource {
   );
 }
 
+function directoryName(given: unknown): DirectoryName {
+  if (isDirectory(given)) return given;
+  const names = DIRECTORIES.map(({ name }) => name).join(', ');
+  throw new LecternError('option-invalid', `a directory is one of ${names}`);
+}
+
 class KeptTimetable implements Timetable {
   readonly ready: Promise<SnapshotSummary>;
   readonly #reading: Reading;
@@ -194,6 +205,7 @@ class KeptTimetable implements Timetable {
         publish: (publication) => this.#publish(publication),
         refused: (refusal, summary) => this.#listeners.tell('refused', { refusal, summary }),
         ended: (result, durationMs) => this.#listeners.tell('loaded', { result, durationMs }),
+        partChanged: (part) => this.#listeners.tell('part', part),
         failed: (error) => this.#listeners.tell('error', error),
         changed: (state) => this.#become({ name, ...state }),
       },
@@ -251,6 +263,11 @@ class KeptTimetable implements Timetable {
     return { conflicts: parse(answer), total: answer.total, nextCursor: answer.nextCursor };
   }
 
+  directory(name: DirectoryName, query?: DirectoryQuery): DirectoryPage {
+    const answer = this.#answer(directoryName(name), 'directory', query);
+    return { entries: parse<DirectoryEntry[]>(answer), total: answer.total, nextCursor: answer.nextCursor };
+  }
+
   types(): string[] {
     return parse(this.#answer('types', 'types', undefined));
   }
@@ -265,10 +282,11 @@ class KeptTimetable implements Timetable {
     return parse(answerOf(result));
   }
 
-  explain(query?: ScheduleQuery): Explanation {
+  explain(query?: ScheduleQuery | DirectoryQuery, directory?: DirectoryName): Explanation {
     const view = this.#open();
-    const { pairs, faults } = readQueryObject('schedule', 'explain', query);
-    const result = view.explain(pairs, this.#reading);
+    const endpoint = directory === undefined ? 'schedule' : directoryName(directory);
+    const { pairs, faults } = readQueryObject(endpoint, 'explain', query);
+    const result = view.explain(pairs, this.#reading, endpoint);
     if ('faults' in result) throw invalidParameters([...faults, ...result.faults]);
     if (faults.length > 0) throw invalidParameters(faults);
     return result;
@@ -324,14 +342,16 @@ class KeptTimetable implements Timetable {
   }
 
   #answer(
-    endpoint: Exclude<EndpointName, 'personal' | 'changes'>,
+    endpoint: Exclude<EndpointName, 'personal' | 'changes' | 'events'>,
     method: string,
     query: unknown,
     format?: FormatName,
   ): Answer {
     const view = this.#open();
     const { pairs, faults } = readQueryObject(endpoint, method, query);
-    const result = view[endpoint](pairs, this.#reading);
+    const result = isDirectory(endpoint)
+      ? view.directory(endpoint, pairs, this.#reading)
+      : view[endpoint](pairs, this.#reading);
     if (faults.length > 0) throw invalidParameters([...faults, ...('faults' in result ? result.faults : [])]);
     return answerOf(result, format);
   }

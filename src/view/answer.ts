@@ -37,7 +37,7 @@ export interface ReadFaults {
 
 /**
  * Either a read, or every fault of the parameters at once, or one sentence on why what was asked about cannot be known any
- * more.
+ * more, or does not exist.
  */
 export type ReadResult =
   | {
@@ -48,4 +48,8 @@ export type ReadResult =
   | {
       /** Why it cannot be known. */
       readonly gone: string;
+    }
+  | {
+      /** Why there is no such event. */
+      readonly missing: string;
     };

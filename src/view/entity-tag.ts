@@ -24,7 +24,8 @@ export class EntityTags {
     identities: readonly FieldFilter[] | null,
     format: FormatName,
   ): string {
-    const { startMs, endMs, limit, eventCursor, conflictCursor, by, merge, since, clashes } = parameters;
+    const { startMs, endMs, limit, eventCursor, conflictCursor, directoryCursor, q } = parameters;
+    const { by, merge, since, clashes } = parameters;
     const digest = new Digest();
     digest.text(endpoint);
     digest.text(format);
@@ -43,12 +44,29 @@ export class EntityTags {
       digest.text(eventCursor.id);
     }
     if (conflictCursor !== null) digest.text(JSON.stringify(conflictCursor));
+    if (directoryCursor !== null) digest.text(JSON.stringify(directoryCursor));
+    if (q !== null) {
+      digest.text('q');
+      digest.text(q);
+    }
     if (endpoint === 'conflicts') {
       digest.text(by.join());
       digest.word(merge ? 1 : 0);
     }
     if (since !== null) digest.text(since);
     if (clashes && format === 'ics') digest.text('clashes');
+    return this.#tag(digest);
+  }
+
+  ofEvent(ordinal: number, format: FormatName): string {
+    const digest = new Digest();
+    digest.text('events');
+    digest.text(format);
+    digest.number(ordinal);
+    return this.#tag(digest);
+  }
+
+  #tag(digest: Digest): string {
     digest.writeTo(this.#bytes, this.#digestOffset);
     return this.#bytes.toString('latin1');
   }

@@ -31,7 +31,8 @@ export interface Follower {
 }
 
 export function loadingSource(name: string): SourceState {
-  return { name, state: 'loading', lastSuccessMs: null, lastSuccessMonotonicMs: null, lastError: null };
+  const never = { lastSuccessMs: null, lastSuccessMonotonicMs: null };
+  return { name, state: 'loading', ...never, lastError: null, failingSinceMs: null, parts: null };
 }
 
 export function publicationOf(origin: Origin, { builtAtMs }: SnapshotSummary): PublicationState {
@@ -62,7 +63,9 @@ export class Present implements ViewSource {
 
   get status(): TimetableStatus {
     if (this.#view === null) return 'starting';
-    return this.source.lastError === null && !this.isStale ? 'ok' : 'degraded';
+    const { lastError, parts } = this.source;
+    const isGood = lastError === null && (parts?.overdue ?? 0) === 0 && !this.isStale;
+    return isGood ? 'ok' : 'degraded';
   }
 
   get isStale(): boolean {

@@ -1,3 +1,4 @@
+import type { SourceParts } from '../model/source-parts.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
 import type { View } from './view.js';
 
@@ -40,6 +41,10 @@ export interface SourceState {
   readonly lastSuccessMonotonicMs: number | null;
   /** One line: why the last load failed or was refused; null if it went well. */
   readonly lastError: string | null;
+  /** Since when loads have failed, or been refused; null if the last went well. */
+  readonly failingSinceMs: number | null;
+  /** Several sources, a folder or a glob; null for a single source. */
+  readonly parts: SourceParts | null;
   /** What was published turned out to be damaged: nothing is served until the next publication. */
   readonly isWithdrawn?: boolean;
 }

@@ -5,16 +5,17 @@
 export type { ParameterPairs, ParseOptions } from '../query/parameters.js';
 
 import type { Body } from '../encode/body.js';
-import { calendarForm, NO_NAMES } from '../encode/calendar-rows.js';
+import { calendarForm } from '../encode/calendar-rows.js';
 import { jsonChanges, messagePackChanges } from '../encode/changes.js';
 import { jsonConflicts, messagePackConflicts } from '../encode/conflict-entries.js';
 import { CSV } from '../encode/csv-rows.js';
-import { jsonRows } from '../encode/json.js';
-import { messagePackRows, packPlain } from '../encode/msgpack.js';
+import { jsonRow, jsonRows } from '../encode/json.js';
+import { messagePackRow, messagePackRows, packPlain } from '../encode/msgpack.js';
 import { NDJSON } from '../encode/ndjson-rows.js';
 import { RowCache } from '../encode/row-cache.js';
 import { type RowListForm, rowList } from '../encode/row-lists.js';
 import { CACHE_BYTES_DEFAULT } from '../limits.js';
+import { type DirectoryName, isDirectory } from '../model/fields.js';
 import type { FormatName } from '../model/format.js';
 import { parseIdentifier } from '../model/identifier.js';
 import { findConflicts } from '../query/conflicts.js';
@@ -29,7 +30,7 @@ import {
   type ParseOptions,
   parseParameters,
 } from '../query/parameters.js';
-import { planQuery } from '../query/plan.js';
+import { type Plan, planQuery } from '../query/plan.js';
 import type { FieldFilter, Query } from '../query/query.js';
 import type { Selection } from '../query/selection.js';
 import { type Differences, differenceSince, NO_DIFFERENCES } from '../snapshot/differences.js';
@@ -38,6 +39,7 @@ import type { SnapshotSummary } from '../snapshot/summary.js';
 import { NO_CODE } from '../structures/dictionary.js';
 import { lowerBound } from '../structures/search.js';
 import type { Answer, Read, ReadFaults, ReadResult } from './answer.js';
+import { DirectoryReads, directoryAnswer } from './directory-reads.js';
 import { EntityTags } from './entity-tag.js';
 
 /** What programs see of a snapshot. A request takes one view and so sees one snapshot. */
@@ -65,14 +67,27 @@ export interface View {
   conflicts(pairs: ParameterPairs, options: ParseOptions): ReadResult;
   /** GET /schedule/changes: what is different from a past snapshot. */
   changes(pairs: ParameterPairs, options: ParseOptions): ReadResult;
+  /** GET /schedule/rooms and the other directories: what matching events have, with names and numbers of events. */
+  directory(name: DirectoryName, pairs: ParameterPairs, options: ParseOptions): ReadResult;
+  /** GET /schedule/events/{id}. */
+  event(id: string, pairs: ParameterPairs, options: ParseOptions): ReadResult;
   /** The JSON of one event by its id, or null. A view of shared memory. */
   eventOf(id: string): Uint8Array | null;
-  /** How GET /schedule answers: the plan as text, with counts and timings. Executes the query. */
-  explain(pairs: ParameterPairs, options: ParseOptions): Explanation | ReadFaults;
+  /** How GET /schedule or a directory answers: the plan as text, with counts and timings. Executes the query. */
+  explain(
+    pairs: ParameterPairs,
+    options: ParseOptions,
+    endpoint?: ExplainedEndpoint,
+  ): Explanation | ReadFaults;
   /** A value of the field in this data set, or null if no event has one: for examples and test tokens. */
   sampleValue(field: FieldFilter['field']): string | null;
 }
 
+/** Endpoints that plan a query. */
+export type ExplainedEndpoint = 'schedule' | DirectoryName;
+
+/** The last step: writes what was found. */
+type Encode = (format: FormatName) => Answer;
 type Identities = readonly FieldFilter[] | null;
 
 export class SnapshotView implements View {
@@ -85,6 +100,7 @@ export class SnapshotView implements View {
   readonly #tags: EntityTags;
   /** Without and with marked clashes. */
   readonly #calendars: RowListForm[] = [];
+  readonly #directories: DirectoryReads;
 
   /**
    * @param differences what has changed since past snapshots
@@ -104,6 +120,7 @@ export class SnapshotView implements View {
       hasValue: (name, value) => snapshot.field(name).dictionary.codeOf(value) !== NO_CODE,
     };
     this.#tags = new EntityTags(snapshot.summary.id);
+    this.#directories = new DirectoryReads(snapshot);
   }
 
   schedule(pairs: ParameterPairs, options: ParseOptions): ReadResult {
@@ -124,6 +141,28 @@ export class SnapshotView implements View {
 
   conflicts(pairs: ParameterPairs, options: ParseOptions): ReadResult {
     return this.#read('conflicts', pairs, options, null);
+  }
+
+  directory(name: DirectoryName, pairs: ParameterPairs, options: ParseOptions): ReadResult {
+    return this.#read(name, pairs, options, null);
+  }
+
+  event(id: string, pairs: ParameterPairs, options: ParseOptions): ReadResult {
+    const parsed = parseParameters('events', pairs, options, this.#facts);
+    if ('faults' in parsed) return parsed;
+    const { parameters } = parsed;
+    const ordinal = this.#ordinalOf(id);
+    if (ordinal === -1) return { missing: 'No event of the timetable has this id.' };
+    const { rows } = this.#snapshot;
+    const read: Read = {
+      format: parameters.format,
+      entityTag: (format) => this.#tags.ofEvent(ordinal, format),
+      execute: (format) => {
+        const body = format === 'json' ? jsonRow(rows, ordinal) : messagePackRow(rows, ordinal);
+        return { total: 1, count: 1, nextCursor: null, body };
+      },
+    };
+    return { read };
   }
 
   changes(pairs: ParameterPairs, options: ParseOptions): ReadResult {
@@ -152,28 +191,44 @@ export class SnapshotView implements View {
   }
 
   eventOf(id: string): Uint8Array | null {
-    const canonical = parseIdentifier(id, this.summary.identifiers, 'id');
-    const ordinal = canonical === null ? -1 : this.#snapshot.ordinalOf(canonical);
+    const ordinal = this.#ordinalOf(id);
     return ordinal === -1 ? null : this.#snapshot.rows.rowOf(ordinal);
   }
 
-  explain(pairs: ParameterPairs, options: ParseOptions): Explanation | ReadFaults {
+  /** Returns -1 for an id that no event has. */
+  #ordinalOf(id: string): number {
+    const canonical = parseIdentifier(id, this.summary.identifiers, 'id');
+    return canonical === null ? -1 : this.#snapshot.ordinalOf(canonical);
+  }
+
+  explain(
+    pairs: ParameterPairs,
+    options: ParseOptions,
+    endpoint: ExplainedEndpoint = 'schedule',
+  ): Explanation | ReadFaults {
     const began = performance.now();
-    const parsed = parseParameters('schedule', pairs, options, this.#facts);
+    const parsed = parseParameters(endpoint, pairs, options, this.#facts);
     if ('faults' in parsed) return parsed;
     const planning = performance.now();
     const plan = planQuery(this.#snapshot, queryOf(parsed.parameters, null));
     const executing = performance.now();
-    const selection = executePlan(this.#snapshot, plan);
+    const find =
+      endpoint === 'schedule'
+        ? this.#findEvents(plan, parsed.parameters)
+        : this.#findEntries(endpoint, plan, parsed.parameters);
     const encoding = performance.now();
-    const { page } = this.#page(selection, parsed.parameters);
-    const body = jsonRows(this.#snapshot.rows, page, this.rowCache);
+    const { total, count, body } = find('json');
+    // Small bodies are made when they are read.
+    if (body.hasHeadRoom === true) Array.from(body.chunks);
     const ended = performance.now();
     return {
-      plan: explainPlan(plan),
-      total: selection.count,
-      count: page.count,
-      bodyBytes: body.byteLength,
+      plan: isDirectory(endpoint)
+        ? `${explainPlan(plan)}\n${this.#directories.explain(endpoint, plan)}`
+        : explainPlan(plan),
+      total,
+      count,
+      // Bodies of JSON have a length.
+      bodyBytes: body.byteLength ?? 0,
       timings: {
         parseMs: planning - began,
         planMs: executing - planning,
@@ -204,7 +259,11 @@ export class SnapshotView implements View {
       execute: (format) => {
         if (endpoint === 'types') return this.#typesAnswer(format);
         if (endpoint === 'conflicts') return this.#conflictsAnswer(query, parameters, format);
-        return this.#eventsAnswer(query, parameters, format);
+        const plan = planQuery(this.#snapshot, query);
+        const encode = isDirectory(endpoint)
+          ? this.#findEntries(endpoint, plan, parameters)
+          : this.#findEvents(plan, parameters);
+        return encode(format);
       },
     };
     return { read };
@@ -222,15 +281,18 @@ export class SnapshotView implements View {
     return { page, nextCursor: isLast ? null : encodeEventCursor(this.#snapshot.keyOf(page.last())) };
   }
 
-  #eventsAnswer(query: Query, parameters: Parameters, format: FormatName): Answer {
-    const selection = executePlan(this.#snapshot, planQuery(this.#snapshot, query));
+  #findEvents(plan: Plan, parameters: Parameters): Encode {
+    const selection = executePlan(this.#snapshot, plan);
     const { page, nextCursor } = this.#page(selection, parameters);
-    return {
-      total: selection.count,
-      count: page.count,
-      nextCursor,
-      body: this.#eventsBody(page, format, parameters.clashes),
+    return (format) => {
+      const body = this.#eventsBody(page, format, parameters.clashes);
+      return { total: selection.count, count: page.count, nextCursor, body };
     };
+  }
+
+  #findEntries(name: DirectoryName, plan: Plan, parameters: Parameters): Encode {
+    const page = this.#directories.find(name, plan, parameters);
+    return (format) => directoryAnswer(page, format);
   }
 
   #eventsBody(page: Selection, format: FormatName, marksClashes: boolean): Body {
@@ -244,7 +306,7 @@ export class SnapshotView implements View {
     if (format === 'ndjson') return NDJSON;
     if (format === 'csv') return CSV;
     const number = marksClashes ? 1 : 0;
-    this.#calendars[number] ??= calendarForm(this.#snapshot, NO_NAMES, marksClashes);
+    this.#calendars[number] ??= calendarForm(this.#snapshot, marksClashes);
     return this.#calendars[number];
   }
 

@@ -186,7 +186,7 @@ test('ready rejects with the reason, in words for people', async (t) => {
   await writeFile(join(folder, 'page.ndjson'), '<!doctype html><title>Login</title>');
   const cases: [source: TimetableOptions['source'], code: string, message: RegExp][] = [
     [join(folder, 'none.ndjson'), 'source-unreadable', /none\.ndjson/],
-    [folder, 'source-unreadable', /directory/],
+    [join(folder, 'none/'), 'source-unreadable', /none\/: there is no such file/],
     [join(folder, 'page.ndjson'), 'source-malformed', /page\.ndjson/],
     [[], 'snapshot-refused', /no events/],
     [[{ id: 'x' }], 'snapshot-refused', /its only record was rejected, at record 1: id is "x"/],

@@ -7,7 +7,10 @@ import type { Body, Read } from '../../src/view/answer.js';
 import { bearer, EVENTS, type Reply, serve, setUp, token, viewsOf } from './harness.js';
 
 const GOOD = bearer({ studyGroup: 'A' });
-const LISTS = ['', '/personal', '/all', '/types', '/conflicts'].map((path) => `/api/v1/schedule${path}`);
+const DIRECTORIES = ['/rooms', '/courses', '/groups', '/lecturers'];
+const LISTS = ['', '/personal', '/all', '/types', '/conflicts', ...DIRECTORIES].map(
+  (path) => `/api/v1/schedule${path}`,
+);
 
 function titles(reply: Reply): unknown[] {
   return (reply.json() as { title: string }[]).map((event) => event.title);
@@ -16,7 +19,7 @@ function titles(reply: Reply): unknown[] {
 test('every list has its header fields, its length, and an array', async (t) => {
   const { send } = await serve(t, setUp().handler);
   // The overlap is a clash of the room and of the lecturer.
-  const counts = [11, 6, 11, 2, 2];
+  const counts = [11, 6, 11, 2, 2, 1, 0, 2, 1];
   for (const [i, path] of LISTS.entries()) {
     const reply = await send(path, { headers: GOOD });
     t.equal(reply.status, 200, path);

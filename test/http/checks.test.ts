@@ -164,6 +164,7 @@ test('every problem code that a request can cause is reached, with its header fi
   const tooOld = await sendStale(path, { headers: GOOD });
   check(tooOld, 'snapshot-stale');
   t.equal(tooOld.headers['retry-after'], '2');
+  check(await send(`${path}/events/${'0'.repeat(36)}`, { headers: GOOD }), 'event-not-found');
   check(await send(`${path}/changes?since=${'x'.repeat(22)}`, { headers: GOOD }), 'snapshot-gone');
   check(await send(`${path}/changes?since=nothing`, { headers: GOOD }), 'parameters-invalid');
   check(await send(path, { headers: { ...GOOD, 'If-Match': '"a"' } }), 'precondition-failed');

@@ -63,6 +63,8 @@ export function viewsOf(events: readonly NormalisedEvent[] = EVENTS): TestViews 
       lastSuccessMs: FIRST_MS,
       lastSuccessMonotonicMs: 0,
       lastError: null,
+      failingSinceMs: null,
+      parts: null,
     },
   };
 }

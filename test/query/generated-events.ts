@@ -115,6 +115,10 @@ function fieldsOf(mode: IdentifierMode): fc.Arbitrary<Omit<NormalisedEvent, 'id'
     type: orNull(TEXTS, 2),
     groupId: orNull(groups, 3),
     lecturerId: orNull(lecturers, 3),
+    // Names that disagree or are equally frequent. An empty text is not a name.
+    roomName: orNull([...TEXTS.slice(0, 6), ''], 4),
+    courseName: orNull(['Analyse', 'analyse', 'ANALYSÉ'], 2),
+    groupName: orNull(['', 'Groupe Ω', 'Groupe ω'], 20),
   });
 }
 
@@ -122,7 +126,18 @@ function fieldsOf(mode: IdentifierMode): fc.Arbitrary<Omit<NormalisedEvent, 'id'
 const lacking = fc.oneof(
   { arbitrary: fc.constant([]), weight: 4 },
   {
-    arbitrary: fc.subarray(['roomId', 'courseId', 'studyGroup', 'type', 'lecturerId', 'groupId'] as const),
+    arbitrary: fc.subarray([
+      'roomId',
+      'courseId',
+      'studyGroup',
+      'type',
+      'lecturer',
+      'lecturerId',
+      'groupId',
+      'roomName',
+      'courseName',
+      'groupName',
+    ] as const),
     weight: 1,
   },
 );

@@ -16,7 +16,7 @@ export type FakeSource =
 export class FakeLoader {
   readonly name = 'fake';
   readonly files: readonly string[] = [];
-  readonly identifiers = 'uuid';
+  readonly rules = { identifiers: 'uuid' } as const;
   source: FakeSource;
   /** What the snapshot file holds, or why it cannot be read. */
   stored: { readonly image: SnapshotImage; readonly sourceVersion: string | null } | Error | null = null;

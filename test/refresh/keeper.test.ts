@@ -8,7 +8,7 @@ import { LecternError } from '../../src/errors.js';
 import { imageOfCount } from '../snapshot/images.js';
 import { FakeLoader } from './fake-loader.js';
 
-import { down, full, half, keep, other, titleOf } from './kept.js';
+import { down, full, half, keep, LOADING, other, titleOf } from './kept.js';
 
 /** A path where there is a file, as the keeper looks before it asks the loader. */
 function existingFile(t: { teardown(callback: () => void): unknown }): string {
@@ -20,12 +20,7 @@ function existingFile(t: { teardown(callback: () => void): unknown }): string {
 
 test('what a load brings is published, and what did not change is not', async (t) => {
   const { loader, keeper, told } = keep({ image: full, version: '1' });
-  t.strictSame(keeper.state, {
-    state: 'loading',
-    lastSuccessMs: null,
-    lastSuccessMonotonicMs: null,
-    lastError: null,
-  });
+  t.strictSame(keeper.state, LOADING);
   await keeper.start();
   t.match(keeper.state, {
     state: 'loaded',
@@ -49,12 +44,20 @@ test('a failure is told and changes nothing that is served; the next success end
   await keeper.start();
   loader.source = down;
   await keeper.refresh(false);
-  t.match(keeper.state, { state: 'failed', lastSuccessMs: 1, lastError: 'the upstream is down' });
+  t.match(keeper.state, {
+    state: 'failed',
+    lastSuccessMs: 1,
+    lastError: 'the upstream is down',
+    failingSinceMs: 2,
+  });
+  await keeper.refresh(false);
+  t.equal(keeper.state.failingSinceMs, 2, 'since it began');
   loader.source = { image: full, version: '1' };
   await keeper.refresh(false);
-  t.match(keeper.state, { state: 'loaded', lastSuccessMs: 2, lastError: null });
-  t.strictSame(told, ['published full from source', 'failed: the upstream is down']);
-  t.strictSame(loader.asked, [null, '1', '1']);
+  t.match(keeper.state, { state: 'loaded', lastSuccessMs: 3, lastError: null, failingSinceMs: null });
+  const failed = 'failed: the upstream is down';
+  t.strictSame(told, ['published full from source', failed, failed]);
+  t.strictSame(loader.asked, [null, '1', '1', '1']);
   await keeper.close();
 });
 
@@ -143,12 +146,7 @@ test('what is on disk is served at once, and the source is asked conditionally',
   const { keeper, told } = keep({ image: other, version: '8' }, { snapshotFile }, loader);
   await keeper.start();
   t.strictSame(told, ['published full from disk'], 'served before the source has answered');
-  t.strictSame(keeper.state, {
-    state: 'loading',
-    lastSuccessMs: null,
-    lastSuccessMonotonicMs: null,
-    lastError: null,
-  });
+  t.strictSame(keeper.state, LOADING);
   open();
   await keeper.refresh(false);
   t.strictSame(told, ['published full from disk', 'published other from source +0 ~10 -0']);
@@ -229,7 +227,8 @@ test('what is on disk is withdrawn where its rows are found damaged, and the sou
   t.equal(told.at(-1), 'published full from source', 'though the source has the version that the file named');
   t.equal(loader.asked.at(-1), null);
   const { lastSuccessMs, lastSuccessMonotonicMs } = keeper.state;
-  t.strictSame(keeper.state, { state: 'loaded', lastSuccessMs, lastSuccessMonotonicMs, lastError: null });
+  const times = { lastSuccessMs, lastSuccessMonotonicMs, failingSinceMs: null };
+  t.strictSame(keeper.state, { state: 'loaded', ...times, lastError: null, parts: null });
   await keeper.close();
   t.equal(loader.written.length, 1, 'and the file is written anew');
 });

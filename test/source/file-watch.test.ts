@@ -33,6 +33,7 @@ function watching(t: Test, spec: SourceSpec, options: WatchOptions = QUICK) {
   );
   t.teardown(() => watch.close());
   return {
+    ready: watch.ready,
     close: () => watch.close(),
     get count() {
       return count;
@@ -194,6 +195,48 @@ test('every file of a source is watched, maps of lecturer identifiers too, and n
     await watch.told(i + 1);
   }
   t.equal(watch.count, 3);
+});
+
+test('files that are added to, changed in, and removed from a folder or glob are told, once each', async (t) => {
+  const folder = t.testdir({ files: { 'a.ics': 'a' }, deep: {} });
+  const path = (name: string): string => join(folder, name);
+  const source: SourceSpec = {
+    kind: 'merged',
+    specs: [
+      { kind: 'folder', path: path('files') },
+      { kind: 'glob', pattern: `${folder}/deep/**/*.csv` },
+    ],
+  };
+  const watch = watching(t, source);
+  await watch.ready;
+  const changes: [what: string, change: () => void][] = [
+    ['a file is added', () => writeFileSync(path('files/b.ics'), 'b')],
+    ['a file is changed', () => writeFileSync(path('files/a.ics'), 'c')],
+    ['a file is renamed', () => renameSync(path('files/a.ics'), path('files/c.ics'))],
+    ['a file is removed', () => unlinkSync(path('files/b.ics'))],
+    ['the folder is gone', () => renameSync(path('files'), path('gone'))],
+    ['and back', () => renameSync(path('gone'), path('files'))],
+    [
+      'a file is added deep down',
+      () => {
+        mkdirSync(path('deep/er'));
+        writeFileSync(path('deep/er/a.csv'), 'a');
+      },
+    ],
+  ];
+  for (const [i, [what, change]] of changes.entries()) {
+    change();
+    await watch.told(i + 1);
+    t.equal(watch.count, i + 1, what);
+  }
+  writeFileSync(path('files/readme.md'), 'a file that is not read');
+  mkdirSync(path('files/folder.ics'));
+  await delay(200);
+  t.equal(watch.count, changes.length);
+  watch.close();
+  writeFileSync(path('files/d.ics'), 'd');
+  await delay(200);
+  t.equal(watch.count, changes.length, 'closed');
 });
 
 test('a closed watch tells nothing more, also of what it has found already', async (t) => {

@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url';
 import { test } from 'tap';
 import { parseSourceArgument, type SourceSpec, sourceOfSpec } from '../../src/source/spec.js';
 import { collect } from './collect.js';
-import { ndjson, records, startUpstream } from './http/upstream.js';
+import { ndjson, startUpstream } from './http/upstream.js';
 
 test('what a command line calls a source is told by its form', (t) => {
   const cases: [text: string | string[], spec: object][] = [
@@ -79,7 +79,7 @@ test('header fields go to one origin only', (t) => {
 });
 
 test('a description crosses to another thread and is the same source there', async (t) => {
-  const folder = t.testdir({ data: ndjson(records(2)), ids: '{"Ada":"1"}' });
+  const folder = t.testdir({ data: ndjson([{ title: '0' }, { title: '1' }]), ids: '{"Ada":"1"}' });
   const upstream = await startUpstream(t, (_, response) => response.end(ndjson([{ lecturer: 'Ada' }])));
   const spec: SourceSpec = parseSourceArgument([join(folder, 'data'), upstream.origin], {
     headers: { 'x-key': 'env:KEY' },
@@ -92,7 +92,7 @@ test('a description crosses to another thread and is the same source there', asy
   t.equal(source.name, `${join(folder, 'data')} + ${upstream.origin}/`);
   t.strictSame(
     (await collect(source)).records.map(({ value }) => value),
-    [{ lecturer: 'Ada', lecturerId: '1' }, { n: 0 }, { n: 1 }],
+    [{ lecturer: 'Ada', lecturerId: '1' }, { title: '0' }, { title: '1' }],
   );
   t.equal(upstream.requests[0]?.headers['x-key'], 'abc');
 });

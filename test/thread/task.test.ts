@@ -37,6 +37,8 @@ function loadTask(more: Partial<LoadTask>): LoadTask {
     served: null,
     deltas: [],
     bounds: { eventsMax: null, memoryBytesMax: null, growth: null },
+    parts: [],
+    allowMissing: false,
     ...more,
   };
 }
@@ -96,7 +98,15 @@ test('an image is written and read on threads', async (t) => {
   const options = { keepsProcessAlive: true };
   const image = imageOfCount(50);
   const source = { name: 'events.ndjson', digest: 'abc' };
-  const write = { task: 'write-image', path, image, sourceVersion: '7', source, keep: 0 } as const;
+  const write = {
+    task: 'write-image',
+    path,
+    image,
+    sourceVersion: '7',
+    source,
+    beside: null,
+    keep: 0,
+  } as const;
   t.strictSame(await spawnTask(write, options), { kind: 'done' });
   const read = await spawnTask({ task: 'read-image', path, use: 'pin' }, options);
   t.match(read, { kind: 'loaded', sourceVersion: '7', source, delta: null });

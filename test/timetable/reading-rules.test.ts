@@ -207,7 +207,7 @@ test('a map of columns that are not there fails the load, and the last timetable
   const folder = await folderOf(t);
   const source = join(folder, 'rows.json');
   await writeFile(source, JSON.stringify(ROWS));
-  const timetable = openTimetable({ source, watch: false, ...RULES });
+  const timetable = openTimetable({ source, watch: false, buildOn: 'here', ...RULES });
   await timetable.ready;
   await writeFile(source, JSON.stringify(ROWS.map(({ Fach, ...row }) => ({ ...row, fach: Fach }))));
   const { result, reason } = await timetable.refresh();
@@ -245,7 +245,14 @@ test('a snapshot file of other rules is served at the start, and not confirmed a
   const snapshotFile = join(folder, 'image');
   await writeFile(source, JSON.stringify(ROWS));
   const open = async (more: Partial<TimetableOptions>): Promise<unknown[]> => {
-    const timetable = openTimetable({ source, snapshotFile, watch: false, ...RULES, ...more });
+    const timetable = openTimetable({
+      source,
+      snapshotFile,
+      watch: false,
+      buildOn: 'here',
+      ...RULES,
+      ...more,
+    });
     const loaded = new Promise((resolve) => timetable.on('loaded', ({ result }) => resolve(result)));
     await timetable.ready;
     const first = timetable.find({}).events[0]?.time;

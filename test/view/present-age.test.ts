@@ -28,6 +28,8 @@ function presentOf(source: Partial<SourceState>, builtMsAgo: number): Present {
     lastSuccessMs: null,
     lastSuccessMonotonicMs: null,
     lastError: null,
+    failingSinceMs: null,
+    parts: null,
     ...source,
   };
   const present = new Present(state, { staleMsMax: STALE_MS, cacheBytesMax: 0 });

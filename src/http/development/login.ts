@@ -4,7 +4,7 @@ import { type ClaimTable, canonicalValue } from '../../auth/identity.js';
 import type { ParameterFault, ParameterFaultCode } from '../../errors.js';
 import { PARAMETER_VALUES_MAX } from '../../limits.js';
 import type { IdentifierMode } from '../../model/event.js';
-import type { IndexedFieldName } from '../../model/fields.js';
+import type { IdentityFieldName } from '../../model/fields.js';
 import { describeIdentifier } from '../../model/identifier.js';
 import { suggest } from '../../structures/suggest.js';
 import type { ParameterPairs, ParseOptions, View } from '../../view/view.js';
@@ -15,7 +15,7 @@ import { sendSnapshotUnavailable } from '../read.js';
 import { parseQueryString } from '../request/query-string.js';
 import type { OpenRoute } from '../routes.js';
 
-type ValuesByField = Partial<Record<IndexedFieldName, string[]>>;
+type ValuesByField = Partial<Record<IdentityFieldName, string[]>>;
 
 export function loginRoute(
   views: ViewSource,

@@ -133,6 +133,7 @@ function lookingSink(sink: RecordSink, onRecord: (value: unknown) => void): Reco
       sink.record(value, position);
     },
     reject: (rejection) => sink.reject(rejection),
+    notes: sink.notes,
   };
 }
 

@@ -126,7 +126,7 @@ test('health tells what is served and how the source is', async (t) => {
 
   Object.assign(views, {
     status: 'degraded',
-    source: { name: 'x', state: 'failed', lastSuccessMs: null, lastError: 'gone "away"\n' },
+    source: { ...views.source, name: 'x', state: 'failed', lastSuccessMs: null, lastError: 'gone "away"\n' },
   });
   t.match((await send('/health')).json(), { status: 'degraded', source: { lastError: 'gone "away"\n' } });
   t.equal((await send('/health')).status, 200, 'there is still something to serve');

@@ -1,0 +1,204 @@
+import { DIRECTORIES, type DirectoryName } from '../model/fields.js';
+import { compareCodePoints, searchForm } from '../model/text.js';
+import type { FieldIndex, Snapshot } from '../snapshot/snapshot.js';
+import type { Dictionary } from '../structures/dictionary.js';
+import type { CodeColumn } from '../structures/posting-lists.js';
+import { lowerBound } from '../structures/search.js';
+import { results } from '../structures/slabs.js';
+import { Selection } from './selection.js';
+
+/** The sort key of an entry: nulls come last. */
+export interface DirectoryKey {
+  readonly name: string | null;
+  readonly id: string | null;
+}
+
+/**
+ * The rooms, courses, groups or lecturers of a snapshot. **Entry** e is the value of the first key field with code e; from
+ * `ids.size` on it is a value of the second key field, on events without the first. Such entries have a name and no id.
+ */
+export class Directory {
+  readonly ids: Dictionary;
+  readonly names: Dictionary;
+  /** By entry with an id: a code of `names`, or a larger number for no name. */
+  readonly nameCodes: CodeColumn;
+  /** Names of entries without an id. Null in directories where all have one. */
+  readonly texts: Dictionary | null;
+  readonly #idField: FieldIndex;
+  readonly #textField: FieldIndex | null;
+  /** Events by entry, in the whole snapshot. */
+  readonly #totals: Uint32Array;
+  /** Entries with events, by name. */
+  readonly #sorted: Uint32Array;
+  #searched: Readonly<Record<'ids' | 'names' | 'texts', SearchedTexts>> | null = null;
+
+  constructor(snapshot: Snapshot, name: DirectoryName) {
+    const [idKey, textKey] = DIRECTORIES.find((directory) => directory.name === name)!.keys;
+    const names = snapshot.namesOf(idKey);
+    this.#idField = snapshot.field(idKey);
+    this.#textField = textKey === undefined ? null : snapshot.field(textKey);
+    this.ids = this.#idField.dictionary;
+    this.texts = this.#textField?.dictionary ?? null;
+    this.names = names.dictionary;
+    this.nameCodes = names.codes;
+    this.#totals = this.#countAll(snapshot.eventCount);
+    this.#sorted = this.#sort();
+  }
+
+  /** Entries of the whole snapshot. */
+  get size(): number {
+    return this.#sorted.length;
+  }
+
+  keyOf(entry: number): DirectoryKey {
+    const { ids, names, texts } = this;
+    if (entry >= ids.size) return { name: texts!.valueOf(entry - ids.size), id: null };
+    const nameCode = this.nameCodes[entry]!;
+    return { name: nameCode < names.size ? names.valueOf(nameCode) : null, id: ids.valueOf(entry) };
+  }
+
+  /**
+   * Counts the events of each entry by the lengths of posting lists, or by the codes of the selected events.
+   *
+   * @param selection null for all events
+   */
+  count(selection: Selection | null): Uint32Array {
+    return selection === null ? this.#totals : this.#countCodes(selection);
+  }
+
+  #countCodes(selection: Selection): Uint32Array {
+    const idCount = this.ids.size;
+    const counts = new Uint32Array(idCount + (this.texts?.size ?? 0));
+    const { codes } = this.#idField;
+    const text = this.#textField;
+    selection.forEachRun((first, end) => {
+      for (let ordinal = first; ordinal < end; ordinal++) {
+        const code = codes[ordinal]!;
+        if (code < idCount) counts[code]!++;
+        else if (text !== null) {
+          const textCode = text.codes[ordinal]!;
+          if (textCode < text.dictionary.size) counts[idCount + textCode]!++;
+        }
+      }
+    });
+    return counts;
+  }
+
+  /**
+   * Entries with events, in order.
+   *
+   * @param q in its search form; a part of the id or the name
+   */
+  find(counts: Uint32Array, q: string | null): Uint32Array {
+    const sorted = this.#sorted;
+    if (q === null && counts === this.#totals) return sorted;
+    const isMatch = q === null ? null : this.#search(q);
+    const found = results.uint32(sorted.length);
+    let count = 0;
+    for (let n = 0; n < sorted.length; n++) {
+      const entry = sorted[n]!;
+      if (counts[entry]! > 0 && (isMatch === null || isMatch[entry] === 1)) found[count++] = entry;
+    }
+    return found.subarray(0, count);
+  }
+
+  #countAll(eventCount: number): Uint32Array {
+    const { start, postings } = this.#idField;
+    // Only events without an id count for texts.
+    if (this.#textField !== null && postings.length < eventCount) {
+      return this.#countCodes(Selection.ofRuns(Uint32Array.of(0, eventCount)));
+    }
+    const totals = new Uint32Array(this.ids.size + (this.texts?.size ?? 0));
+    for (let code = 0; code < this.ids.size; code++) totals[code] = start[code + 1]! - start[code]!;
+    return totals;
+  }
+
+  /** Dictionaries are in order, so counting by name sorts entries with ids, and one merge adds those without. */
+  #sort(): Uint32Array {
+    const { ids, names, texts, nameCodes } = this;
+    const totals = this.#totals;
+    const next = new Uint32Array(names.size + 2);
+    for (let code = 0; code < ids.size; code++) next[Math.min(nameCodes[code]!, names.size) + 1]!++;
+    for (let n = 0; n <= names.size; n++) next[n + 1]! += next[n]!;
+    const byName = new Uint32Array(ids.size);
+    for (let code = 0; code < ids.size; code++)
+      byName[next[Math.min(nameCodes[code]!, names.size)]!++] = code;
+    if (texts === null) return byName;
+    const sorted = new Uint32Array(totals.length);
+    let count = 0;
+    let n = 0;
+    for (let textCode = 0; textCode < texts.size; textCode++) {
+      // Zero: all its events have an id. An empty text names nothing.
+      if (totals[ids.size + textCode] === 0 || texts.start[textCode] === texts.start[textCode + 1]) continue;
+      while (n < byName.length) {
+        const nameCode = nameCodes[byName[n]!]!;
+        if (nameCode >= names.size || names.compare(nameCode, texts, textCode) > 0) break;
+        sorted[count++] = byName[n++]!;
+      }
+      sorted[count++] = ids.size + textCode;
+    }
+    while (n < byName.length) sorted[count++] = byName[n++]!;
+    return sorted.subarray(0, count);
+  }
+
+  /** By entry: 1 for a match. */
+  #search(q: string): Uint8Array {
+    const { ids, nameCodes } = this;
+    this.#searched ??= {
+      ids: new SearchedTexts(ids),
+      names: new SearchedTexts(this.names),
+      texts: new SearchedTexts(this.texts),
+    };
+    const isMatch = new Uint8Array(this.#totals.length);
+    this.#searched.ids.search(q, isMatch, 0);
+    this.#searched.texts.search(q, isMatch, ids.size);
+    const isName = new Uint8Array(this.names.size);
+    this.#searched.names.search(q, isName, 0);
+    for (let code = 0; code < ids.size; code++) if (isName[nameCodes[code]!] === 1) isMatch[code] = 1;
+    return isMatch;
+  }
+}
+
+/** Nulls come last. */
+export function compareDirectoryKeys(a: DirectoryKey, b: DirectoryKey): number {
+  return compareOrNull(a.name, b.name) || compareOrNull(a.id, b.id);
+}
+
+function compareOrNull(a: string | null, b: string | null): number {
+  if (a === null || b === null) return Number(a === null) - Number(b === null);
+  return compareCodePoints(a, b);
+}
+
+/** The search forms of all values of a dictionary as one text, which native code searches. */
+class SearchedTexts {
+  readonly #text: string;
+  /** The value with code c is units [start[c], start[c + 1]). */
+  readonly #start: Uint32Array;
+
+  constructor(dictionary: Dictionary | null) {
+    const size = dictionary?.size ?? 0;
+    const forms: string[] = [];
+    this.#start = new Uint32Array(size + 1);
+    for (let code = 0; code < size; code++) {
+      const form = searchForm(dictionary!.valueOf(code));
+      forms.push(form);
+      this.#start[code + 1] = this.#start[code]! + form.length;
+    }
+    this.#text = forms.join('');
+  }
+
+  /** Sets isMatch[offset + code] for each value that contains `q`, which is not empty. */
+  search(q: string, isMatch: Uint8Array, offset: number): void {
+    const text = this.#text;
+    const start = this.#start;
+    // Terminates: `at` grows.
+    for (let at = text.indexOf(q); at !== -1; ) {
+      const next = lowerBound(start, at + 1);
+      const end = start[next]!;
+      // Otherwise q lies across two values.
+      const isWithin = at + q.length <= end;
+      if (isWithin) isMatch[offset + next - 1] = 1;
+      at = text.indexOf(q, isWithin ? end : at + 1);
+    }
+  }
+}

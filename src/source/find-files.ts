@@ -1,0 +1,158 @@
+import type { Dirent } from 'node:fs';
+import { lstat, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import picomatch from 'picomatch';
+import { LecternError } from '../errors.js';
+import { FOUND_FILES_MAX, FOUND_FOLDERS_MAX } from '../limits.js';
+import { compareCodePoints } from '../model/text.js';
+import { fileUnreadable } from './open-file.js';
+
+export interface FoundFiles {
+  /** Sorted by code point. */
+  readonly paths: readonly string[];
+  /** What else is there: hidden files, folders, other endings. */
+  readonly skipped: number;
+}
+
+const ENDINGS = ['ndjson', 'jsonl', 'json', 'msgpack', 'csv', 'tsv', 'ics'];
+const READ = new RegExp(`\\.(?:${ENDINGS.join('|')})(?:\\.gz)?$`, 'i');
+const NAMES_SHOWN = 5;
+
+/** The files directly in a folder whose names have a known ending. */
+export async function filesOfFolder(folder: string): Promise<FoundFiles> {
+  const entries = await readFolder(folder, folder);
+  const paths: string[] = [];
+  for (const entry of entries) {
+    const path = join(folder, entry.name);
+    if (!entry.name.startsWith('.') && READ.test(entry.name) && !(await isFolder(path))) {
+      paths.push(path);
+    }
+  }
+  if (paths.length > 0) return found(folder, paths, entries.length - paths.length);
+  const endings = ENDINGS.map((ending) => `.${ending}`).join(', ');
+  throw unreadable(folder, `no file in it ends in ${endings}, or these with .gz; ${describe(entries)}`);
+}
+
+/** The files that a pattern matches. As in a shell, `**` follows no symbolic links, and names with a dot must be spelt. */
+export async function filesOfGlob(pattern: string): Promise<FoundFiles> {
+  const walk = new Walk(pattern);
+  const segments = pattern
+    .replace(/^\/+/, '')
+    .split('/')
+    .filter((each) => each !== '' && each !== '.');
+  if (segments.at(-1) === '**') segments.push('*');
+  await walk.expand(pattern.startsWith('/') ? '/' : '', segments);
+  if (walk.paths.size > 0) return found(pattern, [...walk.paths], walk.skipped);
+  throw unreadable(pattern, `no file matches it; ${await describeStart(pattern, segments)}`);
+}
+
+export function isGlob(text: string): boolean {
+  return /[*?[{]/.test(text);
+}
+
+class Walk {
+  readonly paths = new Set<string>();
+  skipped = 0;
+  readonly #pattern: string;
+  #folders = 0;
+
+  constructor(pattern: string) {
+    this.#pattern = pattern;
+  }
+
+  async expand(folder: string, [segment = '', ...rest]: readonly string[]): Promise<void> {
+    if (segment === '**') return this.#expandAny(folder, rest);
+    if (!isGlob(segment)) return this.#enter(join(folder, segment), rest);
+    const matches = picomatch(segment, { posix: true });
+    // Sorted, so that the first failure is always the same.
+    for (const { name } of await this.#read(folder)) {
+      if (matches(name)) await this.#enter(join(folder, name), rest);
+    }
+  }
+
+  async #expandAny(folder: string, rest: readonly string[]): Promise<void> {
+    await this.expand(folder, rest);
+    for (const entry of await this.#read(folder)) {
+      if (entry.isDirectory() && !entry.name.startsWith('.')) {
+        await this.#expandAny(join(folder, entry.name), rest);
+      }
+    }
+  }
+
+  async #enter(path: string, rest: readonly string[]): Promise<void> {
+    if (rest.length > 0) return this.expand(path, rest);
+    // A link that leads nowhere is there: its load says so.
+    const isThere = await lstat(path).then(
+      () => true,
+      (error: unknown) => !isMissing(error),
+    );
+    if (!isThere) return;
+    if (await isFolder(path)) this.skipped++;
+    else this.paths.add(path);
+    if (this.paths.size > FOUND_FILES_MAX) throw tooMany(this.#pattern);
+  }
+
+  async #read(folder: string): Promise<readonly Dirent[]> {
+    if (++this.#folders > FOUND_FOLDERS_MAX) {
+      throw unreadable(this.#pattern, `more than ${FOUND_FOLDERS_MAX} folders would have to be read`);
+    }
+    try {
+      return await readFolder(folder === '' ? '.' : folder, this.#pattern);
+    } catch (error) {
+      // A pattern may go through what is no folder.
+      if (error instanceof LecternError && isMissing(error.cause)) return [];
+      throw error;
+    }
+  }
+}
+
+async function readFolder(folder: string, name: string): Promise<Dirent[]> {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true });
+    return entries.sort((a, b) => compareCodePoints(a.name, b.name));
+  } catch (error) {
+    const isFound = folder === name || !(error instanceof Error);
+    throw fileUnreadable(isFound ? name : `${name}, in ${folder}`, error);
+  }
+}
+
+function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (status) => status.isDirectory(),
+    () => false,
+  );
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+}
+
+function found(name: string, paths: readonly string[], skipped: number): FoundFiles {
+  if (paths.length > FOUND_FILES_MAX) throw tooMany(name);
+  return { paths: [...paths].sort(compareCodePoints), skipped };
+}
+
+function tooMany(name: string): LecternError {
+  return unreadable(name, `it has more than ${FOUND_FILES_MAX} files`);
+}
+
+function unreadable(name: string, problem: string): LecternError {
+  return new LecternError('source-unreadable', `cannot read ${name}: ${problem}`);
+}
+
+/** What is in the folder at which the pattern begins. */
+async function describeStart(pattern: string, segments: readonly string[]): Promise<string> {
+  const named = segments.slice(0, segments.findIndex(isGlob));
+  const folder = join(pattern.startsWith('/') ? '/' : '.', ...named);
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => null);
+  return entries === null ? `there is no folder ${folder}` : `in ${folder} ${describe(entries)}`;
+}
+
+function describe(entries: readonly Dirent[]): string {
+  if (entries.length === 0) return 'there is nothing';
+  const names = entries
+    .slice(0, NAMES_SHOWN)
+    .map((entry) => `${entry.name}${entry.isDirectory() ? '/' : ''}`);
+  const rest = entries.length - names.length;
+  return `there ${entries.length === 1 ? 'is' : 'are'} ${names.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+}

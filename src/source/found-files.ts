@@ -1,0 +1,62 @@
+import { LecternError } from '../errors.js';
+import { FILE_IDLE_MS_MAX } from '../limits.js';
+import { fileSource } from './file.js';
+import { type FoundFiles, filesOfFolder, filesOfGlob } from './find-files.js';
+import { partsSource } from './merged.js';
+import type { FileLimits } from './open-file.js';
+import type { Source } from './source.js';
+
+/** The files directly in a folder, by their names. */
+export interface FolderSpec extends Omit<FileLimits, 'isPipe'> {
+  /** Says that this is a folder. */
+  readonly kind: 'folder';
+  /** Its path. */
+  readonly path: string;
+}
+
+/** All files that match a pattern. */
+export interface GlobSpec extends Omit<FileLimits, 'isPipe'> {
+  /** Says that this is a pattern. */
+  readonly kind: 'glob';
+  /** A path with `*`, `?`, `[…]`, `{…}` in its names, or `**` in place of any folders. */
+  readonly pattern: string;
+}
+
+/** The files of a folder or glob, found anew at each load. @throws LecternError `option-invalid` */
+export function foundFiles(spec: FolderSpec | GlobSpec): Source {
+  const name = spec.kind === 'folder' ? spec.path : spec.pattern;
+  if (typeof name !== 'string' || name === '') {
+    const what = spec.kind === 'folder' ? 'path' : 'pattern';
+    throw new LecternError('option-invalid', `a source of the kind ${spec.kind} has no ${what}`);
+  }
+  const { idleMsMax = FILE_IDLE_MS_MAX, totalMsMax } = spec;
+  return partsSource(name, async () => {
+    const { paths, skipped } = await inTime(findFiles(spec), name, idleMsMax);
+    const sources = paths.map((path): Source => {
+      const file = fileSource(path, { isPipe: false, idleMsMax, totalMsMax });
+      return { ...file, mayBeMissing: true };
+    });
+    return { sources, skipped };
+  });
+}
+
+/** @throws LecternError `source-unreadable`, also if there is none */
+export function findFiles(spec: FolderSpec | GlobSpec): Promise<FoundFiles> {
+  return spec.kind === 'folder' ? filesOfFolder(spec.path) : filesOfGlob(spec.pattern);
+}
+
+/** A network file system may never answer. */
+async function inTime<T>(promise: Promise<T>, name: string, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const problem = `its files were not found within ${ms / 1000} s`;
+      reject(new LecternError('source-unreadable', `cannot read ${name}: ${problem}`));
+    }, ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

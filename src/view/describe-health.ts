@@ -1,0 +1,60 @@
+import { monotonicMs } from '../model/clock.js';
+import type { SourcePart } from '../model/source-parts.js';
+import type { ViewSource } from './view-source.js';
+
+/** What GET /health of development and GET /status of the admin listener say. It holds no secret. */
+export function describeHealth(views: ViewSource, version: string): object {
+  const { summary, status, source, publication } = views;
+  const snapshot =
+    summary === null || publication === null
+      ? null
+      : {
+          id: summary.id,
+          events: summary.events,
+          rejected: summary.rejected,
+          builtAt: timeOf(summary.builtAtMs),
+          ageSeconds: (monotonicMs() - publication.builtMonotonicMs) / 1000,
+          origin: publication.origin,
+        };
+  const { state, lastSuccessMs, lastError, failingSinceMs, parts } = source;
+  return {
+    status,
+    version,
+    snapshot,
+    source: {
+      state,
+      lastSuccess: timeOf(lastSuccessMs),
+      lastError,
+      failingSince: timeOf(failingSinceMs),
+      parts: parts && {
+        total: parts.total,
+        stale: parts.stale,
+        missing: parts.missing,
+        skipped: parts.skipped,
+        listed: parts.listed.map(describePart),
+      },
+    },
+  };
+}
+
+function describePart({
+  name,
+  state,
+  records,
+  lastSuccessMs,
+  failingSinceMs,
+  lastError,
+}: SourcePart): object {
+  return {
+    name,
+    state,
+    records,
+    lastSuccess: timeOf(lastSuccessMs),
+    failingSince: timeOf(failingSinceMs),
+    lastError,
+  };
+}
+
+function timeOf(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}

@@ -1,0 +1,58 @@
+/** The linear-scan twin of GET /schedule/rooms, /courses, /groups and /lecturers. */
+import type { DirectoryEntry, NormalisedEvent } from '../../src/model/event.js';
+import type { DirectoryName, NamedFieldName } from '../../src/model/fields.js';
+import { compareText } from './events.js';
+import { nameOracle } from './names.js';
+import { matches, type OracleQuery } from './schedule.js';
+
+const KEYS: Readonly<Record<DirectoryName, readonly [NamedFieldName, 'studyGroup' | 'lecturer' | null]>> = {
+  rooms: ['roomId', null],
+  courses: ['courseId', null],
+  groups: ['groupId', 'studyGroup'],
+  lecturers: ['lecturerId', 'lecturer'],
+};
+
+/** One character at a time, so that no context counts. */
+function foldedText(text: string): string {
+  return [...text.normalize('NFD').replace(/\p{M}/gu, '')]
+    .map((character) => character.toLowerCase().toUpperCase().toLowerCase().replace('ς', 'σ'))
+    .join('');
+}
+
+function compareOrNull(a: string | null, b: string | null): number {
+  if (a === null || b === null) return Number(a === null) - Number(b === null);
+  return compareText(a, b);
+}
+
+export function compareEntries(a: DirectoryEntry, b: DirectoryEntry): number {
+  return compareOrNull(a.name, b.name) || compareOrNull(a.id, b.id);
+}
+
+/**
+ * Names are those of the whole set, numbers of events those of the query.
+ *
+ * @param q a part of the id or the name, as a client writes it
+ * @param nameOf for large sets, where the names are known already
+ */
+export function directoryOracle(
+  events: readonly NormalisedEvent[],
+  directory: DirectoryName,
+  query: OracleQuery,
+  q: string | null = null,
+  nameOf: (id: string) => string | null = (id) => nameOracle(events, KEYS[directory][0], id),
+): DirectoryEntry[] {
+  const [idField, textField] = KEYS[directory];
+  const byKey = new Map<string, { id: string | null; name: string | null; events: number }>();
+  for (const event of events) {
+    const id = event[idField];
+    const text = textField === null ? null : event[textField];
+    if (!matches(event, query) || (id === null && (text === null || text === ''))) continue;
+    const key = JSON.stringify([id, id === null ? text : null]);
+    const entry = byKey.get(key);
+    if (entry !== undefined) entry.events++;
+    else byKey.set(key, { id, name: id === null ? text : nameOf(id), events: 1 });
+  }
+  const isMatch = (text: string | null): boolean =>
+    q === null || (text !== null && foldedText(text).includes(foldedText(q)));
+  return [...byKey.values()].filter(({ id, name }) => isMatch(id) || isMatch(name)).sort(compareEntries);
+}

@@ -1,0 +1,436 @@
+/** Directories against a scan of all events, on generated and real timetables, and their rules one by one. */
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { test } from 'tap';
+import { BODY_WHOLE_BYTES_MAX, CURSOR_CHARACTERS_MAX } from '../../src/limits.js';
+import type { DirectoryEntry, IdentifierMode, NormalisedEvent } from '../../src/model/event.js';
+import { DIRECTORIES, type DirectoryName } from '../../src/model/fields.js';
+import { createNormaliser, isRejection } from '../../src/normalise/normalise.js';
+import type { ReadResult } from '../../src/view/answer.js';
+import type { ParameterPairs, View } from '../../src/view/view.js';
+import { compareEntries, directoryOracle } from '../oracle/directories.js';
+import { eventsInOrder } from '../oracle/events.js';
+import { type OracleQuery, pageOf } from '../oracle/schedule.js';
+import { eventOf } from '../snapshot/images.js';
+import { eventSets } from './generated-events.js';
+import { recipes, requestOf, spellInstant, universeOf } from './generated-requests.js';
+import { namedRecordsOf } from './named-records.js';
+import {
+  assertFaults,
+  assertSameList,
+  assertWhole,
+  followPages,
+  listOf,
+  readOf,
+  STRICT,
+  unpackedListOf,
+  viewOfEvents,
+} from './reading.js';
+import { findDataSets, NO_DATA } from './real-sets.js';
+
+const NAMES: readonly DirectoryName[] = DIRECTORIES.map(({ name }) => name);
+const NO_QUERY = { filters: [], startMs: null, endMs: null };
+
+/** Parts of ids and names that are there, in another case and in another form, and some that are not. */
+const searches = fc.option(
+  fc.record({ pick: fc.nat(), from: fc.nat(20), length: fc.integer({ min: 1, max: 8 }), way: fc.nat(3) }),
+  { freq: 2 },
+);
+
+function searchOf(
+  entries: readonly DirectoryEntry[],
+  { pick, from, length, way }: { pick: number; from: number; length: number; way: number },
+): string | null {
+  const texts = entries.flatMap(({ id, name }) => [id, name]).filter((text) => text !== null);
+  const characters = [...(texts[pick % Math.max(1, texts.length)] ?? 'nothing')];
+  const begin = from % characters.length;
+  const part = characters.slice(begin, begin + length).join('');
+  const spelled = [part, part.toUpperCase(), part.toLowerCase(), part.normalize('NFD')][way] ?? part;
+  // Only marks: nothing is left to search for, which is a fault.
+  return /^\p{M}*$/u.test(spelled.normalize('NFD')) ? null : spelled;
+}
+
+for (const mode of ['uuid', 'any'] as const satisfies IdentifierMode[]) {
+  test(`directories are what a scan of all events finds (identifiers: ${mode})`, {
+    timeout: 120_000,
+  }, async (t) => {
+    const seen = { compared: 0, some: 0, withoutId: 0, withoutName: 0, searched: 0 };
+    const sets = fc.tuple(
+      eventSets(mode, { repeats: true }),
+      fc.array(fc.tuple(recipes, searches), { minLength: 1, maxLength: 8 }),
+    );
+    fc.assert(
+      fc.property(sets, ([events, asked]) => {
+        const view = viewOfEvents(events, mode);
+        const ordered = eventsInOrder(events);
+        const universe = universeOf(ordered, mode);
+        for (const name of NAMES) {
+          const everything = directoryOracle(ordered, name, NO_QUERY);
+          assertWhole(readOf(view.directory(name, [], STRICT)), everything);
+          for (const [recipe, search] of asked) {
+            const request = requestOf(recipe, universe);
+            const q = search === null ? null : searchOf(everything, search);
+            const pairs: ParameterPairs = q === null ? request.pairs : [...request.pairs, ['q', q]];
+            const result = view.directory(name, pairs, STRICT);
+            if (request.faults.length > 0) {
+              assertFaults(result, request.faults);
+              continue;
+            }
+            const expected = directoryOracle(ordered, name, request.query, q);
+            assertWhole(readOf(result), expected);
+            assertWhole(readOf(result), expected, 'msgpack');
+            seen.compared++;
+            if (expected.length > 0 && expected.length < everything.length) seen.some++;
+            if (expected.length > 0 && q !== null) seen.searched++;
+            seen.withoutId += expected.filter(({ id }) => id === null).length;
+            seen.withoutName += expected.filter((entry) => entry.name === null).length;
+          }
+        }
+      }),
+      { seed: 20240904, numRuns: 250 },
+    );
+    t.comment(JSON.stringify(seen));
+    for (const [what, count] of Object.entries(seen)) t.ok(count > 100, `${what}: ${count}`);
+  });
+
+  test(`pages of directories follow one another (identifiers: ${mode})`, async (t) => {
+    let pages = 0;
+    const sets = fc.tuple(eventSets(mode), fc.constantFrom(...NAMES), fc.integer({ min: 1, max: 3 }));
+    fc.assert(
+      fc.property(sets, ([events, name, limit]) => {
+        const view = viewOfEvents(events, mode);
+        const expected = directoryOracle(eventsInOrder(events), name, NO_QUERY);
+        const read = (pairs: ParameterPairs): ReadResult => view.directory(name, pairs, STRICT);
+        assertSameList(followPages(read, [], limit, expected.length), expected);
+        pages += Math.ceil(expected.length / limit);
+      }),
+      { seed: 20240905, numRuns: 200 },
+    );
+    t.ok(pages > 300, `${pages} pages`);
+  });
+
+  test(`a page goes on where the one before ended, also in another snapshot (identifiers: ${mode})`, async (t) => {
+    let compared = 0;
+    const sets = fc.tuple(eventSets(mode), eventSets(mode), fc.constantFrom(...NAMES), fc.nat());
+    fc.assert(
+      fc.property(sets, ([before, after, name, pick]) => {
+        const first = directoryOracle(eventsInOrder(before), name, NO_QUERY);
+        if (first.length < 2) return;
+        const limit = 1 + (pick % (first.length - 1));
+        const cursor = cursorOf(viewOfEvents(before, mode), name, [['limit', String(limit)]]);
+        const last = first[limit - 1] as DirectoryEntry;
+        const all = directoryOracle(eventsInOrder(after), name, NO_QUERY);
+        const { page } = pageOf(all, all.length, last, compareEntries);
+        const read = readOf(viewOfEvents(after, mode).directory(name, [['cursor', cursor]], STRICT));
+        assertSameList(listOf(read.execute('json')), page);
+        compared++;
+      }),
+      { seed: 20240906, numRuns: 150 },
+    );
+    t.ok(compared > 50, `${compared} pages`);
+  });
+}
+
+function cursorOf(view: View, name: DirectoryName, pairs: ParameterPairs): string {
+  const { nextCursor } = readOf(view.directory(name, pairs, STRICT)).execute('json');
+  assert.ok(nextCursor !== null);
+  return nextCursor;
+}
+
+function entriesOf(view: View, name: DirectoryName, pairs: ParameterPairs = []): DirectoryEntry[] {
+  return listOf(readOf(view.directory(name, pairs, STRICT)).execute('json')) as DirectoryEntry[];
+}
+
+test('an entry has an id and a name, null where there is none; nulls come last', async (t) => {
+  const events = [
+    eventOf(0, { groupId: 'g2', groupName: 'B', studyGroup: 'x', lecturer: 'Roe', lecturerId: null }),
+    eventOf(1, { groupId: 'g1', groupName: 'B', studyGroup: 'x', lecturer: 'Doe', lecturerId: 'l2' }),
+    eventOf(2, { groupId: 'g3', studyGroup: 'A', lecturer: null, lecturerId: 'l1' }),
+    eventOf(3, { groupId: 'g4', studyGroup: null, lecturer: '', lecturerId: null }),
+    eventOf(4, { groupId: null, studyGroup: 'B', lecturer: 'Doe', lecturerId: null }),
+    eventOf(5, { groupId: null, studyGroup: '', lecturer: 'Doe', lecturerId: 'l2' }),
+    eventOf(6, { groupId: null, studyGroup: null, lecturer: null, lecturerId: null }),
+  ];
+  const view = viewOfEvents(events, 'any');
+  t.strictSame(entriesOf(view, 'groups'), [
+    { id: 'g3', name: 'A', events: 1 },
+    { id: 'g1', name: 'B', events: 1 },
+    { id: 'g2', name: 'B', events: 1 },
+    { id: null, name: 'B', events: 1 },
+    { id: 'g4', name: null, events: 1 },
+  ]);
+  t.strictSame(entriesOf(view, 'lecturers'), [
+    { id: 'l2', name: 'Doe', events: 2 },
+    { id: null, name: 'Doe', events: 1 },
+    { id: null, name: 'Roe', events: 1 },
+    { id: 'l1', name: null, events: 1 },
+  ]);
+  t.strictSame(entriesOf(view, 'courses'), []);
+});
+
+test('a set with nothing but study groups has a directory of them', async (t) => {
+  const view = viewOfEvents(
+    ['B', 'A', 'B'].map((studyGroup, n) => eventOf(n, { studyGroup })),
+    'uuid',
+  );
+  t.strictSame(entriesOf(view, 'groups'), [
+    { id: null, name: 'A', events: 1 },
+    { id: null, name: 'B', events: 2 },
+  ]);
+});
+
+const HALLS = [
+  'Salle Éluard',
+  'Straße 7',
+  'ΟΔΟΣ',
+  'İstanbul',
+  'Łódź',
+  'ﬁne arts',
+  'a.b (c)*',
+  'Ångström',
+  '教室 12',
+];
+
+const SEARCHES: readonly (readonly [q: string, found: readonly string[]])[] = [
+  ['eluard', ['Salle Éluard']],
+  ['ÉLUARD', ['Salle Éluard']],
+  ['E\u0301luard', ['Salle Éluard']],
+  ['lle él', ['Salle Éluard']],
+  ['strasse', ['Straße 7']],
+  ['STRASSE', ['Straße 7']],
+  ['STRAẞE', ['Straße 7']],
+  ['straße', ['Straße 7']],
+  ['οδος', ['ΟΔΟΣ']],
+  ['οδοσ', ['ΟΔΟΣ']],
+  ['δοΣ', ['ΟΔΟΣ']],
+  ['istan', ['İstanbul']],
+  ['ISTAN', ['İstanbul']],
+  ['lodz', []],
+  ['łodz', ['Łódź']],
+  ['FINE', ['ﬁne arts']],
+  ['b (c)*', ['a.b (c)*']],
+  ['.*', []],
+  ['ANGSTROM', ['Ångström']],
+  ['\u212Bngstr', ['Ångström']],
+  ['室', ['教室 12']],
+  ['7 ', []],
+  ['hall-0', ['Salle Éluard']],
+  ['HALL-0', ['Salle Éluard']],
+  // The search forms of two values stand side by side; a match across both is none.
+  ['hall-0hall-1', []],
+  ['0hall', []],
+];
+
+for (const [q, found] of SEARCHES) {
+  test(`q=${q} finds ${found.join() || 'nothing'}`, async (t) => {
+    const view = viewOfEvents(
+      HALLS.map((roomName, n) => eventOf(n, { roomId: `Hall-${n}`, roomName })),
+      'any',
+    );
+    t.strictSame(
+      entriesOf(view, 'rooms', [['q', q]]).map(({ name }) => name),
+      found,
+    );
+  });
+}
+
+test('searching is as case-insensitive as regular expressions are, for every letter', async (t) => {
+  const letters = Array.from({ length: 0x1e944 }, (_, code) => code)
+    .filter((code) => code < 0xd800 || code > 0xdfff)
+    .map((code) => String.fromCodePoint(code))
+    .filter((letter) => /\p{L}/u.test(letter) && letter.toUpperCase() !== letter.toLowerCase())
+    // An iota subscript is a mark, and its upper case is a letter.
+    .filter((letter) => !letter.normalize('NFD').includes('\u0345'));
+  t.ok(letters.length > 2000, `${letters.length} letters`);
+  const view = viewOfEvents(
+    letters.map((roomName, n) => eventOf(n, { roomId: `Room ${n}`, roomName: roomName.normalize('NFC') })),
+    'any',
+  );
+  const missed = letters.filter((letter) => {
+    const wanted = letter.normalize('NFC');
+    return [letter.toUpperCase(), letter.toLowerCase()].some(
+      (q) => !entriesOf(view, 'rooms', [['q', q]]).some(({ name }) => name === wanted),
+    );
+  });
+  t.strictSame(missed, []);
+});
+
+test('faults of directories', async (t) => {
+  const view = viewOfEvents([eventOf(0), eventOf(1)], 'uuid');
+  const cursor = cursorOf(view, 'rooms', [['limit', '1']]);
+  const fault = (pairs: ParameterPairs): unknown => {
+    const result = view.directory('courses', pairs, STRICT);
+    return 'faults' in result && result.faults.map(({ parameter, code }) => `${parameter} ${code}`);
+  };
+  t.strictSame(fault([['q', '']]), ['q empty-value']);
+  t.strictSame(fault([['q', '\u0301']]), ['q empty-value']);
+  t.strictSame(fault([['q', '\ud800']]), ['q malformed-text']);
+  t.strictSame(
+    fault([
+      ['q', 'a'],
+      ['q', 'b'],
+    ]),
+    ['q repeated-parameter'],
+  );
+  t.strictSame(fault([['cursor', cursor]]), ['cursor malformed-cursor'], 'a cursor of another directory');
+  for (const other of ['W10', Buffer.from('["courses",1,null]').toString('base64url')]) {
+    t.strictSame(fault([['cursor', other]]), ['cursor malformed-cursor']);
+  }
+  t.strictSame(fault([['by', 'room']]), ['by unknown-parameter']);
+  t.strictSame(fault([['roomName', 'x']]), ['roomName unknown-parameter']);
+});
+
+test('names longer than a cursor may be, which differ only at their end', async (t) => {
+  const names = ['é', 'a', 'b', 'c'].map((end) => 'x'.repeat(5000) + end);
+  const view = viewOfEvents(
+    [...names, ...names].map((roomName, n) => eventOf(n, { roomId: `r${n}`, roomName })),
+    'any',
+  );
+  const all = entriesOf(view, 'rooms');
+  t.equal(all.length, 8);
+  const read = (pairs: ParameterPairs): ReadResult => view.directory('rooms', pairs, STRICT);
+  t.strictSame(followPages(read, [], 1, 8), all);
+  t.strictSame(followPages(read, [], 3, 8), all);
+  const cursor = cursorOf(view, 'rooms', [['limit', '3']]);
+  t.ok(cursor.length < CURSOR_CHARACTERS_MAX, `${cursor.length}`);
+  const after = (...ends: string[]): number => {
+    const others = ends.map((end, n) => eventOf(n, { roomId: `r${n}`, roomName: 'x'.repeat(5000) + end }));
+    return entriesOf(viewOfEvents(others, 'any'), 'rooms', [['cursor', cursor]]).length;
+  };
+  t.equal(after('b', 'c'), 1, 'the id of the cursor is gone');
+  t.equal(after('a', 'c'), 2, 'the name of the cursor is gone: entries come again, and none is left out');
+});
+
+test('a large directory comes in slices, equal in both formats', async (t) => {
+  const events = Array.from({ length: 9000 }, (_, n) =>
+    eventOf(n, { courseId: `Course ${n % 8999}`, courseName: n % 7 === 0 ? null : `"${n}" Übung 😀\n` }),
+  );
+  const view = viewOfEvents(events, 'any');
+  const read = readOf(view.directory('courses', [], STRICT));
+  const json = read.execute('json');
+  const chunks = [...json.body.chunks];
+  t.ok((json.body.byteLength ?? 0) > BODY_WHOLE_BYTES_MAX && chunks.length > 4, `${chunks.length} chunks`);
+  const list = listOf(json) as DirectoryEntry[];
+  t.equal(list.length, 8999);
+  t.strictSame(unpackedListOf(read.execute('msgpack')), list);
+  t.strictSame([...list].sort(compareEntries), list);
+  t.equal(
+    list.reduce((sum, { events: count }) => sum + count, 0),
+    9000,
+  );
+});
+
+test('numbers of events of each length, in both formats', async (t) => {
+  const counts = [1, 9, 10, 99, 100, 127, 128, 255, 256, 999, 1000, 9999, 65_536];
+  const events: NormalisedEvent[] = [];
+  for (const count of counts) {
+    for (let n = 0; n < count; n++) events.push(eventOf(events.length, { roomId: `r${count}` }));
+  }
+  const read = readOf(viewOfEvents(events, 'any').directory('rooms', [], STRICT));
+  const list = listOf(read.execute('json')) as DirectoryEntry[];
+  t.strictSame(
+    list.map(({ events: count }) => count).sort((a, b) => a - b),
+    counts,
+  );
+  t.strictSame(unpackedListOf(read.execute('msgpack')), list);
+});
+
+test('the entity tag covers query, search, format and names, and nothing else', async (t) => {
+  const events = (roomName: string): NormalisedEvent[] => [eventOf(0, { roomName }), eventOf(1)];
+  const tag = (view: View, name: DirectoryName, ...pairs: (readonly [string, string])[]): string =>
+    readOf(view.directory(name, pairs, STRICT)).entityTag('json');
+  const view = viewOfEvents(events('A'), 'uuid');
+  const tags = [
+    tag(view, 'rooms'),
+    tag(view, 'courses'),
+    tag(view, 'rooms', ['q', 'a']),
+    tag(view, 'rooms', ['q', 'b']),
+    tag(view, 'rooms', ['type', 'a']),
+    tag(view, 'rooms', ['limit', '1']),
+    tag(view, 'rooms', ['cursor', cursorOf(view, 'rooms', [['limit', '1']])]),
+    tag(viewOfEvents(events('B'), 'uuid'), 'rooms'),
+    readOf(view.directory('rooms', [], STRICT)).entityTag('msgpack'),
+    readOf(view.schedule([], STRICT)).entityTag('json'),
+  ];
+  t.equal(new Set(tags).size, tags.length);
+  t.equal(tag(view, 'rooms', ['q', 'Á']), tag(view, 'rooms', ['q', 'a']), 'the search form counts');
+  t.equal(tag(viewOfEvents(events('A').reverse(), 'uuid'), 'rooms'), tags[0], 'a replica agrees');
+});
+
+test('plans say how events are counted', async (t) => {
+  const view = viewOfEvents(
+    Array.from({ length: 40 }, (_, n) => eventOf(n)),
+    'uuid',
+  );
+  const planOf = (...pairs: (readonly [string, string])[]): unknown => {
+    const explained = view.explain(pairs, STRICT, 'rooms');
+    assert.ok('plan' in explained);
+    return [explained.plan, explained.total, explained.count];
+  };
+  t.strictSame(planOf(), [
+    'LEAD all events: 40 candidates\nCOUNT 4 rooms by the lengths of posting lists',
+    4,
+    4,
+  ]);
+  t.strictSame(planOf(['type', 'Lab'], ['limit', '2']), [
+    'LEAD type of 1 value: 14 postings\nCOUNT 4 rooms by the codes of the events found',
+    4,
+    2,
+  ]);
+});
+
+const DATA_SETS = findDataSets();
+if (DATA_SETS.length === 0) test(NO_DATA, async (t) => t.comment(NO_DATA));
+for (const dataSet of DATA_SETS) {
+  test(`directories of real data: ${dataSet.name}`, { timeout: 300_000 }, async (t) => {
+    const normalise = createNormaliser('uuid');
+    const events = namedRecordsOf(dataSet).map((record, n) => {
+      const event = normalise(record, { record: n + 1 });
+      assert.ok(!isRejection(event));
+      return event;
+    });
+    const view = viewOfEvents(events, 'uuid');
+    const ordered = eventsInOrder(events);
+    const universe = universeOf(ordered, 'uuid');
+    // In these sets no names disagree.
+    const names = new Map<string | null, string | null | undefined>();
+    for (const {
+      roomId,
+      roomName,
+      courseId,
+      courseName,
+      groupId,
+      groupName,
+      lecturerId,
+      lecturer,
+    } of ordered) {
+      names.set(roomId, roomName).set(courseId, courseName).set(groupId, groupName).set(lecturerId, lecturer);
+    }
+    const expectedOf = (name: DirectoryName, query: OracleQuery): DirectoryEntry[] =>
+      directoryOracle(ordered, name, query, null, (id) => names.get(id) ?? null);
+    for (const name of NAMES) {
+      const whole = expectedOf(name, NO_QUERY);
+      t.ok(whole.length > 0, `${whole.length} ${name}`);
+      const read = (pairs: ParameterPairs): ReadResult => view.directory(name, pairs, STRICT);
+      assertWhole(readOf(read([])), whole);
+      assertWhole(readOf(read([])), whole, 'msgpack');
+      assertSameList(followPages(read, [], 50, whole.length), whole);
+    }
+    fc.assert(
+      fc.property(recipes, fc.constantFrom(...NAMES), (recipe, name) => {
+        const { pairs, query, faults } = requestOf(recipe, universe);
+        if (faults.length > 0) return;
+        assertWhole(readOf(view.directory(name, pairs, STRICT)), expectedOf(name, query));
+      }),
+      { seed: 7, numRuns: ordered.length < 5000 ? 200 : 40 },
+    );
+    const weekMs = 7 * 24 * 3_600_000;
+    const startMs = (ordered[0] as NormalisedEvent).time + weekMs;
+    const window: ParameterPairs = [
+      ['startTime', spellInstant(startMs, 5)],
+      ['endTime', spellInstant(startMs + weekMs, 5)],
+    ];
+    const query = { filters: [], startMs, endMs: startMs + weekMs };
+    assertWhole(readOf(view.directory('rooms', window, STRICT)), expectedOf('rooms', query));
+  });
+}

@@ -1,0 +1,277 @@
+/** Display names of rooms, courses, groups and lecturers: which one a snapshot keeps, and on which ways they come to it. */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { test } from 'tap';
+import { LecternError } from '../../src/errors.js';
+import type { NormalisedEvent } from '../../src/model/event.js';
+import { NAMED_FIELDS, type NamedFieldName } from '../../src/model/fields.js';
+import { readCheckedImage } from '../../src/snapshot/check-image.js';
+import { compareSnapshots } from '../../src/snapshot/differences.js';
+import { isSameImage, type SnapshotImage } from '../../src/snapshot/image.js';
+import { writeImageFile } from '../../src/snapshot/image-file.js';
+import { Snapshot } from '../../src/snapshot/snapshot.js';
+import { fileSource } from '../../src/source/file.js';
+import { mergedSource } from '../../src/source/merged.js';
+import { MemorySource } from '../../src/source/records.js';
+import { loadImage } from '../../src/thread/load-image.js';
+import { eventsInOrder } from '../oracle/events.js';
+import { nameOracle } from '../oracle/names.js';
+import { eventSets } from '../query/generated-events.js';
+import { namedRecordsOf } from '../query/named-records.js';
+import { snapshotOfEvents } from '../query/reading.js';
+import { findDataSets, NO_DATA } from '../query/real-sets.js';
+import { memorySource } from '../source/collect.js';
+import { eventOf, idOf, imageOf } from './images.js';
+
+const ROOM = '2c3c9bfd-5da4-5a45-8bdb-000000000000';
+
+function namesOf(snapshot: Snapshot, field: NamedFieldName): Record<string, string | null> {
+  return Object.fromEntries(
+    snapshot.valuesOf(field).map((value, code) => {
+      const name = snapshot.nameOf(field, code);
+      assert.equal(snapshot.nameOfValue(field, value), name);
+      return [value, name];
+    }),
+  );
+}
+
+function roomNameOf(...names: (string | null)[]): string | null {
+  const events = names.map((roomName, n) => eventOf(n, { roomId: ROOM, roomName }));
+  return new Snapshot(imageOf(events)).nameOfValue('roomId', ROOM);
+}
+
+const RULES: readonly (readonly [why: string, names: (string | null)[], expected: string | null])[] = [
+  ['no event has a name', [null, null], null],
+  ['one event of several has one', [null, 'Aula', null], 'Aula'],
+  ['the most frequent', ['B', 'A', 'B'], 'B'],
+  ['null does not count', [null, null, null, 'B'], 'B'],
+  ['equally frequent: the first by code point', ['b', 'a', 'a', 'b', 'c'], 'a'],
+  ['equally frequent: code points, not UTF-16 units', ['\u{1F600}', '\uFF5E'], '\uFF5E'],
+  ['a name and a longer one that begins with it', ['Aula 2', 'Aula'], 'Aula'],
+  ['an empty text is no name', ['', '', 'A'], 'A'],
+  ['only empty texts', ['', ''], null],
+];
+
+for (const [why, names, expected] of RULES) {
+  test(`the name of a room: ${why}`, async (t) => {
+    t.equal(roomNameOf(...names), expected);
+    t.equal(roomNameOf(...names.toReversed()), expected, 'in the other order');
+  });
+}
+
+test('a group without a groupName has the name of its studyGroup, a lecturer that of lecturer', async (t) => {
+  const events = [
+    eventOf(0, { groupId: 'g1', studyGroup: 'A', lecturerId: 'l1', lecturer: 'Doe' }),
+    eventOf(1, {
+      groupId: 'g1',
+      studyGroup: 'A',
+      groupName: 'First years',
+      lecturerId: 'l1',
+      lecturer: null,
+    }),
+    eventOf(2, { groupId: 'g2', studyGroup: 'B', lecturerId: 'l2', lecturer: null }),
+    eventOf(3, { groupId: null, studyGroup: 'C', groupName: 'of no group', lecturer: 'Roe' }),
+  ];
+  const snapshot = new Snapshot(imageOf(events));
+  t.strictSame(namesOf(snapshot, 'groupId'), { g1: 'First years', g2: 'B' });
+  t.strictSame(namesOf(snapshot, 'lecturerId'), { l1: 'Doe', l2: null });
+  t.equal(snapshot.nameOfValue('roomId', 'no such room'), null);
+  t.equal(snapshot.nameOf('roomId', 999), null);
+});
+
+for (const mode of ['uuid', 'any'] as const) {
+  test(`names are those of the oracle, identifiers: ${mode}`, async (t) => {
+    let named = 0;
+    fc.assert(
+      fc.property(eventSets(mode, { repeats: true }), (events) => {
+        const snapshot = snapshotOfEvents(events, mode);
+        const ordered = eventsInOrder(events);
+        for (const { name: field } of NAMED_FIELDS) {
+          for (const [value, name] of Object.entries(namesOf(snapshot, field))) {
+            assert.equal(name, nameOracle(ordered, field, value), `${field} ${value}`);
+            if (name !== null) named++;
+          }
+        }
+      }),
+      { seed: 12, numRuns: 400 },
+    );
+    t.ok(named > 1000, `${named} names`);
+  });
+
+  test(`no order of records changes a byte, identifiers: ${mode}`, async (t) => {
+    fc.assert(
+      fc.property(eventSets(mode), fc.infiniteStream(fc.nat()), (events, keys) => {
+        const shuffled = events
+          .map((event) => [keys.next().value as number, event] as const)
+          .sort(([a], [b]) => a - b)
+          .map(([, event]) => event);
+        const [one, other] = [imageOf(events), imageOf(shuffled)];
+        assert.ok(isSameImage(one, other));
+        assert.equal(one.summary.id, other.summary.id);
+      }),
+      { seed: 13, numRuns: 150 },
+    );
+    t.pass();
+  });
+}
+
+test('another name is another snapshot in which no event changed', async (t) => {
+  const named = (roomName: string | null): SnapshotImage =>
+    imageOf([eventOf(0, { roomId: ROOM, roomName }), eventOf(1, { roomId: ROOM }), eventOf(2)]);
+  const ids = new Set<string>();
+  for (const name of [null, 'A', 'B']) ids.add(named(name).summary.id);
+  t.equal(ids.size, 3);
+  t.notOk(isSameImage(named('A'), named('B')));
+  t.notOk(isSameImage(named('A'), named(null)));
+  t.ok(isSameImage(named('A'), named('A')));
+  t.equal(named('').summary.id, named(null).summary.id, 'an empty text is no name');
+  const delta = compareSnapshots(new Snapshot(named('A')), new Snapshot(named('B')), 10);
+  t.match(delta, { added: 0, removed: 0, changed: 0 });
+  t.not(delta.from, delta.to);
+});
+
+const recordOf = (n: number, more: object): object => ({
+  id: idOf(n),
+  time: '2024-09-02T08:00:00Z',
+  endTime: '2024-09-02T10:00:00Z',
+  ...more,
+});
+
+const identifiers = 'uuid';
+
+/** The first records have no names, as in sources where they were added late. */
+const LATE = Array.from({ length: 40 }, (_, n) =>
+  recordOf(n, { roomId: ROOM, ...(n < 25 ? {} : { roomName: n % 2 === 1 ? 'Cafe\u0301 "1"' : 'Z' }) }),
+);
+
+test('names come by lines as by objects, and are normalised', async (t) => {
+  const path = join(t.testdir(), 'records.ndjson');
+  writeFileSync(path, LATE.map((record) => `${JSON.stringify(record)}\n`).join(''));
+  const byLines = (await loadImage(fileSource(path), { identifiers })).image;
+  const byObjects = (await loadImage(memorySource(LATE), { identifiers })).image;
+  t.equal(new Snapshot(byLines).nameOfValue('roomId', ROOM), 'Caf\u00e9 "1"');
+  t.equal(byLines.summary.id, byObjects.summary.id);
+  t.ok(isSameImage(byLines, byObjects));
+  t.strictSame(byLines.summary.fields.at(-3), { name: 'roomName', values: 2, events: 15 });
+  t.strictSame(byLines.summary.unserved, { fields: [], others: 0 });
+});
+
+test('a name of another type is a fault of its record', async (t) => {
+  const source = memorySource([recordOf(1, { roomId: ROOM, roomName: { de: 'Saal' } })], 'one');
+  const { summary } = (await loadImage(source, { identifiers })).image;
+  t.match(summary.rejections, [{ code: 'wrong-type', field: 'roomName' }]);
+});
+
+test('of merged sources, only records that are served have a say', async (t) => {
+  const one = memorySource([recordOf(1, { roomId: ROOM, roomName: 'Old' })], 'one');
+  const two = memorySource([recordOf(1, { roomId: ROOM, roomName: 'New' })], 'two');
+  const { image } = await loadImage(mergedSource([one, two]), { identifiers });
+  t.equal(new Snapshot(image).nameOfValue('roomId', ROOM), 'New');
+});
+
+test('a change of a record in memory changes the name', async (t) => {
+  const memory = new MemorySource([recordOf(1, { roomId: ROOM, roomName: 'Old' }), recordOf(2, {})]);
+  const nameNow = async (): Promise<string | null> => {
+    const { records } = memory.load({ previous: null, signal: new AbortController().signal }) as {
+      records: Iterable<unknown>;
+    };
+    const { image } = await loadImage(memorySource(records), { identifiers });
+    return new Snapshot(image).nameOfValue('roomId', ROOM);
+  };
+  memory.apply({ upsert: [recordOf(2, { title: 'x' })] });
+  t.equal(await nameNow(), 'Old');
+  memory.apply({ upsert: [recordOf(1, { roomId: ROOM, roomName: 'New' })] });
+  t.equal(await nameNow(), 'New');
+});
+
+const EVENTS: readonly NormalisedEvent[] = Array.from({ length: 40 }, (_, n) =>
+  eventOf(n, { roomName: n % 4 === 3 ? null : `Room ${n % 4}`, groupId: `g${n % 3}` }),
+);
+
+test('names survive a snapshot file', async (t) => {
+  const path = join(t.testdir(), 'image');
+  const image = imageOf(EVENTS);
+  writeImageFile(path, image, null);
+  const read = readCheckedImage(path, 'pin').image;
+  t.ok(isSameImage(read, image));
+  for (const { name } of NAMED_FIELDS) {
+    t.strictSame(namesOf(new Snapshot(read), name), namesOf(new Snapshot(image), name));
+  }
+});
+
+type Damage = (names: SnapshotImage['names']) => Partial<Record<NamedFieldName, unknown>>;
+
+const DAMAGES: readonly (readonly [string, Damage, RegExp])[] = [
+  [
+    'a code without a name',
+    ({ roomId }) => ({ roomId: { ...roomId, codes: Uint8Array.of(0, 1, 2, 7) } }),
+    /a code has no value/,
+  ],
+  [
+    'a name of no room',
+    ({ roomId }) => ({ roomId: { ...roomId, codes: Uint8Array.of(0, 1, 1, 255) } }),
+    /a name has no value/,
+  ],
+  [
+    'too few codes',
+    ({ roomId }) => ({ roomId: { ...roomId, codes: Uint8Array.of(0, 1, 2) } }),
+    /codes has 3 entries; expected 4/,
+  ],
+  [
+    'wide codes',
+    ({ roomId }) => ({ roomId: { ...roomId, codes: Uint16Array.of(0, 1, 2, 3) } }),
+    /of another type/,
+  ],
+  ['no names at all', () => ({ roomId: {} }), /an array is missing|undefined/],
+  [
+    'names out of order',
+    ({ roomId }) => ({
+      roomId: { ...roomId, dictionary: { ...roomId.dictionary, bytes: Buffer.from('Room 2Room 1Room 0') } },
+    }),
+    /values are out of order/,
+  ],
+  [
+    'an empty name',
+    ({ roomId }) => ({
+      roomId: { ...roomId, dictionary: { ...roomId.dictionary, start: Uint32Array.of(0, 0, 12, 18) } },
+    }),
+    /a name is empty/,
+  ],
+];
+
+for (const [name, damage, reason] of DAMAGES) {
+  test(`a snapshot file with ${name} is refused`, async (t) => {
+    const path = join(t.testdir(), 'image');
+    const image = imageOf(EVENTS);
+    const names = { ...image.names, ...damage(image.names) } as SnapshotImage['names'];
+    writeImageFile(path, { ...image, names }, null);
+    const refusal = (): unknown => readCheckedImage(path, 'restart');
+    t.throws(refusal, LecternError);
+    t.throws(refusal, { message: /names\.roomId: / });
+    t.throws(refusal, { message: reason });
+  });
+}
+
+const DATA_SETS = findDataSets();
+if (DATA_SETS.length === 0) test(NO_DATA, async (t) => t.comment(NO_DATA));
+for (const dataSet of DATA_SETS) {
+  test(`names of real data: ${dataSet.name}`, async (t) => {
+    const records = namedRecordsOf(dataSet);
+    const { image } = await loadImage(memorySource(records, dataSet.name), { identifiers });
+    const snapshot = new Snapshot(image);
+    const expected = new Map<unknown, unknown>();
+    for (const record of records) {
+      expected.set(record.roomId, record.roomName);
+      expected.set(record.courseId, record.courseName);
+      expected.set(record.groupId, record.groupName);
+    }
+    for (const field of ['roomId', 'courseId', 'groupId'] as const) {
+      const names = namesOf(snapshot, field);
+      t.ok(Object.keys(names).length > 0);
+      const other = Object.entries(names).filter(([value, name]) => expected.get(value) !== name);
+      t.strictSame(other, [], field);
+    }
+  });
+}

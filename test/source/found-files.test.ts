@@ -1,0 +1,246 @@
+import { chmodSync, mkdirSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { test } from 'tap';
+import { filesOfFolder, filesOfGlob } from '../../src/source/find-files.js';
+import { findFiles } from '../../src/source/found-files.js';
+import type { LoadOptions, PartsReport } from '../../src/source/source.js';
+import { parseSourceArgument, sourceDigest, sourceOfSpec } from '../../src/source/spec.js';
+import { collect, failureOf } from './collect.js';
+import { ndjson } from './http/upstream.js';
+
+const line = (id: string, title = id): string => ndjson([{ id, title }]);
+
+test('a folder has the files directly in it, by code point, whose names have a known ending', async (t) => {
+  const folder = t.testdir({
+    'b.ndjson': '',
+    'a.ICS': '',
+    'Z.csv': '',
+    'é.tsv': '',
+    '10.jsonl': '',
+    '9.json': '',
+    'x.msgpack': '',
+    'y.ndjson.gz': '',
+    '.hidden.ics': '',
+    'readme.md': '',
+    ics: '',
+    'x.ics~': '',
+    'x.zip': '',
+    'folder.ics': { 'inner.ics': '' },
+    link: t.fixture('symlink', 'b.ndjson'),
+    'link.ics': t.fixture('symlink', 'b.ndjson'),
+    'folder-link.ics': t.fixture('symlink', 'folder.ics'),
+    'nowhere.ics': t.fixture('symlink', 'gone'),
+    'loop.ics': t.fixture('symlink', 'loop.ics'),
+  });
+  const { paths, skipped } = await filesOfFolder(folder);
+  t.strictSame(
+    paths.map((path) => path.slice(folder.length + 1)),
+    [
+      '10.jsonl',
+      '9.json',
+      'Z.csv',
+      'a.ICS',
+      'b.ndjson',
+      'link.ics',
+      'loop.ics',
+      'nowhere.ics',
+      'x.msgpack',
+      'y.ndjson.gz',
+      'é.tsv',
+    ],
+  );
+  t.equal(skipped, 8);
+});
+
+test('what a glob matches', async (t) => {
+  const folder = t.testdir({
+    'a.ics': '',
+    'b.csv': '',
+    'c d.ics': '',
+    '.hidden.ics': '',
+    'data[1].csv': '',
+    one: { 'a.ics': '', 'b.ics': '', deep: { 'a.ics': '', '.git': { 'a.ics': '' } } },
+    two: { 'a.ics': '', 'folder.ics': { 'x.csv': '' } },
+    link: t.fixture('symlink', 'two'),
+    '.dot': { 'a.ics': '' },
+  });
+  for (const [pattern, expected, skipped = 0] of [
+    ['*.ics', ['a.ics', 'c d.ics']],
+    ['?.ics', ['a.ics']],
+    ['[ab].*', ['a.ics', 'b.csv']],
+    ['[!a].csv', ['b.csv']],
+    ['{a,b}.*', ['a.ics', 'b.csv']],
+    ['*/a.ics', ['link/a.ics', 'one/a.ics', 'two/a.ics']],
+    ['./o*/[a-b].ics', ['one/a.ics', 'one/b.ics']],
+    ['two/*', ['two/a.ics'], 1],
+    ['**/a.ics', ['a.ics', 'one/a.ics', 'one/deep/a.ics', 'two/a.ics']],
+    ['**/deep/**', ['one/deep/a.ics']],
+    ['one/**/*.ics', ['one/a.ics', 'one/b.ics', 'one/deep/a.ics']],
+    ['**/**/b.*', ['b.csv', 'one/b.ics']],
+    ['.d*/*', ['.dot/a.ics']],
+    ['.hid*', ['.hidden.ics']],
+    ['data\\[1\\].c*', ['data[1].csv']],
+  ] as const) {
+    const found = await filesOfGlob(`${folder}/${pattern}`);
+    t.strictSame(
+      found.paths.map((path) => path.slice(folder.length + 1)),
+      expected,
+      pattern,
+    );
+    t.equal(found.skipped, skipped, pattern);
+  }
+});
+
+test('where nothing is found the error says what is there', async (t) => {
+  const folder = t.testdir({
+    none: {},
+    some: { 'a.md': '', b: {}, 'c.txt': '', d: '', e: '', f: '', g: '' },
+    file: '',
+  });
+  for (const [text, message] of [
+    ['none', /none: no file in it ends in \.ndjson, .*\.ics, or these with \.gz; there is nothing$/],
+    ['some', /; there are a\.md, b\/, c\.txt, d, e and 2 more$/],
+    ['missing/', /cannot read .*missing\/: there is no such file/],
+    ['some/*.ics', /no file matches it; in .*some there are a\.md, b\/, c\.txt, d, e and 2 more$/],
+    ['missing/*.ics', /no file matches it; there is no folder .*missing$/],
+    ['file/*.ics', /no file matches it; there is no folder .*file$/],
+  ] as const) {
+    const spec = parseSourceArgument(`${folder}/${text}`);
+    const failure = await failureOf(collect(sourceOfSpec(spec)));
+    t.match(failure, { code: 'source-unreadable', message }, text);
+  }
+});
+
+test('a folder that may not be read is no folder without files', {
+  skip: process.getuid?.() === 0 && 'root reads everything',
+}, async (t) => {
+  const folder = t.testdir({ open: { 'a.ics': '' }, closed: { 'a.ics': '' } });
+  chmodSync(join(folder, 'closed'), 0);
+  t.teardown(() => chmodSync(join(folder, 'closed'), 0o700));
+  for (const find of [
+    filesOfFolder(join(folder, 'closed')),
+    filesOfGlob(`${folder}/**/*.ics`),
+    filesOfGlob(`${folder}/*/*.ics`),
+  ]) {
+    t.match(await failureOf(find), { code: 'source-unreadable', message: /permission denied/ });
+  }
+});
+
+test('an argument is a folder or a glob by what is there', (t) => {
+  const folder = t.testdir({ folder: {}, 'a[1].csv': '', '{a}': {} });
+  for (const [text, expected] of [
+    ['folder', { kind: 'folder', path: `${folder}/folder` }],
+    ['folder/', { kind: 'folder', path: `${folder}/folder/` }],
+    ['new/', { kind: 'folder', path: `${folder}/new/` }],
+    ['new', { kind: 'file', path: `${folder}/new` }],
+    ['a[1].csv', { kind: 'file', path: `${folder}/a[1].csv` }],
+    ['{a}', { kind: 'folder', path: `${folder}/{a}` }],
+    ['*.csv', { kind: 'glob', pattern: `${folder}/*.csv` }],
+    ['{b}', { kind: 'glob', pattern: `${folder}/{b}` }],
+    ['a(1).csv', { kind: 'file', path: `${folder}/a(1).csv` }],
+  ] as const) {
+    const spec = parseSourceArgument(`${folder}/${text}`);
+    t.strictSame(spec, expected, text);
+    t.strictSame(structuredClone(spec), spec);
+  }
+  t.strictSame(parseSourceArgument(`file://${folder}/folder`), { kind: 'folder', path: `${folder}/folder` });
+  for (const kind of ['folder', 'glob']) {
+    t.throws(() => sourceOfSpec({ kind, path: '', pattern: '' } as never), { code: 'option-invalid' });
+  }
+  t.end();
+});
+
+test('a folder is the same source whatever is in it', (t) => {
+  const folder = t.testdir({ 'a.ics': '' });
+  const digest = (): string => sourceDigest(parseSourceArgument(folder), folder);
+  const before = digest();
+  writeFileSync(join(folder, 'b.ics'), '');
+  t.equal(digest(), before);
+  t.not(sourceDigest({ kind: 'glob', pattern: folder }, folder), before);
+  t.end();
+});
+
+test('the files are found anew at each load, and only those that changed are read', async (t) => {
+  const folder = t.testdir({
+    'a.ndjson': line('a'),
+    'b.ndjson.gz': gzipSync(line('b')),
+    'c.json': '[{"id":"c"}]',
+  });
+  const source = sourceOfSpec(parseSourceArgument(folder));
+  let report: PartsReport = { parts: [], skipped: 0 };
+  let previous: string | null = null;
+  const load = async (): Promise<string[] | 'not-modified'> => {
+    const options: LoadOptions = {
+      parts: report.parts,
+      previous,
+      allowMissing: true,
+      onParts: (next) => {
+        report = next;
+      },
+    };
+    const ids: string[] = [];
+    const summary = await source.load(
+      { record: (value) => ids.push((value as { id: string }).id), reject() {} },
+      options,
+    );
+    if (summary === 'not-modified') return summary;
+    previous = summary.version;
+    return ids;
+  };
+  const states = (): unknown[] =>
+    report.parts.map(({ name, failure }) => [name.slice(folder.length + 1), failure?.code ?? 'ok']);
+
+  t.strictSame(await load(), ['c', 'b', 'a'], 'later ones win, so they come first');
+  t.equal(await load(), 'not-modified');
+  const copies = report.parts.map(({ copy }) => copy);
+
+  writeFileSync(join(folder, 'd.ndjson'), line('d'));
+  t.strictSame(await load(), ['d', 'c', 'b', 'a'], 'a file was added');
+  t.strictSame(
+    report.parts.slice(0, 3).map(({ copy }) => copy),
+    copies,
+    'the others were not read again',
+  );
+  unlinkSync(join(folder, 'c.json'));
+  t.strictSame(await load(), ['d', 'b', 'a'], 'a file was removed');
+  renameSync(join(folder, 'a.ndjson'), join(folder, 'e.ndjson'));
+  t.strictSame(await load(), ['a', 'd', 'b'], 'a file was renamed');
+  t.equal(await load(), 'not-modified');
+
+  writeFileSync(join(folder, 'd.ndjson'), '<html>');
+  t.equal(await load(), 'not-modified', 'a file is malformed: its last records are still there');
+  t.strictSame(states(), [
+    ['b.ndjson.gz', 'ok'],
+    ['d.ndjson', 'source-malformed'],
+    ['e.ndjson', 'ok'],
+  ]);
+  writeFileSync(join(folder, 'e.ndjson'), line('e'));
+  t.strictSame(await load(), ['e', 'd', 'b'], 'and others are news');
+  unlinkSync(join(folder, 'd.ndjson'));
+  mkdirSync(join(folder, 'd.ndjson'));
+  t.strictSame(await load(), ['e', 'b'], 'a folder takes its place: the file is gone');
+  symlinkSync('f.ndjson', join(folder, 'f.ndjson'));
+  t.strictSame(await load(), ['e', 'b'], 'a link that leads to itself');
+  t.strictSame(states(), [
+    ['b.ndjson.gz', 'ok'],
+    ['e.ndjson', 'ok'],
+    ['f.ndjson', 'source-unreadable'],
+  ]);
+  t.match(report.parts[2]?.failure?.message, /f\.ndjson: its symbolic links form a loop$/);
+  t.equal(report.skipped, 1);
+});
+
+test('300 files are read some at a time', async (t) => {
+  const folder = t.testdir(
+    Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`${n}.ndjson`, line(`e${n}`)])),
+  );
+  const spec = parseSourceArgument(folder);
+  const { records, summary } = await collect(sourceOfSpec(spec));
+  t.equal(records.length, 300);
+  t.equal(
+    summary.bytesRead,
+    Array.from({ length: 300 }, (_, n) => line(`e${n}`).length).reduce((a, b) => a + b),
+  );
+  t.equal((await findFiles(spec as never)).paths.length, 300);
+});
