@@ -88,6 +88,19 @@ export const ROW_BYTES_MAX: number = 4 * 1024 * MIB - 64 * KIB;
 /** Ordinals have 32 bits, and 0xFFFFFFFF means "none". */
 export const EVENTS_MAX = 0xfffffffe;
 
+/** Occurrences of one event of a calendar within the window: a lesson on each day of 27 years. */
+export const OCCURRENCES_MAX = 10_000;
+/** Days, periods and occurrences that the rules of one event look at: 1,000,000 × 30 ns = 30 ms. */
+export const EVENT_STEPS_MAX = 1_000_000;
+/** The same for all events of a source: 30 s. 50,000 weekly events of ten years take 200,000,000. */
+export const CALENDAR_STEPS_MAX = 1_000_000_000;
+/** Recurring events and their changed occurrences, which are kept until the end of a source: 150,000 × 0.9 KB. */
+export const CALENDAR_KEPT_BYTES_MAX: number = 128 * MIB;
+/** Components within components. RFC 5545 needs three. */
+export const CALENDAR_DEPTH_MAX = 16;
+/** Changes of the clock of one VTIMEZONE: two a year from 1601, as Outlook writes, to 2100. */
+export const ZONE_CHANGES_MAX = 4000;
+
 /** Memory of one load: this share of what is left. 512 MiB less 90 in use: 316 MiB, about 300,000 events. */
 export const LOAD_MEMORY_SHARE: number = 3 / 4;
 /** Least memory of a load, in MiB: LOAD_BASE_BYTES and some events. */

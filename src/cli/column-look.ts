@@ -112,6 +112,11 @@ export class ColumnLook {
       return;
     }
     if (path === '') return;
+    // The first element stands for all: a field map can name it.
+    if (Array.isArray(value) && value.length > 0) {
+      if (depth <= DEPTH_MAX) this.#look(`${path}.0`, value[0], depth + 1);
+      return;
+    }
     let values = this.#columns.get(path);
     if (values === undefined) {
       if (this.#columns.size >= LOOK_COLUMNS_MAX) return;
@@ -126,7 +131,8 @@ export class ColumnLook {
 function textOf(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'string') return value.slice(0, 4 * SAMPLE_UNITS_MAX);
-  if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'bytes';
+  // An empty list, or bytes of MessagePack.
+  if (typeof value === 'object') return '';
   return String(value);
 }
 

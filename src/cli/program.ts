@@ -81,10 +81,11 @@ export function createProgram(exit: (code: number) => void): Command {
   withReading(program.command('explain'))
     .summary('print how a query is answered, with counts and timings')
     .description(
-      'Loads a source, plans one query of GET /schedule and prints the plan, with counts and timings.',
+      'Loads a source, plans one query of GET /schedule or of a directory such as GET /schedule/rooms, and prints the plan, ' +
+        'with counts and timings.',
     )
     .argument('<source>', SOURCE)
-    .argument('<query>', 'query string of GET /schedule, or its path with one, quoted')
+    .argument('<query>', 'query string of GET /schedule, or a path with one, quoted')
     .addHelpText('after', example("lectern explain timetable.ndjson 'studyGroup=INF-1A&type=LEC'"))
     .action(async (source: string, query: string, parsed: Record<string, unknown>) => {
       const reading = readingOf(parsed);
@@ -151,7 +152,8 @@ export function createProgram(exit: (code: number) => void): Command {
   return program;
 }
 
-const SOURCE = 'file of CSV, NDJSON, a JSON array or MessagePack, each also gzipped; - for standard input';
+const SOURCE =
+  'file of CSV, iCalendar, NDJSON, a JSON array or MessagePack, each also gzipped; - for standard input';
 
 const SERVE_HELP = `
 Every option can be given as the environment variable beside it; the command line wins. The secret of HS256

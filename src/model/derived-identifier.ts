@@ -1,9 +1,11 @@
 /** Name-based UUIDs for texts that are no UUIDs (RFC 9562 section 5.5). Equal texts of one field get equal UUIDs, in every load. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { FieldName } from './fields.js';
 
 /** The root of all namespaces, drawn once. Another one would change every derived identifier. */
 const ROOT = '5c04556c-e5e7-4f0c-88fc-fc2724c8fa91';
+const NAMESPACE_BYTES = 16;
+const UTF8_BYTES_PER_UNIT = 3;
 
 const namespaces = new Map<FieldName, Buffer>();
 
@@ -11,16 +13,18 @@ const namespaces = new Map<FieldName, Buffer>();
 export function derivedIdentifier(field: FieldName, text: string): string {
   let namespace = namespaces.get(field);
   if (namespace === undefined) {
-    namespace = nameBased(Buffer.from(ROOT.replaceAll('-', ''), 'hex'), field);
+    const root = Buffer.from(ROOT.replaceAll('-', ''), 'hex');
+    namespace = Buffer.from(nameBased(root, field).replaceAll('-', ''), 'hex');
     namespaces.set(field, namespace);
   }
-  const hex = nameBased(namespace, text.normalize('NFC')).toString('hex');
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+  return nameBased(namespace, text.normalize('NFC'));
 }
 
-function nameBased(namespace: Buffer, name: string): Buffer {
-  const bytes = createHash('sha1').update(namespace).update(name, 'utf8').digest().subarray(0, 16);
-  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x50, 6);
-  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
-  return bytes;
+function nameBased(namespace: Buffer, name: string): string {
+  const bytes = Buffer.allocUnsafe(NAMESPACE_BYTES + UTF8_BYTES_PER_UNIT * name.length);
+  namespace.copy(bytes);
+  const length = NAMESPACE_BYTES + bytes.write(name, NAMESPACE_BYTES, 'utf8');
+  const hex = hash('sha1', bytes.subarray(0, length), 'hex');
+  const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 0x3) | 0x8).toString(16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

@@ -97,6 +97,8 @@ export const REJECTION_CODES = [
   'malformed-time',
   'malformed-text',
   'end-before-start',
+  'malformed-recurrence',
+  'too-many-occurrences',
   'duplicate-id',
   /** Not a fault: a later source has the same id and wins. */
   'overridden',

@@ -63,7 +63,7 @@ export function directoryEntrySchema(identifiers: IdentifierMode): JsonSchema {
   return objectSchema({
     id: {
       type: ['string', 'null'],
-      ...(identifiers === 'uuid' ? { format: 'uuid' } : {}),
+      ...(identifiers !== 'any' ? { format: 'uuid' } : {}),
       description: 'The identifier; null for a group or lecturer that has only a name',
     },
     name: { type: ['string', 'null'], description: 'The display name; null if no event has one' },

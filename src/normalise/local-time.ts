@@ -22,6 +22,8 @@ const ORDERED_DATE = /^(\d{4}|\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{1,2})(?!\d)/;
 const SEPARATOR = /^(?:[Tt]|,? +)/;
 const OFFSET = / ?(?:([Zz])|([+-])(\d\d)(?::?(\d\d))?)$/;
 const TIME_OF_DAY = /^(\d{1,2})(?:([:.])(\d\d)(?:\2(\d\d)(?:[.,](\d{1,9}))?)?)?(?: ?([AaPp])[Mm])?$/;
+/** Then `-09:30` behind it is an offset; without seconds it may be the end of a range. */
+const HAS_SECONDS = /^\d{1,2}([:.])\d\d\1\d\d/;
 const FOUR_DIGITS = /^(\d\d)(\d\d)$/;
 
 const ORDERS: Readonly<Record<DateOrder, string>> = {
@@ -41,7 +43,11 @@ export function parseLocalTime(given: string, order: DateOrder | undefined): Loc
   if (separator === undefined) return NOT_UNDERSTOOD;
   const timeText = after.slice(separator.length);
   const [offset = '', utc, sign, hours, minutes = '00'] = OFFSET.exec(timeText) ?? [];
-  const time = readTimeOfDay(timeText.slice(0, timeText.length - offset.length), date.isIso);
+  const clock = timeText.slice(0, timeText.length - offset.length);
+  if (sign === '-' && !HAS_SECONDS.test(clock)) {
+    return 'its time of day may be a range, or have an offset: expected one time, with seconds before an offset';
+  }
+  const time = readTimeOfDay(clock, date.isIso);
   if (typeof time === 'string') return time;
   const localMs = date.days * DAY_MS + time;
   if (offset === '') return { localMs, offsetMs: null };

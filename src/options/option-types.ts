@@ -17,7 +17,7 @@ import type { Place } from './setting.js';
 export interface TimetableOptions {
   /**
    * A path (`-` for standard input), an http(s) address, a {@link SourceSpec}, records in memory, a {@link MemorySource}
-   * or a {@link RecordSource}. Files and addresses give CSV, NDJSON, a JSON array or MessagePack, plain or gzipped.
+   * or a {@link RecordSource}. Files and addresses give CSV, iCalendar, NDJSON, a JSON array or MessagePack, plain or gzipped.
    */
   readonly source: string | AnySource | Records;
   /** Form of identifiers. Default `uuid`. */

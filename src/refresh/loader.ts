@@ -5,8 +5,8 @@ import { LOAD_BASE_BYTES } from '../limits.js';
 import type { ReadRules } from '../model/read-rules.js';
 import type { ImageSource } from '../snapshot/image-file.js';
 import { filesOf, watchSource } from '../source/file-watch.js';
-import type { RecordLoad, RecordSource, Records } from '../source/records.js';
-import { type SourceSpec, sourceDigest, sourceOfSpec } from '../source/spec.js';
+import { MemorySource, type RecordLoad, type RecordSource, type Records } from '../source/records.js';
+import { parseSourceArgument, type SourceSpec, sourceDigest, sourceOfSpec } from '../source/spec.js';
 import { recordChunks } from '../thread/record-chunks.js';
 import { spawnTask } from '../thread/spawn-task.js';
 import { runTaskHere } from '../thread/task.js';
@@ -16,6 +16,23 @@ import { type TimeLimits, withPipes, withTimeLimits } from './patience.js';
 
 /** What can be loaded: a source as plain data, or one that the embedding program implements. */
 export type AnySource = SourceSpec | RecordSource;
+
+/** @throws LecternError `option-invalid` */
+export function anySourceOf(source: string | AnySource | Records): AnySource {
+  if (typeof source === 'string') return parseSourceArgument(source);
+  if (typeof source === 'object' && source !== null) {
+    if ('kind' in source) return source;
+    if ('load' in source) {
+      if (typeof source.load === 'function') return source;
+      throw new LecternError('option-invalid', 'source.load is no function');
+    }
+    if (Symbol.iterator in source || Symbol.asyncIterator in source) return new MemorySource(source);
+  }
+  throw new LecternError(
+    'option-invalid',
+    'source must be a path, an address, a source or an iterable of records',
+  );
+}
 
 /** Where snapshots are built: on a thread of their own, or, for small sets and where there are no threads, right here. */
 export type BuildPlace = 'thread' | 'here';

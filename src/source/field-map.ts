@@ -6,6 +6,7 @@ import { isUuid } from '../model/identifier.js';
 import type { FieldMap, ReadRules } from '../model/read-rules.js';
 import { suggest } from '../structures/suggest.js';
 import { TextMemo } from '../structures/text-memo.js';
+import { CALENDAR_FIELD_MAP } from './calendar/calendar-field-map.js';
 import { ColumnWatch, checkColumns } from './column-watch.js';
 import { columnsOf, type MapTemplate, parseTemplate } from './map-template.js';
 import type { RecordSink } from './source.js';
@@ -27,7 +28,9 @@ const FORMATS_OF_MAPS: Readonly<Record<string, readonly string[]>> = {
 const FLAT_FORMATS = ['csv', 'icalendar'];
 
 /** Used where the user's map says nothing else. */
-const DEFAULT_MAPS: Readonly<Record<string, Readonly<Record<string, string>>>> = { icalendar: {} };
+const DEFAULT_MAPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  icalendar: CALENDAR_FIELD_MAP,
+};
 
 /** The fault of a field map, or null. */
 export function fieldMapFault(map: FieldMap): string | null {

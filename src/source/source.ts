@@ -104,7 +104,7 @@ export interface PartsReport {
 }
 
 /** `mixed`: several sources of different formats. */
-export type SourceFormat = 'ndjson' | 'json-array' | 'messagepack' | 'csv' | 'memory' | 'mixed';
+export type SourceFormat = 'ndjson' | 'json-array' | 'messagepack' | 'csv' | 'icalendar' | 'memory' | 'mixed';
 
 export interface ReadSummary {
   readonly format: SourceFormat;

@@ -1,7 +1,13 @@
 /** Queries of a program and their results. */
 import { LecternError } from '../errors.js';
 import type { ConflictEntry, DirectoryEntry, TimetableEvent, TimetableRecord } from '../model/event.js';
-import type { ConflictBy, ParameterFieldName } from '../model/fields.js';
+import {
+  type ConflictBy,
+  DIRECTORIES,
+  type DirectoryName,
+  isDirectory,
+  type ParameterFieldName,
+} from '../model/fields.js';
 import { FORMATS, type FormatName } from '../model/format.js';
 import { invalidParameters } from '../query/object-form.js';
 import type { Answer, ReadResult } from '../view/answer.js';
@@ -115,4 +121,10 @@ export function parse<T>(answer: Answer): T {
   // A Buffer decodes shared memory, a TextDecoder does not.
   const bytes = bytesOf(answer);
   return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')) as T;
+}
+
+export function directoryName(given: unknown): DirectoryName {
+  if (isDirectory(given)) return given;
+  const names = DIRECTORIES.map(({ name }) => name).join(', ');
+  throw new LecternError('option-invalid', `a directory is one of ${names}`);
 }

@@ -4,7 +4,7 @@ import { LecternError } from '../errors.js';
 import type { RequestHandler } from '../http/handler.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
 import type { DirectoryEntry, TimetableEvent } from '../model/event.js';
-import { DIRECTORIES, type DirectoryName, isDirectory } from '../model/fields.js';
+import { type DirectoryName, isDirectory } from '../model/fields.js';
 import type { FormatName } from '../model/format.js';
 import type {
   EmbeddedHandlerOptions,
@@ -19,11 +19,9 @@ import { checkText, invalidParameters, readQueryObject } from '../query/object-f
 import type { EndpointName } from '../query/parameters.js';
 import { Keeper, type LoadOutcome, type Publication } from '../refresh/keeper.js';
 import { Listeners } from '../refresh/listeners.js';
-import { type AnySource, Loader } from '../refresh/loader.js';
+import { anySourceOf, Loader } from '../refresh/loader.js';
 import { NO_DIFFERENCES } from '../snapshot/differences.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
-import { MemorySource, type Records } from '../source/records.js';
-import { parseSourceArgument } from '../source/spec.js';
 import type { Answer } from '../view/answer.js';
 import { loadingSource, Present, publicationOf } from '../view/present.js';
 import type { View } from '../view/view.js';
@@ -41,6 +39,7 @@ import {
   checkFormat,
   type DirectoryPage,
   type DirectoryQuery,
+  directoryName,
   type EventPage,
   eventPage,
   type PageQuery,
@@ -131,29 +130,6 @@ export function openTimetable(options: TimetableOptions): Timetable {
   return new KeptTimetable(resolveOptions('openTimetable', options));
 }
 
-function sourceOf(source: TimetableOptions['source']): AnySource {
-  if (typeof source === 'string') return parseSourceArgument(source);
-  if (typeof source === 'object' && source !== null) {
-    if ('kind' in source) return source;
-    if ('load' in source) {
-      if (typeof source.load === 'function') return source;
-      throw new LecternError('option-invalid', 'source.load is no function');
-    }
-    if (Symbol.iterator in source || Symbol.asyncIterator in source)
-      return new MemorySource(source as Records);
-  }
-  throw new LecternError(
-    'option-invalid',
-    'source must be a path, an address, a source or an iterable of records',
-  );
-}
-
-function directoryName(given: unknown): DirectoryName {
-  if (isDirectory(given)) return given;
-  const names = DIRECTORIES.map(({ name }) => name).join(', ');
-  throw new LecternError('option-invalid', `a directory is one of ${names}`);
-}
-
 class KeptTimetable implements Timetable {
   readonly ready: Promise<SnapshotSummary>;
   readonly #reading: Reading;
@@ -173,7 +149,7 @@ class KeptTimetable implements Timetable {
     // A pinned snapshot never gets stale.
     const canBeStale = pin === undefined && staleSecondsMax !== undefined;
     const staleMsMax = canBeStale ? staleSecondsMax * 1000 : Number.POSITIVE_INFINITY;
-    const loader = new Loader(sourceOf(options.source), readRulesOf(options), options.buildOn);
+    const loader = new Loader(anySourceOf(options.source), readRulesOf(options), options.buildOn);
     const name = pin ?? loader.name;
     this.#present = new Present(loadingSource(name), {
       staleMsMax,
@@ -216,7 +192,7 @@ class KeptTimetable implements Timetable {
       await this.#servers.settled();
       return summary;
     });
-    // Callers that do not await it see a failure in `status`, in 'error' and in reads.
+    // Also seen in `status`, in 'error' and in reads.
     this.ready.catch(() => {});
   }
 

@@ -15,10 +15,17 @@ export function parseAddress(text: string): URL {
   return url;
 }
 
-/** For messages: without credentials and values of query parameters, which may be secrets. */
+/** A long name with letters and digits, and its ending. Private addresses of calendars have their secret in the path. */
+const LONG_NAME = /^(?=[^/]*\d)(?=[^/]*[a-z])[^/]{20,}?(\.[a-z]{1,8})?$/i;
+
+/** For messages: without what may be a secret, so without credentials, query values and long names with digits in the path. */
 export function redactAddress(url: URL): string {
-  const names = [...url.searchParams.keys()].map((name) => `${encodeURIComponent(name)}=…`);
-  return `${url.origin}${url.pathname}${names.length === 0 ? '' : '?'}${names.join('&')}`;
+  const path = url.pathname.split('/').map((name) => name.replace(LONG_NAME, '…$1'));
+  const names = [...url.searchParams].map(([name, value]) =>
+    // A parameter without a value may be a secret itself.
+    value === '' ? '…' : `${encodeURIComponent(name)}=…`,
+  );
+  return `${url.origin}${path.join('/')}${names.length === 0 ? '' : '?'}${names.join('&')}`;
 }
 
 /** Identifies an address without showing it. 22 base64url characters. */

@@ -122,7 +122,7 @@ for (const [argv, message] of WRONG) {
 }
 
 test('each command that reads a source has every setting of reading', async (t) => {
-  for (const command of ['serve', 'inspect', 'explain']) {
+  for (const command of ['serve', 'inspect', 'explain', 'export']) {
     const { stdout } = await runHere(t, [command, '--help']);
     for (const { flag } of READING_SETTINGS) t.match(stdout, `${flag} <`, `${command} ${flag}`);
   }

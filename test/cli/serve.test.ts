@@ -153,6 +153,16 @@ test('explain prints the plan, with counts and timings', async (t) => {
   t.match(outcome.stdout, /^parse .* ms, plan .* ms, execute .* ms, encode .* ms$/m);
 });
 
+test('explain prints the plan of a directory', async (t) => {
+  const outcome = await lectern(['explain', DEMO, '/api/v1/schedule/lecturers?studyGroup=INF-1A&limit=2']);
+  t.match(outcome, { code: 0, stderr: '' });
+  t.match(
+    outcome.stdout,
+    /^LEAD studyGroup of 1 value: .*\nCOUNT \d+ lecturers by the codes of the events found$/m,
+  );
+  t.match(outcome.stdout, /^\d+ lecturers, 2 on this page, .* of JSON$/m);
+});
+
 test('generate prints NDJSON, and ends quietly when its reader goes away', async (t) => {
   const few = await lectern(['generate', '--events', '3', '--seed', '9']);
   t.match(few, { code: 0, stderr: '' });

@@ -32,6 +32,7 @@ const GOOD: readonly [order: DateOrder | undefined, text: string, value: string]
   [undefined, '2024-08-31 08:00Z', `${AUGUST} offset 0 min`],
   [undefined, '2024-08-31 08:00+02:00', `${AUGUST} offset 120 min`],
   [undefined, '2024-08-31 08:00:00 -0530', `${AUGUST} offset -330 min`],
+  [undefined, '2024-08-31T08:00:00-09:30', `${AUGUST} offset -570 min`],
   [undefined, '2024-08-31 08:00:00+02', `${AUGUST} offset 120 min`],
   [undefined, '2024-02-29 00:00', '2024-02-29T00:00:00.000'],
   [undefined, '0000-01-01 00:00', '0000-01-01T00:00:00.000'],
@@ -68,6 +69,7 @@ const GOOD: readonly [order: DateOrder | undefined, text: string, value: string]
 
 const NOTHING = 'it is not a date and a time of day';
 const ORDER = 'its day, month and year need an order: set dateOrder';
+const RANGE = 'its time of day may be a range, or have an offset';
 const TIME = 'its time of day is not like';
 
 const BAD: readonly [order: DateOrder | undefined, text: string, fault: string][] = [
@@ -100,6 +102,12 @@ const BAD: readonly [order: DateOrder | undefined, text: string, fault: string][
   [undefined, '2024-08-31 08:00.00', TIME],
   [undefined, '2024-08-31 08:00 Uhr', TIME],
   [undefined, '2024-08-31 08:00 CEST', TIME],
+  [undefined, '2024-08-31 08:00-09:30', RANGE],
+  [undefined, '2024-08-31T08:00-09:30', RANGE],
+  [undefined, '2024-08-31 0800-0930', RANGE],
+  [undefined, '2024-08-31 08:00 -10', RANGE],
+  [undefined, '2024-08-31 8:00 - 9:30', TIME],
+  [undefined, '2024-08-31 08:00:00-09:30:00', TIME],
   [undefined, '2024-08-31 08:00+24:00', 'offset +24:00 does not exist'],
   [undefined, '2024-08-31 08:00+02:60', 'offset +02:60 does not exist'],
   ['dmy', '31.08.2024', 'it is a date: add a time of day'],

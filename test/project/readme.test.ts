@@ -230,6 +230,8 @@ const REJECTIONS: Readonly<Record<RejectionCode, true>> = {
   'malformed-time': true,
   'malformed-text': true,
   'end-before-start': true,
+  'malformed-recurrence': true,
+  'too-many-occurrences': true,
   'duplicate-id': true,
   overridden: true,
 };

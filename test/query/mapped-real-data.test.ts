@@ -5,6 +5,7 @@ import { basename, join } from 'node:path';
 import { test } from 'tap';
 import { Temporal } from 'temporal-polyfill';
 import { derivedIdentifier } from '../../src/model/derived-identifier.js';
+import { FIELDS } from '../../src/model/fields.js';
 import type { ReadRules } from '../../src/model/read-rules.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
@@ -26,14 +27,18 @@ function fileOf(name: string, records: readonly object[]): string {
   return path;
 }
 
+/** Of each set. */
+const RECORDS_MAX = 15_000;
+
 const sets = findDataSets();
 test('real data is there', { skip: sets.length > 0 ? false : NO_DATA }, async (t) => t.ok(sets.length > 0));
 
 for (const set of sets) {
+  const records = recordsOf(set).slice(0, RECORDS_MAX);
+  const plain = imageOf(fileOf(`${set.name}.plain`, records), { identifiers: 'uuid' });
   const timeZone = set.name.startsWith('rpi') ? 'America/New_York' : 'Europe/Paris';
 
   test(`${set.name} with other names, and local times in two columns`, async (t) => {
-    const records = recordsOf(set);
     const written = records.map(({ time, endTime, title, room, ...record }) => {
       const [start, end] = [time, endTime].map((each) =>
         Temporal.Instant.from(each as string).toZonedDateTimeISO(timeZone),
@@ -50,13 +55,34 @@ for (const set of sets) {
       timeZone,
       fieldMap: { time: '{Tag} {Von}', endTime: '{Bistag} {Bis}', title: 'Veranstaltung.Titel.0' },
     });
-    const plain = await imageOf(set.path, { identifiers: 'uuid' });
-    t.equal(image.summary.id, plain.summary.id, 'the content is the same, by the fast way and by the map');
+    t.equal(
+      image.summary.id,
+      (await plain).summary.id,
+      'the content is the same, by the fast way and by the map',
+    );
     t.strictSame(image.summary.ambiguousTimes, { gaps: 0, overlaps: 0 });
   });
 
+  test(`${set.name} as CSV with other names`, async (t) => {
+    const names = [...new Set(records.flatMap((record) => Object.keys(record)))].filter(
+      (name) => name !== 'room',
+    );
+    const cell = (value: unknown): string =>
+      value === null || value === undefined ? '' : `"${String(value).replaceAll('"', '""')}"`;
+    const lines = [
+      names.map((name) => `x.${name}`),
+      ...records.map((record) => names.map((name) => cell(record[name]))),
+    ];
+    const path = join(folder, `${set.name}.csv`);
+    writeFileSync(path, lines.map((line) => `${line.join(';')}\r\n`).join(''));
+    const served = FIELDS.filter(({ name }) => names.includes(name));
+    const fieldMap = Object.fromEntries(served.map(({ name }) => [name, `x.${name}`]));
+    const image = await imageOf(path, { identifiers: 'uuid', fieldMap });
+    t.equal(image.summary.id, (await plain).summary.id);
+    t.equal(image.summary.rejected, 0);
+  });
+
   test(`${set.name} with texts in place of identifiers, and without ids`, async (t) => {
-    const records = recordsOf(set);
     const named = records.map(({ id: _, roomId, courseId, ...record }) => ({
       ...record,
       roomId: roomId && `Room ${roomId}`,

@@ -1,7 +1,8 @@
 /** Building views of event arrays, and reading answers the way a client would. */
 import assert from 'node:assert/strict';
 import { decode } from '@msgpack/msgpack';
-import type { IdentifierMode, NormalisedEvent } from '../../src/model/event.js';
+import type { DirectoryEntry, IdentifierMode, NormalisedEvent } from '../../src/model/event.js';
+import type { DirectoryName } from '../../src/model/fields.js';
 import type { FormatName } from '../../src/model/format.js';
 import { SnapshotBuilder } from '../../src/snapshot/builder.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
@@ -108,4 +109,14 @@ export function followPages(
     cursor = answer.nextCursor;
   } while (cursor !== null);
   return entries;
+}
+
+export function directoryCursorOf(view: View, name: DirectoryName, pairs: ParameterPairs): string {
+  const { nextCursor } = readOf(view.directory(name, pairs, STRICT)).execute('json');
+  assert.ok(nextCursor !== null);
+  return nextCursor;
+}
+
+export function entriesOf(view: View, name: DirectoryName, pairs: ParameterPairs = []): DirectoryEntry[] {
+  return listOf(readOf(view.directory(name, pairs, STRICT)).execute('json')) as DirectoryEntry[];
 }

@@ -1,4 +1,5 @@
 import type { RecordPosition, Rejection } from '../../src/model/event.js';
+import type { ReadRules } from '../../src/model/read-rules.js';
 import { readRecords } from '../../src/source/formats/read-records.js';
 import type { LoadOptions, LoadSummary, ReadSummary, RecordSink, Source } from '../../src/source/source.js';
 
@@ -54,11 +55,13 @@ export function overwrite(chunk: Uint8Array): void {
 export async function collectBytes(
   bytes: string | Uint8Array,
   pieceBytes = 0,
+  rules?: ReadRules,
 ): Promise<Collected<ReadSummary>> {
   const sink = new Collector();
   const summary = await readRecords(inPieces(Buffer.from(bytes), pieceBytes), sink, {
     sourceName: 'test',
     bytesTotal: null,
+    rules,
     onRead: overwrite,
   });
   return { records: sink.records, rejections: sink.rejections, summary };

@@ -332,12 +332,15 @@ export class CsvReader implements FormatReader {
 
   #textsOf(row: Buffer): string[] {
     const { cells, count } = this.#scanner;
-    const whole = row.length <= ROW_TEXT_BYTES_MAX && isAscii(row) ? row.toString('latin1') : null;
+    const isShort = row.length <= ROW_TEXT_BYTES_MAX;
+    const latin1 = isShort ? row.toString('latin1') : '';
+    const isLatin1 = isShort && isAscii(row);
     const texts = new Array<string>(Math.min(count, CSV_COLUMNS_MAX));
     for (let n = 0; n < texts.length; n++) {
       const start = cells[3 * n] as number;
       const end = cells[3 * n + 1] as number;
-      const text = whole === null ? row.toString('utf8', start, end) : whole.slice(start, end);
+      const isPlain = isLatin1 || (isShort && isAsciiPart(row, start, end));
+      const text = isPlain ? latin1.slice(start, end) : row.toString('utf8', start, end);
       texts[n] = cells[3 * n + 2] === ESCAPED_CELL ? text.replaceAll('""', '"') : text;
     }
     return texts;
@@ -346,6 +349,11 @@ export class CsvReader implements FormatReader {
   #malformed(problem: string): LecternError {
     return malformed(this.#sourceName, `line ${this.#line}: ${problem}`);
   }
+}
+
+function isAsciiPart(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if ((bytes[at] as number) >= 0x80) return false;
+  return true;
 }
 
 /** Behind all bytes if there is none. */

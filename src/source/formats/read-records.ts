@@ -20,6 +20,7 @@ const READERS: Readonly<Record<RecognisedFormat, () => ReaderClass | Promise<Rea
   ndjson: () => NdjsonReader,
   'json-array': () => JsonArrayReader,
   messagepack: () => MessagePackReader,
+  icalendar: async () => (await import('../calendar/calendar-reader.js')).CalendarReader,
   csv: async () => (await import('./csv.js')).CsvReader,
 };
 

@@ -6,14 +6,17 @@ import { recogniseDialect } from './csv-dialect.js';
 const SHOWN_CHARACTERS_MAX = 8;
 const DESCRIBED_BYTES = 512;
 
-export type RecognisedFormat = 'ndjson' | 'json-array' | 'messagepack' | 'csv';
+export type RecognisedFormat = 'ndjson' | 'json-array' | 'messagepack' | 'csv' | 'icalendar';
 
 /** The format and the bytes of a byte order mark to skip, or a problem. */
 export type Sniffed =
   | { readonly format: RecognisedFormat; readonly skip: number }
   | { readonly problem: string };
 
-const EXPECTED = 'expected NDJSON, a JSON array, MessagePack or CSV with a header line, plain or gzipped';
+const EXPECTED =
+  'expected NDJSON, a JSON array, MessagePack, iCalendar or CSV with a header line, plain or gzipped';
+
+const CALENDAR_BEGIN = 'BEGIN:VCALENDAR';
 
 /** RFC 1952 section 2.3.1. */
 export function isGzip(head: Buffer): boolean {
@@ -44,6 +47,8 @@ export function sniff(head: Buffer, ended: boolean): Sniffed | null {
     if (start + 1 === head.length && !ended) return null;
     if (head[start + 1] !== 0x00) return { format: byte === 0x7b ? 'ndjson' : 'json-array', skip };
   }
+  const beginning = head.toString('latin1', start, start + CALENDAR_BEGIN.length).toUpperCase();
+  if (beginning === CALENDAR_BEGIN) return { format: 'icalendar', skip };
   if (!ended && head.length < DESCRIBED_BYTES) return null;
   if (looksLikeCsv(head.subarray(skip))) return { format: 'csv', skip };
   const text = head.toString('utf8', skip, Math.min(head.length, start + DESCRIBED_BYTES));
@@ -101,7 +106,6 @@ const MAGIC: readonly (readonly [bytes: string, what: string])[] = [
   ['\xfd7zXZ\0', 'xz data: unpack it, or compress it with gzip'],
   ['SQLite format 3\0', 'an SQLite database: export it as CSV or NDJSON'],
   ['PAR1', 'a Parquet file: export it as CSV or NDJSON'],
-  ['BEGIN:VCALENDAR', 'an iCalendar file: convert it to NDJSON'],
   ['\xd4\x72', "record structures of msgpackr's own: write plain maps (useRecords: false)"],
   [
     'LECTERN\x1a',

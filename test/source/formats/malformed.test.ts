@@ -32,29 +32,28 @@ const REFUSED: Readonly<Record<string, string>> = {
   'array-unterminated.json':
     'line 3, column 53: the source ends inside record 2, which begins on line 3; expected its end and "]"',
   'bad-checksum.gz': 'the gzip data is corrupt within its first 120 bytes (incorrect data check)',
-  'calendar.txt':
-    'line 1, column 1: found an iCalendar file: convert it to NDJSON; expected NDJSON, a JSON array, MessagePack or CSV with a header line, plain or gzipped',
+  'calendar-cut.ics': 'the source ends inside VCALENDAR; expected END:VCALENDAR',
   'column-twice.csv': 'line 1: columns 2 and 4 are both called time; expected one of that name',
   'latin-1.csv':
     'line 3 holds the byte dc, which is not UTF-8; expected UTF-8 text; it looks like windows-1252 (Latin 1): give --encoding windows-1252',
   'no-header.csv':
     'line 1: it looks like data, not like a header: found "00000001-0000-4000-8000-000000000000"; expected the names of the columns',
-  'spreadsheet.ods': `line 1, column 1: found a LibreOffice spreadsheet (.ods): ${SAVE_AS}; expected NDJSON, a JSON array, MessagePack or CSV with a header line, plain or gzipped`,
-  'workbook.xls': `line 1, column 1: found an old Office document, such as .xls: ${SAVE_AS}; expected NDJSON, a JSON array, MessagePack or CSV with a header line, plain or gzipped`,
-  'workbook.xlsx': `line 1, column 1: found an Excel workbook (.xlsx): ${SAVE_AS}; expected NDJSON, a JSON array, MessagePack or CSV with a header line, plain or gzipped`,
+  'spreadsheet.ods': `line 1, column 1: found a LibreOffice spreadsheet (.ods): ${SAVE_AS}; expected NDJSON, a JSON array, MessagePack, iCalendar or CSV with a header line, plain or gzipped`,
+  'workbook.xls': `line 1, column 1: found an old Office document, such as .xls: ${SAVE_AS}; expected NDJSON, a JSON array, MessagePack, iCalendar or CSV with a header line, plain or gzipped`,
+  'workbook.xlsx': `line 1, column 1: found an Excel workbook (.xlsx): ${SAVE_AS}; expected NDJSON, a JSON array, MessagePack, iCalendar or CSV with a header line, plain or gzipped`,
   'empty.gz':
-    'the source is empty; expected NDJSON, a JSON array, MessagePack or CSV with a header line, plain or gzipped',
+    'the source is empty; expected NDJSON, a JSON array, MessagePack, iCalendar or CSV with a header line, plain or gzipped',
   'empty.ndjson':
-    'the source is empty; expected NDJSON, a JSON array, MessagePack or CSV with a header line, plain or gzipped',
+    'the source is empty; expected NDJSON, a JSON array, MessagePack, iCalendar or CSV with a header line, plain or gzipped',
   'html.txt':
-    'line 2, column 1: found HTML or XML; expected NDJSON, a JSON array, MessagePack or CSV with a header line, plain or gzipped',
+    'line 2, column 1: found HTML or XML; expected NDJSON, a JSON array, MessagePack, iCalendar or CSV with a header line, plain or gzipped',
   'ini.txt': 'line 2, column 1: found "k" after the end of the array; expected nothing more',
   'plain.txt':
-    'line 1, column 1: found the text "Monday: "…; expected NDJSON, a JSON array, MessagePack or CSV with a header line, plain or gzipped',
+    'line 1, column 1: found the text "Monday: "…; expected NDJSON, a JSON array, MessagePack, iCalendar or CSV with a header line, plain or gzipped',
   'pretty-printed.json':
     'line 1, column 2: found the end; expected a property name in double quotes or "}". No line is JSON by itself; expected NDJSON (one record a line), a JSON array, MessagePack or CSV',
   'random.bin':
-    'line 1, column 1: found the bytes 00 01 7f c3 (hexadecimal); expected NDJSON, a JSON array, MessagePack or CSV with a header line, plain or gzipped',
+    'line 1, column 1: found the bytes 00 01 7f c3 (hexadecimal); expected NDJSON, a JSON array, MessagePack, iCalendar or CSV with a header line, plain or gzipped',
   'reserved-byte.msgpack':
     'byte 118, in record 2 (which begins at byte 115): found 0xc1, which MessagePack never uses; the data is corrupt',
   'sequence-cut.msgpack':
@@ -62,19 +61,20 @@ const REFUSED: Readonly<Record<string, string>> = {
   'trailing-text.gz': 'the gzip data is corrupt within its first 129 bytes (incorrect header check)',
   'truncated.gz': 'the gzip data ends early, after 90 bytes; expected the rest of it',
   'twice.gz':
-    'line 1, column 1: found gzip data inside gzip data: unpack it once; expected NDJSON, a JSON array, MessagePack or CSV with a header line, plain or gzipped',
+    'line 1, column 1: found gzip data inside gzip data: unpack it once; expected NDJSON, a JSON array, MessagePack, iCalendar or CSV with a header line, plain or gzipped',
   'utf-16.txt':
-    'line 1, column 1: found UTF-16 text without a byte order mark: give --encoding utf-16le; expected NDJSON, a JSON array, MessagePack or CSV with a header line, plain or gzipped',
+    'line 1, column 1: found UTF-16 text without a byte order mark: give --encoding utf-16le; expected NDJSON, a JSON array, MessagePack, iCalendar or CSV with a header line, plain or gzipped',
   'white-space.ndjson':
-    'the source is empty but for white space; expected NDJSON, a JSON array, MessagePack or CSV with a header line, plain or gzipped',
+    'the source is empty but for white space; expected NDJSON, a JSON array, MessagePack, iCalendar or CSV with a header line, plain or gzipped',
   'zip.bin':
-    'line 1, column 1: found a zip archive: unpack it; expected NDJSON, a JSON array, MessagePack or CSV with a header line, plain or gzipped',
+    'line 1, column 1: found a zip archive: unpack it; expected NDJSON, a JSON array, MessagePack, iCalendar or CSV with a header line, plain or gzipped',
   'zstd.bin':
-    'line 1, column 1: found zstd data: unpack it, or compress it with gzip; expected NDJSON, a JSON array, MessagePack or CSV with a header line, plain or gzipped',
+    'line 1, column 1: found zstd data: unpack it, or compress it with gzip; expected NDJSON, a JSON array, MessagePack, iCalendar or CSV with a header line, plain or gzipped',
 };
 
 /** Costs one record of three: why, and where it stands. */
 const REJECTED: Readonly<Record<string, readonly [RejectionCode, string | null, object]>> = {
+  'calendar-day.ics': ['malformed-time', 'time', { record: 2, line: 9 }],
   'element-not-utf8.json': ['malformed-text', null, { record: 2, line: 1 }],
   'element-unquoted-name.json': ['malformed-record', null, { record: 2, line: 3 }],
   'end-before-start.ndjson': ['end-before-start', 'endTime', { record: 2, line: 2 }],

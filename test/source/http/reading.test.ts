@@ -58,6 +58,17 @@ test('a source is named by its address, without what could be a secret', (t) => 
     name('http://user:pass@example.org:8080/a?token=secret&term=fall#part'),
     'http://example.org:8080/a?token=…&term=…',
   );
+  for (const [path, shown] of [
+    ['ical/ada%40example.org/private-0123456789abcdef/basic.ics', 'ical/ada%40example.org/…/basic.ics'],
+    ['owa/0123456789abcdef0123456789abcdef@x.org/calendar.ics', 'owa/….org/calendar.ics'],
+    ['public/ri627Q5Y0123456789abcdef.ics', 'public/….ics'],
+    ['a?0123456789abcdef', 'a?…'],
+    ['a?0123456789abcdef&term=fall', 'a?…&term=…'],
+    ['department-of-mathematics/all.ics', 'department-of-mathematics/all.ics'],
+    ['2024-09-02/term-1.ics', '2024-09-02/term-1.ics'],
+  ]) {
+    t.equal(name(`https://example.org/${path}`), `https://example.org/${shown}`);
+  }
   t.end();
 });
 

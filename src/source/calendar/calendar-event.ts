@@ -1,0 +1,175 @@
+/** One VEVENT while its lines come, and what they say of its time. */
+import { RECORD_BYTES_MAX } from '../../limits.js';
+import type { RecordPosition, Rejection, RejectionCode } from '../../model/event.js';
+import type { FieldName } from '../../model/fields.js';
+import type { GivenTime } from './calendar-time.js';
+import { type ContentLine, firstText, parameterOf, readContentLine, unescapeText } from './content-line.js';
+import type { FoundLine } from './line-scanner.js';
+
+export type EventFault = Omit<Rejection, 'position'>;
+
+export function faultOf(code: RejectionCode, field: FieldName | null, detail: string): EventFault {
+  return { code, field, detail };
+}
+
+/** Plain data: recurring events are kept as JSON. */
+export interface CalendarEvent {
+  readonly position: RecordPosition;
+  /** Properties by name, and PERSON. */
+  readonly columns: Record<string, string>;
+  readonly start: GivenTime | null;
+  readonly end: GivenTime | null;
+  readonly duration: string | null;
+  readonly replaces: GivenTime | null;
+  /** Whether it also replaces the occurrences that follow. */
+  readonly isFuture: boolean;
+  readonly rules: readonly string[];
+  readonly excludedRules: readonly string[];
+  readonly dates: readonly GivenTime[];
+  readonly excludedDates: readonly GivenTime[];
+}
+
+export function isRecurring({ rules, dates }: CalendarEvent): boolean {
+  return rules.length > 0 || dates.length > 0;
+}
+
+export function isCancelled({ columns }: CalendarEvent): boolean {
+  return columns.STATUS?.trim().toUpperCase() === 'CANCELLED';
+}
+
+/** RFC 5545 section 3.8.7.4. */
+export function sequenceOf({ columns }: CalendarEvent): number {
+  const sequence = Number(columns.SEQUENCE ?? 0);
+  return Number.isFinite(sequence) ? sequence : 0;
+}
+
+/** Lines that matter for the time of an event. They may come once only. */
+type Single = 'DTSTART' | 'DTEND' | 'DURATION' | 'RECURRENCE-ID';
+
+/** Takes the lines of one event. */
+export class EventLines {
+  readonly position: RecordPosition;
+  fault: EventFault | null = null;
+  readonly #columns: Record<string, string>;
+  readonly #singles = new Map<Single, ContentLine>();
+  readonly #rules: string[] = [];
+  readonly #excludedRules: string[] = [];
+  readonly #dates: GivenTime[] = [];
+  readonly #excludedDates: GivenTime[] = [];
+  #bytes = 0;
+
+  constructor(position: RecordPosition, columns: Record<string, string>) {
+    this.position = position;
+    this.#columns = columns;
+  }
+
+  take({ bytes, start, end, lineNumber, isPlain, isCut }: FoundLine): void {
+    this.#bytes += end - start;
+    if (isCut || this.#bytes > RECORD_BYTES_MAX) this.fault ??= tooLarge();
+    if (this.fault !== null) return;
+    const line = readContentLine(bytes, start, end, isPlain);
+    if (typeof line === 'string') {
+      const code = line.includes('UTF-8') ? 'malformed-text' : 'malformed-record';
+      this.fault = faultOf(code, null, `line ${lineNumber} is no property of iCalendar: ${line}`);
+      return;
+    }
+    this.#takeProperty(line);
+  }
+
+  #takeProperty(line: ContentLine): void {
+    const { name, parameters, value } = line;
+    const columns = this.#columns;
+    switch (name) {
+      case 'DTSTART':
+      case 'DTEND':
+      case 'DURATION':
+      case 'RECURRENCE-ID':
+        this.#takeSingle(name, line);
+        return;
+      case 'RRULE':
+        this.#rules.push(value);
+        return;
+      case 'EXRULE':
+        this.#excludedRules.push(value);
+        return;
+      case 'RDATE':
+        for (const each of value.split(',')) this.#dates.push(givenTime(each, parameters));
+        return;
+      case 'EXDATE':
+        for (const each of value.split(',')) this.#excludedDates.push(givenTime(each, parameters));
+        return;
+      case 'ORGANIZER':
+        columns[name] ??= personOf(line);
+        columns.PERSON = columns[name];
+        return;
+      case 'ATTENDEE':
+        columns[name] ??= personOf(line);
+        columns.PERSON ??= columns[name];
+        return;
+      case 'CATEGORIES':
+        columns[name] ??= firstText(value);
+        return;
+      case 'PERSON':
+        return;
+      default:
+        columns[name] ??= unescapeText(value);
+    }
+  }
+
+  #takeSingle(name: Single, line: ContentLine): void {
+    const before = this.#singles.get(name);
+    if (before !== undefined && (before.value !== line.value || before.parameters !== line.parameters)) {
+      this.fault = faultOf('malformed-record', fieldOf(name), `${name} is given twice; expected it once`);
+      return;
+    }
+    this.#singles.set(name, line);
+  }
+
+  end(): CalendarEvent {
+    const singles = this.#singles;
+    const time = (name: Single): GivenTime | null => {
+      const line = singles.get(name);
+      return line === undefined ? null : givenTime(line.value, line.parameters);
+    };
+    const replaces = singles.get('RECURRENCE-ID');
+    const isFuture =
+      replaces !== undefined && replaces.parameters !== '' && rangeOf(replaces) === 'THISANDFUTURE';
+    return {
+      position: this.position,
+      columns: this.#columns,
+      start: time('DTSTART'),
+      end: time('DTEND'),
+      duration: singles.get('DURATION')?.value ?? null,
+      replaces: time('RECURRENCE-ID'),
+      isFuture,
+      rules: this.#rules,
+      excludedRules: this.#excludedRules,
+      dates: this.#dates,
+      excludedDates: this.#excludedDates,
+    };
+  }
+}
+
+function tooLarge(): EventFault {
+  const detail = `the event is longer than ${RECORD_BYTES_MAX} bytes; expected at most so many`;
+  return faultOf('record-too-large', null, detail);
+}
+
+function fieldOf(name: Single): FieldName {
+  if (name === 'DTSTART') return 'time';
+  return name === 'RECURRENCE-ID' ? 'id' : 'endTime';
+}
+
+function givenTime(value: string, parameters: string): GivenTime {
+  return { value: value.trim(), tzid: parameters === '' ? null : parameterOf(parameters, 'TZID') };
+}
+
+function rangeOf({ parameters }: ContentLine): string | undefined {
+  return parameterOf(parameters, 'RANGE')?.toUpperCase();
+}
+
+/** The name, or else the address. */
+function personOf({ parameters, value }: ContentLine): string {
+  const name = parameters === '' ? null : parameterOf(parameters, 'CN');
+  return name === null || name.trim() === '' ? value.replace(/^mailto:/i, '') : name;
+}

@@ -1,0 +1,226 @@
+import { LecternError } from '../../errors.js';
+import { CALENDAR_DEPTH_MAX } from '../../limits.js';
+import type { ReadRules } from '../../model/read-rules.js';
+import { type FormatReader, malformed, rejectFault } from '../formats/reader.js';
+import type { RecordSink } from '../source.js';
+import { type CalendarEvent, EventLines, faultOf, isCancelled, isRecurring } from './calendar-event.js';
+import { type CalendarZone, zoneOfName } from './calendar-zones.js';
+import { readContentLine, unescapeText } from './content-line.js';
+import { EventOutput } from './event-output.js';
+import { CalendarScope, isFault, timingOf, UNKNOWN_ZONE } from './event-timing.js';
+import { KeptEvents } from './kept-events.js';
+import { type FoundLine, LineScanner } from './line-scanner.js';
+import { windowOf } from './recurrence-window.js';
+import { ZoneLines } from './zone-lines.js';
+
+const COLON = 0x3a;
+const NAME_UNITS_SHOWN = 40;
+
+/**
+ * iCalendar (RFC 5545). Events go to the sink when they end; recurring ones at the end of the source, since their changed
+ * occurrences may stand anywhere.
+ */
+export class CalendarReader implements FormatReader {
+  readonly format = 'icalendar';
+  records = 0;
+  readonly #sourceName: string;
+  readonly #sink: RecordSink;
+  readonly #output: EventOutput;
+  readonly #scanner: LineScanner;
+  readonly #kept: KeptEvents = new KeptEvents();
+  readonly #rules: ReadRules;
+  readonly #givenZone: CalendarZone | null;
+  /** Names of the components that are open. */
+  readonly #open: string[] = [];
+  #calendars = 0;
+  #scope: CalendarScope;
+  #event: EventLines | null = null;
+  #zone: ZoneLines | null = null;
+
+  constructor(sourceName: string, sink: RecordSink, rules: ReadRules) {
+    this.#sourceName = sourceName;
+    this.#sink = sink;
+    this.#rules = rules;
+    this.#output = new EventOutput(sink);
+    this.#givenZone = rules.timeZone === undefined ? null : zoneOfName(rules.timeZone);
+    if (rules.timeZone !== undefined && this.#givenZone === null) {
+      const problem = `timeZone is ${JSON.stringify(rules.timeZone)}; expected a name of IANA such as Europe/Berlin`;
+      throw new LecternError('option-invalid', problem);
+    }
+    this.#scope = new CalendarScope(this.#givenZone);
+    this.#scanner = new LineScanner((line) => this.#takeLine(line));
+  }
+
+  /** A source of several calendars may have been cut between them. */
+  get selfDelimiting(): boolean {
+    return this.#calendars === 1;
+  }
+
+  push(chunk: Buffer): void {
+    this.#scanner.push(chunk);
+  }
+
+  finish(): void {
+    this.#scanner.finish();
+    const open = this.#open.at(-1);
+    if (open !== undefined) {
+      const place = this.#event === null ? '' : `, which begins on line ${this.#event.position.line}`;
+      throw malformed(
+        this.#sourceName,
+        `the source ends inside ${show(open)}${place}; expected END:VCALENDAR`,
+      );
+    }
+    this.#kept.giveAll(windowOf(this.#rules, Date.now()), this.#output);
+  }
+
+  #takeLine(line: FoundLine): void {
+    const { bytes, start, end, lineNumber } = line;
+    const component = componentOf(bytes, start, end);
+    if (component !== null) {
+      if (component.isBegin) this.#begin(component.name, lineNumber);
+      else this.#end(component.name, lineNumber);
+      return;
+    }
+    const depth = this.#open.length;
+    if (depth === 0) {
+      const found = show(bytes.toString('utf8', start, Math.min(end, start + NAME_UNITS_SHOWN)));
+      throw malformed(
+        this.#sourceName,
+        `line ${lineNumber}: found ${found} outside of a calendar; expected BEGIN:VCALENDAR`,
+      );
+    }
+    if (this.#event !== null) {
+      // Properties of an alarm are not those of the event.
+      if (depth === 2) this.#event.take(line);
+    } else if (this.#zone !== null) this.#zone.take(line);
+    else if (depth === 1) this.#takeCalendarLine(line);
+  }
+
+  #takeCalendarLine({ bytes, start, end, isPlain }: FoundLine): void {
+    const line = readContentLine(bytes, start, end, isPlain);
+    if (typeof line === 'string') return;
+    const text = unescapeText(line.value);
+    const scope = this.#scope;
+    if (line.name === 'X-WR-CALNAME') scope.name = text;
+    else if (line.name === 'NAME') scope.name ??= text;
+    else if (line.name === 'X-WR-TIMEZONE') scope.ownZone = zoneOfName(text);
+  }
+
+  #begin(name: string, lineNumber: number): void {
+    const depth = this.#open.length;
+    if (depth === 0) {
+      if (name !== 'VCALENDAR') {
+        throw malformed(
+          this.#sourceName,
+          `line ${lineNumber}: found BEGIN:${show(name)} outside of a calendar; expected BEGIN:VCALENDAR`,
+        );
+      }
+      this.#calendars++;
+      this.#scope = new CalendarScope(this.#givenZone);
+    } else if (name === 'VEVENT' || name === 'VCALENDAR') {
+      // The component before it lacks its end.
+      this.#unwind(name === 'VEVENT' ? 1 : 0);
+      if (name === 'VCALENDAR') {
+        this.#begin(name, lineNumber);
+        return;
+      }
+    }
+    if (this.#open.length >= CALENDAR_DEPTH_MAX) {
+      const problem = `line ${lineNumber}: more than ${CALENDAR_DEPTH_MAX} components lie within each other`;
+      throw malformed(this.#sourceName, problem);
+    }
+    this.#open.push(name);
+    if (this.#open.length === 2) {
+      const { name: calendarName } = this.#scope;
+      if (name === 'VEVENT') {
+        const columns = calendarName === null ? {} : { 'X-WR-CALNAME': calendarName };
+        this.#event = new EventLines({ record: ++this.records, line: lineNumber }, columns);
+      } else if (name === 'VTIMEZONE') this.#zone = new ZoneLines();
+    } else this.#zone?.begin(name);
+  }
+
+  #end(name: string, lineNumber: number): void {
+    const depth = this.#open.lastIndexOf(name);
+    if (depth === -1) {
+      const detail = `line ${lineNumber} ends ${show(name)}, which did not begin`;
+      if (this.#event !== null) this.#event.fault ??= faultOf('malformed-record', null, detail);
+      else this.#sink.reject(rejectFault({ record: ++this.records, line: lineNumber }, detail));
+      return;
+    }
+    this.#unwind(depth + 1);
+    this.#open.length = depth;
+    if (depth !== 1) {
+      this.#zone?.end(name);
+      return;
+    }
+    if (this.#event !== null) this.#endEvent(this.#event);
+    if (this.#zone !== null) this.#scope.define(this.#zone.tzid, this.#zone.observances);
+    this.#event = null;
+    this.#zone = null;
+  }
+
+  /** Closes components without an end, down to a depth. */
+  #unwind(depth: number): void {
+    if (this.#open.length <= depth) return;
+    const missing = this.#open.at(-1) ?? '';
+    this.#open.length = depth;
+    if (this.#event === null) {
+      if (depth < 2) this.#zone = null;
+      return;
+    }
+    this.#event.fault ??= faultOf('malformed-record', null, `END:${show(missing)} is missing`);
+    if (depth > 1) return;
+    this.#output.reject(this.#event, this.#event.fault);
+    this.#event = null;
+  }
+
+  #endEvent(lines: EventLines): void {
+    if (lines.fault !== null) {
+      this.#output.reject(lines, lines.fault);
+      return;
+    }
+    const event = lines.end();
+    const uid = uidOf(event);
+    if (isRecurring(event) || event.replaces !== null) {
+      this.#kept.keep(uid, event, this.#scope, this.#sourceName);
+      return;
+    }
+    if (isCancelled(event)) return;
+    const timing = timingOf(event, this.#scope);
+    if (timing === UNKNOWN_ZONE) this.#kept.keep(uid, event, this.#scope, this.#sourceName);
+    else if (isFault(timing)) this.#output.reject(event, timing);
+    else this.#output.give(event, uid, timing.start.instantMs, timing);
+  }
+}
+
+/** Events without a UID are known by their content. */
+function uidOf(event: CalendarEvent): string {
+  const { columns, start, end, duration, rules } = event;
+  const uid = columns.UID;
+  if (uid !== undefined && uid !== '') return uid;
+  const { SUMMARY, LOCATION, DESCRIPTION } = columns;
+  return JSON.stringify([start, end, duration, rules, SUMMARY, LOCATION, DESCRIPTION]);
+}
+
+/** `BEGIN:` or `END:` with the name of a component. */
+function componentOf(
+  bytes: Buffer,
+  start: number,
+  end: number,
+): { readonly isBegin: boolean; readonly name: string } | null {
+  const first = bytes[start];
+  if (first !== 0x42 && first !== 0x62 && first !== 0x45 && first !== 0x65) return null;
+  const isBegin = bytes[start + 5] === COLON;
+  if (!isBegin && bytes[start + 3] !== COLON) return null;
+  const nameStart = start + (isBegin ? 6 : 4);
+  if (nameStart > end) return null;
+  const word = bytes.toString('latin1', start, nameStart - 1).toUpperCase();
+  if (word !== (isBegin ? 'BEGIN' : 'END')) return null;
+  const nameEnd = Math.min(end, nameStart + NAME_UNITS_SHOWN);
+  return { isBegin, name: bytes.toString('latin1', nameStart, nameEnd).trim().toUpperCase() };
+}
+
+/** Foreign text for a message. */
+function show(text: string): string {
+  return /^[A-Z0-9-]+$/.test(text) ? text : JSON.stringify(text.replace(/[^\x20-\x7e]/g, '?'));
+}

@@ -1,0 +1,104 @@
+/** Time zones as calendars name them. */
+import { Zone } from '../../model/zone.js';
+import { DAY_MS } from './calendar-time.js';
+import { WINDOWS_ZONES } from './windows-zones.js';
+import type { ZoneRules } from './zone-rules.js';
+
+/** What a local time means: an instant, and whether clocks skipped it or showed it twice. */
+export type ZoneInstant = ReturnType<Zone['instantOf']>;
+
+const DAYS_KEPT_MAX = 16_384;
+
+/** A zone that remembers days on which no clock changes: most events cost one look-up. */
+export class CalendarZone {
+  readonly #zone: Zone;
+  /** By local day: the offset around it. NaN if it changes there. */
+  readonly #days = new Map<number, number>();
+
+  constructor(zone: Zone) {
+    this.#zone = zone;
+  }
+
+  instantOf(localMs: number): ZoneInstant {
+    const day = Math.floor(localMs / DAY_MS);
+    let offsetMs = this.#days.get(day);
+    if (offsetMs === undefined) {
+      // Instants of a local day lie less than a day beside it.
+      const before = this.#zone.offsetMsAt((day - 1) * DAY_MS);
+      offsetMs = before === this.#zone.offsetMsAt((day + 2) * DAY_MS) ? before : Number.NaN;
+      if (this.#days.size >= DAYS_KEPT_MAX) this.#days.clear();
+      this.#days.set(day, offsetMs);
+    }
+    if (Number.isNaN(offsetMs)) return this.#zone.instantOf(localMs);
+    return { instantMs: localMs - offsetMs, kind: 'exact' };
+  }
+
+  localOf(instantMs: number): number {
+    return instantMs + this.#zone.offsetMsAt(instantMs);
+  }
+}
+
+const UTC_NAMES = /^(?:utc|gmt|z|etc\/utc|etc\/gmt)$/i;
+
+const known = new Map<string, CalendarZone | null>();
+/** 600 names of zones, and as many wrong ones. */
+const NAMES_KEPT_MAX = 1200;
+
+/** A zone by the names of IANA or Windows, which may stand behind a prefix such as `/mozilla.org/20050126_1/`. */
+export function zoneOfName(name: string): CalendarZone | null {
+  const trimmed = name.trim();
+  const before = known.get(trimmed);
+  if (before !== undefined) return before;
+  const zone = findZone(trimmed);
+  if (known.size >= NAMES_KEPT_MAX) known.clear();
+  known.set(trimmed, zone);
+  return zone;
+}
+
+function findZone(name: string): CalendarZone | null {
+  if (UTC_NAMES.test(name)) return ianaZone('UTC');
+  const windows = WINDOWS_ZONES.get(name.toLowerCase());
+  if (windows !== undefined) return ianaZone(windows);
+  const direct = ianaZone(name);
+  if (direct !== null || !name.startsWith('/')) return direct;
+  const parts = name.split('/').filter((part) => part !== '');
+  // America/Argentina/Salta has three parts.
+  for (let count = Math.min(3, parts.length); count > 0; count--) {
+    const zone = ianaZone(parts.slice(-count).join('/'));
+    if (zone !== null) return zone;
+  }
+  return null;
+}
+
+function ianaZone(name: string): CalendarZone | null {
+  // Offsets such as +01:00 are names for newer versions of Node only.
+  if (!/^[A-Za-z]/.test(name)) return null;
+  try {
+    return new CalendarZone(new Zone(name));
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+/** A zone by the rules of a VTIMEZONE. */
+export class RuledZone extends Zone {
+  readonly #rules: ZoneRules;
+
+  constructor(rules: ZoneRules) {
+    super('UTC');
+    this.#rules = rules;
+  }
+
+  override offsetMsAt(instantMs: number): number {
+    const { changes, firstOffsetMs } = this.#rules;
+    let low = 0;
+    let high = changes.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((changes[middle]?.instantMs ?? 0) <= instantMs) low = middle + 1;
+      else high = middle;
+    }
+    return low === 0 ? firstOffsetMs : (changes[low - 1]?.offsetMs ?? firstOffsetMs);
+  }
+}

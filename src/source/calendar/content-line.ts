@@ -1,0 +1,140 @@
+/** Content lines of RFC 5545 section 3.1, after unfolding. */
+import { isAscii, isUtf8 } from 'node:buffer';
+
+const COLON = 0x3a;
+const SEMICOLON = 0x3b;
+const QUOTE = 0x22;
+const NAME_BYTES_KEPT_MAX = 64;
+
+/** Letters, digits and hyphens, and what exporters add to them. */
+const IS_NAME: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
+  /[A-Za-z0-9_.-]/.test(String.fromCharCode(byte)) ? 1 : 0,
+);
+
+export interface ContentLine {
+  /** In upper case. */
+  readonly name: string;
+  /** As it is written, with its semicolons: `TZID=Europe/Berlin;VALUE=DATE`. */
+  readonly parameters: string;
+  readonly value: string;
+}
+
+/** Spellings of names that were seen, by a hash of their bytes: equal names are one string. */
+const NAMES_KEPT = 512;
+const namesSeen: ({ readonly bytes: Buffer; readonly name: string } | undefined)[] = [];
+
+function nameOf(bytes: Buffer, start: number, end: number, hash: number): string {
+  const place = hash & (NAMES_KEPT - 1);
+  const seen = namesSeen[place];
+  if (seen !== undefined && seen.bytes.length === end - start && isAt(seen.bytes, bytes, start))
+    return seen.name;
+  const name = bytes.toString('latin1', start, end).toUpperCase();
+  if (end - start <= NAME_BYTES_KEPT_MAX) {
+    namesSeen[place] = { bytes: Buffer.from(bytes.subarray(start, end)), name };
+  }
+  return name;
+}
+
+function isAt(text: Buffer, bytes: Buffer, start: number): boolean {
+  for (let n = 0; n < text.length; n++) if (text[n] !== bytes[start + n]) return false;
+  return true;
+}
+
+/**
+ * @param isPlain whether all bytes are known to be ASCII
+ * @returns one clause on the fault for bytes that are no content line
+ */
+export function readContentLine(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  isPlain: boolean,
+): ContentLine | string {
+  let at = start;
+  let hash = 0;
+  while (at < end && IS_NAME[bytes[at] as number] === 1)
+    hash = (Math.imul(hash, 31) + (bytes[at++] as number)) | 0;
+  const nameEnd = at;
+  const delimiter = at < end ? bytes[at] : undefined;
+  if (nameEnd === start || (delimiter !== COLON && delimiter !== SEMICOLON)) {
+    return 'it has no property name with a colon';
+  }
+  if (delimiter === SEMICOLON) {
+    let isQuoted = false;
+    for (; at < end; at++) {
+      const byte = bytes[at];
+      if (byte === QUOTE) isQuoted = !isQuoted;
+      else if (byte === COLON && !isQuoted) break;
+    }
+    if (at === end) return isQuoted ? 'a quote of its parameters is not closed' : 'it has no colon';
+  }
+  let encoding: 'latin1' | 'utf8' = 'latin1';
+  if (!isPlain) {
+    const line = bytes.subarray(start, end);
+    if (!isAscii(line)) {
+      if (!isUtf8(line))
+        return 'it holds bytes that are not UTF-8; set encoding (on the command line --encoding windows-1252) if that is meant';
+      encoding = 'utf8';
+    }
+  }
+  return {
+    name: nameOf(bytes, start, nameEnd, hash),
+    parameters: at === nameEnd ? '' : bytes.toString(encoding, nameEnd + 1, at),
+    value: bytes.toString(encoding, at + 1, end),
+  };
+}
+
+/** The first value of a parameter, without quotes. Null if the line has none of that name. */
+export function parameterOf(parameters: string, name: string): string | null {
+  let at = 0;
+  while (at < parameters.length) {
+    const equals = parameters.indexOf('=', at);
+    if (equals === -1) return null;
+    const isIt = parameters.slice(at, equals).trim().toUpperCase() === name;
+    let end = equals + 1;
+    let valueEnd = -1;
+    for (let isQuoted = false; end < parameters.length; end++) {
+      const character = parameters[end];
+      if (character === '"') isQuoted = !isQuoted;
+      else if (!isQuoted && character === ',' && valueEnd === -1) valueEnd = end;
+      else if (!isQuoted && character === ';') break;
+    }
+    if (isIt) return unquote(parameters.slice(equals + 1, valueEnd === -1 ? end : valueEnd));
+    at = end + 1;
+  }
+  return null;
+}
+
+/** RFC 6868: `^n`, `^^` and `^'` stand for a line break, `^` and a quote. */
+function unquote(text: string): string {
+  const bare = text.includes('"') ? text.replaceAll('"', '') : text;
+  if (!bare.includes('^')) return bare;
+  return bare.replace(/\^([n^'])/g, (_, character) =>
+    character === 'n' ? '\n' : character === '^' ? '^' : '"',
+  );
+}
+
+/** RFC 5545 section 3.3.11. A backslash before another character stays. */
+export function unescapeText(text: string): string {
+  let at = text.indexOf('\\');
+  if (at === -1) return text;
+  let plain = '';
+  let start = 0;
+  while (at !== -1) {
+    const next = text[at + 1];
+    const meant = next === 'n' || next === 'N' ? '\n' : next;
+    if (meant === '\n' || meant === ',' || meant === ';' || meant === '\\') {
+      plain += text.slice(start, at) + meant;
+      start = at + 2;
+      at = text.indexOf('\\', start);
+    } else at = text.indexOf('\\', at + 1);
+  }
+  return plain + text.slice(start);
+}
+
+/** The first of several texts, which commas separate. */
+export function firstText(text: string): string {
+  if (!text.includes(',')) return unescapeText(text);
+  const first = /^(?:[^\\,]|\\.)*/su.exec(text)?.[0] ?? '';
+  return unescapeText(first);
+}

@@ -1,0 +1,106 @@
+import { derivedIdentifier } from '../../model/derived-identifier.js';
+import { formatInstant, INSTANT_MS_MAX, INSTANT_MS_MIN } from '../../model/time.js';
+import type { RecordSink } from '../source.js';
+import { type CalendarEvent, type EventFault, faultOf } from './calendar-event.js';
+import { DAY_MS } from './calendar-time.js';
+import { endOf, type Moment, type Timing } from './event-timing.js';
+
+export interface EventTimes {
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly kind: Moment['kind'];
+}
+
+/** Gives events and faults to a sink. */
+export class EventOutput {
+  readonly #sink: RecordSink;
+  readonly #texts: InstantTexts = new InstantTexts();
+
+  constructor(sink: RecordSink) {
+    this.#sink = sink;
+  }
+
+  /** @param namedMs the occurrence that the identifier is of */
+  give(event: CalendarEvent, uid: string, namedMs: number, { start, length, end }: Timing): void {
+    const endMs = end?.instantMs ?? endOf(start.localMs, start.instantMs, start.zone, length);
+    if (end !== null) this.#count(end.kind);
+    this.#giveColumns(event, event.columns, uid, namedMs, {
+      startMs: start.instantMs,
+      endMs,
+      kind: start.kind,
+    });
+  }
+
+  /** One of several occurrences. */
+  giveAt(event: CalendarEvent, uid: string, namedMs: number, times: EventTimes): void {
+    this.#giveColumns(event, { ...event.columns }, uid, namedMs, times);
+  }
+
+  #giveColumns(
+    event: CalendarEvent,
+    columns: Record<string, string>,
+    uid: string,
+    namedMs: number,
+    { startMs, endMs, kind }: EventTimes,
+  ): void {
+    if (startMs < INSTANT_MS_MIN || endMs > INSTANT_MS_MAX) {
+      const detail = 'the event does not lie within the years 0000 to 9999';
+      this.reject(event, faultOf('malformed-time', 'endTime', detail));
+      return;
+    }
+    this.#count(kind);
+    const start = this.#texts.of(startMs);
+    columns.id = derivedIdentifier('id', `${uid} ${namedMs === startMs ? start : this.#texts.of(namedMs)}`);
+    columns.DTSTART = start;
+    columns.DTEND = this.#texts.of(endMs);
+    this.#sink.record(columns, event.position);
+  }
+
+  reject({ position }: Pick<CalendarEvent, 'position'>, fault: EventFault): void {
+    this.#sink.reject({ position, ...fault });
+  }
+
+  #count(kind: Moment['kind']): void {
+    const ambiguous = this.#sink.notes?.ambiguousTimes;
+    if (kind === 'exact' || ambiguous === undefined) return;
+    if (kind === 'gap') ambiguous.gaps++;
+    else ambiguous.overlaps++;
+  }
+}
+
+const TEXTS_KEPT_MAX = 4096;
+
+/** Instants as text. Dates and times of day recur, and two look-ups take a fifth of the time of `formatInstant`. */
+class InstantTexts {
+  readonly #dates = new Map<number, string>();
+  readonly #times = new Map<number, string>();
+
+  of(instantMs: number): string {
+    const day = Math.floor(instantMs / DAY_MS);
+    const ms = instantMs - day * DAY_MS;
+    let date = this.#dates.get(day);
+    if (date === undefined) {
+      date = formatInstant(instantMs).slice(0, 11);
+      remember(this.#dates, day, date);
+    }
+    let time = this.#times.get(ms);
+    if (time === undefined) {
+      time = timeOfDay(ms);
+      remember(this.#times, ms, time);
+    }
+    return date + time;
+  }
+}
+
+function remember(memo: Map<number, string>, key: number, text: string): void {
+  if (memo.size < TEXTS_KEPT_MAX) memo.set(key, text);
+}
+
+/** `08:00:00.000Z` */
+function timeOfDay(ms: number): string {
+  const seconds = Math.floor(ms / 1000);
+  const minutes = Math.floor(seconds / 60);
+  const parts = [Math.floor(minutes / 60), minutes % 60, seconds % 60];
+  const [hour, minute, second] = parts.map((part) => String(part).padStart(2, '0'));
+  return `${hour}:${minute}:${second}.${String(ms % 1000).padStart(3, '0')}Z`;
+}

@@ -1,0 +1,150 @@
+/** When an event begins and how long it is. */
+import type { FieldName } from '../../model/fields.js';
+import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../../model/time.js';
+import { type CalendarEvent, type EventFault, faultOf } from './calendar-event.js';
+import { DAY_MS, type GivenTime, type Length, parseDuration, parseTime } from './calendar-time.js';
+import { CalendarZone, RuledZone, type ZoneInstant, zoneOfName } from './calendar-zones.js';
+import { type Observance, readZoneRules } from './zone-rules.js';
+
+/** What holds for the events of one VCALENDAR. */
+export class CalendarScope {
+  name: string | null = null;
+  /** X-WR-TIMEZONE. */
+  ownZone: CalendarZone | null = null;
+  readonly #given: CalendarZone | null;
+  readonly #defined = new Map<string, CalendarZone | null>();
+
+  /** @param given what `timeZone` of the rules says */
+  constructor(given: CalendarZone | null) {
+    this.#given = given;
+  }
+
+  get floatingZone(): CalendarZone | null {
+    return this.#given ?? this.ownZone;
+  }
+
+  define(tzid: string, observances: readonly Observance[]): void {
+    if (zoneOfName(tzid) !== null) return;
+    const rules = readZoneRules(observances);
+    this.#defined.set(tzid, rules === null ? null : new CalendarZone(new RuledZone(rules)));
+  }
+
+  /** Null: its VTIMEZONE cannot be read. Undefined: nothing has defined it yet. */
+  zoneOf(tzid: string): CalendarZone | null | undefined {
+    return zoneOfName(tzid) ?? this.#defined.get(tzid);
+  }
+}
+
+export interface Moment {
+  readonly instantMs: number;
+  readonly localMs: number;
+  readonly isDate: boolean;
+  /** Null: UTC. */
+  readonly zone: CalendarZone | null;
+  readonly kind: ZoneInstant['kind'];
+}
+
+/** A time whose zone may be defined later in the source. */
+export const UNKNOWN_ZONE: unique symbol = Symbol('unknown zone');
+
+export interface Timing {
+  readonly start: Moment;
+  readonly length: Length;
+  /** Of DTEND; null without it. */
+  readonly end: Moment | null;
+}
+
+const ZONE_HINT = 'set timeZone (on the command line --time-zone Europe/Berlin) to say what it means';
+
+/** @param name of the property, for messages */
+export function momentOf(
+  given: GivenTime,
+  name: string,
+  field: FieldName,
+  scope: CalendarScope,
+): Moment | EventFault | typeof UNKNOWN_ZONE {
+  const written = parseTime(given.value);
+  const shown = JSON.stringify(given.value.slice(0, 40));
+  if (typeof written === 'string') {
+    return faultOf('malformed-time', field, `${name} ${shown} cannot be read: ${written}`);
+  }
+  const { localMs, isDate, isUtc } = written;
+  if (isUtc) return { instantMs: localMs, localMs, isDate, zone: null, kind: 'exact' };
+  let zone: CalendarZone | null | undefined;
+  // A date has no zone of its own (RFC 5545 section 3.2.19).
+  if (given.tzid === null || isDate) {
+    zone = scope.floatingZone;
+    if (zone === null) {
+      const problem = isDate ? 'it is a date, which has no time zone' : 'it has no time zone';
+      return faultOf('malformed-time', field, `${name} ${shown} cannot be read: ${problem}; ${ZONE_HINT}`);
+    }
+  } else {
+    zone = scope.zoneOf(given.tzid);
+    if (zone === undefined) return UNKNOWN_ZONE;
+    if (zone === null) return unknownZone(name, field, given);
+  }
+  const { instantMs, kind } = zone.instantOf(localMs);
+  if (instantMs < INSTANT_MS_MIN || instantMs > INSTANT_MS_MAX) {
+    const detail = `${name} ${shown} cannot be read: in UTC it lies outside the years 0000 to 9999`;
+    return faultOf('malformed-time', field, detail);
+  }
+  return { instantMs, localMs, isDate, zone, kind };
+}
+
+export function unknownZone(name: string, field: FieldName, { value, tzid }: GivenTime): EventFault {
+  const zone = JSON.stringify((tzid ?? '').slice(0, 60));
+  const detail = `${name} ${JSON.stringify(value.slice(0, 40))} cannot be read: its TZID ${zone} is no known zone, and no VTIMEZONE defines it`;
+  return faultOf('malformed-time', field, detail);
+}
+
+export function isFault(value: object | symbol): value is EventFault {
+  return typeof value === 'object' && 'code' in value;
+}
+
+/** DTSTART with DTEND or DURATION. Without both a date is a whole day, and a time has no length (RFC 5545 section 3.6.1). */
+export function timingOf(
+  event: CalendarEvent,
+  scope: CalendarScope,
+): Timing | EventFault | typeof UNKNOWN_ZONE {
+  if (event.start === null)
+    return faultOf('missing-field', 'time', 'DTSTART is missing; expected a date or time');
+  const start = momentOf(event.start, 'DTSTART', 'time', scope);
+  if (start === UNKNOWN_ZONE || isFault(start)) return start;
+  if (event.end === null) {
+    if (event.duration === null) return { start, length: { days: start.isDate ? 1 : 0, ms: 0 }, end: null };
+    const length = parseDuration(event.duration.trim());
+    if (typeof length === 'object') {
+      if (length.days * DAY_MS + length.ms >= 0) return { start, length, end: null };
+      return faultOf(
+        'end-before-start',
+        'endTime',
+        'DURATION is negative; expected an end that is not before DTSTART',
+      );
+    }
+    const shown = JSON.stringify(event.duration.slice(0, 40));
+    return faultOf('malformed-time', 'endTime', `DURATION ${shown} cannot be read: ${length}`);
+  }
+  const end = momentOf(event.end, 'DTEND', 'endTime', scope);
+  if (end === UNKNOWN_ZONE || isFault(end)) return end;
+  if (end.isDate !== start.isDate) {
+    const detail = `DTEND ${JSON.stringify(event.end.value.slice(0, 40))} and DTSTART are not both dates or both times`;
+    return faultOf('malformed-time', 'endTime', detail);
+  }
+  if (end.instantMs < start.instantMs) {
+    return faultOf(
+      'end-before-start',
+      'endTime',
+      'DTEND is before DTSTART; expected it to be equal or later',
+    );
+  }
+  if (!start.isDate) return { start, length: { days: 0, ms: end.instantMs - start.instantMs }, end };
+  // Exporters write the same date for an event of one day.
+  const days = Math.max(1, (end.localMs - start.localMs) / DAY_MS);
+  return { start, length: { days, ms: 0 }, end: null };
+}
+
+export function endOf(localMs: number, instantMs: number, zone: CalendarZone | null, length: Length): number {
+  if (length.days === 0) return instantMs + length.ms;
+  const endLocalMs = localMs + length.days * DAY_MS;
+  return (zone === null ? endLocalMs : zone.instantOf(endLocalMs).instantMs) + length.ms;
+}

@@ -1,0 +1,226 @@
+/** Recurring events, their changed occurrences, and events whose time zone may still come: kept as JSON until the source ends. */
+import { LecternError } from '../../errors.js';
+import { CALENDAR_KEPT_BYTES_MAX, CALENDAR_STEPS_MAX } from '../../limits.js';
+import type { CalendarEvent } from './calendar-event.js';
+import { faultOf, isCancelled, isRecurring, sequenceOf } from './calendar-event.js';
+import { DAY_MS } from './calendar-time.js';
+import type { EventOutput } from './event-output.js';
+import {
+  type CalendarScope,
+  endOf,
+  isFault,
+  type Moment,
+  momentOf,
+  type Timing,
+  timingOf,
+  UNKNOWN_ZONE,
+  unknownZone,
+} from './event-timing.js';
+import type { Steps } from './expand-rule.js';
+import { type Occurrence, type RecurrenceWindow, recurrenceSet } from './recurrence-set.js';
+
+/** An entry's buffer, its place in a list and its part of the index. */
+const ENTRY_BYTES = 300;
+
+interface Kept {
+  readonly scope: CalendarScope;
+  readonly bytes: Buffer;
+}
+
+/** An event that is read again. */
+interface Recalled {
+  readonly event: CalendarEvent;
+  readonly scope: CalendarScope;
+}
+
+/** An event that replaces an occurrence. */
+interface Override extends Recalled {
+  readonly at: Moment;
+  /** The occurrence that it replaced: the identifier is of that one. */
+  replacedMs: number;
+}
+
+export class KeptEvents {
+  readonly #byUid = new Map<string, Kept[]>();
+  #bytes = 0;
+
+  /** @throws LecternError `source-too-large` */
+  keep(uid: string, event: CalendarEvent, scope: CalendarScope, sourceName: string): void {
+    const bytes = Buffer.from(JSON.stringify(event));
+    this.#bytes += bytes.length + ENTRY_BYTES;
+    if (this.#bytes > CALENDAR_KEPT_BYTES_MAX) {
+      const problem = `its recurring events take more than ${CALENDAR_KEPT_BYTES_MAX} bytes, the limit`;
+      throw new LecternError(
+        'source-too-large',
+        `cannot read ${sourceName}: ${problem}; expected several smaller calendars`,
+      );
+    }
+    const group = this.#byUid.get(uid);
+    if (group === undefined) this.#byUid.set(uid, [{ scope, bytes }]);
+    else group.push({ scope, bytes });
+  }
+
+  giveAll(window: RecurrenceWindow, output: EventOutput): void {
+    const steps = { left: CALENDAR_STEPS_MAX };
+    for (const [uid, group] of this.#byUid) {
+      this.#byUid.delete(uid);
+      new EventGroup(uid, window, output, steps).give(group);
+    }
+  }
+}
+
+/** Everything that has one UID. */
+class EventGroup {
+  readonly #uid: string;
+  readonly #window: RecurrenceWindow;
+  readonly #output: EventOutput;
+  readonly #steps: Steps;
+  /** By the instant that they replace. */
+  readonly #overrides = new Map<number, Override>();
+  /** By the local day, for overrides that name a date only. */
+  readonly #ofDays = new Map<number, Override>();
+  /** Overrides of all that follows, in order. */
+  #following: Override[] = [];
+
+  constructor(uid: string, window: RecurrenceWindow, output: EventOutput, steps: Steps) {
+    this.#uid = uid;
+    this.#window = window;
+    this.#output = output;
+    this.#steps = steps;
+  }
+
+  give(group: readonly Kept[]): void {
+    const masters: Recalled[] = [];
+    for (const { scope, bytes } of group) {
+      const event = JSON.parse(bytes.toString()) as CalendarEvent;
+      if (event.replaces !== null) this.#addOverride({ event, scope });
+      else masters.push({ event, scope });
+    }
+    this.#following = [...this.#overrides.values(), ...this.#ofDays.values()]
+      .filter(({ event }) => event.isFuture)
+      .sort((a, b) => a.at.instantMs - b.at.instantMs);
+    for (const master of this.#newest(masters)) this.#giveMaster(master);
+    for (const override of this.#overrides.values()) this.#giveOverride(override);
+    for (const override of this.#ofDays.values()) this.#giveOverride(override);
+  }
+
+  #addOverride({ event, scope }: Recalled): void {
+    if (event.replaces === null) return;
+    const at = momentOf(event.replaces, 'RECURRENCE-ID', 'id', scope);
+    if (at === UNKNOWN_ZONE) {
+      this.#output.reject(event, unknownZone('RECURRENCE-ID', 'id', event.replaces));
+      return;
+    }
+    if (isFault(at)) {
+      this.#output.reject(event, at);
+      return;
+    }
+    const [index, key] = at.isDate
+      ? [this.#ofDays, Math.floor(at.localMs / DAY_MS)]
+      : [this.#overrides, at.instantMs];
+    const before = index.get(key);
+    const override = { event, scope, at, replacedMs: at.instantMs };
+    const isNewer = before === undefined || sequenceOf(event) >= sequenceOf(before.event);
+    if (before !== undefined)
+      this.#rejectOlder(isNewer ? before.event : event, isNewer ? event : before.event);
+    if (isNewer) index.set(key, override);
+  }
+
+  #rejectOlder(older: CalendarEvent, newer: CalendarEvent): void {
+    const detail = `line ${newer.position.line} has a later version of this event (UID and SEQUENCE)`;
+    this.#output.reject(older, faultOf('duplicate-id', 'id', detail));
+  }
+
+  /** Of several versions of an event the one with the highest SEQUENCE. Events that begin at other times are other events. */
+  #newest(masters: readonly Recalled[]): Recalled[] {
+    const byStart = new Map<string, Recalled>();
+    for (const master of masters) {
+      const key = JSON.stringify(master.event.start);
+      const before = byStart.get(key);
+      const isNewer = before === undefined || sequenceOf(master.event) >= sequenceOf(before.event);
+      if (before !== undefined) {
+        this.#rejectOlder(isNewer ? before.event : master.event, isNewer ? master.event : before.event);
+      }
+      if (isNewer) byStart.set(key, master);
+    }
+    return [...byStart.values()];
+  }
+
+  #giveMaster({ event, scope }: Recalled): void {
+    const timing = this.#timing({ event, scope });
+    if (timing === null || isCancelled(event)) return;
+    if (!isRecurring(event)) {
+      this.#output.give(event, this.#uid, timing.start.instantMs, timing);
+      return;
+    }
+    const set = recurrenceSet(event, timing, scope, this.#window, this.#steps);
+    if (isFault(set)) {
+      this.#output.reject(event, set);
+      return;
+    }
+    for (const occurrence of set.occurrences) this.#giveOccurrence(event, timing, occurrence);
+    if (set.fault !== null) this.#output.reject(event, set.fault);
+  }
+
+  #giveOccurrence(event: CalendarEvent, timing: Timing, occurrence: Occurrence): void {
+    const { instantMs, localMs, kind } = occurrence;
+    const own = this.#overrides.get(instantMs) ?? this.#ofDays.get(Math.floor(localMs / DAY_MS));
+    if (own !== undefined) {
+      own.replacedMs = instantMs;
+      return;
+    }
+    const { zone } = timing.start;
+    const following = this.#followingAt(instantMs);
+    if (following !== null) {
+      this.#giveShifted(following, timing, occurrence);
+      return;
+    }
+    const endMs = endOf(localMs, instantMs, zone, occurrence.length ?? timing.length);
+    this.#output.giveAt(event, this.#uid, instantMs, { startMs: instantMs, endMs, kind });
+  }
+
+  /** The last override of THISANDFUTURE that is not after an instant. */
+  #followingAt(instantMs: number): Override | null {
+    const following = this.#following;
+    let low = 0;
+    let high = following.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((following[middle]?.at.instantMs ?? 0) <= instantMs) low = middle + 1;
+      else high = middle;
+    }
+    return low === 0 ? null : (following[low - 1] ?? null);
+  }
+
+  /** RFC 5545 section 3.2.13: what follows is moved as far as the changed occurrence was. */
+  #giveShifted({ event, scope, at }: Override, { start }: Timing, { instantMs, localMs }: Occurrence): void {
+    if (isCancelled(event)) return;
+    const timing = timingOf(event, scope);
+    // It is reported with the changed occurrence itself.
+    if (timing === UNKNOWN_ZONE || isFault(timing)) return;
+    const { zone } = start;
+    const localOf = (moment: Moment): number =>
+      zone === null ? moment.instantMs : zone.localOf(moment.instantMs);
+    const movedMs = localMs + localOf(timing.start) - localOf(at);
+    const moved = zone === null ? ({ instantMs: movedMs, kind: 'exact' } as const) : zone.instantOf(movedMs);
+    const endMs = endOf(movedMs, moved.instantMs, zone, timing.length);
+    this.#output.giveAt(event, this.#uid, instantMs, { startMs: moved.instantMs, endMs, kind: moved.kind });
+  }
+
+  #giveOverride({ event, scope, replacedMs }: Override): void {
+    if (isCancelled(event)) return;
+    const timing = this.#timing({ event, scope });
+    if (timing !== null) this.#output.give(event, this.#uid, replacedMs, timing);
+  }
+
+  #timing({ event, scope }: Recalled): Timing | null {
+    const timing = timingOf(event, scope);
+    if (timing !== UNKNOWN_ZONE && !isFault(timing)) return timing;
+    // A cancelled occurrence needs no time.
+    if (isCancelled(event)) return null;
+    const time = event.start ?? event.end;
+    if (timing !== UNKNOWN_ZONE) this.#output.reject(event, timing);
+    else if (time !== null) this.#output.reject(event, unknownZone('DTSTART or DTEND', 'time', time));
+    return null;
+  }
+}

@@ -1,0 +1,225 @@
+/** The occurrences of one recurring event. */
+import { EVENT_STEPS_MAX, OCCURRENCES_MAX } from '../../limits.js';
+import { type CalendarEvent, type EventFault, faultOf } from './calendar-event.js';
+import { DAY_MS, type GivenTime, type Length, parseDuration, parseTime } from './calendar-time.js';
+import {
+  type CalendarScope,
+  isFault,
+  type Moment,
+  momentOf,
+  type Timing,
+  UNKNOWN_ZONE,
+  unknownZone,
+} from './event-timing.js';
+import { expandRule, type Steps } from './expand-rule.js';
+import { parseRule, type RecurrenceRule } from './recurrence-rule.js';
+
+/** Recurrences are expanded from the first instant up to before the second. */
+export interface RecurrenceWindow {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+export interface Occurrence {
+  readonly instantMs: number;
+  /** By the clock of the event's zone. */
+  readonly localMs: number;
+  readonly kind: Moment['kind'];
+  /** Of a PERIOD in RDATE; null for that of the event. */
+  readonly length: Length | null;
+}
+
+export interface RecurrenceSet {
+  /** Within the window, in order. */
+  readonly occurrences: readonly Occurrence[];
+  /** Why it is not complete. */
+  readonly fault: EventFault | null;
+}
+
+/** RRULE, RDATE, EXRULE and EXDATE (RFC 5545 section 3.8.5). A fault is of the whole event. */
+export function recurrenceSet(
+  event: CalendarEvent,
+  { start }: Timing,
+  scope: CalendarScope,
+  window: RecurrenceWindow,
+  calendarSteps: Steps,
+): RecurrenceSet | EventFault {
+  const excluded = readExcluded(event, start, scope);
+  if (isFault(excluded)) return excluded;
+  const steps = { left: Math.min(EVENT_STEPS_MAX, calendarSteps.left) };
+  const found = new Map<number, Occurrence>();
+  const expansion = new SetExpansion(start, scope, window, steps, found);
+  let fault: EventFault | null = null;
+  const stepsBefore = steps.left;
+  for (const text of event.excludedRules) {
+    const instants = new Map<number, Occurrence>();
+    const result = new SetExpansion(start, scope, window, steps, instants).addRule(text, 'EXRULE');
+    if (result !== null) return result;
+    for (const instantMs of instants.keys()) excluded.instants.add(instantMs);
+  }
+  for (const text of event.rules) {
+    const result = expansion.addRule(text, 'RRULE');
+    if (result === null) continue;
+    if (result.code === 'malformed-recurrence') return result;
+    fault = result;
+  }
+  if (event.rules.length === 0) expansion.add(start.localMs, start.instantMs, start.kind, null);
+  for (const given of event.dates) {
+    const result = expansion.addDate(given);
+    if (result !== null) return result;
+  }
+  calendarSteps.left -= stepsBefore - steps.left;
+  const occurrences = [...found.values()]
+    .filter(({ instantMs, localMs }) => {
+      return !excluded.instants.has(instantMs) && !excluded.days.has(Math.floor(localMs / DAY_MS));
+    })
+    .sort((a, b) => a.instantMs - b.instantMs);
+  if (expansion.isCut || occurrences.length > OCCURRENCES_MAX) {
+    occurrences.length = Math.min(occurrences.length, OCCURRENCES_MAX);
+    fault = tooMany();
+  }
+  return { occurrences, fault };
+}
+
+function tooMany(): EventFault {
+  const detail = `the event has more than ${OCCURRENCES_MAX} occurrences within the window; the later ones are left out`;
+  return faultOf('too-many-occurrences', null, detail);
+}
+
+class SetExpansion {
+  isCut = false;
+  readonly #start: Moment;
+  readonly #scope: CalendarScope;
+  readonly #window: RecurrenceWindow;
+  readonly #steps: Steps;
+  readonly #found: Map<number, Occurrence>;
+
+  constructor(
+    start: Moment,
+    scope: CalendarScope,
+    window: RecurrenceWindow,
+    steps: Steps,
+    found: Map<number, Occurrence>,
+  ) {
+    this.#start = start;
+    this.#scope = scope;
+    this.#window = window;
+    this.#steps = steps;
+    this.#found = found;
+  }
+
+  add(localMs: number, instantMs: number, kind: Moment['kind'], length: Length | null): void {
+    const { fromMs, toMs } = this.#window;
+    if (instantMs < fromMs || instantMs >= toMs || this.#found.has(instantMs)) return;
+    this.#found.set(instantMs, { instantMs, localMs, kind, length });
+  }
+
+  addRule(text: string, name: string): EventFault | null {
+    const rule = parseRule(text);
+    const shown = JSON.stringify(text.slice(0, 80));
+    const malformed = (problem: string): EventFault =>
+      faultOf('malformed-recurrence', null, `${name} ${shown} cannot be followed: ${problem}`);
+    if (typeof rule === 'string') return malformed(rule);
+    const untilMs = this.#untilOf(rule);
+    if (typeof untilMs === 'string') return malformed(untilMs);
+    const { zone, localMs: startMs } = this.#start;
+    const { fromMs, toMs } = this.#window;
+    const sizeMax = this.#found.size + OCCURRENCES_MAX;
+    // Local times and UTC differ by less than two days.
+    const window = { fromMs: fromMs - 2 * DAY_MS, toMs: Math.min(toMs, untilMs) + 2 * DAY_MS };
+    const isWhole = expandRule(rule, startMs, window, this.#steps, (localMs) => {
+      if (localMs < window.fromMs) return true;
+      const { instantMs, kind } =
+        zone === null ? ({ instantMs: localMs, kind: 'exact' } as const) : zone.instantOf(localMs);
+      if (localMs > startMs && instantMs > untilMs) return false;
+      this.add(localMs, instantMs, kind, null);
+      if (this.#found.size > sizeMax) this.isCut = true;
+      return instantMs < toMs && !this.isCut;
+    });
+    if (isWhole) return null;
+    const detail = `${name} ${shown} was followed for ${EVENT_STEPS_MAX} steps only; the later occurrences are left out`;
+    return faultOf('too-many-occurrences', null, detail);
+  }
+
+  /** A date means its whole day. */
+  #untilOf({ until }: RecurrenceRule): number | string {
+    if (until === null) return Number.POSITIVE_INFINITY;
+    const written = parseTime(until);
+    if (typeof written === 'string') return `UNTIL: ${written}`;
+    const { zone } = this.#start;
+    if (written.isUtc) return written.localMs;
+    const localMs = written.isDate ? written.localMs + DAY_MS - 1 : written.localMs;
+    return zone === null ? localMs : zone.instantOf(localMs).instantMs;
+  }
+
+  addDate(given: GivenTime): EventFault | null {
+    const [from = '', to] = given.value.split('/');
+    const begin = momentIn({ ...given, value: from }, 'RDATE', this.#scope);
+    if (isFault(begin)) return begin;
+    let length: Length | null = null;
+    if (to !== undefined) {
+      const read = this.#lengthOf(begin, to, given);
+      if (isFault(read)) return read;
+      length = read;
+    }
+    const { zone, isDate } = this.#start;
+    const local = isDate && !begin.isDate ? Math.floor(begin.localMs / DAY_MS) * DAY_MS : null;
+    if (local !== null && zone !== null) {
+      const { instantMs, kind } = zone.instantOf(local);
+      this.add(local, instantMs, kind, length);
+      return null;
+    }
+    const localMs = zone === null ? begin.instantMs : zone.localOf(begin.instantMs);
+    this.add(localMs, begin.instantMs, begin.kind, length);
+    return null;
+  }
+
+  #lengthOf(begin: Moment, to: string, given: GivenTime): Length | EventFault {
+    const wrong = (problem: string): EventFault =>
+      faultOf(
+        'malformed-time',
+        null,
+        `RDATE ${JSON.stringify(given.value.slice(0, 40))} cannot be read: ${problem}`,
+      );
+    if (/^[+-]?P/i.test(to)) {
+      const length = parseDuration(to);
+      if (typeof length === 'string') return wrong(length);
+      return length.days * DAY_MS + length.ms < 0 ? wrong('its duration is negative') : length;
+    }
+    const end = momentIn({ ...given, value: to }, 'RDATE', this.#scope);
+    if (isFault(end)) return end;
+    const ms = end.instantMs - begin.instantMs;
+    return ms < 0 ? wrong('it ends before it begins') : { days: 0, ms };
+  }
+}
+
+interface Excluded {
+  readonly instants: Set<number>;
+  /** Local days, for dates that exclude what begins on them. */
+  readonly days: Set<number>;
+}
+
+function readExcluded(event: CalendarEvent, start: Moment, scope: CalendarScope): Excluded | EventFault {
+  const instants = new Set<number>();
+  const days = new Set<number>();
+  for (const given of event.excludedDates) {
+    if (given.value === '') continue;
+    // A date needs no zone: it is one of the event's own days.
+    const written = parseTime(given.value);
+    if (typeof written === 'object' && (written.isDate || start.isDate)) {
+      const { zone } = start;
+      const localMs = written.isUtc && zone !== null ? zone.localOf(written.localMs) : written.localMs;
+      days.add(Math.floor(localMs / DAY_MS));
+      continue;
+    }
+    const moment = momentIn(given, 'EXDATE', scope);
+    if (isFault(moment)) return moment;
+    instants.add(moment.instantMs);
+  }
+  return { instants, days };
+}
+
+function momentIn(given: GivenTime, name: string, scope: CalendarScope): Moment | EventFault {
+  const moment = momentOf(given, name, 'time', scope);
+  return moment === UNKNOWN_ZONE ? unknownZone(name, 'time', given) : moment;
+}

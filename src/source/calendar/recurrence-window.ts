@@ -1,0 +1,29 @@
+import { LecternError } from '../../errors.js';
+import type { ReadRules } from '../../model/read-rules.js';
+import { parseInstant } from '../../model/time.js';
+import { DAY_MS } from './calendar-time.js';
+import type { RecurrenceWindow } from './recurrence-set.js';
+
+/** From one year before the load to two years after it, whole days of UTC, unless the rules say otherwise. */
+export function windowOf({ from, to }: Pick<ReadRules, 'from' | 'to'>, nowMs: number): RecurrenceWindow {
+  const today = Math.floor(nowMs / DAY_MS) * DAY_MS;
+  return {
+    fromMs: from === undefined ? yearsAfter(today, -1) : instantOf('from', from),
+    toMs: to === undefined ? yearsAfter(today, 2) : instantOf('to', to),
+  };
+}
+
+function yearsAfter(instantMs: number, years: number): number {
+  const date = new Date(instantMs);
+  date.setUTCFullYear(date.getUTCFullYear() + years);
+  return date.getTime();
+}
+
+function instantOf(name: string, text: string): number {
+  const instantMs = parseInstant(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text);
+  if (typeof instantMs === 'number') return instantMs;
+  throw new LecternError(
+    'option-invalid',
+    `${name} is ${JSON.stringify(text)}; expected a date such as 2026-09-01`,
+  );
+}

@@ -1,0 +1,356 @@
+/** Whatever bytes a calendar holds: what is good is served, what is not is reported, and everything ends soon. */
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { test } from 'tap';
+import { LecternError } from '../../../src/errors.js';
+import { CALENDAR_KEPT_BYTES_MAX, OCCURRENCES_MAX, RECORD_BYTES_MAX } from '../../../src/limits.js';
+import { CalendarReader } from '../../../src/source/calendar/calendar-reader.js';
+import { sniff } from '../../../src/source/formats/sniff.js';
+import { size } from '../../hard/size.js';
+import { calendarOf, eventOf, type ReadCalendar, readCalendar } from './calendars.js';
+
+const RULES = { from: '2026-01-01', to: '2027-12-31', timeZone: 'Europe/Berlin' };
+
+const lesson = (uid: string, ...lines: readonly string[]): string[] => [
+  'BEGIN:VEVENT',
+  `UID:${uid}`,
+  'DTSTART:20260914T060000Z',
+  ...lines,
+  'END:VEVENT',
+];
+
+const SMALL = calendarOf(
+  'X-WR-CALNAME:Physik für Anfänger',
+  ...lesson('a', 'SUMMARY:Größe und\r\n  Einheit', 'RRULE:FREQ=WEEKLY;COUNT=3', 'EXDATE:20260921T060000Z'),
+  ...lesson('b', 'SUMMARY:Übung'),
+);
+
+function outcome(
+  text: string | Uint8Array,
+  pieceBytes = 0,
+): Pick<ReadCalendar, 'events' | 'rejections'> | string {
+  try {
+    const { events, rejections } = readCalendar(text, RULES, pieceBytes);
+    return { events, rejections };
+  } catch (error) {
+    if (error instanceof LecternError) return error.message;
+    throw error;
+  }
+}
+
+test('pieces of any size, and ends of lines of any kind, make no difference', (t) => {
+  const whole = outcome(SMALL);
+  t.match(whole, { rejections: [], events: { length: 3 } });
+  for (let bytes = 1; bytes < 80; bytes++) t.strictSame(outcome(SMALL, bytes), whole, `${bytes}`);
+  for (const end of ['\n', '\r\r\n']) {
+    const other = SMALL.replaceAll('\r\n', end);
+    for (const bytes of [0, 1, 2, 3, 7]) t.strictSame(outcome(other, bytes), whole);
+  }
+  t.strictSame(outcome(SMALL.replaceAll('\r\nUID', '\r\n\r\nUID')), whole, 'empty lines');
+  t.strictSame(outcome(SMALL.trimEnd()), whole, 'no end of the last line');
+  const folded = Buffer.from(SMALL).toString('latin1').replace('\xc3\x9cbung', '\xc3\r\n \x9cbung');
+  t.strictSame(outcome(Buffer.from(folded, 'latin1')), whole, 'a fold within a character');
+  t.end();
+});
+
+test('a calendar that is cut anywhere is refused', (t) => {
+  const bytes = Buffer.from(SMALL);
+  const end = SMALL.lastIndexOf('END:VCALENDAR') + 'END:VCALENDAR'.length;
+  const complete = Buffer.byteLength(SMALL.slice(0, end));
+  for (let length = 1; length < complete; length++) {
+    const found = outcome(bytes.subarray(0, length));
+    if (typeof found !== 'string') t.fail(`cut after ${length} bytes`);
+  }
+  t.equal(
+    outcome(bytes.subarray(0, bytes.indexOf('SUMMARY:Ü'.slice(0, 8), bytes.indexOf('UID:b')))),
+    'test: the source ends inside VEVENT, which begins on line 13; expected END:VCALENDAR',
+  );
+  t.type(outcome(bytes.subarray(0, complete)), 'object');
+  t.end();
+});
+
+/** The structure of a calendar: what is served, and what is rejected. */
+const STRUCTURES: readonly (readonly [
+  name: string,
+  lines: readonly string[],
+  uids: readonly string[],
+  faults: readonly RegExp[],
+])[] = [
+  ['an event without its end', ['BEGIN:VEVENT', 'UID:x', ...lesson('a')], ['a'], [/END:VEVENT is missing/]],
+  [
+    'the last event without its end',
+    [...lesson('a'), ...lesson('x').slice(0, -1)],
+    ['a'],
+    [/END:VEVENT is missing/],
+  ],
+  [
+    'an end without a begin',
+    ['END:VEVENT', ...lesson('a')],
+    ['a'],
+    [/line 4 ends VEVENT, which did not begin/],
+  ],
+  [
+    'an alarm without its end',
+    [...lesson('x', 'BEGIN:VALARM', 'TRIGGER:-PT5M'), ...lesson('a')],
+    ['a'],
+    [/END:VALARM is missing/],
+  ],
+  ['another end within an event', [...lesson('x', 'END:VTODO'), ...lesson('a')], ['a'], [/ends VTODO/]],
+  ['a to-do without its end', ['BEGIN:VTODO', 'UID:x', ...lesson('a')], ['a'], []],
+  ['a zone without its end', ['BEGIN:VTIMEZONE', 'TZID:x', ...lesson('a')], ['a'], []],
+  ['small letters', ['begin:vevent', 'uid:a', 'dtstart:20260914T060000Z', 'end:vevent'], ['a'], []],
+  ['unknown components', ['BEGIN:X-A', ...lesson('x').slice(1, -1), 'END:X-A', ...lesson('a')], ['a'], []],
+];
+
+test('broken structure costs the events that it touches', (t) => {
+  for (const [name, lines, uids, faults] of STRUCTURES) {
+    const { events, rejections } = readCalendar(calendarOf(...lines), RULES);
+    t.strictSame(
+      events.map(({ UID }) => UID),
+      uids,
+      name,
+    );
+    t.equal(rejections.length, faults.length, name);
+    for (const [n, fault] of faults.entries()) t.match(rejections[n]?.detail, fault, name);
+  }
+  t.end();
+});
+
+test('what is no calendar is refused, with its line', (t) => {
+  const good = calendarOf(...lesson('a'));
+  t.equal(
+    outcome(`${good}<html>`),
+    'test: line 9: found "<html>" outside of a calendar; expected BEGIN:VCALENDAR',
+  );
+  t.match(outcome(`${good}BEGIN:VEVENT\r\nEND:VEVENT`), 'line 9: found BEGIN:VEVENT outside of a calendar');
+  const nested = Array.from({ length: 100_000 }, () => 'BEGIN:A').join('\r\n');
+  t.match(outcome(calendarOf(nested)), /more than 16 components lie within each other/);
+  t.equal(outcome('BEGIN:VCALENDAR\r\nEND:VCALENDAR') instanceof Object, true, 'no events');
+  t.end();
+});
+
+test('a calendar is recognised by its begin', (t) => {
+  for (const text of [
+    'BEGIN:VCALENDAR\r\n',
+    'begin:vcalendar\n',
+    '\ufeffBEGIN:VCALENDAR',
+    '\r\n\n BEGIN:VCALENDAR',
+  ]) {
+    t.match(sniff(Buffer.from(text), false), { format: 'icalendar' }, JSON.stringify(text));
+  }
+  t.equal(sniff(Buffer.from('BEGIN:VC'), false), null, 'more is needed');
+  t.match(sniff(Buffer.from('BEGIN:VCARD\r\n'), true), { problem: /expected NDJSON/ });
+  t.end();
+});
+
+test('texts that are not UTF-8, and events that are too long, cost one event', (t) => {
+  const latin1 = Buffer.from(calendarOf(...lesson('x', 'SUMMARY:\xdcbung'), ...lesson('a')), 'latin1');
+  t.match(outcome(latin1), {
+    events: [{ UID: 'a' }],
+    rejections: [{ code: 'malformed-text', position: { line: 4 } }],
+  });
+  const long = 'x'.repeat(RECORD_BYTES_MAX);
+  const folded = `DESCRIPTION:${'0123456789\r\n '.repeat(RECORD_BYTES_MAX / 10 + 1)}`;
+  const several = Array.from({ length: 40 }, (_, n) => `X-${n}:${'y'.repeat(30_000)}`);
+  for (const lines of [[`DESCRIPTION:${long}`], [folded], several]) {
+    for (const pieceBytes of [0, 65_536]) {
+      const found = outcome(calendarOf(...lesson('x', ...lines), ...lesson('a')), pieceBytes);
+      t.match(found, { events: [{ UID: 'a' }], rejections: [{ code: 'record-too-large' }] });
+    }
+  }
+  const kept = outcome(calendarOf(...lesson('x', `DESCRIPTION:${long.slice(0, -1000)}`)));
+  t.match(kept, { events: [{ UID: 'x' }], rejections: [] });
+  t.end();
+});
+
+/** Rules that no timetable has, and how many occurrences are served. Fewer than all are reported. */
+const ABSURD: readonly (readonly [rule: string, start: string, served: number, code: string | null])[] = [
+  ['FREQ=SECONDLY', '20260101T000000Z', OCCURRENCES_MAX, 'too-many-occurrences'],
+  ['FREQ=SECONDLY', '19700101T000000Z', OCCURRENCES_MAX, 'too-many-occurrences'],
+  ['FREQ=MINUTELY', '20260101T000000Z', OCCURRENCES_MAX, 'too-many-occurrences'],
+  ['FREQ=SECONDLY;COUNT=1000000000', '20200101T000000Z', 0, 'too-many-occurrences'],
+  ['FREQ=DAILY;COUNT=1000000000', '20260101T000000Z', 729, null],
+  ['FREQ=DAILY;COUNT=20000', '19900101T080000Z', 729, null],
+  ['FREQ=DAILY;BYMONTH=2;BYMONTHDAY=31', '20260201T000000Z', 1, null],
+  ['FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=31', '20260201T000000Z', 1, null],
+  ['FREQ=SECONDLY;BYMONTH=2;BYMONTHDAY=31', '20260201T000000Z', 1, null],
+  ['FREQ=MINUTELY;BYMONTH=2;BYMONTHDAY=31;COUNT=5', '00010201T000000Z', 0, null],
+  ['FREQ=SECONDLY;BYSECOND=60', '20260201T000000Z', 1, null],
+  ['FREQ=DAILY;INTERVAL=999999999999999', '20260201T000000Z', 1, null],
+  ['FREQ=SECONDLY;INTERVAL=999999999999999', '20260201T000000Z', 1, null],
+  ['FREQ=YEARLY;COUNT=999999999', '00010101T000000Z', 2, null],
+  ['FREQ=YEARLY;BYWEEKNO=53;BYMONTH=6;COUNT=3', '00010101T000000Z', 0, null],
+  [
+    `FREQ=YEARLY;BYHOUR=${upTo(23)};BYMINUTE=${upTo(59)};BYSECOND=${upTo(59)}`,
+    '20260101T000000Z',
+    OCCURRENCES_MAX,
+    'too-many-occurrences',
+  ],
+  [
+    `FREQ=YEARLY;BYYEARDAY=${upTo(366, 1)};BYHOUR=${upTo(23)};BYMINUTE=${upTo(59)};BYSETPOS=-1`,
+    '20260101T000000Z',
+    2,
+    null,
+  ],
+  [`FREQ=MONTHLY;BYMONTHDAY=${upTo(31, 1)};BYDAY=5MO,-5TU`, '20260101T000000Z', 17, null],
+];
+
+function upTo(last: number, first = 0): string {
+  return Array.from({ length: last - first + 1 }, (_, n) => n + first).join(',');
+}
+
+/** Processor time until all occurrences are known. */
+function expansionMs(text: string): number {
+  const before = process.cpuUsage();
+  let spent: NodeJS.CpuUsage | null = null;
+  const take = (): void => {
+    spent ??= process.cpuUsage(before);
+  };
+  const reader = new CalendarReader(
+    'test',
+    { record: take, reject: take },
+    { identifiers: 'uuid', ...RULES },
+  );
+  reader.push(Buffer.from(text));
+  reader.finish();
+  const { user, system } = spent ?? process.cpuUsage(before);
+  return (user + system) / 1000;
+}
+
+test('absurd rules end soon, with a bounded number of occurrences, and are reported', (t) => {
+  for (const [rule, start, served, code] of ABSURD) {
+    const text = eventOf(`DTSTART:${start}`, `RRULE:${rule}`);
+    const name = rule.slice(0, 60);
+    const { events, rejections } = readCalendar(text, RULES);
+    t.equal(events.length, served, name);
+    const codes = rejections.map((rejection) => rejection.code);
+    t.strictSame(codes, code === null ? [] : [code], name);
+    // The least of three: other work may come between.
+    const spentMs = Math.min(expansionMs(text), expansionMs(text), expansionMs(text));
+    t.ok(spentMs <= 50, `${name}: ${spentMs.toFixed(1)} ms`);
+  }
+  t.end();
+});
+
+test('arbitrary changes of a calendar never throw anything else, and never hang', {
+  timeout: 120_000,
+}, (t) => {
+  const seen = { read: 0, events: 0, rejected: 0, refused: 0 };
+  const good = Buffer.from(SMALL);
+  const change = fc.record({
+    at: fc.nat({ max: good.length - 1 }),
+    length: fc.nat({ max: 12 }),
+    bytes: fc.oneof(
+      fc.uint8Array({ maxLength: 6 }),
+      fc
+        .constantFrom(
+          '\r\n',
+          ' ',
+          ';',
+          ':',
+          '"',
+          'BEGIN:VEVENT\r\n',
+          'END:VEVENT\r\n',
+          '=',
+          ',',
+          '9999999',
+          '-',
+          'Z',
+        )
+        .map((text) => new Uint8Array(Buffer.from(text))),
+    ),
+  });
+  fc.assert(
+    fc.property(
+      fc.array(change, { minLength: 1, maxLength: 5 }),
+      fc.nat({ max: 50 }),
+      (changes, pieceBytes) => {
+        let bytes: Buffer = good;
+        for (const { at, length, bytes: put } of changes) {
+          bytes = Buffer.concat([bytes.subarray(0, at), put, bytes.subarray(at + length)]);
+        }
+        const before = performance.now();
+        const found = outcome(bytes, pieceBytes);
+        assert.ok(performance.now() - before < 2000);
+        if (typeof found === 'string') {
+          seen.refused++;
+          assert.ok(found.length < 400, found);
+          return;
+        }
+        seen.read++;
+        seen.events += found.events.length;
+        seen.rejected += found.rejections.length;
+        for (const { DTSTART = '', DTEND = '' } of found.events)
+          assert.ok(Date.parse(DTEND) >= Date.parse(DTSTART));
+        assert.deepEqual(outcome(bytes), found);
+      },
+    ),
+    { numRuns: size(2000, 100_000), seed: 5 },
+  );
+  t.ok(
+    seen.read > 500 && seen.events > 500 && seen.rejected > 200 && seen.refused > 100,
+    JSON.stringify(seen),
+  );
+  t.end();
+});
+
+/** Processor time to read a text, the least of three. */
+function costMs(text: string): number {
+  const bytes = Buffer.from(text);
+  let least = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < 3; round++) {
+    const before = process.cpuUsage();
+    readCalendar(bytes, RULES, 65_536);
+    const { user, system } = process.cpuUsage(before);
+    least = Math.min(least, (user + system) / 1000);
+  }
+  return least;
+}
+
+test('no input takes more than time in proportion', { timeout: 120_000 }, (t) => {
+  const overrides = (count: number): string =>
+    calendarOf(
+      ...lesson('m', 'RRULE:FREQ=MINUTELY;COUNT=8000'),
+      ...Array.from({ length: count }, (_, n) => {
+        const at = new Date(Date.UTC(2026, 8, 14, 6) + n * 60_000).toISOString().replace(/[-:]|\.000/g, '');
+        return lesson('m', `RECURRENCE-ID;RANGE=THISANDFUTURE:${at}`);
+      }).flat(),
+    );
+  const INPUTS: Readonly<Record<string, (count: number) => string>> = {
+    'overrides of one UID': overrides,
+    UIDs: (count) =>
+      calendarOf(
+        ...Array.from({ length: count }, (_, n) => lesson(`${n}`, 'RRULE:FREQ=DAILY;COUNT=2')).flat(),
+      ),
+    'events of one UID and start': (count) =>
+      calendarOf(...Array.from({ length: count }, () => lesson('m', 'RRULE:FREQ=DAILY;COUNT=2')).flat()),
+    'folds of one line': (count) => calendarOf(...lesson('m', `SUMMARY:${'a\r\n '.repeat(count * 20)}`)),
+    'dates of one event': (count) =>
+      calendarOf(...lesson('m', `RDATE:${'20260914T060000Z,'.repeat(count * 5)}20260915T060000Z`)),
+    'zones with one name': (count) =>
+      calendarOf('BEGIN:VTIMEZONE\r\nTZID:x\r\nEND:VTIMEZONE\r\n'.repeat(count).trim(), ...lesson('m')),
+    calendars: (count) => calendarOf(...lesson('m')).repeat(count),
+  };
+  for (const [name, make] of Object.entries(INPUTS)) {
+    const few = costMs(make(1000));
+    const many = costMs(make(8000));
+    t.ok(many < 30 + 24 * few, `${name}: 1,000 in ${few.toFixed(1)} ms, 8,000 in ${many.toFixed(1)} ms`);
+  }
+  t.end();
+});
+
+test('recurring events that are kept have a bound', (t) => {
+  const reader = new CalendarReader('test', { record() {}, reject() {} }, { identifiers: 'uuid' });
+  const text = lesson('m', `DESCRIPTION:${'x'.repeat(900_000)}`, 'RRULE:FREQ=DAILY')
+    .concat('')
+    .join('\r\n');
+  reader.push(Buffer.from('BEGIN:VCALENDAR\r\n'));
+  t.throws(
+    () => {
+      for (let bytes = 0; bytes < 2 * CALENDAR_KEPT_BYTES_MAX; bytes += text.length)
+        reader.push(Buffer.from(text));
+    },
+    { code: 'source-too-large', message: /its recurring events take more than \d+ bytes, the limit/ },
+  );
+  t.end();
+});

@@ -1,0 +1,122 @@
+import { test } from 'tap';
+import { Temporal } from 'temporal-polyfill';
+import { Zone } from '../../../src/model/zone.js';
+import { CalendarZone, RuledZone, zoneOfName } from '../../../src/source/calendar/calendar-zones.js';
+import { WINDOWS_ZONES } from '../../../src/source/calendar/windows-zones.js';
+import { readZoneRules } from '../../../src/source/calendar/zone-rules.js';
+
+const HOUR_MS = 3_600_000;
+
+test('every name of Windows is a zone that Node knows', (t) => {
+  t.ok(WINDOWS_ZONES.size >= 135, `${WINDOWS_ZONES.size}`);
+  for (const [windows, iana] of WINDOWS_ZONES) {
+    t.ok(zoneOfName(windows) !== null && zoneOfName(iana) !== null, windows);
+  }
+  // Names that say their offset.
+  for (const [name, hours] of [
+    ['UTC-11', -11],
+    ['UTC-02', -2],
+    ['UTC+13', 13],
+    ['Dateline Standard Time', -12],
+    ['utc', 0],
+  ] as const) {
+    t.equal(zoneOfName(name)?.localOf(0), hours * HOUR_MS, name);
+  }
+  t.end();
+});
+
+test('names that are no zones', (t) => {
+  for (const name of [
+    '',
+    '/',
+    'Mars/Olympus',
+    '/mozilla.org/20050126_1/',
+    '+01:00',
+    'Europe',
+    '../Berlin',
+    '__proto__',
+  ]) {
+    t.equal(zoneOfName(name), null, name);
+  }
+  t.end();
+});
+
+test('days without a change of the clock are remembered, and every time is that of the zone', (t) => {
+  for (const name of [
+    'Europe/Berlin',
+    'America/St_Johns',
+    'Australia/Lord_Howe',
+    'Africa/Casablanca',
+    'Pacific/Apia',
+  ]) {
+    const zone = new Zone(name);
+    const calendar = new CalendarZone(new Zone(name));
+    let wrong = 0;
+    let ambiguous = 0;
+    for (let localMs = Date.UTC(2010, 0); localMs < Date.UTC(2030, 0); localMs += 5.5 * HOUR_MS) {
+      const expected = zone.instantOf(localMs);
+      const found = calendar.instantOf(localMs);
+      if (found.instantMs !== expected.instantMs || found.kind !== expected.kind) wrong++;
+    }
+    for (
+      let at = Temporal.ZonedDateTime.from(`2010-01-01T00:00[${name}]`).getTimeZoneTransition('next');
+      at !== null && at.year < 2030;
+      at = at.getTimeZoneTransition('next')
+    ) {
+      const middleMs = at.toPlainDateTime().toZonedDateTime('UTC').epochMilliseconds;
+      for (let localMs = middleMs - 30 * HOUR_MS; localMs < middleMs + 30 * HOUR_MS; localMs += HOUR_MS / 4) {
+        const expected = zone.instantOf(localMs);
+        const found = calendar.instantOf(localMs);
+        if (found.instantMs !== expected.instantMs || found.kind !== expected.kind) wrong++;
+        if (found.kind !== 'exact') ambiguous++;
+      }
+    }
+    t.equal(wrong, 0, name);
+    t.ok(ambiguous > 0, name);
+  }
+  t.end();
+});
+
+test('the rules of a VTIMEZONE give what the zone has that they describe', (t) => {
+  const rules = readZoneRules([
+    {
+      start: '20070311T020000',
+      offsetFrom: '-0500',
+      offsetTo: '-0400',
+      rules: ['FREQ=YEARLY;BYMONTH=3;BYDAY=2SU'],
+      dates: [],
+    },
+    {
+      start: '20071104T020000',
+      offsetFrom: '-0400',
+      offsetTo: '-0500',
+      rules: ['FREQ=YEARLY;BYMONTH=11;BYDAY=1SU'],
+      dates: [],
+    },
+  ]);
+  if (rules === null) throw new Error('the rules cannot be read');
+  const ruled = new RuledZone(rules);
+  const newYork = new Zone('America/New_York');
+  for (let localMs = Date.UTC(2007, 5); localMs < Date.UTC(2030, 0); localMs += 7.5 * HOUR_MS) {
+    const expected = newYork.instantOf(localMs);
+    const found = ruled.instantOf(localMs);
+    if (found.instantMs !== expected.instantMs || found.kind !== expected.kind) {
+      t.fail(new Date(localMs).toISOString());
+    }
+  }
+  t.equal(ruled.offsetMsAt(0), -5 * HOUR_MS, 'before the first change');
+  const start = { start: '20070311T020000', offsetFrom: '-0500', offsetTo: '-0400', rules: [], dates: [] };
+  for (const broken of [
+    { ...start, start: '' },
+    { ...start, start: '20070311T020000Z' },
+    { ...start, offsetTo: '' },
+    { ...start, offsetFrom: '+2500' },
+    { ...start, rules: ['FREQ=NEVER'] },
+    { ...start, rules: ['FREQ=SECONDLY'] },
+    { ...start, dates: ['20070230T020000'] },
+  ]) {
+    t.equal(readZoneRules([broken]), null, JSON.stringify(broken));
+  }
+  t.equal(readZoneRules([]), null);
+  t.end();
+});
