@@ -155,8 +155,6 @@ export const BODY_SLICE_BYTES: number = 64 * KIB;
 export const BODY_SLICES_KEPT_MAX = 32;
 /** Slices that readers of one answer share, per snapshot and thread: 8 MiB, more than socket buffers hold. */
 export const BODY_SLICES_SHARED_MAX = 128;
-/** A part of all rows as CSV or iCalendar, made in one turn and kept: 600 rows of iCalendar take 2.5 ms. */
-export const KEPT_CHUNK_BYTES: number = 256 * KIB;
 /** All caches of one timetable: 38 MB of rows of 100,000 events in five posting lists each, and 1/8 for answers. */
 export const CACHE_MB_DEFAULT = 256;
 export const CACHE_BYTES_DEFAULT: number = CACHE_MB_DEFAULT * MIB;
