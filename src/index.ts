@@ -29,6 +29,7 @@ export type {
   AdminListenerOptions,
   EmbeddedAuthOptions,
   EmbeddedHandlerOptions,
+  FeedServingOptions,
   ServeOptions,
   TimetableOptions,
 } from './options/option-types.js';

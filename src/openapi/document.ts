@@ -6,13 +6,16 @@ import { conflictEntrySchema, directoryEntrySchema, eventSchema, type JsonSchema
 import { ENDPOINT_PARAMETERS, type EndpointName } from '../query/parameters.js';
 import {
   changesSchema,
+  FEED_SCHEMA,
   HEALTH_SCHEMA,
   LOGIN_SCHEMA,
   PROBLEM_SCHEMA,
   TYPES_SCHEMA,
 } from './component-schemas.js';
+import { feedPaths } from './feed-paths.js';
 import { idParameter, listParameters, loginParameters } from './parameter-objects.js';
 import {
+  EVERYWHERE,
   entryResponse,
   HEADERS,
   jsonResponse,
@@ -106,8 +109,7 @@ const EXAMPLE_ENTRIES: Readonly<Record<DirectoryName, DirectoryEntry>> = {
   lecturers: { id: 'b0a3f7de-3c55-4c5e-9d0a-6d2f6a1b9c02', name: 'Ada Lovelace', events: 51 },
 };
 
-/** Statuses of problems with any request, and with requests for lists. */
-const EVERYWHERE: readonly ProblemStatus[] = [400, 404, 405, 408, 414, 417, 431, 500, 503];
+/** Statuses of problems with requests for lists. */
 const LISTS: readonly ProblemStatus[] = [400, 401, 404, 405, 406, 408, 412, 414, 417, 431, 500, 503];
 
 function schemaOf(name: string): JsonSchema {
@@ -164,10 +166,15 @@ export function createOpenApiDocument({
     servers: [isFile ? { url: base } : { url: '..', description: `Relative to this document: ${base}` }],
     tags: [
       { name: 'schedule', description: 'The timetable' },
+      { name: 'feeds', description: 'For calendar programs; 404 without a feed secret' },
       { name: 'development', description: 'In development mode only; elsewhere 404' },
     ],
     security: [{ bearerAuth: [] }],
-    paths: { ...schedulePaths(identifiers), ...developmentPaths(basePath, identifiers, isFile) },
+    paths: {
+      ...schedulePaths(identifiers),
+      ...feedPaths({ items: schemaOf('Event'), example: EXAMPLE_EVENT, texts: EXAMPLE_TEXTS }),
+      ...developmentPaths(basePath, identifiers, isFile),
+    },
     components: {
       schemas: {
         Event: eventSchema(identifiers),
@@ -176,6 +183,7 @@ export function createOpenApiDocument({
         Changes: changesSchema(schemaOf('Event')),
         Types: TYPES_SCHEMA,
         Problem: PROBLEM_SCHEMA,
+        Feed: FEED_SCHEMA,
         Login: LOGIN_SCHEMA,
         Health: HEALTH_SCHEMA,
       },

@@ -44,6 +44,7 @@ export type ParameterKind =
   | 'by'
   | 'merge'
   | 'since'
+  | 'for'
   | 'clashes';
 
 /** The endpoints that return lists, and `events`, which returns one event. */
@@ -112,6 +113,9 @@ export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>>
   lecturers: DIRECTORY_PARAMETERS,
 };
 
+/** What GET /schedule/feed takes, which is no list itself: what the feed will select. */
+export const FEED_PARAMETERS: ParameterTable = tableOf(...FILTERS, ['for', 'for'], ['clashes', 'clashes']);
+
 export const ENDPOINT_FORMATS: Readonly<Record<EndpointName, readonly Format[]>> = {
   schedule: FORMATS,
   personal: FORMATS,
@@ -147,6 +151,7 @@ export interface Parameters {
   readonly by: readonly ConflictBy[];
   readonly merge: boolean;
   readonly since: string | null;
+  readonly isPersonal: boolean;
   /** Whether iCalendar marks events that are in a conflict. */
   readonly clashes: boolean;
 }
@@ -162,7 +167,7 @@ export interface DataSetFacts {
 }
 
 export function parseParameters(
-  endpoint: EndpointName,
+  endpoint: EndpointName | 'feed',
   pairs: ParameterPairs,
   options: ParseOptions,
   facts: DataSetFacts,
@@ -180,7 +185,7 @@ interface Given {
 }
 
 class Parser {
-  readonly #endpoint: EndpointName;
+  readonly #endpoint: EndpointName | 'feed';
   readonly #table: ParameterTable;
   readonly #formats: readonly Format[];
   readonly #options: ParseOptions;
@@ -201,14 +206,15 @@ class Parser {
     by: ALL_DIMENSIONS,
     merge: true,
     since: null,
+    isPersonal: false,
     clashes: false,
   };
   #suggestions = 0;
 
-  constructor(endpoint: EndpointName, options: ParseOptions, facts: DataSetFacts) {
+  constructor(endpoint: EndpointName | 'feed', options: ParseOptions, facts: DataSetFacts) {
     this.#endpoint = endpoint;
-    this.#table = ENDPOINT_PARAMETERS[endpoint];
-    this.#formats = ENDPOINT_FORMATS[endpoint];
+    this.#table = endpoint === 'feed' ? FEED_PARAMETERS : ENDPOINT_PARAMETERS[endpoint];
+    this.#formats = endpoint === 'feed' ? [] : ENDPOINT_FORMATS[endpoint];
     this.#options = options;
     this.#facts = facts;
   }
@@ -233,6 +239,10 @@ class Parser {
       this.#fault('since', 'missing-parameter', 'since must be given');
     }
     if (this.#given.length > 1) this.#given.sort((a, b) => a.parameter.rank - b.parameter.rank);
+    const isFeed = this.#endpoint === 'feed';
+    if (isFeed && !this.#given.some(({ parameter: { kind } }) => kind === 'for' || kind === 'filter')) {
+      this.#fault('for', 'missing-parameter', 'give for=personal or at least one filter');
+    }
     for (const { parameter, values } of this.#given) {
       const { name, kind } = parameter;
       if (values.includes('')) {
@@ -336,6 +346,9 @@ class Parser {
           value,
           this.#formats.map((format) => format.name),
         );
+        break;
+      case 'for':
+        result.isPersonal = this.#oneOf(name, value, ['personal']) !== null;
         break;
       case 'merge':
         result.merge = this.#oneOf(name, value, ['true', 'false']) === 'true';
