@@ -24,6 +24,23 @@ export function tokenOf(secret, claims) {
   return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`;
 }
 
+const hmac = (key, text) => createHmac('sha256', key).update(text);
+
+/**
+ * The path of a feed, as GET /schedule/feed gives it, signed with the same secret as the tokens.
+ *
+ * @param {[string, ...string[]][]} claimed fields and their values
+ * @param {[string, ...string[]][]} query names and their values
+ */
+export function feedOf(secret, subject, claimed, query) {
+  const key = hmac(secret, 'lectern feed addresses, 1').digest();
+  const id = hmac(key, 'id').digest('base64url').slice(0, 4);
+  const nowMs = Date.now();
+  const grant = [subject, claimed, query, nowMs, nowMs + DAY_MS];
+  const payload = id + Buffer.from(JSON.stringify(grant)).toString('base64url');
+  return `/api/v1/feeds/${payload}.${hmac(key, payload).digest('base64url')}.json`;
+}
+
 const instant = (ms) => new Date(ms).toISOString();
 const path = (rest) => `/api/v1/schedule${rest}`;
 
@@ -84,12 +101,19 @@ class Questions {
   users(random, count) {
     return Array.from({ length: count }, (_, n) => {
       const { event } = this.filtered(random, 14);
-      return tokenOf(this.secret, {
-        sub: `user-${n}`,
-        studyGroup: event.studyGroup ?? 'none',
-        lecturerId: event.lecturerId ?? undefined,
-      });
+      const { studyGroup, lecturerId } = event;
+      return { sub: `user-${n}`, studyGroup: studyGroup ?? 'none', lecturerId: lecturerId ?? undefined };
     });
+  }
+
+  /** The personal feed of a user, of a week anywhere in the set. */
+  feed(random, { sub, studyGroup, lecturerId }) {
+    const claimed = [
+      ['studyGroup', studyGroup],
+      ['lecturerId', lecturerId],
+    ].filter(([, value]) => value !== undefined);
+    const window = [...new URLSearchParams(this.window(random, 7))];
+    return { path: feedOf(this.secret, sub, claimed, window), headers: {} };
   }
 }
 
@@ -130,12 +154,25 @@ export const WORKLOADS = [
     requests(questions, random, many, count) {
       const fields = questions
         .users(random, Math.min(USERS, count))
-        .map((token) => ({ authorization: `Bearer ${token}` }));
+        .map((claims) => ({ authorization: `Bearer ${tokenOf(questions.secret, claims)}` }));
       return many((_, n) => ({
         path: path(`/personal?${questions.window(random, 7)}`),
         headers: fields[n % fields.length],
       }));
     },
+  },
+  {
+    name: 'feeds of different users',
+    // 1.6 times what personal may cost.
+    target: 2.24,
+    requests: (questions, random, _, count) =>
+      questions.users(random, Math.min(USERS, count)).map((user) => questions.feed(random, user)),
+  },
+  {
+    name: 'feed, 304',
+    target: 1.2,
+    expect304: true,
+    requests: (questions, random) => [questions.feed(random, questions.users(random, 1)[0])],
   },
   {
     name: '304',

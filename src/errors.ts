@@ -20,6 +20,7 @@ export const PROBLEMS = {
   'precondition-failed': { status: 412, title: 'The precondition does not hold' },
   'not-acceptable': { status: 406, title: 'None of the accepted media types can be produced' },
   'parameters-invalid': { status: 400, title: 'The query parameters are not valid' },
+  'feed-too-long': { status: 400, title: 'The address of the feed would be too long' },
   'snapshot-gone': { status: 410, title: 'The snapshot to compare with is no longer known' },
   'snapshot-stale': { status: 503, title: 'The timetable is out of date' },
   overloaded: { status: 503, title: 'The service has more requests than it can answer' },

@@ -31,6 +31,7 @@ export type {
   AdminListenerOptions,
   EmbeddedAuthOptions,
   EmbeddedHandlerOptions,
+  FeedServingOptions,
   ServeOptions,
   TimetableOptions,
 } from './options/option-types.js';

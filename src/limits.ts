@@ -71,6 +71,15 @@ export const IDENTITY_VALUES_MAX = 1000;
 export const KEY_FILE_BYTES_MAX: number = 1 * MIB;
 /** An enrolment map. 100,000 users with five groups are 20 MB. */
 export const ENROLMENT_FILE_BYTES_MAX: number = 256 * MIB;
+/** Days that a feed address lives: ten years. */
+export const FEED_DAYS_MAX = 3660;
+/** Verified feed addresses kept per serving thread, half of it at a time: 13,000 of 200 characters and 1 KB. */
+export const FEED_CACHE_BYTES_MAX: number = 32 * MIB;
+/** The revocations of feeds. 100,000 subjects are 6 MB. */
+export const FEED_REVOCATIONS_BYTES_MAX: number = 16 * MIB;
+/** Between two looks at files of who may see what, and how long they must rest: taken up within a second. */
+export const ACCESS_FILE_POLL_MS = 250;
+export const ACCESS_FILE_SETTLE_MS = 100;
 
 /** One source record. A longer one is rejected and never held whole. */
 export const RECORD_BYTES_MAX: number = 1 * MIB;

@@ -1,6 +1,6 @@
 /** Adds files, a log and an example request to `openTimetable` and `serve`, for the command line. */
 import { readAdminToken } from './admin/admin-token.js';
-import { createClaimTable, readEnrolments } from './auth/identity.js';
+import { createClaimTable } from './auth/identity.js';
 import { KEYS_LEFT_OUT_TOLD_MAX, readPublicKeys, readSecret } from './auth/key-set.js';
 import { isAddress } from './auth/remote-keys.js';
 import { LecternError } from './errors.js';
@@ -61,7 +61,8 @@ export async function startService(
       logEvents(timetable, settings, log);
       if (settings.pin === undefined) heard = warnOfSilence(timetable, source, log);
     }
-    const server = await timetable.serve(optionsOf('serve', settings, { auth, admin, log }));
+    const feed = hasFeeds(settings) ? optionsOf('feed', settings) : undefined;
+    const server = await timetable.serve(optionsOf('serve', settings, { auth, feed, admin, log }));
     const { address, adminAddress, workers } = server;
     const { mode, basePath, claims } = settings;
     const baseUrl = reachableOrigin(address) + basePath.replace(/\/$/, '');
@@ -93,7 +94,7 @@ function reachableOrigin({ host, port, origin }: ListenAddress): string {
 }
 
 async function readAuth(settings: ResolvedSettings, log: Logger | undefined): Promise<Resolved<'auth'>> {
-  const { mode, hs256SecretFile, jwks, claims, enrolmentsFile, identifiers } = settings;
+  const { mode, hs256SecretFile, jwks, claims } = settings;
   createClaimTable(claims);
   const more: { -readonly [Name in keyof Resolved<'auth'>]?: Resolved<'auth'>[Name] } = {};
   if (hs256SecretFile !== undefined) more.hs256Secret = await readSecret(hs256SecretFile, KEY_FILE_BYTES_MAX);
@@ -104,7 +105,6 @@ async function readAuth(settings: ResolvedSettings, log: Logger | undefined): Pr
     if (leftOut.length > 0)
       log?.warn({ keySet, leftOut: leftOut.length, reasons }, 'keys of the key set left out');
   }
-  if (enrolmentsFile !== undefined) more.enrolments = await readEnrolments(enrolmentsFile, identifiers);
   const auth = optionsOf('auth', settings, more);
   if (auth.hs256Secret === undefined && auth.jwks === undefined && mode === 'production') {
     throw new LecternError(
@@ -114,6 +114,10 @@ async function readAuth(settings: ResolvedSettings, log: Logger | undefined): Pr
     );
   }
   return auth;
+}
+
+function hasFeeds({ feedSecret, feedSecretFile }: ResolvedSettings): boolean {
+  return feedSecret !== undefined || feedSecretFile !== undefined;
 }
 
 async function withFieldMap(settings: ResolvedSettings): Promise<ResolvedSettings> {

@@ -9,6 +9,7 @@ const [source, hs256Secret, options = '{}'] = process.argv.slice(2);
 const service = await startService({
   source,
   hs256Secret,
+  feedSecret: hs256Secret,
   mode: 'production',
   port: 0,
   watch: false,

@@ -1,6 +1,7 @@
 /** Room auth/. Tokens: keys, verification, and what a user may be shown. It knows fields, and no events. */
 import type { IdentifierMode } from '../model/event.js';
 import type { FieldFilter } from '../query/query.js';
+import type { AccessSource } from './access.js';
 import { type ClaimTable, createClaimTable, type Enrolments, mapIdentities } from './identity.js';
 import { createPublicKeySet, createSecretKeySet, type KeySet } from './key-set.js';
 import { createRemoteKeySet, type KeyFeed } from './remote-key-set.js';
@@ -13,6 +14,8 @@ export interface AuthenticatedUser extends Usable {
   readonly subject: string;
   /** See {@link mapIdentities}. */
   readonly identities: readonly FieldFilter[] | null;
+  /** The part of `identities` that the token itself selects. */
+  readonly claimed: readonly FieldFilter[] | null;
 }
 
 export type RememberedUser = Remembered<AuthenticatedUser>;
@@ -34,6 +37,7 @@ export interface AuthenticatorOptions {
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
   readonly #cache: TokenCache<AuthenticatedUser>;
+  #enrolments: Enrolments | null;
   /** By token key. Verifications from before clear() used the old keys: they are neither remembered nor shared. */
   #underWay = new Map<string, Promise<Authentication>>();
   /** The last token that was not found: its hash is used again. */
@@ -41,6 +45,7 @@ export class Authenticator {
 
   constructor(options: AuthenticatorOptions) {
     this.#options = options;
+    this.#enrolments = options.enrolments;
     this.#cache = new TokenCache({ entriesMax: options.cacheEntriesMax, now: options.now });
   }
 
@@ -73,14 +78,24 @@ export class Authenticator {
     this.#cache.clear();
   }
 
+  useEnrolments(enrolments: Enrolments | null): void {
+    if (enrolments === this.#enrolments) return;
+    this.#enrolments = enrolments;
+    this.clear();
+  }
+
   async #verify(token: string, key: string): Promise<Authentication> {
     const began = this.#underWay;
     try {
       const verification = await this.#options.verifier.verify(token);
       if (verification.outcome !== 'ok') return verification;
       const { subject, usableUntilMs, usableFromMs, claims } = verification.token;
-      const identities = mapIdentities(claims, subject, this.#options);
-      const user: AuthenticatedUser = { subject, identities, usableUntilMs, usableFromMs };
+      const { table, mode } = this.#options;
+      const enrolments = this.#enrolments;
+      const claimed = mapIdentities(claims, subject, { table, mode, enrolments: null });
+      const isEnrolled = enrolments?.has(subject) === true;
+      const identities = isEnrolled ? mapIdentities(claims, subject, { table, mode, enrolments }) : claimed;
+      const user: AuthenticatedUser = { subject, identities, claimed, usableUntilMs, usableFromMs };
       if (began === this.#underWay) this.#cache.set(key, user);
       return { outcome: 'ok', user };
     } finally {
@@ -99,7 +114,6 @@ export interface AuthPlan {
   readonly tokenType: TokenType;
   /** Claims by field, in place of the field's own. */
   readonly claims: Readonly<Record<string, readonly string[]>> | undefined;
-  readonly enrolments: Enrolments | null;
   readonly identifiers: IdentifierMode;
 }
 
@@ -107,9 +121,10 @@ export interface AuthPlan {
 export function authenticatorOfPlan(
   plan: AuthPlan,
   feed: KeyFeed | null,
+  access: AccessSource,
   more: readonly KeySet[] = [],
 ): Authenticator {
-  const { hs256Secret, jwks, issuer, audience, tokenType, claims, enrolments, identifiers } = plan;
+  const { hs256Secret, jwks, issuer, audience, tokenType, claims, identifiers } = plan;
   const keySets: KeySet[] = [];
   if (hs256Secret !== undefined) keySets.push(createSecretKeySet(hs256Secret));
   if (jwks !== undefined) keySets.push(createPublicKeySet(jwks, 'auth.jwks'));
@@ -117,11 +132,13 @@ export function authenticatorOfPlan(
   // The first keys may come before there is an authenticator to clear.
   let authenticator: Authenticator | null = null;
   if (feed !== null) keySets.push(createRemoteKeySet(feed, () => authenticator?.clear()));
-  authenticator = new Authenticator({
+  const made = new Authenticator({
     verifier: createVerifier({ keySets, issuer, audience, tokenType }),
     table: createClaimTable(claims),
-    enrolments,
+    enrolments: access.access.enrolments,
     mode: identifiers,
   });
-  return authenticator;
+  authenticator = made;
+  access.follow(() => made.useEnrolments(access.access.enrolments));
+  return made;
 }

@@ -81,6 +81,19 @@ export function mapIdentities(
   return isMapped ? filters : null;
 }
 
+/** What a feed shows of its subject's own events: the claims of its token at the time, and the enrolments of today. */
+export function feedIdentities(
+  claimed: readonly FieldFilter[],
+  subject: string,
+  { enrolments, mode }: { enrolments: Enrolments | null; mode: IdentifierMode },
+): readonly FieldFilter[] {
+  const enrolment = enrolments?.get(subject);
+  return toFilters((field) => {
+    const values = claimed.find((filter) => filter.field === field.name)?.values ?? [];
+    return [...(enrolment?.[field.name] ?? []), ...canonicalValues(values, field, mode)];
+  });
+}
+
 /** A user's identities: values by field. */
 export type IdentityValues = Readonly<Partial<Record<IdentityFieldName, string | readonly string[]>>>;
 

@@ -36,11 +36,14 @@ export interface KeySet {
 /** RFC 7518 section 3.2: at least as long as the hash's output. */
 export const SECRET_BYTES_MIN = 32;
 
-/** The bytes of an HS256 secret, or its fault as a clause ("it …"), which shows nothing of the secret. */
-export function secretBytes(secret: string | Uint8Array): Uint8Array | string {
+/** What a secret is for, in messages. */
+export type SecretUse = 'HS256' | 'feed';
+
+/** The bytes of a secret, or its fault as a clause ("it …"), which shows nothing of the secret. */
+export function secretBytes(secret: string | Uint8Array, use: SecretUse = 'HS256'): Uint8Array | string {
   const bytes = typeof secret === 'string' ? bytesOfText(secret) : secret;
   if (typeof bytes === 'string' || bytes.byteLength >= SECRET_BYTES_MIN) return bytes;
-  return `it has ${bytes.byteLength} bytes; HS256 needs at least ${SECRET_BYTES_MIN}`;
+  return `it has ${bytes.byteLength} bytes; ${use === 'feed' ? 'a feed' : use} needs at least ${SECRET_BYTES_MIN}`;
 }
 
 function bytesOfText(text: string): Uint8Array | string {
@@ -167,13 +170,14 @@ export async function readPublicKeys(
 }
 
 /** Without the end of its last line. Throws LecternError `key-invalid`. */
-export async function readSecret(path: string, bytesMax: number): Promise<string> {
-  const name = `the HS256 secret file ${path}`;
+export async function readSecret(path: string, bytesMax: number, use: SecretUse = 'HS256'): Promise<string> {
+  const name = `the ${use} secret file ${path}`;
   const text = await readTextFile(path, { name, bytesMax, code: 'key-invalid' });
   const secret = text.replace(/\r?\n$/, '');
   if (secret === '') {
     throw keyInvalid(`${name} is empty; expected a secret of at least ${SECRET_BYTES_MIN} bytes`);
   }
-  createSecretKeySet(secret, name);
+  const bytes = secretBytes(secret, use);
+  if (typeof bytes === 'string') throw keyInvalid(`${name} is invalid: ${bytes}`);
   return secret;
 }

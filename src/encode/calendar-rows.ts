@@ -36,6 +36,21 @@ export function calendarOpening(more = ''): Buffer {
   return Buffer.from(`BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Lectern//Lectern//EN\r\n${more}`);
 }
 
+/** How often calendar programs should ask; few do as they are told. */
+const REFRESH = 'PT15M';
+
+/** What stands before the first event of a feed: RFC 7986, and what older programs read instead. */
+export function feedOpening(name: string): Buffer {
+  const text = escapeText(name);
+  const lines = [
+    contentLine('NAME', text),
+    contentLine('X-WR-CALNAME', text),
+    contentLine('REFRESH-INTERVAL;VALUE=DURATION', REFRESH),
+    contentLine('X-PUBLISHED-TTL', REFRESH),
+  ];
+  return calendarOpening(lines.join(''));
+}
+
 const OPENING = calendarOpening();
 
 /**

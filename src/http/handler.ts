@@ -21,6 +21,7 @@ import { docsRoutes } from './development/docs-page.js';
 import { healthRoute } from './development/health.js';
 import { loginRoute } from './development/login.js';
 import { Exchange, type ExchangeSettings } from './exchange.js';
+import { type FeedOptions, Feeds } from './feeds.js';
 import { METHOD_NOT_ALLOWED, messageFault } from './message-fault.js';
 import type { LoneRequest } from './node/lone-request.js';
 import { Reader } from './read.js';
@@ -48,6 +49,8 @@ export interface HandlerOptions extends Partial<TokenCheckOptions> {
   readonly corsOrigins?: readonly string[] | undefined;
   readonly accessLogShare?: number | undefined;
   readonly development?: DevelopmentOptions | undefined;
+  /** Needs an authenticator. */
+  readonly feeds?: FeedOptions | undefined;
 }
 
 /** For /login, /docs and /health. */
@@ -93,10 +96,6 @@ class Handler {
     }
     this.#basePath = (options.basePath ?? '/api/v1').replace(/\/$/, '');
     this.#settings = { ownsSocket, origins: new OriginFields(corsOrigins), meter, logShare, log };
-    this.#findRoute = createRouter([
-      ...scheduleRoutes(this.#basePath),
-      ...developmentRoutes(views, this.#basePath, unknownParameters, options.development),
-    ]);
     this.#reader = new Reader(
       views,
       { unknownParameters, timeZone: options.timeZone },
@@ -105,6 +104,11 @@ class Handler {
       authenticator !== undefined,
       options.compression ?? true,
     );
+    this.#findRoute = createRouter([
+      ...scheduleRoutes(this.#basePath),
+      ...feedRoutes(views, this.#reader, this.#basePath, { unknownParameters }, options.feeds),
+      ...developmentRoutes(views, this.#basePath, unknownParameters, options.development),
+    ]);
     this.#tokens =
       authenticator === undefined ? null : new TokenCheck({ authenticator, meter, log, onRefusal });
     this.#identify = identify;
@@ -127,6 +131,7 @@ class Handler {
     const { req, target } = exchange;
     const route = this.#findRoute(exchange.path);
     if (route !== null) exchange.label = route.label;
+    if (route?.kind === 'feed') exchange.fields = exchange.fields.ofSecretAddress ?? exchange.fields;
     const fault = messageFault(req, exchange.path, exchange.headers);
     if (fault !== null) {
       // A proxy may have understood it otherwise.
@@ -145,7 +150,12 @@ class Handler {
     } else if (route === null) this.#sendNotFound(exchange);
     else if (req.method !== 'GET' && req.method !== 'HEAD') sendProblem(exchange, METHOD_NOT_ALLOWED);
     else if (route.kind === 'read') this.#read(exchange, route);
-    else {
+    else if (route.kind === 'feed') route.handle(exchange);
+    else if (route.kind === 'user') {
+      this.#tokens
+        ?.authenticate(exchange, (user) => route.handle(exchange, user))
+        ?.catch((error: unknown) => this.#fail(exchange, error));
+    } else {
       exchange.awaitAnswer();
       route.handle(exchange)?.catch((error: unknown) => this.#fail(exchange, error));
     }
@@ -174,7 +184,9 @@ class Handler {
     const { log } = this.#settings;
     try {
       if (log !== undefined) {
-        log.error({ err: error, method: exchange.req.method, path: exchange.path }, 'a request failed');
+        // The path of a feed is a secret.
+        const path = exchange.label === '/feeds' ? exchange.label : exchange.path;
+        log.error({ err: error, method: exchange.req.method, path }, 'a request failed');
       } else {
         const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
         process.emitWarning(`a request failed: ${reason}`, { type: 'LecternWarning' });
@@ -185,6 +197,18 @@ class Handler {
     // Once the head is sent, only cutting the connection can show that the answer is incomplete.
     if (!exchange.cutOffIfBegun()) sendProblem(exchange, INTERNAL_ERROR);
   }
+}
+
+function feedRoutes(
+  views: ViewSource,
+  reader: Reader,
+  basePath: string,
+  parsing: ParseOptions,
+  options: FeedOptions | undefined,
+): Route[] {
+  if (options === undefined) return [];
+  const feeds = new Feeds(views, reader, basePath, parsing, options);
+  return [feeds.issueRoute, feeds.answerRoute];
 }
 
 function developmentRoutes(

@@ -67,17 +67,23 @@ const STALE_SNAPSHOT: Problem = {
   headers: ['Retry-After', '2'],
 };
 
+const LIST_CACHING: readonly string[] = ['Cache-Control', CACHE_CONTROL, 'Vary', VARY];
+
+export function snapshotUnavailable(views: ViewSource): Problem {
+  return views.summary === null ? NO_SNAPSHOT : STALE_SNAPSHOT;
+}
+
 export function sendSnapshotUnavailable(exchange: Exchange, views: ViewSource): void {
-  sendProblem(exchange, views.summary === null ? NO_SNAPSHOT : STALE_SNAPSHOT);
+  sendProblem(exchange, snapshotUnavailable(views));
 }
 
 export class Reader {
+  readonly notMapped: Problem;
   readonly #views: ViewSource;
   readonly #options: ParseOptions;
   readonly #cache: AnswerCache;
   readonly #compressed: CompressedAnswers;
   readonly #meter: Meter | null;
-  readonly #notMapped: Problem;
   readonly #slices = new WeakMap<View, SharedSlices>();
   readonly #underWay: AnswersUnderWay;
 
@@ -90,7 +96,7 @@ export class Reader {
     hasTokens: boolean,
     compression: boolean,
   ) {
-    this.#notMapped = hasTokens ? TOKEN_NOT_MAPPED : USER_NOT_MAPPED;
+    this.notMapped = hasTokens ? TOKEN_NOT_MAPPED : USER_NOT_MAPPED;
     this.#views = views;
     this.#options = options;
     this.#cache = new AnswerCache(cacheBytesMax);
@@ -103,7 +109,7 @@ export class Reader {
   /** Synchronous from beginning to end. Takes the view once, so that the whole answer is of one snapshot. */
   answer(exchange: Exchange, route: ReadRoute, identities: readonly FieldFilter[] | null): void {
     if (route.endpoint === 'personal' && identities === null) {
-      sendProblem(exchange, this.#notMapped);
+      sendProblem(exchange, this.notMapped);
       return;
     }
     const view: View | null = this.#views.view;
@@ -119,6 +125,13 @@ export class Reader {
       if (isHit) return;
     }
     this.#answerFrom(view, exchange, route, identities ?? [], coding);
+  }
+
+  /** Sends a body that no cache keeps. */
+  sendRead(exchange: Exchange, view: View, headers: FlatHeaders, body: Body): void {
+    sendBody(exchange, 200, headers, body);
+    // A body with room for its head is a copy.
+    if (body.hasHeadRoom !== true && !exchange.head) this.#underWay.add(exchange, view);
   }
 
   #answerKnown(exchange: Exchange, coding: Coding | null, formats: readonly Format[]): boolean {
@@ -213,9 +226,7 @@ export class Reader {
       this.#compressed.offer(plain, coding);
     }
     const isPersonal = route.endpoint === 'personal';
-    sendBody(exchange, 200, headers, isPersonal ? body : this.#shared(body, view, exchange, format));
-    // A body with room for its head is a copy.
-    if (body.hasHeadRoom !== true && !exchange.head) this.#underWay.add(exchange, view);
+    this.sendRead(exchange, view, headers, isPersonal ? body : this.#shared(body, view, exchange, format));
   }
 
   #read(
@@ -282,7 +293,11 @@ function answerKnown(
  * Answers 412 or 304 if a condition asks for it (RFC 9110 section 13.2.2). If-Unmodified-Since is ignored:
  * section 13.1.4.
  */
-function answerCondition(exchange: Exchange, entityTag: string): boolean {
+export function answerCondition(
+  exchange: Exchange,
+  entityTag: string,
+  caching: readonly string[] = LIST_CACHING,
+): boolean {
   const { ifMatch, ifNoneMatch } = exchange.headers;
   if (ifMatch !== undefined && ifMatch.trim() !== '*') {
     sendProblem(exchange, PRECONDITION_FAILED);
@@ -290,7 +305,7 @@ function answerCondition(exchange: Exchange, entityTag: string): boolean {
   }
   const matched = ifNoneMatch === undefined ? null : matchedEntityTag(ifNoneMatch, entityTag);
   if (matched === null) return false;
-  sendEmpty(exchange, 304, ['ETag', matched, 'Cache-Control', CACHE_CONTROL, 'Vary', VARY]);
+  sendEmpty(exchange, 304, ['ETag', matched, ...caching]);
   return true;
 }
 
@@ -310,11 +325,15 @@ function sendFaults(
   formats: readonly Format[],
   faults: readonly ParameterFault[],
 ): void {
+  sendInsteadOf(exchange, pairs, formats, parametersInvalid(faults));
+}
+
+export function parametersInvalid(faults: readonly ParameterFault[]): Problem {
   let detail = `${faults.length} query parameters are not valid; see "errors".`;
   if (faults.length === 1) detail = 'One query parameter is not valid; see "errors".';
   if (faults.length >= PARAMETER_FAULTS_MAX)
     detail = `${PARAMETER_FAULTS_MAX} query parameters or more are not valid; see "errors" for the first.`;
-  sendInsteadOf(exchange, pairs, formats, { code: 'parameters-invalid', detail, errors: faults });
+  return { code: 'parameters-invalid', detail, errors: faults };
 }
 
 /** Null if the parameter `format` is missing, repeated or not one of `formats`. */

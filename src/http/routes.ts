@@ -1,4 +1,5 @@
 import Router from 'find-my-way';
+import type { AuthenticatedUser } from '../auth/authenticator.js';
 import { ROUTE_MEMO_ENTRIES_MAX } from '../limits.js';
 import type { RouteLabel } from '../metrics/cells.js';
 import { ENDPOINT_PARAMETERS, type EndpointName } from '../query/endpoint-parameters.js';
@@ -23,7 +24,23 @@ export interface OpenRoute {
   handle(exchange: Exchange): void | Promise<void>;
 }
 
-export type Route = ReadRoute | OpenRoute;
+/** Needs a token, and is no list. */
+export interface UserRoute {
+  readonly kind: 'user';
+  readonly label: RouteLabel;
+  readonly path: string;
+  handle(exchange: Exchange, user: AuthenticatedUser): void;
+}
+
+/** The path itself is the credential. */
+export interface FeedRoute {
+  readonly kind: 'feed';
+  readonly label: RouteLabel;
+  readonly path: string;
+  handle(exchange: Exchange): void;
+}
+
+export type Route = ReadRoute | OpenRoute | UserRoute | FeedRoute;
 
 export const ALLOW = 'GET, HEAD, OPTIONS';
 
@@ -59,14 +76,18 @@ export function createRouter(routes: readonly Route[]): (path: string) => Route 
     querystringParser: () => ({}),
     maxParamLength: SEGMENT_CHARACTERS_MAX,
   });
-  // Their paths are not remembered: there are as many as events.
-  const withParameter = new Set(routes.filter(({ path }) => path.includes(':')));
+  // Their paths are not remembered: there are as many as events, and those of feeds are secrets.
+  const withParameter = new Set(routes.filter(({ path }) => /[:*]/.test(path)));
   for (const route of routes) router.on('GET', route.path, () => undefined, route);
   /** By path as it was spelled: a handful, since clients spell paths as they are documented. */
   const known = new Map<string, Route>();
+  const feeds = routes.find(({ kind }) => kind === 'feed');
+  const feedFolder = feeds?.path.replace(/\*$/, '');
   return (path) => {
     const remembered = known.get(path);
     if (remembered !== undefined) return remembered;
+    // The usual spelling, without a look at each letter of the address.
+    if (feeds !== undefined && path.startsWith(feedFolder as string) && !path.includes('#')) return feeds;
     // find-my-way would cut the path at these; in a path without query they are malformed (RFC 9112 section 3.2).
     if (path.charCodeAt(0) !== 0x2f || path.includes('#')) return null;
     const route = router.find('GET', path)?.store as Route | undefined;

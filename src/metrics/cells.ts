@@ -16,6 +16,8 @@ export const ROUTE_LABELS = [
   '/schedule/groups',
   '/schedule/lecturers',
   '/schedule/events',
+  '/schedule/feed',
+  '/feeds',
   '/login',
   '/docs',
   '/health',

@@ -53,3 +53,10 @@ export type ListFormatName = Extract<Format, { isOfEvents: false }>['name'];
 
 /** The representations that every list has. */
 export const LIST_FORMATS: readonly Format[] = FORMATS.filter(({ isOfEvents }) => !isOfEvents);
+
+/** What the address of a feed can end with; new addresses have the first of them that there is. */
+const FEED_EXTENSIONS: readonly string[] = ['ics', 'json', 'csv'];
+
+export const FEED_FORMATS: readonly FormatName[] = FORMATS.map(({ name }) => name)
+  .filter((name) => FEED_EXTENSIONS.includes(name))
+  .sort((a, b) => FEED_EXTENSIONS.indexOf(a) - FEED_EXTENSIONS.indexOf(b));

@@ -56,6 +56,13 @@ export function changesSchema(event: JsonSchema): JsonSchema {
   });
 }
 
+/** GET {base}/schedule/feed. */
+export const FEED_SCHEMA: JsonSchema = objectSchema({
+  url: { type: 'string', format: 'uri', description: 'The address of the feed: a credential' },
+  webcal: { type: 'string', format: 'uri', description: 'The same, to open in a calendar program' },
+  expiresAt: { type: 'string', format: 'date-time' },
+});
+
 const TIME_OR_NULL: JsonSchema = { type: ['string', 'null'], format: 'date-time' };
 
 export const HEALTH_SCHEMA: JsonSchema = objectSchema({

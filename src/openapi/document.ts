@@ -12,6 +12,7 @@ import {
 import { ENDPOINT_PARAMETERS, type EndpointName } from '../query/endpoint-parameters.js';
 import {
   changesSchema,
+  FEED_SCHEMA,
   HEALTH_SCHEMA,
   LOGIN_SCHEMA,
   PROBLEM_SCHEMA,
@@ -25,8 +26,10 @@ import {
   EXAMPLE_FREE,
   EXAMPLE_TEXTS,
 } from './examples.js';
+import { feedPaths } from './feed-paths.js';
 import { idParameter, listParameters, loginParameters, referenceTo } from './parameter-objects.js';
 import {
+  EVERYWHERE,
   entryResponse,
   HEADERS,
   jsonResponse,
@@ -48,8 +51,7 @@ export interface OpenApiOptions {
   readonly isFile?: boolean;
 }
 
-/** Statuses of problems with any request, and with requests for lists. */
-const EVERYWHERE: readonly ProblemStatus[] = [400, 404, 405, 408, 414, 417, 431, 500, 503];
+/** Statuses of problems with requests for lists. */
 const LISTS: readonly ProblemStatus[] = [400, 401, 404, 405, 406, 408, 412, 414, 417, 431, 500, 503];
 
 function schemaOf(name: string): JsonSchema {
@@ -104,10 +106,15 @@ export function createOpenApiDocument({
     servers: [isFile ? { url: base } : { url: '..', description: `Relative to this document: ${base}` }],
     tags: [
       { name: 'schedule', description: 'The timetable' },
+      { name: 'feeds', description: 'For calendar programs; 404 without a feed secret' },
       { name: 'development', description: 'In development mode only; elsewhere 404' },
     ],
     security: [{ bearerAuth: [] }],
-    paths: { ...schedulePaths(identifiers), ...developmentPaths(basePath, identifiers, isFile) },
+    paths: {
+      ...schedulePaths(identifiers),
+      ...feedPaths({ items: schemaOf('Event'), example: EXAMPLE_EVENT, texts: EXAMPLE_TEXTS }),
+      ...developmentPaths(basePath, identifiers, isFile),
+    },
     components: {
       schemas: {
         Event: eventSchema(identifiers),
@@ -117,6 +124,7 @@ export function createOpenApiDocument({
         Changes: changesSchema(schemaOf('Event')),
         Types: TYPES_SCHEMA,
         Problem: PROBLEM_SCHEMA,
+        Feed: FEED_SCHEMA,
         Login: LOGIN_SCHEMA,
         Health: HEALTH_SCHEMA,
       },

@@ -152,6 +152,14 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
       { type: 'boolean', default: true },
     ),
     single(
+      'for',
+      'Whose events the feed shows: those of the user of the token. Without it, those that the filters select.',
+      {
+        type: 'string',
+        enum: ['personal'],
+      },
+    ),
+    single(
       'since',
       'The snapshot to compare with: its id, or the ETag of any answer that was made from it.',
       { type: 'string', pattern: '^([\\w-]{22}|(W/)?"[\\w-]{22}-[^"]*")$' },

@@ -1,8 +1,11 @@
 import { PARAMETER_FAULTS, PROBLEMS, type ProblemCode } from '../errors.js';
-import { FORMATS, type FormatName } from '../model/format.js';
+import { FEED_FORMATS, FORMATS, type FormatName } from '../model/format.js';
 import type { JsonSchema } from '../model/schemas.js';
 
 export type ProblemStatus = (typeof PROBLEMS)[ProblemCode]['status'];
+
+/** Statuses of problems with any request. */
+export const EVERYWHERE: readonly ProblemStatus[] = [400, 404, 405, 408, 414, 417, 431, 500, 503];
 
 function header(description: string, ...examples: string[]): JsonSchema {
   return { description, schema: { type: 'string', ...(examples.length === 0 ? {} : { examples }) } };
@@ -13,7 +16,9 @@ export const HEADERS: Readonly<Record<string, JsonSchema>> = {
     'Weak entity tag of the content, the query and the representation; send it as If-None-Match',
     'W/"2mVcLr0fQ1yAeGd3XoT4Zw"',
   ),
-  'Cache-Control': header('private, no-cache'),
+  'Cache-Control': header('private, no-cache; of feeds private, max-age=300'),
+  'Referrer-Policy': header('no-referrer'),
+  'X-Robots-Tag': header('noindex'),
   Vary: header('Accept, Accept-Encoding, Authorization; also Origin, where pages of other origins may read'),
   'X-Total-Count': {
     description: 'Number of entries on all pages together',
@@ -24,7 +29,7 @@ export const HEADERS: Readonly<Record<string, JsonSchema>> = {
     '</api/v1/schedule?limit=100&cursor=…>; rel="next"',
   ),
   'Content-Disposition': header(
-    'RFC 6266: the name of a saved answer, for NDJSON, CSV and iCalendar',
+    'RFC 6266: the name of a saved answer, for NDJSON, CSV, iCalendar and feeds',
     'inline; filename="timetable.csv"',
   ),
   'X-Content-Type-Options': header('nosniff'),
@@ -123,6 +128,35 @@ export function listResponse(
     ),
   };
 }
+
+const FEED_HEADERS: readonly string[] = ['ETag', 'Cache-Control', 'Referrer-Policy', 'X-Robots-Tag'];
+
+/** @param texts examples of representations that are no JSON, by name */
+export function feedResponse(
+  schema: JsonSchema,
+  example: unknown,
+  texts: Readonly<Record<string, string>>,
+): JsonSchema {
+  const content = (name: FormatName): JsonSchema =>
+    name === 'json'
+      ? { schema, examples: { usual: { value: example } } }
+      : { schema: { type: 'string' }, examples: { usual: { value: texts[name] } } };
+  return {
+    description: 'The events, in order',
+    headers: headers(...FEED_HEADERS, 'Content-Disposition'),
+    content: Object.fromEntries(
+      FORMATS.filter(({ name }) => FEED_FORMATS.includes(name)).map(({ name, mediaType }) => [
+        mediaType,
+        content(name),
+      ]),
+    ),
+  };
+}
+
+export const FEED_NOT_MODIFIED: JsonSchema = {
+  description: 'If-None-Match names the present entity tag: what the client has is still good',
+  headers: headers(...FEED_HEADERS),
+};
 
 /** One entry alone: a list's fields without those of paging. */
 export function entryResponse(description: string, schema: JsonSchema, example: unknown): JsonSchema {

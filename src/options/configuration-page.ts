@@ -9,6 +9,7 @@ const PLACES: Readonly<Record<Place, string>> = {
   serve: 'serve({ … })',
   handler: 'handler({ … })',
   auth: '{ auth: { … } }',
+  feed: '{ feed: { … } }',
   admin: 'serve({ admin: { … } })',
 };
 

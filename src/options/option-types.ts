@@ -87,6 +87,26 @@ export interface EmbeddedAuthOptions {
   readonly claims?: Readonly<Record<string, readonly string[]>> | undefined;
   /** User → field → values, added to what the claims say. */
   readonly enrolments?: object | undefined;
+  /** A JSON file with the same instead, read at the start and again when it changes. Not for `handler()`. */
+  readonly enrolmentsFile?: string | undefined;
+}
+
+/** Feeds: addresses that show one timetable without a token, for calendar programs. */
+export interface FeedServingOptions {
+  /** Signs the addresses: at least 32 bytes. A text may be `base64:…` or `base64url:…`. */
+  readonly secret?: string | Uint8Array | undefined;
+  /** A file with the secret instead, read at the start and again when it changes. Not for `handler()`. */
+  readonly secretFile?: string | undefined;
+  /** The secret before a rotation: its addresses stay good, and none is signed with it. */
+  readonly secretPrevious?: string | Uint8Array | undefined;
+  /** A file with that secret instead. Not for `handler()`. */
+  readonly secretPreviousFile?: string | undefined;
+  /** Days that a new address is good for, 1 to 3660. Default 400. */
+  readonly days?: number | undefined;
+  /** Subject → time: addresses of the subject from before that time are refused. Default: none. */
+  readonly revocations?: object | undefined;
+  /** A JSON file with the same instead, read at the start and again when it changes. Not for `handler()`. */
+  readonly revocationsFile?: string | undefined;
 }
 
 /** A handler for an existing server, which handles CORS. `Request` is the type of its requests. */
@@ -101,6 +121,10 @@ export interface EmbeddedHandlerOptions<Request extends IncomingMessage = Incomi
   readonly identify?: ((req: Request) => IdentityValues | null) | undefined;
   /** Takes log records; a pino logger is one. Default: nothing is logged. */
   readonly log?: Logger | undefined;
+  /** Feeds for calendar programs. Needs `auth`. Default: there are none. */
+  readonly feed?: FeedServingOptions | undefined;
+  /** Address under which clients reach the service, for the addresses of feeds. Default: that of the connection, if Host names it. */
+  readonly publicUrl?: string | undefined;
 }
 
 /** How `serve()` serves a timetable. In production it needs a key that verifies tokens. */
@@ -125,6 +149,10 @@ export interface ServeOptions {
   readonly overloadMs?: number | undefined;
   /** Origins of web pages that may read answers, such as `https://timetable.example.org`, at most 100. Default none. */
   readonly corsOrigins?: readonly string[] | undefined;
+  /** Feeds for calendar programs. Default: there are none. */
+  readonly feed?: FeedServingOptions | undefined;
+  /** Address under which clients reach the service, for the addresses of feeds. Default: that of the connection, if Host names it. */
+  readonly publicUrl?: string | undefined;
   /** Share of the requests that are logged, 0 to 1. Default 0. */
   readonly accessLog?: number | undefined;
   /** A second port for operators, with /live, /ready and /metrics. Default: there is none. */
@@ -148,7 +176,7 @@ export interface AdminListenerOptions {
 /** All settings of `lectern serve`, flat. Only the source has no default; production also needs a key. */
 export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'buildOn' | 'onProgress'> &
   GateOptions &
-  Omit<ServeOptions, 'auth' | 'admin' | 'log'> &
+  Omit<ServeOptions, 'auth' | 'feed' | 'admin' | 'log'> &
   Omit<EmbeddedAuthOptions, 'jwks' | 'enrolments' | 'hs256Secret'> & {
     /** Several paths or addresses are merged; later ones win. */
     readonly source: TimetableOptions['source'] | readonly string[];
@@ -159,7 +187,12 @@ export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'buildOn
     readonly lecturerIdsFile?: string | undefined;
     readonly mapFile?: string | undefined;
     readonly hs256SecretFile?: string | undefined;
-    readonly enrolmentsFile?: string | undefined;
+    readonly feedSecret?: string | undefined;
+    readonly feedSecretFile?: string | undefined;
+    readonly feedSecretPrevious?: string | undefined;
+    readonly feedSecretPreviousFile?: string | undefined;
+    readonly feedDays?: number | undefined;
+    readonly feedRevocationsFile?: string | undefined;
     readonly adminPort?: number | undefined;
     readonly adminHost?: string | undefined;
     readonly adminAllowedHosts?: readonly string[] | undefined;
@@ -178,6 +211,7 @@ interface OptionsByPlace {
   readonly serve: ServeOptions;
   readonly handler: EmbeddedHandlerOptions;
   readonly auth: EmbeddedAuthOptions;
+  readonly feed: FeedServingOptions;
   readonly admin: AdminListenerOptions;
 }
 
@@ -207,6 +241,8 @@ export type DefaultedName =
   | 'jwksStaleSecondsMax'
   | 'tokenType'
   | 'adminHost'
+  | 'feedDays'
+  | 'days'
   | 'accessLog';
 
 type Filled<T> = Omit<T, DefaultedName> & {

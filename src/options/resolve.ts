@@ -18,6 +18,7 @@ const TAKERS: Readonly<Record<Place, { readonly method: string; readonly prefix:
   serve: { method: 'serve()', prefix: '' },
   handler: { method: 'handler()', prefix: '' },
   auth: { method: 'auth', prefix: 'auth.' },
+  feed: { method: 'feed', prefix: 'feed.' },
   admin: { method: 'serve({ admin })', prefix: 'admin.' },
 };
 

@@ -28,6 +28,8 @@ export const RULES: Rules = {
     values.tokenType === 'at+jwt' && (values.issuer === undefined || values.audience === undefined),
   'handler() takes {auth} or {identify}, not both': ({ auth, identify }) =>
     auth !== undefined && identify !== undefined,
+  'handler() takes {feed} only with {auth}, which says who asks': ({ auth, feed }) =>
+    feed !== undefined && auth === undefined,
   ...rulesOf(
     ['snapshotFilesKept'],
     (name) => `{${name}} has no effect without {snapshotFile}`,
@@ -78,6 +80,18 @@ export const COMMAND_RULES: Rules = {
     Number(values.accessLog) > 0 && !['info', 'debug', undefined].includes(values.logLevel as string),
   '{adminPort} and {port} are the same; expected two ports': ({ adminPort, port }) =>
     adminPort === port && port !== 0,
+  ...rulesOf(
+    ['feedSecretPrevious', 'feedSecretPreviousFile', 'feedDays', 'feedRevocationsFile', 'publicUrl'],
+    (name) => `{${name}} has no effect without {feedSecret} or {feedSecretFile}: there are no feeds`,
+    ({ feedSecret, feedSecretFile }) => feedSecret === undefined && feedSecretFile === undefined,
+  ),
+  'the feed secret is given twice: as {feedSecret}, and as {feedSecretFile}; expected one of the two': ({
+    feedSecret,
+    feedSecretFile,
+  }) => feedSecret !== undefined && feedSecretFile !== undefined,
+  'the feed secret before a rotation is given twice: as {feedSecretPrevious}, and as {feedSecretPreviousFile}; expected one of the two':
+    ({ feedSecretPrevious, feedSecretPreviousFile }) =>
+      feedSecretPrevious !== undefined && feedSecretPreviousFile !== undefined,
   'the HS256 secret is given twice: as {hs256Secret}, and as {hs256SecretFile}; expected one of the two': (
     values,
   ) => values.hs256Secret !== undefined && values.hs256SecretFile !== undefined,

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 
-/** The object of the library that an option belongs to. `auth`, `admin` and `gate` are objects within others. */
-export type Place = 'openTimetable' | 'gate' | 'serve' | 'handler' | 'auth' | 'admin';
+/** The object of the library that an option belongs to. `auth`, `feed`, `admin` and `gate` are objects within others. */
+export type Place = 'openTimetable' | 'gate' | 'serve' | 'handler' | 'auth' | 'feed' | 'admin';
 
 export type Group =
   | 'Listening'
@@ -10,6 +10,7 @@ export type Group =
   | 'Refreshing'
   | 'Tokens'
   | 'Users'
+  | 'Feeds'
   | 'Operating'
   | 'Logging';
 

@@ -1,5 +1,6 @@
 /** Room options/. The one table of settings: what may be set and what a value must be. It opens no file and serves nothing. */
 import { DATA_SETTINGS, REFRESHING_SETTINGS } from './data-settings.js';
+import { FEED_SETTINGS } from './feed-settings.js';
 import { READING_SETTINGS } from './reading-settings.js';
 import { LISTENING_SETTINGS, OPERATING_SETTINGS } from './serving-settings.js';
 import type { Place, Setting } from './setting.js';
@@ -12,6 +13,7 @@ export const SETTINGS: readonly Setting[] = [
   ...READING_SETTINGS,
   ...REFRESHING_SETTINGS,
   ...TOKEN_SETTINGS,
+  ...FEED_SETTINGS,
   ...OPERATING_SETTINGS,
 ];
 

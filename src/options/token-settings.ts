@@ -1,4 +1,4 @@
-import { SECRET_BYTES_MIN, secretBytes } from '../auth/key-set.js';
+import { SECRET_BYTES_MIN, type SecretUse, secretBytes } from '../auth/key-set.js';
 import { keySourceFault } from '../auth/remote-keys.js';
 import { TOKEN_TYPES } from '../auth/verifier.js';
 import { IDENTITY_FIELDS } from '../model/fields.js';
@@ -17,16 +17,18 @@ import {
 } from './setting.js';
 
 /** Programs may also give bytes. */
-const SECRET: Kind = {
-  unit: 'secret',
-  range: `at least ${SECRET_BYTES_MIN} bytes, as text or as base64:… or base64url:…`,
-  fault(value) {
-    if (!(value instanceof Uint8Array) && (typeof value !== 'string' || value === ''))
-      return 'it must not be empty';
-    const bytes = secretBytes(value);
-    return typeof bytes === 'string' ? bytes : null;
-  },
-};
+export function secretKind(use: SecretUse): Kind {
+  return {
+    unit: 'secret',
+    range: `at least ${SECRET_BYTES_MIN} bytes, as text or as base64:… or base64url:…`,
+    fault(value) {
+      if (!(value instanceof Uint8Array) && (typeof value !== 'string' || value === ''))
+        return 'it must not be empty';
+      const bytes = secretBytes(value, use);
+      return typeof bytes === 'string' ? bytes : null;
+    },
+  };
+}
 
 const KEY_SET: Kind = {
   unit: 'file-or-address',
@@ -62,7 +64,7 @@ export const TOKEN_SETTINGS: readonly Setting[] = inGroup('Tokens', 'auth', {
   hs256Secret: {
     isEnvironmentOnly: true,
     isSecret: true,
-    kind: SECRET,
+    kind: secretKind('HS256'),
     help: `secret of HS256 tokens, at least ${SECRET_BYTES_MIN} bytes, as text or as base64:… or base64url:…`,
   },
   hs256SecretFile: {
@@ -110,11 +112,10 @@ export const TOKEN_SETTINGS: readonly Setting[] = inGroup('Tokens', 'auth', {
     help: "token claim that selects a user's events, such as studyGroup=groups; repeatable or comma-separated",
   },
   enrolmentsFile: {
-    places: [],
     flag: '--enrolments',
     group: 'Users',
     kind: PATH,
-    help: 'JSON file of what users are enrolled in: {"sub": {"studyGroup": ["…"]}}',
+    help: 'JSON file of what users are enrolled in, read again when it changes: {"sub": {"studyGroup": ["…"]}}',
   },
   enrolments: {
     flag: null,

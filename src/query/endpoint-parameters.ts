@@ -19,6 +19,7 @@ export type ParameterKind =
   | 'by'
   | 'merge'
   | 'since'
+  | 'for'
   | 'clashes';
 
 /** The endpoints that return lists, and `events`, which returns one event. */
@@ -105,6 +106,9 @@ export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>>
   groups: DIRECTORY_PARAMETERS,
   lecturers: DIRECTORY_PARAMETERS,
 };
+
+/** What GET /schedule/feed takes, which is no list itself: what the feed will select. */
+export const FEED_PARAMETERS: ParameterTable = tableOf(...FILTERS, ['for', 'for'], ['clashes', 'clashes']);
 
 export const ENDPOINT_FORMATS: Readonly<Record<EndpointName, readonly Format[]>> = {
   schedule: FORMATS,

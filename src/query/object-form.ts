@@ -28,6 +28,7 @@ const VALUE_TYPES: Readonly<Record<ParameterKind, readonly [expected: string, co
   merge: ['true or false', 'unknown-value'],
   clashes: ["the text 'mark'", 'unknown-value'],
   since: ['a text, the id of a snapshot', 'malformed-text'],
+  for: ['a text', 'unknown-value'],
 };
 
 function textOf(value: unknown, kind: ParameterKind): string | null {

@@ -19,6 +19,7 @@ import {
   ENDPOINT_FORMATS,
   ENDPOINT_PARAMETERS,
   type EndpointName,
+  FEED_PARAMETERS,
   type Parameter,
   type ParameterKind,
   type ParameterTable,
@@ -62,6 +63,7 @@ export interface Parameters {
   readonly since: string | null;
   /** Null for other endpoints than /schedule/free. */
   readonly free: FreeQuery | null;
+  readonly isPersonal: boolean;
   /** Whether iCalendar marks events that are in a conflict. */
   readonly clashes: boolean;
 }
@@ -77,7 +79,7 @@ export interface DataSetFacts {
 }
 
 export function parseParameters(
-  endpoint: EndpointName,
+  endpoint: EndpointName | 'feed',
   pairs: ParameterPairs,
   options: ParseOptions,
   facts: DataSetFacts,
@@ -95,7 +97,7 @@ interface Given {
 }
 
 class Parser {
-  readonly #endpoint: EndpointName;
+  readonly #endpoint: EndpointName | 'feed';
   readonly #table: ParameterTable;
   readonly #formats: readonly Format[];
   readonly #options: ParseOptions;
@@ -117,16 +119,17 @@ class Parser {
     merge: true,
     since: null,
     free: null,
+    isPersonal: false,
     clashes: false,
   };
   /** Values that are judged together, by name. */
   #together: Map<string, readonly string[]> | null = null;
   #suggestions = 0;
 
-  constructor(endpoint: EndpointName, options: ParseOptions, facts: DataSetFacts) {
+  constructor(endpoint: EndpointName | 'feed', options: ParseOptions, facts: DataSetFacts) {
     this.#endpoint = endpoint;
-    this.#table = ENDPOINT_PARAMETERS[endpoint];
-    this.#formats = ENDPOINT_FORMATS[endpoint];
+    this.#table = endpoint === 'feed' ? FEED_PARAMETERS : ENDPOINT_PARAMETERS[endpoint];
+    this.#formats = endpoint === 'feed' ? [] : ENDPOINT_FORMATS[endpoint];
     this.#options = options;
     this.#facts = facts;
   }
@@ -151,6 +154,10 @@ class Parser {
       this.#fault('since', 'missing-parameter', 'since must be given');
     }
     if (this.#given.length > 1) this.#given.sort((a, b) => a.parameter.rank - b.parameter.rank);
+    const isFeed = this.#endpoint === 'feed';
+    if (isFeed && !this.#given.some(({ parameter: { kind } }) => kind === 'for' || kind === 'filter')) {
+      this.#fault('for', 'missing-parameter', 'give for=personal or at least one filter');
+    }
     for (const { parameter, values } of this.#given) {
       const { name, kind } = parameter;
       if (values.includes('')) {
@@ -280,6 +287,9 @@ class Parser {
           value,
           this.#formats.map((format) => format.name),
         );
+        break;
+      case 'for':
+        result.isPersonal = this.#oneOf(name, value, ['personal']) !== null;
         break;
       case 'merge':
         result.merge = this.#oneOf(name, value, ['true', 'false']) === 'true';

@@ -1,7 +1,9 @@
+import type { AccessSource } from '../auth/access.js';
 import { type AuthPlan, authenticatorOfPlan } from '../auth/authenticator.js';
 import { createDevelopmentIssuer, type DevelopmentIssuer } from '../auth/development-issuer.js';
 import { createClaimTable } from '../auth/identity.js';
 import type { KeyFeed } from '../auth/remote-key-set.js';
+import type { FeedOptions } from '../http/feeds.js';
 import { createHandler } from '../http/handler.js';
 import type { Logger } from '../http/logger.js';
 import { HttpServer } from '../http/server/server.js';
@@ -21,6 +23,8 @@ export interface HandlerPlan {
   readonly compression: boolean;
   readonly corsOrigins: readonly string[];
   readonly accessLogShare: number;
+  /** Null: there are none. */
+  readonly feeds: Pick<FeedOptions, 'days' | 'publicUrl'> | null;
   /** Null in production. */
   readonly development: {
     /** What signs test tokens, so that each thread verifies those of the others. */
@@ -39,6 +43,7 @@ export interface ServerLimits {
 export interface ServerSurroundings {
   readonly log?: Logger | undefined;
   readonly feed: KeyFeed | null;
+  readonly access: AccessSource;
   readonly meter: Meter | null;
   readonly onOverload?: (server: HttpServer) => void;
 }
@@ -54,22 +59,22 @@ export function issuerOfPlan({ auth, development }: HandlerPlan): DevelopmentIss
 export function serverOfPlan(
   { plan, connectionsMax, overloadMs, cacheBytesMax }: ServerLimits & { readonly plan: HandlerPlan },
   views: ViewSource,
-  { log, feed, meter, onOverload }: ServerSurroundings,
+  { log, feed, access, meter, onOverload }: ServerSurroundings,
 ): HttpServer {
-  const { auth, version, development, ...common } = plan;
+  const { auth, version, development, feeds, ...common } = plan;
+  const { identifiers } = auth;
   const issuer = issuerOfPlan(plan);
   const handler = createHandler(views, {
     ...common,
-    authenticator: authenticatorOfPlan(auth, feed, issuer === null ? [] : [issuer.keySet]),
+    authenticator: authenticatorOfPlan(auth, feed, access, issuer === null ? [] : [issuer.keySet]),
     ownsSocket: true,
     cacheBytesMax: cacheBytesMax * ANSWER_CACHE_SHARE,
     meter,
     onRefusal: () => server.countRefusal(),
     log,
+    feeds: feeds === null ? undefined : { ...feeds, access, identifiers },
     development:
-      issuer === null
-        ? undefined
-        : { issuer, identifiers: auth.identifiers, version, docsAssets: development?.docsAssets },
+      issuer === null ? undefined : { issuer, identifiers, version, docsAssets: development?.docsAssets },
   });
   const server: HttpServer = new HttpServer(handler, {
     connectionsMax,

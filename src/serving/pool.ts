@@ -65,6 +65,7 @@ export class ThreadPool implements Serving, Follower {
     keys.fetched?.follow(() => {
       for (const thread of this.#threads) this.#sendKeys(thread, false);
     });
+    options.access.follow((change) => this.#tell({ kind: 'access', change }));
     this.started = this.#startAll();
     this.started.catch(() => {});
   }
@@ -154,6 +155,7 @@ export class ThreadPool implements Serving, Follower {
       published: this.#presentPublication,
       meterMemory: meter?.memory ?? null,
       keys: this.keys.fetched?.state ?? null,
+      access: this.#options.access.access,
     };
   }
 

@@ -1,4 +1,5 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { PresentAccess } from '../auth/access.js';
 import { LecternError } from '../errors.js';
 import { useInnerParts } from '../http/node/inner-parts.js';
 import { duplicateSocket } from '../http/node/listener.js';
@@ -38,6 +39,7 @@ const present = new Present(task.source, {
 });
 const weight = new Weight();
 const keys = task.keys === null ? null : new PostedKeys(task.keys, () => tell({ kind: 'want-keys' }));
+const access = new PresentAccess(task.access);
 const meter = task.meterMemory === null ? null : new Meter(task.meterMemory);
 
 function publish({ number, published }: NumberedPublication): void {
@@ -59,13 +61,14 @@ async function serve(): Promise<void> {
   useInnerParts(task.innerPartsMissing);
   if (task.published !== null) publish(task.published);
   const log = task.hasLog ? createThreadLog(tell, task.logWaiting, meter) : undefined;
-  const server = serverOfPlan(settings, present, { log, feed: keys, meter, onOverload: tellLoad });
+  const server = serverOfPlan(settings, present, { log, feed: keys, access, meter, onOverload: tellLoad });
   setInterval(() => tellLoad(server), TELL_LOAD_MS).unref();
   if (meter !== null) startSampling(meter);
   const handlers: Handlers<ToThread> = {
     publish,
     source: ({ source }) => present.become(source),
     keys: ({ state, isReply }) => keys?.receive(state, isReply),
+    access: ({ change }) => access.change(change),
     drain: () => server.drain(),
     close: ({ deadlineMs }) => void server.close({ deadlineMs }).then(() => process.exit()),
   };

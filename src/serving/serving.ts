@@ -1,3 +1,4 @@
+import type { AccessSource } from '../auth/access.js';
 import { RemoteKeys } from '../auth/remote-keys.js';
 import type { Logger } from '../http/logger.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
@@ -22,6 +23,7 @@ export interface ServingOptions {
   readonly settings: ServingSettings;
   /** What is served, on this thread. Other threads learn of it through the `follower`. */
   readonly views: ViewSource;
+  readonly access: AccessSource;
   readonly isMetered: boolean;
   readonly log: Logger | undefined;
   readonly onLost: (error: Error) => void;

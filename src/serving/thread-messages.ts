@@ -1,3 +1,4 @@
+import type { Access } from '../auth/access.js';
 import type { KeyState } from '../auth/remote-key-set.js';
 import type { LecternErrorCode } from '../errors.js';
 import type { InnerPart } from '../http/node/inner-parts.js';
@@ -18,6 +19,7 @@ export interface ServingTask {
   readonly published: NumberedPublication | null;
   readonly meterMemory: SharedArrayBuffer | null;
   readonly keys: KeyState | null;
+  readonly access: Access;
 }
 
 export interface NumberedPublication {
@@ -30,6 +32,7 @@ export type ToThread =
   | { readonly kind: 'source'; readonly source: SourceState }
   /** Keys that were fetched. `isReply`: to this thread's `want-keys`. */
   | { readonly kind: 'keys'; readonly state: KeyState; readonly isReply: boolean }
+  | { readonly kind: 'access'; readonly change: Partial<Access> }
   | { readonly kind: 'drain' }
   | { readonly kind: 'close'; readonly deadlineMs: number };
 

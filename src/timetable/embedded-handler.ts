@@ -4,10 +4,15 @@ import { canonicalIdentities, type IdentityValues } from '../auth/identity.js';
 import { RemoteKeys } from '../auth/remote-keys.js';
 import { LecternError } from '../errors.js';
 import { createHandler, type RequestHandler } from '../http/handler.js';
-import type { EmbeddedHandlerOptions } from '../options/option-types.js';
+import type {
+  EmbeddedAuthOptions,
+  EmbeddedHandlerOptions,
+  FeedServingOptions,
+} from '../options/option-types.js';
 import { resolveOptions } from '../options/resolve.js';
 import type { ViewSource } from '../view/view-source.js';
-import { planAuth, type Reading } from './plan-auth.js';
+import { givenAccess } from './live-access.js';
+import { planAuth, planFeeds, type Reading } from './plan-auth.js';
 
 /** A handler for an existing server. `close` stops fetching its keys. */
 export function createEmbeddedHandler<Request extends IncomingMessage>(
@@ -16,10 +21,21 @@ export function createEmbeddedHandler<Request extends IncomingMessage>(
   { unknownParameters, identifiers, timeZone }: Reading,
   cacheBytesMax: number,
 ): { readonly handler: RequestHandler<Request>; close(): void } {
-  const { auth, identify = () => null, basePath, compression, log } = resolveOptions('handler', options);
+  const {
+    auth,
+    feed,
+    publicUrl,
+    identify = () => null,
+    basePath,
+    compression,
+    log,
+  } = resolveOptions('handler', options);
+  refuseFiles({ ...auth, ...feed });
+  const access = givenAccess({ auth: auth ?? {}, feed, identifiers });
+  const feeds = feed === undefined ? null : planFeeds('handler', feed, publicUrl);
   const plan = auth === undefined ? null : planAuth('handler', auth, identifiers, true);
-  const feed = plan === null || plan.remoteKeys === null ? null : new RemoteKeys(plan.remoteKeys, { log });
-  const close = (): void => feed?.close();
+  const keys = plan === null || plan.remoteKeys === null ? null : new RemoteKeys(plan.remoteKeys, { log });
+  const close = (): void => keys?.close();
   try {
     const handler = createHandler(views, {
       unknownParameters,
@@ -28,15 +44,25 @@ export function createEmbeddedHandler<Request extends IncomingMessage>(
       basePath,
       compression,
       log,
+      feeds: feeds === null ? undefined : { ...feeds, access, identifiers },
       ...(plan === null
         ? { identify: (req) => canonicalIdentities(checkIdentity(identify(req as Request)), identifiers) }
-        : { authenticator: authenticatorOfPlan(plan, feed) }),
+        : { authenticator: authenticatorOfPlan(plan, keys, access) }),
     });
     return { handler, close };
   } catch (error) {
     close();
     throw error;
   }
+}
+
+/** A handler is made at once, and nothing closes its watches but the timetable. */
+function refuseFiles(options: EmbeddedAuthOptions & FeedServingOptions): void {
+  const files = ['enrolmentsFile', 'secretFile', 'secretPreviousFile', 'revocationsFile'] as const;
+  const file = files.find((name) => options[name] !== undefined);
+  if (file === undefined) return;
+  const value = file.replace(/File$/, '');
+  throw new LecternError('option-invalid', `handler() reads no file: give ${value} in place of ${file}`);
 }
 
 /** Undefined counts as null. Promises are refused, as they would look like users without events. */

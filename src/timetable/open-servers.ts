@@ -15,7 +15,8 @@ import { threadsOf } from '../serving/worker-count.js';
 import { VERSION } from '../version.js';
 import type { Follower, Present, PublishedImage } from '../view/present.js';
 import type { SourceState } from '../view/view-source.js';
-import { planAuth, type Reading } from './plan-auth.js';
+import { openAccess } from './live-access.js';
+import { planAuth, planFeeds, type Reading } from './plan-auth.js';
 
 /** How a server is closed. */
 export interface CloseOptions {
@@ -86,8 +87,11 @@ export class OpenServers implements Follower {
     const plan = planHandler(settings, reading);
     const adminPlan = settings.admin === undefined ? null : planAdmin(settings.admin);
     const issuer = issuerOfPlan(plan);
+    const { auth = {}, feed } = settings;
+    const live = await openAccess({ auth, feed, identifiers: reading.identifiers }, log);
     let losses = 0;
     const serving = await openServing({
+      access: live.access,
       settings: {
         plan,
         host,
@@ -105,6 +109,9 @@ export class OpenServers implements Follower {
         losses++;
         onLost(error);
       },
+    }).catch((error: unknown) => {
+      live.close();
+      throw error;
     });
     const { address, workers, follower } = serving;
     let admin: Admin | null = null;
@@ -114,6 +121,7 @@ export class OpenServers implements Follower {
       if (follower !== null) this.#followers.delete(follower);
       try {
         await serving.close(closing);
+        live.close();
         // Its own caller gets its failure.
         await until?.catch(() => {});
       } finally {
@@ -176,7 +184,7 @@ export class OpenServers implements Follower {
 }
 
 function planHandler(
-  { auth, mode, basePath, compression, corsOrigins = [], accessLog }: Resolved<'serve'>,
+  { auth, feed, publicUrl, mode, basePath, compression, corsOrigins = [], accessLog }: Resolved<'serve'>,
   { unknownParameters, identifiers, timeZone }: Reading,
 ): HandlerPlan {
   const isDevelopment = mode === 'development';
@@ -192,6 +200,7 @@ function planHandler(
     version: VERSION,
     corsOrigins,
     accessLogShare: accessLog,
+    feeds: feed === undefined ? null : planFeeds('serve', feed, publicUrl),
     development: isDevelopment ? { secret: randomBytes(32), docsAssets: findSwaggerUi().href } : null,
   };
 }

@@ -1,10 +1,10 @@
 /** Turns `auth` options into plain data. Each serving thread makes an authenticator from it. */
 import type { AuthPlan } from '../auth/authenticator.js';
-import { enrolmentsOf } from '../auth/identity.js';
 import { planRemoteKeys } from '../auth/remote-keys.js';
 import { LecternError } from '../errors.js';
+import type { FeedOptions } from '../http/feeds.js';
 import type { IdentifierMode } from '../model/event.js';
-import type { EmbeddedAuthOptions } from '../options/option-types.js';
+import type { EmbeddedAuthOptions, FeedServingOptions } from '../options/option-types.js';
 import { resolveOptions } from '../options/resolve.js';
 import type { ParseOptions } from '../view/view.js';
 
@@ -21,7 +21,7 @@ export function planAuth(
   needsKey: boolean,
 ): AuthPlan {
   const auth = resolveOptions('auth', options);
-  const { hs256Secret, jwks, issuer, audience, tokenType, claims, enrolments } = auth;
+  const { hs256Secret, jwks, issuer, audience, tokenType, claims } = auth;
   if (needsKey && hs256Secret === undefined && jwks === undefined) {
     throw new LecternError('key-missing', `${method}({ auth }) needs a key: hs256Secret or jwks`);
   }
@@ -34,7 +34,18 @@ export function planAuth(
     audience,
     tokenType,
     claims,
-    enrolments: enrolments === undefined ? null : enrolmentsOf(enrolments, identifiers, 'auth.enrolments'),
     identifiers,
   };
+}
+
+export function planFeeds(
+  method: string,
+  feed: FeedServingOptions,
+  publicUrl: string | undefined,
+): Pick<FeedOptions, 'days' | 'publicUrl'> {
+  const { secret, secretFile, days } = resolveOptions('feed', feed);
+  if (secret === undefined && secretFile === undefined) {
+    throw new LecternError('key-missing', `${method}({ feed }) needs a secret: secret or secretFile`);
+  }
+  return { days, publicUrl };
 }

@@ -25,8 +25,8 @@ export interface Read {
   readonly format: FormatName | null;
   /** A weak entity tag, `W/"…"`, of the snapshot's content, the canonical query and the representation. */
   entityTag(format: FormatName): string;
-  /** Finds and writes the page. */
-  execute(format: FormatName): Answer;
+  /** Finds and writes the page. @param feedName makes a calendar a feed of this name */
+  execute(format: FormatName, feedName?: string): Answer;
 }
 
 /** Parameters that cannot be answered. */

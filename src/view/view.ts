@@ -5,7 +5,7 @@
 export type { ParameterPairs, ParseOptions } from '../query/parameters.js';
 
 import type { Body } from '../encode/body.js';
-import { calendarForm } from '../encode/calendar-rows.js';
+import { calendarForm, feedOpening } from '../encode/calendar-rows.js';
 import { jsonChanges, messagePackChanges } from '../encode/changes.js';
 import { jsonConflicts, messagePackConflicts } from '../encode/conflict-entries.js';
 import { CSV } from '../encode/csv-rows.js';
@@ -24,6 +24,7 @@ import { clusterAfter, encodeConflictCursor, encodeEventCursor } from '../query/
 import type { EndpointName } from '../query/endpoint-parameters.js';
 import { executePlan } from '../query/execute.js';
 import { type Explanation, explainPlan } from '../query/explain.js';
+import { type FeedQuery, parseFeedQuery } from '../query/feed-query.js';
 import {
   type DataSetFacts,
   type ParameterPairs,
@@ -75,6 +76,8 @@ export interface View {
   directory(name: DirectoryName, pairs: ParameterPairs, options: ParseOptions): ReadResult;
   /** GET /schedule/events/{id}. */
   event(id: string, pairs: ParameterPairs, options: ParseOptions): ReadResult;
+  /** GET /schedule/feed: what a feed of these parameters selects, in canonical form. */
+  feedQuery(pairs: ParameterPairs, options: ParseOptions): { readonly query: FeedQuery } | ReadFaults;
   /** The JSON of one event by its id, or null. A view of shared memory. */
   eventOf(id: string): Uint8Array | null;
   /** How GET /schedule, a directory or /schedule/free answers: the plan as text, with counts and timings. Executes the query. */
@@ -203,6 +206,10 @@ export class SnapshotView implements View {
     return { read };
   }
 
+  feedQuery(pairs: ParameterPairs, options: ParseOptions): { readonly query: FeedQuery } | ReadFaults {
+    return parseFeedQuery(pairs, options, this.#facts);
+  }
+
   eventOf(id: string): Uint8Array | null {
     const ordinal = this.#ordinalOf(id);
     return ordinal === -1 ? null : this.#snapshot.rows.rowOf(ordinal);
@@ -270,13 +277,13 @@ export class SnapshotView implements View {
     const read: Read = {
       format: parameters.format,
       entityTag: (format) => this.#tags.of(endpoint, parameters, identities, format),
-      execute: (format) => {
+      execute: (format, feedName) => {
         if (endpoint === 'types') return this.#typesAnswer(format);
         if (endpoint === 'conflicts') return this.#conflictsAnswer(query, parameters, format);
         const plan = planQuery(this.#snapshot, query);
         const encode = isDirectory(endpoint)
           ? this.#findEntries(endpoint, plan, parameters)
-          : this.#findEvents(plan, parameters);
+          : this.#findEvents(plan, parameters, feedName);
         return encode(format);
       },
     };
@@ -295,11 +302,11 @@ export class SnapshotView implements View {
     return { page, nextCursor: isLast ? null : encodeEventCursor(this.#snapshot.keyOf(page.last())) };
   }
 
-  #findEvents(plan: Plan, parameters: Parameters): Encode {
+  #findEvents(plan: Plan, parameters: Parameters, feedName?: string): Encode {
     const selection = executePlan(this.#snapshot, plan);
     const { page, nextCursor } = this.#page(selection, parameters);
     return (format) => {
-      const body = this.#eventsBody(page, format, parameters.clashes);
+      const body = this.#eventsBody(page, format, parameters.clashes, feedName);
       return { total: selection.count, count: page.count, nextCursor, body };
     };
   }
@@ -309,11 +316,13 @@ export class SnapshotView implements View {
     return (format) => directoryAnswer(page, format);
   }
 
-  #eventsBody(page: Selection, format: FormatName, marksClashes: boolean): Body {
+  #eventsBody(page: Selection, format: FormatName, marksClashes: boolean, feedName?: string): Body {
     const { rows } = this.#snapshot;
     if (format === 'json') return jsonRows(rows, page, this.rowCache);
     if (format === 'msgpack') return messagePackRows(rows, page, this.rowCache);
-    return rowList(rows, page, this.#formOf(format, marksClashes), this.rowCache);
+    const form = this.#formOf(format, marksClashes);
+    const isFeed = format === 'ics' && feedName !== undefined;
+    return rowList(rows, page, isFeed ? { ...form, opening: feedOpening(feedName) } : form, this.rowCache);
   }
 
   #formOf(format: 'ndjson' | 'csv' | 'ics', marksClashes: boolean): RowListForm {

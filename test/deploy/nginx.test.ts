@@ -139,6 +139,12 @@ test('behind nginx with connections that stay open there is no 502', {
     t.match(JSON.parse(reply.body.toString()), { type: `urn:lectern:problem:${code}`, status, code }, name);
     t.equal(reply.headers.allow, status === 405 ? 'GET, HEAD, OPTIONS' : undefined, name);
   }
+  const feed = await ask(nginx.port, '/api/v1/feeds/x.json', agent);
+  t.match(
+    feed,
+    { status: 404, headers: { 'content-type': 'application/problem+json' } },
+    'feeds have a place of their own',
+  );
   const query = `/api/v1/schedule?${'roomId=x&'.repeat(1200)}`;
   t.equal((await ask(nginx.port, query, agent)).status, 414);
 

@@ -185,13 +185,13 @@ test('every problem code that a request can cause is reached, with its header fi
     { level: 'error', fields: { path } },
   ]);
 
-  // Those are not answers of the handler: see the tests of the server, of raw requests and of the admin listener.
+  // Tested elsewhere: with the server, raw requests, the admin listener and feeds.
   reached
     .add('request-timeout')
     .add('headers-too-large')
     .add('method-not-implemented')
     .add('content-too-large');
-  reached.add('overloaded').add('host-not-allowed');
+  reached.add('overloaded').add('host-not-allowed').add('feed-too-long');
   reached.add('transfer-coding-not-implemented').add('version-not-supported').add('expectation-failed');
   t.same([...reached].sort(), Object.keys(PROBLEMS).sort(), 'every code of the table');
 });

@@ -1,6 +1,7 @@
 /** A small timetable behind a real server on a free port, and clients that see every byte. */
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
+import { PresentAccess } from '../../src/auth/access.js';
 import { Authenticator } from '../../src/auth/authenticator.js';
 import { createDevelopmentIssuer } from '../../src/auth/development-issuer.js';
 import { type ClaimTable, createClaimTable, type Enrolments } from '../../src/auth/identity.js';
@@ -84,6 +85,10 @@ export interface SetUpOptions {
   readonly corsOrigins?: readonly string[];
   readonly meter?: Meter;
   readonly accessLogShare?: number;
+  /** Feeds with the access of `access`. */
+  readonly feeds?: { readonly publicUrl?: string; readonly days?: number; readonly now?: () => number };
+  /** In place of `enrolments`, and may change. */
+  readonly access?: PresentAccess;
 }
 
 export interface LogLine {
@@ -107,14 +112,16 @@ export function setUp(options: SetUpOptions = {}): {
   const table = options.table ?? createClaimTable();
   const issuer = createDevelopmentIssuer({ table });
   const { mode = 'production', basePath, unknownParameters, timeZone, enrolments = null } = options;
+  const { access = new PresentAccess({ enrolments }) } = options;
   const keySets = [...(options.keySets ?? [createSecretKeySet(SECRET)])];
   if (mode === 'development') keySets.push(issuer.keySet);
   const authenticator = new Authenticator({
     verifier: createVerifier({ keySets }),
     table,
-    enrolments,
+    enrolments: access.access.enrolments,
     mode: 'uuid',
   });
+  access.follow(() => authenticator.useEnrolments(access.access.enrolments));
   const common = {
     authenticator,
     log,
@@ -123,6 +130,11 @@ export function setUp(options: SetUpOptions = {}): {
     ...(options.corsOrigins === undefined ? {} : { corsOrigins: options.corsOrigins }),
     ...(options.meter === undefined ? {} : { meter: options.meter }),
     ...(options.accessLogShare === undefined ? {} : { accessLogShare: options.accessLogShare }),
+    ...(options.feeds === undefined
+      ? {}
+      : {
+          feeds: { days: 400, publicUrl: undefined, identifiers: 'uuid' as const, ...options.feeds, access },
+        }),
     ...(basePath === undefined ? {} : { basePath }),
     ...(unknownParameters === undefined ? {} : { unknownParameters }),
     ...(timeZone === undefined ? {} : { timeZone }),

@@ -1,12 +1,19 @@
 /** The document against the tables that it is made from, and against what the endpoints really answer. */
+import { randomBytes } from 'node:crypto';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formatsModule from 'ajv-formats';
 import { type Test, test } from 'tap';
+import { PresentAccess } from '../../src/auth/access.js';
 import { PARAMETER_FAULTS, PROBLEMS } from '../../src/errors.js';
 import { OUTPUT_FIELDS } from '../../src/model/fields.js';
 import { FORMATS } from '../../src/model/format.js';
 import { createOpenApiDocument } from '../../src/openapi/document.js';
-import { ENDPOINT_FORMATS, ENDPOINT_PARAMETERS } from '../../src/query/endpoint-parameters.js';
+import {
+  ENDPOINT_FORMATS,
+  ENDPOINT_PARAMETERS,
+  type EndpointName,
+  FEED_PARAMETERS,
+} from '../../src/query/endpoint-parameters.js';
 import { bearer, type Client, EVENTS, serve, setUp, viewsOf } from '../http/harness.js';
 
 interface Operation {
@@ -135,13 +142,16 @@ test('every endpoint has exactly the parameters that it takes', async (t) => {
     conflicts: '/schedule/conflicts',
     free: '/schedule/free',
     changes: '/schedule/changes',
+    feed: '/schedule/feed',
     rooms: '/schedule/rooms',
     courses: '/schedule/courses',
     groups: '/schedule/groups',
     lecturers: '/schedule/lecturers',
   } as const;
   for (const [endpoint, path] of Object.entries(paths)) {
-    const known = [...ENDPOINT_PARAMETERS[endpoint as keyof typeof paths].keys()];
+    const known = [
+      ...(endpoint === 'feed' ? FEED_PARAMETERS : ENDPOINT_PARAMETERS[endpoint as EndpointName]).keys(),
+    ];
     const shown = document.paths[path]?.get.parameters?.map((parameter) => {
       if (!('$ref' in parameter)) return parameter.name;
       const component = document.components.parameters[parameter.$ref.split('/').at(-1) as string];
@@ -211,7 +221,9 @@ async function hold(
 test('what the endpoints answer is what the document says', async (t) => {
   const { send } = await serve(t, setUp({ mode: 'development' }).handler);
   const good = bearer({ studyGroup: 'A' });
-  const lists = Object.keys(document.paths).filter((path) => path.startsWith('/schedule'));
+  const lists = Object.keys(document.paths).filter(
+    (path) => path.startsWith('/schedule') && path !== '/schedule/feed',
+  );
   t.equal(lists.length, 12);
   const { id } = viewsOf().summary ?? {};
   for (const path of lists) {
@@ -244,6 +256,38 @@ test('what the endpoints answer is what the document says', async (t) => {
     await hold(t, send, path, 405, { method: 'DELETE' });
   }
   await hold(t, send, '/login', 400, { query: '?x=1' });
+});
+
+test('feeds answer what the document says', async (t) => {
+  const feedSecrets = { signing: randomBytes(32), previous: null };
+  const { send, port } = await serve(
+    t,
+    setUp({ access: new PresentAccess({ feedSecrets }), feeds: {} }).handler,
+  );
+  const headers = bearer({ studyGroup: 'A' });
+  const path = '/schedule/feed';
+  const query = '?for=personal';
+  await hold(t, send, path, 200, { headers, query });
+  await hold(t, send, path, 400, { headers });
+  await hold(t, send, path, 401, { query });
+  await hold(t, send, path, 403, { headers: bearer(), query });
+  await hold(t, send, path, 405, { method: 'PUT' });
+  await hold(t, send, path, 421, { headers: { ...headers, Host: `elsewhere:${port}` }, query });
+  const issued = (await send(`/api/v1${path}${query}`, { headers })).json() as { url: string };
+  const address = new URL(issued.url).pathname.replace(/\.\w+$/, '.json').slice('/api/v1'.length);
+  // The document names the path by its template.
+  const sendFeed: Client['send'] = (target, options) =>
+    send(target.replace('/feeds/{feed}', address), options);
+  await hold(t, sendFeed, '/feeds/{feed}', 200);
+  for (const format of ['ics', 'csv']) {
+    const sendOther: Client['send'] = (_, options) =>
+      send(`/api/v1${address.replace('json', format)}`, options);
+    await hold(t, sendOther, '/feeds/{feed}', 200);
+  }
+  await hold(t, sendFeed, '/feeds/{feed}', 304, { headers: { 'If-None-Match': '*' } });
+  await hold(t, sendFeed, '/feeds/{feed}', 405, { method: 'PUT' });
+  await hold(t, sendFeed, '/feeds/{feed}', 412, { headers: { 'If-Match': '"a"' } });
+  await hold(t, send, '/feeds/{feed}', 404);
 });
 
 test('the answers while there is no snapshot are in the document, too', async (t) => {

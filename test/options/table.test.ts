@@ -131,12 +131,16 @@ const DEFAULTED: Readonly<Record<DefaultedName, true>> = {
   jwksStaleSecondsMax: true,
   tokenType: true,
   adminHost: true,
+  feedDays: true,
+  days: true,
   accessLog: true,
 };
 
 test('the types know which options have a default', async (t) => {
-  const inTable = SETTINGS.flatMap(({ name, default: usual }) => (usual === undefined ? [] : [name]));
-  t.same(Object.keys(DEFAULTED).sort(), inTable.sort());
+  const inTable = SETTINGS.flatMap(({ name, option = name, default: usual }) =>
+    usual === undefined ? [] : [name, option],
+  );
+  t.same(Object.keys(DEFAULTED).sort(), [...new Set(inTable)].sort());
   for (const { option, default: usual } of SETTINGS) {
     // `port` has a default in one place only; the type of the other requires it.
     if (option !== undefined && option !== 'port') t.equal(option in DEFAULTED, usual !== undefined, option);
@@ -166,6 +170,7 @@ test('comments of the option types say the ranges and defaults of the table', as
     ['gate', documented('refresh/gate.ts').get('GateOptions')],
     ['serve', serve.get('ServeOptions')],
     ['auth', serve.get('EmbeddedAuthOptions')],
+    ['feed', serve.get('FeedServingOptions')],
     ['admin', serve.get('AdminListenerOptions')],
     ['handler', serve.get('EmbeddedHandlerOptions')],
   ];

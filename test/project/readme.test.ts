@@ -30,6 +30,7 @@ import { createOpenApiDocument } from '../../src/openapi/document.js';
 import { start } from '../cli/lectern.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+process.setMaxListeners(100);
 const DEMO = 'fixtures/demo.ndjson.gz';
 const DOCUMENTED_ORIGIN = 'http://127.0.0.1:3000';
 const PROGRAM_MS_MAX = 60_000;
@@ -143,6 +144,8 @@ if (MISSING.length > 0) {
       );
       const enrolments = blocks('json').find((block) => block.includes('"alice"'));
       writeFileSync(join(folder, 'enrolments.json'), enrolments ?? '');
+      const revoked = blocks('json').find((block) => /"alice": "\d/.test(block));
+      writeFileSync(join(folder, 'revoked.json'), revoked ?? '');
       const login = await fetch(`${origin}/api/v1/login`);
       const { access_token: token } = (await login.json()) as { access_token: string };
       const commands = blocks('sh').filter((block) => block.includes('lectern serve'));

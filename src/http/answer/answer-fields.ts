@@ -9,6 +9,8 @@ export interface AnswerFields {
   readonly keyPrefix: string;
   /** For an answer that has a Content-Security-Policy of its own; null if these have none. */
   readonly withoutPolicy: AnswerFields | null;
+  /** For an answer whose address is a secret; null if these are such. */
+  readonly ofSecretAddress: AnswerFields | null;
 }
 
 const NO_SNIFFING: readonly string[] = ['X-Content-Type-Options', 'nosniff'];
@@ -17,6 +19,9 @@ const NOTHING_RUNS: readonly string[] = [
   'Content-Security-Policy',
   "default-src 'none'; frame-ancestors 'none'",
 ];
+
+/** The address goes to no other site and into no search engine. */
+const SECRET_ADDRESS: readonly string[] = ['Referrer-Policy', 'no-referrer', 'X-Robots-Tag', 'noindex'];
 
 /** Beside those that a page may always read (https://fetch.spec.whatwg.org/#cors-safelisted-response-header-name). */
 const EXPOSED = 'ETag, Link, X-Total-Count, Retry-After, WWW-Authenticate';
@@ -30,12 +35,16 @@ export const PREFLIGHT_FIELDS: readonly string[] = Object.entries({
 }).flat();
 
 function fieldsOf(more: readonly string[], keyPrefix: string): AnswerFields {
-  const form = (flat: readonly string[], withoutPolicy: AnswerFields | null): AnswerFields => {
+  const form = (flat: readonly string[], others: Partial<AnswerFields> = {}): AnswerFields => {
     let text = '';
     for (let i = 0; i < flat.length; i += 2) text += `${flat[i]}: ${flat[i + 1]}\r\n`;
-    return { flat, text, keyPrefix, withoutPolicy };
+    return { flat, text, keyPrefix, withoutPolicy: null, ofSecretAddress: null, ...others };
   };
-  return form([...NO_SNIFFING, ...NOTHING_RUNS, ...more], form([...NO_SNIFFING, ...more], null));
+  const usual = [...NO_SNIFFING, ...NOTHING_RUNS, ...more];
+  return form(usual, {
+    withoutPolicy: form([...NO_SNIFFING, ...more]),
+    ofSecretAddress: form([...usual, ...SECRET_ADDRESS]),
+  });
 }
 
 export const PLAIN_FIELDS: AnswerFields = fieldsOf([], '');

@@ -43,7 +43,9 @@ export function problemBody({ code, detail, errors }: Problem, path?: string): s
 
 export function sendProblem(exchange: Exchange, problem: Problem): void {
   const { code, headers = [] } = problem;
-  const body = problemBody(problem, mountPathOf(exchange.req) + exchange.path);
+  // The address of a feed is a secret, and the same answer is due to all that are not good.
+  const isSecret = exchange.label === '/feeds';
+  const body = problemBody(problem, isSecret ? undefined : mountPathOf(exchange.req) + exchange.path);
   sendText(
     exchange,
     PROBLEMS[code].status,

@@ -1,0 +1,101 @@
+/**
+ * Addresses that show one timetable without a token, for calendar programs: `<payload>.<mac>`. The payload is the id of a key
+ * and a grant as JSON in base64url; the mac is its HMAC-SHA-256 (RFC 2104).
+ */
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { FEED_CACHE_BYTES_MAX } from '../limits.js';
+import { GenerationalCache } from '../structures/generational-cache.js';
+import { type FeedGrant, readFeedGrant, writeFeedGrant } from './feed-grant.js';
+import type { Revocations } from './feed-revocations.js';
+
+/** Plain data that crosses threads. */
+export interface FeedSecrets {
+  readonly signing: Uint8Array;
+  /** Verifies addresses from before a rotation, and signs none. */
+  readonly previous: Uint8Array | null;
+}
+
+export interface FeedAddressOptions {
+  readonly secrets: FeedSecrets;
+  /** By subject: addresses issued before this instant are refused. Asked anew for each address. */
+  readonly revocations: () => Revocations;
+  readonly cacheBytesMax?: number;
+  /** Epoch milliseconds. Default `Date.now`. */
+  readonly now?: (() => number) | undefined;
+}
+
+interface Key {
+  readonly id: string;
+  readonly object: KeyObject;
+}
+
+const KEY_ID_CHARACTERS = 4;
+const MAC_CHARACTERS = 43;
+/** A grant with its texts, lists and place in a Map, besides its address. */
+const ENTRY_BYTES = 1024;
+
+/** The same secret may also sign tokens: a derived key never verifies one as the other. */
+function keyOf(secret: Uint8Array): Key {
+  const object = createSecretKey(createHmac('sha256', secret).update('lectern feed addresses, 1').digest());
+  const id = createHmac('sha256', object).update('id').digest('base64url').slice(0, KEY_ID_CHARACTERS);
+  return { id, object };
+}
+
+export class FeedAddresses {
+  readonly #signing: Key;
+  readonly #previous: Key | null;
+  readonly #revocations: () => Revocations;
+  readonly #now: () => number;
+  readonly #known: GenerationalCache<FeedGrant>;
+  readonly #expected: Buffer = Buffer.alloc(MAC_CHARACTERS);
+  readonly #given: Buffer = Buffer.alloc(MAC_CHARACTERS);
+
+  constructor(options: FeedAddressOptions) {
+    const { secrets, revocations, cacheBytesMax = FEED_CACHE_BYTES_MAX, now = Date.now } = options;
+    this.#signing = keyOf(secrets.signing);
+    this.#previous = secrets.previous === null ? null : keyOf(secrets.previous);
+    this.#revocations = revocations;
+    this.#now = now;
+    this.#known = new GenerationalCache(cacheBytesMax);
+  }
+
+  sign(grant: FeedGrant): string {
+    const payload = this.#signing.id + writeFeedGrant(grant);
+    return `${payload}.${macOf(this.#signing, payload)}`;
+  }
+
+  /** Null, after equal work, for every address that is not genuine, has expired or is revoked. */
+  grantOf(address: string): FeedGrant | null {
+    const known = this.#known.get(address);
+    if (known !== undefined && this.#isGood(known)) return known;
+    const grant = this.#verify(address);
+    if (grant !== null) this.#known.set(address, grant, ENTRY_BYTES + address.length);
+    return grant;
+  }
+
+  #isGood({ subject, issuedMs, expiresMs }: FeedGrant): boolean {
+    const notBeforeMs = this.#revocations().get(subject) ?? Number.NEGATIVE_INFINITY;
+    return this.#now() < expiresMs && issuedMs >= notBeforeMs;
+  }
+
+  #verify(address: string): FeedGrant | null {
+    const dot = address.lastIndexOf('.');
+    const payload = address.slice(0, Math.max(0, dot));
+    const id = payload.slice(0, KEY_ID_CHARACTERS);
+    const key = id === this.#previous?.id ? this.#previous : this.#signing;
+    this.#expected.write(macOf(key, payload));
+    this.#given.fill(0);
+    this.#given.write(address.slice(dot + 1));
+    // As texts: another spelling of the same bytes is another address.
+    const isEqual = timingSafeEqual(this.#expected, this.#given);
+    const isGenuine = isEqual && address.length === payload.length + 1 + MAC_CHARACTERS && id === key.id;
+    // Read and judged in any case: the time of a refusal tells no more than the payload does.
+    const grant = readFeedGrant(payload.slice(KEY_ID_CHARACTERS));
+    const isGood = grant !== null && this.#isGood(grant);
+    return isGenuine && isGood ? grant : null;
+  }
+}
+
+function macOf({ object }: Key, payload: string): string {
+  return createHmac('sha256', object).update(payload).digest('base64url');
+}

@@ -1,0 +1,55 @@
+/** The payload of a feed address: a grant as a JSON array in base64url. */
+import { INDEXED_FIELDS } from '../model/fields.js';
+import type { ParameterPairs } from '../query/parameters.js';
+import type { FieldFilter } from '../query/query.js';
+
+export interface FeedGrant {
+  readonly subject: string;
+  /** What the claims of the token selected; null if the feed is not personal. */
+  readonly claimed: readonly FieldFilter[] | null;
+  /** Canonical filters and window. */
+  readonly pairs: ParameterPairs;
+  readonly issuedMs: number;
+  readonly expiresMs: number;
+}
+
+/** A name and its values. */
+type Group = readonly [name: string, ...values: string[]];
+
+export function writeFeedGrant({ subject, claimed, pairs, issuedMs, expiresMs }: FeedGrant): string {
+  const identities = claimed?.map(({ field, values }) => [field, ...values]) ?? null;
+  const groups = new Map<string, string[]>();
+  for (const [name, value] of pairs) groups.set(name, [...(groups.get(name) ?? []), value]);
+  const query = [...groups].map(([name, values]) => [name, ...values]);
+  const text = JSON.stringify([subject, identities, query, issuedMs, expiresMs]);
+  return Buffer.from(text, 'utf8').toString('base64url');
+}
+
+/** Null for what is no grant, or one of another version, which knew other fields. */
+export function readFeedGrant(written: string): FeedGrant | null {
+  try {
+    return parseGrant(written);
+  } catch {
+    return null;
+  }
+}
+
+function parseGrant(written: string): FeedGrant | null {
+  const [subject, identities, query, issuedMs, expiresMs] = JSON.parse(
+    Buffer.from(written, 'base64url').toString('utf8'),
+  ) as [string, readonly Group[] | null, readonly Group[], number, number];
+  const claimed = identities?.map(filterOf) ?? null;
+  if (claimed?.includes(null)) return null;
+  return {
+    subject,
+    claimed: claimed as readonly FieldFilter[] | null,
+    pairs: query.flatMap(([name, ...values]) => values.map((value) => [name, value] as const)),
+    issuedMs,
+    expiresMs,
+  };
+}
+
+function filterOf([name, ...values]: Group): FieldFilter | null {
+  const field = INDEXED_FIELDS.find((each) => each.name === name);
+  return field === undefined ? null : { field: field.name, values };
+}

@@ -1,0 +1,49 @@
+/**
+ * Which feed addresses are revoked, a JSON file: those of a subject that were issued before an instant.
+ *
+ *     { "alice": "2026-11-23T08:00:00Z" }
+ */
+import { LecternError, type LecternErrorCode } from '../errors.js';
+import { FEED_REVOCATIONS_BYTES_MAX } from '../limits.js';
+import { describeJsonFault } from '../model/json-fault.js';
+import { parseInstant } from '../model/time.js';
+import { readTextFile } from './text-file.js';
+
+/** Epoch milliseconds by subject. */
+export type Revocations = ReadonlyMap<string, number>;
+
+export const NO_REVOCATIONS: Revocations = new Map();
+
+/** Any fault refuses the whole map: a missing entry would let an address live on. No message names a subject. */
+export function parseRevocations(
+  json: unknown,
+  name: string,
+  code: LecternErrorCode = 'option-invalid',
+): Revocations {
+  const form = '{"subject": "2026-11-23T08:00:00Z"}';
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+    throw new LecternError(code, `${name} is not an object of the form ${form}`);
+  }
+  return new Map(
+    Object.entries(json).map(([subject, text], n) => {
+      const instant = typeof text === 'string' ? parseInstant(text) : 'it is no text';
+      if (typeof instant === 'number') return [subject, instant];
+      throw new LecternError(code, `${name}, entry ${n + 1} is not a time: ${instant}`);
+    }),
+  );
+}
+
+/** Throws LecternError `source-unreadable`, `source-malformed`. */
+export async function readRevocations(path: string): Promise<Revocations> {
+  const name = `the feed revocations ${path}`;
+  const bytesMax = FEED_REVOCATIONS_BYTES_MAX;
+  const text = await readTextFile(path, { name, bytesMax, code: 'source-unreadable' });
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    // The parser's message quotes the text around the fault.
+    throw new LecternError('source-malformed', `${name} is not JSON: ${describeJsonFault(text)}`);
+  }
+  return parseRevocations(json, name, 'source-malformed');
+}

@@ -1,0 +1,221 @@
+/** Feeds: GET {base}/schedule/feed gives an address, and that address shows one timetable without a token. */
+import type { AccessSource } from '../auth/access.js';
+import type { AuthenticatedUser } from '../auth/authenticator.js';
+import { FeedAddresses } from '../auth/feed-address.js';
+import type { FeedGrant } from '../auth/feed-grant.js';
+import { type Enrolments, feedIdentities } from '../auth/identity.js';
+import { REQUEST_TARGET_BYTES_MAX } from '../limits.js';
+import type { IdentifierMode } from '../model/event.js';
+import { PARAMETER_FIELDS } from '../model/fields.js';
+import { FEED_FORMATS, type FormatName } from '../model/format.js';
+import type { FieldFilter } from '../query/query.js';
+import type { ParameterPairs, ParseOptions } from '../view/view.js';
+import type { ViewSource } from '../view/view-source.js';
+import { contentTypeOf } from './answer/negotiate.js';
+import { type Problem, sendProblem } from './answer/problem.js';
+import { sendText } from './answer/respond.js';
+import type { Exchange } from './exchange.js';
+import { publicAddress } from './public-address.js';
+import { answerCondition, parametersInvalid, type Reader, snapshotUnavailable } from './read.js';
+import { parseQueryString } from './request/query-string.js';
+import { mountPathOf } from './request/target.js';
+import type { FeedRoute, UserRoute } from './routes.js';
+
+export interface FeedOptions {
+  /** Its secrets may come and go. */
+  readonly access: AccessSource;
+  readonly days: number;
+  /** Where clients reach the service; see {@link publicAddress}. */
+  readonly publicUrl: string | undefined;
+  readonly identifiers: IdentifierMode;
+  /** Epoch milliseconds. Default `Date.now`. */
+  readonly now?: () => number;
+}
+
+/** Equal for every address that is not good, whatever is wrong with it. */
+const NO_FEED: Problem = {
+  code: 'not-found',
+  detail: 'There is no feed at this address. It may have expired; ask for a new one where you got it.',
+};
+
+const NO_FEEDS: Problem = { code: 'not-found', detail: 'This service has no feeds.' };
+
+const HOST_UNKNOWN: Problem = {
+  code: 'host-not-allowed',
+  detail: 'The service does not know the address under which calendars reach it: it needs --public-url.',
+};
+
+/** Addresses with any of them fit. */
+const EXTENSION_CHARACTERS_MAX = 5;
+const TEXT_FIELDS: readonly string[] = PARAMETER_FIELDS.filter(({ kind }) => kind === 'text').map(
+  ({ name }) => name,
+);
+const DAY_MS = 86_400_000;
+
+/** Calendar programs ask at their own pace; a page that shows a feed need not ask each time. */
+const CACHING: readonly string[] = ['Cache-Control', 'private, max-age=300'];
+/** The queries were checked when the addresses were made. */
+const PARSING: ParseOptions = { unknownParameters: 'reject' };
+
+interface Feed {
+  readonly pairs: ParameterPairs;
+  /** Null if it is not personal. */
+  readonly identities: readonly FieldFilter[] | null;
+  /** With which its identities were found. */
+  readonly enrolments: Enrolments | null;
+  /** Of its last answer; null before. */
+  tag: { readonly snapshotId: string; readonly format: FormatName; readonly text: string } | null;
+}
+
+export class Feeds {
+  readonly issueRoute: UserRoute;
+  readonly answerRoute: FeedRoute;
+  readonly #options: FeedOptions;
+  readonly #views: ViewSource;
+  readonly #reader: Reader;
+  readonly #parsing: ParseOptions;
+  readonly #folder: string;
+  /** Slashes of the folder: its letters may be spelled in several ways. */
+  readonly #depth: number;
+  readonly #now: () => number;
+  #secrets: AccessSource['access']['feedSecrets'] = null;
+  #addresses: FeedAddresses | null = null;
+  readonly #feeds = new WeakMap<FeedGrant, Feed>();
+
+  constructor(
+    views: ViewSource,
+    reader: Reader,
+    basePath: string,
+    parsing: ParseOptions,
+    options: FeedOptions,
+  ) {
+    this.#views = views;
+    this.#reader = reader;
+    this.#parsing = parsing;
+    this.#options = options;
+    this.#folder = `${basePath}/feeds/`;
+    this.#depth = this.#folder.split('/').length - 1;
+    this.#now = options.now ?? Date.now;
+    this.issueRoute = {
+      kind: 'user',
+      label: '/schedule/feed',
+      path: `${basePath}/schedule/feed`,
+      handle: (exchange, user) => send(exchange, this.#issue(exchange, user)),
+    };
+    this.answerRoute = {
+      kind: 'feed',
+      label: '/feeds',
+      // Also what no feed can be called: every path below is a secret.
+      path: `${this.#folder}*`,
+      handle: (exchange) => send(exchange, this.#answer(exchange)),
+    };
+    options.access.follow(() => this.#takeSecrets());
+    this.#takeSecrets();
+  }
+
+  #takeSecrets(): void {
+    const { access } = this.#options;
+    const { feedSecrets: secrets } = access.access;
+    if (secrets === this.#secrets) return;
+    const revocations = () => access.access.feedRevocations;
+    this.#secrets = secrets;
+    this.#addresses = secrets === null ? null : new FeedAddresses({ secrets, revocations, now: this.#now });
+  }
+
+  /** @returns the problem to send; null if everything was sent */
+  #issue(exchange: Exchange, { subject, identities, claimed }: AuthenticatedUser): Problem | null {
+    if (this.#addresses === null) return NO_FEEDS;
+    const { pairs: given, faults: malformed } = parseQueryString(exchange.query);
+    const asksPersonal = given.some(([name, value]) => name === 'for' && value === 'personal');
+    if (asksPersonal && identities === null) return this.#reader.notMapped;
+    const { view } = this.#views;
+    if (view === null) return snapshotUnavailable(this.#views);
+    const result = view.feedQuery(given, this.#parsing);
+    if ('faults' in result || malformed.length > 0) {
+      return parametersInvalid('faults' in result ? [...malformed, ...result.faults] : malformed);
+    }
+    const before = publicAddress(exchange, this.#options.publicUrl);
+    if (before === null) return HOST_UNKNOWN;
+    const { isPersonal, pairs } = result.query;
+    const issuedMs = this.#now();
+    const expiresMs = issuedMs + this.#options.days * DAY_MS;
+    const claims = isPersonal ? (claimed ?? []) : null;
+    const address = this.#addresses.sign({ subject, claimed: claims, pairs, issuedMs, expiresMs });
+    const place = `${before}${mountPathOf(exchange.req)}${this.#folder}${address}`;
+    const bytes = new URL(place).pathname.length + EXTENSION_CHARACTERS_MAX;
+    if (bytes > REQUEST_TARGET_BYTES_MAX) {
+      const detail = `It would have ${bytes} bytes; at most ${REQUEST_TARGET_BYTES_MAX} are read. Select by fewer values.`;
+      return { code: 'feed-too-long', detail };
+    }
+    const url = `${place}.${FEED_FORMATS[0]}`;
+    const webcal = url.replace(/^https?:/, 'webcal:');
+    const headers = ['Content-Type', 'application/json; charset=utf-8', 'Cache-Control', 'no-store'];
+    const expiresAt = new Date(expiresMs).toISOString();
+    sendText(exchange, 200, headers, JSON.stringify({ url, webcal, expiresAt }));
+    return null;
+  }
+
+  /** @returns the problem to send; null if everything was sent */
+  #answer(exchange: Exchange): Problem | null {
+    if (this.#addresses === null) return NO_FEEDS;
+    // As it was spelled: an address in another spelling is another one.
+    const { path } = exchange;
+    const end = path.endsWith('/') ? path.length - 1 : path.length;
+    let begin = 0;
+    for (let depth = 0; depth < this.#depth; depth++) begin = path.indexOf('/', begin) + 1;
+    const dot = Math.max(path.lastIndexOf('.', end), begin);
+    const grant = this.#addresses.grantOf(path.slice(begin, dot));
+    const format = FEED_FORMATS.find((name) => name === path.slice(dot + 1, end));
+    if (grant === null || format === undefined) return NO_FEED;
+    return this.#read(exchange, this.#feedOf(grant), format);
+  }
+
+  /** @returns the problem to send; null if everything was sent */
+  #read(exchange: Exchange, feed: Feed, format: FormatName): Problem | null {
+    const { view } = this.#views;
+    if (view === null) return snapshotUnavailable(this.#views);
+    const { pairs, identities, tag } = feed;
+    const { id } = view.summary;
+    // The same feed of the same snapshot again: most answers of feeds are 304.
+    const isKnown = tag !== null && tag.snapshotId === id && tag.format === format;
+    if (isKnown && answerCondition(exchange, tag.text, CACHING)) return null;
+    const result =
+      identities === null ? view.schedule(pairs, PARSING) : view.personal(pairs, PARSING, identities);
+    // Identifiers of the data set had another form when the address was made.
+    if (!('read' in result)) return NO_FEED;
+    const { read } = result;
+    const entityTag = read.entityTag(format);
+    feed.tag = { snapshotId: id, format, text: entityTag };
+    if (!isKnown && answerCondition(exchange, entityTag, CACHING)) return null;
+    const { body } = read.execute(format, nameOf(pairs));
+    const headers = ['Content-Type', contentTypeOf(format), 'ETag', entityTag, ...CACHING];
+    // Otherwise a browser names the saved file after the address.
+    headers.push('Content-Disposition', `inline; filename="timetable.${format}"`);
+    if (body.byteLength !== null) headers.push('Content-Length', String(body.byteLength));
+    this.#reader.sendRead(exchange, view, headers, body);
+    return null;
+  }
+
+  /** Remembered with its grant, until the enrolments change. */
+  #feedOf(grant: FeedGrant): Feed {
+    const { enrolments } = this.#options.access.access;
+    const known = this.#feeds.get(grant);
+    if (known?.enrolments === enrolments) return known;
+    const { subject, claimed, pairs } = grant;
+    const mode = this.#options.identifiers;
+    const identities = claimed === null ? null : feedIdentities(claimed, subject, { enrolments, mode });
+    const feed: Feed = { pairs, identities, enrolments, tag: null };
+    this.#feeds.set(grant, feed);
+    return feed;
+  }
+}
+
+/** Of the calendar: the texts that it was filtered by. Identifiers would tell nothing. */
+function nameOf(pairs: ParameterPairs): string {
+  const texts = pairs.filter(([name]) => TEXT_FIELDS.includes(name)).map(([, value]) => value);
+  return texts.length === 0 ? 'Timetable' : `Timetable: ${texts.join(', ')}`;
+}
+
+function send(exchange: Exchange, problem: Problem | null): void {
+  if (problem !== null) sendProblem(exchange, problem);
+}

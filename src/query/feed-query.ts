@@ -1,0 +1,26 @@
+import type { ParameterFault } from '../errors.js';
+import { formatInstant } from '../model/time.js';
+import { type DataSetFacts, type ParameterPairs, type ParseOptions, parseParameters } from './parameters.js';
+
+/** What a feed selects: its filters and window in canonical form. */
+export interface FeedQuery {
+  readonly isPersonal: boolean;
+  readonly pairs: ParameterPairs;
+}
+
+export function parseFeedQuery(
+  pairs: ParameterPairs,
+  options: ParseOptions,
+  facts: DataSetFacts,
+): { readonly query: FeedQuery } | { readonly faults: readonly ParameterFault[] } {
+  const parsed = parseParameters('feed', pairs, options, facts);
+  if ('faults' in parsed) return parsed;
+  const { isPersonal, filters, startMs, endMs, clashes } = parsed.parameters;
+  const canonical: [string, string][] = filters.flatMap(({ field, values }) =>
+    values.map((value): [string, string] => [field, value]),
+  );
+  if (startMs !== Number.NEGATIVE_INFINITY) canonical.push(['startTime', formatInstant(startMs)]);
+  if (endMs !== Number.POSITIVE_INFINITY) canonical.push(['endTime', formatInstant(endMs)]);
+  if (clashes) canonical.push(['clashes', 'mark']);
+  return { query: { isPersonal, pairs: canonical } };
+}
