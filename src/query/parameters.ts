@@ -61,9 +61,9 @@ export interface Parameters {
   readonly by: readonly ConflictBy[];
   readonly merge: boolean;
   readonly since: string | null;
-  readonly isPersonal: boolean;
   /** Null for other endpoints than /schedule/free. */
   readonly free: FreeQuery | null;
+  readonly isPersonal: boolean;
   /** Whether iCalendar marks events that are in a conflict. */
   readonly clashes: boolean;
 }
@@ -118,8 +118,8 @@ class Parser {
     by: ALL_DIMENSIONS,
     merge: true,
     since: null,
-    isPersonal: false,
     free: null,
+    isPersonal: false,
     clashes: false,
   };
   /** Values that are judged together, by name. */

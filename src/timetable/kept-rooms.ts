@@ -36,7 +36,10 @@ export class KeptRooms {
     if (typeof rooms !== 'string') return next();
     // Watched before it is read: a change in between is not missed.
     if (watch) this.#watch = watchSource({ kind: 'file', path: rooms }, () => this.#changed(rooms));
-    return this.#read(rooms).then(() => {
+    const reading = this.#read(rooms);
+    // A change meanwhile is read after this.
+    this.#reading = reading.catch(() => {});
+    return reading.then(() => {
       this.#abort.signal.throwIfAborted();
       return next();
     });
