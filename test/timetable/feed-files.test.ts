@@ -42,7 +42,10 @@ async function open(
 ) {
   const { workers, feed, enrolmentsFile } = options;
   const logged: string[] = [];
-  const line = (fields: object, message: string) => void logged.push(JSON.stringify({ ...fields, message }));
+  const line = (fields: object, message: string) => {
+    // Others tell of overload.
+    if ('file' in fields) logged.push(JSON.stringify({ ...fields, message }));
+  };
   const timetable = openTimetable({ source: EVENTS });
   t.teardown(() => timetable.close());
   await timetable.ready;
