@@ -42,7 +42,11 @@ export const PARAMETER_FAULTS = {
   'malformed-snapshot': 'The value is neither the id of a snapshot nor an ETag',
   'malformed-text': 'The value is not well-formed text',
   'malformed-time': 'The value is not an RFC 3339 date-time with an offset',
-  'empty-window': 'endTime is not after startTime',
+  'malformed-date': 'The value is not a date that exists',
+  'malformed-number': 'The value is not a whole number within the range',
+  'unknown-time-zone': 'The value is not the name of an IANA time zone',
+  'wrong-combination': 'The parameter cannot be given with, or without, another one',
+  'empty-window': 'The window has no time: endTime is not after startTime, or clocks skipped the day',
   'malformed-limit': 'The value is not a whole number within the range',
   'malformed-cursor': 'The value is not a cursor from a next link of this endpoint',
   'unknown-value': 'The value is not one of those allowed',
@@ -69,6 +73,7 @@ export type LecternErrorCode =
   | 'source-too-large'
   | 'image-unusable'
   | 'image-not-written'
+  | 'rooms-unusable'
   | 'snapshot-refused'
   | 'key-missing'
   | 'key-invalid'

@@ -13,6 +13,7 @@ export type {
   ConflictEntry,
   DirectoryEntry,
   Fault,
+  FreeEntry,
   IdentifierMode,
   RecordPosition,
   Rejection,
@@ -23,6 +24,7 @@ export type {
 export type { ConflictBy, DirectoryName } from './model/fields.js';
 export type { FormatName } from './model/format.js';
 export type { DateOrder, FieldMap } from './model/read-rules.js';
+export type { Room } from './model/room.js';
 export type { SourcePart, SourceParts } from './model/source-parts.js';
 export type { AmbiguousTimes } from './model/zone.js';
 export type {
@@ -58,6 +60,8 @@ export type {
   DirectoryPage,
   DirectoryQuery,
   EventPage,
+  FreePage,
+  FreeTimeQuery,
   PageQuery,
   ScheduleQuery,
 } from './timetable/queries.js';

@@ -7,6 +7,25 @@ const MIB = 1024 * KIB;
 export const REQUEST_TARGET_BYTES_MAX: number = 8 * KIB;
 /** Values of one query parameter. 100 posting lists are looked up in 0.1 ms. */
 export const PARAMETER_VALUES_MAX = 100;
+/** Days of one window: a year. */
+export const DAYS_MAX = 366;
+/** Weeks of one request for free time. Their local times are found in 5 ms, once. */
+export const WEEKS_MAX = 60;
+/** The largest capacity of a room. */
+export const CAPACITY_MAX = 999_999;
+/** Rooms of a file. 20,000 × 0.2 KB, sorted in 30 ms. */
+export const ROOMS_MAX = 20_000;
+/** A file of rooms: 20,000 × 0.3 KB. */
+export const ROOMS_FILE_BYTES_MAX: number = 16 * MIB;
+/** UTF-16 units of a room's name, and of its building. */
+export const ROOM_TEXT_UNITS_MAX = 256;
+/** Faults of such a file that are listed; all are counted. */
+export const ROOM_FAULTS_MAX = 10;
+/** Time zones that clients chose, kept per thread: 64 × (0.1 MB + 1,024 offsets × 60 bytes) = 10 MB. */
+export const ZONES_KEPT_MAX = 64;
+export const ZONE_OFFSETS_KEPT_MAX = 1024;
+/** Characters of a time zone's name. The longest has 32. */
+export const ZONE_CHARACTERS_MAX = 64;
 /** `limit` of one page. 10,000 events are 3.8 MB of JSON. */
 export const PAGE_LIMIT_MAX = 10_000;
 /** UTF-16 units of a conflict's key in a cursor. A longer key is cut there, and a digest is added. */
@@ -136,8 +155,6 @@ export const BODY_SLICE_BYTES: number = 64 * KIB;
 export const BODY_SLICES_KEPT_MAX = 32;
 /** Slices that readers of one answer share, per snapshot and thread: 8 MiB, more than socket buffers hold. */
 export const BODY_SLICES_SHARED_MAX = 128;
-/** A part of all rows as CSV or iCalendar, made in one turn and kept: 600 rows of iCalendar take 2.5 ms. */
-export const KEPT_CHUNK_BYTES: number = 256 * KIB;
 /** All caches of one timetable: 38 MB of rows of 100,000 events in five posting lists each, and 1/8 for answers. */
 export const CACHE_MB_DEFAULT = 256;
 export const CACHE_BYTES_DEFAULT: number = CACHE_MB_DEFAULT * MIB;

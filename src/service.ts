@@ -247,6 +247,7 @@ const PARTS_LOGGED_MAX = 20;
 const FAULTS: Readonly<Record<string, string>> = {
   'image-not-written': 'snapshot file not written',
   'image-unusable': 'snapshot file not read',
+  'rooms-unusable': 'rooms file not taken up',
   'thread-lost': 'serving thread lost',
 };
 

@@ -6,18 +6,20 @@ import { invalidParameters } from '../query/object-form.js';
 import { readFieldMap } from '../source/map-file.js';
 import { openTimetable } from '../timetable/timetable.js';
 import type { ExplainedEndpoint } from '../view/view.js';
-import { PARSE_OPTIONS, readScheduleRequest } from './schedule-request.js';
+import { readScheduleRequest } from './schedule-request.js';
 import { createProgressLine, formatBytes, formatCount, formatCountOf, formatMs } from './wording.js';
 
-const EXPLAINED: readonly ExplainedEndpoint[] = ['schedule', ...DIRECTORIES.map(({ name }) => name)];
+const EXPLAINED: readonly ExplainedEndpoint[] = ['schedule', ...DIRECTORIES.map(({ name }) => name), 'free'];
 
 /**
  * `lectern explain` prints how one query is answered. It checks the query before it reads the source.
  *
- * @param request a query string of GET /schedule, or a path or an address of GET /schedule or a directory with one
+ * @param request a query string of GET /schedule, or a path or an address of GET /schedule, a directory or free time with one
  */
 export async function explain(source: string, request: string, reading: ReadingSettings): Promise<void> {
-  const { endpoint, pairs } = readScheduleRequest(request, reading.identifiers, 'explained', EXPLAINED);
+  const options = { unknownParameters: 'reject', timeZone: reading.timeZone } as const;
+  const { identifiers } = reading;
+  const { endpoint, pairs } = readScheduleRequest(request, options, identifiers, 'explained', EXPLAINED);
   const progress = createProgressLine(source);
   const timetable = openTimetable({
     source,
@@ -28,7 +30,7 @@ export async function explain(source: string, request: string, reading: ReadingS
   });
   try {
     const summary = await timetable.ready;
-    const explanation = timetable.view?.explain(pairs, PARSE_OPTIONS, endpoint);
+    const explanation = timetable.view?.explain(pairs, options, endpoint);
     if (explanation === undefined) throw new LecternError('not-ready', 'the timetable is not loaded');
     if ('faults' in explanation) throw invalidParameters(explanation.faults);
     const { plan, total, count, bodyBytes, timings } = explanation;

@@ -5,13 +5,13 @@ import { FORMATS, type FormatName } from '../model/format.js';
 import type { ReadingSettings } from '../options/option-types.js';
 import { readRulesOf } from '../options/reading-settings.js';
 import { invalidParameters } from '../query/object-form.js';
-import type { ParameterPairs } from '../query/parameters.js';
+import type { ParameterPairs, ParseOptions } from '../query/parameters.js';
 import { readFieldMap } from '../source/map-file.js';
 import { openTimetable, type Timetable } from '../timetable/timetable.js';
 import type { Answer } from '../view/answer.js';
 import { EXIT_FAILURE, isWriteFailure, writeError } from './faults.js';
 import { OutputFile } from './output-file.js';
-import { PARSE_OPTIONS, readScheduleRequest } from './schedule-request.js';
+import { readScheduleRequest } from './schedule-request.js';
 import { endBySignal, listenForSignals, type SignalListener } from './signals.js';
 import {
   createProgressLine,
@@ -46,7 +46,8 @@ export async function exportEvents(
   { format: given, output }: ExportOptions,
 ): Promise<number> {
   const format = given ?? formatOfName(output);
-  const { pairs } = readScheduleRequest(request, reading.identifiers, 'exported', ['schedule']);
+  const options = { unknownParameters: 'reject', timeZone: reading.timeZone } as const;
+  const { pairs } = readScheduleRequest(request, options, reading.identifiers, 'exported', ['schedule']);
   if (pairs.some(([name]) => name === 'format')) {
     throw new LecternError('option-invalid', 'the query names a format; give it as --format');
   }
@@ -67,7 +68,7 @@ export async function exportEvents(
     if (typeof summary === 'string') return EXIT_FAILURE;
     progress.clear();
     for (const line of describeRejections(summary)) writeError(line);
-    const answer = answerOf(timetable, pairs, format);
+    const answer = answerOf(timetable, pairs, options, format);
     const bytes = await write(answer, file, signals, progress);
     if (bytes === null) return EXIT_FAILURE;
     await file?.finish();
@@ -111,10 +112,15 @@ async function openOutput(path: string): Promise<OutputFile | number> {
   }
 }
 
-function answerOf(timetable: Timetable, pairs: ParameterPairs, format: FormatName): Answer {
+function answerOf(
+  timetable: Timetable,
+  pairs: ParameterPairs,
+  options: ParseOptions,
+  format: FormatName,
+): Answer {
   const { view } = timetable;
   if (view === null) throw new LecternError('not-ready', 'the timetable is not loaded');
-  const result = view.schedule(pairs, PARSE_OPTIONS);
+  const result = view.schedule(pairs, options);
   if ('faults' in result) throw invalidParameters(result.faults);
   if (!('read' in result)) throw new Error('a list of events is always there');
   return result.read.execute(format);

@@ -5,7 +5,7 @@ import { readRulesOf } from '../options/reading-settings.js';
 import { type Inspection, inspectImage } from '../snapshot/image.js';
 import { emptyFilters } from '../snapshot/summary.js';
 import { readFieldMap } from '../source/map-file.js';
-import type { PartsReport } from '../source/source.js';
+import type { ExpansionWindow, PartsReport, SourceFormat } from '../source/source.js';
 import { parseSourceArgument, sourceOfSpec } from '../source/spec.js';
 import { loadImage } from '../thread/load-image.js';
 import { ColumnLook } from './column-look.js';
@@ -39,19 +39,19 @@ export async function inspect(source: string, reading: ReadingSettings, asJson: 
     const inspection = inspectImage(loaded.image);
     progress.clear();
     const proposal = proposalFor(look, source, rules, inspection.summary);
-    const { format, gzipped, bytesRead } = loaded.source;
+    const { format, gzipped, bytesRead, expanded } = loaded.source;
     const rejectionGroups = groupRejections(inspection.summary);
     const facts = {
       source: { name: opened.name, ...loaded.source, ...countsOf(found) },
       ...inspection,
       rejectionGroups,
     };
-    const title = `${opened.name}: ${format}${gzipped ? ', gzipped' : ''}, ${formatBytes(bytesRead)}${formatFound(found)}`;
+    const title = `${opened.name}: ${format}${gzipped ? ', gzipped' : ''}, ${formatBytes(bytesRead)}${formatFound(found)}${formatExpanded(expanded)}`;
     const columns = describeColumns(look, proposal);
     process.stdout.write(
       asJson
         ? `${JSON.stringify({ ...facts, columns: look.columns, proposal }, null, 2)}\n`
-        : `${[title, formatInspection(inspection), ...columns].join('\n\n')}\n`,
+        : `${[title, formatInspection(inspection, format), ...columns].join('\n\n')}\n`,
     );
     return inspection.summary.events === 0 ? EXIT_FAILURE : 0;
   } catch (error) {
@@ -77,7 +77,12 @@ function formatFound(found: PartsReport | null): string {
   return `, of ${formatCountOf(parts.length, 'source')}${others}`;
 }
 
-function formatInspection({ summary, conflicts, bytes }: Inspection): string {
+function formatExpanded(expanded: ExpansionWindow | undefined): string {
+  if (expanded === undefined) return '';
+  return `\nrecurring events are expanded from ${expanded.from} to before ${expanded.to} (--from, --to)`;
+}
+
+function formatInspection({ summary, conflicts, bytes }: Inspection, format: SourceFormat): string {
   const { events, slots, span, fields } = summary;
   const totals = formatTable([
     ['events', formatCount(events)],
@@ -87,7 +92,7 @@ function formatInspection({ summary, conflicts, bytes }: Inspection): string {
     ['content', summary.id],
   ]);
   // Tables of zeros would hide what is wrong.
-  if (events === 0) return [totals, formatRejections(summary)].join('\n\n');
+  if (events === 0) return [totals, formatRejections(summary, format)].join('\n\n');
   const paragraphs = [
     totals,
     formatTable([
@@ -108,7 +113,7 @@ function formatInspection({ summary, conflicts, bytes }: Inspection): string {
       ['  slots', formatBytes(bytes.slots)],
       ['  conflicts', formatBytes(bytes.clusters)],
     ]),
-    formatRejections(summary),
+    formatRejections(summary, format),
   ];
   return paragraphs.join('\n\n');
 }
@@ -137,9 +142,14 @@ function formatAmbiguous({ gaps, overlaps }: Inspection['summary']['ambiguousTim
   return [['local times in changes of the clock:', ...lines].join('\n')];
 }
 
-function formatRejections(summary: Inspection['summary']): string {
-  const { rejected, rejections } = summary;
-  if (rejected === 0) return 'no records left out';
+function formatRejections(summary: Inspection['summary'], format: SourceFormat): string {
+  const { events, rejected, rejections } = summary;
+  if (rejected === 0) {
+    if (events > 0) return 'no records left out';
+    return format === 'icalendar'
+      ? 'the calendar has no events in the days of --from and --to'
+      : 'the source has no records';
+  }
   const kept = rejections.length < rejected ? `the first ${formatCount(rejections.length)}` : 'them all';
   return [...describeRejections(summary), `  (--json lists ${kept})`].join('\n');
 }

@@ -1,15 +1,9 @@
 import { LecternError } from '../errors.js';
 import { parseQueryString } from '../http/request/query-string.js';
 import type { IdentifierMode } from '../model/event.js';
+import type { EndpointName } from '../query/endpoint-parameters.js';
 import { invalidParameters } from '../query/object-form.js';
-import {
-  type EndpointName,
-  type ParameterPairs,
-  type ParseOptions,
-  parseParameters,
-} from '../query/parameters.js';
-
-export const PARSE_OPTIONS: ParseOptions = { unknownParameters: 'reject' };
+import { type ParameterPairs, type ParseOptions, parseParameters } from '../query/parameters.js';
 
 /**
  * An endpoint and its parameters, checked before a source is read.
@@ -19,6 +13,7 @@ export const PARSE_OPTIONS: ParseOptions = { unknownParameters: 'reject' };
  */
 export function readScheduleRequest<Name extends EndpointName>(
   request: string,
+  options: ParseOptions,
   identifiers: IdentifierMode,
   verb: string,
   endpoints: readonly Name[],
@@ -32,7 +27,7 @@ export function readScheduleRequest<Name extends EndpointName>(
     throw new LecternError('option-invalid', `only GET ${known} can be ${verb}, not ${JSON.stringify(path)}`);
   }
   const { pairs, faults } = parseQueryString(query);
-  const parsed = parseParameters(endpoint, pairs, PARSE_OPTIONS, { identifiers, hasValue: () => false });
+  const parsed = parseParameters(endpoint, pairs, options, { identifiers, hasValue: () => false });
   const allFaults = 'faults' in parsed ? [...faults, ...parsed.faults] : faults;
   if (allFaults.length > 0) throw invalidParameters(allFaults);
   return { endpoint, pairs };

@@ -7,7 +7,7 @@ import type { Directory } from '../query/directory.js';
 import { packedIntegerLength, packedTextLength } from '../snapshot/rows.js';
 import type { Dictionary } from '../structures/dictionary.js';
 import { results } from '../structures/slabs.js';
-import { allocateBody, type Body, laterBody } from './body.js';
+import { allocateBody, laterBody, type MeasuredBody } from './body.js';
 import { arrayHeader, packPlain, writePackedTextHeader } from './msgpack.js';
 import { gather, type Piece, slicedBody } from './slices.js';
 
@@ -111,7 +111,7 @@ const PACKED_ENTRIES: EntryLayout = {
 };
 
 /** @param counts events by entry */
-export function jsonDirectory(directory: Directory, entries: Uint32Array, counts: Uint32Array): Body {
+export function jsonDirectory(directory: Directory, entries: Uint32Array, counts: Uint32Array): MeasuredBody {
   if (entries.length === 0) return bodyOf(2, () => [Buffer.from('[]')]);
   const start = placesOf(JSON_ENTRIES, directory, entries, counts);
   const byteLength = 1 + start[entries.length]!;
@@ -122,7 +122,11 @@ export function jsonDirectory(directory: Directory, entries: Uint32Array, counts
   });
 }
 
-export function messagePackDirectory(directory: Directory, entries: Uint32Array, counts: Uint32Array): Body {
+export function messagePackDirectory(
+  directory: Directory,
+  entries: Uint32Array,
+  counts: Uint32Array,
+): MeasuredBody {
   const start = placesOf(PACKED_ENTRIES, directory, entries, counts);
   const header = arrayHeader(entries.length);
   return bodyOf(header.length + start[entries.length]!, function* () {
@@ -131,7 +135,7 @@ export function messagePackDirectory(directory: Directory, entries: Uint32Array,
   });
 }
 
-function bodyOf(byteLength: number, pieces: () => Iterable<Piece>): Body {
+function bodyOf(byteLength: number, pieces: () => Iterable<Piece>): MeasuredBody {
   return byteLength > BODY_WHOLE_BYTES_MAX
     ? slicedBody(byteLength, pieces)
     : laterBody(byteLength, () => gather(pieces(), allocateBody(byteLength)));

@@ -1,4 +1,4 @@
-import { KEPT_CHUNK_BYTES } from '../limits.js';
+import { BODY_SLICE_BYTES } from '../limits.js';
 import type { Rows } from '../snapshot/rows.js';
 import { type ListLayout, NO_ROOM } from './row-layout.js';
 
@@ -42,9 +42,9 @@ export class KeptRows {
   chunk(number: number): Buffer | null {
     const known = this.#chunks[number];
     if (known !== undefined || this.#isGivenUp || this.isWhole) return known ?? null;
-    this.#isGivenUp = !this.#reserve(KEPT_CHUNK_BYTES);
-    if (this.#isGivenUp) return null;
     const { chunk, next } = writeChunk(this.#rows, this.#layout, this.#next);
+    this.#isGivenUp = !this.#reserve(chunk.buffer.byteLength);
+    if (this.#isGivenUp) return null;
     this.#next = next;
     this.#byteLength += chunk.length;
     this.#chunks.push(chunk);
@@ -59,7 +59,7 @@ export class KeptRows {
 
 function writeChunk(rows: Rows, layout: ListLayout, first: number): { chunk: Buffer; next: number } {
   // Terminates: a row that is longer than the chunk gets a longer one in the end.
-  for (let bytes = KEPT_CHUNK_BYTES; ; bytes *= 2) {
+  for (let bytes = BODY_SLICE_BYTES; ; bytes *= 2) {
     const chunk = Buffer.allocUnsafeSlow(bytes);
     let at = 0;
     let next = first;

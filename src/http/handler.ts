@@ -38,6 +38,7 @@ export interface HandlerOptions extends Partial<TokenCheckOptions> {
    */
   readonly identify?: (req: IncomingMessage) => readonly FieldFilter[] | null;
   readonly unknownParameters?: ParseOptions['unknownParameters'] | undefined;
+  readonly timeZone?: ParseOptions['timeZone'];
   /** Set if the handler is mounted in a server of its own; see {@link ExchangeSettings}. Default false. */
   readonly ownsSocket?: boolean;
   /** Bytes for whole answers that are asked for again; 0 for none. Default: their share of CACHE_BYTES_DEFAULT. */
@@ -97,7 +98,7 @@ class Handler {
     this.#settings = { ownsSocket, origins: new OriginFields(corsOrigins), meter, logShare, log };
     this.#reader = new Reader(
       views,
-      { unknownParameters },
+      { unknownParameters, timeZone: options.timeZone },
       options.cacheBytesMax ?? CACHE_BYTES_DEFAULT * ANSWER_CACHE_SHARE,
       meter,
       authenticator !== undefined,

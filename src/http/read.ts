@@ -5,7 +5,7 @@ import { CELL } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
 import { isDirectory } from '../model/fields.js';
 import { FORMATS, type Format, type FormatName, LIST_FORMATS } from '../model/format.js';
-import { ENDPOINT_FORMATS } from '../query/parameters.js';
+import { ENDPOINT_FORMATS } from '../query/endpoint-parameters.js';
 import type { FieldFilter } from '../query/query.js';
 import { type Body, type ReadResult, SharedSlices } from '../view/answer.js';
 import type { ParameterPairs, ParseOptions, View } from '../view/view.js';

@@ -2,7 +2,7 @@ import Router from 'find-my-way';
 import type { AuthenticatedUser } from '../auth/authenticator.js';
 import { ROUTE_MEMO_ENTRIES_MAX } from '../limits.js';
 import type { RouteLabel } from '../metrics/cells.js';
-import { ENDPOINT_PARAMETERS, type EndpointName } from '../query/parameters.js';
+import { ENDPOINT_PARAMETERS, type EndpointName } from '../query/endpoint-parameters.js';
 import type { Exchange } from './exchange.js';
 
 /** A list read from a view; needs a token. */
@@ -48,8 +48,8 @@ export function scheduleRoutes(basePath: string): ReadRoute[] {
   const endpoints = Object.keys(ENDPOINT_PARAMETERS) as EndpointName[];
   return endpoints.map((endpoint) => {
     const label = endpoint === 'schedule' ? '/schedule' : (`/schedule/${endpoint}` as const);
-    // /changes also depends on earlier snapshots, and the cache knows one.
-    const cacheable = endpoint !== 'personal' && endpoint !== 'changes';
+    // /changes also depends on earlier snapshots, and /free on the table of rooms; the cache knows one snapshot.
+    const cacheable = endpoint !== 'personal' && endpoint !== 'changes' && endpoint !== 'free';
     const path = `${basePath}${label}${endpoint === 'events' ? '/:id' : ''}`;
     return { kind: 'read', label, path, endpoint, cacheable };
   });

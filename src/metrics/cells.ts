@@ -9,6 +9,7 @@ export const ROUTE_LABELS = [
   '/schedule/all',
   '/schedule/types',
   '/schedule/conflicts',
+  '/schedule/free',
   '/schedule/changes',
   '/schedule/rooms',
   '/schedule/courses',

@@ -69,6 +69,18 @@ export interface ConflictEntry {
   readonly events: readonly TimetableEvent[];
 }
 
+/** Someone or some room with nothing scheduled in a window. */
+export interface FreeEntry {
+  /** The identifier; null for lecturers and groups that events name by a text only. */
+  readonly id: string | null;
+  /** The display name, or that text; null where none is known. */
+  readonly name: string | null;
+  /** End of the last event before the window; null where there is none. */
+  readonly freeFrom: string | null;
+  /** Start of the first event after the window; null where there is none. */
+  readonly freeUntil: string | null;
+}
+
 /** One entry of a directory, such as GET /schedule/rooms. */
 export interface DirectoryEntry {
   /** The identifier; null for a group or lecturer that has only a name. */

@@ -59,18 +59,45 @@ export function conflictEntrySchema(event: JsonSchema): JsonSchema {
   });
 }
 
+function idSchema(identifiers: IdentifierMode): JsonSchema {
+  return {
+    type: ['string', 'null'],
+    ...(identifiers === 'any' ? {} : { format: 'uuid' }),
+    description: 'The identifier; null for a group or lecturer that has only a name',
+  };
+}
+
+const NAME_SCHEMA: JsonSchema = {
+  type: ['string', 'null'],
+  description: 'The display name; null if no event has one',
+};
+
 export function directoryEntrySchema(identifiers: IdentifierMode): JsonSchema {
   return objectSchema({
-    id: {
-      type: ['string', 'null'],
-      ...(identifiers !== 'any' ? { format: 'uuid' } : {}),
-      description: 'The identifier; null for a group or lecturer that has only a name',
-    },
-    name: { type: ['string', 'null'], description: 'The display name; null if no event has one' },
+    id: idSchema(identifiers),
+    name: NAME_SCHEMA,
     events: { type: 'integer', minimum: 1, description: 'Number of matching events' },
   });
 }
 
 export const DIRECTORY_ENTRY_SCHEMA: JsonSchema = directoryEntrySchema('any');
+
+export function freeEntrySchema(identifiers: IdentifierMode): JsonSchema {
+  const instant = { type: ['string', 'null'], format: 'date-time' };
+  return objectSchema({
+    id: idSchema(identifiers),
+    name: NAME_SCHEMA,
+    freeFrom: {
+      ...instant,
+      description: 'End of the last event before the window; null where there is none',
+    },
+    freeUntil: {
+      ...instant,
+      description: 'Start of the first event after the window; null where there is none',
+    },
+  });
+}
+
+export const FREE_ENTRY_SCHEMA: JsonSchema = freeEntrySchema('any');
 
 export const CONFLICT_ENTRY_SCHEMA: JsonSchema = conflictEntrySchema(EVENT_SCHEMA);

@@ -6,7 +6,7 @@
 /** `date-time` of RFC 3339 section 5.6, which also allows "t" and "z". */
 const DATE_TIME = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
 
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 /** 0000-01-01T00:00:00.000Z */
@@ -83,6 +83,13 @@ export function parseInstant(text: string): number | string {
   return Number.isNaN(utc) ? parseAnyForm(text) : utc;
 }
 
+const DATE = /^\d{4}-\d\d-\d\d$/;
+
+/** The midnight of a date (`YYYY-MM-DD`) as if it were UTC, or one sentence on the fault. */
+export function parseDate(text: string): number | string {
+  return DATE.test(text) ? parseInstant(`${text}T00:00:00Z`) : 'it is not a date such as 2026-10-25';
+}
+
 function parseAnyForm(text: string): number | string {
   const match = DATE_TIME.exec(text);
   if (match === null) return describeMalformed(text);
@@ -110,7 +117,7 @@ function describeImpossible(date: string, time: string): string {
 }
 
 function describeMalformed(text: string): string {
-  if (/^\d{4}-\d\d-\d\d$/.test(text)) {
+  if (DATE.test(text)) {
     return 'it is a date: add a time of day and an offset, such as T08:00:00Z';
   }
   if (/^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?$/.test(text)) {

@@ -1,7 +1,6 @@
 /** Local times of IANA time zones, by the tables of Node. */
-import { INSTANT_MS_MAX, INSTANT_MS_MIN } from './time.js';
+import { DAY_MS, INSTANT_MS_MAX, INSTANT_MS_MIN } from './time.js';
 
-const DAY_MS = 86_400_000;
 /** Clocks have changed at full minutes of UTC since 1972. */
 const STEP_MS = 60_000;
 const OFFSETS_KEPT_MAX = 16_384;
@@ -25,9 +24,14 @@ export class Zone {
   readonly name: string;
   readonly #format: Intl.DateTimeFormat;
   readonly #offsets = new Map<number, number>();
+  readonly #offsetsKeptMax: number;
 
-  /** @throws RangeError for a name that Node does not know */
-  constructor(name: string) {
+  /**
+   * @param offsetsKeptMax 60 bytes each
+   * @throws RangeError for a name that Node does not know
+   */
+  constructor(name: string, offsetsKeptMax: number = OFFSETS_KEPT_MAX) {
+    this.#offsetsKeptMax = offsetsKeptMax;
     this.#format = new Intl.DateTimeFormat('en-US', {
       timeZone: name,
       era: 'short',
@@ -44,10 +48,11 @@ export class Zone {
 
   /** What clocks show beyond UTC at an instant. */
   offsetMsAt(instantMs: number): number {
+    if (this.name === 'UTC') return 0;
     const step = Math.floor(instantMs / STEP_MS);
     const known = this.#offsets.get(step);
     if (known !== undefined) return known;
-    if (this.#offsets.size >= OFFSETS_KEPT_MAX) this.#offsets.clear();
+    if (this.#offsets.size >= this.#offsetsKeptMax) this.#offsets.clear();
     const offsetMs = this.#measure(step * STEP_MS);
     this.#offsets.set(step, offsetMs);
     return offsetMs;
@@ -65,6 +70,26 @@ export class Zone {
     if (isEarly) return { instantMs: early, kind: isLate ? 'overlap' : 'exact' };
     // In a gap the time after it that is as far from the old clock.
     return isLate ? { instantMs: late, kind: 'exact' } : { instantMs: early, kind: 'gap' };
+  }
+
+  /**
+   * The first instant of a date, as `startOfDay` of Temporal: where clocks skip midnight, when they skip it.
+   *
+   * @param dateMs the date's midnight as if it were UTC
+   */
+  startOfDay(dateMs: number): number {
+    const { instantMs, kind } = this.instantOf(dateMs);
+    if (kind !== 'gap') return instantMs;
+    const offsetMs = this.offsetMsAt(instantMs);
+    let before = Math.floor((dateMs - offsetMs) / STEP_MS);
+    let after = Math.ceil(instantMs / STEP_MS);
+    // Invariant: the clock changes after `before` and at or before `after`. The gap halves.
+    while (after - before > 1) {
+      const middle = Math.floor((before + after) / 2);
+      if (this.offsetMsAt(middle * STEP_MS) === offsetMs) after = middle;
+      else before = middle;
+    }
+    return after * STEP_MS;
   }
 
   #measure(instantMs: number): number {

@@ -1,9 +1,15 @@
 /** Room openapi/. The OpenAPI 3.1 document, made from the tables. It answers no request. */
 import { PAGE_LIMIT_MAX } from '../limits.js';
-import type { ConflictEntry, DirectoryEntry, IdentifierMode, TimetableEvent } from '../model/event.js';
+import type { IdentifierMode } from '../model/event.js';
 import { DIRECTORIES, type DirectoryName } from '../model/fields.js';
-import { conflictEntrySchema, directoryEntrySchema, eventSchema, type JsonSchema } from '../model/schemas.js';
-import { ENDPOINT_PARAMETERS, type EndpointName } from '../query/parameters.js';
+import {
+  conflictEntrySchema,
+  directoryEntrySchema,
+  eventSchema,
+  freeEntrySchema,
+  type JsonSchema,
+} from '../model/schemas.js';
+import { ENDPOINT_PARAMETERS, type EndpointName } from '../query/endpoint-parameters.js';
 import {
   changesSchema,
   FEED_SCHEMA,
@@ -12,8 +18,16 @@ import {
   PROBLEM_SCHEMA,
   TYPES_SCHEMA,
 } from './component-schemas.js';
+import {
+  EXAMPLE_CHANGES,
+  EXAMPLE_CONFLICT,
+  EXAMPLE_ENTRIES,
+  EXAMPLE_EVENT,
+  EXAMPLE_FREE,
+  EXAMPLE_TEXTS,
+} from './examples.js';
 import { feedPaths } from './feed-paths.js';
-import { idParameter, listParameters, loginParameters } from './parameter-objects.js';
+import { idParameter, listParameters, loginParameters, referenceTo } from './parameter-objects.js';
 import {
   EVERYWHERE,
   entryResponse,
@@ -36,78 +50,6 @@ export interface OpenApiOptions {
   /** The document is a file, not served by the service. Default false. */
   readonly isFile?: boolean;
 }
-
-const EXAMPLE_EVENT: TimetableEvent = {
-  id: '7f2c0a52-8f4b-4d53-9f0e-0d8f6f0b6c11',
-  time: '2024-09-02T08:00:00.000Z',
-  endTime: '2024-09-02T09:30:00.000Z',
-  title: 'Linear Algebra',
-  roomId: '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417',
-  courseId: '51b5e7a5-0b9f-4b7c-8a5f-9f1f7a5b6d20',
-  studyGroup: 'CS-1',
-  lecturer: 'Ada Lovelace',
-  type: 'Lecture',
-  groupId: null,
-};
-
-const EXAMPLE_CALENDAR = [
-  'BEGIN:VCALENDAR',
-  'VERSION:2.0',
-  'PRODID:-//Lectern//Lectern//EN',
-  'BEGIN:VEVENT',
-  `UID:${EXAMPLE_EVENT.id}`,
-  'DTSTAMP:20240902T080000Z',
-  'DTSTART:20240902T080000Z',
-  'DTEND:20240902T093000Z',
-  `SUMMARY:${EXAMPLE_EVENT.title}`,
-  `LOCATION:${EXAMPLE_EVENT.roomId}`,
-  `DESCRIPTION:${EXAMPLE_EVENT.lecturer}\\n${EXAMPLE_EVENT.studyGroup}`,
-  `CATEGORIES:${EXAMPLE_EVENT.type}`,
-  'END:VEVENT',
-  'END:VCALENDAR',
-  '',
-].join('\r\n');
-
-/** By the name of a representation. */
-const EXAMPLE_TEXTS = {
-  ndjson: `${JSON.stringify(EXAMPLE_EVENT)}\n`,
-  csv: [Object.keys(EXAMPLE_EVENT), Object.values(EXAMPLE_EVENT)].map((row) => `${row.join()}\r\n`).join(''),
-  ics: EXAMPLE_CALENDAR,
-};
-
-const EXAMPLE_CONFLICT: ConflictEntry = {
-  by: 'room',
-  key: '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417',
-  startTime: '2024-09-02T08:00:00.000Z',
-  endTime: '2024-09-02T10:00:00.000Z',
-  peak: 2,
-  events: [
-    EXAMPLE_EVENT,
-    {
-      ...EXAMPLE_EVENT,
-      id: 'b0a3f7de-3c55-4c5e-9d0a-6d2f6a1b9c02',
-      time: '2024-09-02T09:00:00.000Z',
-      endTime: '2024-09-02T10:00:00.000Z',
-      title: 'Databases',
-      courseId: 'c7d9a7a0-1a8e-4d0e-8a55-3f0c7c1f2e33',
-    },
-  ],
-};
-
-const EXAMPLE_CHANGES = {
-  from: '5p2iTKJ9cLw0n7b1R3x8Zg',
-  to: 'vWHhK2c8UBMg-U42p0PlWQ',
-  added: [],
-  changed: [EXAMPLE_EVENT],
-  removed: ['b0a3f7de-3c55-4c5e-9d0a-6d2f6a1b9c02'],
-};
-
-const EXAMPLE_ENTRIES: Readonly<Record<DirectoryName, DirectoryEntry>> = {
-  rooms: { id: '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417', name: 'Main Hall', events: 412 },
-  courses: { id: '51b5e7a5-0b9f-4b7c-8a5f-9f1f7a5b6d20', name: 'Linear Algebra', events: 96 },
-  groups: { id: null, name: 'CS-1', events: 238 },
-  lecturers: { id: 'b0a3f7de-3c55-4c5e-9d0a-6d2f6a1b9c02', name: 'Ada Lovelace', events: 51 },
-};
 
 /** Statuses of problems with requests for lists. */
 const LISTS: readonly ProblemStatus[] = [400, 401, 404, 405, 406, 408, 412, 414, 417, 431, 500, 503];
@@ -137,9 +79,7 @@ function listOperation(operation: ListOperation): JsonSchema {
       security: [{ bearerAuth: [] }],
       parameters: [
         ...pathParameters,
-        ...[...ENDPOINT_PARAMETERS[endpoint].keys()].map((name) => ({
-          $ref: `#/components/parameters/${name}`,
-        })),
+        ...[...ENDPOINT_PARAMETERS[endpoint].keys()].map((name) => referenceTo(endpoint, name)),
       ],
       responses: { '200': response, '304': NOT_MODIFIED, ...problemReferences([...LISTS, ...problems]) },
     },
@@ -179,6 +119,7 @@ export function createOpenApiDocument({
       schemas: {
         Event: eventSchema(identifiers),
         ConflictEntry: conflictEntrySchema(schemaOf('Event')),
+        FreeEntry: freeEntrySchema(identifiers),
         DirectoryEntry: directoryEntrySchema(identifiers),
         Changes: changesSchema(schemaOf('Event')),
         Types: TYPES_SCHEMA,
@@ -253,6 +194,18 @@ function schedulePaths(identifiers: IdentifierMode): Record<string, JsonSchema> 
         'of a lecture for three groups those of the one group that has to be elsewhere. Order: startTime, endTime, by, key.',
       response: listResponse('The clusters, in order', { type: 'array', items: schemaOf('ConflictEntry') }, [
         EXAMPLE_CONFLICT,
+      ]),
+    }),
+    '/schedule/free': listOperation({
+      endpoint: 'free',
+      operationId: 'listFree',
+      summary: 'Rooms, lecturers or groups with nothing scheduled in a window',
+      description:
+        'Known are those that the events name, and the rooms that the service knows besides. The window is needed: startTime and ' +
+        'endTime, or date. With weeks, the same window of so many weeks must be free, in local time of timeZone; freeFrom and ' +
+        'freeUntil are those of the first. Events without length need no room. Order: name, id; null last.',
+      response: listResponse('Those who are free, by name', { type: 'array', items: schemaOf('FreeEntry') }, [
+        EXAMPLE_FREE,
       ]),
     }),
     '/schedule/changes': listOperation({

@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../model/schemas.js';
-import { FEED_PARAMETERS } from '../query/parameters.js';
+import { FEED_PARAMETERS } from '../query/endpoint-parameters.js';
 import { EVERYWHERE, FEED_NOT_MODIFIED, feedResponse, jsonResponse, problemReferences } from './responses.js';
 
 /** @param events what a feed lists, with examples of its representations */

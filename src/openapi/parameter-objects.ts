@@ -1,9 +1,18 @@
-import { CURSOR_CHARACTERS_MAX, PAGE_LIMIT_MAX, PARAMETER_VALUES_MAX } from '../limits.js';
+import {
+  CAPACITY_MAX,
+  CURSOR_CHARACTERS_MAX,
+  DAYS_MAX,
+  PAGE_LIMIT_MAX,
+  PARAMETER_VALUES_MAX,
+  WEEKS_MAX,
+  ZONE_CHARACTERS_MAX,
+} from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import { CONFLICT_DIMENSIONS, FIELDS, type Field, PARAMETER_FIELDS } from '../model/fields.js';
 import { FORMATS } from '../model/format.js';
 import { IDENTIFIER_CHARACTERS_MAX } from '../model/identifier.js';
 import type { JsonSchema } from '../model/schemas.js';
+import type { EndpointName } from '../query/endpoint-parameters.js';
 
 interface ParameterObject extends JsonSchema {
   readonly name: string;
@@ -51,6 +60,20 @@ function filter(field: Field, identifiers: IdentifierMode): ParameterObject {
   );
 }
 
+/** The parameter "by" of GET /schedule/free: another one than that of conflicts. */
+const FREE_BY = 'freeBy';
+const FREE_BY_PARAMETER: ParameterObject = single(
+  'by',
+  'Who is asked for: rooms, lecturers or groups.',
+  { type: 'string', enum: CONFLICT_DIMENSIONS.map((dimension) => dimension.by) },
+  { required: true },
+);
+
+export function referenceTo(endpoint: EndpointName, name: string): JsonSchema {
+  const component = endpoint === 'free' && name === 'by' ? FREE_BY : name;
+  return { $ref: `#/components/parameters/${component}` };
+}
+
 export function listParameters(identifiers: IdentifierMode): Record<string, ParameterObject> {
   const ofEvents = FORMATS.filter(({ isOfEvents }) => isOfEvents).map(({ name }) => name);
   const parameters = [
@@ -65,6 +88,35 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
       'End of the window, exclusive: events that begin before it. Must be after startTime. RFC 3339 with an offset.',
       INSTANT,
     ),
+    single(
+      'date',
+      'In place of startTime and endTime: the first local day of the window. Days have 23 to 25 hours where clocks change.',
+      { type: 'string', format: 'date' },
+    ),
+    single('days', 'Local days from date on.', {
+      type: 'integer',
+      minimum: 1,
+      maximum: DAYS_MAX,
+      default: 1,
+    }),
+    single(
+      'timeZone',
+      'IANA name of the time zone of date, such as Europe/Berlin; without it, the zone of the service, or UTC.',
+      { ...TEXT, maxLength: ZONE_CHARACTERS_MAX },
+    ),
+    single('weeks', 'The window is asked for in so many weeks running, at the same local time of timeZone.', {
+      type: 'integer',
+      minimum: 1,
+      maximum: WEEKS_MAX,
+      default: 1,
+    }),
+    repeatable('among', 'Only these: identifiers, or names of lecturers and groups without any.', TEXT),
+    repeatable('building', 'Only rooms in one of these buildings, as the file of rooms has them.', TEXT),
+    single('capacityMin', 'Only rooms that hold so many people, as the file of rooms has it.', {
+      type: 'integer',
+      minimum: 1,
+      maximum: CAPACITY_MAX,
+    }),
     single(
       'limit',
       'At most so many entries; without it, all of them.',
@@ -114,7 +166,8 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
       { required: true },
     ),
   ];
-  return Object.fromEntries(parameters.map((parameter) => [parameter.name, parameter]));
+  const byName = Object.fromEntries(parameters.map((parameter) => [parameter.name, parameter]));
+  return { ...byName, [FREE_BY]: FREE_BY_PARAMETER };
 }
 
 /** The path parameter of GET /schedule/events/{id}. */

@@ -30,11 +30,21 @@ const HEADER: Kind = {
   fault: (value) => (isObject(value) ? null : 'it must be "Name: value"'),
 };
 
+const ROOMS: Kind = {
+  ...PATH,
+  range: 'a path; in a program also a list of rooms',
+  fault: (value) => (Array.isArray(value) ? null : PATH.fault(value)),
+};
+
 export const DATA_SETTINGS: readonly Setting[] = inGroup('Data', 'openTimetable', {
   source: {
     flag: null,
     kind: given('a path, an address, a source or records', () => true),
     help: 'where events come from: a path, an http(s) address, or a source of your own; on the command line, the arguments',
+  },
+  rooms: {
+    kind: ROOMS,
+    help: 'JSON or CSV file of rooms (id, name, building, capacity), for free rooms; adds those that no event uses',
   },
   unknownParameters: {
     kind: oneOf('how', ['reject', 'ignore']),

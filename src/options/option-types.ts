@@ -4,6 +4,7 @@ import type { TokenType } from '../auth/verifier.js';
 import type { Logger } from '../http/logger.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { DateOrder, FieldMap, ReadRules } from '../model/read-rules.js';
+import type { Room } from '../model/room.js';
 import type { GateOptions } from '../refresh/gate.js';
 import type { AnySource, BuildPlace } from '../refresh/loader.js';
 import type { WorkerCount } from '../serving/worker-count.js';
@@ -26,7 +27,7 @@ export interface TimetableOptions {
   readonly fieldMap?: FieldMap | undefined;
   /** Order of day, month and year in dates that are not ISO 8601. Default: they are rejected. */
   readonly dateOrder?: DateOrder | undefined;
-  /** IANA time zone of times without an offset. Default: they are rejected. */
+  /** IANA time zone of times without an offset, which are rejected without it, and of local days in queries. */
   readonly timeZone?: string | undefined;
   /** Encoding of text files, as TextDecoder names it. Default: UTF-8, or UTF-16 with a byte order mark. */
   readonly encoding?: string | undefined;
@@ -34,6 +35,8 @@ export interface TimetableOptions {
   readonly from?: string | undefined;
   /** Day before which that expansion ends. Default: two years after the load. */
   readonly to?: string | undefined;
+  /** Rooms besides those of events, for free rooms: a path of a file, which is watched, or a list. Default: none. */
+  readonly rooms?: string | readonly Room[] | undefined;
   /** Answer an unknown query parameter with a fault, or ignore it. Default `reject`. */
   readonly unknownParameters?: ParseOptions['unknownParameters'] | undefined;
   /** Seconds between two loads, varied by up to 10 %, 0 to 31,536,000; 0 for none. Default 0. */

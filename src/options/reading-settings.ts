@@ -99,7 +99,7 @@ export const READING_SETTINGS: readonly Setting[] = inGroup('Reading', 'openTime
   },
   timeZone: {
     kind: TIME_ZONE,
-    help: 'IANA time zone of times without an offset, such as Europe/Berlin; without it, they are rejected',
+    help: 'IANA time zone of times without an offset, such as Europe/Berlin, which are rejected without it, and of local days in queries',
   },
   encoding: {
     kind: ENCODING,

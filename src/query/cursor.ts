@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { CURSOR_CHARACTERS_MAX, CURSOR_KEY_UNITS_MAX } from '../limits.js';
-import { CONFLICT_DIMENSIONS, type ConflictBy, type DirectoryName } from '../model/fields.js';
+import { CONFLICT_DIMENSIONS, type ConflictBy } from '../model/fields.js';
 import type { ClusterKey, Clusters } from '../snapshot/cluster-reader.js';
 import type { EventKey } from '../snapshot/snapshot.js';
 import { firstWhere } from '../structures/search.js';
@@ -42,14 +42,19 @@ export function clusterAfter(clusters: Clusters, cursor: ConflictCursor): number
   return first;
 }
 
-export function encodeDirectoryCursor(directory: DirectoryName, { name, id }: DirectoryKey): string {
+/** @param list the name of a directory, or `free` */
+export function encodeDirectoryCursor(list: string, { name, id }: DirectoryKey): string {
   return name === null || name.length <= CURSOR_KEY_UNITS_MAX
-    ? encode([directory, name, id])
-    : encode([directory, beginningOf(name), id, digestOf(name)]);
+    ? encode([list, name, id])
+    : encode([list, beginningOf(name), id, digestOf(name)]);
 }
 
 /** The place of the first of these entries after a cursor, whose own entry may be gone. */
-export function placeAfter(directory: Directory, entries: Uint32Array, cursor: DirectoryCursor): number {
+export function placeAfter(
+  directory: Pick<Directory, 'keyOf'>,
+  entries: Uint32Array,
+  cursor: DirectoryCursor,
+): number {
   const placeFrom = (key: DirectoryKey, isAfter: (order: number) => boolean): number =>
     firstWhere(0, entries.length, (n) => isAfter(compareDirectoryKeys(directory.keyOf(entries[n]!), key)));
   const { nameDigest, name: beginning } = cursor;
@@ -89,8 +94,8 @@ export function decodeConflictCursor(text: string): ConflictCursor | null {
   return { startMs, endMs, by, key, keyDigest };
 }
 
-export function decodeDirectoryCursor(directory: string, text: string): DirectoryCursor | null {
-  const parts = decode(text, directory, 3) ?? decode(text, directory, 4);
+export function decodeDirectoryCursor(list: string, text: string): DirectoryCursor | null {
+  const parts = decode(text, list, 3) ?? decode(text, list, 4);
   if (parts === null) return null;
   const [, name, id, nameDigest = null] = parts;
   const isTextOrNull = (part: unknown): part is string | null => part === null || typeof part === 'string';

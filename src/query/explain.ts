@@ -58,7 +58,8 @@ function describeLead({ lead, window }: Plan): string {
   return `${narrowed}, whose runs lead in ${byRuns} of ${count(narrowing.spans.length, 'list')}`;
 }
 
-function describeWindow(window: Window): string {
+export function describeWindow(window: Window | undefined): string {
+  if (window === undefined) return '';
   const start = Number.isFinite(window.startMs) ? formatInstant(window.startMs) : '-∞';
   const end = Number.isFinite(window.endMs) ? formatInstant(window.endMs) : '∞';
   return `[${start}, ${end})`;
@@ -71,6 +72,6 @@ function describeClause(clause: Clause): string {
   return `${name} of ${count(clause.values, 'value')}${known === clause.values ? '' : `, ${known} known`}`;
 }
 
-function count(number: number, noun: string): string {
+export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }

@@ -1,10 +1,6 @@
 import { LecternError, type ParameterFault, type ParameterFaultCode } from '../errors.js';
-import {
-  ENDPOINT_PARAMETERS,
-  type EndpointName,
-  type ParameterKind,
-  type ParameterPairs,
-} from './parameters.js';
+import { ENDPOINT_PARAMETERS, type EndpointName, type ParameterKind } from './endpoint-parameters.js';
+import type { ParameterPairs } from './parameters.js';
 
 /** The pairs of the equivalent query string, and a fault per value of a wrong type. */
 export interface QueryObject {
@@ -18,6 +14,11 @@ const VALUE_TYPES: Readonly<Record<ParameterKind, readonly [expected: string, co
   filter: [TEXTS, 'malformed-text'],
   by: [TEXTS, 'unknown-value'],
   instant: ['an RFC 3339 text or a Date', 'malformed-time'],
+  date: ['a text such as 2026-10-25', 'malformed-date'],
+  count: ['a whole number', 'malformed-number'],
+  texts: [TEXTS, 'malformed-text'],
+  dimension: ['a text', 'unknown-value'],
+  'time-zone': ['a text such as Europe/Berlin', 'unknown-time-zone'],
   limit: ['a whole number', 'malformed-limit'],
   'event-cursor': ['a text', 'malformed-cursor'],
   'conflict-cursor': ['a text', 'malformed-cursor'],
@@ -33,7 +34,7 @@ const VALUE_TYPES: Readonly<Record<ParameterKind, readonly [expected: string, co
 function textOf(value: unknown, kind: ParameterKind): string | null {
   if (typeof value === 'string') return value;
   if (value === null || value === undefined) return '';
-  if (kind === 'limit' && typeof value === 'number') return String(value);
+  if ((kind === 'limit' || kind === 'count') && typeof value === 'number') return String(value);
   if (kind === 'merge' && typeof value === 'boolean') return String(value);
   if (kind !== 'instant' || !(value instanceof Date)) return null;
   return Number.isNaN(value.getTime()) ? 'an invalid Date' : value.toISOString();

@@ -1,14 +1,8 @@
 import type { ParameterFault, ParameterFaultCode } from '../errors.js';
 import { PAGE_LIMIT_MAX, PARAMETER_FAULTS_MAX, PARAMETER_VALUES_MAX, SUGGESTIONS_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
-import {
-  CONFLICT_DIMENSIONS,
-  type ConflictBy,
-  type DirectoryName,
-  FIELDS,
-  PARAMETER_FIELDS,
-} from '../model/fields.js';
-import { FORMATS, type Format, type FormatName, LIST_FORMATS } from '../model/format.js';
+import { CONFLICT_DIMENSIONS, type ConflictBy, FIELDS, PARAMETER_FIELDS } from '../model/fields.js';
+import type { Format, FormatName } from '../model/format.js';
 import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
 import { compareCodePoints, normaliseText, searchForm } from '../model/text.js';
 import { formatInstant, parseInstant } from '../model/time.js';
@@ -21,6 +15,18 @@ import {
   decodeDirectoryCursor,
   decodeEventCursor,
 } from './cursor.js';
+import {
+  ENDPOINT_FORMATS,
+  ENDPOINT_PARAMETERS,
+  type EndpointName,
+  FEED_PARAMETERS,
+  type Parameter,
+  type ParameterKind,
+  type ParameterTable,
+} from './endpoint-parameters.js';
+import type { FreeQuery } from './free.js';
+import { readFreeQuery } from './free-parameters.js';
+import { quote, readDays, readLocalDays, shorten } from './local-days.js';
 import type { FieldFilter } from './query.js';
 
 /** Decoded names and values in the order of the request. Repeats are repeated pairs. */
@@ -30,105 +36,9 @@ export type ParameterPairs = readonly (readonly [name: string, value: string])[]
 export interface ParseOptions {
   /** `reject` (default): an unknown parameter is a fault. `ignore`: it is skipped. */
   readonly unknownParameters: 'reject' | 'ignore';
+  /** IANA name of the zone of local days. Default UTC. */
+  readonly timeZone?: string | undefined;
 }
-
-export type ParameterKind =
-  | 'filter'
-  | 'instant'
-  | 'limit'
-  | 'event-cursor'
-  | 'conflict-cursor'
-  | 'directory-cursor'
-  | 'q'
-  | 'format'
-  | 'by'
-  | 'merge'
-  | 'since'
-  | 'for'
-  | 'clashes';
-
-/** The endpoints that return lists, and `events`, which returns one event. */
-export type EndpointName =
-  | 'schedule'
-  | 'personal'
-  | 'all'
-  | 'types'
-  | 'conflicts'
-  | 'changes'
-  | 'events'
-  | DirectoryName;
-
-interface Parameter {
-  readonly name: string;
-  readonly kind: ParameterKind;
-  /** Its place in the table, which orders faults and filters. */
-  readonly rank: number;
-}
-
-type ParameterTable = ReadonlyMap<string, Parameter>;
-
-function tableOf(...rows: (readonly [name: string, kind: ParameterKind])[]): ParameterTable {
-  return new Map(rows.map(([name, kind], rank) => [name, { name, kind, rank }]));
-}
-
-const FILTERS: readonly (readonly [string, ParameterKind])[] = [
-  ...PARAMETER_FIELDS.map((field) => [field.name, 'filter'] as const),
-  ['startTime', 'instant'],
-  ['endTime', 'instant'],
-];
-
-const EVENT_LIST: readonly (readonly [string, ParameterKind])[] = [
-  ['limit', 'limit'],
-  ['cursor', 'event-cursor'],
-  ['format', 'format'],
-  ['clashes', 'clashes'],
-];
-
-const DIRECTORY_PARAMETERS = tableOf(
-  ...FILTERS,
-  ['q', 'q'],
-  ['limit', 'limit'],
-  ['cursor', 'directory-cursor'],
-  ['format', 'format'],
-);
-
-export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>> = {
-  schedule: tableOf(...FILTERS, ...EVENT_LIST),
-  personal: tableOf(...FILTERS, ...EVENT_LIST),
-  all: tableOf(...EVENT_LIST),
-  types: tableOf(['format', 'format']),
-  conflicts: tableOf(
-    ...FILTERS,
-    ['by', 'by'],
-    ['merge', 'merge'],
-    ['limit', 'limit'],
-    ['cursor', 'conflict-cursor'],
-    ['format', 'format'],
-  ),
-  changes: tableOf(['since', 'since'], ['format', 'format']),
-  events: tableOf(['format', 'format']),
-  rooms: DIRECTORY_PARAMETERS,
-  courses: DIRECTORY_PARAMETERS,
-  groups: DIRECTORY_PARAMETERS,
-  lecturers: DIRECTORY_PARAMETERS,
-};
-
-/** What GET /schedule/feed takes, which is no list itself: what the feed will select. */
-export const FEED_PARAMETERS: ParameterTable = tableOf(...FILTERS, ['for', 'for'], ['clashes', 'clashes']);
-
-export const ENDPOINT_FORMATS: Readonly<Record<EndpointName, readonly Format[]>> = {
-  schedule: FORMATS,
-  personal: FORMATS,
-  all: FORMATS,
-  types: LIST_FORMATS,
-  conflicts: LIST_FORMATS,
-  changes: LIST_FORMATS,
-  events: LIST_FORMATS,
-  rooms: LIST_FORMATS,
-  courses: LIST_FORMATS,
-  groups: LIST_FORMATS,
-  lecturers: LIST_FORMATS,
-};
 
 const FIELD_BY_PARAMETER = new Map<string, (typeof PARAMETER_FIELDS)[number]>(
   PARAMETER_FIELDS.map((field) => [field.name, field]),
@@ -152,6 +62,8 @@ export interface Parameters {
   readonly merge: boolean;
   readonly since: string | null;
   readonly isPersonal: boolean;
+  /** Null for other endpoints than /schedule/free. */
+  readonly free: FreeQuery | null;
   /** Whether iCalendar marks events that are in a conflict. */
   readonly clashes: boolean;
 }
@@ -207,8 +119,11 @@ class Parser {
     merge: true,
     since: null,
     isPersonal: false,
+    free: null,
     clashes: false,
   };
+  /** Values that are judged together, by name. */
+  #together: Map<string, readonly string[]> | null = null;
   #suggestions = 0;
 
   constructor(endpoint: EndpointName | 'feed', options: ParseOptions, facts: DataSetFacts) {
@@ -251,16 +166,36 @@ class Parser {
       else if (kind === 'by') {
         for (const value of values) this.#oneOf(name, value, ALL_DIMENSIONS);
         this.#result.by = ALL_DIMENSIONS.filter((by) => values.includes(by));
-      } else if (values.length > 1) {
+      } else if (kind === 'texts') this.#keep(name, values);
+      else if (values.length > 1) {
         this.#fault(name, 'repeated-parameter', `${name} may be given once, not ${values.length} times`);
       } else this.#single(name, kind, values[0]!);
     }
+    if (this.#together !== null || this.#endpoint === 'free')
+      this.#judgeTogether(this.#together ?? new Map());
     const { startMs, endMs } = this.#result;
     if (endMs <= startMs) {
       const detail = `endTime (${formatInstant(endMs)}) must be after startTime (${formatInstant(startMs)})`;
       this.#fault('endTime', 'empty-window', detail);
     }
     return this.#faults.length > 0 ? { faults: this.#faults } : { parameters: this.#result };
+  }
+
+  #keep(name: string, values: readonly string[]): void {
+    this.#together ??= new Map();
+    this.#together.set(name, values);
+  }
+
+  #judgeTogether(given: ReadonlyMap<string, readonly string[]>): void {
+    const tell = this.#fault.bind(this);
+    const isGiven = (name: string): boolean => this.#given.some(({ parameter }) => parameter.name === name);
+    const local = readLocalDays(given, this.#options.timeZone ?? 'UTC', tell);
+    Object.assign(this.#result, readDays({ given, isGiven, local }, tell));
+    if (this.#endpoint !== 'free') return;
+    const { startMs, endMs } = this.#result;
+    const { identifiers } = this.#facts;
+    const request = { given, isGiven, local, window: { startMs, endMs }, identifiers };
+    this.#result.free = readFreeQuery(request, tell);
   }
 
   #fault(parameter: string, code: ParameterFaultCode, detail: string): void {
@@ -303,7 +238,7 @@ class Parser {
     this.#filters.push({ field, values: [...canonical].sort(compareCodePoints) });
   }
 
-  #single(name: string, kind: Exclude<ParameterKind, 'filter' | 'by'>, value: string): void {
+  #single(name: string, kind: Exclude<ParameterKind, 'filter' | 'by' | 'texts'>, value: string): void {
     const result = this.#result;
     switch (kind) {
       case 'instant': {
@@ -315,6 +250,12 @@ class Parser {
         else result.endMs = instant;
         break;
       }
+      case 'date':
+      case 'time-zone':
+      case 'count':
+      case 'dimension':
+        this.#keep(name, [value]);
+        break;
       case 'limit': {
         result.limit = /^\d{1,6}$/.test(value) ? Number(value) : 0;
         if (result.limit >= 1 && result.limit <= PAGE_LIMIT_MAX) break;
@@ -383,15 +324,3 @@ class Parser {
 
 /** The id of a snapshot, or an entity tag `W/"<snapshot id>-<digest>"`. */
 const SINCE = /^([\w-]{22})$|^(?:W\/)?"([\w-]{22})-[^"]*"$/;
-
-const QUOTED_CHARACTERS_MAX = 64;
-
-function shorten(text: string): string {
-  return text.length > QUOTED_CHARACTERS_MAX
-    ? `${text.slice(0, QUOTED_CHARACTERS_MAX)}…`.toWellFormed()
-    : text;
-}
-
-function quote(text: string): string {
-  return JSON.stringify(shorten(text));
-}

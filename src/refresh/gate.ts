@@ -73,9 +73,11 @@ function percentOf(part: number, whole: number): number {
 function describeEmpty(next: SnapshotSummary): string {
   const { rejected } = next;
   if (rejected === 0) return 'it has no events';
-  return rejected === 1
-    ? `it has no events: its only record was rejected${describeFirst(next, ',')}`
-    : `it has no events: all ${rejected} records were rejected${describeFirst(next, ', the first')}`;
+  const which =
+    rejected === 1
+      ? `its only record was rejected${describeFirst(next, ',')}`
+      : `all ${rejected} records were rejected${describeFirst(next, ', the first')}`;
+  return `it has no events: ${which}; lectern inspect shows its columns and proposes a field map`;
 }
 
 function describeFirst({ rejections }: SnapshotSummary, lead: string): string {

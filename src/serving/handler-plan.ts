@@ -18,6 +18,7 @@ export interface HandlerPlan {
   readonly auth: AuthPlan;
   readonly basePath: string;
   readonly unknownParameters: ParseOptions['unknownParameters'];
+  readonly timeZone: ParseOptions['timeZone'];
   readonly version: string;
   readonly compression: boolean;
   readonly corsOrigins: readonly string[];

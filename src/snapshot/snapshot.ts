@@ -105,21 +105,34 @@ export class Snapshot {
     return this.#slots.first[slot]!;
   }
 
+  slotStartMs(slot: number): number {
+    return this.#slots.startMs[slot]!;
+  }
+
+  slotEndMs(slot: number): number {
+    return this.#slots.endMs[slot]!;
+  }
+
+  /** The first slot that starts at or after `startMs`, or the number of slots. */
+  firstSlotFrom(startMs: number): number {
+    return lowerBound(this.#slots.startMs, startMs);
+  }
+
   /** The first ordinal that starts at or after `startMs`, or the number of events. */
   ordinalFrom(startMs: number): number {
     return this.#slots.first[lowerBound(this.#slots.startMs, startMs)]!;
   }
 
   timesOf(ordinal: number): Pick<EventKey, 'timeMs' | 'endTimeMs'> {
-    const slot = this.#slotOf(ordinal);
+    const slot = this.slotOf(ordinal);
     return { timeMs: this.#slots.startMs[slot]!, endTimeMs: this.#slots.endMs[slot]! };
   }
 
   endMsOf(ordinal: number): number {
-    return this.#slots.endMs[this.#slotOf(ordinal)]!;
+    return this.#slots.endMs[this.slotOf(ordinal)]!;
   }
 
-  #slotOf(ordinal: number): number {
+  slotOf(ordinal: number): number {
     return lowerBound(this.#slots.first, ordinal + 1) - 1;
   }
 

@@ -151,9 +151,9 @@ function createMapper(
     field,
     read: templateReader(template, isFlat),
   }));
-  const used = new Set(
-    [...templates.values()].flatMap(columnsOf).flatMap((column) => [column, column.split('.')[0]]),
-  );
+  const columns = [...templates.values()].flatMap(columnsOf);
+  const paths = isFlat ? [] : columns.map((column) => column.split('.')[0] as string);
+  const used = new Set([...columns, ...paths].flatMap(spellingsOf));
   const isKept = (name: string): boolean =>
     !templates.has(name) && name !== '__proto__' && (MAPPED_FIELDS.includes(name) || !used.has(name));
   let shape: readonly string[] = [];
@@ -203,18 +203,30 @@ function templateReader(template: MapTemplate, isFlat: boolean): ReadColumn {
 
 /** Undefined where a record lacks the column. A name with dots is a path, unless the record has that very name. */
 function columnReader(column: string, isFlat: boolean): ReadColumn {
-  const path = column.split('.');
-  const read: ReadColumn = (record) => (Object.hasOwn(record, column) ? record[column] : undefined);
-  if (isFlat || path.length === 1) return read;
+  const whole = spellingsOf(column);
+  const path = column.split('.').map(spellingsOf);
+  if (isFlat || path.length === 1) return (record) => ownValueOf(record, whole);
   return (record) => {
-    if (Object.hasOwn(record, column)) return record[column];
-    let value: unknown = record;
-    for (const name of path) {
-      if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
-      value = (value as ColumnRecord)[name];
+    let value = ownValueOf(record, whole);
+    if (value !== undefined) return value;
+    value = record;
+    for (const spellings of path) {
+      if (typeof value !== 'object' || value === null) return undefined;
+      value = ownValueOf(value as ColumnRecord, spellings);
     }
     return value;
   };
+}
+
+/** Files of some systems have accents as characters of their own, which looks the same. */
+function spellingsOf(name: string): string[] {
+  return [...new Set([name, name.normalize('NFC'), name.normalize('NFD')])];
+}
+
+/** Own properties only. */
+function ownValueOf(record: ColumnRecord, spellings: readonly string[]): unknown {
+  for (const name of spellings) if (Object.hasOwn(record, name)) return record[name];
+  return undefined;
 }
 
 /** The text of an identifier is the name of what it stands for, if the record has no other. */

@@ -106,10 +106,18 @@ export interface PartsReport {
 /** `mixed`: several sources of different formats. */
 export type SourceFormat = 'ndjson' | 'json-array' | 'messagepack' | 'csv' | 'icalendar' | 'memory' | 'mixed';
 
+/** The window that recurring events were expanded in: the first day, and the day after the last. */
+export interface ExpansionWindow {
+  readonly from: string;
+  readonly to: string;
+}
+
 export interface ReadSummary {
   readonly format: SourceFormat;
   readonly gzipped: boolean;
   readonly bytesRead: number;
+  /** Only of calendars with recurring events. */
+  readonly expanded?: ExpansionWindow;
   /** The last record looks cut, although the bytes have ended. */
   readonly endsCut?: true;
 }
@@ -119,9 +127,17 @@ export interface LoadSummary extends ReadSummary {
   readonly version: string | null;
 }
 
-export function formatOf(reads: readonly ReadSummary[]): Pick<ReadSummary, 'format' | 'gzipped'> {
+export function formatOf(
+  reads: readonly ReadSummary[],
+): Pick<ReadSummary, 'format' | 'gzipped' | 'expanded'> {
   const [format = 'mixed', ...others] = new Set(reads.map((read) => read.format));
-  return { format: others.length === 0 ? format : 'mixed', gzipped: reads.some(({ gzipped }) => gzipped) };
+  // All sources of a load have one window.
+  const expanded = reads.find((read) => read.expanded !== undefined)?.expanded;
+  return {
+    format: others.length === 0 ? format : 'mixed',
+    gzipped: reads.some(({ gzipped }) => gzipped),
+    ...(expanded === undefined ? {} : { expanded }),
+  };
 }
 
 export interface Source {

@@ -18,7 +18,7 @@ import { planAuth, planFeeds, type Reading } from './plan-auth.js';
 export function createEmbeddedHandler<Request extends IncomingMessage>(
   views: ViewSource,
   options: EmbeddedHandlerOptions<Request>,
-  { unknownParameters, identifiers }: Reading,
+  { unknownParameters, identifiers, timeZone }: Reading,
   cacheBytesMax: number,
 ): { readonly handler: RequestHandler<Request>; close(): void } {
   const {
@@ -39,6 +39,7 @@ export function createEmbeddedHandler<Request extends IncomingMessage>(
   try {
     const handler = createHandler(views, {
       unknownParameters,
+      timeZone,
       cacheBytesMax,
       basePath,
       compression,

@@ -185,7 +185,7 @@ export class OpenServers implements Follower {
 
 function planHandler(
   { auth, feed, publicUrl, mode, basePath, compression, corsOrigins = [], accessLog }: Resolved<'serve'>,
-  { unknownParameters, identifiers }: Reading,
+  { unknownParameters, identifiers, timeZone }: Reading,
 ): HandlerPlan {
   const isDevelopment = mode === 'development';
   if (auth === undefined && !isDevelopment) {
@@ -195,6 +195,7 @@ function planHandler(
     auth: planAuth('serve', auth ?? {}, identifiers, !isDevelopment),
     basePath,
     unknownParameters,
+    timeZone,
     compression,
     version: VERSION,
     corsOrigins,

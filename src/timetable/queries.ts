@@ -1,6 +1,12 @@
 /** Queries of a program and their results. */
 import { LecternError } from '../errors.js';
-import type { ConflictEntry, DirectoryEntry, TimetableEvent, TimetableRecord } from '../model/event.js';
+import type {
+  ConflictEntry,
+  DirectoryEntry,
+  FreeEntry,
+  TimetableEvent,
+  TimetableRecord,
+} from '../model/event.js';
 import {
   type ConflictBy,
   DIRECTORIES,
@@ -20,6 +26,12 @@ export type ScheduleQuery = {
   readonly startTime?: string | Date | undefined;
   /** Only events that start before it. */
   readonly endTime?: string | Date | undefined;
+  /** In place of startTime and endTime: the first local day of the window, such as `2026-10-25`. */
+  readonly date?: string | undefined;
+  /** Local days from `date` on, 1 to 366. Default 1. */
+  readonly days?: number | undefined;
+  /** IANA name of the zone of `date`. Default: the `timeZone` of the timetable, or UTC. */
+  readonly timeZone?: string | undefined;
   /** Entries per page, 1 to 10,000. Default: all entries. */
   readonly limit?: number | undefined;
   /** The `nextCursor` of the page before. */
@@ -39,6 +51,33 @@ export type ConflictQuery = ScheduleQuery & {
   /** False: rows of one lesson conflict with each other. Default true. */
   readonly merge?: boolean | undefined;
 };
+
+/** Who is asked for, and when. Both startTime and endTime are needed, or `date`. */
+export type FreeTimeQuery = Pick<
+  ScheduleQuery,
+  'startTime' | 'endTime' | 'date' | 'days' | 'timeZone' | 'limit' | 'cursor'
+> & {
+  /** Rooms, lecturers or groups. */
+  readonly by: ConflictBy;
+  /** The same window so many weeks running, in local time of `timeZone`, 1 to 60. Default 1. */
+  readonly weeks?: number | undefined;
+  /** Only these: identifiers, or names of lecturers and groups without any. */
+  readonly among?: string | readonly string[] | undefined;
+  /** Only rooms in these buildings. */
+  readonly building?: string | readonly string[] | undefined;
+  /** Only rooms that hold so many people. */
+  readonly capacityMin?: number | undefined;
+};
+
+/** One page of those who are free. */
+export interface FreePage {
+  /** In order of name, then id. */
+  readonly free: FreeEntry[];
+  /** All that are free, on all pages. */
+  readonly total: number;
+  /** Null on the last page. */
+  readonly nextCursor: string | null;
+}
 
 /** The filters of GET /schedule/rooms and the other directories, and a search. */
 export type DirectoryQuery = ScheduleQuery & {
@@ -123,8 +162,24 @@ export function parse<T>(answer: Answer): T {
   return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')) as T;
 }
 
+/** @throws LecternError `option-invalid` */
 export function directoryName(given: unknown): DirectoryName {
   if (isDirectory(given)) return given;
   const names = DIRECTORIES.map(({ name }) => name).join(', ');
   throw new LecternError('option-invalid', `a directory is one of ${names}`);
+}
+
+/** Why a timetable cannot be read now. */
+export function unreadable(isClosed: boolean, hasSnapshot: boolean, lastError: string | null): LecternError {
+  if (isClosed) return new LecternError('closed', 'the timetable is closed');
+  if (hasSnapshot) {
+    const reason = lastError ?? 'no load since';
+    return new LecternError('stale', `the snapshot is older than staleSecondsMax: ${reason}`);
+  }
+  return new LecternError(
+    'not-ready',
+    lastError === null
+      ? 'the timetable is still loading: await its `ready` first'
+      : `the timetable could not be loaded: ${lastError}`,
+  );
 }

@@ -1,6 +1,6 @@
 /** Room timetable/. The library: it opens, reads and serves a timetable, and knows nothing of the command line. */
 import type { IncomingMessage } from 'node:http';
-import { LecternError } from '../errors.js';
+import type { LecternError } from '../errors.js';
 import type { RequestHandler } from '../http/handler.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
 import type { DirectoryEntry, TimetableEvent } from '../model/event.js';
@@ -14,19 +14,20 @@ import type {
 } from '../options/option-types.js';
 import { readRulesOf } from '../options/reading-settings.js';
 import { resolveOptions } from '../options/resolve.js';
+import type { EndpointName } from '../query/endpoint-parameters.js';
 import type { Explanation } from '../query/explain.js';
 import { checkText, invalidParameters, readQueryObject } from '../query/object-form.js';
-import type { EndpointName } from '../query/parameters.js';
 import { Keeper, type LoadOutcome, type Publication } from '../refresh/keeper.js';
 import { Listeners } from '../refresh/listeners.js';
 import { anySourceOf, Loader } from '../refresh/loader.js';
 import { NO_DIFFERENCES } from '../snapshot/differences.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { Answer } from '../view/answer.js';
-import { loadingSource, Present, publicationOf } from '../view/present.js';
+import { loadingSource, Present, type PublishedImage, publicationOf } from '../view/present.js';
 import type { View } from '../view/view.js';
 import type { PublicationState, SourceState, TimetableStatus, ViewSource } from '../view/view-source.js';
 import { createEmbeddedHandler } from './embedded-handler.js';
+import { KeptRooms } from './kept-rooms.js';
 import { OpenServers, type TimetableServer } from './open-servers.js';
 import type { Reading } from './plan-auth.js';
 import {
@@ -42,9 +43,12 @@ import {
   directoryName,
   type EventPage,
   eventPage,
+  type FreePage,
+  type FreeTimeQuery,
   type PageQuery,
   parse,
   type ScheduleQuery,
+  unreadable,
 } from './queries.js';
 import { checkEventName, type TimetableEvents, type TimetableListener } from './timetable-events.js';
 
@@ -68,15 +72,14 @@ export interface Timetable extends ViewSource, AsyncDisposable {
    *   `staleSecondsMax`; `closed`
    */
   find(query?: ScheduleQuery): EventPage;
-  /**
-   * The events of {@link find} as the bytes of an answer, by default JSON. Do not write to them: they may be shared memory. Throws as
-   * {@link find} does.
-   */
+  /** The bytes of an answer, by default JSON. Do not write to them: they may be shared memory. Throws as {@link find} does. */
   findBytes(query?: BytesQuery, format?: FormatName): Uint8Array;
   /** One event by its id, or null. Throws `parameters-invalid` for an id that is not a text. */
   get(id: string): TimetableEvent | null;
   /** GET /schedule/conflicts. Throws as {@link find} does. */
   conflicts(query?: ConflictQuery): ConflictPage;
+  /** GET /schedule/free: who has nothing scheduled in a window. Throws as {@link find} does. */
+  free(query: FreeTimeQuery): FreePage;
   /** GET /schedule/types. */
   types(): string[];
   /**
@@ -88,8 +91,8 @@ export interface Timetable extends ViewSource, AsyncDisposable {
   all(query?: PageQuery): EventPage;
   /** Changes since a snapshot, by its id; null for an unknown or forgotten id. */
   changes(since: string): ChangeSet | null;
-  /** The plan of GET /schedule, or of a directory, for `query`. Throws as {@link find} does. */
-  explain(query?: ScheduleQuery | DirectoryQuery, directory?: DirectoryName): Explanation;
+  /** The plan of GET /schedule, a directory or /schedule/free for `query`. Throws as {@link find} does. */
+  explain(query?: ScheduleQuery | DirectoryQuery | FreeTimeQuery, of?: DirectoryName | 'free'): Explanation;
   /** Loads now, on another thread, and resolves to the outcome. Until then the process stays alive. */
   refresh(options?: RefreshOptions): Promise<LoadOutcome>;
   /**
@@ -140,6 +143,7 @@ class KeptTimetable implements Timetable {
   readonly #keeper: Keeper;
   readonly #present: Present;
   readonly #servers: OpenServers;
+  readonly #rooms: KeptRooms;
   readonly #handlers: { close(): void }[] = [];
   readonly #listeners = new Listeners<TimetableEvents>();
   #closed = false;
@@ -147,11 +151,15 @@ class KeptTimetable implements Timetable {
   constructor(options: Resolved<'openTimetable'>) {
     const { refreshSeconds, watch, gate = {}, snapshotFile, snapshotFilesKept, pin, onProgress } = options;
     const { unknownParameters, identifiers, staleSecondsMax, memoryMbMax } = options;
-    this.#reading = { unknownParameters, identifiers };
+    this.#reading = { unknownParameters, identifiers, timeZone: options.timeZone };
     this.#cacheBytesMax = options.cacheMb * 2 ** 20;
     // A pinned snapshot never gets stale.
     const canBeStale = pin === undefined && staleSecondsMax !== undefined;
     const staleMsMax = canBeStale ? staleSecondsMax * 1000 : Number.POSITIVE_INFINITY;
+    this.#rooms = new KeptRooms(options, {
+      onChange: () => this.#publishRooms(),
+      onFault: (error) => this.#listeners.tell('error', error),
+    });
     const loader = new Loader(anySourceOf(options.source), readRulesOf(options), options.buildOn);
     const name = pin ?? loader.name;
     this.#present = new Present(loadingSource(name), {
@@ -189,12 +197,14 @@ class KeptTimetable implements Timetable {
         changed: (state) => this.#become({ name, ...state }),
       },
     });
-    this.ready = this.#keeper.start().then(async () => {
-      const { summary } = this.#present;
-      if (summary === null) throw this.#unreadable();
-      await this.#servers.settled();
-      return summary;
-    });
+    this.ready = this.#rooms
+      .readBefore(() => this.#keeper.start())
+      .then(async () => {
+        const { summary } = this.#present;
+        if (summary === null) throw this.#unreadable();
+        await this.#servers.settled();
+        return summary;
+      });
     // Also seen in `status`, in 'error' and in reads.
     this.ready.catch(() => {});
   }
@@ -242,6 +252,11 @@ class KeptTimetable implements Timetable {
     return { conflicts: parse(answer), total: answer.total, nextCursor: answer.nextCursor };
   }
 
+  free(query: FreeTimeQuery): FreePage {
+    const answer = this.#answer('free', 'free', query);
+    return { free: parse(answer), total: answer.total, nextCursor: answer.nextCursor };
+  }
+
   directory(name: DirectoryName, query?: DirectoryQuery): DirectoryPage {
     const answer = this.#answer(directoryName(name), 'directory', query);
     return { entries: parse<DirectoryEntry[]>(answer), total: answer.total, nextCursor: answer.nextCursor };
@@ -261,9 +276,9 @@ class KeptTimetable implements Timetable {
     return parse(answerOf(result));
   }
 
-  explain(query?: ScheduleQuery | DirectoryQuery, directory?: DirectoryName): Explanation {
+  explain(query?: ScheduleQuery | DirectoryQuery | FreeTimeQuery, of?: DirectoryName | 'free'): Explanation {
     const view = this.#open();
-    const endpoint = directory === undefined ? 'schedule' : directoryName(directory);
+    const endpoint = of === undefined ? 'schedule' : of === 'free' ? of : directoryName(of);
     const { pairs, faults } = readQueryObject(endpoint, 'explain', query);
     const result = view.explain(pairs, this.#reading, endpoint);
     if ('faults' in result) throw invalidParameters([...faults, ...result.faults]);
@@ -273,7 +288,7 @@ class KeptTimetable implements Timetable {
 
   async refresh({ force = false }: RefreshOptions = {}): Promise<LoadOutcome> {
     if (this.#closed) throw this.#unreadable();
-    const outcome = await this.#keeper.refresh(force);
+    const [outcome] = await Promise.all([this.#keeper.refresh(force), this.#rooms.refresh()]);
     await this.#servers.settled();
     return outcome;
   }
@@ -306,6 +321,7 @@ class KeptTimetable implements Timetable {
   async close(): Promise<void> {
     this.#closed = true;
     for (const handler of this.#handlers) handler.close();
+    this.#rooms.close();
     const kept = this.#keeper.close();
     const served = this.#servers.close(kept);
     try {
@@ -342,32 +358,29 @@ class KeptTimetable implements Timetable {
   }
 
   #unreadable(): LecternError {
-    if (this.#closed) return new LecternError('closed', 'the timetable is closed');
-    const { lastError } = this.#keeper.state;
-    if (this.#present.summary !== null) {
-      return new LecternError(
-        'stale',
-        `the snapshot is older than staleSecondsMax: ${lastError ?? 'no load since'}`,
-      );
-    }
-    return new LecternError(
-      'not-ready',
-      lastError === null
-        ? 'the timetable is still loading: await its `ready` first'
-        : `the timetable could not be loaded: ${lastError}`,
-    );
+    return unreadable(this.#closed, this.#present.summary !== null, this.#keeper.state.lastError);
   }
 
   #publish({ image, origin, delta, history }: Publication): void {
     const differences = history?.differences ?? NO_DIFFERENCES;
-    const published = { image, differences, state: publicationOf(origin, image.summary) };
-    this.#present.publish(published);
-    this.#servers.publish(published);
+    const state = publicationOf(origin, image.summary);
+    this.#show({ image, differences, state, rooms: this.#rooms.table });
     this.#listeners.tell('published', {
       summary: image.summary,
       origin,
       changes: delta === null ? null : { added: delta.added, changed: delta.changed, removed: delta.removed },
     });
+  }
+
+  /** The same snapshot with other rooms. */
+  #publishRooms(): void {
+    const { published } = this.#present;
+    if (published !== null && !this.#closed) this.#show({ ...published, rooms: this.#rooms.table });
+  }
+
+  #show(published: PublishedImage): void {
+    this.#present.publish(published);
+    this.#servers.publish(published);
   }
 
   #become(source: SourceState): void {

@@ -16,6 +16,9 @@ export interface Answer {
   readonly body: Body;
 }
 
+/** The last step of a read: writes what was found. */
+export type Encode = (format: FormatName) => Answer;
+
 /**
  * A request that has been parsed against one snapshot and can be answered from it, and only from it. The entity tag
  * is known without executing anything.

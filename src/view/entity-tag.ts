@@ -1,5 +1,6 @@
 import type { FormatName } from '../model/format.js';
-import type { EndpointName, Parameters } from '../query/parameters.js';
+import type { EndpointName } from '../query/endpoint-parameters.js';
+import type { Parameters } from '../query/parameters.js';
 import type { FieldFilter } from '../query/query.js';
 import { DIGEST_CHARACTERS, Digest } from '../structures/digest.js';
 
@@ -23,6 +24,7 @@ export class EntityTags {
     parameters: Parameters,
     identities: readonly FieldFilter[] | null,
     format: FormatName,
+    rooms = '',
   ): string {
     const { startMs, endMs, limit, eventCursor, conflictCursor, directoryCursor, q } = parameters;
     const { by, merge, since, clashes } = parameters;
@@ -54,6 +56,10 @@ export class EntityTags {
       digest.word(merge ? 1 : 0);
     }
     if (since !== null) digest.text(since);
+    if (parameters.free !== null) {
+      digest.text(JSON.stringify(parameters.free));
+      digest.text(rooms);
+    }
     if (clashes && format === 'ics') digest.text('clashes');
     return this.#tag(digest);
   }

@@ -1,4 +1,5 @@
 import { monotonicMs, monotonicMsAt } from '../model/clock.js';
+import type { RoomTable } from '../model/room.js';
 import type { Differences } from '../snapshot/differences.js';
 import { byteLengthOf, type SnapshotImage } from '../snapshot/image.js';
 import { Snapshot } from '../snapshot/snapshot.js';
@@ -11,6 +12,8 @@ export interface PublishedImage {
   readonly image: SnapshotImage;
   readonly differences: Differences;
   readonly state: PublicationState;
+  /** Rooms that the operator knows of. */
+  readonly rooms?: RoomTable | null;
 }
 
 export interface PresentOptions {
@@ -78,10 +81,10 @@ export class Present implements ViewSource {
 
   publish(published: PublishedImage): void {
     const { cacheBytesMax, threads = 1 } = this.#options;
-    const { image, differences, state } = published;
+    const { image, differences, state, rooms = null } = published;
     const rowCacheBytes = Math.max(0, cacheBytesMax - byteLengthOf(differences) / threads);
     this.#view?.rowCache.clear();
-    this.#view = new SnapshotView(new Snapshot(image), differences, rowCacheBytes);
+    this.#view = new SnapshotView(new Snapshot(image), differences, rowCacheBytes, rooms);
     this.published = published;
     this.publication = state;
   }

@@ -4,44 +4,40 @@
  */
 export type { ParameterPairs, ParseOptions } from '../query/parameters.js';
 
-import type { Body } from '../encode/body.js';
-import { calendarForm, feedOpening } from '../encode/calendar-rows.js';
 import { jsonChanges, messagePackChanges } from '../encode/changes.js';
 import { jsonConflicts, messagePackConflicts } from '../encode/conflict-entries.js';
-import { CSV } from '../encode/csv-rows.js';
-import { jsonRow, jsonRows } from '../encode/json.js';
-import { messagePackRow, messagePackRows, packPlain } from '../encode/msgpack.js';
-import { NDJSON } from '../encode/ndjson-rows.js';
+import { jsonRow } from '../encode/json.js';
+import { messagePackRow, packPlain } from '../encode/msgpack.js';
 import { RowCache } from '../encode/row-cache.js';
-import { type RowListForm, rowList } from '../encode/row-lists.js';
 import { CACHE_BYTES_DEFAULT } from '../limits.js';
 import { type DirectoryName, isDirectory } from '../model/fields.js';
 import type { FormatName } from '../model/format.js';
 import { parseIdentifier } from '../model/identifier.js';
+import type { RoomTable } from '../model/room.js';
 import { findConflicts } from '../query/conflicts.js';
-import { clusterAfter, encodeConflictCursor, encodeEventCursor } from '../query/cursor.js';
-import { executePlan } from '../query/execute.js';
+import { clusterAfter, encodeConflictCursor } from '../query/cursor.js';
+import type { EndpointName } from '../query/endpoint-parameters.js';
 import { type Explanation, explainPlan } from '../query/explain.js';
 import { type FeedQuery, parseFeedQuery } from '../query/feed-query.js';
 import {
   type DataSetFacts,
-  type EndpointName,
   type ParameterPairs,
   type Parameters,
   type ParseOptions,
   parseParameters,
 } from '../query/parameters.js';
-import { type Plan, planQuery } from '../query/plan.js';
+import { planQuery } from '../query/plan.js';
 import type { FieldFilter, Query } from '../query/query.js';
-import type { Selection } from '../query/selection.js';
 import { type Differences, differenceSince, NO_DIFFERENCES } from '../snapshot/differences.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { NO_CODE } from '../structures/dictionary.js';
 import { lowerBound } from '../structures/search.js';
 import type { Answer, Read, ReadFaults, ReadResult } from './answer.js';
-import { DirectoryReads, directoryAnswer } from './directory-reads.js';
+import { Directories } from './directories.js';
 import { EntityTags } from './entity-tag.js';
+import { EventLists } from './event-lists.js';
+import { FreeReader } from './free-reader.js';
 
 /** What programs see of a snapshot. A request takes one view and so sees one snapshot. */
 export interface View {
@@ -66,6 +62,8 @@ export interface View {
   types(pairs: ParameterPairs, options: ParseOptions): ReadResult;
   /** GET /schedule/conflicts. */
   conflicts(pairs: ParameterPairs, options: ParseOptions): ReadResult;
+  /** GET /schedule/free: who has nothing in a window. */
+  free(pairs: ParameterPairs, options: ParseOptions): ReadResult;
   /** GET /schedule/changes: what is different from a past snapshot. */
   changes(pairs: ParameterPairs, options: ParseOptions): ReadResult;
   /** GET /schedule/rooms and the other directories: what matching events have, with names and numbers of events. */
@@ -76,7 +74,7 @@ export interface View {
   feedQuery(pairs: ParameterPairs, options: ParseOptions): { readonly query: FeedQuery } | ReadFaults;
   /** The JSON of one event by its id, or null. A view of shared memory. */
   eventOf(id: string): Uint8Array | null;
-  /** How GET /schedule or a directory answers: the plan as text, with counts and timings. Executes the query. */
+  /** How GET /schedule, a directory or /schedule/free answers: the plan as text, with counts and timings. Executes the query. */
   explain(
     pairs: ParameterPairs,
     options: ParseOptions,
@@ -87,10 +85,8 @@ export interface View {
 }
 
 /** Endpoints that plan a query. */
-export type ExplainedEndpoint = 'schedule' | DirectoryName;
+export type ExplainedEndpoint = 'schedule' | 'free' | DirectoryName;
 
-/** The last step: writes what was found. */
-type Encode = (format: FormatName) => Answer;
 type Identities = readonly FieldFilter[] | null;
 
 export class SnapshotView implements View {
@@ -101,18 +97,20 @@ export class SnapshotView implements View {
   readonly #differences: Differences;
   readonly #facts: DataSetFacts;
   readonly #tags: EntityTags;
-  /** Without and with marked clashes. */
-  readonly #calendars: RowListForm[] = [];
-  readonly #directories: DirectoryReads;
+  readonly #free: FreeReader;
+  readonly #events: EventLists;
+  readonly #directories: Directories;
 
   /**
    * @param differences what has changed since past snapshots
    * @param cacheBytesMax for rows that are laid side by side; 0 for none
+   * @param rooms that the operator knows of
    */
   constructor(
     snapshot: Snapshot,
     differences: Differences = NO_DIFFERENCES,
     cacheBytesMax: number = CACHE_BYTES_DEFAULT,
+    rooms: RoomTable | null = null,
   ) {
     this.summary = snapshot.summary;
     this.rowCache = new RowCache(snapshot.rows, cacheBytesMax);
@@ -123,7 +121,9 @@ export class SnapshotView implements View {
       hasValue: (name, value) => snapshot.field(name).dictionary.codeOf(value) !== NO_CODE,
     };
     this.#tags = new EntityTags(snapshot.summary.id);
-    this.#directories = new DirectoryReads(snapshot);
+    this.#events = new EventLists(snapshot, this.rowCache);
+    this.#directories = new Directories(snapshot);
+    this.#free = new FreeReader(snapshot, this.#directories, rooms, this.#tags);
   }
 
   schedule(pairs: ParameterPairs, options: ParseOptions): ReadResult {
@@ -144,6 +144,11 @@ export class SnapshotView implements View {
 
   conflicts(pairs: ParameterPairs, options: ParseOptions): ReadResult {
     return this.#read('conflicts', pairs, options, null);
+  }
+
+  free(pairs: ParameterPairs, options: ParseOptions): ReadResult {
+    const parsed = parseParameters('free', pairs, options, this.#facts);
+    return 'faults' in parsed ? parsed : { read: this.#free.read(parsed.parameters) };
   }
 
   directory(name: DirectoryName, pairs: ParameterPairs, options: ParseOptions): ReadResult {
@@ -217,12 +222,13 @@ export class SnapshotView implements View {
     const parsed = parseParameters(endpoint, pairs, options, this.#facts);
     if ('faults' in parsed) return parsed;
     const planning = performance.now();
+    if (endpoint === 'free') return this.#free.explain(parsed.parameters, planning - began);
     const plan = planQuery(this.#snapshot, queryOf(parsed.parameters, null));
     const executing = performance.now();
     const find =
       endpoint === 'schedule'
-        ? this.#findEvents(plan, parsed.parameters)
-        : this.#findEntries(endpoint, plan, parsed.parameters);
+        ? this.#events.find(plan, parsed.parameters)
+        : this.#directories.find(endpoint, plan, parsed.parameters);
     const encoding = performance.now();
     const { total, count, body } = find('json');
     // Small bodies are made when they are read.
@@ -268,55 +274,12 @@ export class SnapshotView implements View {
         if (endpoint === 'conflicts') return this.#conflictsAnswer(query, parameters, format);
         const plan = planQuery(this.#snapshot, query);
         const encode = isDirectory(endpoint)
-          ? this.#findEntries(endpoint, plan, parameters)
-          : this.#findEvents(plan, parameters, feedName);
+          ? this.#directories.find(endpoint, plan, parameters)
+          : this.#events.find(plan, parameters, feedName);
         return encode(format);
       },
     };
     return { read };
-  }
-
-  /** The part of a result that was asked for. */
-  #page(
-    selection: Selection,
-    { eventCursor, limit }: Parameters,
-  ): { page: Selection; nextCursor: string | null } {
-    const from = eventCursor === null ? 0 : selection.positionOf(this.#snapshot.ordinalAfter(eventCursor));
-    const to = Math.min(selection.count, from + limit);
-    const page = selection.slice(from, to);
-    const isLast = to === selection.count;
-    return { page, nextCursor: isLast ? null : encodeEventCursor(this.#snapshot.keyOf(page.last())) };
-  }
-
-  #findEvents(plan: Plan, parameters: Parameters, feedName?: string): Encode {
-    const selection = executePlan(this.#snapshot, plan);
-    const { page, nextCursor } = this.#page(selection, parameters);
-    return (format) => {
-      const body = this.#eventsBody(page, format, parameters.clashes, feedName);
-      return { total: selection.count, count: page.count, nextCursor, body };
-    };
-  }
-
-  #findEntries(name: DirectoryName, plan: Plan, parameters: Parameters): Encode {
-    const page = this.#directories.find(name, plan, parameters);
-    return (format) => directoryAnswer(page, format);
-  }
-
-  #eventsBody(page: Selection, format: FormatName, marksClashes: boolean, feedName?: string): Body {
-    const { rows } = this.#snapshot;
-    if (format === 'json') return jsonRows(rows, page, this.rowCache);
-    if (format === 'msgpack') return messagePackRows(rows, page, this.rowCache);
-    const form = this.#formOf(format, marksClashes);
-    const isFeed = format === 'ics' && feedName !== undefined;
-    return rowList(rows, page, isFeed ? { ...form, opening: feedOpening(feedName) } : form, this.rowCache);
-  }
-
-  #formOf(format: 'ndjson' | 'csv' | 'ics', marksClashes: boolean): RowListForm {
-    if (format === 'ndjson') return NDJSON;
-    if (format === 'csv') return CSV;
-    const number = marksClashes ? 1 : 0;
-    this.#calendars[number] ??= calendarForm(this.#snapshot, marksClashes);
-    return this.#calendars[number];
   }
 
   #conflictsAnswer(query: Query, parameters: Parameters, format: FormatName): Answer {

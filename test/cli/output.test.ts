@@ -29,7 +29,14 @@ function shell(line: string): Promise<Ended> {
   });
 }
 
-const COMMANDS = ['--help', `inspect ${DEMO}`, `explain ${DEMO} type=LEC`, 'generate --events 2000'];
+const COMMANDS = [
+  '--help',
+  `export ${DEMO} -f csv`,
+  'openapi',
+  `inspect ${DEMO}`,
+  `explain ${DEMO} type=LEC`,
+  'generate --events 2000',
+];
 
 test('a reader that goes away ends commands quietly', { skip: NO_BASH }, async (t) => {
   await Promise.all(

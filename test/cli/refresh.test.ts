@@ -100,7 +100,7 @@ test('a first load that gives nothing is one clear line, unless an empty timetab
   t.equal(refused.code, 1);
   t.match(
     refused.stderr,
-    /none\.ndjson was refused: it has no events: all 2 records were rejected, the first at line 1: id is .*--identifiers any/,
+    /none\.ndjson was refused: it has no events: all 2 records were rejected, the first at line 1: id is .*--identifiers derived.*lectern inspect/,
   );
   t.equal(refused.stderr.trim().split('\n').length, 1);
   const empty = start([

@@ -47,7 +47,7 @@ const USAGE: readonly Case[] = [
     name: 'explain with the path of another endpoint',
     argv: ['explain', 'no-such-file', '/api/v1/schedule/all?limit=1'],
     code: 2,
-    message: /only GET \/schedule, \/schedule\/rooms, .* can be explained, not "\/api\/v1\/schedule\/all"$/m,
+    message: /only GET \/schedule, .*\/schedule\/free can be explained, not "\/api\/v1\/schedule\/all"$/m,
   },
   {
     name: 'explain with a path and a fault',

@@ -17,6 +17,7 @@ test('findBytes gives the bytes of the events that find gives', async (t) => {
     { studyGroup: 'BIO-1D' },
     { studyGroup: ['BIO-1D', 'INF-2B'], type: 'LEC' },
     { startTime: '2026-09-21T00:00:00Z', endTime: new Date('2026-09-22T00:00:00Z') },
+    { date: '2026-09-21', days: 2, timeZone: 'Europe/Berlin' },
     { limit: 7 },
     { type: 'no such type' },
   ];
@@ -26,6 +27,36 @@ test('findBytes gives the bytes of the events that find gives', async (t) => {
     t.equal(Buffer.from(bytes).toString('utf8'), JSON.stringify(events), JSON.stringify(query));
   }
   await timetable.close();
+});
+
+test('local days are those of the zone of the query, or of the timetable', async (t) => {
+  const timetable = openTimetable({ source: DEMO, timeZone: 'Europe/Berlin' });
+  await timetable.ready;
+  const window = { startTime: '2026-10-25T00:00:00+02:00', endTime: '2026-10-27T00:00:00+01:00' };
+  const { events, total } = timetable.find(window);
+  t.ok(total > 0);
+  t.same(timetable.find({ date: '2026-10-25', days: 2 }).events, events);
+  t.same(timetable.find({ date: '2026-10-25', days: 2, timeZone: 'Europe/Rome' }).events, events);
+  t.same(timetable.conflicts({ date: '2026-10-25', days: 2 }), timetable.conflicts(window));
+  t.equal(timetable.explain({ date: '2026-10-25', days: 2 }).plan, timetable.explain(window).plan);
+  const told = (query: object): unknown => {
+    try {
+      return timetable.find(query);
+    } catch (error) {
+      return (error as { readonly message: string }).message;
+    }
+  };
+  t.match(told({ date: new Date() }), /^date must be a text such as 2026-10-25, not a Date$/);
+  t.match(
+    told({ date: '2026-10-25', days: '2 days' }),
+    /^days: "2 days" is not a whole number from 1 to 366$/,
+  );
+  t.match(told({ date: '2026-10-25', timeZone: 2 }), /^timeZone must be a text such as Europe\/Berlin, not/);
+  await timetable.close();
+  t.throws(() => openTimetable({ source: DEMO, timeZone: 'Berlin' }), {
+    code: 'option-invalid',
+    message: /^timeZone is "Berlin": .* did you mean Europe\/Berlin\?/,
+  });
 });
 
 test('findBytes gives any representation, as GET /schedule does', async (t) => {

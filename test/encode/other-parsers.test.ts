@@ -11,6 +11,8 @@ import { generateEvents } from '../../src/generate/events.js';
 import type { TimetableEvent, TimetableRecord } from '../../src/model/event.js';
 import type { FormatName } from '../../src/model/format.js';
 import { createNormaliser, isRejection } from '../../src/normalise/normalise.js';
+import { parseSourceArgument, sourceOfSpec } from '../../src/source/spec.js';
+import { loadImage } from '../../src/thread/load-image.js';
 import type { View } from '../../src/view/view.js';
 import { bytesOf, listOf, readOf, STRICT, viewOfEvents } from '../query/reading.js';
 import { findDataSets, NO_DATA, recordsOf } from '../query/real-sets.js';
@@ -198,6 +200,18 @@ test('texts that are hard to write are read back', async (t) => {
   assertCalendars(viewOfTexts(texts), null);
   // icalendar 4 reads some texts with backslashes wrongly.
   assertAll(t, 'texts', viewOfTexts(texts.map((text) => text.replaceAll('\\', '/'))));
+});
+
+test('NDJSON and CSV are sources of the same events', async (t) => {
+  const view = viewOf(generateEvents({ events: 1500, seed: 6 }));
+  const json = allAs(view, 'json', 10_000);
+  for (const format of ['ndjson', 'csv', 'json', 'msgpack'] as const) {
+    const file = join(folder, `again.${format}`);
+    writeFileSync(file, allAs(view, format, 10_000));
+    const { image } = await loadImage(sourceOfSpec(parseSourceArgument(file)), { identifiers: 'uuid' });
+    t.ok(Buffer.from(image.rows.bytes).equals(json), format);
+    t.equal(image.summary.rejected, 0);
+  }
 });
 
 test('no line of a calendar is longer than 75 octets', async (t) => {

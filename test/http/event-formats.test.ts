@@ -1,5 +1,9 @@
 /** The representations that only lists of events have, as clients see them. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { test } from 'tap';
+import { BYTES_AT, routeNumber } from '../../src/metrics/cells.js';
+import { Meter } from '../../src/metrics/meter.js';
 import type { TimetableEvent } from '../../src/model/event.js';
 import { csvOf, icsOf, ndjsonOf } from '../oracle/representations.js';
 import { bearer, EVENTS, type Reply, serve, setUp, viewsOf } from './harness.js';
@@ -18,6 +22,13 @@ const FORMATS = [
 const eventsOf = (reply: Reply): TimetableEvent[] => reply.json() as TimetableEvent[];
 const withFormat = (path: string, format: string): string =>
   `${path}${path.includes('?') ? '&' : '?'}format=${format}`;
+
+const MANY = Array.from({ length: 6000 }, (_, n) => ({
+  ...(EVENTS[n % EVENTS.length] as (typeof EVENTS)[number]),
+  id: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
+  time: n * 60_000,
+  endTime: n * 60_000 + 3_600_000,
+}));
 
 test('Accept and format= give the same list, with its own tag and the name of a file', async (t) => {
   const { send } = await serve(t, setUp().handler);
@@ -117,13 +128,7 @@ test('a browser still gets JSON', async (t) => {
 });
 
 test('large lists without a known length come in chunks, and whole', async (t) => {
-  const events = Array.from({ length: 6000 }, (_, n) => ({
-    ...(EVENTS[n % EVENTS.length] as (typeof EVENTS)[number]),
-    id: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
-    time: n * 60_000,
-    endTime: n * 60_000 + 3_600_000,
-  }));
-  const { send, raw } = await serve(t, setUp({ views: viewsOf(events) }).handler);
+  const { send, raw } = await serve(t, setUp({ views: viewsOf(MANY) }).handler);
   const json = eventsOf(await send('/api/v1/schedule/all', { headers: GOOD }));
   const expected = csvOf(json);
   const first = await send('/api/v1/schedule/all?format=csv', { headers: GOOD });
@@ -147,4 +152,26 @@ test('large lists without a known length come in chunks, and whole', async (t) =
   const lines = await send('/api/v1/schedule/all?format=ndjson', { headers: GOOD });
   t.equal(lines.headers['content-length'], String(lines.body.length));
   t.ok(lines.body.toString() === ndjsonOf(json));
+});
+
+test('a reader that leaves in the middle of a list harms nobody else', async (t) => {
+  const { send, port } = await serve(t, setUp({ views: viewsOf(MANY) }).handler);
+  const expected = icsOf(eventsOf(await send('/api/v1/schedule/all', { headers: GOOD })));
+  for (const query of ['all?format=ics', 'all?format=csv', '?limit=5000&format=ics']) {
+    const socket = connect(port, '127.0.0.1');
+    const path = `/api/v1/schedule${query.startsWith('?') ? '' : '/'}${query}`;
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: ${GOOD.Authorization}\r\n\r\n`);
+    await once(socket, 'data');
+    socket.destroy();
+  }
+  t.ok((await send('/api/v1/schedule/all?format=ics', { headers: GOOD })).body.toString() === expected);
+  t.ok((await send('/api/v1/schedule/all?format=ics', { headers: GOOD })).body.toString() === expected);
+});
+
+test('bytes of a list without a known length are counted', async (t) => {
+  const meter = new Meter();
+  const { send } = await serve(t, setUp({ views: viewsOf(MANY), meter }).handler);
+  const { body } = await send('/api/v1/schedule?limit=5000&format=csv', { headers: GOOD });
+  t.ok(body.length > 256 * 1024);
+  t.equal(meter.get(BYTES_AT + routeNumber('/schedule')), body.length);
 });

@@ -79,6 +79,7 @@ export interface SetUpOptions {
   readonly table?: ClaimTable;
   readonly basePath?: string;
   readonly unknownParameters?: 'reject' | 'ignore';
+  readonly timeZone?: string;
   /** Default true, as in Lectern's own server. */
   readonly ownsSocket?: boolean;
   readonly corsOrigins?: readonly string[];
@@ -110,7 +111,7 @@ export function setUp(options: SetUpOptions = {}): {
   const views = options.views ?? viewsOf();
   const table = options.table ?? createClaimTable();
   const issuer = createDevelopmentIssuer({ table });
-  const { mode = 'production', basePath, unknownParameters, enrolments = null } = options;
+  const { mode = 'production', basePath, unknownParameters, timeZone, enrolments = null } = options;
   const { access = new PresentAccess({ enrolments }) } = options;
   const keySets = [...(options.keySets ?? [createSecretKeySet(SECRET)])];
   if (mode === 'development') keySets.push(issuer.keySet);
@@ -136,6 +137,7 @@ export function setUp(options: SetUpOptions = {}): {
         }),
     ...(basePath === undefined ? {} : { basePath }),
     ...(unknownParameters === undefined ? {} : { unknownParameters }),
+    ...(timeZone === undefined ? {} : { timeZone }),
   };
   const development = { issuer, identifiers: 'uuid', version: '1.2.3' } as const;
   const handler = createHandler(views, mode === 'production' ? common : { ...common, development });

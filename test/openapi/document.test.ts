@@ -13,7 +13,7 @@ import {
   ENDPOINT_PARAMETERS,
   type EndpointName,
   FEED_PARAMETERS,
-} from '../../src/query/parameters.js';
+} from '../../src/query/endpoint-parameters.js';
 import { bearer, type Client, EVENTS, serve, setUp, viewsOf } from '../http/harness.js';
 
 interface Operation {
@@ -140,6 +140,7 @@ test('every endpoint has exactly the parameters that it takes', async (t) => {
     all: '/schedule/all',
     types: '/schedule/types',
     conflicts: '/schedule/conflicts',
+    free: '/schedule/free',
     changes: '/schedule/changes',
     feed: '/schedule/feed',
     rooms: '/schedule/rooms',
@@ -223,10 +224,14 @@ test('what the endpoints answer is what the document says', async (t) => {
   const lists = Object.keys(document.paths).filter(
     (path) => path.startsWith('/schedule') && path !== '/schedule/feed',
   );
-  t.equal(lists.length, 11);
+  t.equal(lists.length, 12);
   const { id } = viewsOf().summary ?? {};
   for (const path of lists) {
-    const query = path === '/schedule/changes' ? `?since=${id}` : '';
+    const needed: Readonly<Record<string, string>> = {
+      '/schedule/changes': `?since=${id}`,
+      '/schedule/free': '?by=lecturer&date=2024-09-07',
+    };
+    const query = needed[path] ?? '';
     await hold(t, send, path, 200, { query, headers: good });
     await hold(t, send, path, 200, { query, headers: { ...good, Accept: 'application/msgpack' } });
     const endpoint = (path.split('/')[2] ?? 'schedule') as keyof typeof ENDPOINT_FORMATS;

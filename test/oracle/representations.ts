@@ -1,5 +1,6 @@
 /** Events in each representation, written the slow and obvious way. */
-import type { TimetableEvent } from '../../src/model/event.js';
+import type { NormalisedEvent, TimetableEvent } from '../../src/model/event.js';
+import { nameOracle } from './names.js';
 
 export function ndjsonOf(events: readonly TimetableEvent[]): string {
   return events.map((event) => `${JSON.stringify(event)}\n`).join('');
@@ -30,20 +31,29 @@ export function csvOf(events: readonly TimetableEvent[]): string {
   return [NAMES.join(','), ...rows].map((line) => `${line}\r\n`).join('');
 }
 
-/** @param clashes the ids of events that are in a conflict */
-export function icsOf(events: readonly TimetableEvent[], clashes: ReadonlySet<string> = new Set()): string {
+/**
+ * @param all every event of the data set, for the names of rooms and courses
+ * @param clashes the ids of events that are in a conflict
+ */
+export function icsOf(
+  events: readonly TimetableEvent[],
+  all: readonly NormalisedEvent[] = [],
+  clashes: ReadonlySet<string> = new Set(),
+): string {
   const lines = ['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//Lectern//Lectern//EN'];
   for (const event of events) {
     const [start, end] = [event.time, event.endTime].map((time) => time.replace(/\.\d+|[-:]/g, ''));
     const known = [event.lecturer, event.studyGroup].filter((each) => each);
+    const course = event.courseId === null ? null : nameOracle(all, 'courseId', event.courseId);
+    const room = event.roomId === null ? null : nameOracle(all, 'roomId', event.roomId);
     const categories = [text(event.type ?? ''), clashes.has(event.id) ? 'CLASH' : ''].filter((each) => each);
     const properties = [
       ['UID', text(event.id)],
       ['DTSTAMP', start],
       ['DTSTART', start],
       ['DTEND', end === start ? '' : end],
-      ['SUMMARY', text(event.title || event.type || '')],
-      ['LOCATION', text(event.roomId ?? '')],
+      ['SUMMARY', text(event.title || course || event.type || '')],
+      ['LOCATION', text(room || event.roomId || '')],
       ['DESCRIPTION', text(known.join('\n'))],
       ['CATEGORIES', categories.join(',')],
     ];

@@ -250,6 +250,7 @@ const ERRORS: Readonly<Record<LecternErrorCode, true>> = {
   'key-invalid': true,
   'address-unavailable': true,
   'parameters-invalid': true,
+  'rooms-unusable': true,
   'thread-lost': true,
   'not-ready': true,
   stale: true,

@@ -127,6 +127,11 @@ const FAULTS: readonly [Endpoint, readonly string[], string, ParameterFaultCode]
   ['schedule', ['endTime', '1725264000000'], 'endTime', 'malformed-time'],
   ['conflicts', ['startTime', 'yesterday'], 'startTime', 'malformed-time'],
 
+  ['schedule', ['date', '2026-02-30'], 'date', 'malformed-date'],
+  ['schedule', ['date', '2026-10-25', 'days', '367'], 'days', 'malformed-number'],
+  ['schedule', ['date', '2026-10-25', 'timeZone', 'Europe/Atlantis'], 'timeZone', 'unknown-time-zone'],
+  ['schedule', ['days', '2'], 'days', 'wrong-combination'],
+
   ['schedule', ['limit', '0'], 'limit', 'malformed-limit'],
   ['schedule', ['limit', '10001'], 'limit', 'malformed-limit'],
   ['schedule', ['limit', '1.5'], 'limit', 'malformed-limit'],

@@ -65,7 +65,12 @@ export async function startAddresses(t: Test, count: number): Promise<Addresses>
       kind: 'merged',
       specs: moods.map(
         (_, n) =>
-          ({ kind: 'http', url: `${origin}/${n}?token=secret`, idleMsMax: 300, headersMsMax: 300 }) as const,
+          ({
+            kind: 'http',
+            url: `${origin}/${n}?token=secret`,
+            idleMsMax: 2000,
+            headersMsMax: 2000,
+          }) as const,
       ),
     } as const,
     nameOf: (n: number) => `${origin}/${n}?token=…`,
@@ -73,7 +78,13 @@ export async function startAddresses(t: Test, count: number): Promise<Addresses>
 }
 
 export function open(t: Test, options: TimetableOptions): { timetable: Timetable; told: string[] } {
-  const timetable = openTimetable({ refreshSeconds: 3600, watch: false, identifiers: 'any', ...options });
+  const timetable = openTimetable({
+    refreshSeconds: 3600,
+    watch: false,
+    identifiers: 'any',
+    buildOn: 'here',
+    ...options,
+  });
   t.teardown(() => timetable.close());
   const told: string[] = [];
   timetable.on('part', ({ state, lastError }) =>

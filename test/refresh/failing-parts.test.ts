@@ -1,5 +1,5 @@
 /** Several addresses, files and folders of which some fail: the others go on, and each keeps its last good events. */
-import { unlinkSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
 import type { SourcePart } from '../../src/model/source-parts.js';
@@ -8,7 +8,7 @@ import { type Mood, open, partsOf, record, startAddresses, states, titles } from
 
 test('addresses that fail in any way keep their last events; the others are refreshed; good again', async (t) => {
   const upstream = await startAddresses(t, 7);
-  const { timetable, told } = open(t, { source: upstream.spec });
+  const { timetable, told } = open(t, { source: upstream.spec, buildOn: 'thread' });
   await timetable.ready;
   t.strictSame(
     upstream.asked(),
@@ -41,7 +41,7 @@ test('addresses that fail in any way keep their last events; the others are refr
   });
   t.equal(timetable.status, 'ok', 'ten intervals have not passed');
   t.equal(told.length, 6);
-  t.match(told.join('\n'), /500.*within 0\.3 s.*HTML or XML.*503/s);
+  t.match(told.join('\n'), /500.*within 2 s.*HTML or XML.*503/s);
   const failing = partsOf(timetable)[1] as SourcePart;
   t.equal(failing.name, upstream.nameOf(1));
   t.ok((failing.lastSuccessMs as number) < before && (failing.failingSinceMs as number) >= before);
@@ -94,35 +94,6 @@ test('an overridden event is back when the later source drops it, also while the
   await timetable.refresh();
   t.strictSame(titles(timetable), ['a0 0 v1', 'all 0 v1', 'b0 corrected, too']);
   t.strictSame(states(timetable), ['stale', 'ok']);
-});
-
-test('a folder that is watched: malformed, good again, removed', async (t) => {
-  const folder = t.testdir({
-    'a.ndjson': record('a', '1'),
-    'b.ndjson': record('b', '1'),
-    'c.ndjson': record('c', '1'),
-  });
-  const { timetable, told } = open(t, { source: folder, refreshSeconds: 0, watch: true });
-  await timetable.ready;
-  const next = async (change: () => void): Promise<void> => {
-    const loaded = new Promise<void>((resolve) => {
-      timetable.on('loaded', () => resolve());
-    });
-    change();
-    const timer = setInterval(() => {}, 1000);
-    await loaded;
-    clearInterval(timer);
-  };
-  await next(() => writeFileSync(join(folder, 'b.ndjson'), 'garbage'));
-  t.strictSame(titles(timetable), ['a 1', 'b 1', 'c 1']);
-  t.strictSame(states(timetable), ['ok', 'stale', 'ok']);
-  t.equal(timetable.status, 'degraded', 'there is no interval to wait for');
-  await next(() => writeFileSync(join(folder, 'b.ndjson'), record('b', '2')));
-  t.strictSame(titles(timetable), ['a 1', 'b 2', 'c 1']);
-  await next(() => writeFileSync(join(folder, 'd.ndjson'), record('d', '1')));
-  await next(() => unlinkSync(join(folder, 'd.ndjson')));
-  t.strictSame(titles(timetable), ['a 1', 'b 2', 'c 1']);
-  t.match(told, [/^stale: /, 'ok']);
 });
 
 test('health names the parts and shows no secret; it is degraded after ten intervals', async (t) => {

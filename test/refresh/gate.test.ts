@@ -88,11 +88,11 @@ test('a refusal says the numbers', async (t) => {
   ] as const;
   t.match(
     judge(summary(0, 7, { rejections }), null, GATE_DEFAULTS)?.detail,
-    /all 7 records were rejected, the first at line 1: id is missing$/,
+    /all 7 records were rejected, the first at line 1: id is missing; lectern inspect shows its columns and proposes a field map$/,
   );
   t.match(
     judge(summary(0, 1, { rejections }), null, GATE_DEFAULTS)?.detail,
-    /its only record was rejected, at line 1: id is missing$/,
+    /its only record was rejected, at line 1: id is missing; lectern inspect /,
   );
   t.match(
     judge(summary(80, 20, { rejections }), summary(100), GATE_DEFAULTS)?.detail,

@@ -16,7 +16,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { test } from 'tap';
 import { LecternError } from '../../src/errors.js';
-import { FORMATS } from '../../src/model/format.js';
+import { DIRECTORIES } from '../../src/model/fields.js';
+import { LIST_FORMATS } from '../../src/model/format.js';
 import { checkRowsOf, readCheckedImage } from '../../src/snapshot/check-image.js';
 import { writeImageFile } from '../../src/snapshot/image-file.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
@@ -43,6 +44,7 @@ const events = Array.from({ length: EVENTS }, (_, n) =>
     courseId: `Course ${n}`,
     lecturer: n % 3 === 0 ? null : `Lecturer ${n % 5}`,
     roomId: n % 7 === 0 ? null : `2c3c9bfd-5da4-5a45-8bdb-00000000000${n % 2}`,
+    courseName: n % 9 === 0 ? null : `Course "${n % 40}"`,
   }),
 );
 writeImageFile(path, imageOf(events, 2), 'version 1', 0, { name: 'events.ndjson', digest: 'abc' });
@@ -67,15 +69,29 @@ const CONFLICT_QUERIES: readonly (readonly [string, string])[][] = [
   [['limit', '3']],
 ];
 
+const DIRECTORY_QUERIES: readonly (readonly [string, string])[][] = [
+  [],
+  [['q', 'course']],
+  [
+    ['type', 'Lab'],
+    ['limit', '9'],
+  ],
+];
+
 /** Every answer that there is: a function that makes it, and its format. */
 function* answersOf(view: View): Generator<readonly [() => Answer, string]> {
-  for (const { name } of FORMATS) {
+  for (const { name } of LIST_FORMATS) {
     yield [() => readOf(view.all([], STRICT)).execute(name), name];
     for (const query of QUERIES) yield [() => readOf(view.schedule(query, STRICT)).execute(name), name];
     for (const query of CONFLICT_QUERIES) {
       yield [() => readOf(view.conflicts(query, STRICT)).execute(name), name];
     }
     yield [() => readOf(view.types([], STRICT)).execute(name), name];
+    for (const directory of DIRECTORIES) {
+      for (const query of DIRECTORY_QUERIES) {
+        yield [() => readOf(view.directory(directory.name, query, STRICT)).execute(name), name];
+      }
+    }
   }
 }
 

@@ -131,6 +131,19 @@ test('in columns of text dots are part of a name, and an empty text is no value'
   });
 });
 
+test('accents of a column may be characters of their own', async (t) => {
+  const [composed, decomposed] = ['Pr\u00fcfung', 'Pru\u0308fung'] as const;
+  for (const [column, inFile] of [
+    [composed, decomposed],
+    [decomposed, composed],
+  ] as const) {
+    for (const format of ['csv', 'ndjson']) {
+      t.strictSame(mapped({ [inFile]: 'x', Ort: 'y' }, { title: column }, format), { title: 'x', Ort: 'y' });
+    }
+    t.strictSame(mapped({ room: { [inFile]: 'x' } }, { title: `room.${column}` }), { title: 'x' });
+  }
+});
+
 test('the text of an identifier is kept as the name', async (t) => {
   const uuid = '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417';
   const derived = (record: object): unknown => mapped(record, {}, 'ndjson', { identifiers: 'derived' });

@@ -1,8 +1,9 @@
 import { LecternError } from '../../errors.js';
 import { CALENDAR_DEPTH_MAX } from '../../limits.js';
 import type { ReadRules } from '../../model/read-rules.js';
+import { formatInstant } from '../../model/time.js';
 import { type FormatReader, malformed, rejectFault } from '../formats/reader.js';
-import type { RecordSink } from '../source.js';
+import type { ExpansionWindow, RecordSink } from '../source.js';
 import { type CalendarEvent, EventLines, faultOf, isCancelled, isRecurring } from './calendar-event.js';
 import { type CalendarZone, zoneOfName } from './calendar-zones.js';
 import { readContentLine, unescapeText } from './content-line.js';
@@ -23,6 +24,7 @@ const NAME_UNITS_SHOWN = 40;
 export class CalendarReader implements FormatReader {
   readonly format = 'icalendar';
   records = 0;
+  expanded: ExpansionWindow | undefined;
   readonly #sourceName: string;
   readonly #sink: RecordSink;
   readonly #output: EventOutput;
@@ -70,7 +72,10 @@ export class CalendarReader implements FormatReader {
         `the source ends inside ${show(open)}${place}; expected END:VCALENDAR`,
       );
     }
-    this.#kept.giveAll(windowOf(this.#rules, Date.now()), this.#output);
+    if (this.#kept.isEmpty) return;
+    const window = windowOf(this.#rules, Date.now());
+    this.expanded = { from: dateOf(window.fromMs), to: dateOf(window.toMs) };
+    this.#kept.giveAll(window, this.#output);
   }
 
   #takeLine(line: FoundLine): void {
@@ -191,6 +196,10 @@ export class CalendarReader implements FormatReader {
     else if (isFault(timing)) this.#output.reject(event, timing);
     else this.#output.give(event, uid, timing.start.instantMs, timing);
   }
+}
+
+function dateOf(instantMs: number): string {
+  return formatInstant(instantMs).slice(0, 10);
 }
 
 /** Events without a UID are known by their content. */

@@ -44,6 +44,10 @@ export class KeptEvents {
   readonly #byUid = new Map<string, Kept[]>();
   #bytes = 0;
 
+  get isEmpty(): boolean {
+    return this.#byUid.size === 0;
+  }
+
   /** @throws LecternError `source-too-large` */
   keep(uid: string, event: CalendarEvent, scope: CalendarScope, sourceName: string): void {
     const bytes = Buffer.from(JSON.stringify(event));

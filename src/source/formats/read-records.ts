@@ -99,7 +99,13 @@ export async function readRecords(
     const problem = `it may be cut: the transfer has no length, and ${reader.format} does not mark its end`;
     throw malformed(sourceName, `${problem}; expected a known length, an array, or gzip data`);
   }
-  return { format: reader.format, gzipped, bytesRead, ...(reader.endsCut === true ? { endsCut: true } : {}) };
+  return {
+    format: reader.format,
+    gzipped,
+    bytesRead,
+    ...(reader.expanded === undefined ? {} : { expanded: reader.expanded }),
+    ...(reader.endsCut === true ? { endsCut: true } : {}),
+  };
 }
 
 /** Null: more bytes are needed to recognise the format. */

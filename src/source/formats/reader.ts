@@ -4,7 +4,7 @@ import { RECORD_BYTES_MAX } from '../../limits.js';
 import type { RecordPosition, Rejection } from '../../model/event.js';
 import { findJsonFault, type JsonFault } from '../../model/json-fault.js';
 import type { ReadRules } from '../../model/read-rules.js';
-import type { RecordSink, SourceFormat } from '../source.js';
+import type { ExpansionWindow, RecordSink, SourceFormat } from '../source.js';
 import { expectedText } from './text-encoding.js';
 
 /**
@@ -18,6 +18,7 @@ export interface FormatReader {
   /** Whether the data says where it ends: then cut data is always noticed. */
   readonly selfDelimiting: boolean;
   readonly endsCut?: boolean;
+  readonly expanded?: ExpansionWindow | undefined;
   /** The caller may overwrite the bytes afterwards. */
   push(chunk: Buffer): void;
   finish(): void;

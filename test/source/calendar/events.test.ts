@@ -295,13 +295,16 @@ test('several calendars in one source: each has its own name and zones', (t) => 
   t.end();
 });
 
-test('recurrences have a window, other events do not', (t) => {
+test('recurrences have a window, which is told, other events do not', (t) => {
   const daily = eventOf('DTSTART:20200101T060000Z', 'RRULE:FREQ=DAILY');
   const starts = readCalendar(daily, { from: '2026-09-01', to: '2026-09-03' }).events.map(
     ({ DTSTART }) => DTSTART,
   );
   t.strictSame(starts, ['2026-09-01T06:00:00.000Z', '2026-09-02T06:00:00.000Z']);
-  t.equal(readCalendar(eventOf('DTSTART:19990101T060000Z'), WINDOW).events.length, 1);
+  const single = readCalendar(eventOf('DTSTART:19990101T060000Z'), WINDOW);
+  t.equal(single.events.length, 1);
+  t.equal(single.reader.expanded, undefined);
+  t.strictSame(readCalendar(daily, WINDOW).reader.expanded, { from: '2026-01-01', to: '2027-12-31' });
   const today = Date.now();
   const days = readCalendar(daily).events.map(({ DTSTART = '' }) => Date.parse(DTSTART));
   const day = 86_400_000;

@@ -1,0 +1,137 @@
+/**
+ * What the load of a calendar costs, against ical.js that only parses it, in turn in one process. And how long rules of recurrence
+ * take. Needs a build.
+ *
+ *     node bench/calendars.mjs [events] [rounds]
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import ICAL from 'ical.js';
+import { RRuleTemporal } from 'rrule-temporal';
+import { CalendarReader } from '../dist/source/calendar/calendar-reader.js';
+import { fileSource } from '../dist/source/file.js';
+import { loadImage } from '../dist/thread/load-image.js';
+import { spreadOf } from './statistics.mjs';
+
+const EVENTS = Number(process.argv[2] ?? 50_000);
+const ROUNDS = Number(process.argv[3] ?? 5);
+const HOUR_MS = 3_600_000;
+
+const compact = (ms) => new Date(ms).toISOString().replace(/[-:]|\.\d+/g, '');
+
+/** @param {boolean} isZoned whether times have a TZID */
+function calendar(isZoned) {
+  const at = (name, ms) =>
+    `${name}${isZoned ? ';TZID=Europe/Berlin' : ''}:${compact(ms).slice(0, isZoned ? -1 : undefined)}`;
+  const lines = ['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//bench//EN', 'X-WR-CALNAME:Bench'];
+  for (let n = 0; n < EVENTS; n++) {
+    const start = Date.UTC(2026, 0, 1, 8) + (n % 3000) * HOUR_MS + Math.floor(n / 3000) * 300_000;
+    lines.push(
+      'BEGIN:VEVENT',
+      `UID:lesson-${n}@example.edu`,
+      'DTSTAMP:20260101T000000Z',
+      at('DTSTART', start),
+      at('DTEND', start + 1.5 * HOUR_MS),
+      `SUMMARY:Linear Algebra ${n % 800}`,
+      `LOCATION:Building ${n % 20}\\, room ${n % 130}`,
+      `ORGANIZER;CN="Ada Lovelace ${n % 400}":mailto:ada${n % 400}@example.edu`,
+      'CATEGORIES:Lecture',
+      'DESCRIPTION:Bring your notes\\nand a pencil. The course has further pages under',
+      '  an address that is long enough to be folded.',
+      'END:VEVENT',
+    );
+  }
+  return [...lines, 'END:VCALENDAR', ''].join('\r\n');
+}
+
+async function cpuMs(task) {
+  const before = process.cpuUsage();
+  await task();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}
+
+const show = ({ median, min, max }) => `${median.toFixed(2)} (${min.toFixed(2)} to ${max.toFixed(2)})`;
+
+async function compareLoads(folder) {
+  for (const isZoned of [false, true]) {
+    const file = join(folder, 'calendar.ics');
+    const text = calendar(isZoned);
+    writeFileSync(file, text);
+    const parses = [];
+    const loads = [];
+    const load = async () => {
+      const { image } = await loadImage(fileSource(file), { identifiers: 'uuid' });
+      if (image.summary.events !== EVENTS) throw new Error(`${image.summary.events} events were loaded`);
+    };
+    for (let round = 0; round < ROUNDS; round++) {
+      parses.push(await cpuMs(() => ICAL.parse(text)));
+      loads.push(await cpuMs(load));
+    }
+    const name = isZoned ? 'with TZID' : 'in UTC';
+    console.log(`${EVENTS} events ${name}, ${(text.length / 1e6).toFixed(1)} MB`);
+    console.log(`  ical.js parses in   ${show(spreadOf(parses))} ms of CPU`);
+    console.log(`  Lectern loads in    ${show(spreadOf(loads))} ms of CPU`);
+    console.log(`  ratio               ${show(spreadOf(loads.map((ms, n) => ms / parses[n])))}`);
+  }
+}
+
+const RULES = [
+  ['FREQ=WEEKLY;BYDAY=MO,WE', '20250901T080000Z'],
+  ['FREQ=DAILY;COUNT=20000', '19900101T080000Z'],
+  ['FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1', '19970902T090000Z'],
+  ['FREQ=DAILY;BYMONTH=2;BYMONTHDAY=31', '20260201T000000Z'],
+  ['FREQ=SECONDLY', '20260101T000000Z'],
+  ['FREQ=SECONDLY;COUNT=1000000000', '20200101T000000Z'],
+];
+const FROM = '2025-11-23';
+const TO = '2028-11-23';
+
+/** The least of five, of processor time. */
+function leastMs(task) {
+  let least = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < 5; round++) {
+    const before = process.cpuUsage();
+    task();
+    const { user, system } = process.cpuUsage(before);
+    least = Math.min(least, (user + system) / 1000);
+  }
+  return least.toFixed(1).padStart(7);
+}
+
+function compareRules() {
+  for (const [rule, start] of RULES) {
+    let events = 0;
+    const own = leastMs(() => {
+      events = 0;
+      const sink = { record: () => events++, reject() {} };
+      const reader = new CalendarReader('bench', sink, { identifiers: 'uuid', from: FROM, to: TO });
+      const lines = ['BEGIN:VCALENDAR', 'BEGIN:VEVENT', 'UID:1', `DTSTART:${start}`, `RRULE:${rule}`];
+      reader.push(Buffer.from([...lines, 'END:VEVENT', 'END:VCALENDAR', ''].join('\r\n')));
+      reader.finish();
+    });
+    let other = '';
+    const theirs = leastMs(() => {
+      try {
+        const expansion = new RRuleTemporal({
+          rruleString: `DTSTART:${start}\nRRULE:${rule}`,
+          maxIterations: 100_000,
+          maxCandidateEvaluations: 100_000,
+        });
+        other = `${expansion.between(new Date(FROM), new Date(TO), true).length}`;
+      } catch (error) {
+        other = error.message;
+      }
+    });
+    console.log(`${rule}: Lectern ${own} ms, ${events} events; rrule-temporal ${theirs} ms, ${other}`);
+  }
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'lectern-calendars-'));
+try {
+  compareRules();
+  await compareLoads(folder);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,55 @@
+import build, { type Schema } from 'fast-json-stringify';
+import type { FreeEntry } from '../model/event.js';
+import { FREE_ENTRY_SCHEMA } from '../model/schemas.js';
+import { formatInstant } from '../model/time.js';
+import type { DirectoryKey } from '../query/directory.js';
+import type { Gap } from '../query/gaps.js';
+import { allocateBody, type MeasuredBody, madeBody } from './body.js';
+import { arrayHeader, packPlain } from './msgpack.js';
+import { gather } from './slices.js';
+
+const serialise: (entry: FreeEntry) => string = build({
+  ...FREE_ENTRY_SCHEMA,
+  // The serialiser takes instants as texts.
+  properties: Object.fromEntries(
+    Object.keys(FREE_ENTRY_SCHEMA.properties as object).map((name) => [name, { type: ['string', 'null'] }]),
+  ),
+} as unknown as Schema);
+
+/** Instants repeat, as lessons begin and end together. */
+class Instants {
+  readonly #texts = new Map<number, string>();
+
+  textOf(instantMs: number | null): string | null {
+    if (instantMs === null) return null;
+    let text = this.#texts.get(instantMs);
+    if (text === undefined) {
+      text = formatInstant(instantMs);
+      this.#texts.set(instantMs, text);
+    }
+    return text;
+  }
+}
+
+function* entriesOf(free: Iterable<readonly [DirectoryKey, Gap]>): Generator<FreeEntry> {
+  const instants = new Instants();
+  for (const [{ id, name }, { fromMs, untilMs }] of free) {
+    yield { id, name, freeFrom: instants.textOf(fromMs), freeUntil: instants.textOf(untilMs) };
+  }
+}
+
+export function jsonFree(free: Iterable<readonly [DirectoryKey, Gap]>): MeasuredBody {
+  let text = '';
+  for (const entry of entriesOf(free)) text += `${text === '' ? '[' : ','}${serialise(entry)}`;
+  const json = text === '' ? '[]' : `${text}]`;
+  const body = allocateBody(Buffer.byteLength(json, 'utf8'));
+  body.write(json, 'utf8');
+  return madeBody(body);
+}
+
+export function messagePackFree(free: Iterable<readonly [DirectoryKey, Gap]>, count: number): MeasuredBody {
+  const pieces: Uint8Array[] = [arrayHeader(count)];
+  for (const entry of entriesOf(free)) pieces.push(packPlain(entry));
+  const byteLength = pieces.reduce((sum, { length }) => sum + length, 0);
+  return madeBody(gather(pieces, allocateBody(byteLength)));
+}

@@ -1,0 +1,126 @@
+/** Which parameters and formats each endpoint has. */
+import { type DirectoryName, PARAMETER_FIELDS } from '../model/fields.js';
+import { FORMATS, type Format, LIST_FORMATS } from '../model/format.js';
+
+export type ParameterKind =
+  | 'filter'
+  | 'instant'
+  | 'date'
+  | 'time-zone'
+  | 'count'
+  | 'texts'
+  | 'dimension'
+  | 'limit'
+  | 'event-cursor'
+  | 'conflict-cursor'
+  | 'directory-cursor'
+  | 'q'
+  | 'format'
+  | 'by'
+  | 'merge'
+  | 'since'
+  | 'for'
+  | 'clashes';
+
+/** The endpoints that return lists, and `events`, which returns one event. */
+export type EndpointName =
+  | 'schedule'
+  | 'personal'
+  | 'all'
+  | 'types'
+  | 'conflicts'
+  | 'free'
+  | 'changes'
+  | 'events'
+  | DirectoryName;
+
+export interface Parameter {
+  readonly name: string;
+  readonly kind: ParameterKind;
+  /** Its place in the table, which orders faults and filters. */
+  readonly rank: number;
+}
+
+export type ParameterTable = ReadonlyMap<string, Parameter>;
+
+function tableOf(...rows: (readonly [name: string, kind: ParameterKind])[]): ParameterTable {
+  return new Map(rows.map(([name, kind], rank) => [name, { name, kind, rank }]));
+}
+
+const WINDOW: readonly (readonly [string, ParameterKind])[] = [
+  ['startTime', 'instant'],
+  ['endTime', 'instant'],
+  ['date', 'date'],
+  ['days', 'count'],
+  ['timeZone', 'time-zone'],
+];
+
+const FILTERS: readonly (readonly [string, ParameterKind])[] = [
+  ...PARAMETER_FIELDS.map((field) => [field.name, 'filter'] as const),
+  ...WINDOW,
+];
+
+const DIRECTORY_PARAMETERS = tableOf(
+  ...FILTERS,
+  ['q', 'q'],
+  ['limit', 'limit'],
+  ['cursor', 'directory-cursor'],
+  ['format', 'format'],
+);
+
+const EVENT_LIST: readonly (readonly [string, ParameterKind])[] = [
+  ['limit', 'limit'],
+  ['cursor', 'event-cursor'],
+  ['format', 'format'],
+  ['clashes', 'clashes'],
+];
+
+export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>> = {
+  schedule: tableOf(...FILTERS, ...EVENT_LIST),
+  personal: tableOf(...FILTERS, ...EVENT_LIST),
+  all: tableOf(...EVENT_LIST),
+  types: tableOf(['format', 'format']),
+  conflicts: tableOf(
+    ...FILTERS,
+    ['by', 'by'],
+    ['merge', 'merge'],
+    ['limit', 'limit'],
+    ['cursor', 'conflict-cursor'],
+    ['format', 'format'],
+  ),
+  free: tableOf(
+    ['by', 'dimension'],
+    ...WINDOW,
+    ['weeks', 'count'],
+    ['among', 'texts'],
+    ['building', 'texts'],
+    ['capacityMin', 'count'],
+    ['limit', 'limit'],
+    ['cursor', 'directory-cursor'],
+    ['format', 'format'],
+  ),
+  changes: tableOf(['since', 'since'], ['format', 'format']),
+  events: tableOf(['format', 'format']),
+  rooms: DIRECTORY_PARAMETERS,
+  courses: DIRECTORY_PARAMETERS,
+  groups: DIRECTORY_PARAMETERS,
+  lecturers: DIRECTORY_PARAMETERS,
+};
+
+/** What GET /schedule/feed takes, which is no list itself: what the feed will select. */
+export const FEED_PARAMETERS: ParameterTable = tableOf(...FILTERS, ['for', 'for'], ['clashes', 'clashes']);
+
+export const ENDPOINT_FORMATS: Readonly<Record<EndpointName, readonly Format[]>> = {
+  schedule: FORMATS,
+  personal: FORMATS,
+  all: FORMATS,
+  types: LIST_FORMATS,
+  conflicts: LIST_FORMATS,
+  free: LIST_FORMATS,
+  changes: LIST_FORMATS,
+  events: LIST_FORMATS,
+  rooms: LIST_FORMATS,
+  courses: LIST_FORMATS,
+  groups: LIST_FORMATS,
+  lecturers: LIST_FORMATS,
+};

@@ -1,0 +1,21 @@
+import { count, describeWindow } from './explain.js';
+import type { FreeQuery } from './free.js';
+import type { FreeKeys, Marks } from './free-keys.js';
+
+/** How free time is found, one step a line. */
+export function explainFree(keys: FreeKeys, query: FreeQuery, found: number, marks: Marks): string {
+  const { by, windows, among, buildings, capacityMin } = query;
+  const more = windows.length === 1 ? '' : `, and ${windows.length - 1} in later weeks`;
+  const lines = [
+    `FREE ${by}: ${keys.order.length} known, ${keys.usedCount} of them with events`,
+    `WINDOW ${describeWindow(windows[0])}${more}: ${count(marks.slots, 'slot')} looked at, ${marks.count} busy`,
+  ];
+  if (among !== null) {
+    const { ids, texts } = among;
+    lines.push(`CHECK among: ${count(ids.length, 'identifier')}, ${count(texts.length, 'text')}`);
+  }
+  if (buildings !== null) lines.push(`CHECK building of ${count(buildings.length, 'value')}`);
+  if (capacityMin !== null) lines.push(`CHECK capacity of at least ${capacityMin}`);
+  lines.push(`GAP of those on the page, of ${found} free`);
+  return lines.join('\n');
+}

@@ -1,0 +1,167 @@
+import { CONFLICT_DIMENSIONS, type ConflictBy } from '../model/fields.js';
+import type { Room, RoomTable } from '../model/room.js';
+import type { FieldIndex, Snapshot } from '../snapshot/snapshot.js';
+import { NO_CODE } from '../structures/dictionary.js';
+import { compareDirectoryKeys, type Directory, type DirectoryKey } from './directory.js';
+import { type Gap, Gaps, NO_GAP } from './gaps.js';
+import type { Window } from './query.js';
+
+/** Keys that were marked. */
+export interface Marks {
+  readonly isMarked: Uint8Array;
+  count: number;
+  /** Slots that were looked at. */
+  slots: number;
+}
+
+const NO_KEY = 0xffffffff;
+
+/**
+ * The rooms, lecturers or groups of a snapshot, and when events need them. A **key** is a code of the first field of the
+ * dimension; behind these come the codes of the second, for events without the first, as the entries of a directory, and then
+ * the rooms that no event uses. Events without length need nothing.
+ */
+export class FreeKeys {
+  /** All known keys, in order of compareDirectoryKeys. */
+  readonly order: Uint32Array;
+  /** Keys that events have. */
+  readonly usedCount: number;
+  readonly #snapshot: Snapshot;
+  readonly #first: FieldIndex;
+  readonly #second: FieldIndex | null;
+  readonly #directory: Directory;
+  /** The first code of the second field that is not the empty text, which names no one. */
+  readonly #textsFrom: number;
+  readonly #rooms: ReadonlyMap<string, Room>;
+  /** Rooms that no event uses. */
+  readonly #unusedRooms: readonly Room[];
+  readonly #unusedNumbers: ReadonlyMap<string, number>;
+  readonly #gapsOfFirst: Gaps;
+  readonly #gapsOfSecond: Gaps | null;
+
+  /**
+   * @param directory of these rooms, lecturers or groups
+   * @param looksMax of gaps, for tests
+   */
+  constructor(
+    snapshot: Snapshot,
+    directory: Directory,
+    by: ConflictBy,
+    table: RoomTable | null,
+    looksMax?: number,
+  ) {
+    const [idKey, textKey] = CONFLICT_DIMENSIONS.find((dimension) => dimension.by === by)!.keys;
+    const first = snapshot.field(idKey);
+    const second = textKey === undefined ? null : snapshot.field(textKey);
+    const hasNoId = (ordinal: number): boolean => first.codes[ordinal]! >= first.dictionary.size;
+    this.#snapshot = snapshot;
+    this.#first = first;
+    this.#second = second;
+    this.#directory = directory;
+    this.#textsFrom =
+      second !== null && second.dictionary.size > 0 && second.dictionary.valueOf(0) === '' ? 1 : 0;
+    const rooms = by === 'room' ? (table?.rooms ?? []) : [];
+    this.#rooms = new Map(rooms.map((room) => [room.id, room]));
+    this.#unusedRooms = rooms.filter(({ id }) => first.dictionary.codeOf(id) === NO_CODE);
+    this.#unusedNumbers = new Map(this.#unusedRooms.map(({ id }, number) => [id, number]));
+    this.#gapsOfFirst = new Gaps(snapshot, first, () => true, looksMax);
+    this.#gapsOfSecond = second === null ? null : new Gaps(snapshot, second, hasNoId, looksMax);
+    const used = directory.find(directory.count(null), null);
+    this.usedCount = used.length;
+    this.order = this.#inOrder(used);
+  }
+
+  /** Keys are less than it. */
+  get size(): number {
+    return this.#usableSize + this.#unusedRooms.length;
+  }
+
+  get #usableSize(): number {
+    return this.#first.dictionary.size + (this.#second?.dictionary.size ?? 0);
+  }
+
+  keyOf(key: number): DirectoryKey {
+    if (key >= this.#usableSize) {
+      const { id, name } = this.#unusedRooms[key - this.#usableSize]!;
+      return { id, name };
+    }
+    const { id, name } = this.#directory.keyOf(key);
+    return { id, name: (id === null ? null : this.#rooms.get(id)?.name) ?? name };
+  }
+
+  /** What the table of rooms says; null for a room that it lacks, and for others than rooms. */
+  roomOf(key: number): Room | null {
+    if (this.#rooms.size === 0) return null;
+    if (key >= this.#usableSize) return this.#unusedRooms[key - this.#usableSize]!;
+    return this.#rooms.get(this.#first.dictionary.valueOf(key)) ?? null;
+  }
+
+  /** The keys with one of these identifiers, or without any and with one of these texts. */
+  keysOf(ids: readonly string[], texts: readonly string[]): Set<number> {
+    const keys = new Set<number>();
+    const ofFirst = this.#first.dictionary.size;
+    for (const id of ids) {
+      const code = this.#first.dictionary.codeOf(id);
+      if (code !== NO_CODE) keys.add(code);
+      const unused = this.#unusedNumbers.get(id);
+      if (unused !== undefined) keys.add(this.#usableSize + unused);
+    }
+    for (const text of texts) {
+      const code = this.#second?.dictionary.codeOf(text) ?? NO_CODE;
+      if (code !== NO_CODE) keys.add(ofFirst + code);
+    }
+    return keys;
+  }
+
+  /** Marks the keys of events with length that overlap the window. Ends early once all keys are marked. */
+  markBusy({ startMs, endMs }: Window, marks: Marks): void {
+    const { slotIndex } = this.#snapshot;
+    for (const slot of slotIndex.runningAt(startMs)) {
+      if (marks.count === this.usedCount) return;
+      this.#mark(slot, marks);
+    }
+    const { first, end } = slotIndex.startingWithin(startMs, endMs);
+    for (let slot = first; slot < end && marks.count < this.usedCount; slot++) this.#mark(slot, marks);
+  }
+
+  #mark(slot: number, marks: Marks): void {
+    const snapshot = this.#snapshot;
+    marks.slots++;
+    if (snapshot.slotEndMs(slot) === snapshot.slotStartMs(slot)) return;
+    const end = snapshot.firstOrdinal(slot + 1);
+    for (let ordinal = snapshot.firstOrdinal(slot); ordinal < end; ordinal++) {
+      const key = this.#keyOfEvent(ordinal);
+      if (key === NO_KEY || marks.isMarked[key] === 1) continue;
+      marks.isMarked[key] = 1;
+      marks.count++;
+    }
+  }
+
+  #keyOfEvent(ordinal: number): number {
+    const first = this.#first;
+    const code = first.codes[ordinal]!;
+    if (code < first.dictionary.size) return code;
+    const second = this.#second;
+    if (second === null) return NO_KEY;
+    const textCode = second.codes[ordinal]!;
+    if (textCode < this.#textsFrom || textCode >= second.dictionary.size) return NO_KEY;
+    return first.dictionary.size + textCode;
+  }
+
+  /** Only for a key without events in the window. */
+  gapOf(key: number, window: Window): Gap {
+    const ofFirst = this.#first.dictionary.size;
+    if (key < ofFirst) return this.#gapsOfFirst.around(key, window);
+    if (this.#gapsOfSecond === null || key >= this.#usableSize) return NO_GAP;
+    return this.#gapsOfSecond.around(key - ofFirst, window);
+  }
+
+  /** Texts are keys of events without an identifier only, which are few or all: one pass over the codes finds them. */
+  /** The order of the directory, unless the table of rooms adds rooms and names. */
+  #inOrder(used: Uint32Array): Uint32Array {
+    if (this.#rooms.size === 0) return used;
+    const unused = this.#unusedRooms.map((_, number) => this.#usableSize + number);
+    const named = [...used, ...unused].map((key) => ({ key, ...this.keyOf(key) }));
+    return Uint32Array.from(named.sort(compareDirectoryKeys), ({ key }) => key);
+  }
+}

@@ -1,0 +1,117 @@
+import type { FieldIndex, Snapshot } from '../snapshot/snapshot.js';
+import { lowerBound } from '../structures/search.js';
+import type { Window } from './query.js';
+
+/** The time around a window without events; null where it has no end. */
+export interface Gap {
+  readonly fromMs: number | null;
+  readonly untilMs: number | null;
+}
+
+export const NO_GAP: Gap = { fromMs: null, untilMs: null };
+
+/** Up to so many events are looked at on each side of a window. */
+const LOOKS_MAX = 64;
+
+/** The events with length of one key, as slots, ascending, each once. */
+interface KeySlots {
+  readonly slots: Uint32Array;
+  /** Of the slots up to each one that with the latest end. */
+  readonly latest: Uint32Array;
+}
+
+/**
+ * Gaps around windows in the posting lists of one field. Mostly the events next to the window decide. Long, nested and
+ * zero-length events may need more looks: then the slots of that value are listed once, and each gap is one search in them.
+ */
+export class Gaps {
+  readonly #snapshot: Snapshot;
+  readonly #field: FieldIndex;
+  readonly #counts: (ordinal: number) => boolean;
+  readonly #looksMax: number;
+  readonly #listed = new Map<number, KeySlots>();
+
+  /**
+   * @param counts whether an event of the field's values is theirs
+   * @param looksMax for tests
+   */
+  constructor(
+    snapshot: Snapshot,
+    field: FieldIndex,
+    counts: (ordinal: number) => boolean,
+    looksMax: number = LOOKS_MAX,
+  ) {
+    this.#snapshot = snapshot;
+    this.#field = field;
+    this.#counts = counts;
+    this.#looksMax = looksMax;
+  }
+
+  /** Only for a value without events in the window. */
+  around(code: number, { endMs }: Window): Gap {
+    const snapshot = this.#snapshot;
+    const { postings, start } = this.#field;
+    const after = lowerBound(postings, snapshot.ordinalFrom(endMs), start[code]!, start[code + 1]!);
+    const listed = this.#listed.get(code);
+    if (listed === undefined) {
+      const from = this.#endBefore(code, after);
+      const until = this.#startFrom(code, after);
+      if (from !== undefined && until !== undefined) return { fromMs: from, untilMs: until };
+    }
+    const { slots, latest } = listed ?? this.#list(code);
+    const place = lowerBound(slots, snapshot.firstSlotFrom(endMs));
+    return {
+      fromMs: place === 0 ? null : snapshot.slotEndMs(latest[place - 1]!),
+      untilMs: place === slots.length ? null : snapshot.slotStartMs(slots[place]!),
+    };
+  }
+
+  /** Undefined after too many looks. Looks at events before place `after`, last first, until all earlier ones must end before the latest end so far. */
+  #endBefore(code: number, after: number): number | null | undefined {
+    const snapshot = this.#snapshot;
+    const { postings, start, longestMs } = this.#field;
+    const low = start[code]!;
+    let latestMs = Number.NEGATIVE_INFINITY;
+    for (let place = after - 1; place >= low; place--) {
+      if (after - place > this.#looksMax) return undefined;
+      const slot = snapshot.slotOf(postings[place]!);
+      const startMs = snapshot.slotStartMs(slot);
+      if (startMs + longestMs[code]! <= latestMs) break;
+      const endMs = snapshot.slotEndMs(slot);
+      if (endMs > startMs && endMs > latestMs && this.#counts(postings[place]!)) latestMs = endMs;
+    }
+    return Number.isFinite(latestMs) ? latestMs : null;
+  }
+
+  /** Undefined after too many looks. */
+  #startFrom(code: number, after: number): number | null | undefined {
+    const snapshot = this.#snapshot;
+    const { postings, start } = this.#field;
+    for (let place = after; place < start[code + 1]!; place++) {
+      if (place - after >= this.#looksMax) return undefined;
+      const slot = snapshot.slotOf(postings[place]!);
+      const startMs = snapshot.slotStartMs(slot);
+      if (snapshot.slotEndMs(slot) > startMs && this.#counts(postings[place]!)) return startMs;
+    }
+    return null;
+  }
+
+  #list(code: number): KeySlots {
+    const snapshot = this.#snapshot;
+    const { postings, start } = this.#field;
+    const slots: number[] = [];
+    const latest: number[] = [];
+    for (let place = start[code]!; place < start[code + 1]!; place++) {
+      if (!this.#counts(postings[place]!)) continue;
+      const slot = snapshot.slotOf(postings[place]!);
+      const endMs = snapshot.slotEndMs(slot);
+      if (endMs === snapshot.slotStartMs(slot) || slot === slots.at(-1)) continue;
+      slots.push(slot);
+      const before = latest.at(-1);
+      latest.push(before !== undefined && snapshot.slotEndMs(before) > endMs ? before : slot);
+    }
+    const listed = { slots: Uint32Array.from(slots), latest: Uint32Array.from(latest) };
+    this.#listed.set(code, listed);
+    return listed;
+  }
+}

@@ -1,0 +1,146 @@
+/** Windows of local days, and the time zones that requests name. */
+import type { ParameterFaultCode } from '../errors.js';
+import { DAYS_MAX, ZONE_CHARACTERS_MAX, ZONE_OFFSETS_KEPT_MAX, ZONES_KEPT_MAX } from '../limits.js';
+import { DAY_MS, parseDate } from '../model/time.js';
+import { Zone } from '../model/zone.js';
+import { suggest } from '../structures/suggest.js';
+import type { Window } from './query.js';
+
+/** Values of one request by parameter, for parameters that are judged together. */
+export type GivenTexts = ReadonlyMap<string, readonly string[]>;
+
+export type TellFault = (parameter: string, code: ParameterFaultCode, detail: string) => void;
+
+/** Whole days in a zone. */
+export interface DaysInZone {
+  /** Midnight of the first day as if it were UTC. */
+  readonly dateMs: number;
+  readonly days: number;
+  readonly zone: Zone;
+}
+
+/** 9999-12-31, as if it were UTC. */
+const DATE_MS_MAX = 253_402_214_400_000;
+
+/** By name in lower case, least recently used first. A request cannot have a zone made for each spelling. */
+const zones = new Map<string, Zone>();
+
+/** Null for a name that Node does not know. */
+export function zoneNamed(name: string): Zone | null {
+  const key = name.toLowerCase();
+  let zone = zones.get(key);
+  if (zone === undefined) {
+    if (name.length > ZONE_CHARACTERS_MAX) return null;
+    try {
+      zone = new Zone(name, ZONE_OFFSETS_KEPT_MAX);
+    } catch {
+      return null;
+    }
+    const [oldest] = zones.keys();
+    if (zones.size >= ZONES_KEPT_MAX && oldest !== undefined) zones.delete(oldest);
+  } else zones.delete(key);
+  zones.set(key, zone);
+  return zone;
+}
+
+/** The parts of local days that were given and are good; the zone is that of the service where none was given. */
+export interface LocalDays {
+  readonly days: DaysInZone | null;
+  readonly zone: Zone | null;
+}
+
+export function readLocalDays(given: GivenTexts, zoneDefault: string, tell: TellFault): LocalDays {
+  const date = given.get('date')?.[0];
+  const days = given.get('days')?.[0];
+  const dateMs = date === undefined ? null : parseDate(date);
+  if (typeof dateMs === 'string') tell('date', 'malformed-date', `${quote(date)} is not a date: ${dateMs}`);
+  const count = days === undefined ? 1 : readCount('days', days, DAYS_MAX, tell);
+  const zone = readZone(given.get('timeZone')?.[0] ?? null, zoneDefault, tell);
+  if (typeof dateMs !== 'number' || count === null || zone === null) return { days: null, zone };
+  if (isTooLate(dateMs, count)) {
+    tell('days', 'malformed-number', `${count} days from ${date} on end after the year 9999`);
+    return { days: null, zone };
+  }
+  return { days: { dateMs, days: count, zone }, zone };
+}
+
+export interface DaysGiven {
+  readonly given: GivenTexts;
+  /** Whether the request has the parameter, with any value. */
+  isGiven(name: string): boolean;
+  readonly local: LocalDays;
+}
+
+/** The window of local days, which take the place of startTime and endTime. Null if there are none, or after a fault. */
+export function readDays({ given, isGiven, local }: DaysGiven, tell: TellFault): Window | null {
+  if (isGiven('date')) {
+    for (const name of ['startTime', 'endTime'].filter(isGiven)) {
+      tell(name, 'wrong-combination', `${name} cannot be given with date, which sets the window`);
+    }
+  } else {
+    for (const name of ['days', 'timeZone'].filter(isGiven)) {
+      if (name === 'timeZone' && isGiven('weeks')) continue;
+      tell(name, 'wrong-combination', `${name} has no effect without date, the first day of the window`);
+    }
+  }
+  if (local.days === null) return null;
+  const window = windowOfDays(local.days);
+  if (window.startMs < window.endMs) return window;
+  const { name } = local.days.zone;
+  tell('date', 'empty-window', `${given.get('date')} did not exist in ${name}: clocks skipped it`);
+  return null;
+}
+
+export function isTooLate(dateMs: number, days: number): boolean {
+  return dateMs + (days - 1) * DAY_MS > DATE_MS_MAX;
+}
+
+/** Null after a fault was told. */
+function readZone(timeZone: string | null, zoneDefault: string, tell: TellFault): Zone | null {
+  // Offsets such as +01:00 are known to later versions of Node only.
+  const isOffset = timeZone !== null && !/^[A-Za-z]/.test(timeZone);
+  const zone = isOffset ? null : zoneNamed(timeZone ?? zoneDefault);
+  if (zone === null) {
+    const near = suggestZone(timeZone ?? zoneDefault);
+    const hint = near === null ? 'expected a name such as Europe/Berlin' : `did you mean ${near}?`;
+    tell('timeZone', 'unknown-time-zone', `there is no time zone ${quote(timeZone)}: ${hint}`);
+  }
+  return zone;
+}
+
+/** A whole number from 1 to `max`. Null after a fault was told. */
+export function readCount(name: string, value: string, max: number, tell: TellFault): number | null {
+  const count = /^\d{1,6}$/.test(value) ? Number(value) : 0;
+  if (count >= 1 && count <= max) return count;
+  tell(name, 'malformed-number', `${quote(value)} is not a whole number from 1 to ${max}`);
+  return null;
+}
+
+/** A day has 23 to 25 hours where clocks change, and none where they skip it. */
+export function windowOfDays({ dateMs, days, zone }: DaysInZone): Window {
+  return { startMs: zone.startOfDay(dateMs), endMs: zone.startOfDay(dateMs + days * DAY_MS) };
+}
+
+let knownZones: readonly string[] | null = null;
+
+/** `berlin` means Europe/Berlin. Names without a place in common are left out, as comparing takes 3 µs a name. */
+function suggestZone(given: string): string | null {
+  knownZones ??= Intl.supportedValuesOf('timeZone');
+  const typed = given.slice(0, ZONE_CHARACTERS_MAX).toLowerCase();
+  const placeOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1).toLowerCase();
+  const place = placeOf(typed);
+  const alike = knownZones.filter((name) => placeOf(name)[0] === place[0]);
+  return alike.find((name) => placeOf(name) === place) ?? suggest(typed, alike);
+}
+
+const QUOTED_CHARACTERS_MAX = 64;
+
+export function shorten(text: string): string {
+  return text.length > QUOTED_CHARACTERS_MAX
+    ? `${text.slice(0, QUOTED_CHARACTERS_MAX)}…`.toWellFormed()
+    : text;
+}
+
+export function quote(text: string | null | undefined): string {
+  return JSON.stringify(shorten(text ?? ''));
+}

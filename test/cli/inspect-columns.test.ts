@@ -1,0 +1,84 @@
+/** inspect on files as people have them: its proposal, pasted, loads them. */
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Test, test } from 'tap';
+import { DATA_FOLDER, NO_DATA } from '../query/real-sets.js';
+import { runHere } from './run-here.js';
+
+const HEADER = 'Datum;Von;Bis;Fach;Dozent;Raum;Klasse';
+const LESSONS = [
+  '31.08.2026;08:00;09:30;Übung;"Müller; Jörg";A 101;CS-1',
+  '01.09.2026;10:00;11:30;Größen;Weiß;B 2;CS-2',
+];
+const TEXT = `${[HEADER, ...LESSONS].join('\r\n')}\r\n`;
+
+function fileOf(t: Test, name: string, content: string | Uint8Array): string {
+  const path = join(t.testdir({}), name);
+  writeFileSync(path, content);
+  return path;
+}
+
+/** The words of a proposed command, as a shell reads them, from its options on. */
+function optionsOf(stdout: string): string[] {
+  const [, options = ''] = /^ {2}lectern serve \S+ (.*)$/m.exec(stdout) ?? [];
+  return [...options.matchAll(/(?:[^\s']|'[^']*')+/g)].map(([word]) => word.replaceAll("'", ''));
+}
+
+test('a German timetable in every encoding: what inspect proposes loads it', async (t) => {
+  for (const [encoding, bytes, given] of [
+    ['UTF-8', Buffer.from(TEXT), []],
+    ['UTF-16', Buffer.from(`\ufeff${TEXT}`, 'utf16le'), []],
+    ['windows-1252', Buffer.from(TEXT, 'latin1'), ['--encoding', 'windows-1252']],
+  ] as const) {
+    const path = fileOf(t, 'stundenplan.csv', bytes);
+    const seen = await runHere(t, ['inspect', path, ...given]);
+    t.match(seen, { code: 1, stderr: '' }, encoding);
+    t.match(seen.stdout, /^events +0$/m);
+    t.match(seen.stdout, /^ {2}2 missing-field\n {4}line 2 \(record 1\): id is missing/m);
+    t.match(seen.stdout, /^ {2}"Fach" +2 {2}"Übung", "Größen"$/m);
+    const options = optionsOf(seen.stdout);
+    t.match(
+      options.join(' '),
+      /--map time=\{Datum\} \{Von\} --map endTime=\{Datum\} \{Bis\} --map title=Fach/,
+    );
+    const served = await runHere(t, ['inspect', path, '--json', ...options]);
+    t.equal(served.code, 0, `${encoding}: the proposal loads it`);
+    t.match(JSON.parse(served.stdout), {
+      source: { format: 'csv' },
+      summary: { events: 2, rejected: 0 },
+      columns: [{ name: 'Datum', records: 2, form: 'date', samples: ['31.08.2026', '01.09.2026'] }],
+      proposal: null,
+    });
+  }
+});
+
+test('a wrong column in a map: the columns are shown beside the error', async (t) => {
+  const path = fileOf(t, 'stundenplan.csv', TEXT);
+  const outcome = await runHere(t, ['inspect', path, '--map', 'title=Fsch']);
+  t.equal(outcome.code, 1);
+  t.match(outcome.stderr, /^error: .*names a column that is not there: "Fsch" .*did you mean "Fach"/);
+  t.match(outcome.stdout, /^ {2}"Fach" +1 {2}"Übung"$/m);
+});
+
+test('a source without records, and one that is served well', async (t) => {
+  const empty = await runHere(t, ['inspect', fileOf(t, 'empty.csv', `${HEADER}\n`)]);
+  t.match(empty, { code: 1, stdout: /\n\nthe source has no records\n$/ });
+  const row = '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417,2026-08-31T06:00:00Z,2026-08-31T07:30:00Z,Algebra';
+  const good = await runHere(t, ['inspect', fileOf(t, 'good.csv', `id,time,endTime,title\n${row}\n`)]);
+  t.equal(good.code, 0);
+  t.notMatch(good.stdout, /to serve it/, 'nothing is proposed');
+  t.match(good.stdout, /columns of the first 1 record/);
+});
+
+const RPI = join(DATA_FOLDER, 'raw', 'rpi-fall-2024.csv');
+test('a real table of courses: what is missing is said', {
+  skip: existsSync(RPI) ? false : NO_DATA,
+}, async (t) => {
+  const outcome = await runHere(t, ['inspect', RPI]);
+  t.equal(outcome.code, 1);
+  t.match(outcome.stdout, /: csv, 1\.8 MB\n/);
+  t.match(
+    outcome.stdout,
+    /a field map cannot be proposed:\n {2}the dates of lessons are missing: course_days_of_the_week holds days of the week, and course_start_date and course_end_date look like the first and the last day\. /,
+  );
+});

@@ -1,0 +1,53 @@
+/** Addresses that serve calendars, as universities do. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type Test, test } from 'tap';
+import { httpSource } from '../../../src/source/http.js';
+import { collect, failureOf } from '../collect.js';
+import { calendarOf } from './calendars.js';
+
+const CALENDAR = calendarOf(
+  ...['BEGIN:VEVENT', 'UID:1', 'DTSTART:20260914T080000', 'SUMMARY:Algebra', 'LOCATION:Hall 1', 'END:VEVENT'],
+);
+
+/** Sends a body that ends with the connection (RFC 9112 section 6.3), or one with its length. */
+async function serve(t: Test, body: string, hasLength: boolean): Promise<string> {
+  const server = createServer((_, response) => {
+    response.setHeader('content-type', 'text/calendar; charset=utf-8');
+    if (hasLength) response.setHeader('content-length', Buffer.byteLength(body));
+    else {
+      response.useChunkedEncodingByDefault = false;
+      response.setHeader('connection', 'close');
+    }
+    response.end(body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/calendar.ics`;
+}
+
+const RULES = { identifiers: 'uuid', timeZone: 'Europe/Berlin' } as const;
+
+test('a calendar comes from an address, also without a length', async (t) => {
+  for (const hasLength of [true, false]) {
+    const url = await serve(t, CALENDAR, hasLength);
+    const { records, rejections, summary } = await collect(httpSource({ kind: 'http', url }), {
+      rules: RULES,
+    });
+    t.strictSame(rejections, []);
+    t.match(records, [{ value: { title: 'Algebra', roomName: 'Hall 1', time: '2026-09-14T06:00:00.000Z' } }]);
+    t.equal(summary.format, 'icalendar');
+  }
+});
+
+test('a calendar that is cut on the way, and several without a length, are refused', async (t) => {
+  const cut = await serve(t, CALENDAR.slice(0, -20), false);
+  t.match(await failureOf(collect(httpSource({ kind: 'http', url: cut }), { rules: RULES })), {
+    code: 'source-malformed',
+    message: /expected END:VCALENDAR/,
+  });
+  const several = await serve(t, CALENDAR + CALENDAR.replace('UID:1', 'UID:2'), false);
+  t.match(await failureOf(collect(httpSource({ kind: 'http', url: several }), { rules: RULES })), {
+    message: /it may be cut: the transfer has no length, and icalendar does not mark its end/,
+  });
+});
