@@ -1,0 +1,70 @@
+/** Feeds as options of the library, and in a handler inside another server. */
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test } from 'tap';
+import { openTimetable } from '../../src/index.js';
+import { hs256, SECRET } from '../auth/tokens.js';
+
+const EVENTS = ['A', 'B'].map((studyGroup, n) => ({
+  id: `00000000-0000-4000-8000-00000000000${n}`,
+  time: `2026-10-05T0${n + 1}:00:00Z`,
+  endTime: `2026-10-05T0${n + 2}:00:00Z`,
+  studyGroup,
+}));
+
+test('options of feeds', async (t) => {
+  const timetable = openTimetable({ source: EVENTS });
+  t.teardown(() => timetable.close());
+  const auth = { hs256Secret: SECRET };
+  const secret = randomBytes(32);
+  const invalid = { code: 'option-invalid' };
+  await t.rejects(timetable.serve({ port: 0, auth, feed: {} }), { code: 'key-missing' });
+  await t.rejects(timetable.serve({ port: 0, auth, feed: { secret: 'short' } }), invalid);
+  await t.rejects(timetable.serve({ port: 0, auth, feed: { secret, days: 0 } }), invalid);
+  await t.rejects(timetable.serve({ port: 0, auth, feed: { secret, revocations: { bob: 'now' } } }), invalid);
+  await t.rejects(timetable.serve({ port: 0, auth, feed: { secret }, publicUrl: 'x' }), invalid);
+  t.throws(() => timetable.handler({ feed: { secret } }), {
+    ...invalid,
+    message: 'handler() takes feed only with auth, which says who asks',
+  });
+  t.throws(() => timetable.handler({ auth, feed: { secretFile: 'x' } }), {
+    ...invalid,
+    message: 'handler() reads no file: give secret in place of secretFile',
+  });
+});
+
+test('an embedded handler has feeds, too', async (t) => {
+  const timetable = openTimetable({ source: EVENTS });
+  t.teardown(() => timetable.close());
+  await timetable.ready;
+  const auth = { hs256Secret: SECRET, enrolments: { alice: { studyGroup: ['B'] } } };
+  const revocations = { bob: new Date(Date.now() + 60_000) };
+  const feed = { secret: randomBytes(32), revocations: { bob: revocations.bob.toISOString() } };
+  const handler = timetable.handler({
+    basePath: '/',
+    auth,
+    feed,
+    publicUrl: 'https://example.org/timetable',
+  });
+  const server = createServer(handler).listen(0, '127.0.0.1');
+  t.teardown(() => server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const exp = Math.floor(Date.now() / 1000) + 3600;
+  for (const [sub, expected] of [
+    ['alice', '200,B'],
+    ['bob', '404'],
+  ] as const) {
+    const headers = { Authorization: `Bearer ${hs256({ sub, exp, studyGroup: sub === 'bob' ? 'A' : [] })}` };
+    const issued = await fetch(`http://127.0.0.1:${port}/schedule/feed?for=personal`, { headers });
+    const { url } = (await issued.json()) as { url: string };
+    t.match(url, /^https:\/\/example\.org\/timetable\/feeds\//);
+    const path = url.slice('https://example.org/timetable'.length).replace(/\.\w+$/, '.json');
+    const reply = await fetch(`http://127.0.0.1:${port}${path}`);
+    const events = reply.status === 200 ? ((await reply.json()) as { studyGroup: string }[]) : [];
+    if (reply.status !== 200) await reply.body?.cancel();
+    t.equal([reply.status, ...events.map((event) => event.studyGroup)].join(), expected);
+  }
+});
