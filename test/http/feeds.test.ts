@@ -46,6 +46,10 @@ test('a token gives an address, and the address gives the same events without on
       '?type=Lab&startTime=2024-09-02T10:00:00Z&endTime=2024-09-02T13:30:00Z',
     ],
     ['?for=personal&type=Lab', '/personal?type=Lab'],
+    [
+      '?type=Lab&date=2024-09-02&timeZone=Europe/Berlin',
+      '?type=Lab&startTime=2024-09-01T22:00:00Z&endTime=2024-09-02T22:00:00Z',
+    ],
     ['?studyGroup=B+%26+%3CC%3E,+%22D%22', '?studyGroup=B+%26+%3CC%3E,+%22D%22'],
   ] as const) {
     const issued = await issue(query);
