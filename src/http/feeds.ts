@@ -136,7 +136,7 @@ export class Feeds {
     }
     const before = publicAddress(exchange, this.#options.publicUrl);
     if (before === null) return HOST_UNKNOWN;
-    const { isPersonal, pairs } = result.query;
+    const { isPersonal, pairs } = result;
     const issuedMs = this.#now();
     const expiresMs = issuedMs + this.#options.days * DAY_MS;
     const claims = isPersonal ? (claimed ?? []) : null;

@@ -2,7 +2,9 @@
 export interface Room {
   /** As `roomId` of events. */
   readonly id: string;
+  /** As people call it; null if unknown. */
   readonly name: string | null;
+  /** The building that it is in; null if unknown. */
   readonly building: string | null;
   /** People that it holds. */
   readonly capacity: number | null;

@@ -72,6 +72,7 @@ function describeClause(clause: Clause): string {
   return `${name} of ${count(clause.values, 'value')}${known === clause.values ? '' : `, ${known} known`}`;
 }
 
+/** `1 run`, `2 runs`. */
 export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }

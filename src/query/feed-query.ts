@@ -4,7 +4,9 @@ import { type DataSetFacts, type ParameterPairs, type ParseOptions, parseParamet
 
 /** What a feed selects: its filters and window in canonical form. */
 export interface FeedQuery {
+  /** Whether it shows the events of its user only. */
   readonly isPersonal: boolean;
+  /** Filters, window and marks, as parameters of /schedule. */
   readonly pairs: ParameterPairs;
 }
 
@@ -12,7 +14,7 @@ export function parseFeedQuery(
   pairs: ParameterPairs,
   options: ParseOptions,
   facts: DataSetFacts,
-): { readonly query: FeedQuery } | { readonly faults: readonly ParameterFault[] } {
+): FeedQuery | { readonly faults: readonly ParameterFault[] } {
   const parsed = parseParameters('feed', pairs, options, facts);
   if ('faults' in parsed) return parsed;
   const { isPersonal, filters, startMs, endMs, clashes } = parsed.parameters;
@@ -22,5 +24,5 @@ export function parseFeedQuery(
   if (startMs !== Number.NEGATIVE_INFINITY) canonical.push(['startTime', formatInstant(startMs)]);
   if (endMs !== Number.POSITIVE_INFINITY) canonical.push(['endTime', formatInstant(endMs)]);
   if (clashes) canonical.push(['clashes', 'mark']);
-  return { query: { isPersonal, pairs: canonical } };
+  return { isPersonal, pairs: canonical };
 }

@@ -71,7 +71,7 @@ export interface View {
   /** GET /schedule/events/{id}. */
   event(id: string, pairs: ParameterPairs, options: ParseOptions): ReadResult;
   /** GET /schedule/feed: what a feed of these parameters selects, in canonical form. */
-  feedQuery(pairs: ParameterPairs, options: ParseOptions): { readonly query: FeedQuery } | ReadFaults;
+  feedQuery(pairs: ParameterPairs, options: ParseOptions): FeedQuery | ReadFaults;
   /** The JSON of one event by its id, or null. A view of shared memory. */
   eventOf(id: string): Uint8Array | null;
   /** How GET /schedule, a directory or /schedule/free answers: the plan as text, with counts and timings. Executes the query. */
@@ -198,7 +198,7 @@ export class SnapshotView implements View {
     return { read };
   }
 
-  feedQuery(pairs: ParameterPairs, options: ParseOptions): { readonly query: FeedQuery } | ReadFaults {
+  feedQuery(pairs: ParameterPairs, options: ParseOptions): FeedQuery | ReadFaults {
     return parseFeedQuery(pairs, options, this.#facts);
   }
 

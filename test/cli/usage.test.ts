@@ -219,10 +219,10 @@ const USAGE: readonly Case[] = [
     message: /no-such-file: there is no such file/,
   },
   {
-    name: 'source that is a directory',
-    argv: ['inspect', 'fixtures'],
+    name: 'folder without a source',
+    argv: ['inspect', 'src'],
     code: 1,
-    message: /fixtures: it is a directory/,
+    message: /cannot read src: no file in it ends in \.ndjson/,
   },
   {
     name: 'source of no known format',
