@@ -218,7 +218,10 @@ test('a handler with a mistyped option is refused, rather than open to everybody
   const timetable = openTimetable({ buildOn: 'here', source: [record(1)] });
   const hs256Secret = 'a secret of the tests, 32 bytes or more';
   const cases: [options: unknown, message: RegExp][] = [
-    [null, /^handler\(\) takes an object of options: basePath, compression, identify, auth, feed, publicUrl, log$/],
+    [
+      null,
+      /^handler\(\) takes an object of options: basePath, compression, identify, auth, feed, publicUrl, log$/,
+    ],
     [5, /^handler\(\) takes an object/],
     [{ atuh: { hs256Secret } }, /^handler\(\) has no option "atuh": did you mean auth\?/],
     [{ auth: { hs256Secret, isuer: 'x' } }, /^auth has no option "isuer": did you mean issuer\?/],
@@ -306,7 +309,8 @@ test('a listener of an event that does not exist is refused', async (t) => {
   const timetable = openTimetable({ source: [record(1)], buildOn: 'here' });
   t.throws(() => timetable.on('publishd' as 'published', () => {}), {
     code: 'option-invalid',
-    message: "there is no event 'publishd'; expected one of 'published', 'refused', 'part', 'loaded', 'error'",
+    message:
+      "there is no event 'publishd'; expected one of 'published', 'refused', 'part', 'loaded', 'error'",
   });
   await timetable.close();
 });
