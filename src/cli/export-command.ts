@@ -52,9 +52,13 @@ export async function exportEvents(
     throw new LecternError('option-invalid', 'the query names a format; give it as --format');
   }
   const rules = readRulesOf({ ...reading, fieldMap: await readFieldMap(reading) });
-  const file = output === undefined ? null : await openOutput(output);
-  if (typeof file === 'number') return file;
+  // Before there is a file that a signal could leave behind.
   const signals = listenForSignals();
+  const file = output === undefined ? null : await openOutput(output);
+  if (typeof file === 'number') {
+    signals.stop();
+    return file;
+  }
   const progress = createProgressLine(source);
   const timetable = openTimetable({
     source,

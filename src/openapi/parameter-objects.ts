@@ -93,11 +93,10 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
       'In place of startTime and endTime: the first local day of the window. Days have 23 to 25 hours where clocks change.',
       { type: 'string', format: 'date' },
     ),
-    single('days', 'Local days from date on.', {
+    single('days', 'Local days from date on; without it, one.', {
       type: 'integer',
       minimum: 1,
       maximum: DAYS_MAX,
-      default: 1,
     }),
     single(
       'timeZone',
@@ -108,7 +107,6 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
       type: 'integer',
       minimum: 1,
       maximum: WEEKS_MAX,
-      default: 1,
     }),
     repeatable('among', 'Only these: identifiers, or names of lecturers and groups without any.', TEXT),
     repeatable('building', 'Only rooms in one of these buildings, as the file of rooms has them.', TEXT),
