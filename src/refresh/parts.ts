@@ -2,7 +2,7 @@ import { PARTS_LISTED_MAX } from '../limits.js';
 import type { SourcePart, SourceParts } from '../model/source-parts.js';
 import type { PartReport, PartsReport } from '../source/source.js';
 
-/** A part that fails for longer than so many intervals is overdue. */
+/** A part that fails for so many intervals is overdue. */
 const INTERVALS_MAX = 10;
 
 /** Null for a single source. */
@@ -32,7 +32,7 @@ function sourcePart({ name, copy, confirmedMs, failure }: PartReport, beforeMs: 
     lastSuccessMs: confirmedMs,
     failingSinceMs: failure?.sinceMs ?? null,
     lastError: failure?.message ?? null,
-    isOverdue: failure !== null && (copy === null || failure.sinceMs < beforeMs),
+    isOverdue: failure !== null && (copy === null || failure.sinceMs <= beforeMs),
   };
 }
 

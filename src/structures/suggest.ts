@@ -19,15 +19,20 @@ export function suggest(typed: string, names: readonly string[]): string | null 
   return best;
 }
 
+/** Two letters that changed places are one edit. */
 function editDistance(a: string, b: string): number {
-  let above = Array.from({ length: b.length + 1 }, (_, column) => column);
+  const rows = [Array.from({ length: b.length + 1 }, (_, column) => column)];
   for (let row = 1; row <= a.length; row++) {
+    const [above, twoAbove] = [rows.at(-1) ?? [], rows.at(-2) ?? []];
     const here = [row];
     for (let column = 1; column <= b.length; column++) {
       const substitution = (above[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1);
-      here.push(Math.min(substitution, (above[column] ?? 0) + 1, (here[column - 1] ?? 0) + 1));
+      let least = Math.min(substitution, (above[column] ?? 0) + 1, (here[column - 1] ?? 0) + 1);
+      const isSwapped = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      if (isSwapped) least = Math.min(least, (twoAbove[column - 2] ?? 0) + 1);
+      here.push(least);
     }
-    above = here;
+    rows.push(here);
   }
-  return above[b.length] ?? 0;
+  return rows.at(-1)?.[b.length] ?? 0;
 }

@@ -1,0 +1,22 @@
+import { test } from 'tap';
+import { suggest } from '../../src/structures/suggest.js';
+
+const FIELDS = ['id', 'time', 'endTime', 'title', 'roomId', 'courseId', 'studyGroup', 'lecturer', 'type'];
+
+test('the nearest name is suggested; letters that changed places are one edit', (t) => {
+  for (const [typed, name] of [
+    ['titel', 'title'],
+    ['tmie', 'time'],
+    ['TITLE', 'title'],
+    ['romId', 'roomId'],
+    ['lecutrer', 'lecturer'],
+    ['endtimes', 'endTime'],
+    ['colour', null],
+    ['x', null],
+    ['', null],
+    ['y'.repeat(10_000), null],
+  ] as const) {
+    t.equal(suggest(typed, FIELDS), name, typed.slice(0, 20));
+  }
+  t.end();
+});
