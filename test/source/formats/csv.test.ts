@@ -5,6 +5,7 @@ import { CSV_COLUMNS_MAX, RECORD_BYTES_MAX } from '../../../src/limits.js';
 import type { Rejection } from '../../../src/model/event.js';
 import { readRecords } from '../../../src/source/formats/read-records.js';
 import type { RecordSink } from '../../../src/source/source.js';
+import { collectGarbage } from '../../http/collect-garbage.js';
 import { collectBytes, failureOf, overwrite } from '../collect.js';
 
 /** `line: detail` of each rejection. */
@@ -286,13 +287,14 @@ test('200,000 rows take no more memory than a few pieces', async (t) => {
   const sink: RecordSink = {
     record() {
       if (++rows % 50_000 === 0) {
-        globalThis.gc?.();
+        collectGarbage();
         const { heapUsed, external } = process.memoryUsage();
         peak = Math.max(peak, heapUsed + external);
       }
     },
     reject: ({ detail }) => t.fail(detail),
   };
+  collectGarbage();
   const { heapUsed, external } = process.memoryUsage();
   await readRecords(chunks(), sink, { sourceName: 'test', bytesTotal: null });
   t.equal(rows, 200_000);
