@@ -12,7 +12,7 @@ import { eventOf, idOf, imageOf, imageOfCount } from './images.js';
 import { applied, assertChain, assertSameAsBuilt, chains, type Timetable, timetables } from './patched.js';
 
 const RUNS = size(1000, 10_000);
-const LARGE_EVENTS = size(20_000, 100_000);
+const LARGE_EVENTS = size(10_000, 100_000);
 const LARGE_PATCHES = 100;
 
 function timetableOf(events: Iterable<NormalisedEvent>): Timetable {
@@ -196,6 +196,6 @@ for (const dataSet of DATA_SETS) {
     const events = namedRecordsOf(dataSet).map((record, n) => normalise(record, { record: n + 1 }));
     const good = events.filter((event): event is NormalisedEvent => !isRejection(event));
     assert.ok(good.length > 0);
-    assertManyPatches(timetableOf(good), size(20, 200), 2);
+    assertManyPatches(timetableOf(good), size(10, 200), 2);
   });
 }
