@@ -247,7 +247,7 @@ const PARTS_LOGGED_MAX = 20;
 const FAULTS: Readonly<Record<string, string>> = {
   'image-not-written': 'snapshot file not written',
   'image-unusable': 'snapshot file not read',
-  'rooms-unusable': 'rooms file not taken up',
+  'rooms-unusable': 'rooms file not read',
   'thread-lost': 'serving thread lost',
 };
 

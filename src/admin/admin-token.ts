@@ -17,7 +17,7 @@ export class AdminToken {
     if (readCredential(`Bearer ${token}`, 1).kind !== 'token') {
       throw new LecternError(
         'key-invalid',
-        `${name} has characters that no bearer token has; expected letters, digits and "-._~+/", "=" at the end`,
+        `${name} has characters that are not allowed in a bearer token; expected letters, digits and "-._~+/", "=" at the end`,
       );
     }
     this.#digest = digestOf(token);

@@ -57,7 +57,7 @@ export function createRemoteKeySet(
     }
     const waitMs = Math.max(0, nextFetchMs - now());
     return {
-      unavailable: problem ?? 'it has not come yet',
+      unavailable: problem ?? 'it has not been fetched yet',
       retryAfterSeconds: Math.ceil(waitMs / 1000) + 1,
     };
   }

@@ -76,8 +76,8 @@ const EXPIRED = invalid('expired', 'The token has expired.');
 const NBF_INVALID = invalid('claims', 'The "nbf" claim of the token is not a valid time.');
 
 const CLAIM_FAULTS: Readonly<Record<string, VerificationFailure>> = {
-  iss: invalid('issuer', 'The token is from another issuer, or names none.'),
-  aud: invalid('audience', 'The token is for another audience, or names none.'),
+  iss: invalid('issuer', 'The token is from another issuer, or has no issuer.'),
+  aud: invalid('audience', 'The token is for another audience, or has no audience.'),
   nbf: invalid('not-yet-valid', 'The token is not valid yet.'),
   exp: noTime('exp'),
   iat: noTime('iat'),
@@ -190,7 +190,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
       // The missing keys may hold that of the token, so it cannot be refused.
       if (unavailable !== null) return unavailable;
       return tried === 0
-        ? invalid('no-key', 'The token is signed with a key that is not known.')
+        ? invalid('no-key', 'The token is signed with an unknown key.')
         : invalid('signature', 'The signature of the token is not valid.');
     },
   };

@@ -134,12 +134,14 @@ function formatUnserved({ fields, others }: Inspection['summary']['unserved']): 
 function formatAmbiguous({ gaps, overlaps }: Inspection['summary']['ambiguousTimes']): string[] {
   if (gaps + overlaps === 0) return [];
   const lines = [
-    ...(gaps > 0 ? [`  ${formatCountOf(gaps, 'time')} that clocks skipped: moved on by as much`] : []),
+    ...(gaps > 0
+      ? [`  ${formatCountOf(gaps, 'time')} that clocks skipped: moved forward by the length of the skip`]
+      : []),
     ...(overlaps > 0
-      ? [`  ${formatCountOf(overlaps, 'time')} that clocks showed twice: the first is meant`]
+      ? [`  ${formatCountOf(overlaps, 'time')} that clocks showed twice: read as the first`]
       : []),
   ];
-  return [['local times in changes of the clock:', ...lines].join('\n')];
+  return [['local times at clock changes:', ...lines].join('\n')];
 }
 
 function formatRejections(summary: Inspection['summary'], format: SourceFormat): string {
@@ -147,7 +149,7 @@ function formatRejections(summary: Inspection['summary'], format: SourceFormat):
   if (rejected === 0) {
     if (events > 0) return 'no records left out';
     return format === 'icalendar'
-      ? 'the calendar has no events in the days of --from and --to'
+      ? 'the calendar has no events between --from and --to'
       : 'the source has no records';
   }
   const kept = rejections.length < rejected ? `the first ${formatCount(rejections.length)}` : 'them all';

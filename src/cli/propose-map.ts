@@ -141,7 +141,7 @@ function endNote(
   if (start === undefined || end !== undefined) return null;
   const duration = best(columns, 'duration');
   const instead =
-    duration === undefined ? '' : `; ${duration.name} looks like a duration, which no map can add`;
+    duration === undefined ? '' : `; ${duration.name} looks like a duration, which a field map cannot add`;
   return `the end of lessons is missing${instead}`;
 }
 

@@ -7,7 +7,7 @@ export interface LazyPiece {
   write(target: Buffer, offset: number): void;
 }
 
-const WRONG_LENGTH = 'a body has another length than was announced';
+const WRONG_LENGTH = 'the length of a body differs from the announced length';
 
 export type Piece = Uint8Array | LazyPiece;
 

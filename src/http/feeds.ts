@@ -144,7 +144,7 @@ export class Feeds {
     const place = `${before}${mountPathOf(exchange.req)}${this.#folder}${address}`;
     const bytes = new URL(place).pathname.length + EXTENSION_CHARACTERS_MAX;
     if (bytes > REQUEST_TARGET_BYTES_MAX) {
-      const detail = `It would have ${bytes} bytes; at most ${REQUEST_TARGET_BYTES_MAX} are read. Select by fewer values.`;
+      const detail = `It would have ${bytes} bytes; at most ${REQUEST_TARGET_BYTES_MAX} are read. Use fewer values.`;
       return { code: 'feed-too-long', detail };
     }
     const url = `${place}.${FEED_FORMATS[0]}`;

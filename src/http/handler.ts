@@ -92,7 +92,7 @@ class Handler {
     const { authenticator, identify = () => null, unknownParameters = 'reject', log, onRefusal } = options;
     const { corsOrigins = [], meter = null, accessLogShare: logShare = 0, ownsSocket = false } = options;
     if ((authenticator === undefined) === (options.identify === undefined)) {
-      throw new LecternError('option-invalid', 'a handler needs an authenticator or identify, and not both');
+      throw new LecternError('option-invalid', 'a handler needs an authenticator or identify, but not both');
     }
     this.#basePath = (options.basePath ?? '/api/v1').replace(/\/$/, '');
     this.#settings = { ownsSocket, origins: new OriginFields(corsOrigins), meter, logShare, log };

@@ -17,7 +17,7 @@ export const WRONG_VERSION: Problem = {
 
 export const METHOD_NOT_ALLOWED: Problem = {
   code: 'method-not-allowed',
-  detail: `The timetable is for reading only; the methods are ${ALLOW}.`,
+  detail: `The timetable is read-only; the methods are ${ALLOW}.`,
   headers: ['Allow', ALLOW],
 };
 

@@ -36,7 +36,7 @@ const TOKEN_NOT_MAPPED: Problem = {
   code: 'identity-not-mapped',
   detail:
     'The token is valid, but none of its claims selects events and its subject is not enrolled anywhere. ' +
-    'Ask whoever issues the tokens for a claim that names your groups.',
+    'Ask the issuer of the tokens for a claim that names your groups.',
 };
 
 function notAcceptable(formats: readonly Format[]): Problem {
@@ -52,7 +52,7 @@ const LIST_NOT_ACCEPTABLE = notAcceptable(LIST_FORMATS);
 const PRECONDITION_FAILED: Problem = {
   code: 'precondition-failed',
   detail:
-    'Entity tags of the timetable are weak, so If-Match never names one: send "*", or leave If-Match out.',
+    'Entity tags of the timetable are weak, so If-Match never matches one: send "*", or leave If-Match out.',
 };
 
 const NO_SNAPSHOT: Problem = {
@@ -63,7 +63,7 @@ const NO_SNAPSHOT: Problem = {
 
 const STALE_SNAPSHOT: Problem = {
   code: 'snapshot-stale',
-  detail: 'The last good load of the timetable is older than this service may serve.',
+  detail: 'The last good load of the timetable is older than this service allows.',
   headers: ['Retry-After', '2'],
 };
 

@@ -75,9 +75,9 @@ export interface FreeEntry {
   readonly id: string | null;
   /** The display name, or that text; null where none is known. */
   readonly name: string | null;
-  /** End of the last event before the window; null where there is none. */
+  /** End of the last event before the window; null if there is none. */
   readonly freeFrom: string | null;
-  /** Start of the first event after the window; null where there is none. */
+  /** Start of the first event after the window; null if there is none. */
   readonly freeUntil: string | null;
 }
 

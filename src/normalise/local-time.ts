@@ -45,7 +45,7 @@ export function parseLocalTime(given: string, order: DateOrder | undefined): Loc
   const [offset = '', utc, sign, hours, minutes = '00'] = OFFSET.exec(timeText) ?? [];
   const clock = timeText.slice(0, timeText.length - offset.length);
   if (sign === '-' && !HAS_SECONDS.test(clock)) {
-    return 'its time of day may be a range, or have an offset: expected one time, with seconds before an offset';
+    return 'its time of day looks like a range or has an offset: expected one time, with seconds before an offset';
   }
   const time = readTimeOfDay(clock, date.isIso);
   if (typeof time === 'string') return time;
@@ -92,7 +92,7 @@ function readDate(text: string, order: DateOrder | undefined): LocalDate | strin
 
 /** Without an order of the date it cannot be read. */
 export const NEEDS_DATE_ORDER =
-  'its day, month and year need an order: set dateOrder to dmy, mdy or ymd (on the command line --date-order)';
+  'the order of its day, month and year is unknown: set dateOrder to dmy, mdy or ymd (on the command line --date-order)';
 
 /** Null: no year has so many digits. */
 function readYear(text: string): number | string | null {

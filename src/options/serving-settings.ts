@@ -1,3 +1,4 @@
+/** The settings of the server: listening, threads, overload, CORS, admin listener, logs. */
 import { originFault } from '../http/answer/answer-fields.js';
 import {
   ADMIN_TOKEN_CHARACTERS_MIN,
@@ -173,7 +174,7 @@ export const OPERATING_SETTINGS: readonly Setting[] = inGroup('Operating', 'serv
   accessLog: {
     kind: amount('share', 0, 1),
     default: 0,
-    help: 'share of the requests that are logged, at level info',
+    help: 'share of requests in the access log, at level info',
   },
   logLevel: {
     places: [],
@@ -192,6 +193,6 @@ export const OPERATING_SETTINGS: readonly Setting[] = inGroup('Operating', 'serv
     flag: null,
     group: 'Logging',
     kind: given('a logger', isObject),
-    help: 'takes log records; a pino logger is one. Without it nothing is logged',
+    help: 'receives log records, as a pino logger does; without it nothing is logged',
   },
 });

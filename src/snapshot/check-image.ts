@@ -45,7 +45,7 @@ export function checkRowsOf(path: string, { summary, hashSeed, rows, ids, cluste
 function checkImage(image: SnapshotImage): void {
   const { summary, hashSeed, slots, fields, names, rows, ids, clusters } = image;
   checkSummary(summary);
-  if (!isHashSeed(hashSeed)) throw new Error('its seed is no two numbers of 32 bits');
+  if (!isHashSeed(hashSeed)) throw new Error('its seed is not two numbers of 32 bits');
   const count = summary.events;
   checkSlots(slots, summary);
   for (const { name } of INDEXED_FIELDS) within(name, () => checkField(fields[name], slots, count));

@@ -217,7 +217,7 @@ export function readImageFile(path: string, mustBeOwn = false): StoredImage {
     try {
       const status = fstatSync(file);
       if (status.isDirectory()) throw unusable(path, 'it is a directory');
-      if (!status.isFile()) throw unusable(path, 'it is no regular file');
+      if (!status.isFile()) throw unusable(path, 'it is not a regular file');
       if (mustBeOwn) refuseOthersFile(path, status);
       return read(file, path, status.size);
     } catch (error) {

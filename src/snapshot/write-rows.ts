@@ -61,12 +61,12 @@ export function writeRows(events: OrderedEvents): RowsImage {
       at = put(pieces.view, pieces.start[code]!, pieces.start[code + 1]!, target, at);
     }
     if (at !== start[ordinal + 1]) {
-      throw new Error(`row ${ordinal} ends at ${at}, which is not what was measured`);
+      throw new Error(`row ${ordinal} ends at ${at}, not at the measured end`);
     }
     if (ordinal % ROWS_PER_COMPARISON === 0) {
       const row = Buffer.from(bytes.buffer, bytes.byteOffset + start[ordinal]!, at - 1 - start[ordinal]!);
       if (row.toString('utf8') !== serialiseEvent(eventOf(events, ordinal)))
-        throw new Error(`row ${ordinal} is not what the serialiser makes`);
+        throw new Error(`row ${ordinal} differs from the serialiser's`);
     }
   }
   bytes[bytes.length - 1] = CLOSING_BRACKET;

@@ -104,7 +104,7 @@ export function checkColumns({ sourceName, records, missing, present }: ColumnRe
   if (present.length > shown.length) shown.push('…');
   throw new LecternError(
     'source-malformed',
-    `${sourceName}: the field map names ${named.length === 1 ? 'a column that is' : 'columns that are'} not there: ` +
+    `${sourceName}: the field map names ${named.length === 1 ? 'a column that does' : 'columns that do'} not exist: ` +
       `${listed.join(', ')}. The columns are ${shown.join(', ')}`,
   );
 }

@@ -67,7 +67,7 @@ function idsByName(
   const ids = new Map<string, string>();
   for (const [name, id] of Object.entries(map)) {
     if (typeof id !== 'string') {
-      const problem = `the identifier of ${JSON.stringify(name)} is no string`;
+      const problem = `the identifier of ${JSON.stringify(name)} is not a string`;
       throw new LecternError(code, `the map of lecturer identifiers is not valid: ${problem}`);
     }
     ids.set(normaliseText(name) ?? name, id);

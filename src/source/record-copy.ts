@@ -163,7 +163,7 @@ export class CopyWriter implements RecordSink {
     length.writeUInt32LE(packed.length);
     this.#budget.bytes -= packed.length;
     if (this.#budget.bytes < 0) {
-      const problem = `after ${this.#records} records there is no memory left for more of several sources`;
+      const problem = `after ${this.#records} records no memory is left for the records of several sources`;
       throw new LecternError('source-too-large', `cannot read ${this.#source}: ${problem}`);
     }
     this.#batches.push(length, packed);

@@ -68,7 +68,7 @@ class RoomIntake implements RecordSink {
 
   record(value: unknown, position: RecordPosition): void {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      this.#fault(position, 'it is no object of the form {"id": "…", "name": "…"}');
+      this.#fault(position, 'it is not an object of the form {"id": "…", "name": "…"}');
       return;
     }
     const given = value as Readonly<Record<string, unknown>>;

@@ -135,7 +135,7 @@ function parseOne(text: string, http: Omit<Partial<HttpSpec>, 'kind' | 'url'>): 
       try {
         return specOfPath(fileURLToPath(text));
       } catch (cause) {
-        throw invalid('the source is no file: URL of this machine', cause);
+        throw invalid('the source is not a file: URL of this machine', cause);
       }
     default:
       throw invalid(

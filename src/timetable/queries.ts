@@ -61,7 +61,7 @@ export type FreeTimeQuery = Pick<
   readonly by: ConflictBy;
   /** The same window so many weeks running, in local time of `timeZone`, 1 to 60. Default 1. */
   readonly weeks?: number | undefined;
-  /** Only these: identifiers, or names of lecturers and groups without any. */
+  /** Only these entries: identifiers, or names of lecturers and groups without an identifier. */
   readonly among?: string | readonly string[] | undefined;
   /** Only rooms in these buildings. */
   readonly building?: string | readonly string[] | undefined;

@@ -35,7 +35,7 @@ export interface SourceState {
   readonly name: string;
   /** `refused`: the last load worked, but the gate did not let its snapshot through. */
   readonly state: 'loading' | 'loaded' | 'failed' | 'refused';
-  /** When the source last gave, or confirmed, what is served. */
+  /** When the source last delivered or confirmed the served timetable. */
   readonly lastSuccessMs: number | null;
   /** The same by `monotonicMs`: whether it was too long ago is counted from here. */
   readonly lastSuccessMonotonicMs: number | null;

@@ -217,7 +217,7 @@ test('a snapshot file that cannot be is refused when the timetable is opened', a
   execFileSync('mkfifo', [pipe]);
   const cases: [path: string, message: RegExp][] = [
     [folder, /it is a directory; expected the path of a file$/],
-    [pipe, /it is no regular file; expected one$/],
+    [pipe, /it is not a regular file; expected one$/],
     [join(folder, 'none', 'image'), /there is no folder /],
   ];
   // Nothing is forbidden to the superuser.

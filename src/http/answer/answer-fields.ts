@@ -88,7 +88,7 @@ export class OriginFields {
 /** What keeps a text from being an origin as browsers write it; null if it is one. */
 export function originFault(origin: string): string | null {
   if (origin.includes('*') || origin === 'null') {
-    return 'it must be an exact origin: every page that may read the timetable is named';
+    return 'it must be an exact origin, without wildcards';
   }
   let url: URL;
   try {
@@ -97,5 +97,5 @@ export function originFault(origin: string): string | null {
     return 'it must be an origin, such as https://timetable.example.org';
   }
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'it must begin with https:// or http://';
-  return url.origin === origin ? null : `it must be an origin without anything else; expected ${url.origin}`;
+  return url.origin === origin ? null : `it must be an origin and nothing else; expected ${url.origin}`;
 }

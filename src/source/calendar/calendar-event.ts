@@ -70,7 +70,7 @@ export class EventLines {
     const line = readContentLine(bytes, start, end, isPlain);
     if (typeof line === 'string') {
       const code = line.includes('UTF-8') ? 'malformed-text' : 'malformed-record';
-      this.fault = faultOf(code, null, `line ${lineNumber} is no property of iCalendar: ${line}`);
+      this.fault = faultOf(code, null, `line ${lineNumber} is not an iCalendar property: ${line}`);
       return;
     }
     this.#takeProperty(line);
@@ -151,7 +151,7 @@ export class EventLines {
 }
 
 function tooLarge(): EventFault {
-  const detail = `the event is longer than ${RECORD_BYTES_MAX} bytes; expected at most so many`;
+  const detail = `the event is longer than ${RECORD_BYTES_MAX} bytes, the limit`;
   return faultOf('record-too-large', null, detail);
 }
 

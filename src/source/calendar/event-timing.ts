@@ -93,7 +93,7 @@ export function momentOf(
 
 export function unknownZone(name: string, field: FieldName, { value, tzid }: GivenTime): EventFault {
   const zone = JSON.stringify((tzid ?? '').slice(0, 60));
-  const detail = `${name} ${JSON.stringify(value.slice(0, 40))} cannot be read: its TZID ${zone} is no known zone, and no VTIMEZONE defines it`;
+  const detail = `${name} ${JSON.stringify(value.slice(0, 40))} cannot be read: its TZID ${zone} is not a known zone, and no VTIMEZONE defines it`;
   return faultOf('malformed-time', field, detail);
 }
 

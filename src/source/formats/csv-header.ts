@@ -62,7 +62,7 @@ export function readHeader(
   for (const [n, name] of given.entries()) {
     if (seen.has(name) && SERVED.has(name)) {
       const first = given.indexOf(name) + 1;
-      return { problem: `columns ${first} and ${n + 1} are both called ${name}; expected one of that name` };
+      return { problem: `columns ${first} and ${n + 1} are both called ${name}; expected different names` };
     }
     seen.add(name);
     const isFree = name !== '' && given.indexOf(name) === n;

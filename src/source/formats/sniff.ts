@@ -109,7 +109,7 @@ const MAGIC: readonly (readonly [bytes: string, what: string])[] = [
   ['\xd4\x72', "record structures of msgpackr's own: write plain maps (useRecords: false)"],
   [
     'LECTERN\x1a',
-    'a snapshot file of Lectern: `lectern serve --pin` serves it, --snapshot-file goes on from it',
+    'a snapshot file of Lectern: `lectern serve --pin` serves it, --snapshot-file continues from it',
   ],
   ['<', 'HTML or XML'],
 ];

@@ -39,7 +39,7 @@ export function checkHeaders(headers: RequestHeaders, url: URL): RequestHeaders 
     const key = name.toLowerCase();
     if (!isName(name)) {
       const expected = "expected a name such as 'Authorization', and the rest as its value";
-      throw invalid(`field ${i + 1}`, `its name is no field name; ${expected}`);
+      throw invalid(`field ${i + 1}`, `its name is not a field name; ${expected}`);
     }
     if (typeof value !== 'string' || !isAccepted(() => validateHeaderValue(name, value))) {
       throw invalid(name, 'its value is not valid in a header');

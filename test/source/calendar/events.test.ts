@@ -117,7 +117,7 @@ const FAULTS: readonly (readonly [lines: readonly string[], code: string, detail
   [
     ['DTSTART:20260914T060000Z', 'RRULE:FREQ=WEEKLY;BYEASTER=1'],
     'malformed-recurrence',
-    /is no part of a rule/,
+    /is not part of a rule/,
   ],
   [
     ['DTSTART:20260914T060000Z', 'RRULE:FREQ=DAILY', 'EXDATE:nonsense'],
