@@ -23,7 +23,7 @@ export class AdminToken {
     this.#digest = digestOf(token);
   }
 
-  /** Takes the same time for every token of a length. */
+  /** Takes equal time for all tokens of equal length. */
   equals(token: string): boolean {
     return timingSafeEqual(digestOf(token), this.#digest);
   }

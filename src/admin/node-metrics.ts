@@ -1,5 +1,5 @@
 /**
- * Metrics for dashboards of Node, with the names and types of prom-client's defaults. Those show the main thread only and cannot
+ * Metrics for dashboards of Node, with the names and types of prom-client's defaults. The defaults show the main thread only and cannot
  * be ended.
  */
 import { readFileSync } from 'node:fs';
@@ -59,10 +59,10 @@ export function cpuSeconds(): number {
   return (user + system) / 1e6;
 }
 
-/** Asynchronous: with many connections a wait would hold up requests. Linux only. */
+/** Asynchronous: with many connections a synchronous read would delay requests. Linux only. */
 async function openFiles(): Promise<number | null> {
   const names = await readdir('/proc/self/fd').catch(() => null);
-  // One of them was open for reading the folder.
+  // Reading the folder opened one of them.
   return names === null ? null : names.length - 1;
 }
 

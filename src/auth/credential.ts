@@ -71,7 +71,7 @@ const WHOLE_ESCAPES = /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2
 const LONE_SURROGATE = /\\u[dD][89a-fA-F]/;
 
 /**
- * Why JSON parsers may differ on a part of a token (RFC 8259 section 8, RFC 7515 section 5.2 step 3), as the end of a sentence.
+ * The reason why JSON parsers may disagree on a part of a token (RFC 8259 section 8, RFC 7515 section 5.2 step 3), as the end of a sentence.
  * Parsers accept a byte order mark and lone surrogates.
  */
 export function describeTextFault(part: string): string | null {

@@ -43,7 +43,7 @@ export function createRemoteKeySet(
     wasUsable = isUsable();
   }
 
-  /** Whether no newer set can fit better. */
+  /** True if no newer set can have a better key. */
   function isKnown({ alg, kid }: TokenHeader): boolean {
     return keys.some((key) => (kid === undefined ? key.algorithms.includes(alg) : key.kid === kid));
   }

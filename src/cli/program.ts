@@ -190,7 +190,7 @@ function toOption(setting: Setting): Option {
   return option;
 }
 
-/** Adds the settings that say what values of a source mean. */
+/** Adds the settings of reading a source. */
 function withReading(command: Command): Command {
   for (const setting of READING_SETTINGS) command.addOption(toOption(setting));
   return command;

@@ -35,7 +35,7 @@ export function eventSchema(identifiers: IdentifierMode): JsonSchema {
   );
 }
 
-/** The serialiser works for all identifiers. */
+/** The serialiser is the same for all kinds of identifiers. */
 export const EVENT_SCHEMA: JsonSchema = eventSchema('any');
 
 /** @param event the schema of an event, or a reference to it */

@@ -86,7 +86,7 @@ function listOperation(operation: ListOperation): JsonSchema {
   };
 }
 
-/** Servers are relative to {base}/docs/openapi.json, so that they hold behind proxies that change the prefix. In a file they are paths. */
+/** Servers are relative to {base}/docs/openapi.json, because proxies may change the prefix. In a file they are paths. */
 export function createOpenApiDocument({
   basePath,
   identifiers,
@@ -309,7 +309,7 @@ function developmentPaths(
   };
 }
 
-/** The tables are folded, so that the operations stand near the top of the page. */
+/** The tables are folded: operations should be near the top of the page. */
 function describeService(): string {
   return `A timetable for reading: filtered, personal, whole, and checked for conflicts.
 

@@ -131,7 +131,7 @@ export function listResponse(
 
 const FEED_HEADERS: readonly string[] = ['ETag', 'Cache-Control', 'Referrer-Policy', 'X-Robots-Tag'];
 
-/** @param texts examples of representations that are no JSON, by name */
+/** @param texts examples of representations other than JSON, by name */
 export function feedResponse(
   schema: JsonSchema,
   example: unknown,
@@ -158,7 +158,7 @@ export const FEED_NOT_MODIFIED: JsonSchema = {
   headers: headers(...FEED_HEADERS),
 };
 
-/** One entry alone: a list's fields without those of paging. */
+/** A single entry: the header fields of a list without those of paging. */
 export function entryResponse(description: string, schema: JsonSchema, example: unknown): JsonSchema {
   return { ...listResponse(description, schema, example), headers: headers('ETag', 'Cache-Control', 'Vary') };
 }

@@ -16,7 +16,7 @@ import {
 
 const MIB_PER_TIB = 1_048_576;
 
-/** Adds `Name: value` to the fields given before. The source checks whether a field can be sent. */
+/** Adds `Name: value` to the earlier fields. The source checks whether a field can be sent. */
 const HEADER: Kind = {
   unit: 'name:value',
   range: '"Name: value"',

@@ -8,7 +8,7 @@ import { suggest } from '../structures/suggest.js';
 import type { Resolved } from './option-types.js';
 import { inGroup, isObject, type Kind, oneOf, PATH, type Setting } from './setting.js';
 
-/** Adds `field=column` to the entries given before. A variable may have several lines of them. */
+/** Adds `field=column` to the earlier entries. A variable may have several entries, one a line. */
 const FIELD_MAP: Kind = {
   unit: 'field=column',
   range: 'field=column; in a program an object of them',
@@ -45,7 +45,7 @@ const TIME_ZONE: Kind = {
   },
 };
 
-/** Also for a city alone. */
+/** Also finds a zone by its city alone. */
 function nearestZone(typed: string): string | null {
   const zones = Intl.supportedValuesOf('timeZone');
   const cityOf = (zone: string): string => zone.slice(zone.lastIndexOf('/') + 1);
@@ -77,7 +77,7 @@ const DATE: Kind = {
   },
 };
 
-/** What values of a source mean. Every command that reads a source has them. */
+/** How a source is read. Every command that reads a source has these settings. */
 export const READING_SETTINGS: readonly Setting[] = inGroup('Reading', 'openTimetable', {
   identifiers: {
     kind: oneOf('kind', IDENTIFIER_MODES),

@@ -41,7 +41,7 @@ const KEY_SET: Kind = {
   },
 };
 
-/** Adds `studyGroup=groups,groupId=gid` to the claims given before. */
+/** Adds `studyGroup=groups,groupId=gid` to the earlier claims. */
 const CLAIMS: Kind = {
   unit: 'field=claim',
   range: `field=claim, with one of the fields ${anyOf(IDENTITY_FIELDS.map(({ name }) => name))}`,

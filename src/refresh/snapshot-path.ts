@@ -38,7 +38,7 @@ const REASONS: Readonly<Record<string, (folder: string) => string>> = {
   EROFS: (folder) => `${folder} cannot be written to (read-only file system)`,
 };
 
-/** What two spellings of one file have in common: its real path, and its inode if it exists. */
+/** Identifies a file under any spelling of its path: its real path, and its inode if it exists. */
 function namesOf(path: string): string[] {
   try {
     const { dev, ino } = statSync(path, { bigint: true });
@@ -48,7 +48,7 @@ function namesOf(path: string): string[] {
   }
 }
 
-/** A file that is not there yet is known by its folder. */
+/** A file that does not exist yet is identified by its folder and name. */
 function realPathOf(path: string): string {
   try {
     return realpathSync(path);

@@ -21,7 +21,7 @@ const CLOSING_BRACKET = 0x5d;
 /** The id and the times come first and have no column. */
 const COLUMNS_FROM = 3;
 const OUTPUT_COLUMNS = CODED_FIELDS.filter((field) => field.output);
-/** Every so many rows, one is compared with the result of the compiled serialiser. */
+/** One row in so many is compared with the result of the compiled serialiser. */
 const ROWS_PER_COMPARISON = 1024;
 const ID_FRAME: DataView = viewOf(Buffer.from(`${ROW_FRAME[0]}"`));
 

@@ -110,7 +110,7 @@ export function parseRule(text: string): RecurrenceRule | string {
   return forbidden(rule) ?? rule;
 }
 
-/** What section 3.3.10 says that a rule must not have. */
+/** Combinations that section 3.3.10 forbids. */
 function forbidden({ frequency, byWeekNo, byYearDay, byMonthDay, byDay }: RecurrenceRule): string | null {
   if (byWeekNo.length > 0 && frequency !== 'YEARLY')
     return `BYWEEKNO cannot be combined with FREQ=${frequency}`;
