@@ -54,7 +54,7 @@ for (const [rules, text, value, kind] of CHANGES) {
   });
 }
 
-test('a fault names the setting that would make the time right', async (t) => {
+test('a fault names the setting that would allow the time', async (t) => {
   const zone =
     /^it has no offset: end it with "Z" or "\+hh:mm", or set timeZone \(on the command line --time-zone /;
   const order = /^the order of its day, month and year is unknown: set dateOrder .*--date-order/;

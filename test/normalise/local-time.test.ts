@@ -138,7 +138,7 @@ for (const [order, text, fault] of BAD) {
   });
 }
 
-test('every date of every order is the day that it names', async (t) => {
+test('every date in every order is read as the right day', async (t) => {
   const part = (n: number, isPadded: boolean): string => (isPadded ? String(n).padStart(2, '0') : String(n));
   const day = fc.date({ min: new Date('1970-01-01'), max: new Date('2199-12-31'), noInvalidDate: true });
   fc.assert(
