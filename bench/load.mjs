@@ -7,9 +7,9 @@
 import { createHistogram } from 'node:perf_hooks';
 import autocannon from 'autocannon';
 
-/** Where latencies are told, in percent of all requests. */
+/** Percentiles of the reported latencies. */
 const PERCENTILES = [10, 25, 50, 75, 90, 95, 99, 99.9, 100];
-/** autocannon looks only so often whether all is done. */
+/** The interval at which autocannon checks whether all requests are done. */
 const SAMPLE_MS = 20;
 const TIMEOUT_SECONDS = 60;
 

@@ -24,7 +24,7 @@ export class Session {
   measurements = [];
 
   constructor(settings) {
-    // At an interrupt, too, nothing is left behind; what was started ends with this process.
+    // An interrupt leaves nothing behind either: started processes end with this one.
     process.once('exit', () => rmSync(this.#folder, { recursive: true, force: true }));
     for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
     this.settings = settings;
@@ -121,7 +121,7 @@ export class Session {
     return new Map(servers.map(({ name, rounds }) => [name, rounds]));
   }
 
-  /** So that somebody who watches sees something: rows come when all launches are over. */
+  /** Shows progress, because rows appear only after all launches. */
   #tellLaunch({ name, set }, servers) {
     const costs = servers.map(
       ({ name, rounds }) => `${name} ${figure(median(rounds.map(({ cpuMicros }) => cpuMicros)))} µs`,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 
 /**
- * Modules that threads never get to use, and what it finds in their place. Together they would be two thirds of
+ * Modules that threads never use, and their replacements. Together these modules would be two thirds of
  * the text.
  */
 const STAND_INS = {

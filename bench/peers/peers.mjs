@@ -18,7 +18,7 @@ class Peer {
     this.answers = answers;
     /** With more events it takes too long to be measured; null: it takes any number. */
     this.eventsMax = eventsMax;
-    /** Asked over so many; undefined: as many as the others. Each takes one request at least in a round. */
+    /** Number of connections; undefined: the usual number. Each gets at least one request in a round. */
     this.connections = connections;
     /** The only operating system on which it can be measured; undefined: any. */
     this.platform = platform;
@@ -30,7 +30,7 @@ class Peer {
     return this.platform === undefined || this.platform === process.platform;
   }
 
-  /** @returns whether it can be started here: all its packages are there in the versions of its package.json */
+  /** @returns whether it can be started here: all packages are installed in the versions of its package.json */
   installed() {
     if (!this.runsHere()) return false;
     const folder = join(HERE, this.folder);

@@ -1,5 +1,5 @@
 /**
- * What the peers have in common: the events, and what GET /api/v1/schedule is asked and answers. No packages are imported
+ * The common part of the peers: the events, and the parameters and answers of GET /api/v1/schedule. No packages are imported
  * here: each peer has its own.
  */
 import { readFileSync } from 'node:fs';
@@ -92,7 +92,7 @@ export function inOrder(a, b) {
   return a.startMs - b.startMs || a.endMs - b.endMs || (a.id < b.id ? -1 : 1);
 }
 
-/** @returns what an event matches when it has it: the value of each filter, in lower case where it is an identifier */
+/** @returns the value of each filter that matches the event; identifiers in lower case */
 export function filterValue(name, value) {
   return IDENTIFIERS.has(name) ? value.toLowerCase() : value;
 }

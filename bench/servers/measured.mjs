@@ -14,7 +14,7 @@ export function underMeasurement(server) {
  *   server
  */
 export function answerUsage(others = () => ({ userMicros: 0, systemMicros: 0, rssBytes: 0 })) {
-  /** What looking itself has taken so far: that is no part of serving. */
+  /** Processor time of the measurement itself, which is not part of serving. */
   const looking = { user: 0, system: 0 };
   process.on('message', (message) => {
     if (message !== 'usage') return;

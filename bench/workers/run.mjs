@@ -1,5 +1,5 @@
 /**
- * What several serving threads cost: memory against one thread, and server processor time per request; `--help` lists the
+ * The cost of several serving threads: memory compared with one thread, and server processor time per request; `--help` lists the
  * options.
  *
  * Memory is the resident set of the process, once it is ready and again under load, with all that is then cached: each thread has
@@ -57,12 +57,12 @@ if (given.source !== undefined && !existsSync(given.source)) {
   process.exit(2);
 }
 const isWhole = Object.keys(given).every((name) => name === 'quick') && !given.quick;
-/** One that is never answered from memory, and one that is. */
+/** One workload that is never answered from the cache, and one that is. */
 const WORKLOADS = ['hot URL', 'filter + window'];
 const MEMORY_WORKERS = [1, 2, 4];
 const MEMORY_RATIO_MAX = 1.25;
 const CPU_RATIO_MAX = 1.1;
-/** What was only needed for loading has gone back by then. */
+/** By then memory that only loading needed is free again. */
 const SETTLE_MS = given.quick ? 100 : 5000;
 const MB = 1_000_000;
 

@@ -1,4 +1,4 @@
-/** Forged tokens that are dear to verify, many at a time: most are refused at once, and counted as what is too much. */
+/** Many forged tokens that are expensive to verify: most are refused at once, and counted as too many. */
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';

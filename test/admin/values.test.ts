@@ -1,4 +1,4 @@
-/** Each metric holds what its name says: everything happens a different number of times, so that no two can be mistaken. */
+/** Each metric agrees with its name: every kind of event happens a different number of times, so no two metrics can be confused. */
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { open } from 'node:fs/promises';
@@ -104,7 +104,7 @@ test('token failures, each by its reason', async (t) => {
     ...OPTIONS,
     hs256Secret: undefined,
     source: new MemorySource(RECORDS),
-    // Nobody listens there.
+    // No process listens there.
     jwks: 'http://127.0.0.1:1/keys',
   });
   t.teardown(() => without.close());

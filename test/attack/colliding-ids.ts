@@ -1,4 +1,4 @@
-/** UUIDs that all have one hash of the kind without a seed, found as an attacker would: by meeting in the middle. */
+/** UUIDs with one unseeded hash, found as an attacker would: by meeting in the middle. */
 import { HASH_BEGIN, quickHash } from '../../src/structures/quick-hash.js';
 
 const MULTIPLIER = 0xcc9e2d51;

@@ -1,4 +1,4 @@
-/** An issuer in a process of its own whose answer goes on without an end, so that what reading costs is seen apart. Ends by itself. */
+/** An issuer with an endless answer, in its own process, so that the cost of reading can be measured separately. Ends by itself. */
 import { createServer } from 'node:net';
 
 const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';

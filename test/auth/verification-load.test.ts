@@ -1,4 +1,4 @@
-/** What verifications may take at a time, and that one does for all who ask for the same token. */
+/** The bound of simultaneous verifications, and sharing of one verification by equal tokens. */
 import { generateKeyPairSync } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'tap';

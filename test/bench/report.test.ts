@@ -1,4 +1,4 @@
-/** What docs/benchmarks.md, README.md and the plots say of the bench is what its newest results give. */
+/** docs/benchmarks.md, README.md and the plots agree with the newest results of the bench. */
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

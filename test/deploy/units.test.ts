@@ -1,4 +1,4 @@
-/** The systemd unit and the Kubernetes manifests say what the service understands. */
+/** The systemd unit and the Kubernetes manifests use existing settings. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

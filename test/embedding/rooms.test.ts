@@ -1,4 +1,4 @@
-/** The rooms that an operator knows of, in a program and in its serving threads. */
+/** The rooms file and list, in a program and in its serving threads. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-/** What is written is read by parsers that are not ours: ical.js, Python's icalendar and csv. */
+/** Other parsers read the written answers: ical.js, Python's icalendar and csv. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** A service whose timetable was replaced while it served, and what clients ask it about that. */
+/** A service whose timetable was replaced while it served, and requests for the changes. */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { dirname, join } from 'node:path';

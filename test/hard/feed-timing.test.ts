@@ -1,6 +1,6 @@
 /**
- * Whether the time of a refusal tells why an address of a feed is bad. All have payloads that can be read: what cannot is refused
- * 0.4 µs sooner, which tells only what the sender knows.
+ * Whether the time of a refusal reveals why a feed address is bad. All payloads are readable: unreadable ones are refused
+ * 0.4 µs sooner, which reveals only what the sender knows.
  */
 import { test } from 'tap';
 import { addressesOf, grantFor, NOW_MS, REVOKED, SECRETS } from '../attack/hostile-feeds.js';

@@ -167,7 +167,7 @@ export function startClients(
   };
 }
 
-/** The largest of what is measured until it is told to stop. */
+/** The largest measured value until it is stopped. */
 export function watchMax(measure: () => number, everyMs = 100): { stop(): number } {
   let max = measure();
   const timer = setInterval(() => {

@@ -1,4 +1,4 @@
-/** More requests than can be answered: figures of docs/reliability.md, for a shorter time where the run is short. */
+/** More requests than can be answered: figures of docs/reliability.md; short runs take less time. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -18,7 +18,7 @@ import { HARD, size } from './size.js';
 const CLIENTS = fileURLToPath(new URL('./load-clients.mjs', import.meta.url));
 const EVENTS = 20_000;
 const LOAD_MS = size(3000, 10_000);
-/** Other work on the machine shows in single runs; what the service can do shows in the best of them. */
+/** Number of attempts: other work disturbs single runs, so the best one counts. */
 const ATTEMPTS_MAX = 6;
 const CONNECTIONS = 2000;
 const TIMES = 3;

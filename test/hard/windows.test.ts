@@ -1,4 +1,4 @@
-/** What windows cost where long and short slots take turns: no more than the values' events do, in time of the processor. */
+/** The processor time of windows on alternating long and short slots: no more than that of the values' events. */
 import { test } from 'tap';
 import type { FieldFilter } from '../../src/query/query.js';
 import type { ReadResult } from '../../src/view/answer.js';

@@ -286,7 +286,7 @@ test('repeated or odd credentials and hosts are refused from the raw header fiel
     ['a malformed Host in HTTP/1.0', `HTTP/1.0\r\nHost: a b\r\n${good}`, '400', 'invalid-request'],
   ];
   for (const [name, head, status, code] of cases) {
-    // Resolves because the server closes, although nobody asked for that.
+    // Resolves because the server closes the connection by itself.
     const reply = await raw(`GET /api/v1/schedule ${head}\r\n\r\n`);
     t.match(reply, new RegExp(`^HTTP/1.1 ${status} `), name);
     t.match(reply, /\r\nConnection: close\r\n/, name);

@@ -1,4 +1,4 @@
-/** Arbitrary bytes on the socket: always an answer or the end, never a fault of the service's own. */
+/** Arbitrary bytes on the socket: always an answer or the end, never an internal fault. */
 import { connect } from 'node:net';
 import fc from 'fast-check';
 import { test } from 'tap';
@@ -37,7 +37,7 @@ function exchange(port: number, pieces: readonly Buffer[]): Promise<string> {
   });
 }
 
-/** The status of each answer; throws where what came is not one answer after the other. */
+/** The status of each answer; throws if the bytes are not a sequence of answers. */
 function statusesOf(text: string): number[] {
   const statuses: number[] = [];
   let rest = text;

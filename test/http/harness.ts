@@ -180,7 +180,7 @@ export async function serve(
   handler: RequestHandler,
   options: HttpServerOptions = {},
 ): Promise<Client> {
-  // Clients are on the same thread: what they take must not look like an overload, of which test/http/server/overload.test.ts is.
+  // Clients are on the same thread, and their time must not look like an overload.
   const server = new HttpServer(handler, { overloadMs: 0, ...options });
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(() => server.close({ deadlineMs: 0 }));

@@ -1,4 +1,4 @@
-/** Bytes that a client may send, and exactly what comes back: the same on every version of Node. */
+/** Bytes that a client may send, and the exact answers, equal on every version of Node. */
 import { connect } from 'node:net';
 
 export interface RawCase {

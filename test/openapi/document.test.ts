@@ -1,4 +1,4 @@
-/** The document against the tables that it is made from, and against what the endpoints really answer. */
+/** Compares the document with its tables, and with real answers of the endpoints. */
 import { randomBytes } from 'node:crypto';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formatsModule from 'ajv-formats';
@@ -172,7 +172,7 @@ test('every reference leads somewhere', async (t) => {
   }
 });
 
-/** Sends a request and holds status, header fields, content type and body against the document. */
+/** Sends a request and compares status, header fields, content type and body with the document. */
 async function hold(
   t: Test,
   send: Client['send'],

@@ -44,7 +44,7 @@ await timetable[Symbol.asyncDispose]();
 console.log(title);
 `;
 
-/** @param files by their path in the project @returns what the compiler says; nothing where all is well */
+/** @param files by their path in the project @returns the messages of the compiler; empty if there are none */
 function compile(
   t: { teardown(end: () => void): void },
   nodeTypes: string,

@@ -26,7 +26,7 @@ import {
 const NAMES: readonly DirectoryName[] = DIRECTORIES.map(({ name }) => name);
 const NO_QUERY = { filters: [], startMs: null, endMs: null };
 
-/** Parts of ids and names that are there, in another case and in another form, and some that are not. */
+/** Parts of existing ids and names, in another case and form, and some that do not exist. */
 const searches = fc.option(
   fc.record({ pick: fc.nat(), from: fc.nat(20), length: fc.integer({ min: 1, max: 8 }), way: fc.nat(3) }),
   { freq: 2 },

@@ -1,6 +1,6 @@
 /**
  * A service that starts from a snapshot file with right checksums and wrong content, and is asked at once: every request ends,
- * every answer is what it says, and once the source has been loaded all answers are right.
+ * every answer has its announced length, and once the source has been loaded all answers are right.
  */
 import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
@@ -17,7 +17,7 @@ import { openTimetable } from './built.js';
 
 const EVENTS = 300;
 const RUNS = size(15, 100);
-/** Nothing here takes a tenth of that on a busy machine; what hangs takes all of it. */
+/** On a busy machine everything takes less than a tenth of this time; only hangs take all of it. */
 const PATIENCE_MS = 10_000;
 /** Loads beside answers have the lowest priority: on a machine that is busy otherwise they take long. */
 const LOADED_MS = 60_000;

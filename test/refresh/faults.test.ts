@@ -1,6 +1,6 @@
 /**
- * One upstream in a process of its own does everything wrong that an upstream can; a service reads from it several times
- * a second and is read from all the while. What it serves stays the last good snapshot, and /health says what is the case.
+ * One upstream in its own process makes every possible mistake; a service reads from it several times
+ * a second and is read all the while. It continues to serve the last good snapshot, and /health is right.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';

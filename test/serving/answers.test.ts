@@ -1,4 +1,4 @@
-/** What several threads answer is what one answers. */
+/** Several threads answer like one. */
 import { test } from 'tap';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { MemorySource, startService } from '../refresh/built.js';

@@ -33,7 +33,7 @@ export function watchThreads(t: { teardown(end: () => void): void }): Worker[] {
   return threads;
 }
 
-/** Makes a thread throw where nobody catches. */
+/** Makes a thread throw an uncaught error. */
 export function makeThrow(thread: Worker | undefined): void {
   thread?.postMessage({ kind: 'nonsense' });
 }

@@ -29,7 +29,7 @@ import { bytesOf, listOf, readOf, STRICT, unpackedListOf } from '../query/readin
 import { arrayAt, type Change, changes, crafted, takeApart } from './crafted.js';
 import { eventOf, idOf, imageOf } from './images.js';
 
-/** So many that some codes take two bytes. */
+/** Enough events that some codes take two bytes. */
 const EVENTS = 300;
 const RUNS = size(500, 5000);
 /** Against reading the good file: what a file makes dearer is bounded. */
@@ -97,7 +97,7 @@ function* answersOf(view: View): Generator<readonly [() => Answer, string]> {
 
 const IDS = [idOf(999), ...Array.from({ length: EVENTS }, (_, n) => idOf(n))];
 
-/** Every answer is what it promises to be. */
+/** Asserts that every answer has the announced form. */
 function readStrictly(view: View): void {
   for (const id of IDS) JSON.parse(Buffer.from(view.eventOf(id) ?? 'null').toString('utf8'));
   for (const [makeAnswer, format] of answersOf(view)) {
@@ -187,7 +187,7 @@ test('a file with right checksums and wrong content is refused with a reason, or
   }
 });
 
-/** Changes that somebody would make who knows the code. */
+/** Changes of an attacker who knows the code. */
 const ATTACKS: readonly (readonly [string, Change, RegExp, 'at once' | 'with its rows'])[] = [
   [
     'no quote in any row: looking for the end of an id must not go on for ever',

@@ -297,6 +297,6 @@ test('a pipe without a writer is refused at once', {
 }, (t) => {
   const path = join(folderFor(t), 'pipe');
   execFileSync('mkfifo', [path]);
-  t.match(reasonFor(path), /it is no regular file$/);
+  t.match(reasonFor(path), /it is not a regular file$/);
   t.end();
 });

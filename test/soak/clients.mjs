@@ -1,4 +1,4 @@
-/** Everybody who asks: good clients, and those that servers are brought down by. */
+/** All clients: good ones, and ones that try to break servers. */
 import { setMaxListeners } from 'node:events';
 import { Agent, request } from 'node:http';
 import { connect, Socket } from 'node:net';
@@ -41,7 +41,7 @@ export function questionsOf(events, random) {
   };
 }
 
-/** Refused since there was too much to do, as it is promised: with the time to come back, and not for another reason. */
+/** Refused for overload as promised: with Retry-After, and for no other reason. */
 function isShed({ statusCode, headers }, text) {
   return (
     statusCode === 503 && /^\d+$/.test(headers['retry-after'] ?? '') && text.includes('"code":"overloaded"')
@@ -74,7 +74,7 @@ export class Clients {
     this.counts[kind][status] = (this.counts[kind][status] ?? 0) + 1;
   }
 
-  /** Runs `ask` again and again, but while everybody is away. */
+  /** Runs `ask` repeatedly, except while all clients are away. */
   async #forever(ask, pauseMs = 0) {
     while (!this.#isOver) {
       await this.#pause;
@@ -124,7 +124,7 @@ export class Clients {
     });
   }
 
-  /** Clients with good tokens, who now and then say what they have. */
+  /** Clients with good tokens, which sometimes send If-None-Match. */
   good(amount, question, tokenOf) {
     for (let n = 0; n < amount; n++) {
       const tags = new Map();
@@ -196,7 +196,7 @@ export class Clients {
         // More than the kernel holds for a connection.
         const socket = this.#socket(head('/schedule/all').repeat(4));
         socket.pause();
-        // Who does not read does not see that the connection was closed, either.
+        // A client that does not read does not notice the closed connection.
         await delay(40_000, undefined, { signal });
         socket.resume();
         const closed = this.#closed(socket)?.then(() => 'closed') ?? 'closed';

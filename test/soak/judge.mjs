@@ -1,5 +1,5 @@
 /**
- * What a soak says of memory, from what the service held at each look. Pure, so that tests can show that it refuses a leak.
+ * The verdict of a soak on memory, from the memory of the service at each look. Pure, so tests can show that it refuses a leak.
  *
  * A look sees the heap after a full collection, so what is left to chance is small: 0.2 MB with nobody there. What the system
  * says is resident has in it what the allocator keeps for later, and jumps by some MB.

@@ -8,7 +8,7 @@ interface RawRecord {
   readonly value: unknown;
 }
 
-/** Everything that a load brought. */
+/** All records and rejections of a load. */
 export interface Collected<Summary extends ReadSummary = LoadSummary> {
   readonly records: RawRecord[];
   readonly rejections: Rejection[];
@@ -46,7 +46,7 @@ export async function collect(source: Source, options?: LoadOptions): Promise<Co
   return { records: sink.records, rejections: sink.rejections, summary };
 }
 
-/** What may be overwritten, is: whoever still needs it would read no text and no MessagePack. */
+/** Overwrites all bytes that may be overwritten, so that a reader that still needs them fails. */
 export function overwrite(chunk: Uint8Array): void {
   chunk.fill(0xc1);
 }

@@ -103,7 +103,7 @@ test('an invalid map is a failure', async (t) => {
   const cases: [name: string, code: string, problem: RegExp][] = [
     ['array', 'source-malformed', /expected an object of the form/],
     ['broken', 'source-unreadable', /it is not JSON: line 1, column 6: found the end; expected a value/],
-    ['numbers', 'source-malformed', /the identifier of "Ada" is no string/],
+    ['numbers', 'source-malformed', /the identifier of "Ada" is not a string/],
     ['latin', 'source-unreadable', /it is not UTF-8 text/],
     ['large', 'source-unreadable', /it has \d+ bytes; expected at most/],
     ['missing', 'source-unreadable', /there is no such file$/],

@@ -1,4 +1,4 @@
-/** What the documents say of figures that have a file, between markers in their tables. */
+/** The figures in the documents, between markers in their tables. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -1,4 +1,4 @@
-/** Answers that come in a later turn than their request: alone where nothing happens in between, by node's response otherwise. */
+/** Answers in a later turn than their request: lone if nothing happens in between, otherwise by Node's response. */
 import { EventEmitter } from 'node:events';
 import { Server, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
@@ -28,7 +28,7 @@ interface Served {
   connect(): { readonly socket: Socket; readonly received: () => string; readonly closed: Promise<void> };
 }
 
-/** Requests are awaited until a test has them answered, but for `/now` and `/made`; of `/asked` the response is asked for at once. */
+/** Requests are awaited until a test answers them, except `/now` and `/made`; `/asked` requests a response at once. */
 async function serve(t: Test, options: HttpServerOptions = {}): Promise<Served> {
   const waiting: Waiting[] = [];
   const handler: LoneRequestHandler = Object.assign(
@@ -109,7 +109,7 @@ test('nothing happens while an answer is awaited', async (t) => {
     await until(() => waiting.length === n);
     const { lone, req, send } = waiting.at(-1) as Waiting;
     t.equal(lone.isAwaited, true);
-    // Of each request by itself, or what fails behind an answer could be told in another one.
+    // For each request separately, because a later fault could appear in another answer.
     t.strictSame(
       waiting.map((each) => lone.hasAnswered(each.req)),
       waiting.map((each) => each.req !== req),
@@ -193,7 +193,7 @@ test('a client that has left gets nothing, and no other request fails', async (t
   waiting[0]?.send();
   t.equal(received(), '');
 
-  // Before anybody knows.
+  // Before the loss is noticed.
   const { socket: other } = open();
   other.write(get());
   await until(() => waiting.length === 2);

@@ -1,4 +1,4 @@
-/** Answers that are sent in one piece, past node's own writing of heads, are the answers that node would have sent. */
+/** Answers sent in one piece, without Node's writing of heads, equal Node's own answers. */
 import { connect, type Socket } from 'node:net';
 import { type Test, test } from 'tap';
 import type { LoneRequestHandler, RequestHandler } from '../../../src/http/handler.js';
@@ -258,7 +258,7 @@ async function leaveUnread(t: Test, isAlone: boolean): Promise<void> {
     slow.socket.pause();
     waiting = 0;
     let asked = 0;
-    // One after the other, as a client may that never looks, until the kernel takes no more; and three on top of it.
+    // One after the other, as a client that never reads, until the kernel takes no more; then three more.
     for (let more = 3; more > 0 && asked < 800; asked++) {
       if (waiting > 0) more--;
       slow.send(get(targetOf(asked)));

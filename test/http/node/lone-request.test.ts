@@ -1,4 +1,4 @@
-/** Which requests are answered past node's responses, and that a connection goes on behind them as behind any other. */
+/** Requests that are answered without Node's response, and the connection afterwards. */
 import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { EventEmitter } from 'node:events';
 import { Server } from 'node:http';
@@ -12,7 +12,7 @@ import { HttpServer, type HttpServerOptions } from '../../../src/http/server/ser
 import { HEADER_FIELDS_MAX } from '../../../src/limits.js';
 import { serve, setUp, token } from '../harness.js';
 
-/** Says which way a request went: by its path it is sent off as soon as it was read, or later, or only when asked for a response. */
+/** Records how a request was answered: by its path at once, later, or through a response. */
 function sayingTheWay(): LoneRequestHandler {
   return Object.assign(
     (_req: unknown, res: { end(text: string): void }) => {
@@ -267,7 +267,7 @@ test('an answer still being sent is completed, followed by the refusal of garbag
   }
 });
 
-/** What is done with a request that is refused for want of time: it is answered at once, or not. */
+/** Whether a request refused for overload is answered directly. */
 function isRefusedAtOnce(method: string, fields: readonly string[]): boolean {
   let isSent = false;
   const request = {

@@ -23,7 +23,7 @@ const READ_EVERY_MS = 20;
 /** Requests that are sent at once. */
 const MANY = 8;
 
-/** Publishes one snapshot after the other; who is alive can be asked. */
+/** Publishes one snapshot after the other, and reports which are still in memory. */
 class Publications {
   readonly views: TestViews = viewsOf();
   readonly #memories: WeakRef<ArrayBufferLike>[] = [];

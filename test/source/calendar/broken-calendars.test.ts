@@ -1,4 +1,4 @@
-/** Whatever bytes a calendar holds: what is good is served, what is not is reported, and everything ends soon. */
+/** Calendars with arbitrary bytes: good events are served, bad ones reported, and everything ends soon. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';

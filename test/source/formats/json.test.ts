@@ -1,4 +1,4 @@
-/** What NDJSON and JSON arrays have in common and where they differ: damage, places, sizes. */
+/** NDJSON and JSON arrays: damage, positions, sizes. */
 import fc from 'fast-check';
 import { test } from 'tap';
 import { READ_CHUNK_BYTES, RECORD_BYTES_MAX } from '../../../src/limits.js';

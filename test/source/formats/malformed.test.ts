@@ -33,7 +33,7 @@ const REFUSED: Readonly<Record<string, string>> = {
     'line 3, column 53: the source ends inside record 2, which begins on line 3; expected its end and "]"',
   'bad-checksum.gz': 'the gzip data is corrupt within its first 120 bytes (incorrect data check)',
   'calendar-cut.ics': 'the source ends inside VCALENDAR; expected END:VCALENDAR',
-  'column-twice.csv': 'line 1: columns 2 and 4 are both called time; expected one of that name',
+  'column-twice.csv': 'line 1: columns 2 and 4 are both called time; expected different names',
   'latin-1.csv':
     'line 3 holds the byte dc, which is not UTF-8; expected UTF-8 text; it looks like windows-1252 (Latin 1): give --encoding windows-1252',
   'no-header.csv':
@@ -107,7 +107,7 @@ const REJECTED: Readonly<Record<string, readonly [RejectionCode, string | null, 
   'title-object.ndjson': ['wrong-type', 'title', { record: 2, line: 2 }],
 };
 
-/** Nothing that one record can show: found when the snapshot is built. */
+/** Faults that no single record shows; the build of the snapshot finds them. */
 const FOUND_LATER = ['duplicate-id.ndjson'];
 
 const files = readdirSync(FOLDER).filter((name) => name !== 'README.md');
