@@ -1,8 +1,8 @@
 /**
- * The load: autocannon in a process of its own. Messages: { requests, as } to be sent in turn, over all connections together,
+ * The load: autocannon in a separate process. Messages: { requests, as } to be sent in turn, over all connections together,
  * so that none is repeated before all were sent; { forget: true } forgets them all; { run: { as, port, amount, connections,
- * expect304 } } sends `amount` of them. It is a number and no duration: of what a duration cuts off, the server would have
- * done some.
+ * expect304 } } sends `amount` of them. It is a number instead of a duration, because the server would also work on requests that the end of a duration
+ * cuts off.
  */
 import { createHistogram } from 'node:perf_hooks';
 import autocannon from 'autocannon';

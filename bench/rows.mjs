@@ -27,7 +27,7 @@ export const ROW_NAMES = {
  * @param {{ group: string, name: string, set: string, unit: string, target: number | null, isLeast?: boolean }} about `isLeast`:
  *   the target is what it shall be at least, not at most
  * @param {number[]} values one for each round
- * @param {object} [detail] what else is told
+ * @param {object} [detail] further facts to show
  */
 export function rowOf(about, values, detail = {}) {
   return { isLeast: false, ...about, ...spreadOf(values), values, detail };
@@ -108,7 +108,7 @@ export function tellWithout(name, set, reason) {
  * A row in one line, for the console.
  *
  * @param {object} row
- * @param {{ isJudged: boolean }} options whether its target is told, and whether it is met: not for quick runs
+ * @param {{ isJudged: boolean }} options whether the target and the verdict are shown, which quick runs do not do
  */
 export function tell(row, { isJudged }) {
   const { group, name, set, unit, target, isLeast, detail } = row;

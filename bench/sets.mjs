@@ -15,7 +15,7 @@ export const WITHOUT_REAL =
   `${REAL_FILE} is not there. It is the timetable of Rensselaer Polytechnic Institute, fall 2024, as github.com/YACS-RCOS/yacs.n ` +
   'has it, and no part of the project: put it there, or name its folder with LECTERN_DATA.';
 
-/** Generated ones in three sizes; one in which every event has a slot of its own; a real one. */
+/** Generated sets in three sizes; one in which every event has its own slot; a real one. */
 export const SETS = ['small', 'medium', 'large', 'distinct', REAL];
 
 /** Sets that are available on every machine. */

@@ -118,7 +118,7 @@ class Questions {
 }
 
 /**
- * Every workload: its name, what it may cost at most as a ratio to the floor, and its requests, of which `many` makes as many
+ * Every workload: its name, its target as a ratio to the floor, and its requests; `many` makes as many
  * as are wanted. `expect304`: the answer is that. `connections`: so many instead of the usual number.
  */
 export const WORKLOADS = [

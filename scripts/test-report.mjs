@@ -49,7 +49,7 @@ export class Report {
     this.#failures.push({ path: [file, name], details: [] });
   }
 
-  /** Prints what failed, what was not run, and in the last line the counts. */
+  /** Prints the failures, the skipped tests, and the counts in the last line. */
   finish() {
     if (this.#notRun.length > 0) this.#write('\nNot run here:\n');
     for (const { path, reason } of this.#notRun) this.#write(`  ${path[0]}: ${reason}\n`);
@@ -68,7 +68,7 @@ export class Report {
   }
 
   /**
-   * @param {boolean} isTold whether each result is told as it comes
+   * @param {boolean} isTold whether each result is printed as it comes
    * @returns {{ passed: number, failed: number }} filled while the parser reads
    */
   #follow(parser, path, isTold) {

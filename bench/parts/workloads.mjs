@@ -8,7 +8,7 @@ import { workloadsOf } from '../workloads.mjs';
 
 /** The name of the other checkout among those that are measured. */
 const BEFORE = 'before';
-/** Requests of each workload of which peers and Lectern have to give the same answers. */
+/** Requests of each workload for which the answers of peers and Lectern must be equal. */
 const CHECKED = 20;
 
 /**

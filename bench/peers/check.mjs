@@ -145,7 +145,7 @@ function bordersOf(events, secret, count) {
 }
 
 /**
- * A set of events of which every second has no length; `generate` makes none.
+ * A set in which every second event is zero-length; `generate` makes no such events.
  *
  * @param {boolean} withLong whether one lasts for half a year: some peers then search in another way
  */

@@ -35,7 +35,7 @@ class Peer {
     if (!this.runsHere()) return false;
     const folder = join(HERE, this.folder);
     const manifest = join(folder, 'package.json');
-    // What has no packages of its own uses the project's.
+    // A peer without its own packages uses the project's.
     if (!existsSync(manifest)) return true;
     const { dependencies } = JSON.parse(readFileSync(manifest, 'utf8'));
     const areThere = Object.entries(dependencies).every(([name, version]) => {
@@ -45,7 +45,7 @@ class Peer {
     return areThere && this.built.every((file) => existsSync(join(folder, 'node_modules', file)));
   }
 
-  /** @returns {string | undefined} a sentence: why it cannot be started here, and what helps; undefined where it can */
+  /** @returns {string | undefined} why it cannot be started here, with the remedy, in a sentence; undefined if it can */
   absence() {
     if (this.installed()) return undefined;
     if (!this.runsHere()) return `${this.name} can be measured on ${this.platform} only.`;

@@ -20,7 +20,7 @@ export const OUTPUT = [
   'groupId',
 ];
 
-/** The parameters of which each selects on the field of its name. */
+/** The parameters, each of which selects on the field of the same name. */
 export const FILTERS = ['roomId', 'lecturerId', 'studyGroup', 'courseId', 'type'];
 
 const IDENTIFIERS = new Set(['id', 'roomId', 'courseId', 'groupId', 'lecturerId']);

@@ -1,5 +1,5 @@
 /**
- * What every server under measurement has in common: it tells its port, then answers `usage` with the processor time it
+ * The common part of all measured servers: it reports its port, then answers `usage` with the processor time it
  * has used so far, and ends when its parent does.
  *
  * @param {import('node:http').Server} server not listening yet

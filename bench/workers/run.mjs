@@ -107,7 +107,7 @@ async function measureMemory(source, requests, workers) {
   return { workers, readyBytes, loadedBytes };
 }
 
-/** Each launch with processes of its own: two of the same differ by a tenth and more. */
+/** Each launch has its own processes, because two processes of one program differ by a tenth and more. */
 async function memoryRows(source, requests) {
   const found = new Map(MEMORY_WORKERS.map((workers) => [workers, []]));
   for (let launch = 1; launch <= settings.launches; launch++) {
@@ -135,7 +135,7 @@ async function memoryRows(source, requests) {
 
 const mb = (bytes) => Math.round(bytes / MB);
 
-/** Two threads against one, each launch with processes of its own. */
+/** Two threads compared with one, each launch with its own processes. */
 async function cpuRows(source, workloads) {
   const found = workloads.map(() => ({ one: [], two: [] }));
   for (let launch = 1; launch <= settings.launches; launch++) {

@@ -352,7 +352,7 @@ function unreadable(path: string, cause: unknown): LecternError {
   return new LecternError('source-unreadable', `cannot read the snapshot file ${path}: ${reason}`, { cause });
 }
 
-/** One line, whatever the file contains. */
+/** One line, with any content of the file. */
 export function unusable(path: string, reason: string): LecternError {
   const line = reason.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '?');
   const shown =

@@ -78,7 +78,7 @@ function put(source: DataView, from: number, to: number, target: DataView, offse
   return offset + to - from;
 }
 
-/** What each distinct value adds to a row, by code. The last piece is for null. */
+/** The bytes that each distinct value adds to a row, by code. The last piece is for null. */
 interface Pieces {
   /** Piece c is bytes [start[c], start[c + 1]): the JSON and its frame. */
   readonly view: DataView;

@@ -340,13 +340,13 @@ test('other paths, other methods and malformed requests get problem documents', 
     t.match(reply, /^HTTP\/1.1 400 [\s\S]*\r\nConnection: close\r\n/, line);
     t.match(reply, /WWW-Authenticate: Bearer realm="lectern admin"[\s\S]*"code":"invalid-request"/, line);
   }
-  // Whatever else is long about it, what is malformed is the last on its connection.
+  // A malformed request is always the last on its connection, even if it is too long as well.
   const long = `/${'x'.repeat(9000)}`;
   t.match(await raw(`GET ${long} HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n`), /^HTTP\/1.1 400 /);
   t.match(await raw(`TRACE ${long} HTTP/1.1\r\nHost: localhost\r\n\r\n`), /^HTTP\/1.1 405 /);
   const field = `Authorization: Bearer ${TOKEN}\r\n`;
   t.match(await raw(`POST /refresh HTTP/1.1\r\nHost: localhost\r\n${field}${field}\r\n`), /^HTTP\/1.1 400 /);
-  // A body is not read: the connection ends, and what is in it is no second request.
+  // A body is not read: the connection ends, and the body is not taken for a second request.
   const post = `POST /refresh HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n`;
   const answer = await raw(
     `${post}Content-Length: 40\r\n\r\nGET /live HTTP/1.1\r\nHost: localhost\r\n\r\n          `,

@@ -24,7 +24,7 @@ const LIVE_MS_MAX = 500;
 
 const source = await timetableFile((end) => process.once('exit', end), 20_000);
 
-/** Clients in a process of their own, that ask again as soon as they have an answer, until they are ended. */
+/** Clients in a separate process, which repeat their request after each answer until they are stopped. */
 function load(t: Test, port: number): () => Promise<void> {
   const child: ChildProcess = spawn(process.execPath, [CLIENTS, String(port), AUTHORIZATION, PATH], {
     stdio: ['pipe', 'ignore', 'inherit'],

@@ -49,7 +49,7 @@ for (const workers of [1, 2]) {
     const { log, lines } = keptLog();
     const jwks = join(t.testdir({ 'keys.json': KEYS }), 'keys.json');
     const source = new MemorySource(RECORDS);
-    // The clients are on this thread: what they take is not to count.
+    // The clients are on this thread, and their time must not count.
     const options = {
       port: 0,
       adminPort: 0,

@@ -151,7 +151,7 @@ test('open connections, and closed ones by reason', async (t) => {
   for (let n = 0; n < 3; n++) {
     await never.open(request.repeat(REQUESTS_IN_FLIGHT_MAX + PIPELINED_WAITING_MAX + 1));
   }
-  // The last: what is open is its alone.
+  // The last test: all open connections are its own.
   const full = await listen((_req, res) => res.end('x'), {}, 5);
   for (let n = 0; n < 5; n++) await once(await full.open(request), 'data');
   for (let n = 0; n < 4; n++) (await full.open('')).resume();

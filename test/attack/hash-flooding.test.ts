@@ -94,7 +94,7 @@ test('the ids do collide where a hash has no seed', (t) => {
 });
 
 test('with random seeds, ids that collide without a seed are as near to their slots as other ids', (t) => {
-  /** Slots behind its own that an entry lies, on average. */
+  /** The average distance of an entry from its own slot. */
   const displacement = (ids: readonly string[], seed: HashSeed): number => {
     const hash = new KeyedHash(seed);
     const hashes = Uint32Array.from(ids, (id) => hash.bytes(viewOf(Buffer.from(id)), 0, id.length));

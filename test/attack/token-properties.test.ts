@@ -16,7 +16,7 @@ const SECOND_MS = 1000;
 const TOLERANCE_MS = 5 * SECOND_MS;
 const PROPERTIES = 4;
 
-/** Properties that held: what fails throws before it is counted. */
+/** Number of properties that held; a failure throws before the count. */
 let held = 0;
 
 const authenticator = new Authenticator({
@@ -177,7 +177,7 @@ test('a good token with other headers is accepted only if they are ordinary', TI
       const header = { alg: 'HS256', ...fields };
       if (!(await isLetIn(make(header, claims(), SECRET)))) return true;
       letIn++;
-      // The key is a secret of HS256 and nothing else; what is critical is not understood here.
+      // The key is only an HS256 secret, and critical headers are not supported.
       return header.alg === 'HS256' && !('crit' in fields) && fields.b64 !== false;
     }),
     { numRuns: RUNS, seed: SEED },

@@ -2,7 +2,7 @@
 import { createServer } from 'node:net';
 
 const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
-/** What the answer begins with, and what is repeated. */
+/** The beginning of the answer, and the repeated part. */
 const FLOODS = {
   chunks: [CHUNKED, '1\r\n \r\n'.repeat(10_000)],
   'interim answers': ['', 'HTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\n'.repeat(2000)],

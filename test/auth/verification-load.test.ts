@@ -45,7 +45,7 @@ test('a bounded number of keys is tried at a time; further tokens are refused at
       { ok: 2 * KEYS, overloaded: 10 - 2 * KEYS },
       'one that names its key takes less',
     );
-    // Each way out of a verification gives back what it took.
+    // Every outcome of a verification releases its keys.
     const odd = [
       forged(0, 'k1'),
       forged(1, 'no-such-key'),

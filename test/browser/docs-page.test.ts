@@ -25,7 +25,7 @@ const SWITCHES = [
   '--disable-sync',
 ];
 
-/** Runs in the page before anything of it: what the policy forbids is an event of the document. */
+/** Runs before the page's own content: violations of the policy are events of the document. */
 const RECORD_VIOLATIONS = `
   window.policyViolations = [];
   document.addEventListener('securitypolicyviolation', (event) => {

@@ -31,7 +31,7 @@ interface Load {
   readonly clients: readonly Promise<void>[];
 }
 
-/** Clients that ask again and again on one connection, and open another where theirs was announced to be closed. */
+/** Clients that repeat requests on one connection, and open another after Connection: close. */
 function startLoad(port: number): Load {
   const clients: Promise<void>[] = [];
   const load: Load = { isOver: false, answered: 0, announced: 0, failures: [], clients };
@@ -146,7 +146,7 @@ for (const [name, fault, origin] of [
       endOnFaults(pino({ base: null }, pino.destination({ dest: 2, sync: true })));
       setInterval(() => {}, 1000);
       setTimeout(() => { ${fault} }, 10);`;
-    // Even where Node has been told to carry on.
+    // Even with --unhandled-rejections=none.
     const { ended } = startNode(['--unhandled-rejections=warn', '--input-type=module', '-e', script]);
     const { code, stderr } = await ended;
     t.equal(code, 1);

@@ -17,7 +17,7 @@ import { lectern, type Running, start } from './lectern.js';
 
 const DEMO = 'fixtures/demo.ndjson.gz';
 const SECRET = 'this-is-a-secret-of-more-than-thirty-two-bytes';
-/** For a process that was told to end, on a machine that has other things to do. */
+/** Time for a process to end on a busy machine. */
 const END_MS_MAX = 5000;
 
 function recordsOf(log: string): Record<string, unknown>[] {

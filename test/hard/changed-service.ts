@@ -45,7 +45,7 @@ export async function startChangedService(
     await rename(written, source);
     await untilPublished(service, past.at(-1) ?? '');
   }
-  // The snapshot before is let go of, and so is what building took.
+  // The previous snapshot and the memory of the build are released.
   await delay(1000);
   return { service, past };
 }

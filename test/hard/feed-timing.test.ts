@@ -64,7 +64,7 @@ test('every bad address is refused in the same time', TIMEOUT, async (t) => {
   for (let n = 0; n < 500; n++) for (const kind of kinds) measure(kind);
   for (const list of times.values()) list.length = 0;
   for (let n = 0; n < BATCHES; n++) {
-    // In another order each time: what one leaves behind in caches must not count for the same other.
+    // In another order each time, because effects on caches must not always affect the same kind.
     const order = kinds.map((kind) => ({ kind, at: below(1_000_000) })).sort((a, b) => a.at - b.at);
     for (const { kind } of order) measure(kind);
   }

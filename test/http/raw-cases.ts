@@ -8,7 +8,7 @@ export interface RawCase {
   readonly statuses: readonly string[];
   /** The code of the last answer's problem; null where it is none. */
   readonly code: string | null;
-  /** Whether the service closes the connection, of which the last answer then tells. */
+  /** Whether the service closes the connection; the last answer then says so. */
   readonly closes: boolean;
 }
 
@@ -152,7 +152,7 @@ export function rawCases(authorization: string): readonly RawCase[] {
     'request-target-too-long',
   );
 
-  // A long target does not hide what else is wrong: the connection is closed all the same.
+  // A long target does not hide other faults: the connection is still closed.
   const long = `/${'x'.repeat(9000)}`;
   malformed('two Hosts and a long target', `GET ${long} HTTP/1.1\r\n${HOST}${good}\r\n`);
   malformed('no Host and a long target', `GET ${long} HTTP/1.1\r\n${authorization}\r\n`);

@@ -104,7 +104,7 @@ test('both ends of the range of @types/node are tried', (t) => {
   t.end();
 });
 
-/** What a program in TypeScript has to say besides the example, by what stands in the example. */
+/** Replacements in the example that TypeScript requires, by the replaced text. */
 const EXPRESS_TYPES: Readonly<Record<string, string>> = {
   "import express from 'express';": `
 import type { AddressInfo } from 'node:net';

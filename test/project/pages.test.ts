@@ -22,7 +22,7 @@ const FOREIGN_FLAGS = [
   '--unhandled-rejections',
   '--use-largepages',
 ];
-/** What tests are told by the environment. */
+/** Environment variables of tests. */
 const TEST_VARIABLES = ['LECTERN_HARD', 'LECTERN_REAL_INSTALL'];
 const SETTING_FLAGS = SETTINGS.flatMap(({ flag }) => flag ?? []);
 const VARIABLES = [...SETTINGS.flatMap((setting) => variableOf(setting) ?? []), ...TEST_VARIABLES];

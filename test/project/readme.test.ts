@@ -1,5 +1,5 @@
 /**
- * The README and the pages of docs/ are true: their examples run, against a real service, and their tables have what the program has.
+ * The README and the pages of docs/ are right: their examples run against a real service, and their tables agree with the program.
  *
  * - `bash` blocks of a page are one session, in order. A line that ends in `# → text` must print that text, and no other line
  *   may be answered with a problem.

@@ -106,7 +106,7 @@ function textOf(events: readonly NormalisedEvent[], loaded: Loaded): string {
   return `[${events.map((event) => loaded.rows.get(event)).join(',')}]`;
 }
 
-/** The whole answer, or where it is long its first page; the total in either case. */
+/** The whole answer, or the first page of a long one; the total in both cases. */
 function assertEvents(
   endpoint: (pairs: ParameterPairs) => ReturnType<View['all']>,
   pairs: ParameterPairs,

@@ -79,7 +79,7 @@ let trials = 0;
 interface Outcome {
   /** Whether something was served before the source had been loaded. */
   readonly wasServed: boolean;
-  /** What the timetable told of the file. */
+  /** The events of the timetable about the file. */
   readonly faults: readonly string[];
 }
 
@@ -194,7 +194,7 @@ for (const workers of [1, 2]) {
       const { source, bytes } = await good(folder);
       const file = join(folder, 'image');
       writeFileSync(file, crafted(bytes, [change]), { mode: 0o600 });
-      // The first load fails: nothing takes the place of what is withdrawn.
+      // The first load fails, so nothing replaces the withdrawn image.
       writeFileSync(source, 'this is no timetable');
       const timetable = openTimetable({ source, snapshotFile: file, watch: false });
       t.teardown(() => timetable.close());

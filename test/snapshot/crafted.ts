@@ -93,7 +93,7 @@ const ODD_VALUES: readonly unknown[] = [
   ...NUMBERS,
   ...ODD_NUMBERS,
 ];
-/** What could end a string, a row or a character where it should not. */
+/** Bytes that could end a string, a row or a character early. */
 const PATCHES = ['"', '\\', '"}', '{', ',', '\n', '\0', '\\u12', '                ', 'null', ']'].map(
   (text) => Buffer.from(text),
 );
@@ -145,7 +145,7 @@ const otherNumbers: fc.Arbitrary<Change> = fc
     }
   });
 
-/** An array from its end to its beginning, or a part of it in place of another. */
+/** An array reversed, or a part of it copied over another. */
 const otherOrder: fc.Arbitrary<Change> = fc
   .record({ array: index, from: share, to: share, length: share, isReversed: fc.boolean() })
   .map(({ array, from, to, length, isReversed }) => (parts) => {

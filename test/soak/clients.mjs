@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const pick = (list, random) => list[Math.floor(random() * list.length)];
 
-/** What ends the waiting of all who are rude: more listen to it than node finds usual. */
+/** Ends the waiting of all rude clients. It has more listeners than Node's warning allows. */
 function newShift() {
   const shift = new AbortController();
   setMaxListeners(0, shift.signal);
@@ -54,9 +54,9 @@ export class Clients {
   #agent = new Agent({ keepAlive: true, maxSockets: 24 });
   #isOver = false;
   #pause = null;
-  /** Ends the waiting of those that are rude when everybody goes. */
+  /** Ends the waiting of the rude clients when all clients leave. */
   #shift = newShift();
-  /** What has been asked by those who wait for their answer. */
+  /** Requests of the clients that wait for their answers. */
   #asked = new Set();
   /** Of those that are opened by hand. */
   #sockets = new Set();
@@ -87,7 +87,7 @@ export class Clients {
     }
   }
 
-  /** Waits for an answer, which whoever leaves does, too. */
+  /** Waits for an answer, as leaving clients also do. */
   async #answer(ask) {
     await this.#pause;
     const asked = new Promise(ask);
@@ -240,7 +240,7 @@ export class Clients {
   }
 
   /**
-   * Everybody goes, who is good with his answer, the rest as they are; or the rude stay. Nobody comes until the function it gives is
+   * All clients leave: good ones after their answer, rude ones at once, unless they stay. None returns until the returned function is
    * called.
    *
    * @param {{ rudeStay: boolean }} how

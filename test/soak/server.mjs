@@ -1,6 +1,6 @@
 /**
  * The service under soak, in a process of its own (`node --expose-gc`). Argument: its options as JSON. Messages: `refresh` has it
- * load what there is; `look` gets what it holds after a full collection.
+ * load the source; `look` returns its memory after a full collection.
  */
 import { readdirSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';

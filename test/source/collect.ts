@@ -76,7 +76,7 @@ export async function* inPieces(bytes: Uint8Array, pieceBytes: number): AsyncGen
     yield bytes.subarray(start, start + pieceBytes);
 }
 
-/** Whether the source, asked for what is newer than `previous`, has nothing. Fails where it puts records in nevertheless. */
+/** Whether the source reports no change since `previous`. Fails if it pushes records nevertheless. */
 export async function isUnchanged(
   source: Source,
   previous: string | null,
@@ -90,7 +90,7 @@ export async function isUnchanged(
   return true;
 }
 
-/** The error that a promise is rejected with; fails where it is not. */
+/** The error with which a promise rejects; fails if it does not reject. */
 export async function failureOf(promise: Promise<unknown>): Promise<Error & { code?: string }> {
   try {
     await promise;

@@ -43,7 +43,7 @@ async function listen(t: Test, options: HttpServerOptions = {}, handler = saying
 
 const get = (path = '/', more = ''): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n${more}\r\n`;
 
-/** The bodies of what comes back; each text is sent when all before it has been answered. */
+/** The bodies of the answers; each text is sent after all answers to the earlier ones. */
 async function ask(port: number, ...texts: string[]): Promise<string[]> {
   const socket = connect(port, '127.0.0.1');
   let received = '';
@@ -224,7 +224,7 @@ test('a client that closes its half after a request gets its answer; garbage aft
       });
       socket.on('error', reject);
       socket.on('close', () => resolve(received));
-      // Only behind the first is the token known.
+      // The token is known only after the first request.
       socket.write(authorised);
       setTimeout(() => socket.end(authorised), 30);
     });

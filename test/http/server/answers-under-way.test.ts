@@ -176,7 +176,7 @@ test('answers to clients that have left are not waited for', async (t) => {
   const [req] = (await once(server, 'request')) as [IncomingMessage];
   client.destroy();
   await closed(req.socket);
-  // As that of a request behind another: its turn never comes.
+  // Like the answer to a pipelined request: its turn never comes.
   const res = new ServerResponse(req);
   res.end(Buffer.alloc(1000));
   t.ok(res.writableLength > 0, 'it would wait for good');

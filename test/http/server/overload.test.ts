@@ -314,7 +314,7 @@ test('turns are timed only after a long one of many requests, and for a while', 
   const overload = new Overload(100);
   overload.start();
   t.teardown(() => overload.stop());
-  /** Requests of one turn, which lasts so long behind them. */
+  /** Requests of one turn, and the rest of its duration. */
   const turn = async (requests: number, ms: number): Promise<boolean> => {
     for (let n = 0; n < requests; n++) overload.refuses();
     busyFor(ms);

@@ -69,7 +69,7 @@ test('a calendar that is cut anywhere is refused', (t) => {
   t.end();
 });
 
-/** The structure of a calendar: what is served, and what is rejected. */
+/** The structure of a calendar, with served and rejected events. */
 const STRUCTURES: readonly (readonly [
   name: string,
   lines: readonly string[],

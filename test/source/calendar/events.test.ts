@@ -16,7 +16,7 @@ function spans(text: string, rules: object = BERLIN): string[] {
   return [...times, ...rejections.map(({ code, detail }) => `${code}: ${detail}`)];
 }
 
-/** Time properties of one event, and what they mean in Europe/Berlin. */
+/** Time properties of one event, and their meaning in Europe/Berlin. */
 const TIMES: readonly (readonly [name: string, lines: readonly string[], expected: readonly string[]])[] = [
   ['UTC', ['DTSTART:20260914T060000Z', 'DTEND:20260914T073000Z'], ['2026-09-14T06:00Z/07:30Z']],
   ['a duration', ['DTSTART:20260914T060000Z', 'DURATION:PT1H30M'], ['2026-09-14T06:00Z/07:30Z']],
