@@ -86,7 +86,7 @@ async function load(bytes: Buffer): Promise<SnapshotImage> {
   return (await loadImage(sourceOf(bytes), { identifiers: 'uuid' })).image;
 }
 
-test('the ids do collide where a hash has no seed', (t) => {
+test('without a seed the ids collide', (t) => {
   t.equal(new Set(colliding).size, IDS);
   t.equal(quickHashesOf(colliding).size, 1);
   t.ok(quickHashesOf(ordinary).size > IDS - 5);

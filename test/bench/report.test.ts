@@ -118,7 +118,7 @@ test('a row for every workload', async (t) => {
   }
 });
 
-test('broken results are refused, with what is wrong', async (t) => {
+test('broken results are refused, with the reason', async (t) => {
   const source = readdirSync(RESULTS).find((name) => name === 'node20.json') ?? '';
   const good = JSON.parse(readFileSync(join(RESULTS, source), 'utf8')) as Results & {
     readonly settings: { readonly launches: number; readonly rounds: number };

@@ -81,7 +81,7 @@ for (const [name, figure, path, options] of KINDS.slice(HARD ? 0 : 1)) {
   );
 }
 
-/** All titles, then every second: what has changed lies in one run, or is scattered. */
+/** All titles, then every second: changed events are one run, or scattered. */
 const CHANGES = [1, 2];
 const CHANGED_KINDS = [
   ['JSON', 'readers-changes-json', 'json', 0, []],

@@ -57,7 +57,7 @@ function statusesOf(text: string): number[] {
 const ALLOWED_5XX: readonly number[] = [501, 505];
 const isOurFault = (status: number): boolean => status >= 500 && !ALLOWED_5XX.includes(status);
 
-/** Where, how many bytes go, and what comes in their place. */
+/** Position, number of removed bytes, and the inserted bytes. */
 const edit = fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.nat(4), fc.uint8Array({ maxLength: 6 }));
 
 function mutated(bytes: Buffer, edits: readonly (readonly [number, number, Uint8Array])[]): Buffer {
@@ -85,7 +85,7 @@ test('arbitrary bytes, and requests with some bytes changed, never cause a 5xx n
   const { handler, logged } = setUp();
   const { port, send } = await serve(t, handler);
   const cases = rawCases(`Authorization: Bearer ${token()}\r\n`)
-    // Answers to HEAD cannot be told apart without knowing what was asked; long ones take long.
+    // Answers to HEAD cannot be separated without the requests; long answers take long.
     .filter(({ bytes }) => !bytes.startsWith('HEAD') && bytes.length < 3000)
     .map(({ bytes }) => Buffer.from(bytes, 'latin1'));
   const request = fc.constantFrom(...cases);

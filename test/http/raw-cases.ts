@@ -6,7 +6,7 @@ export interface RawCase {
   readonly bytes: string;
   /** The status line of each answer, without the version. */
   readonly statuses: readonly string[];
-  /** The code of the last answer's problem; null where it is none. */
+  /** The problem code of the last answer; null if it is not a problem. */
   readonly code: string | null;
   /** Whether the service closes the connection; the last answer then says so. */
   readonly closes: boolean;
@@ -315,7 +315,7 @@ export interface RawOutcome {
   readonly statuses: readonly string[];
   readonly code: string | null;
   readonly closes: boolean;
-  /** The last head says so. */
+  /** The last head announces the closing. */
   readonly saysClose: boolean;
   /** Every error is a problem document. */
   readonly areProblems: boolean;
@@ -325,9 +325,9 @@ export interface RawOutcome {
 const PROBE = `GET /probe HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`;
 
 /**
- * Sends the bytes of a case, then, where the connection should stay open, a further request.
+ * Sends the bytes of a case, then another request if the connection should stay open.
  *
- * Rejects where the service neither answers nor closes within the time.
+ * Rejects if the service neither answers nor closes in time.
  */
 export function sendRaw(port: number, { bytes, closes }: RawCase, timeoutMs = 5000): Promise<RawOutcome> {
   return new Promise((resolve, reject) => {

@@ -126,7 +126,7 @@ for (const mode of ['uuid', 'any'] as const satisfies IdentifierMode[]) {
   });
 }
 
-test('an entry has an id and a name, null where there is none; nulls come last', async (t) => {
+test('an entry has an id and a name, or null; nulls come last', async (t) => {
   const events = [
     eventOf(0, { groupId: 'g2', groupName: 'B', studyGroup: 'x', lecturer: 'Roe', lecturerId: null }),
     eventOf(1, { groupId: 'g1', groupName: 'B', studyGroup: 'x', lecturer: 'Doe', lecturerId: 'l2' }),

@@ -77,7 +77,7 @@ const TARGETS = [
 /** Pages of two origins that may read answers, of one that may not, and none. */
 const PAGES = ['https://one.example', 'https://two.example:8443', 'https://other.example', null];
 
-/** The same handler where node makes a response for each request. */
+/** The same handler with Node's response for each request. */
 function withResponses(handler: RequestHandler): RequestHandler {
   return (req, res) => handler(req, res);
 }
@@ -207,7 +207,7 @@ test('the date advances, in repeated answers too', async (t) => {
 });
 
 const DAY_MS = 86_400_000;
-/** Enough that a few answers of 55 KB fill what the kernel holds for a connection that nobody reads; on two days. */
+/** Enough events that a few answers of 55 KB fill the kernel's buffers of an unread connection; on two days. */
 const MANY: NormalisedEvent[] = Array.from({ length: 300 }, (_, n) => ({
   ...(EVENTS[0] as NormalisedEvent),
   time: FIRST_MS + (n % 4 < 2 ? 0 : DAY_MS),

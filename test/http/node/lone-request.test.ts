@@ -146,7 +146,7 @@ test('a connection with lone requests is closed when it has been idle, and never
     },
   });
   const port = await listen(t, { times }, handler);
-  // A second is added to what clients are told.
+  // A second is added to the announced time.
   const idleMs = times.keepAliveMs + 1000;
   const opened = (): { closed: Promise<number>; send(text: string): void } => {
     const socket = connect(port, '127.0.0.1').resume();
@@ -298,7 +298,7 @@ test('only requests that certainly have no body are refused directly', (t) => {
     ['a length', 'GET', ['Host', 'a', 'content-LENGTH', '5'], false],
     ['a coding', 'GET', ['Host', 'a', 'Transfer-Encoding', 'chunked'], false],
     ['another protocol', 'GET', ['Host', 'a', 'Upgrade', 'h2c'], true],
-    // Node stops collecting them at some number, but reads what they announce, and the fields behind it.
+    // Node stops collecting fields at some number, but still obeys them and the fields after that.
     ['very many fields', 'GET', new Array(2 * (HEADER_FIELDS_MAX + 1)).fill('a'), false],
   ];
   for (const [name, method, fields, atOnce] of cases) t.equal(isRefusedAtOnce(method, fields), atOnce, name);

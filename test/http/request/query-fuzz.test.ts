@@ -23,7 +23,7 @@ const WORST_MS = 5;
 /** Garbage collections and other work disturb single measurements, so the least time of a query counts. */
 const AGAIN_MAX = 20;
 const SEED = 20_240_902;
-/** Of Linux, where it is configured so. */
+/** A file of Linux, if it is configured. */
 const SCHEDULER_FILE = '/proc/self/schedstat';
 
 interface Asked {
@@ -82,7 +82,7 @@ class Asker {
     if (this.#schedulerFile !== null) closeSync(this.#schedulerFile);
   }
 
-  /** How long the main thread has waited for a processor so far; 0 where the system does not tell. */
+  /** Time that the main thread has waited for a processor; 0 if the system does not report it. */
   #waitedMs(): number {
     if (this.#schedulerFile === null) return 0;
     const length = readSync(this.#schedulerFile, this.#schedulerText, 0, this.#schedulerText.length, 0);

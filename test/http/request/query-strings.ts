@@ -14,7 +14,7 @@ const BATCH = 1000;
  * include the cost of generating them.
  */
 export class PackedTexts {
-  /** Where each text begins, and where the last one ends. */
+  /** The start of each text, and the end of the last one. */
   readonly #bounds: number[] = [0];
   #bytes = Buffer.alloc(1 << 20);
 

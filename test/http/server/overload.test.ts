@@ -150,7 +150,7 @@ test('excess requests get the constant answer, in each of its forms, until there
 });
 
 test('an allowed page can read a refusal, and its preflights are answered', async (t) => {
-  // Its head is longer than what is sent directly.
+  // Its head is too long to be sent directly.
   const long = `https://${'long.'.repeat(300)}example`;
   const corsOrigins = [PAGE, long];
   const { handler } = setUp({ corsOrigins });

@@ -54,7 +54,7 @@ test('lines that are not JSON cost one record each and report the position of th
   );
 });
 
-test('lines that are not UTF-8 cost one record each, whatever lies beside them', async (t) => {
+test('lines that are not UTF-8 cost one record each, beside any other lines', async (t) => {
   const bytes = Buffer.concat([
     Buffer.from('{"a":"ř"}\n{"a":"'),
     Buffer.from([0xc5]),

@@ -45,7 +45,7 @@ function hide(object: unknown, part: string, taken: Taken): void {
   });
 }
 
-/** @returns what to set; nothing is taken away until then */
+/** @returns the function that hides the part */
 export function startTakingAway(): Taken {
   const taken: Taken = { part: null, instead: undefined };
   const { emit } = EventEmitter.prototype;
