@@ -329,7 +329,7 @@ function readExactly(file: number, bytes: Buffer, path: string): Buffer {
 }
 
 const FAILURES: Readonly<Record<string, string>> = {
-  ENOENT: 'its folder is not there any more',
+  ENOENT: 'its folder was removed',
   ELOOP: 'its symbolic links form a loop',
   ENAMETOOLONG: 'its name is too long; about 30 characters are added while it is written',
   EBUSY: 'it is a mount point; mount its folder instead',

@@ -210,7 +210,7 @@ test('the delays of the event loop, and the heap', async (t) => {
     const endMs = performance.now() + ms;
     while (performance.now() < endMs);
   }
-  // Of 150 looks the worst two hundredths are late, and one of them very much so.
+  // Of 150 measurements the worst 2 % are late, and one of these is very late.
   await new Promise<void>((resolve) => {
     let ticks = 0;
     const timer = setInterval(() => {

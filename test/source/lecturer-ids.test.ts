@@ -33,7 +33,7 @@ test('lecturerId is filled from the name if a record has none', async (t) => {
   );
 });
 
-test('every other record is left as it is', async (t) => {
+test('every other record stays unchanged', async (t) => {
   const throwing = Object.defineProperty({}, 'lecturer', {
     get() {
       throw new Error('no');

@@ -93,7 +93,7 @@ test('a file that did not change is not read again', async (t) => {
   });
 });
 
-test('an image is written and read on threads', async (t) => {
+test('images are written and read on other threads', async (t) => {
   const path = join(folderFor(t), 'image');
   const options = { keepsProcessAlive: true };
   const image = imageOfCount(50);
