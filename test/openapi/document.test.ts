@@ -124,7 +124,7 @@ test('servers are relative to the document, behind any prefix of a proxy', async
     }) as unknown as Document & { paths: { '/health': { servers: { url: string }[] } } };
     for (const prefix of ['', '/timetable', '/far/away']) {
       const address = `http://proxy.example${prefix}${basePath}/docs/openapi.json`;
-      // A slash at the end of a server is not doubled by the one that every path begins with.
+      // Paths begin with a slash, so a slash at the end of a server is removed.
       const from = (server: { url: string } | undefined): string =>
         new URL(server?.url ?? '', address).pathname.replace(/\/$/, '');
       t.equal(from(servers[0]), prefix + basePath, address);

@@ -1,5 +1,5 @@
 /**
- * A service that starts from a snapshot file with right checksums and wrong content, and is asked at once: every request ends,
+ * A service that starts from a snapshot file with right checksums and wrong content, and gets requests at once. Every request ends,
  * every answer has its announced length, and once the source has been loaded all answers are right.
  */
 import { readFileSync, utimesSync, writeFileSync } from 'node:fs';

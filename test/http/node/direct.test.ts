@@ -278,7 +278,7 @@ async function leaveUnread(t: Test, isAlone: boolean): Promise<void> {
   fast.socket.destroy();
 }
 
-test('a head that is longer than the room for it is left to node', (t) => {
+test('a head that is too long for its room is left to Node', (t) => {
   t.equal(directHead(200, ['A', 'x'.repeat(DIRECT_HEAD_BYTES_MAX)]), null);
   t.match(directHead(304, ['A', 'x']), /^HTTP\/1.1 304 Not Modified\r\nA: x\r\nDate: /);
   t.end();
