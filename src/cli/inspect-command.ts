@@ -1,3 +1,4 @@
+import { type ExpansionWindow, outsideHint } from '../model/expansion.js';
 import { CONFLICT_DIMENSIONS } from '../model/fields.js';
 import { formatInstant } from '../model/time.js';
 import type { ReadingSettings } from '../options/option-types.js';
@@ -5,7 +6,7 @@ import { readRulesOf } from '../options/reading-settings.js';
 import { type Inspection, inspectImage } from '../snapshot/image.js';
 import { emptyFilters } from '../snapshot/summary.js';
 import { readFieldMap } from '../source/map-file.js';
-import type { ExpansionWindow, PartsReport, SourceFormat } from '../source/source.js';
+import type { PartsReport, SourceFormat } from '../source/source.js';
 import { parseSourceArgument, sourceOfSpec } from '../source/spec.js';
 import { loadImage } from '../thread/load-image.js';
 import { ColumnLook } from './column-look.js';
@@ -79,7 +80,11 @@ function formatFound(found: PartsReport | null): string {
 
 function formatExpanded(expanded: ExpansionWindow | undefined): string {
   if (expanded === undefined) return '';
-  return `\nrecurring events are expanded from ${expanded.from} to before ${expanded.to} (--from, --to)`;
+  const hint = outsideHint(expanded);
+  const lines = [
+    `recurring events are expanded from ${expanded.from} to before ${expanded.to} (--from, --to)`,
+  ];
+  return ['', ...lines, ...(hint === null ? [] : [hint])].join('\n');
 }
 
 function formatInspection({ summary, conflicts, bytes }: Inspection, format: SourceFormat): string {

@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { Refresher, type RefreshOutcome } from '../../src/refresh/refresher.js';
 
-const DONE: RefreshOutcome = { failed: false, retryAfterMs: null };
-const FAILED: RefreshOutcome = { failed: true, retryAfterMs: null };
+const DONE: RefreshOutcome = { failed: false, retryAfterMs: null, dueMs: null };
+const FAILED: RefreshOutcome = { failed: true, retryAfterMs: null, dueMs: null };
 
 /** Refreshes that end when they are told to. */
 class Manual {
@@ -94,7 +94,7 @@ test('a source that asks to be left alone is', async (t) => {
   let begun = 0;
   const refresher = new Refresher(async () => {
     begun++;
-    return { failed: true, retryAfterMs: 10_000 };
+    return { failed: true, retryAfterMs: 10_000, dueMs: 1 };
   }, 5);
   await refresher.request();
   await delay(60);

@@ -19,6 +19,9 @@ import {
 import type { Steps } from './expand-rule.js';
 import { type Occurrence, type RecurrenceWindow, recurrenceSet } from './recurrence-set.js';
 
+/** In steps of rules. */
+const WORK_PER_TURN = 2000;
+const WORK_PER_GROUP = 20;
 /** An entry's buffer, its place in a list and its part of the index. */
 const ENTRY_BYTES = 300;
 
@@ -64,11 +67,18 @@ export class KeptEvents {
     else group.push({ scope, bytes });
   }
 
-  giveAll(window: RecurrenceWindow, output: EventOutput): void {
+  /** Works once. Yields now and then. */
+  *giveAll(window: RecurrenceWindow, output: EventOutput): Generator<void> {
     const steps = { left: CALENDAR_STEPS_MAX };
+    let workLeft = WORK_PER_TURN;
     for (const [uid, group] of this.#byUid) {
       this.#byUid.delete(uid);
+      const before = steps.left;
       new EventGroup(uid, window, output, steps).give(group);
+      workLeft -= before - steps.left + WORK_PER_GROUP;
+      if (workLeft > 0) continue;
+      workLeft = WORK_PER_TURN;
+      yield;
     }
   }
 }
@@ -162,6 +172,7 @@ class EventGroup {
       this.#output.reject(event, set);
       return;
     }
+    if (set.outside !== null) this.#output.passOver(set.outside.fromMs, set.outside.toMs);
     for (const occurrence of set.occurrences) this.#giveOccurrence(event, timing, occurrence);
     if (set.fault !== null) this.#output.reject(event, set.fault);
   }
