@@ -43,6 +43,8 @@ import { FreeReader } from './free-reader.js';
 export interface View {
   /** What is known of the snapshot. */
   readonly summary: SnapshotSummary;
+  /** Equal only for views that answer equally, apart from /schedule/changes: of the snapshot and the table of rooms. */
+  readonly contentId: string;
   /** The cache of rows that are laid side by side, in this view's time. */
   readonly rowCache: {
     /** Memory that it takes. */
@@ -91,6 +93,7 @@ type Identities = readonly FieldFilter[] | null;
 
 export class SnapshotView implements View {
   readonly summary: SnapshotSummary;
+  readonly contentId: string;
   /** Cleared by the next publication, and usable after that. */
   readonly rowCache: RowCache;
   readonly #snapshot: Snapshot;
@@ -113,6 +116,7 @@ export class SnapshotView implements View {
     rooms: RoomTable | null = null,
   ) {
     this.summary = snapshot.summary;
+    this.contentId = `${snapshot.summary.id}${rooms?.digest ?? ''}`;
     this.rowCache = new RowCache(snapshot.rows, cacheBytesMax);
     this.#snapshot = snapshot;
     this.#differences = differences;
