@@ -3,7 +3,7 @@ import { LecternError } from '../../errors.js';
 import { CALENDAR_KEPT_BYTES_MAX, CALENDAR_STEPS_MAX } from '../../limits.js';
 import type { CalendarEvent } from './calendar-event.js';
 import { faultOf, isCancelled, isRecurring, sequenceOf } from './calendar-event.js';
-import { DAY_MS } from './calendar-time.js';
+import { DAY_MS, parseTime } from './calendar-time.js';
 import type { EventOutput } from './event-output.js';
 import {
   type CalendarScope,
@@ -83,6 +83,18 @@ export class KeptEvents {
   }
 }
 
+/** A date as RECURRENCE-ID, where no zone is given for dates: a day by the clock of the changed occurrence. Null otherwise. */
+function dayIn({ replaces, start }: CalendarEvent, scope: CalendarScope): Moment | null {
+  const written = parseTime(replaces?.value ?? '');
+  if (typeof written === 'string' || !written.isDate || scope.floatingZone !== null) return null;
+  const moment = start && momentOf(start, 'DTSTART', 'time', scope);
+  if (moment === UNKNOWN_ZONE || (moment !== null && isFault(moment))) return null;
+  const { localMs, isDate } = written;
+  const zone = moment?.zone ?? null;
+  const instantMs = zone === null ? localMs : zone.instantOf(localMs).instantMs;
+  return { instantMs, localMs, isDate, zone, kind: 'exact' };
+}
+
 /** Everything that has one UID. */
 class EventGroup {
   readonly #uid: string;
@@ -120,7 +132,7 @@ class EventGroup {
 
   #addOverride({ event, scope }: Recalled): void {
     if (event.replaces === null) return;
-    const at = momentOf(event.replaces, 'RECURRENCE-ID', 'id', scope);
+    const at = dayIn(event, scope) ?? momentOf(event.replaces, 'RECURRENCE-ID', 'id', scope);
     if (at === UNKNOWN_ZONE) {
       this.#output.reject(event, unknownZone('RECURRENCE-ID', 'id', event.replaces));
       return;

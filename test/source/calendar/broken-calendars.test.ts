@@ -143,6 +143,19 @@ test('a calendar is recognised by its begin', (t) => {
   t.end();
 });
 
+test('a whole file as ATTACH costs nothing', (t) => {
+  const file = `ATTACH;ENCODING=BASE64;VALUE=BINARY:${'QUJD'.repeat(RECORD_BYTES_MAX / 2)}`;
+  for (const lines of [
+    [file],
+    [file, file.toLowerCase()],
+    [`X-1:${'y'.repeat(RECORD_BYTES_MAX / 2)}`, file],
+  ]) {
+    const found = outcome(calendarOf(...lesson('x', ...lines, 'SUMMARY:Algebra'), ...lesson('a')), 65_536);
+    t.match(found, { events: [{ UID: 'x', SUMMARY: 'Algebra' }, { UID: 'a' }], rejections: [] });
+  }
+  t.end();
+});
+
 test('texts that are not UTF-8, and events that are too long, cost one event', (t) => {
   const latin1 = Buffer.from(calendarOf(...lesson('x', 'SUMMARY:\xdcbung'), ...lesson('a')), 'latin1');
   t.match(outcome(latin1), {
