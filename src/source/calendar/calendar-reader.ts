@@ -7,6 +7,7 @@ import type { RecordSink } from '../source.js';
 import { type CalendarEvent, EventLines, faultOf, isCancelled, isRecurring } from './calendar-event.js';
 import { type CalendarZone, zoneOfName } from './calendar-zones.js';
 import { readContentLine, unescapeText } from './content-line.js';
+import { withOthers } from './event-faults.js';
 import { EventOutput } from './event-output.js';
 import { CalendarScope, isFault, timingOf, UNKNOWN_ZONE } from './event-timing.js';
 import { KeptEvents } from './kept-events.js';
@@ -202,7 +203,7 @@ export class CalendarReader implements FormatReader {
     if (isCancelled(event)) return;
     const timing = timingOf(event, this.#scope);
     if (timing === UNKNOWN_ZONE) this.#kept.keep(uid, event, this.#scope, this.#sourceName);
-    else if (isFault(timing)) this.#output.reject(event, timing);
+    else if (isFault(timing)) this.#output.reject(event, withOthers(timing, event, this.#scope));
     else this.#output.give(event, uid, timing.start.instantMs, timing);
   }
 }

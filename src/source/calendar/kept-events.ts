@@ -4,6 +4,7 @@ import { CALENDAR_KEPT_BYTES_MAX, CALENDAR_STEPS_MAX } from '../../limits.js';
 import type { CalendarEvent } from './calendar-event.js';
 import { faultOf, isCancelled, isRecurring, sequenceOf } from './calendar-event.js';
 import { DAY_MS, parseTime } from './calendar-time.js';
+import { withOthers } from './event-faults.js';
 import type { EventOutput } from './event-output.js';
 import {
   type CalendarScope,
@@ -181,7 +182,7 @@ class EventGroup {
     }
     const set = recurrenceSet(event, timing, scope, this.#window, this.#steps);
     if (isFault(set)) {
-      this.#output.reject(event, set);
+      this.#output.reject(event, withOthers(set, event, scope));
       return;
     }
     if (set.outside !== null) this.#output.passOver(set.outside.fromMs, set.outside.toMs);
@@ -246,7 +247,7 @@ class EventGroup {
     // A cancelled occurrence needs no time.
     if (isCancelled(event)) return null;
     const time = event.start ?? event.end;
-    if (timing !== UNKNOWN_ZONE) this.#output.reject(event, timing);
+    if (timing !== UNKNOWN_ZONE) this.#output.reject(event, withOthers(timing, event, scope));
     else if (time !== null) this.#output.reject(event, unknownZone('DTSTART or DTEND', 'time', time));
     return null;
   }

@@ -2,6 +2,7 @@
 import { EVENT_STEPS_MAX, OCCURRENCES_MAX } from '../../limits.js';
 import { type CalendarEvent, type EventFault, faultOf } from './calendar-event.js';
 import { DAY_MS, type GivenTime, type Length, parseDuration, parseTime } from './calendar-time.js';
+import { ruleFault } from './event-faults.js';
 import {
   type CalendarScope,
   isFault,
@@ -136,14 +137,11 @@ class SetExpansion {
     if (instantMs > this.#lastMs) this.#lastMs = instantMs;
   }
 
-  addRule(text: string, name: string): EventFault | null {
+  addRule(text: string, name: 'RRULE' | 'EXRULE'): EventFault | null {
     const rule = parseRule(text);
-    const shown = JSON.stringify(text.slice(0, 80));
-    const malformed = (problem: string): EventFault =>
-      faultOf('malformed-recurrence', null, `${name} ${shown} cannot be followed: ${problem}`);
-    if (typeof rule === 'string') return malformed(rule);
+    if (typeof rule === 'string') return ruleFault(name, text, rule);
     const untilMs = this.#untilOf(rule);
-    if (typeof untilMs === 'string') return malformed(untilMs);
+    if (typeof untilMs === 'string') return ruleFault(name, text, untilMs);
     const { zone, localMs: startMs } = this.#start;
     const { fromMs, toMs } = this.#window;
     // A rule without COUNT is not followed before the window.
@@ -166,6 +164,7 @@ class SetExpansion {
     });
     this.#lastBeforeMs = Math.max(this.#lastBeforeMs, lastBeforeMs);
     if (isWhole) return null;
+    const shown = JSON.stringify(text.slice(0, 80));
     const detail = `${name} ${shown} was followed for ${EVENT_STEPS_MAX} steps only; the later occurrences are left out`;
     return faultOf('too-many-occurrences', null, detail);
   }

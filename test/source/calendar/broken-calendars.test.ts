@@ -143,6 +143,30 @@ test('a calendar is recognised by its begin', (t) => {
   t.end();
 });
 
+test('a report has every fault of the times and rules', (t) => {
+  const faultsOf = (...lines: readonly string[]): readonly string[][] =>
+    readCalendar(eventOf(...lines), RULES).rejections.map(({ code, field, detail, more = [] }) =>
+      [{ code, field, detail }, ...more].map((fault) => `${fault.code} ${fault.detail.split(' ')[0]}`),
+    );
+  const rules = ['RRULE:FREQ=WEEKLY;BYDAY=XX', 'EXRULE:FREQ=NEVER'];
+  t.strictSame(faultsOf('DTSTART:20260931T080000Z', 'DTEND:20260914T250000Z', ...rules), [
+    [
+      'malformed-time DTSTART',
+      'malformed-time DTEND',
+      'malformed-recurrence RRULE',
+      'malformed-recurrence EXRULE',
+    ],
+  ]);
+  t.strictSame(faultsOf('DTSTART:20260931T080000Z', 'DURATION:1 hour'), [
+    ['malformed-time DTSTART', 'malformed-time DURATION'],
+  ]);
+  t.strictSame(faultsOf('DTSTART:20260930T080000Z', ...rules.toReversed()), [
+    ['malformed-recurrence EXRULE', 'malformed-recurrence RRULE'],
+  ]);
+  t.strictSame(faultsOf('DTSTART:20260930T080000Z', 'DTEND:20260929T080000Z'), [['end-before-start DTEND']]);
+  t.end();
+});
+
 test('a whole file as ATTACH costs nothing', (t) => {
   const file = `ATTACH;ENCODING=BASE64;VALUE=BINARY:${'QUJD'.repeat(RECORD_BYTES_MAX / 2)}`;
   for (const lines of [
