@@ -60,7 +60,7 @@ export class CalendarReader implements FormatReader {
     return this.#components + this.#output.occurrences;
   }
 
-  /** A source of several calendars may have been cut between them. */
+  /** A source of several calendars may be cut between two of them. */
   get selfDelimiting(): boolean {
     return this.#calendars === 1;
   }
@@ -133,7 +133,7 @@ export class CalendarReader implements FormatReader {
       this.#calendars++;
       this.#scope = new CalendarScope(this.#givenZone);
     } else if (name === 'VEVENT' || name === 'VCALENDAR') {
-      // The component before it lacks its end.
+      // The previous component lacks its end.
       this.#unwind(name === 'VEVENT' ? 1 : 0);
       if (name === 'VCALENDAR') {
         this.#begin(name, lineNumber);
@@ -208,7 +208,7 @@ export class CalendarReader implements FormatReader {
   }
 }
 
-/** Events without a UID are known by their content. */
+/** Events without a UID are identified by their content. */
 function uidOf(event: CalendarEvent): string {
   const { columns, start, end, duration, rules } = event;
   const uid = columns.UID;
