@@ -88,6 +88,10 @@ const WRONG: readonly [argv: readonly string[], message: RegExp][] = [
     ['--map', 'title', '--map', 'type=x'],
     /^error: --map \(LECTERN_MAP\) is "title": it must be field=column, such as/m,
   ],
+  [
+    ['--map', 'time=Datum', '--map', 'time=Von'],
+    /^error: --map \(LECTERN_MAP\) is "time=Von": another entry has this field already; join columns with a template/m,
+  ],
   [['--map', 'title={Fach'], /^error: --map .*"\{" has no counterpart: write \{column\}/m],
   [['--time-zone', 'Berlin'], /did you mean Europe\/Berlin\?$/m],
   [

@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { Refresher, type RefreshOutcome } from '../../src/refresh/refresher.js';
 
-const DONE: RefreshOutcome = { failed: false, retryAfterMs: null };
-const FAILED: RefreshOutcome = { failed: true, retryAfterMs: null };
+const DONE: RefreshOutcome = { failed: false, retryAfterMs: null, dueMs: null };
+const FAILED: RefreshOutcome = { failed: true, retryAfterMs: null, dueMs: null };
 
 /** Refreshes that end on command. */
 class Manual {
@@ -94,7 +94,7 @@ test('Retry-After of a source is honoured', async (t) => {
   let begun = 0;
   const refresher = new Refresher(async () => {
     begun++;
-    return { failed: true, retryAfterMs: 10_000 };
+    return { failed: true, retryAfterMs: 10_000, dueMs: 1 };
   }, 5);
   await refresher.request();
   await delay(60);

@@ -263,6 +263,14 @@ const ATTACKS: readonly (readonly [string, Change, RegExp, 'at once' | 'with its
     'at once',
   ],
   [
+    'days of recurring events that are no days',
+    ({ header }) => {
+      header.summary.expanded = { from: '2026-01-01', to: '2026\r\n', outside: null };
+    },
+    /its summary has no days of recurring events/,
+    'at once',
+  ],
+  [
     'a summary with lines of its own for the terminal',
     ({ header }) => {
       for (const rejection of header.summary.rejections as { detail: string }[]) {

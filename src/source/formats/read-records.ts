@@ -95,6 +95,11 @@ export async function readRecords(
   if (reader !== null) reader.push(last);
   else reader = (await beginWith(Buffer.concat([untold, last]), true)) as FormatReader;
   reader.finish();
+  for (const _step of reader.rest?.() ?? []) {
+    options.onProgress?.({ bytesRead, bytesTotal, records: reader.records });
+    await nextTurn();
+    signal?.throwIfAborted();
+  }
   if (options.endIsCertain === false && !gzipped && !reader.selfDelimiting) {
     const problem = `it may be cut: the transfer has no length, and ${reader.format} does not mark its end`;
     throw malformed(sourceName, `${problem}; expected a known length, an array, or gzip data`);

@@ -86,6 +86,11 @@ test('generated rules agree with a slow expansion, in five zones', {
         assert.deepEqual(found, expected.slice(0, 10_000));
         return;
       }
+      if (rejections[0]?.code === 'malformed-recurrence') {
+        // Days that no month has.
+        assert.equal(expected.length, 1, ruleText(given));
+        return;
+      }
       assert.deepEqual(rejections, []);
       // The last hours of the year differ between zones.
       const until = Date.parse('2026-12-31T00:00:00Z');
