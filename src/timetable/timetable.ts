@@ -1,6 +1,7 @@
 /** Room timetable/. The library: it opens, reads and serves a timetable, and knows nothing of the command line. */
 import type { IncomingMessage } from 'node:http';
 import type { LecternError } from '../errors.js';
+import { KeptFiles } from '../files/kept-files.js';
 import type { RequestHandler } from '../http/handler.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
 import type { DirectoryEntry, TimetableEvent } from '../model/event.js';
@@ -93,8 +94,17 @@ export interface Timetable extends ViewSource, AsyncDisposable {
   changes(since: string): ChangeSet | null;
   /** The plan of GET /schedule, a directory or /schedule/free for `query`. Throws as {@link find} does. */
   explain(query?: ScheduleQuery | DirectoryQuery | FreeTimeQuery, of?: DirectoryName | 'free'): Explanation;
-  /** Loads now, on another thread, and resolves to the outcome. Until then the process stays alive. */
+  /**
+   * Loads now, on another thread, reads the files of {@link reload}, and resolves to the outcome. Until then the process stays
+   * alive.
+   */
   refresh(options?: RefreshOptions): Promise<LoadOutcome>;
+  /**
+   * Reads the files of the configuration now: rooms, and secrets, keys, enrolments and the like of servers and handlers.
+   * Changes of these files are noticed within a second without it. Resolves when what is good is in use; what is bad is
+   * logged, or becomes an `error`, and what was read before stays.
+   */
+  reload(): Promise<void>;
   /**
    * Adds a listener. Listeners run in order, right after the event. If one throws, or its promise rejects, the others still
    * run, and listeners of `error` get its error. Errors of those, or without those, become a warning of the process.
@@ -144,6 +154,7 @@ class KeptTimetable implements Timetable {
   readonly #present: Present;
   readonly #servers: OpenServers;
   readonly #rooms: KeptRooms;
+  readonly #files = new KeptFiles();
   readonly #handlers: { close(): void }[] = [];
   readonly #listeners = new Listeners<TimetableEvents>();
   #closed = false;
@@ -156,11 +167,11 @@ class KeptTimetable implements Timetable {
     // A pinned snapshot never gets stale.
     const canBeStale = pin === undefined && staleSecondsMax !== undefined;
     const staleMsMax = canBeStale ? staleSecondsMax * 1000 : Number.POSITIVE_INFINITY;
-    this.#rooms = new KeptRooms(options, {
-      onChange: () => this.#publishRooms(),
-      onFault: (error) => this.#listeners.tell('error', error),
-    });
+    this.#rooms = new KeptRooms(options, () => this.#publishRooms());
     const loader = new Loader(anySourceOf(options.source), readRulesOf(options), options.buildOn);
+    const kept = this.#files.keep([...this.#rooms.files, ...loader.credentialFiles], ({ error }) => {
+      if (error !== null) this.#listeners.tell('error', error);
+    });
     const name = pin ?? loader.name;
     this.#present = new Present(loadingSource(name), {
       staleMsMax,
@@ -172,6 +183,7 @@ class KeptTimetable implements Timetable {
       staleMsMax,
       cacheBytesMax: this.#cacheBytesMax,
       reading: this.#reading,
+      files: this.#files,
       onLost: (error) => this.#listeners.tell('error', error),
     });
     this.#keeper = new Keeper({
@@ -197,14 +209,15 @@ class KeptTimetable implements Timetable {
         changed: (state) => this.#become({ name, ...state }),
       },
     });
-    this.ready = this.#rooms
-      .readBefore(() => this.#keeper.start())
-      .then(async () => {
-        const { summary } = this.#present;
-        if (summary === null) throw this.#unreadable();
-        await this.#servers.settled();
-        return summary;
-      });
+    // First the files, so that no answer lacks the rooms.
+    const opened = this.#rooms.files.length + loader.credentialFiles.length === 0 ? null : kept.open();
+    const started = opened === null ? this.#keeper.start() : opened.then(() => this.#keeper.start());
+    this.ready = started.then(async () => {
+      const { summary } = this.#present;
+      if (summary === null) throw this.#unreadable();
+      await this.#servers.settled();
+      return summary;
+    });
     // Also seen in `status`, in 'error' and in reads.
     this.ready.catch(() => {});
   }
@@ -287,10 +300,14 @@ class KeptTimetable implements Timetable {
   }
 
   async refresh({ force = false }: RefreshOptions = {}): Promise<LoadOutcome> {
-    if (this.#closed) throw this.#unreadable();
-    const [outcome] = await Promise.all([this.#keeper.refresh(force), this.#rooms.refresh()]);
+    const [outcome] = await Promise.all([this.#keeper.refresh(force), this.#files.reload()]);
     await this.#servers.settled();
     return outcome;
+  }
+
+  async reload(): Promise<void> {
+    if (this.#closed) throw this.#unreadable();
+    await this.#files.reload();
   }
 
   on<Name extends keyof TimetableEvents>(name: Name, listener: TimetableListener<Name>): this {
@@ -308,7 +325,7 @@ class KeptTimetable implements Timetable {
     options: EmbeddedHandlerOptions<Request> = {},
   ): RequestHandler<Request> {
     const cacheBytesMax = this.#cacheBytesMax * ANSWER_CACHE_SHARE;
-    const embedded = createEmbeddedHandler(this, options, this.#reading, cacheBytesMax);
+    const embedded = createEmbeddedHandler(this, options, this.#reading, cacheBytesMax, this.#files);
     this.#handlers.push(embedded);
     return embedded.handler;
   }
@@ -320,8 +337,8 @@ class KeptTimetable implements Timetable {
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.#files.close();
     for (const handler of this.#handlers) handler.close();
-    this.#rooms.close();
     const kept = this.#keeper.close();
     const served = this.#servers.close(kept);
     try {

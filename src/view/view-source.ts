@@ -43,6 +43,8 @@ export interface SourceState {
   readonly lastError: string | null;
   /** Since when loads have failed, or been refused; null if the last went well. */
   readonly failingSinceMs: number | null;
+  /** When that will have been for ten refresh intervals, or was; null if the last load went well. */
+  readonly overdueAtMs: number | null;
   /** Several sources, a folder or a glob; null for a single source. */
   readonly parts: SourceParts | null;
   /** What was published turned out to be damaged: nothing is served until the next publication. */

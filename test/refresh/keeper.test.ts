@@ -227,7 +227,7 @@ test('what is on disk is withdrawn where its rows are found damaged, and the sou
   t.equal(told.at(-1), 'published full from source', 'though the source has the version that the file named');
   t.equal(loader.asked.at(-1), null);
   const { lastSuccessMs, lastSuccessMonotonicMs } = keeper.state;
-  const times = { lastSuccessMs, lastSuccessMonotonicMs, failingSinceMs: null };
+  const times = { lastSuccessMs, lastSuccessMonotonicMs, failingSinceMs: null, overdueAtMs: null };
   t.strictSame(keeper.state, { state: 'loaded', ...times, lastError: null, parts: null });
   await keeper.close();
   t.equal(loader.written.length, 1, 'and the file is written anew');
