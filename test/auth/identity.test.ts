@@ -112,11 +112,11 @@ test('the number of values is bounded over all fields', async (t) => {
   );
 });
 
-test('an enrolment map with a fault is refused, with user and field', async (t) => {
+test('an enrolment map with a fault is refused, with number and field, and without the user', async (t) => {
   const cases: [name: string, json: unknown, message: RegExp][] = [
     ['an array', [], /map is not an object/],
-    ['an entry that is an array', { alice: [] }, /user "alice": not an object/],
-    ['an unknown field', { alice: { group: ['A'] } }, /user "alice": there is no field "group".*studyGroup/],
+    ['an entry that is an array', { alice: [] }, /^map, entry 1: not an object/],
+    ['an unknown field', { alice: { group: ['A'] } }, /^map, entry 1: there is no field "group".*studyGroup/],
     ['a string for an array', { alice: { studyGroup: 'A' } }, /studyGroup is not an array/],
     [
       'a number for a string',
