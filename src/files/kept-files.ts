@@ -115,7 +115,12 @@ export class FileGroup {
     }
   }
 
-  /** The same at once, for files with `readNow`. */
+  /** Opens before `next`, which is called at once without any files. */
+  openBefore<T>(next: () => Promise<T>): Promise<T> {
+    return this.#readings.length === 0 ? next() : this.open().then(next);
+  }
+
+  /** As `open`, at once, for files with `readNow`. */
   openNow(): void {
     try {
       for (const reading of this.#readings) reading.openNow();

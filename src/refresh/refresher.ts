@@ -1,3 +1,9 @@
+/** How a timetable is loaded again. */
+export interface RefreshOptions {
+  /** Publish without the checks of the gate. Default false. */
+  readonly force?: boolean;
+}
+
 export interface RefreshOutcome {
   readonly failed: boolean;
   /** How long the source asked to be left alone, or null. */

@@ -21,6 +21,7 @@ import { checkText, invalidParameters, readQueryObject } from '../query/object-f
 import { Keeper, type LoadOutcome, type Publication } from '../refresh/keeper.js';
 import { Listeners } from '../refresh/listeners.js';
 import { anySourceOf, Loader } from '../refresh/loader.js';
+import type { RefreshOptions } from '../refresh/refresher.js';
 import { NO_DIFFERENCES } from '../snapshot/differences.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { Answer } from '../view/answer.js';
@@ -52,12 +53,6 @@ import {
   unreadable,
 } from './queries.js';
 import { checkEventName, type TimetableEvents, type TimetableListener } from './timetable-events.js';
-
-/** How a timetable is loaded again. */
-export interface RefreshOptions {
-  /** Publish without the checks of the gate. Default false. */
-  readonly force?: boolean;
-}
 
 /** Loads a source, keeps it fresh, and answers reads from one immutable snapshot. All reads are synchronous. */
 export interface Timetable extends ViewSource, AsyncDisposable {
@@ -94,15 +89,11 @@ export interface Timetable extends ViewSource, AsyncDisposable {
   changes(since: string): ChangeSet | null;
   /** The plan of GET /schedule, a directory or /schedule/free for `query`. Throws as {@link find} does. */
   explain(query?: ScheduleQuery | DirectoryQuery | FreeTimeQuery, of?: DirectoryName | 'free'): Explanation;
-  /**
-   * Loads now, on another thread, reads the files of {@link reload}, and resolves to the outcome. Until then the process stays
-   * alive.
-   */
+  /** Loads now, on another thread, also does what {@link reload} does, and resolves to the outcome. Keeps the process alive. */
   refresh(options?: RefreshOptions): Promise<LoadOutcome>;
   /**
-   * Reads the files of the configuration now: rooms, and secrets, keys, enrolments and the like of servers and handlers.
-   * Changes of these files are noticed within a second without it. Resolves when what is good is in use; what is bad is
-   * logged, or becomes an `error`, and what was read before stays.
+   * Reads the files of the configuration now: rooms, secrets, keys, enrolments and the like. Without it, changes are noticed
+   * within a second. What is bad is logged, or becomes an `error`, and what was read before stays.
    */
   reload(): Promise<void>;
   /**
@@ -210,14 +201,14 @@ class KeptTimetable implements Timetable {
       },
     });
     // First the files, so that no answer lacks the rooms.
-    const opened = this.#rooms.files.length + loader.credentialFiles.length === 0 ? null : kept.open();
-    const started = opened === null ? this.#keeper.start() : opened.then(() => this.#keeper.start());
-    this.ready = started.then(async () => {
-      const { summary } = this.#present;
-      if (summary === null) throw this.#unreadable();
-      await this.#servers.settled();
-      return summary;
-    });
+    this.ready = kept
+      .openBefore(() => this.#keeper.start())
+      .then(async () => {
+        const { summary } = this.#present;
+        if (summary === null) throw this.#unreadable();
+        await this.#servers.settled();
+        return summary;
+      });
     // Also seen in `status`, in 'error' and in reads.
     this.ready.catch(() => {});
   }

@@ -94,6 +94,7 @@ test('every metric is in docs/operations.md, and no other', async (t) => {
     source: new MemorySource(RECORDS),
     // Nobody listens there.
     jwks: 'http://127.0.0.1:1/keys',
+    rooms: `${t.testdir({ 'rooms.json': '[]' })}/rooms.json`,
   });
   t.teardown(() => service.close());
   await service.ready;
