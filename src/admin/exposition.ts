@@ -167,7 +167,7 @@ function ofTimetable({ timetable, activity }: Observed, isReady: () => boolean):
     gauge(
       'lectern_sources_overdue',
       'Sources that are missing, or have failed for longer than ten refresh intervals.',
-      () => overdueSources(timetable.source),
+      () => overdueSources(timetable),
     ),
     gauge('lectern_sources', 'Sources by state; a folder or glob counts as its files.', () =>
       countsBy('state', sourcesByState(timetable)),

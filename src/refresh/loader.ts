@@ -134,7 +134,7 @@ export class Loader {
       return loading;
     }
     const limited = timeLimits === null ? source : withTimeLimits(source, timeLimits);
-    const askSecretHeaders = this.#credentials?.ask;
+    const askSecretHeaders = this.#credentials?.askUntil(listeners.signal);
     return this.run(
       { ...task, source: limited },
       { ...request, listeners: { ...listeners, askSecretHeaders } },

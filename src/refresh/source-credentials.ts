@@ -31,9 +31,12 @@ export class SourceCredentials {
     return this.#credentials.flatMap(({ files }) => files);
   }
 
-  ask: AskSecretHeadersOf = (number, refused) => {
-    const credentials = this.#credentials[number];
-    if (credentials === undefined) throw new Error(`there are no credentials ${number}`);
-    return credentials.ask(refused);
-  };
+  /** @param signal ends what takes long */
+  askUntil(signal: AbortSignal): AskSecretHeadersOf {
+    return (number, refused) => {
+      const credentials = this.#credentials[number];
+      if (credentials === undefined) throw new Error(`there are no credentials ${number}`);
+      return credentials.ask(refused, signal);
+    };
+  }
 }

@@ -77,7 +77,9 @@ export function sourceOfSpec({ lecturerIds, ...spec }: SourceSpec, ask?: AskSecr
 
 function askOf(spec: HttpSpec, ask: AskSecretHeadersOf | undefined): AskSecretHeaders | undefined {
   const { credentials } = spec as NumberedCredentials;
-  return credentials === undefined || ask === undefined ? undefined : (refused) => ask(credentials, refused);
+  return credentials === undefined || ask === undefined
+    ? undefined
+    : (...asked) => ask(credentials, ...asked);
 }
 
 function invalid(problem: string, cause?: unknown): LecternError {

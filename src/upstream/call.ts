@@ -17,8 +17,16 @@ export interface SecretHeaders {
   readonly headers: RequestHeaders;
 }
 
-/** Asked before each request. @param refused the version that was just answered with 401; null if none was */
-export type AskSecretHeaders = (refused: number | null) => SecretHeaders | Promise<SecretHeaders>;
+/**
+ * Asked before each request.
+ *
+ * @param refused the version that was just answered with 401; null if none was
+ * @param signal ends what takes long
+ */
+export type AskSecretHeaders = (
+  refused: number | null,
+  signal?: AbortSignal,
+) => SecretHeaders | Promise<SecretHeaders>;
 
 const NOTHING_SECRET: SecretHeaders = { version: 0, headers: {} };
 
@@ -133,10 +141,10 @@ export class UpstreamCall {
     const { headers, secretHeaders } = this.#options;
     const ask = isTrusted && secretHeaders !== undefined ? secretHeaders : () => NOTHING_SECRET;
     const send = (secret: SecretHeaders) => this.#request(url, { ...headers, ...secret.headers, ...more });
-    const secret = await ask(null);
+    const secret = await ask(null, this.#abort.signal);
     const message = await send(secret);
     if (message.statusCode !== 401) return message;
-    const newer = await ask(secret.version);
+    const newer = await ask(secret.version, this.#abort.signal);
     if (newer.version === secret.version) return message;
     message.destroy();
     return send(newer);

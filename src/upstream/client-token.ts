@@ -24,7 +24,7 @@ export interface GrantedToken {
 
 /** Parts that tests replace. */
 export interface ClientTokenSurroundings {
-  readonly fetch?: (plan: ClientTokenPlan, secret: string) => Promise<GrantedToken>;
+  readonly fetch?: (plan: ClientTokenPlan, secret: string, signal?: AbortSignal) => Promise<GrantedToken>;
   /** Milliseconds. */
   readonly now?: () => number;
   readonly random?: () => number;
@@ -49,6 +49,7 @@ export class ClientToken {
   readonly #secret: () => string;
   readonly #around: Required<ClientTokenSurroundings>;
   #known: Known | null = null;
+  #version = 0;
   #fetching: Promise<Known> | null = null;
   #failures = 0;
   #failure: LecternError | null = null;
@@ -63,9 +64,13 @@ export class ClientToken {
 
   /**
    * @param refusedVersion of a token that the upstream did not take: another one is fetched, unless there is one already
+   * @param signal ends a fetch
    * @throws LecternError `source-unreadable`, `source-malformed` while there is no usable token
    */
-  async get(refusedVersion: number | null): Promise<{ readonly token: string; readonly version: number }> {
+  async get(
+    refusedVersion: number | null,
+    signal?: AbortSignal,
+  ): Promise<{ readonly token: string; readonly version: number }> {
     const nowMs = this.#around.now();
     if (this.#known !== null && this.#known.version === refusedVersion) this.#known = null;
     const known = this.#known;
@@ -76,7 +81,7 @@ export class ClientToken {
       const { code, message } = this.#failure;
       throw new LecternError(code, message, { retryAfterMs: this.#quietUntilMs - nowMs });
     }
-    this.#fetching ??= this.#fetch(known?.version ?? refusedVersion ?? 0).finally(() => {
+    this.#fetching ??= this.#fetch(signal).finally(() => {
       this.#fetching = null;
     });
     // The old one is good until the new one has come.
@@ -89,15 +94,15 @@ export class ClientToken {
     this.#quietUntilMs = Number.NEGATIVE_INFINITY;
   }
 
-  async #fetch(version: number): Promise<Known> {
+  async #fetch(signal: AbortSignal | undefined): Promise<Known> {
     const { fetch, now, random } = this.#around;
     // Its life is counted from before it was made.
     const beganMs = now();
     try {
-      const { token, lifeMs } = await fetch(this.#plan, this.#secret());
+      const { token, lifeMs } = await fetch(this.#plan, this.#secret(), signal);
       const marginMs = Math.min(CLIENT_TOKEN_MARGIN_MS_MAX, (lifeMs ?? 0) * MARGIN_SHARE);
       const usableUntilMs = beganMs + (lifeMs ?? Number.POSITIVE_INFINITY);
-      this.#known = { token, version: version + 1, usableUntilMs, renewAtMs: usableUntilMs - marginMs };
+      this.#known = { token, version: ++this.#version, usableUntilMs, renewAtMs: usableUntilMs - marginMs };
       this.#failures = 0;
       this.#failure = null;
       return this.#known;
@@ -128,6 +133,7 @@ const TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 async function fetchToken(
   { tokenUrl, clientId, scope }: ClientTokenPlan,
   secret: string,
+  signal?: AbortSignal,
 ): Promise<GrantedToken> {
   const call = new UpstreamCall(tokenUrl, {
     headers: { accept: 'application/json', 'user-agent': 'lectern' },
@@ -135,6 +141,7 @@ async function fetchToken(
     idleMsMax: CLIENT_TOKEN_FETCH_MS_MAX,
     totalMsMax: CLIENT_TOKEN_FETCH_MS_MAX,
     bytesMax: CLIENT_TOKEN_BYTES_MAX,
+    signal,
   });
   try {
     const form = new URLSearchParams({

@@ -1,6 +1,6 @@
 import { monotonicMs } from '../model/clock.js';
 import type { SourcePart } from '../model/source-parts.js';
-import type { SourceState, ViewSource } from './view-source.js';
+import type { ViewSource } from './view-source.js';
 
 /** What GET /health of development and GET /status of the admin listener say. It holds no secret. */
 export function describeHealth(views: ViewSource, version: string): object {
@@ -26,7 +26,7 @@ export function describeHealth(views: ViewSource, version: string): object {
       lastSuccess: timeOf(lastSuccessMs),
       lastError,
       failingSince: timeOf(failingSinceMs),
-      overdue: overdueSources(source),
+      overdue: overdueSources(views),
       parts: parts && {
         total: parts.total,
         stale: parts.stale,
@@ -39,8 +39,9 @@ export function describeHealth(views: ViewSource, version: string): object {
 }
 
 /** How many sources are missing, or have failed for longer than ten refresh intervals. */
-export function overdueSources({ overdueAtMs, parts }: SourceState): number {
-  const isOverdue = overdueAtMs !== null && Date.now() >= overdueAtMs;
+export function overdueSources({ source, summary }: Pick<ViewSource, 'source' | 'summary'>): number {
+  const { overdueAtMs, parts } = source;
+  const isOverdue = overdueAtMs !== null && (summary === null || Date.now() >= overdueAtMs);
   return Math.max(isOverdue ? 1 : 0, parts?.overdue ?? 0);
 }
 

@@ -186,7 +186,7 @@ const USAGE: readonly Case[] = [
     name: 'enrolments of another form',
     argv: ['serve', DEMO, '--dev', '--enrolments', 'package.json'],
     code: 1,
-    message: /package\.json, user "name"/,
+    message: /package\.json, entry 1/,
   },
   {
     name: 'generate without a number',

@@ -52,6 +52,7 @@ test('a failure is told and changes nothing that is served; the next success end
   });
   await keeper.refresh(false);
   t.equal(keeper.state.failingSinceMs, 2, 'since it began');
+  t.equal(keeper.state.overdueAtMs, 2, 'at once without regular refreshes');
   loader.source = { image: full, version: '1' };
   await keeper.refresh(false);
   t.match(keeper.state, { state: 'loaded', lastSuccessMs: 3, lastError: null, failingSinceMs: null });

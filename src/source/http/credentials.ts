@@ -79,10 +79,10 @@ export class Credentials {
   }
 
   /** See {@link AskSecretHeaders}. After a refusal, files are read at once and a token is fetched. */
-  ask: AskSecretHeaders = async (refused) => {
+  ask: AskSecretHeaders = async (refused, signal) => {
     const refusedToken = refused === this.#issued.version ? this.#issued.tokenVersion : null;
     await this.#read(refused === null ? [...this.#unread] : this.files, refused !== null);
-    const token = (await this.#token?.get(refusedToken)) ?? null;
+    const token = (await this.#token?.get(refusedToken, signal)) ?? null;
     const authorization = token === null ? {} : { authorization: `Bearer ${token.token}` };
     const of = `${this.#fieldsVersion} ${token?.version}`;
     if (of !== this.#issued.of) {
