@@ -11,9 +11,9 @@ import { type Test, test } from 'tap';
 import type { Service } from '../../src/service.js';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { size } from '../hard/size.js';
-import { MemorySource, startService } from '../refresh/built.js';
+import { MemorySource, openTimetable, startService } from '../refresh/built.js';
 import { get, keptLog } from '../serving/threads.js';
-import { startUpstream } from '../source/http/upstream.js';
+import { startUpstream, type Upstream } from '../source/http/upstream.js';
 
 const LIFE_MS = 2000;
 const CHAIN_MS = size(3000, 20_000);
@@ -43,6 +43,16 @@ class Issuer {
   get issued(): number {
     return this.#issued;
   }
+}
+
+/** The token endpoint. */
+function startIssuer(t: Test, issuer: Issuer): Promise<Upstream> {
+  return startUpstream(t, (request, response) => {
+    const basic = Buffer.from(`replica:${new URLSearchParams({ '': CLIENT_SECRET }).toString().slice(1)}`);
+    const isGood = request.headers.authorization === `Basic ${basic.toString('base64')}`;
+    const grant = { access_token: issuer.issue(), token_type: 'Bearer', expires_in: LIFE_MS / 1000 };
+    request.resume().on('end', () => response.writeHead(isGood ? 200 : 401).end(JSON.stringify(grant)));
+  });
 }
 
 /** A timetable that changes all the time, behind a gate without any tolerance for tokens that are too old. */
@@ -103,12 +113,7 @@ async function runFor(
 test(`tokens of an issuer for ${CHAIN_MS / 1000} s: no refresh fails`, async (t) => {
   const issuer = new Issuer();
   const source = await startFirst(t, issuer);
-  const issuing = await startUpstream(t, (request, response) => {
-    const basic = Buffer.from(`replica:${new URLSearchParams({ '': CLIENT_SECRET }).toString().slice(1)}`);
-    const isGood = request.headers.authorization === `Basic ${basic.toString('base64')}`;
-    const grant = { access_token: issuer.issue(), token_type: 'Bearer', expires_in: LIFE_MS / 1000 };
-    request.resume().on('end', () => response.writeHead(isGood ? 200 : 401).end(JSON.stringify(grant)));
-  });
+  const issuing = await startIssuer(t, issuer);
   const { log, lines } = keptLog();
   const second = await startService(
     {
@@ -129,6 +134,23 @@ test(`tokens of an issuer for ${CHAIN_MS / 1000} s: no refresh fails`, async (t)
   const text = JSON.stringify(lines);
   for (const token of issuer.goodUntilMs.keys()) t.notOk(text.includes(token), 'no token in the log');
   t.notOk(text.includes(CLIENT_SECRET), 'no secret in the log');
+});
+
+test(`the library, which loads on its own thread, for ${CHAIN_MS / 1000} s: no refresh fails`, async (t) => {
+  const issuer = new Issuer();
+  const url = await startFirst(t, issuer);
+  const tokenUrl = `${(await startIssuer(t, issuer)).origin}/token`;
+  const clientCredentials = { tokenUrl, clientId: 'replica', clientSecret: CLIENT_SECRET };
+  const source = { kind: 'http', url, clientCredentials } as const;
+  const timetable = openTimetable({ source, refreshSeconds: 0.1, buildOn: 'here' });
+  t.teardown(() => timetable.close());
+  const loads: Record<string, number> = {};
+  timetable.on('loaded', ({ result }) => {
+    loads[result] = (loads[result] ?? 0) + 1;
+  });
+  const untilMs = performance.now() + CHAIN_MS;
+  while (performance.now() < untilMs || (loads.published ?? 0) < 10 || issuer.issued < 3) await delay(10);
+  t.equal(loads.failed ?? 0, 0, JSON.stringify({ ...loads, tokens: issuer.issued }));
 });
 
 test(`a token in a file that is renewed, for ${CHAIN_MS / 1000} s: no refresh fails`, async (t) => {

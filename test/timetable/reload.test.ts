@@ -216,7 +216,7 @@ test(`${ROUNDS} changes of everything under load, on three threads and in a hand
       const old = feeds.get(keyOf(base, gone.number));
       if (all.includes(false) || (old !== undefined && (await statusOf(old)) !== 404)) return false;
     }
-    return (await refresh(admin, gone.adminToken)) === 401;
+    return (await refresh(admin, at(now.number - 1).adminToken)) === 401;
   };
 
   const tookMs: number[] = [];
