@@ -18,7 +18,7 @@ export class AdminToken {
     if (readCredential(`Bearer ${token}`, 1).kind !== 'token') {
       throw new LecternError(
         'key-invalid',
-        `${name} has characters that no bearer token has; expected letters, digits and "-._~+/", "=" at the end`,
+        `${name} has characters that are not allowed in a bearer token; expected letters, digits and "-._~+/", "=" at the end`,
       );
     }
     return () => {
@@ -33,7 +33,7 @@ export class AdminToken {
     return keptTexts('admin-tokens', [file], ([text = '']) => this.check(text.replace(/\r?\n$/, ''), name));
   }
 
-  /** Takes the same time for every token of a length. */
+  /** Takes equal time for all tokens of equal length. */
   equals(token: string): boolean {
     return this.#digest !== null && timingSafeEqual(digestOf(token), this.#digest);
   }

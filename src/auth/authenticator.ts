@@ -1,4 +1,4 @@
-/** Room auth/. Tokens: keys, verification, and what a user may be shown. It knows fields, and no events. */
+/** Room auth/. Tokens: keys, verification, and the identities of users. It knows fields but no events. */
 import type { IdentifierMode } from '../model/event.js';
 import type { FieldFilter } from '../query/query.js';
 import type { AccessSource, TokenKeys } from './access.js';
@@ -39,9 +39,9 @@ export class Authenticator {
   #verifier: Verifier;
   readonly #cache: TokenCache<AuthenticatedUser>;
   #enrolments: Enrolments | null;
-  /** By token key. Verifications from before clear() used the old keys: they are not shared, and made again. */
+  /** By token key. A verification that began before clear() used old keys: it is not shared, and made again. */
   #underWay = new Map<string, Promise<Authentication>>();
-  /** The last token that was not found: its hash is used again. */
+  /** The last token that was not found, with its hash for the next step. */
   #missed: { readonly token: string; readonly key: string } | null = null;
 
   constructor(options: AuthenticatorOptions) {
@@ -132,7 +132,7 @@ export function authenticatorOfPlan(
   more: readonly KeySet[] = [],
 ): Authenticator {
   const { issuer, audience, tokenType, claims, identifiers } = plan;
-  // The first keys may come before there is an authenticator to clear.
+  // The first keys may arrive before the authenticator exists.
   let authenticator: Authenticator | null = null;
   const fetched = feed === null ? [] : [createRemoteKeySet(feed, () => authenticator?.clear())];
   const verifierNow = (): Verifier =>
