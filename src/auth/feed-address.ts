@@ -5,19 +5,13 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { FEED_CACHE_BYTES_MAX } from '../limits.js';
 import { GenerationalCache } from '../structures/generational-cache.js';
+import type { SecretPair } from './access.js';
 import { type FeedGrant, readFeedGrant, writeFeedGrant } from './feed-grant.js';
 import type { Revocations } from './feed-revocations.js';
 
-/** Plain data that crosses threads. */
-export interface FeedSecrets {
-  readonly signing: Uint8Array;
-  /** Verifies addresses from before a rotation, and signs none. */
-  readonly previous: Uint8Array | null;
-}
-
 export interface FeedAddressOptions {
-  readonly secrets: FeedSecrets;
-  /** By subject: addresses issued before this instant are refused. Asked anew for each address. */
+  readonly secrets: SecretPair;
+  /** By subject: addresses issued before this instant are refused. Called for each address. */
   readonly revocations: () => Revocations;
   readonly cacheBytesMax?: number;
   /** Epoch milliseconds. Default `Date.now`. */
@@ -31,10 +25,10 @@ interface Key {
 
 const KEY_ID_CHARACTERS = 4;
 const MAC_CHARACTERS = 43;
-/** A grant with its texts, lists and place in a Map, besides its address. */
+/** Memory of a grant besides its address: texts, lists and a place in a Map. */
 const ENTRY_BYTES = 1024;
 
-/** The same secret may also sign tokens: a derived key never verifies one as the other. */
+/** The same secret may also sign tokens. With a derived key, neither verifies as the other. */
 function keyOf(secret: Uint8Array): Key {
   const object = createSecretKey(createHmac('sha256', secret).update('lectern feed addresses, 1').digest());
   const id = createHmac('sha256', object).update('id').digest('base64url').slice(0, KEY_ID_CHARACTERS);
@@ -86,10 +80,10 @@ export class FeedAddresses {
     this.#expected.write(macOf(key, payload));
     this.#given.fill(0);
     this.#given.write(address.slice(dot + 1));
-    // As texts: another spelling of the same bytes is another address.
+    // Compared as texts: another spelling of the same bytes is refused.
     const isEqual = timingSafeEqual(this.#expected, this.#given);
     const isGenuine = isEqual && address.length === payload.length + 1 + MAC_CHARACTERS && id === key.id;
-    // Read and judged in any case: the time of a refusal tells no more than the payload does.
+    // Always read and judged, so the time of a refusal reveals nothing beyond the payload.
     const grant = readFeedGrant(payload.slice(KEY_ID_CHARACTERS));
     const isGood = grant !== null && this.#isGood(grant);
     return isGenuine && isGood ? grant : null;

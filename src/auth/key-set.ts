@@ -10,7 +10,6 @@ import {
   readPublicKey,
   toJwk,
 } from './public-key.js';
-import { readTextFile } from './text-file.js';
 
 /** The header fields of a token that select keys (RFC 7515 sections 4.1.1 and 4.1.4). Not yet authenticated. */
 export interface TokenHeader {
@@ -29,7 +28,7 @@ export interface KeySet {
   readonly name: string;
   /** The only JWS algorithms (RFC 7518 section 3.1) for its keys. */
   readonly algorithms: readonly string[];
-  /** At most KEYS_TRIED_MAX keys, the likeliest first. A promise: the keys must be fetched. */
+  /** At most KEYS_TRIED_MAX keys, the likeliest first. It is a promise if the keys must be fetched. */
   candidates(header: TokenHeader): KeyLookup | Promise<KeyLookup>;
 }
 
@@ -39,7 +38,7 @@ export const SECRET_BYTES_MIN = 32;
 /** What a secret is for, in messages. */
 export type SecretUse = 'HS256' | 'feed';
 
-/** The bytes of a secret, or its fault as a clause ("it …"), which shows nothing of the secret. */
+/** The bytes of a secret, or its fault as a clause ("it …") that reveals nothing of the secret. */
 export function secretBytes(secret: string | Uint8Array, use: SecretUse = 'HS256'): Uint8Array | string {
   const bytes = typeof secret === 'string' ? bytesOfText(secret) : secret;
   if (typeof bytes === 'string' || bytes.byteLength >= SECRET_BYTES_MIN) return bytes;
@@ -52,7 +51,7 @@ function bytesOfText(text: string): Uint8Array | string {
   // Tools wrap long lines.
   const written = text.slice(`${encoding}:`.length).replace(/[ \t\r\n]/g, '');
   const bytes = Buffer.from(written, encoding);
-  // Node skips wrong characters; encoding again shows them.
+  // Node skips invalid characters; encoding the bytes again detects them.
   const digits = bytes.toString(encoding).replace(/=+$/, '');
   const padded = digits.padEnd(Math.ceil(digits.length / 4) * 4, '=');
   if (written === digits || written === padded) return bytes;
@@ -109,7 +108,7 @@ export interface UsableKeys {
   readonly leftOut: readonly string[];
 }
 
-/** As readUsableKeys, but a secret in the set is an error: the file may be shared, so the key must be replaced. */
+/** Like readUsableKeys, but a secret in the set is an error: the file may be shared, so the operator must replace the key. */
 function readOwnKeys(json: unknown, name: string): UsableKeys {
   for (const [i, value] of listOf(json, name).entries()) {
     const leak = leakOf(value);
@@ -133,7 +132,7 @@ export function readUsableKeys(json: unknown, name: string): UsableKeys {
     }
   }
   if (list.length > KEY_SET_KEYS_MAX) {
-    leftOut.push(`keys from ${KEY_SET_KEYS_MAX + 1} on: ${KEY_SET_KEYS_MAX} are read`);
+    leftOut.push(`keys from ${KEY_SET_KEYS_MAX + 1} on: only ${KEY_SET_KEYS_MAX} are read`);
   }
   if (keys.length > 0) return { keys, leftOut };
   const reasons = leftOut.slice(0, 3).join('; ');
@@ -149,13 +148,11 @@ function listOf(json: unknown, name: string): readonly unknown[] {
   throw keyInvalid(`${name} is not a JSON Web Key Set: ${found}`);
 }
 
-/** The operator's key set file with its usable keys only. Throws LecternError `key-invalid`. */
-export async function readPublicKeys(
-  path: string,
-  bytesMax: number,
-): Promise<{ readonly name: string; readonly jwks: object; readonly leftOut: readonly string[] }> {
-  const name = `key set ${path}`;
-  const text = await readTextFile(path, { name, bytesMax, code: 'key-invalid' });
+/** The text of the operator's key set file, with its usable keys only. Throws LecternError `key-invalid`. */
+export function parsePublicKeys(
+  text: string,
+  name: string,
+): { readonly jwks: object; readonly leftOut: readonly string[] } {
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -166,18 +163,16 @@ export async function readPublicKeys(
     throw keyInvalid(isPem ? `${name} is a PEM; ${expected}` : `${name} is not JSON`);
   }
   const { keys, leftOut } = readOwnKeys(json, name);
-  return { name, jwks: { keys: keys.map(toJwk) }, leftOut };
+  return { jwks: { keys: keys.map(toJwk) }, leftOut };
 }
 
-/** Without the end of its last line. Throws LecternError `key-invalid`. */
-export async function readSecret(path: string, bytesMax: number, use: SecretUse = 'HS256'): Promise<string> {
-  const name = `the ${use} secret file ${path}`;
-  const text = await readTextFile(path, { name, bytesMax, code: 'key-invalid' });
+/** The secret in the text of a file, without the end of its last line. Throws LecternError `key-invalid`. */
+export function parseSecret(text: string, name: string, use: SecretUse): Uint8Array {
   const secret = text.replace(/\r?\n$/, '');
   if (secret === '') {
     throw keyInvalid(`${name} is empty; expected a secret of at least ${SECRET_BYTES_MIN} bytes`);
   }
   const bytes = secretBytes(secret, use);
   if (typeof bytes === 'string') throw keyInvalid(`${name} is invalid: ${bytes}`);
-  return secret;
+  return bytes;
 }

@@ -12,7 +12,7 @@ import type { Answer } from '../view/answer.js';
 import { EXIT_FAILURE, isWriteFailure, writeError } from './faults.js';
 import { OutputFile } from './output-file.js';
 import { readScheduleRequest } from './schedule-request.js';
-import { endBySignal, listenForSignals, type SignalListener } from './signals.js';
+import { COMMAND_SIGNALS, endBySignal, listenForSignals, type SignalListener } from './signals.js';
 import {
   createProgressLine,
   describeRejections,
@@ -21,7 +21,7 @@ import {
   formatCountOf,
 } from './wording.js';
 
-/** Between two looks at signals and at the progress line. */
+/** Time between two checks for signals and updates of the progress line. */
 const PIECE_BYTES = 1024 * 1024;
 
 export interface ExportOptions {
@@ -52,8 +52,8 @@ export async function exportEvents(
     throw new LecternError('option-invalid', 'the query names a format; give it as --format');
   }
   const rules = readRulesOf({ ...reading, fieldMap: await readFieldMap(reading) });
-  // Before there is a file that a signal could leave behind.
-  const signals = listenForSignals();
+  // Before the file is made: otherwise a signal could leave it behind.
+  const signals = listenForSignals(COMMAND_SIGNALS);
   const file = output === undefined ? null : await openOutput(output);
   if (typeof file === 'number') {
     signals.stop();
@@ -106,7 +106,7 @@ function formatOfName(output = ''): FormatName {
   );
 }
 
-/** Before the load, since a file that cannot be written would waste it. @returns the exit code if there is none */
+/** Opened before the load: an unwritable file would waste the load. @returns the exit code if it cannot be opened */
 async function openOutput(path: string): Promise<OutputFile | number> {
   try {
     return await OutputFile.open(path);

@@ -1,3 +1,4 @@
+import { type ExpansionWindow, outsideHint } from '../model/expansion.js';
 import { CONFLICT_DIMENSIONS } from '../model/fields.js';
 import { formatInstant } from '../model/time.js';
 import type { ReadingSettings } from '../options/option-types.js';
@@ -5,7 +6,7 @@ import { readRulesOf } from '../options/reading-settings.js';
 import { type Inspection, inspectImage } from '../snapshot/image.js';
 import { emptyFilters } from '../snapshot/summary.js';
 import { readFieldMap } from '../source/map-file.js';
-import type { ExpansionWindow, PartsReport, SourceFormat } from '../source/source.js';
+import type { PartsReport, SourceFormat } from '../source/source.js';
 import { parseSourceArgument, sourceOfSpec } from '../source/spec.js';
 import { loadImage } from '../thread/load-image.js';
 import { ColumnLook } from './column-look.js';
@@ -22,14 +23,20 @@ import {
 } from './wording.js';
 
 const UNSERVED_LISTED_MAX = 20;
+const FAILED_LISTED_MAX = 20;
 
-/** `lectern inspect` describes a source. It resolves to the exit code: failure without events, as `serve` refuses them. */
-export async function inspect(source: string, reading: ReadingSettings, asJson: boolean): Promise<number> {
+/** `lectern inspect` describes a source. It resolves to the exit code: failure if there are no events, since `serve` would refuse them. */
+export async function inspect(
+  source: readonly string[],
+  reading: ReadingSettings,
+  asJson: boolean,
+): Promise<number> {
   const rules = readRulesOf({ ...reading, fieldMap: await readFieldMap(reading) });
   const opened = sourceOfSpec(parseSourceArgument(source));
   const progress = createProgressLine(opened.name);
   const look = new ColumnLook();
-  const options = { onProgress: progress.update, onRecord: look.record };
+  // As `serve` does with watched files.
+  const options = { onProgress: progress.update, onRecord: look.record, allowMissing: true };
   let found: PartsReport | null = null as PartsReport | null;
   const onParts = (report: PartsReport): void => {
     found = report;
@@ -56,7 +63,7 @@ export async function inspect(source: string, reading: ReadingSettings, asJson: 
     return inspection.summary.events === 0 ? EXIT_FAILURE : 0;
   } catch (error) {
     progress.clear();
-    // A map that names a wrong column: the right ones are there to see.
+    // After a wrong column in the map, the report shows the existing columns.
     const columns = asJson ? [] : describeColumns(look, proposalFor(look, source, rules, null));
     if (columns.length > 0) process.stdout.write(`${columns.join('\n\n')}\n`);
     throw error;
@@ -67,19 +74,32 @@ export async function inspect(source: string, reading: ReadingSettings, asJson: 
 
 /** Of several sources, a folder or a glob. */
 function countsOf(found: PartsReport | null): object {
-  return found === null ? {} : { sources: found.parts.length, skipped: found.skipped };
+  if (found === null) return {};
+  const failed = found.parts.flatMap(({ name, failure }) =>
+    failure === null ? [] : [{ name, reason: failure.message }],
+  );
+  return { sources: found.parts.length, skipped: found.skipped, failed };
 }
 
 function formatFound(found: PartsReport | null): string {
   if (found === null) return '';
   const { parts, skipped } = found;
   const others = skipped === 0 ? '' : `, ${formatCountOf(skipped, 'other file')} skipped`;
-  return `, of ${formatCountOf(parts.length, 'source')}${others}`;
+  const failed = parts.flatMap(({ failure }) => failure?.message ?? []);
+  const lines = failed.slice(0, FAILED_LISTED_MAX).map((message) => `\n  ${message}`);
+  if (failed.length > lines.length) lines.push(`\n  and ${formatCount(failed.length - lines.length)} more`);
+  const heading = `\n${formatCountOf(failed.length, 'source')} cannot be read:`;
+  const faults = failed.length === 0 ? '' : [heading, ...lines].join('');
+  return `, of ${formatCountOf(parts.length, 'source')}${others}${faults}`;
 }
 
 function formatExpanded(expanded: ExpansionWindow | undefined): string {
   if (expanded === undefined) return '';
-  return `\nrecurring events are expanded from ${expanded.from} to before ${expanded.to} (--from, --to)`;
+  const hint = outsideHint(expanded);
+  const lines = [
+    `recurring events are expanded from ${expanded.from} to before ${expanded.to} (--from, --to)`,
+  ];
+  return ['', ...lines, ...(hint === null ? [] : [hint])].join('\n');
 }
 
 function formatInspection({ summary, conflicts, bytes }: Inspection, format: SourceFormat): string {
@@ -91,7 +111,7 @@ function formatInspection({ summary, conflicts, bytes }: Inspection, format: Sou
     ['loaded in', formatMs(summary.buildMs)],
     ['content', summary.id],
   ]);
-  // Tables of zeros would hide what is wrong.
+  // Tables of zeros would distract from the faults.
   if (events === 0) return [totals, formatRejections(summary, format)].join('\n\n');
   const paragraphs = [
     totals,
@@ -134,12 +154,14 @@ function formatUnserved({ fields, others }: Inspection['summary']['unserved']): 
 function formatAmbiguous({ gaps, overlaps }: Inspection['summary']['ambiguousTimes']): string[] {
   if (gaps + overlaps === 0) return [];
   const lines = [
-    ...(gaps > 0 ? [`  ${formatCountOf(gaps, 'time')} that clocks skipped: moved on by as much`] : []),
+    ...(gaps > 0
+      ? [`  ${formatCountOf(gaps, 'time')} that clocks skipped: moved forward by the length of the skip`]
+      : []),
     ...(overlaps > 0
-      ? [`  ${formatCountOf(overlaps, 'time')} that clocks showed twice: the first is meant`]
+      ? [`  ${formatCountOf(overlaps, 'time')} that clocks showed twice: read as the first`]
       : []),
   ];
-  return [['local times in changes of the clock:', ...lines].join('\n')];
+  return [['local times at clock changes:', ...lines].join('\n')];
 }
 
 function formatRejections(summary: Inspection['summary'], format: SourceFormat): string {
@@ -147,7 +169,7 @@ function formatRejections(summary: Inspection['summary'], format: SourceFormat):
   if (rejected === 0) {
     if (events > 0) return 'no records left out';
     return format === 'icalendar'
-      ? 'the calendar has no events in the days of --from and --to'
+      ? 'the calendar has no events between --from and --to'
       : 'the source has no records';
   }
   const kept = rejections.length < rejected ? `the first ${formatCount(rejections.length)}` : 'them all';

@@ -11,7 +11,7 @@ export interface ReadRoute {
   readonly label: RouteLabel;
   readonly path: string;
   readonly endpoint: EndpointName;
-  /** Whether the answer is decided by snapshot, target and Accept alone. */
+  /** Whether the answer depends only on `View.contentId`, target and Accept. */
   readonly cacheable: boolean;
 }
 
@@ -20,11 +20,11 @@ export interface OpenRoute {
   readonly kind: 'open';
   readonly label: RouteLabel;
   readonly path: string;
-  /** A promise if it has to wait; its rejection becomes 500. */
+  /** A promise if the answer has to wait; its rejection becomes 500. */
   handle(exchange: Exchange): void | Promise<void>;
 }
 
-/** Needs a token, and is no list. */
+/** Needs a token, and is not a list. */
 export interface UserRoute {
   readonly kind: 'user';
   readonly label: RouteLabel;
@@ -48,8 +48,8 @@ export function scheduleRoutes(basePath: string): ReadRoute[] {
   const endpoints = Object.keys(ENDPOINT_PARAMETERS) as EndpointName[];
   return endpoints.map((endpoint) => {
     const label = endpoint === 'schedule' ? '/schedule' : (`/schedule/${endpoint}` as const);
-    // /changes also depends on earlier snapshots, and /free on the table of rooms; the cache knows one snapshot.
-    const cacheable = endpoint !== 'personal' && endpoint !== 'changes' && endpoint !== 'free';
+    // /changes also depends on earlier snapshots.
+    const cacheable = endpoint !== 'personal' && endpoint !== 'changes';
     const path = `${basePath}${label}${endpoint === 'events' ? '/:id' : ''}`;
     return { kind: 'read', label, path, endpoint, cacheable };
   });
@@ -66,7 +66,7 @@ const ROUTE_MEMO_CHARACTERS_MAX = 256;
 const SEGMENT_CHARACTERS_MAX = 1024;
 
 /**
- * A function from path to route, or to null. A trailing slash is ignored, letters' case is not, and percent-encoded letters are
+ * A function from path to route, or to null. Paths are case-sensitive. A trailing slash is ignored, and percent-encoded letters are
  * the letters (RFC 3986 section 6.2.2.2).
  */
 export function createRouter(routes: readonly Route[]): (path: string) => Route | null {
@@ -76,17 +76,17 @@ export function createRouter(routes: readonly Route[]): (path: string) => Route 
     querystringParser: () => ({}),
     maxParamLength: SEGMENT_CHARACTERS_MAX,
   });
-  // Their paths are not remembered: there are as many as events, and those of feeds are secrets.
+  // These paths are not remembered: there is one for each event, and paths of feeds are secrets.
   const withParameter = new Set(routes.filter(({ path }) => /[:*]/.test(path)));
   for (const route of routes) router.on('GET', route.path, () => undefined, route);
-  /** By path as it was spelled: a handful, since clients spell paths as they are documented. */
+  /** By the spelling of the path: a handful, since clients use the documented spelling. */
   const known = new Map<string, Route>();
   const feeds = routes.find(({ kind }) => kind === 'feed');
   const feedFolder = feeds?.path.replace(/\*$/, '');
   return (path) => {
     const remembered = known.get(path);
     if (remembered !== undefined) return remembered;
-    // The usual spelling, without a look at each letter of the address.
+    // The usual spelling, without reading each letter of the address.
     if (feeds !== undefined && path.startsWith(feedFolder as string) && !path.includes('#')) return feeds;
     // find-my-way would cut the path at these; in a path without query they are malformed (RFC 9112 section 3.2).
     if (path.charCodeAt(0) !== 0x2f || path.includes('#')) return null;

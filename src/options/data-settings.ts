@@ -1,3 +1,4 @@
+/** The settings of the data: sources, bounds of a load, refreshing, gate and snapshot file. */
 import { CACHE_MB_DEFAULT, EVENTS_MAX, LOAD_MEMORY_MB_MIN } from '../limits.js';
 import {
   amount,
@@ -11,23 +12,26 @@ import {
   oneOf,
   PATH,
   type Setting,
+  text,
 } from './setting.js';
 
 const MIB_PER_TIB = 1_048_576;
 
-/** Adds `Name: value` to the fields given before. The source checks whether a field can be sent. */
+/** Adds `Name: value` to the earlier fields, also with an origin in front. The source checks whether a field can be sent. */
 const HEADER: Kind = {
   unit: 'name:value',
-  range: '"Name: value"',
+  range: '"Name: value" or "https://host Name: value"',
   parse: (argument, previous) => {
-    const colon = argument.indexOf(':');
-    const name = argument.slice(0, Math.max(0, colon)).trim();
-    const value = argument.slice(colon + 1).trim();
+    const [, origin = '', rest = ''] = /^\s*(https?:\/\/\S+\s+)?(.*)$/is.exec(argument) ?? [];
+    const colon = rest.indexOf(':');
+    const name = rest.slice(0, Math.max(0, colon)).trim();
+    const value = rest.slice(colon + 1).trim();
     // Without a colon, the secret itself would be taken for the name.
     if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || value === '') return argument;
-    return { ...(previous as Record<string, string> | undefined), [name]: value };
+    const key = origin === '' ? name : `${origin.trim()} ${name}`;
+    return { ...(previous as Record<string, string> | undefined), [key]: value };
   },
-  fault: (value) => (isObject(value) ? null : 'it must be "Name: value"'),
+  fault: (value) => (isObject(value) ? null : `it must be ${HEADER.range}`),
 };
 
 const ROOMS: Kind = {
@@ -44,7 +48,7 @@ export const DATA_SETTINGS: readonly Setting[] = inGroup('Data', 'openTimetable'
   },
   rooms: {
     kind: ROOMS,
-    help: 'JSON or CSV file of rooms (id, name, building, capacity), for free rooms; adds those that no event uses',
+    help: 'JSON or CSV file of rooms (id, name, building, capacity) for free-time queries; adds rooms that no event uses',
   },
   unknownParameters: {
     kind: oneOf('how', ['reject', 'ignore']),
@@ -69,7 +73,39 @@ export const DATA_SETTINGS: readonly Setting[] = inGroup('Data', 'openTimetable'
     flag: '--header',
     isSecret: true,
     kind: HEADER,
-    help: "header field for addresses, such as 'Authorization: Bearer env:UPSTREAM_TOKEN', which takes the value from the environment; repeatable",
+    help: "header field for addresses, such as 'Authorization: Bearer file:PATH', with the content of a file that is read again when it changes, or env:NAME; with several origins 'https://host Authorization: …'; repeatable",
+  },
+  upstreamTokenUrl: {
+    places: [],
+    kind: text('address'),
+    help: 'token endpoint of an OAuth issuer, https://…: tokens for addresses are fetched there with client credentials',
+  },
+  upstreamClientId: {
+    places: [],
+    kind: text('id'),
+    help: 'id of the client at that issuer',
+  },
+  upstreamClientSecret: {
+    places: [],
+    isEnvironmentOnly: true,
+    isSecret: true,
+    kind: text('secret'),
+    help: 'secret of the client',
+  },
+  upstreamClientSecretFile: {
+    places: [],
+    kind: PATH,
+    help: 'file with that secret, read again when it changes',
+  },
+  upstreamScope: {
+    places: [],
+    kind: text('scope'),
+    help: 'scope of the tokens; without it, what the issuer gives',
+  },
+  upstreamTokenOrigin: {
+    places: [],
+    kind: text('origin'),
+    help: 'origin that the tokens are for, such as https://host; needed where addresses have several',
   },
   lecturerIdsFile: {
     places: [],
@@ -81,12 +117,12 @@ export const DATA_SETTINGS: readonly Setting[] = inGroup('Data', 'openTimetable'
     flag: null,
     kind: oneOf('where', ['thread', 'here']),
     default: 'thread',
-    help: 'build snapshots on a thread of their own, or on the calling thread, for small sets',
+    help: 'build snapshots on another thread, or on the calling thread for small sets',
   },
   onProgress: {
     flag: null,
     kind: given('a function', isFunction),
-    help: 'called now and then during the first load',
+    help: 'called from time to time during the first load',
   },
 });
 
@@ -106,19 +142,19 @@ export const REFRESHING_SETTINGS: readonly Setting[] = inGroup('Refreshing', 'op
   gate: {
     flag: null,
     kind: given('an object or false', (value) => value === false || isObject(value)),
-    help: 'what a new timetable must be like to replace the one that is served; false lets everything through',
+    help: 'checks that a new timetable must pass to replace the served one; false disables them',
   },
   shrinkPercentMax: {
     places: ['gate'],
     kind: amount('percent', 0, 100),
     default: 30,
-    help: 'refuse a timetable that is smaller than the served one by more than this; SIGUSR2 loads without the checks of size and rejections',
+    help: 'refuse a timetable that is smaller than the served one by more than this percentage; SIGUSR2 loads without the checks of size and rejections',
   },
   rejectPercentMax: {
     places: ['gate'],
     kind: amount('percent', 0, 100),
     default: 10,
-    help: 'refuse a timetable of which more than this share was rejected; the first one is published with a warning',
+    help: 'refuse a timetable if more than this percentage of its records was rejected; the first timetable is published with a warning',
   },
   growthPercentMax: {
     places: ['gate'],

@@ -1,3 +1,4 @@
+/** The settings of bearer tokens: keys, required claims, and the events of their users. */
 import { SECRET_BYTES_MIN, type SecretUse, secretBytes } from '../auth/key-set.js';
 import { keySourceFault } from '../auth/remote-keys.js';
 import { TOKEN_TYPES } from '../auth/verifier.js';
@@ -16,7 +17,7 @@ import {
   text,
 } from './setting.js';
 
-/** Programs may also give bytes. */
+/** Kind of a secret: text or, in a program, bytes. */
 export function secretKind(use: SecretUse): Kind {
   return {
     unit: 'secret',
@@ -32,7 +33,7 @@ export function secretKind(use: SecretUse): Kind {
 
 const KEY_SET: Kind = {
   unit: 'file-or-address',
-  range: 'a path or an http(s) address; in a program a parsed key set or an address',
+  range: 'a path or an http(s) address; in a program also a parsed key set',
   fault(value) {
     if (isObject(value)) return null;
     if (typeof value !== 'string') return 'it must be a JSON Web Key Set, or its address';
@@ -40,7 +41,7 @@ const KEY_SET: Kind = {
   },
 };
 
-/** Adds `studyGroup=groups,groupId=gid` to the claims given before. */
+/** Adds `studyGroup=groups,groupId=gid` to the earlier claims. */
 const CLAIMS: Kind = {
   unit: 'field=claim',
   range: `field=claim, with one of the fields ${anyOf(IDENTITY_FIELDS.map(({ name }) => name))}`,
@@ -65,17 +66,26 @@ export const TOKEN_SETTINGS: readonly Setting[] = inGroup('Tokens', 'auth', {
     isEnvironmentOnly: true,
     isSecret: true,
     kind: secretKind('HS256'),
-    help: `secret of HS256 tokens, at least ${SECRET_BYTES_MIN} bytes, as text or as base64:… or base64url:…`,
+    help: 'secret of HS256 tokens',
   },
   hs256SecretFile: {
-    places: [],
     kind: PATH,
-    help: `file with the secret of HS256 tokens, at least ${SECRET_BYTES_MIN} bytes, as text or as base64:… or base64url:…`,
+    help: `file with the secret of HS256 tokens, at least ${SECRET_BYTES_MIN} bytes, as text or as base64:… or base64url:…; read again when it changes`,
+  },
+  hs256SecretPrevious: {
+    isEnvironmentOnly: true,
+    isSecret: true,
+    kind: secretKind('HS256'),
+    help: 'secret of HS256 tokens before a rotation: its tokens stay good',
+  },
+  hs256SecretPreviousFile: {
+    kind: PATH,
+    help: 'file with that earlier secret, read again when it changes',
   },
   jwks: {
     isSecret: true,
     kind: KEY_SET,
-    help: 'JSON Web Key Set with the public keys that sign tokens; an address is fetched regularly',
+    help: 'JSON Web Key Set with the public keys of tokens; a file is read again when it changes, an address is fetched regularly',
   },
   jwksRefreshSeconds: {
     kind: amount('seconds', 1, 86_400),
@@ -115,20 +125,20 @@ export const TOKEN_SETTINGS: readonly Setting[] = inGroup('Tokens', 'auth', {
     flag: '--enrolments',
     group: 'Users',
     kind: PATH,
-    help: 'JSON file of what users are enrolled in, read again when it changes: {"sub": {"studyGroup": ["…"]}}',
+    help: 'JSON file of enrolments, read again when it changes: {"sub": {"studyGroup": ["…"]}}',
   },
   enrolments: {
     flag: null,
     group: 'Users',
     kind: given('an object of users', isObject),
-    help: 'what users are enrolled in: user, field, values',
+    help: 'enrolments: for each user, values by field',
   },
   identify: {
     places: ['handler'],
     flag: null,
     group: 'Users',
     kind: given('a function', isFunction),
-    help: 'what selects the personal events of a request, where the embedding program checks tokens itself',
+    help: 'function that identifies the user of a request, if the embedding program checks tokens itself',
   },
   auth: {
     places: ['serve', 'handler'],

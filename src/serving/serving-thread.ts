@@ -8,7 +8,7 @@ import type { Handlers } from '../thread/task-messages.js';
 import type { FromThread, ServingTask, ToThread } from './thread-messages.js';
 import { youngGenerationMbOf } from './worker-count.js';
 
-/** How much longer than its deadline a thread may take to close before it is ended. */
+/** Time beyond the deadline that a thread may take to close before it is ended. */
 const CLOSE_GRACE_MS = 1000;
 
 export class ServingThread {
@@ -17,7 +17,7 @@ export class ServingThread {
   load: OverloadCounts = { isOverloaded: false, refused: 0, overloads: 0 };
   /** Resolves when it accepts connections; rejects with a LecternError if it cannot. */
   readonly listening: Promise<void>;
-  /** Resolves when it has ended, to the reason: null if it was told to end. */
+  /** Resolves when the thread has ended, to the reason: null if it was told to end. */
   readonly ended: Promise<Error | null>;
   readonly #worker: Worker;
   #closing = false;

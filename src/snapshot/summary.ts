@@ -1,9 +1,10 @@
 import type { IdentifierMode, Rejection, RejectionCode } from '../model/event.js';
+import type { ExpansionWindow } from '../model/expansion.js';
 import { type FieldName, PARAMETER_FIELDS } from '../model/fields.js';
 import type { AmbiguousTimes } from '../model/zone.js';
 import type { UnservedFields } from './unserved-fields.js';
 
-/** How much a snapshot has of one field. */
+/** Counts for one field of a snapshot. */
 export interface FieldUse {
   /** The field. */
   readonly name: FieldName;
@@ -18,7 +19,7 @@ export type Origin = 'source' | 'disk' | 'pin';
 
 /** Facts about a snapshot. Plain data that crosses threads and goes to disk. */
 export interface SnapshotSummary {
-  /** Identifies the content: equal for equal data, whichever process built it. 22 base64url characters. */
+  /** Identifies the content: equal data gives equal ids in all processes. 22 base64url characters. */
   readonly id: string;
   /** Events of the snapshot. */
   readonly events: number;
@@ -42,8 +43,10 @@ export interface SnapshotSummary {
   readonly fields: readonly FieldUse[];
   /** Names in records that are not fields, with counts. */
   readonly unserved: UnservedFields;
-  /** Local times in changes of the clock, read as RFC 5545 says. */
+  /** Local times at clock changes, read as RFC 5545 says. */
   readonly ambiguousTimes: Readonly<AmbiguousTimes>;
+  /** The days for which recurring events of calendars were expanded; absent without any. */
+  readonly expanded?: ExpansionWindow | undefined;
   /** Earliest start and latest end of all events in epoch milliseconds; null without events. */
   readonly span: {
     /** Earliest start. */
@@ -53,6 +56,9 @@ export interface SnapshotSummary {
   } | null;
 }
 
+/** What the source told besides its records. */
+export type ReadingNotes = Pick<SnapshotSummary, 'ambiguousTimes' | 'expanded'>;
+
 export const NO_AMBIGUOUS_TIMES: Readonly<AmbiguousTimes> = { gaps: 0, overlaps: 0 };
 
 /** Overridden records are not faults. */
@@ -60,7 +66,7 @@ export function faultyRecords(summary: SnapshotSummary): number {
   return summary.rejected - (summary.rejectedByCode.overridden ?? 0);
 }
 
-/** Filters that no event can match. An empty set is no reason to warn. */
+/** Fields whose filters can match no event. Empty for a set without events. */
 export function emptyFilters({ events, fields }: SnapshotSummary): FieldName[] {
   if (events === 0) return [];
   const isEmpty = (name: FieldName): boolean =>

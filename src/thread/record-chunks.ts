@@ -5,7 +5,7 @@ import type { Feed } from './task-messages.js';
 const STREAM_CHUNK_MS_MAX = 4;
 
 /**
- * Turns records into chunks of NDJSON. A chunk ends after a few milliseconds, so that this thread is never busy for long. A
+ * Turns records into chunks of NDJSON. A chunk ends after a few milliseconds, so this thread is never busy for long. A
  * record that JSON cannot represent (undefined, a circle, a bigint) becomes a text that says so, which is rejected.
  */
 export async function* recordChunks(records: Records): Feed {
@@ -22,7 +22,7 @@ export async function* recordChunks(records: Records): Feed {
     return new TextEncoder().encode(text) as Uint8Array<ArrayBuffer>;
   };
   if (Symbol.iterator in records) {
-    // Not `for await`: it would wait a turn for each record.
+    // Not `for await`, which would wait for a turn of the event loop at each record.
     for (const record of records) if (isDueWith(record)) yield take();
   } else {
     for await (const record of records) if (isDueWith(record)) yield take();

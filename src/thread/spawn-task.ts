@@ -1,21 +1,30 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
 import type { ResourceLimits, Worker } from 'node:worker_threads';
-import { LecternError } from '../errors.js';
 import { LECTURER_IDS_HEAP_BYTES, THREAD_END_MS_MAX } from '../limits.js';
 import { OUT_OF_MEMORY } from '../snapshot/intake-bounds.js';
 import { prepareThread } from './start-thread.js';
-import type { DoneOf, Feed, FromTask, LoadTask, StreamChunk, Task, TaskListeners } from './task-messages.js';
+import { errorOf, failureOf } from './task-failure.js';
+import type {
+  DoneOf,
+  Feed,
+  FromTask,
+  LoadTask,
+  SecretsAnswer,
+  StreamChunk,
+  Task,
+  TaskListeners,
+} from './task-messages.js';
 
 export interface SpawnOptions extends TaskListeners {
-  /** For a task whose source is a stream: its chunks, each in a buffer of its own, which is handed over. */
+  /** For a task whose source is a stream: its chunks, each in its own buffer, which is transferred. */
   readonly feed?: Feed | undefined;
   readonly keepsProcessAlive: boolean;
   /** Called if the thread does not end in time, with a promise of its end: a system call may hang forever. */
   readonly onStuck?: (end: Promise<void>) => void;
 }
 
-/** Does a task on a thread of its own. Throws as the task does, the signal's reason, and what `onProgress` throws. */
+/** Runs a task on another thread. Throws the errors of the task, the signal's reason, and errors of `onProgress`. */
 export async function spawnTask<T extends Task>(task: T, options: SpawnOptions): Promise<DoneOf<T>> {
   const { signal, feed } = options;
   signal?.throwIfAborted();
@@ -39,16 +48,16 @@ export async function spawnTask<T extends Task>(task: T, options: SpawnOptions):
     signal?.removeEventListener('abort', abort);
     await endOf(worker, options);
     const returned = feed?.return(undefined);
-    // It waits for the record that was asked for last, which an abort does not.
+    // The stream waits for its last requested record, and an abort must not wait.
     if (signal?.aborted) returned?.catch(() => {});
     else await returned;
   }
 }
 
 /**
- * The heap is a part of what the load may take. The limit ends the thread if the load outgrows its bound
- * between two checks. A map of lecturers has room of its own: it is parsed in one go, in which V8 would end
- * the process and not the thread.
+ * The heap is a part of the load's memory. The limit ends the thread if the load outgrows its bound
+ * between two checks. A map of lecturers has extra room: it is parsed in one call, in which V8 would end
+ * the process instead of the thread.
  */
 function heapLimits({ bounds: { memoryBytesMax }, source }: LoadTask): ResourceLimits {
   if (memoryBytesMax === null) return {};
@@ -77,9 +86,9 @@ function resultOf(worker: Worker, options: SpawnOptions): Promise<DoneOf<Task>> 
       else if (message.kind === 'version') onVersion?.(message.version);
       else if (message.kind === 'parts') onParts?.(message.report);
       else if (message.kind === 'more') void feedOne(worker, feed as Feed);
-      else if (message.kind !== 'failed') resolve(message);
-      else if (message.code === null) throw new Error(message.message);
-      else throw new LecternError(message.code, message.message, { retryAfterMs: message.retryAfterMs });
+      else if (message.kind === 'want-secrets') void answerSecrets(worker, message, options);
+      else if (message.kind === 'failed') throw errorOf(message);
+      else resolve(message);
     };
     worker.on('message', (message: FromTask) => {
       try {
@@ -102,6 +111,20 @@ async function feedOne(worker: Worker, feed: Feed): Promise<void> {
     worker.postMessage(next, next.done ? [] : [next.value.buffer as ArrayBuffer]);
   } catch (error) {
     worker.postMessage({ problem: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+async function answerSecrets(
+  worker: Worker,
+  { number, credentials, refused }: Extract<FromTask, { readonly kind: 'want-secrets' }>,
+  { askSecretHeaders }: SpawnOptions,
+): Promise<void> {
+  const post = (answer: SecretsAnswer): void => worker.postMessage(answer);
+  try {
+    if (askSecretHeaders === undefined) throw new Error('nothing is known of these credentials');
+    post({ number, secrets: await askSecretHeaders(credentials, refused) });
+  } catch (error) {
+    post({ number, failure: failureOf(error) });
   }
 }
 

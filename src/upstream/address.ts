@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import { LecternError } from '../errors.js';
 
 /** @throws LecternError `option-invalid`; the message shows nothing that could be a secret */
-export function parseAddress(text: string): URL {
+export function parseAddress(text: string, what = 'the address of the source'): URL {
   // The constructor's error holds the whole text, so it is not given as the cause.
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
     const found = url === null ? 'it cannot be parsed' : `its scheme is ${url.protocol.slice(0, -1)}`;
     throw new LecternError(
       'option-invalid',
-      `the address of the source is not valid: ${found}; expected http://… or https://…`,
+      `${what} is not valid: ${found}; expected http://… or https://…`,
     );
   }
   return url;
@@ -18,7 +18,7 @@ export function parseAddress(text: string): URL {
 /** A long name with letters and digits, and its ending. Private addresses of calendars have their secret in the path. */
 const LONG_NAME = /^(?=[^/]*\d)(?=[^/]*[a-z])[^/]{20,}?(\.[a-z]{1,8})?$/i;
 
-/** For messages: without what may be a secret, so without credentials, query values and long names with digits in the path. */
+/** For messages: without possible secrets, which are credentials, query values and long names with digits in the path. */
 export function redactAddress(url: URL): string {
   const path = url.pathname.split('/').map((name) => name.replace(LONG_NAME, '…$1'));
   const names = [...url.searchParams].map(([name, value]) =>
@@ -43,7 +43,7 @@ export function withoutCredentials(url: URL): URL {
   return bare;
 }
 
-/** The target of a redirect or link. An upstream can neither choose credentials nor lead from https to http. */
+/** The target of a redirect or link. It cannot choose credentials or lead from https to http. */
 export function resolveReference(reference: string, from: URL): URL | { readonly problem: string } {
   if (!URL.canParse(reference, from.href)) return { problem: 'to an invalid address' };
   const url = withoutCredentials(new URL(reference, from));

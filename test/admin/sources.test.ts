@@ -1,4 +1,4 @@
-/** What operators see of several sources of which some fail. */
+/** The reports to operators about several sources, some of which fail. */
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,7 +12,7 @@ import { scrape, total } from './scrape.js';
 const record = (id: string): string =>
   `${JSON.stringify({ id, time: '2024-09-02T08:00:00Z', endTime: '2024-09-02T09:00:00Z' })}\n`;
 
-test('status, metrics and log name what fails, once, and no secret', async (t) => {
+test('status, metrics and log name failing sources once, without secrets', async (t) => {
   let isDown = true;
   const server = createServer((_, response) => {
     if (isDown) response.writeHead(500).end();

@@ -1,4 +1,4 @@
-/** Key sets as a hostile or broken issuer publishes them: what is used of them, and what reading them and a bad token costs. */
+/** Key sets of hostile or broken issuers: the used keys, and the cost of reading the set and of a bad token. */
 import { createHash, generateKeyPairSync, type JsonWebKey } from 'node:crypto';
 import { test } from 'tap';
 import { candidatesOf, createPublicKeySet, readUsableKeys } from '../../src/auth/key-set.js';
@@ -45,7 +45,7 @@ function cpuMsOf(work: () => void): number {
 const times = (count: number, key: (n: number) => object): object[] =>
   Array.from({ length: count }, (_, n) => key(n));
 
-test('what is used of odd keys, and the reason why others are left out', async (t) => {
+test('odd keys are used or left out with a reason', async (t) => {
   const rows: [name: string, keys: readonly object[], used: number, reason: RegExp | null][] = [
     ['100 keys', times(100, (n) => rsaJwk(2048, 'AQAB', n)), 100, null],
     ['10,000 keys', times(10_000, () => ed), KEY_SET_KEYS_MAX, /keys from 101 on/],
@@ -102,7 +102,7 @@ test('a hostile set of 1 MiB costs little to read', async (t) => {
   if (HARD) recordFigure('key-sets-read', `of processor: ${told.join(', ')}`);
 });
 
-test('a token is tried with a bounded number of keys, whatever the set', async (t) => {
+test('a token is tried with a bounded number of keys of any set', async (t) => {
   const kinds: [jwk: JsonWebKey, alg: string, most: number][] = [
     [good, 'RS256', KEYS_TRIED_MAX],
     [rsaJwk(4096), 'PS512', KEYS_TRIED_MAX],
@@ -171,7 +171,7 @@ test('of keys with one kid each is tried until one fits', async (t) => {
 
 test('a bad token costs at most a few ordinary verifications', { timeout: 300_000 }, async (t) => {
   const ROUNDS = size(20, 200);
-  /** The cheapest to have, and what most issuers sign with. */
+  /** The cheapest keys, which most issuers use. */
   const ordinary = await cpuMsOfToken([good], 'RS256', 256, ROUNDS * 5);
   const rows: [name: string, keys: readonly object[], alg: string, signatureBytes: number, most: number][] = [
     ['100 of RSA 2,048', times(100, () => good), 'RS256', 256, 12],
@@ -221,7 +221,7 @@ async function cpuMsOfToken(
     }
   };
   await verify(rounds);
-  // The least of several: what else the machine does only adds.
+  // The least of several, because other work only adds time.
   let leastMs = Number.POSITIVE_INFINITY;
   for (let round = 0; round < 5; round++) {
     const before = process.cpuUsage();

@@ -1,4 +1,4 @@
-/** What docs/benchmarks.md, README.md and the plots say of the bench is what its newest results give. */
+/** docs/benchmarks.md, README.md and the plots agree with the newest results of the bench. */
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -62,7 +62,7 @@ const all = readResults(RESULTS);
 const first = all[0] as Results;
 const HINT = 'npm run bench:report writes it';
 
-test('docs/benchmarks.md says what the results give', async (t) => {
+test('docs/benchmarks.md agrees with the results', async (t) => {
   const report = reportOf(all, plotsOf(first));
   t.equal(withReport(page, report), page, HINT);
   for (const { name, median } of first.rows) {
@@ -79,7 +79,7 @@ test('README.md shows one plot and three figures of the results', async (t) => {
   t.equal(headline.match(/^- /gm)?.length, 3);
 });
 
-test('docs/benchmarks.md says what several threads cost', async (t) => {
+test('docs/benchmarks.md has the cost of several threads', async (t) => {
   const report = workersReportOf(readWorkers(RESULTS));
   t.equal(withReport(page, report, 'workers'), page, HINT);
   t.match(
@@ -118,7 +118,7 @@ test('a row for every workload', async (t) => {
   }
 });
 
-test('broken results are refused, with what is wrong', async (t) => {
+test('broken results are refused, with the reason', async (t) => {
   const source = readdirSync(RESULTS).find((name) => name === 'node20.json') ?? '';
   const good = JSON.parse(readFileSync(join(RESULTS, source), 'utf8')) as Results & {
     readonly settings: { readonly launches: number; readonly rounds: number };

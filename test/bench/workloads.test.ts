@@ -1,4 +1,4 @@
-/** The requests that the bench sends can all be answered, whatever the times of a set are. */
+/** All requests of the bench can be answered, for sets with any times. */
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { test } from 'tap';
@@ -13,7 +13,7 @@ const { workloadsOf } = (await import(pathToFileURL(join(ROOT, 'bench/workloads.
   workloadsOf(events: readonly object[], options: object): readonly Workload[];
 };
 
-test('no window of the bench is empty, also where hundreds of events begin at once', async (t) => {
+test('no window of the bench is empty, even if hundreds of events begin at once', async (t) => {
   const events = Array.from({ length: 400 }, (_, n) => {
     const time = Date.UTC(2024, 8, 2 + Math.floor(n / 200), 8);
     return {

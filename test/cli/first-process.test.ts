@@ -1,4 +1,4 @@
-/** As the first process of a container, which no signal ends by itself. */
+/** The service as the first process of a container, which signals do not end by themselves. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -53,7 +53,7 @@ test('the second signal ends the first process of a container, too', { skip }, a
   }
 });
 
-test('one signal ends it when nothing is left to wait for', { skip }, async (t) => {
+test('one signal ends an idle first process', { skip }, async (t) => {
   const { printed, ended, pid } = await startFirst(t, ['fixtures/demo.ndjson.gz', '--port', '0']);
   await printed('"ready"');
   process.kill(pid(), 'SIGTERM');

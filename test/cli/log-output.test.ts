@@ -1,4 +1,4 @@
-/** Where the log goes: whoever does not read it must not hold up the service. */
+/** The output of the log: a missing reader must not delay the service. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -43,7 +43,7 @@ function readAll(fd: number): string {
   }
 }
 
-test('lines that nobody takes wait, up to a bound; those beyond it are dropped, counted and told of', async (t) => {
+test('unread lines wait, up to a bound; later lines are dropped, counted and reported', async (t) => {
   const { path, reader } = pipe(t);
   const fd = openSync(path, O_WRONLY | O_NONBLOCK);
   t.teardown(() => closeSync(fd));
@@ -80,7 +80,7 @@ test('lines that nobody takes wait, up to a bound; those beyond it are dropped, 
   t.equal(readAll(reader), 'at once\n');
 });
 
-test('a flush takes what there is as soon as there is room', (t) => {
+test('a flush writes the waiting lines as soon as there is room', (t) => {
   const { path, reader } = pipe(t);
   const fd = openSync(path, O_WRONLY | O_NONBLOCK);
   t.teardown(() => closeSync(fd));
@@ -110,7 +110,7 @@ function fillPipe(fd: number): void {
   }
 }
 
-/** The service with a standard error that nobody reads: a pipe that is full, or a socket as systemd gives. */
+/** The service with an unread standard error: a full pipe, or a socket as from systemd. */
 async function startUnread(
   t: Test,
   kind: 'pipe' | 'socket',
@@ -125,7 +125,7 @@ async function startUnread(
     fillPipe(reader);
     stderr = openSync(path, O_WRONLY);
   }
-  // Eight clients with eight requests each look like an overload where others have the processor.
+  // On a busy machine, eight clients with eight requests each look like an overload.
   const [port, adminPort] = [await freePort(), await freePort()];
   const listening = [
     '--port',
@@ -181,7 +181,7 @@ for (const [workers, kind] of [
   ['1', 'socket'],
   ['2', 'pipe'],
 ] as const) {
-  test(`a ${kind} that nobody reads holds up nothing, not even the end: ${workers} serving threads`, async (t) => {
+  test(`a ${kind} without a reader delays nothing, not even the end: ${workers} serving threads`, async (t) => {
     const service = await startUnread(t, kind, ['--workers', workers]);
     t.ok((await fill(service)) > 0, 'lines were dropped');
     t.equal((await get(`${service.admin}/live`)).status, 200);
@@ -194,7 +194,7 @@ for (const [workers, kind] of [
   });
 }
 
-test('a fault ends the service although nobody reads why', async (t) => {
+test('a fault ends the service even if nothing reads its log', async (t) => {
   const inject = "data:text/javascript,process.on('SIGCONT',()=>{throw(new(Error)('out-of-order'))})";
   const service = await startUnread(t, 'pipe', [], ['--import', inject]);
   const beganMs = performance.now();

@@ -1,11 +1,11 @@
-/** What the options of tokens may be, by themselves and beside each other. */
+/** Allowed values of token options, alone and combined. */
 import { test } from 'tap';
 import type { ServiceOptions } from '../../src/options/option-types.js';
 import { resolveSettings } from '../../src/options/resolve.js';
 
 const ADDRESS = 'https://issuer.example/keys';
 
-test('options of tokens that cannot be are refused, and nothing of an address is repeated', async (t) => {
+test('impossible token options are refused without repeating any of an address', async (t) => {
   const cases: [options: Partial<ServiceOptions>, message: RegExp][] = [
     [
       { jwks: 'https://user:hidden@issuer.example/keys' },
@@ -38,7 +38,7 @@ test('options of tokens that cannot be are refused, and nothing of an address is
   }
 });
 
-test('options of tokens have defaults, which are fine beside a file', async (t) => {
+test('token options have defaults, which are accepted with a key file', async (t) => {
   t.match(resolveSettings({ source: 'x', jwks: 'keys.json' }), {
     jwks: 'keys.json',
     jwksRefreshSeconds: 300,

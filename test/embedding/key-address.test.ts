@@ -63,14 +63,14 @@ test('keys are fetched again until the timetable is closed', async (t) => {
   t.equal(asked(), before, 'nothing is fetched after close()');
 });
 
-test('what cannot be is refused at once', async (t) => {
+test('impossible options are refused at once', async (t) => {
   const timetable = openTimetable({ source: new MemorySource([record(1)]) });
   t.teardown(() => timetable.close());
   await timetable.ready;
   const jwks = 'https://issuer.example/keys';
   const inline = { keys: [key.publicKey.export({ format: 'jwk' })] };
   const cases: [auth: object, message: RegExp][] = [
-    [{ jwks: 'keys.json' }, /auth\.jwks is invalid: it is not a valid address/],
+    [{ jwks: 'keys.json' }, /^key set keys\.json cannot be read: there is no such file$/],
     [
       { jwks: 'https://user:hidden@issuer.example/' },
       /^auth\.jwks is invalid: its address must not hold a user or password$/,

@@ -86,7 +86,7 @@ test('pages of every representation are linked to the last', async (t) => {
   }
 });
 
-test('other lists do not have them: 400 for the name, 406 for the media type', async (t) => {
+test('other lists have only JSON and MessagePack: 400 for other names, 406 for other media types', async (t) => {
   const { send } = await serve(t, setUp().handler);
   for (const path of OTHER_LISTS) {
     for (const [name, accept] of FORMATS) {
@@ -154,7 +154,7 @@ test('large lists without a known length come in chunks, and whole', async (t) =
   t.ok(lines.body.toString() === ndjsonOf(json));
 });
 
-test('a reader that leaves in the middle of a list harms nobody else', async (t) => {
+test('a reader that leaves in the middle of a list harms no other', async (t) => {
   const { send, port } = await serve(t, setUp({ views: viewsOf(MANY) }).handler);
   const expected = icsOf(eventsOf(await send('/api/v1/schedule/all', { headers: GOOD })));
   for (const query of ['all?format=ics', 'all?format=csv', '?limit=5000&format=ics']) {

@@ -1,4 +1,4 @@
-/** The document against the tables that it is made from, and against what the endpoints really answer. */
+/** Compares the document with its tables, and with real answers of the endpoints. */
 import { randomBytes } from 'node:crypto';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formatsModule from 'ajv-formats';
@@ -115,7 +115,7 @@ test('the Event record has the fields of the table, in order, all required', asy
   t.notMatch(roomId, /"uuid"/, 'filters take the text that an identifier was derived from');
 });
 
-test('servers are found from where the document is, whatever prefix a proxy adds', async (t) => {
+test('servers are relative to the document, behind any prefix of a proxy', async (t) => {
   for (const basePath of ['', '/x', '/api/v1', '/a/b/c']) {
     const { servers, paths } = createOpenApiDocument({
       basePath,
@@ -124,7 +124,7 @@ test('servers are found from where the document is, whatever prefix a proxy adds
     }) as unknown as Document & { paths: { '/health': { servers: { url: string }[] } } };
     for (const prefix of ['', '/timetable', '/far/away']) {
       const address = `http://proxy.example${prefix}${basePath}/docs/openapi.json`;
-      // A slash at the end of a server is not doubled by the one that every path begins with.
+      // Paths begin with a slash, so a slash at the end of a server is removed.
       const from = (server: { url: string } | undefined): string =>
         new URL(server?.url ?? '', address).pathname.replace(/\/$/, '');
       t.equal(from(servers[0]), prefix + basePath, address);
@@ -172,7 +172,7 @@ test('every reference leads somewhere', async (t) => {
   }
 });
 
-/** Sends a request and holds status, header fields, content type and body against the document. */
+/** Sends a request and compares status, header fields, content type and body with the document. */
 async function hold(
   t: Test,
   send: Client['send'],
@@ -218,7 +218,7 @@ async function hold(
   t.equal(JSON.stringify(faults), 'null', `${name}: the body is valid`);
 }
 
-test('what the endpoints answer is what the document says', async (t) => {
+test('answers of the endpoints agree with the document', async (t) => {
   const { send } = await serve(t, setUp({ mode: 'development' }).handler);
   const good = bearer({ studyGroup: 'A' });
   const lists = Object.keys(document.paths).filter(
@@ -258,7 +258,7 @@ test('what the endpoints answer is what the document says', async (t) => {
   await hold(t, send, '/login', 400, { query: '?x=1' });
 });
 
-test('feeds answer what the document says', async (t) => {
+test('feeds agree with the document', async (t) => {
   const feedSecrets = { signing: randomBytes(32), previous: null };
   const { send, port } = await serve(
     t,

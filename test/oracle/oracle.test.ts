@@ -45,7 +45,7 @@ const told = (entries: readonly OracleEntry[]): string[] =>
     return `${entry.by} ${entry.key} ${from}-${to} peak ${entry.peak}: ${ids(entry.events)}`;
   });
 
-test('events are ordered by time, endTime and id, and the first of several with one id counts', (t) => {
+test('events are ordered by time, endTime and id, and of several with one id the first counts', (t) => {
   const events = [
     eventOf('d', 10, 20),
     eventOf('c', 0, 20),
@@ -135,7 +135,7 @@ test('values of one filter are alternatives, filters are all required, null matc
   t.end();
 });
 
-test('a page continues after a sort key, even where that event is gone', (t) => {
+test('a page continues after a sort key, even if that event was removed', (t) => {
   const events = ['a', 'b', 'c', 'd'].map((id) => eventOf(id, 0, 10));
   t.same(eventPageOf(events, 2, null), { page: events.slice(0, 2), isLast: false });
   t.same(eventPageOf(events, 2, eventOf('b', 0, 10)), { page: events.slice(2), isLast: true });
@@ -216,7 +216,7 @@ test('rows of one lesson do not conflict with each other unless merging is off',
   t.end();
 });
 
-test('a lesson is told apart by time, endTime, courseId, roomId and type', (t) => {
+test('time, endTime, courseId, roomId and type distinguish lessons', (t) => {
   const base = { courseId: 'c', roomId: 'r', type: 'LEC', lecturer: 'Doe' };
   const first = eventOf('a', 0, 20, base);
   const countWith = (second: NormalisedEvent): number => allConflicts([first, second], true).length;

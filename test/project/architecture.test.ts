@@ -7,8 +7,8 @@ import { test } from 'tap';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * What each folder of src/ may import besides itself, its third-party packages aside. The way of the data is one
- * direction: whatever stands to the right knows what stands to the left.
+ * The folders that each folder of src/ may import besides itself, and its packages. The data flows in one
+ * direction: a folder on the right may import those on the left.
  */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   'errors.ts': [],
@@ -19,7 +19,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   generate: ['model', 'errors.ts', 'limits.ts'],
   metrics: ['errors.ts', 'limits.ts'],
   upstream: ['errors.ts', 'limits.ts'],
-  source: ['structures', 'upstream', 'model', 'errors.ts', 'limits.ts'],
+  files: ['errors.ts', 'limits.ts'],
+  source: ['structures', 'upstream', 'files', 'model', 'errors.ts', 'limits.ts'],
   normalise: ['structures', 'model', 'limits.ts'],
   snapshot: ['structures', 'model', 'errors.ts', 'limits.ts'],
   query: ['snapshot', 'structures', 'model', 'errors.ts', 'limits.ts'],
@@ -27,8 +28,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   view: ['encode', 'query', 'snapshot', 'structures', 'model', 'errors.ts', 'limits.ts'],
   auth: ['structures', 'upstream', 'query', 'model', 'errors.ts', 'limits.ts'],
   openapi: ['query', 'model', 'errors.ts', 'limits.ts'],
-  thread: ['source', 'normalise', 'snapshot', 'model', 'errors.ts', 'limits.ts'],
-  refresh: ['thread', 'snapshot', 'source', 'model', 'errors.ts', 'limits.ts'],
+  thread: ['source', 'upstream', 'normalise', 'snapshot', 'model', 'errors.ts', 'limits.ts'],
+  refresh: ['thread', 'snapshot', 'source', 'upstream', 'files', 'model', 'errors.ts', 'limits.ts'],
   http: ['metrics', 'openapi', 'auth', 'view', 'query', 'structures', 'model', 'errors.ts', 'limits.ts'],
   serving: [
     'metrics',
@@ -44,7 +45,18 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'errors.ts',
     'limits.ts',
   ],
-  admin: ['serving', 'http', 'auth', 'metrics', 'view', 'model', 'refresh', 'errors.ts', 'limits.ts'],
+  admin: [
+    'serving',
+    'http',
+    'auth',
+    'files',
+    'metrics',
+    'view',
+    'model',
+    'refresh',
+    'errors.ts',
+    'limits.ts',
+  ],
   options: [
     'serving',
     'http',
@@ -65,6 +77,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'refresh',
     'http',
     'auth',
+    'files',
     'view',
     'query',
     'snapshot',
@@ -158,7 +171,7 @@ function layerOf(file: string): string {
   return file.split('/')[1] ?? '';
 }
 
-test('every folder of src imports only what lies below it', (t) => {
+test('every folder of src imports only lower folders', (t) => {
   for (const file of sourceFiles('src')) {
     const layer = layerOf(file);
     const allowed = MAY_IMPORT[layer];
@@ -204,7 +217,7 @@ test('the layers above the snapshot touch no typed array', (t) => {
   t.end();
 });
 
-test('files are short and named for what they do', (t) => {
+test('files are short and well named', (t) => {
   for (const file of [...sourceFiles('src'), ...sourceFiles('test'), ...sourceFiles('bench')]) {
     const lines = readFileSync(join(ROOT, file), 'utf8').split('\n').length;
     t.ok(lines <= LINES_MAX, `${file} has ${lines} lines`);
@@ -228,7 +241,7 @@ test('docs/design/architecture.md is short and has its parts', (t) => {
 /** Folders that are a part of the room above them. */
 const PARTS_OF_A_ROOM = ['src/source/formats', 'src/source/http', 'src/source/calendar'];
 
-test('every room says at the head of one file what it is for and what it may not know', (t) => {
+test('every room states its purpose and limits at the head of one file', (t) => {
   const rooms = new Set(sourceFiles('src').map((file) => dirname(file)));
   for (const room of [...rooms].filter((each) => each !== 'src' && !PARTS_OF_A_ROOM.includes(each))) {
     const says = `Room ${room.slice('src/'.length)}/. `;
@@ -263,7 +276,7 @@ test('package.json has exact versions, and docs/design/architecture.md justifies
   t.end();
 });
 
-test('the lock file has an entry for every platform, or npm ci would refuse it', (t) => {
+test('the lock file has an entry for every platform, which npm ci needs', (t) => {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, { optionalDependencies?: Record<string, string> }>;
   };

@@ -27,7 +27,7 @@ async function until(condition: () => boolean): Promise<boolean> {
   return condition();
 }
 
-test('a change restarts it, and Ctrl-C leaves nothing behind', {
+test('a change restarts npm run dev, and Ctrl-C leaves nothing behind', {
   skip: process.platform === 'win32' && 'no process groups',
 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'lectern-dev-'));
@@ -37,7 +37,7 @@ test('a change restarts it, and Ctrl-C leaves nothing behind', {
   }
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   const { NODE_OPTIONS: _options, ...env } = process.env;
-  // In a group of its own, as a terminal starts it: Ctrl-C reaches all of the group.
+  // In its own process group, like from a terminal: Ctrl-C reaches the whole group.
   const child = spawn('npm', ['run', '--silent', 'dev', '--', '--port', '0'], {
     cwd: folder,
     env,

@@ -1,5 +1,5 @@
 /**
- * The README and the pages of docs/ are true: their examples run, against a real service, and their tables have what the program has.
+ * The README and the pages of docs/ are right: their examples run against a real service, and their tables agree with the program.
  *
  * - `bash` blocks of a page are one session, in order. A line that ends in `# → text` must print that text, and no other line
  *   may be answered with a problem.
@@ -106,7 +106,7 @@ if (MISSING.length > 0) {
     const origin = /at (http:\/\/[^/]+)/.exec(greeting)?.[1] ?? '';
     const local = (text: string) => text.replaceAll(DOCUMENTED_ORIGIN, origin);
 
-    await t.test('npm start prints what is shown', async (t) => {
+    await t.test('npm start prints the shown text', async (t) => {
       t.match(manifest.scripts.start, `serve ${DEMO} --dev`);
       const lines = blocks('text').join('').trimEnd().split('\n').map(local);
       t.ok(lines.length > 3);
@@ -119,7 +119,7 @@ if (MISSING.length > 0) {
     for (const [path, page] of PAGES) {
       const session = blocks('bash', page);
       if (session.length === 0) continue;
-      await t.test(`what ends by itself: ${path}`, async (t) => {
+      await t.test(`commands that end by themselves: ${path}`, async (t) => {
         const marked = session.map(
           (block, n) => `printf '\\n@@@ ${n}\\n'\n${local(block).replace(/ {2}# → .*$/gm, '')}`,
         );
@@ -136,7 +136,7 @@ if (MISSING.length > 0) {
       });
     }
 
-    await t.test('what runs until it is stopped', async (t) => {
+    await t.test('commands that run until they are stopped', async (t) => {
       const { publicKey } = generateKeyPairSync('ed25519');
       writeFileSync(
         join(folder, 'keys.json'),
@@ -176,7 +176,7 @@ if (MISSING.length > 0) {
   });
 }
 
-/** Runs a program to its end, or until it printed something, and then ends it. Output is standard output and error. */
+/** Runs a program to its end, or until it prints a text, and then ends it. Output is standard output and error. */
 async function run(
   command: string,
   argv: readonly string[],

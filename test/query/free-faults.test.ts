@@ -1,4 +1,4 @@
-/** What GET /schedule/free refuses, and what lies just within its rules. */
+/** Faults of GET /schedule/free, and values just within its rules. */
 import { test } from 'tap';
 import { PARAMETER_VALUES_MAX } from '../../src/limits.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
@@ -96,7 +96,7 @@ const FAULTS: readonly [query: string, ...told: string[]][] = [
   ],
 ];
 
-test('free time: every fault is told by its code and its parameter', (t) => {
+test('free time: every fault has its code and its parameter', (t) => {
   for (const [query, ...expected] of FAULTS) {
     const result = view.free(pairsOf(query), STRICT);
     const told =
@@ -124,7 +124,7 @@ const FREE: readonly [query: string, found: number, from?: string | null, until?
   [`${BY}&${WINDOW}`, 1, '10:00', '14:00'],
   [`${BY}&startTime=2026-10-19T09:59:59.999Z&endTime=2026-10-19T14:00:00Z`, 0],
   [`${BY}&startTime=2026-10-19T10:00:00Z&endTime=2026-10-19T14:00:00.001Z`, 0],
-  // The event without length needs no room, and ends no gap.
+  // The zero-length event occupies nothing, and ends no gap.
   [`${BY}&startTime=2026-10-19T12:00:00Z&endTime=2026-10-19T12:00:00.001Z`, 1, '10:00', '14:00'],
   [`${BY}&startTime=2026-10-19T12:30:00Z&endTime=2026-10-19T13:00:00Z`, 1, '10:00', '14:00'],
   [`${BY}&startTime=2026-10-19T07:00:00Z&endTime=2026-10-19T08:00:00Z`, 1, null, '08:00'],
@@ -145,7 +145,7 @@ const FREE: readonly [query: string, found: number, from?: string | null, until?
   [`${BY}&${WINDOW}&capacityMin=1`, 0],
 ];
 
-test('free time: what lies just within the rules, and the gap around it', (t) => {
+test('free time: values just within the rules, and the gap around the window', (t) => {
   for (const [query, found, from, until] of FREE) {
     const entries = listOf(readOf(view.free(pairsOf(query), STRICT)).execute('json')) as {
       freeFrom: string | null;
@@ -170,7 +170,7 @@ test('weeks move with the clock of the zone', (t) => {
   t.end();
 });
 
-test('equal questions have one entity tag, others have another', (t) => {
+test('equal queries have equal entity tags, and others differ', (t) => {
   const tagOf = (query: string): string => readOf(view.free(pairsOf(query), STRICT)).entityTag('json');
   const day = tagOf(`${BY}&date=2026-10-20&timeZone=Europe/Berlin`);
   t.equal(tagOf(`${BY}&startTime=2026-10-20T00:00:00%2B02:00&endTime=2026-10-21T00:00:00%2B02:00`), day);

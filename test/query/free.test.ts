@@ -22,7 +22,7 @@ const HOUR_MS = 3_600_000;
 const STEP_MS = HOUR_MS / 4;
 const START_MS = Date.UTC(2024, 8, 2, 8);
 
-/** A question with the windows that Temporal says. */
+/** A query with the windows that Temporal gives. */
 interface Question {
   readonly pairs: ParameterPairs;
   readonly windows: OracleFreeQuery['windows'];
@@ -131,7 +131,7 @@ const narrowings = fc.record({
 });
 
 for (const mode of ['uuid', 'any'] as const) {
-  test(`free time is what a linear scan finds: identifiers ${mode}`, (t) => {
+  test(`free time agrees with a linear scan: identifiers ${mode}`, (t) => {
     let found = 0;
     let busy = 0;
     fc.assert(
@@ -192,7 +192,7 @@ for (const mode of ['uuid', 'any'] as const) {
   });
 }
 
-/** All that are known: those who are free when nothing is. */
+/** All known keys: the free ones without any event. */
 function knownOf(
   events: readonly NormalisedEvent[],
   ...rest: [
@@ -248,7 +248,7 @@ for (const dataSet of findDataSets()) {
 }
 if (findDataSets().length === 0) test('free time of real data', { skip: NO_DATA }, (t) => t.end());
 
-test('gaps are the same whether events next to the window are looked at, or the slots of a key are listed', (t) => {
+test('gaps are equal, whether found from the events next to the window or from the listed slots of a key', (t) => {
   let gaps = 0;
   fc.assert(
     fc.property(

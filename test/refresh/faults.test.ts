@@ -1,6 +1,6 @@
 /**
- * One upstream in a process of its own does everything wrong that an upstream can; a service reads from it several times
- * a second and is read from all the while. What it serves stays the last good snapshot, and /health says what is the case.
+ * One upstream in its own process makes every possible mistake; a service reads from it several times
+ * a second and is read all the while. It continues to serve the last good snapshot, and /health is right.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
@@ -11,7 +11,7 @@ import { type Answer, get, startLoad } from './clients.js';
 import { type Behaviour, startUpstream, type Upstream } from './upstream.js';
 
 const INTERVAL_SECONDS = 0.2;
-/** One interval and five seconds: within it whatever the upstream does must have arrived. */
+/** One interval and five seconds: by then every change of the upstream must be visible. */
 const CAUGHT_UP_MS = INTERVAL_SECONDS * 1000 + 5000;
 
 function events(count: number, title: string): object[] {
@@ -166,7 +166,7 @@ const FAULTS: readonly Fault[] = [
   },
 ];
 
-test('whatever the upstream does, reads go on, and /health says the truth', {
+test('reads continue with any upstream, and /health is right', {
   timeout: 90_000,
 }, async (t) => {
   const { upstream, service, authorization, until } = await setUp(t);
@@ -196,7 +196,7 @@ test('whatever the upstream does, reads go on, and /health says the truth', {
     );
     t.notMatch(JSON.stringify(bad), SECRET);
 
-    // From one fault into the next, and now and then back: with something new, or with what it had.
+    // From one fault to the next, sometimes with a good state in between, with new or old data.
     if (n % 3 !== 2) continue;
     before = expected;
     if (n % 2 === 0) expected = `after ${n}`;
@@ -212,7 +212,7 @@ test('whatever the upstream does, reads go on, and /health says the truth', {
   t.ok(answers > 100, `${answers} reads`);
 });
 
-test('an operator lets through what the gate refused', async (t) => {
+test('an operator can publish a refused timetable', async (t) => {
   const { upstream, service, until } = await setUp(t);
   await upstream.behave({ kind: 'serve', body: json(10, 'fewer'), headers: { etag: '"fewer"' } });
   await until('refused', ({ source }) => source.state === 'refused');
@@ -224,7 +224,7 @@ test('an operator lets through what the gate refused', async (t) => {
   t.match(forced, { status: 'ok', source: { state: 'loaded', lastError: null } });
 });
 
-test('what is too old is not answered, where that is asked for, until there is something new', async (t) => {
+test('a stale timetable is not served, if configured, until a new one comes', async (t) => {
   const staleSecondsMax = 1.5;
   const { upstream, service, authorization, until } = await setUp(t, { staleSecondsMax });
   const url = `${service.baseUrl}/schedule`;
@@ -259,7 +259,7 @@ test('what is too old is not answered, where that is asked for, until there is s
   t.equal((await get(url, authorization)).status, 200);
 });
 
-test('a hang is noticed, and over, in time without any limits in the configuration', async (t) => {
+test('a hang is noticed and ended in time without configured limits', async (t) => {
   const { upstream, until } = await setUp(t, {}, {});
   await upstream.behave({ kind: 'hang' });
   const hung = await until('hangs', ({ source }) => source.state === 'failed');

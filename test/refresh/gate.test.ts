@@ -69,14 +69,14 @@ const ROWS: readonly Row[] = [
   ['both rejected and fewer: the cause comes first', summary(50, 50), summary(100), {}, 'rejected'],
 ];
 
-test('the gate refuses what is empty, much smaller, or much rejected', async (t) => {
+test('the gate refuses sets that are empty, much smaller, or mostly rejected', async (t) => {
   for (const [name, next, served, gate, expected] of ROWS) {
     const refusal = judge(next, served, { ...GATE_DEFAULTS, ...gate } as Gate);
     t.equal(refusal?.code ?? null, expected, name);
   }
 });
 
-test('a refusal says the numbers', async (t) => {
+test('a refusal gives the numbers', async (t) => {
   t.match(
     judge(summary(60), summary(100), GATE_DEFAULTS)?.detail,
     /60 events.*40\.0 %.*100 being served.*30 %/,
@@ -97,6 +97,14 @@ test('a refusal says the numbers', async (t) => {
   t.match(
     judge(summary(80, 20, { rejections }), summary(100), GATE_DEFAULTS)?.detail,
     /at most 10 % are accepted; the first is at line 1: id is missing$/,
+  );
+  const outside = { events: 2, from: '2023-09-01', to: '2023-12-24' };
+  const expanded = { from: '2025-11-23', to: '2028-11-23', outside };
+  t.equal(
+    judge(summary(0, 0, { expanded }), null, GATE_DEFAULTS)?.detail,
+    'it has no events: recurring events are expanded from 2025-11-23 to before 2028-11-23, and 2 recurring events have no ' +
+      'occurrence in these days, but from 2023-09-01 to before 2023-12-24: set from and to (on the command line ' +
+      '--from 2023-09-01 --to 2023-12-24) to serve them',
   );
   t.match(judge(summary(1), summary(10), GATE_DEFAULTS)?.detail, /^it has 1 event, /);
 });

@@ -4,13 +4,11 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { LecternError } from '../../src/errors.js';
-
 import { imageOfCount } from '../snapshot/images.js';
-import { FakeLoader } from './fake-loader.js';
+import { FakeLoader, type FakeSource } from './fake-loader.js';
+import { down, full, half, keep, LOADING, other, type Setting, titleOf } from './kept.js';
 
-import { down, full, half, keep, LOADING, other, titleOf } from './kept.js';
-
-/** A path where there is a file, as the keeper looks before it asks the loader. */
+/** The path of an existing file, because the keeper checks this before it asks the loader. */
 function existingFile(t: { teardown(callback: () => void): unknown }): string {
   const folder = mkdtempSync(join(tmpdir(), 'lectern-keeper-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
@@ -18,7 +16,30 @@ function existingFile(t: { teardown(callback: () => void): unknown }): string {
   return join(folder, 'image');
 }
 
-test('what a load brings is published, and what did not change is not', async (t) => {
+const STORED = { image: full, sourceVersion: '7' };
+const ROWS_FAULT = new LecternError('image-unusable', 'row 7 is no row');
+
+/** A keeper with a snapshot file, by default of version 7 of the source. */
+function keepStored(
+  t: { teardown(callback: () => void): unknown },
+  source: FakeSource,
+  stored: FakeLoader['stored'] = STORED,
+): Setting {
+  const loader = new FakeLoader(source);
+  loader.stored = stored;
+  return keep(source, { snapshotFile: { path: existingFile(t), keep: 0 } }, loader);
+}
+
+/** A promise that the test resolves. */
+function latch(): { readonly promise: Promise<void>; readonly open: () => void } {
+  let open = (): void => {};
+  const promise = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { promise, open };
+}
+
+test('a load publishes new data, and not unchanged data', async (t) => {
   const { loader, keeper, told } = keep({ image: full, version: '1' });
   t.strictSame(keeper.state, LOADING);
   await keeper.start();
@@ -39,7 +60,7 @@ test('what a load brings is published, and what did not change is not', async (t
   await keeper.close();
 });
 
-test('a failure is told and changes nothing that is served; the next success ends it', async (t) => {
+test('a failure is reported and keeps the served snapshot; the next success ends it', async (t) => {
   const { loader, keeper, told } = keep({ image: full, version: '1' });
   await keeper.start();
   loader.source = down;
@@ -52,6 +73,7 @@ test('a failure is told and changes nothing that is served; the next success end
   });
   await keeper.refresh(false);
   t.equal(keeper.state.failingSinceMs, 2, 'since it began');
+  t.equal(keeper.state.overdueAtMs, 2, 'at once without regular refreshes');
   loader.source = { image: full, version: '1' };
   await keeper.refresh(false);
   t.match(keeper.state, { state: 'loaded', lastSuccessMs: 3, lastError: null, failingSinceMs: null });
@@ -61,7 +83,7 @@ test('a failure is told and changes nothing that is served; the next success end
   await keeper.close();
 });
 
-test('what is refused stays refused, until the source has something else', async (t) => {
+test('a refused set stays refused until the source changes', async (t) => {
   const { loader, keeper, told } = keep({ image: full, version: '1' });
   await keeper.start();
   loader.source = { image: half, version: '2' };
@@ -92,7 +114,7 @@ test('what is refused stays refused, until the source has something else', async
   await keeper.close();
 });
 
-test('a forced load lets through what was refused', async (t) => {
+test('a forced load publishes a refused set', async (t) => {
   const { loader, keeper, told } = keep({ image: full, version: '1' });
   await keeper.start();
   loader.source = { image: half, version: '2' };
@@ -135,19 +157,14 @@ test('too many rejected records are refused, and a different number of them is p
   await keeper.close();
 });
 
-test('what is on disk is served at once, and the source is asked conditionally', async (t) => {
-  const loader = new FakeLoader({ image: other, version: '8' });
-  loader.stored = { image: full, sourceVersion: '7' };
-  let open = (): void => {};
-  loader.gate = new Promise((resolve) => {
-    open = resolve;
-  });
-  const snapshotFile = { path: existingFile(t), keep: 0 };
-  const { keeper, told } = keep({ image: other, version: '8' }, { snapshotFile }, loader);
+test('the image on disk is served at once, and the source is asked conditionally', async (t) => {
+  const { loader, keeper, told } = keepStored(t, { image: other, version: '8' });
+  const answer = latch();
+  loader.gate = answer.promise;
   await keeper.start();
   t.strictSame(told, ['published full from disk'], 'served before the source has answered');
   t.strictSame(keeper.state, LOADING);
-  open();
+  answer.open();
   await keeper.refresh(false);
   t.strictSame(told, ['published full from disk', 'published other from source +0 ~10 -0']);
   t.strictSame(loader.asked, ['7', '8']);
@@ -159,11 +176,8 @@ test('what is on disk is served at once, and the source is asked conditionally',
   );
 });
 
-test('a source that still has what is on disk confirms it', async (t) => {
-  const loader = new FakeLoader({ image: full, version: '7' });
-  loader.stored = { image: full, sourceVersion: '7' };
-  const snapshotFile = { path: existingFile(t), keep: 0 };
-  const { keeper, told } = keep({ image: full, version: '7' }, { snapshotFile }, loader);
+test('an unchanged source confirms the image on disk', async (t) => {
+  const { loader, keeper, told } = keepStored(t, { image: full, version: '7' });
   await keeper.start();
   await keeper.refresh(false);
   t.strictSame(told, ['published full from disk']);
@@ -172,11 +186,8 @@ test('a source that still has what is on disk confirms it', async (t) => {
   await keeper.close();
 });
 
-test('the gate protects what came from disk', async (t) => {
-  const loader = new FakeLoader({ image: half, version: '8' });
-  loader.stored = { image: full, sourceVersion: '7' };
-  const snapshotFile = { path: existingFile(t), keep: 0 };
-  const { keeper, told } = keep({ image: half, version: '8' }, { snapshotFile }, loader);
+test('the gate protects the image from disk', async (t) => {
+  const { loader, keeper, told } = keepStored(t, { image: half, version: '8' });
   await keeper.start();
   await keeper.refresh(false);
   t.strictSame(told, ['published full from disk', 'refused: shrunk']);
@@ -185,11 +196,9 @@ test('the gate protects what came from disk', async (t) => {
   t.strictSame(loader.written, [], 'what is refused does not go to disk');
 });
 
-test('a damaged snapshot file is told, and the source is loaded', async (t) => {
-  const loader = new FakeLoader({ image: full, version: '7' });
-  loader.stored = new LecternError('image-unusable', 'its header is damaged');
-  const snapshotFile = { path: existingFile(t), keep: 0 };
-  const { keeper, told } = keep({ image: full, version: '7' }, { snapshotFile }, loader);
+test('a damaged snapshot file is reported, and the source is loaded', async (t) => {
+  const damaged = new LecternError('image-unusable', 'its header is damaged');
+  const { loader, keeper, told } = keepStored(t, { image: full, version: '7' }, damaged);
   await keeper.start();
   t.strictSame(told, ['failed: its header is damaged', 'published full from source']);
   t.strictSame(loader.asked, [null]);
@@ -198,17 +207,11 @@ test('a damaged snapshot file is told, and the source is loaded', async (t) => {
   t.equal(loader.written.length, 1, 'and it is written anew');
 });
 
-test('what is on disk is withdrawn where its rows are found damaged, and the source is loaded as if for the first time', async (t) => {
-  const fault = new LecternError('image-unusable', 'row 7 is no row');
-  const loader = new FakeLoader(down);
-  loader.stored = { image: full, sourceVersion: '7' };
-  loader.rowsFault = fault;
-  let checked = (): void => {};
-  loader.checking = new Promise((resolve) => {
-    checked = resolve;
-  });
-  const snapshotFile = { path: existingFile(t), keep: 0 };
-  const { keeper, told } = keep(down, { snapshotFile }, loader);
+test('an image from disk with damaged rows is withdrawn, and the source is loaded as at the first start', async (t) => {
+  const { loader, keeper, told } = keepStored(t, down);
+  const checked = latch();
+  loader.rowsFault = ROWS_FAULT;
+  loader.checking = checked.promise;
   await keeper.start();
   t.strictSame(told, ['published full from disk'], 'served meanwhile');
   t.strictSame(
@@ -216,7 +219,7 @@ test('what is on disk is withdrawn where its rows are found damaged, and the sou
     [],
     'the source is asked when it is known whether there is something to compare with',
   );
-  checked();
+  checked.open();
   await keeper.refresh(false);
   await delay(1);
   t.equal(told[1], 'failed: row 7 is no row');
@@ -227,33 +230,26 @@ test('what is on disk is withdrawn where its rows are found damaged, and the sou
   t.equal(told.at(-1), 'published full from source', 'though the source has the version that the file named');
   t.equal(loader.asked.at(-1), null);
   const { lastSuccessMs, lastSuccessMonotonicMs } = keeper.state;
-  const times = { lastSuccessMs, lastSuccessMonotonicMs, failingSinceMs: null };
+  const times = { lastSuccessMs, lastSuccessMonotonicMs, failingSinceMs: null, overdueAtMs: null };
   t.strictSame(keeper.state, { state: 'loaded', ...times, lastError: null, parts: null });
   await keeper.close();
   t.equal(loader.written.length, 1, 'and the file is written anew');
 });
 
 for (const version of ['7', '8']) {
-  test(`a load that was compared with what is withdrawn meanwhile is no success: version ${version}`, async (t) => {
-    const loader = new FakeLoader({ image: full, version });
-    loader.stored = { image: full, sourceVersion: '7' };
-    loader.rowsFault = new LecternError('image-unusable', 'row 7 is no row');
-    let checked = (): void => {};
-    loader.checking = new Promise((resolve) => {
-      checked = resolve;
-    });
-    let loaded = (): void => {};
-    loader.gate = new Promise((resolve) => {
-      loaded = resolve;
-    });
-    const snapshotFile = { path: existingFile(t), keep: 0 };
-    const { keeper, told } = keep(down, { snapshotFile }, loader);
+  test(`a load that was compared with a withdrawn image does not count: version ${version}`, async (t) => {
+    const { loader, keeper, told } = keepStored(t, { image: full, version });
+    const checked = latch();
+    const loaded = latch();
+    loader.rowsFault = ROWS_FAULT;
+    loader.checking = checked.promise;
+    loader.gate = loaded.promise;
     await keeper.start();
     const loading = keeper.refresh(false);
-    checked();
+    checked.open();
     await delay(1);
     t.equal(told[1], 'failed: row 7 is no row');
-    loaded();
+    loaded.open();
     t.match(await loading, { result: 'failed', reason: 'row 7 is no row' });
     await keeper.refresh(false);
     t.equal(told.at(-1), 'published full from source');
@@ -262,24 +258,17 @@ for (const version of ['7', '8']) {
   });
 }
 
-test('a load that grew too far beyond an image that is withdrawn meanwhile is not refused for it', async (t) => {
-  const loader = new FakeLoader({ code: 'grown', detail: 'it has grown', version: '8' });
-  loader.stored = { image: full, sourceVersion: '7' };
-  loader.rowsFault = new LecternError('image-unusable', 'row 7 is no row');
-  let loaded = (): void => {};
-  loader.gate = new Promise((resolve) => {
-    loaded = resolve;
-  });
-  let checked = (): void => {};
-  loader.checking = new Promise((resolve) => {
-    checked = resolve;
-  });
-  const snapshotFile = { path: existingFile(t), keep: 0 };
-  const { keeper, told } = keep(down, { snapshotFile }, loader);
+test('a load is not refused for growth beyond a withdrawn image', async (t) => {
+  const { loader, keeper, told } = keepStored(t, { code: 'grown', detail: 'it has grown', version: '8' });
+  const checked = latch();
+  const loaded = latch();
+  loader.rowsFault = ROWS_FAULT;
+  loader.checking = checked.promise;
+  loader.gate = loaded.promise;
   await keeper.start();
   const loading = keeper.refresh(false);
-  checked();
-  void delay(1).then(loaded);
+  checked.open();
+  void delay(1).then(loaded.open);
   t.match(await loading, { result: 'failed' });
   loader.source = { image: other, version: '8' };
   await keeper.refresh(false);
@@ -291,12 +280,9 @@ test('a load that grew too far beyond an image that is withdrawn meanwhile is no
   await keeper.close();
 });
 
-test('rows that could not be gone through are told, and served on', async (t) => {
-  const loader = new FakeLoader({ image: full, version: '7' });
-  loader.stored = { image: full, sourceVersion: '7' };
+test('an unfinished check of rows is reported, and serving continues', async (t) => {
+  const { loader, keeper, told } = keepStored(t, { image: full, version: '7' });
   loader.rowsFault = new Error('no thread could be started');
-  const snapshotFile = { path: existingFile(t), keep: 0 };
-  const { keeper, told } = keep({ image: full, version: '7' }, { snapshotFile }, loader);
   await keeper.start();
   await keeper.refresh(false);
   await delay(1);
@@ -306,7 +292,7 @@ test('rows that could not be gone through are told, and served on', async (t) =>
   await keeper.close();
 });
 
-test('a snapshot file that cannot be written is told, and changes nothing else', async (t) => {
+test('an unwritable snapshot file is reported, and changes nothing else', async (t) => {
   const loader = new FakeLoader({ image: full, version: '1' });
   loader.writeFailure = new Error('no space left');
   const snapshotFile = { path: join(tmpdir(), 'lectern-keeper-none'), keep: 0 };
@@ -320,9 +306,9 @@ test('a snapshot file that cannot be written is told, and changes nothing else',
   t.match(keeper.state, { state: 'loaded', lastError: null });
 });
 
-test('what is pinned is served, and the source is never asked', async (t) => {
+test('a pinned file is served, and the source is never asked', async (t) => {
   const loader = new FakeLoader(down);
-  loader.stored = { image: full, sourceVersion: '7' };
+  loader.stored = STORED;
   const { keeper, told } = keep(down, { pin: 'some image', refreshSeconds: 0.001, watch: true }, loader);
   await keeper.start();
   await keeper.refresh(true);
@@ -337,7 +323,7 @@ test('what is pinned is served, and the source is never asked', async (t) => {
   await damaged.keeper.close();
 });
 
-test('a first load that fails is the end where nothing will ever try again', async (t) => {
+test('without a regular refresh a failed first load is final', async (t) => {
   const failing = keep(down);
   await t.rejects(failing.keeper.start(), down);
   await failing.keeper.close();
@@ -349,7 +335,7 @@ test('a first load that fails is the end where nothing will ever try again', asy
   await empty.keeper.close();
 });
 
-test('with a regular refresh a first load that fails is tried again', async (t) => {
+test('with a regular refresh a failed first load is tried again', async (t) => {
   const { loader, keeper, told } = keep(down, { refreshSeconds: 0.005 });
   const started = keeper.start();
   for (let n = 0; n < 200 && loader.asked.length < 3; n++) await delay(5);
@@ -362,7 +348,7 @@ test('with a regular refresh a first load that fails is tried again', async (t) 
   await keeper.close();
 });
 
-test('a source that says that it changed is loaded at once, until the keeper is closed', async (t) => {
+test('a source that reports a change is loaded at once, until the keeper is closed', async (t) => {
   const { loader, keeper, told } = keep({ image: full, version: '1' }, { watch: true });
   await keeper.start();
   loader.source = { image: other, version: '2' };
@@ -388,7 +374,7 @@ for (const refreshSeconds of [0, 10]) {
   });
 }
 
-test('closing while a later first load is waited for', { timeout: 5000 }, async (t) => {
+test('closing while a later attempt at the first load is awaited', { timeout: 5000 }, async (t) => {
   const { keeper, told } = keep(down, { refreshSeconds: 10 });
   const started = keeper.start();
   await delay(5);

@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { Refresher, type RefreshOutcome } from '../../src/refresh/refresher.js';
 
-const DONE: RefreshOutcome = { failed: false, retryAfterMs: null };
-const FAILED: RefreshOutcome = { failed: true, retryAfterMs: null };
+const DONE: RefreshOutcome = { failed: false, retryAfterMs: null, dueMs: null };
+const FAILED: RefreshOutcome = { failed: true, retryAfterMs: null, dueMs: null };
 
-/** Refreshes that end when they are told to. */
+/** Refreshes that end on command. */
 class Manual {
   /** Of each refresh that was begun: whether it was forced. */
   readonly begun: boolean[] = [];
@@ -29,7 +29,7 @@ class Manual {
   }
 }
 
-test('refreshes run one at a time, and those who ask meanwhile share the next', async (t) => {
+test('refreshes run one at a time, and requests meanwhile share the next', async (t) => {
   const manual = new Manual();
   const refresher = new Refresher(manual.refresh, 0);
   const ended: string[] = [];
@@ -54,7 +54,7 @@ test('refreshes run one at a time, and those who ask meanwhile share the next', 
   await refresher.close();
 });
 
-test('whoever asks in the moment between two refreshes joins the one that waits', async (t) => {
+test('a request between two refreshes joins the waiting one', async (t) => {
   const manual = new Manual();
   const refresher = new Refresher(manual.refresh, 0);
   const first = refresher.request();
@@ -78,7 +78,7 @@ test('after an interval the next refresh comes by itself, after failures as well
   };
   const refresher = new Refresher(refresh, 20, () => 0.5);
   await refresher.request();
-  // What is waited for, not how long: the timers keep no process alive, but this one does.
+  // This timer keeps the process alive, which the timers of the refresher do not.
   for (let n = 0; n < 400 && begunMs.length < 5; n++) await delay(5);
   t.ok(begunMs.length >= 5, `${begunMs.length} refreshes`);
   for (let n = 1; n < begunMs.length; n++) {
@@ -90,11 +90,11 @@ test('after an interval the next refresh comes by itself, after failures as well
   t.equal(begunMs.length, length, 'none after it was closed');
 });
 
-test('a source that asks to be left alone is', async (t) => {
+test('Retry-After of a source is honoured', async (t) => {
   let begun = 0;
   const refresher = new Refresher(async () => {
     begun++;
-    return { failed: true, retryAfterMs: 10_000 };
+    return { failed: true, retryAfterMs: 10_000, dueMs: 1 };
   }, 5);
   await refresher.request();
   await delay(60);

@@ -26,7 +26,7 @@ const ROWS: readonly (readonly [number, number, number | null, number, number | 
   // Where the interval is shorter than a second.
   [200, 1, null, 0.5, 200],
   [200, 9, null, 1, 220],
-  // What the source asks for is a least.
+  // Retry-After is a minimum.
   [60_000, 1, 30_000, 0.5, 30_000],
   [60_000, 1, 500, 0.5, 1000],
   [60_000, 1, 120_000, 0.5, 120_000],
@@ -40,7 +40,7 @@ test('the pause before the next load', async (t) => {
   }
 });
 
-test('what a failed load took is a part of the pause, but for a second', (t) => {
+test('the time of a failed load counts towards the pause, except for a second', (t) => {
   const cases: [intervalMs: number, failures: number, spentMs: number, expected: number][] = [
     [60_000, 0, 50_000, 60_000],
     [60_000, 1, 50_000, 1000],

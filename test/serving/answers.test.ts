@@ -1,4 +1,4 @@
-/** What several threads answer is what one answers. */
+/** Several threads answer like one. */
 import { test } from 'tap';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { MemorySource, startService } from '../refresh/built.js';
@@ -39,7 +39,7 @@ const PATHS: readonly string[] = [
   '/docs/openapi.json',
 ];
 
-test(`${THREADS} threads answer as one does`, async (t) => {
+test(`${THREADS} threads answer like one`, async (t) => {
   const source = () => new MemorySource(generation(0));
   const options = { port: 0, hs256Secret: SECRET, mode: 'development' } as const;
   const one = await startService({ ...options, source: source() });
@@ -51,7 +51,7 @@ test(`${THREADS} threads answer as one does`, async (t) => {
   const headers = { authorization: `Bearer ${token({ studyGroup: 'A' })}` };
   for (const path of PATHS) {
     const expected = await get(one.baseUrl + path, headers);
-    // Each on a connection of its own, so that more than one thread is asked.
+    // Each on its own connection, so that more than one thread is asked.
     const answers = await Promise.all(
       Array.from({ length: 3 * THREADS }, () => get(several.baseUrl + path, headers)),
     );
@@ -68,7 +68,7 @@ test(`${THREADS} threads answer as one does`, async (t) => {
   t.equal((await get(`${several.baseUrl}/schedule`)).status, 401);
 });
 
-test('a test token of one thread is good for the others, and every thread tells the state of the source', async (t) => {
+test('a test token of one thread is valid for the others, and every thread reports the state of the source', async (t) => {
   let fails = false;
   const source = {
     name: 'a source that can fail',
@@ -130,7 +130,7 @@ test('replacements under load reach all threads: nothing fails, and every answer
   for (let g = 1; g <= 5; g++) {
     source.replace(generation(g));
     await timetable.refresh();
-    // Whoever waited for the refresh gets what it brought, from whichever thread.
+    // After the refresh every thread answers from its result.
     const all = await Promise.all(
       Array.from({ length: 3 * THREADS }, () => get(`${baseUrl}/schedule?limit=1`, headers)),
     );

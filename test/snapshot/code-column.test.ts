@@ -1,4 +1,4 @@
-/** Columns of codes are as narrow as their dictionaries allow: what fits at each width, and what just does not. */
+/** Columns of codes are as narrow as their dictionaries allow: the largest and the next size for each width. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -71,7 +71,7 @@ for (const { count, type } of [
   });
 }
 
-test('an image whose columns are of another width than their dictionaries ask for is refused', (t) => {
+test('an image whose column widths do not fit their dictionaries is refused', (t) => {
   for (const [count, Other] of [
     [255, Uint16Array],
     [255, Uint32Array],

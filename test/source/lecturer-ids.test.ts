@@ -16,7 +16,7 @@ async function filled(record: unknown): Promise<unknown> {
   return read.records[0]?.value;
 }
 
-test('lecturerId is filled from the name where a record has none', async (t) => {
+test('lecturerId is filled from the name if a record has none', async (t) => {
   t.same(await filled({ lecturer: 'Lovelace, Ada', n: 1 }), {
     lecturer: 'Lovelace, Ada',
     n: 1,
@@ -33,7 +33,7 @@ test('lecturerId is filled from the name where a record has none', async (t) => 
   );
 });
 
-test('every other record is left as it is', async (t) => {
+test('every other record stays unchanged', async (t) => {
   const throwing = Object.defineProperty({}, 'lecturer', {
     get() {
       throw new Error('no');
@@ -92,7 +92,7 @@ test('the version covers the map, whether it is given or a file', async (t) => {
   t.equal((await collect(withLecturerIds(memorySource([]), IDS))).summary.version, null);
 });
 
-test('a map that is none is a failure', async (t) => {
+test('an invalid map is a failure', async (t) => {
   const folder = t.testdir({
     array: '[]',
     broken: '{"a":',
@@ -103,7 +103,7 @@ test('a map that is none is a failure', async (t) => {
   const cases: [name: string, code: string, problem: RegExp][] = [
     ['array', 'source-malformed', /expected an object of the form/],
     ['broken', 'source-unreadable', /it is not JSON: line 1, column 6: found the end; expected a value/],
-    ['numbers', 'source-malformed', /the identifier of "Ada" is no string/],
+    ['numbers', 'source-malformed', /the identifier of "Ada" is not a string/],
     ['latin', 'source-unreadable', /it is not UTF-8 text/],
     ['large', 'source-unreadable', /it has \d+ bytes; expected at most/],
     ['missing', 'source-unreadable', /there is no such file$/],

@@ -5,7 +5,7 @@ import { parseSourceArgument, type SourceSpec, sourceOfSpec } from '../../src/so
 import { collect } from './collect.js';
 import { ndjson, startUpstream } from './http/upstream.js';
 
-test('what a command line calls a source is told by its form', (t) => {
+test('the form of an argument decides the kind of source', (t) => {
   const cases: [text: string | string[], spec: object][] = [
     ['events.ndjson', { kind: 'file', path: 'events.ndjson' }],
     ['./http:/x', { kind: 'file', path: './http:/x' }],
@@ -21,14 +21,14 @@ test('what a command line calls a source is told by its form', (t) => {
   t.end();
 });
 
-test('what is no source is refused with what would be one', (t) => {
+test('an invalid source is refused with examples of valid ones', (t) => {
   const cases: [text: string | string[], message: RegExp][] = [
     ['', /empty; expected a path or an address/],
     [[], /no source is given/],
     [['a', ''], /empty/],
     ['ftp://host/secret', /scheme ftp cannot be read; expected a path, http/],
     ['http://host:secret/', /cannot be parsed/],
-    ['file://host/secret', /no file: URL of this machine/],
+    ['file://host/secret', /not a file: URL of this machine/],
   ];
   for (const [text, message] of cases) {
     t.throws(() => parseSourceArgument(text), { code: 'option-invalid', message }, String(text));
@@ -68,7 +68,7 @@ test('header fields go to one origin only', (t) => {
   t.match(spec, { specs: [{ headers }, { headers }, { kind: 'file' }] });
   t.throws(() => parseSourceArgument(['http://one/', 'https://one/'], { headers }), {
     code: 'option-invalid',
-    message: /on several origins: http:\/\/one, https:\/\/one; expected one origin$/,
+    message: /on several origins: http:\/\/one, https:\/\/one; expected the origin in front of it/,
   });
   t.equal(
     parseSourceArgument(['http://one/', 'http://two/']).kind,
@@ -78,7 +78,7 @@ test('header fields go to one origin only', (t) => {
   t.end();
 });
 
-test('a description crosses to another thread and is the same source there', async (t) => {
+test('a description sent to another thread is the same source there', async (t) => {
   const folder = t.testdir({ data: ndjson([{ title: '0' }, { title: '1' }]), ids: '{"Ada":"1"}' });
   const upstream = await startUpstream(t, (_, response) => response.end(ndjson([{ lecturer: 'Ada' }])));
   const spec: SourceSpec = parseSourceArgument([join(folder, 'data'), upstream.origin], {

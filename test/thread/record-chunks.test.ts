@@ -29,7 +29,7 @@ test('values become what JSON makes of them', async (t) => {
   ]);
 });
 
-test('what JSON cannot represent becomes a text that says so, in its place', async (t) => {
+test('a record that JSON cannot represent becomes a text that says so', async (t) => {
   const circle: Record<string, unknown> = {};
   circle.self = circle;
   const broken = {
@@ -37,7 +37,7 @@ test('what JSON cannot represent becomes a text that says so, in its place', asy
       throw new Error('the getter failed');
     },
   };
-  // They may come in several chunks, where making them takes long.
+  // They may come in several chunks if making them takes long.
   const chunks = await chunksOf([undefined, () => {}, circle, { id: 1n }, broken, { id: 'good' }]);
   const values = chunks
     .join('')

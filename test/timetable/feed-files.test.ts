@@ -64,7 +64,7 @@ async function open(
   return { logged, addressOf };
 }
 
-/** What so many new connections get: with several threads, each of them is asked. */
+/** The answers on a number of new connections, enough to reach each thread. */
 async function answers(address: string): Promise<readonly string[]> {
   const found = new Set<string>();
   const ask = async (): Promise<void> => {
@@ -90,7 +90,7 @@ async function becomes(t: Test, address: string, expected: string, what: string)
   t.same(found, [expected], what);
 }
 
-/** Waits until the log has so many lines. */
+/** Waits until the log has this number of lines. */
 async function told(logged: readonly string[], lines: number): Promise<void> {
   const untilMs = performance.now() + TAKEN_UP_MS_MAX;
   while (logged.length < lines && performance.now() < untilMs) await delay(20);
@@ -107,7 +107,7 @@ function newFolder(t: Test): Folder {
 }
 
 for (const workers of [1, 3]) {
-  test(`revocations, secrets and enrolments are taken up, workers ${workers}`, async (t) => {
+  test(`changed revocations, secrets and enrolments take effect, workers ${workers}`, async (t) => {
     const folder = newFolder(t);
     const feed = {
       secretFile: folder.write('secret', newSecret()),
@@ -130,7 +130,7 @@ for (const workers of [1, 3]) {
   });
 }
 
-test('what is bad or missing is refused: what was read before stays', async (t) => {
+test('a bad or missing file is refused, and the earlier content stays', async (t) => {
   const folder = newFolder(t);
   const revoked = JSON.stringify({ bob: '2100-01-01T00:00:00Z' });
   const feed = {

@@ -11,8 +11,22 @@ export interface EventTimes {
   readonly kind: Moment['kind'];
 }
 
+/** Where recurring events lie that have nothing in the window. */
+export interface OutsideSpan {
+  readonly events: number;
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
+
 /** Gives events and faults to a sink. */
 export class EventOutput {
+  /** Of recurring events, so far. */
+  occurrences = 0;
+  outside: OutsideSpan = {
+    events: 0,
+    firstMs: Number.POSITIVE_INFINITY,
+    lastMs: Number.NEGATIVE_INFINITY,
+  };
   readonly #sink: RecordSink;
   readonly #texts: InstantTexts = new InstantTexts();
 
@@ -20,7 +34,7 @@ export class EventOutput {
     this.#sink = sink;
   }
 
-  /** @param namedMs the occurrence that the identifier is of */
+  /** @param namedMs the start from which the identifier is made */
   give(event: CalendarEvent, uid: string, namedMs: number, { start, length, end }: Timing): void {
     const endMs = end?.instantMs ?? endOf(start.localMs, start.instantMs, start.zone, length);
     if (end !== null) this.#count(end.kind);
@@ -33,6 +47,7 @@ export class EventOutput {
 
   /** One of several occurrences. */
   giveAt(event: CalendarEvent, uid: string, namedMs: number, times: EventTimes): void {
+    this.occurrences++;
     this.#giveColumns(event, { ...event.columns }, uid, namedMs, times);
   }
 
@@ -56,6 +71,16 @@ export class EventOutput {
     this.#sink.record(columns, event.position);
   }
 
+  /** A recurring event has nothing in the window. */
+  passOver(firstMs: number, lastMs: number): void {
+    const { outside } = this;
+    this.outside = {
+      events: outside.events + 1,
+      firstMs: Math.min(outside.firstMs, firstMs),
+      lastMs: Math.max(outside.lastMs, lastMs),
+    };
+  }
+
   reject({ position }: Pick<CalendarEvent, 'position'>, fault: EventFault): void {
     this.#sink.reject({ position, ...fault });
   }
@@ -70,7 +95,7 @@ export class EventOutput {
 
 const TEXTS_KEPT_MAX = 4096;
 
-/** Instants as text. Dates and times of day recur, and two look-ups take a fifth of the time of `formatInstant`. */
+/** Instants as text. Dates and times of day repeat, and two look-ups take a fifth of the time of `formatInstant`. */
 class InstantTexts {
   readonly #dates = new Map<number, string>();
   readonly #times = new Map<number, string>();

@@ -1,4 +1,5 @@
 /** Recurrence rules as RFC 5545 section 3.3.10 writes them. */
+import { daysInMonth } from '../../model/time.js';
 
 export const FREQUENCIES = [
   'YEARLY',
@@ -39,6 +40,7 @@ export interface RecurrenceRule {
 
 const WEEKDAYS = ['SU', 'MO', 'TU', 'WE', 'TH', 'FR', 'SA'];
 const MONDAY = 1;
+const LEAP_YEAR = 2024;
 
 interface Range {
   readonly min: number;
@@ -67,7 +69,7 @@ export function parseRule(text: string): RecurrenceRule | string {
     const equals = part.indexOf('=');
     const name = part.slice(0, equals).trim().toUpperCase();
     if (equals < 1 || (!OTHERS.includes(name) && !Object.hasOwn(LISTS, name))) {
-      return `${JSON.stringify(part.slice(0, 20))} is no part of a rule`;
+      return `${JSON.stringify(part.slice(0, 20))} is not part of a rule`;
     }
     if (parts.has(name)) return `it has ${name} twice`;
     parts.set(name, part.slice(equals + 1).trim());
@@ -110,18 +112,26 @@ export function parseRule(text: string): RecurrenceRule | string {
   return forbidden(rule) ?? rule;
 }
 
-/** What section 3.3.10 says that a rule must not have. */
-function forbidden({ frequency, byWeekNo, byYearDay, byMonthDay, byDay }: RecurrenceRule): string | null {
-  if (byWeekNo.length > 0 && frequency !== 'YEARLY') return `BYWEEKNO does not go with FREQ=${frequency}`;
+/** Combinations that section 3.3.10 forbids, and days that no year has. */
+function forbidden(rule: RecurrenceRule): string | null {
+  const { frequency, byWeekNo, byYearDay, byMonth, byMonthDay, byDay } = rule;
+  if (byWeekNo.length > 0 && frequency !== 'YEARLY')
+    return `BYWEEKNO cannot be combined with FREQ=${frequency}`;
   if (byYearDay.length > 0 && ['DAILY', 'WEEKLY', 'MONTHLY'].includes(frequency)) {
-    return `BYYEARDAY does not go with FREQ=${frequency}`;
+    return `BYYEARDAY cannot be combined with FREQ=${frequency}`;
   }
-  if (byMonthDay.length > 0 && frequency === 'WEEKLY') return 'BYMONTHDAY does not go with FREQ=WEEKLY';
+  if (byMonthDay.length > 0 && frequency === 'WEEKLY')
+    return 'BYMONTHDAY cannot be combined with FREQ=WEEKLY';
+  if (byMonth.length > 0 && byMonthDay.length > 0) {
+    const longest = Math.max(...byMonth.map((month) => daysInMonth(LEAP_YEAR, month)));
+    if (byMonthDay.every((day) => Math.abs(day) > longest))
+      return 'no month of its BYMONTH has such a BYMONTHDAY';
+  }
   if (!byDay.some(({ ordinal }) => ordinal !== 0)) return null;
   if (frequency !== 'MONTHLY' && frequency !== 'YEARLY') {
-    return `a BYDAY with a number does not go with FREQ=${frequency}`;
+    return `a BYDAY with a number cannot be combined with FREQ=${frequency}`;
   }
-  return byWeekNo.length > 0 ? 'a BYDAY with a number does not go with BYWEEKNO' : null;
+  return byWeekNo.length > 0 ? 'a BYDAY with a number cannot be combined with BYWEEKNO' : null;
 }
 
 function wholeNumber(text: string): number | null {

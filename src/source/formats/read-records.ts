@@ -24,7 +24,7 @@ const READERS: Readonly<Record<RecognisedFormat, () => ReaderClass | Promise<Rea
   csv: async () => (await import('./csv.js')).CsvReader,
 };
 
-/** They have no marks of their own that damage would break: bytes of another encoding show at once. */
+/** Formats without structure marks that damage would break, so bytes of another encoding show at once. */
 const PLAIN_TEXT: ReadonlySet<RecognisedFormat> = new Set(['csv']);
 
 const DEFAULT_RULES: ReadRules = { identifiers: 'uuid' };
@@ -95,6 +95,11 @@ export async function readRecords(
   if (reader !== null) reader.push(last);
   else reader = (await beginWith(Buffer.concat([untold, last]), true)) as FormatReader;
   reader.finish();
+  for (const _step of reader.rest?.() ?? []) {
+    options.onProgress?.({ bytesRead, bytesTotal, records: reader.records });
+    await nextTurn();
+    signal?.throwIfAborted();
+  }
   if (options.endIsCertain === false && !gzipped && !reader.selfDelimiting) {
     const problem = `it may be cut: the transfer has no length, and ${reader.format} does not mark its end`;
     throw malformed(sourceName, `${problem}; expected a known length, an array, or gzip data`);
@@ -144,7 +149,7 @@ function lookingSink(sink: RecordSink, onRecord: (value: unknown) => void): Reco
   };
 }
 
-/** Cuts long chunks, so that no step holds up the event loop. */
+/** Cuts long chunks, so no step blocks the event loop for long. */
 async function* inPieces(
   chunks: AsyncIterable<Uint8Array>,
   onPiece: (bytes: number) => void,
@@ -176,7 +181,7 @@ export async function* gunzip(sourceName: string, chunks: AsyncIterable<Uint8Arr
   }
   const packed = Readable.from(counted(), { objectMode: false, highWaterMark: READ_CHUNK_BYTES });
   const plain = createGunzip({ chunkSize: READ_CHUNK_BYTES });
-  // The loop below throws failures of both ends.
+  // Failures of source and decompression surface in the loop below.
   pipeline(packed, plain, () => {});
   try {
     for await (const chunk of plain) yield chunk as Buffer;

@@ -1,4 +1,4 @@
-/** Answers that come in a later turn than their request: alone where nothing happens in between, by node's response otherwise. */
+/** Answers in a later turn than their request: lone if nothing happens in between, otherwise by Node's response. */
 import { EventEmitter } from 'node:events';
 import { Server, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
@@ -28,7 +28,7 @@ interface Served {
   connect(): { readonly socket: Socket; readonly received: () => string; readonly closed: Promise<void> };
 }
 
-/** Requests are awaited until a test has them answered, but for `/now` and `/made`; of `/asked` the response is asked for at once. */
+/** Requests are awaited until a test answers them, except `/now` and `/made`; `/asked` requests a response at once. */
 async function serve(t: Test, options: HttpServerOptions = {}): Promise<Served> {
   const waiting: Waiting[] = [];
   const handler: LoneRequestHandler = Object.assign(
@@ -95,7 +95,7 @@ async function until(isSo: () => boolean): Promise<void> {
   }
 }
 
-/** The bodies of answers, or the status where it is not 200. */
+/** The bodies of answers, or the status if it is not 200. */
 const bodiesOf = (text: string): string[] =>
   [...text.matchAll(/HTTP\/1\.1 (\d+)[\s\S]*?\r\n\r\n(node|lone|late)?/g)].map(([, status = '', body]) =>
     status === '200' ? String(body) : status,
@@ -109,7 +109,7 @@ test('nothing happens while an answer is awaited', async (t) => {
     await until(() => waiting.length === n);
     const { lone, req, send } = waiting.at(-1) as Waiting;
     t.equal(lone.isAwaited, true);
-    // Of each request by itself, or what fails behind an answer could be told in another one.
+    // For each request separately, because a later fault could appear in another answer.
     t.strictSame(
       waiting.map((each) => lone.hasAnswered(each.req)),
       waiting.map((each) => each.req !== req),
@@ -128,7 +128,7 @@ test('nothing happens while an answer is awaited', async (t) => {
   );
 });
 
-test('whatever comes behind a request that is awaited comes behind its answer', async (t) => {
+test('later requests are answered after an awaited request', async (t) => {
   const cases: [name: string, behind: string, bodies: string[]][] = [
     ['a request', get('/now'), ['late', 'node']],
     ['two', get('/now') + get('/now'), ['late', 'node', 'node']],
@@ -145,7 +145,7 @@ test('whatever comes behind a request that is awaited comes behind its answer', 
       if (!atOnce) socket.write(behind);
       await until(() => waiting[0]?.res !== null);
       t.equal(waiting[0]?.lone.isAwaited, false);
-      // Time for what is behind it to be answered before it.
+      // Time in which the next request could wrongly be answered first.
       await new Promise((resolve) => setTimeout(resolve, 10));
       t.equal(received(), '', name);
       waiting[0]?.send();
@@ -158,7 +158,7 @@ test('whatever comes behind a request that is awaited comes behind its answer', 
   }
 });
 
-test('half of a request behind it changes nothing until the other half comes', async (t) => {
+test('half of a following request changes nothing until the other half comes', async (t) => {
   const { waiting, connect: open } = await serve(t);
   const { socket, received } = open();
   const next = get('/now');
@@ -171,7 +171,7 @@ test('half of a request behind it changes nothing until the other half comes', a
   t.strictSame(bodiesOf(received()), ['lone', 'lone']);
 });
 
-test('a client that closes its half behind a request that is awaited has its answer', async (t) => {
+test('a client that closes its half after an awaited request gets its answer', async (t) => {
   const { waiting, connect: open } = await serve(t);
   const { socket, received, closed } = open();
   socket.end(get());
@@ -181,7 +181,7 @@ test('a client that closes its half behind a request that is awaited has its ans
   t.strictSame(bodiesOf(received()), ['late']);
 });
 
-test('a client that has gone gets nothing, and nobody fails for it', async (t) => {
+test('a client that has left gets nothing, and no other request fails', async (t) => {
   const { server, waiting, connect: open } = await serve(t);
   const { socket, received, closed } = open();
   socket.write(get());
@@ -193,7 +193,7 @@ test('a client that has gone gets nothing, and nobody fails for it', async (t) =
   waiting[0]?.send();
   t.equal(received(), '');
 
-  // Before anybody knows.
+  // Before the loss is noticed.
   const { socket: other } = open();
   other.write(get());
   await until(() => waiting.length === 2);
@@ -212,11 +212,11 @@ test('a client that has gone gets nothing, and nobody fails for it', async (t) =
   waiting[2]?.send();
 });
 
-test('a server that drains or closes says so in the answers that are awaited, and waits for them', async (t) => {
+test('a server that drains or closes waits for awaited answers, which close their connections', async (t) => {
   for (const way of ['drain', 'close'] as const) {
     const { server, waiting, connect: open } = await serve(t);
     const { socket, received, closed } = open();
-    // Not what the sweep spares as it has never had a request.
+    // Not a new connection, which the sweep spares.
     socket.write(get('/now'));
     await until(() => received() !== '');
     socket.write(get());
@@ -237,7 +237,7 @@ test('a server that drains or closes says so in the answers that are awaited, an
 test('a connection is not idle while an answer is awaited', async (t) => {
   const patience = { ...CONNECTION_PATIENCE, lookMs: 20, idleMsMax: 100 };
   const times = { headersMs: 2000, requestMs: 2000, keepAliveMs: 50, lookMs: 50 };
-  // From the first request on it may be idle for as long as is allowed, by a timer of node's where a response was made.
+  // After the first request the idle timeout applies, by Node's timer if a response was made.
   for (const [options, before] of [
     [{ patience }, '/now'],
     [{ times }, '/now'],
@@ -258,7 +258,7 @@ test('a connection is not idle while an answer is awaited', async (t) => {
   }
 });
 
-test('a response that was asked for in the turn of the request is told of the end of its connection', async (t) => {
+test('a response requested in the turn of its request gets the end of its connection', async (t) => {
   const { server, waiting, connect: open } = await serve(t);
   const { socket, received, closed } = open();
   socket.write(get('/asked'));
@@ -271,7 +271,7 @@ test('a response that was asked for in the turn of the request is told of the en
   t.match(received(), /\r\nConnection: close\r\n/);
 });
 
-test('where no response can be had any more, the connection is closed, and nothing else', async (t) => {
+test('if no response can be made any more, only the connection is closed', async (t) => {
   const { server, waiting, connect: open } = await serve(t);
   const { socket, received, closed } = open();
   socket.write(get());
@@ -292,7 +292,7 @@ test('where no response can be had any more, the connection is closed, and nothi
   await until(() => server.counts.open === 0);
 });
 
-test('who awaits may ask for a response after all, and no answer comes twice', async (t) => {
+test('an awaited request may still ask for a response, and no answer is sent twice', async (t) => {
   const { waiting, connect: open } = await serve(t);
   const { socket, received } = open();
   socket.write(get());
@@ -310,7 +310,7 @@ test('who awaits may ask for a response after all, and no answer comes twice', a
   t.strictSame(bodiesOf(received()), ['late', 'lone']);
 });
 
-test('of a token that is seen for the first time node makes no response', async (t) => {
+test('a new token needs no response object of Node', async (t) => {
   const { handler } = setUp();
   const { send } = await serveHandler(t, handler);
   let responses = 0;

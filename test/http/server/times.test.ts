@@ -1,4 +1,4 @@
-/** That node:http is given every limit, and that each of them is kept. */
+/** node:http gets every limit, and each is enforced. */
 import { connect } from 'node:net';
 import { type Test, test } from 'tap';
 import { createBareServer } from '../../../src/http/server/bare-server.js';
@@ -38,7 +38,7 @@ async function listen(t: Test): Promise<number> {
   return port;
 }
 
-/** What comes back until the connection is closed, and after how long it was. */
+/** The bytes received until the connection is closed, and the time until then. */
 function closing(port: number, bytes: string): Promise<{ text: string; ms: number }> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');
@@ -59,7 +59,7 @@ test('header fields that do not arrive in time get 408', async (t) => {
   t.ok(ms >= TIMES.headersMs - 10 && ms < LATE_MS, `${ms} ms`);
 });
 
-test('a request whose body does not arrive in time gets 408 behind its answer', async (t) => {
+test('a request whose body does not arrive in time gets 408 after its answer', async (t) => {
   const { text, ms } = await closing(
     await listen(t),
     'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n',
@@ -68,13 +68,13 @@ test('a request whose body does not arrive in time gets 408 behind its answer', 
   t.ok(ms >= TIMES.requestMs - 10 && ms < LATE_MS, `${ms} ms`);
 });
 
-test('a connection that waits for the next request is closed without a word', async (t) => {
+test('an idle connection is closed without an answer', async (t) => {
   const { text, ms } = await closing(await listen(t), 'GET / HTTP/1.1\r\nHost: a\r\n\r\n');
   t.match(text, /^HTTP\/1\.1 200 OK\r\n[\s\S]*answered$/);
   t.ok(ms >= TIMES.keepAliveMs - 10 && ms < LATE_MS, `${ms} ms`);
 });
 
-test('requests are read strictly in a process that asks for the contrary', async (t) => {
+test('requests are read strictly even with --insecure-http-parser', async (t) => {
   const program = `
     import('./src/http/server/server.ts').then(async ({ HttpServer }) => {
       const server = new HttpServer((req, res) => res.end('understood'));

@@ -44,7 +44,7 @@ function startsAndIds(...lines: string[]): string[] {
     .sort();
 }
 
-test('a changed occurrence stands before or after its event, and keeps the identifier', (t) => {
+test('a changed occurrence may come before or after its event, and keeps the identifier', (t) => {
   t.strictSame(
     startsAndIds(...MASTER),
     PLAIN.map((start, n) => `${start} Algebra ${n + 1}`),
@@ -65,6 +65,16 @@ test('a cancelled occurrence is left out, also by a date and without a start', (
   t.strictSame(startsAndIds(...MASTER, ...override(rid, 'STATUS:CANCELLED')), expected);
   const excluded = [...MASTER.slice(0, 5), 'EXDATE;VALUE=DATE:20261026', ...MASTER.slice(5)];
   t.strictSame(startsAndIds(...excluded), expected, 'EXDATE with a date');
+  t.end();
+});
+
+test('a date as RECURRENCE-ID is a day by the clock of the changed occurrence', (t) => {
+  const expected = PLAIN.map((start, n) => `${start} Algebra ${n + 1}`);
+  const rid = ';VALUE=DATE:20261026';
+  const late = override(rid, 'DTSTART;TZID=Europe/Berlin:20261026T230000', 'SUMMARY:Algebra');
+  t.strictSame(startsAndIds(...MASTER, ...late), expected.with(2, '2026-10-26T22:00Z Algebra 3'));
+  expected.splice(2, 1);
+  t.strictSame(startsAndIds(...MASTER, ...override(rid, 'STATUS:CANCELLED')), expected);
   t.end();
 });
 
@@ -96,7 +106,7 @@ test('THISANDFUTURE changes what follows, by as much as its own occurrence', (t)
   t.end();
 });
 
-test('of several versions of an event or an occurrence the highest SEQUENCE counts', (t) => {
+test('of several versions of an event or an occurrence, the highest SEQUENCE wins', (t) => {
   const version = (sequence: number, hour: string): string[] =>
     override(
       ';TZID=Europe/Berlin:20261026T080000',
@@ -125,14 +135,14 @@ test('of several versions of an event or an occurrence the highest SEQUENCE coun
   t.end();
 });
 
-test('an occurrence whose event is missing, or that the rule does not have, is served', (t) => {
+test('an occurrence without its event, or outside the rule, is served', (t) => {
   t.equal(readCalendar(calendarOf(...MOVED), WINDOW).events.length, 1);
   const stray = override(';TZID=Europe/Berlin:20261013T080000', 'DTSTART:20261013T090000Z', 'SUMMARY:extra');
   t.equal(readCalendar(calendarOf(...MASTER, ...stray), WINDOW).events.length, 6);
   t.end();
 });
 
-test('identifiers are equal in every load, whatever the order', (t) => {
+test('identifiers are equal in every load, in any order', (t) => {
   const other = MASTER.map((line) => line.replace('UID:m', 'UID:n'));
   const idsOf = (...lines: string[]): (string | undefined)[] =>
     readCalendar(calendarOf(...lines), WINDOW)

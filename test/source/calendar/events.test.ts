@@ -1,6 +1,7 @@
-/** What the properties of an event become. */
+/** The values made from the properties of an event. */
 import { test } from 'tap';
 import { derivedIdentifier } from '../../../src/model/derived-identifier.js';
+import { CalendarReader } from '../../../src/source/calendar/calendar-reader.js';
 import { calendarOf, eventOf, readCalendar } from './calendars.js';
 
 const WINDOW = { from: '2026-01-01', to: '2027-12-31' };
@@ -16,7 +17,7 @@ function spans(text: string, rules: object = BERLIN): string[] {
   return [...times, ...rejections.map(({ code, detail }) => `${code}: ${detail}`)];
 }
 
-/** Time properties of one event, and what they mean in Europe/Berlin. */
+/** Time properties of one event, and their meaning in Europe/Berlin. */
 const TIMES: readonly (readonly [name: string, lines: readonly string[], expected: readonly string[]])[] = [
   ['UTC', ['DTSTART:20260914T060000Z', 'DTEND:20260914T073000Z'], ['2026-09-14T06:00Z/07:30Z']],
   ['a duration', ['DTSTART:20260914T060000Z', 'DURATION:PT1H30M'], ['2026-09-14T06:00Z/07:30Z']],
@@ -86,7 +87,11 @@ const FAULTS: readonly (readonly [lines: readonly string[], code: string, detail
   [['DTSTART:20260914T060000+0200'], 'malformed-time', /not a date or date-time of iCalendar/],
   [['DTSTART:2026-09-14T06:00:00Z'], 'malformed-time', /not a date or date-time of iCalendar/],
   [['DTSTART:20260914T060000ZZ'], 'malformed-time', /not a date or date-time of iCalendar/],
-  [['DTSTART;TZID=Mars/Olympus:20260914T060000'], 'malformed-time', /TZID "Mars\/Olympus" is no known zone/],
+  [
+    ['DTSTART;TZID=Mars/Olympus:20260914T060000'],
+    'malformed-time',
+    /TZID "Mars\/Olympus" is not a known zone/,
+  ],
   [['DTSTART:20260914T060000Z', 'DTEND:20260914T050000Z'], 'end-before-start', /DTEND is before DTSTART/],
   [['DTSTART:20260914T060000Z', 'DURATION:-PT1H'], 'end-before-start', /DURATION is negative/],
   [['DTSTART:20260914T060000Z', 'DURATION:1 hour'], 'malformed-time', /not a duration of iCalendar/],
@@ -97,7 +102,11 @@ const FAULTS: readonly (readonly [lines: readonly string[], code: string, detail
     /not both dates or both times/,
   ],
   [['DTSTART:20260914T060000Z', 'DTSTART:20260915T060000Z'], 'malformed-record', /DTSTART is given twice/],
-  [['DTSTART:20260914T060000Z', 'and a broken fold'], 'malformed-record', /line 7 is no property/],
+  [
+    ['DTSTART:20260914T060000Z', 'and a broken fold'],
+    'malformed-record',
+    /line 7 is not an iCalendar property/,
+  ],
   [['DTSTART:20260914T060000Z', 'X-A;B="c:d'], 'malformed-record', /quote of its parameters is not closed/],
   [['DTSTART:20260914T060000Z', 'RRULE:FREQ=SOMETIMES'], 'malformed-recurrence', /FREQ is unknown/],
   [['DTSTART:20260914T060000Z', 'RRULE:COUNT=3'], 'malformed-recurrence', /no FREQ/],
@@ -112,12 +121,12 @@ const FAULTS: readonly (readonly [lines: readonly string[], code: string, detail
   [
     ['DTSTART:20260914T060000Z', 'RRULE:FREQ=DAILY;BYDAY=1MO'],
     'malformed-recurrence',
-    /does not go with FREQ=DAILY/,
+    /cannot be combined with FREQ=DAILY/,
   ],
   [
     ['DTSTART:20260914T060000Z', 'RRULE:FREQ=WEEKLY;BYEASTER=1'],
     'malformed-recurrence',
-    /is no part of a rule/,
+    /is not part of a rule/,
   ],
   [
     ['DTSTART:20260914T060000Z', 'RRULE:FREQ=DAILY', 'EXDATE:nonsense'],
@@ -127,7 +136,7 @@ const FAULTS: readonly (readonly [lines: readonly string[], code: string, detail
   [['DTSTART:20260914T060000Z', 'RDATE:20260230T060000Z'], 'malformed-time', /RDATE .* has no day 30/],
 ];
 
-test('an event with a fault is lost, with its line, and no other', (t) => {
+test('a faulty event is rejected with its line, and no other event is lost', (t) => {
   const good = (n: number): string[] => [
     'BEGIN:VEVENT',
     `UID:g${n}`,
@@ -160,7 +169,7 @@ test('times without a zone need one, and the message names the option', (t) => {
   t.end();
 });
 
-test('columns are the properties, with the values that people see', (t) => {
+test('columns are the properties, with unescaped values', (t) => {
   const [event] = readCalendar(
     calendarOf(
       'X-WR-CALNAME:CS\\, first year',
@@ -200,7 +209,7 @@ test('columns are the properties, with the values that people see', (t) => {
   t.end();
 });
 
-test('an address serves where a person has no name, and an attendee where nobody organises', (t) => {
+test('the lecturer is the organiser or else an attendee, by name or else by address', (t) => {
   const personOf = (...lines: string[]): string | undefined =>
     readCalendar(eventOf('DTSTART:20260914T060000Z', ...lines)).events[0]?.PERSON;
   t.equal(personOf('ORGANIZER:MAILTO:ada@example.edu'), 'ada@example.edu');
@@ -209,7 +218,7 @@ test('an address serves where a person has no name, and an attendee where nobody
   t.end();
 });
 
-test('cancelled events, and other components, are no events', (t) => {
+test('cancelled events and other components are left out', (t) => {
   const text = calendarOf(
     ...['BEGIN:VEVENT', 'UID:1', 'DTSTART:20260914T060000Z', 'STATUS:CANCELLED', 'END:VEVENT'],
     ...['BEGIN:VTODO', 'UID:2', 'DTSTART:20260914T060000Z', 'BEGIN:VALARM', 'END:VALARM', 'END:VTODO'],
@@ -250,7 +259,7 @@ const VTIMEZONE = [
   'END:VTIMEZONE',
 ];
 
-test('a VTIMEZONE defines a name that is not known, also after the events', (t) => {
+test('a VTIMEZONE defines an unknown name, even after the events', (t) => {
   const lines = [
     '19990701T080000',
     '20260328T080000',
@@ -295,7 +304,7 @@ test('several calendars in one source: each has its own name and zones', (t) => 
   t.end();
 });
 
-test('recurrences have a window, which is told, other events do not', (t) => {
+test('recurrences have a window, which is reported; other events have none', (t) => {
   const daily = eventOf('DTSTART:20200101T060000Z', 'RRULE:FREQ=DAILY');
   const starts = readCalendar(daily, { from: '2026-09-01', to: '2026-09-03' }).events.map(
     ({ DTSTART }) => DTSTART,
@@ -304,11 +313,70 @@ test('recurrences have a window, which is told, other events do not', (t) => {
   const single = readCalendar(eventOf('DTSTART:19990101T060000Z'), WINDOW);
   t.equal(single.events.length, 1);
   t.equal(single.reader.expanded, undefined);
-  t.strictSame(readCalendar(daily, WINDOW).reader.expanded, { from: '2026-01-01', to: '2027-12-31' });
+  const expanded = { from: '2026-01-01', to: '2027-12-31', outside: null };
+  t.strictSame(readCalendar(daily, WINDOW).reader.expanded, expanded);
   const today = Date.now();
   const days = readCalendar(daily).events.map(({ DTSTART = '' }) => Date.parse(DTSTART));
   const day = 86_400_000;
   t.ok(days[0] !== undefined && today - days[0] >= 365 * day - day && today - days[0] <= 367 * day);
   t.ok((days.at(-1) ?? 0) - today >= 729 * day && (days.at(-1) ?? 0) - today <= 732 * day);
+  t.end();
+});
+
+test('recurring events with nothing in the window are counted, with the days that would show them', (t) => {
+  const weekly = (uid: string, start: string, rule: string): string[] => [
+    'BEGIN:VEVENT',
+    `UID:${uid}`,
+    `DTSTART:${start}`,
+    `RRULE:FREQ=WEEKLY;${rule}`,
+    'END:VEVENT',
+  ];
+  const outsideOf = (...lines: readonly string[]): unknown => {
+    const text = calendarOf(...lines);
+    const { outside = null } = readCalendar(text, WINDOW).reader.expanded ?? {};
+    if (outside === null) return null;
+    const { events } = readCalendar(text, { from: outside.from, to: outside.to });
+    return { ...outside, served: events.length };
+  };
+  const past = weekly('past', '20230901T080000Z', 'COUNT=10');
+  const until = weekly('until', '20221003T080000Z', 'UNTIL=20221101T000000Z');
+  const late = weekly('late', '20300101T080000Z', 'COUNT=1');
+  const present = weekly('present', '20260105T080000Z', 'COUNT=3');
+  t.strictSame(outsideOf(...past), { events: 1, from: '2023-09-01', to: '2023-11-04', served: 10 });
+  t.strictSame(outsideOf(...until), { events: 1, from: '2022-10-03', to: '2022-11-02', served: 5 });
+  t.strictSame(outsideOf(...present), null);
+  t.strictSame(outsideOf(...present, ...past, ...until, ...late), {
+    ...{ events: 3, from: '2022-10-03', to: '2030-01-02' },
+    served: 10 + 5 + 1 + 3,
+  });
+  const evening = ['BEGIN:VEVENT', 'UID:1', 'DTSTART;TZID=America/New_York:20230905T220000'];
+  t.strictSame(outsideOf(...evening, 'RRULE:FREQ=DAILY;COUNT=2', 'END:VEVENT'), {
+    ...{ events: 1, from: '2023-09-06', to: '2023-09-08' },
+    served: 2,
+  });
+  const excluded = [
+    ...present.slice(0, -2),
+    'RRULE:FREQ=DAILY;COUNT=1',
+    'EXDATE:20260105T080000Z',
+    'END:VEVENT',
+  ];
+  t.strictSame(outsideOf(...excluded), null, 'what is excluded is not outside');
+  t.end();
+});
+
+test('an expansion is done in short steps', (t) => {
+  const lines = Array.from({ length: 300 }, (_, n) => [
+    'BEGIN:VEVENT',
+    `UID:${n}`,
+    'DTSTART:20260105T080000Z',
+    'RRULE:FREQ=DAILY;COUNT=100',
+    'END:VEVENT',
+  ]).flat();
+  const reader = new CalendarReader('test', { record() {}, reject() {} }, { identifiers: 'uuid', ...WINDOW });
+  reader.push(Buffer.from(calendarOf(...lines)));
+  reader.finish();
+  const records = [...reader.rest()].map(() => 0);
+  t.ok(records.length > 10, `${records.length} steps`);
+  t.equal(reader.records, 300 + 300 * 100);
   t.end();
 });

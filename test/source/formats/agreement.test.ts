@@ -1,4 +1,4 @@
-/** Every format, plain and gzipped, in pieces of any size, brings the records that JSON.parse brings. */
+/** Every format, plain and gzipped, in pieces of any size, gives the same records as JSON.parse. */
 import { gzipSync } from 'node:zlib';
 import { encode } from '@msgpack/msgpack';
 import fc from 'fast-check';
@@ -146,7 +146,7 @@ test('positions are those of the uncut source, and readers keep nothing of a chu
   }
 });
 
-test('a source of no records is valid where the format can say so', async (t) => {
+test('a source without records is valid if the format can express it', async (t) => {
   for (const bytes of [
     '[]',
     ' [ \n] ',

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
-import { readTextFile } from '../../src/auth/text-file.js';
+import { readTextFile } from '../../src/files/text-file.js';
 
 const BYTES_MAX = 200_000;
 
@@ -37,7 +37,7 @@ test('a file is read whole, up to the bound and not beyond', async (t) => {
   }
 });
 
-test('what is no file is refused in one line', async (t) => {
+test('a path that is not a file is refused in one line', async (t) => {
   const folder = folderFor(t);
   await t.rejects(read(folder), { message: 'the secret cannot be read: it is a directory' });
   await t.rejects(read(join(folder, 'none')), {
@@ -62,11 +62,11 @@ test('a pipe is read to its end, and no further than the bound', {
     message: 'the secret is a pipe without a writer; expected a file',
   };
   await t.rejects(read(path), silent, 'it is not waited for');
-  // Opened for both, it counts as a writer, and waits for nobody.
+  // Opened for reading and writing, it counts as a writer and does not wait.
   const writer = openSync(path, 'r+');
   const whole = Promise.all([read(path), writeFile(path, 'é'.repeat(80_000)).then(() => closeSync(writer))]);
   t.equal((await whole)[0], 'é'.repeat(80_000));
-  // The reader leaves early, so the writer may be told that nobody reads any more.
+  // The reader leaves early, so the writer may get EPIPE.
   const writing = writeFile(path, 'x'.repeat(2_000_000)).then(
     () => 'written',
     (error: NodeJS.ErrnoException) => error.code,
@@ -77,7 +77,7 @@ test('a pipe is read to its end, and no further than the bound', {
   t.equal(await writing, 'EPIPE');
 });
 
-test('a pipe whose writer says nothing is given up', { skip: process.platform === 'win32' }, async (t) => {
+test('a pipe whose writer sends nothing is given up', { skip: process.platform === 'win32' }, async (t) => {
   const path = join(folderFor(t), 'pipe');
   execFileSync('mkfifo', [path]);
   const writer = openSync(path, 'r+');
@@ -89,9 +89,9 @@ test('a pipe whose writer says nothing is given up', { skip: process.platform ==
   });
 });
 
-test('what a shell makes of <(command) is read', { skip: !existsSync('/bin/bash') }, (t) => {
+test("a shell's <(command) is read", { skip: !existsSync('/bin/bash') }, (t) => {
   const module = new URL(
-    import.meta.url.endsWith('.js') ? '../../dist/auth/text-file.js' : '../../src/auth/text-file.ts',
+    import.meta.url.endsWith('.js') ? '../../dist/files/text-file.js' : '../../src/files/text-file.ts',
     import.meta.url,
   );
   const program = `import(${JSON.stringify(module.href)}).then(async ({ readTextFile }) => {
