@@ -28,7 +28,9 @@ export interface RecordSink {
    * @param names of its other fields
    * @returns false if the sink did not take it: decode it and call `record`
    */
-  undecoded?: (bytes: Uint8Array, view: DataView, spans: Int32Array, names: NameSpans) => boolean;
+  readonly undecoded?:
+    | ((bytes: Uint8Array, view: DataView, spans: Int32Array, names: NameSpans) => boolean)
+    | undefined;
   /** Of the whole load. A sink around another one passes it on. */
   readonly notes?: LoadNotes | undefined;
 }
@@ -52,8 +54,8 @@ export interface LoadOptions {
   /** Called before the first record, if the source knows its version by then. Null: what was told before does not hold. */
   readonly onVersion?: ((version: string | null) => void) | undefined;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
-  /** Called with each record as it stands in the source, before the field map. Then all records are decoded. */
-  readonly onRecord?: ((value: unknown) => void) | undefined;
+  /** Called with each record as it stands in the source, before the field map, until it returns false. */
+  readonly onRecord?: ((value: unknown) => boolean) | undefined;
   /** For several sources: what their last load told by `onParts`. */
   readonly parts?: readonly PartReport[] | undefined;
   /** Whether a part that never delivered may be left out. Default false: it fails the load. */

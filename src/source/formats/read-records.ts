@@ -130,13 +130,18 @@ async function begin(
   return reader;
 }
 
-function lookingSink(sink: RecordSink, onRecord: (value: unknown) => void): RecordSink {
+function lookingSink(sink: RecordSink, onRecord: NonNullable<LoadOptions['onRecord']>): RecordSink {
+  let isLooking = true;
   return {
     record(value, position) {
-      onRecord(value);
+      if (isLooking) isLooking = onRecord(value);
       sink.record(value, position);
     },
     reject: (rejection) => sink.reject(rejection),
+    // Readers ask for it before each piece of the source.
+    get undecoded() {
+      return isLooking ? undefined : sink.undecoded;
+    },
     notes: sink.notes,
   };
 }

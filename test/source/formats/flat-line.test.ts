@@ -52,12 +52,16 @@ function sourceOf(bytes: Uint8Array, chunkBytes: number, taken: Taken | null): S
 }
 
 /** What has to be equal: everything but when it was built. */
-async function outcomeOf(source: Source, mode: IdentifierMode): Promise<unknown> {
+async function outcomeOf(
+  source: Source,
+  mode: IdentifierMode,
+  onRecord?: (value: unknown) => boolean,
+): Promise<unknown> {
   try {
     const { image, source: summary } = await loadImage(
       source,
       { identifiers: mode },
-      { hashSeed: [SEED, 0] },
+      { hashSeed: [SEED, 0], onRecord },
     );
     const { builtAtMs: _, buildMs: __, ...rest } = image.summary;
     return { ...image, summary: rest, source: summary };
@@ -309,6 +313,22 @@ test('lines of the ordinary form are not decoded', async (t) => {
     t.strictSame(fast, slow, form);
     t.strictSame(taken, { offered: 19, taken: 19 }, form);
   }
+});
+
+test('a look at the first records changes nothing, and only they are decoded for it', async (t) => {
+  const named = ORDINARY.map((line, n) => (n % 3 === 0 ? line.replace('{', '{"x":"1",') : line));
+  const lines = [...named, 'no JSON', ...named.map((line) => line.replace('-4000-', '-4001-')), ...named];
+  const bytes = Buffer.from(`${lines.join('\n')}\n`);
+  const taken = { offered: 0, taken: 0 };
+  const looked: unknown[] = [];
+  const look = (value: unknown): boolean => looked.push(value) < 10;
+  const seen = await outcomeOf(sourceOf(bytes, 700, taken), 'uuid', look);
+  t.strictSame(seen, await outcomeOf(sourceOf(bytes, 700, null), 'uuid'));
+  t.strictSame(
+    looked,
+    lines.slice(0, 10).map((line) => JSON.parse(line)),
+  );
+  t.ok(taken.taken > 20, `${taken.taken} of ${lines.length} lines were taken undecoded`);
 });
 
 test('lines that nobody can take undecoded are soon not offered any more', async (t) => {
