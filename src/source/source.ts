@@ -4,6 +4,7 @@
 import type { LecternErrorCode } from '../errors.js';
 import type { RecordPosition, Rejection } from '../model/event.js';
 import type { ReadRules } from '../model/read-rules.js';
+import type { FieldColumns } from './field-columns.js';
 import type { LoadNotes, NotesReport } from './load-notes.js';
 
 /** Places of the names in a line that are not event fields: beginning and end in turn. */
@@ -31,6 +32,8 @@ export interface RecordSink {
   readonly undecoded?:
     | ((bytes: Uint8Array, view: DataView, spans: Int32Array, names: NameSpans) => boolean)
     | undefined;
+  /** The columns whose values `undecoded` takes. Default: each field stands in the column of its name. */
+  readonly columns?: FieldColumns | undefined;
   /** Of the whole load. A sink around another one passes it on. */
   readonly notes?: LoadNotes | undefined;
 }

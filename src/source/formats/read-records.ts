@@ -142,6 +142,7 @@ function lookingSink(sink: RecordSink, onRecord: NonNullable<LoadOptions['onReco
     get undecoded() {
       return isLooking ? undefined : sink.undecoded;
     },
+    columns: sink.columns,
     notes: sink.notes,
   };
 }

@@ -4,6 +4,7 @@ import { encode } from '@msgpack/msgpack';
 import fc from 'fast-check';
 import { test } from 'tap';
 import type { IdentifierMode } from '../../../src/model/event.js';
+import type { FieldMap } from '../../../src/model/read-rules.js';
 import { readRecords } from '../../../src/source/formats/read-records.js';
 import type { RecordSink, Source } from '../../../src/source/source.js';
 import { loadImage } from '../../../src/thread/load-image.js';
@@ -55,12 +56,12 @@ function sourceOf(bytes: Uint8Array, chunkBytes: number, taken: Taken | null): S
 async function outcomeOf(
   source: Source,
   mode: IdentifierMode,
-  onRecord?: (value: unknown) => boolean,
+  { onRecord, fieldMap }: { onRecord?: (value: unknown) => boolean; fieldMap?: FieldMap | undefined } = {},
 ): Promise<unknown> {
   try {
     const { image, source: summary } = await loadImage(
       source,
-      { identifiers: mode },
+      { identifiers: mode, fieldMap },
       { hashSeed: [SEED, 0], onRecord },
     );
     const { builtAtMs: _, buildMs: __, ...rest } = image.summary;
@@ -74,10 +75,11 @@ async function compare(
   bytes: Uint8Array,
   chunkBytes: number,
   mode: IdentifierMode,
+  fieldMap?: FieldMap,
 ): Promise<{ fast: unknown; slow: unknown; taken: Taken }> {
   const taken = { offered: 0, taken: 0 };
-  const fast = await outcomeOf(sourceOf(bytes, chunkBytes, taken), mode);
-  const slow = await outcomeOf(sourceOf(bytes, chunkBytes, null), mode);
+  const fast = await outcomeOf(sourceOf(bytes, chunkBytes, taken), mode, { fieldMap });
+  const slow = await outcomeOf(sourceOf(bytes, chunkBytes, null), mode, { fieldMap });
   return { fast, slow, taken };
 }
 
@@ -229,6 +231,45 @@ test('both ways build the same image and reject the same records, whatever the l
   t.ok(total.offered - total.taken > RUNS / 4, 'and some were given back');
 });
 
+test('both ways build the same image under a field map', async (t) => {
+  const swaps: readonly FieldMap[] = [
+    { title: 'lecturer', lecturer: 'title' },
+    { roomId: 'groupId', groupId: 'courseId', courseId: 'roomId' },
+  ];
+  const maps: readonly FieldMap[] = [
+    ...swaps,
+    ...swaps,
+    ...swaps,
+    { title: 'note' },
+    { studyGroup: 'a', title: 'b' },
+    { title: 'größe' },
+    { title: 'größe'.normalize('NFD') },
+    { title: '__proto__' },
+    { type: 'title' },
+    { title: '{lecturer}' },
+    { title: '{lecturer} {type}' },
+    { title: 'a.b' },
+  ];
+  const total = { offered: 0, taken: 0 };
+  const lines = fc.array(written, { minLength: 30, maxLength: 60, size: 'max' });
+  await fc.assert(
+    fc.asyncProperty(
+      lines,
+      fc.constantFrom(...maps),
+      fc.constantFrom(5000, 700),
+      async (all, map, chunkBytes) => {
+        const bytes = Buffer.from(all.join('\n'), 'utf8');
+        const { fast, slow, taken } = await compare(bytes, chunkBytes, 'any', map);
+        total.offered += taken.offered;
+        total.taken += taken.taken;
+        assert.deepStrictEqual(fast, slow);
+      },
+    ),
+    { seed: SEED, numRuns: RUNS },
+  );
+  t.ok(total.taken > RUNS, `${total.taken} of ${total.offered} lines were taken undecoded`);
+});
+
 test("with identifiers: 'any' whole numbers and their digits as text build the same image", async (t) => {
   const numbers = fc.integer({ min: 0, max: 300 });
   const row = fc.record({
@@ -322,7 +363,7 @@ test('a look at the first records changes nothing, and only they are decoded for
   const taken = { offered: 0, taken: 0 };
   const looked: unknown[] = [];
   const look = (value: unknown): boolean => looked.push(value) < 10;
-  const seen = await outcomeOf(sourceOf(bytes, 700, taken), 'uuid', look);
+  const seen = await outcomeOf(sourceOf(bytes, 700, taken), 'uuid', { onRecord: look });
   t.strictSame(seen, await outcomeOf(sourceOf(bytes, 700, null), 'uuid'));
   t.strictSame(
     looked,
