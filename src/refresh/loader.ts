@@ -34,7 +34,7 @@ export function anySourceOf(source: string | AnySource | Records): AnySource {
   );
 }
 
-/** Where snapshots are built: on a thread of their own, or, for small sets and where there are no threads, right here. */
+/** Where snapshots are built: on another thread, or here for small sets and systems without threads. */
 export type BuildPlace = 'thread' | 'here';
 
 export interface RunRequest {
@@ -56,12 +56,12 @@ export class Loader {
   readonly #source: AnySource;
   readonly #place: BuildPlace;
   readonly #rulesPrefix: string;
-  /** Since when a terminated thread has been stuck; null if none is. */
+  /** The time since which a terminated thread has been stuck; null if none is. */
   #stuckSinceMs: number | null = null;
-  /** Standard input can be read once. Later loads fail or are refused if the first was, else nothing is new. */
+  /** Standard input can be read once. Later loads repeat the failure or refusal of the first load; otherwise nothing has changed. */
   #standardInput: Promise<(LoadDone & { readonly kind: 'refused' }) | null> | null = null;
 
-  /** @throws LecternError `option-invalid` for a source that cannot be */
+  /** @throws LecternError `option-invalid` for an impossible source */
   constructor(source: AnySource, rules: ReadRules, place: BuildPlace) {
     this.#source = 'load' in source ? source : withPipes(source);
     this.rules = rules;
@@ -72,7 +72,7 @@ export class Loader {
     this.imageSource = { name: this.name, digest: sourceDigest(source, this.name) };
   }
 
-  /** Versions cover the rules: with others the same bytes are another timetable. */
+  /** Versions include the rules, because with other rules the same bytes give another timetable. */
   async load(request: LoadRequest): Promise<LoadDone> {
     const { listeners, previousVersion } = request;
     const done = await this.#load({
@@ -128,7 +128,7 @@ export class Loader {
     return this.run({ ...task, source: limited }, request);
   }
 
-  /** Does any task in the loader's place. `feed`: the chunks of a stream. */
+  /** Runs any task where the loader runs. `feed`: the chunks of a stream. */
   run<T extends Task>(
     task: T,
     { listeners, keepsProcessAlive }: RunRequest,
@@ -156,7 +156,7 @@ export class Loader {
 
 const RULES_PREFIX = /^rules=[\w-]{22} /;
 
-/** Empty without rules. The kind of identifiers is known by the snapshot. */
+/** Empty without rules. The kind of identifiers is not included, because the snapshot has it. */
 function rulesPrefixOf({ identifiers: _, ...rules }: ReadRules): string {
   const given = Object.entries(rules).filter(([, rule]) => rule !== undefined);
   if (given.length === 0) return '';
@@ -176,7 +176,7 @@ function refusedWith(bytes: number): LoadDone {
   return { kind: 'refused', refusal: { code: 'memory', detail } };
 }
 
-/** Rejects as soon as the signal is aborted: code of the embedding program may not heed it. */
+/** Rejects as soon as the signal is aborted, because code of the embedding program may ignore the signal. */
 function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason);
@@ -190,13 +190,13 @@ function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
 function checkWatch(given: unknown, name: string): { close(): void } {
   if (given === undefined || given === null) return { close() {} };
   if (typeof (given as { readonly close?: unknown }).close === 'function') return given as { close(): void };
-  // A promise of a watch, say, whose rejection would end the process.
+  // For example the promise of a watch, whose rejection would end the process.
   if (given instanceof Promise) given.catch(() => {});
   const message = `watch() of ${name} must return an object with a close() function, or nothing`;
   throw new LecternError('source-malformed', message);
 }
 
-/** Checks what a source of the embedding program gave: nothing that is malformed may pass for an empty timetable. */
+/** Checks the result of the embedding program's source: a malformed result must not pass for an empty timetable. */
 function checkRecordLoad(given: RecordLoad, name: string, previous: string | null): RecordLoad {
   const fault = (problem: string): LecternError =>
     new LecternError('source-malformed', `load() of ${name} ${problem}`);
@@ -218,7 +218,7 @@ function checkRecordLoad(given: RecordLoad, name: string, previous: string | nul
   return { records: records as Records, version };
 }
 
-/** Between two chunks other work has its turn. Failures are reported as those of any source. */
+/** Other work runs between two chunks. Failures are reported as for any source. */
 async function* inTurns(feed: Feed, name: string, signal: AbortSignal): Feed {
   try {
     for await (const chunk of feed) {
@@ -236,6 +236,6 @@ async function* inTurns(feed: Feed, name: string, signal: AbortSignal): Feed {
 async function* standardInputChunks(signal: AbortSignal): Feed {
   // Waiting for more of it would keep the process alive.
   signal.addEventListener('abort', () => void process.stdin.destroy(), { once: true });
-  // A copy each: what arrives may be a part of a larger buffer, which cannot be handed over.
+  // Copies each chunk, because it may be a part of a larger buffer, which cannot be transferred.
   for await (const chunk of process.stdin) yield Uint8Array.from(chunk as Uint8Array);
 }

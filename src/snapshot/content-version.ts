@@ -13,7 +13,7 @@ const VERSION_BYTES = 16;
 const IDS_PER_PIECE = 4096;
 const TEXT_UNITS_PER_PIECE = 65_536;
 
-/** Replicas and restarts with the same data agree. Hashes columns, because rows are five times as long. */
+/** Equal for replicas and restarts with equal data. Hashes columns, because rows are five times as long. */
 export function contentVersionOf(
   identifiers: IdentifierMode,
   events: OrderedEvents,

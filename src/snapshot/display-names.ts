@@ -6,7 +6,7 @@ import { type CodeColumn, sharedCodeColumn } from '../structures/posting-lists.j
 import type { OrderedColumn, OrderedEvents } from './columns.js';
 import type { FieldImage, NamesImage, SnapshotImage } from './image.js';
 
-/** Gives each value of a field its name by the rule of NAMED_FIELDS, which no order of records can change. */
+/** Gives each value of a field its name by the rule of NAMED_FIELDS. The order of records does not matter. */
 export function buildNames(
   { columns }: OrderedEvents,
   fields: SnapshotImage['fields'],
@@ -80,7 +80,7 @@ export class DisplayNames {
     this.codes = codes;
   }
 
-  /** Null for no name, and for a code that no value has. */
+  /** Null for no name, and for an unused code. */
   nameOf(code: number): string | null {
     const nameCode = this.codes[code] ?? NO_CODE;
     return nameCode < this.dictionary.size ? this.dictionary.valueOf(nameCode) : null;

@@ -42,7 +42,7 @@ export interface EventKey {
   readonly id: string;
 }
 
-/** Reads an image, which any number of threads may share. Each reader builds its own interval trees. */
+/** Reads an image, which threads may share. Each reader builds its own interval trees. */
 export class Snapshot {
   readonly summary: SnapshotSummary;
   readonly rows: Rows;
@@ -146,7 +146,7 @@ export class Snapshot {
     return a.timeMs - b.timeMs || a.endTimeMs - b.endTimeMs || compareCodePoints(a.id, b.id);
   }
 
-  /** The first ordinal after `key`, whose event may be gone. */
+  /** The first ordinal after `key`. The event of `key` itself may no longer exist. */
   ordinalAfter(key: EventKey): number {
     const { startMs, endMs, first } = this.#slots;
     let slot = lowerBound(startMs, key.timeMs);

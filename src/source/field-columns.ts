@@ -31,7 +31,7 @@ export function renamedColumns(
   return columns;
 }
 
-/** Files of some systems have accents as characters of their own, which looks the same. */
+/** Files of some systems write accents as separate characters, which look the same. */
 export function spellingsOf(name: string): string[] {
   return [...new Set([name, name.normalize('NFC'), name.normalize('NFD')])];
 }

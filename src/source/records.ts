@@ -17,7 +17,7 @@ export type RecordLoad =
       readonly version: string | null;
     }
   | {
-      /** The source still has the version that is served. */
+      /** The source still has the served version. */
       readonly notModified: true;
     };
 
@@ -39,7 +39,7 @@ export interface RecordWatch {
 export interface RecordSource {
   /** For messages. */
   readonly name: string;
-  /** Gives all records, or says that nothing is new. An error fails the load. */
+  /** Gives all records, or reports that nothing has changed. An error fails the load. */
   load(options: RecordLoadOptions): RecordLoad | Promise<RecordLoad>;
   /** Calls back after each possible change, until closed. */
   watch?(onChange: () => void): RecordWatch;
@@ -54,7 +54,7 @@ export interface RecordChange {
 }
 
 /**
- * Records that the embedding program holds and changes. A timetable opened on it follows each change; changes close together
+ * Records that the embedding program holds and changes. A timetable opened on this source follows each change; changes close together
  * become one rebuild.
  */
 export class MemorySource implements RecordSource {
@@ -65,7 +65,7 @@ export class MemorySource implements RecordSource {
   #isSpent = false;
   /** Replaces `#records` once a change was applied. */
   #byId: Map<string, unknown> | null = null;
-  /** Records outside `#byId`, which will be rejected: they have no id, or that of an earlier record. */
+  /** Records outside `#byId`. They will be rejected, because they have no id or the id of an earlier record. */
   #strays: readonly { readonly id: string | null; readonly record: unknown }[] = [];
   /** Different in each process, since versions are kept in snapshot files. */
   readonly #origin = randomUUID();

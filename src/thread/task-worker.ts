@@ -9,12 +9,12 @@ const port = parentPort as MessagePort;
 if (port === null) throw new Error('this module is the entry of a worker thread');
 
 const task = workerData as Task;
-// Nothing can be answered before a first load or an image is ready, so these keep their priority.
+// Before a first load or an image is ready, no request can be answered, so these tasks keep their priority.
 if (task.task !== 'read-image' && (task.task !== 'load' || task.served !== null)) letOthersGoFirst();
 
 const tell = (message: FromTask): void => port.postMessage(message);
 
-/** One chunk is asked for at a time, so neither side holds more. */
+/** One chunk is requested at a time, so neither side holds more. */
 async function* chunks(): AsyncGenerator<Uint8Array> {
   for (;;) {
     const message = new Promise<StreamChunk>((resolve) => port.once('message', resolve));
@@ -44,6 +44,6 @@ void runTaskHere(task, listeners, chunks())
   })
   .then((result) => {
     tell(result);
-    // A stream that failed half-way still listens; nothing may keep the thread.
+    // A stream that failed half-way still listens, and would keep the thread alive.
     port.close();
   });

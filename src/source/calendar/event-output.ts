@@ -20,7 +20,7 @@ export class EventOutput {
     this.#sink = sink;
   }
 
-  /** @param namedMs the occurrence that the identifier is of */
+  /** @param namedMs the start from which the identifier is made */
   give(event: CalendarEvent, uid: string, namedMs: number, { start, length, end }: Timing): void {
     const endMs = end?.instantMs ?? endOf(start.localMs, start.instantMs, start.zone, length);
     if (end !== null) this.#count(end.kind);
