@@ -79,7 +79,7 @@ export function createRouter(routes: readonly Route[]): (path: string) => Route 
   // These paths are not remembered: there is one for each event, and paths of feeds are secrets.
   const withParameter = new Set(routes.filter(({ path }) => /[:*]/.test(path)));
   for (const route of routes) router.on('GET', route.path, () => undefined, route);
-  /** By path as it was spelled: a handful, since clients spell paths as they are documented. */
+  /** By the spelling of the path: a handful, since clients use the documented spelling. */
   const known = new Map<string, Route>();
   const feeds = routes.find(({ kind }) => kind === 'feed');
   const feedFolder = feeds?.path.replace(/\*$/, '');

@@ -1,6 +1,6 @@
 export interface RefreshOutcome {
   readonly failed: boolean;
-  /** How long the source asked to be left alone, or null. */
+  /** The time in Retry-After of the source, or null. */
   readonly retryAfterMs: number | null;
   /** After how long the next load is due in any case, or null. */
   readonly dueMs: number | null;

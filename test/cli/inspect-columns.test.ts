@@ -1,4 +1,4 @@
-/** inspect on files as people have them: its proposal, pasted, loads them. */
+/** inspect on typical files: its proposal, pasted, loads them. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
@@ -56,7 +56,7 @@ test('after a wrong column in a map, the existing columns are shown', async (t) 
   const path = fileOf(t, 'stundenplan.csv', TEXT);
   const outcome = await runHere(t, ['inspect', path, '--map', 'title=Fsch']);
   t.equal(outcome.code, 1);
-  t.match(outcome.stderr, /^error: .*names a column that is not there: "Fsch" .*did you mean "Fach"/);
+  t.match(outcome.stderr, /^error: .*names a column that does not exist: "Fsch" .*did you mean "Fach"/);
   t.match(outcome.stdout, /^ {2}"Fach" +1 {2}"Übung"$/m);
 });
 

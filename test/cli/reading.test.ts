@@ -1,4 +1,4 @@
-/** The settings that say what values of a source mean, in each command that reads one. */
+/** The settings of reading, in each command that reads a source. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

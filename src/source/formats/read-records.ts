@@ -181,7 +181,7 @@ export async function* gunzip(sourceName: string, chunks: AsyncIterable<Uint8Arr
   }
   const packed = Readable.from(counted(), { objectMode: false, highWaterMark: READ_CHUNK_BYTES });
   const plain = createGunzip({ chunkSize: READ_CHUNK_BYTES });
-  // The loop below throws failures of both ends.
+  // Failures of source and decompression surface in the loop below.
   pipeline(packed, plain, () => {});
   try {
     for await (const chunk of plain) yield chunk as Buffer;

@@ -16,7 +16,7 @@ export interface FormatReader {
   readonly format: SourceFormat;
   /** Records so far, rejected ones included. */
   readonly records: number;
-  /** Whether the data says where it ends: then cut data is always noticed. */
+  /** Whether the data marks its end, so that cut data is always noticed. */
   readonly selfDelimiting: boolean;
   readonly endsCut?: boolean;
   readonly expanded?: ExpansionWindow | undefined;

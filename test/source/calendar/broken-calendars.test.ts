@@ -1,4 +1,4 @@
-/** Whatever bytes a calendar holds: what is good is served, what is not is reported, and everything ends soon. */
+/** Calendars with arbitrary bytes: good events are served, bad ones reported, and everything ends soon. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
@@ -69,7 +69,7 @@ test('a calendar that is cut anywhere is refused', (t) => {
   t.end();
 });
 
-/** The structure of a calendar: what is served, and what is rejected. */
+/** The structure of a calendar, with served and rejected events. */
 const STRUCTURES: readonly (readonly [
   name: string,
   lines: readonly string[],

@@ -142,7 +142,7 @@ test('an occurrence without its event, or outside the rule, is served', (t) => {
   t.end();
 });
 
-test('identifiers are equal in every load, whatever the order', (t) => {
+test('identifiers are equal in every load, in any order', (t) => {
   const other = MASTER.map((line) => line.replace('UID:m', 'UID:n'));
   const idsOf = (...lines: string[]): (string | undefined)[] =>
     readCalendar(calendarOf(...lines), WINDOW)

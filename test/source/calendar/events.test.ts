@@ -1,4 +1,4 @@
-/** What the properties of an event become. */
+/** The values made from the properties of an event. */
 import { test } from 'tap';
 import { derivedIdentifier } from '../../../src/model/derived-identifier.js';
 import { CalendarReader } from '../../../src/source/calendar/calendar-reader.js';
@@ -17,7 +17,7 @@ function spans(text: string, rules: object = BERLIN): string[] {
   return [...times, ...rejections.map(({ code, detail }) => `${code}: ${detail}`)];
 }
 
-/** Time properties of one event, and what they mean in Europe/Berlin. */
+/** Time properties of one event, and their meaning in Europe/Berlin. */
 const TIMES: readonly (readonly [name: string, lines: readonly string[], expected: readonly string[]])[] = [
   ['UTC', ['DTSTART:20260914T060000Z', 'DTEND:20260914T073000Z'], ['2026-09-14T06:00Z/07:30Z']],
   ['a duration', ['DTSTART:20260914T060000Z', 'DURATION:PT1H30M'], ['2026-09-14T06:00Z/07:30Z']],
@@ -87,7 +87,11 @@ const FAULTS: readonly (readonly [lines: readonly string[], code: string, detail
   [['DTSTART:20260914T060000+0200'], 'malformed-time', /not a date or date-time of iCalendar/],
   [['DTSTART:2026-09-14T06:00:00Z'], 'malformed-time', /not a date or date-time of iCalendar/],
   [['DTSTART:20260914T060000ZZ'], 'malformed-time', /not a date or date-time of iCalendar/],
-  [['DTSTART;TZID=Mars/Olympus:20260914T060000'], 'malformed-time', /TZID "Mars\/Olympus" is no known zone/],
+  [
+    ['DTSTART;TZID=Mars/Olympus:20260914T060000'],
+    'malformed-time',
+    /TZID "Mars\/Olympus" is not a known zone/,
+  ],
   [['DTSTART:20260914T060000Z', 'DTEND:20260914T050000Z'], 'end-before-start', /DTEND is before DTSTART/],
   [['DTSTART:20260914T060000Z', 'DURATION:-PT1H'], 'end-before-start', /DURATION is negative/],
   [['DTSTART:20260914T060000Z', 'DURATION:1 hour'], 'malformed-time', /not a duration of iCalendar/],
@@ -98,7 +102,11 @@ const FAULTS: readonly (readonly [lines: readonly string[], code: string, detail
     /not both dates or both times/,
   ],
   [['DTSTART:20260914T060000Z', 'DTSTART:20260915T060000Z'], 'malformed-record', /DTSTART is given twice/],
-  [['DTSTART:20260914T060000Z', 'and a broken fold'], 'malformed-record', /line 7 is no property/],
+  [
+    ['DTSTART:20260914T060000Z', 'and a broken fold'],
+    'malformed-record',
+    /line 7 is not an iCalendar property/,
+  ],
   [['DTSTART:20260914T060000Z', 'X-A;B="c:d'], 'malformed-record', /quote of its parameters is not closed/],
   [['DTSTART:20260914T060000Z', 'RRULE:FREQ=SOMETIMES'], 'malformed-recurrence', /FREQ is unknown/],
   [['DTSTART:20260914T060000Z', 'RRULE:COUNT=3'], 'malformed-recurrence', /no FREQ/],
@@ -113,7 +121,7 @@ const FAULTS: readonly (readonly [lines: readonly string[], code: string, detail
   [
     ['DTSTART:20260914T060000Z', 'RRULE:FREQ=DAILY;BYDAY=1MO'],
     'malformed-recurrence',
-    /does not go with FREQ=DAILY/,
+    /cannot be combined with FREQ=DAILY/,
   ],
   [
     ['DTSTART:20260914T060000Z', 'RRULE:FREQ=WEEKLY;BYEASTER=1'],

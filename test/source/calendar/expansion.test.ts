@@ -1,4 +1,4 @@
-/** Recurrences equal a slow expansion, over two changes of the clock, and end early where rules are absurd. */
+/** Recurrences equal a slow expansion, over two clock changes, and absurd rules end early. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
