@@ -15,7 +15,7 @@ export interface TokenKeys {
   readonly jwks: object | null;
 }
 
-/** Who may see what. Plain data that crosses threads; changes while the service runs. */
+/** Keys, secrets, revocations and enrolments. Plain data that crosses threads; changes while the service runs. */
 export interface Access {
   readonly tokenKeys: TokenKeys;
   readonly enrolments: Enrolments | null;

@@ -19,6 +19,7 @@ import { refused, unreadable } from '../upstream/failure.js';
 import { gunzip, readRecords } from './formats/read-records.js';
 import { type ClientCredentials, Credentials, type HeaderFields } from './http/credentials.js';
 import { isPage, type Link, nextTarget, parseLinks } from './http/link.js';
+import { renewedDaily } from './renewed-daily.js';
 import {
   formatOf,
   type LoadOptions,
@@ -66,7 +67,7 @@ export function httpSource(spec: HttpSpec, askSecretHeaders?: AskSecretHeaders):
   const address = parseAddress(spec.url);
   const secretHeaders = askSecretHeaders ?? new Credentials(spec, address).ask;
   const url = withoutCredentials(address);
-  return {
+  return renewedDaily({
     name: redactAddress(url),
     id: `address ${addressDigest(url)}`,
     mayBeMissing: true,
@@ -88,7 +89,7 @@ export function httpSource(spec: HttpSpec, askSecretHeaders?: AskSecretHeaders):
         call.close();
       }
     },
-  };
+  });
 }
 
 class HttpLoad {
