@@ -7,7 +7,7 @@ import { Growable } from '../structures/growable.js';
 import { buildIntervalIndex } from '../structures/interval-index.js';
 import type { KeyedHash } from '../structures/keyed-hash.js';
 import type { PostingListsImage } from '../structures/posting-lists.js';
-import { radixSort, sortByIntervals } from '../structures/radix-sort.js';
+import { sortByIntervals } from '../structures/radix-sort.js';
 import { scratch, shared } from '../structures/slabs.js';
 import { type OrderedEvents, pick } from './columns.js';
 import type { ClustersImage, RowsImage, SlotsImage, SnapshotImage } from './image.js';
@@ -39,35 +39,58 @@ export function buildClusters(
 
 /**
  * Rows with equal slot and LESSON_FIELDS are one lesson, numbered by its first ordinal. Rows without a value in the
- * first field are lessons of their own (NO_CODE). Sorting, unlike hashing, is fast for all values.
+ * first field are lessons of their own (NO_CODE). Dividing, unlike hashing, is fast for all values.
  */
-function lessonNumbers({ slotOf, columns }: OrderedEvents): Uint32Array {
+function lessonNumbers({ slots, slotOf, columns }: OrderedEvents): Uint32Array {
   const count = slotOf.length;
-  const fields = LESSON_FIELDS.map((name) => columns[name].codes);
-  const required = fields[0]!;
-  const order = scratch.uint32(count);
-  for (let ordinal = 0; ordinal < count; ordinal++) order[ordinal] = ordinal;
-  const keys = scratch.float64(count);
-  // Stable sorts: by slot in the end, and in order within each lesson.
-  for (const column of [...fields, slotOf]) {
-    // NO_CODE becomes 0, which keeps the keys short.
-    for (let ordinal = 0; ordinal < count; ordinal++) keys[ordinal] = (column[ordinal]! + 1) >>> 0;
-    radixSort(order, keys);
-  }
+  const fields = LESSON_FIELDS.map((name) => columns[name]);
+  let groups: Groups = { rows: scratch.uint32(count), first: slots.first };
+  for (let ordinal = 0; ordinal < count; ordinal++) groups.rows[ordinal] = ordinal;
+  for (const { codes, dictionary } of fields) groups = divide(groups, codes, dictionary.size);
+  const required = fields[0]!.codes;
   const lessons = scratch.uint32(count);
-  let first = 0;
-  for (let n = 0; n < count; n++) {
-    const ordinal = order[n]!;
-    if (n === 0 || !isOneLesson(slotOf, fields, first, ordinal)) first = ordinal;
-    lessons[ordinal] = required[ordinal] === NO_CODE ? NO_CODE : first;
+  const { rows, first } = groups;
+  for (let group = 0; group + 1 < first.length; group++) {
+    const lesson = rows[first[group]!]!;
+    for (let place = first[group]!; place < first[group + 1]!; place++) {
+      const ordinal = rows[place]!;
+      lessons[ordinal] = required[ordinal] === NO_CODE ? NO_CODE : lesson;
+    }
   }
   return lessons;
 }
 
-function isOneLesson(slotOf: Uint32Array, fields: readonly Uint32Array[], a: number, b: number): boolean {
-  if (slotOf[a] !== slotOf[b]) return false;
-  for (let n = 0; n < fields.length; n++) if (fields[n]![a] !== fields[n]![b]) return false;
-  return true;
+/** Group g is rows [first[g], first[g + 1]), ascending. */
+interface Groups {
+  readonly rows: Uint32Array;
+  readonly first: Uint32Array;
+}
+
+/** Divides groups by the codes of their rows, in time proportional to the rows. */
+function divide({ rows, first }: Groups, codes: Uint32Array, codeCount: number): Groups {
+  const divided = scratch.uint32(rows.length);
+  const firsts = scratch.uint32(rows.length + 1);
+  let groups = 0;
+  /** By code, the last entry for null: how many rows of the group have it, then where the next of them goes. */
+  const counts = scratch.uint32(codeCount + 1);
+  const next = scratch.uint32(codeCount + 1);
+  for (let group = 0; group + 1 < first.length; group++) {
+    const from = first[group]!;
+    const to = first[group + 1]!;
+    for (let place = from; place < to; place++) counts[Math.min(codes[rows[place]!]!, codeCount)]!++;
+    let end = from;
+    for (let place = from; place < to; place++) {
+      const code = Math.min(codes[rows[place]!]!, codeCount);
+      if (counts[code] !== 0) {
+        firsts[groups++] = next[code] = end;
+        end += counts[code]!;
+        counts[code] = 0;
+      }
+      divided[next[code]!++] = rows[place]!;
+    }
+  }
+  firsts[groups] = rows.length;
+  return { rows: divided, first: firsts.subarray(0, groups + 1) };
 }
 
 /**
