@@ -43,6 +43,7 @@ export type { Origin, SnapshotSummary } from './snapshot/summary.js';
 export {
   MemorySource,
   type RecordChange,
+  type RecordDelta,
   type RecordLoad,
   type RecordLoadOptions,
   type RecordSource,

@@ -5,7 +5,13 @@ import { LOAD_BASE_BYTES } from '../limits.js';
 import type { ReadRules } from '../model/read-rules.js';
 import type { ImageSource } from '../snapshot/image-file.js';
 import { filesOf, watchSource } from '../source/file-watch.js';
-import { MemorySource, type RecordLoad, type RecordSource, type Records } from '../source/records.js';
+import {
+  MemorySource,
+  type RecordDelta,
+  type RecordLoad,
+  type RecordSource,
+  type Records,
+} from '../source/records.js';
 import { parseSourceArgument, type SourceSpec, sourceDigest, sourceOfSpec } from '../source/spec.js';
 import { recordChunks } from '../thread/record-chunks.js';
 import { spawnTask } from '../thread/spawn-task.js';
@@ -107,6 +113,7 @@ export class Loader {
       const loading = Promise.resolve(source.load({ previous: previousVersion, signal }));
       const given = checkRecordLoad(await abortable(loading, signal), name, previousVersion);
       if ('notModified' in given) return { kind: 'not-modified' };
+      if ('upserts' in given) throw new Error('deltas are not applied yet');
       const { records, version } = given;
       if (version !== null) onVersion?.(version);
       const stream = { kind: 'stream', content: 'records', name, version } as const;
@@ -201,21 +208,33 @@ function checkRecordLoad(given: RecordLoad, name: string, previous: string | nul
   const fault = (problem: string): LecternError =>
     new LecternError('source-malformed', `load() of ${name} ${problem}`);
   if (typeof given !== 'object' || given === null) {
-    throw fault('returned no object; expected { records, version } or { notModified: true }');
+    const expected = '{ records, version }, { upserts, removals, version } or { notModified: true }';
+    throw fault(`returned no object; expected ${expected}`);
   }
   if ('notModified' in given) {
     if (previous !== null) return given;
     throw fault('returned notModified although `previous` is null; expected records');
   }
-  const { records, version = null } = given as { readonly records?: unknown; readonly version?: unknown };
-  const isObject = typeof records === 'object' && records !== null;
-  if (!isObject || !(Symbol.iterator in records || Symbol.asyncIterator in records)) {
-    throw fault('returned no iterable records');
-  }
+  const { records, upserts, removals, version = null } = given as { readonly [name: string]: unknown };
   if (version !== null && typeof version !== 'string') {
     throw fault('returned a version that is not a string; expected a string or null');
   }
-  return { records: records as Records, version };
+  if (upserts === undefined && removals === undefined) {
+    if (!isRecords(records)) throw fault('returned no iterable records');
+    return { records, version };
+  }
+  if (records !== undefined) throw fault('returned records and a delta; expected one of them');
+  if (previous === null) throw fault('returned a delta although `previous` is null; expected records');
+  if (!isRecords(upserts)) throw fault('returned a delta without iterable upserts');
+  const isList = typeof removals === 'object' && removals !== null && Symbol.iterator in removals;
+  if (!isList) throw fault('returned a delta without iterable removals');
+  return { upserts, removals: removals as RecordDelta['removals'], version };
+}
+
+/** A string is iterable, too, but its characters are not records. */
+function isRecords(given: unknown): given is Records {
+  if (typeof given !== 'object' || given === null) return false;
+  return Symbol.iterator in given || Symbol.asyncIterator in given;
 }
 
 /** Between two chunks other work has its turn. Failures are reported as those of any source. */

@@ -19,11 +19,25 @@ export type RecordLoad =
   | {
       /** The source still has the version that is served. */
       readonly notModified: true;
-    };
+    }
+  | RecordDelta;
+
+/** What changed since the version that is served: a load without the rest of the records. Only where `previous` is not null. */
+export interface RecordDelta {
+  /** Records to add; they replace those with the same id. Of several with one id the last counts. */
+  readonly upserts: Records;
+  /** Ids to remove; unknown ones are skipped. An id that is also among the upserts is not removed. */
+  readonly removals: Iterable<string | number>;
+  /** As of a load of all records. Null: unknown; the next load is then asked for all records. */
+  readonly version: string | null;
+}
 
 /** Given to {@link RecordSource.load}. */
 export interface RecordLoadOptions {
-  /** The served version. A source that still has it may answer `{ notModified: true }`. */
+  /**
+   * The served version; null if there is none. A source that still has it may answer `{ notModified: true }`, and one that
+   * knows what changed since then may give that alone.
+   */
   readonly previous: string | null;
   /** Aborted when the load is no longer wanted. */
   readonly signal: AbortSignal;
@@ -39,7 +53,7 @@ export interface RecordWatch {
 export interface RecordSource {
   /** For messages. */
   readonly name: string;
-  /** Gives all records, or says that nothing is new. An error fails the load. */
+  /** Gives all records, or what changed since `previous`, or says that nothing is new. An error fails the load. */
   load(options: RecordLoadOptions): RecordLoad | Promise<RecordLoad>;
   /** Calls back after each possible change, until closed. */
   watch?(onChange: () => void): RecordWatch;
