@@ -39,7 +39,7 @@ function* eventsOf(snapshot: Snapshot): Generator<NormalisedEvent> {
     }
     for (const { name, namedBy } of NAMED_FIELDS) {
       const code = snapshot.field(name).codes[ordinal]!;
-      for (const by of namedBy.filter((each) => each !== 'lecturer')) event[by] = snapshot.nameOf(name, code);
+      for (const by of namedBy) event[by] = by in event ? event[by] : snapshot.nameOf(name, code);
     }
     yield event;
   }
