@@ -8,6 +8,7 @@ import { filesOf, watchSource } from '../source/file-watch.js';
 import { MemorySource } from '../source/memory-source.js';
 import type { RecordSource, Records } from '../source/records.js';
 import { parseSourceArgument, type SourceSpec, sourceDigest, sourceOfSpec } from '../source/spec.js';
+import { KeptThread } from '../thread/kept-thread.js';
 import { recordChunks } from '../thread/record-chunks.js';
 import { spawnTask } from '../thread/spawn-task.js';
 import { runTaskHere } from '../thread/task.js';
@@ -60,6 +61,7 @@ export class Loader {
   readonly #source: AnySource;
   readonly #place: BuildPlace;
   readonly #rulesPrefix: string;
+  readonly #patches = new KeptThread();
   /** Since when a terminated thread has been stuck; null if none is. */
   #stuckSinceMs: number | null = null;
   /** Standard input can be read once. Later loads fail or are refused if the first was, else nothing is new. */
@@ -154,7 +156,9 @@ export class Loader {
           this.#stuckSinceMs = null;
         });
       };
-      return spawnTask(task, { ...listeners, keepsProcessAlive, onStuck, feed });
+      const options = { ...listeners, keepsProcessAlive, onStuck, feed };
+      if (task.task === 'patch') return this.#patches.run(task, options) as Promise<DoneOf<T>>;
+      return spawnTask(task, options);
     }
     const { signal } = listeners;
     const chunks = feed && inTurns(feed, this.name, signal);
