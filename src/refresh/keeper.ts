@@ -310,7 +310,7 @@ export class Keeper {
         this.#servedVersion = sourceVersion;
         this.#publish({ image, origin: 'source', delta, history });
         this.#succeed();
-        this.#file?.write({ image, sourceVersion, parts: this.#parts.parts });
+        this.#file?.write({ image, sourceVersion, parts: this.#parts.parts }, isPatch);
         return 'published';
       }
     }
