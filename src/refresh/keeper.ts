@@ -6,6 +6,7 @@ import type { History } from '../snapshot/differences.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import { type IntakeBounds, OUT_OF_MEMORY } from '../snapshot/intake-bounds.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
+import { Weight } from '../snapshot/weight.js';
 import type { LoadProgress, PartsReport } from '../source/source.js';
 import type { Loaded } from '../thread/task-messages.js';
 import { ChangePace } from './change-pace.js';
@@ -15,7 +16,6 @@ import { changedParts, sourceParts } from './parts.js';
 import { Patience } from './patience.js';
 import { Refresher, type RefreshOutcome, TIMER_MS_MAX } from './refresher.js';
 import { checkIdentifiers, SnapshotFile } from './snapshot-file.js';
-import { Weight } from './weight.js';
 
 export interface Publication extends Pick<Loaded, 'image' | 'delta' | 'history'> {
   readonly origin: Origin;
