@@ -5,7 +5,7 @@ import type { Feed } from './task-messages.js';
 const STREAM_CHUNK_MS_MAX = 4;
 
 /**
- * Turns records into chunks of NDJSON. A chunk ends after a few milliseconds, so that this thread is never busy for long. A
+ * Turns records into chunks of NDJSON. A chunk ends after a few milliseconds, so this thread is never busy for long. A
  * record that JSON cannot represent (undefined, a circle, a bigint) becomes a text that says so, which is rejected.
  */
 export async function* recordChunks(records: Records): Feed {
