@@ -119,6 +119,10 @@ export const VALUE_MEMO_UNITS_MAX = 256;
 export const ROW_BYTES_MAX: number = 4 * 1024 * MIB - 64 * KIB;
 /** Ordinals have 32 bits, and 0xFFFFFFFF means "none". */
 export const EVENTS_MAX = 0xfffffffe;
+/** Events that go and come, as a share of all: more are built anew, which then costs less than a patch. */
+export const PATCH_SHARE_MAX = 0.1;
+/** So many are always patched: that takes milliseconds. */
+export const PATCH_EVENTS_MIN = 1000;
 
 /** Occurrences of one event of a calendar within the window: a lesson on each day of 27 years. */
 export const OCCURRENCES_MAX = 10_000;
