@@ -12,7 +12,7 @@ import type { Answer } from '../view/answer.js';
 import { EXIT_FAILURE, isWriteFailure, writeError } from './faults.js';
 import { OutputFile } from './output-file.js';
 import { readScheduleRequest } from './schedule-request.js';
-import { endBySignal, listenForSignals, type SignalListener } from './signals.js';
+import { COMMAND_SIGNALS, endBySignal, listenForSignals, type SignalListener } from './signals.js';
 import {
   createProgressLine,
   describeRejections,
@@ -53,7 +53,7 @@ export async function exportEvents(
   }
   const rules = readRulesOf({ ...reading, fieldMap: await readFieldMap(reading) });
   // Before the file is made: otherwise a signal could leave it behind.
-  const signals = listenForSignals();
+  const signals = listenForSignals(COMMAND_SIGNALS);
   const file = output === undefined ? null : await openOutput(output);
   if (typeof file === 'number') {
     signals.stop();

@@ -13,9 +13,10 @@ import type { Loaded } from '../thread/task-messages.js';
 import { ChangePace } from './change-pace.js';
 import { type Gate, growthBound, judge, type Refusal } from './gate.js';
 import type { Loader } from './loader.js';
-import { changedParts, sourceParts } from './parts.js';
+import { changedParts, overdueMs, sourceParts } from './parts.js';
 import { Patience } from './patience.js';
 import { Refresher, type RefreshOutcome, TIMER_MS_MAX } from './refresher.js';
+import { renewalMs } from './renewal.js';
 import { checkIdentifiers, SnapshotFile } from './snapshot-file.js';
 
 export interface Publication extends Pick<Loaded, 'image' | 'delta' | 'history'> {
@@ -72,6 +73,8 @@ export interface KeeperState {
   readonly lastError: string | null;
   /** Since when loads have failed or were refused. */
   readonly failingSinceMs: number | null;
+  /** When that will have been for ten refresh intervals. */
+  readonly overdueAtMs: number | null;
   /** Of several sources; null for a single one. */
   readonly parts: SourceParts | null;
   /** The published snapshot is damaged and must not be served until the next publication. */
@@ -102,7 +105,10 @@ export class Keeper {
   #parts: PartsReport = NO_PARTS;
   /** A part was missing, so the next timetable may be much larger. */
   #isPartial = false;
-  state: KeeperState = { state: 'loading', ...NEVER, lastError: null, failingSinceMs: null, parts: null };
+  state: KeeperState = {
+    ...{ state: 'loading', ...NEVER, lastError: null },
+    ...{ failingSinceMs: null, overdueAtMs: null, parts: null },
+  };
   #lastError: unknown = null;
 
   constructor(options: KeeperOptions) {
@@ -224,7 +230,7 @@ export class Keeper {
     try {
       result = await this.#load(force, beganMs);
     } catch (error) {
-      if (this.#abort.signal.aborted) return { failed: true, retryAfterMs, ...CLOSED };
+      if (this.#abort.signal.aborted) return { failed: true, retryAfterMs, dueMs: null, ...CLOSED };
       this.#patience.failed();
       // Damaged copies are useless, so all parts are read again.
       if (error instanceof LecternError && error.code === 'image-unusable') this.#parts = NO_PARTS;
@@ -236,7 +242,10 @@ export class Keeper {
     const reason = this.state.lastError;
     this.#options.events.ended?.(result, performance.now() - beganMs);
     this.#pace.ended();
-    return { failed: result === 'failed', retryAfterMs, result, reason };
+    const failed = result === 'failed';
+    const { loader, now = Date.now, random = Math.random } = this.#options;
+    const dueMs = this.#served && renewalMs(this.#served.summary, loader.rules, failed, now, random);
+    return { failed, retryAfterMs, dueMs, result, reason };
   }
 
   async #load(force: boolean, beganMs: number): Promise<LoadResult> {
@@ -331,9 +340,11 @@ export class Keeper {
     this.#firstSnapshot();
   }
 
-  #become(state: Omit<KeeperState, 'parts'>): void {
+  #become(state: Omit<KeeperState, 'parts' | 'overdueAtMs'>): void {
     const { refreshSeconds } = this.#options;
-    this.state = { ...state, parts: sourceParts(this.#parts, refreshSeconds) };
+    const { failingSinceMs } = state;
+    const overdueAtMs = failingSinceMs === null ? null : failingSinceMs + overdueMs(refreshSeconds);
+    this.state = { ...state, overdueAtMs, parts: sourceParts(this.#parts, refreshSeconds) };
     this.#options.events.changed?.(this.state);
   }
 

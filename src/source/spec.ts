@@ -4,10 +4,12 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LecternError } from '../errors.js';
 import { addressDigest, parseAddress } from '../upstream/address.js';
+import type { AskSecretHeaders } from '../upstream/call.js';
 import { fileSource } from './file.js';
 import { isGlob } from './find-files.js';
 import { type FolderSpec, foundFiles, type GlobSpec } from './found-files.js';
-import { resolveHeaders } from './http/headers.js';
+import type { ClientCredentials } from './http/credentials.js';
+import { headersByOrigin } from './http/headers-by-origin.js';
 import { type HttpSpec, httpSource } from './http.js';
 import { type LecturerIds, withLecturerIds } from './lecturer-ids.js';
 import { mergedSource } from './merged.js';
@@ -20,6 +22,11 @@ export type SourceSpec = (FileSpec | FolderSpec | GlobSpec | HttpSpec | MergedSp
   /** Fills `lecturerId` from `lecturer`: a map from name to identifier, or the path of one. Default none. */
   readonly lecturerIds?: LecturerIds | undefined;
 };
+
+/** In place of credentials that may change: threads that load ask for those of this number. */
+export interface NumberedCredentials {
+  readonly credentials?: number | undefined;
+}
 
 /** A file as a source. */
 export interface FileSpec extends FileLimits {
@@ -37,9 +44,18 @@ export interface MergedSpec {
   readonly specs: readonly SourceSpec[];
 }
 
-/** @throws LecternError `option-invalid` */
-export function sourceOfSpec({ lecturerIds, ...spec }: SourceSpec): Source {
-  if (lecturerIds !== undefined) return withLecturerIds(sourceOfSpec(spec), lecturerIds);
+/** Secret header fields of the address with this number; see {@link SourceSpec}. */
+export type AskSecretHeadersOf = (
+  credentials: number,
+  ...ask: Parameters<AskSecretHeaders>
+) => ReturnType<AskSecretHeaders>;
+
+/**
+ * @param ask for specs with numbers in place of credentials
+ * @throws LecternError `option-invalid`
+ */
+export function sourceOfSpec({ lecturerIds, ...spec }: SourceSpec, ask?: AskSecretHeadersOf): Source {
+  if (lecturerIds !== undefined) return withLecturerIds(sourceOfSpec(spec, ask), lecturerIds);
   switch (spec.kind) {
     case 'file':
       if (typeof spec.path !== 'string' || spec.path === '')
@@ -49,14 +65,21 @@ export function sourceOfSpec({ lecturerIds, ...spec }: SourceSpec): Source {
     case 'glob':
       return foundFiles(spec);
     case 'http':
-      return httpSource(spec);
+      return httpSource(spec, askOf(spec, ask));
     case 'merged':
-      return mergedSource(spec.specs.map(sourceOfSpec));
+      return mergedSource(spec.specs.map((each) => sourceOfSpec(each, ask)));
     default: {
       const kind = JSON.stringify((spec as { readonly kind: unknown }).kind);
       throw invalid(`a source of the kind ${kind} is not known; expected file, folder, glob, http or merged`);
     }
   }
+}
+
+function askOf(spec: HttpSpec, ask: AskSecretHeadersOf | undefined): AskSecretHeaders | undefined {
+  const { credentials } = spec as NumberedCredentials;
+  return credentials === undefined || ask === undefined
+    ? undefined
+    : (...asked) => ask(credentials, ...asked);
 }
 
 function invalid(problem: string, cause?: unknown): LecternError {
@@ -88,15 +111,19 @@ function partsOf(spec: SourceSpec): readonly string[] {
 }
 
 export interface SourceArgumentOptions
-  extends Omit<Partial<HttpSpec>, 'kind' | 'url'>,
+  extends Omit<Partial<HttpSpec>, 'kind' | 'url' | 'headers' | 'clientCredentials'>,
     Pick<SourceSpec, 'lecturerIds'> {
+  /** Values by name, or by origin and name: `https://host Authorization`. A value may be `Bearer file:PATH`. Default none. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Tokens for the addresses, or for those of one origin. Default none. */
+  readonly clientCredentials?: (ClientCredentials & { readonly origin?: string | undefined }) | undefined;
   /** Replaces `env:NAME` in header values. Default: values stay unchanged. */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
 /**
  * Reads sources as a command line names them: `http://…`, `https://…`, the path of a file or folder, a glob, a `file:` URL, or
- * `-`. Several become one merged source. Header fields may be secrets, so they go to one origin only.
+ * `-`. Several become one merged source. Header fields may be secrets, so each goes to one origin only.
  *
  * @throws LecternError `option-invalid`
  */
@@ -104,22 +131,43 @@ export function parseSourceArgument(
   text: string | readonly string[],
   options: SourceArgumentOptions = {},
 ): SourceSpec {
-  const { environment, lecturerIds, headers: given = {}, ...http } = options;
-  const headers = environment === undefined ? given : resolveHeaders(given, environment);
-  const specs = [text].flat().map((each) => parseOne(each, { ...http, headers }));
+  const { environment, lecturerIds, headers = {}, clientCredentials, ...http } = options;
+  const bare = [text].flat().map((each) => parseOne(each, http));
+  const originOf = ({ url }: HttpSpec): string => parseAddress(url).origin;
+  const origins = [...new Set(bare.flatMap((each) => (each.kind === 'http' ? [originOf(each)] : [])))];
+  const fieldsOf = headersByOrigin(headers, origins, environment);
+  const tokensOf = tokensByOrigin(clientCredentials, origins);
+  const specs = bare.map((each): SourceSpec => {
+    if (each.kind !== 'http') return each;
+    const fields = fieldsOf(originOf(each));
+    const tokens = tokensOf(originOf(each));
+    return { ...each, ...(fields && { headers: fields }), ...(tokens && { clientCredentials: tokens }) };
+  });
   const [first, ...others] = specs;
   if (first === undefined) throw invalid('no source is given; expected at least one');
-  const origins = new Set(
-    specs.flatMap((each) => (each.kind === 'http' ? [parseAddress(each.url).origin] : [])),
-  );
-  if (origins.size > 1 && Object.keys(headers).length > 0) {
-    const several = `sources on several origins: ${[...origins].join(', ')}`;
-    throw invalid(`header fields are given, and ${several}; expected one origin`);
-  }
   const spec: SourceSpec = others.length === 0 ? first : { kind: 'merged', specs };
   // Reports wrong addresses and header fields at once.
   sourceOfSpec(spec);
   return lecturerIds === undefined ? spec : { ...spec, lecturerIds };
+}
+
+/** Tokens are for the only origin, or for the one that is named. */
+function tokensByOrigin(
+  given: SourceArgumentOptions['clientCredentials'],
+  origins: readonly string[],
+): (origin: string) => ClientCredentials | undefined {
+  if (given === undefined) return () => undefined;
+  const { origin: named, ...tokens } = given;
+  const target = named === undefined ? undefined : parseAddress(named, 'the origin of tokens').origin;
+  if (target !== undefined && !origins.includes(target)) {
+    throw invalid(`tokens are for ${target}, and no source is there; expected one of ${origins.join(', ')}`);
+  }
+  if (target === undefined && origins.length > 1) {
+    throw invalid(
+      `tokens are for one origin, and sources are on several: ${origins.join(', ')}; name one of them`,
+    );
+  }
+  return (origin) => (target === undefined || origin === target ? tokens : undefined);
 }
 
 function parseOne(text: string, http: Omit<Partial<HttpSpec>, 'kind' | 'url'>): SourceSpec {

@@ -97,19 +97,21 @@ export async function loadImage(
   }
   notes.checkColumns();
   watch.look();
-  const image = builder.finish(notes.ambiguousTimes);
+  const image = builder.finish({ ambiguousTimes: notes.ambiguousTimes, expanded: summary.expanded });
   return { image, source: summary, bytesLeft: watch.bytesLeft(image) };
 }
 
 /** Loads a source into an image and compares it with the served one. Throws LecternErrors, RefusedLoad. */
 export async function runLoadTask(
   task: LoadTask,
-  listeners: TaskListeners,
+  { askSecretHeaders, ...listeners }: TaskListeners,
   chunks: AsyncIterable<Uint8Array>,
 ): Promise<LoadDone> {
   const { served, previousVersion, bounds } = task;
   const source =
-    task.source.kind === 'stream' ? streamSource(task.source, chunks) : sourceOfSpec(task.source);
+    task.source.kind === 'stream'
+      ? streamSource(task.source, chunks)
+      : sourceOfSpec(task.source, askSecretHeaders);
   const loaded = await loadImage(source, task.rules, {
     ...listeners,
     previous: previousVersion,

@@ -7,8 +7,8 @@ import { test } from 'tap';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * What each folder of src/ may import besides itself, its third-party packages aside. The way of the data is one
- * direction: whatever stands to the right knows what stands to the left.
+ * The folders that each folder of src/ may import besides itself, and its packages. The data flows in one
+ * direction: a folder on the right may import those on the left.
  */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   'errors.ts': [],
@@ -19,7 +19,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   generate: ['model', 'errors.ts', 'limits.ts'],
   metrics: ['errors.ts', 'limits.ts'],
   upstream: ['errors.ts', 'limits.ts'],
-  source: ['structures', 'upstream', 'model', 'errors.ts', 'limits.ts'],
+  files: ['errors.ts', 'limits.ts'],
+  source: ['structures', 'upstream', 'files', 'model', 'errors.ts', 'limits.ts'],
   normalise: ['structures', 'model', 'limits.ts'],
   snapshot: ['structures', 'model', 'errors.ts', 'limits.ts'],
   query: ['snapshot', 'structures', 'model', 'errors.ts', 'limits.ts'],
@@ -27,8 +28,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   view: ['encode', 'query', 'snapshot', 'structures', 'model', 'errors.ts', 'limits.ts'],
   auth: ['structures', 'upstream', 'query', 'model', 'errors.ts', 'limits.ts'],
   openapi: ['query', 'model', 'errors.ts', 'limits.ts'],
-  thread: ['source', 'normalise', 'snapshot', 'model', 'errors.ts', 'limits.ts'],
-  refresh: ['thread', 'snapshot', 'source', 'model', 'errors.ts', 'limits.ts'],
+  thread: ['source', 'upstream', 'normalise', 'snapshot', 'model', 'errors.ts', 'limits.ts'],
+  refresh: ['thread', 'snapshot', 'source', 'upstream', 'files', 'model', 'errors.ts', 'limits.ts'],
   http: ['metrics', 'openapi', 'auth', 'view', 'query', 'structures', 'model', 'errors.ts', 'limits.ts'],
   serving: [
     'metrics',
@@ -44,7 +45,18 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'errors.ts',
     'limits.ts',
   ],
-  admin: ['serving', 'http', 'auth', 'metrics', 'view', 'model', 'refresh', 'errors.ts', 'limits.ts'],
+  admin: [
+    'serving',
+    'http',
+    'auth',
+    'files',
+    'metrics',
+    'view',
+    'model',
+    'refresh',
+    'errors.ts',
+    'limits.ts',
+  ],
   options: [
     'serving',
     'http',
@@ -65,6 +77,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'refresh',
     'http',
     'auth',
+    'files',
     'view',
     'query',
     'snapshot',

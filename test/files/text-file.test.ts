@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
-import { readTextFile } from '../../src/auth/text-file.js';
+import { readTextFile } from '../../src/files/text-file.js';
 
 const BYTES_MAX = 200_000;
 
@@ -62,11 +62,11 @@ test('a pipe is read to its end, and no further than the bound', {
     message: 'the secret is a pipe without a writer; expected a file',
   };
   await t.rejects(read(path), silent, 'it is not waited for');
-  // Opened for both, it counts as a writer, and waits for nobody.
+  // Opened for reading and writing, it counts as a writer and does not wait.
   const writer = openSync(path, 'r+');
   const whole = Promise.all([read(path), writeFile(path, 'é'.repeat(80_000)).then(() => closeSync(writer))]);
   t.equal((await whole)[0], 'é'.repeat(80_000));
-  // The reader leaves early, so the writer may be told that nobody reads any more.
+  // The reader leaves early, so the writer may get EPIPE.
   const writing = writeFile(path, 'x'.repeat(2_000_000)).then(
     () => 'written',
     (error: NodeJS.ErrnoException) => error.code,
@@ -91,7 +91,7 @@ test('a pipe whose writer sends nothing is given up', { skip: process.platform =
 
 test("a shell's <(command) is read", { skip: !existsSync('/bin/bash') }, (t) => {
   const module = new URL(
-    import.meta.url.endsWith('.js') ? '../../dist/auth/text-file.js' : '../../src/auth/text-file.ts',
+    import.meta.url.endsWith('.js') ? '../../dist/files/text-file.js' : '../../src/files/text-file.ts',
     import.meta.url,
   );
   const program = `import(${JSON.stringify(module.href)}).then(async ({ readTextFile }) => {
