@@ -383,9 +383,7 @@ class KeptTimetable implements Timetable {
   /** The same snapshot with other rooms. */
   #publishRooms(): void {
     const { published } = this.#present;
-    if (published === null || this.#closed) return;
-    const patch = { base: published.image.summary.id, changedIds: [] };
-    this.#show({ ...published, rooms: this.#rooms.table, patch });
+    if (published !== null && !this.#closed) this.#show({ ...published, rooms: this.#rooms.table });
   }
 
   #show(published: PublishedImage): void {

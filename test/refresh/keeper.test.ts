@@ -374,29 +374,6 @@ for (const refreshSeconds of [0, 10]) {
   });
 }
 
-test('after a patch the file is written with a pause, and at the end with what is served then', async (t) => {
-  const path = existingFile(t);
-  const loader = new FakeLoader({ image: full, version: '1' });
-  loader.stored = new Error('there is none');
-  const { keeper } = keep(loader.source, { snapshotFile: { path, keep: 0 } }, loader);
-  await keeper.start();
-  await delay(20);
-  const written = (): (string | null)[] => loader.written.map(({ sourceVersion }) => sourceVersion);
-  t.strictSame(written(), ['1'], 'a load is written at once');
-  for (const [version, image] of [
-    ['2', other],
-    ['3', full],
-    ['4', other],
-  ] as const) {
-    loader.source = { image, version, isPatch: true };
-    await keeper.refresh(false);
-  }
-  await delay(20);
-  t.strictSame(written(), ['1'], 'patches wait');
-  await keeper.close();
-  t.strictSame(written(), ['1', '4'], 'the last of them');
-});
-
 test('closing while a later attempt at the first load is awaited', { timeout: 5000 }, async (t) => {
   const { keeper, told } = keep(down, { refreshSeconds: 10 });
   const started = keeper.start();
