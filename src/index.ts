@@ -39,6 +39,7 @@ export type { Explanation } from './query/explain.js';
 export type { GateOptions, Refusal, RefusalCode } from './refresh/gate.js';
 export type { LoadOutcome, LoadResult } from './refresh/keeper.js';
 export type { ServingCondition } from './serving/serving.js';
+export type { ChangeCounts } from './snapshot/differences.js';
 export type { Origin, SnapshotSummary } from './snapshot/summary.js';
 export {
   MemorySource,
@@ -67,7 +68,6 @@ export type {
 } from './timetable/queries.js';
 export { openTimetable, type RefreshOptions, type Timetable } from './timetable/timetable.js';
 export type {
-  ChangeCounts,
   LoadedEvent,
   PublishedEvent,
   RefusedEvent,

@@ -18,6 +18,8 @@ import { Weight } from './weight.js';
 
 export interface Publication extends Pick<Loaded, 'image' | 'delta' | 'history'> {
   readonly origin: Origin;
+  /** Greater than that of every earlier publication, also of those before a restart. */
+  readonly sequence: number;
 }
 
 /**
@@ -33,6 +35,8 @@ export interface LoadOutcome {
   /** Why the source's data is not served; null if it is. */
   readonly reason: string | null;
 }
+
+type ToPublish = Omit<Publication, 'sequence'> & Pick<Loaded, 'sequence'>;
 
 export interface KeeperEvents {
   /** Swaps the reference. Called before anything else hears of the publication. */
@@ -91,6 +95,8 @@ export class Keeper {
   #firstSnapshot = (): void => {};
   #served: SnapshotImage | null = null;
   #history: History | null = null;
+  /** Of the last publication. */
+  #sequence = 0;
   /** The source version last served or refused; it need not be loaded again. */
   #seenVersion: string | null = null;
   #refusal: Refusal | null = null;
@@ -127,7 +133,7 @@ export class Keeper {
     if (stored) {
       this.#seenVersion = stored.sourceVersion;
       this.#parts = { parts: stored.parts, skipped: 0 };
-      this.#publish({ image: stored.image, origin: 'disk', delta: null, history: null });
+      this.#publish({ ...stored, origin: 'disk', delta: null });
       void this.#checkStored(stored.image);
       return;
     }
@@ -146,6 +152,7 @@ export class Keeper {
     // Meanwhile something may have been published on request. What is damaged is withdrawn, as if nothing had been on disk.
     if (fault !== null && this.#served === image) {
       this.#served = null;
+      this.#history = null;
       this.#seenVersion = null;
       this.#lastError = fault;
       this.#parts = NO_PARTS;
@@ -162,10 +169,10 @@ export class Keeper {
     try {
       const { signal } = this.#abort;
       const task = { task: 'read-image', path, use: 'pin' } as const;
-      const { image } = await loader.run(task, { listeners: { signal }, keepsProcessAlive: true });
+      const pinned = await loader.run(task, { listeners: { signal }, keepsProcessAlive: true });
       signal.throwIfAborted();
-      checkIdentifiers(path, image.summary, loader.rules.identifiers);
-      this.#publish({ image, origin: 'pin', delta: null, history: null });
+      checkIdentifiers(path, pinned.image.summary, loader.rules.identifiers);
+      this.#publish({ ...pinned, origin: 'pin', delta: null });
       this.#succeed();
     } catch (error) {
       // A pinned file is loaded once, so `start` reports the error, and no `failed` event does.
@@ -307,19 +314,29 @@ export class Keeper {
         if (this.#refusal !== null) return this.#refuse(this.#refusal, image.summary);
         this.#publish({ image, origin: 'source', delta, history });
         this.#succeed();
-        this.#file?.write({ image, sourceVersion, parts: this.#parts.parts });
+        this.#file?.write({
+          image,
+          sourceVersion,
+          parts: this.#parts.parts,
+          sequence: this.#sequence,
+          deltas: history?.deltas ?? [],
+        });
         return 'published';
       }
     }
   }
 
-  #publish(publication: Publication): void {
-    const { image, history } = publication;
+  /** @param sequence of what is published again from disk; null for a new one */
+  #publish({ image, delta, history, origin, sequence: kept = null }: ToPublish): void {
+    const { now = Date.now } = this.#options;
+    // From the clock: it does not go back after a restart without a snapshot file either.
+    const sequence = kept ?? Math.max(this.#sequence + 1, now());
+    this.#sequence = sequence;
     this.#served = image;
     this.#history = history;
     this.#isPartial = this.#parts.parts.some(({ copy }) => copy === null);
     this.#weight.replace(image.summary.bytes);
-    this.#options.events.publish(publication);
+    this.#options.events.publish({ image, delta, history, origin, sequence });
     this.#firstSnapshot();
   }
 

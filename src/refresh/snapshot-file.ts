@@ -3,6 +3,7 @@ import { LecternError } from '../errors.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { ImageSource } from '../snapshot/image-file.js';
+import { type KeptPublications, withPublications } from '../snapshot/stored-history.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { PartReport } from '../source/source.js';
 import type { Loaded } from '../thread/task-messages.js';
@@ -10,9 +11,14 @@ import type { Loader, RunRequest } from './loader.js';
 import { checkSnapshotPath } from './snapshot-path.js';
 import { partsOfStored, storedParts } from './stored-parts.js';
 
-export type StoredSnapshot = Pick<Loaded, 'image' | 'sourceVersion'> & {
+interface Kept extends Pick<Loaded, 'image' | 'sourceVersion'> {
   readonly parts: readonly PartReport[];
-};
+}
+
+/** To be written. */
+export type SnapshotToKeep = Kept & KeptPublications;
+/** As it was read. */
+export type StoredSnapshot = Kept & Pick<Loaded, 'history' | 'sequence'>;
 
 interface FileOptions {
   readonly path: string;
@@ -28,7 +34,7 @@ export class SnapshotFile {
   readonly #signal: AbortSignal;
   readonly #onError: (error: Error) => void;
   #writing: Promise<void> | null = null;
-  #waiting: StoredSnapshot | null = null;
+  #waiting: SnapshotToKeep | null = null;
 
   /** @throws LecternError `option-invalid` for a path that cannot be written to, or that is one of the source's files */
   constructor(file: FileOptions, loader: Loader, signal: AbortSignal, onError: (error: Error) => void) {
@@ -65,7 +71,7 @@ export class SnapshotFile {
     return null;
   }
 
-  write(stored: StoredSnapshot): void {
+  write(stored: SnapshotToKeep): void {
     this.#waiting = stored;
     this.#writing ??= this.#writeWaiting().finally(() => {
       this.#writing = null;
@@ -83,9 +89,9 @@ export class SnapshotFile {
   async #writeWaiting(): Promise<void> {
     // Terminates: each round takes what waits, and something waits only after another publication.
     while (this.#waiting !== null) {
-      const { image, sourceVersion, parts } = this.#waiting;
+      const { image, sourceVersion, parts, ...publications } = this.#waiting;
       this.#waiting = null;
-      const beside = storedParts(parts, this.#loader.rules);
+      const beside = withPublications(storedParts(parts, this.#loader.rules), publications);
       const task = { task: 'write-image', ...this.#file, image, sourceVersion, beside } as const;
       const request = { listeners: { signal: new AbortController().signal }, keepsProcessAlive: true };
       try {

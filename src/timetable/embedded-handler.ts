@@ -10,13 +10,13 @@ import type {
   FeedServingOptions,
 } from '../options/option-types.js';
 import { resolveOptions } from '../options/resolve.js';
-import type { ViewSource } from '../view/view-source.js';
+import type { LiveViews } from '../view/view-source.js';
 import { givenAccess } from './live-access.js';
 import { planAuth, planFeeds, type Reading } from './plan-auth.js';
 
 /** A handler for an existing server. `close` stops fetching its keys. */
 export function createEmbeddedHandler<Request extends IncomingMessage>(
-  views: ViewSource,
+  views: LiveViews,
   options: EmbeddedHandlerOptions<Request>,
   { unknownParameters, identifiers, timeZone }: Reading,
   cacheBytesMax: number,
@@ -28,6 +28,7 @@ export function createEmbeddedHandler<Request extends IncomingMessage>(
     identify = () => null,
     basePath,
     compression,
+    streamsMax,
     log,
   } = resolveOptions('handler', options);
   refuseFiles({ ...auth, ...feed });
@@ -35,7 +36,11 @@ export function createEmbeddedHandler<Request extends IncomingMessage>(
   const feeds = feed === undefined ? null : planFeeds('handler', feed, publicUrl);
   const plan = auth === undefined ? null : planAuth('handler', auth, identifiers, true);
   const keys = plan === null || plan.remoteKeys === null ? null : new RemoteKeys(plan.remoteKeys, { log });
-  const close = (): void => keys?.close();
+  let endStreams = (): void => {};
+  const close = (): void => {
+    keys?.close();
+    endStreams();
+  };
   try {
     const handler = createHandler(views, {
       unknownParameters,
@@ -43,12 +48,14 @@ export function createEmbeddedHandler<Request extends IncomingMessage>(
       cacheBytesMax,
       basePath,
       compression,
+      streamsMax,
       log,
       feeds: feeds === null ? undefined : { ...feeds, access, identifiers },
       ...(plan === null
         ? { identify: (req) => canonicalIdentities(checkIdentity(identify(req as Request)), identifiers) }
         : { authenticator: authenticatorOfPlan(plan, keys, access) }),
     });
+    endStreams = handler.endStreams;
     return { handler, close };
   } catch (error) {
     close();

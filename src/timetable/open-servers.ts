@@ -83,7 +83,7 @@ export class OpenServers implements Follower {
   async open(options: ServeOptions): Promise<TimetableServer> {
     const { present, timetable, staleMsMax, cacheBytesMax, reading, onLost } = this.#timetable;
     const settings = resolveOptions('serve', options);
-    const { host, port, connectionsMax, overloadMs, log } = settings;
+    const { host, port, connectionsMax, streamsMax, overloadMs, log } = settings;
     const plan = planHandler(settings, reading);
     const adminPlan = settings.admin === undefined ? null : planAdmin(settings.admin);
     const issuer = issuerOfPlan(plan);
@@ -98,6 +98,7 @@ export class OpenServers implements Follower {
         port,
         workers: threadsOf(settings.workers),
         connectionsMax,
+        streamsMax,
         overloadMs,
         staleMsMax,
         cacheBytesMax,

@@ -2,17 +2,8 @@ import { LecternError } from '../errors.js';
 import type { SourcePart } from '../model/source-parts.js';
 import type { Refusal } from '../refresh/gate.js';
 import type { LoadResult } from '../refresh/keeper.js';
+import type { ChangeCounts } from '../snapshot/differences.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
-
-/** Number of events that differ from another snapshot. */
-export interface ChangeCounts {
-  /** Events that are new. */
-  readonly added: number;
-  /** Events that have other values. */
-  readonly changed: number;
-  /** Events that are gone. */
-  readonly removed: number;
-}
 
 /** A snapshot was published. */
 export interface PublishedEvent {

@@ -308,7 +308,7 @@ class KeptTimetable implements Timetable {
     options: EmbeddedHandlerOptions<Request> = {},
   ): RequestHandler<Request> {
     const cacheBytesMax = this.#cacheBytesMax * ANSWER_CACHE_SHARE;
-    const embedded = createEmbeddedHandler(this, options, this.#reading, cacheBytesMax);
+    const embedded = createEmbeddedHandler(this.#present, options, this.#reading, cacheBytesMax);
     this.#handlers.push(embedded);
     return embedded.handler;
   }
@@ -361,15 +361,13 @@ class KeptTimetable implements Timetable {
     return unreadable(this.#closed, this.#present.summary !== null, this.#keeper.state.lastError);
   }
 
-  #publish({ image, origin, delta, history }: Publication): void {
+  #publish({ image, origin, sequence, delta, history }: Publication): void {
     const differences = history?.differences ?? NO_DIFFERENCES;
     const state = publicationOf(origin, image.summary);
-    this.#show({ image, differences, state, rooms: this.#rooms.table });
-    this.#listeners.tell('published', {
-      summary: image.summary,
-      origin,
-      changes: delta === null ? null : { added: delta.added, changed: delta.changed, removed: delta.removed },
-    });
+    const changes =
+      delta === null ? null : { added: delta.added, changed: delta.changed, removed: delta.removed };
+    this.#show({ image, differences, state, sequence, changes, rooms: this.#rooms.table });
+    this.#listeners.tell('published', { summary: image.summary, origin, changes });
   }
 
   /** The same snapshot with other rooms. */

@@ -1,17 +1,21 @@
 import { monotonicMs, monotonicMsAt } from '../model/clock.js';
 import type { RoomTable } from '../model/room.js';
-import type { Differences } from '../snapshot/differences.js';
+import type { ChangeCounts, Differences } from '../snapshot/differences.js';
 import { byteLengthOf, type SnapshotImage } from '../snapshot/image.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
 import { SnapshotView, type View } from './view.js';
-import type { PublicationState, SourceState, TimetableStatus, ViewSource } from './view-source.js';
+import type { LiveViews, PublicationState, SourceState, TimetableStatus } from './view-source.js';
 
 /** A publication as plain data in shared memory, of which every thread makes a view. */
 export interface PublishedImage {
   readonly image: SnapshotImage;
   readonly differences: Differences;
   readonly state: PublicationState;
+  /** Greater than that of every earlier publication. */
+  readonly sequence: number;
+  /** Numbers of events that differ from the publication before; null if there was none. */
+  readonly changes: ChangeCounts | null;
   /** Rooms that the operator knows of. */
   readonly rooms?: RoomTable | null;
 }
@@ -43,13 +47,14 @@ export function publicationOf(origin: Origin, { builtAtMs }: SnapshotSummary): P
 }
 
 /** What one thread serves at present. */
-export class Present implements ViewSource {
+export class Present implements LiveViews {
   readonly #options: PresentOptions;
   #view: SnapshotView | null = null;
   source: SourceState;
   publication: PublicationState | null = null;
   /** Null before the first publication. */
   published: PublishedImage | null = null;
+  readonly #followers = new Set<() => void>();
 
   constructor(source: SourceState, options: PresentOptions) {
     this.source = source;
@@ -81,12 +86,24 @@ export class Present implements ViewSource {
 
   publish(published: PublishedImage): void {
     const { cacheBytesMax, threads = 1 } = this.#options;
-    const { image, differences, state, rooms = null } = published;
+    const { image, differences, state, sequence, rooms = null } = published;
     const rowCacheBytes = Math.max(0, cacheBytesMax - byteLengthOf(differences) / threads);
     this.#view?.rowCache.clear();
-    this.#view = new SnapshotView(new Snapshot(image), differences, rowCacheBytes, rooms);
+    this.#view = new SnapshotView(new Snapshot(image), differences, rowCacheBytes, rooms, sequence);
     this.published = published;
     this.publication = state;
+    for (const follower of this.#followers) follower();
+  }
+
+  get changes(): ChangeCounts | null {
+    return this.published?.changes ?? null;
+  }
+
+  follow(onPublished: () => void): () => void {
+    // One function may follow several times.
+    const follower = (): void => onPublished();
+    this.#followers.add(follower);
+    return () => void this.#followers.delete(follower);
   }
 
   become(source: SourceState): void {

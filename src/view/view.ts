@@ -28,7 +28,12 @@ import {
 } from '../query/parameters.js';
 import { planQuery } from '../query/plan.js';
 import type { FieldFilter, Query } from '../query/query.js';
-import { type Differences, differenceSince, NO_DIFFERENCES } from '../snapshot/differences.js';
+import {
+  type ChangeCounts,
+  type Differences,
+  differenceSince,
+  NO_DIFFERENCES,
+} from '../snapshot/differences.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { NO_CODE } from '../structures/dictionary.js';
@@ -38,11 +43,14 @@ import { Directories } from './directories.js';
 import { EntityTags } from './entity-tag.js';
 import { EventLists } from './event-lists.js';
 import { FreeReader } from './free-reader.js';
+import { formatVersion, type TimetableVersion } from './timetable-version.js';
 
 /** What programs see of a snapshot. A request takes one view and so sees one snapshot. */
 export interface View {
   /** What is known of the snapshot. */
   readonly summary: SnapshotSummary;
+  /** `<sequence>.<snapshot id>`. The sequence grows with each publication. */
+  readonly version: string;
   /** The cache of rows that are laid side by side, in this view's time. */
   readonly rowCache: {
     /** Memory that it takes. */
@@ -66,6 +74,10 @@ export interface View {
   free(pairs: ParameterPairs, options: ParseOptions): ReadResult;
   /** GET /schedule/changes: what is different from a past snapshot. */
   changes(pairs: ParameterPairs, options: ParseOptions): ReadResult;
+  /** Numbers of events that changed since a snapshot; null for an unknown or forgotten one. */
+  countChanges(since: string): ChangeCounts | null;
+  /** Whether a client that has seen this version sees nothing older here. */
+  hasReached(version: TimetableVersion): boolean;
   /** GET /schedule/rooms and the other directories: what matching events have, with names and numbers of events. */
   directory(name: DirectoryName, pairs: ParameterPairs, options: ParseOptions): ReadResult;
   /** GET /schedule/events/{id}. */
@@ -91,9 +103,11 @@ type Identities = readonly FieldFilter[] | null;
 
 export class SnapshotView implements View {
   readonly summary: SnapshotSummary;
+  readonly version: string;
   /** Cleared by the next publication, and usable after that. */
   readonly rowCache: RowCache;
   readonly #snapshot: Snapshot;
+  readonly #sequence: number;
   readonly #differences: Differences;
   readonly #facts: DataSetFacts;
   readonly #tags: EntityTags;
@@ -105,16 +119,20 @@ export class SnapshotView implements View {
    * @param differences what has changed since past snapshots
    * @param cacheBytesMax for rows that are laid side by side; 0 for none
    * @param rooms that the operator knows of
+   * @param sequence of the publication
    */
   constructor(
     snapshot: Snapshot,
     differences: Differences = NO_DIFFERENCES,
     cacheBytesMax: number = CACHE_BYTES_DEFAULT,
     rooms: RoomTable | null = null,
+    sequence = 1,
   ) {
     this.summary = snapshot.summary;
+    this.version = formatVersion({ sequence, snapshotId: snapshot.summary.id });
     this.rowCache = new RowCache(snapshot.rows, cacheBytesMax);
     this.#snapshot = snapshot;
+    this.#sequence = sequence;
     this.#differences = differences;
     this.#facts = {
       identifiers: snapshot.summary.identifiers,
@@ -196,6 +214,24 @@ export class SnapshotView implements View {
       },
     };
     return { read };
+  }
+
+  countChanges(since: string): ChangeCounts | null {
+    const difference = differenceSince(this.#differences, since, this.summary.id);
+    if (difference === null) return null;
+    const { added, changed, removed } = difference;
+    return {
+      added: added.entries.length,
+      changed: changed.entries.length,
+      removed: removed.entries.length,
+    };
+  }
+
+  hasReached({ sequence, snapshotId }: TimetableVersion): boolean {
+    // Services that load one source by themselves count apart: a snapshot of the past was reached whatever its number.
+    return (
+      sequence < this.#sequence || differenceSince(this.#differences, snapshotId, this.summary.id) !== null
+    );
   }
 
   feedQuery(pairs: ParameterPairs, options: ParseOptions): FeedQuery | ReadFaults {

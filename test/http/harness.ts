@@ -13,7 +13,7 @@ import { HttpServer, type HttpServerOptions } from '../../src/http/server/server
 import type { Meter } from '../../src/metrics/meter.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
 import type { View } from '../../src/view/view.js';
-import type { ViewSource } from '../../src/view/view-source.js';
+import type { LiveViews, ViewSource } from '../../src/view/view-source.js';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { viewOfEvents } from '../query/reading.js';
 
@@ -45,7 +45,7 @@ export const EVENTS: readonly NormalisedEvent[] = [
 ];
 
 /** A view source whose view can be taken away. */
-export interface TestViews extends ViewSource {
+export interface TestViews extends LiveViews {
   view: View | null;
   status: ViewSource['status'];
 }
@@ -57,6 +57,8 @@ export function viewsOf(events: readonly NormalisedEvent[] = EVENTS): TestViews 
       return this.view?.summary ?? null;
     },
     status: 'ok',
+    changes: null,
+    follow: () => () => {},
     publication: { origin: 'source', publishedAtMs: FIRST_MS, builtMonotonicMs: 0 },
     source: {
       name: 'test.ndjson',
@@ -73,7 +75,7 @@ export function viewsOf(events: readonly NormalisedEvent[] = EVENTS): TestViews 
 export interface SetUpOptions {
   readonly compression?: boolean;
   readonly mode?: 'production' | 'development';
-  readonly views?: ViewSource;
+  readonly views?: LiveViews;
   readonly keySets?: readonly KeySet[];
   readonly enrolments?: Enrolments;
   readonly table?: ClaimTable;
@@ -100,7 +102,7 @@ export interface LogLine {
 /** A handler with all its parts, and what it logged. */
 export function setUp(options: SetUpOptions = {}): {
   handler: LoneRequestHandler;
-  views: ViewSource;
+  views: LiveViews;
   logged: LogLine[];
 } {
   const logged: LogLine[] = [];

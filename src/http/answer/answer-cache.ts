@@ -1,4 +1,4 @@
-/** Whole answers, by request target, of one snapshot. A target is kept from its second time on: most are never seen twice. */
+/** Whole answers, by request target, of one publication. A target is kept from its second time on: most are never seen twice. */
 import { ANSWER_CACHE_ENTRY_BYTES_MAX, ANSWERS_SEEN_ENTRIES } from '../../limits.js';
 import type { FormatName } from '../../model/format.js';
 import { GenerationalCache } from '../../structures/generational-cache.js';
@@ -28,7 +28,7 @@ export class AnswerCache {
   readonly #known: GenerationalCache<KnownTarget>;
   /** Tags of answers from this snapshot; the last characters of a tag give its index. */
   #seen: (string | undefined)[] = new Array(ANSWERS_SEEN_ENTRIES).fill(undefined);
-  snapshotId = '';
+  version = '';
 
   constructor(bytesMax: number) {
     this.#known = new GenerationalCache(bytesMax);
@@ -38,10 +38,10 @@ export class AnswerCache {
     return this.#known.bytes;
   }
 
-  /** Forgets all answers of other snapshots. Call it first for each request. */
-  keepOnly(snapshotId: string): void {
-    if (snapshotId === this.snapshotId) return;
-    this.snapshotId = snapshotId;
+  /** Forgets all answers of other versions. Call it first for each request. */
+  keepOnly(version: string): void {
+    if (version === this.version) return;
+    this.version = version;
     this.#known.clear();
     this.#seen.fill(undefined);
   }

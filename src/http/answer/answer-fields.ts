@@ -24,12 +24,12 @@ const NOTHING_RUNS: readonly string[] = [
 const SECRET_ADDRESS: readonly string[] = ['Referrer-Policy', 'no-referrer', 'X-Robots-Tag', 'noindex'];
 
 /** Beside those that a page may always read (https://fetch.spec.whatwg.org/#cors-safelisted-response-header-name). */
-const EXPOSED = 'ETag, Link, X-Total-Count, Retry-After, WWW-Authenticate';
+const EXPOSED = 'ETag, Link, X-Total-Count, Lectern-Version, Retry-After, WWW-Authenticate';
 
 /** What a page may send besides what is always allowed. */
 export const PREFLIGHT_FIELDS: readonly string[] = Object.entries({
   'Access-Control-Allow-Methods': 'GET, HEAD',
-  'Access-Control-Allow-Headers': 'Authorization, Accept, If-None-Match',
+  'Access-Control-Allow-Headers': 'Authorization, Accept, If-None-Match, Last-Event-ID, Lectern-Min-Version',
   // Chromium's longest.
   'Access-Control-Max-Age': '7200',
 }).flat();
