@@ -52,6 +52,7 @@ export {
 } from './source/records.js';
 export type { LoadProgress } from './source/source.js';
 export type { SourceSpec } from './source/spec.js';
+export type { ChangesOptions, MissedChanges, TimetableChange } from './timetable/change-loop.js';
 export type { CloseOptions, TimetableServer } from './timetable/open-servers.js';
 export type {
   BytesQuery,

@@ -26,6 +26,7 @@ import type { Answer } from '../view/answer.js';
 import { loadingSource, Present, type PublishedImage, publicationOf } from '../view/present.js';
 import type { View } from '../view/view.js';
 import type { PublicationState, SourceState, TimetableStatus, ViewSource } from '../view/view-source.js';
+import { ChangeLoops, type ChangesOptions, type TimetableChange } from './change-loop.js';
 import { createEmbeddedHandler } from './embedded-handler.js';
 import { KeptRooms } from './kept-rooms.js';
 import { OpenServers, type TimetableServer } from './open-servers.js';
@@ -35,6 +36,7 @@ import {
   type BytesQuery,
   bytesOf,
   type ChangeSet,
+  changesSince,
   type ConflictPage,
   type ConflictQuery,
   checkFormat,
@@ -91,6 +93,19 @@ export interface Timetable extends ViewSource, AsyncDisposable {
   all(query?: PageQuery): EventPage;
   /** Changes since a snapshot, by its id; null for an unknown or forgotten id. */
   changes(since: string): ChangeSet | null;
+  /**
+   * The changes of each publication from now on, as `for await` takes them. The loop ends when the signal is aborted or the
+   * timetable is closed. A loop that is slow gets {@link MissedChanges} in place of what it missed.
+   *
+   * @throws LecternError `parameters-invalid`, `option-invalid`, `closed`
+   *
+   * @example
+   * for await (const change of timetable.changes({ signal })) {
+   *   if ('readAnew' in change) console.log('read everything');
+   *   else console.log(change.added.length, change.changed.length, change.removed.length);
+   * }
+   */
+  changes(options?: ChangesOptions): AsyncIterable<TimetableChange>;
   /** The plan of GET /schedule, a directory or /schedule/free for `query`. Throws as {@link find} does. */
   explain(query?: ScheduleQuery | DirectoryQuery | FreeTimeQuery, of?: DirectoryName | 'free'): Explanation;
   /** Loads now, on another thread, and resolves to the outcome. Until then the process stays alive. */
@@ -143,6 +158,7 @@ class KeptTimetable implements Timetable {
   readonly #keeper: Keeper;
   readonly #present: Present;
   readonly #servers: OpenServers;
+  readonly #loops: ChangeLoops;
   readonly #rooms: KeptRooms;
   readonly #handlers: { close(): void }[] = [];
   readonly #listeners = new Listeners<TimetableEvents>();
@@ -166,6 +182,7 @@ class KeptTimetable implements Timetable {
       staleMsMax,
       cacheBytesMax: this.#cacheBytesMax * (1 - ANSWER_CACHE_SHARE),
     });
+    this.#loops = new ChangeLoops(this.#present);
     this.#servers = new OpenServers({
       present: this.#present,
       timetable: this,
@@ -266,14 +283,12 @@ class KeptTimetable implements Timetable {
     return parse(this.#answer('types', 'types', undefined));
   }
 
-  changes(since: string): ChangeSet | null {
-    const view = this.#open();
-    const id = checkText('since', 'changes', 'the id of a snapshot', since);
-    const result = view.changes([['since', id]], this.#reading);
-    if ('gone' in result) return null;
-    // Malformed ids count as unknown.
-    if ('faults' in result && result.faults.every(({ code }) => code === 'malformed-snapshot')) return null;
-    return parse(answerOf(result));
+  changes(since: string): ChangeSet | null;
+  changes(options?: ChangesOptions): AsyncIterable<TimetableChange>;
+  changes(given: string | ChangesOptions = {}): ChangeSet | null | AsyncIterable<TimetableChange> {
+    if (this.#closed) throw this.#unreadable();
+    const isLoop = typeof given === 'object' && given !== null;
+    return isLoop ? this.#loops.over(given) : changesSince(this.#open(), given, this.#reading);
   }
 
   explain(query?: ScheduleQuery | DirectoryQuery | FreeTimeQuery, of?: DirectoryName | 'free'): Explanation {
@@ -320,6 +335,7 @@ class KeptTimetable implements Timetable {
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.#loops.end();
     for (const handler of this.#handlers) handler.close();
     this.#rooms.close();
     const kept = this.#keeper.close();
