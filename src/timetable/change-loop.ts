@@ -1,7 +1,7 @@
 import { LecternError } from '../errors.js';
 import { CHANGES_WAITING_MAX } from '../limits.js';
-import type { ChangeCounts } from '../snapshot/differences.js';
 import { checkText } from '../query/object-form.js';
+import type { ChangeCounts } from '../snapshot/differences.js';
 import { ChangeMessages } from '../view/change-messages.js';
 import type { LiveViews } from '../view/view-source.js';
 import type { ChangeSet } from './queries.js';

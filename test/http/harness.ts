@@ -7,6 +7,7 @@ import { createDevelopmentIssuer } from '../../src/auth/development-issuer.js';
 import { type ClaimTable, createClaimTable, type Enrolments } from '../../src/auth/identity.js';
 import { createSecretKeySet, type KeySet } from '../../src/auth/key-set.js';
 import { createVerifier } from '../../src/auth/verifier.js';
+import type { StreamTimes } from '../../src/http/event-streams.js';
 import { createHandler, type LoneRequestHandler, type RequestHandler } from '../../src/http/handler.js';
 import type { Logger } from '../../src/http/logger.js';
 import { HttpServer, type HttpServerOptions } from '../../src/http/server/server.js';
@@ -74,6 +75,8 @@ export function viewsOf(events: readonly NormalisedEvent[] = EVENTS): TestViews 
 
 export interface SetUpOptions {
   readonly compression?: boolean;
+  readonly streamsMax?: number;
+  readonly streamTimes?: StreamTimes;
   readonly mode?: 'production' | 'development';
   readonly views?: LiveViews;
   readonly keySets?: readonly KeySet[];
@@ -128,6 +131,8 @@ export function setUp(options: SetUpOptions = {}): {
     authenticator,
     log,
     ownsSocket: options.ownsSocket ?? true,
+    streamsMax: options.streamsMax,
+    streamTimes: options.streamTimes,
     ...(options.compression === undefined ? {} : { compression: options.compression }),
     ...(options.corsOrigins === undefined ? {} : { corsOrigins: options.corsOrigins }),
     ...(options.meter === undefined ? {} : { meter: options.meter }),
