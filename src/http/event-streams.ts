@@ -157,6 +157,10 @@ export class EventStreams {
       return;
     }
     res.on('drain', () => this.#bring(stream));
+    // The connection may stay half open, and the next write would tell too late that the client has gone.
+    res.socket?.once('end', () => {
+      if (this.#open.has(stream)) this.#end(stream);
+    });
     const retryMs = Math.round(RETRY_MS_MIN + Math.random() * (RETRY_MS_MAX - RETRY_MS_MIN));
     let text = `retry: ${retryMs}\n`;
     // Where nothing was missed: a later connection goes on from here.
