@@ -99,6 +99,7 @@ export class Keeper {
   #sequence = 0;
   /** The source version last served or refused; it need not be loaded again. */
   #seenVersion: string | null = null;
+  #servedVersion: string | null = null;
   #refusal: Refusal | null = null;
   #parts: PartsReport = NO_PARTS;
   /** A part was missing, so the next timetable may be much larger. */
@@ -132,6 +133,7 @@ export class Keeper {
     this.#abort.signal.throwIfAborted();
     if (stored) {
       this.#seenVersion = stored.sourceVersion;
+      this.#servedVersion = stored.sourceVersion;
       this.#parts = { parts: stored.parts, skipped: 0 };
       this.#publish({ ...stored, origin: 'disk', delta: null });
       void this.#checkStored(stored.image);
@@ -154,6 +156,7 @@ export class Keeper {
       this.#served = null;
       this.#history = null;
       this.#seenVersion = null;
+      this.#servedVersion = null;
       this.#lastError = fault;
       this.#parts = NO_PARTS;
       const failingSinceMs = (this.#options.now ?? Date.now)();
@@ -263,6 +266,7 @@ export class Keeper {
       },
       keepsProcessAlive: served === null,
       previousVersion: force ? null : this.#seenVersion,
+      servedVersion: this.#servedVersion,
       served,
       deltas: this.#history?.deltas ?? [],
       parts: this.#askedParts(force),
@@ -299,6 +303,7 @@ export class Keeper {
         if (isOutdated) return 'failed';
         if (done.kind === 'unchanged') {
           this.#seenVersion = done.sourceVersion;
+          this.#servedVersion = done.sourceVersion;
           this.#refusal = null;
         }
         if (this.#refusal !== null) {
@@ -308,10 +313,12 @@ export class Keeper {
         this.#succeed();
         return 'unchanged';
       case 'loaded': {
-        const { image, delta, history, sourceVersion } = done;
+        const { image, delta, history, sourceVersion, isPatch = false } = done;
+        if (isPatch && isOutdated) return 'failed';
         this.#seenVersion = sourceVersion;
         this.#refusal = gate && judge(image.summary, this.#served?.summary ?? null, gate);
         if (this.#refusal !== null) return this.#refuse(this.#refusal, image.summary);
+        this.#servedVersion = sourceVersion;
         this.#publish({ image, origin: 'source', delta, history });
         this.#succeed();
         this.#file?.write({
