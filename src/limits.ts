@@ -293,6 +293,13 @@ export const UPSTREAM_INTERIM_ANSWERS_MAX = 8;
 export const UPSTREAM_PAGES_MAX = 10_000;
 /** One load over the wire, all pages. No snapshot has more than ROW_BYTES_MAX. */
 export const UPSTREAM_BYTES_MAX: number = 2 * ROW_BYTES_MAX;
+/** Changes of another Lectern that are read in place of everything: 4 MiB of JSON are parsed in 30 ms. */
+export const UPSTREAM_CHANGES_BYTES_MAX: number = 4 * MIB;
+/** Its event stream has a sign of life every EVENT_STREAM_HEARTBEAT_MS. */
+export const UPSTREAM_STREAM_IDLE_MS_MAX: number = 3 * EVENT_STREAM_HEARTBEAT_MS;
+/** Pauses before such a stream is asked for again. */
+export const UPSTREAM_STREAM_RETRY_MS_MIN = 500;
+export const UPSTREAM_STREAM_RETRY_MS_MAX = 60_000;
 /** Longest Retry-After that is honoured: a day. */
 export const RETRY_AFTER_MS_MAX: number = 24 * 3600 * 1000;
 /** A field map has one short line a field. */

@@ -9,9 +9,9 @@ import {
 } from '../limits.js';
 import { CELL } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
+import { parseVersion } from '../model/timetable-version.js';
 import { snapshotIdOf } from '../query/parameters.js';
 import { type ChangeMessage, ChangeMessages } from '../view/change-messages.js';
-import { parseVersion } from '../view/timetable-version.js';
 import type { ParseOptions, View } from '../view/view.js';
 import type { LiveViews } from '../view/view-source.js';
 import { VARY } from './answer/conditional.js';

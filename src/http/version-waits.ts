@@ -1,5 +1,5 @@
 import { VERSION_WAIT_MS_MAX, VERSION_WAITS_MAX } from '../limits.js';
-import type { TimetableVersion } from '../view/timetable-version.js';
+import type { TimetableVersion } from '../model/timetable-version.js';
 import type { LiveViews } from '../view/view-source.js';
 import type { Problem } from './answer/problem.js';
 

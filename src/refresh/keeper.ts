@@ -12,7 +12,7 @@ import { type Gate, growthBound, judge, type Refusal } from './gate.js';
 import type { Loader } from './loader.js';
 import { changedParts, sourceParts } from './parts.js';
 import { Patience } from './patience.js';
-import { Refresher, type RefreshOutcome, TIMER_MS_MAX } from './refresher.js';
+import { keepingProcessAlive, Refresher, type RefreshOutcome } from './refresher.js';
 import { checkIdentifiers, SnapshotFile } from './snapshot-file.js';
 import { Weight } from './weight.js';
 
@@ -91,6 +91,7 @@ export class Keeper {
   readonly #weight = new Weight();
   readonly #patience: Patience;
   #watch: { close(): void } | null = null;
+  #isStarted = false;
   #changeNotice: NodeJS.Immediate | null = null;
   #firstSnapshot = (): void => {};
   #served: SnapshotImage | null = null;
@@ -131,6 +132,7 @@ export class Keeper {
     if (watched !== null) await watched;
     const stored = await this.#file?.read();
     this.#abort.signal.throwIfAborted();
+    this.#isStarted = true;
     if (stored) {
       this.#seenVersion = stored.sourceVersion;
       this.#servedVersion = stored.sourceVersion;
@@ -203,8 +205,9 @@ export class Keeper {
     return { result, reason };
   }
 
-  /** Changes that are reported in one turn of the event loop become one load. */
+  /** Changes that are reported in one turn of the event loop become one load. What is reported before the first load is in it. */
   #changed(): void {
+    if (!this.#isStarted) return;
     this.#changeNotice ??= setImmediate(() => {
       this.#changeNotice = null;
       void this.#refresher.request();
@@ -391,15 +394,5 @@ export class Keeper {
 
   #messageOf(refusal: Refusal): string {
     return `the new snapshot of ${this.#options.loader.name} was refused: ${refusal.detail}`;
-  }
-}
-
-/** A promise keeps no process alive, nor do the threads and timers of a refresh: the process would end in an `await`. */
-async function keepingProcessAlive<T>(promise: Promise<T>): Promise<T> {
-  const timer = setInterval(() => {}, TIMER_MS_MAX);
-  try {
-    return await promise;
-  } finally {
-    clearInterval(timer);
   }
 }

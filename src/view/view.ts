@@ -14,6 +14,7 @@ import { type DirectoryName, isDirectory } from '../model/fields.js';
 import type { FormatName } from '../model/format.js';
 import { parseIdentifier } from '../model/identifier.js';
 import type { RoomTable } from '../model/room.js';
+import { formatVersion, type TimetableVersion } from '../model/timetable-version.js';
 import { findConflicts } from '../query/conflicts.js';
 import { clusterAfter, encodeConflictCursor } from '../query/cursor.js';
 import type { EndpointName } from '../query/endpoint-parameters.js';
@@ -43,7 +44,6 @@ import { Directories } from './directories.js';
 import { EntityTags } from './entity-tag.js';
 import { EventLists } from './event-lists.js';
 import { FreeReader } from './free-reader.js';
-import { formatVersion, type TimetableVersion } from './timetable-version.js';
 
 /** What programs see of a snapshot. A request takes one view and so sees one snapshot. */
 export interface View {
