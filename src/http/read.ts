@@ -16,7 +16,7 @@ import { AnswerCache, type KnownTarget, sendKnown } from './answer/answer-cache.
 import { CompressedAnswers } from './answer/compressed-answers.js';
 import type { Coding } from './answer/compression.js';
 import { CACHE_CONTROL, matchedEntityTag, nextLink, VARY } from './answer/conditional.js';
-import { contentTypeOf, dispositionOf, negotiateFormat } from './answer/negotiate.js';
+import { contentTypeOf, dispositionOf, EVENT_STREAM_TYPE, negotiateFormat } from './answer/negotiate.js';
 
 import { type Problem, sendProblem } from './answer/problem.js';
 import { sendBody, sendEmpty } from './answer/respond.js';
@@ -41,7 +41,7 @@ const TOKEN_NOT_MAPPED: Problem = {
     'Ask whoever issues the tokens for a claim that names your groups.',
 };
 
-function notAcceptable(formats: readonly Format[]): Problem {
+function notAcceptable(formats: readonly { readonly mediaType: string }[]): Problem {
   const mediaTypes = formats.map((format) => format.mediaType);
   const others = mediaTypes.slice(0, -1).join(', ');
   return { code: 'not-acceptable', detail: `This is available as ${others} or ${mediaTypes.at(-1)}.` };
@@ -49,6 +49,7 @@ function notAcceptable(formats: readonly Format[]): Problem {
 
 const EVENTS_NOT_ACCEPTABLE = notAcceptable(FORMATS);
 const LIST_NOT_ACCEPTABLE = notAcceptable(LIST_FORMATS);
+const CHANGES_NOT_ACCEPTABLE = notAcceptable([...LIST_FORMATS, { mediaType: EVENT_STREAM_TYPE }]);
 
 /** RFC 9110 section 13.1.1 compares tags strongly, and all tags here are weak. */
 const PRECONDITION_FAILED: Problem = {
@@ -299,9 +300,10 @@ function formatFor(
   formats: readonly Format[],
 ): FormatName | null {
   const format = named ?? negotiateFormat(exchange.headers.accept, formats);
-  if (format === null)
-    sendProblem(exchange, formats === FORMATS ? EVENTS_NOT_ACCEPTABLE : LIST_NOT_ACCEPTABLE);
-  return format;
+  if (format !== null) return format;
+  const ofList = exchange.label === '/schedule/changes' ? CHANGES_NOT_ACCEPTABLE : LIST_NOT_ACCEPTABLE;
+  sendProblem(exchange, formats === FORMATS ? EVENTS_NOT_ACCEPTABLE : ofList);
+  return null;
 }
 
 /** The key of an answer in the cache: its header fields depend on the origin, too. */
