@@ -339,9 +339,8 @@ export class Keeper {
 
   /** @param sequence of what is published again from disk; null for a new one */
   #publish({ image, delta, history, origin, sequence: kept = null }: ToPublish): void {
-    const { now = Date.now } = this.#options;
     // From the clock: it does not go back after a restart without a snapshot file either.
-    const sequence = kept ?? Math.max(this.#sequence + 1, now());
+    const sequence = kept ?? Math.max(this.#sequence + 1, Date.now());
     this.#sequence = sequence;
     this.#served = image;
     this.#history = history;

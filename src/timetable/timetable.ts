@@ -98,12 +98,6 @@ export interface Timetable extends ViewSource, AsyncDisposable {
    * timetable is closed. A loop that is slow gets {@link MissedChanges} in place of what it missed.
    *
    * @throws LecternError `parameters-invalid`, `option-invalid`, `closed`
-   *
-   * @example
-   * for await (const change of timetable.changes({ signal })) {
-   *   if ('readAnew' in change) console.log('read everything');
-   *   else console.log(change.added.length, change.changed.length, change.removed.length);
-   * }
    */
   changes(options?: ChangesOptions): AsyncIterable<TimetableChange>;
   /** The plan of GET /schedule, a directory or /schedule/free for `query`. Throws as {@link find} does. */
