@@ -40,6 +40,7 @@ export type { GateOptions, Refusal, RefusalCode } from './refresh/gate.js';
 export type { LoadOutcome, LoadResult } from './refresh/keeper.js';
 export type { RefreshOptions } from './refresh/refresher.js';
 export type { ServingCondition } from './serving/serving.js';
+export type { ChangeCounts } from './snapshot/differences.js';
 export type { Origin, SnapshotSummary } from './snapshot/summary.js';
 export { MemorySource, type RecordChange } from './source/memory-source.js';
 export type {
@@ -52,6 +53,7 @@ export type {
 } from './source/records.js';
 export type { LoadProgress } from './source/source.js';
 export type { SourceSpec } from './source/spec.js';
+export type { ChangesOptions, MissedChanges, TimetableChange } from './timetable/change-loop.js';
 export type { CloseOptions, TimetableServer } from './timetable/open-servers.js';
 export type {
   BytesQuery,
@@ -66,12 +68,12 @@ export type {
   PageQuery,
   ScheduleQuery,
 } from './timetable/queries.js';
-export { openTimetable, type Timetable } from './timetable/timetable.js';
+export { openTimetable } from './timetable/timetable.js';
 export type {
-  ChangeCounts,
   LoadedEvent,
   PublishedEvent,
   RefusedEvent,
   TimetableEvents,
 } from './timetable/timetable-events.js';
+export type { Timetable } from './timetable/timetable-interface.js';
 export type { PublicationState, SourceState, TimetableStatus } from './view/view-source.js';

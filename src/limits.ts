@@ -216,6 +216,22 @@ export const READER_WINDOW_MS = 30_000;
 export const READER_BYTES_MIN: number = 240 * KIB;
 /** This many cuts within seconds halve the window. Freed buffers let other sockets grow, and this growth looks like reading. */
 export const READERS_CUT_OFF_MANY = 16;
+/** Event streams of a server. 10,000 idle ones × 20 KB = 200 MB. */
+export const EVENT_STREAMS_MAX_DEFAULT = 10_000;
+/** Changes of one publication as a message. Larger ones say to read anew. READER_BYTES_MIN lets it through in one window. */
+export const CHANGE_MESSAGE_BYTES_MAX: number = 192 * KIB;
+/** Between two signs of life of an idle stream. Common proxies give up after 20 to 60 s. */
+export const EVENT_STREAM_HEARTBEAT_MS = 10_000;
+/** The longest stream. Its client comes back, and its token is verified again. */
+export const EVENT_STREAM_MS_MAX: number = 3600 * 1000;
+/** One turn of writing to many streams: others wait as long. */
+export const EVENT_STREAM_TURN_MS = 1;
+/** Requests of one thread that wait for a version: 1,024 × 12 KB = 12 MB. */
+export const VERSION_WAITS_MAX = 1024;
+/** The longest such wait. */
+export const VERSION_WAIT_MS_MAX = 1000;
+/** Changes that a loop over changes() has not taken yet: 16 × CHANGE_MESSAGE_BYTES_MAX = 3 MB, shared by all loops. */
+export const CHANGES_WAITING_MAX = 16;
 /** Snapshots with unfinished answers per thread. A slow reader holds one of 60 MB for 38 MB / 8 KiB/s = 79 min. */
 export const SNAPSHOTS_SENT_MAX = 3;
 /** Time of a connection without a request. Longer than Node's own 75 + 10 s, which end at an empty line. */
@@ -298,6 +314,13 @@ export const HEADER_FILE_BYTES_MAX: number = 16 * KIB;
 export const UPSTREAM_PAGES_MAX = 10_000;
 /** One load over the wire, all pages. No snapshot has more than ROW_BYTES_MAX. */
 export const UPSTREAM_BYTES_MAX: number = 2 * ROW_BYTES_MAX;
+/** Changes of another Lectern that are read in place of everything: 4 MiB of JSON are parsed in 30 ms. */
+export const UPSTREAM_CHANGES_BYTES_MAX: number = 4 * MIB;
+/** Its event stream has a sign of life every EVENT_STREAM_HEARTBEAT_MS. */
+export const UPSTREAM_STREAM_IDLE_MS_MAX: number = 3 * EVENT_STREAM_HEARTBEAT_MS;
+/** Pauses before such a stream is asked for again. */
+export const UPSTREAM_STREAM_RETRY_MS_MIN = 500;
+export const UPSTREAM_STREAM_RETRY_MS_MAX = 60_000;
 /** Longest Retry-After that is honoured: a day. */
 export const RETRY_AFTER_MS_MAX: number = 24 * 3600 * 1000;
 /** A field map has one short line a field. */

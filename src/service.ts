@@ -14,7 +14,8 @@ import { readFieldMap } from './source/map-file.js';
 import type { LoadProgress } from './source/source.js';
 import { parseSourceArgument, type SourceArgumentOptions } from './source/spec.js';
 import type { TimetableServer } from './timetable/open-servers.js';
-import { openTimetable, type Timetable } from './timetable/timetable.js';
+import { openTimetable } from './timetable/timetable.js';
+import type { Timetable } from './timetable/timetable-interface.js';
 
 export interface Service
   extends Pick<TimetableServer, 'address' | 'adminAddress' | 'condition' | 'drain' | 'workers'> {

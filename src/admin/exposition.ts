@@ -198,6 +198,7 @@ function ofFiles({ files }: Observed): Family[] {
 function ofConnections({ serving: { meters } }: Observed): Family[] {
   return [
     gauge('lectern_connections_open', 'Connections at present.', () => sum(meters, CELL.connectionsOpen)),
+    gauge('lectern_event_streams_open', 'Event streams at present.', () => sum(meters, CELL.streamsOpen)),
     counter('lectern_connections_cut_total', 'Connections that the service closed to protect itself.', () => [
       [{ reason: 'too-many' }, sum(meters, CELL.connectionsDropped)],
       [{ reason: 'slow-reader' }, sum(meters, CELL.slowReaders)],

@@ -5,7 +5,7 @@ import { SETTINGS } from '../options/table.js';
 import type { ExampleRequest, Service } from '../service.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { suggest } from '../structures/suggest.js';
-import type { Timetable } from '../timetable/timetable.js';
+import type { Timetable } from '../timetable/timetable-interface.js';
 import { describeRejections, formatBytes, formatCountOf, formatMs } from './wording.js';
 
 const PREFIX = 'LECTERN_';

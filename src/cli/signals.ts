@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
 import type { Logger } from '../http/logger.js';
-import type { Timetable } from '../timetable/timetable.js';
+import type { Timetable } from '../timetable/timetable-interface.js';
 
 const END_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 /** Of a command that ends with its terminal. */

@@ -36,6 +36,7 @@ export class Exchange implements Awaited {
   readonly #beganMs: number;
   #lone: LoneRequest | null;
   #res: ServerResponse | null;
+  #isAwaited = false;
 
   constructor(req: IncomingMessage, to: ServerResponse | LoneRequest, settings: ExchangeSettings) {
     const { ownsSocket, origins, meter, logShare } = settings;
@@ -72,6 +73,8 @@ export class Exchange implements Awaited {
 
   /** Call it before an answer that comes in a later turn. Requests that arrive meanwhile wait behind this one. */
   awaitAnswer(): void {
+    if (this.#isAwaited) return;
+    this.#isAwaited = true;
     this.#lone?.awaitAnswer(this);
   }
 

@@ -12,7 +12,7 @@ import { ANSWER_CACHE_SHARE, CACHE_BYTES_DEFAULT, REQUEST_TARGET_BYTES_MAX } fro
 import type { IdentifierMode } from '../model/event.js';
 import type { FieldFilter } from '../query/query.js';
 import type { ParseOptions } from '../view/view.js';
-import type { ViewSource } from '../view/view-source.js';
+import type { LiveViews } from '../view/view-source.js';
 import { OriginFields, PREFLIGHT_FIELDS } from './answer/answer-fields.js';
 import { INTERNAL_ERROR, sendProblem } from './answer/problem.js';
 import { sendEmpty } from './answer/respond.js';
@@ -20,6 +20,7 @@ import { TokenCheck, type TokenCheckOptions } from './authenticate.js';
 import { docsRoutes } from './development/docs-page.js';
 import { healthRoute } from './development/health.js';
 import { loginRoute } from './development/login.js';
+import { asksForStream, EventStreams, type StreamTimes } from './event-streams.js';
 import { Exchange, type ExchangeSettings } from './exchange.js';
 import { type FeedOptions, Feeds } from './feeds.js';
 import { METHOD_NOT_ALLOWED, messageFault } from './message-fault.js';
@@ -45,6 +46,10 @@ export interface HandlerOptions extends Partial<TokenCheckOptions> {
   readonly cacheBytesMax?: number;
   /** Whether answers to repeated requests are compressed. Default true. */
   readonly compression?: boolean;
+  /** Event streams at a time. Default EVENT_STREAMS_MAX_DEFAULT. */
+  readonly streamsMax?: number | undefined;
+  /** For tests. */
+  readonly streamTimes?: StreamTimes | undefined;
   /** Origins of web pages that may read answers. */
   readonly corsOrigins?: readonly string[] | undefined;
   readonly accessLogShare?: number | undefined;
@@ -73,14 +78,21 @@ export interface LoneRequestHandler extends RequestHandler {
   readonly lone: (request: LoneRequest) => void;
 }
 
-export function createHandler(views: ViewSource, options: HandlerOptions): LoneRequestHandler {
+export interface StreamingHandler extends LoneRequestHandler {
+  /** Ends all event streams. Later ones may begin. */
+  readonly endStreams: () => void;
+}
+
+export function createHandler(views: LiveViews, options: HandlerOptions): StreamingHandler {
   const handler = new Handler(views, options);
   return Object.assign((req: IncomingMessage, res: ServerResponse) => handler.answer(req, res), {
     lone: (request: LoneRequest) => handler.answer(request.req, request),
+    endStreams: () => handler.streams.end(),
   });
 }
 
 class Handler {
+  readonly streams: EventStreams;
   readonly #basePath: string;
   readonly #settings: ExchangeSettings;
   readonly #findRoute: (path: string) => Route | null;
@@ -88,7 +100,7 @@ class Handler {
   readonly #tokens: TokenCheck | null;
   readonly #identify: NonNullable<HandlerOptions['identify']>;
 
-  constructor(views: ViewSource, options: HandlerOptions) {
+  constructor(views: LiveViews, options: HandlerOptions) {
     const { authenticator, identify = () => null, unknownParameters = 'reject', log, onRefusal } = options;
     const { corsOrigins = [], meter = null, accessLogShare: logShare = 0, ownsSocket = false } = options;
     if ((authenticator === undefined) === (options.identify === undefined)) {
@@ -104,6 +116,8 @@ class Handler {
       authenticator !== undefined,
       options.compression ?? true,
     );
+    const { streamsMax, streamTimes } = options;
+    this.streams = new EventStreams(views, { unknownParameters }, meter, streamsMax, streamTimes);
     this.#findRoute = createRouter([
       ...scheduleRoutes(this.#basePath),
       ...feedRoutes(views, this.#reader, this.#basePath, { unknownParameters }, options.feeds),
@@ -162,10 +176,27 @@ class Handler {
   }
 
   #read(exchange: Exchange, route: ReadRoute): void {
-    if (this.#tokens === null) this.#reader.answer(exchange, route, this.#identify(exchange.req));
+    if (this.#tokens === null) {
+      this.#readFor(exchange, route, this.#identify(exchange.req), Number.POSITIVE_INFINITY);
+      return;
+    }
+    this.#tokens
+      .authenticate(exchange, ({ identities, usableUntilMs }) =>
+        this.#readFor(exchange, route, identities, usableUntilMs),
+      )
+      ?.catch((error: unknown) => this.#fail(exchange, error));
+  }
+
+  #readFor(
+    exchange: Exchange,
+    route: ReadRoute,
+    identities: readonly FieldFilter[] | null,
+    usableUntilMs: number,
+  ): void {
+    if (route.endpoint === 'changes' && asksForStream(exchange)) this.streams.open(exchange, usableUntilMs);
     else {
-      this.#tokens
-        .authenticate(exchange, ({ identities }) => this.#reader.answer(exchange, route, identities))
+      this.#reader
+        .answer(exchange, route, identities)
         ?.catch((error: unknown) => this.#fail(exchange, error));
     }
   }
@@ -200,7 +231,7 @@ class Handler {
 }
 
 function feedRoutes(
-  views: ViewSource,
+  views: LiveViews,
   reader: Reader,
   basePath: string,
   parsing: ParseOptions,
@@ -212,7 +243,7 @@ function feedRoutes(
 }
 
 function developmentRoutes(
-  views: ViewSource,
+  views: LiveViews,
   basePath: string,
   unknownParameters: ParseOptions['unknownParameters'],
   options: DevelopmentOptions | undefined,

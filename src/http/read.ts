@@ -5,17 +5,18 @@ import { CELL } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
 import { isDirectory } from '../model/fields.js';
 import { FORMATS, type Format, type FormatName, LIST_FORMATS } from '../model/format.js';
+import { parseVersion } from '../model/timetable-version.js';
 import { ENDPOINT_FORMATS } from '../query/endpoint-parameters.js';
 import type { FieldFilter } from '../query/query.js';
 import { type Body, type ReadResult, SharedSlices } from '../view/answer.js';
 import type { ParameterPairs, ParseOptions, View } from '../view/view.js';
-import type { ViewSource } from '../view/view-source.js';
+import type { LiveViews, ViewSource } from '../view/view-source.js';
 import { AnswerCache, type KnownTarget, sendKnown } from './answer/answer-cache.js';
 
 import { CompressedAnswers } from './answer/compressed-answers.js';
 import type { Coding } from './answer/compression.js';
 import { CACHE_CONTROL, matchedEntityTag, nextLink, VARY } from './answer/conditional.js';
-import { contentTypeOf, dispositionOf, negotiateFormat } from './answer/negotiate.js';
+import { contentTypeOf, dispositionOf, EVENT_STREAM_TYPE, negotiateFormat } from './answer/negotiate.js';
 
 import { type Problem, sendProblem } from './answer/problem.js';
 import { sendBody, sendEmpty } from './answer/respond.js';
@@ -26,6 +27,7 @@ import { parseQueryString } from './request/query-string.js';
 import { mountPathOf } from './request/target.js';
 import { lastSegmentOf, type ReadRoute } from './routes.js';
 import { AnswersUnderWay } from './server/answers-under-way.js';
+import { VERSION_MALFORMED, VERSION_NOT_YET, VersionWaits } from './version-waits.js';
 
 const USER_NOT_MAPPED: Problem = {
   code: 'identity-not-mapped',
@@ -39,7 +41,7 @@ const TOKEN_NOT_MAPPED: Problem = {
     'Ask the issuer of the tokens for a claim that names your groups.',
 };
 
-function notAcceptable(formats: readonly Format[]): Problem {
+function notAcceptable(formats: readonly { readonly mediaType: string }[]): Problem {
   const mediaTypes = formats.map((format) => format.mediaType);
   const others = mediaTypes.slice(0, -1).join(', ');
   return { code: 'not-acceptable', detail: `This is available as ${others} or ${mediaTypes.at(-1)}.` };
@@ -47,6 +49,7 @@ function notAcceptable(formats: readonly Format[]): Problem {
 
 const EVENTS_NOT_ACCEPTABLE = notAcceptable(FORMATS);
 const LIST_NOT_ACCEPTABLE = notAcceptable(LIST_FORMATS);
+const CHANGES_NOT_ACCEPTABLE = notAcceptable([...LIST_FORMATS, { mediaType: EVENT_STREAM_TYPE }]);
 
 /** RFC 9110 section 13.1.1 compares tags strongly, and all tags of Lectern are weak. */
 const PRECONDITION_FAILED: Problem = {
@@ -67,6 +70,8 @@ const STALE_SNAPSHOT: Problem = {
   headers: ['Retry-After', '2'],
 };
 
+/** The publication that an answer is of. */
+const VERSION_FIELD = 'Lectern-Version';
 const LIST_CACHING: readonly string[] = ['Cache-Control', CACHE_CONTROL, 'Vary', VARY];
 
 export function snapshotUnavailable(views: ViewSource): Problem {
@@ -86,10 +91,13 @@ export class Reader {
   readonly #meter: Meter | null;
   readonly #slices = new WeakMap<View, SharedSlices>();
   readonly #underWay: AnswersUnderWay;
+  readonly #waits: VersionWaits;
+  /** Header fields of answers without a body. */
+  #caching = LIST_CACHING;
 
   /** @param hasTokens whether users are known by their tokens */
   constructor(
-    views: ViewSource,
+    views: LiveViews,
     options: ParseOptions,
     cacheBytesMax: number,
     meter: Meter | null,
@@ -98,6 +106,7 @@ export class Reader {
   ) {
     this.notMapped = hasTokens ? TOKEN_NOT_MAPPED : USER_NOT_MAPPED;
     this.#views = views;
+    this.#waits = new VersionWaits(views);
     this.#options = options;
     this.#cache = new AnswerCache(cacheBytesMax);
     this.#compressed = new CompressedAnswers(this.#cache, compression);
@@ -106,25 +115,54 @@ export class Reader {
     meter?.onSample(() => meter.set(CELL.answerBytes, this.#cache.bytes));
   }
 
-  /** Synchronous from beginning to end. Takes the view once, so the whole answer comes from one snapshot. */
-  answer(exchange: Exchange, route: ReadRoute, identities: readonly FieldFilter[] | null): void {
+  /**
+   * Synchronous from beginning to end, unless it waits for a version. Takes the view once, so the whole answer comes from one
+   * snapshot.
+   */
+  answer(
+    exchange: Exchange,
+    route: ReadRoute,
+    identities: readonly FieldFilter[] | null,
+    mayWait = true,
+  ): Promise<void> | undefined {
     if (route.endpoint === 'personal' && identities === null) {
       sendProblem(exchange, this.notMapped);
-      return;
+      return undefined;
     }
     const view: View | null = this.#views.view;
     if (view === null) {
       sendSnapshotUnavailable(exchange, this.#views);
-      return;
+      return undefined;
     }
-    this.#cache.keepOnly(view.contentId);
+    const { minVersion } = exchange.headers;
+    if (minVersion !== undefined) {
+      const version = parseVersion(minVersion);
+      if (version === null) {
+        sendProblem(exchange, VERSION_MALFORMED);
+        return undefined;
+      }
+      if (!view.hasReached(version)) {
+        const wait = mayWait ? this.#waits.until(version) : null;
+        if (wait !== null) {
+          exchange.awaitAnswer();
+          return wait.then(() => this.answer(exchange, route, identities, false));
+        }
+        sendProblem(exchange, VERSION_NOT_YET);
+        return undefined;
+      }
+    }
+    if (this.#cache.contentId !== view.contentId) {
+      this.#cache.keepOnly(view.contentId);
+      this.#caching = [...LIST_CACHING, VERSION_FIELD, view.version];
+    }
     const coding = route.cacheable ? this.#compressed.codingFor(exchange.headers.acceptEncoding) : null;
     if (route.cacheable) {
       const isHit = this.#answerKnown(exchange, coding, ENDPOINT_FORMATS[route.endpoint]);
       this.#meter?.add(isHit ? CELL.answerHits : CELL.answerMisses);
-      if (isHit) return;
+      if (isHit) return undefined;
     }
     this.#answerFrom(view, exchange, route, identities ?? [], coding);
+    return undefined;
   }
 
   /** Sends a body that no cache keeps. */
@@ -138,10 +176,10 @@ export class Reader {
     const target = keyOf(exchange);
     if (coding !== null) {
       const compressed = this.#compressed.find(target, coding);
-      if (compressed !== undefined && answerKnown(exchange, compressed, formats)) return true;
+      if (compressed !== undefined && answerKnown(exchange, compressed, formats, this.#caching)) return true;
     }
     const known = this.#cache.find(target);
-    if (known === undefined || !answerKnown(exchange, known, formats)) return false;
+    if (known === undefined || !answerKnown(exchange, known, formats, this.#caching)) return false;
     if (coding !== null) this.#compressKnown(exchange, target, known, coding, formats);
     return true;
   }
@@ -190,7 +228,7 @@ export class Reader {
     if (format === null) return;
     const entityTag = read.entityTag(format);
     const key = keyOf(exchange);
-    if (answerCondition(exchange, entityTag)) {
+    if (answerCondition(exchange, entityTag, this.#caching)) {
       if (route.cacheable)
         this.#cache.offer(key, read.format, format, { entityTag, headers: [], body: null });
       return;
@@ -205,6 +243,8 @@ export class Reader {
       CACHE_CONTROL,
       'Vary',
       VARY,
+      VERSION_FIELD,
+      view.version,
     ];
     if (route.endpoint !== 'events') headers.push('X-Total-Count', String(total));
     const disposition = dispositionOf(format);
@@ -260,9 +300,10 @@ function formatFor(
   formats: readonly Format[],
 ): FormatName | null {
   const format = named ?? negotiateFormat(exchange.headers.accept, formats);
-  if (format === null)
-    sendProblem(exchange, formats === FORMATS ? EVENTS_NOT_ACCEPTABLE : LIST_NOT_ACCEPTABLE);
-  return format;
+  if (format !== null) return format;
+  const ofList = exchange.label === '/schedule/changes' ? CHANGES_NOT_ACCEPTABLE : LIST_NOT_ACCEPTABLE;
+  sendProblem(exchange, formats === FORMATS ? EVENTS_NOT_ACCEPTABLE : ofList);
+  return null;
 }
 
 /** The key of an answer in the cache: its header fields depend on the origin, too. */
@@ -275,12 +316,13 @@ function answerKnown(
   exchange: Exchange,
   { format: named, answers }: KnownTarget,
   formats: readonly Format[],
+  caching: readonly string[],
 ): boolean {
   const format = formatFor(exchange, named, formats);
   if (format === null) return true;
   const answer = answers[format];
   if (answer === undefined) return false;
-  if (answerCondition(exchange, answer.entityTag)) return true;
+  if (answerCondition(exchange, answer.entityTag, caching)) return true;
   if (answer.body === null) return false;
   const { headers, body } = answer;
   const isDirect = !exchange.head && canSendWhole([body]) && canSendDirectly(exchange);
@@ -293,11 +335,7 @@ function answerKnown(
  * Answers 412 or 304 if a condition asks for it (RFC 9110 section 13.2.2). If-Unmodified-Since is ignored:
  * section 13.1.4.
  */
-export function answerCondition(
-  exchange: Exchange,
-  entityTag: string,
-  caching: readonly string[] = LIST_CACHING,
-): boolean {
+export function answerCondition(exchange: Exchange, entityTag: string, caching: readonly string[]): boolean {
   const { ifMatch, ifNoneMatch } = exchange.headers;
   if (ifMatch !== undefined && ifMatch.trim() !== '*') {
     sendProblem(exchange, PRECONDITION_FAILED);

@@ -72,6 +72,7 @@ const SINGLES = [
   'slowReaders',
   'silent',
   'flooded',
+  'streamsOpen',
   'loopActiveMs',
   'loopIdleMs',
   'loopLagMs',

@@ -24,10 +24,17 @@ import {
   EXAMPLE_ENTRIES,
   EXAMPLE_EVENT,
   EXAMPLE_FREE,
+  EXAMPLE_STREAM,
   EXAMPLE_TEXTS,
 } from './examples.js';
 import { feedPaths } from './feed-paths.js';
-import { idParameter, listParameters, loginParameters, referenceTo } from './parameter-objects.js';
+import {
+  HEADER_PARAMETERS,
+  idParameter,
+  listParameters,
+  loginParameters,
+  referenceTo,
+} from './parameter-objects.js';
 import {
   EVERYWHERE,
   entryResponse,
@@ -80,6 +87,8 @@ function listOperation(operation: ListOperation): JsonSchema {
       parameters: [
         ...pathParameters,
         ...[...ENDPOINT_PARAMETERS[endpoint].keys()].map((name) => referenceTo(endpoint, name)),
+        referenceTo(endpoint, 'Lectern-Min-Version'),
+        ...(endpoint === 'changes' ? [referenceTo(endpoint, 'Last-Event-ID')] : []),
       ],
       responses: { '200': response, '304': NOT_MODIFIED, ...problemReferences([...LISTS, ...problems]) },
     },
@@ -128,7 +137,7 @@ export function createOpenApiDocument({
         Login: LOGIN_SCHEMA,
         Health: HEALTH_SCHEMA,
       },
-      parameters: listParameters(identifiers),
+      parameters: { ...listParameters(identifiers), ...HEADER_PARAMETERS },
       headers: HEADERS,
       responses: problemResponses(),
       securitySchemes: {
@@ -215,9 +224,11 @@ function schedulePaths(identifiers: IdentifierMode): Record<string, JsonSchema> 
       operationId: 'listChanges',
       summary: 'What changed since a snapshot',
       description:
-        'The difference between an earlier snapshot and the present one. Read /schedule/all once and keep ' +
-        'its ETag as "since"; continue with "to" of each answer. A malformed "since" gives 400. On 410, read everything again.',
-      response: listResponse('The difference', schemaOf('Changes'), EXAMPLE_CHANGES),
+        'The difference between a snapshot that was served before and the present one. Read /schedule/all once and keep ' +
+        'its ETag; ask for what changed since, and go on with "to". A "since" of another form than these is 400. On 410, read everything again. ' +
+        'As text/event-stream the answer does not end: each publication is one message, whose id is the version and whose data is the ' +
+        'difference to the publication before, or { from, to, readAnew: true, counts } where it is too large or not known. There, since is optional.',
+      response: withEventStream(listResponse('The difference', schemaOf('Changes'), EXAMPLE_CHANGES)),
       problems: [410],
     }),
     ...Object.fromEntries(DIRECTORIES.map(({ name }) => [`/schedule/${name}`, directoryOperation(name)])),
@@ -230,6 +241,11 @@ function schedulePaths(identifiers: IdentifierMode): Record<string, JsonSchema> 
       response: entryResponse('The event', schemaOf('Event'), EXAMPLE_EVENT),
     }),
   };
+}
+
+function withEventStream(response: JsonSchema): JsonSchema {
+  const stream = { schema: { type: 'string' }, examples: { usual: { value: EXAMPLE_STREAM } } };
+  return { ...response, content: { ...(response.content as object), 'text/event-stream': stream } };
 }
 
 const DIRECTORY_TEXTS: Readonly<Record<DirectoryName, string>> = {

@@ -80,3 +80,12 @@ export const EXAMPLE_ENTRIES: Readonly<Record<DirectoryName, DirectoryEntry>> = 
   groups: { id: null, name: 'CS-1', events: 238 },
   lecturers: { id: 'b0a3f7de-3c55-4c5e-9d0a-6d2f6a1b9c02', name: 'Ada Lovelace', events: 51 },
 };
+
+/** The first lines of an event stream. */
+export const EXAMPLE_STREAM: string = [
+  'retry: 2041',
+  `id: 1795454909436.${EXAMPLE_CHANGES.to}`,
+  `data: ${JSON.stringify(EXAMPLE_CHANGES)}`,
+  '',
+  '',
+].join('\n');

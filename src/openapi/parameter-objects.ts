@@ -171,14 +171,33 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
     ),
     single(
       'since',
-      'The snapshot to compare with: its id, or the ETag of any answer that was made from it.',
-      { type: 'string', pattern: '^([\\w-]{22}|(W/)?"[\\w-]{22}-[^"]*")$' },
+      'The snapshot to compare with: its id, or the ETag or Lectern-Version of any answer that was made from it.',
+      { type: 'string', pattern: '^((\\d{1,16}\\.)?[\\w-]{22}|(W/)?"[\\w-]{22}-[^"]*")$' },
       { required: true },
     ),
   ];
   const byName = Object.fromEntries(parameters.map((parameter) => [parameter.name, parameter]));
   return { ...byName, [FREE_BY]: FREE_BY_PARAMETER };
 }
+
+/** Header fields of requests for lists. */
+export const HEADER_PARAMETERS: Readonly<Record<string, ParameterObject>> = {
+  'Lectern-Min-Version': {
+    name: 'Lectern-Min-Version',
+    in: 'header',
+    required: false,
+    description:
+      'The Lectern-Version of an earlier answer, maybe of another replica: nothing older is answered. A request waits up to one second.',
+    schema: { type: 'string', pattern: '^[1-9]\\d{0,15}\\.[\\w-]{22}$' },
+  },
+  'Last-Event-ID': {
+    name: 'Last-Event-ID',
+    in: 'header',
+    required: false,
+    description: 'Of an event stream: the id of the last message that was read.',
+    schema: TEXT,
+  },
+};
 
 /** The path parameter of GET /schedule/events/{id}. */
 export function idParameter(identifiers: IdentifierMode): ParameterObject {

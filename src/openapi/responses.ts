@@ -20,6 +20,10 @@ export const HEADERS: Readonly<Record<string, JsonSchema>> = {
   'Referrer-Policy': header('no-referrer'),
   'X-Robots-Tag': header('noindex'),
   Vary: header('Accept, Accept-Encoding, Authorization; also Origin, if pages of other origins may read'),
+  'Lectern-Version': header(
+    'The publication of the answer: a growing number and the id of the snapshot. Send it as Lectern-Min-Version',
+    '1795454909436.VOY9FktWTjc0x6DRAKfrHw',
+  ),
   'X-Total-Count': {
     description: 'Number of entries on all pages together',
     schema: { type: 'integer', minimum: 0 },
@@ -119,7 +123,7 @@ export function listResponse(
   const further = Object.keys(texts).length === 0 ? [] : ['Content-Disposition'];
   return {
     description,
-    headers: headers('ETag', 'Cache-Control', 'Vary', 'X-Total-Count', 'Link', ...further),
+    headers: headers('ETag', 'Cache-Control', 'Vary', 'Lectern-Version', 'X-Total-Count', 'Link', ...further),
     content: Object.fromEntries(
       FORMATS.filter(({ name, isOfEvents }) => !isOfEvents || name in texts).map(({ name, mediaType }) => [
         mediaType,
@@ -160,12 +164,15 @@ export const FEED_NOT_MODIFIED: JsonSchema = {
 
 /** A single entry: the header fields of a list without those of paging. */
 export function entryResponse(description: string, schema: JsonSchema, example: unknown): JsonSchema {
-  return { ...listResponse(description, schema, example), headers: headers('ETag', 'Cache-Control', 'Vary') };
+  return {
+    ...listResponse(description, schema, example),
+    headers: headers('ETag', 'Cache-Control', 'Vary', 'Lectern-Version'),
+  };
 }
 
 export const NOT_MODIFIED: JsonSchema = {
   description: 'If-None-Match names the present entity tag: the copy of the client is current',
-  headers: headers('ETag', 'Cache-Control', 'Vary'),
+  headers: headers('ETag', 'Cache-Control', 'Vary', 'Lectern-Version'),
 };
 
 export function jsonResponse(description: string, schema: JsonSchema): JsonSchema {

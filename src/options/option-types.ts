@@ -124,6 +124,8 @@ export interface EmbeddedHandlerOptions<Request extends IncomingMessage = Incomi
   readonly basePath?: string | undefined;
   /** Whether answers to repeated requests are compressed, as Accept-Encoding allows. Default true. */
   readonly compression?: boolean | undefined;
+  /** Event streams of /schedule/changes at a time, 0 to 1,048,576. Default 10,000. */
+  readonly streamsMax?: number | undefined;
   /** Verify bearer tokens. Without it every request is let in: the embedding program authenticates. */
   readonly auth?: EmbeddedAuthOptions | undefined;
   /** Without `auth`: the values that select the events of /schedule/personal; null for none. Default: none. */
@@ -154,6 +156,8 @@ export interface ServeOptions {
   readonly workers?: WorkerCount | undefined;
   /** Open connections per serving thread, 1 to 1,048,576; further ones are closed at once. Default 16,384. */
   readonly connectionsMax?: number | undefined;
+  /** Event streams of /schedule/changes at a time, over all serving threads, 0 to 1,048,576. Default 10,000. */
+  readonly streamsMax?: number | undefined;
   /** Longest wait for the CPU in milliseconds, 0 to 10,000, before excess requests get 503; 0 disables. Default 100. */
   readonly overloadMs?: number | undefined;
   /** Origins of web pages that may read answers, such as `https://timetable.example.org`, at most 100. Default none. */
@@ -238,6 +242,7 @@ export type DefaultedName =
   | 'host'
   | 'workers'
   | 'connectionsMax'
+  | 'streamsMax'
   | 'overloadMs'
   | 'drainSeconds'
   | 'basePath'

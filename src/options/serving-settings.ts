@@ -3,6 +3,7 @@ import { originFault } from '../http/answer/answer-fields.js';
 import {
   ADMIN_TOKEN_CHARACTERS_MIN,
   CONNECTIONS_MAX_DEFAULT,
+  EVENT_STREAMS_MAX_DEFAULT,
   OVERLOAD_MS_DEFAULT,
   SERVING_THREADS_MAX,
 } from '../limits.js';
@@ -54,6 +55,12 @@ export const LISTENING_SETTINGS: readonly Setting[] = inGroup('Listening', 'serv
     kind: count('number', 1, CONNECTIONS_MAX_MAX),
     default: CONNECTIONS_MAX_DEFAULT,
     help: 'open connections per serving thread; further ones are closed at once',
+  },
+  streamsMax: {
+    places: ['serve', 'handler'],
+    kind: count('number', 0, CONNECTIONS_MAX_MAX),
+    default: EVENT_STREAMS_MAX_DEFAULT,
+    help: 'event streams of /schedule/changes at a time, over all serving threads; further ones get 503',
   },
   overloadMs: {
     kind: amount('milliseconds', 0, 10_000),

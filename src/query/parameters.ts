@@ -298,10 +298,10 @@ class Parser {
         result.clashes = this.#oneOf(name, value, ['mark']) !== null;
         break;
       case 'since': {
-        const [, id, idOfTag] = SINCE.exec(value) ?? [];
-        result.since = id ?? idOfTag ?? null;
+        result.since = snapshotIdOf(value);
         if (result.since !== null) break;
-        const expected = 'the id of a snapshot, which has 22 characters, nor the ETag of an answer';
+        const expected =
+          'the id of a snapshot, which has 22 characters, nor the ETag or Lectern-Version of an answer';
         this.#fault(name, 'malformed-snapshot', `${quote(value)} is neither ${expected}`);
       }
     }
@@ -322,5 +322,11 @@ class Parser {
   }
 }
 
-/** The id of a snapshot, or an entity tag `W/"<snapshot id>-<digest>"`. */
-const SINCE = /^([\w-]{22})$|^(?:W\/)?"([\w-]{22})-[^"]*"$/;
+/** The id of a snapshot, an entity tag `W/"<snapshot id>-<digest>"`, or a version `<sequence>.<snapshot id>`. */
+const SINCE = /^(?:\d{1,16}\.)?([\w-]{22})$|^(?:W\/)?"([\w-]{22})-[^"]*"$/;
+
+/** Null for a text that names no snapshot. */
+export function snapshotIdOf(text: string): string | null {
+  const [, id, idOfTag] = SINCE.exec(text) ?? [];
+  return id ?? idOfTag ?? null;
+}

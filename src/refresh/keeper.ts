@@ -1,7 +1,7 @@
 /** Room refresh/. Keeps the timetable fresh: decides when to load, what to publish and what to store. It knows no requests. */
 import { LecternError } from '../errors.js';
 import { monotonicMs } from '../model/clock.js';
-import type { SourcePart, SourceParts } from '../model/source-parts.js';
+import type { SourcePart } from '../model/source-parts.js';
 import type { History } from '../snapshot/differences.js';
 import type { Patch } from '../snapshot/field-changes.js';
 import type { SnapshotImage } from '../snapshot/image.js';
@@ -12,10 +12,11 @@ import type { LoadProgress, PartsReport } from '../source/source.js';
 import type { Loaded } from '../thread/task-messages.js';
 import { ChangePace } from './change-pace.js';
 import { type Gate, growthBound, judge, type Refusal } from './gate.js';
+import type { KeeperState } from './keeper-state.js';
 import type { Loader } from './loader.js';
 import { changedParts, overdueMs, sourceParts } from './parts.js';
 import { Patience } from './patience.js';
-import { Refresher, type RefreshOutcome, TIMER_MS_MAX } from './refresher.js';
+import { keepingProcessAlive, Refresher, type RefreshOutcome } from './refresher.js';
 import { renewalMs } from './renewal.js';
 import { checkIdentifiers, SnapshotFile } from './snapshot-file.js';
 
@@ -23,6 +24,8 @@ export interface Publication extends Pick<Loaded, 'image' | 'delta' | 'history'>
   readonly origin: Origin;
   /** Null for a whole load. */
   readonly patch: Patch | null;
+  /** Greater than that of every earlier publication, also of those before a restart. */
+  readonly sequence: number;
 }
 
 /**
@@ -38,6 +41,8 @@ export interface LoadOutcome {
   /** Why the source's data is not served; null if it is. */
   readonly reason: string | null;
 }
+
+type ToPublish = Omit<Publication, 'sequence'> & Pick<Loaded, 'sequence'>;
 
 export interface KeeperEvents {
   /** Swaps the reference. Called before any other listener of the publication. */
@@ -65,22 +70,6 @@ export interface KeeperOptions {
   readonly random?: () => number;
 }
 
-/** The state of the source; see view/view-source.ts. */
-export interface KeeperState {
-  readonly state: 'loading' | 'loaded' | 'failed' | 'refused';
-  readonly lastSuccessMs: number | null;
-  readonly lastSuccessMonotonicMs: number | null;
-  readonly lastError: string | null;
-  /** Since when loads have failed or were refused. */
-  readonly failingSinceMs: number | null;
-  /** When that will have been for ten refresh intervals. */
-  readonly overdueAtMs: number | null;
-  /** Of several sources; null for a single one. */
-  readonly parts: SourceParts | null;
-  /** The published snapshot is damaged and must not be served until the next publication. */
-  readonly isWithdrawn?: boolean;
-}
-
 const NEVER = { lastSuccessMs: null, lastSuccessMonotonicMs: null };
 const NO_PARTS: PartsReport = { parts: [], skipped: 0 };
 const CLOSED: LoadOutcome = { result: 'failed', reason: 'the timetable was closed' };
@@ -94,10 +83,13 @@ export class Keeper {
   readonly #weight = new Weight();
   readonly #patience: Patience;
   #watch: { close(): void } | null = null;
+  #isStarted = false;
   readonly #pace = new ChangePace(() => void this.#refresher.request());
   #firstSnapshot = (): void => {};
   #served: SnapshotImage | null = null;
   #history: History | null = null;
+  /** Of the last publication. */
+  #sequence = 0;
   /** The source version that was last served or refused. It need not be loaded again. */
   #seenVersion: string | null = null;
   #servedVersion: string | null = null;
@@ -135,11 +127,12 @@ export class Keeper {
     if (watched !== null) await watched;
     const stored = await this.#file?.read();
     this.#abort.signal.throwIfAborted();
+    this.#isStarted = true;
     if (stored) {
       this.#seenVersion = stored.sourceVersion;
       this.#servedVersion = stored.sourceVersion;
       this.#parts = { parts: stored.parts, skipped: 0 };
-      this.#publish({ image: stored.image, origin: 'disk', delta: null, history: null, patch: null });
+      this.#publish({ ...stored, origin: 'disk', delta: null, patch: null });
       void this.#checkStored(stored.image);
       return;
     }
@@ -158,6 +151,7 @@ export class Keeper {
     // A forced load may have published meanwhile. A damaged image is withdrawn, as if the file did not exist.
     if (fault !== null && this.#served === image) {
       this.#served = null;
+      this.#history = null;
       this.#seenVersion = null;
       this.#servedVersion = null;
       this.#lastError = fault;
@@ -175,10 +169,10 @@ export class Keeper {
     try {
       const { signal } = this.#abort;
       const task = { task: 'read-image', path, use: 'pin' } as const;
-      const { image } = await loader.run(task, { listeners: { signal }, keepsProcessAlive: true });
+      const pinned = await loader.run(task, { listeners: { signal }, keepsProcessAlive: true });
       signal.throwIfAborted();
-      checkIdentifiers(path, image.summary, loader.rules.identifiers);
-      this.#publish({ image, origin: 'pin', delta: null, history: null, patch: null });
+      checkIdentifiers(path, pinned.image.summary, loader.rules.identifiers);
+      this.#publish({ ...pinned, origin: 'pin', delta: null, patch: null });
       this.#succeed();
     } catch (error) {
       // A pinned file is loaded once, so `start` reports the error, and no `failed` event does.
@@ -190,7 +184,10 @@ export class Keeper {
   /** @throws the error of the embedding program's source: otherwise changes would never be noticed */
   #startWatch(): Promise<unknown> | null {
     try {
-      const watch = this.#options.loader.watch(() => this.#pace.changed());
+      // What is reported before the first load is in it.
+      const watch = this.#options.loader.watch(() => {
+        if (this.#isStarted) this.#pace.changed();
+      });
       this.#watch = watch;
       return watch.ready ?? null;
     } catch (error) {
@@ -323,19 +320,31 @@ export class Keeper {
         this.#servedVersion = sourceVersion;
         this.#publish({ image, origin: 'source', delta, history, patch });
         this.#succeed();
-        this.#file?.write({ image, sourceVersion, parts: this.#parts.parts }, patch !== null);
+        this.#file?.write(
+          {
+            image,
+            sourceVersion,
+            parts: this.#parts.parts,
+            sequence: this.#sequence,
+            deltas: history?.deltas ?? [],
+          },
+          patch !== null,
+        );
         return 'published';
       }
     }
   }
 
-  #publish(publication: Publication): void {
-    const { image, history } = publication;
+  /** @param sequence of what is published again from disk; null for a new one */
+  #publish({ image, delta, history, origin, patch, sequence: kept = null }: ToPublish): void {
+    // From the clock: it does not go back after a restart without a snapshot file either.
+    const sequence = kept ?? Math.max(this.#sequence + 1, Date.now());
+    this.#sequence = sequence;
     this.#served = image;
     this.#history = history;
     this.#isPartial = this.#parts.parts.some(({ copy }) => copy === null);
     this.#weight.replace(image.summary.bytes);
-    this.#options.events.publish(publication);
+    this.#options.events.publish({ image, delta, history, origin, patch, sequence });
     this.#firstSnapshot();
   }
 
@@ -385,15 +394,5 @@ export class Keeper {
 
   #messageOf(refusal: Refusal): string {
     return `the new snapshot of ${this.#options.loader.name} was refused: ${refusal.detail}`;
-  }
-}
-
-/** Promises, and the threads and timers of a refresh, do not keep a process alive: without this, it would end during an `await`. */
-async function keepingProcessAlive<T>(promise: Promise<T>): Promise<T> {
-  const timer = setInterval(() => {}, TIMER_MS_MAX);
-  try {
-    return await promise;
-  } finally {
-    clearInterval(timer);
   }
 }

@@ -6,8 +6,9 @@ import { LOAD_BASE_BYTES } from '../limits.js';
 import type { ReadRules } from '../model/read-rules.js';
 import type { ImageSource } from '../snapshot/image-file.js';
 import { filesOf, watchSource } from '../source/file-watch.js';
+import { type LecternUpstream, lecternUpstreamsOf } from '../source/http/lectern-upstream.js';
 import { MemorySource } from '../source/memory-source.js';
-import type { RecordSource, Records } from '../source/records.js';
+import type { RecordDelta, RecordSource, Records } from '../source/records.js';
 import { parseSourceArgument, type SourceSpec, sourceDigest, sourceOfSpec } from '../source/spec.js';
 import { KeptThread } from '../thread/kept-thread.js';
 import { recordChunks } from '../thread/record-chunks.js';
@@ -64,6 +65,8 @@ export class Loader {
   readonly #credentials: SourceCredentials | null;
   readonly #place: BuildPlace;
   readonly #rulesPrefix: string;
+  /** Other services of this kind, which tell what changed. */
+  readonly #upstreams: readonly LecternUpstream[];
   readonly #patches = new KeptThread();
   /** The time since which a terminated thread has been stuck; null if none is. */
   #stuckSinceMs: number | null = null;
@@ -74,6 +77,8 @@ export class Loader {
   constructor(source: AnySource, rules: ReadRules, place: BuildPlace) {
     this.#credentials = 'load' in source ? null : new SourceCredentials(withPipes(source));
     this.#source = this.#credentials?.source ?? source;
+    this.#upstreams =
+      'load' in source ? [] : lecternUpstreamsOf(this.#source as SourceSpec, this.#credentials?.ask);
     this.rules = rules;
     this.#rulesPrefix = rulesPrefixOf(rules);
     this.#place = place;
@@ -126,12 +131,7 @@ export class Loader {
       if ('notModified' in given) return { kind: 'not-modified' };
       const { version } = given;
       if (version !== null) onVersion?.(version);
-      if ('upserts' in given) {
-        const { upserts, removals } = given;
-        if (served === null) throw new Error('there is a delta, and nothing that it could change');
-        const patch = { task: 'patch', name, rules, served, deltas, bounds, version } as const;
-        return this.run({ ...patch, removals: [...removals] }, request, recordChunks(upserts));
-      }
+      if ('upserts' in given) return this.#patch(given, bounds, request);
       const { records } = given;
       const stream = { kind: 'stream', content: 'records', name, version } as const;
       return this.run({ ...task, source: stream }, request, recordChunks(records));
@@ -148,12 +148,43 @@ export class Loader {
       this.#standardInput.catch(() => {});
       return loading;
     }
+    const changed = await this.#askUpstream(request);
+    if (changed !== null) return 'kind' in changed ? changed : this.#patch(changed, bounds, request);
     const limited = timeLimits === null ? source : withTimeLimits(source, timeLimits);
     const askSecretHeaders = this.#credentials?.askUntil(listeners.signal);
     return this.run(
       { ...task, source: limited },
       { ...request, listeners: { ...listeners, askSecretHeaders } },
     );
+  }
+
+  #patch(
+    { upserts, removals, version }: RecordDelta,
+    bounds: LoadRequest['bounds'],
+    request: LoadRequest,
+  ): Promise<LoadDone> {
+    const { served, deltas } = request;
+    if (served === null) throw new Error('there is a delta, and nothing that it could change');
+    const { name, rules } = this;
+    const patch = { task: 'patch', name, rules, served, deltas, bounds, version } as const;
+    return this.run({ ...patch, removals: [...removals] }, request, recordChunks(upserts));
+  }
+
+  /** What changed at another Lectern; null if everything is to be loaded. */
+  async #askUpstream(request: LoadRequest): Promise<LoadDone | RecordDelta | null> {
+    const { previousVersion, servedVersion, served, timeLimits, listeners } = request;
+    const source = this.#source as SourceSpec;
+    const [upstream] = this.#upstreams;
+    const isAlone = source.kind === 'http' && source.lecturerIds === undefined;
+    if (upstream === undefined || !isAlone || served === null || previousVersion === null) return null;
+    const changed = await upstream.changes(servedVersion, timeLimits ?? {}, listeners.signal);
+    const wasRefused = previousVersion !== servedVersion;
+    if (changed === 'not-modified')
+      return wasRefused ? { kind: 'unchanged', sourceVersion: servedVersion } : { kind: 'not-modified' };
+    if (changed === null) return null;
+    if (wasRefused && changed.version === previousVersion) return { kind: 'not-modified' };
+    listeners.onVersion?.(changed.version);
+    return changed;
   }
 
   /** Runs any task where the loader runs. `feed`: the chunks of a stream. */
@@ -180,7 +211,15 @@ export class Loader {
 
   watch(onChange: () => void): { close(): void; readonly ready?: Promise<unknown> | null } {
     const source = this.#source;
-    return 'load' in source ? checkWatch(source.watch?.(onChange), this.name) : watchSource(source, onChange);
+    if ('load' in source) return checkWatch(source.watch?.(onChange), this.name);
+    const files = watchSource(source, onChange);
+    const streams = this.#upstreams.map((upstream) => upstream.watch(onChange));
+    return {
+      ready: files.ready,
+      close() {
+        for (const each of [files, ...streams]) each.close();
+      },
+    };
   }
 }
 

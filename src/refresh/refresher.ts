@@ -107,3 +107,13 @@ export function pauseMs(
   const jittered = rest * (1 + JITTER_SHARE * (2 * random - 1));
   return Math.min(Math.round(Math.max(jittered, retryAfterMs ?? 0)), TIMER_MS_MAX);
 }
+
+/** A promise keeps no process alive, nor do the threads and timers of a refresh: the process would end in an `await`. */
+export async function keepingProcessAlive<T>(promise: Promise<T>): Promise<T> {
+  const timer = setInterval(() => {}, TIMER_MS_MAX);
+  try {
+    return await promise;
+  } finally {
+    clearInterval(timer);
+  }
+}

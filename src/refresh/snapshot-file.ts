@@ -4,6 +4,7 @@ import { PATCH_WRITE_PAUSE_FACTOR, PATCH_WRITE_PAUSE_MS_MIN } from '../limits.js
 import type { IdentifierMode } from '../model/event.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { ImageSource } from '../snapshot/image-file.js';
+import { type KeptPublications, withPublications } from '../snapshot/stored-history.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { PartReport } from '../source/source.js';
 import type { Loaded } from '../thread/task-messages.js';
@@ -11,9 +12,14 @@ import type { Loader, RunRequest } from './loader.js';
 import { checkSnapshotPath } from './snapshot-path.js';
 import { partsOfStored, storedParts } from './stored-parts.js';
 
-export type StoredSnapshot = Pick<Loaded, 'image' | 'sourceVersion'> & {
+interface Kept extends Pick<Loaded, 'image' | 'sourceVersion'> {
   readonly parts: readonly PartReport[];
-};
+}
+
+/** To be written. */
+export type SnapshotToKeep = Kept & KeptPublications;
+/** As it was read. */
+export type StoredSnapshot = Kept & Pick<Loaded, 'history' | 'sequence'>;
 
 interface FileOptions {
   readonly path: string;
@@ -32,7 +38,7 @@ export class SnapshotFile {
   readonly #signal: AbortSignal;
   readonly #onError: (error: Error) => void;
   #writing: Promise<void> | null = null;
-  #waiting: StoredSnapshot | null = null;
+  #waiting: SnapshotToKeep | null = null;
   /** It is of a patch. */
   #mayWait = false;
   /** When the next patched image may be written. */
@@ -75,7 +81,7 @@ export class SnapshotFile {
   }
 
   /** @param isPatch it may wait: a restart asks the source for what the file lacks */
-  write(stored: StoredSnapshot, isPatch = false): void {
+  write(stored: SnapshotToKeep, isPatch = false): void {
     this.#waiting = stored;
     this.#mayWait = isPatch;
     this.#schedule();
@@ -97,7 +103,7 @@ export class SnapshotFile {
     else this.#begin(this.#waiting);
   }
 
-  #begin(stored: StoredSnapshot | null): void {
+  #begin(stored: SnapshotToKeep | null): void {
     if (stored === null) return;
     this.#waiting = null;
     const beganMs = performance.now();
@@ -114,8 +120,8 @@ export class SnapshotFile {
     return { listeners: { signal: this.#signal }, keepsProcessAlive };
   }
 
-  async #write({ image, sourceVersion, parts }: StoredSnapshot): Promise<void> {
-    const beside = storedParts(parts, this.#loader.rules);
+  async #write({ image, sourceVersion, parts, ...publications }: SnapshotToKeep): Promise<void> {
+    const beside = withPublications(storedParts(parts, this.#loader.rules), publications);
     const task = { task: 'write-image', ...this.#file, image, sourceVersion, beside } as const;
     const request = { listeners: { signal: new AbortController().signal }, keepsProcessAlive: true };
     try {

@@ -31,12 +31,14 @@ export class SourceCredentials {
     return this.#credentials.flatMap(({ files }) => files);
   }
 
-  /** @param signal ends what takes long */
+  ask: AskSecretHeadersOf = (number, refused, signal) => {
+    const credentials = this.#credentials[number];
+    if (credentials === undefined) throw new Error(`there are no credentials ${number}`);
+    return credentials.ask(refused, signal);
+  };
+
+  /** @param signal ends a slow request for a token */
   askUntil(signal: AbortSignal): AskSecretHeadersOf {
-    return (number, refused) => {
-      const credentials = this.#credentials[number];
-      if (credentials === undefined) throw new Error(`there are no credentials ${number}`);
-      return credentials.ask(refused, signal);
-    };
+    return (number, refused) => this.ask(number, refused, signal);
   }
 }

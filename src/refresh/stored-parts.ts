@@ -41,7 +41,7 @@ export function partsOfStored(beside: Beside | null, rules: ReadRules): PartRepo
   return parts.flatMap((part: unknown) => partOf(part, beside.arrays) ?? []);
 }
 
-function partOf(value: unknown, arrays: readonly Uint8Array[]): PartReport | null {
+function partOf(value: unknown, arrays: Beside['arrays']): PartReport | null {
   if (!isObject(value)) return null;
   const { id, name, copy, confirmedMs, failure } = value;
   const isGood =

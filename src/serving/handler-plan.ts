@@ -11,7 +11,7 @@ import { ANSWER_CACHE_SHARE } from '../limits.js';
 import { CELL } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
 import type { ParseOptions } from '../view/view.js';
-import type { ViewSource } from '../view/view-source.js';
+import type { LiveViews } from '../view/view-source.js';
 
 /** A request handler as plain data. */
 export interface HandlerPlan {
@@ -36,6 +36,7 @@ export interface HandlerPlan {
 export interface ServerLimits {
   readonly connectionsMax: number | undefined;
   readonly overloadMs: number | undefined;
+  readonly streamsMax: number;
   /** Of all caches of the thread. */
   readonly cacheBytesMax: number;
 }
@@ -57,8 +58,14 @@ export function issuerOfPlan({ auth, development }: HandlerPlan): DevelopmentIss
 
 /** The server of one thread. It does not listen yet. Throws `option-invalid`, `key-invalid`. */
 export function serverOfPlan(
-  { plan, connectionsMax, overloadMs, cacheBytesMax }: ServerLimits & { readonly plan: HandlerPlan },
-  views: ViewSource,
+  {
+    plan,
+    connectionsMax,
+    overloadMs,
+    streamsMax,
+    cacheBytesMax,
+  }: ServerLimits & { readonly plan: HandlerPlan },
+  views: LiveViews,
   { log, feed, access, meter, onOverload }: ServerSurroundings,
 ): HttpServer {
   const { auth, version, development, feeds, ...common } = plan;
@@ -69,6 +76,7 @@ export function serverOfPlan(
     authenticator: authenticatorOfPlan(auth, feed, access, issuer === null ? [] : [issuer.keySet]),
     ownsSocket: true,
     cacheBytesMax: cacheBytesMax * ANSWER_CACHE_SHARE,
+    streamsMax,
     meter,
     onRefusal: () => server.countRefusal(),
     log,

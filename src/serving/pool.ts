@@ -146,7 +146,13 @@ export class ThreadPool implements Serving, Follower {
     const { settings, log } = this.#options;
     const { host, port } = this.address;
     return {
-      settings: { ...settings, host, port, cacheBytesMax: settings.cacheBytesMax / this.workers },
+      settings: {
+        ...settings,
+        host,
+        port,
+        cacheBytesMax: settings.cacheBytesMax / this.workers,
+        streamsMax: Math.ceil(settings.streamsMax / this.workers),
+      },
       descriptor: this.#door.descriptor,
       innerPartsMissing: missingInnerParts(),
       hasLog: log !== undefined,

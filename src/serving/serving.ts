@@ -6,10 +6,10 @@ import type { OverloadCounts } from '../http/server/overload.js';
 import type { Meter } from '../metrics/meter.js';
 import { monotonicMs } from '../model/clock.js';
 import type { Follower } from '../view/present.js';
-import type { ViewSource } from '../view/view-source.js';
+import type { LiveViews } from '../view/view-source.js';
 import type { HandlerPlan, ServerLimits } from './handler-plan.js';
 
-/** Plain data for every serving thread. Limits are those of one thread, but all share `cacheBytesMax` of ServingOptions. */
+/** Plain data for every serving thread. Limits are those of one thread, but all share `cacheBytesMax` and `streamsMax` of ServingOptions. */
 export interface ServingSettings extends ServerLimits {
   readonly plan: HandlerPlan;
   readonly host: string;
@@ -22,7 +22,7 @@ export interface ServingSettings extends ServerLimits {
 export interface ServingOptions {
   readonly settings: ServingSettings;
   /** The served snapshot on this thread. The `follower` tells other threads. */
-  readonly views: ViewSource;
+  readonly views: LiveViews;
   readonly access: AccessSource;
   readonly isMetered: boolean;
   readonly log: Logger | undefined;

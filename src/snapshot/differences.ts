@@ -6,13 +6,20 @@ import { shared } from '../structures/slabs.js';
 import { jsonByteLength } from './rows.js';
 import { compareKeys, type EventKey, type Snapshot } from './snapshot.js';
 
+/** Number of events that differ from another snapshot. */
+export interface ChangeCounts {
+  /** Events that are new. */
+  readonly added: number;
+  /** Events that have other values. */
+  readonly changed: number;
+  /** Events that are gone. */
+  readonly removed: number;
+}
+
 /** The changes of one publication. */
-export interface Delta {
+export interface Delta extends ChangeCounts {
   readonly from: string;
   readonly to: string;
-  readonly added: number;
-  readonly removed: number;
-  readonly changed: number;
   /** The earlier state of each event in the counts; null when there are too many to keep. */
   readonly before: PastRecords | null;
 }
@@ -29,7 +36,7 @@ export interface PastRecords {
 export type PastRecord = readonly [id: string, digest: string | null];
 
 /** 96 bits: two records of one id never share them. */
-const DIGEST_BYTES = 12;
+export const DIGEST_BYTES = 12;
 const NO_DIGEST = '\0'.repeat(DIGEST_BYTES);
 
 /** Compares two snapshots in one merge. With more than `entriesMax` changes only the counts are kept. */
@@ -199,7 +206,12 @@ export function extendHistory(
   entriesMax: number = Number.POSITIVE_INFINITY,
 ): History {
   const kept = newestDeltas([...deltas, delta], Math.min(entriesMax, SNAPSHOT_HISTORY_ENTRIES_MAX));
-  return { deltas: kept, differences: differencesOf(kept, present) };
+  return historyOf(kept, present);
+}
+
+/** @param deltas each with its entries; the last leads to `present` */
+export function historyOf(deltas: readonly Delta[], present: Snapshot): History {
+  return { deltas, differences: differencesOf(deltas, present) };
 }
 
 function newestDeltas(deltas: readonly Delta[], entriesMax: number): readonly Delta[] {

@@ -83,7 +83,7 @@ export interface StoredImage {
 /** Additions to the image in a file: plain data and bytes, which only their writer understands. */
 export interface Beside {
   readonly meta: object;
-  readonly arrays: readonly Uint8Array[];
+  readonly arrays: readonly (Uint8Array | Uint32Array)[];
 }
 
 /**
@@ -272,7 +272,7 @@ function read(file: number, path: string, fileBytes: number): StoredImage {
   } as unknown as SnapshotImage;
   const hasBeside = typeof header.beside === 'object' && header.beside !== null;
   const beside = hasBeside
-    ? { meta: header.beside as object, arrays: Object.values(kept as object) as Uint8Array[] }
+    ? { meta: header.beside as object, arrays: Object.values(kept as object) as Beside['arrays'] }
     : null;
   return { image, sourceVersion, source, beside };
 }

@@ -18,6 +18,7 @@ import { type Answer, type AskSecretHeaders, type RequestHeaders, UpstreamCall }
 import { refused, unreadable } from '../upstream/failure.js';
 import { gunzip, readRecords } from './formats/read-records.js';
 import { type ClientCredentials, Credentials, type HeaderFields } from './http/credentials.js';
+import { lecternVersionOf } from './http/lectern.js';
 import { isPage, type Link, nextTarget, parseLinks } from './http/link.js';
 import { renewedDaily } from './renewed-daily.js';
 import {
@@ -118,7 +119,7 @@ class HttpLoad {
     }
     expectData(answer);
     // A validator holds for one page, so a set in pages has no version.
-    const version = isPage(linksOf(answer)) ? null : versionOf(answer.url, answer.message.headers);
+    const version = isPage(linksOf(answer)) ? null : versionOf(answer);
     // For upstreams that ignore If-None-Match.
     if (version !== null && version === previous) return 'not-modified';
     if (version !== null) this.#options.onVersion?.(version);
@@ -242,9 +243,13 @@ const ENTITY_TAG = /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/;
 const DATE_RESOLUTION_MS = 1000;
 
 /** The version of an answer: address and validator (RFC 9110 section 8.8). Null without a reliable validator. */
-function versionOf(url: URL, headers: IncomingHttpHeaders): string | null {
-  const { etag, date, 'last-modified': lastModified } = headers;
-  if (etag !== undefined && ENTITY_TAG.test(etag)) return JSON.stringify({ url: addressDigest(url), etag });
+function versionOf(answer: Answer): string | null {
+  const { url } = answer;
+  const { etag, date, 'last-modified': lastModified }: IncomingHttpHeaders = answer.message.headers;
+  if (etag !== undefined && ENTITY_TAG.test(etag)) {
+    const lectern = lecternVersionOf(url, answer);
+    return JSON.stringify({ url: addressDigest(url), etag, ...(lectern !== null && { lectern }) });
+  }
   if (lastModified === undefined || date === undefined) return null;
   // After this time the date is a strong validator (section 8.8.2.2). NaN compares as false.
   const isSettled = Date.parse(date) - Date.parse(lastModified) >= DATE_RESOLUTION_MS;

@@ -75,7 +75,7 @@ export function sourceOfSpec({ lecturerIds, ...spec }: SourceSpec, ask?: AskSecr
   }
 }
 
-function askOf(spec: HttpSpec, ask: AskSecretHeadersOf | undefined): AskSecretHeaders | undefined {
+export function askOf(spec: HttpSpec, ask: AskSecretHeadersOf | undefined): AskSecretHeaders | undefined {
   const { credentials } = spec as NumberedCredentials;
   return credentials === undefined || ask === undefined
     ? undefined

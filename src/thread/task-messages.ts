@@ -78,11 +78,14 @@ export interface Loaded {
   readonly source?: ImageSource | null;
   /** Only of an image from disk. */
   readonly beside?: Beside | null;
-  /** Both null at the first load, and for an image from disk. */
+  /** Null at the first load, and for an image from disk. */
   readonly delta: Delta | null;
+  /** Null at the first load, and for an image from disk whose file keeps none. */
   readonly history: History | null;
   /** Of an image that was made of the served one: the ids of all events that may differ. */
   readonly changedIds?: readonly string[];
+  /** Of the publication that an image from disk had; null if its file does not say. */
+  readonly sequence?: number | null;
 }
 
 export type LoadDone =

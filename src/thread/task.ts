@@ -25,7 +25,10 @@ export async function runTaskHere(
     }
     case 'read-image': {
       const { readCheckedImage } = await import('../snapshot/check-image.js');
-      return { kind: 'loaded', ...readCheckedImage(task.path, task.use), delta: null, history: null };
+      const { publicationsOf } = await import('../snapshot/stored-history.js');
+      const stored = readCheckedImage(task.path, task.use);
+      const { history = null, sequence = null } = publicationsOf(stored.beside, stored.image) ?? {};
+      return { kind: 'loaded', ...stored, delta: null, history, sequence };
     }
     case 'check-rows': {
       const { checkRowsOf } = await import('../snapshot/check-image.js');

@@ -7,13 +7,13 @@ import type { KeptFiles } from '../files/kept-files.js';
 import { createHandler, type RequestHandler } from '../http/handler.js';
 import type { EmbeddedHandlerOptions } from '../options/option-types.js';
 import { resolveOptions } from '../options/resolve.js';
-import type { ViewSource } from '../view/view-source.js';
+import type { LiveViews } from '../view/view-source.js';
 import { liveAccess, logFiles } from './live-access.js';
 import { planAuth, planFeeds, type Reading } from './plan-auth.js';
 
 /** A handler for an existing server. It reads its files at once. `close` stops fetching its keys and watching its files. */
 export function createEmbeddedHandler<Request extends IncomingMessage>(
-  views: ViewSource,
+  views: LiveViews,
   options: EmbeddedHandlerOptions<Request>,
   { unknownParameters, identifiers, timeZone }: Reading,
   cacheBytesMax: number,
@@ -26,6 +26,7 @@ export function createEmbeddedHandler<Request extends IncomingMessage>(
     identify = () => null,
     basePath,
     compression,
+    streamsMax,
     log,
   } = resolveOptions('handler', options);
   const feeds = feed === undefined ? null : planFeeds('handler', feed, publicUrl);
@@ -34,9 +35,11 @@ export function createEmbeddedHandler<Request extends IncomingMessage>(
   const kept = files.keep(accessFiles, logFiles(log));
   kept.openNow();
   const keys = plan === null || plan.remoteKeys === null ? null : new RemoteKeys(plan.remoteKeys, { log });
+  let endStreams = (): void => {};
   const close = (): void => {
     kept.close();
     keys?.close();
+    endStreams();
   };
   try {
     const handler = createHandler(views, {
@@ -45,12 +48,14 @@ export function createEmbeddedHandler<Request extends IncomingMessage>(
       cacheBytesMax,
       basePath,
       compression,
+      streamsMax,
       log,
       feeds: feeds === null ? undefined : { ...feeds, access, identifiers },
       ...(plan === null
         ? { identify: (req) => canonicalIdentities(checkIdentity(identify(req as Request)), identifiers) }
         : { authenticator: authenticatorOfPlan(plan, keys, access) }),
     });
+    endStreams = handler.endStreams;
     return { handler, close };
   } catch (error) {
     close();

@@ -85,7 +85,7 @@ export class OpenServers implements Follower {
   async open(options: ServeOptions): Promise<TimetableServer> {
     const { present, timetable, staleMsMax, cacheBytesMax, reading, files, onLost } = this.#timetable;
     const settings = resolveOptions('serve', options);
-    const { host, port, connectionsMax, overloadMs, log } = settings;
+    const { host, port, connectionsMax, streamsMax, overloadMs, log } = settings;
     const plan = planHandler(settings, reading);
     const adminPlan = settings.admin === undefined ? null : planAdmin(settings.admin);
     const issuer = issuerOfPlan(plan);
@@ -102,6 +102,7 @@ export class OpenServers implements Follower {
         port,
         workers: threadsOf(settings.workers),
         connectionsMax,
+        streamsMax,
         overloadMs,
         staleMsMax,
         cacheBytesMax,

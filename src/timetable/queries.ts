@@ -15,8 +15,9 @@ import {
   type ParameterFieldName,
 } from '../model/fields.js';
 import { FORMATS, type FormatName } from '../model/format.js';
-import { invalidParameters } from '../query/object-form.js';
+import { checkText, invalidParameters } from '../query/object-form.js';
 import type { Answer, ReadResult } from '../view/answer.js';
+import type { ParseOptions, View } from '../view/view.js';
 
 /** The filters of GET /schedule as an object: one value or any of several. Times are RFC 3339 texts or Dates. */
 export type ScheduleQuery = {
@@ -130,6 +131,16 @@ export interface ChangeSet {
   readonly changed: TimetableEvent[];
   /** Ids of removed events. */
   readonly removed: string[];
+}
+
+/** Null for an unknown or forgotten snapshot. Throws `parameters-invalid` for an id that is not a text. */
+export function changesSince(view: View, since: unknown, reading: ParseOptions): ChangeSet | null {
+  const id = checkText('since', 'changes', 'the id of a snapshot', since);
+  const result = view.changes([['since', id]], reading);
+  if ('gone' in result) return null;
+  // Malformed ids count as unknown.
+  if ('faults' in result && result.faults.every(({ code }) => code === 'malformed-snapshot')) return null;
+  return parse(answerOf(result));
 }
 
 export function answerOf(result: ReadResult, format: FormatName = 'json'): Answer {

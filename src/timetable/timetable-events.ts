@@ -2,17 +2,8 @@ import { LecternError } from '../errors.js';
 import type { SourcePart } from '../model/source-parts.js';
 import type { Refusal } from '../refresh/gate.js';
 import type { LoadResult } from '../refresh/keeper.js';
+import type { ChangeCounts } from '../snapshot/differences.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
-
-/** Numbers of events that differ from another snapshot. */
-export interface ChangeCounts {
-  /** Added events. */
-  readonly added: number;
-  /** Changed events. */
-  readonly changed: number;
-  /** Removed events. */
-  readonly removed: number;
-}
 
 /** A snapshot was published. */
 export interface PublishedEvent {

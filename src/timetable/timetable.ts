@@ -27,7 +27,8 @@ import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { Answer } from '../view/answer.js';
 import { loadingSource, Present, type PublishedImage, publicationOf } from '../view/present.js';
 import type { View } from '../view/view.js';
-import type { PublicationState, SourceState, TimetableStatus, ViewSource } from '../view/view-source.js';
+import type { PublicationState, SourceState, TimetableStatus } from '../view/view-source.js';
+import { ChangeLoops, type ChangesOptions, type TimetableChange } from './change-loop.js';
 import { createEmbeddedHandler } from './embedded-handler.js';
 import { KeptRooms } from './kept-rooms.js';
 import { OpenServers, type TimetableServer } from './open-servers.js';
@@ -39,6 +40,7 @@ import {
   type ChangeSet,
   type ConflictPage,
   type ConflictQuery,
+  changesSince,
   checkFormat,
   type DirectoryPage,
   type DirectoryQuery,
@@ -53,75 +55,7 @@ import {
   unreadable,
 } from './queries.js';
 import { checkEventName, type TimetableEvents, type TimetableListener } from './timetable-events.js';
-
-/** Loads a source, keeps it fresh, and answers reads from one immutable snapshot. All reads are synchronous. */
-export interface Timetable extends ViewSource, AsyncDisposable {
-  /**
-   * Resolves when the first snapshot can be read. Rejects with the LecternError of a failed first load; with regular
-   * refreshes it waits for the first good load instead. The process stays alive until `ready` has settled, not longer.
-   */
-  readonly ready: Promise<SnapshotSummary>;
-  /**
-   * GET /schedule.
-   *
-   * @throws LecternError `parameters-invalid` with every fault; `not-ready` before the first snapshot; `stale` after
-   *   `staleSecondsMax`; `closed`
-   */
-  find(query?: ScheduleQuery): EventPage;
-  /** The bytes of an answer, by default JSON. Do not write to them: they may be shared memory. Throws like {@link find}. */
-  findBytes(query?: BytesQuery, format?: FormatName): Uint8Array;
-  /** One event by its id, or null. Throws `parameters-invalid` for an id that is not a text. */
-  get(id: string): TimetableEvent | null;
-  /** GET /schedule/conflicts. Throws like {@link find}. */
-  conflicts(query?: ConflictQuery): ConflictPage;
-  /** GET /schedule/free: rooms, lecturers or groups with nothing scheduled in a window. Throws like {@link find}. */
-  free(query: FreeTimeQuery): FreePage;
-  /** GET /schedule/types. */
-  types(): string[];
-  /**
-   * GET /schedule/rooms, /courses, /groups or /lecturers of the events of a query, with names and numbers of events.
-   * Throws like {@link find}, and `option-invalid` for another name.
-   */
-  directory(name: DirectoryName, query?: DirectoryQuery): DirectoryPage;
-  /** GET /schedule/all. Throws like {@link find}. */
-  all(query?: PageQuery): EventPage;
-  /** Changes since a snapshot, by its id; null for an unknown or forgotten id. */
-  changes(since: string): ChangeSet | null;
-  /** The plan of GET /schedule, a directory or /schedule/free for `query`. Throws like {@link find}. */
-  explain(query?: ScheduleQuery | DirectoryQuery | FreeTimeQuery, of?: DirectoryName | 'free'): Explanation;
-  /** Loads now, on another thread, also does what {@link reload} does, and resolves to the outcome. Keeps the process alive. */
-  refresh(options?: RefreshOptions): Promise<LoadOutcome>;
-  /**
-   * Reads the files of the configuration now: rooms, secrets, keys, enrolments and the like. Without it, changes are noticed
-   * within a second. What is bad is logged, or becomes an `error`, and what was read before stays.
-   */
-  reload(): Promise<void>;
-  /**
-   * Adds a listener. Listeners run in order, right after the event. If one throws, or its promise rejects, the others still
-   * run, and listeners of `error` get its error. Without such listeners, or if they fail, the error becomes a process warning.
-   *
-   * @throws LecternError `option-invalid` for an event that does not exist
-   */
-  on<Name extends keyof TimetableEvents>(name: Name, listener: TimetableListener<Name>): this;
-  /** Removes a listener. */
-  off<Name extends keyof TimetableEvents>(name: Name, listener: TimetableListener<Name>): this;
-  /** A handler `(req, res)` for an existing server, which handles CORS; see {@link EmbeddedHandlerOptions}. */
-  handler<Request extends IncomingMessage = IncomingMessage>(
-    options?: EmbeddedHandlerOptions<Request>,
-  ): RequestHandler<Request>;
-  /**
-   * Answers requests as `lectern serve` does: on this thread, or on several that share one snapshot. Resolves when it
-   * listens. Before the first snapshot it answers 503.
-   *
-   * @throws LecternError `option-invalid`, `key-missing`, `key-invalid`, `address-unavailable`, `closed`
-   */
-  serve(options: ServeOptions): Promise<TimetableServer>;
-  /**
-   * Closes servers, aborts loads and ends timers, watches and threads. Later reads throw `closed`. If a custom source fails
-   * to close its watch, this rejects with that error after everything else is closed.
-   */
-  close(): Promise<void>;
-}
+import type { Timetable } from './timetable-interface.js';
 
 /**
  * Opens a timetable and returns at once. `ready` resolves when it can be read.
@@ -144,6 +78,7 @@ class KeptTimetable implements Timetable {
   readonly #keeper: Keeper;
   readonly #present: Present;
   readonly #servers: OpenServers;
+  readonly #loops: ChangeLoops;
   readonly #rooms: KeptRooms;
   readonly #files = new KeptFiles();
   readonly #handlers: { close(): void }[] = [];
@@ -168,6 +103,7 @@ class KeptTimetable implements Timetable {
       staleMsMax,
       cacheBytesMax: this.#cacheBytesMax * (1 - ANSWER_CACHE_SHARE),
     });
+    this.#loops = new ChangeLoops(this.#present);
     this.#servers = new OpenServers({
       present: this.#present,
       timetable: this,
@@ -270,14 +206,12 @@ class KeptTimetable implements Timetable {
     return parse(this.#answer('types', 'types', undefined));
   }
 
-  changes(since: string): ChangeSet | null {
-    const view = this.#open();
-    const id = checkText('since', 'changes', 'the id of a snapshot', since);
-    const result = view.changes([['since', id]], this.#reading);
-    if ('gone' in result) return null;
-    // Malformed ids count as unknown.
-    if ('faults' in result && result.faults.every(({ code }) => code === 'malformed-snapshot')) return null;
-    return parse(answerOf(result));
+  changes(since: string): ChangeSet | null;
+  changes(options?: ChangesOptions): AsyncIterable<TimetableChange>;
+  changes(given: string | ChangesOptions = {}): ChangeSet | null | AsyncIterable<TimetableChange> {
+    if (this.#closed) throw this.#unreadable();
+    const isLoop = typeof given === 'object' && given !== null;
+    return isLoop ? this.#loops.over(given) : changesSince(this.#open(), given, this.#reading);
   }
 
   explain(query?: ScheduleQuery | DirectoryQuery | FreeTimeQuery, of?: DirectoryName | 'free'): Explanation {
@@ -316,7 +250,7 @@ class KeptTimetable implements Timetable {
     options: EmbeddedHandlerOptions<Request> = {},
   ): RequestHandler<Request> {
     const cacheBytesMax = this.#cacheBytesMax * ANSWER_CACHE_SHARE;
-    const embedded = createEmbeddedHandler(this, options, this.#reading, cacheBytesMax, this.#files);
+    const embedded = createEmbeddedHandler(this.#present, options, this.#reading, cacheBytesMax, this.#files);
     this.#handlers.push(embedded);
     return embedded.handler;
   }
@@ -329,6 +263,7 @@ class KeptTimetable implements Timetable {
   async close(): Promise<void> {
     this.#closed = true;
     this.#files.close();
+    this.#loops.end();
     for (const handler of this.#handlers) handler.close();
     const kept = this.#keeper.close();
     const served = this.#servers.close(kept);
@@ -369,15 +304,13 @@ class KeptTimetable implements Timetable {
     return unreadable(this.#closed, this.#present.summary !== null, this.#keeper.state.lastError);
   }
 
-  #publish({ image, origin, delta, history, patch }: Publication): void {
+  #publish({ image, origin, sequence, delta, history, patch }: Publication): void {
     const differences = history?.differences ?? NO_DIFFERENCES;
     const state = publicationOf(origin, image.summary);
-    this.#show({ image, differences, state, rooms: this.#rooms.table, patch });
-    this.#listeners.tell('published', {
-      summary: image.summary,
-      origin,
-      changes: delta === null ? null : { added: delta.added, changed: delta.changed, removed: delta.removed },
-    });
+    const changes =
+      delta === null ? null : { added: delta.added, changed: delta.changed, removed: delta.removed };
+    this.#show({ image, differences, state, sequence, changes, rooms: this.#rooms.table, patch });
+    this.#listeners.tell('published', { summary: image.summary, origin, changes });
   }
 
   /** The same snapshot with other rooms. */

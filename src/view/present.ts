@@ -1,12 +1,12 @@
 import { monotonicMs, monotonicMsAt } from '../model/clock.js';
 import type { RoomTable } from '../model/room.js';
-import type { Differences } from '../snapshot/differences.js';
+import type { ChangeCounts, Differences } from '../snapshot/differences.js';
 import type { Patch } from '../snapshot/field-changes.js';
 import { byteLengthOf, type SnapshotImage } from '../snapshot/image.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
 import { SnapshotView, type View } from './view.js';
-import type { PublicationState, SourceState, TimetableStatus, ViewSource } from './view-source.js';
+import type { LiveViews, PublicationState, SourceState, TimetableStatus } from './view-source.js';
 
 /** A publication as plain data in shared memory, of which every thread makes a view. */
 export interface PublishedImage {
@@ -15,6 +15,10 @@ export interface PublishedImage {
   readonly state: PublicationState;
   /** How it was made of what was served before; null or absent if all is new. */
   readonly patch?: Patch | null;
+  /** Greater than that of every earlier publication. */
+  readonly sequence: number;
+  /** Numbers of events that differ from the publication before; null if there was none. */
+  readonly changes: ChangeCounts | null;
   /** Rooms of the rooms file. */
   readonly rooms?: RoomTable | null;
 }
@@ -53,13 +57,14 @@ function changedIdsOf(id: string, patch: Patch | null, before: string | undefine
 }
 
 /** The snapshot that one thread serves now. */
-export class Present implements ViewSource {
+export class Present implements LiveViews {
   readonly #options: PresentOptions;
   #view: SnapshotView | null = null;
   source: SourceState;
   publication: PublicationState | null = null;
   /** Null before the first publication. */
   published: PublishedImage | null = null;
+  readonly #followers = new Set<() => void>();
 
   constructor(source: SourceState, options: PresentOptions) {
     this.source = source;
@@ -91,17 +96,29 @@ export class Present implements ViewSource {
 
   publish(published: PublishedImage): void {
     const { cacheBytesMax, threads = 1 } = this.#options;
-    const { image, differences, state, rooms = null, patch = null } = published;
+    const { image, differences, state, sequence, rooms = null, patch = null } = published;
     const rowCacheBytes = Math.max(0, cacheBytesMax - byteLengthOf(differences) / threads);
     const before = this.#view;
     const changedIds = changedIdsOf(image.summary.id, patch, before?.summary.id);
     const snapshot = new Snapshot(image, changedIds === null ? null : before?.snapshot);
-    const view = new SnapshotView(snapshot, differences, rowCacheBytes, rooms);
+    const view = new SnapshotView(snapshot, differences, rowCacheBytes, rooms, sequence);
     if (before !== null && changedIds !== null) view.takeOver(before, changedIds);
     this.#view?.rowCache.clear();
     this.#view = view;
     this.published = published;
     this.publication = state;
+    for (const follower of this.#followers) follower();
+  }
+
+  get changes(): ChangeCounts | null {
+    return this.published?.changes ?? null;
+  }
+
+  follow(onPublished: () => void): () => void {
+    // One function may follow several times.
+    const follower = (): void => onPublished();
+    this.#followers.add(follower);
+    return () => void this.#followers.delete(follower);
   }
 
   become(source: SourceState): void {

@@ -1,4 +1,5 @@
 import type { SourceParts } from '../model/source-parts.js';
+import type { ChangeCounts } from '../snapshot/differences.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
 import type { View } from './view.js';
 
@@ -14,6 +15,14 @@ export interface ViewSource {
   readonly source: SourceState;
   /** The publication of the present snapshot; null if there is none. */
   readonly publication: PublicationState | null;
+}
+
+/** Also tells of publications. */
+export interface LiveViews extends ViewSource {
+  /** What the present publication changed; null for the first, and while there is none. */
+  readonly changes: ChangeCounts | null;
+  /** Calls back right after each publication. It must not throw. @returns what ends it */
+  follow(onPublished: () => void): () => void;
 }
 
 /** The state of a timetable; see {@link ViewSource.status}. */

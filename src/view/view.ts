@@ -14,6 +14,7 @@ import { type DirectoryName, isDirectory } from '../model/fields.js';
 import type { FormatName } from '../model/format.js';
 import { parseIdentifier } from '../model/identifier.js';
 import type { RoomTable } from '../model/room.js';
+import { formatVersion, type TimetableVersion } from '../model/timetable-version.js';
 import { findConflicts } from '../query/conflicts.js';
 import { clusterAfter, encodeConflictCursor } from '../query/cursor.js';
 import type { EndpointName } from '../query/endpoint-parameters.js';
@@ -28,7 +29,12 @@ import {
 } from '../query/parameters.js';
 import { planQuery } from '../query/plan.js';
 import type { FieldFilter, Query } from '../query/query.js';
-import { type Differences, differenceSince, NO_DIFFERENCES } from '../snapshot/differences.js';
+import {
+  type ChangeCounts,
+  type Differences,
+  differenceSince,
+  NO_DIFFERENCES,
+} from '../snapshot/differences.js';
 import { fieldChanges } from '../snapshot/field-changes.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
@@ -44,7 +50,9 @@ import { FreeReader } from './free-reader.js';
 export interface View {
   /** Facts about the snapshot. */
   readonly summary: SnapshotSummary;
-  /** Views with equal ids answer equally, apart from /schedule/changes. It covers the snapshot and the table of rooms. */
+  /** `<sequence>.<snapshot id>`. The sequence grows with each publication. */
+  readonly version: string;
+  /** Views with equal ids give equal answers and header fields. It covers the version and the table of rooms. */
   readonly contentId: string;
   /** Counts of this view's row cache. */
   readonly rowCache: {
@@ -70,6 +78,11 @@ export interface View {
   /** GET /schedule/changes: the difference from a past snapshot. */
   changes(pairs: ParameterPairs, options: ParseOptions): ReadResult;
   /** GET /schedule/rooms and the other directories of matching events, with names and numbers of events. */
+  /** Numbers of events that changed since a snapshot; null for an unknown or forgotten one. */
+  countChanges(since: string): ChangeCounts | null;
+  /** Whether a client that has seen this version sees nothing older here. */
+  hasReached(version: TimetableVersion): boolean;
+  /** GET /schedule/rooms and the other directories: what matching events have, with names and numbers of events. */
   directory(name: DirectoryName, pairs: ParameterPairs, options: ParseOptions): ReadResult;
   /** GET /schedule/events/{id}. */
   event(id: string, pairs: ParameterPairs, options: ParseOptions): ReadResult;
@@ -94,10 +107,12 @@ type Identities = readonly FieldFilter[] | null;
 
 export class SnapshotView implements View {
   readonly summary: SnapshotSummary;
+  readonly version: string;
   readonly contentId: string;
   /** Cleared by the next publication, and usable after that. */
   readonly rowCache: RowCache;
   readonly snapshot: Snapshot;
+  readonly #sequence: number;
   readonly #differences: Differences;
   readonly #facts: DataSetFacts;
   readonly #tags: EntityTags;
@@ -109,17 +124,21 @@ export class SnapshotView implements View {
    * @param differences from past snapshots
    * @param cacheBytesMax for rows that are laid side by side; 0 for none
    * @param rooms of the rooms file
+   * @param sequence of the publication
    */
   constructor(
     snapshot: Snapshot,
     differences: Differences = NO_DIFFERENCES,
     cacheBytesMax: number = CACHE_BYTES_DEFAULT,
     rooms: RoomTable | null = null,
+    sequence = 1,
   ) {
     this.summary = snapshot.summary;
-    this.contentId = `${snapshot.summary.id}${rooms?.digest ?? ''}`;
+    this.version = formatVersion({ sequence, snapshotId: snapshot.summary.id });
+    this.contentId = `${this.version}${rooms?.digest ?? ''}`;
     this.rowCache = new RowCache(snapshot.rows, cacheBytesMax);
     this.snapshot = snapshot;
+    this.#sequence = sequence;
     this.#differences = differences;
     this.#facts = {
       identifiers: snapshot.summary.identifiers,
@@ -207,6 +226,24 @@ export class SnapshotView implements View {
       },
     };
     return { read };
+  }
+
+  countChanges(since: string): ChangeCounts | null {
+    const difference = differenceSince(this.#differences, since, this.summary.id);
+    if (difference === null) return null;
+    const { added, changed, removed } = difference;
+    return {
+      added: added.entries.length,
+      changed: changed.entries.length,
+      removed: removed.entries.length,
+    };
+  }
+
+  hasReached({ sequence, snapshotId }: TimetableVersion): boolean {
+    // Services that load one source by themselves count apart: a snapshot of the past was reached whatever its number.
+    return (
+      sequence < this.#sequence || differenceSince(this.#differences, snapshotId, this.summary.id) !== null
+    );
   }
 
   feedQuery(pairs: ParameterPairs, options: ParseOptions): FeedQuery | ReadFaults {

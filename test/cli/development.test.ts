@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'tap';
 import { tellReloads, unknownVariables } from '../../src/cli/serve-messages.js';
 import type { LoadResult } from '../../src/refresh/keeper.js';
-import type { Timetable } from '../../src/timetable/timetable.js';
+import type { Timetable } from '../../src/timetable/timetable-interface.js';
 import { get } from '../serving/threads.js';
 import { lectern, start } from './lectern.js';
 

@@ -9,10 +9,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { test } from 'tap';
+import { EVENT_STREAM_HEARTBEAT_MS } from '../../src/limits.js';
+import { changeTitles } from '../hard/changed-service.js';
 import { recordFigure } from '../hard/figures.mjs';
 import { freePort } from '../hard/free-port.mjs';
 import { AUTHORIZATION, startServiceProcess, timetableFile } from '../hard/http-service.js';
 import { HARD, size } from '../hard/size.js';
+import { StreamClient } from '../http/live-views.js';
 
 const CONFIG = fileURLToPath(new URL('../../deploy/nginx.conf', import.meta.url));
 type Teardown = (end: () => unknown) => unknown;
@@ -182,4 +185,23 @@ test('behind nginx with connections that stay open there is no 502', {
       `${failed === 0 ? 'none' : failed} in ${asked} requests`,
       Object.fromEntries(statuses),
     );
+});
+
+test('event streams pass through nginx as they come', { skip, timeout: 60_000 }, async (t) => {
+  const source = await timetableFile((end) => t.teardown(end), 100);
+  const service = await startServiceProcess((end) => t.teardown(end), source);
+  const { port } = await startNginx((end) => t.teardown(end), service.port);
+  const headers = { Authorization: AUTHORIZATION, 'Accept-Encoding': 'gzip' };
+  const stream = new StreamClient(port, '/api/v1/schedule/changes', headers);
+  t.teardown(() => stream.req.destroy());
+  const { statusCode, headers: fields } = await stream.head;
+  t.equal(statusCode, 200);
+  t.equal(fields['content-encoding'], undefined);
+  await stream.count(1, 'version');
+  await changeTitles(source, 1, 50);
+  const [message] = await stream.count(1);
+  t.match(message?.data, { changed: { length: 2 } });
+  // A silent stream must not look like a server that hangs.
+  const [, seconds] = /proxy_read_timeout (\d+)s;/.exec(readFileSync(CONFIG, 'utf8')) ?? [];
+  t.ok(Number(seconds) * 1000 > 1.5 * EVENT_STREAM_HEARTBEAT_MS);
 });

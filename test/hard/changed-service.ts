@@ -9,7 +9,7 @@ const HOST = '127.0.0.1';
 const PUBLISHED_MS_MAX = 60_000;
 
 /** The id of the snapshot that is served. */
-async function snapshotId({ port }: ServiceProcess): Promise<string> {
+export async function snapshotId({ port }: ServiceProcess): Promise<string> {
   const answer = await fetch(`http://${HOST}:${port}/api/v1/schedule/types`, {
     headers: { Authorization: AUTHORIZATION },
   });
@@ -34,15 +34,7 @@ export async function startChangedService(
   const past: string[] = [];
   for (const [n, every] of changes.entries()) {
     past.push(await snapshotId(service));
-    const lines = (await readFile(source, 'utf8')).split('\n');
-    const changed = lines.map((line, at) => {
-      if (line === '' || at % every !== 0) return line;
-      const event = JSON.parse(line) as { readonly title: string };
-      return JSON.stringify({ ...event, title: `${n} ${event.title}` });
-    });
-    const written = join(dirname(source), 'written.ndjson');
-    await writeFile(written, changed.join('\n'));
-    await rename(written, source);
+    await changeTitles(source, n, every);
     await untilPublished(service, past.at(-1) ?? '');
   }
   // The previous snapshot and the memory of the build are released.
@@ -50,7 +42,20 @@ export async function startChangedService(
   return { service, past };
 }
 
-async function untilPublished(service: ServiceProcess, before: string): Promise<void> {
+/** One of `every` events gets another title. */
+export async function changeTitles(source: string, n: number, every: number): Promise<void> {
+  const lines = (await readFile(source, 'utf8')).split('\n');
+  const changed = lines.map((line, at) => {
+    if (line === '' || at % every !== 0) return line;
+    const event = JSON.parse(line) as { readonly title: string };
+    return JSON.stringify({ ...event, title: `${n} ${event.title}` });
+  });
+  const written = join(dirname(source), 'written.ndjson');
+  await writeFile(written, changed.join('\n'));
+  await rename(written, source);
+}
+
+export async function untilPublished(service: ServiceProcess, before: string): Promise<void> {
   const endMs = performance.now() + PUBLISHED_MS_MAX;
   while ((await snapshotId(service)) === before) {
     if (performance.now() > endMs) throw new Error('the changed timetable was not published');

@@ -119,6 +119,37 @@ const MODES = {
     tell({ open: Number(count) });
   },
 
+  /** Event streams. Tells when all are open, and when all have the next message: how long after the first had it. */
+  async streams() {
+    const had = [];
+    let ended = 0;
+    await open(
+      (socket) =>
+        new Promise((resolve) => {
+          let messages = -1;
+          let last = '';
+          socket.on('close', () => tell({ ended: ++ended }));
+          socket.on('data', (chunk) => {
+            // A message begins with its id; a piece of one may be cut there.
+            const text = last + chunk.toString('latin1');
+            last = text.slice(-4);
+            for (let n = text.split('\nid: ').length - 1; n > 0; n--) {
+              messages++;
+              if (messages === 0) resolve(socket);
+              else {
+                had[messages] ??= { count: 0, beganMs: performance.now() };
+                const message = had[messages];
+                if (++message.count === Number(count))
+                  tell({ messages, ms: performance.now() - message.beganMs });
+              }
+            }
+          });
+          socket.write(`${REQUEST}Accept: text/event-stream\r\n\r\n`);
+        }),
+    );
+    tell({ open: Number(count) });
+  },
+
   /** Read steadily: `count` KiB a second. */
   async steady() {
     const socket = connect(Number(port), '127.0.0.1');

@@ -202,6 +202,8 @@ test('a request sees one snapshot: the view is taken once', async (t) => {
   let taken = 0;
   const counting = {
     status: views.status,
+    changes: null,
+    follow: views.follow,
     source: views.source,
     publication: views.publication,
     summary: views.summary,

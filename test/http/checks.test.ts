@@ -185,13 +185,14 @@ test('every problem code that a request can cause is reached, with its header fi
     { level: 'error', fields: { path } },
   ]);
 
-  // Tested elsewhere: with the server, raw requests, the admin listener and feeds.
+  // Tested elsewhere: with the server, raw requests, the admin listener, feeds, versions and event streams.
   reached
     .add('request-timeout')
     .add('headers-too-large')
     .add('method-not-implemented')
     .add('content-too-large');
   reached.add('overloaded').add('host-not-allowed').add('feed-too-long');
+  reached.add('version-not-yet').add('streams-full');
   reached.add('transfer-coding-not-implemented').add('version-not-supported').add('expectation-failed');
   t.same([...reached].sort(), Object.keys(PROBLEMS).sort(), 'every code of the table');
 });

@@ -99,7 +99,9 @@ test('other lists have only JSON and MessagePack: 400 for other names, 406 for o
       });
       const asked = await send(path, { headers: { ...GOOD, Accept: accept } });
       t.equal(asked.status, 406, `${path} ${accept}`);
-      const detail = 'This is available as application/json or application/vnd.msgpack.';
+      const detail = path.includes('/changes')
+        ? 'This is available as application/json, application/vnd.msgpack or text/event-stream.'
+        : 'This is available as application/json or application/vnd.msgpack.';
       t.match(asked.json(), { code: 'not-acceptable', detail });
       // 406 comes first.
       t.equal((await send(withFormat(path, name), { headers: { ...GOOD, Accept: accept } })).status, 406);

@@ -7,13 +7,14 @@ import { createDevelopmentIssuer } from '../../src/auth/development-issuer.js';
 import { type ClaimTable, createClaimTable, type Enrolments } from '../../src/auth/identity.js';
 import { createSecretKeySet, type KeySet } from '../../src/auth/key-set.js';
 import { createVerifier } from '../../src/auth/verifier.js';
+import type { StreamTimes } from '../../src/http/event-streams.js';
 import { createHandler, type LoneRequestHandler, type RequestHandler } from '../../src/http/handler.js';
 import type { Logger } from '../../src/http/logger.js';
 import { HttpServer, type HttpServerOptions } from '../../src/http/server/server.js';
 import type { Meter } from '../../src/metrics/meter.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
 import type { View } from '../../src/view/view.js';
-import type { ViewSource } from '../../src/view/view-source.js';
+import type { LiveViews, ViewSource } from '../../src/view/view-source.js';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { viewOfEvents } from '../query/reading.js';
 
@@ -45,7 +46,7 @@ export const EVENTS: readonly NormalisedEvent[] = [
 ];
 
 /** A view source whose view can be taken away. */
-export interface TestViews extends ViewSource {
+export interface TestViews extends LiveViews {
   view: View | null;
   status: ViewSource['status'];
 }
@@ -57,6 +58,8 @@ export function viewsOf(events: readonly NormalisedEvent[] = EVENTS): TestViews 
       return this.view?.summary ?? null;
     },
     status: 'ok',
+    changes: null,
+    follow: () => () => {},
     publication: { origin: 'source', publishedAtMs: FIRST_MS, builtMonotonicMs: 0 },
     source: {
       name: 'test.ndjson',
@@ -73,8 +76,10 @@ export function viewsOf(events: readonly NormalisedEvent[] = EVENTS): TestViews 
 
 export interface SetUpOptions {
   readonly compression?: boolean;
+  readonly streamsMax?: number;
+  readonly streamTimes?: StreamTimes;
   readonly mode?: 'production' | 'development';
-  readonly views?: ViewSource;
+  readonly views?: LiveViews;
   readonly keySets?: readonly KeySet[];
   readonly enrolments?: Enrolments;
   readonly table?: ClaimTable;
@@ -101,7 +106,7 @@ export interface LogLine {
 /** A handler with all its parts, and its log. */
 export function setUp(options: SetUpOptions = {}): {
   handler: LoneRequestHandler;
-  views: ViewSource;
+  views: LiveViews;
   logged: LogLine[];
 } {
   const logged: LogLine[] = [];
@@ -127,6 +132,8 @@ export function setUp(options: SetUpOptions = {}): {
     authenticator,
     log,
     ownsSocket: options.ownsSocket ?? true,
+    streamsMax: options.streamsMax,
+    streamTimes: options.streamTimes,
     ...(options.compression === undefined ? {} : { compression: options.compression }),
     ...(options.corsOrigins === undefined ? {} : { corsOrigins: options.corsOrigins }),
     ...(options.meter === undefined ? {} : { meter: options.meter }),

@@ -110,6 +110,7 @@ const DEFAULTED: Readonly<Record<DefaultedName, true>> = {
   host: true,
   workers: true,
   connectionsMax: true,
+  streamsMax: true,
   overloadMs: true,
   drainSeconds: true,
   basePath: true,

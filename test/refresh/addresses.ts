@@ -6,7 +6,8 @@ import type { Test } from 'tap';
 import type { SourcePart } from '../../src/model/source-parts.js';
 import type { TimetableOptions } from '../../src/options/option-types.js';
 import type { MergedSpec } from '../../src/source/spec.js';
-import { openTimetable, type Timetable } from '../../src/timetable/timetable.js';
+import { openTimetable } from '../../src/timetable/timetable.js';
+import type { Timetable } from '../../src/timetable/timetable-interface.js';
 
 export type Mood = 'good' | 'down' | 'hangs' | 'garbage' | 'cut' | 'later' | 'gone';
 

@@ -2,7 +2,8 @@
 import { LecternError } from '../../src/errors.js';
 import { resolveOptions } from '../../src/options/resolve.js';
 import type { Gate } from '../../src/refresh/gate.js';
-import { Keeper, type KeeperOptions, type KeeperState } from '../../src/refresh/keeper.js';
+import { Keeper, type KeeperOptions } from '../../src/refresh/keeper.js';
+import type { KeeperState } from '../../src/refresh/keeper-state.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import { imageOfCount } from '../snapshot/images.js';
 import { FakeLoader, type FakeSource } from './fake-loader.js';

@@ -38,6 +38,8 @@ function presentOf(source: Partial<SourceState>, builtMsAgo: number): Present {
   present.publish({
     image,
     differences: NO_DIFFERENCES,
+    sequence: 1,
+    changes: null,
     state: { origin: 'disk', publishedAtMs: Date.now(), builtMonotonicMs },
   });
   return present;

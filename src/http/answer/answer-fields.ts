@@ -24,12 +24,12 @@ const NOTHING_RUNS: readonly string[] = [
 const SECRET_ADDRESS: readonly string[] = ['Referrer-Policy', 'no-referrer', 'X-Robots-Tag', 'noindex'];
 
 /** Header fields that a page may read besides the safelisted ones (https://fetch.spec.whatwg.org/#cors-safelisted-response-header-name). */
-const EXPOSED = 'ETag, Link, X-Total-Count, Retry-After, WWW-Authenticate';
+const EXPOSED = 'ETag, Link, X-Total-Count, Lectern-Version, Retry-After, WWW-Authenticate';
 
 /** Header fields that a page may send besides the safelisted ones. */
 export const PREFLIGHT_FIELDS: readonly string[] = Object.entries({
   'Access-Control-Allow-Methods': 'GET, HEAD',
-  'Access-Control-Allow-Headers': 'Authorization, Accept, If-None-Match',
+  'Access-Control-Allow-Headers': 'Authorization, Accept, If-None-Match, Last-Event-ID, Lectern-Min-Version',
   // Chromium's longest.
   'Access-Control-Max-Age': '7200',
 }).flat();

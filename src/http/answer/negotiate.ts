@@ -61,6 +61,17 @@ export function negotiateFormat(accept: string | undefined, formats: readonly Fo
   return (formats === FORMATS ? EVENT_CHOICE : LIST_CHOICE).of(accept);
 }
 
+/** Of an event stream, which only one resource has. */
+export const EVENT_STREAM_TYPE = 'text/event-stream';
+const STREAM_OR_LIST: string[] = [...LIST_FORMATS.map(({ mediaType }) => mediaType), EVENT_STREAM_TYPE];
+
+/** Whether an Accept header asks for an event stream rather than for a list. */
+export function prefersEventStream(accept: string | undefined): boolean {
+  if (accept === undefined || !/event-stream/i.test(accept)) return false;
+  if (accept === EVENT_STREAM_TYPE) return true;
+  return new Negotiator({ headers: { accept } }).mediaType(STREAM_OR_LIST) === EVENT_STREAM_TYPE;
+}
+
 export function contentTypeOf(format: FormatName): string {
   return CONTENT_TYPES[format];
 }

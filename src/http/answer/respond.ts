@@ -1,4 +1,5 @@
 /** Room http/answer/. How an answer is written: fields, negotiation, conditions, caches, problems. It plans no query. */
+import type { ServerResponse } from 'node:http';
 import { type Body, releaseBody, releaseSlice } from '../../view/answer.js';
 import type { Exchange, FlatHeaders } from '../exchange.js';
 import { canSendWhole, WRITE_BYTES_MAX } from '../node/connection-inside.js';
@@ -37,6 +38,13 @@ export function sendText(exchange: Exchange, status: number, headers: FlatHeader
 export function sendEmpty(exchange: Exchange, status: number, headers: FlatHeaders): void {
   sendHead(exchange, status, headers);
   exchange.answered(status, 0);
+}
+
+/** Sends a head. @returns what the body is written to */
+export function beginBody(exchange: Exchange, status: number, headers: FlatHeaders): ServerResponse {
+  writeHead(exchange, status, headers);
+  exchange.answered(status, 0);
+  return exchange.makeResponse();
 }
 
 function sendHead(exchange: Exchange, status: number, headers: FlatHeaders): void {

@@ -16,6 +16,8 @@ export interface HeaderFacts {
   readonly host: string;
   readonly hasContent: boolean;
   readonly origin: string | undefined;
+  readonly minVersion: string | undefined;
+  readonly lastEventId: string | undefined;
 }
 
 /** Reads the raw headers once: Node's `headers` object would hide repeated fields. */
@@ -33,6 +35,8 @@ export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
     host: '',
     hasContent: false,
     origin: undefined,
+    minVersion: undefined,
+    lastEventId: undefined,
   };
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string;
@@ -59,6 +63,7 @@ export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
           facts.authorization = value;
         } else if (isNamed(name, 'If-None-Match', 'if-none-match'))
           facts.ifNoneMatch = joined(facts.ifNoneMatch, value);
+        else if (isNamed(name, 'Last-Event-ID', 'last-event-id')) facts.lastEventId = value;
         break;
       case 14:
         if (isNamed(name, 'Content-Length', 'content-length') && !/^0+$/.test(value)) facts.hasContent = true;
@@ -72,6 +77,10 @@ export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
           facts.hasContent = true;
           facts.transferEncoding = joined(facts.transferEncoding, value);
         }
+        break;
+      case 19:
+        if (isNamed(name, 'Lectern-Min-Version', 'lectern-min-version'))
+          facts.minVersion = joined(facts.minVersion, value);
     }
   }
   return facts;

@@ -202,7 +202,8 @@ export class Connections {
         continue;
       }
       if (answer !== null && (answer.writableFinished || answer.destroyed)) connection.answer = null;
-      else if (answer !== null && !answer.headersSent) connection.usedAt = look;
+      // An event stream may have nothing to say for long.
+      else if (answer !== null) connection.usedAt = look;
       if (connection.lone?.isAwaited) connection.usedAt = look;
       if (socket.writableLength > 0) {
         connection.usedAt = look;

@@ -6,7 +6,7 @@ import { CONNECTIONS_MAX_DEFAULT, OVERLOAD_MS_DEFAULT } from '../../limits.js';
 import { CELL } from '../../metrics/cells.js';
 import type { Meter } from '../../metrics/meter.js';
 import { type AnswerFields, OriginFields } from '../answer/answer-fields.js';
-import type { LoneRequestHandler, RequestHandler } from '../handler.js';
+import type { LoneRequestHandler, RequestHandler, StreamingHandler } from '../handler.js';
 import { closeGently, endsWithAnswer, endWithAnswer } from '../node/connection-inside.js';
 import { checkInnerParts } from '../node/inner-parts.js';
 import { allowHalfOpen, stopListening, takeQueued } from '../node/listener.js';
@@ -48,6 +48,7 @@ export interface HttpServerOptions {
 export class HttpServer {
   readonly #handler: RequestHandler | LoneRequestHandler;
   readonly #answerLone: LoneRequestHandler['lone'] | undefined;
+  readonly #endStreams: () => void;
   readonly #server: Server;
   readonly #connections: Connections;
   readonly #overload: Overload;
@@ -60,11 +61,15 @@ export class HttpServer {
   #sparesUnused = false;
   #closing: Promise<void> | null = null;
 
-  constructor(handler: RequestHandler | LoneRequestHandler, options: HttpServerOptions = {}) {
+  constructor(
+    handler: RequestHandler | LoneRequestHandler | StreamingHandler,
+    options: HttpServerOptions = {},
+  ) {
     const { connectionsMax = CONNECTIONS_MAX_DEFAULT, whenFull = 'refuse', patience, times } = options;
     const { overloadMs = OVERLOAD_MS_DEFAULT, onOverload, corsOrigins = [], meter = null } = options;
     this.#handler = handler;
     this.#answerLone = 'lone' in handler ? handler.lone : undefined;
+    this.#endStreams = 'endStreams' in handler ? handler.endStreams : () => {};
     this.#connections = new Connections(patience);
     this.#overload = new Overload(overloadMs, onOverload);
     this.#origins = new OriginFields(corsOrigins);
@@ -244,6 +249,7 @@ export class HttpServer {
       this.#endAwaiting(connection);
       for (const res of connection.pending) endWithAnswer(res);
     }
+    this.#endStreams();
   }
 
   /** Each sweep runs right after the event loop has read, so it knows the requests that came meanwhile. */

@@ -19,7 +19,8 @@ test('a preflight is answered without a token, for pages that are allowed only',
       headers: {
         'access-control-allow-origin': PAGE,
         'access-control-allow-methods': 'GET, HEAD',
-        'access-control-allow-headers': /^Authorization, Accept, If-None-Match$/,
+        'access-control-allow-headers':
+          /^Authorization, Accept, If-None-Match, Last-Event-ID, Lectern-Min-Version$/,
         'access-control-max-age': '7200',
         vary: 'Origin',
       },
@@ -70,7 +71,11 @@ test('an allowed page can read every answer, and answers vary by origin', async 
     const name = `${method} ${path.slice(0, 40)} ${status}`;
     t.equal(answer.status, status, name);
     t.equal(answer.headers['access-control-allow-origin'], PAGE, name);
-    t.match(answer.headers['access-control-expose-headers'], /ETag, Link, X-Total-Count, Retry-After/, name);
+    t.match(
+      answer.headers['access-control-expose-headers'],
+      /ETag, Link, X-Total-Count, Lectern-Version, Retry-After/,
+      name,
+    );
     t.match(answer.headers.vary, /(^|, )Origin$/, name);
     for (const more of [{ Origin: OTHER }, {}]) {
       const refused = await send(path, { method, headers: { ...headers, ...more } });

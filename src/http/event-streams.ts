@@ -1,0 +1,269 @@
+/** GET {base}/schedule/changes as text/event-stream (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
+import type { ServerResponse } from 'node:http';
+import {
+  EVENT_STREAM_HEARTBEAT_MS,
+  EVENT_STREAM_MS_MAX,
+  EVENT_STREAM_TURN_MS,
+  EVENT_STREAMS_MAX_DEFAULT,
+  READER_WINDOW_MS,
+} from '../limits.js';
+import { CELL } from '../metrics/cells.js';
+import type { Meter } from '../metrics/meter.js';
+import { parseVersion } from '../model/timetable-version.js';
+import { snapshotIdOf } from '../query/parameters.js';
+import { type ChangeMessage, ChangeMessages } from '../view/change-messages.js';
+import type { ParseOptions, View } from '../view/view.js';
+import type { LiveViews } from '../view/view-source.js';
+import { VARY } from './answer/conditional.js';
+import { EVENT_STREAM_TYPE, prefersEventStream } from './answer/negotiate.js';
+import { type Problem, sendProblem } from './answer/problem.js';
+import { beginBody, sendEmpty } from './answer/respond.js';
+import type { Exchange } from './exchange.js';
+import { parametersInvalid, sendSnapshotUnavailable } from './read.js';
+import { parseQueryString } from './request/query-string.js';
+
+const FULL: Problem = {
+  code: 'streams-full',
+  detail: 'The service has as many event streams as it may have. Ask for changes without a stream.',
+  headers: ['Retry-After', '10'],
+};
+
+/** How often streams are looked at: for their end, for silence, for readers that take nothing. */
+const LOOK_MS = 1000;
+/** When clients come back after the end of a stream: not all at once. */
+const RETRY_MS_MIN = 1000;
+const RETRY_MS_MAX = 3000;
+const HEARTBEAT = Buffer.from(':\n\n');
+
+interface Stream {
+  readonly exchange: Exchange;
+  readonly res: ServerResponse;
+  /** By `Date.now`. */
+  readonly endsAtMs: number;
+  /** The snapshot that its client knows; empty for none that is known here. */
+  snapshotId: string;
+  /** By `performance.now`, as the next. */
+  wroteAtMs: number;
+  /** Since when some of it waits for the client; null if nothing does. */
+  waitsSinceMs: number | null;
+}
+
+/** The parameter `format` overrides Accept. */
+export function asksForStream({ headers, query }: Exchange): boolean {
+  return (
+    prefersEventStream(headers.accept) && !parseQueryString(query).pairs.some(([name]) => name === 'format')
+  );
+}
+
+/** Tests have shorter times. */
+export type StreamTimes = Readonly<Record<'heartbeatMs' | 'lookMs' | 'readerMs' | 'lifeMsMax', number>>;
+
+const TIMES: StreamTimes = {
+  heartbeatMs: EVENT_STREAM_HEARTBEAT_MS,
+  lookMs: LOOK_MS,
+  readerMs: READER_WINDOW_MS,
+  lifeMsMax: EVENT_STREAM_MS_MAX,
+};
+
+/**
+ * All streams of one thread. Each has at most one message on its way. A client that is slower than the publications gets their
+ * changes together once it has taken the message before.
+ */
+export class EventStreams {
+  readonly #views: LiveViews;
+  readonly #options: ParseOptions;
+  readonly #messages: ChangeMessages;
+  readonly #streamsMax: number;
+  readonly #meter: Meter | null;
+  readonly #times: StreamTimes;
+  readonly #open = new Set<Stream>();
+  /** The snapshots of the last two publications. */
+  #snapshotId = '';
+  #snapshotIdBefore = '';
+  /** Messages as they are sent. */
+  readonly #frames = new WeakMap<ChangeMessage, Buffer>();
+  #walk: Iterator<Stream> | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #unfollow = (): void => {};
+
+  constructor(
+    views: LiveViews,
+    options: ParseOptions,
+    meter: Meter | null,
+    streamsMax: number = EVENT_STREAMS_MAX_DEFAULT,
+    times: StreamTimes = TIMES,
+  ) {
+    this.#views = views;
+    this.#options = options;
+    this.#messages = new ChangeMessages(views);
+    this.#meter = meter;
+    this.#streamsMax = streamsMax;
+    this.#times = times;
+    meter?.onSample(() => meter.set(CELL.streamsOpen, this.#open.size));
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** @param usableUntilMs until when the client's token is good, in epoch milliseconds */
+  open(exchange: Exchange, usableUntilMs: number): void {
+    const { view } = this.#views;
+    if (view === null) {
+      sendSnapshotUnavailable(exchange, this.#views);
+      return;
+    }
+    const { pairs, faults: malformed } = parseQueryString(exchange.query);
+    const since = pairs.find(([name]) => name === 'since')?.[1];
+    const asked: typeof pairs = since === undefined ? [...pairs, ['since', view.summary.id]] : pairs;
+    const result = view.changes(asked, this.#options);
+    if ('faults' in result || malformed.length > 0) {
+      const faults = 'faults' in result ? [...malformed, ...result.faults] : malformed;
+      sendProblem(exchange, parametersInvalid(faults));
+      return;
+    }
+    const headers = ['Content-Type', EVENT_STREAM_TYPE, 'Cache-Control', 'no-cache', 'Vary', VARY];
+    // nginx would collect the answer first.
+    headers.push('X-Accel-Buffering', 'no', 'Lectern-Version', view.version);
+    if (exchange.head) sendEmpty(exchange, 200, headers);
+    else if (this.#open.size >= this.#streamsMax) sendProblem(exchange, FULL);
+    else {
+      const { lastEventId } = exchange.headers;
+      const snapshotId =
+        lastEventId === undefined || lastEventId === ''
+          ? snapshotIdOf(since ?? view.summary.id)
+          : parseVersion(lastEventId)?.snapshotId;
+      this.#begin(exchange, headers, view, snapshotId ?? '', usableUntilMs);
+    }
+  }
+
+  /** Ends all streams. Clients come back after a moment. */
+  end(): void {
+    for (const stream of this.#open) this.#end(stream);
+  }
+
+  #begin(exchange: Exchange, headers: string[], view: View, snapshotId: string, usableUntilMs: number): void {
+    const res = beginBody(exchange, 200, headers);
+    const nowMs = performance.now();
+    const endsAtMs = Math.min(usableUntilMs, Date.now() + this.#times.lifeMsMax);
+    const stream: Stream = { exchange, res, endsAtMs, snapshotId, wroteAtMs: nowMs, waitsSinceMs: null };
+    if (this.#open.size === 0) this.#start(view);
+    this.#open.add(stream);
+    const close = (): void => this.#drop(stream);
+    res.once('close', close);
+    // A client that left while its token was verified.
+    if (res.destroyed || res.socket?.destroyed === true) {
+      close();
+      return;
+    }
+    res.on('drain', () => this.#bring(stream));
+    // The connection may stay half open, and the next write would tell too late that the client has gone.
+    res.socket?.once('end', () => {
+      if (this.#open.has(stream)) this.#end(stream);
+    });
+    const retryMs = Math.round(RETRY_MS_MIN + Math.random() * (RETRY_MS_MAX - RETRY_MS_MIN));
+    let text = `retry: ${retryMs}\n`;
+    // Where nothing was missed: a later connection goes on from here.
+    if (snapshotId === view.summary.id) {
+      text += `event: version\nid: ${view.version}\ndata: ${JSON.stringify({ version: view.version })}\n`;
+    }
+    this.#write(stream, Buffer.from(`${text}\n`));
+    this.#bring(stream, false);
+  }
+
+  #start({ summary }: View): void {
+    this.#snapshotId = summary.id;
+    this.#snapshotIdBefore = '';
+    this.#unfollow = this.#views.follow(() => this.#published());
+    this.#timer = setInterval(() => this.#visitAll(), this.#times.lookMs).unref();
+  }
+
+  #drop(stream: Stream): void {
+    if (!this.#open.delete(stream) || this.#open.size > 0) return;
+    this.#unfollow();
+    clearInterval(this.#timer);
+  }
+
+  #published(): void {
+    const { view } = this.#views;
+    if (view === null || view.summary.id === this.#snapshotId) return;
+    this.#snapshotIdBefore = this.#snapshotId;
+    this.#snapshotId = view.summary.id;
+    this.#visitAll();
+  }
+
+  /** Begins anew if it is under way: streams that were visited may be behind again. */
+  #visitAll(): void {
+    const isUnderWay = this.#walk !== null;
+    this.#walk = this.#open.values();
+    if (!isUnderWay) this.#visitSome();
+  }
+
+  /** Other requests have their turn in between. */
+  #visitSome(): void {
+    const untilMs = performance.now() + EVENT_STREAM_TURN_MS;
+    while (this.#walk !== null && performance.now() < untilMs) {
+      const { done, value } = this.#walk.next();
+      if (done) this.#walk = null;
+      else this.#visit(value);
+    }
+    if (this.#walk !== null) setImmediate(() => this.#visitSome());
+  }
+
+  #visit(stream: Stream): void {
+    const { heartbeatMs, readerMs } = this.#times;
+    const nowMs = performance.now();
+    if (Date.now() >= stream.endsAtMs) this.#end(stream);
+    else if (stream.res.writableLength > 0) {
+      stream.waitsSinceMs ??= nowMs;
+      if (nowMs - stream.waitsSinceMs >= readerMs) this.#cutOff(stream);
+    } else {
+      this.#bring(stream);
+      if (nowMs - stream.wroteAtMs >= heartbeatMs) this.#write(stream, HEARTBEAT);
+    }
+  }
+
+  /** Sends what changed since the client's snapshot, unless a message is on its way. */
+  #bring(stream: Stream, waits = true): void {
+    const { view } = this.#views;
+    const { snapshotId, res } = stream;
+    if (view === null || snapshotId === view.summary.id || res.writableEnded) return;
+    if (waits && res.writableLength > 0) return;
+    stream.snapshotId = view.summary.id;
+    const isLast = view.summary.id === this.#snapshotId && snapshotId === this.#snapshotIdBefore;
+    this.#write(stream, this.#frame(this.#messages.since(view, snapshotId, isLast)));
+  }
+
+  /** The same bytes for all streams. */
+  #frame(message: ChangeMessage): Buffer {
+    let frame = this.#frames.get(message);
+    if (frame === undefined) {
+      const head = Buffer.from(`id: ${message.version}\ndata: `);
+      frame = Buffer.concat([head, message.json, Buffer.from('\n\n')]);
+      this.#frames.set(message, frame);
+    }
+    return frame;
+  }
+
+  #write(stream: Stream, bytes: Buffer): void {
+    const { res, exchange } = stream;
+    stream.wroteAtMs = performance.now();
+    stream.waitsSinceMs = null;
+    res.write(bytes);
+    exchange.sent(bytes.length);
+  }
+
+  #end(stream: Stream): void {
+    this.#drop(stream);
+    stream.res.end();
+  }
+
+  /** A reset where the connection is Lectern's own: after a plain close the system would keep its bytes for the client. */
+  #cutOff(stream: Stream): void {
+    const { exchange, res } = stream;
+    this.#drop(stream);
+    this.#meter?.add(CELL.slowReaders);
+    if (exchange.ownsSocket) exchange.req.socket.resetAndDestroy();
+    else res.destroy();
+  }
+}

@@ -1,0 +1,52 @@
+import { VERSION_WAIT_MS_MAX, VERSION_WAITS_MAX } from '../limits.js';
+import type { TimetableVersion } from '../model/timetable-version.js';
+import type { LiveViews } from '../view/view-source.js';
+import type { Problem } from './answer/problem.js';
+
+export const VERSION_NOT_YET: Problem = {
+  code: 'version-not-yet',
+  detail:
+    'This service has not published the version of Lectern-Min-Version yet, or anything later. Ask again, or ask without it.',
+  headers: ['Retry-After', '1'],
+};
+
+export const VERSION_MALFORMED: Problem = {
+  code: 'invalid-request',
+  detail: 'Lectern-Min-Version must be the value of Lectern-Version of one answer.',
+};
+
+/** Requests that wait until a version is served. */
+export class VersionWaits {
+  readonly #views: LiveViews;
+  readonly #waiting = new Set<() => boolean>();
+  #unfollow = (): void => {};
+
+  constructor(views: LiveViews) {
+    this.#views = views;
+  }
+
+  /** Resolves once the version was reached, or at the end of the longest wait. @returns null if too many wait */
+  until(version: TimetableVersion): Promise<void> | null {
+    if (this.#waiting.size >= VERSION_WAITS_MAX) return null;
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(look);
+        if (this.#waiting.size === 0) this.#unfollow();
+        resolve();
+      };
+      const look = (): boolean => {
+        const isReached = this.#views.view?.hasReached(version) === true;
+        if (isReached) end();
+        return isReached;
+      };
+      const timer = setTimeout(end, VERSION_WAIT_MS_MAX);
+      if (this.#waiting.size === 0) this.#unfollow = this.#views.follow(() => this.#lookAtAll());
+      this.#waiting.add(look);
+    });
+  }
+
+  #lookAtAll(): void {
+    for (const look of this.#waiting) look();
+  }
+}

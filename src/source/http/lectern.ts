@@ -1,0 +1,113 @@
+/** Another Lectern as a source: it is asked for what changed since the served version. */
+import { UPSTREAM_CHANGES_BYTES_MAX } from '../../limits.js';
+import { parseVersion } from '../../model/timetable-version.js';
+import { addressDigest } from '../../upstream/address.js';
+import type { Answer, UpstreamCall } from '../../upstream/call.js';
+import { refused, unreadable } from '../../upstream/failure.js';
+import type { RecordDelta } from '../records.js';
+
+/** The version of a whole timetable, or of changes, that a Lectern gave. */
+interface LecternSourceVersion {
+  /** Digest of the address of all events. */
+  readonly url: string;
+  /** The Lectern-Version of the answer. */
+  readonly lectern: string;
+}
+
+const ALL_EVENTS = /\/schedule\/all\/?$/;
+
+/** The address of the changes; null for an address that is not that of all events of a Lectern. */
+export function changesAddress(all: URL): URL | null {
+  const { pathname, searchParams } = all;
+  if (!ALL_EVENTS.test(pathname) || searchParams.has('limit') || searchParams.has('cursor')) return null;
+  const url = new URL(all);
+  url.pathname = pathname.replace(ALL_EVENTS, '/schedule/changes');
+  url.search = '';
+  return url;
+}
+
+/** The part of a source's version by which a Lectern is known; null for any other server, and for other addresses. */
+export function lecternVersionOf(all: URL, { message }: Pick<Answer, 'message'>): string | null {
+  const version = message.headers['lectern-version'];
+  const isKnown = typeof version === 'string' && parseVersion(version) !== null;
+  return isKnown && changesAddress(all) !== null ? version : null;
+}
+
+function readVersion(text: string | null): Partial<LecternSourceVersion> {
+  try {
+    return (JSON.parse(text ?? '{}') ?? {}) as Partial<LecternSourceVersion>;
+  } catch {
+    return {};
+  }
+}
+
+/** The id of the snapshot that a version of this source names; null if it names none. */
+export function snapshotOfVersion(all: URL, version: string | null): string | null {
+  const { url, lectern } = readVersion(version);
+  if (url !== addressDigest(all) || typeof lectern !== 'string') return null;
+  return parseVersion(lectern)?.snapshotId ?? null;
+}
+
+export interface ChangesRequest {
+  /** The address of all events. */
+  readonly all: URL;
+  /** The snapshot that is served. */
+  readonly since: string;
+  /** The version that the upstream announced last: a replica behind it says so. */
+  readonly minVersion: string | null;
+}
+
+/**
+ * What changed since a snapshot. Null if the upstream does not know the snapshot, or if there are so many changes that reading
+ * everything is better.
+ *
+ * @throws LecternError `source-unreadable`, `source-malformed`
+ */
+export async function readChanges(
+  call: UpstreamCall,
+  { all, since, minVersion }: ChangesRequest,
+): Promise<RecordDelta | 'not-modified' | null> {
+  const address = changesAddress(all);
+  if (address === null) return null;
+  address.search = `?since=${since}&format=json`;
+  const answer = await call.get(address, true, () =>
+    minVersion === null ? {} : { 'lectern-min-version': minVersion },
+  );
+  const { status, message } = answer;
+  const version = lecternVersionOf(all, answer);
+  const isLarge = !(Number(message.headers['content-length']) <= UPSTREAM_CHANGES_BYTES_MAX);
+  if (status === 200 && version !== null && !isLarge) {
+    const delta = changesOf(answer, since, await textOf(call, answer));
+    const isSame = parseVersion(version)?.snapshotId === since;
+    return isSame
+      ? 'not-modified'
+      : { ...delta, version: JSON.stringify({ url: addressDigest(all), lectern: version }) };
+  }
+  message.destroy();
+  // Other answers than these are about the snapshot, or of no Lectern.
+  if (status === 401 || status === 403 || status === 429 || status >= 500) {
+    throw refused(answer.url, status, message.headers, '');
+  }
+  return null;
+}
+
+async function textOf(call: UpstreamCall, answer: Answer): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of call.body(answer)) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function changesOf({ url }: Answer, since: string, text: string): Omit<RecordDelta, 'version'> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw unreadable(url, 'its changes are no JSON', { cause });
+  }
+  const { from, added, changed, removed } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const areLists = Array.isArray(added) && Array.isArray(changed) && Array.isArray(removed);
+  if (from !== since || !areLists || !removed.every((id) => typeof id === 'string')) {
+    throw unreadable(url, 'its changes are not those that were asked for');
+  }
+  return { upserts: [...(added as unknown[]), ...(changed as unknown[])], removals: removed as string[] };
+}

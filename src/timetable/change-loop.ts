@@ -1,0 +1,155 @@
+import { LecternError } from '../errors.js';
+import { CHANGES_WAITING_MAX } from '../limits.js';
+import { checkText } from '../query/object-form.js';
+import type { ChangeCounts } from '../snapshot/differences.js';
+import { ChangeMessages } from '../view/change-messages.js';
+import type { LiveViews } from '../view/view-source.js';
+import type { ChangeSet } from './queries.js';
+
+/** Where a loop over changes begins, and ends. */
+export interface ChangesOptions {
+  /** The id of the snapshot that the program knows: changes since then come first. Default: only what comes. */
+  readonly since?: string | undefined;
+  /** Ends the loop. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Changes that are too many to list, that the loop was too slow for, or that are not known any more: read everything anew. */
+export interface MissedChanges {
+  /** Id of the past snapshot; null if it is not known. */
+  readonly from: string | null;
+  /** Id of the later one. */
+  readonly to: string;
+  /** Says that nothing is listed. */
+  readonly readAnew: true;
+  /** Numbers of events; null if they are not known. */
+  readonly counts: ChangeCounts | null;
+}
+
+/** What one publication changed. */
+export type TimetableChange = ChangeSet | MissedChanges;
+
+interface Waiting {
+  readonly from: string | null;
+  readonly to: string;
+  /** Null: missed. */
+  readonly json: Buffer | null;
+}
+
+type Result = IteratorResult<TimetableChange, undefined>;
+
+/** The publications of a timetable, one at a time. Those that are not taken yet are bounded; more become one missed change. */
+export class ChangeLoop implements AsyncIterableIterator<TimetableChange, undefined> {
+  readonly #views: LiveViews;
+  readonly #messages: ChangeMessages;
+  readonly #onEnd: (loop: ChangeLoop) => void;
+  readonly #unfollow: () => void;
+  readonly #signal: AbortSignal | undefined;
+  readonly #abort = (): void => this.end();
+  /** Null before the first publication. */
+  #snapshotId: string | null;
+  #waiting: Waiting[] = [];
+  /** Calls of next() without a change so far. */
+  #asking: ((result: Result) => void)[] = [];
+  #hasEnded = false;
+
+  /** @param messages shared by all loops */
+  constructor(
+    views: LiveViews,
+    messages: ChangeMessages,
+    { since, signal }: ChangesOptions,
+    onEnd: (loop: ChangeLoop) => void,
+  ) {
+    this.#views = views;
+    this.#messages = messages;
+    this.#onEnd = onEnd;
+    this.#signal = signal;
+    this.#snapshotId = since ?? views.view?.summary.id ?? null;
+    this.#unfollow = views.follow(() => this.#look(true));
+    if (signal?.aborted) this.end();
+    signal?.addEventListener('abort', this.#abort, { once: true });
+    this.#look(false);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<Result> {
+    const waiting = this.#waiting.shift();
+    if (waiting !== undefined) return Promise.resolve({ done: false, value: changeOf(waiting) });
+    if (this.#hasEnded) return Promise.resolve({ done: true, value: undefined });
+    return new Promise((resolve) => this.#asking.push(resolve));
+  }
+
+  return(): Promise<Result> {
+    this.#waiting = [];
+    this.end();
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  /** What waits can still be taken. */
+  end(): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#unfollow();
+    this.#signal?.removeEventListener('abort', this.#abort);
+    for (const resolve of this.#asking) resolve({ done: true, value: undefined });
+    this.#asking = [];
+    this.#onEnd(this);
+  }
+
+  #look(isPublication: boolean): void {
+    const { view } = this.#views;
+    if (view === null || this.#hasEnded) return;
+    const from = this.#snapshotId;
+    const to = view.summary.id;
+    this.#snapshotId = to;
+    if (from === null || from === to) return;
+    const { json } = this.#messages.since(view, from, isPublication);
+    const waiting: Waiting = { from, to, json };
+    const asking = this.#asking.shift();
+    if (asking !== undefined) asking({ done: false, value: changeOf(waiting) });
+    else if (this.#waiting.length < CHANGES_WAITING_MAX) this.#waiting.push(waiting);
+    else this.#waiting = [{ from: this.#waiting[0]?.from ?? null, to, json: null }];
+  }
+}
+
+function changeOf({ from, to, json }: Waiting): TimetableChange {
+  if (json === null) return { from, to, readAnew: true, counts: null };
+  return JSON.parse(json.toString('utf8')) as TimetableChange;
+}
+
+/** All loops of a timetable. */
+export class ChangeLoops {
+  readonly #views: LiveViews;
+  readonly #messages: ChangeMessages;
+  readonly #open = new Set<ChangeLoop>();
+
+  constructor(views: LiveViews) {
+    this.#views = views;
+    this.#messages = new ChangeMessages(views);
+  }
+
+  /** Each loop over the result begins anew. */
+  over(options: ChangesOptions): AsyncIterable<TimetableChange> {
+    const { since, signal } = options;
+    if (since !== undefined) checkText('since', 'changes', 'the id of a snapshot', since);
+    if (signal !== undefined && !(signal instanceof AbortSignal)) {
+      throw new LecternError('option-invalid', 'signal of changes() must be an AbortSignal');
+    }
+    return {
+      [Symbol.asyncIterator]: () => {
+        const loop = new ChangeLoop(this.#views, this.#messages, options, (ended) =>
+          this.#open.delete(ended),
+        );
+        this.#open.add(loop);
+        return loop;
+      },
+    };
+  }
+
+  end(): void {
+    for (const loop of this.#open) loop.end();
+  }
+}
