@@ -50,12 +50,6 @@ export function publicationOf(origin: Origin, { builtAtMs }: SnapshotSummary): P
   return { origin, publishedAtMs: Date.now(), builtMonotonicMs: monotonicMsAt(builtAtMs) };
 }
 
-/** The ids of events that may differ from what was served before; null if it is not known. */
-function changedIdsOf(id: string, patch: Patch | null, before: string | undefined): readonly string[] | null {
-  if (id === before) return [];
-  return patch !== null && patch.base === before ? patch.changedIds : null;
-}
-
 /** The snapshot that one thread serves now. */
 export class Present implements LiveViews {
   readonly #options: PresentOptions;
@@ -99,7 +93,8 @@ export class Present implements LiveViews {
     const { image, differences, state, sequence, rooms = null, patch = null } = published;
     const rowCacheBytes = Math.max(0, cacheBytesMax - byteLengthOf(differences) / threads);
     const before = this.#view;
-    const changedIds = changedIdsOf(image.summary.id, patch, before?.summary.id);
+    // Equal ids do not suffice: a snapshot file only claims its id.
+    const changedIds = patch?.base === before?.summary.id ? (patch?.changedIds ?? null) : null;
     const snapshot = new Snapshot(image, changedIds === null ? null : before?.snapshot);
     const view = new SnapshotView(snapshot, differences, rowCacheBytes, rooms, sequence);
     if (before !== null && changedIds !== null) view.takeOver(before, changedIds);
