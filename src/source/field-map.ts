@@ -20,7 +20,7 @@ export const MAPPED_FIELDS: readonly string[] = FIELDS.map(({ name }) => name);
 const FORMATS_OF_MAPS: Readonly<Record<string, readonly string[]>> = {
   csv: ['csv'],
   icalendar: ['icalendar'],
-  json: ['ndjson', 'json-array', 'memory'],
+  json: ['ndjson', 'json-array', 'memory', 'postgresql'],
   messagepack: ['messagepack'],
 };
 
@@ -124,8 +124,8 @@ function isRecord(value: unknown): value is ColumnRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
 }
 
-/** The checked entries for one format: its own win. */
-function mapOf(map: FieldMap, format: string): Map<string, MapTemplate> {
+/** The checked entries for one format of readers: its own win. */
+export function mapOf(map: FieldMap, format: string): Map<string, MapTemplate> {
   const entries = new Map<string, MapTemplate>();
   const add = (field: string, text: string): void => {
     const template = parseTemplate(text);

@@ -104,7 +104,15 @@ export interface PartsReport {
 }
 
 /** `mixed`: several sources of different formats. */
-export type SourceFormat = 'ndjson' | 'json-array' | 'messagepack' | 'csv' | 'icalendar' | 'memory' | 'mixed';
+export type SourceFormat =
+  | 'ndjson'
+  | 'json-array'
+  | 'messagepack'
+  | 'csv'
+  | 'icalendar'
+  | 'postgresql'
+  | 'memory'
+  | 'mixed';
 
 /** The window that recurring events were expanded in: the first day, and the day after the last. */
 export interface ExpansionWindow {

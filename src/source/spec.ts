@@ -12,11 +12,13 @@ import { type HttpSpec, httpSource } from './http.js';
 import { type LecturerIds, withLecturerIds } from './lecturer-ids.js';
 import { mergedSource } from './merged.js';
 import type { FileLimits } from './open-file.js';
+import { checkPostgresSpec, type PostgresSpec, postgresId, postgresSource } from './postgres/postgres.js';
+import { isPostgresAddress } from './postgres/postgres-address.js';
 import type { RecordSource } from './records.js';
 import type { Source } from './source.js';
 
 /** A source as plain data, which can cross threads. Header values may be secrets. */
-export type SourceSpec = (FileSpec | FolderSpec | GlobSpec | HttpSpec | MergedSpec) & {
+export type SourceSpec = (FileSpec | FolderSpec | GlobSpec | HttpSpec | PostgresSpec | MergedSpec) & {
   /** Fills `lecturerId` from `lecturer`: a map from name to identifier, or the path of one. Default none. */
   readonly lecturerIds?: LecturerIds | undefined;
 };
@@ -50,11 +52,13 @@ export function sourceOfSpec({ lecturerIds, ...spec }: SourceSpec): Source {
       return foundFiles(spec);
     case 'http':
       return httpSource(spec);
+    case 'postgres':
+      return postgresSource(spec);
     case 'merged':
       return mergedSource(spec.specs.map(sourceOfSpec));
     default: {
       const kind = JSON.stringify((spec as { readonly kind: unknown }).kind);
-      throw invalid(`a source of the kind ${kind} is not known; expected file, folder, glob, http or merged`);
+      throw invalid(`a source of the kind ${kind} is not known; expected file, folder, glob, http, postgres or merged`);
     }
   }
 }
@@ -82,20 +86,30 @@ function partsOf(spec: SourceSpec): readonly string[] {
       return [`glob ${resolve(spec.pattern)}`];
     case 'http':
       return [`address ${addressDigest(parseAddress(spec.url))}`];
+    case 'postgres':
+      return [postgresId(checkPostgresSpec(spec), spec)];
     case 'merged':
       return spec.specs.flatMap(partsOf);
   }
 }
 
+/** What the settings say of databases; see {@link PostgresSpec}. */
+export type PostgresOptions = Pick<
+  PostgresSpec,
+  'table' | 'query' | 'versionQuery' | 'listen' | 'follow' | 'passwordFile'
+>;
+
 export interface SourceArgumentOptions
   extends Omit<Partial<HttpSpec>, 'kind' | 'url'>,
     Pick<SourceSpec, 'lecturerIds'> {
+  /** For sources that are databases. */
+  readonly postgres?: PostgresOptions | undefined;
   /** Replaces `env:NAME` in header values. Default: they stay as they are. */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
 /**
- * Reads sources as a command line names them: `http://…`, `https://…`, the path of a file or folder, a glob, a `file:` URL, or
+ * Reads sources as a command line names them: `http://…`, `https://…`, `postgres://…`, the path of a file or folder, a glob, a `file:` URL, or
  * `-`. Several become one merged source. Header fields may be secrets, so they go to one origin only.
  *
  * @throws LecternError `option-invalid`
@@ -104,9 +118,9 @@ export function parseSourceArgument(
   text: string | readonly string[],
   options: SourceArgumentOptions = {},
 ): SourceSpec {
-  const { environment, lecturerIds, headers: given = {}, ...http } = options;
+  const { environment, lecturerIds, postgres = {}, headers: given = {}, ...http } = options;
   const headers = environment === undefined ? given : resolveHeaders(given, environment);
-  const specs = [text].flat().map((each) => parseOne(each, { ...http, headers }));
+  const specs = [text].flat().map((each) => parseOne(each, { ...http, headers }, postgres));
   const [first, ...others] = specs;
   if (first === undefined) throw invalid('no source is given; expected at least one');
   const origins = new Set(
@@ -122,8 +136,13 @@ export function parseSourceArgument(
   return lecturerIds === undefined ? spec : { ...spec, lecturerIds };
 }
 
-function parseOne(text: string, http: Omit<Partial<HttpSpec>, 'kind' | 'url'>): SourceSpec {
+function parseOne(
+  text: string,
+  http: Omit<Partial<HttpSpec>, 'kind' | 'url'>,
+  postgres: PostgresOptions,
+): SourceSpec {
   if (text === '') throw invalid('the source is empty; expected a path or an address');
+  if (isPostgresAddress(text)) return { ...postgres, kind: 'postgres', url: text };
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(text)?.[1]?.toLowerCase();
   switch (scheme) {
     case undefined:
@@ -139,7 +158,7 @@ function parseOne(text: string, http: Omit<Partial<HttpSpec>, 'kind' | 'url'>): 
       }
     default:
       throw invalid(
-        `a source of the scheme ${scheme} cannot be read; expected a path, http://… or https://…`,
+        `a source of the scheme ${scheme} cannot be read; expected a path, http://…, https://… or postgres://…`,
       );
   }
 }

@@ -133,7 +133,8 @@ async function begin(
   return reader;
 }
 
-function lookingSink(sink: RecordSink, onRecord: (value: unknown) => void): RecordSink {
+/** Calls back with each record as it comes, before it goes to the sink. All records are decoded then. */
+export function lookingSink(sink: RecordSink, onRecord: (value: unknown) => void): RecordSink {
   return {
     record(value, position) {
       onRecord(value);

@@ -1,0 +1,166 @@
+import { createHash } from 'node:crypto';
+import { LecternError } from '../../errors.js';
+import { UPSTREAM_BYTES_MAX, UPSTREAM_HEADERS_MS_MAX, UPSTREAM_IDLE_MS_MAX, UPSTREAM_TOTAL_MS_MAX } from '../../limits.js';
+import { mappedSink } from '../field-map.js';
+import { NdjsonReader } from '../formats/ndjson.js';
+import { lookingSink } from '../formats/read-records.js';
+import type { LoadOptions, LoadSummary, RecordSink, Source } from '../source.js';
+import { Database, withLimit } from './database.js';
+import { failureOf, Hang } from './database-failure.js';
+import { checkMappedColumns, copyOf, describeRows, type RowsSpec } from './described-rows.js';
+import { type PostgresAddress, parsePostgresAddress } from './postgres-address.js';
+
+/** A PostgreSQL database as a source: a table or view, or a SELECT. */
+export interface PostgresSpec extends RowsSpec {
+  /** Says that this is a database. */
+  readonly kind: 'postgres';
+  /** `postgres://user@host:5432/database`, with parameters of libpq. What is left out comes from the PG* variables. */
+  readonly url: string;
+  /** A file with the password, read at each connection. Default: the address, PGPASSWORD, PGPASSFILE or ~/.pgpass. */
+  readonly passwordFile?: string | undefined;
+  /** A cheap SELECT. While it gives the same rows, the data counts as unchanged. Default: each load reads all. */
+  readonly versionQuery?: string | undefined;
+  /** A channel: each NOTIFY on it leads to a load. Default none. */
+  readonly listen?: string | undefined;
+  /** Follow the table by logical replication. Default false. */
+  readonly follow?: boolean | undefined;
+  /** A snapshot that another connection exported, to read in. Default: one of its own. */
+  readonly snapshot?: string | undefined;
+  /** Until a statement has an answer, connecting included. Default UPSTREAM_HEADERS_MS_MAX. */
+  readonly headersMsMax?: number | undefined;
+  /** Between two pieces of an answer. Default UPSTREAM_IDLE_MS_MAX. */
+  readonly idleMsMax?: number | undefined;
+  /** The whole load. Default UPSTREAM_TOTAL_MS_MAX. */
+  readonly totalMsMax?: number | undefined;
+}
+
+/** Checks all that can be checked without the database. Throws LecternError `option-invalid`. */
+export function checkPostgresSpec(spec: PostgresSpec): PostgresAddress {
+  const address = parsePostgresAddress(spec.url);
+  const { table, query } = spec;
+  if ((table === undefined) === (query === undefined)) {
+    const found = table === undefined ? 'neither a table nor a query is given' : 'a table and a query are given';
+    throw invalid(`${found}; expected --table or --query`);
+  }
+  for (const [name, text] of Object.entries({ table, query, 'version query': spec.versionQuery, channel: spec.listen })) {
+    if (text !== undefined && (typeof text !== 'string' || text.trim() === '')) throw invalid(`the ${name} is empty`);
+  }
+  if (spec.follow === true && query !== undefined)
+    throw invalid('--follow needs --table: the changes of a --query are not known; try --listen or --refresh-seconds');
+  return address;
+}
+
+function invalid(problem: string): LecternError {
+  return new LecternError('option-invalid', `the PostgreSQL source is not valid: ${problem}`);
+}
+
+/** For messages. */
+export function postgresName({ shown }: PostgresAddress, { table }: RowsSpec): string {
+  return `${shown} (${table ?? 'query'})`;
+}
+
+/** Equal for equal sources. */
+export function postgresId({ digest }: PostgresAddress, { table, query }: RowsSpec): string {
+  return `postgres ${digest} ${table === undefined ? `query ${query}` : `table ${table}`}`;
+}
+
+/** The rows of one statement, within one snapshot of the database. */
+export function postgresSource(spec: PostgresSpec): Source {
+  const address = checkPostgresSpec(spec);
+  const name = postgresName(address, spec);
+  return {
+    name,
+    id: postgresId(address, spec),
+    mayBeMissing: true,
+    async load(sink, options = {}) {
+      options.signal?.throwIfAborted();
+      const answerMsMax = spec.headersMsMax ?? UPSTREAM_HEADERS_MS_MAX;
+      const { passwordFile } = spec;
+      const database = await Database.open(address, { name, passwordFile, answerMsMax, signal: options.signal });
+      try {
+        return await loadRows(database, spec, name, sink, options);
+      } finally {
+        database.close();
+      }
+    },
+  };
+}
+
+async function loadRows(
+  database: Database,
+  spec: PostgresSpec,
+  name: string,
+  sink: RecordSink,
+  { rules = { identifiers: 'uuid' }, previous = null, onVersion, onProgress, onRecord, signal }: LoadOptions,
+): Promise<LoadSummary | 'not-modified'> {
+  await database.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+  if (spec.snapshot !== undefined) await database.query(`SET TRANSACTION SNAPSHOT '${spec.snapshot.replaceAll("'", '')}'`);
+  const version = await versionOf(database, spec.versionQuery);
+  if (version !== null && version === previous) return 'not-modified';
+  if (version !== null) onVersion?.(version);
+  const rows = await describeRows(database, spec, name);
+  // `inspect` looks at the records to propose a map.
+  checkMappedColumns(rows.columns, rules, name, onRecord === undefined);
+  const mapped = mappedSink(sink, 'postgresql', rules, name);
+  const looked = onRecord === undefined ? mapped : lookingSink(mapped, onRecord);
+  // Rows have numbers and no lines.
+  const reader = new NdjsonReader(name, {
+    record: (value, { record }) => looked.record(value, { record }),
+    reject: (rejection) => looked.reject({ ...rejection, position: { record: rejection.position.record } }),
+    ...(looked.undecoded === undefined ? {} : { undecoded: looked.undecoded }),
+  });
+  let bytesRead = 0;
+  for await (const chunk of copyPieces(database, copyOf(rows), name, spec)) {
+    signal?.throwIfAborted();
+    bytesRead += chunk.length;
+    reader.push(chunk);
+    onProgress?.({ bytesRead, bytesTotal: null, records: reader.records });
+  }
+  signal?.throwIfAborted();
+  if (bytesRead > 0) reader.finish();
+  await database.query('COMMIT');
+  return { format: 'postgresql', gzipped: false, bytesRead, version };
+}
+
+/** 22 base64url characters. Of the same snapshot as the rows. */
+async function versionOf(database: Database, versionQuery: string | undefined): Promise<string | null> {
+  if (versionQuery === undefined) return null;
+  const rows = await database.query(versionQuery);
+  const text = JSON.stringify([versionQuery, rows]);
+  return createHash('sha256').update(text).digest().subarray(0, 16).toString('base64url');
+}
+
+async function* copyPieces(
+  database: Database,
+  statement: string,
+  name: string,
+  spec: PostgresSpec,
+): AsyncGenerator<Buffer> {
+  const answerMsMax = spec.headersMsMax ?? UPSTREAM_HEADERS_MS_MAX;
+  const idleMsMax = spec.idleMsMax ?? UPSTREAM_IDLE_MS_MAX;
+  const totalMsMax = spec.totalMsMax ?? UPSTREAM_TOTAL_MS_MAX;
+  const { to } = await import('pg-copy-streams');
+  const beganMs = performance.now();
+  const stream = database.client.query(to(statement));
+  // The loop below throws it.
+  stream.on('error', () => {});
+  const pieces = stream[Symbol.asyncIterator]();
+  let bytes = 0;
+  try {
+    for (;;) {
+      const leftMs = totalMsMax - (performance.now() - beganMs);
+      const msMax = Math.min(bytes === 0 ? answerMsMax : idleMsMax, leftMs);
+      const { done, value } = await withLimit(pieces.next(), Math.max(0, msMax));
+      if (done) return;
+      bytes += value.length;
+      if (bytes > UPSTREAM_BYTES_MAX)
+        throw new LecternError('source-too-large', `cannot read ${name}: it has more than ${UPSTREAM_BYTES_MAX} bytes`);
+      yield value as Buffer;
+    }
+  } catch (error) {
+    if (!(error instanceof Hang)) throw failureOf(error, name);
+    const isTotal = performance.now() - beganMs >= totalMsMax;
+    const problem = isTotal ? `it was not read whole within ${totalMsMax / 1000} s` : error.message;
+    throw new LecternError('source-unreadable', `cannot read ${name}: ${problem}, after ${bytes} bytes`);
+  }
+}
