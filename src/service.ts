@@ -8,6 +8,7 @@ import type { Logger } from './http/logger.js';
 import type { ListenAddress } from './http/server/listen-address.js';
 import { KEY_FILE_BYTES_MAX, SOURCE_SILENT_MS } from './limits.js';
 import type { Resolved, ResolvedSettings, ServiceOptions } from './options/option-types.js';
+import { databaseOptionsOf } from './options/reading-settings.js';
 import { optionsOf, resolveSettings } from './options/resolve.js';
 import { percentRejected } from './refresh/gate.js';
 import { isPipe } from './refresh/patience.js';
@@ -141,6 +142,7 @@ function sourceOf(settings: ResolvedSettings): Resolved<'openTimetable'>['source
   }
   return parseSourceArgument(texts as readonly string[], {
     environment: process.env,
+    postgres: databaseOptionsOf(settings),
     ...(sourceHeaders === undefined ? {} : { headers: sourceHeaders }),
     ...(lecturerIdsFile === undefined ? {} : { lecturerIds: lecturerIdsFile }),
   });

@@ -1,7 +1,7 @@
 import type { ReadRules } from '../model/read-rules.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { ColumnLook } from './column-look.js';
-import { type MapProposal, proposedOptions, proposeMap, shellQuoted } from './propose-map.js';
+import { type MapProposal, proposedOptions, proposeMap } from './propose-map.js';
 import { formatCount, formatCountOf } from './wording.js';
 
 const COLUMNS_LISTED_MAX = 60;
@@ -15,12 +15,12 @@ export interface CommandProposal extends MapProposal {
 /**
  * A field map for a source that is not served well as it is. Null if there is nothing to improve.
  *
- * @param source as it was given on the command line
+ * @param args that name the source on the command line
  * @param summary null: it cannot be loaded
  */
 export function proposalFor(
   look: ColumnLook,
-  source: string,
+  args: readonly string[],
   { encoding }: ReadRules,
   summary: SnapshotSummary | null,
 ): CommandProposal | null {
@@ -31,7 +31,7 @@ export function proposalFor(
   const isWorse = summary === null || summary.events === 0 || Object.keys(proposal.map).some(isEmpty);
   if (!isWorse) return null;
   const given = encoding === undefined ? [] : [`--encoding ${encoding}`];
-  const command = ['lectern serve', shellQuoted(source), ...given, ...proposedOptions(proposal)].join(' ');
+  const command = ['lectern serve', ...args, ...given, ...proposedOptions(proposal)].join(' ');
   return { ...proposal, command: proposal.isComplete ? command : null };
 }
 

@@ -10,6 +10,7 @@ import { readFieldMap } from '../source/map-file.js';
 import { openTimetable, type Timetable } from '../timetable/timetable.js';
 import type { Answer } from '../view/answer.js';
 import { EXIT_FAILURE, isWriteFailure, writeError } from './faults.js';
+import { namedSource } from './named-source.js';
 import { OutputFile } from './output-file.js';
 import { readScheduleRequest } from './schedule-request.js';
 import { endBySignal, listenForSignals, type SignalListener } from './signals.js';
@@ -52,6 +53,7 @@ export async function exportEvents(
     throw new LecternError('option-invalid', 'the query names a format; give it as --format');
   }
   const rules = readRulesOf({ ...reading, fieldMap: await readFieldMap(reading) });
+  const { spec, name } = namedSource(source, reading);
   // Before there is a file that a signal could leave behind.
   const signals = listenForSignals();
   const file = output === undefined ? null : await openOutput(output);
@@ -59,9 +61,9 @@ export async function exportEvents(
     signals.stop();
     return file;
   }
-  const progress = createProgressLine(source);
+  const progress = createProgressLine(name);
   const timetable = openTimetable({
-    source,
+    source: spec,
     ...rules,
     watch: false,
     gate: false,

@@ -6,11 +6,12 @@ import { type Inspection, inspectImage } from '../snapshot/image.js';
 import { emptyFilters } from '../snapshot/summary.js';
 import { readFieldMap } from '../source/map-file.js';
 import type { ExpansionWindow, PartsReport, SourceFormat } from '../source/source.js';
-import { parseSourceArgument, sourceOfSpec } from '../source/spec.js';
+import { sourceOfSpec } from '../source/spec.js';
 import { loadImage } from '../thread/load-image.js';
 import { ColumnLook } from './column-look.js';
 import { describeColumns, formatTable, proposalFor, showName } from './column-report.js';
 import { EXIT_FAILURE } from './faults.js';
+import { namedSource } from './named-source.js';
 import {
   createProgressLine,
   describeRejections,
@@ -26,7 +27,8 @@ const UNSERVED_LISTED_MAX = 20;
 /** `lectern inspect` describes a source. It resolves to the exit code: failure without events, as `serve` refuses them. */
 export async function inspect(source: string, reading: ReadingSettings, asJson: boolean): Promise<number> {
   const rules = readRulesOf({ ...reading, fieldMap: await readFieldMap(reading) });
-  const opened = sourceOfSpec(parseSourceArgument(source));
+  const { spec, args } = namedSource(source, reading);
+  const opened = sourceOfSpec(spec);
   const progress = createProgressLine(opened.name);
   const look = new ColumnLook();
   const options = { onProgress: progress.update, onRecord: look.record };
@@ -38,7 +40,7 @@ export async function inspect(source: string, reading: ReadingSettings, asJson: 
     const loaded = await loadImage(opened, rules, { ...options, onParts });
     const inspection = inspectImage(loaded.image);
     progress.clear();
-    const proposal = proposalFor(look, source, rules, inspection.summary);
+    const proposal = proposalFor(look, args, rules, inspection.summary);
     const { format, gzipped, bytesRead, expanded } = loaded.source;
     const rejectionGroups = groupRejections(inspection.summary);
     const facts = {
@@ -57,7 +59,7 @@ export async function inspect(source: string, reading: ReadingSettings, asJson: 
   } catch (error) {
     progress.clear();
     // A map that names a wrong column: the right ones are there to see.
-    const columns = asJson ? [] : describeColumns(look, proposalFor(look, source, rules, null));
+    const columns = asJson ? [] : describeColumns(look, proposalFor(look, args, rules, null));
     if (columns.length > 0) process.stdout.write(`${columns.join('\n\n')}\n`);
     throw error;
   } finally {

@@ -186,6 +186,12 @@ export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'buildOn
     readonly sourceHeaders?: Readonly<Record<string, string>> | undefined;
     readonly lecturerIdsFile?: string | undefined;
     readonly mapFile?: string | undefined;
+    readonly table?: string | undefined;
+    readonly query?: string | undefined;
+    readonly postgresPasswordFile?: string | undefined;
+    readonly versionQuery?: string | undefined;
+    readonly listen?: string | undefined;
+    readonly follow?: boolean | undefined;
     readonly hs256SecretFile?: string | undefined;
     readonly feedSecret?: string | undefined;
     readonly feedSecretFile?: string | undefined;
@@ -203,7 +209,10 @@ export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'buildOn
   };
 
 /** The settings that say what values of a source mean. */
-export type ReadingSettings = Pick<ResolvedSettings, keyof ReadRules | 'mapFile'>;
+export type ReadingSettings = Pick<
+  ResolvedSettings,
+  keyof ReadRules | 'mapFile' | 'table' | 'query' | 'postgresPasswordFile'
+>;
 
 interface OptionsByPlace {
   readonly openTimetable: TimetableOptions;
@@ -243,6 +252,7 @@ export type DefaultedName =
   | 'adminHost'
   | 'feedDays'
   | 'days'
+  | 'follow'
   | 'accessLog';
 
 type Filled<T> = Omit<T, DefaultedName> & {

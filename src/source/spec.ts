@@ -58,7 +58,9 @@ export function sourceOfSpec({ lecturerIds, ...spec }: SourceSpec): Source {
       return mergedSource(spec.specs.map(sourceOfSpec));
     default: {
       const kind = JSON.stringify((spec as { readonly kind: unknown }).kind);
-      throw invalid(`a source of the kind ${kind} is not known; expected file, folder, glob, http, postgres or merged`);
+      throw invalid(
+        `a source of the kind ${kind} is not known; expected file, folder, glob, http, postgres or merged`,
+      );
     }
   }
 }
@@ -122,6 +124,7 @@ export function parseSourceArgument(
   const headers = environment === undefined ? given : resolveHeaders(given, environment);
   const specs = [text].flat().map((each) => parseOne(each, { ...http, headers }, postgres));
   const [first, ...others] = specs;
+  if (!specs.some(({ kind }) => kind === 'postgres')) checkNoDatabase(postgres);
   if (first === undefined) throw invalid('no source is given; expected at least one');
   const origins = new Set(
     specs.flatMap((each) => (each.kind === 'http' ? [parseAddress(each.url).origin] : [])),
@@ -130,10 +133,21 @@ export function parseSourceArgument(
     const several = `sources on several origins: ${[...origins].join(', ')}`;
     throw invalid(`header fields are given, and ${several}; expected one origin`);
   }
+  if (others.length > 0 && postgres.follow === true)
+    throw invalid(
+      'a table can be followed only where it is the only source; give --listen or --refresh-seconds',
+    );
   const spec: SourceSpec = others.length === 0 ? first : { kind: 'merged', specs };
   // Reports wrong addresses and header fields at once.
   sourceOfSpec(spec);
   return lecturerIds === undefined ? spec : { ...spec, lecturerIds };
+}
+
+/** A setting without effect is refused. */
+function checkNoDatabase(postgres: PostgresOptions): void {
+  const given = Object.entries(postgres).find(([, value]) => value !== undefined && value !== false);
+  if (given === undefined) return;
+  throw invalid(`${given[0]} is given, and no source is a PostgreSQL address; expected postgres://…`);
 }
 
 function parseOne(

@@ -124,14 +124,18 @@ async function connect(address: PostgresAddress, options: DatabaseOptions): Prom
       try {
         await connectOne(client, Math.min(leftMs, address.connectMsMax ?? leftMs), options.signal);
         if (await fits(client, place.sessions)) return client;
-        failure = new LecternError('source-unreadable', `it is no ${place.sessions} server, as target_session_attrs asks`);
+        failure = new LecternError(
+          'source-unreadable',
+          `it is no ${place.sessions} server, as target_session_attrs asks`,
+        );
         socketOf(client).destroy();
       } catch (error) {
         socketOf(client).destroy();
         options.signal?.throwIfAborted();
         failure = error;
         // Another host has the same users.
-        if (isRefused(error) && ssl === ways.at(-1)) throw describeConnection(error, options.name, address, place);
+        if (isRefused(error) && ssl === ways.at(-1))
+          throw describeConnection(error, options.name, address, place);
         if (!isRefused(error) && !isTlsProblem(error)) break;
       }
     }
@@ -155,7 +159,10 @@ async function connectOne(client: Client, msMax: number, signal: AbortSignal | u
 type Sessions = PostgresAddress['sessions'];
 
 /** `prefer-standby`: a second round takes any server. */
-function placesOf({ hosts, sessions }: PostgresAddress): readonly (PostgresHost & { readonly sessions: Sessions })[] {
+function placesOf({
+  hosts,
+  sessions,
+}: PostgresAddress): readonly (PostgresHost & { readonly sessions: Sessions })[] {
   const rounds: readonly Sessions[] = sessions === 'prefer-standby' ? ['standby', 'any'] : [sessions];
   return rounds.flatMap((round) => hosts.map((place) => ({ ...place, sessions: round })));
 }
@@ -195,7 +202,14 @@ async function tlsWays(address: PostgresAddress): Promise<readonly (false | Conn
   const ca = path === null || path === 'system' ? {} : { ca: await readCertificate(path) };
   // The names in the certificate do not count.
   const anyName = { checkServerIdentity: () => undefined };
-  return [{ ...own, ...ca, rejectUnauthorized: true, ...(sslmode === 'verify-full' || path === 'system' ? {} : anyName) }];
+  return [
+    {
+      ...own,
+      ...ca,
+      rejectUnauthorized: true,
+      ...(sslmode === 'verify-full' || path === 'system' ? {} : anyName),
+    },
+  ];
 }
 
 async function ownCertificate({ sslcert, sslkey }: PostgresAddress): Promise<ConnectionOptions> {
@@ -212,7 +226,8 @@ async function readCertificate(path: string): Promise<string> {
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     const reason = code === 'ENOENT' ? 'there is no such file' : (code ?? 'it cannot be opened');
-    throw new LecternError('source-unreadable', `the certificate file ${path} cannot be read: ${reason}`, { cause });
+    throw new LecternError('source-unreadable', `the certificate file ${path} cannot be read: ${reason}`, {
+      cause,
+    });
   }
 }
-

@@ -51,7 +51,9 @@ export async function describeRows(database: Database, spec: RowsSpec, name: str
   const table = spec.table === undefined ? null : await findTable(database, spec.table, name);
   const select = table === null ? selectOf(spec.query ?? '') : `SELECT * FROM ${table.name}`;
   const { fields } = await database.result(`SELECT * FROM (${select}\n) t LIMIT 0`);
-  const mayBreak = fields.some(({ dataTypeID }) => JSON_TYPES.has(dataTypeID) || dataTypeID >= USER_TYPES_MIN);
+  const mayBreak = fields.some(
+    ({ dataTypeID }) => JSON_TYPES.has(dataTypeID) || dataTypeID >= USER_TYPES_MIN,
+  );
   return {
     table,
     select,
@@ -82,8 +84,14 @@ async function findTable(database: Database, table: string, name: string): Promi
   const listed = names.slice(0, TABLES_LISTED_MAX);
   if (names.length > listed.length) listed.push('…');
   const hint = near === null ? '' : `; did you mean ${quote(near)}?`;
-  const there = names.length === 0 ? 'there is none that this user may read' : `those that this user may read are ${listed.join(', ')}`;
-  throw new LecternError('source-unreadable', `cannot read ${name}: there is no table ${quote(table)}${hint} (${there})`);
+  const there =
+    names.length === 0
+      ? 'there is none that this user may read'
+      : `those that this user may read are ${listed.join(', ')}`;
+  throw new LecternError(
+    'source-unreadable',
+    `cannot read ${name}: there is no table ${quote(table)}${hint} (${there})`,
+  );
 }
 
 /**
@@ -91,7 +99,12 @@ async function findTable(database: Database, table: string, name: string): Promi
  *
  * @throws LecternError `source-malformed` with the columns that are there
  */
-export function checkMappedColumns(columns: readonly string[], rules: ReadRules, name: string, isWhole: boolean): void {
+export function checkMappedColumns(
+  columns: readonly string[],
+  rules: ReadRules,
+  name: string,
+  isWhole: boolean,
+): void {
   const templates = mapOf(rules.fieldMap ?? {}, 'postgresql');
   const isThere = (column: string): boolean =>
     columns.includes(column) || columns.includes(column.split('.')[0] as string);
@@ -108,7 +121,9 @@ export function checkMappedColumns(columns: readonly string[], rules: ReadRules,
       !(field.name === 'id' && rules.identifiers === 'derived'),
   );
   if (lost.length === 0) return;
-  const maps = lost.map((field) => `--map ${field.name}=${suggest(field.name, columns) ?? 'COLUMN'}`).join(' ');
+  const maps = lost
+    .map((field) => `--map ${field.name}=${suggest(field.name, columns) ?? 'COLUMN'}`)
+    .join(' ');
   throw new LecternError(
     'source-malformed',
     `${name} has no column ${lost.map((field) => quote(field.name)).join(' and ')}: say which it is, as ${maps}. ` +

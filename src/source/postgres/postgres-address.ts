@@ -64,18 +64,26 @@ export function isPostgresAddress(text: string): boolean {
   return /^postgres(?:ql)?:\/\//i.test(text);
 }
 
+/** The text of a source without its password; other texts as they are. */
+export function hidePassword(text: string): string {
+  if (!isPostgresAddress(text)) return text;
+  return text
+    .replace(/^(postgres(?:ql)?:\/\/[^:@/?#]*):[^/?#]*@/i, '$1@')
+    .replace(/([?&])password=[^&]*&?/i, '$1')
+    .replace(/[?&]$/, '');
+}
+
 /**
  * Reads `postgres://user@host:port/database?parameters` as libpq does. What is left out comes from the environment.
  *
  * @throws LecternError `option-invalid`; the message shows no value that may be a password
  */
-export function parsePostgresAddress(
-  text: string,
-  environment: Environment = process.env,
-): PostgresAddress {
+export function parsePostgresAddress(text: string, environment: Environment = process.env): PostgresAddress {
   const [whole, login = '', authority = '', path = '', query = ''] = URI.exec(text) ?? [];
   if (whole === undefined) {
-    throw invalid('it cannot be parsed; expected postgres://user@host:5432/database, with @ : / ? # in names as %40 and so on');
+    throw invalid(
+      'it cannot be parsed; expected postgres://user@host:5432/database, with @ : / ? # in names as %40 and so on',
+    );
   }
   const given = parametersOf(query);
   const colon = login.indexOf(':');
@@ -86,32 +94,36 @@ export function parsePostgresAddress(
   put(given, 'host', places.map(({ host }) => host).join());
   if (places.some(({ port }) => port !== '')) put(given, 'port', places.map(({ port }) => port).join());
 
-  const valueOf = (name: ParameterName): string | null =>
+  const parameter = (name: ParameterName): string | null =>
     given.get(name) || environment[PARAMETERS[name]] || null;
-  const oneOf = <Choice extends string>(name: ParameterName, choices: readonly Choice[], usual: Choice): Choice => {
-    const value = valueOf(name) ?? usual;
+  const oneOf = <Choice extends string>(
+    name: ParameterName,
+    choices: readonly Choice[],
+    usual: Choice,
+  ): Choice => {
+    const value = parameter(name) ?? usual;
     if ((choices as readonly string[]).includes(value)) return value as Choice;
     throw invalid(`${name} is ${JSON.stringify(value)}; expected one of ${choices.join(', ')}`);
   };
-  const user = valueOf('user') ?? userInfo().username;
-  const database = valueOf('dbname') ?? user;
-  const hosts = hostsOf(valueOf('host') ?? 'localhost', valueOf('port') ?? '');
+  const user = parameter('user') ?? userInfo().username;
+  const database = parameter('dbname') ?? user;
+  const hosts = hostsOf(parameter('host') ?? 'localhost', parameter('port') ?? '');
   const where = `${hosts.map(showHost).join()}/${database}`;
-  const timeout = valueOf('connect_timeout') ?? '0';
+  const timeout = parameter('connect_timeout') ?? '0';
   if (!/^\d{1,6}$/.test(timeout)) throw invalid('connect_timeout must be a whole number of seconds');
   return {
     hosts,
     database,
     user,
-    password: valueOf('password'),
-    passfile: valueOf('passfile'),
+    password: parameter('password'),
+    passfile: parameter('passfile'),
     sslmode: oneOf('sslmode', SSL_MODES, 'prefer'),
-    sslrootcert: valueOf('sslrootcert'),
-    sslcert: valueOf('sslcert'),
-    sslkey: valueOf('sslkey'),
+    sslrootcert: parameter('sslrootcert'),
+    sslcert: parameter('sslcert'),
+    sslkey: parameter('sslkey'),
     connectMsMax: Number(timeout) === 0 ? null : Number(timeout) * 1000,
-    applicationName: valueOf('application_name') ?? 'lectern',
-    options: valueOf('options'),
+    applicationName: parameter('application_name') ?? 'lectern',
+    options: parameter('options'),
     sessions: oneOf('target_session_attrs', SESSIONS, 'any'),
     shown: `postgres://${user}@${where}`,
     digest: createHash('sha256').update(where).digest().subarray(0, 16).toString('base64url'),
@@ -128,7 +140,9 @@ function parametersOf(query: string): Map<ParameterName, string> {
       const near = suggest(name, names);
       const hint = near === null ? `they are ${names.join(', ')}` : `did you mean ${near}?`;
       // A name that is far from all may be a piece of a password.
-      throw invalid(`${near === null ? 'one of its parameters' : JSON.stringify(name)} is not known: ${hint}`);
+      throw invalid(
+        `${near === null ? 'one of its parameters' : JSON.stringify(name)} is not known: ${hint}`,
+      );
     }
     given.set(name as ParameterName, equals === -1 ? '' : decode(part.slice(equals + 1)));
   }
@@ -152,7 +166,9 @@ function hostsOf(hosts: string, ports: string): readonly PostgresHost[] {
   const names = hosts.split(',');
   const numbers = ports.split(',');
   if (numbers.length > 1 && numbers.length !== names.length) {
-    throw invalid(`it has ${names.length} hosts and ${numbers.length} ports; expected one port, or one for each host`);
+    throw invalid(
+      `it has ${names.length} hosts and ${numbers.length} ports; expected one port, or one for each host`,
+    );
   }
   return names.map((host, n) => {
     const text = numbers[numbers.length === 1 ? 0 : n] || String(PORT_DEFAULT);

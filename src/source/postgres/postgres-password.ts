@@ -74,7 +74,8 @@ export function passwordIn(
     if (password === undefined || password === '') continue;
     const isHost = ofHost === '*' || hosts.includes(ofHost);
     const isIt = (cell: string | undefined, value: string): boolean => cell === '*' || cell === value;
-    if (isHost && isIt(ofPort, String(port)) && isIt(ofDatabase, database) && isIt(ofUser, user)) return password;
+    if (isHost && isIt(ofPort, String(port)) && isIt(ofDatabase, database) && isIt(ofUser, user))
+      return password;
   }
   return undefined;
 }

@@ -1,6 +1,11 @@
 import { createHash } from 'node:crypto';
 import { LecternError } from '../../errors.js';
-import { UPSTREAM_BYTES_MAX, UPSTREAM_HEADERS_MS_MAX, UPSTREAM_IDLE_MS_MAX, UPSTREAM_TOTAL_MS_MAX } from '../../limits.js';
+import {
+  UPSTREAM_BYTES_MAX,
+  UPSTREAM_HEADERS_MS_MAX,
+  UPSTREAM_IDLE_MS_MAX,
+  UPSTREAM_TOTAL_MS_MAX,
+} from '../../limits.js';
 import { mappedSink } from '../field-map.js';
 import { NdjsonReader } from '../formats/ndjson.js';
 import { lookingSink } from '../formats/read-records.js';
@@ -39,14 +44,23 @@ export function checkPostgresSpec(spec: PostgresSpec): PostgresAddress {
   const address = parsePostgresAddress(spec.url);
   const { table, query } = spec;
   if ((table === undefined) === (query === undefined)) {
-    const found = table === undefined ? 'neither a table nor a query is given' : 'a table and a query are given';
+    const found =
+      table === undefined ? 'neither a table nor a query is given' : 'a table and a query are given';
     throw invalid(`${found}; expected --table or --query`);
   }
-  for (const [name, text] of Object.entries({ table, query, 'version query': spec.versionQuery, channel: spec.listen })) {
-    if (text !== undefined && (typeof text !== 'string' || text.trim() === '')) throw invalid(`the ${name} is empty`);
+  for (const [name, text] of Object.entries({
+    table,
+    query,
+    'version query': spec.versionQuery,
+    channel: spec.listen,
+  })) {
+    if (text !== undefined && (typeof text !== 'string' || text.trim() === ''))
+      throw invalid(`the ${name} is empty`);
   }
   if (spec.follow === true && query !== undefined)
-    throw invalid('--follow needs --table: the changes of a --query are not known; try --listen or --refresh-seconds');
+    throw invalid(
+      '--follow needs --table: the changes of a --query are not known; try --listen or --refresh-seconds',
+    );
   return address;
 }
 
@@ -76,7 +90,12 @@ export function postgresSource(spec: PostgresSpec): Source {
       options.signal?.throwIfAborted();
       const answerMsMax = spec.headersMsMax ?? UPSTREAM_HEADERS_MS_MAX;
       const { passwordFile } = spec;
-      const database = await Database.open(address, { name, passwordFile, answerMsMax, signal: options.signal });
+      const database = await Database.open(address, {
+        name,
+        passwordFile,
+        answerMsMax,
+        signal: options.signal,
+      });
       try {
         return await loadRows(database, spec, name, sink, options);
       } finally {
@@ -94,7 +113,8 @@ async function loadRows(
   { rules = { identifiers: 'uuid' }, previous = null, onVersion, onProgress, onRecord, signal }: LoadOptions,
 ): Promise<LoadSummary | 'not-modified'> {
   await database.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-  if (spec.snapshot !== undefined) await database.query(`SET TRANSACTION SNAPSHOT '${spec.snapshot.replaceAll("'", '')}'`);
+  if (spec.snapshot !== undefined)
+    await database.query(`SET TRANSACTION SNAPSHOT '${spec.snapshot.replaceAll("'", '')}'`);
   const version = await versionOf(database, spec.versionQuery);
   if (version !== null && version === previous) return 'not-modified';
   if (version !== null) onVersion?.(version);
@@ -154,7 +174,10 @@ async function* copyPieces(
       if (done) return;
       bytes += value.length;
       if (bytes > UPSTREAM_BYTES_MAX)
-        throw new LecternError('source-too-large', `cannot read ${name}: it has more than ${UPSTREAM_BYTES_MAX} bytes`);
+        throw new LecternError(
+          'source-too-large',
+          `cannot read ${name}: it has more than ${UPSTREAM_BYTES_MAX} bytes`,
+        );
       yield value as Buffer;
     }
   } catch (error) {
