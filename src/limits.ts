@@ -89,8 +89,12 @@ export const CSV_COLUMNS_MAX = 1000;
 export const CSV_HEAD_BYTES: number = 64 * KIB;
 /** Bytes of CSV read again behind quotes that are not closed, as a multiple of all: a crafted source takes five times as long. */
 export const CSV_REREAD_TIMES_MAX = 4;
+/** Settled changes of records in memory before they are put into the list of all: 1,024 × 0.1 KB. */
+export const MEMORY_OVERLAY_ENTRIES_MIN = 1024;
 /** Rejections kept with position and reason, 1,000 × 0.3 KB. All are counted. */
 export const REJECTIONS_KEPT_MAX = 1000;
+/** UTF-16 units of an id that is kept with a rejection. */
+export const REJECTED_ID_UNITS_MAX = 64;
 /** Records, and columns of them, that `inspect` looks at for samples: 100 MB of texts at most. */
 export const LOOK_RECORDS_MAX = 1000;
 export const LOOK_COLUMNS_MAX = 1000;
@@ -135,6 +139,10 @@ export const LOAD_MEMORY_SHARE: number = 3 / 4;
 export const LOAD_MEMORY_MB_MIN = 64;
 /** A load before its first record: thread 12 MiB, 7 × READ_CHUNK_BYTES, one record as bytes, text and value. */
 export const LOAD_BASE_BYTES: number = 24 * MIB;
+/** A patch: the image it makes, and beside it a fifth. */
+export const PATCH_IMAGE_SHARE = 1.2;
+/** A patch holds records of 250 bytes as events of 1.5 KB. */
+export const PATCH_BYTES_PER_BYTE = 6;
 /** Pieces, or decoded records, between two looks at memory: 4 MiB, read in 30 ms. A look takes 0.03 ms. */
 export const LOAD_LOOK_CHUNKS = 8;
 export const LOAD_LOOK_RECORDS = 256;

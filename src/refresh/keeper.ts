@@ -93,6 +93,7 @@ export class Keeper {
   #history: History | null = null;
   /** The source version last served or refused; it need not be loaded again. */
   #seenVersion: string | null = null;
+  #servedVersion: string | null = null;
   #refusal: Refusal | null = null;
   #parts: PartsReport = NO_PARTS;
   /** A part was missing, so the next timetable may be much larger. */
@@ -126,6 +127,7 @@ export class Keeper {
     this.#abort.signal.throwIfAborted();
     if (stored) {
       this.#seenVersion = stored.sourceVersion;
+      this.#servedVersion = stored.sourceVersion;
       this.#parts = { parts: stored.parts, skipped: 0 };
       this.#publish({ image: stored.image, origin: 'disk', delta: null, history: null });
       void this.#checkStored(stored.image);
@@ -147,6 +149,7 @@ export class Keeper {
     if (fault !== null && this.#served === image) {
       this.#served = null;
       this.#seenVersion = null;
+      this.#servedVersion = null;
       this.#lastError = fault;
       this.#parts = NO_PARTS;
       const failingSinceMs = (this.#options.now ?? Date.now)();
@@ -256,6 +259,7 @@ export class Keeper {
       },
       keepsProcessAlive: served === null,
       previousVersion: force ? null : this.#seenVersion,
+      servedVersion: this.#servedVersion,
       served,
       deltas: this.#history?.deltas ?? [],
       parts: this.#askedParts(force),
@@ -292,6 +296,7 @@ export class Keeper {
         if (isOutdated) return 'failed';
         if (done.kind === 'unchanged') {
           this.#seenVersion = done.sourceVersion;
+          this.#servedVersion = done.sourceVersion;
           this.#refusal = null;
         }
         if (this.#refusal !== null) {
@@ -301,10 +306,12 @@ export class Keeper {
         this.#succeed();
         return 'unchanged';
       case 'loaded': {
-        const { image, delta, history, sourceVersion } = done;
+        const { image, delta, history, sourceVersion, isPatch = false } = done;
+        if (isPatch && isOutdated) return 'failed';
         this.#seenVersion = sourceVersion;
         this.#refusal = gate && judge(image.summary, this.#served?.summary ?? null, gate);
         if (this.#refusal !== null) return this.#refuse(this.#refusal, image.summary);
+        this.#servedVersion = sourceVersion;
         this.#publish({ image, origin: 'source', delta, history });
         this.#succeed();
         this.#file?.write({ image, sourceVersion, parts: this.#parts.parts });

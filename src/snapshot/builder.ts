@@ -160,7 +160,7 @@ export class SnapshotBuilder {
 
   #duplicate(id: string, known: number, position: RecordPosition): Rejection {
     const first = this.#sources.findLast(({ start }) => start <= known);
-    const about = { position, field: 'id' } as const;
+    const about = { position, field: 'id', id } as const;
     if (first?.name === position.source) {
       const detail = `id ${JSON.stringify(id)} was already used by an earlier record, which is kept`;
       return { ...about, code: 'duplicate-id', detail };

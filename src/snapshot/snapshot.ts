@@ -42,6 +42,11 @@ export interface EventKey {
   readonly id: string;
 }
 
+/** In order of ordinals. */
+export function compareKeys(a: EventKey, b: EventKey): number {
+  return a.timeMs - b.timeMs || a.endTimeMs - b.endTimeMs || compareCodePoints(a.id, b.id);
+}
+
 /** Reads an image, which any number of threads may share. Each reader builds its own interval trees. */
 export class Snapshot {
   readonly summary: SnapshotSummary;
@@ -141,9 +146,7 @@ export class Snapshot {
   }
 
   compareEvents(ordinal: number, other: Snapshot, otherOrdinal: number): number {
-    const a = this.keyOf(ordinal);
-    const b = other.keyOf(otherOrdinal);
-    return a.timeMs - b.timeMs || a.endTimeMs - b.endTimeMs || compareCodePoints(a.id, b.id);
+    return compareKeys(this.keyOf(ordinal), other.keyOf(otherOrdinal));
   }
 
   /** The first ordinal after `key`, whose event may be gone. */

@@ -8,7 +8,10 @@ import type { IntakeBounds, Refusal } from '../snapshot/intake-bounds.js';
 import type { LoadOptions, LoadProgress, PartReport, PartsReport } from '../source/source.js';
 import type { SourceSpec } from '../source/spec.js';
 
-/** What worker threads are asked to do, and what they answer. A thread does one task and ends: its memory goes back. */
+/**
+ * What worker threads are asked to do, and what they answer. A thread does one task and ends, so its memory goes back; one for
+ * patches does those that follow each other.
+ */
 
 export interface StreamSpec {
   readonly kind: 'stream';
@@ -35,8 +38,20 @@ export interface LoadTask {
   readonly allowMissing: boolean;
 }
 
+/** Applies changes to what is served. The records to add come as chunks, as those of a stream do. */
+export interface PatchTask extends Pick<LoadTask, 'rules' | 'deltas' | 'bounds'> {
+  readonly task: 'patch';
+  /** Of the source, for messages. */
+  readonly name: string;
+  readonly served: SnapshotImage;
+  readonly removals: readonly (string | number)[];
+  /** The source's version once the changes are applied. */
+  readonly version: string | null;
+}
+
 export type Task =
   | LoadTask
+  | PatchTask
   | { readonly task: 'read-image'; readonly path: string; readonly use: ImageUse }
   /** Checks what was left out when an image was read for a restart. The path is for messages. */
   | { readonly task: 'check-rows'; readonly path: string; readonly image: SnapshotImage }
@@ -62,6 +77,8 @@ export interface Loaded {
   /** Both null at the first load, and for an image from disk. */
   readonly delta: Delta | null;
   readonly history: History | null;
+  /** It was made of the served image and changes. */
+  readonly isPatch?: true;
 }
 
 export type LoadDone =
@@ -73,7 +90,7 @@ export type LoadDone =
 
 export type Done = LoadDone | { readonly kind: 'done' };
 
-export type DoneOf<T extends Task> = T extends LoadTask
+export type DoneOf<T extends Task> = T extends LoadTask | PatchTask
   ? LoadDone
   : T extends { readonly task: 'read-image' }
     ? Loaded

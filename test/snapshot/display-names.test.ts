@@ -13,8 +13,8 @@ import { isSameImage, type SnapshotImage } from '../../src/snapshot/image.js';
 import { writeImageFile } from '../../src/snapshot/image-file.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { fileSource } from '../../src/source/file.js';
+import { MemorySource } from '../../src/source/memory-source.js';
 import { mergedSource } from '../../src/source/merged.js';
-import { MemorySource } from '../../src/source/records.js';
 import { loadImage } from '../../src/thread/load-image.js';
 import { eventsInOrder } from '../oracle/events.js';
 import { nameOracle } from '../oracle/names.js';
@@ -174,7 +174,11 @@ test('of merged sources, only records that are served have a say', async (t) => 
 test('a change of a record in memory changes the name', async (t) => {
   const memory = new MemorySource([recordOf(1, { roomId: ROOM, roomName: 'Old' }), recordOf(2, {})]);
   const nameNow = async (): Promise<string | null> => {
-    const { records } = memory.load({ previous: null, signal: new AbortController().signal }) as {
+    const { records } = memory.load({
+      previous: null,
+      served: null,
+      signal: new AbortController().signal,
+    }) as {
       records: Iterable<unknown>;
     };
     const { image } = await loadImage(memorySource(records), { identifiers });
