@@ -6,9 +6,11 @@ import type { ReadRules } from '../model/read-rules.js';
 import type { ImageSource } from '../snapshot/image-file.js';
 import { filesOf, watchSource } from '../source/file-watch.js';
 import { MemorySource } from '../source/memory-source.js';
+import { PostgresFollower } from '../source/postgres/follower.js';
+import { listenTo } from '../source/postgres/listen.js';
 import type { RecordSource, Records } from '../source/records.js';
 import { parseSourceArgument, type SourceSpec, sourceDigest, sourceOfSpec } from '../source/spec.js';
-import { recordChunks } from '../thread/record-chunks.js';
+import { lineChunks, recordChunks } from '../thread/record-chunks.js';
 import { spawnTask } from '../thread/spawn-task.js';
 import { runTaskHere } from '../thread/task.js';
 import type { DoneOf, Feed, LoadDone, LoadTask, Task, TaskListeners } from '../thread/task-messages.js';
@@ -60,6 +62,8 @@ export class Loader {
   readonly #source: AnySource;
   readonly #place: BuildPlace;
   readonly #rulesPrefix: string;
+  /** Of a table that is followed. */
+  readonly #follower: PostgresFollower | null;
   /** Since when a terminated thread has been stuck; null if none is. */
   #stuckSinceMs: number | null = null;
   /** Standard input can be read once. Later loads fail or are refused if the first was, else nothing is new. */
@@ -69,6 +73,8 @@ export class Loader {
   constructor(source: AnySource, rules: ReadRules, place: BuildPlace) {
     this.#source = 'load' in source ? source : withPipes(source);
     this.rules = rules;
+    const isFollowed = 'kind' in source && source.kind === 'postgres' && source.follow === true;
+    this.#follower = isFollowed ? new PostgresFollower(source, rules) : null;
     this.#rulesPrefix = rulesPrefixOf(rules);
     this.#place = place;
     this.name = 'load' in source ? source.name : sourceOfSpec(source).name;
@@ -137,8 +143,37 @@ export class Loader {
       this.#standardInput.catch(() => {});
       return loading;
     }
+    if (this.#follower !== null) return this.#loadFollowed(this.#follower, task, request);
     const limited = timeLimits === null ? source : withTimeLimits(source, timeLimits);
     return this.run({ ...task, source: limited }, request);
+  }
+
+  async #loadFollowed(
+    follower: PostgresFollower,
+    task: Omit<LoadTask, 'source'>,
+    request: LoadRequest,
+  ): Promise<LoadDone> {
+    const { previousVersion, servedVersion, served, listeners } = request;
+    const { signal, onVersion } = listeners;
+    const asked = { previous: previousVersion, served: served === null ? null : servedVersion, signal };
+    const given = await abortable(follower.next(asked), signal);
+    if ('notModified' in given) return { kind: 'not-modified' };
+    const { version } = given;
+    if (version !== null) onVersion?.(version);
+    if ('lines' in given && served !== null) {
+      const { rules, deltas, bounds } = task;
+      const patch = { task: 'patch', name: this.name, rules, served, deltas, bounds, version } as const;
+      return this.run({ ...patch, removals: given.removals }, request, lineChunks(given.lines));
+    }
+    if (!('whole' in given)) throw new Error('there is a delta, and nothing that it could change');
+    let isGood = false;
+    try {
+      const done = await this.run({ ...task, source: given.whole }, request);
+      isGood = true;
+      return done.kind === 'loaded' || done.kind === 'unchanged' ? { ...done, sourceVersion: version } : done;
+    } finally {
+      given.end(isGood);
+    }
   }
 
   /** Does any task in the loader's place. `feed`: the chunks of a stream. */
@@ -163,7 +198,15 @@ export class Loader {
 
   watch(onChange: () => void): { close(): void; readonly ready?: Promise<unknown> | null } {
     const source = this.#source;
-    return 'load' in source ? checkWatch(source.watch?.(onChange), this.name) : watchSource(source, onChange);
+    if ('load' in source) return checkWatch(source.watch?.(onChange), this.name);
+    const files = watchSource(source, onChange);
+    const databases = [this.#follower?.watch(onChange), ...listenTo(source, onChange)];
+    return {
+      ready: files.ready,
+      close() {
+        for (const each of [files, ...databases]) each?.close();
+      },
+    };
   }
 }
 
