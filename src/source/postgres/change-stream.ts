@@ -222,16 +222,20 @@ export class ChangeStream {
         this.#hasChanges = false;
         return;
       case 'relation':
-        return this.#relation(message);
+        this.#relation(message);
+        return;
       case 'insert':
-        return this.#row(message.relation, message.new);
+        this.#row(message.relation, message.new);
+        return;
       case 'update':
         // Old values come where the key changed, or where the identity is the whole row.
         if (message.key !== null || message.old !== null)
           this.#row(message.relation, message.key ?? message.old);
-        return this.#row(message.relation, message.new);
+        this.#row(message.relation, message.new);
+        return;
       case 'delete':
-        return this.#row(message.relation, message.key ?? message.old);
+        this.#row(message.relation, message.key ?? message.old);
+        return;
       case 'truncate':
         if (message.relations.some((relation) => this.#isFollowed(relation))) this.#all();
         return;
@@ -271,7 +275,10 @@ export class ChangeStream {
     const key = this.#tables.keyColumns.map((column) => values?.[column]);
     // A row without a key is no event.
     if (key.some((value) => value === null)) return;
-    if (key.some((value) => typeof value !== 'string')) return this.#all();
+    if (key.some((value) => typeof value !== 'string')) {
+      this.#all();
+      return;
+    }
     this.#hasChanges = true;
     this.#listener.row(key as string[], this.#xid);
   }
