@@ -143,6 +143,8 @@ export const LOAD_BASE_BYTES: number = 24 * MIB;
 export const PATCH_IMAGE_SHARE = 1.2;
 /** A patch holds records of 250 bytes as events of 1.5 KB. */
 export const PATCH_BYTES_PER_BYTE = 6;
+/** A thread for patches that has nothing to do ends after this time, and gives back its 15 MiB. */
+export const KEPT_THREAD_IDLE_MS = 10_000;
 /** Pieces, or decoded records, between two looks at memory: 4 MiB, read in 30 ms. A look takes 0.03 ms. */
 export const LOAD_LOOK_CHUNKS = 8;
 export const LOAD_LOOK_RECORDS = 256;

@@ -10,6 +10,7 @@ import { PostgresFollower } from '../source/postgres/follower.js';
 import { listenTo } from '../source/postgres/listen.js';
 import type { RecordSource, Records } from '../source/records.js';
 import { parseSourceArgument, type SourceSpec, sourceDigest, sourceOfSpec } from '../source/spec.js';
+import { KeptThread } from '../thread/kept-thread.js';
 import { lineChunks, recordChunks } from '../thread/record-chunks.js';
 import { spawnTask } from '../thread/spawn-task.js';
 import { runTaskHere } from '../thread/task.js';
@@ -64,6 +65,7 @@ export class Loader {
   readonly #rulesPrefix: string;
   /** Of a table that is followed. */
   readonly #follower: PostgresFollower | null;
+  readonly #patches = new KeptThread();
   /** Since when a terminated thread has been stuck; null if none is. */
   #stuckSinceMs: number | null = null;
   /** Standard input can be read once. Later loads fail or are refused if the first was, else nothing is new. */
@@ -189,7 +191,9 @@ export class Loader {
           this.#stuckSinceMs = null;
         });
       };
-      return spawnTask(task, { ...listeners, keepsProcessAlive, onStuck, feed });
+      const options = { ...listeners, keepsProcessAlive, onStuck, feed };
+      if (task.task === 'patch') return this.#patches.run(task, options) as Promise<DoneOf<T>>;
+      return spawnTask(task, options);
     }
     const { signal } = listeners;
     const chunks = feed && inTurns(feed, this.name, signal);

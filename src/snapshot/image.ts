@@ -3,6 +3,7 @@ import {
   type ConflictBy,
   type IndexedFieldName,
   type NamedFieldName,
+  type UnindexedFieldName,
 } from '../model/fields.js';
 import type { DictionaryImage } from '../structures/dictionary.js';
 import type { HashIndexImage } from '../structures/hash-index.js';
@@ -19,8 +20,12 @@ export interface SnapshotImage {
   readonly summary: SnapshotSummary;
   readonly slots: SlotsImage;
   readonly fields: Readonly<Record<IndexedFieldName, FieldImage>>;
+  /** Values that no query looks up. Patches need them; they are empty for a field that no event has. */
+  readonly columns: Readonly<Record<UnindexedFieldName, ColumnImage>>;
   readonly names: Readonly<Record<NamedFieldName, NamesImage>>;
   readonly rows: RowsImage;
+  /** WEEK_DIGEST_BYTES for each week in which events start: see content-version.ts. */
+  readonly weekDigests: Uint8Array;
   /** Differs in each image, so that colliding ids cannot be chosen. Not part of the summary, which is shown. */
   readonly hashSeed: HashSeed;
   readonly ids: HashIndexImage;
@@ -36,10 +41,13 @@ export interface SlotsImage {
   readonly index: IntervalIndexImage;
 }
 
-export interface FieldImage {
+export interface ColumnImage {
   readonly dictionary: DictionaryImage;
   /** By ordinal: a code of the dictionary, or a larger number for null. */
   readonly codes: CodeColumn;
+}
+
+export interface FieldImage extends ColumnImage {
   readonly postings: PostingListsImage;
   /** By code: the length of its longest event in milliseconds, which bounds the search for running events. */
   readonly longestMs: Float64Array;
@@ -112,13 +120,13 @@ export interface Inspection {
 }
 
 export function inspectImage(image: SnapshotImage): Inspection {
-  const { summary, rows, fields, names, slots, ids, clusters } = image;
+  const { summary, rows, weekDigests, fields, columns, names, slots, ids, clusters } = image;
   return {
     summary,
     conflicts: { merged: countByDimension(clusters.merged), unmerged: countByDimension(clusters.unmerged) },
     bytes: {
-      rows: byteLengthOf(rows),
-      fields: byteLengthOf(fields),
+      rows: byteLengthOf({ rows, weekDigests }),
+      fields: byteLengthOf({ fields, columns }),
       names: byteLengthOf(names),
       slots: byteLengthOf(slots),
       ids: byteLengthOf(ids),

@@ -4,20 +4,17 @@ import { letOthersGoFirst } from './priority.js';
 import { runTaskHere } from './task.js';
 import type { FromTask, StreamChunk, Task, TaskListeners } from './task-messages.js';
 
-/** The entry of a worker thread: does its one task, posts the result and ends. */
+/** The entry of a worker thread: does its one task, posts the result and ends. Without one it does those that are posted to it. */
 const port = parentPort as MessagePort;
 if (port === null) throw new Error('this module is the entry of a worker thread');
 
-const task = workerData as Task;
-// Nothing can be answered before a first load or an image is ready, so these keep their priority.
-if (task.task !== 'read-image' && (task.task !== 'load' || task.served !== null)) letOthersGoFirst();
-
 const tell = (message: FromTask): void => port.postMessage(message);
+const nextMessage = <Message>(): Promise<Message> => new Promise((resolve) => port.once('message', resolve));
 
 /** One chunk is asked for at a time, so neither side holds more. */
 async function* chunks(): AsyncGenerator<Uint8Array> {
   for (;;) {
-    const message = new Promise<StreamChunk>((resolve) => port.once('message', resolve));
+    const message = nextMessage<StreamChunk>();
     tell({ kind: 'more' });
     const chunk = await message;
     if ('problem' in chunk) throw new LecternError('source-unreadable', chunk.problem);
@@ -32,18 +29,29 @@ const listeners = {
   onParts: (report) => tell({ kind: 'parts', report }),
 } satisfies TaskListeners;
 
+async function perform(task: Task): Promise<void> {
+  const result = await runTaskHere(task, listeners, chunks()).catch(failureOf);
+  tell(result);
+}
+
+function failureOf(error: unknown): FromTask {
+  if (error instanceof LecternError) {
+    const { code, message, retryAfterMs } = error;
+    return { kind: 'failed', code, message, retryAfterMs };
+  }
+  const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return { kind: 'failed', code: null, message, retryAfterMs: null };
+}
+
+/** Ends with its thread. */
+async function performAll(): Promise<never> {
+  for (;;) await perform(await nextMessage<Task>());
+}
+
+const only = workerData as Task | null;
+// Nothing can be answered before a first load or an image is ready, so these keep their priority.
+if (only?.task !== 'read-image' && (only?.task !== 'load' || only.served !== null)) letOthersGoFirst();
 // No top-level await: as a text inside a bundle this module is a CommonJS script.
-void runTaskHere(task, listeners, chunks())
-  .catch((error: unknown): FromTask => {
-    if (error instanceof LecternError) {
-      const { code, message, retryAfterMs } = error;
-      return { kind: 'failed', code, message, retryAfterMs };
-    }
-    const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    return { kind: 'failed', code: null, message, retryAfterMs: null };
-  })
-  .then((result) => {
-    tell(result);
-    // A stream that failed half-way still listens; nothing may keep the thread.
-    port.close();
-  });
+if (only === null) void performAll();
+// A stream that failed half-way still listens; nothing may keep the thread.
+else void perform(only).then(() => port.close());
