@@ -59,7 +59,7 @@ export async function describeRows(database: Database, spec: RowsSpec, name: str
     select,
     columns: fields.map((field) => field.name),
     // Between the values of a json column there may be line breaks; within texts they are escaped.
-    json: mayBreak ? "translate(row_to_json(t)::text, e'\\n\\r', '  ')" : 'row_to_json(t)::text',
+    json: mayBreak ? "translate(row_to_json(t.*)::text, e'\\n\\r', '  ')" : 'row_to_json(t.*)::text',
   };
 }
 

@@ -177,7 +177,7 @@ function readByKeys(
   const arrays = types.map((type, n) => `$${n + 1}::text[]::${type}[]`);
   const equal = names.map((column) => `t.${column} = k.${column}`).join(' AND ');
   return (
-    `SELECT row_to_json(k)::text AS key, r.line FROM (SELECT * FROM unnest(${arrays.join(', ')}) AS u(${names.join(', ')})) k ` +
+    `SELECT row_to_json(k.*)::text AS key, r.line FROM (SELECT * FROM unnest(${arrays.join(', ')}) AS u(${names.join(', ')})) k ` +
     `LEFT JOIN LATERAL (SELECT ${json} AS line FROM (${select}) t WHERE ${equal}) r ON true`
   );
 }

@@ -98,6 +98,9 @@ export function postgresSource(spec: PostgresSpec): Source {
       });
       try {
         return await loadRows(database, spec, name, sink, options);
+      } catch (error) {
+        options.signal?.throwIfAborted();
+        throw error;
       } finally {
         database.close();
       }
