@@ -226,7 +226,12 @@ test('docs/design/architecture.md is short and has its parts', (t) => {
 });
 
 /** Folders that are a part of the room above them. */
-const PARTS_OF_A_ROOM = ['src/source/formats', 'src/source/http', 'src/source/calendar', 'src/source/postgres'];
+const PARTS_OF_A_ROOM = [
+  'src/source/formats',
+  'src/source/http',
+  'src/source/calendar',
+  'src/source/postgres',
+];
 
 test('every room says at the head of one file what it is for and what it may not know', (t) => {
   const rooms = new Set(sourceFiles('src').map((file) => dirname(file)));
