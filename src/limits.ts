@@ -143,6 +143,12 @@ export const LOAD_BASE_BYTES: number = 24 * MIB;
 export const PATCH_IMAGE_SHARE = 1.2;
 /** A patch holds records of 250 bytes as events of 1.5 KB. */
 export const PATCH_BYTES_PER_BYTE = 6;
+/** After a patch the next one waits three times as long, at most 2 s: patches take at most a quarter of a processor. */
+export const PATCH_PAUSE_FACTOR = 3;
+export const PATCH_PAUSE_MS_MAX = 2000;
+/** Between two writes of patched images: 45 MB take 0.1 s, 450 MB a second. */
+export const PATCH_WRITE_PAUSE_MS_MIN = 5000;
+export const PATCH_WRITE_PAUSE_FACTOR = 10;
 /** A thread for patches that has nothing to do ends after this time, and gives back its 15 MiB. */
 export const KEPT_THREAD_IDLE_MS = 10_000;
 /** Pieces, or decoded records, between two looks at memory: 4 MiB, read in 30 ms. A look takes 0.03 ms. */

@@ -6,15 +6,16 @@ import type { History } from '../snapshot/differences.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import { type IntakeBounds, OUT_OF_MEMORY } from '../snapshot/intake-bounds.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
+import { Weight } from '../snapshot/weight.js';
 import type { LoadProgress, PartsReport } from '../source/source.js';
 import type { Loaded } from '../thread/task-messages.js';
+import { ChangePace } from './change-pace.js';
 import { type Gate, growthBound, judge, type Refusal } from './gate.js';
 import type { Loader } from './loader.js';
 import { changedParts, sourceParts } from './parts.js';
 import { Patience } from './patience.js';
 import { Refresher, type RefreshOutcome, TIMER_MS_MAX } from './refresher.js';
 import { checkIdentifiers, SnapshotFile } from './snapshot-file.js';
-import { Weight } from './weight.js';
 
 export interface Publication extends Pick<Loaded, 'image' | 'delta' | 'history'> {
   readonly origin: Origin;
@@ -87,7 +88,7 @@ export class Keeper {
   readonly #weight = new Weight();
   readonly #patience: Patience;
   #watch: { close(): void } | null = null;
-  #changeNotice: NodeJS.Immediate | null = null;
+  readonly #pace = new ChangePace(() => void this.#refresher.request());
   #firstSnapshot = (): void => {};
   #served: SnapshotImage | null = null;
   #history: History | null = null;
@@ -180,7 +181,7 @@ export class Keeper {
   /** @throws what a source of the embedding program throws: a change would never be noticed */
   #startWatch(): Promise<unknown> | null {
     try {
-      const watch = this.#options.loader.watch(() => this.#changed());
+      const watch = this.#options.loader.watch(() => this.#pace.changed());
       this.#watch = watch;
       return watch.ready ?? null;
     } catch (error) {
@@ -196,14 +197,6 @@ export class Keeper {
     return { result, reason };
   }
 
-  /** Changes that are reported in one turn of the event loop become one load. */
-  #changed(): void {
-    this.#changeNotice ??= setImmediate(() => {
-      this.#changeNotice = null;
-      void this.#refresher.request();
-    });
-  }
-
   /** An image is written to its end. Throws what closing the program's watch throws, after everything else is closed. */
   async close(): Promise<void> {
     const watch = this.#watch;
@@ -211,7 +204,7 @@ export class Keeper {
     // Not awaited before the rest is closed: it may take its time, or throw.
     const unwatched = (async () => watch?.close())();
     unwatched.catch(() => {});
-    if (this.#changeNotice !== null) clearImmediate(this.#changeNotice);
+    this.#pace.close();
     this.#abort.abort(new LecternError('closed', 'the timetable was closed'));
     await this.#refresher.close();
     await this.#file?.close();
@@ -224,6 +217,7 @@ export class Keeper {
     const partsBefore = this.state.parts;
     let result: LoadResult = 'failed';
     let retryAfterMs: number | null = null;
+    this.#pace.began();
     try {
       result = await this.#load(force, beganMs);
     } catch (error) {
@@ -238,6 +232,7 @@ export class Keeper {
     // Read before `ended` is called, whose listeners may begin the next load.
     const reason = this.state.lastError;
     this.#options.events.ended?.(result, performance.now() - beganMs);
+    this.#pace.ended();
     return { failed: result === 'failed', retryAfterMs, result, reason };
   }
 
@@ -307,6 +302,7 @@ export class Keeper {
         return 'unchanged';
       case 'loaded': {
         const { image, delta, history, sourceVersion, isPatch = false } = done;
+        if (isPatch) this.#pace.pauseAfter(performance.now() - beganMs);
         if (isPatch && isOutdated) return 'failed';
         this.#seenVersion = sourceVersion;
         this.#refusal = gate && judge(image.summary, this.#served?.summary ?? null, gate);
@@ -314,7 +310,7 @@ export class Keeper {
         this.#servedVersion = sourceVersion;
         this.#publish({ image, origin: 'source', delta, history });
         this.#succeed();
-        this.#file?.write({ image, sourceVersion, parts: this.#parts.parts });
+        this.#file?.write({ image, sourceVersion, parts: this.#parts.parts }, isPatch);
         return 'published';
       }
     }

@@ -157,12 +157,12 @@ export function clustersOfEvents(
   events: Uint32Array,
 ): PostingListsImage {
   const start = shared.uint32(eventCount + 1);
-  for (const ordinal of events) start[ordinal + 1]!++;
-  for (let ordinal = 0; ordinal < eventCount; ordinal++) start[ordinal + 1]! += start[ordinal]!;
-  const next = start.slice(0, eventCount);
+  for (let e = 0; e < events.length; e++) start[events[e]!]!++;
+  // First the ends of the lists. Filling them from behind makes them starts.
+  for (let ordinal = 1; ordinal <= eventCount; ordinal++) start[ordinal]! += start[ordinal - 1]!;
   const clusters = shared.uint32(events.length);
-  for (let cluster = 0; cluster + 1 < first.length; cluster++) {
-    for (let e = first[cluster]!; e < first[cluster + 1]!; e++) clusters[next[events[e]!]!++] = cluster;
+  for (let cluster = first.length - 2; cluster >= 0; cluster--) {
+    for (let e = first[cluster]!; e < first[cluster + 1]!; e++) clusters[--start[events[e]!]!] = cluster;
   }
   return { start, ordinals: clusters };
 }

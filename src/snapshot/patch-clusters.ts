@@ -180,7 +180,7 @@ function patchKind(
 ): ClustersImage {
   const fresh = { ...sortedClusters(found), keys };
   const lengths = entryByteLengths(fresh, rows);
-  const recode = keySplice.newPlaces();
+  const recode = keySplice.newPlaces;
   const splice = spliceOf(before, fresh, recode, isTouched);
   if (splice.isEmpty && keySplice.isEmpty && !events.isShifted && events.after === events.before) {
     return before;
@@ -228,7 +228,7 @@ function patchKind(
 
 function moved(ordinals: Uint32Array, events: Splice): Uint32Array {
   if (!events.isShifted) return ordinals;
-  const places = events.newPlaces();
+  const places = events.newPlaces;
   const next = scratch.uint32(ordinals.length);
   for (let n = 0; n < ordinals.length; n++) next[n] = places[ordinals[n]!]!;
   return next;

@@ -4,9 +4,10 @@ import type { NormalisedEvent, TimetableEvent } from '../model/event.js';
 import { OUTPUT_FIELDS } from '../model/fields.js';
 import { formatInstant } from '../model/time.js';
 import { viewOf } from '../structures/byte-strings.js';
-import { buildHashTable, type HashIndexImage } from '../structures/hash-index.js';
+import type { HashIndexImage } from '../structures/hash-index.js';
 import type { KeyedHash } from '../structures/keyed-hash.js';
 import { shared } from '../structures/slabs.js';
+import { spliceHashIndex } from '../structures/splice-hash-index.js';
 import { digestWeeks, WEEK_DIGEST_BYTES, weekOf, weeksOf } from './content-version.js';
 import type { RowsImage, SlotsImage } from './image.js';
 import type { Edit } from './patch-edit.js';
@@ -89,7 +90,7 @@ export function patchIds(ids: HashIndexImage, { splice, events }: Edit, hash: Ke
     hashes[splice.come[n]!] = hash.bytes(viewOf(bytes), 0, bytes.length);
   }
   const isSame = !splice.isShifted && splice.after === splice.before && isEqual(hashes, ids.hashes);
-  return isSame ? ids : { hashes, table: buildHashTable(hashes) };
+  return isSame ? ids : spliceHashIndex(ids, splice, hashes);
 }
 
 function isEqual(a: Uint32Array, b: Uint32Array): boolean {

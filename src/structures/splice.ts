@@ -21,6 +21,7 @@ export class Splice {
   /** New places of what comes, ascending. */
   readonly come: Uint32Array;
   readonly #runs: readonly Run[];
+  #newPlaces: Uint32Array | null = null;
 
   /**
    * @param gone old places, ascending
@@ -97,11 +98,13 @@ export class Splice {
   }
 
   /** By old place: the new place, or NO_CODE. */
-  newPlaces(): Uint32Array {
+  get newPlaces(): Uint32Array {
+    if (this.#newPlaces !== null) return this.#newPlaces;
     const places = new Uint32Array(this.before).fill(NO_CODE);
     for (const { from, to, at } of this.#runs) {
       for (let place = from, next = at; place < to; place++, next++) places[place] = next;
     }
+    this.#newPlaces = places;
     return places;
   }
 

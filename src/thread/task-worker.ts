@@ -1,5 +1,6 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
+import { Weight } from '../snapshot/weight.js';
 import { letOthersGoFirst } from './priority.js';
 import { runTaskHere } from './task.js';
 import type { FromTask, StreamChunk, Task, TaskListeners } from './task-messages.js';
@@ -29,9 +30,11 @@ const listeners = {
   onParts: (report) => tell({ kind: 'parts', report }),
 } satisfies TaskListeners;
 
-async function perform(task: Task): Promise<void> {
+/** Returns the bytes of the image that it made. */
+async function perform(task: Task): Promise<number> {
   const result = await runTaskHere(task, listeners, chunks()).catch(failureOf);
   tell(result);
+  return result.kind === 'loaded' ? result.image.summary.bytes : 0;
 }
 
 function failureOf(error: unknown): FromTask {
@@ -45,7 +48,8 @@ function failureOf(error: unknown): FromTask {
 
 /** Ends with its thread. */
 async function performAll(): Promise<never> {
-  for (;;) await perform(await nextMessage<Task>());
+  const weight = new Weight();
+  for (;;) weight.replace(await perform(await nextMessage<Task>()));
 }
 
 const only = workerData as Task | null;
