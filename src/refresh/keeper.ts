@@ -3,6 +3,7 @@ import { LecternError } from '../errors.js';
 import { monotonicMs } from '../model/clock.js';
 import type { SourcePart, SourceParts } from '../model/source-parts.js';
 import type { History } from '../snapshot/differences.js';
+import type { Patch } from '../snapshot/field-changes.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import { type IntakeBounds, OUT_OF_MEMORY } from '../snapshot/intake-bounds.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
@@ -19,6 +20,8 @@ import { checkIdentifiers, SnapshotFile } from './snapshot-file.js';
 
 export interface Publication extends Pick<Loaded, 'image' | 'delta' | 'history'> {
   readonly origin: Origin;
+  /** Null for a whole load. */
+  readonly patch: Patch | null;
 }
 
 /**
@@ -130,7 +133,7 @@ export class Keeper {
       this.#seenVersion = stored.sourceVersion;
       this.#servedVersion = stored.sourceVersion;
       this.#parts = { parts: stored.parts, skipped: 0 };
-      this.#publish({ image: stored.image, origin: 'disk', delta: null, history: null });
+      this.#publish({ image: stored.image, origin: 'disk', delta: null, history: null, patch: null });
       void this.#checkStored(stored.image);
       return;
     }
@@ -169,7 +172,7 @@ export class Keeper {
       const { image } = await loader.run(task, { listeners: { signal }, keepsProcessAlive: true });
       signal.throwIfAborted();
       checkIdentifiers(path, image.summary, loader.rules.identifiers);
-      this.#publish({ image, origin: 'pin', delta: null, history: null });
+      this.#publish({ image, origin: 'pin', delta: null, history: null, patch: null });
       this.#succeed();
     } catch (error) {
       // A pinned file is loaded once, so `start` reports the error, and no `failed` event does.
@@ -301,14 +304,16 @@ export class Keeper {
         this.#succeed();
         return 'unchanged';
       case 'loaded': {
-        const { image, delta, history, sourceVersion, isPatch = false } = done;
+        const { image, delta, history, sourceVersion, changedIds } = done;
+        const isPatch = changedIds !== undefined;
         if (isPatch) this.#pace.pauseAfter(performance.now() - beganMs);
         if (isPatch && isOutdated) return 'failed';
         this.#seenVersion = sourceVersion;
         this.#refusal = gate && judge(image.summary, this.#served?.summary ?? null, gate);
         if (this.#refusal !== null) return this.#refuse(this.#refusal, image.summary);
         this.#servedVersion = sourceVersion;
-        this.#publish({ image, origin: 'source', delta, history });
+        const patch = isPatch && served !== null ? { base: served.summary.id, changedIds } : null;
+        this.#publish({ image, origin: 'source', delta, history, patch });
         this.#succeed();
         this.#file?.write({ image, sourceVersion, parts: this.#parts.parts }, isPatch);
         return 'published';

@@ -10,6 +10,7 @@ import type { HashIndexImage } from '../structures/hash-index.js';
 import type { IntervalIndexImage } from '../structures/interval-index.js';
 import type { HashSeed } from '../structures/keyed-hash.js';
 import type { CodeColumn, PostingListsImage } from '../structures/posting-lists.js';
+import { hasSameBytes } from '../structures/same-bytes.js';
 import type { SnapshotSummary } from './summary.js';
 
 /**
@@ -100,14 +101,10 @@ export function isSameImage(a: SnapshotImage, b: SnapshotImage): boolean {
 }
 
 function isSamePart(a: unknown, b: unknown): boolean {
-  if (ArrayBuffer.isView(a)) return ArrayBuffer.isView(b) && bytesOf(a).equals(bytesOf(b));
+  if (ArrayBuffer.isView(a)) return ArrayBuffer.isView(b) && hasSameBytes(a, b);
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return a === b;
   const ofB = b as Readonly<Record<string, unknown>>;
   return Object.entries(a).every(([name, part]) => isSamePart(part, ofB[name]));
-}
-
-function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer {
-  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 export interface Inspection {

@@ -1,10 +1,18 @@
 import { LecternError } from '../errors.js';
 import { EVENTS_MAX } from '../limits.js';
-import type { NormalisedEvent } from '../model/event.js';
+import type { NormalisedEvent, TimetableEvent } from '../model/event.js';
+import { OUTPUT_FIELDS } from '../model/fields.js';
 import { compareCodePoints } from '../model/text.js';
+import { formatInstant } from '../model/time.js';
+import { NO_CODE } from '../structures/dictionary.js';
 import { Splice } from '../structures/splice.js';
-import type { SnapshotImage } from './image.js';
+import { CODED_FIELDS } from './columns.js';
+import type { ColumnImage, SnapshotImage } from './image.js';
+import { serialiseEvent } from './rows.js';
 import { Snapshot } from './snapshot.js';
+
+/** No row shows them. */
+const HIDDEN_FIELDS = CODED_FIELDS.filter((field) => !field.output);
 
 /** Changes of events. All ids are canonical and distinct; removals of unknown ids are skipped. */
 export interface EventChanges {
@@ -13,7 +21,7 @@ export interface EventChanges {
   readonly removals: readonly string[];
 }
 
-/** Changes as places. A changed event goes and comes, also if its place stays. */
+/** Changes as places. An upsert that changes nothing is none. A changed event goes and comes, also if its place stays. */
 export interface Edit {
   readonly splice: Splice;
   /** What comes, in order; one per `splice.come`. */
@@ -28,10 +36,19 @@ export function placeChanges(base: SnapshotImage, { upserts, removals }: EventCh
   for (const id of [...removals, ...upserts.map((event) => event.id)]) {
     if (named.has(id)) throw new Error(`the changes name the id ${JSON.stringify(id)} twice`);
     named.add(id);
+  }
+  for (const id of removals) {
     const ordinal = snapshot.ordinalOf(id);
     if (ordinal !== -1) gone.push(ordinal);
   }
-  const events = [...upserts].sort(
+  const changed: NormalisedEvent[] = [];
+  for (const event of upserts) {
+    const ordinal = snapshot.ordinalOf(event.id);
+    if (ordinal !== -1 && isSameEvent(base, ordinal, event)) continue;
+    if (ordinal !== -1) gone.push(ordinal);
+    changed.push(event);
+  }
+  const events = changed.sort(
     (a, b) => a.time - b.time || a.endTime - b.endTime || compareCodePoints(a.id, b.id),
   );
   const places = events.map(({ time, endTime, id }) =>
@@ -46,4 +63,30 @@ export function placeChanges(base: SnapshotImage, { upserts, removals }: EventCh
     throw new LecternError('source-too-large', `one snapshot holds at most ${EVENTS_MAX} events`);
   }
   return { splice, events };
+}
+
+function isSameEvent(
+  { rows, fields, columns }: SnapshotImage,
+  ordinal: number,
+  event: NormalisedEvent,
+): boolean {
+  const row = Buffer.from(serialiseEvent(recordOf(event)), 'utf8');
+  if (row.compare(rows.bytes, rows.start[ordinal]!, rows.start[ordinal + 1]! - 1) !== 0) return false;
+  const all: Readonly<Record<string, ColumnImage>> = { ...fields, ...columns };
+  return HIDDEN_FIELDS.every(({ name }) => {
+    const { dictionary, codes } = all[name]!;
+    const code = codes[ordinal] ?? NO_CODE;
+    const { start, bytes } = dictionary;
+    const value = event[name] ?? null;
+    if (value === null || code >= start.length - 1) return value === null && code >= start.length - 1;
+    return Buffer.from(value, 'utf8').compare(bytes, start[code], start[code + 1]) === 0;
+  });
+}
+
+export function recordOf(event: NormalisedEvent): TimetableEvent {
+  const values = OUTPUT_FIELDS.map(({ name, kind }) => [
+    name,
+    kind === 'instant' ? formatInstant(event[name] as number) : event[name],
+  ]);
+  return Object.fromEntries(values) as TimetableEvent;
 }

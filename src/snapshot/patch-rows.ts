@@ -1,8 +1,7 @@
 import { LecternError } from '../errors.js';
 import { ROW_BYTES_MAX } from '../limits.js';
-import type { NormalisedEvent, TimetableEvent } from '../model/event.js';
+import type { TimetableEvent } from '../model/event.js';
 import { OUTPUT_FIELDS } from '../model/fields.js';
-import { formatInstant } from '../model/time.js';
 import { viewOf } from '../structures/byte-strings.js';
 import type { HashIndexImage } from '../structures/hash-index.js';
 import type { KeyedHash } from '../structures/keyed-hash.js';
@@ -10,7 +9,7 @@ import { shared } from '../structures/slabs.js';
 import { spliceHashIndex } from '../structures/splice-hash-index.js';
 import { digestWeeks, WEEK_DIGEST_BYTES, weekOf, weeksOf } from './content-version.js';
 import type { RowsImage, SlotsImage } from './image.js';
-import type { Edit } from './patch-edit.js';
+import { type Edit, recordOf } from './patch-edit.js';
 import { PACKED_ROW_FRAME_BYTES, packedByteLength, serialiseEvent } from './rows.js';
 
 const OPENING_BRACKET = 0x5b;
@@ -46,14 +45,6 @@ function lengthAfter(start: Uint32Array, gone: Uint32Array, lengths: readonly nu
   for (const ordinal of gone) length -= start[ordinal + 1]! - start[ordinal]!;
   for (const more of lengths) length += more;
   return length;
-}
-
-function recordOf(event: NormalisedEvent): TimetableEvent {
-  const values = OUTPUT_FIELDS.map(({ name, kind }) => [
-    name,
-    kind === 'instant' ? formatInstant(event[name] as number) : event[name],
-  ]);
-  return Object.fromEntries(values) as TimetableEvent;
 }
 
 function packedLength(record: TimetableEvent): number {

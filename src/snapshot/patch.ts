@@ -1,5 +1,6 @@
 import { INDEXED_FIELDS, type IndexedFieldName, UNINDEXED_FIELDS } from '../model/fields.js';
 import { KeyedHash } from '../structures/keyed-hash.js';
+import { countAsTaken, inOwnBuffers } from '../structures/slabs.js';
 import { CODED_FIELDS, type CodedField } from './columns.js';
 import { contentVersionOf } from './content-version.js';
 import { byteLengthOf, type FieldImage, type SlotsImage, type SnapshotImage } from './image.js';
@@ -33,6 +34,8 @@ export function patchImage(
   const beganMs = performance.now();
   const edit = placeChanges(base, changes);
   const { splice } = edit;
+  if (splice.isEmpty) return { ...base, summary: { ...base.summary, ...counts, ...timesOf(beganMs) } };
+  countAsTaken(byteLengthOf(base));
   const hash = new KeyedHash(base.hashSeed);
   const slots = patchSlots(base.slots, edit);
   const slotOf = slotsOfEvents(slots);
@@ -45,7 +48,7 @@ export function patchImage(
       patchUnindexed(base.columns[name], splice, valuesOf(edit, name)),
     ]),
   ) as unknown as SnapshotImage['columns'];
-  const parts = {
+  const parts = inOwnBuffers({
     slots,
     fields,
     columns,
@@ -54,7 +57,7 @@ export function patchImage(
     weekDigests: patchDigests(base, edit, slots, rows),
     ids: patchIds(base.ids, edit, hash),
     clusters: patchClusters(base, edit, { fields, rows, slots, slotOf }),
-  };
+  });
   return {
     ...parts,
     hashSeed: base.hashSeed,
@@ -64,13 +67,16 @@ export function patchImage(
       id: contentVersionOf(base.summary.identifiers, parts),
       events: splice.after,
       slots: slots.startMs.length,
-      builtAtMs: Date.now(),
-      buildMs: Math.round(performance.now() - beganMs),
+      ...timesOf(beganMs),
       bytes: byteLengthOf(parts),
       fields: usesAfter(base, edit, { ...fields, ...columns }),
       span: spanOf(slots),
     },
   };
+}
+
+function timesOf(beganMs: number): Pick<SnapshotSummary, 'builtAtMs' | 'buildMs'> {
+  return { builtAtMs: Date.now(), buildMs: Math.round(performance.now() - beganMs) };
 }
 
 function patchFields(

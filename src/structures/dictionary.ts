@@ -1,5 +1,6 @@
 import { HashTable } from './hash-table.js';
 import type { KeyedHash } from './keyed-hash.js';
+import { hasSameBytes } from './same-bytes.js';
 import { firstWhere } from './search.js';
 import { shared } from './slabs.js';
 import type { TextMemo } from './text-memo.js';
@@ -98,16 +99,22 @@ export class Dictionary {
   /** UTF-8 of all values; value c is [start[c], start[c + 1]). */
   readonly bytes: Buffer;
   readonly start: Uint32Array;
-  readonly #codes = new Map<string, number>();
+  readonly #codes: Map<string, number>;
   /** A request looks each value up twice: to check it and to plan. */
   #lastValue: string | null = null;
   #lastCode = NO_CODE;
   readonly size: number;
 
-  constructor(image: DictionaryImage) {
+  /** @param before shares what it remembers if it has the same values */
+  constructor(image: DictionaryImage, before: Dictionary | null = null) {
     this.bytes = Buffer.from(image.bytes.buffer, image.bytes.byteOffset, image.bytes.byteLength);
     this.start = image.start;
     this.size = image.start.length - 1;
+    this.#codes = before !== null && this.hasSameValues(before) ? before.#codes : new Map();
+  }
+
+  hasSameValues({ bytes, start }: Dictionary): boolean {
+    return hasSameBytes(bytes, this.bytes) && hasSameBytes(start, this.start);
   }
 
   codeOf(value: string): number {

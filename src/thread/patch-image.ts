@@ -46,7 +46,7 @@ export async function runPatchTask(task: PatchTask, chunks: AsyncIterable<Uint8A
   if (isSame && isDeepStrictEqual(summary.rejections, served.summary.rejections))
     return { kind: 'unchanged', sourceVersion: version };
   const history = extendHistory(deltas, delta, after, entriesMax);
-  return { kind: 'loaded', image, sourceVersion: version, delta, history, isPatch: true };
+  return { kind: 'loaded', image, sourceVersion: version, delta, history, changedIds: ids };
 }
 
 interface GivenChanges {

@@ -77,8 +77,8 @@ export interface Loaded {
   /** Both null at the first load, and for an image from disk. */
   readonly delta: Delta | null;
   readonly history: History | null;
-  /** It was made of the served image and changes. */
-  readonly isPatch?: true;
+  /** Of an image that was made of the served one: the ids of all events that may differ. */
+  readonly changedIds?: readonly string[];
 }
 
 export type LoadDone =

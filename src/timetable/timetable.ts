@@ -361,10 +361,10 @@ class KeptTimetable implements Timetable {
     return unreadable(this.#closed, this.#present.summary !== null, this.#keeper.state.lastError);
   }
 
-  #publish({ image, origin, delta, history }: Publication): void {
+  #publish({ image, origin, delta, history, patch }: Publication): void {
     const differences = history?.differences ?? NO_DIFFERENCES;
     const state = publicationOf(origin, image.summary);
-    this.#show({ image, differences, state, rooms: this.#rooms.table });
+    this.#show({ image, differences, state, rooms: this.#rooms.table, patch });
     this.#listeners.tell('published', {
       summary: image.summary,
       origin,
@@ -375,7 +375,9 @@ class KeptTimetable implements Timetable {
   /** The same snapshot with other rooms. */
   #publishRooms(): void {
     const { published } = this.#present;
-    if (published !== null && !this.#closed) this.#show({ ...published, rooms: this.#rooms.table });
+    if (published === null || this.#closed) return;
+    const patch = { base: published.image.summary.id, changedIds: [] };
+    this.#show({ ...published, rooms: this.#rooms.table, patch });
   }
 
   #show(published: PublishedImage): void {

@@ -1,6 +1,7 @@
 import { monotonicMs, monotonicMsAt } from '../model/clock.js';
 import type { RoomTable } from '../model/room.js';
 import type { Differences } from '../snapshot/differences.js';
+import type { Patch } from '../snapshot/field-changes.js';
 import { byteLengthOf, type SnapshotImage } from '../snapshot/image.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
@@ -12,6 +13,8 @@ export interface PublishedImage {
   readonly image: SnapshotImage;
   readonly differences: Differences;
   readonly state: PublicationState;
+  /** How it was made of what was served before; null or absent if all is new. */
+  readonly patch?: Patch | null;
   /** Rooms that the operator knows of. */
   readonly rooms?: RoomTable | null;
 }
@@ -81,10 +84,14 @@ export class Present implements ViewSource {
 
   publish(published: PublishedImage): void {
     const { cacheBytesMax, threads = 1 } = this.#options;
-    const { image, differences, state, rooms = null } = published;
+    const { image, differences, state, rooms = null, patch = null } = published;
     const rowCacheBytes = Math.max(0, cacheBytesMax - byteLengthOf(differences) / threads);
+    const before = patch !== null && this.summary?.id === patch.base ? this.#view : null;
+    const snapshot = new Snapshot(image, before?.snapshot);
+    const view = new SnapshotView(snapshot, differences, rowCacheBytes, rooms);
+    if (before !== null && patch !== null) view.takeOver(before, patch.changedIds);
     this.#view?.rowCache.clear();
-    this.#view = new SnapshotView(new Snapshot(image), differences, rowCacheBytes, rooms);
+    this.#view = view;
     this.published = published;
     this.publication = state;
   }

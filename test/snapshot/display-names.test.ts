@@ -211,12 +211,12 @@ const DAMAGES: readonly (readonly [string, Damage, RegExp])[] = [
   [
     'a code without a name',
     ({ roomId }) => ({ roomId: { ...roomId, codes: Uint8Array.of(0, 1, 2, 7) } }),
-    /a code has no value/,
+    /codes does not match/,
   ],
   [
     'a name of no room',
     ({ roomId }) => ({ roomId: { ...roomId, codes: Uint8Array.of(0, 1, 1, 255) } }),
-    /a name has no value/,
+    /codes does not match/,
   ],
   [
     'too few codes',
@@ -234,14 +234,14 @@ const DAMAGES: readonly (readonly [string, Damage, RegExp])[] = [
     ({ roomId }) => ({
       roomId: { ...roomId, dictionary: { ...roomId.dictionary, bytes: Buffer.from('Room 2Room 1Room 0') } },
     }),
-    /values are out of order/,
+    /bytes does not match/,
   ],
   [
     'an empty name',
     ({ roomId }) => ({
       roomId: { ...roomId, dictionary: { ...roomId.dictionary, start: Uint32Array.of(0, 0, 12, 18) } },
     }),
-    /a name is empty/,
+    /start does not match/,
   ],
 ];
 
