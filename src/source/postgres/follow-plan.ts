@@ -6,7 +6,7 @@ import { columnsOf } from '../map-template.js';
 import type { FollowedTables } from './change-stream.js';
 import type { Database } from './database.js';
 import { quote } from './database-failure.js';
-import type { DescribedRows, TableFacts } from './described-rows.js';
+import { type DescribedRows, quoteIdentifier, type TableFacts } from './described-rows.js';
 
 /** How a table is followed. */
 export interface FollowPlan extends FollowedTables {
@@ -180,8 +180,4 @@ function readByKeys(
     `SELECT row_to_json(k.*)::text AS key, r.line FROM (SELECT * FROM unnest(${arrays.join(', ')}) AS u(${names.join(', ')})) k ` +
     `LEFT JOIN LATERAL (SELECT ${json} AS line FROM (${select}) t WHERE ${equal}) r ON true`
   );
-}
-
-function quoteIdentifier(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
 }

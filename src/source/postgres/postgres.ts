@@ -12,7 +12,7 @@ import { lookingSink } from '../formats/read-records.js';
 import type { LoadOptions, LoadSummary, RecordSink, Source } from '../source.js';
 import { Database, withLimit } from './database.js';
 import { failureOf, Hang } from './database-failure.js';
-import { checkMappedColumns, copyOf, describeRows, type RowsSpec } from './described-rows.js';
+import { checkMappedColumns, copyOf, describeRows, type RowsSpec, renamedRows } from './described-rows.js';
 import { type PostgresAddress, parsePostgresAddress } from './postgres-address.js';
 
 /** A PostgreSQL database as a source: a table or view, or a SELECT. */
@@ -124,7 +124,9 @@ async function loadRows(
   const rows = await describeRows(database, spec, name);
   // `inspect` looks at the records to propose a map.
   checkMappedColumns(rows.columns, rules, name, onRecord === undefined);
-  const mapped = mappedSink(sink, 'postgresql', rules, name);
+  const renamed = onRecord === undefined ? renamedRows(rows, rules) : null;
+  const ownRules = renamed === null ? rules : { ...rules, fieldMap: undefined };
+  const mapped = mappedSink(sink, 'postgresql', ownRules, name);
   const looked = onRecord === undefined ? mapped : lookingSink(mapped, onRecord);
   // Rows have numbers and no lines.
   const reader = new NdjsonReader(name, {
@@ -133,7 +135,7 @@ async function loadRows(
     ...(looked.undecoded === undefined ? {} : { undecoded: looked.undecoded }),
   });
   let bytesRead = 0;
-  for await (const chunk of copyPieces(database, copyOf(rows), name, spec)) {
+  for await (const chunk of copyPieces(database, copyOf(renamed ?? rows), name, spec)) {
     signal?.throwIfAborted();
     bytesRead += chunk.length;
     reader.push(chunk);
