@@ -12,8 +12,9 @@ import { type HttpSpec, httpSource } from './http.js';
 import { type LecturerIds, withLecturerIds } from './lecturer-ids.js';
 import { mergedSource } from './merged.js';
 import type { FileLimits } from './open-file.js';
-import { checkPostgresSpec, type PostgresSpec, postgresId, postgresSource } from './postgres/postgres.js';
+import { postgresSource } from './postgres/postgres.js';
 import { isPostgresAddress } from './postgres/postgres-address.js';
+import { checkPostgresSpec, type PostgresSpec, postgresId } from './postgres/postgres-spec.js';
 import type { RecordSource } from './records.js';
 import type { Source } from './source.js';
 

@@ -7,14 +7,7 @@ import { MAPPED_FIELDS, mapOf } from '../field-map.js';
 import { columnsOf } from '../map-template.js';
 import type { Database } from './database.js';
 import { quote } from './database-failure.js';
-
-/** What is read: a table or view, or a statement. */
-export interface RowsSpec {
-  /** A table or view, as SQL names it: `events`, `school.events`, `"Events"`. */
-  readonly table?: string | undefined;
-  /** A SELECT in place of a table. */
-  readonly query?: string | undefined;
-}
+import type { RowsSpec } from './postgres-spec.js';
 
 export interface TableFacts {
   /** Of pg_class. */

@@ -13,8 +13,8 @@ import { Database } from './database.js';
 import { checkMappedColumns, describeRows } from './described-rows.js';
 import { type FollowPlan, planFollowing, structureOf } from './follow-plan.js';
 import { PendingChanges, parseSnapshot, type SeenTransactions } from './pending-changes.js';
-import { checkPostgresSpec, type PostgresSpec, postgresName } from './postgres.js';
 import type { PostgresAddress } from './postgres-address.js';
+import { checkPostgresSpec, type PostgresSpec, postgresName } from './postgres-spec.js';
 
 /** A load of a followed table. */
 export type FollowedLoad =

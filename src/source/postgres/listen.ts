@@ -7,7 +7,7 @@ import {
 import type { RecordWatch } from '../records.js';
 import type { SourceSpec } from '../spec.js';
 import { Database } from './database.js';
-import { checkPostgresSpec, type PostgresSpec, postgresName } from './postgres.js';
+import { checkPostgresSpec, type PostgresSpec, postgresName } from './postgres-spec.js';
 
 /** Calls back at each NOTIFY on the channels of a source's databases. */
 export function listenTo(spec: SourceSpec, onChange: () => void): RecordWatch[] {

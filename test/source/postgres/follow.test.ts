@@ -3,7 +3,8 @@ import { type Test, test } from 'tap';
 import { openTimetable, type Timetable } from '../../../src/index.js';
 import type { IdentifierMode } from '../../../src/model/event.js';
 import type { FieldMap } from '../../../src/model/read-rules.js';
-import { type PostgresSpec, postgresSource } from '../../../src/source/postgres/postgres.js';
+import { postgresSource } from '../../../src/source/postgres/postgres.js';
+import type { PostgresSpec } from '../../../src/source/postgres/postgres-spec.js';
 import { loadImage } from '../../../src/thread/load-image.js';
 import { eventsTable, skip, startServer, type TestServer } from './server.js';
 

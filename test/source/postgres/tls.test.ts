@@ -2,7 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
-import { type PostgresSpec, postgresSource } from '../../../src/source/postgres/postgres.js';
+import { postgresSource } from '../../../src/source/postgres/postgres.js';
+import type { PostgresSpec } from '../../../src/source/postgres/postgres-spec.js';
 import { collect } from '../collect.js';
 import { skip as noServer, startServer } from './server.js';
 
