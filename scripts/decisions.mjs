@@ -21,8 +21,7 @@ export function decisionsPage() {
     });
   return `# Decisions
 
-One page a decision: context, choice, what was measured, when to look again. What was tried and not taken is here too.
-\`npm run docs\` writes this list.
+Each decision has one page: context, choice, measurements, rejected ways, when to look again. \`npm run docs\` writes this list.
 
 | page | decision |
 |---|---|

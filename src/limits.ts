@@ -71,13 +71,13 @@ export const IDENTITY_VALUES_MAX = 1000;
 export const KEY_FILE_BYTES_MAX: number = 1 * MIB;
 /** An enrolment map. 100,000 users with five groups are 20 MB. */
 export const ENROLMENT_FILE_BYTES_MAX: number = 256 * MIB;
-/** Days that a feed address lives: ten years. */
+/** Lifetime of a feed address in days: ten years. */
 export const FEED_DAYS_MAX = 3660;
 /** Verified feed addresses kept per serving thread, half of it at a time: 13,000 of 200 characters and 1 KB. */
 export const FEED_CACHE_BYTES_MAX: number = 32 * MIB;
 /** The revocations of feeds. 100,000 subjects are 6 MB. */
 export const FEED_REVOCATIONS_BYTES_MAX: number = 16 * MIB;
-/** Between two looks at files of who may see what, and how long they must rest: taken up within a second. */
+/** Time between two checks of secrets, revocations and enrolments, and their time without change: effective within a second. */
 export const ACCESS_FILE_POLL_MS = 250;
 export const ACCESS_FILE_SETTLE_MS = 100;
 
@@ -87,7 +87,7 @@ export const RECORD_BYTES_MAX: number = 1 * MIB;
 export const CSV_COLUMNS_MAX = 1000;
 /** First bytes of CSV that tell the delimiter: 300 rows. */
 export const CSV_HEAD_BYTES: number = 64 * KIB;
-/** Bytes of CSV read again behind quotes that are not closed, as a multiple of all: a crafted source takes five times as long. */
+/** Bytes of CSV read again after unclosed quotes, as a multiple of the source: a crafted source takes five times as long. */
 export const CSV_REREAD_TIMES_MAX = 4;
 /** Settled changes of records in memory before they are put into the list of all: 1,024 × 0.1 KB. */
 export const MEMORY_OVERLAY_ENTRIES_MIN = 1024;
@@ -95,19 +95,19 @@ export const MEMORY_OVERLAY_ENTRIES_MIN = 1024;
 export const REJECTIONS_KEPT_MAX = 1000;
 /** UTF-16 units of an id that is kept with a rejection. */
 export const REJECTED_ID_UNITS_MAX = 64;
-/** Records, and columns of them, that `inspect` looks at for samples: 100 MB of texts at most. */
+/** Records, and their columns, from which `inspect` takes samples: 100 MB of texts at most. */
 export const LOOK_RECORDS_MAX = 1000;
 export const LOOK_COLUMNS_MAX = 1000;
-/** Rejections kept, and shown, of each code, however many others there are. */
+/** Rejections of each code that are always kept and shown. */
 export const REJECTION_SAMPLES = 3;
 /** Overridden records among them. They are not faults, so a sample is enough. */
 export const OVERRIDES_KEPT_MAX = 100;
 /** Unserved fields that are counted by name, and UTF-16 units of a name: 100 × 0.4 KB. */
 export const UNSERVED_FIELDS_KEPT_MAX = 100;
 export const UNSERVED_NAME_UNITS_MAX = 128;
-/** Names of columns kept for the message about a field map that names others: 1,000 × 0.1 KB. */
+/** Names of columns kept for the message about a wrong field map: 1,000 × 0.1 KB. */
 export const COLUMN_NAMES_KEPT_MAX = 1000;
-/** A load ends after so many records of a format if none has a column that time or endTime is mapped to. */
+/** A load ends after this many records of a format if none has the column of time or endTime. */
 export const COLUMNS_MISSING_RECORDS = 1000;
 /** Read from a source at a time: 1,200 records of NDJSON take 4 ms, or 10 ms if each must be decoded. */
 export const READ_CHUNK_BYTES: number = 512 * KIB;
@@ -119,10 +119,14 @@ export const VALUE_MEMO_UNITS_MAX = 256;
 export const ROW_BYTES_MAX: number = 4 * 1024 * MIB - 64 * KIB;
 /** Ordinals have 32 bits, and 0xFFFFFFFF means "none". */
 export const EVENTS_MAX = 0xfffffffe;
+/** Events that go and come, as a share of all: more are built anew, which then costs less than a patch. */
+export const PATCH_SHARE_MAX = 0.1;
+/** So many are always patched: that takes milliseconds. */
+export const PATCH_EVENTS_MIN = 1000;
 
 /** Occurrences of one event of a calendar within the window: a lesson on each day of 27 years. */
 export const OCCURRENCES_MAX = 10_000;
-/** Days, periods and occurrences that the rules of one event look at: 1,000,000 × 30 ns = 30 ms. */
+/** Days, periods and occurrences visited for the rules of one event: 1,000,000 × 30 ns = 30 ms. */
 export const EVENT_STEPS_MAX = 1_000_000;
 /** The same for all events of a source: 30 s. 50,000 weekly events of ten years take 200,000,000. */
 export const CALENDAR_STEPS_MAX = 1_000_000_000;
@@ -151,7 +155,7 @@ export const PATCH_WRITE_PAUSE_MS_MIN = 5000;
 export const PATCH_WRITE_PAUSE_FACTOR = 10;
 /** A thread for patches that has nothing to do ends after this time, and gives back its 15 MiB. */
 export const KEPT_THREAD_IDLE_MS = 10_000;
-/** Pieces, or decoded records, between two looks at memory: 4 MiB, read in 30 ms. A look takes 0.03 ms. */
+/** Pieces, or decoded records, between two checks of memory: 4 MiB, read in 30 ms. A check takes 0.03 ms. */
 export const LOAD_LOOK_CHUNKS = 8;
 export const LOAD_LOOK_RECORDS = 256;
 /** Extra memory per distinct value at the end of a build: an object of its bytes, its order and its place. */
@@ -182,13 +186,13 @@ export const ANSWER_CACHE_SHARE: number = 1 / 8;
 export const ANSWER_CACHE_ENTRY_BYTES_MAX: number = 64 * KIB;
 /** Smaller bodies fit into one packet as they are. */
 export const COMPRESSION_BYTES_MIN: number = 1 * KIB;
-/** Bytes given to a compressor at a time: others have their turn in between. */
+/** Bytes given to a compressor at a time; other requests run in between. */
 export const COMPRESSION_PIECE_BYTES: number = 256 * KIB;
-/** Memory for what comes out of it, at a time. */
+/** Memory for the compressor's output at a time. */
 export const COMPRESSION_OUTPUT_BYTES: number = 64 * KIB;
 /** Tags of answers made once: 8,192 × 60 bytes = 0.5 MB. */
 export const ANSWERS_SEEN_ENTRIES = 8192;
-/** One posting list with its rows side by side: 1,400 events in 1 ms, as MessagePack in 5 ms. */
+/** Rows of one posting list side by side: 1,400 events in 1 ms, as MessagePack in 5 ms. */
 export const KEY_ROWS_BYTES_MAX: number = 512 * KIB;
 /** Accept headers remembered with their media type: 256 × 0.2 KB. */
 export const ACCEPT_MEMO_ENTRIES_MAX = 256;
@@ -210,11 +214,11 @@ export const PIPELINED_BYTES_MAX: number = 256 * KIB;
 export const READER_WINDOW_MS = 30_000;
 /** 8 KiB/s × 30 s. */
 export const READER_BYTES_MIN: number = 240 * KIB;
-/** This many cuts within seconds halve the window. The freed buffers let other sockets grow, which looks like reading. */
+/** This many cuts within seconds halve the window. Freed buffers let other sockets grow, and this growth looks like reading. */
 export const READERS_CUT_OFF_MANY = 16;
 /** Snapshots with unfinished answers per thread. A slow reader holds one of 60 MB for 38 MB / 8 KiB/s = 79 min. */
 export const SNAPSHOTS_SENT_MAX = 3;
-/** A connection without a request. Longer than node's own 75 + 10 s, which stop at an empty line. */
+/** Time of a connection without a request. Longer than Node's own 75 + 10 s, which end at an empty line. */
 export const CONNECTION_IDLE_MS_MAX = 90_000;
 /** How long input is read after the last answer of a connection. */
 export const LINGER_MS_MAX = 1000;
@@ -237,26 +241,26 @@ export const ID_PROBES_MAX = 1024;
 /** Events kept of one publication's difference: 100,000 × 0.2 KB = 20 MB. A larger one is counted only. */
 export const SNAPSHOT_DELTA_ENTRIES_MAX = 100_000;
 
-/** A first load that has got nothing for so long says so in the log. */
+/** After this time without data, a first load logs that it waits. */
 export const SOURCE_SILENT_MS = 3000;
-/** Between two looks at a watched file: some system calls, 0.1 ms. */
+/** Time between two checks of a watched file: some system calls, 0.1 ms. */
 export const FILE_POLL_MS = 1000;
-/** A changed file must rest this long before it is read. Writers flush more often. */
+/** A changed file must stay unchanged this long before it is read. Writers flush more often. */
 export const FILE_SETTLE_MS = 200;
-/** How long a file must rest before a cut last record is a fault of the data. */
+/** How long a file must stay unchanged before a cut last record counts as a fault of the data. */
 export const FILE_CUT_REST_MS = 2000;
-/** Between two pieces of a file, before a network file system is given up. */
+/** Longest time between two pieces of a file, such as of a network file system. */
 export const FILE_IDLE_MS_MAX = 30_000;
-/** One load of a file: 9 GB at 10 MB/s. */
+/** Longest time to read a file: 9 GB at 10 MB/s. */
 export const FILE_TOTAL_MS_MAX: number = 15 * 60_000;
-/** Reading one file of the service's own configuration. */
+/** Longest time to read one file of the configuration. */
 export const TEXT_FILE_MS_MAX = 30_000;
 /** Longest wait for the end of a thread. A slower one waits for the system, and cannot be aborted. */
 export const THREAD_END_MS_MAX = 2000;
 /** Clocks of file systems tick every 1 to 10 ms: a younger file could change within its time. */
 export const FILE_AGE_MS_MIN = 20;
 
-/** Files that one folder or glob may have: a look at them takes 20 µs each. */
+/** Files that one folder or glob may have: checking one takes 20 µs. */
 export const FOUND_FILES_MAX = 10_000;
 /** Folders that one glob may read: 0.1 ms each. */
 export const FOUND_FOLDERS_MAX = 10_000;
@@ -272,7 +276,7 @@ export const COPY_BATCH_UNPACKED_BYTES_MAX: number = 64 * MIB;
 /** The part of a load's memory for copies of the records of several sources. They take 60 of 1,300 bytes an event. */
 export const COPY_MEMORY_SHARE: number = 1 / 4;
 
-/** From connecting to an upstream's headers, and between two pieces of its answer. */
+/** Longest time from connecting to an upstream's headers, and between two pieces of its answer. */
 export const UPSTREAM_HEADERS_MS_MAX = 60_000;
 export const UPSTREAM_IDLE_MS_MAX = 30_000;
 /** One load from an upstream, all pages: 380 MB of 1,000,000 events take seven minutes at 1 MB/s. */
@@ -306,7 +310,7 @@ export const LECTURER_IDS_BYTES_MAX: number = 16 * MIB;
 export const LECTURER_IDS_HEAP_BYTES: number = 24 * LECTURER_IDS_BYTES_MAX;
 /** Past snapshots that /schedule/changes knows: 16 × 200,000 × 4 bytes = 13 MB, and 17 MB of removed ids. */
 export const SNAPSHOTS_KEPT_MAX = 16;
-/** Entries of all steps between them: 200,000 × 0.2 KB = 40 MB. */
+/** Entries of all differences between these snapshots: 200,000 × 0.2 KB = 40 MB. */
 export const SNAPSHOT_HISTORY_ENTRIES_MAX = 200_000;
 /** Such an entry while it is made: 300 bytes for the comparison and as much for the history. */
 export const DIFFERENCE_BYTES_PER_ENTRY = 640;
@@ -330,7 +334,7 @@ export const HEADERS_TIMEOUT_MS = 10_000;
 export const REQUEST_TIMEOUT_MS = 15_000;
 /** An idle connection. Longer than the 60 s of common load balancers, so that they close first. */
 export const KEEP_ALIVE_TIMEOUT_MS = 75_000;
-/** Between two looks at these timeouts. Node's 30 s would make them 30 s late. */
+/** Time between two checks of these timeouts. Node's 30 s would make them 30 s late. */
 export const CONNECTIONS_CHECKING_INTERVAL_MS = 1000;
 /** Beyond it 431. Browsers behind proxies send 40. Node silently drops fields after the 2,000th. */
 export const HEADER_FIELDS_MAX = 100;

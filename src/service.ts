@@ -37,7 +37,7 @@ export interface ExampleRequest {
   readonly token: string;
 }
 
-/** Resolves when the port is bound, so that a taken port fails before a long load. Until `ready`, reads get 503. */
+/** Resolves when the port is bound: a taken port must fail before a long load. Until `ready`, reads get 503. */
 export async function startService(
   options: ServiceOptions,
   { log, onProgress }: { log?: Logger; onProgress?: (progress: LoadProgress) => void } = {},
@@ -157,7 +157,7 @@ function logEvents(
   const source = timetable.source.name;
   const isFinal = (): boolean => timetable.summary === null && refreshSeconds === 0;
   const warned = new Map<string, string>();
-  /** Repeats no warning of the last timetable. */
+  /** Skips warnings that the last timetable already had. */
   const warnOfFields = (message: string, fields: readonly string[], more: object = {}): void => {
     const list = fields.join();
     if (list !== '' && list !== warned.get(message)) log.warn({ source, fields, ...more }, message);
@@ -191,7 +191,7 @@ function logEvents(
     const { id, events, rejected } = summary ?? {};
     log.warn({ source, snapshot: id, events, rejected, reason: refusal.detail }, 'timetable refused');
   });
-  // One line each: a part that keeps failing is not told again.
+  // One line each. A part that keeps failing is not reported again.
   let told = 0;
   timetable.on('part', ({ name, state, records, lastError }) => {
     if (++told > PARTS_LOGGED_MAX) return;
@@ -212,7 +212,7 @@ function logEvents(
   });
 }
 
-/** Logs once that the first load still waits, which a pipe may take 15 minutes for. The result is called when data comes. */
+/** Logs once that the first load still waits for data; a pipe may take 15 minutes. Call the result when data comes. */
 function warnOfSilence(timetable: Timetable, source: Resolved<'openTimetable'>['source'], log: Logger) {
   const timer = setTimeout(() => {
     const files = typeof source === 'object' && 'kind' in source ? filesOf(source) : [];
@@ -249,7 +249,7 @@ const PARTS_LOGGED_MAX = 20;
 const FAULTS: Readonly<Record<string, string>> = {
   'image-not-written': 'snapshot file not written',
   'image-unusable': 'snapshot file not read',
-  'rooms-unusable': 'rooms file not taken up',
+  'rooms-unusable': 'rooms file not read',
   'thread-lost': 'serving thread lost',
 };
 

@@ -17,13 +17,13 @@ export class AdminToken {
     if (readCredential(`Bearer ${token}`, 1).kind !== 'token') {
       throw new LecternError(
         'key-invalid',
-        `${name} has characters that no bearer token has; expected letters, digits and "-._~+/", "=" at the end`,
+        `${name} has characters that are not allowed in a bearer token; expected letters, digits and "-._~+/", "=" at the end`,
       );
     }
     this.#digest = digestOf(token);
   }
 
-  /** Takes the same time for every token of a length. */
+  /** Takes equal time for all tokens of equal length. */
   equals(token: string): boolean {
     return timingSafeEqual(digestOf(token), this.#digest);
   }

@@ -65,21 +65,17 @@ function ofRequests({ serving: { meters } }: Observed): Family[] {
     {
       type: 'histogram',
       name: 'lectern_http_request_duration_seconds',
-      help: 'From the head of a request to its answer being handed to the connection.',
+      help: 'Time from the head of a request until the connection has the answer.',
       look: () => durationsByRoute(meters),
     },
     counter('lectern_http_response_bytes_total', 'Bytes of the bodies of answers.', () =>
       ROUTE_LABELS.map((route, n) => [{ route }, sum(meters, BYTES_AT + n)]),
     ),
-    counter(
-      'lectern_token_cache_lookups_total',
-      'Tokens that were looked for among those verified before.',
-      () => [
-        [{ result: 'hit' }, sum(meters, CELL.tokenHits)],
-        [{ result: 'miss' }, sum(meters, CELL.tokenMisses)],
-      ],
-    ),
-    counter('lectern_token_failures_total', 'Requests that were not let in.', () =>
+    counter('lectern_token_cache_lookups_total', 'Look-ups of tokens among those verified before.', () => [
+      [{ result: 'hit' }, sum(meters, CELL.tokenHits)],
+      [{ result: 'miss' }, sum(meters, CELL.tokenMisses)],
+    ]),
+    counter('lectern_token_failures_total', 'Requests refused for their token.', () =>
       TOKEN_FAILURES.map((reason, n) => [{ reason }, sum(meters, FAILURES_AT + n)]),
     ),
     counter('lectern_cache_lookups_total', 'Cache look-ups.', () => [
@@ -99,10 +95,10 @@ function ofKeySet({ serving: { keys } }: Observed): Family[] {
   const { fetched } = keys;
   if (fetched === null) return [];
   return [
-    gauge('lectern_key_set_age_seconds', 'Since the key set was last fetched.', () =>
+    gauge('lectern_key_set_age_seconds', 'Time since the last good fetch of the key set.', () =>
       inSeconds(fetched.ageMs),
     ),
-    counter('lectern_key_set_fetches_total', 'Fetches of the key set that have ended.', () =>
+    counter('lectern_key_set_fetches_total', 'Finished fetches of the key set.', () =>
       countsBy('result', fetched.results),
     ),
   ];
@@ -112,7 +108,7 @@ function ofOverload({ serving }: Observed): Family[] {
   return [
     counter(
       'lectern_overload_refusals_total',
-      'Requests refused as there were too many; not among those answered.',
+      'Requests refused for overload; not counted as answered.',
       () => serving.condition.refused,
     ),
     counter(
@@ -122,7 +118,7 @@ function ofOverload({ serving }: Observed): Family[] {
     ),
     gauge(
       'lectern_overloaded_threads',
-      'Serving threads that have too many requests.',
+      'Serving threads that are overloaded.',
       () => serving.condition.threadsOverloaded,
     ),
   ];
@@ -130,19 +126,19 @@ function ofOverload({ serving }: Observed): Family[] {
 
 function ofTimetable({ timetable, activity }: Observed, isReady: () => boolean): Family[] {
   return [
-    gauge('lectern_ready', '1 where the service wants requests, 0 otherwise.', () => Number(isReady())),
+    gauge('lectern_ready', '1 if /ready answers 200, 0 otherwise.', () => Number(isReady())),
     gauge('lectern_snapshot_info', 'The snapshot that is served; always 1.', () => {
       const { summary, publication } = timetable;
       return summary === null ? [] : [[{ id: summary.id, origin: publication?.origin ?? 'source' }, 1]];
     }),
-    gauge('lectern_snapshot_age_seconds', 'Since the snapshot was built.', () => {
+    gauge('lectern_snapshot_age_seconds', 'Time since the snapshot was built.', () => {
       const { publication } = timetable;
       return publication === null ? null : inSeconds(monotonicMs() - publication.builtMonotonicMs);
     }),
     gauge('lectern_snapshot_events', 'Events of the snapshot.', () => timetable.summary?.events ?? null),
     gauge(
       'lectern_snapshot_rejected_records',
-      'Records that were left out of it; `overridden` is no fault.',
+      'Records left out of the snapshot; `overridden` is not a fault.',
       () => {
         const { summary } = timetable;
         if (summary === null) return [];
@@ -152,12 +148,12 @@ function ofTimetable({ timetable, activity }: Observed, isReady: () => boolean):
     gauge('lectern_snapshot_bytes', 'Memory of the snapshot.', () => timetable.summary?.bytes ?? null),
     gauge(
       'lectern_source_last_success_timestamp_seconds',
-      'When the source last gave, or confirmed, what is served.',
+      'When the source last delivered or confirmed the served timetable.',
       () => inSeconds(timetable.source.lastSuccessMs),
     ),
     gauge(
       'lectern_source_stale_seconds',
-      'Since when the source, or the first of several, has failed; 0 if none fails.',
+      'How long the source, or the first of several to fail, has failed; 0 if none fails.',
       () => inSeconds(staleMs(timetable.source)),
     ),
     gauge('lectern_sources', 'Sources by state; a folder or glob counts as its files.', () =>
@@ -211,13 +207,13 @@ function ofProcess(observed: Observed, threads: readonly ThreadMeter[]): Family[
     counter('lectern_threads_lost_total', 'Serving threads that were lost, and replaced.', losses),
     counter(
       'lectern_log_lines_dropped_total',
-      'Log lines dropped because the log did not take them in time.',
+      'Log lines dropped because the log was not read in time.',
       () => (log?.linesDropped?.() ?? 0) + sum(serving.meters, CELL.logLinesDropped),
     ),
     gauge('lectern_info', 'What runs; always 1.', () => [[info, 1]]),
     gauge('lectern_resident_memory_bytes', 'Memory of the process.', () => process.memoryUsage.rss()),
     counter('lectern_cpu_seconds_total', 'Processor time of the process, all threads.', cpuSeconds),
-    gauge('lectern_uptime_seconds', 'Since the process was started.', () => process.uptime()),
+    gauge('lectern_uptime_seconds', 'Time since the start of the process.', () => process.uptime()),
   ];
 }
 

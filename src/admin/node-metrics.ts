@@ -1,5 +1,5 @@
 /**
- * Metrics for dashboards of Node, with the names and types of prom-client's defaults. Those show the main thread only and cannot
+ * Metrics for dashboards of Node, with the names and types of prom-client's defaults. The defaults show the main thread only and cannot
  * be ended.
  */
 import { readFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { counter, type Family, gauge, perThread } from './families.js';
 
 /** Names without `nodejs_`. */
 const OF_THREADS: readonly (readonly [name: string, help: string, cell: SingleName])[] = [
-  ['eventloop_lag_seconds', 'Lag of the event loop at the last look, a second ago at most.', 'loopLagMs'],
+  ['eventloop_lag_seconds', 'Lag of the event loop when last measured, at most a second ago.', 'loopLagMs'],
   ['eventloop_lag_min_seconds', 'Least delay of a timer in the last 10 to 20 seconds.', 'loopDelayMinMs'],
   ['eventloop_lag_max_seconds', 'Longest delay of a timer in that time.', 'loopDelayMaxMs'],
   ['eventloop_lag_mean_seconds', 'Mean delay in that time.', 'loopDelayMeanMs'],
@@ -49,7 +49,7 @@ export function nodeFamilies(threads: readonly ThreadMeter[]): Family[] {
     gauge('process_start_time_seconds', 'Start of the process, since 1970.', () => startSeconds),
     gauge('process_resident_memory_bytes', 'Memory of the process.', () => memoryUsage.rss()),
     gauge('process_open_fds', 'Open files and sockets.', openFiles),
-    gauge('process_max_fds', 'How many may be open.', () => filesMax),
+    gauge('process_max_fds', 'Most files and sockets that may be open.', () => filesMax),
     gauge('nodejs_version_info', 'Version of Node; always 1.', () => [[version, 1]]),
   ];
 }
@@ -59,10 +59,10 @@ export function cpuSeconds(): number {
   return (user + system) / 1e6;
 }
 
-/** Asynchronous: with many connections a wait would hold up requests. Linux only. */
+/** Asynchronous: with many connections a synchronous read would delay requests. Linux only. */
 async function openFiles(): Promise<number | null> {
   const names = await readdir('/proc/self/fd').catch(() => null);
-  // One of them was open for reading the folder.
+  // Reading the folder opened one of them.
   return names === null ? null : names.length - 1;
 }
 

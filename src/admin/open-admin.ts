@@ -48,7 +48,7 @@ export async function openAdmin(options: AdminOptions): Promise<Admin> {
   const exposition = new Exposition(options, more, () => unreadyReasons(options).length === 0);
   const server = new HttpServer(createAdminHandler(options, exposition), {
     connectionsMax: ADMIN_CONNECTIONS_MAX,
-    // Clients that stay connected must not keep probes out.
+    // Idle connections must not keep probes out.
     whenFull: 'close-idle',
     // Probes are answered during an overload, too.
     overloadMs: 0,
@@ -94,7 +94,7 @@ const SETTINGS: ExchangeSettings = {
   log: undefined,
 };
 
-/** Without a token it changes nothing and shows only counts and the names of sources. */
+/** Without the admin token, requests change nothing and read only counts and names of sources. */
 function createAdminHandler(options: AdminOptions, exposition: Exposition): RequestHandler {
   const { host, allowedHosts, timetable, token, log, version } = options;
   const hosts = new AllowedHosts([host, ...allowedHosts]);
@@ -160,7 +160,7 @@ function createAdminHandler(options: AdminOptions, exposition: Exposition): Requ
 
   function dispatch(exchange: Exchange): void | Promise<void> {
     const { req, target, path, headers } = exchange;
-    // No body is read, so the next request could not be found.
+    // Bodies are not read, so the start of a next request is unknown.
     if (headers.hasContent) exchange.closeAfterAnswer();
     const fault = messageFault(req, path, headers);
     if (fault !== null) {
@@ -174,7 +174,7 @@ function createAdminHandler(options: AdminOptions, exposition: Exposition): Requ
           'The admin listener does not accept this Host. Use an IP address, localhost, --admin-host or a name of --admin-allowed-host.',
       });
     }
-    // All resources refuse several credentials: the senders disagree on the user.
+    // As on all resources, several credentials are refused: they may name different users.
     const credential = readCredential(headers.authorization, headers.authorizations);
     if (credential.kind === 'malformed' && headers.authorizations > 1) {
       exchange.closeAfterAnswer();

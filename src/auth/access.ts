@@ -12,11 +12,11 @@ export interface Access {
 
 export interface AccessSource {
   readonly access: Access;
-  /** Called after each change, with what is new. */
+  /** Called after each change, with the new values. */
   follow(listener: (change: Partial<Access>) => void): void;
 }
 
-/** Holds what it was given last. */
+/** Holds the values of the last change. */
 export class PresentAccess implements AccessSource {
   access: Access;
   readonly #listeners: ((change: Partial<Access>) => void)[] = [];

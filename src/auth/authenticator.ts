@@ -1,4 +1,4 @@
-/** Room auth/. Tokens: keys, verification, and what a user may be shown. It knows fields, and no events. */
+/** Room auth/. Tokens: keys, verification, and the identities of users. It knows fields but no events. */
 import type { IdentifierMode } from '../model/event.js';
 import type { FieldFilter } from '../query/query.js';
 import type { AccessSource } from './access.js';
@@ -38,9 +38,9 @@ export class Authenticator {
   readonly #options: AuthenticatorOptions;
   readonly #cache: TokenCache<AuthenticatedUser>;
   #enrolments: Enrolments | null;
-  /** By token key. Verifications from before clear() used the old keys: they are neither remembered nor shared. */
+  /** By token key. A verification that began before clear() used old keys: it is neither remembered nor shared. */
   #underWay = new Map<string, Promise<Authentication>>();
-  /** The last token that was not found: its hash is used again. */
+  /** The last token that was not found, with its hash for the next step. */
   #missed: { readonly token: string; readonly key: string } | null = null;
 
   constructor(options: AuthenticatorOptions) {
@@ -129,7 +129,7 @@ export function authenticatorOfPlan(
   if (hs256Secret !== undefined) keySets.push(createSecretKeySet(hs256Secret));
   if (jwks !== undefined) keySets.push(createPublicKeySet(jwks, 'auth.jwks'));
   keySets.push(...more);
-  // The first keys may come before there is an authenticator to clear.
+  // The first keys may arrive before the authenticator exists.
   let authenticator: Authenticator | null = null;
   if (feed !== null) keySets.push(createRemoteKeySet(feed, () => authenticator?.clear()));
   const made = new Authenticator({

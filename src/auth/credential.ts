@@ -26,7 +26,9 @@ export function readCredential(value: string | undefined, times: number): Creden
   if (token === '') return malformed('The Authorization header says Bearer but has no token after it.');
   if (token.includes(' ')) return malformed('The Authorization header has more than one part after Bearer.');
   if (!B64TOKEN.test(token)) {
-    return malformed('The token in the Authorization header has characters that no bearer token has.');
+    return malformed(
+      'The token in the Authorization header has characters that are not allowed in a bearer token.',
+    );
   }
   return { kind: 'token', token };
 }
@@ -69,7 +71,7 @@ const WHOLE_ESCAPES = /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2
 const LONE_SURROGATE = /\\u[dD][89a-fA-F]/;
 
 /**
- * Why JSON parsers may differ on a part of a token (RFC 8259 section 8, RFC 7515 section 5.2 step 3), as the end of a sentence.
+ * The reason why JSON parsers may disagree on a part of a token (RFC 8259 section 8, RFC 7515 section 5.2 step 3), as the end of a sentence.
  * Parsers accept a byte order mark and lone surrogates.
  */
 export function describeTextFault(part: string): string | null {
@@ -83,7 +85,7 @@ export function describeTextFault(part: string): string | null {
     return 'begins with a byte order mark; it must be JSON and nothing else';
   }
   if (text.includes('\\u') && LONE_SURROGATE.test(text.replace(WHOLE_ESCAPES, ' '))) {
-    return 'has half of a surrogate pair, which is no character';
+    return 'has half of a surrogate pair, which is not a character';
   }
   return null;
 }
@@ -107,7 +109,7 @@ export function readHeader(token: string): ReadHeader | string {
   if (cty !== undefined && typeof cty !== 'string') return 'has a "cty" that is not a string';
   if (cty !== undefined && mediaTypeOf(cty) === 'jwt') return 'declares a nested token ("cty")';
   if (Object.hasOwn(header, 'crit')) return 'has "crit", but no extension is supported';
-  if (Object.hasOwn(header, 'b64')) return 'has "b64", which no JWT may have';
+  if (Object.hasOwn(header, 'b64')) return 'has "b64", which is not allowed in a JWT';
   return { alg, kid, typ };
 }
 

@@ -1,4 +1,4 @@
-/** Test tokens in development. Their key never leaves the process: a restart makes them worthless. */
+/** Test tokens of development mode. Their key never leaves the process, so a restart invalidates them. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
 import type { IdentityFieldName } from '../model/fields.js';

@@ -17,7 +17,7 @@ export interface FeedSecrets {
 
 export interface FeedAddressOptions {
   readonly secrets: FeedSecrets;
-  /** By subject: addresses issued before this instant are refused. Asked anew for each address. */
+  /** By subject: addresses issued before this instant are refused. Called for each address. */
   readonly revocations: () => Revocations;
   readonly cacheBytesMax?: number;
   /** Epoch milliseconds. Default `Date.now`. */
@@ -31,10 +31,10 @@ interface Key {
 
 const KEY_ID_CHARACTERS = 4;
 const MAC_CHARACTERS = 43;
-/** A grant with its texts, lists and place in a Map, besides its address. */
+/** Memory of a grant besides its address: texts, lists and a place in a Map. */
 const ENTRY_BYTES = 1024;
 
-/** The same secret may also sign tokens: a derived key never verifies one as the other. */
+/** The same secret may also sign tokens. With a derived key, neither verifies as the other. */
 function keyOf(secret: Uint8Array): Key {
   const object = createSecretKey(createHmac('sha256', secret).update('lectern feed addresses, 1').digest());
   const id = createHmac('sha256', object).update('id').digest('base64url').slice(0, KEY_ID_CHARACTERS);
@@ -86,10 +86,10 @@ export class FeedAddresses {
     this.#expected.write(macOf(key, payload));
     this.#given.fill(0);
     this.#given.write(address.slice(dot + 1));
-    // As texts: another spelling of the same bytes is another address.
+    // Compared as texts: another spelling of the same bytes is refused.
     const isEqual = timingSafeEqual(this.#expected, this.#given);
     const isGenuine = isEqual && address.length === payload.length + 1 + MAC_CHARACTERS && id === key.id;
-    // Read and judged in any case: the time of a refusal tells no more than the payload does.
+    // Always read and judged, so the time of a refusal reveals nothing beyond the payload.
     const grant = readFeedGrant(payload.slice(KEY_ID_CHARACTERS));
     const isGood = grant !== null && this.#isGood(grant);
     return isGenuine && isGood ? grant : null;

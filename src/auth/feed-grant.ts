@@ -5,7 +5,7 @@ import type { FieldFilter } from '../query/query.js';
 
 export interface FeedGrant {
   readonly subject: string;
-  /** What the claims of the token selected; null if the feed is not personal. */
+  /** Identities from the claims of the token; null if the feed is not personal. */
   readonly claimed: readonly FieldFilter[] | null;
   /** Canonical filters and window. */
   readonly pairs: ParameterPairs;
@@ -25,7 +25,7 @@ export function writeFeedGrant({ subject, claimed, pairs, issuedMs, expiresMs }:
   return Buffer.from(text, 'utf8').toString('base64url');
 }
 
-/** Null for what is no grant, or one of another version, which knew other fields. */
+/** Null if the text is not a grant of this version. Other versions had other fields. */
 export function readFeedGrant(written: string): FeedGrant | null {
   try {
     return parseGrant(written);

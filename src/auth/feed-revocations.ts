@@ -1,5 +1,5 @@
 /**
- * Which feed addresses are revoked, a JSON file: those of a subject that were issued before an instant.
+ * The revoked feed addresses, a JSON file. For each subject, addresses issued before the instant are revoked.
  *
  *     { "alice": "2026-11-23T08:00:00Z" }
  */
@@ -14,7 +14,7 @@ export type Revocations = ReadonlyMap<string, number>;
 
 export const NO_REVOCATIONS: Revocations = new Map();
 
-/** Any fault refuses the whole map: a missing entry would let an address live on. No message names a subject. */
+/** Any fault refuses the whole map, because a missing entry would leave an address valid. No message names a subject. */
 export function parseRevocations(
   json: unknown,
   name: string,

@@ -1,5 +1,5 @@
 /**
- * Makes filters for a user's own events of token claims and the enrolment map, a JSON file for issuers whose tokens do not say that:
+ * Makes filters for a user's own events from token claims and the enrolment map, a JSON file for tokens without such claims:
  *
  *     { "alice": { "studyGroup": ["CS-1"], "courseId": ["2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417"] } }
  */
@@ -56,8 +56,8 @@ export function canonicalValue(value: string, field: ClaimRow['field'], mode: Id
 }
 
 /**
- * A union of "field is one of values", cut at IDENTITY_VALUES_MAX values. Claims of other types count as absent, so that one odd
- * claim does not shut out a user.
+ * A union of "field is one of values", cut at IDENTITY_VALUES_MAX values. Claims of other types count as absent: one odd
+ * claim must not lock out a user.
  *
  * @returns null without any claim or enrolment: the request gets 403
  */
@@ -81,7 +81,7 @@ export function mapIdentities(
   return isMapped ? filters : null;
 }
 
-/** What a feed shows of its subject's own events: the claims of its token at the time, and the enrolments of today. */
+/** The identities of a personal feed: those from the claims when it was made, and the present enrolments. */
 export function feedIdentities(
   claimed: readonly FieldFilter[],
   subject: string,
@@ -144,7 +144,7 @@ function toFilters(valuesOf: (field: ClaimRow['field']) => readonly string[]): r
   return filters;
 }
 
-/** Any fault refuses the whole map (`source-malformed`): a missing user would see an empty timetable. */
+/** Any fault refuses the whole map (`source-malformed`): otherwise a missing user would get an empty timetable. */
 export async function readEnrolments(path: string, mode: IdentifierMode): Promise<Enrolments> {
   const name = `enrolment map ${path}`;
   const text = await readTextFile(path, {

@@ -29,7 +29,7 @@ export interface KeySet {
   readonly name: string;
   /** The only JWS algorithms (RFC 7518 section 3.1) for its keys. */
   readonly algorithms: readonly string[];
-  /** At most KEYS_TRIED_MAX keys, the likeliest first. A promise: the keys must be fetched. */
+  /** At most KEYS_TRIED_MAX keys, the likeliest first. It is a promise if the keys must be fetched. */
   candidates(header: TokenHeader): KeyLookup | Promise<KeyLookup>;
 }
 
@@ -39,7 +39,7 @@ export const SECRET_BYTES_MIN = 32;
 /** What a secret is for, in messages. */
 export type SecretUse = 'HS256' | 'feed';
 
-/** The bytes of a secret, or its fault as a clause ("it …"), which shows nothing of the secret. */
+/** The bytes of a secret, or its fault as a clause ("it …") that reveals nothing of the secret. */
 export function secretBytes(secret: string | Uint8Array, use: SecretUse = 'HS256'): Uint8Array | string {
   const bytes = typeof secret === 'string' ? bytesOfText(secret) : secret;
   if (typeof bytes === 'string' || bytes.byteLength >= SECRET_BYTES_MIN) return bytes;
@@ -52,7 +52,7 @@ function bytesOfText(text: string): Uint8Array | string {
   // Tools wrap long lines.
   const written = text.slice(`${encoding}:`.length).replace(/[ \t\r\n]/g, '');
   const bytes = Buffer.from(written, encoding);
-  // Node skips wrong characters; encoding again shows them.
+  // Node skips invalid characters; encoding the bytes again detects them.
   const digits = bytes.toString(encoding).replace(/=+$/, '');
   const padded = digits.padEnd(Math.ceil(digits.length / 4) * 4, '=');
   if (written === digits || written === padded) return bytes;
@@ -109,7 +109,7 @@ export interface UsableKeys {
   readonly leftOut: readonly string[];
 }
 
-/** As readUsableKeys, but a secret in the set is an error: the file may be shared, so the key must be replaced. */
+/** Like readUsableKeys, but a secret in the set is an error: the file may be shared, so the operator must replace the key. */
 function readOwnKeys(json: unknown, name: string): UsableKeys {
   for (const [i, value] of listOf(json, name).entries()) {
     const leak = leakOf(value);
@@ -133,7 +133,7 @@ export function readUsableKeys(json: unknown, name: string): UsableKeys {
     }
   }
   if (list.length > KEY_SET_KEYS_MAX) {
-    leftOut.push(`keys from ${KEY_SET_KEYS_MAX + 1} on: ${KEY_SET_KEYS_MAX} are read`);
+    leftOut.push(`keys from ${KEY_SET_KEYS_MAX + 1} on: only ${KEY_SET_KEYS_MAX} are read`);
   }
   if (keys.length > 0) return { keys, leftOut };
   const reasons = leftOut.slice(0, 3).join('; ');
@@ -169,7 +169,7 @@ export async function readPublicKeys(
   return { name, jwks: { keys: keys.map(toJwk) }, leftOut };
 }
 
-/** Without the end of its last line. Throws LecternError `key-invalid`. */
+/** The content without its final line end. Throws LecternError `key-invalid`. */
 export async function readSecret(path: string, bytesMax: number, use: SecretUse = 'HS256'): Promise<string> {
   const name = `the ${use} secret file ${path}`;
   const text = await readTextFile(path, { name, bytesMax, code: 'key-invalid' });

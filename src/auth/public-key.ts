@@ -2,14 +2,14 @@ import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { LecternError } from '../errors.js';
 import { RSA_EXPONENT_BITS_MAX, RSA_MODULUS_BITS_MAX } from '../limits.js';
 
-/** Not the type of node:crypto: its name depends on the version of the types. */
+/** Declared here, because the name of this type in node:crypto depends on the version of the types. */
 export type JsonKey = Readonly<Record<string, unknown>>;
 
 /** RFC 7518 section 3.3. */
 const RSA_MODULUS_BITS_MIN = 2048;
 const RSA_CHEAP_BITS_MAX = 4096;
 
-/** Dear: a verification costs several times the usual. */
+/** Dear keys: a verification costs several times as much as with others. */
 const KEY_KINDS: readonly { kty: string; crv: string | null; algorithms: string[]; isDear: boolean }[] = [
   {
     kty: 'RSA',
@@ -102,7 +102,7 @@ function importPublicKey(jwk: JsonKey, where: string): KeyObject {
   if (bits !== undefined && bits > RSA_MODULUS_BITS_MAX) {
     throw keyInvalid(`${where} has ${bits} bits; RSA keys may have at most ${RSA_MODULUS_BITS_MAX}`);
   }
-  // With the exponent 1 every text is its own signature.
+  // With the exponent 1 every text is a valid signature of itself.
   const isFit = (e: bigint): boolean => e >= 3n && e % 2n === 1n && e < 2n ** BigInt(RSA_EXPONENT_BITS_MAX);
   if (exponent !== undefined && !isFit(exponent)) {
     const expected = `an odd number from 3 on, of at most ${RSA_EXPONENT_BITS_MAX} bits`;

@@ -43,7 +43,7 @@ export function createRemoteKeySet(
     wasUsable = isUsable();
   }
 
-  /** Whether no newer set can fit better. */
+  /** True if no newer set can have a better key. */
   function isKnown({ alg, kid }: TokenHeader): boolean {
     return keys.some((key) => (kid === undefined ? key.algorithms.includes(alg) : key.kid === kid));
   }
@@ -57,7 +57,7 @@ export function createRemoteKeySet(
     }
     const waitMs = Math.max(0, nextFetchMs - now());
     return {
-      unavailable: problem ?? 'it has not come yet',
+      unavailable: problem ?? 'it has not been fetched yet',
       retryAfterSeconds: Math.ceil(waitMs / 1000) + 1,
     };
   }

@@ -1,4 +1,4 @@
-/** Keys from an address: at most one fetch per cooldown, and the last good set serves on for a bounded time (decision 0009). */
+/** Keys from an address: at most one fetch per cooldown; the last good set stays in use for a bounded time (decision 0009). */
 import { LecternError } from '../errors.js';
 import { KEY_SET_BYTES_MAX, KEY_SET_FETCH_MS_MAX, KEY_SET_FRAMING_BYTES_MAX } from '../limits.js';
 import { monotonicMs } from '../model/clock.js';
@@ -21,7 +21,7 @@ export function isAddress(jwks: string): boolean {
   return /^https?:\/\//i.test(jwks);
 }
 
-/** The fault of a path or address. It shows no more of the text than a scheme. */
+/** The fault of a path or address. It shows nothing of the text except a scheme. */
 export function keySourceFault(jwks: string): string | null {
   if (isAddress(jwks)) {
     if (!URL.canParse(jwks)) return 'it is not a valid address; expected https://…';
@@ -68,7 +68,7 @@ export interface RemoteKeysSurroundings {
 
 /** The longest wait of Node's timers. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
-/** Spreads the fetches of many services by a tenth. */
+/** Spreads the fetches of many services over a tenth of the interval. */
 const JITTER = 0.1;
 
 function scheduleUnref(callback: () => void, ms: number): () => void {
@@ -233,7 +233,7 @@ export class RemoteKeys implements KeyFeed {
     try {
       this.#around.log?.[level]({ keySet: this.#state.name, ...fields }, message);
     } catch {
-      // A logger that fails must not take the keys with it.
+      // A failing logger must not stop the fetching of keys.
     }
   }
 
@@ -274,12 +274,12 @@ export async function fetchKeySet(
     const { headers, socket } = answer.message;
     if (answer.status !== 200) throw refused(answer.url, answer.status, headers, '');
     if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
-      throw unreadable(answer.url, 'the answer is compressed, which was not asked for');
+      throw unreadable(answer.url, 'the answer is compressed, although no compression was requested');
     }
     const chunks: Uint8Array[] = [];
     for await (const chunk of call.body(answer)) {
       chunks.push(chunk);
-      // A small chunk costs as much as a large one. Many small ones show in the bytes of their framing.
+      // A small chunk costs as much as a large one. The framing bytes reveal many small chunks.
       if (socket.bytesRead - 2 * call.bytesRead > KEY_SET_FRAMING_BYTES_MAX) {
         throw unreadable(answer.url, 'it comes in chunks of a few bytes each');
       }

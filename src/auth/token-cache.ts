@@ -13,7 +13,7 @@ export interface Remembered<Value> {
   /** clear() begins another. */
   readonly epoch: object;
   readonly untilMs: number;
-  /** A clock that was set back ends entries, instead of prolonging them. */
+  /** If the clock is set back, entries end instead of living longer. */
   readonly storedAtMs: number;
 }
 
@@ -23,7 +23,7 @@ export interface TokenCacheOptions {
   readonly now?: (() => number) | undefined;
 }
 
-/** A hash: no token stays in memory, and long ones cost no more. */
+/** A hash, so that no token stays in memory and long tokens take no more of it. */
 export function tokenKeyOf(token: string): string {
   return hash('sha256', token, 'binary');
 }

@@ -12,7 +12,7 @@ import {
 import type { KeyLookup, KeySet, VerificationKey } from './key-set.js';
 import type { Usable } from './token-cache.js';
 
-/** `at+jwt`: RFC 9068, so that no ID token passes for an access token. */
+/** `at+jwt`: RFC 9068; an ID token does not pass for an access token. */
 export const TOKEN_TYPES = ['any', 'at+jwt'] as const;
 /** Accepted tokens: any JWT, or access tokens only. */
 export type TokenType = (typeof TOKEN_TYPES)[number];
@@ -65,7 +65,7 @@ export interface Verifier {
   verify(token: string): Promise<Verification>;
 }
 
-/** 9999-12-31T23:59:59Z in seconds. A later expiry is a mistake or an attack. */
+/** 9999-12-31T23:59:59Z in seconds. Later expiries are mistakes or attacks. */
 const NUMERIC_DATE_MAX = 253_402_300_799;
 
 /** RFC 9068 section 2.2. */
@@ -76,8 +76,8 @@ const EXPIRED = invalid('expired', 'The token has expired.');
 const NBF_INVALID = invalid('claims', 'The "nbf" claim of the token is not a valid time.');
 
 const CLAIM_FAULTS: Readonly<Record<string, VerificationFailure>> = {
-  iss: invalid('issuer', 'The token is from another issuer, or names none.'),
-  aud: invalid('audience', 'The token is for another audience, or names none.'),
+  iss: invalid('issuer', 'The token is from another issuer, or has no issuer.'),
+  aud: invalid('audience', 'The token is for another audience, or has no audience.'),
   nbf: invalid('not-yet-valid', 'The token is not valid yet.'),
   exp: noTime('exp'),
   iat: noTime('iat'),
@@ -89,9 +89,9 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const isAccessToken = options.tokenType === 'at+jwt';
   const requiredClaims = isAccessToken ? ACCESS_TOKEN_CLAIMS : ['exp', 'sub'];
   const toleranceMs = options.clockToleranceMs ?? 5000;
-  /** Headers of good tokens: most tokens of an issuer share one. */
+  /** Headers of good tokens. Most tokens of an issuer have the same header. */
   const headers = new TextMemo<ReadHeader>(TOKEN_HEADERS_MAX, TOKEN_BYTES_MAX);
-  /** Keys being tried by threads of libuv. Bounded: a flood of forged tokens would delay good ones by seconds. */
+  /** Keys being tried by libuv's threads. Bounded, because a flood of forged tokens would delay good ones by seconds. */
   let tries = 0;
   let waits = 0;
 
@@ -111,7 +111,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
         issuer: issuer as string,
         audience: audience as string,
       });
-      // After the signature: unsigned text is not read.
+      // Only after the signature, so that unsigned text is never read.
       const textFault = describeTextFault(token.split('.', 2)[1] as string);
       if (textFault !== null) return invalid('malformed', `The payload of the token ${textFault}.`);
       return (isAccessToken ? accessTokenFault(payload) : null) ?? checkClaims(payload, now(), toleranceMs);
@@ -187,10 +187,10 @@ export function createVerifier(options: VerifierOptions): Verifier {
           headers.set(Buffer.from(encoded).toString(), header);
         return verification;
       }
-      // The missing keys may hold that of the token, so it cannot be refused.
+      // A missing key may have signed the token, so the token cannot be refused.
       if (unavailable !== null) return unavailable;
       return tried === 0
-        ? invalid('no-key', 'The token is signed with a key that is not known.')
+        ? invalid('no-key', 'The token is signed with an unknown key.')
         : invalid('signature', 'The signature of the token is not valid.');
     },
   };
@@ -216,7 +216,7 @@ function checkClaims(claims: JWTPayload, nowMs: number, toleranceMs: number): Ve
   if (iat !== undefined && !isNumericDate(iat)) return noTime('iat');
   const usableUntilMs = exp * 1000 + toleranceMs;
   const usableFromMs = nbf === undefined ? Number.NEGATIVE_INFINITY : nbf * 1000 - toleranceMs;
-  // jose cuts the present to whole seconds, so it sees `exp` too late.
+  // jose rounds the present down to whole seconds, so it notices `exp` too late.
   if (nowMs >= usableUntilMs) return EXPIRED;
   return { outcome: 'ok', token: { subject: sub, usableUntilMs, usableFromMs, claims } };
 }

@@ -34,9 +34,9 @@ const FORMS: Readonly<Record<Exclude<ColumnForm, 'text'>, RegExp>> = {
 const FORM_NAMES = Object.keys(FORMS) as (keyof typeof FORMS)[];
 
 export interface Column {
-  /** As a field map names it: a path, if it stands in an object. */
+  /** The name in a field map: a path, if the value is in a nested object. */
   readonly name: string;
-  /** Records with a value, of those that were looked at. */
+  /** Inspected records that have a value. */
   readonly records: number;
   readonly form: ColumnForm;
   /** All values differ. */
@@ -77,7 +77,7 @@ class Values {
   }
 }
 
-/** Looks at the first records of a source, as they stand there. */
+/** Inspects the first records of a source, before normalisation. */
 export class ColumnLook {
   records = 0;
   readonly #columns = new Map<string, Values>();

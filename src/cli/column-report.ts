@@ -13,7 +13,7 @@ export interface CommandProposal extends MapProposal {
 }
 
 /**
- * A field map for a source that is not served well as it is. Null if there is nothing to improve.
+ * A field map for a source that would otherwise be served badly or not at all. Null if no map improves it.
  *
  * @param args that name the source on the command line
  * @param summary null: it cannot be loaded

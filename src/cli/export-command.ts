@@ -22,7 +22,7 @@ import {
   formatCountOf,
 } from './wording.js';
 
-/** Between two looks at signals and at the progress line. */
+/** Time between two checks for signals and updates of the progress line. */
 const PIECE_BYTES = 1024 * 1024;
 
 export interface ExportOptions {
@@ -54,7 +54,7 @@ export async function exportEvents(
   }
   const rules = readRulesOf({ ...reading, fieldMap: await readFieldMap(reading) });
   const { spec, name } = namedSource(source, reading);
-  // Before there is a file that a signal could leave behind.
+  // Before the file is made: otherwise a signal could leave it behind.
   const signals = listenForSignals();
   const file = output === undefined ? null : await openOutput(output);
   if (typeof file === 'number') {
@@ -108,7 +108,7 @@ function formatOfName(output = ''): FormatName {
   );
 }
 
-/** Before the load, since a file that cannot be written would waste it. @returns the exit code if there is none */
+/** Opened before the load: an unwritable file would waste the load. @returns the exit code if it cannot be opened */
 async function openOutput(path: string): Promise<OutputFile | number> {
   try {
     return await OutputFile.open(path);

@@ -19,13 +19,13 @@ export function reportFailure(error: unknown): number {
   return EXIT_FAILURE;
 }
 
-/** Prints one line, even if the text has several. */
+/** Prints the text as one line, even if it has several. */
 export function writeError(text: string): void {
   process.stderr.write(`${text.replace(/\s*[\r\n]+\s*/g, ' ').trim()}\n`);
 }
 
 /**
- * Ends the process at the first uncaught error or unhandled rejection, whatever NODE_OPTIONS says. The log gets a fatal
+ * Ends the process at the first uncaught error or unhandled rejection, with any NODE_OPTIONS. The log gets a fatal
  * record; without a log, standard error gets a line. The returned function restores Node's default.
  */
 export function endOnFaults(log: Pick<Logger, 'fatal' | 'isLevelEnabled'>): () => void {
@@ -52,8 +52,8 @@ let isEssential = true;
 let isTold = false;
 
 /**
- * Standard output that fails makes one line on standard error and exit code 1, without a stack trace. Readers may leave
- * early, as in `| head`: that is not a failure.
+ * If standard output fails, standard error gets one line without a stack trace, and the exit code is 1. Readers may leave
+ * early, as in `| head`: this is not a failure.
  */
 export function guardOutput(): void {
   process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
@@ -72,7 +72,7 @@ export function carryOnWithoutOutput(): void {
   isEssential = false;
 }
 
-/** Unread text that is not essential keeps the process alive for UNREAD_MS_MAX at most. */
+/** Non-essential text that nothing reads keeps the process alive for at most UNREAD_MS_MAX. */
 export function endWithoutOutput(): void {
   if (!isEssential) setTimeout(() => process.exit(), UNREAD_MS_MAX).unref();
 }

@@ -24,7 +24,7 @@ import {
 
 const UNSERVED_LISTED_MAX = 20;
 
-/** `lectern inspect` describes a source. It resolves to the exit code: failure without events, as `serve` refuses them. */
+/** `lectern inspect` describes a source. It resolves to the exit code: failure if there are no events, since `serve` would refuse them. */
 export async function inspect(source: string, reading: ReadingSettings, asJson: boolean): Promise<number> {
   const rules = readRulesOf({ ...reading, fieldMap: await readFieldMap(reading) });
   const { spec, args } = namedSource(source, reading);
@@ -58,7 +58,7 @@ export async function inspect(source: string, reading: ReadingSettings, asJson: 
     return inspection.summary.events === 0 ? EXIT_FAILURE : 0;
   } catch (error) {
     progress.clear();
-    // A map that names a wrong column: the right ones are there to see.
+    // After a wrong column in the map, the report shows the existing columns.
     const columns = asJson ? [] : describeColumns(look, proposalFor(look, args, rules, null));
     if (columns.length > 0) process.stdout.write(`${columns.join('\n\n')}\n`);
     throw error;
@@ -93,7 +93,7 @@ function formatInspection({ summary, conflicts, bytes }: Inspection, format: Sou
     ['loaded in', formatMs(summary.buildMs)],
     ['content', summary.id],
   ]);
-  // Tables of zeros would hide what is wrong.
+  // Tables of zeros would distract from the faults.
   if (events === 0) return [totals, formatRejections(summary, format)].join('\n\n');
   const paragraphs = [
     totals,
@@ -136,12 +136,14 @@ function formatUnserved({ fields, others }: Inspection['summary']['unserved']): 
 function formatAmbiguous({ gaps, overlaps }: Inspection['summary']['ambiguousTimes']): string[] {
   if (gaps + overlaps === 0) return [];
   const lines = [
-    ...(gaps > 0 ? [`  ${formatCountOf(gaps, 'time')} that clocks skipped: moved on by as much`] : []),
+    ...(gaps > 0
+      ? [`  ${formatCountOf(gaps, 'time')} that clocks skipped: moved forward by the length of the skip`]
+      : []),
     ...(overlaps > 0
-      ? [`  ${formatCountOf(overlaps, 'time')} that clocks showed twice: the first is meant`]
+      ? [`  ${formatCountOf(overlaps, 'time')} that clocks showed twice: read as the first`]
       : []),
   ];
-  return [['local times in changes of the clock:', ...lines].join('\n')];
+  return [['local times at clock changes:', ...lines].join('\n')];
 }
 
 function formatRejections(summary: Inspection['summary'], format: SourceFormat): string {
@@ -149,7 +151,7 @@ function formatRejections(summary: Inspection['summary'], format: SourceFormat):
   if (rejected === 0) {
     if (events > 0) return 'no records left out';
     return format === 'icalendar'
-      ? 'the calendar has no events in the days of --from and --to'
+      ? 'the calendar has no events between --from and --to'
       : 'the source has no records';
   }
   const kept = rejections.length < rejected ? `the first ${formatCount(rejections.length)}` : 'them all';

@@ -16,7 +16,7 @@ export interface LogDestination extends DestinationStream {
 }
 
 /**
- * Writes lines at once, so that a crash loses none. If the reader is slow, up to LOG_BYTES_MAX wait, and later lines are
+ * Writes lines at once, so a crash loses none. If the reader is slow, up to LOG_BYTES_MAX wait, and later lines are
  * dropped and counted. Writing blocks only for files, and for terminals that cannot be reopened.
  */
 export class LogOutput implements LogDestination {

@@ -1,10 +1,10 @@
 import { type FileHandle, open, realpath, rename, stat, unlink } from 'node:fs/promises';
 
-/** A file that is replaced only when all of it was written. Devices and pipes are written to. */
+/** Replaces a file once the new content is complete. Devices and pipes are written directly. */
 export class OutputFile {
   readonly #path: string;
   readonly #file: FileHandle;
-  /** The name of the file until it is whole; null for what cannot be replaced. */
+  /** The temporary name until the file is complete; null for devices and pipes. */
   readonly #unfinished: string | null;
 
   private constructor(path: string, file: FileHandle, unfinished: string | null) {

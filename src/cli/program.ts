@@ -55,7 +55,7 @@ export function createProgram(exit: (code: number) => void): Command {
     .description('Loads a timetable into memory and serves it over HTTP.')
     .argument(
       '[source...]',
-      `${SOURCE}; or an http(s) or postgres address; several are merged by id, the later winning`,
+      `${SOURCE}; or an http(s) or postgres address; several are merged by id, and the later wins`,
     );
   for (const setting of SETTINGS.filter(hasFlag)) serve.addOption(toOption(setting));
   serve
@@ -68,9 +68,9 @@ export function createProgram(exit: (code: number) => void): Command {
     });
 
   withReading(program.command('inspect'))
-    .summary('say what is in a source, and what is wrong with it')
+    .summary('report the contents and the faults of a source')
     .description(
-      'Loads a source and prints counts, time span, columns, rejected records, conflicts and memory. Proposes a field map where one would help. Ends with 1 where no event is left.',
+      'Loads a source and prints counts, time span, columns, rejected records, conflicts and memory. Proposes a field map if one would help. Exits with 1 if no event is left.',
     )
     .argument('<source>', `${SOURCE}; or a postgres:// address`)
     .option('--json', 'print JSON, for programs')
@@ -99,12 +99,12 @@ export function createProgram(exit: (code: number) => void): Command {
   withReading(program.command('export'))
     .summary('write the events of a query to a file')
     .description(
-      'Loads a source and writes what GET /schedule answers, by default every event. The file is replaced once all is written.',
+      'Loads a source and writes what GET /schedule answers, by default every event. The file is replaced once everything is written.',
     )
     .argument('<source>', `${SOURCE}; or a postgres:// address`)
     .argument('[query]', 'query string of GET /schedule, or its path with one, quoted', '')
     .addOption(
-      new Option('-f, --format <name>', 'default: as the ending of --output says').choices(
+      new Option('-f, --format <name>', 'default: by the ending of --output').choices(
         FORMATS.map(({ name }) => name),
       ),
     )
@@ -144,7 +144,7 @@ export function createProgram(exit: (code: number) => void): Command {
       wholeNumber(0, GENERATED_EVENTS_MAX),
     )
     .option('-s, --seed <number>', 'any whole number', wholeNumber(0, Number.MAX_SAFE_INTEGER), 1)
-    .option('--distinct-slots', 'give every event a start and end of its own; for benchmarks')
+    .option('--distinct-slots', 'give every event its own start and end; for benchmarks')
     .addHelpText('after', example('lectern generate --events 1000000 --seed 7 | gzip > timetable.ndjson.gz'))
     .action(async ({ events, ...options }: Partial<GenerateOptions> & { seed: number }, command: Command) => {
       // Commander's own check would hide a misspelt --events.
@@ -193,7 +193,7 @@ function toOption(setting: Setting): Option {
   return option;
 }
 
-/** Adds the settings that say what values of a source mean. */
+/** Adds the settings of reading a source. */
 function withReading(command: Command): Command {
   for (const setting of READ_BY_ALL) command.addOption(toOption(setting));
   return command;

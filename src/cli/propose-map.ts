@@ -18,7 +18,7 @@ export interface MapProposal {
 const DATE_AND_TIME: readonly ColumnForm[] = ['instant', 'local'];
 const TEXT_FIELDS = ['title', 'courseId', 'roomId', 'studyGroup', 'lecturer', 'type'] as const;
 const IDENTIFIER_FIELDS: readonly FieldName[] = ['id', 'roomId', 'courseId', 'groupId', 'lecturerId'];
-/** Where the machine itself has none but UTC. */
+/** Used if the machine's zone is UTC. */
 const ZONE_EXAMPLE = 'Europe/Berlin';
 
 /** Reads the meaning of columns from their names and from the look of their values. */
@@ -50,7 +50,7 @@ export function proposeMap(columns: readonly Column[]): MapProposal {
     add(field, column.name);
     used.add(column);
   }
-  // Its name then stands for a lecturer, as it does for a room.
+  // The name then serves as identifier, as with rooms.
   if (map.lecturerId === undefined && own('lecturerId') === undefined && map.lecturer !== undefined) {
     map.lecturerId = map.lecturer;
   }
@@ -141,11 +141,11 @@ function endNote(
   if (start === undefined || end !== undefined) return null;
   const duration = best(columns, 'duration');
   const instead =
-    duration === undefined ? '' : `; ${duration.name} looks like a duration, which no map can add`;
+    duration === undefined ? '' : `; ${duration.name} looks like a duration, which a field map cannot add`;
   return `the end of lessons is missing${instead}`;
 }
 
-/** Day and month cannot be told apart where both are 12 at most. */
+/** Day and month are ambiguous if both are at most 12. */
 function orderOf(
   used: readonly Column[],
   all: readonly Column[],
@@ -182,7 +182,7 @@ function orderOf(
   ]);
 }
 
-/** Times, dates and bare numbers are no names of things. */
+/** Times, dates and bare numbers cannot be names. */
 function isName({ form }: Column): boolean {
   return form === 'text' || form === 'uuid' || form === 'number' || form === 'weekdays';
 }

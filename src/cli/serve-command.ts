@@ -21,7 +21,7 @@ const CALLED_OFF_MS_MAX = 1000;
 export async function serve(settings: ResolvedSettings): Promise<number> {
   carryOnWithoutOutput();
   const isDevelopment = settings.mode === 'development';
-  // Development informs people on standard output, so its log matters only for requests.
+  // Development mode reports on standard output, so its log is only for requests.
   const level = settings.logLevel ?? (isDevelopment && settings.accessLog === 0 ? 'warn' : 'info');
   const output = openStandardError();
   const { isTTY } = process.stderr;
@@ -97,7 +97,7 @@ async function serveUntilSignal(
     progress.clear();
     if (service !== null) {
       const closing = service.close();
-      // Only a ready service may have answers in flight, or a snapshot file half written.
+      // Before it is ready, the service has no answers in flight and no half-written snapshot file.
       const signal = signals.received;
       await (isReady || signal === null ? closing : callOff(closing, signal));
     }
@@ -128,7 +128,7 @@ async function announce(
   log.info({ ...addresses, mode, workers, ...from, events, rejected, buildMs, bytes }, 'ready');
 }
 
-/** After CALLED_OFF_MS_MAX the signal ends the process. `process.exit` would wait for every read. */
+/** After CALLED_OFF_MS_MAX the signal ends the process. `process.exit` would wait for all reads. */
 async function callOff(ending: Promise<void>, signal: NodeJS.Signals): Promise<void> {
   const timer = setTimeout(() => endBySignal(signal), CALLED_OFF_MS_MAX);
   await ending.catch(() => {});
@@ -140,7 +140,7 @@ function warn({ mode }: ResolvedSettings, log: Logger, message: string, reason: 
   else log.warn({ reason }, message);
 }
 
-/** A timetable that never changes becomes stale, too. */
+/** Warns because even a timetable that never changes becomes stale. */
 function warnOfEnd(settings: ResolvedSettings, log: Logger): void {
   const { staleSecondsMax, refreshSeconds, pin } = settings;
   if (staleSecondsMax === undefined || refreshSeconds > 0 || pin !== undefined) return;
@@ -149,7 +149,7 @@ function warnOfEnd(settings: ResolvedSettings, log: Logger): void {
   warn(settings, log, 'answers will end', reason);
 }
 
-/** Development mode gives a token to every client, which is rarely meant for other machines. */
+/** Warns because development mode gives a token to every client, even of other machines. */
 function warnOfOpenDoor({ mode, address }: Service): void {
   if (mode !== 'development' || /^(?:127\.|::1$|::ffff:127\.)/i.test(address.host)) return;
   writeError(

@@ -70,7 +70,7 @@ const DELAY_MS = 300;
 /** Carriage return and "erase line" (ECMA-48). */
 const ERASE = '\r\u001b[2K';
 
-/** A line that a terminal shows while a source is read, or something else is done. `clear` removes it. */
+/** A progress line on a terminal. `clear` removes it. */
 export function createProgressLine(name: string): {
   update(progress: LoadProgress): void;
   show(text: () => string): void;

@@ -9,7 +9,7 @@ import { Slabs } from '../structures/slabs.js';
 
 /** The body of an answer. Its bytes may be shared memory of the snapshot: read only. */
 export interface Body {
-  /** Of all chunks together; null if only making them tells. */
+  /** Bytes of all chunks; null if they are known only once the chunks are made. */
   readonly byteLength: number | null;
   /** In order. Chunks of a large body are made during iteration, each time anew. */
   readonly chunks: Iterable<Uint8Array>;
@@ -72,7 +72,7 @@ export function madeBody(bytes: Buffer): MeasuredBody {
   return { byteLength: bytes.length, chunks: [bytes], hasHeadRoom: true };
 }
 
-/** Made when its chunks are first read: HEAD needs only the length. */
+/** Made when its chunks are first read, since HEAD needs only the length. */
 export function laterBody(byteLength: number, make: () => Buffer): MeasuredBody {
   let chunks: readonly [Uint8Array] | null = null;
   return {
@@ -90,7 +90,7 @@ interface SliceMemory {
   holders: number;
 }
 
-/** By ArrayBuffer. New memory for each slice would stay until the next collection. */
+/** By ArrayBuffer. Without reuse, the memory of each slice would stay until the next garbage collection. */
 const sliceMemory = new WeakMap<ArrayBufferLike, SliceMemory>();
 const freeSlices: SliceMemory[] = [];
 

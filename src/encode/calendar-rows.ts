@@ -6,7 +6,7 @@ import { NO_ROOM } from './row-layout.js';
 import type { RowListForm } from './row-lists.js';
 import { copyBytes, HAS_COMMA, HAS_ESCAPE, HAS_SEMICOLON_OR_DELETE, RowSpans } from './row-spans.js';
 
-/** The name of what an event has an identifier of, by its ordinal; null if unknown. */
+/** The display name of an event's room or course, by ordinal; null if unknown. */
 type NameAt = (ordinal: number) => string | null;
 
 interface EventNames {
@@ -36,10 +36,10 @@ export function calendarOpening(more = ''): Buffer {
   return Buffer.from(`BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Lectern//Lectern//EN\r\n${more}`);
 }
 
-/** How often calendar programs should ask; few do as they are told. */
+/** How often calendar programs should ask. Few comply. */
 const REFRESH = 'PT15M';
 
-/** What stands before the first event of a feed: RFC 7986, and what older programs read instead. */
+/** The lines before the first event of a feed: RFC 7986, and their older equivalents. */
 export function feedOpening(name: string): Buffer {
   const text = escapeText(name);
   const lines = [
@@ -56,7 +56,7 @@ const OPENING = calendarOpening();
 /**
  * RFC 5545: a VEVENT for each event.
  *
- * @param marksClashes whether events that are in a conflict have a further category
+ * @param marksClashes whether events in a conflict have an additional category
  */
 export function calendarForm(snapshot: Snapshot, marksClashes: boolean): RowListForm {
   const { merged } = snapshot;
@@ -88,7 +88,7 @@ const TYPE = placeOf('type');
 
 /** Bytes besides texts: names of properties, instants, line ends. */
 const FRAME_BYTES_MAX = 512;
-/** For each byte of JSON: escapes and folds double a text, and the type can be there twice. */
+/** Bytes per byte of JSON: escapes and folds double a text, and the type may be written twice. */
 const BYTES_PER_JSON_BYTE_MAX = 5;
 /** Longest UTF-8 of a UTF-16 unit, and the same for escapes and folds. */
 const BYTES_PER_UNIT_MAX = 3 * 3;
@@ -101,7 +101,7 @@ const END = Buffer.from('DTEND:');
 const CLOSE = Buffer.from('END:VEVENT\r\n');
 const LINE_END = Buffer.from('\r\n');
 const ESCAPED_BREAK = Buffer.from('\\n');
-/** A further category, of events that are in a conflict. */
+/** The additional category of events in a conflict. */
 const CLASH = 'CLASH';
 const NEEDS_ESCAPES = HAS_ESCAPE | HAS_COMMA | HAS_SEMICOLON_OR_DELETE;
 
@@ -162,7 +162,7 @@ function hasText(place: number): boolean {
   return spans.from[place] !== -1 && spans.to[place]! > spans.from[place]!;
 }
 
-/** Octets of a text in a line, or more than any line has if it needs escapes. */
+/** Octets of a text in a line. If the text needs escapes, a number larger than any line. */
 function octetsOf(place: number): number {
   return spans.has[place]! & NEEDS_ESCAPES ? LINE_OCTETS_MAX + 1 : spans.to[place]! - spans.from[place]!;
 }
@@ -180,7 +180,7 @@ function writeText(rows: Rows, name: Property, place: number, target: Buffer, of
   return put(LINE_END, target, copyText(rows, place, target, put(name.bytes, target, offset)));
 }
 
-/** Nothing for an empty value. @param value as it is written, but for folds */
+/** Writes nothing for an empty value. @param value escaped, without folds */
 function writeLine({ name }: Property, value: string, target: Buffer, offset: number): number {
   if (value === '') return offset;
   return offset + target.write(contentLine(name, value), offset, 'utf8');

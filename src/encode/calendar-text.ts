@@ -9,7 +9,7 @@ const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f]/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: as above
 const NEEDS_ESCAPES = /[\\;,\x00-\x08\x0a-\x1f\x7f]/;
 
-/** TEXT of section 3.3.11. Control characters are left out: there is no way to write them. */
+/** TEXT of section 3.3.11. Control characters are left out, because iCalendar cannot represent them. */
 export function escapeText(text: string): string {
   if (!NEEDS_ESCAPES.test(text)) return text;
   return text.replace(SPECIAL, '\\$&').replace(LINE_BREAK, '\\n').replace(CONTROLS, '');

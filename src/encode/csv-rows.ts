@@ -11,7 +11,7 @@ const LINE_FEED = 0x0a;
 
 const spans = new RowSpans();
 
-/** RFC 4180. Null is nothing, and an empty text is a pair of quotes. */
+/** RFC 4180. Null is an empty cell, and an empty text is a pair of quotes. */
 const CSV_LAYOUT: ListLayout = { number: 3, sums: null, write: writeCsvRow };
 
 export const CSV: RowListForm = {

@@ -13,7 +13,7 @@ import { gather, type Piece, slicedBody } from './slices.js';
 
 /** How entries are written. Writers return the offset after what they wrote. */
 interface EntryLayout {
-  /** Before id, name and number of events, and after that. */
+  /** The texts before id, before name, before the number of events, and at the end. */
   readonly frames: readonly [Buffer, Buffer, Buffer, Buffer];
   readonly none: Buffer;
   textLength(dictionary: Dictionary, code: number): number;

@@ -16,7 +16,7 @@ const serialise: (entry: FreeEntry) => string = build({
   ),
 } as unknown as Schema);
 
-/** Instants repeat, as lessons begin and end together. */
+/** Kept because instants repeat: lessons begin and end together. */
 class Instants {
   readonly #texts = new Map<number, string>();
 

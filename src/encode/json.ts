@@ -1,4 +1,4 @@
-/** Room encode/. From event numbers to bytes. It finds nothing and knows nothing of HTTP. */
+/** Room encode/. Turns event numbers into bytes. It selects no events and knows nothing of HTTP. */
 import { BODY_WHOLE_BYTES_MAX } from '../limits.js';
 import type { Selection } from '../query/selection.js';
 import type { Rows } from '../snapshot/rows.js';

@@ -3,7 +3,7 @@ import type { Rows } from '../snapshot/rows.js';
 import { type ListLayout, NO_ROOM } from './row-layout.js';
 
 /**
- * All rows of a snapshot in one representation. Readers make the chunks together: the first to need one writes it, and the others
+ * All rows of a snapshot in one representation. Readers share the chunks: the first that needs a chunk writes it, and the others
  * find it.
  */
 export class KeptRows {
@@ -11,7 +11,7 @@ export class KeptRows {
   readonly #layout: ListLayout;
   readonly #reserve: (bytes: number) => boolean;
   readonly #chunks: Buffer[] = [];
-  /** The first row that is in no chunk. */
+  /** The first row after all chunks. */
   #next = 0;
   #byteLength = 0;
   #isGivenUp = false;
@@ -33,12 +33,12 @@ export class KeptRows {
     return this.isWhole ? this.#byteLength : null;
   }
 
-  /** All of them once {@link isWhole}. */
+  /** All rows once {@link isWhole}. */
   get chunks(): readonly Buffer[] {
     return this.#chunks;
   }
 
-  /** Null after the last chunk, and where there is no room for it: see {@link nextRow}. */
+  /** Null after the last chunk, and if there is no room for another: see {@link nextRow}. */
   chunk(number: number): Buffer | null {
     const known = this.#chunks[number];
     if (known !== undefined || this.#isGivenUp || this.isWhole) return known ?? null;

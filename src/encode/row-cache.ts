@@ -27,7 +27,7 @@ interface Shelf {
   readonly field: number;
   readonly layout: RowLayout;
   readonly entries: (Entry | undefined)[];
-  /** By code: rows gathered from the arena so far. */
+  /** Rows gathered from the arena so far, by code. */
   readonly gathered: Uint32Array;
 }
 
@@ -42,7 +42,7 @@ interface Entry {
 /**
  * Copies of posting lists with adjacent rows: a window of a list is one copy, and MessagePack rows are made once.
  *
- * A list is added once as many of its rows were gathered as it has: at most twice the least cost. A full cache drops
+ * A list is added once as many rows were gathered from it as it has rows: at most twice the least cost. A full cache drops
  * lists unused since their last check (CLOCK). If all checked lists were used, the new one must be gathered again.
  */
 export class RowCache {
@@ -91,7 +91,7 @@ export class RowCache {
     };
   }
 
-  /** Null unless all lists of a result of `count` entries are there. Adds at most one: that takes milliseconds. */
+  /** Null unless all lists of a result of `count` entries are kept. Adds at most one list, because that takes milliseconds. */
   find(origin: ListPicks, layout: RowLayout, count: number): KeyRows[] | null {
     const found: KeyRows[] = [];
     let mayAdd = true;

@@ -7,7 +7,7 @@ import type { RowCache } from './row-cache.js';
 import { type ListLayout, NO_ROOM, scratchForRows } from './row-layout.js';
 import type { LazyPiece } from './slices.js';
 
-/** A representation that is an opening, the rows, and a closing. */
+/** A representation made of an opening, the rows, and a closing. */
 export interface RowListForm {
   readonly layout: ListLayout;
   readonly opening: Buffer;
@@ -95,7 +95,7 @@ function* keptChunks(kept: KeptRows | null): Generator<Uint8Array> {
   }
 }
 
-/** Made while they are sent: a slow reader costs one slice, and other requests wait for at most one. */
+/** Slices are made while they are sent: a slow reader holds one slice, and other requests wait for at most one. */
 function* writtenSlices(
   rows: Rows,
   layout: ListLayout,

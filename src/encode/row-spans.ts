@@ -7,7 +7,7 @@ const NAME_BYTES = OUTPUT_FIELDS.map(({ name }) => name.length + 4);
 const LETTER_N = 0x6e;
 const BACKSLASH = 0x5c;
 
-/** What a text has that some representation cannot copy. */
+/** Features of a text that keep some representation from copying it. */
 export const HAS_ESCAPE = 1;
 export const HAS_COMMA = 2;
 /** A semicolon, or the one control character that JSON does not escape. */
@@ -21,7 +21,7 @@ CLASS_OF_BYTE[0x2c] = HAS_COMMA;
 CLASS_OF_BYTE[0x3b] = HAS_SEMICOLON_OR_DELETE;
 CLASS_OF_BYTE[0x7f] = HAS_SEMICOLON_OR_DELETE;
 
-/** Where the values of a row are in the arena, by the place of the field: bytes [from, to) between quotes. */
+/** Positions of a row's values in the arena, by field: bytes [from, to) between quotes. */
 export class RowSpans {
   /** -1 for null. */
   readonly from: Float64Array = new Float64Array(FIELD_COUNT);

@@ -7,12 +7,12 @@ export interface LazyPiece {
   write(target: Buffer, offset: number): void;
 }
 
-const WRONG_LENGTH = 'a body has another length than was announced';
+const WRONG_LENGTH = 'the length of a body differs from the announced length';
 
 export type Piece = Uint8Array | LazyPiece;
 
 /**
- * Makes the body while it is sent: a slow reader costs one slice, and other requests wait for at most one.
+ * Makes the body while it is sent: a slow reader holds one slice, and other requests wait for at most one.
  *
  * @param pieces starts anew with each call, with equal pieces
  */

@@ -1,4 +1,4 @@
-/** Room generate/. Synthetic timetables from a seed. Of the service, it imports only the model. */
+/** Room generate/. Makes synthetic timetables from a seed. It imports only the model. */
 import type { TimetableEvent } from '../model/event.js';
 import { formatInstant } from '../model/time.js';
 import { foundInstitution } from './institution.js';
@@ -8,7 +8,7 @@ import { type Lesson, planTerm, type TermDay } from './term.js';
 export type GeneratedEvent = Readonly<TimetableEvent> & { readonly lecturerId: string | null };
 
 export interface GenerateOptions {
-  /** How many, from 0 to GENERATED_EVENTS_MAX. */
+  /** Number of events, from 0 to GENERATED_EVENTS_MAX. */
   readonly events: number;
   /** Any safe integer; the same seed gives the same events. */
   readonly seed: number;
@@ -23,7 +23,7 @@ const ROWS_PER_TERM_MAX = 120_000;
 const ROOM_CLASH_PER_MILLE = 5;
 const LECTURER_CLASH_PER_MILLE = 4;
 const GROUP_CLASH_PER_MILLE = 3;
-/** Some lessons find no place. Surplus lessons are called off. */
+/** Surplus for lessons that find no place. Lessons beyond the number are called off. */
 const SURPLUS = 1.03;
 /** Extra events, so that the last day reaches the number. */
 const RESERVE = 8;
@@ -83,7 +83,7 @@ function changeDay(random: Random, lessons: readonly Lesson[], heldShare: number
   return changed;
 }
 
-/** Some lessons take the room, the lecturer or a group of an earlier lesson of their slot. */
+/** Gives some lessons the room, the lecturer or a group of an earlier lesson in their slot. */
 function clash(random: Random, lesson: Lesson, changed: readonly Lesson[], slotStart: number): Lesson {
   const draw = random.below(1000);
   if (draw >= ROOM_CLASH_PER_MILLE + LECTURER_CLASH_PER_MILLE + GROUP_CLASH_PER_MILLE) return lesson;

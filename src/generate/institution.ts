@@ -32,7 +32,7 @@ interface Cohort {
   readonly courses: readonly Course[];
 }
 
-/** It stays the same from term to term. */
+/** An institution stays the same from term to term. */
 export interface Institution {
   /** Identifiers of the rooms. */
   readonly rooms: readonly string[];
@@ -80,7 +80,7 @@ export function foundInstitution(seed: number, rowsPerTerm: number, shared: bool
   const foundCourse = (plans: readonly LessonPlan[]): Course => ({
     id: nextCourseId(),
     title: `${random.pick(SUBJECTS)} ${random.pick(COURSE_LEVELS)}`,
-    // Lecturers take turns as the first, so that lectures are spread evenly.
+    // Each lecturer is first in turn, which spreads lectures evenly.
     staff: [
       lecturers[course++ % lecturers.length] as Lecturer,
       random.pick(lecturers),

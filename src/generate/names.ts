@@ -1,6 +1,6 @@
 /** All names are in NFC, so that answers show them unchanged. */
 
-/** Course titles in most scripts that a European university meets, and one character outside the BMP. */
+/** Course titles in scripts that occur at European universities, and one character outside the BMP. */
 export const SUBJECTS: readonly string[] = `
   Algorithms and Data Structures; Lineární algebra; Mécanique des fluides; Operating Systems;
   Αρχαία Ελληνικά; Matematická analýza; 高等数学; Databases; Économie générale; Computer Networks;

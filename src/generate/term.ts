@@ -71,7 +71,7 @@ export function planTerm(seed: number, term: number, institution: Institution): 
 
   function place(course: Course, { type, fortnightly }: LessonPlan, groups: readonly Group[]): void {
     const firstWeek = fortnightly && !random.chance(500) ? 1 : 0;
-    // The lecturer is fixed first, as trying all of them at every time would take long.
+    // The lecturer is fixed first: trying all lecturers at every time would take long.
     const lecturer = random.chance(40)
       ? null
       : type === 'LEC'
@@ -122,7 +122,7 @@ export function planTerm(seed: number, term: number, institution: Institution): 
           place(course, plan, attending);
         }
       }
-      // Each course has its own day, so that no group has two examinations at once. Rooms may clash.
+      // Each course has its own day, so no group has two examinations at once. Rooms may clash.
       const examDay = examDays[(n + random.below(2) * courses.length) % examDays.length];
       const startMinute = random.pick(EXAM_START_MINUTES);
       examDay?.lessons.push({

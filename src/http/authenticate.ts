@@ -1,4 +1,4 @@
-/** Finds the user of a request by its bearer token: at once for tokens that were seen before, else after they are verified. */
+/** Finds the user of a request by its bearer token: at once for known tokens, otherwise after verification. */
 import type { Socket } from 'node:net';
 import type {
   AuthenticatedUser,
@@ -18,18 +18,18 @@ export interface TokenCheckOptions {
   readonly authenticator: Authenticator;
   readonly meter: Meter | null;
   readonly log: Logger | undefined;
-  /** Told of each request that is refused as too many tokens are being verified. The meter does not count it. */
+  /** Called for each request that is refused because too many tokens are being verified. The meter does not count it. */
   readonly onRefusal: (() => void) | undefined;
 }
 
 const REALM = 'lectern';
 
-/** Bad tokens may come a thousand times a second: each of two reasons is logged this often at most. */
+/** Shortest time between two log lines of each reason, because bad tokens may come a thousand times a second. */
 const LOG_MS = 60_000;
 
 export class TokenCheck {
   readonly #options: TokenCheckOptions;
-  /** The user of the last request of each connection: clients repeat their header, and comparing is cheaper than hashing. */
+  /** The user of the last request of each connection. Clients repeat their header, and comparing is cheaper than hashing. */
   readonly #lastUsers = new WeakMap<
     Socket,
     { readonly authorization: string | undefined; readonly user: RememberedUser }
@@ -40,7 +40,7 @@ export class TokenCheck {
     this.#options = options;
   }
 
-  /** Refuses a request with several credentials and closes its connection. @returns whether it was one */
+  /** Refuses a request that has several credentials and closes its connection. @returns whether it was refused */
   refusesRepeated(exchange: Exchange): boolean {
     const { authorization, authorizations } = exchange.headers;
     if (authorizations <= 1) return false;
@@ -51,7 +51,7 @@ export class TokenCheck {
     return true;
   }
 
-  /** Calls `onUser` at once for a token that was seen before, else once it is verified. Other requests are refused. */
+  /** Calls `onUser` at once for a known token, otherwise after verification. Other requests are refused. */
   authenticate(exchange: Exchange, onUser: (user: AuthenticatedUser) => void): Promise<void> | undefined {
     const { authenticator, meter } = this.#options;
     const { socket } = exchange.req;

@@ -9,7 +9,7 @@ import { type HeaderFacts, readHeaderFacts } from './request/header-facts.js';
 import { splitTarget } from './request/target.js';
 
 export interface ExchangeSettings {
-  /** Nothing stands between response and socket, as compressing middleware would: written bytes can be reused. */
+  /** No middleware, such as a compressor, is between response and socket, so written bytes can be reused. */
   readonly ownsSocket: boolean;
   readonly origins: OriginFields;
   readonly meter: Meter | null;
@@ -70,7 +70,7 @@ export class Exchange implements Awaited {
     return this.#res;
   }
 
-  /** Call it before an answer that comes in a later turn: requests that arrive meanwhile wait behind this one. */
+  /** Call it before an answer that comes in a later turn. Requests that arrive meanwhile wait behind this one. */
   awaitAnswer(): void {
     this.#lone?.awaitAnswer(this);
   }
@@ -84,7 +84,7 @@ export class Exchange implements Awaited {
     endWithAnswer(this.makeResponse());
   }
 
-  /** Ends the connection if any of the answer is on its way. @returns whether it was */
+  /** Ends the connection if a part of the answer was already sent. @returns whether a part was sent */
   cutOffIfBegun(): boolean {
     const lone = this.#lone;
     const hasBegun = lone === null ? this.makeResponse().headersSent : lone.hasAnswered(this.req);
@@ -97,13 +97,13 @@ export class Exchange implements Awaited {
     if (this.#beganMs >= 0) this.#settings.meter?.addBytes(routeNumber(this.label), bytes);
   }
 
-  /** Counts and logs the answer once it was handed to the connection, or its first slice. @param bytes of the body; 0 if they are counted later */
+  /** Counts and logs the answer once the connection has the answer or its first slice. @param bytes of the body; 0 if they are counted later */
   answered(status: number, bytes: number): void {
     if (this.#beganMs < 0) return;
     const { meter, logShare, log } = this.#settings;
     const durationMs = performance.now() - this.#beganMs;
     meter?.answered(routeNumber(this.label), status, bytes, durationMs);
-    // Random, as every n-th answer could always miss requests of the same pace.
+    // Random, because every n-th answer could always miss requests with the same rhythm.
     if (logShare === 0 || Math.random() >= logShare) return;
     const fields = {
       method: this.req.method,
@@ -115,10 +115,10 @@ export class Exchange implements Awaited {
     try {
       log?.info(fields, 'request');
     } catch {
-      // The answer is out; a logger that fails must not become a fault of the request.
+      // The answer was sent, so a failing logger must not become a fault of the request.
     }
   }
 }
 
-/** Header fields, names and values in turn. No numbers: node:http checks them a slower way. */
+/** Header fields, names and values in turn. Values are texts, because node:http checks numbers more slowly. */
 export type FlatHeaders = string[];

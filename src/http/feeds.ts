@@ -1,4 +1,4 @@
-/** Feeds: GET {base}/schedule/feed gives an address, and that address shows one timetable without a token. */
+/** Feeds: GET {base}/schedule/feed gives an address that shows one timetable without a token. */
 import type { AccessSource } from '../auth/access.js';
 import type { AuthenticatedUser } from '../auth/authenticator.js';
 import { FeedAddresses } from '../auth/feed-address.js';
@@ -32,7 +32,7 @@ export interface FeedOptions {
   readonly now?: () => number;
 }
 
-/** Equal for every address that is not good, whatever is wrong with it. */
+/** The same answer for all bad addresses. */
 const NO_FEED: Problem = {
   code: 'not-found',
   detail: 'There is no feed at this address. It may have expired; ask for a new one where you got it.',
@@ -52,7 +52,7 @@ const TEXT_FIELDS: readonly string[] = PARAMETER_FIELDS.filter(({ kind }) => kin
 );
 const DAY_MS = 86_400_000;
 
-/** Calendar programs ask at their own pace; a page that shows a feed need not ask each time. */
+/** Calendar programs have their own interval; a page that shows a feed need not fetch it each time. */
 const CACHING: readonly string[] = ['Cache-Control', 'private, max-age=300'];
 /** The queries were checked when the addresses were made. */
 const PARSING: ParseOptions = { unknownParameters: 'reject' };
@@ -75,7 +75,7 @@ export class Feeds {
   readonly #reader: Reader;
   readonly #parsing: ParseOptions;
   readonly #folder: string;
-  /** Slashes of the folder: its letters may be spelled in several ways. */
+  /** Number of slashes in the folder's path. Its letters may be percent-encoded. */
   readonly #depth: number;
   readonly #now: () => number;
   #secrets: AccessSource['access']['feedSecrets'] = null;
@@ -105,7 +105,7 @@ export class Feeds {
     this.answerRoute = {
       kind: 'feed',
       label: '/feeds',
-      // Also what no feed can be called: every path below is a secret.
+      // Even paths that cannot be feeds: every path below the folder is treated as a secret.
       path: `${this.#folder}*`,
       handle: (exchange) => send(exchange, this.#answer(exchange)),
     };
@@ -144,7 +144,7 @@ export class Feeds {
     const place = `${before}${mountPathOf(exchange.req)}${this.#folder}${address}`;
     const bytes = new URL(place).pathname.length + EXTENSION_CHARACTERS_MAX;
     if (bytes > REQUEST_TARGET_BYTES_MAX) {
-      const detail = `It would have ${bytes} bytes; at most ${REQUEST_TARGET_BYTES_MAX} are read. Select by fewer values.`;
+      const detail = `It would have ${bytes} bytes; at most ${REQUEST_TARGET_BYTES_MAX} are read. Use fewer values.`;
       return { code: 'feed-too-long', detail };
     }
     const url = `${place}.${FEED_FORMATS[0]}`;
@@ -158,7 +158,7 @@ export class Feeds {
   /** @returns the problem to send; null if everything was sent */
   #answer(exchange: Exchange): Problem | null {
     if (this.#addresses === null) return NO_FEEDS;
-    // As it was spelled: an address in another spelling is another one.
+    // Exactly as it was spelled: another spelling is another address.
     const { path } = exchange;
     const end = path.endsWith('/') ? path.length - 1 : path.length;
     let begin = 0;
@@ -176,12 +176,12 @@ export class Feeds {
     if (view === null) return snapshotUnavailable(this.#views);
     const { pairs, identities, tag } = feed;
     const { id } = view.summary;
-    // The same feed of the same snapshot again: most answers of feeds are 304.
+    // Repeated requests for a feed of the same snapshot: most answers of feeds are 304.
     const isKnown = tag !== null && tag.snapshotId === id && tag.format === format;
     if (isKnown && answerCondition(exchange, tag.text, CACHING)) return null;
     const result =
       identities === null ? view.schedule(pairs, PARSING) : view.personal(pairs, PARSING, identities);
-    // Identifiers of the data set had another form when the address was made.
+    // The setting `identifiers` was another when the address was made.
     if (!('read' in result)) return NO_FEED;
     const { read } = result;
     const entityTag = read.entityTag(format);
@@ -189,7 +189,7 @@ export class Feeds {
     if (!isKnown && answerCondition(exchange, entityTag, CACHING)) return null;
     const { body } = read.execute(format, nameOf(pairs));
     const headers = ['Content-Type', contentTypeOf(format), 'ETag', entityTag, ...CACHING];
-    // Otherwise a browser names the saved file after the address.
+    // Without this field, a browser would name the saved file after the address.
     headers.push('Content-Disposition', `inline; filename="timetable.${format}"`);
     if (body.byteLength !== null) headers.push('Content-Length', String(body.byteLength));
     this.#reader.sendRead(exchange, view, headers, body);
@@ -210,7 +210,7 @@ export class Feeds {
   }
 }
 
-/** Of the calendar: the texts that it was filtered by. Identifiers would tell nothing. */
+/** Name of the calendar: the texts of its filters. Identifiers would mean nothing to people. */
 function nameOf(pairs: ParameterPairs): string {
   const texts = pairs.filter(([name]) => TEXT_FIELDS.includes(name)).map(([, value]) => value);
   return texts.length === 0 ? 'Timetable' : `Timetable: ${texts.join(', ')}`;

@@ -1,5 +1,5 @@
 /**
- * Room http/. HTTP: from the bytes of a request to those of its answer. It touches no typed array and knows neither
+ * Room http/. HTTP: from the bytes of a request to the bytes of its answer. It touches no typed array and knows neither
  * sources nor loads.
  *
  * The checks have a documented order: malformed, 414, 404, 405, 401, 403, 406, 400, 412, then 304 or 200. For a token seen
@@ -39,11 +39,11 @@ export interface HandlerOptions extends Partial<TokenCheckOptions> {
   readonly identify?: (req: IncomingMessage) => readonly FieldFilter[] | null;
   readonly unknownParameters?: ParseOptions['unknownParameters'] | undefined;
   readonly timeZone?: ParseOptions['timeZone'];
-  /** Set if the handler is mounted in a server of its own; see {@link ExchangeSettings}. Default false. */
+  /** Whether the handler runs in Lectern's own server; see {@link ExchangeSettings}. Default false. */
   readonly ownsSocket?: boolean;
-  /** Bytes for whole answers that are asked for again; 0 for none. Default: their share of CACHE_BYTES_DEFAULT. */
+  /** Bytes for whole answers to repeated requests; 0 for none. Default: their share of CACHE_BYTES_DEFAULT. */
   readonly cacheBytesMax?: number;
-  /** Whether answers that are asked for again are compressed. Default true. */
+  /** Whether answers to repeated requests are compressed. Default true. */
   readonly compression?: boolean;
   /** Origins of web pages that may read answers. */
   readonly corsOrigins?: readonly string[] | undefined;
@@ -59,7 +59,7 @@ interface DevelopmentOptions {
   readonly issuer: DevelopmentIssuer;
   readonly identifiers: IdentifierMode;
   readonly version: string;
-  /** Address of the folder of the docs page's files, for code that does not know its own place. */
+  /** Address of the folder of the docs page's files, for bundled code, which cannot find the folder itself. */
   readonly docsAssets?: string | undefined;
 }
 
@@ -92,7 +92,7 @@ class Handler {
     const { authenticator, identify = () => null, unknownParameters = 'reject', log, onRefusal } = options;
     const { corsOrigins = [], meter = null, accessLogShare: logShare = 0, ownsSocket = false } = options;
     if ((authenticator === undefined) === (options.identify === undefined)) {
-      throw new LecternError('option-invalid', 'a handler needs an authenticator or identify, and not both');
+      throw new LecternError('option-invalid', 'a handler needs an authenticator or identify, but not both');
     }
     this.#basePath = (options.basePath ?? '/api/v1').replace(/\/$/, '');
     this.#settings = { ownsSocket, origins: new OriginFields(corsOrigins), meter, logShare, log };
@@ -117,7 +117,7 @@ class Handler {
   answer(req: IncomingMessage, to: ServerResponse | LoneRequest): void {
     const exchange = new Exchange(req, to, this.#settings);
     try {
-      // No body is read: what follows on this connection could be part of it.
+      // Bodies are not read: the following bytes on this connection could be part of the body.
       if (exchange.headers.hasContent) exchange.closeAfterAnswer();
       // Node answers expectations.
       else if (exchange.headers.expect !== undefined) exchange.makeResponse();
@@ -134,12 +134,12 @@ class Handler {
     if (route?.kind === 'feed') exchange.fields = exchange.fields.ofSecretAddress ?? exchange.fields;
     const fault = messageFault(req, exchange.path, exchange.headers);
     if (fault !== null) {
-      // A proxy may have understood it otherwise.
+      // A proxy may have parsed the request differently.
       exchange.closeAfterAnswer();
       sendProblem(exchange, fault);
     } else if (this.#tokens?.refusesRepeated(exchange)) return;
     else if (this.#settings.origins.isPreflight(req)) sendEmpty(exchange, 204, [...PREFLIGHT_FIELDS]);
-    // After all that closes the connection. node:http gives one character for each byte.
+    // Faults that close the connection come first. node:http gives one character for each byte.
     else if (target.length > REQUEST_TARGET_BYTES_MAX) {
       sendProblem(exchange, {
         code: 'request-target-too-long',
@@ -192,7 +192,7 @@ class Handler {
         process.emitWarning(`a request failed: ${reason}`, { type: 'LecternWarning' });
       }
     } catch {
-      // A logger that fails, too, must take neither the answer nor the process with it.
+      // If the logger fails too, the answer and the process must still survive.
     }
     // Once the head is sent, only cutting the connection can show that the answer is incomplete.
     if (!exchange.cutOffIfBegun()) sendProblem(exchange, INTERNAL_ERROR);

@@ -7,7 +7,7 @@ import { ALLOW } from './routes.js';
 /** RFC 9110 section 7.2: a host as in a URI (RFC 3986 section 3.2.2) and a port; both may be empty. */
 const HOST = /^(?:\[[\w.:~%-]+\]|(?:[\w\-.~!$&'()*+,;=]|%[0-9A-Fa-f]{2})*)(?::\d*)?$/;
 
-/** The last good one: nearly always the present one, too. */
+/** The last good Host, which the next request usually repeats. */
 let lastHost = '';
 
 export const WRONG_VERSION: Problem = {
@@ -17,7 +17,7 @@ export const WRONG_VERSION: Problem = {
 
 export const METHOD_NOT_ALLOWED: Problem = {
   code: 'method-not-allowed',
-  detail: `The timetable is for reading only; the methods are ${ALLOW}.`,
+  detail: `The timetable is read-only; the methods are ${ALLOW}.`,
   headers: ['Allow', ALLOW],
 };
 
@@ -51,7 +51,7 @@ export function messageFault(req: IncomingMessage, path: string, facts: HeaderFa
     const fault = contentFault(req, facts.transferEncoding);
     if (fault !== null) return fault;
   }
-  // RFC 9110 section 10.1.1: in HTTP/1.0 it has to be ignored.
+  // RFC 9110 section 10.1.1: expectations in HTTP/1.0 must be ignored.
   if (expect !== undefined && req.httpVersion !== '1.0' && expect.toLowerCase() !== '100-continue') {
     return {
       code: 'expectation-failed',
@@ -62,14 +62,14 @@ export function messageFault(req: IncomingMessage, path: string, facts: HeaderFa
   return req.method === 'TRACE' ? METHOD_NOT_ALLOWED : null;
 }
 
-/** RFC 9112 sections 6.1 and 6.3, and RFC 9110 section 9.3.1: request smuggling is made of GET with content. */
+/** RFC 9112 sections 6.1 and 6.3, and RFC 9110 section 9.3.1: GET with content is a means of request smuggling. */
 function contentFault(
   { method, httpVersion }: IncomingMessage,
   transferEncoding: string | undefined,
 ): Problem | null {
   if (transferEncoding !== undefined) {
     if (httpVersion === '1.0') return malformed('HTTP/1.0 has no Transfer-Encoding.');
-    // Newer versions of node refuse this themselves.
+    // Newer versions of Node refuse this themselves.
     if (transferEncoding === '') return malformed('The Transfer-Encoding header names no transfer coding.');
     if (transferEncoding.toLowerCase() !== 'chunked') {
       return {

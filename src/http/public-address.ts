@@ -1,7 +1,7 @@
 import { isIP, type Socket } from 'node:net';
 import type { Exchange } from './exchange.js';
 
-/** What keeps a text from being the address under which clients reach the service; null if it is one. */
+/** The fault of a text that should be the address under which clients reach the service; null if it is one. */
 export function publicUrlFault(text: string): string | null {
   let url: URL;
   try {
@@ -15,8 +15,8 @@ export function publicUrlFault(text: string): string | null {
 }
 
 /**
- * Origin, and the path before the mount path, without a final slash. Host is believed only where it is the very address and port
- * of this connection: any other could be forged, or name a proxy that speaks https.
+ * Origin, and the path before the mount path, without a final slash. Host is accepted only if it is the exact address and port
+ * of this connection. Any other Host could be forged, or name a proxy that speaks https.
  *
  * @returns null if that is not known
  */

@@ -36,7 +36,7 @@ const TOKEN_NOT_MAPPED: Problem = {
   code: 'identity-not-mapped',
   detail:
     'The token is valid, but none of its claims selects events and its subject is not enrolled anywhere. ' +
-    'Ask whoever issues the tokens for a claim that names your groups.',
+    'Ask the issuer of the tokens for a claim that names your groups.',
 };
 
 function notAcceptable(formats: readonly Format[]): Problem {
@@ -48,11 +48,11 @@ function notAcceptable(formats: readonly Format[]): Problem {
 const EVENTS_NOT_ACCEPTABLE = notAcceptable(FORMATS);
 const LIST_NOT_ACCEPTABLE = notAcceptable(LIST_FORMATS);
 
-/** RFC 9110 section 13.1.1 compares tags strongly, and all tags here are weak. */
+/** RFC 9110 section 13.1.1 compares tags strongly, and all tags of Lectern are weak. */
 const PRECONDITION_FAILED: Problem = {
   code: 'precondition-failed',
   detail:
-    'Entity tags of the timetable are weak, so If-Match never names one: send "*", or leave If-Match out.',
+    'Entity tags of the timetable are weak, so If-Match never matches one: send "*", or leave If-Match out.',
 };
 
 const NO_SNAPSHOT: Problem = {
@@ -63,7 +63,7 @@ const NO_SNAPSHOT: Problem = {
 
 const STALE_SNAPSHOT: Problem = {
   code: 'snapshot-stale',
-  detail: 'The last good load of the timetable is older than this service may serve.',
+  detail: 'The last good load of the timetable is older than this service allows.',
   headers: ['Retry-After', '2'],
 };
 
@@ -106,7 +106,7 @@ export class Reader {
     meter?.onSample(() => meter.set(CELL.answerBytes, this.#cache.bytes));
   }
 
-  /** Synchronous from beginning to end. Takes the view once, so that the whole answer is of one snapshot. */
+  /** Synchronous from beginning to end. Takes the view once, so the whole answer comes from one snapshot. */
   answer(exchange: Exchange, route: ReadRoute, identities: readonly FieldFilter[] | null): void {
     if (route.endpoint === 'personal' && identities === null) {
       sendProblem(exchange, this.notMapped);
@@ -253,7 +253,7 @@ export class Reader {
   }
 }
 
-/** The format of the answer. If there is none, 406 is sent. */
+/** The format of the answer. If no format is acceptable, 406 is sent. */
 function formatFor(
   exchange: Exchange,
   named: FormatName | null,
@@ -309,7 +309,7 @@ export function answerCondition(
   return true;
 }
 
-/** 406 comes before 400, 404 and 410, so the format has to be known even if there is nothing to answer. */
+/** 406 comes before 400, 404 and 410, so the format must be known first. */
 function sendInsteadOf(
   exchange: Exchange,
   pairs: ParameterPairs,

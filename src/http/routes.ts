@@ -11,7 +11,7 @@ export interface ReadRoute {
   readonly label: RouteLabel;
   readonly path: string;
   readonly endpoint: EndpointName;
-  /** Whether the answer is decided by snapshot, target and Accept alone. */
+  /** Whether the answer depends only on snapshot, target and Accept. */
   readonly cacheable: boolean;
 }
 
@@ -20,11 +20,11 @@ export interface OpenRoute {
   readonly kind: 'open';
   readonly label: RouteLabel;
   readonly path: string;
-  /** A promise if it has to wait; its rejection becomes 500. */
+  /** A promise if the answer has to wait; its rejection becomes 500. */
   handle(exchange: Exchange): void | Promise<void>;
 }
 
-/** Needs a token, and is no list. */
+/** Needs a token, and is not a list. */
 export interface UserRoute {
   readonly kind: 'user';
   readonly label: RouteLabel;
@@ -66,7 +66,7 @@ const ROUTE_MEMO_CHARACTERS_MAX = 256;
 const SEGMENT_CHARACTERS_MAX = 1024;
 
 /**
- * A function from path to route, or to null. A trailing slash is ignored, letters' case is not, and percent-encoded letters are
+ * A function from path to route, or to null. Paths are case-sensitive. A trailing slash is ignored, and percent-encoded letters are
  * the letters (RFC 3986 section 6.2.2.2).
  */
 export function createRouter(routes: readonly Route[]): (path: string) => Route | null {
@@ -76,7 +76,7 @@ export function createRouter(routes: readonly Route[]): (path: string) => Route 
     querystringParser: () => ({}),
     maxParamLength: SEGMENT_CHARACTERS_MAX,
   });
-  // Their paths are not remembered: there are as many as events, and those of feeds are secrets.
+  // These paths are not remembered: there is one for each event, and paths of feeds are secrets.
   const withParameter = new Set(routes.filter(({ path }) => /[:*]/.test(path)));
   for (const route of routes) router.on('GET', route.path, () => undefined, route);
   /** By path as it was spelled: a handful, since clients spell paths as they are documented. */
@@ -86,7 +86,7 @@ export function createRouter(routes: readonly Route[]): (path: string) => Route 
   return (path) => {
     const remembered = known.get(path);
     if (remembered !== undefined) return remembered;
-    // The usual spelling, without a look at each letter of the address.
+    // The usual spelling, without reading each letter of the address.
     if (feeds !== undefined && path.startsWith(feedFolder as string) && !path.includes('#')) return feeds;
     // find-my-way would cut the path at these; in a path without query they are malformed (RFC 9112 section 3.2).
     if (path.charCodeAt(0) !== 0x2f || path.includes('#')) return null;

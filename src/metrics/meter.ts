@@ -1,4 +1,4 @@
-/** Room metrics/. Counts in shared memory, one set a thread. It knows no text format and no port. */
+/** Room metrics/. Counts in shared memory, one set per thread. It knows no text format and no port. */
 import * as cells from './cells.js';
 
 const STATUS_PLACE: Uint8Array = new Uint8Array(600).fill(cells.STATUSES.length);
@@ -6,7 +6,7 @@ for (const [place, status] of cells.STATUSES.entries()) STATUS_PLACE[status] = p
 
 /** The counts of one thread, which other threads read. `cell` is a place of CELL. */
 export class Meter {
-  /** A replacement of the thread counts on in it. */
+  /** A replacement of the thread continues these counts. */
   readonly memory: SharedArrayBuffer;
   readonly #cells: Float64Array;
   readonly #samplers: (() => void)[] = [];
@@ -51,7 +51,7 @@ export class Meter {
     this.add(cells.FAILURES_AT + cells.TOKEN_FAILURES.indexOf(reason));
   }
 
-  /** For values that are looked up from time to time, on this thread. */
+  /** Sets values that are sampled from time to time on this thread. */
   onSample(sampler: () => void): void {
     this.#samplers.push(sampler);
   }

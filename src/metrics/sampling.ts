@@ -3,12 +3,12 @@ import { getHeapStatistics } from 'node:v8';
 import { CELL } from './cells.js';
 import type { Meter } from './meter.js';
 
-/** Between two samples of what is not counted as it happens: 0.05 ms each. */
+/** Time between two samples of values that are not counted per event: 0.05 ms each. */
 const METRICS_SAMPLE_MS = 1000;
 /** Resolution of the event loop's delay: 50 ticks a second × 2 µs. */
 const EVENT_LOOP_DELAY_RESOLUTION_MS = 20;
 
-/** Looks between two resets of the delays, which so cover the last 10 to 20 seconds. */
+/** Samples between two resets of the delays. So delays cover the last 10 to 20 seconds. */
 const DELAY_LOOKS = 10;
 const NS_PER_MS = 1e6;
 
@@ -17,7 +17,7 @@ export function startSampling(meter: Meter): () => void {
   let loop = performance.eventLoopUtilization();
   const first = monitorEventLoopDelay({ resolution: EVENT_LOOP_DELAY_RESOLUTION_MS });
   const second = monitorEventLoopDelay({ resolution: EVENT_LOOP_DELAY_RESOLUTION_MS });
-  // The older one is read: it always covers some time.
+  // The older monitor is read, because it always covers some time.
   let [older, younger] = [first, second];
   older.enable();
   let looks = 0;

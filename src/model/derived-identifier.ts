@@ -1,4 +1,4 @@
-/** Name-based UUIDs for texts that are no UUIDs (RFC 9562 section 5.5). Equal texts of one field get equal UUIDs, in every load. */
+/** Name-based UUIDs for texts that are not UUIDs (RFC 9562 section 5.5). Equal texts of one field get equal UUIDs, in every load. */
 import { hash } from 'node:crypto';
 import type { FieldName } from './fields.js';
 

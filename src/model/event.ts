@@ -10,7 +10,7 @@ export const IDENTIFIER_MODES = ['uuid', 'any', 'derived'] as const;
 
 /**
  * `uuid`: lower-cased UUIDs. `any`: any string of 1 to 64 characters, compared exactly, or a whole number. `derived`: UUIDs, and
- * for other texts UUIDs that are derived from them.
+ * for other texts, UUIDs derived from them.
  */
 export type IdentifierMode = (typeof IDENTIFIER_MODES)[number];
 
@@ -20,7 +20,7 @@ export interface TimetableRecord {
   readonly id: string | number;
   /** Start of the event, inclusive: RFC 3339 with an offset, such as `2024-09-02T08:00:00Z`. */
   readonly time: string;
-  /** End of the event, exclusive, written as `time` is. Equal to `time` for an event without length. */
+  /** End of the event, exclusive, in the form of `time`. Equal to `time` for a zero-length event. */
   readonly endTime: string;
   /** Title of the event. */
   readonly title?: string | null | undefined;
@@ -57,7 +57,7 @@ export type TimetableEvent = {
 export interface ConflictEntry {
   /** The kind of conflict. */
   readonly by: ConflictBy;
-  /** The room, lecturer or group that they share. */
+  /** The room, lecturer or group that the lessons share. */
   readonly key: string;
   /** Earliest start of its lessons. */
   readonly startTime: string;
@@ -69,15 +69,15 @@ export interface ConflictEntry {
   readonly events: readonly TimetableEvent[];
 }
 
-/** Someone or some room with nothing scheduled in a window. */
+/** A room, lecturer or group with nothing scheduled in a window. */
 export interface FreeEntry {
-  /** The identifier; null for lecturers and groups that events name by a text only. */
+  /** The identifier; null for lecturers and groups that have only a name. */
   readonly id: string | null;
-  /** The display name, or that text; null where none is known. */
+  /** The display name; null if none is known. */
   readonly name: string | null;
-  /** End of the last event before the window; null where there is none. */
+  /** End of the last event before the window; null if there is none. */
   readonly freeFrom: string | null;
-  /** Start of the first event after the window; null where there is none. */
+  /** Start of the first event after the window; null if there is none. */
   readonly freeUntil: string | null;
 }
 
@@ -150,9 +150,9 @@ export interface Fault {
   readonly detail: string;
 }
 
-/** A record that was left out, with its first fault, which it is counted under. */
+/** A record that was left out. It is counted under its first fault. */
 export interface Rejection extends Fault {
-  /** Where it stands in its source. */
+  /** The position of the record in its source. */
   readonly position: RecordPosition;
   /** Its id, canonical if it is an identifier; absent if it has none. */
   readonly id?: string;

@@ -143,20 +143,20 @@ export const FIELDS: Named<FieldName> = ROWS.map((row) => {
 });
 export const OUTPUT_FIELDS = FIELDS.filter((field) => field.output) as Named<OutputFieldName>;
 export const PARAMETER_FIELDS = FIELDS.filter((field) => field.parameter) as Named<ParameterFieldName>;
-/** Claims and enrolments can select on these. */
+/** Fields on which claims and enrolments can select. */
 export const IDENTITY_FIELDS = FIELDS.filter(isIdentity) as Named<IdentityFieldName>;
 export const INDEXED_FIELDS = FIELDS.filter((field) => field.indexed) as Named<IndexedFieldName>;
 export const UNINDEXED_FIELDS = FIELDS.filter(
   (field) => !field.indexed && !field.required,
 ) as Named<UnindexedFieldName>;
 /**
- * The name of a value is the one that most of its events have in the first field of `namedBy` that any of them has; of
- * equally frequent names the first by code point. Empty texts are not names.
+ * A value is named by the first field of `namedBy` that any of its events has. The most frequent name wins; of
+ * equally frequent names, the first by code point. Empty texts are not names.
  */
 export const NAMED_FIELDS = FIELDS.filter((field) => field.namedBy.length > 0) as readonly (Field & {
   readonly name: NamedFieldName;
   readonly namedBy: readonly FieldName[];
 })[];
 
-/** Rows equal in time, endTime and these fields are one lesson. The first must be known; unknown others are equal. */
+/** Rows with equal time, endTime and these fields are one lesson. The first field must be known; unknown values of the others are equal. */
 export const LESSON_FIELDS = ['courseId', 'roomId', 'type'] as const;

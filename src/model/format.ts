@@ -7,7 +7,7 @@ export const FORMATS = [
     aliases: [],
     /** Only lists of events have it. */
     isOfEvents: false,
-    /** What programs call a saved answer. */
+    /** The file name of a saved answer. */
     fileName: null,
   },
   {
@@ -54,7 +54,7 @@ export type ListFormatName = Extract<Format, { isOfEvents: false }>['name'];
 /** The representations that every list has. */
 export const LIST_FORMATS: readonly Format[] = FORMATS.filter(({ isOfEvents }) => !isOfEvents);
 
-/** What the address of a feed can end with; new addresses have the first of them that there is. */
+/** Formats by the ending of a feed address. New addresses have the first ending. */
 const FEED_EXTENSIONS: readonly string[] = ['ics', 'json', 'csv'];
 
 export const FEED_FORMATS: readonly FormatName[] = FORMATS.map(({ name }) => name)

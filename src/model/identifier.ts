@@ -28,7 +28,7 @@ export function parseIdentifier(text: string, mode: IdentifierMode, field: Field
 }
 
 /**
- * A whole number as an identifier of `any` mode; null for other values. JSON numbers beyond 2^53 are refused, as they have lost
+ * A whole number as an identifier of `any` mode; null for other values. JSON numbers beyond 2^53 are refused: parsing has lost
  * digits. A bigint is a 64-bit integer of MessagePack.
  */
 export function digitsOf(value: unknown): string | null {

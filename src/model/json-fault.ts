@@ -1,8 +1,8 @@
-/** The first fault of a JSON text (RFC 8259). Messages of V8 differ between versions and often name no place. */
+/** The first fault of a JSON text (RFC 8259). V8's messages differ between versions and often lack the position. */
 export interface JsonFault {
   /** Offset in UTF-16 units. */
   readonly offset: number;
-  /** `found …; expected …`, without the place. */
+  /** `found …; expected …`, without the position. */
   readonly problem: string;
 }
 

@@ -11,13 +11,13 @@ export const DATE_ORDERS = ['ymd', 'dmy', 'mdy'] as const;
 /** Order of the parts of a date: year, month, day. */
 export type DateOrder = (typeof DATE_ORDERS)[number];
 
-/** What the values of a data set mean. Plain data: it crosses threads. */
+/** How the values of a data set are read. Plain data that crosses threads. */
 export interface ReadRules {
   readonly identifiers: IdentifierMode;
   readonly fieldMap?: FieldMap | undefined;
   /** Order of the parts of dates that are not ISO 8601. */
   readonly dateOrder?: DateOrder | undefined;
-  /** IANA time zone of times without an offset, which are rejected without it. */
+  /** IANA time zone of times without an offset. Without a time zone such times are rejected. */
   readonly timeZone?: string | undefined;
   /** Of text formats, as TextDecoder names it. Default: UTF-8, or UTF-16 with a byte order mark. */
   readonly encoding?: string | undefined;

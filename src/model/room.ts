@@ -1,12 +1,12 @@
-/** A room that the operator of the service knows of, whether or not an event uses it. */
+/** A room of the rooms file. Events need not use it. */
 export interface Room {
-  /** As `roomId` of events. */
+  /** The same identifier as `roomId` of events. */
   readonly id: string;
-  /** As people call it; null if unknown. */
+  /** The display name; null if unknown. */
   readonly name: string | null;
   /** The building that it is in; null if unknown. */
   readonly building: string | null;
-  /** People that it holds. */
+  /** Number of people that the room holds. */
   readonly capacity: number | null;
 }
 
@@ -14,6 +14,6 @@ export interface Room {
 export interface RoomTable {
   /** Without repeated ids. */
   readonly rooms: readonly Room[];
-  /** Of the content: a part of entity tags. */
+  /** A hash of the content, used in entity tags. */
   readonly digest: string;
 }

@@ -35,7 +35,7 @@ export function eventSchema(identifiers: IdentifierMode): JsonSchema {
   );
 }
 
-/** The serialiser works for all identifiers. */
+/** The serialiser is the same for all kinds of identifiers. */
 export const EVENT_SCHEMA: JsonSchema = eventSchema('any');
 
 /** @param event the schema of an event, or a reference to it */
@@ -44,7 +44,7 @@ export function conflictEntrySchema(event: JsonSchema): JsonSchema {
     by: {
       type: 'string',
       enum: CONFLICT_DIMENSIONS.map((dimension) => dimension.by),
-      description: 'What the lessons compete for',
+      description: 'Whether the lessons share a room, a lecturer or a group',
     },
     key: textSchema('The room, the lecturer or the group, by identifier or else by name'),
     startTime: { type: 'string', format: 'date-time', description: 'Start of the first lesson' },
@@ -54,7 +54,7 @@ export function conflictEntrySchema(event: JsonSchema): JsonSchema {
       type: 'array',
       items: event,
       minItems: 2,
-      description: 'Of every lesson the events with this key, in order',
+      description: 'The events of these lessons that have the room, lecturer or group, in order',
     },
   });
 }
@@ -89,11 +89,11 @@ export function freeEntrySchema(identifiers: IdentifierMode): JsonSchema {
     name: NAME_SCHEMA,
     freeFrom: {
       ...instant,
-      description: 'End of the last event before the window; null where there is none',
+      description: 'End of the last event before the window; null if there is none',
     },
     freeUntil: {
       ...instant,
-      description: 'Start of the first event after the window; null where there is none',
+      description: 'Start of the first event after the window; null if there is none',
     },
   });
 }

@@ -4,9 +4,9 @@ export interface SourcePart {
   readonly name: string;
   /** `stale`: its last good records are served. `missing`: it never delivered any. */
   readonly state: 'ok' | 'stale' | 'missing';
-  /** Records it delivered last, bad and overridden ones included. */
+  /** Number of records in its last good load, bad and overridden ones included. */
   readonly records: number;
-  /** When it last delivered, or confirmed, these records. */
+  /** When it last delivered or confirmed these records. */
   readonly lastSuccessMs: number | null;
   /** Since when it has failed; null if its last load went well. */
   readonly failingSinceMs: number | null;
@@ -18,18 +18,18 @@ export interface SourcePart {
 
 /** Several sources that are merged. */
 export interface SourceParts {
-  /** How many there are. */
+  /** The number of parts. */
   readonly total: number;
-  /** How many are stale. */
+  /** The number of stale parts. */
   readonly stale: number;
-  /** How many are missing. */
+  /** The number of missing parts. */
   readonly missing: number;
-  /** How many are overdue. */
+  /** The number of overdue parts. */
   readonly overdue: number;
   /** Files of folders that are not read: hidden ones, and those with other endings. */
   readonly skipped: number;
   /** Since when the first of them has failed; null if none fails. */
   readonly failingSinceMs: number | null;
-  /** The parts, in their order. Of more than 1,000 those that fail come first, and the rest is cut off. */
+  /** The parts, in their order. With more than 1,000 parts, failing ones come first and the list is cut off. */
   readonly listed: readonly SourcePart[];
 }

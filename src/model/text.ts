@@ -23,8 +23,8 @@ export function normaliseText(text: string): string | null {
 }
 
 /**
- * For searches that ignore case and diacritics: NFD without marks, case-folded. JavaScript has no case folding; going to
- * upper case and back folds also letters that become several, such as ß.
+ * For searches that ignore case and diacritics: NFD without marks, case-folded. JavaScript has no case folding. Going to
+ * upper case and back also folds letters that become several, such as ß.
  */
 export function searchForm(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase();

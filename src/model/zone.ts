@@ -8,15 +8,15 @@ const OFFSETS_KEPT_MAX = 16_384;
 /** An instant, and how its local time was found (RFC 5545 section 3.3.5). */
 export interface LocalInstant {
   readonly instantMs: number;
-  /** `gap`: clocks skipped this local time. `overlap`: clocks showed it twice; the first is meant. */
+  /** `gap`: clocks skipped this local time. `overlap`: clocks showed it twice, and it is read as the first. */
   readonly kind: 'exact' | 'gap' | 'overlap';
 }
 
-/** How many local times of a load were read as RFC 5545 says, since clocks skipped them or showed them twice. */
+/** The number of local times in a load that clocks skipped or showed twice. They are read as RFC 5545 says. */
 export interface AmbiguousTimes {
   /** Skipped when clocks went forward. */
   gaps: number;
-  /** Shown twice when clocks went back: the first is meant. */
+  /** Shown twice when clocks went back, and read as the first. */
   overlaps: number;
 }
 
@@ -46,7 +46,7 @@ export class Zone {
     this.name = this.#format.resolvedOptions().timeZone;
   }
 
-  /** What clocks show beyond UTC at an instant. */
+  /** The offset from UTC at an instant. */
   offsetMsAt(instantMs: number): number {
     if (this.name === 'UTC') return 0;
     const step = Math.floor(instantMs / STEP_MS);
@@ -68,12 +68,12 @@ export class Zone {
     const late = localMs - after;
     const isLate = this.offsetMsAt(late) === after;
     if (isEarly) return { instantMs: early, kind: isLate ? 'overlap' : 'exact' };
-    // In a gap the time after it that is as far from the old clock.
+    // In a gap: the time after the gap that has the same distance from the old clock.
     return isLate ? { instantMs: late, kind: 'exact' } : { instantMs: early, kind: 'gap' };
   }
 
   /**
-   * The first instant of a date, as `startOfDay` of Temporal: where clocks skip midnight, when they skip it.
+   * The first instant of a date, like Temporal's `startOfDay`: the moment of the skip if clocks skip midnight.
    *
    * @param dateMs the date's midnight as if it were UTC
    */

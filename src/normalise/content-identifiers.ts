@@ -16,20 +16,20 @@ const CONTENT_FIELDS = [
   'lecturerId',
 ] as const;
 
-/** Enough to tell records of one source apart: 16 hexadecimal digits. */
+/** 16 hexadecimal digits are enough to distinguish the records of one source. */
 const PRINT_BYTES = 16;
 
 /**
- * Identifiers for records without one: derived from ten fields, and from the how-manieth of equal records it is. Equal records
+ * Identifiers for records without one, derived from ten fields and from the number among equal records. Equal records
  * of different sources get equal identifiers. Holds 40 bytes a record.
  */
 export class ContentIdentifiers {
   readonly #hash = new KeyedHash(randomHashSeed());
   readonly #print: Buffer = Buffer.alloc(PRINT_BYTES);
   readonly #printView = viewOf(this.#print);
-  /** Of records of one source: sources come one after the other. */
+  /** Records of the present source; sources are read one after the other. */
   #seen = new ByteStrings();
-  /** Of records that came more than once. */
+  /** Records that came more than once. */
   #counts = new Map<number, number>();
   #source: string | undefined;
 

@@ -1,4 +1,4 @@
-/** Dates and times as people write them. What two readers could understand in two ways is refused. */
+/** Dates and times as people write them. Ambiguous texts are refused. */
 import type { DateOrder } from '../model/read-rules.js';
 import { daysFromCivil, daysInMonth } from '../model/time.js';
 
@@ -14,7 +14,7 @@ const MINUTE_MS = 60_000;
 /** Two-digit years up to this one are of this century; later ones are refused. */
 const SHORT_YEAR_MAX = 69;
 
-/** Programs put it between a time and PM. */
+/** A narrow no-break space, which programs put between a time and PM. */
 const NARROW_SPACE = /[\u00a0\u202f]/g;
 const ISO_DATE = /^(\d{4})-(\d\d)-(\d\d)(?!\d)/;
 const ORDERED_DATE = /^(\d{4}|\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{1,2})(?!\d)/;
@@ -22,7 +22,7 @@ const ORDERED_DATE = /^(\d{4}|\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{1,2})(?!\d)/;
 const SEPARATOR = /^(?:[Tt]|,? +)/;
 const OFFSET = / ?(?:([Zz])|([+-])(\d\d)(?::?(\d\d))?)$/;
 const TIME_OF_DAY = /^(\d{1,2})(?:([:.])(\d\d)(?:\2(\d\d)(?:[.,](\d{1,9}))?)?)?(?: ?([AaPp])[Mm])?$/;
-/** Then `-09:30` behind it is an offset; without seconds it may be the end of a range. */
+/** After a time with seconds, `-09:30` is an offset; without seconds it may be the end of a range. */
 const HAS_SECONDS = /^\d{1,2}([:.])\d\d\1\d\d/;
 const FOUR_DIGITS = /^(\d\d)(\d\d)$/;
 
@@ -45,7 +45,7 @@ export function parseLocalTime(given: string, order: DateOrder | undefined): Loc
   const [offset = '', utc, sign, hours, minutes = '00'] = OFFSET.exec(timeText) ?? [];
   const clock = timeText.slice(0, timeText.length - offset.length);
   if (sign === '-' && !HAS_SECONDS.test(clock)) {
-    return 'its time of day may be a range, or have an offset: expected one time, with seconds before an offset';
+    return 'its time of day looks like a range or has an offset: expected one time, with seconds before an offset';
   }
   const time = readTimeOfDay(clock, date.isIso);
   if (typeof time === 'string') return time;
@@ -90,11 +90,11 @@ function readDate(text: string, order: DateOrder | undefined): LocalDate | strin
   return checkedDate(year, month, day, { length: found.length, isIso: false, suffix });
 }
 
-/** Without an order of the date it cannot be read. */
+/** The date cannot be read without an order of its parts. */
 export const NEEDS_DATE_ORDER =
-  'its day, month and year need an order: set dateOrder to dmy, mdy or ymd (on the command line --date-order)';
+  'the order of its day, month and year is unknown: set dateOrder to dmy, mdy or ymd (on the command line --date-order)';
 
-/** Null: no year has so many digits. */
+/** Null if no year has this number of digits. */
 function readYear(text: string): number | string | null {
   if (text.length === 4) return Number(text);
   if (text.length !== 2) return null;
@@ -129,7 +129,7 @@ function readTimeOfDay(text: string, isIso: boolean): number | string {
     if (hour < 1 || hour > 12) return `hour ${hourText} does not exist with AM or PM`;
     hour = (hour % 12) + (half === 'P' || half === 'p' ? 12 : 0);
   }
-  // ISO 8601 names the end of a day so.
+  // In ISO 8601 this is the end of a day.
   const isEndOfDay = isIso && /^24:00(?::00(?:[.,]0+)?)?$/.test(text);
   if (hour > 23 && !isEndOfDay) return `hour ${hourText} does not exist`;
   if (Number(minute ?? 0) > 59) return `minute ${minute} does not exist`;

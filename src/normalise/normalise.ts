@@ -1,5 +1,5 @@
 /**
- * Room normalise/. From a decoded record to an event or a rejection. It knows neither where records come from nor where
+ * Room normalise/. Turns decoded records into events or rejections. It knows neither where records come from nor where
  * events go.
  */
 import { REJECTED_ID_UNITS_MAX, VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX } from '../limits.js';
@@ -25,7 +25,7 @@ import type { ReadInstant } from './instant-reader.js';
  */
 export type Normalise = (value: unknown, position: RecordPosition) => NormalisedEvent | Rejection;
 
-/** Tells the two results of {@link Normalise} apart: no event has a field of this name. */
+/** Distinguishes the two results of {@link Normalise}: events have no field of this name. */
 export function isRejection(result: NormalisedEvent | Rejection): result is Rejection {
   return 'position' in result;
 }
@@ -120,7 +120,7 @@ export function createNormaliser(mode: IdentifierMode, parts: NormaliserParts = 
         ? new TextMemo<string | number>(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX)
         : null,
   }));
-  // Its copies all have one hidden class.
+  // All copies have one hidden class.
   const blank: Readonly<Record<string, string | number | null>> = Object.fromEntries(
     FIELDS.map(({ name, kind }) => [name, kind === 'instant' ? 0 : null]),
   );
@@ -197,7 +197,7 @@ function hasTimeFault(faults: readonly Fault[]): boolean {
   return faults.some(({ field }) => field === 'time' || field === 'endTime');
 }
 
-/** It counts under its first fault. */
+/** The record counts under its first fault. */
 function rejection(
   position: RecordPosition,
   [first, ...more]: readonly Fault[],
@@ -223,7 +223,7 @@ function givenId(record: Readonly<Record<string, unknown>>): string | null {
 
 const SHOWN_CHARACTERS_MAX = 40;
 
-/** JSON leaves these bare, but terminals and readers stumble over them: C1 controls, bidirectional marks, separators. */
+/** Characters that JSON leaves unescaped but that confuse terminals and readers: C1 controls, bidirectional marks, separators. */
 const UNSAFE = /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
 /** In JSON's quotes, cut to 40 characters, followed by an ellipsis. */

@@ -12,10 +12,10 @@ export const PROBLEM_SCHEMA: JsonSchema = objectSchema(
       format: 'uri',
       description: 'Identifies the kind of problem: urn:lectern:problem:{code}',
     },
-    title: textSchema('The kind of problem in words; never changes with the occasion'),
+    title: textSchema('The kind of problem in words; the same for each code'),
     status: { type: 'integer', description: 'The HTTP status' },
     detail: textSchema('What was wrong this time, and what would be right'),
-    instance: { type: 'string', format: 'uri-reference', description: 'The path that was asked for' },
+    instance: { type: 'string', format: 'uri-reference', description: 'The path of the request' },
     code: { type: 'string', enum: Object.keys(PROBLEMS), description: 'The kind of problem, for programs' },
     errors: {
       type: 'array',
@@ -59,7 +59,7 @@ export function changesSchema(event: JsonSchema): JsonSchema {
 /** GET {base}/schedule/feed. */
 export const FEED_SCHEMA: JsonSchema = objectSchema({
   url: { type: 'string', format: 'uri', description: 'The address of the feed: a credential' },
-  webcal: { type: 'string', format: 'uri', description: 'The same, to open in a calendar program' },
+  webcal: { type: 'string', format: 'uri', description: 'The same address, to open in a calendar program' },
   expiresAt: { type: 'string', format: 'date-time' },
 });
 
@@ -81,7 +81,7 @@ export const HEALTH_SCHEMA: JsonSchema = objectSchema({
         description: 'Loaded from the source, or read from a snapshot file',
       },
     },
-    { type: ['object', 'null'], description: 'What is being served; null while nothing is' },
+    { type: ['object', 'null'], description: 'The served snapshot; null while there is none' },
   ),
   source: objectSchema({
     state: { type: 'string', enum: ['loading', 'loaded', 'failed', 'refused'] },
@@ -91,8 +91,8 @@ export const HEALTH_SCHEMA: JsonSchema = objectSchema({
     parts: objectSchema(
       {
         total: COUNT,
-        stale: { ...COUNT, description: 'Whose last good events are served' },
-        missing: { ...COUNT, description: 'That have never been read' },
+        stale: { ...COUNT, description: 'Sources whose last good events are served' },
+        missing: { ...COUNT, description: 'Sources that have never been read' },
         skipped: { ...COUNT, description: 'Other files in folders' },
         listed: {
           type: 'array',

@@ -86,7 +86,7 @@ function listOperation(operation: ListOperation): JsonSchema {
   };
 }
 
-/** Servers are relative to {base}/docs/openapi.json, so that they hold behind proxies that change the prefix. In a file they are paths. */
+/** Servers are relative to {base}/docs/openapi.json, because proxies may change the prefix. In a file they are paths. */
 export function createOpenApiDocument({
   basePath,
   identifiers,
@@ -174,24 +174,24 @@ function schedulePaths(identifiers: IdentifierMode): Record<string, JsonSchema> 
       endpoint: 'all',
       operationId: 'listAllEvents',
       summary: 'Every event',
-      description: 'The whole timetable, in order. Use limit and cursor, or MessagePack, where it is large.',
+      description: 'The whole timetable, in order. Use limit and cursor, or MessagePack, if it is large.',
       response: events,
     }),
     '/schedule/types': listOperation({
       endpoint: 'types',
       operationId: 'listTypes',
       summary: 'The event types',
-      description: 'The distinct types that events of the data set have.',
+      description: 'The distinct types of the events.',
       response: listResponse('The types, sorted', schemaOf('Types'), ['Lab', 'Lecture']),
     }),
     '/schedule/conflicts': listOperation({
       endpoint: 'conflicts',
       operationId: 'listConflicts',
-      summary: 'Lessons that overlap and need the same room, lecturer or group',
+      summary: 'Overlapping lessons with the same room, lecturer or group',
       description:
         'One entry for each cluster of lessons connected by overlaps. An entry is returned when at least one of its ' +
-        'events matches the filters; its other events are listed, too. Of each lesson the entry lists the events with its key: ' +
-        'of a lecture for three groups those of the one group that has to be elsewhere. Order: startTime, endTime, by, key.',
+        'events matches the filters; its other events are listed, too. An entry lists only events with its room, lecturer or group: ' +
+        'of a lecture for three groups, only the events of the group that has the conflict. Order: startTime, endTime, by, key.',
       response: listResponse('The clusters, in order', { type: 'array', items: schemaOf('ConflictEntry') }, [
         EXAMPLE_CONFLICT,
       ]),
@@ -201,20 +201,22 @@ function schedulePaths(identifiers: IdentifierMode): Record<string, JsonSchema> 
       operationId: 'listFree',
       summary: 'Rooms, lecturers or groups with nothing scheduled in a window',
       description:
-        'Known are those that the events name, and the rooms that the service knows besides. The window is needed: startTime and ' +
-        'endTime, or date. With weeks, the same window of so many weeks must be free, in local time of timeZone; freeFrom and ' +
-        'freeUntil are those of the first. Events without length need no room. Order: name, id; null last.',
-      response: listResponse('Those who are free, by name', { type: 'array', items: schemaOf('FreeEntry') }, [
-        EXAMPLE_FREE,
-      ]),
+        'Covers the rooms, lecturers and groups that events name, and the rooms of the rooms file. The window is required: startTime and ' +
+        'endTime, or date. With weeks, the same window must be free in that many weeks, in local time of timeZone; freeFrom and ' +
+        'freeUntil are those of the first week. Zero-length events occupy nothing. Order: name, id; null last.',
+      response: listResponse(
+        'The free rooms, lecturers or groups, by name',
+        { type: 'array', items: schemaOf('FreeEntry') },
+        [EXAMPLE_FREE],
+      ),
     }),
     '/schedule/changes': listOperation({
       endpoint: 'changes',
       operationId: 'listChanges',
       summary: 'What changed since a snapshot',
       description:
-        'The difference between a snapshot that was served before and the present one. Read /schedule/all once and keep ' +
-        'its ETag; ask for what changed since, and go on with "to". A "since" of another form than these is 400. On 410, read everything again.',
+        'The difference between an earlier snapshot and the present one. Read /schedule/all once and keep ' +
+        'its ETag as "since"; continue with "to" of each answer. A malformed "since" gives 400. On 410, read everything again.',
       response: listResponse('The difference', schemaOf('Changes'), EXAMPLE_CHANGES),
       problems: [410],
     }),
@@ -223,8 +225,7 @@ function schedulePaths(identifiers: IdentifierMode): Record<string, JsonSchema> 
       endpoint: 'events',
       operationId: 'getEvent',
       summary: 'One event',
-      description:
-        'The event with this id. An id that no event has, or that is malformed, is 404 event-not-found.',
+      description: 'The event with this id. An unknown or malformed id gives 404 event-not-found.',
       pathParameters: [idParameter(identifiers)],
       response: entryResponse('The event', schemaOf('Event'), EXAMPLE_EVENT),
     }),
@@ -235,7 +236,7 @@ const DIRECTORY_TEXTS: Readonly<Record<DirectoryName, string>> = {
   rooms: 'The id is roomId, the name roomName.',
   courses: 'The id is courseId, the name courseName.',
   groups:
-    'The id is groupId; the name is groupName or, where no event of the group has one, studyGroup. ' +
+    'The id is groupId; the name is groupName or, if no event of the group has one, studyGroup. ' +
     'Events without a groupId count for an entry of their studyGroup, whose id is null.',
   lecturers:
     'The id is lecturerId, the name lecturer. Events without a lecturerId count for an entry of their lecturer, whose id is null.',
@@ -269,7 +270,7 @@ function developmentPaths(
         ...common,
         operationId: 'issueTestToken',
         summary: 'A test token',
-        description: 'Without parameters, a token for a study group that the data set has, where it has any.',
+        description: 'Without parameters, a token for a study group of the data set, if there is one.',
         parameters: loginParameters(identifiers),
         responses: {
           '200': jsonResponse('The token', schemaOf('Login')),
@@ -308,7 +309,7 @@ function developmentPaths(
   };
 }
 
-/** The tables are folded, so that the operations stand near the top of the page. */
+/** The tables are folded: operations should be near the top of the page. */
 function describeService(): string {
   return `A timetable for reading: filtered, personal, whole, and checked for conflicts.
 

@@ -1,4 +1,4 @@
-/** Answers that the document shows. */
+/** Example answers of the document. */
 import type { ConflictEntry, DirectoryEntry, FreeEntry, TimetableEvent } from '../model/event.js';
 import type { DirectoryName } from '../model/fields.js';
 

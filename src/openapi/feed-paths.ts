@@ -15,7 +15,7 @@ export function feedPaths(events: {
         summary: 'The address of a feed',
         description:
           "An address that shows one timetable without a token: the user's own (for=personal), or what filters and window " +
-          'select. Whoever has the address sees it, until it expires or is revoked.',
+          'select. Everyone with the address can read it, until it expires or is revoked.',
         tags: ['feeds'],
         security: [{ bearerAuth: [] }],
         parameters: [...FEED_PARAMETERS.keys()].map((name) => ({ $ref: `#/components/parameters/${name}` })),
@@ -30,7 +30,7 @@ export function feedPaths(events: {
         operationId: 'readFeed',
         summary: 'A feed',
         description:
-          'The address of /schedule/feed. Its end chooses the format. Wrong, expired and revoked addresses get the same 404.',
+          'The address of /schedule/feed. Its ending chooses the format. Wrong, expired and revoked addresses get the same 404.',
         tags: ['feeds'],
         security: [],
         parameters: [
@@ -38,7 +38,7 @@ export function feedPaths(events: {
             name: 'feed',
             in: 'path',
             required: true,
-            description: 'What /schedule/feed gave, with its end',
+            description: 'The last part of an address from /schedule/feed, with its ending',
             schema: { type: 'string' },
           },
         ],

@@ -60,11 +60,11 @@ function filter(field: Field, identifiers: IdentifierMode): ParameterObject {
   );
 }
 
-/** The parameter "by" of GET /schedule/free: another one than that of conflicts. */
+/** The parameter "by" of GET /schedule/free, which differs from that of conflicts. */
 const FREE_BY = 'freeBy';
 const FREE_BY_PARAMETER: ParameterObject = single(
   'by',
-  'Who is asked for: rooms, lecturers or groups.',
+  'Whether to list rooms, lecturers or groups.',
   { type: 'string', enum: CONFLICT_DIMENSIONS.map((dimension) => dimension.by) },
   { required: true },
 );
@@ -80,20 +80,20 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
     ...PARAMETER_FIELDS.map((field) => filter(field, identifiers)),
     single(
       'startTime',
-      'Start of the window: events that end after it (a zero-length event: that begins at or after it). RFC 3339 with an offset.',
+      'Start of the window: selects events that end after it (zero-length events: that begin at or after it). RFC 3339 with an offset.',
       INSTANT,
     ),
     single(
       'endTime',
-      'End of the window, exclusive: events that begin before it. Must be after startTime. RFC 3339 with an offset.',
+      'End of the window, exclusive: selects events that begin before it. Must be after startTime. RFC 3339 with an offset.',
       INSTANT,
     ),
     single(
       'date',
-      'In place of startTime and endTime: the first local day of the window. Days have 23 to 25 hours where clocks change.',
+      'In place of startTime and endTime: the first local day of the window. Days have 23 to 25 hours when clocks change.',
       { type: 'string', format: 'date' },
     ),
-    single('days', 'Local days from date on; without it, one.', {
+    single('days', 'Number of local days from date on; without it, one.', {
       type: 'integer',
       minimum: 1,
       maximum: DAYS_MAX,
@@ -103,30 +103,38 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
       'IANA name of the time zone of date, such as Europe/Berlin; without it, the zone of the service, or UTC.',
       { ...TEXT, maxLength: ZONE_CHARACTERS_MAX },
     ),
-    single('weeks', 'The window is asked for in so many weeks running, at the same local time of timeZone.', {
-      type: 'integer',
-      minimum: 1,
-      maximum: WEEKS_MAX,
-    }),
-    repeatable('among', 'Only these: identifiers, or names of lecturers and groups without any.', TEXT),
-    repeatable('building', 'Only rooms in one of these buildings, as the file of rooms has them.', TEXT),
-    single('capacityMin', 'Only rooms that hold so many people, as the file of rooms has it.', {
+    single(
+      'weeks',
+      'Number of consecutive weeks in which the window must be free, at the same local time of timeZone.',
+      {
+        type: 'integer',
+        minimum: 1,
+        maximum: WEEKS_MAX,
+      },
+    ),
+    repeatable(
+      'among',
+      'Only these entries: identifiers, or names of lecturers and groups without an identifier.',
+      TEXT,
+    ),
+    repeatable('building', 'Only rooms in one of these buildings, by the rooms file.', TEXT),
+    single('capacityMin', 'Only rooms for at least this number of people, by the rooms file.', {
       type: 'integer',
       minimum: 1,
       maximum: CAPACITY_MAX,
     }),
     single(
       'limit',
-      'At most so many entries; without it, all of them.',
+      'The largest number of entries to return; without it, all entries.',
       { type: 'integer', minimum: 1, maximum: PAGE_LIMIT_MAX },
       // The docs page fills it in.
       { example: 20 },
     ),
-    single('cursor', 'Continues a list: from the Link header, rel="next", of the page before.', {
+    single('cursor', 'Continues a list: the value in the Link header, rel="next", of the previous page.', {
       ...TEXT,
       maxLength: CURSOR_CHARACTERS_MAX,
     }),
-    single('q', 'A part of the id or the name. Case and diacritics do not count.', TEXT),
+    single('q', 'A part of the id or the name. Case and diacritics are ignored.', TEXT),
     single(
       'format',
       `The representation; overrides Accept. Only lists of events have ${ofEvents.join(', ')}.`,
@@ -137,21 +145,25 @@ export function listParameters(identifiers: IdentifierMode): Record<string, Para
     ),
     single(
       'clashes',
-      'With mark, events in iCalendar that are in a conflict have the further category CLASH. It changes nothing else.',
+      'With mark, conflicting events in iCalendar have the additional category CLASH. Other formats do not change.',
       { type: 'string', enum: ['mark'] },
     ),
-    repeatable('by', 'What the lessons compete for; without it, all of them. Repeat it for several.', {
-      type: 'string',
-      enum: CONFLICT_DIMENSIONS.map((dimension) => dimension.by),
-    }),
+    repeatable(
+      'by',
+      'What the lessons share: a room, a lecturer or a group; without it, any of them. Repeat it for several.',
+      {
+        type: 'string',
+        enum: CONFLICT_DIMENSIONS.map((dimension) => dimension.by),
+      },
+    ),
     single(
       'merge',
-      'Whether rows equal in time, endTime, courseId, roomId and type are one lesson (true), or each row is one (false).',
+      'Whether events with equal time, endTime, courseId, roomId and type are one lesson (true) or separate lessons (false).',
       { type: 'boolean', default: true },
     ),
     single(
       'for',
-      'Whose events the feed shows: those of the user of the token. Without it, those that the filters select.',
+      'With personal, the feed shows the events of the user of the token. Without it, the filters select the events.',
       {
         type: 'string',
         enum: ['personal'],

@@ -19,13 +19,13 @@ export const HEADERS: Readonly<Record<string, JsonSchema>> = {
   'Cache-Control': header('private, no-cache; of feeds private, max-age=300'),
   'Referrer-Policy': header('no-referrer'),
   'X-Robots-Tag': header('noindex'),
-  Vary: header('Accept, Accept-Encoding, Authorization; also Origin, where pages of other origins may read'),
+  Vary: header('Accept, Accept-Encoding, Authorization; also Origin, if pages of other origins may read'),
   'X-Total-Count': {
     description: 'Number of entries on all pages together',
     schema: { type: 'integer', minimum: 0 },
   },
   Link: header(
-    'RFC 8288: the next page, rel="next", where there is one. A relative reference.',
+    'RFC 8288: the next page, rel="next", if there is one. A relative reference.',
     '</api/v1/schedule?limit=100&cursor=…>; rel="next"',
   ),
   'Content-Disposition': header(
@@ -37,7 +37,7 @@ export const HEADERS: Readonly<Record<string, JsonSchema>> = {
     'Nothing in an answer runs, and no page frames it',
     "default-src 'none'; frame-ancestors 'none'",
   ),
-  'WWW-Authenticate': header('RFC 6750 section 3: Bearer, with an error where credentials were sent'),
+  'WWW-Authenticate': header('RFC 6750 section 3: Bearer, with an error if credentials were sent'),
   'Retry-After': header('Seconds to wait before asking again'),
   Allow: header('The methods of the resource', 'GET, HEAD, OPTIONS'),
 };
@@ -131,7 +131,7 @@ export function listResponse(
 
 const FEED_HEADERS: readonly string[] = ['ETag', 'Cache-Control', 'Referrer-Policy', 'X-Robots-Tag'];
 
-/** @param texts examples of representations that are no JSON, by name */
+/** @param texts examples of representations other than JSON, by name */
 export function feedResponse(
   schema: JsonSchema,
   example: unknown,
@@ -154,17 +154,17 @@ export function feedResponse(
 }
 
 export const FEED_NOT_MODIFIED: JsonSchema = {
-  description: 'If-None-Match names the present entity tag: what the client has is still good',
+  description: 'If-None-Match names the present entity tag: the copy of the client is current',
   headers: headers(...FEED_HEADERS),
 };
 
-/** One entry alone: a list's fields without those of paging. */
+/** A single entry: the header fields of a list without those of paging. */
 export function entryResponse(description: string, schema: JsonSchema, example: unknown): JsonSchema {
   return { ...listResponse(description, schema, example), headers: headers('ETag', 'Cache-Control', 'Vary') };
 }
 
 export const NOT_MODIFIED: JsonSchema = {
-  description: 'If-None-Match names the present entity tag: what the client has is still good',
+  description: 'If-None-Match names the present entity tag: the copy of the client is current',
   headers: headers('ETag', 'Cache-Control', 'Vary'),
 };
 

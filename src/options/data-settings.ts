@@ -1,3 +1,4 @@
+/** The settings of the data: sources, bounds of a load, refreshing, gate and snapshot file. */
 import { CACHE_MB_DEFAULT, EVENTS_MAX, LOAD_MEMORY_MB_MIN } from '../limits.js';
 import {
   amount,
@@ -15,7 +16,7 @@ import {
 
 const MIB_PER_TIB = 1_048_576;
 
-/** Adds `Name: value` to the fields given before. The source checks whether a field can be sent. */
+/** Adds `Name: value` to the earlier fields. The source checks whether a field can be sent. */
 const HEADER: Kind = {
   unit: 'name:value',
   range: '"Name: value"',
@@ -44,7 +45,7 @@ export const DATA_SETTINGS: readonly Setting[] = inGroup('Data', 'openTimetable'
   },
   rooms: {
     kind: ROOMS,
-    help: 'JSON or CSV file of rooms (id, name, building, capacity), for free rooms; adds those that no event uses',
+    help: 'JSON or CSV file of rooms (id, name, building, capacity) for free-time queries; adds rooms that no event uses',
   },
   unknownParameters: {
     kind: oneOf('how', ['reject', 'ignore']),
@@ -69,7 +70,7 @@ export const DATA_SETTINGS: readonly Setting[] = inGroup('Data', 'openTimetable'
     flag: '--header',
     isSecret: true,
     kind: HEADER,
-    help: "header field for addresses, such as 'Authorization: Bearer env:UPSTREAM_TOKEN', which takes the value from the environment; repeatable",
+    help: "header field for http(s) sources, such as 'Authorization: Bearer env:UPSTREAM_TOKEN' with a value from the environment; repeatable",
   },
   lecturerIdsFile: {
     places: [],
@@ -81,12 +82,12 @@ export const DATA_SETTINGS: readonly Setting[] = inGroup('Data', 'openTimetable'
     flag: null,
     kind: oneOf('where', ['thread', 'here']),
     default: 'thread',
-    help: 'build snapshots on a thread of their own, or on the calling thread, for small sets',
+    help: 'build snapshots on another thread, or on the calling thread for small sets',
   },
   onProgress: {
     flag: null,
     kind: given('a function', isFunction),
-    help: 'called now and then during the first load',
+    help: 'called from time to time during the first load',
   },
 });
 
@@ -106,19 +107,19 @@ export const REFRESHING_SETTINGS: readonly Setting[] = inGroup('Refreshing', 'op
   gate: {
     flag: null,
     kind: given('an object or false', (value) => value === false || isObject(value)),
-    help: 'what a new timetable must be like to replace the one that is served; false lets everything through',
+    help: 'checks that a new timetable must pass to replace the served one; false disables them',
   },
   shrinkPercentMax: {
     places: ['gate'],
     kind: amount('percent', 0, 100),
     default: 30,
-    help: 'refuse a timetable that is smaller than the served one by more than this; SIGUSR2 loads without the checks of size and rejections',
+    help: 'refuse a timetable that is smaller than the served one by more than this percentage; SIGUSR2 loads without the checks of size and rejections',
   },
   rejectPercentMax: {
     places: ['gate'],
     kind: amount('percent', 0, 100),
     default: 10,
-    help: 'refuse a timetable of which more than this share was rejected; the first one is published with a warning',
+    help: 'refuse a timetable if more than this percentage of its records was rejected; the first timetable is published with a warning',
   },
   growthPercentMax: {
     places: ['gate'],

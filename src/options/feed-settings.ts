@@ -1,4 +1,4 @@
-import { SECRET_BYTES_MIN } from '../auth/key-set.js';
+/** The settings of feeds: secrets, lifetime, revocations, public address. */
 import { publicUrlFault } from '../http/public-address.js';
 import { FEED_DAYS_MAX } from '../limits.js';
 import { count, given, inGroup, isObject, PATH, type Setting, text } from './setting.js';
@@ -11,37 +11,37 @@ export const FEED_SETTINGS: readonly Setting[] = inGroup('Feeds', 'feed', {
     places: ['serve', 'handler'],
     flag: null,
     kind: given('an object of options', isObject),
-    help: 'addresses for calendar programs, which send no token; without it there are none',
+    help: 'feed addresses for calendar programs, which send no token; without it there are no feeds',
   },
   feedSecret: {
     option: 'secret',
     isEnvironmentOnly: true,
     isSecret: true,
     kind: SECRET,
-    help: `secret that signs feed addresses, at least ${SECRET_BYTES_MIN} bytes, as text or as base64:… or base64url:…; without it there are no feeds`,
+    help: `secret that signs feed addresses; without it there are no feeds`,
   },
   feedSecretFile: {
     option: 'secretFile',
     kind: PATH,
-    help: 'file with that secret, read again when it changes',
+    help: 'file with the secret that signs feed addresses, read again when it changes',
   },
   feedSecretPrevious: {
     option: 'secretPrevious',
     isEnvironmentOnly: true,
     isSecret: true,
     kind: SECRET,
-    help: 'feed secret before a rotation: its addresses stay good, and none is signed with it',
+    help: 'feed secret before a rotation: its addresses stay valid, but new ones are not signed with it',
   },
   feedSecretPreviousFile: {
     option: 'secretPreviousFile',
     kind: PATH,
-    help: 'file with that earlier secret, read again when it changes',
+    help: 'file with the feed secret before a rotation, read again when it changes',
   },
   feedDays: {
     option: 'days',
     kind: count('number', 1, FEED_DAYS_MAX),
     default: 400,
-    help: 'days that a new feed address is good for',
+    help: 'days for which a new feed address is valid',
   },
   feedRevocationsFile: {
     option: 'revocationsFile',
@@ -53,11 +53,11 @@ export const FEED_SETTINGS: readonly Setting[] = inGroup('Feeds', 'feed', {
     option: 'revocations',
     flag: null,
     kind: given('an object of times', isObject),
-    help: 'which feeds are revoked: user, time',
+    help: 'revoked feeds: for each user, the time of revocation',
   },
   publicUrl: {
     places: ['serve', 'handler'],
     kind: { ...text('address', publicUrlFault), range: 'an http(s) address' },
-    help: 'address under which clients reach the service, such as https://timetable.example.org, for the addresses of feeds; without it, that of the connection where Host names it',
+    help: 'address under which clients reach the service, such as https://timetable.example.org, for feeds; without it, the address of the connection, if Host names it',
   },
 });

@@ -27,7 +27,7 @@ export interface TimetableOptions {
   readonly fieldMap?: FieldMap | undefined;
   /** Order of day, month and year in dates that are not ISO 8601. Default: they are rejected. */
   readonly dateOrder?: DateOrder | undefined;
-  /** IANA time zone of times without an offset, which are rejected without it, and of local days in queries. */
+  /** IANA time zone for times without an offset, which are rejected otherwise, and for local days in queries. */
   readonly timeZone?: string | undefined;
   /** Encoding of text files, as TextDecoder names it. Default: UTF-8, or UTF-16 with a byte order mark. */
   readonly encoding?: string | undefined;
@@ -35,7 +35,7 @@ export interface TimetableOptions {
   readonly from?: string | undefined;
   /** Day before which that expansion ends. Default: two years after the load. */
   readonly to?: string | undefined;
-  /** Rooms besides those of events, for free rooms: a path of a file, which is watched, or a list. Default: none. */
+  /** Rooms besides those of events, for free-time queries: the path of a file, which is watched, or a list. Default: none. */
   readonly rooms?: string | readonly Room[] | undefined;
   /** Answer an unknown query parameter with a fault, or ignore it. Default `reject`. */
   readonly unknownParameters?: ParseOptions['unknownParameters'] | undefined;
@@ -51,7 +51,7 @@ export interface TimetableOptions {
   readonly snapshotFile?: string | undefined;
   /** Earlier snapshots to keep beside it, as `<file>.1` and so on, 0 to 100. Default 0. */
   readonly snapshotFilesKept?: number | undefined;
-  /** A snapshot file to serve, and nothing else: the source is not asked. Default: none. */
+  /** Serves exactly this snapshot file; the source is not asked. Default: none. */
   readonly pin?: string | undefined;
   /** MiB of memory for caches besides the snapshot, 0 to 1,048,576; 0 for none. Default 256. */
   readonly cacheMb?: number | undefined;
@@ -59,9 +59,9 @@ export interface TimetableOptions {
   readonly memoryMbMax?: number | undefined;
   /** Events of one load, 1 to 4,294,967,294; larger loads are refused. Default: any number. */
   readonly eventsMax?: number | undefined;
-  /** Where snapshots are built: on a `thread` of their own, or `here`, for small sets. Default `thread`. */
+  /** Where snapshots are built: on another `thread`, or `here` for small sets. Default `thread`. */
   readonly buildOn?: BuildPlace | undefined;
-  /** Called now and then during the first load. If it throws, the load fails. Its promises are not awaited. */
+  /** Called from time to time during the first load. If it throws, the load fails. Its promises are not awaited. */
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
 }
 
@@ -83,11 +83,11 @@ export interface EmbeddedAuthOptions {
   readonly issuer?: string | undefined;
   /** If given, every token's `aud` must be or contain it. */
   readonly audience?: string | undefined;
-  /** Token claims by the field that they select on, in place of the field's own. */
+  /** Token claims by field, in place of the field's own claims. */
   readonly claims?: Readonly<Record<string, readonly string[]>> | undefined;
-  /** User → field → values, added to what the claims say. */
+  /** User → field → values, in addition to the claims. */
   readonly enrolments?: object | undefined;
-  /** A JSON file with the same instead, read at the start and again when it changes. Not for `handler()`. */
+  /** Instead, a JSON file of this form, read at the start and again when it changes. Not for `handler()`. */
   readonly enrolmentsFile?: string | undefined;
 }
 
@@ -95,17 +95,17 @@ export interface EmbeddedAuthOptions {
 export interface FeedServingOptions {
   /** Signs the addresses: at least 32 bytes. A text may be `base64:…` or `base64url:…`. */
   readonly secret?: string | Uint8Array | undefined;
-  /** A file with the secret instead, read at the start and again when it changes. Not for `handler()`. */
+  /** Instead, a file with the secret, read at the start and again when it changes. Not for `handler()`. */
   readonly secretFile?: string | undefined;
-  /** The secret before a rotation: its addresses stay good, and none is signed with it. */
+  /** The secret before a rotation: its addresses stay valid, but new ones are not signed with it. */
   readonly secretPrevious?: string | Uint8Array | undefined;
-  /** A file with that secret instead. Not for `handler()`. */
+  /** Instead, a file with this secret. Not for `handler()`. */
   readonly secretPreviousFile?: string | undefined;
-  /** Days that a new address is good for, 1 to 3660. Default 400. */
+  /** Days for which a new address is valid, 1 to 3660. Default 400. */
   readonly days?: number | undefined;
-  /** Subject → time: addresses of the subject from before that time are refused. Default: none. */
+  /** Subject → time: addresses of the subject made before this time are refused. Default: none. */
   readonly revocations?: object | undefined;
-  /** A JSON file with the same instead, read at the start and again when it changes. Not for `handler()`. */
+  /** Instead, a JSON file of this form, read at the start and again when it changes. Not for `handler()`. */
   readonly revocationsFile?: string | undefined;
 }
 
@@ -113,33 +113,33 @@ export interface FeedServingOptions {
 export interface EmbeddedHandlerOptions<Request extends IncomingMessage = IncomingMessage> {
   /** Path of the resources for the handler: `/` if the framework strips a prefix. Default `/api/v1`. */
   readonly basePath?: string | undefined;
-  /** Compress answers that are asked for again, as Accept-Encoding allows. Default true. */
+  /** Whether answers to repeated requests are compressed, as Accept-Encoding allows. Default true. */
   readonly compression?: boolean | undefined;
   /** Verify bearer tokens. Without it every request is let in: the embedding program authenticates. */
   readonly auth?: EmbeddedAuthOptions | undefined;
   /** Without `auth`: the values that select the events of /schedule/personal; null for none. Default: none. */
   readonly identify?: ((req: Request) => IdentityValues | null) | undefined;
-  /** Takes log records; a pino logger is one. Default: nothing is logged. */
+  /** Receives log records, as a pino logger does. Default: nothing is logged. */
   readonly log?: Logger | undefined;
-  /** Feeds for calendar programs. Needs `auth`. Default: there are none. */
+  /** Feeds for calendar programs. Needs `auth`. Default: no feeds. */
   readonly feed?: FeedServingOptions | undefined;
-  /** Address under which clients reach the service, for the addresses of feeds. Default: that of the connection, if Host names it. */
+  /** Address under which clients reach the service, for feeds. Default: the address of the connection, if Host names it. */
   readonly publicUrl?: string | undefined;
 }
 
 /** How `serve()` serves a timetable. In production it needs a key that verifies tokens. */
 export interface ServeOptions {
-  /** How bearer tokens are verified. Only development mode can do without. */
+  /** How bearer tokens are verified. Required in production mode. */
   readonly auth?: EmbeddedAuthOptions | undefined;
   /** TCP port, 0 to 65,535; 0 takes any free one. Default 3000. */
   readonly port?: number | undefined;
   /** Address or name to listen on. Default 127.0.0.1: reachable from this machine only. */
   readonly host?: string | undefined;
-  /** Path in front of every endpoint but /health: segments of letters, digits, `-._~`. Default `/api/v1`. */
+  /** Path before every endpoint except /health: segments of letters, digits, `-._~`. Default `/api/v1`. */
   readonly basePath?: string | undefined;
-  /** Compress answers that are asked for again, as Accept-Encoding allows. Default true. */
+  /** Whether answers to repeated requests are compressed, as Accept-Encoding allows. Default true. */
   readonly compression?: boolean | undefined;
-  /** `development` adds /login, /docs and /health and makes a key of its own. Default `production`. */
+  /** `development` adds /login, /docs and /health and makes its own key. Default `production`. */
   readonly mode?: 'production' | 'development' | undefined;
   /** Serving threads, 1 to 128, which share one snapshot; `auto` starts one per core. Default 1: the program's own thread. */
   readonly workers?: WorkerCount | undefined;
@@ -149,15 +149,15 @@ export interface ServeOptions {
   readonly overloadMs?: number | undefined;
   /** Origins of web pages that may read answers, such as `https://timetable.example.org`, at most 100. Default none. */
   readonly corsOrigins?: readonly string[] | undefined;
-  /** Feeds for calendar programs. Default: there are none. */
+  /** Feeds for calendar programs. Default: no feeds. */
   readonly feed?: FeedServingOptions | undefined;
-  /** Address under which clients reach the service, for the addresses of feeds. Default: that of the connection, if Host names it. */
+  /** Address under which clients reach the service, for feeds. Default: the address of the connection, if Host names it. */
   readonly publicUrl?: string | undefined;
-  /** Share of the requests that are logged, 0 to 1. Default 0. */
+  /** Share of requests in the access log, 0 to 1. Default 0. */
   readonly accessLog?: number | undefined;
-  /** A second port for operators, with /live, /ready and /metrics. Default: there is none. */
+  /** A second port for operators, with /live, /ready and /metrics. Default: no second port. */
   readonly admin?: AdminListenerOptions | undefined;
-  /** Takes log records; a pino logger is one. Default: nothing is logged. */
+  /** Receives log records, as a pino logger does. Default: nothing is logged. */
   readonly log?: Logger | undefined;
 }
 
@@ -167,9 +167,9 @@ export interface AdminListenerOptions {
   readonly port: number;
   /** Address or name to listen on. Default 127.0.0.1. */
   readonly host?: string | undefined;
-  /** Host names that requests may have, besides IP addresses, localhost and `host`; at most 100. Default none. */
+  /** Host names that requests may use besides IP addresses, localhost and `host`; at most 100. Default none. */
   readonly allowedHosts?: readonly string[] | undefined;
-  /** Bearer token of POST /refresh, at least 22 characters. Default: there is no /refresh. */
+  /** Bearer token of POST /refresh, at least 22 characters. Default: no /refresh. */
   readonly token?: string | undefined;
 }
 
@@ -178,7 +178,7 @@ export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'buildOn
   GateOptions &
   Omit<ServeOptions, 'auth' | 'feed' | 'admin' | 'log'> &
   Omit<EmbeddedAuthOptions, 'jwks' | 'enrolments' | 'hs256Secret'> & {
-    /** Several paths or addresses are merged; later ones win. */
+    /** Several paths or addresses are merged; the later wins. */
     readonly source: TimetableOptions['source'] | readonly string[];
     readonly hs256Secret?: string | undefined;
     /** A path or an http(s) address. */
@@ -208,7 +208,7 @@ export type ServiceOptions = Omit<TimetableOptions, 'source' | 'gate' | 'buildOn
     readonly logFormat?: (typeof LOG_FORMATS)[number] | undefined;
   };
 
-/** The settings that say what values of a source mean. */
+/** The settings of reading a source. */
 export type ReadingSettings = Pick<
   ResolvedSettings,
   keyof ReadRules | 'mapFile' | 'table' | 'query' | 'postgresPasswordFile'

@@ -1,3 +1,4 @@
+/** The settings of how records are read: identifiers, field map, dates, time zone, encoding, span of calendars. */
 import { IDENTIFIER_MODES } from '../model/event.js';
 import { DATE_ORDERS, type FieldMap, type ReadRules } from '../model/read-rules.js';
 import { parseInstant } from '../model/time.js';
@@ -8,7 +9,7 @@ import { suggest } from '../structures/suggest.js';
 import type { Resolved } from './option-types.js';
 import { either, inGroup, isObject, type Kind, oneOf, PATH, type Setting, text } from './setting.js';
 
-/** Adds `field=column` to the entries given before. A variable may have several lines of them. */
+/** Adds `field=column` to the earlier entries. A variable may have several entries, one a line. */
 const FIELD_MAP: Kind = {
   unit: 'field=column',
   range: 'field=column; in a program an object of them',
@@ -45,7 +46,7 @@ const TIME_ZONE: Kind = {
   },
 };
 
-/** Also for a city alone. */
+/** Also finds a zone by its city alone. */
 function nearestZone(typed: string): string | null {
   const zones = Intl.supportedValuesOf('timeZone');
   const cityOf = (zone: string): string => zone.slice(zone.lastIndexOf('/') + 1);
@@ -77,22 +78,22 @@ const DATE: Kind = {
   },
 };
 
-/** What values of a source mean. Every command that reads a source has them. */
+/** How a source is read. Every command that reads a source has these settings. */
 export const READING_SETTINGS: readonly Setting[] = inGroup('Reading', 'openTimetable', {
   identifiers: {
     kind: oneOf('kind', IDENTIFIER_MODES),
     default: 'uuid',
-    help: 'what identifiers of the data look like: UUIDs, or any text of 1 to 64 characters and whole numbers, or text that UUIDs are derived from',
+    help: 'form of the identifiers in the data: uuid for UUIDs, any for text of 1 to 64 characters and whole numbers, derived for text that is turned into UUIDs',
   },
   fieldMap: {
     flag: '--map',
     kind: FIELD_MAP,
-    help: "the column, path or template that a field is read from, such as title=Subject, roomName=room.name or 'time={date}T{start}'; repeatable",
+    help: "column, path or template from which a field is read, such as title=Subject, roomName=room.name or 'time={date}T{start}'; repeatable",
   },
   mapFile: {
     places: [],
     kind: PATH,
-    help: 'JSON object with such entries; an object under csv, icalendar, json or messagepack is for that format alone',
+    help: 'JSON file with the entries of --map; an object under csv, icalendar, json or messagepack applies to that format alone',
   },
   dateOrder: {
     kind: oneOf('order', DATE_ORDERS),
@@ -100,7 +101,7 @@ export const READING_SETTINGS: readonly Setting[] = inGroup('Reading', 'openTime
   },
   timeZone: {
     kind: TIME_ZONE,
-    help: 'IANA time zone of times without an offset, such as Europe/Berlin, which are rejected without it, and of local days in queries',
+    help: 'time zone for times without an offset, which are rejected otherwise, and for local days in queries',
   },
   encoding: {
     kind: ENCODING,

@@ -8,7 +8,7 @@ import { SETTINGS, settingsOf } from './table.js';
 
 type Settings = ReadonlyMap<string, Setting>;
 
-/** Objects whose values were checked here, so that no value is checked twice. */
+/** Objects whose values were checked here; no value is checked twice. */
 const checked = new WeakSet<object>();
 
 /** How messages name the options of each place: the method that takes them, and a prefix. */
@@ -43,7 +43,7 @@ export function resolveOptions<P extends Place>(place: P, options: unknown): Res
   return values as Resolved<P>;
 }
 
-/** Checks each setting of the command line by itself and fills in defaults. Throws `option-invalid` for the first fault. */
+/** Checks each setting of the command line separately and fills in defaults. Throws `option-invalid` for the first fault. */
 export function checkSettings(options: ServiceOptions): ResolvedSettings {
   if (checked.has(options)) return options as ResolvedSettings;
   const values = checkedValues(allSettings(), options as unknown as Values);

@@ -28,7 +28,7 @@ export const RULES: Rules = {
     values.tokenType === 'at+jwt' && (values.issuer === undefined || values.audience === undefined),
   'handler() takes {auth} or {identify}, not both': ({ auth, identify }) =>
     auth !== undefined && identify !== undefined,
-  'handler() takes {feed} only with {auth}, which says who asks': ({ auth, feed }) =>
+  'handler() takes {feed} only with {auth}, which identifies the user': ({ auth, feed }) =>
     feed !== undefined && auth === undefined,
   ...rulesOf(
     ['snapshotFilesKept'],

@@ -1,3 +1,4 @@
+/** The settings of the server: listening, threads, overload, CORS, admin listener, logs. */
 import { originFault } from '../http/answer/answer-fields.js';
 import {
   ADMIN_TOKEN_CHARACTERS_MIN,
@@ -25,7 +26,7 @@ import {
 const CONNECTIONS_MAX_MAX = 1_048_576;
 
 const BASE_PATH: Kind = text('path', (path) => {
-  // The router takes ":" and "*" for patterns, and clients resolve "." and ".." away.
+  // The router treats ":" and "*" as patterns, and clients remove "." and "..".
   const isGood = /^(?:\/[A-Za-z0-9._~-]+)+\/?$/.test(path) && !/\/\.{1,2}(?:\/|$)/.test(path);
   return path === '/' || isGood
     ? null
@@ -75,7 +76,7 @@ export const LISTENING_SETTINGS: readonly Setting[] = inGroup('Listening', 'serv
     places: ['serve', 'handler'],
     kind: either('how', 'on', 'off'),
     default: true,
-    help: 'compress answers that are asked for again, as Accept-Encoding allows; off leaves it to a proxy',
+    help: 'compress answers to repeated requests, as Accept-Encoding allows; off leaves it to a proxy',
   },
   mode: {
     kind: oneOf('mode', ['production', 'development']),
@@ -116,7 +117,7 @@ const HOST_NAMES: Kind = {
   },
 };
 
-/** The values of an option that is given several times, or with commas. */
+/** The values of an option that is repeated or has commas. */
 function list(argument: string, previous: unknown): readonly string[] {
   const given = argument.split(',').map((each) => each.trim());
   return isTextList(previous) ? [...previous, ...given] : given;
@@ -173,7 +174,7 @@ export const OPERATING_SETTINGS: readonly Setting[] = inGroup('Operating', 'serv
   accessLog: {
     kind: amount('share', 0, 1),
     default: 0,
-    help: 'share of the requests that are logged, at level info',
+    help: 'share of requests in the access log, at level info',
   },
   logLevel: {
     places: [],
@@ -192,6 +193,6 @@ export const OPERATING_SETTINGS: readonly Setting[] = inGroup('Operating', 'serv
     flag: null,
     group: 'Logging',
     kind: given('a logger', isObject),
-    help: 'takes log records; a pino logger is one. Without it nothing is logged',
+    help: 'receives log records, as a pino logger does; without it nothing is logged',
   },
 });

@@ -27,7 +27,7 @@ export interface Setting {
   readonly short?: `-${string}`;
   /** The value of a flag without one. */
   readonly preset?: string;
-  /** The list of processes would show a secret in a flag. */
+  /** Not a flag: the list of processes would show the secret. */
   readonly isEnvironmentOnly?: boolean;
   /** Messages never repeat the value. */
   readonly isSecret?: boolean;
@@ -35,7 +35,7 @@ export interface Setting {
   readonly kind: Kind;
   /** If it depends on other settings, it is undefined and `help` explains it. */
   readonly default?: string | number | boolean;
-  /** One sentence without an end stop. */
+  /** One sentence without a full stop. */
   readonly help: string;
 }
 
@@ -68,7 +68,7 @@ export interface Kind {
   readonly range: string;
   /** The only texts that the command line takes. */
   readonly choices?: readonly string[];
-  /** Turns text of the command line into the value that `fault` judges. Default: the text. */
+  /** Turns text of the command line into the value that `fault` checks. Default: the text. */
   readonly parse?: (text: string, previous: unknown) => unknown;
   /** Null for a good value; otherwise a clause such as "it must be …". */
   readonly fault: (value: unknown) => string | null;
@@ -122,7 +122,7 @@ export function either(unit: string, whenTrue: string, whenFalse: string): Kind 
   };
 }
 
-/** Empty text is refused: an empty LECTERN_ISSUER would otherwise switch its check off. */
+/** Empty text is refused: otherwise an empty LECTERN_ISSUER would switch off its check. */
 export function text(unit: string, fault: (value: string) => string | null = () => null): Kind {
   return {
     unit,

@@ -1,3 +1,4 @@
+/** The settings of bearer tokens: keys, required claims, and the events of their users. */
 import { SECRET_BYTES_MIN, type SecretUse, secretBytes } from '../auth/key-set.js';
 import { keySourceFault } from '../auth/remote-keys.js';
 import { TOKEN_TYPES } from '../auth/verifier.js';
@@ -16,7 +17,7 @@ import {
   text,
 } from './setting.js';
 
-/** Programs may also give bytes. */
+/** Kind of a secret: text or, in a program, bytes. */
 export function secretKind(use: SecretUse): Kind {
   return {
     unit: 'secret',
@@ -40,7 +41,7 @@ const KEY_SET: Kind = {
   },
 };
 
-/** Adds `studyGroup=groups,groupId=gid` to the claims given before. */
+/** Adds `studyGroup=groups,groupId=gid` to the earlier claims. */
 const CLAIMS: Kind = {
   unit: 'field=claim',
   range: `field=claim, with one of the fields ${anyOf(IDENTITY_FIELDS.map(({ name }) => name))}`,
@@ -65,7 +66,7 @@ export const TOKEN_SETTINGS: readonly Setting[] = inGroup('Tokens', 'auth', {
     isEnvironmentOnly: true,
     isSecret: true,
     kind: secretKind('HS256'),
-    help: `secret of HS256 tokens, at least ${SECRET_BYTES_MIN} bytes, as text or as base64:… or base64url:…`,
+    help: 'secret of HS256 tokens',
   },
   hs256SecretFile: {
     places: [],
@@ -115,20 +116,20 @@ export const TOKEN_SETTINGS: readonly Setting[] = inGroup('Tokens', 'auth', {
     flag: '--enrolments',
     group: 'Users',
     kind: PATH,
-    help: 'JSON file of what users are enrolled in, read again when it changes: {"sub": {"studyGroup": ["…"]}}',
+    help: 'JSON file of enrolments, read again when it changes: {"sub": {"studyGroup": ["…"]}}',
   },
   enrolments: {
     flag: null,
     group: 'Users',
     kind: given('an object of users', isObject),
-    help: 'what users are enrolled in: user, field, values',
+    help: 'enrolments: for each user, values by field',
   },
   identify: {
     places: ['handler'],
     flag: null,
     group: 'Users',
     kind: given('a function', isFunction),
-    help: 'what selects the personal events of a request, where the embedding program checks tokens itself',
+    help: 'function that identifies the user of a request, if the embedding program checks tokens itself',
   },
   auth: {
     places: ['serve', 'handler'],

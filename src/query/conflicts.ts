@@ -10,7 +10,7 @@ import type { Query } from './query.js';
 
 /**
  * Ascending numbers of the clusters with a matching event. Without filters the window alone decides: events of a cluster
- * leave no gap, so one of them overlaps the window exactly when the cluster does.
+ * leave no gap, so the cluster overlaps the window exactly when one of its events does.
  */
 export function findConflicts(
   snapshot: Snapshot,
@@ -46,7 +46,7 @@ const LOOK_COST = 1 / 4;
 function looksMax(snapshot: Snapshot, clusters: Clusters, candidates: number, hasNoWindow: boolean): number {
   // In a long cluster the event in the window may be the last.
   if (!hasNoWindow) return clusters.image.events.length;
-  // One of so many events matches, so the search mostly ends early.
+  // In a long cluster an event usually matches early, which ends the search.
   const perCluster = snapshot.eventCount / Math.max(1, candidates);
   return LOOK_COST * Math.min(clusters.image.events.length, clusters.count * perCluster);
 }

@@ -16,7 +16,7 @@ export interface DirectoryCursor extends DirectoryKey {
   readonly nameDigest: string | null;
 }
 
-/** Cursors are base64url of JSON, so all snapshots and replicas read them alike. The first element is the kind of list. */
+/** Cursors are base64url of JSON, so all snapshots and replicas can read them. The first element is the kind of list. */
 export function encodeEventCursor(cursor: EventKey): string {
   return encode(['e', cursor.timeMs, cursor.endTimeMs, cursor.id]);
 }
@@ -28,7 +28,7 @@ export function encodeConflictCursor({ startMs, endMs, by, key }: ClusterKey): s
     : encode(['c', startMs, endMs, by, beginningOf(key), digestOf(key)]);
 }
 
-/** The first cluster after a cursor, whose own cluster may be gone. */
+/** The first cluster after a cursor. The cluster of the cursor itself may no longer exist. */
 export function clusterAfter(clusters: Clusters, cursor: ConflictCursor): number {
   const { keyDigest } = cursor;
   if (keyDigest === null) return clusters.clusterAfter(cursor);
@@ -49,7 +49,7 @@ export function encodeDirectoryCursor(list: string, { name, id }: DirectoryKey):
     : encode([list, beginningOf(name), id, digestOf(name)]);
 }
 
-/** The place of the first of these entries after a cursor, whose own entry may be gone. */
+/** The index of the first entry after a cursor. The entry of the cursor itself may no longer exist. */
 export function placeAfter(
   directory: Pick<Directory, 'keyOf'>,
   entries: Uint32Array,

@@ -14,15 +14,15 @@ export interface DirectoryKey {
 }
 
 /**
- * The rooms, courses, groups or lecturers of a snapshot. **Entry** e is the value of the first key field with code e; from
- * `ids.size` on it is a value of the second key field, on events without the first. Such entries have a name and no id.
+ * The rooms, courses, groups or lecturers of a snapshot. **Entry** e is the value of the first key field with code e. From
+ * `ids.size` on, entries are values of the second key field, for events without the first. Such entries have a name and no id.
  */
 export class Directory {
   readonly ids: Dictionary;
   readonly names: Dictionary;
-  /** By entry with an id: a code of `names`, or a larger number for no name. */
+  /** For each entry with an id: a code of `names`, or a larger number for no name. */
   readonly nameCodes: CodeColumn;
-  /** Names of entries without an id. Null in directories where all have one. */
+  /** Names of entries without an id. Null in directories whose entries all have one. */
   readonly texts: Dictionary | null;
   readonly #idField: FieldIndex;
   readonly #textField: FieldIndex | null;
@@ -104,7 +104,7 @@ export class Directory {
 
   #countAll(eventCount: number): Uint32Array {
     const { start, postings } = this.#idField;
-    // Only events without an id count for texts.
+    // The second field counts only for events without an id.
     if (this.#textField !== null && postings.length < eventCount) {
       return this.#countCodes(Selection.ofRuns(Uint32Array.of(0, eventCount)));
     }
@@ -113,7 +113,7 @@ export class Directory {
     return totals;
   }
 
-  /** Dictionaries are in order, so counting by name sorts entries with ids, and one merge adds those without. */
+  /** Dictionaries are sorted, so counting by name sorts the entries with ids. One merge adds the entries without. */
   #sort(): Uint32Array {
     const { ids, names, texts, nameCodes } = this;
     const totals = this.#totals;
@@ -128,7 +128,7 @@ export class Directory {
     let count = 0;
     let n = 0;
     for (let textCode = 0; textCode < texts.size; textCode++) {
-      // Zero: all its events have an id. An empty text names nothing.
+      // Zero: all events with this name have an id. An empty text is not a name.
       if (totals[ids.size + textCode] === 0 || texts.start[textCode] === texts.start[textCode + 1]) continue;
       while (n < byName.length) {
         const nameCode = nameCodes[byName[n]!]!;
@@ -195,7 +195,7 @@ class SearchedTexts {
     for (let at = text.indexOf(q); at !== -1; ) {
       const next = lowerBound(start, at + 1);
       const end = start[next]!;
-      // Otherwise q lies across two values.
+      // Otherwise q spans two values.
       const isWithin = at + q.length <= end;
       if (isWithin) isMatch[offset + next - 1] = 1;
       at = text.indexOf(q, isWithin ? end : at + 1);

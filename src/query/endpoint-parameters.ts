@@ -1,4 +1,4 @@
-/** Which parameters and formats each endpoint has. */
+/** The parameters and formats of each endpoint. */
 import { type DirectoryName, PARAMETER_FIELDS } from '../model/fields.js';
 import { FORMATS, type Format, LIST_FORMATS } from '../model/format.js';
 
@@ -37,7 +37,7 @@ export type EndpointName =
 export interface Parameter {
   readonly name: string;
   readonly kind: ParameterKind;
-  /** Its place in the table, which orders faults and filters. */
+  /** Its index in the table, the order of faults and filters. */
   readonly rank: number;
 }
 
@@ -107,7 +107,7 @@ export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>>
   lecturers: DIRECTORY_PARAMETERS,
 };
 
-/** What GET /schedule/feed takes, which is no list itself: what the feed will select. */
+/** The parameters of GET /schedule/feed. They select the events of the feed. */
 export const FEED_PARAMETERS: ParameterTable = tableOf(...FILTERS, ['for', 'for'], ['clashes', 'clashes']);
 
 export const ENDPOINT_FORMATS: Readonly<Record<EndpointName, readonly Format[]>> = {

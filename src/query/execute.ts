@@ -1,4 +1,4 @@
-/** Room query/. From parameters to a plan to event numbers. It makes no bytes and knows nothing of HTTP. */
+/** Room query/. Turns parameters into a plan and into event numbers. It makes no bytes and knows nothing of HTTP. */
 import type { FieldIndex, Snapshot } from '../snapshot/snapshot.js';
 import { sortUnique } from '../structures/ordinal-set.js';
 import { results } from '../structures/slabs.js';
@@ -86,7 +86,7 @@ function uniteLists(snapshot: Snapshot, parts: readonly Narrowed[], count: numbe
     union.set(list, written);
     written += list.length;
   }
-  // Lists interleave, and those of different fields can share events.
+  // Lists interleave, and lists of different fields can share events.
   return Selection.ofList(union.subarray(0, sortUnique(union, count, snapshot.eventCount)));
 }
 

@@ -2,7 +2,7 @@ import { count, describeWindow } from './explain.js';
 import type { FreeQuery } from './free.js';
 import type { FreeKeys, Marks } from './free-keys.js';
 
-/** How free time is found, one step a line. */
+/** Explains how free time is found, one step a line. */
 export function explainFree(keys: FreeKeys, query: FreeQuery, found: number, marks: Marks): string {
   const { by, windows, among, buildings, capacityMin } = query;
   const more = windows.length === 1 ? '' : `, and ${windows.length - 1} in later weeks`;

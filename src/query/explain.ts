@@ -3,7 +3,7 @@ import { countListsByRuns } from './narrow.js';
 import type { Clause, Plan } from './plan.js';
 import type { Window } from './query.js';
 
-/** How a query is answered, with the time that each step took. */
+/** Explains how a query is answered, with the time of each step. */
 export interface Explanation {
   /** One step a line; see {@link explainPlan}. */
   readonly plan: string;
@@ -13,7 +13,7 @@ export interface Explanation {
   readonly count: number;
   /** Bytes of the page as JSON. */
   readonly bodyBytes: number;
-  /** What each step took. */
+  /** The time of each step. */
   readonly timings: {
     /** To read the parameters. */
     readonly parseMs: number;
@@ -26,7 +26,7 @@ export interface Explanation {
   };
 }
 
-/** A plan as text, one step a line. Tests compare it, so that they see which index was used. */
+/** A plan as text, one step a line. Tests compare it to check which index was used. */
 export function explainPlan(plan: Plan): string {
   const lines: string[] = [];
   const { window } = plan.window;

@@ -6,20 +6,20 @@ import { compareDirectoryKeys, type Directory, type DirectoryKey } from './direc
 import { type Gap, Gaps, NO_GAP } from './gaps.js';
 import type { Window } from './query.js';
 
-/** Keys that were marked. */
+/** Number of marked keys. */
 export interface Marks {
   readonly isMarked: Uint8Array;
   count: number;
-  /** Slots that were looked at. */
+  /** Number of visited slots. */
   slots: number;
 }
 
 const NO_KEY = 0xffffffff;
 
 /**
- * The rooms, lecturers or groups of a snapshot, and when events need them. A **key** is a code of the first field of the
- * dimension; behind these come the codes of the second, for events without the first, as the entries of a directory, and then
- * the rooms that no event uses. Events without length need nothing.
+ * The rooms, lecturers or groups of a snapshot, and when events occupy them. A **key** is a code of the first field of the
+ * dimension. The codes of the second field follow, for events without the first, as in a directory. The last keys are
+ * the rooms that no event uses. Zero-length events occupy nothing.
  */
 export class FreeKeys {
   /** All known keys, in order of compareDirectoryKeys. */
@@ -30,7 +30,7 @@ export class FreeKeys {
   readonly #first: FieldIndex;
   readonly #second: FieldIndex | null;
   readonly #directory: Directory;
-  /** The first code of the second field that is not the empty text, which names no one. */
+  /** The first code of the second field that is not the empty text. */
   readonly #textsFrom: number;
   readonly #rooms: ReadonlyMap<string, Room>;
   /** Rooms that no event uses. */
@@ -89,14 +89,14 @@ export class FreeKeys {
     return { id, name: (id === null ? null : this.#rooms.get(id)?.name) ?? name };
   }
 
-  /** What the table of rooms says; null for a room that it lacks, and for others than rooms. */
+  /** The entry in the table of rooms; null if there is none, and for lecturers and groups. */
   roomOf(key: number): Room | null {
     if (this.#rooms.size === 0) return null;
     if (key >= this.#usableSize) return this.#unusedRooms[key - this.#usableSize]!;
     return this.#rooms.get(this.#first.dictionary.valueOf(key)) ?? null;
   }
 
-  /** The keys with one of these identifiers, or without any and with one of these texts. */
+  /** The keys with one of these identifiers, and keys without an identifier with one of these texts. */
   keysOf(ids: readonly string[], texts: readonly string[]): Set<number> {
     const keys = new Set<number>();
     const ofFirst = this.#first.dictionary.size;
@@ -156,7 +156,7 @@ export class FreeKeys {
     return this.#gapsOfSecond.around(key - ofFirst, window);
   }
 
-  /** Texts are keys of events without an identifier only, which are few or all: one pass over the codes finds them. */
+  /** Texts are keys only of events without an identifier. These are few or all, so one pass over the codes finds them. */
   /** The order of the directory, unless the table of rooms adds rooms and names. */
   #inOrder(used: Uint32Array): Uint32Array {
     if (this.#rooms.size === 0) return used;

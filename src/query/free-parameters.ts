@@ -22,7 +22,7 @@ export interface FreeGiven extends DaysGiven {
 
 const KINDS: readonly ConflictBy[] = CONFLICT_DIMENSIONS.map(({ by }) => by);
 
-/** The parameters of GET /schedule/free that no other endpoint has. Null after a fault was told. */
+/** The parameters that only GET /schedule/free has. Null after a reported fault. */
 export function readFreeQuery(request: FreeGiven, tell: TellFault): FreeQuery | null {
   const { given, isGiven } = request;
   const by = readBy(request, tell);
@@ -54,7 +54,7 @@ function readBy({ given, isGiven }: FreeGiven, tell: TellFault): ConflictBy | nu
   return by;
 }
 
-/** Null after a fault, or for a window that lacks a side or has no time. */
+/** Null after a fault, or if the window lacks a side or is empty. */
 function readWindows({ given, window, local }: FreeGiven, tell: TellFault): readonly Window[] | null {
   const text = given.get('weeks')?.[0];
   const weeks = text === undefined ? 1 : readCount('weeks', text, WEEKS_MAX, tell);
@@ -72,7 +72,7 @@ function readWindows({ given, window, local }: FreeGiven, tell: TellFault): read
   return days === null ? weeksOfWindow(window, weeks, zone) : weeksOfDays(days, weeks);
 }
 
-/** The values of a parameter that may be repeated; null where it was not given, or after a fault. */
+/** The values of a repeatable parameter; null if it was not given, or after a fault. */
 function readValues(name: string, given: GivenTexts, tell: TellFault): readonly string[] | null {
   const values = given.get(name) ?? null;
   if (values === null || values.length <= PARAMETER_VALUES_MAX) return values;
@@ -91,7 +91,7 @@ function readBuildings(given: GivenTexts, tell: TellFault): readonly string[] | 
   return values === null ? null : canonical(values.map(normaliseText));
 }
 
-/** Rooms are known by identifiers only. Any text can name a lecturer or a group. */
+/** Rooms have only identifiers. Any text can name a lecturer or a group. */
 function readAmong(by: ConflictBy, { given, identifiers }: FreeGiven, tell: TellFault): Among | null {
   const values = readValues('among', given, tell);
   if (values === null) return null;

@@ -7,22 +7,22 @@ import type { Window } from './query.js';
 
 const WEEK_MS: number = 7 * DAY_MS;
 
-/** Identifiers, and texts of those without. */
+/** Identifiers, and names of entries without an identifier. */
 export interface Among {
   readonly ids: readonly string[];
   readonly texts: readonly string[];
 }
 
-/** Who is asked for. */
+/** Whether to list rooms, lecturers or groups. */
 export interface FreeQuery {
   readonly by: ConflictBy;
-  /** The window, then the same in the weeks after it. At least one. */
+  /** The window, then the windows of the following weeks. At least one. */
   readonly windows: readonly Window[];
-  /** Null for everyone. */
+  /** Null for all. */
   readonly among: Among | null;
-  /** Only rooms in one of these; null for all. */
+  /** Only rooms in one of these buildings; null for all. */
   readonly buildings: readonly string[] | null;
-  /** Only rooms that hold as many people. */
+  /** Only rooms for at least this number of people. */
   readonly capacityMin: number | null;
 }
 
@@ -52,7 +52,7 @@ export function findFree(keys: FreeKeys, query: FreeQuery): FreeResult {
   return { keys: found.subarray(0, count), marks };
 }
 
-/** The same windows without overlaps, so that no event is looked at twice. */
+/** The same windows without overlaps, so no event is visited twice. */
 export function unite(windows: readonly Window[]): Window[] {
   const united: Window[] = [];
   for (const window of [...windows].sort((a, b) => a.startMs - b.startMs)) {
@@ -63,7 +63,7 @@ export function unite(windows: readonly Window[]): Window[] {
   return united;
 }
 
-/** The same days of `weeks` weeks running. Days that a zone skipped are left out. */
+/** The same days in `weeks` consecutive weeks. Days that a zone skipped are left out. */
 export function weeksOfDays(given: DaysInZone, weeks: number): Window[] {
   return Array.from({ length: weeks }, (_, week) =>
     windowOfDays({ ...given, dateMs: given.dateMs + week * WEEK_MS }),
@@ -71,8 +71,8 @@ export function weeksOfDays(given: DaysInZone, weeks: number): Window[] {
 }
 
 /**
- * The window, and the local times of its ends in the weeks after it, as `add({ weeks })` of Temporal: a time that clocks skip is as
- * much later, of a time that they show twice the first is meant. A window within a gap may have no time, and is left out.
+ * The window, and the same local times in the following weeks, like Temporal's `add({ weeks })`: a time that clocks skip moves
+ * forward by the length of the skip, and a time that they show twice is read as the first. A window within a skip may be empty and is left out.
  */
 export function weeksOfWindow(window: Window, weeks: number, zone: Zone): Window[] {
   const laterBy = (instantMs: number, week: number): number =>

@@ -10,19 +10,19 @@ export interface Gap {
 
 export const NO_GAP: Gap = { fromMs: null, untilMs: null };
 
-/** Up to so many events are looked at on each side of a window. */
+/** Most events to visit on each side of a window. */
 const LOOKS_MAX = 64;
 
 /** The events with length of one key, as slots, ascending, each once. */
 interface KeySlots {
   readonly slots: Uint32Array;
-  /** Of the slots up to each one that with the latest end. */
+  /** For each slot, the one with the latest end among the slots up to it. */
   readonly latest: Uint32Array;
 }
 
 /**
- * Gaps around windows in the posting lists of one field. Mostly the events next to the window decide. Long, nested and
- * zero-length events may need more looks: then the slots of that value are listed once, and each gap is one search in them.
+ * Gaps around windows in the posting lists of one field. Usually the events next to the window decide. Long, nested and
+ * zero-length events may need more visits: then the slots of that value are listed once, and each gap is one search in the list.
  */
 export class Gaps {
   readonly #snapshot: Snapshot;
@@ -32,7 +32,7 @@ export class Gaps {
   readonly #listed = new Map<number, KeySlots>();
 
   /**
-   * @param counts whether an event of the field's values is theirs
+   * @param counts whether an event counts for its value of the field
    * @param looksMax for tests
    */
   constructor(
@@ -66,7 +66,7 @@ export class Gaps {
     };
   }
 
-  /** Undefined after too many looks. Looks at events before place `after`, last first, until all earlier ones must end before the latest end so far. */
+  /** Visits events before place `after`, last first, until all earlier ones must end before the latest end so far. Undefined after too many visits. */
   #endBefore(code: number, after: number): number | null | undefined {
     const snapshot = this.#snapshot;
     const { postings, start, longestMs } = this.#field;
@@ -83,7 +83,7 @@ export class Gaps {
     return Number.isFinite(latestMs) ? latestMs : null;
   }
 
-  /** Undefined after too many looks. */
+  /** Undefined after too many visits. */
   #startFrom(code: number, after: number): number | null | undefined {
     const snapshot = this.#snapshot;
     const { postings, start } = this.#field;

@@ -1,4 +1,4 @@
-/** Windows of local days, and the time zones that requests name. */
+/** Windows of local days, and the time zones of requests. */
 import type { ParameterFaultCode } from '../errors.js';
 import { DAYS_MAX, ZONE_CHARACTERS_MAX, ZONE_OFFSETS_KEPT_MAX, ZONES_KEPT_MAX } from '../limits.js';
 import { DAY_MS, parseDate } from '../model/time.js';
@@ -6,7 +6,7 @@ import { Zone } from '../model/zone.js';
 import { suggest } from '../structures/suggest.js';
 import type { Window } from './query.js';
 
-/** Values of one request by parameter, for parameters that are judged together. */
+/** Values of one request by parameter, for parameters that are checked together. */
 export type GivenTexts = ReadonlyMap<string, readonly string[]>;
 
 export type TellFault = (parameter: string, code: ParameterFaultCode, detail: string) => void;
@@ -22,7 +22,7 @@ export interface DaysInZone {
 /** 9999-12-31, as if it were UTC. */
 const DATE_MS_MAX = 253_402_214_400_000;
 
-/** By name in lower case, least recently used first. A request cannot have a zone made for each spelling. */
+/** By name in lower case, least recently used first. So spellings of one name share a zone. */
 const zones = new Map<string, Zone>();
 
 /** Null for a name that Node does not know. */
@@ -43,7 +43,7 @@ export function zoneNamed(name: string): Zone | null {
   return zone;
 }
 
-/** The parts of local days that were given and are good; the zone is that of the service where none was given. */
+/** The given, valid parts of local days. Without a given zone, the zone of the service. */
 export interface LocalDays {
   readonly days: DaysInZone | null;
   readonly zone: Zone | null;
@@ -71,7 +71,7 @@ export interface DaysGiven {
   readonly local: LocalDays;
 }
 
-/** The window of local days, which take the place of startTime and endTime. Null if there are none, or after a fault. */
+/** The window of local days, which replace startTime and endTime. Null if none are given, or after a fault. */
 export function readDays({ given, isGiven, local }: DaysGiven, tell: TellFault): Window | null {
   if (isGiven('date')) {
     for (const name of ['startTime', 'endTime'].filter(isGiven)) {
@@ -95,9 +95,9 @@ export function isTooLate(dateMs: number, days: number): boolean {
   return dateMs + (days - 1) * DAY_MS > DATE_MS_MAX;
 }
 
-/** Null after a fault was told. */
+/** Null after a reported fault. */
 function readZone(timeZone: string | null, zoneDefault: string, tell: TellFault): Zone | null {
-  // Offsets such as +01:00 are known to later versions of Node only.
+  // Only later versions of Node know offsets such as +01:00.
   const isOffset = timeZone !== null && !/^[A-Za-z]/.test(timeZone);
   const zone = isOffset ? null : zoneNamed(timeZone ?? zoneDefault);
   if (zone === null) {
@@ -108,7 +108,7 @@ function readZone(timeZone: string | null, zoneDefault: string, tell: TellFault)
   return zone;
 }
 
-/** A whole number from 1 to `max`. Null after a fault was told. */
+/** A whole number from 1 to `max`. Null after a reported fault. */
 export function readCount(name: string, value: string, max: number, tell: TellFault): number | null {
   const count = /^\d{1,6}$/.test(value) ? Number(value) : 0;
   if (count >= 1 && count <= max) return count;
@@ -116,14 +116,14 @@ export function readCount(name: string, value: string, max: number, tell: TellFa
   return null;
 }
 
-/** A day has 23 to 25 hours where clocks change, and none where they skip it. */
+/** A day has 23 to 25 hours if clocks change, and none if they skip it. */
 export function windowOfDays({ dateMs, days, zone }: DaysInZone): Window {
   return { startMs: zone.startOfDay(dateMs), endMs: zone.startOfDay(dateMs + days * DAY_MS) };
 }
 
 let knownZones: readonly string[] | null = null;
 
-/** `berlin` means Europe/Berlin. Names without a place in common are left out, as comparing takes 3 µs a name. */
+/** Suggests Europe/Berlin for `berlin`. Names that share no part are skipped, because comparing takes 3 µs a name. */
 function suggestZone(given: string): string | null {
   knownZones ??= Intl.supportedValuesOf('timeZone');
   const typed = given.slice(0, ZONE_CHARACTERS_MAX).toLowerCase();

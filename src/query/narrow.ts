@@ -7,7 +7,7 @@ import type { WindowOrdinals } from './window.js';
 
 /** Up to this many ends of events are looked up without considering the interval trees. */
 const LOOK_BACK_MAX = 32;
-/** Looking up an end costs three running slots of the trees; two, since the search may be in vain. */
+/** Running slots of the trees that cost as much as looking up an end: three, but two because the search may fail. */
 const SLOTS_PER_LOOK_UP = 2;
 /** A step of an intersection, in checks of candidates (estimated). */
 const STEP_COST = 2;
@@ -112,7 +112,7 @@ function narrowByEnds(snapshot: Snapshot, { window }: WindowOrdinals, span: Span
   const { of, low, before, first, end } = span;
   const { postings } = of.field;
   const startMs = window === null ? Number.NEGATIVE_INFINITY : window.startMs;
-  /** Null while the result is one piece of the list up to `end`. */
+  /** Null if the result is one piece of the list up to `end`. */
   let positions: Uint32Array | null = null;
   let from = first;
   let written = 0;

@@ -2,14 +2,14 @@ import { LecternError, type ParameterFault, type ParameterFaultCode } from '../e
 import { ENDPOINT_PARAMETERS, type EndpointName, type ParameterKind } from './endpoint-parameters.js';
 import type { ParameterPairs } from './parameters.js';
 
-/** The pairs of the equivalent query string, and a fault per value of a wrong type. */
+/** The pairs of the equivalent query string, and a fault for each value of a wrong type. */
 export interface QueryObject {
   readonly pairs: ParameterPairs;
   readonly faults: readonly ParameterFault[];
 }
 
 const TEXTS = 'a text or a list of texts';
-/** The expected type, for messages, and the fault of other values. */
+/** The expected type, for messages, and the code of the fault. */
 const VALUE_TYPES: Readonly<Record<ParameterKind, readonly [expected: string, code: ParameterFaultCode]>> = {
   filter: [TEXTS, 'malformed-text'],
   by: [TEXTS, 'unknown-value'],
@@ -41,7 +41,7 @@ function textOf(value: unknown, kind: ParameterKind): string | null {
 }
 
 /**
- * Reads a query given as an object. Mistakes must not select everything: empty lists and null become empty values, which
+ * Reads a query given as an object. Mistakes must not select everything, so empty lists and null become empty values, which
  * parsing refuses.
  *
  * @param method named in the message
@@ -106,7 +106,7 @@ export function invalidParameters(faults: readonly ParameterFault[]): LecternErr
 function isParameterObject(query: unknown): query is Readonly<Record<string, unknown>> {
   if (typeof query !== 'object' || query === null || Symbol.iterator in query) return false;
   const prototype: unknown = Object.getPrototypeOf(query);
-  // In every realm, the prototype of plain objects has none itself.
+  // In every realm, the prototype of plain objects has no prototype.
   const isPlain = prototype === null || Object.getPrototypeOf(prototype) === null;
   return isPlain || Object.keys(query).length > 0;
 }

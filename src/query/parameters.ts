@@ -45,7 +45,7 @@ const FIELD_BY_PARAMETER = new Map<string, (typeof PARAMETER_FIELDS)[number]>(
 );
 const ALL_DIMENSIONS: readonly ConflictBy[] = CONFLICT_DIMENSIONS.map((dimension) => dimension.by);
 
-/** Parsed parameters. Fields that the endpoint lacks have defaults. */
+/** Parsed parameters. Parameters that the endpoint lacks have defaults. */
 export interface Parameters {
   readonly filters: readonly FieldFilter[];
   readonly startMs: number;
@@ -61,10 +61,10 @@ export interface Parameters {
   readonly by: readonly ConflictBy[];
   readonly merge: boolean;
   readonly since: string | null;
-  /** Null for other endpoints than /schedule/free. */
+  /** Null for endpoints other than /schedule/free. */
   readonly free: FreeQuery | null;
   readonly isPersonal: boolean;
-  /** Whether iCalendar marks events that are in a conflict. */
+  /** Whether iCalendar marks events in a conflict. */
   readonly clashes: boolean;
 }
 
@@ -122,7 +122,7 @@ class Parser {
     isPersonal: false,
     clashes: false,
   };
-  /** Values that are judged together, by name. */
+  /** Values that are checked together, by name. */
   #together: Map<string, readonly string[]> | null = null;
   #suggestions = 0;
 
@@ -205,7 +205,7 @@ class Parser {
   #unknown(name: string): void {
     // Suggestions cost microseconds: only for listed faults.
     if (this.#faults.length >= PARAMETER_FAULTS_MAX) return;
-    // An event field that is not a filter is no typo: suggesting another name would mislead.
+    // An event field that is not a filter is not a typo, and a suggestion would mislead.
     const isField = FIELDS.some((field) => field.name === name);
     const known = [...this.#table.keys()];
     const near = isField || this.#suggestions++ >= SUGGESTIONS_MAX ? null : suggest(name, known);

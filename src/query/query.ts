@@ -18,7 +18,7 @@ export interface Window {
 export interface Query {
   /** All must match, in the order of the descriptor table, at most one per field. */
   readonly filters: readonly FieldFilter[];
-  /** At least one must match: the user of /schedule/personal. Null for everyone; an empty list matches nothing. */
+  /** The identities of the user of /schedule/personal; at least one must match. Null for other endpoints; an empty list matches nothing. */
   readonly identities: readonly FieldFilter[] | null;
   readonly window: Window;
 }

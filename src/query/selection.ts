@@ -8,7 +8,7 @@ export interface ListRef {
   readonly code: number;
 }
 
-/** The places of entries in posting lists, for the row cache. */
+/** The positions of entries in posting lists, for the row cache. */
 export interface ListPicks {
   readonly lists: readonly ListRef[];
   /** The list of each entry; null for a single list. */
@@ -166,7 +166,7 @@ function slicePicks(origin: ListPicks | null, from: number, to: number): ListPic
   };
 }
 
-/** The end of the run that begins at `from`, at least `from` + 1: so loops over runs terminate. */
+/** The end of the run that begins at `from`; at least `from` + 1, so loops over runs terminate. */
 function endOfRun(list: Uint32Array, from: number): number {
   let to = from + 1;
   while (to < list.length && list[to] === list[to - 1]! + 1) to++;

@@ -22,7 +22,7 @@ export async function askSource(
   return 'notModified' in again ? { upserts: [], removals: [], version: served } : again;
 }
 
-/** Rejects as soon as the signal is aborted: code of the embedding program may not heed it. */
+/** Rejects as soon as the signal is aborted, because code of the embedding program may ignore the signal. */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason);
@@ -36,13 +36,13 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<
 export function checkWatch(given: unknown, name: string): { close(): void } {
   if (given === undefined || given === null) return { close() {} };
   if (typeof (given as { readonly close?: unknown }).close === 'function') return given as { close(): void };
-  // A promise of a watch, say, whose rejection would end the process.
+  // For example the promise of a watch, whose rejection would end the process.
   if (given instanceof Promise) given.catch(() => {});
   const message = `watch() of ${name} must return an object with a close() function, or nothing`;
   throw new LecternError('source-malformed', message);
 }
 
-/** Checks what a source of the embedding program gave: nothing that is malformed may pass for an empty timetable. */
+/** Checks the result of the embedding program's source: a malformed result must not pass for an empty timetable. */
 function checkRecordLoad(
   given: RecordLoad,
   name: string,

@@ -2,7 +2,8 @@ import { PATCH_PAUSE_FACTOR, PATCH_PAUSE_MS_MAX } from '../limits.js';
 
 /**
  * When reported changes lead to a load. Those of one turn of the event loop become one, and so do those that come during a load.
- * After a patch there is a pause in proportion: many changes in a row become few patches. No timer keeps a process alive.
+ * After a patch there is a pause in proportion: many changes in a row become few patches. A change that waits keeps the
+ * process alive: a program that awaits its publication would end.
  */
 export class ChangePace {
   readonly #load: () => void;
@@ -46,7 +47,7 @@ export class ChangePace {
 
   #schedule(): void {
     const pauseMs = this.#readyMs - performance.now();
-    if (pauseMs > 0) this.#timer = setTimeout(this.#load, pauseMs).unref();
+    if (pauseMs > 0) this.#timer = setTimeout(this.#load, pauseMs);
     else this.#turn = setImmediate(this.#load);
   }
 }

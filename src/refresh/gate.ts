@@ -2,7 +2,7 @@ import { formatPosition } from '../model/event.js';
 import type { IntakeBounds, Refusal } from '../snapshot/intake-bounds.js';
 import { faultyRecords, type SnapshotSummary } from '../snapshot/summary.js';
 
-/** What a new snapshot must be like to replace the one that is served. */
+/** Checks that a new snapshot must pass to replace the served one. */
 export interface GateOptions {
   /** A set smaller by more than this is refused. Percent of the events now served, 0 to 100. Default 30. */
   readonly shrinkPercentMax?: number | undefined;
@@ -12,11 +12,11 @@ export interface GateOptions {
    */
   readonly rejectPercentMax?: number | undefined;
   /**
-   * A set larger by more than this is given up while it is read, except at the first load. Percent of the
-   * records now served, 0 to 1,000,000,000. Default 1000. A set of at most 1,000 records is let through.
+   * A load of a set larger by more than this is given up, except the first load. Percent of the
+   * records now served, 0 to 1,000,000,000. Default 1000. Sets of at most 1,000 records always pass.
    */
   readonly growthPercentMax?: number | undefined;
-  /** Whether a set of no events may be served. Default false. */
+  /** Whether a set without events may be served. Default false. */
   readonly allowEmpty?: boolean | undefined;
 }
 
@@ -25,8 +25,8 @@ export type Gate = { readonly [Name in keyof GateOptions]-?: NonNullable<GateOpt
 export type { Refusal, RefusalCode } from '../snapshot/intake-bounds.js';
 
 /**
- * Decides whether a freshly built snapshot is published. A source that breaks tends to give nothing, half, or garbage;
- * then the last good snapshot is worth more. Null publishes.
+ * Decides whether a newly built snapshot is published. A broken source often delivers nothing, a part, or garbage;
+ * then the last good snapshot is better. Null publishes.
  *
  * @param served null at the first load, when only an empty set is refused
  */
@@ -59,7 +59,7 @@ export function growthBound(served: SnapshotSummary | null, gate: Gate): IntakeB
 
 /**
  * Percent of all records, 0 to 100. A record that a later source overrides is not a fault of the data, so it
- * is not among them.
+ * is not counted.
  */
 export function percentRejected(summary: SnapshotSummary): number {
   const faulty = faultyRecords(summary);

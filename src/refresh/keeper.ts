@@ -1,4 +1,4 @@
-/** Room refresh/. Keeps the timetable fresh: when to load, what may be published, what goes to disk. It knows no request. */
+/** Room refresh/. Keeps the timetable fresh: decides when to load, what to publish and what to store. It knows no requests. */
 import { LecternError } from '../errors.js';
 import { monotonicMs } from '../model/clock.js';
 import type { SourcePart, SourceParts } from '../model/source-parts.js';
@@ -25,7 +25,7 @@ export interface Publication extends Pick<Loaded, 'image' | 'delta' | 'history'>
 }
 
 /**
- * How a load ended. `unchanged`: the source still has the served data. `refused`: also if it still has data
+ * How a load ended. `unchanged`: the source still has the served data. `refused`: also if the source still has data
  * that was refused before.
  */
 export type LoadResult = 'published' | 'unchanged' | 'refused' | 'failed';
@@ -39,9 +39,9 @@ export interface LoadOutcome {
 }
 
 export interface KeeperEvents {
-  /** Swaps the reference. Called before anything else hears of the publication. */
+  /** Swaps the reference. Called before any other listener of the publication. */
   publish(publication: Publication): void;
-  /** @param summary of what was refused; null if its load was given up */
+  /** @param summary of the refused set; null if its load was given up */
   refused(refusal: Refusal, summary: SnapshotSummary | null): void;
   failed(error: Error): void;
   /** A part of several sources began to fail, or is good again. */
@@ -64,17 +64,17 @@ export interface KeeperOptions {
   readonly random?: () => number;
 }
 
-/** How the source is doing; see view/view-source.ts. */
+/** The state of the source; see view/view-source.ts. */
 export interface KeeperState {
   readonly state: 'loading' | 'loaded' | 'failed' | 'refused';
   readonly lastSuccessMs: number | null;
   readonly lastSuccessMonotonicMs: number | null;
   readonly lastError: string | null;
-  /** Since when loads have failed, or been refused. */
+  /** Since when loads have failed or were refused. */
   readonly failingSinceMs: number | null;
   /** Of several sources; null for a single one. */
   readonly parts: SourceParts | null;
-  /** What was published is damaged, and must not be served; until the next publication. */
+  /** The published snapshot is damaged and must not be served until the next publication. */
   readonly isWithdrawn?: boolean;
 }
 
@@ -82,7 +82,7 @@ const NEVER = { lastSuccessMs: null, lastSuccessMonotonicMs: null };
 const NO_PARTS: PartsReport = { parts: [], skipped: 0 };
 const CLOSED: LoadOutcome = { result: 'failed', reason: 'the timetable was closed' };
 
-/** Everything slow happens on other threads; here one reference is swapped. */
+/** Slow work runs on other threads; this thread swaps one reference. */
 export class Keeper {
   readonly #options: KeeperOptions;
   readonly #refresher: Refresher<RefreshOutcome & LoadOutcome>;
@@ -95,7 +95,7 @@ export class Keeper {
   #firstSnapshot = (): void => {};
   #served: SnapshotImage | null = null;
   #history: History | null = null;
-  /** The source version last served or refused; it need not be loaded again. */
+  /** The source version that was last served or refused. It need not be loaded again. */
   #seenVersion: string | null = null;
   #servedVersion: string | null = null;
   #refusal: Refusal | null = null;
@@ -116,7 +116,7 @@ export class Keeper {
     this.#refresher = new Refresher((force) => this.#refresh(force), intervalMs, random);
   }
 
-  /** Resolves when there is a snapshot. Throws why there is none, unless a regular refresh will try again. */
+  /** Resolves when there is a snapshot. If there is none and no regular refresh will try again, throws the reason. */
   start(): Promise<void> {
     return keepingProcessAlive(this.#start());
   }
@@ -124,7 +124,7 @@ export class Keeper {
   async #start(): Promise<void> {
     const { pin, watch, refreshSeconds } = this.#options;
     if (pin !== null) return this.#startPinned(pin);
-    // Watched before it is read: a change in between is not missed.
+    // Watched before it is read, so no change in between is missed.
     const watched = watch ? this.#startWatch() : null;
     if (watched !== null) await watched;
     const stored = await this.#file?.read();
@@ -149,7 +149,7 @@ export class Keeper {
   async #checkStored(image: SnapshotImage): Promise<void> {
     const fault = (await this.#file?.faultOf(image)) ?? null;
     if (this.#abort.signal.aborted) return;
-    // Meanwhile something may have been published on request. What is damaged is withdrawn, as if nothing had been on disk.
+    // A forced load may have published meanwhile. A damaged image is withdrawn, as if the file did not exist.
     if (fault !== null && this.#served === image) {
       this.#served = null;
       this.#seenVersion = null;
@@ -181,7 +181,7 @@ export class Keeper {
     }
   }
 
-  /** @throws what a source of the embedding program throws: a change would never be noticed */
+  /** @throws the error of the embedding program's source: otherwise changes would never be noticed */
   #startWatch(): Promise<unknown> | null {
     try {
       const watch = this.#options.loader.watch(() => this.#pace.changed());
@@ -193,18 +193,18 @@ export class Keeper {
     }
   }
 
-  /** `force` publishes past the gate. What is pinned stays unchanged. */
+  /** `force` skips the gate. A pinned snapshot stays unchanged. */
   async refresh(force: boolean): Promise<LoadOutcome> {
     if (this.#options.pin !== null) return { result: 'unchanged', reason: this.state.lastError };
     const { result, reason } = (await keepingProcessAlive(this.#refresher.request(force))) ?? CLOSED;
     return { result, reason };
   }
 
-  /** An image is written to its end. Throws what closing the program's watch throws, after everything else is closed. */
+  /** A started write is finished. Errors from closing the program's watch are thrown after everything else is closed. */
   async close(): Promise<void> {
     const watch = this.#watch;
     this.#watch = null;
-    // Not awaited before the rest is closed: it may take its time, or throw.
+    // Awaited only after the rest is closed, because it may be slow or throw.
     const unwatched = (async () => watch?.close())();
     unwatched.catch(() => {});
     this.#pace.close();
@@ -226,13 +226,13 @@ export class Keeper {
     } catch (error) {
       if (this.#abort.signal.aborted) return { failed: true, retryAfterMs, ...CLOSED };
       this.#patience.failed();
-      // Damaged copies are of no use: all parts are read anew.
+      // Damaged copies are useless, so all parts are read again.
       if (error instanceof LecternError && error.code === 'image-unusable') this.#parts = NO_PARTS;
       this.#options.events.failed(this.#setFailed(error));
       if (error instanceof LecternError) retryAfterMs = error.retryAfterMs;
     }
     for (const part of changedParts(partsBefore, this.state.parts)) this.#options.events.partChanged?.(part);
-    // Read before `ended` is called, whose listeners may begin the next load.
+    // Read before `ended` is emitted, because its listeners may begin the next load.
     const reason = this.state.lastError;
     this.#options.events.ended?.(result, performance.now() - beganMs);
     this.#pace.ended();
@@ -268,13 +268,13 @@ export class Keeper {
         growth: gate && !this.#isPartial ? growthBound(served?.summary ?? null, gate) : null,
       },
     });
-    // It may have been on its way already: nothing is published any more.
+    // The load may have ended already, but nothing is published any more.
     this.#abort.signal.throwIfAborted();
     const isWhole = done.kind === 'loaded' || done.kind === 'unchanged';
     const hasFailures = this.#parts.parts.some(({ failure }) => failure !== null);
     if (hasFailures) this.#patience.failed();
     else this.#patience.succeeded(isWhole ? performance.now() - beganMs : null);
-    // The served image was withdrawn meanwhile, so nothing may be judged by it. The load that is queued builds anew.
+    // The served image was withdrawn meanwhile, so it must not be compared with. The queued load builds a new one.
     const isOutdated = served !== null && this.#served === null;
     switch (done.kind) {
       case 'refused': {
@@ -343,7 +343,7 @@ export class Keeper {
     this.#become({ ...this.state, state, lastError, failingSinceMs });
   }
 
-  /** A forced load asks all parts, also those that asked to be left alone. */
+  /** A forced load asks all parts, even those with a Retry-After. */
   #askedParts(force: boolean): PartsReport['parts'] {
     if (!force) return this.#parts.parts;
     return this.#parts.parts.map((part) =>
@@ -378,7 +378,7 @@ export class Keeper {
   }
 }
 
-/** A promise keeps no process alive, nor do the threads and timers of a refresh: the process would end in an `await`. */
+/** Promises, and the threads and timers of a refresh, do not keep a process alive: without this, it would end during an `await`. */
 async function keepingProcessAlive<T>(promise: Promise<T>): Promise<T> {
   const timer = setInterval(() => {}, TIMER_MS_MAX);
   try {

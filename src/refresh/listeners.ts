@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
 
 /**
- * The listeners of an embedding program, whose code may throw: the others are called all the same. If one
- * throws or rejects, the error goes to the `error` listeners. Without any, or if one of those throws, it
+ * The listeners of an embedding program. If one throws, the others are still called. If one
+ * throws or rejects, the error goes to the `error` listeners. If there are none, or one of them throws, it
  * becomes a process warning.
  */
 export class Listeners<Events extends { readonly [Name in keyof Events]: readonly unknown[] }> {

@@ -39,7 +39,7 @@ export function anySourceOf(source: string | AnySource | Records): AnySource {
   );
 }
 
-/** Where snapshots are built: on a thread of their own, or, for small sets and where there are no threads, right here. */
+/** Where snapshots are built: on another thread, or here for small sets and systems without threads. */
 export type BuildPlace = 'thread' | 'here';
 
 export interface RunRequest {
@@ -66,12 +66,12 @@ export class Loader {
   /** Of a table that is followed. */
   readonly #follower: PostgresFollower | null;
   readonly #patches = new KeptThread();
-  /** Since when a terminated thread has been stuck; null if none is. */
+  /** The time since which a terminated thread has been stuck; null if none is. */
   #stuckSinceMs: number | null = null;
-  /** Standard input can be read once. Later loads fail or are refused if the first was, else nothing is new. */
+  /** Standard input can be read once. Later loads repeat the failure or refusal of the first load; otherwise nothing has changed. */
   #standardInput: Promise<(LoadDone & { readonly kind: 'refused' }) | null> | null = null;
 
-  /** @throws LecternError `option-invalid` for a source that cannot be */
+  /** @throws LecternError `option-invalid` for an impossible source */
   constructor(source: AnySource, rules: ReadRules, place: BuildPlace) {
     this.#source = 'load' in source ? source : withPipes(source);
     this.rules = rules;
@@ -84,7 +84,7 @@ export class Loader {
     this.imageSource = { name: this.name, digest: sourceDigest(source, this.name) };
   }
 
-  /** Versions cover the rules: with others the same bytes are another timetable. */
+  /** Versions include the rules, because with other rules the same bytes give another timetable. */
   async load(request: LoadRequest): Promise<LoadDone> {
     const { listeners, previousVersion, servedVersion } = request;
     const done = await this.#load({
@@ -178,7 +178,7 @@ export class Loader {
     }
   }
 
-  /** Does any task in the loader's place. `feed`: the chunks of a stream. */
+  /** Runs any task where the loader runs. `feed`: the chunks of a stream. */
   run<T extends Task>(
     task: T,
     { listeners, keepsProcessAlive }: RunRequest,
@@ -216,7 +216,7 @@ export class Loader {
 
 const RULES_PREFIX = /^rules=[\w-]{22} /;
 
-/** Empty without rules. The kind of identifiers is known by the snapshot. */
+/** Empty without rules. The kind of identifiers is not included, because the snapshot has it. */
 function rulesPrefixOf({ identifiers: _, ...rules }: ReadRules): string {
   const given = Object.entries(rules).filter(([, rule]) => rule !== undefined);
   if (given.length === 0) return '';
@@ -236,7 +236,7 @@ function refusedWith(bytes: number): LoadDone {
   return { kind: 'refused', refusal: { code: 'memory', detail } };
 }
 
-/** Between two chunks other work has its turn. Failures are reported as those of any source. */
+/** Other work runs between two chunks. Failures are reported as for any source. */
 async function* inTurns(feed: Feed, name: string, signal: AbortSignal): Feed {
   try {
     for await (const chunk of feed) {
@@ -254,6 +254,6 @@ async function* inTurns(feed: Feed, name: string, signal: AbortSignal): Feed {
 async function* standardInputChunks(signal: AbortSignal): Feed {
   // Waiting for more of it would keep the process alive.
   signal.addEventListener('abort', () => void process.stdin.destroy(), { once: true });
-  // A copy each: what arrives may be a part of a larger buffer, which cannot be handed over.
+  // Copies each chunk, because it may be a part of a larger buffer, which cannot be transferred.
   for await (const chunk of process.stdin) yield Uint8Array.from(chunk as Uint8Array);
 }

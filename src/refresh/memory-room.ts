@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { LOAD_MEMORY_SHARE } from '../limits.js';
 
 const PLACES = { proc: '/proc', cgroup: '/sys/fs/cgroup' };
-/** Version 1 says "no limit" by a number that no machine has. */
+/** Version 1 writes "no limit" as a number larger than any memory. */
 const NO_LIMIT_BYTES_MIN = 2 ** 60;
 
 /** Names in each version of control groups. `givesBack`: cached files, which the system can drop. */
@@ -21,17 +21,17 @@ const VERSION_2: typeof VERSION_1 = {
   givesBack: /^(?:in)?active_file (\d+)$/gm,
 };
 
-/** Bytes that a load which begins now may take, if nothing is set: LOAD_MEMORY_SHARE of what is left. */
+/** The default memory of a load that begins now: LOAD_MEMORY_SHARE of the memory left. */
 export function memoryForLoad(places: typeof PLACES = PLACES): number {
   return Math.floor(LOAD_MEMORY_SHARE * memoryLeft(places));
 }
 
-/** The least of what the machine has left, and each control group that this process is in. */
+/** The least memory left in the machine and in each control group of this process. */
 export function memoryLeft(places: typeof PLACES = PLACES): number {
   return Math.min(leftOfMachine(places), ...leftOfGroups(places));
 }
 
-/** Linux says what could be had without swapping; elsewhere all but what this process has is taken for free. */
+/** Linux reports the memory available without swapping. Elsewhere all memory outside this process counts as free. */
 function leftOfMachine({ proc }: typeof PLACES): number {
   const available = /^MemAvailable:\s+(\d+) kB$/m.exec(read(join(proc, 'meminfo')))?.[1];
   return available === undefined ? totalmem() - process.memoryUsage.rss() : Number(available) * 1024;
@@ -45,7 +45,7 @@ function leftOfGroups({ proc, cgroup }: typeof PLACES): number[] {
       const version = controllers === '' ? VERSION_2 : VERSION_1;
       if (controllers !== '' && !controllers.split(',').includes('memory')) return [];
       const names = path.split('/').filter((name) => name !== '' && name !== '..');
-      // Within a container the path may be that of the host: the container's own group is at the top then.
+      // Within a container the path may be that of the host; the container's own group is then at the top.
       return [...names, ''].map((_, n) =>
         leftOfGroup(join(cgroup, version.folder, ...names.slice(0, names.length - n)), version),
       );

@@ -2,7 +2,7 @@ import { PARTS_LISTED_MAX } from '../limits.js';
 import type { SourcePart, SourceParts } from '../model/source-parts.js';
 import type { PartReport, PartsReport } from '../source/source.js';
 
-/** A part that fails for so many intervals is overdue. */
+/** A part is overdue after failing for this many intervals. */
 const INTERVALS_MAX = 10;
 
 /** Null for a single source. */

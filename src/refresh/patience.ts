@@ -9,13 +9,13 @@ const UPSTREAM_QUICK_MS_MIN = 4000;
 /** How long an upstream, or a file, may take at each stage of a load; see {@link HttpSpec}. */
 export type TimeLimits = Required<Pick<HttpSpec, 'headersMsMax' | 'idleMsMax' | 'totalMsMax'>>;
 
-/** The last of so many failures in a row had all the time that there is. */
+/** After each series of this many failures, the last attempt had the full time. */
 const ATTEMPTS = 5;
 const STAGE_SHARE = 0.9;
 
 /**
- * How long to wait for an upstream that is asked regularly: for the interval, or twice its longest load, so that one that hangs
- * is soon asked anew. Every fifth attempt gets all the time that there is: the upstream may have become slower.
+ * How long to wait for a regularly asked upstream: for the interval, or twice its longest load. So a hanging upstream
+ * is soon asked again. Every fifth attempt has the full time, because the upstream may have become slower.
  */
 export class Patience {
   readonly #intervalMs: number;
@@ -26,7 +26,7 @@ export class Patience {
     this.#intervalMs = intervalMs;
   }
 
-  /** @param ms how long it took; null if it was not the whole data */
+  /** @param ms how long the load took; null if it did not read all data */
   succeeded(ms: number | null): void {
     this.#failures = 0;
     if (ms !== null) this.#longestMs = Math.max(ms, this.#longestMs ?? 0);
@@ -36,12 +36,12 @@ export class Patience {
     this.#failures++;
   }
 
-  /** For the next load; null for all the time that there is. */
+  /** The limits of the next load; null for the full time. */
   get limits(): TimeLimits | null {
     const isLast = this.#failures % ATTEMPTS === ATTEMPTS - 1;
     if (this.#intervalMs <= 0 || this.#longestMs === null || isLast) return null;
     const ms = Math.round(Math.max(UPSTREAM_QUICK_MS_MIN, this.#intervalMs, 2 * this.#longestMs));
-    // Stages get a little less, so that a hang is reported as a hang, not as a load that took too long.
+    // Stages get slightly less, so that a hang is reported as a hang, not as a slow load.
     const stageMs = Math.round(STAGE_SHARE * ms);
     return {
       headersMsMax: Math.min(stageMs, UPSTREAM_HEADERS_MS_MAX),
@@ -71,8 +71,8 @@ export function withTimeLimits(spec: SourceSpec, limits: TimeLimits): SourceSpec
 }
 
 /**
- * The source with its pipes marked: a pipe is read only if it stood at its path when the timetable was
- * opened, as with `lectern serve <(command)`. A pipe that takes the place of a file later on is a mistake.
+ * The source with its pipes marked: a pipe is read only if it was at its path when the timetable was
+ * opened, as with `lectern serve <(command)`. A pipe that later replaces a file is a mistake.
  */
 export function withPipes(spec: SourceSpec): SourceSpec {
   return mapParts(spec, (part) =>

@@ -4,15 +4,15 @@ export interface RefreshOutcome {
   readonly retryAfterMs: number | null;
 }
 
-/** Each pause is made longer or shorter by up to this share, so that replicas do not ask all at once. */
+/** Each pause is longer or shorter by up to this share, because replicas should not all ask at once. */
 const JITTER_SHARE = 0.1;
-/** After a failure the pause begins here and doubles, up to the interval itself. */
+/** The first pause after a failure. It doubles, up to the interval. */
 const BACK_OFF_MS_MIN = 1000;
-/** The longest that a timer takes, 24 days: a longer one would fire at once, over and over. */
+/** The longest time of a timer, 24 days. A longer one would fire at once, again and again. */
 export const TIMER_MS_MAX: number = 2 ** 31 - 1;
 
 /**
- * Runs refreshes one at a time. Requests during a refresh share the next one: their change may be too late
+ * Runs refreshes one at a time. Requests during a refresh share the next one, because their change may be too late
  * for the present one. No timer here keeps a process alive.
  */
 export class Refresher<Outcome extends RefreshOutcome = RefreshOutcome> {
@@ -37,10 +37,10 @@ export class Refresher<Outcome extends RefreshOutcome = RefreshOutcome> {
     this.#random = random;
   }
 
-  /** @returns how the refresh ended that this call led to; null if it was closed before */
+  /** @returns how the refresh of this call ended; null if the refresher was closed before */
   request(force = false): Promise<Outcome | null> {
     if (this.#closed) return Promise.resolve(null);
-    // One that waits for its turn is joined, also in the moment between two runs.
+    // Joins a waiting refresh, even between two runs.
     if (this.#running === null && this.#next === null) return this.#run(force);
     this.#nextIsForced ||= force;
     this.#next ??= (this.#running ?? Promise.resolve()).then(() => {
@@ -80,9 +80,9 @@ export class Refresher<Outcome extends RefreshOutcome = RefreshOutcome> {
 }
 
 /**
- * The pause before the next load in milliseconds; null for never. A failed source is asked again soon, then less and less
- * often, but at least as often as a healthy one. After a failure the time `spentMs` counts, so that a hang is not followed by
- * as long a pause.
+ * The pause before the next load in milliseconds; null for never. A failed source is asked again soon, then less
+ * often, but at least as often as a healthy one. After a failure `spentMs` is deducted, because a long hang needs no
+ * long pause.
  */
 export function pauseMs(
   intervalMs: number,

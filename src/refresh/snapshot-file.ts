@@ -22,13 +22,13 @@ interface FileOptions {
 }
 
 /**
- * Read once at the start, written in the background after publications: after each load, and after patches with pauses. Of
- * snapshots that wait the newest is written.
+ * Read once at the start, written in the background: after each load at once, and after patches with pauses. Of several waiting
+ * snapshots only the newest is written.
  */
 export class SnapshotFile {
   readonly #file: FileOptions;
   readonly #loader: Loader;
-  /** Aborts the reading; a write is never cut off. */
+  /** Aborts a read; writes are never aborted. */
   readonly #signal: AbortSignal;
   readonly #onError: (error: Error) => void;
   #writing: Promise<void> | null = null;
@@ -63,7 +63,7 @@ export class SnapshotFile {
     }
   }
 
-  /** Why what was read must not be served any longer, or null. Checking its rows would have held up the start. */
+  /** The reason why the image from the file must not be served any longer, or null. Its rows are checked later, to keep the start short. */
   async faultOf(image: SnapshotImage): Promise<LecternError | null> {
     try {
       await this.#loader.run({ task: 'check-rows', path: this.#file.path, image }, this.#request(false));
@@ -139,7 +139,7 @@ export class SnapshotFile {
   }
 }
 
-/** A source that did not change would confirm a snapshot whose identifiers are of another kind. */
+/** Otherwise an unchanged source would confirm a snapshot with another kind of identifiers. */
 export function checkIdentifiers(path: string, summary: SnapshotSummary, expected: IdentifierMode): void {
   const found = summary.identifiers;
   if (found === expected) return;
@@ -148,7 +148,7 @@ export function checkIdentifiers(path: string, summary: SnapshotSummary, expecte
 }
 
 function checkSource(path: string, found: ImageSource | null, expected: ImageSource): void {
-  // Older files do not say what source they are of.
+  // Older files do not name their source.
   if (found === null || found.digest === expected.digest) return;
   const message =
     `the snapshot file ${path} is not served: it comes from the source ${JSON.stringify(found.name)}, ` +

@@ -11,13 +11,14 @@ export function checkSnapshotPath(path: string, keep: number, sources: readonly 
   const names = new Set(replaced.flatMap(namesOf));
   const source = sources.find((each) => namesOf(each).some((name) => names.has(name)));
   if (source !== undefined) {
-    throw invalid(path, `it would replace the source ${source}; expected a path of its own for snapshots`);
+    throw invalid(path, `it would replace the source ${source}; expected another path for snapshots`);
   }
   const folder = dirname(resolve(path));
   try {
     const status = statSync(path, { throwIfNoEntry: false });
     if (status?.isDirectory()) throw invalid(path, 'it is a directory; expected the path of a file');
-    if (status !== undefined && !status.isFile()) throw invalid(path, 'it is no regular file; expected one');
+    if (status !== undefined && !status.isFile())
+      throw invalid(path, 'it is not a regular file; expected one');
     if (!statSync(folder).isDirectory()) throw invalid(path, `${folder} is not a directory`);
     accessSync(folder, constants.W_OK | constants.X_OK);
   } catch (error) {
@@ -37,7 +38,7 @@ const REASONS: Readonly<Record<string, (folder: string) => string>> = {
   EROFS: (folder) => `${folder} cannot be written to (read-only file system)`,
 };
 
-/** What two spellings of one file have in common: its real path, and its inode if it exists. */
+/** Identifies a file under any spelling of its path: its real path, and its inode if it exists. */
 function namesOf(path: string): string[] {
   try {
     const { dev, ino } = statSync(path, { bigint: true });
@@ -47,7 +48,7 @@ function namesOf(path: string): string[] {
   }
 }
 
-/** A file that is not there yet is known by its folder. */
+/** A file that does not exist yet is identified by its folder and name. */
 function realPathOf(path: string): string {
   try {
     return realpathSync(path);

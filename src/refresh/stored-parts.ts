@@ -8,13 +8,13 @@ const VERSION = 1;
 
 interface Stored {
   readonly version: number;
-  /** Copies hold what other rules would read otherwise. */
+  /** Copies are invalid for other rules, which would read other values. */
   readonly rules: string;
-  /** In place of its bytes a copy has the number of their array. */
+  /** Instead of its bytes, a copy has the number of their array. */
   readonly parts: readonly unknown[];
 }
 
-/** The parts of several sources as a snapshot file keeps them. */
+/** The parts of several sources in a snapshot file. */
 export function storedParts(parts: readonly PartReport[], rules: ReadRules): Beside | null {
   if (parts.length === 0) return null;
   const arrays: Uint8Array[] = [];
@@ -32,7 +32,7 @@ export function storedParts(parts: readonly PartReport[], rules: ReadRules): Bes
   return { meta, arrays };
 }
 
-/** The parts that a snapshot file keeps. None if they were made with other rules: then all sources are read anew. */
+/** The parts in a snapshot file. None if they were made with other rules; then all sources are read again. */
 export function partsOfStored(beside: Beside | null, rules: ReadRules): PartReport[] {
   if (beside === null) return [];
   const { version, rules: madeWith, parts } = beside.meta as Partial<Stored>;
@@ -84,7 +84,7 @@ function isMappedColumn(value: unknown): boolean {
   return isObject(value) && typeof value.field === 'string' && typeof value.column === 'string';
 }
 
-/** Texts that are shown must fit on one line. */
+/** Shown texts must fit on one line. */
 function isShown(text: unknown): boolean {
   return typeof text === 'string' && !/\p{Cc}/u.test(text);
 }

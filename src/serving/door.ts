@@ -7,13 +7,13 @@ import { describeListenError, type ListenAddress, toListenAddress } from '../htt
 
 export interface Door {
   readonly address: ListenAddress;
-  /** A socket that each thread duplicates, as closing it closes it for all; null if each binds its own. */
+  /** A socket that each thread duplicates, because closing it would close it for all; null if each thread binds its own. */
   readonly descriptor: number | null;
-  /** Later threads have no port any more. May be called again. */
+  /** Later threads get no port. May be called again. */
   close(): void;
 }
 
-/** Where the system divides the connections of a port among its sockets (libuv's UV_TCP_REUSEPORT). */
+/** Systems that divide the connections of a port among its sockets (libuv's UV_TCP_REUSEPORT). */
 const REUSE_PORT_PLATFORMS: readonly string[] = ['linux', 'freebsd', 'aix', 'sunos'];
 
 /** Whether Node can listen with `reusePort`: since 22.12 and 23.1. */
@@ -24,7 +24,7 @@ export function canReusePort(version: string, platform: string): boolean {
 }
 
 /**
- * Takes a port for several threads. With `reusePort` each thread binds a socket of its own; without, all listen on
+ * Takes a port for several threads. With `reusePort` each thread binds its own socket; without, all listen on
  * duplicates of one. Nothing is accepted here. Throws `address-unavailable`.
  */
 export async function openDoor(
@@ -36,14 +36,14 @@ export async function openDoor(
   }
   if (!reusePort) await checkInnerParts();
   const server = createServer();
-  // Bound alone first: a second service with `reusePort`, of the same user, would otherwise share a port that is taken.
+  // Bound alone first: otherwise a second service of the same user with `reusePort` would share a taken port.
   try {
     server.listen({ host, port, exclusive: true });
     await once(server, 'listening');
   } catch (error) {
     throw describeListenError(error as NodeJS.ErrnoException, { host, port });
   }
-  // Close in the same turn of the event loop, so that no connection is accepted here.
+  // Closes in the same turn of the event loop, so no connection is accepted here.
   const address = toListenAddress(server.address() as AddressInfo);
   const closed = once(server, 'close');
   const duplicate = reusePort ? null : duplicateSocket(descriptorOf(server));

@@ -27,7 +27,7 @@ export interface HandlerPlan {
   readonly feeds: Pick<FeedOptions, 'days' | 'publicUrl'> | null;
   /** Null in production. */
   readonly development: {
-    /** What signs test tokens, so that each thread verifies those of the others. */
+    /** The key that signs test tokens. All threads have it and verify each other's tokens. */
     readonly secret: Uint8Array;
     readonly docsAssets: string;
   } | null;
@@ -89,7 +89,7 @@ export function serverOfPlan(
     meter,
   });
   meter?.onSample(() => meter.set(CELL.rowBytes, views.view?.rowCache.bytes ?? 0));
-  // Each snapshot has a cache of rows of its own, so its counts begin anew.
+  // Each snapshot has its own cache of rows, so its counts begin at zero.
   meter?.onSampleOfCounts(() => [
     [CELL.rowHits, views.view?.rowCache.hits ?? 0],
     [CELL.rowMisses, views.view?.rowCache.misses ?? 0],

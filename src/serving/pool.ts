@@ -21,18 +21,18 @@ import type { NumberedPublication, ServingTask, ToThread } from './thread-messag
 /** Pauses before a thread is replaced: none at first, then the shortest, doubling up to the longest. */
 const REPLACE_MS_MIN = 100;
 const REPLACE_MS_MAX = 30_000;
-/** A thread that has served so long is replaced without a pause. */
+/** A thread that has served at least this long is replaced without a pause. */
 const SOUND_MS = 60_000;
 const CLOSE_DEADLINE_MS = 10_000;
 const HEAP_FULL = 'it ran out of memory: give Node a larger heap with --max-old-space-size';
 
-/** The place of one thread, and of those that replace it, which count on. */
+/** The place of one thread and of its replacements, which continue its counts. */
 interface Seat {
   readonly meter: Meter | null;
   thread: ServingThread | null;
 }
 
-/** Threads that serve one port from one snapshot in shared memory. A thread that is lost is replaced. */
+/** Threads that serve one port from one snapshot in shared memory. A lost thread is replaced. */
 export class ThreadPool implements Serving, Follower {
   readonly workers: number;
   readonly address: ListenAddress;
@@ -47,7 +47,7 @@ export class ThreadPool implements Serving, Follower {
   #closing: Promise<void> | null = null;
   readonly #closed = new AbortController();
   #isDraining = false;
-  /** What threads that are gone had counted, so that counts only grow. */
+  /** The counts of ended threads, so that counts only grow. */
   readonly #past = { refused: 0, overloads: 0 };
   #starting = 0;
 
@@ -70,7 +70,7 @@ export class ThreadPool implements Serving, Follower {
     this.started.catch(() => {});
   }
 
-  /** A thread that cannot even begin is not replaced. */
+  /** A thread that fails at its first start is not replaced. */
   async #startAll(): Promise<void> {
     await Promise.all(this.#seats.map((seat) => this.#start(seat)));
     for (const seat of this.#seats) void this.#attend(seat);
@@ -125,7 +125,7 @@ export class ThreadPool implements Serving, Follower {
 
   async #close(deadlineMs: number): Promise<void> {
     this.#closed.abort();
-    // Otherwise the port would accept connections that no thread answers. A starting thread may need it.
+    // Otherwise the port would accept connections that no thread answers. A starting thread may need the port.
     if (this.#starting === 0) this.#door.close();
     await Promise.all(this.#threads.map((thread) => thread.close(deadlineMs)));
     this.#door.close();
@@ -165,7 +165,7 @@ export class ThreadPool implements Serving, Follower {
       const text = async () => (await import('./serving-text.js')).SERVING_TEXT;
       const start = await prepareThread('/serving/serving-worker.ts', text);
       if (this.#closing !== null) return;
-      // There is no `await` between making the task and taking the seat, so the thread misses no change.
+      // No `await` may come between making the task and taking the seat: the thread would miss changes.
       const thread: ServingThread = new ServingThread(start, this.#task(seat), this.#options.log, () => {
         void this.keys.fetched?.want().then(() => this.#sendKeys(thread, true));
       });
@@ -177,7 +177,7 @@ export class ThreadPool implements Serving, Follower {
     }
   }
 
-  /** Replaces the thread of a seat whenever it is lost, or another cannot begin to listen. */
+  /** Replaces the thread of a seat if it is lost, or if its replacement cannot listen. */
   async #attend(seat: Seat): Promise<void> {
     let losses = 0;
     let problem: Error | null = null;

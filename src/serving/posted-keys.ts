@@ -8,13 +8,13 @@ export class PostedKeys implements KeyFeed {
   #replied: Promise<void> | null = null;
   #resolve = (): void => {};
 
-  /** @param ask posts that newer keys are wanted; the reply goes to `receive` */
+  /** @param ask posts a request for newer keys; the reply goes to `receive` */
   constructor(state: KeyState, ask: () => void) {
     this.state = state;
     this.#ask = ask;
   }
 
-  /** During the cooldown nothing is asked: forged tokens keep only their own thread busy. */
+  /** During the cooldown no request is posted, so forged tokens keep only their own thread busy. */
   want(): Promise<void> {
     if (this.#replied !== null) return this.#replied;
     if (monotonicMs() < this.state.nextFetchMs) return Promise.resolve();

@@ -17,7 +17,7 @@ export class ServingThread {
   load: OverloadCounts = { isOverloaded: false, refused: 0, overloads: 0 };
   /** Resolves when it accepts connections; rejects with a LecternError if it cannot. */
   readonly listening: Promise<void>;
-  /** Resolves when it has ended, to the reason: null if it was told to end. */
+  /** Resolves when the thread has ended, to the reason: null if it was told to end. */
   readonly ended: Promise<Error | null>;
   readonly #worker: Worker;
   #closing = false;

@@ -16,7 +16,7 @@ import { PostedKeys } from './posted-keys.js';
 import { createThreadLog } from './thread-log.js';
 import type { FromThread, NumberedPublication, ServingTask, ToThread } from './thread-messages.js';
 
-/** The entry of a serving thread: a server of its own, which answers from images in memory that all threads share. */
+/** The entry of a serving thread: its own server, which answers from images in shared memory. */
 const port = parentPort;
 if (port === null) throw new Error('this module is the entry of a worker thread');
 
@@ -27,7 +27,7 @@ const tell = (message: FromThread): void => (port as MessagePort).postMessage(me
 const task = workerData as ServingTask;
 const { settings } = task;
 
-// An unhandled rejection ends the thread, whatever NODE_OPTIONS says.
+// An unhandled rejection ends the thread, with any NODE_OPTIONS.
 process.on('unhandledRejection', (reason) => {
   throw reason;
 });
@@ -44,7 +44,7 @@ const meter = task.meterMemory === null ? null : new Meter(task.meterMemory);
 
 function publish({ number, published }: NumberedPublication): void {
   present.publish(published);
-  // Every thread has to let go of what was served before.
+  // Every thread must release the earlier snapshot.
   weight.replace(published.image.summary.bytes);
   tell({ kind: 'serving', number });
 }

@@ -21,7 +21,7 @@ export interface ServingSettings extends ServerLimits {
 
 export interface ServingOptions {
   readonly settings: ServingSettings;
-  /** What is served, on this thread. Other threads learn of it through the `follower`. */
+  /** The served snapshot on this thread. The `follower` tells other threads. */
   readonly views: ViewSource;
   readonly access: AccessSource;
   readonly isMetered: boolean;
@@ -29,7 +29,7 @@ export interface ServingOptions {
   readonly onLost: (error: Error) => void;
 }
 
-/** The keys that verify tokens: given, or fetched once for all threads. */
+/** The keys that verify tokens, given or fetched once for all threads. */
 export class ServingKeys {
   readonly fetched: RemoteKeys | null;
   readonly #hasOthers: boolean;
@@ -46,7 +46,7 @@ export class ServingKeys {
 }
 
 export interface ThreadMeter {
-  /** `main`, or a number from 1 on. A thread that takes the place of another has its number. */
+  /** `main`, or a number from 1 on. A replacement has the number of the lost thread. */
   readonly thread: string;
   readonly meter: Meter;
 }
@@ -59,7 +59,7 @@ export interface Serving {
   readonly meters: readonly ThreadMeter[];
   /** Whether at least one thread has a snapshot to answer from. */
   readonly isServing: boolean;
-  /** To be told of publications; null if this thread serves. */
+  /** Gets publications; null if this thread serves. */
   readonly follower: Follower | null;
   /** Resolves when every thread listens. Rejects with a LecternError `address-unavailable`. */
   readonly started: Promise<void>;
@@ -68,17 +68,17 @@ export interface Serving {
   close(options?: { readonly deadlineMs?: number }): Promise<void>;
 }
 
-/** What a port can tell a load balancer. */
+/** The condition of a port, for load balancers. */
 export interface ServingCondition {
-  /** The port is about to be closed: no new connections should come. */
+  /** The port will soon be closed: no new connections should come. */
   readonly isDraining: boolean;
   /** Every serving thread has more requests than it can answer. */
   readonly isOverloaded: boolean;
-  /** Threads that have more requests than they can answer. */
+  /** Number of overloaded threads. */
   readonly threadsOverloaded: number;
-  /** Requests refused for that. A thread that was lost may take those of its last second with it. */
+  /** Requests refused for overload. A lost thread may lose those of its last second. */
   readonly refused: number;
-  /** How often a thread became overloaded; counted as `refused` is. */
+  /** How often a thread became overloaded; counted like `refused`. */
   readonly overloads: number;
 }
 

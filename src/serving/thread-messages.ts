@@ -12,7 +12,7 @@ export interface ServingTask {
   readonly descriptor: number | null;
   readonly innerPartsMissing: readonly InnerPart[];
   readonly hasLog: boolean;
-  /** One number: log lines of this thread that are on their way. The thread adds, the main thread subtracts. */
+  /** One number: log lines of this thread in transit. The thread adds, the main thread subtracts. */
   readonly logWaiting: SharedArrayBuffer;
   readonly source: SourceState;
   /** Served from the first request on; null before the first publication. */
@@ -30,7 +30,7 @@ export interface NumberedPublication {
 export type ToThread =
   | ({ readonly kind: 'publish' } & NumberedPublication)
   | { readonly kind: 'source'; readonly source: SourceState }
-  /** Keys that were fetched. `isReply`: to this thread's `want-keys`. */
+  /** Fetched keys. `isReply`: they answer this thread's `want-keys`. */
   | { readonly kind: 'keys'; readonly state: KeyState; readonly isReply: boolean }
   | { readonly kind: 'access'; readonly change: Partial<Access> }
   | { readonly kind: 'drain' }
@@ -38,7 +38,7 @@ export type ToThread =
 
 export type FromThread =
   | { readonly kind: 'listening' }
-  /** It cannot listen, and ends. Code null: a bug. */
+  /** The thread cannot listen, and ends. Code null: a bug. */
   | { readonly kind: 'failed'; readonly code: LecternErrorCode | null; readonly message: string }
   | { readonly kind: 'serving'; readonly number: number }
   /** An overload began or ended, or requests were refused within the last second. */

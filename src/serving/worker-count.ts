@@ -7,7 +7,7 @@ const SERVING_SEMI_SPACES_MB_MAX = 32;
 /** Serving threads; `auto`: one for each core. */
 export type WorkerCount = number | 'auto';
 
-/** What is wrong with a number of serving threads; null if it is good. */
+/** The fault of a number of serving threads; null if it is valid. */
 export function workersFault(value: unknown): string | null {
   if (value === 'auto') return null;
   if (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= SERVING_THREADS_MAX) return null;
@@ -26,8 +26,8 @@ const WORKERS_OF_V8_MAX = 2;
 const V8_SHARE = 1 / 512;
 
 /**
- * MB that the young generation of each serving thread may take; null leaves it to V8, which sizes that of a thread as that of a
- * process, 48 MB and more under load. `--max-semi-space-size` and `--max-heap-size` override it.
+ * MB that the young generation of each serving thread may take. Null leaves the size to V8, which gives a thread as much as a
+ * process, 48 MB and more under load. `--max-semi-space-size` and `--max-heap-size` override this.
  */
 export function youngGenerationMbOf(
   workers: number,

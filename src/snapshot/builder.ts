@@ -45,7 +45,7 @@ import { writeRows } from './write-rows.js';
 const IMAGE_BYTES_PER_EVENT = 124;
 /** Besides the image while it is built, per event: mostly conflict clusters. */
 const SCRATCH_BYTES_PER_EVENT = 128;
-/** A full Map is copied into one of twice the size: 28 bytes an entry, twice, and 16 of the list beside it. */
+/** A full Map is copied into one of twice the size: 28 bytes an entry, twice, and 16 for the list beside it. */
 const MAP_GROWTH_BYTES_PER_ENTRY = 72;
 
 /** UTF-8 has at most four bytes a character. */
@@ -177,7 +177,7 @@ export class SnapshotBuilder {
     return { ...about, code: 'overridden', detail };
   }
 
-  /** Overridden records are not faults. Few are kept, so that faults are not crowded out. */
+  /** Overridden records are not faults. Few are kept, to leave room for faults. */
   reject(rejection: Rejection): void {
     const { code } = rejection;
     this.#rejected++;

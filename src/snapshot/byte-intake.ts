@@ -14,7 +14,7 @@ type ReadValue = (field: KnownField, text: string) => string | number | null;
 const ID = placeOf('id');
 const TIME = placeOf('time');
 const END_TIME = placeOf('endTime');
-/** In place of a spelling: the field has no value, or the record is rejected. */
+/** Instead of a spelling: the field has no value, or the record is rejected. */
 const NONE = -1;
 const REFUSED = -2;
 const UNUSED = 0xfffffffe;
@@ -95,7 +95,7 @@ export class ByteIntake {
   }
 }
 
-/** The spellings of one field. Texts chosen to collide only miss the memo by quick hash. */
+/** The spellings of one field. Texts that collide on purpose only miss the memo by quick hash. */
 class Spellings {
   readonly #column: Column;
   readonly #field: KnownField;
@@ -105,7 +105,7 @@ class Spellings {
   readonly #strings = new ByteStrings();
   /** By spelling: the canonical value. Null once refused or coded. */
   readonly #values: (string | null)[] = [];
-  /** By spelling: a code of the column, UNUSED, or NO_CODE when refused. */
+  /** By spelling: a code of the column, UNUSED, or NO_CODE if refused. */
   #codes: Uint32Array = new Uint32Array(64);
   /** By quick hash: the last spelling + 1, or 0. */
   readonly #recent: Int32Array = new Int32Array(SPELLINGS_REMEMBERED);

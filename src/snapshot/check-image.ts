@@ -67,7 +67,7 @@ export function checkRowsOf(path: string, image: SnapshotImage): void {
 function checkImage(image: SnapshotImage): void {
   const { summary, hashSeed, slots, fields, columns, names, rows, weekDigests, ids, clusters } = image;
   checkSummary(summary);
-  if (!isHashSeed(hashSeed)) throw new Error('its seed is no two numbers of 32 bits');
+  if (!isHashSeed(hashSeed)) throw new Error('its seed is not two numbers of 32 bits');
   const count = summary.events;
   checkSlots(slots, summary);
   for (const { name } of INDEXED_FIELDS) within(name, () => checkField(fields[name], slots, count));
@@ -120,7 +120,7 @@ function checkSummary(summary: SnapshotSummary): void {
   expect(isWhole(ambiguousTimes.gaps) && isWhole(ambiguousTimes.overlaps), 'ambiguous times');
   expect(isWhole(unserved.others), 'other fields');
   for (const { name, records, suggestion } of unserved.fields) {
-    // Names may hold anything: they are quoted when shown.
+    // Names may hold any character, and are quoted when shown.
     expect(typeof name === 'string' && isWhole(records), 'other fields');
     expect(suggestion === null || isShown(suggestion), 'other fields');
   }
@@ -203,7 +203,7 @@ function checkHashIndex({ hashes, table }: HashIndexImage, count: number): void 
   }
 }
 
-/** Every id must lead to its event. Building a table from foreign hashes would not be bounded; look-ups are. */
+/** Every id must lead to its event. Building a table from foreign hashes would be unbounded; look-ups are bounded. */
 function checkHashes({ hashes, table }: HashIndexImage, expected: Uint32Array): void {
   expectDerived({ hashes }, { hashes: expected }, 'ids.');
   for (let ordinal = 0; ordinal < hashes.length; ordinal++) {
@@ -231,7 +231,7 @@ function checkClusters(clusters: ClustersImage, eventCount: number): void {
   for (const dimension of by)
     if (dimension >= CONFLICT_DIMENSIONS.length) throw new Error('by has an unknown conflict dimension');
   for (const code of key) if (code >= keyCount) throw new Error('a key has no value');
-  // Bounds answers: otherwise a small file could announce one of any length.
+  // Bounds answers: otherwise a small file could announce answers of any length.
   const dimensionsOf = new Uint8Array(eventCount);
   for (let cluster = 0; cluster < count; cluster++) {
     const dimension = 1 << by[cluster]!;

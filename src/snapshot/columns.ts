@@ -14,7 +14,7 @@ import type { FieldUse } from './summary.js';
 
 export type CodedField = Field & { readonly name: Exclude<FieldName, RequiredFieldName> };
 export const CODED_FIELDS = FIELDS.filter((field) => !field.required) as readonly CodedField[];
-/** These come first. The others are read only for display names, which most sources lack: their columns fill up late. */
+/** The first columns. The others hold display names, which most sources lack, so they are filled late. */
 export const FULL_COLUMNS: number = CODED_FIELDS.filter((field) => field.output || field.indexed).length;
 
 export interface OrderedColumn {
@@ -43,7 +43,7 @@ export class Column {
     this.dictionary = new DictionaryBuilder(hash, new TextMemo(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX));
   }
 
-  /** Events so far that were left out have no value. */
+  /** Earlier events without a value get none. */
   padTo(count: number): void {
     while (this.codes.length < count) this.codes.push(NO_CODE);
   }

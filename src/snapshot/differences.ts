@@ -51,7 +51,7 @@ export function compareSnapshots(before: Snapshot, after: Snapshot, entriesMax: 
     const order = isBoth ? before.compareEvents(b, after, a) : b < before.eventCount ? -1 : 1;
     if (order > 0) {
       const id = after.rows.idOf(a++);
-      // A moved event was counted at its earlier place, or will be.
+      // A moved event is counted at its other position.
       if (before.ordinalOf(id) !== -1) continue;
       added++;
       if (past.length < entriesMax) past.push([id, null]);
@@ -141,7 +141,7 @@ function sharedCopy(bytes: Uint8Array): Uint8Array {
 }
 
 export interface History {
-  /** Oldest first; each begins where the one before ended. The last leads to the present snapshot. */
+  /** Oldest first; each begins where the previous one ended. The last leads to the present snapshot. */
   readonly deltas: readonly Delta[];
   readonly differences: Differences;
 }

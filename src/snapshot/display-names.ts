@@ -6,7 +6,7 @@ import type { ColumnImage, FieldImage, NamesImage, SnapshotImage } from './image
 
 type Columns = Pick<SnapshotImage, 'fields' | 'columns'>;
 
-/** Gives each value of a field its name by the rule of NAMED_FIELDS, which no order of records can change. */
+/** Gives each value of a field its name by the rule of NAMED_FIELDS. The order of records does not matter. */
 export function buildNames(
   fields: SnapshotImage['fields'],
   columns: SnapshotImage['columns'],
@@ -110,7 +110,7 @@ export class DisplayNames {
     this.codes = codes;
   }
 
-  /** Null for no name, and for a code that no value has. */
+  /** Null for no name, and for an unused code. */
   nameOf(code: number): string | null {
     const nameCode = this.codes[code] ?? NO_CODE;
     return nameCode < this.dictionary.size ? this.dictionary.valueOf(nameCode) : null;

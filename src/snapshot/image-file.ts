@@ -74,13 +74,13 @@ export interface ImageSource {
 
 export interface StoredImage {
   readonly image: SnapshotImage;
-  /** The version that the source gave, for conditional requests; null without one. */
+  /** The source's version, for conditional requests; null if there is none. */
   readonly sourceVersion: string | null;
   readonly source: ImageSource | null;
   readonly beside: Beside | null;
 }
 
-/** What a file keeps beside the image: plain data and bytes, whose meaning their writer knows. */
+/** Additions to the image in a file: plain data and bytes, which only their writer understands. */
 export interface Beside {
   readonly meta: object;
   readonly arrays: readonly Uint8Array[];
@@ -147,7 +147,7 @@ function replaceFile(path: string, parts: readonly Uint8Array[], keep: number): 
   withOpen(openSync(dirname(path), 'r'), fsyncSync);
 }
 
-/** Only a snapshot file or an empty file is replaced: a mistyped path must cost nothing. */
+/** Only a snapshot file or an empty file is replaced, because a mistyped path must not destroy a file. */
 function refuseForeign(path: string): void {
   const status = statSync(path, { throwIfNoEntry: false });
   if (status === undefined) return;
@@ -164,7 +164,7 @@ function refuseForeign(path: string): void {
   );
 }
 
-/** Removes files of killed writers. A container reuses one process number, so files older than this process count, too. */
+/** Removes files of killed writers. A container reuses process numbers, so files older than this process are removed, too. */
 function removeAbandoned(path: string): void {
   const folder = dirname(path);
   const prefix = `${basename(path)}.`;
@@ -217,7 +217,7 @@ export function readImageFile(path: string, mustBeOwn = false): StoredImage {
     try {
       const status = fstatSync(file);
       if (status.isDirectory()) throw unusable(path, 'it is a directory');
-      if (!status.isFile()) throw unusable(path, 'it is no regular file');
+      if (!status.isFile()) throw unusable(path, 'it is not a regular file');
       if (mustBeOwn) refuseOthersFile(path, status);
       return read(file, path, status.size);
     } catch (error) {
@@ -375,7 +375,7 @@ function refuseOthersFile(path: string, { uid, mode }: Stats): void {
   if ((mode & constants.S_IWOTH) !== 0) throw unusable(path, 'it is world-writable; expected mode 0600');
 }
 
-/** A sparse file costs its writer nothing, but its reader all the memory. */
+/** A sparse file takes no space on disk, but could exhaust the reader's memory. */
 function refuseTooLarge(path: string, fileBytes: number): void {
   const constrained = process.constrainedMemory();
   const memoryBytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();

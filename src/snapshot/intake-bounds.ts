@@ -8,7 +8,7 @@ export type RefusalCode = 'empty' | 'shrunk' | 'rejected' | 'grown' | 'events' |
 
 /** Why a snapshot was not published. */
 export interface Refusal {
-  /** Why, for programs. */
+  /** The reason, for programs. */
   readonly code: RefusalCode;
   /** One sentence with the numbers. */
   readonly detail: string;
@@ -96,7 +96,7 @@ export class IntakeWatch {
     if (++this.#records % LOAD_LOOK_RECORDS === 0) this.look();
   }
 
-  /** @param bytes of what the load keeps beside the image */
+  /** @param bytes that the load keeps beside the image */
   hold(bytes: number): void {
     this.#copyBytes = bytes;
     this.look();
@@ -119,7 +119,7 @@ export class IntakeWatch {
     );
   }
 
-  /** Bytes that are left for what follows once the image is finished. */
+  /** Bytes left for the steps after the image is finished. */
   bytesLeft(image: SnapshotImage): number {
     const { memoryBytesMax } = this.#bounds;
     if (memoryBytesMax === null) return Number.POSITIVE_INFINITY;

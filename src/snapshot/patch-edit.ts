@@ -26,6 +26,8 @@ export interface Edit {
   readonly splice: Splice;
   /** What comes, in order; one per `splice.come`. */
   readonly events: readonly NormalisedEvent[];
+  /** Their rows, each with a comma. */
+  readonly rows: readonly Buffer[];
 }
 
 /** @throws LecternError `source-too-large` past EVENTS_MAX; an Error for an id that is named twice */
@@ -41,17 +43,18 @@ export function placeChanges(base: SnapshotImage, { upserts, removals }: EventCh
     const ordinal = snapshot.ordinalOf(id);
     if (ordinal !== -1) gone.push(ordinal);
   }
-  const changed: NormalisedEvent[] = [];
+  const changed: { event: NormalisedEvent; row: Buffer }[] = [];
   for (const event of upserts) {
     const ordinal = snapshot.ordinalOf(event.id);
-    if (ordinal !== -1 && isSameEvent(base, ordinal, event)) continue;
+    const row = Buffer.from(`${serialiseEvent(recordOf(event))},`, 'utf8');
+    if (ordinal !== -1 && isSameEvent(base, ordinal, event, row)) continue;
     if (ordinal !== -1) gone.push(ordinal);
-    changed.push(event);
+    changed.push({ event, row });
   }
-  const events = changed.sort(
-    (a, b) => a.time - b.time || a.endTime - b.endTime || compareCodePoints(a.id, b.id),
+  changed.sort(
+    ({ event: a }, { event: b }) => a.time - b.time || a.endTime - b.endTime || compareCodePoints(a.id, b.id),
   );
-  const places = events.map(({ time, endTime, id }) =>
+  const places = changed.map(({ event: { time, endTime, id } }) =>
     snapshot.ordinalAfter({ timeMs: time, endTimeMs: endTime, id }),
   );
   const splice = new Splice(
@@ -62,16 +65,17 @@ export function placeChanges(base: SnapshotImage, { upserts, removals }: EventCh
   if (splice.after > EVENTS_MAX) {
     throw new LecternError('source-too-large', `one snapshot holds at most ${EVENTS_MAX} events`);
   }
-  return { splice, events };
+  return { splice, events: changed.map(({ event }) => event), rows: changed.map(({ row }) => row) };
 }
 
 function isSameEvent(
   { rows, fields, columns }: SnapshotImage,
   ordinal: number,
   event: NormalisedEvent,
+  row: Buffer,
 ): boolean {
-  const row = Buffer.from(serialiseEvent(recordOf(event)), 'utf8');
-  if (row.compare(rows.bytes, rows.start[ordinal]!, rows.start[ordinal + 1]! - 1) !== 0) return false;
+  const [from, to] = [rows.start[ordinal]!, rows.start[ordinal + 1]! - 1];
+  if (row.compare(rows.bytes, from, to, 0, row.length - 1) !== 0) return false;
   const all: Readonly<Record<string, ColumnImage>> = { ...fields, ...columns };
   return HIDDEN_FIELDS.every(({ name }) => {
     const { dictionary, codes } = all[name]!;
@@ -83,7 +87,7 @@ function isSameEvent(
   });
 }
 
-export function recordOf(event: NormalisedEvent): TimetableEvent {
+function recordOf(event: NormalisedEvent): TimetableEvent {
   const values = OUTPUT_FIELDS.map(({ name, kind }) => [
     name,
     kind === 'instant' ? formatInstant(event[name] as number) : event[name],

@@ -1,7 +1,8 @@
 import { LecternError } from '../errors.js';
 import { ROW_BYTES_MAX } from '../limits.js';
-import type { TimetableEvent } from '../model/event.js';
+import type { NormalisedEvent } from '../model/event.js';
 import { OUTPUT_FIELDS } from '../model/fields.js';
+import { formatInstant } from '../model/time.js';
 import { viewOf } from '../structures/byte-strings.js';
 import type { HashIndexImage } from '../structures/hash-index.js';
 import type { KeyedHash } from '../structures/keyed-hash.js';
@@ -9,17 +10,16 @@ import { shared } from '../structures/slabs.js';
 import { spliceHashIndex } from '../structures/splice-hash-index.js';
 import { digestWeeks, WEEK_DIGEST_BYTES, weekOf, weeksOf } from './content-version.js';
 import type { RowsImage, SlotsImage } from './image.js';
-import { type Edit, recordOf } from './patch-edit.js';
-import { PACKED_ROW_FRAME_BYTES, packedByteLength, serialiseEvent } from './rows.js';
+import type { Edit } from './patch-edit.js';
+import { PACKED_ROW_FRAME_BYTES, packedByteLength } from './rows.js';
 
 const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
 const COMMA = 0x2c;
+const PACKED_INSTANT_BYTES = packedByteLength(formatInstant(0));
 
 /** @throws LecternError `source-too-large` when the rows do not fit into one arena */
-export function patchRows(rows: RowsImage, { splice, events }: Edit): RowsImage {
-  const records = events.map(recordOf);
-  const texts = records.map((record) => Buffer.from(`${serialiseEvent(record)},`, 'utf8'));
+export function patchRows(rows: RowsImage, { splice, events, rows: texts }: Edit): RowsImage {
   const lengths = texts.map(({ length }) => length);
   const bytesAfter = lengthAfter(rows.start, splice.gone, lengths);
   if (bytesAfter > ROW_BYTES_MAX) {
@@ -29,7 +29,7 @@ export function patchRows(rows: RowsImage, { splice, events }: Edit): RowsImage 
     );
   }
   const start = splice.starts(rows.start, lengths);
-  const packedStart = splice.starts(rows.packedStart, records.map(packedLength));
+  const packedStart = splice.starts(rows.packedStart, events.map(packedLength));
   const bytes = shared.uint8(Math.max('[]'.length, bytesAfter));
   splice.copyPieces(rows.start, rows.bytes, start, bytes);
   for (const [n, text] of texts.entries()) bytes.set(text, start[splice.come[n]!]);
@@ -47,11 +47,13 @@ function lengthAfter(start: Uint32Array, gone: Uint32Array, lengths: readonly nu
   return length;
 }
 
-function packedLength(record: TimetableEvent): number {
-  return OUTPUT_FIELDS.reduce(
-    (sum, { name }) => sum + packedByteLength(record[name]),
-    PACKED_ROW_FRAME_BYTES,
-  );
+function packedLength(event: NormalisedEvent): number {
+  let length = PACKED_ROW_FRAME_BYTES;
+  for (const { name } of OUTPUT_FIELDS) {
+    const value = event[name];
+    length += typeof value === 'number' ? PACKED_INSTANT_BYTES : packedByteLength(value);
+  }
+  return length;
 }
 
 /** Hashes only the weeks in which an event went or came. */

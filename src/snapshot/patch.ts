@@ -1,3 +1,4 @@
+import { PATCH_EVENTS_MIN, PATCH_SHARE_MAX } from '../limits.js';
 import { INDEXED_FIELDS, type IndexedFieldName, UNINDEXED_FIELDS } from '../model/fields.js';
 import { KeyedHash } from '../structures/keyed-hash.js';
 import { countAsTaken, inOwnBuffers } from '../structures/slabs.js';
@@ -9,6 +10,7 @@ import { type PatchedColumn, patchField, patchNames, patchUnindexed } from './pa
 import { type Edit, type EventChanges, placeChanges } from './patch-edit.js';
 import { patchDigests, patchIds, patchRows } from './patch-rows.js';
 import { patchSlots, slotsOfEvents } from './patch-slots.js';
+import { rebuildImage } from './rebuild.js';
 import type { FieldUse, SnapshotSummary } from './summary.js';
 
 export type { EventChanges } from './patch-edit.js';
@@ -36,6 +38,12 @@ export function patchImage(
   const { splice } = edit;
   if (splice.isEmpty) return { ...base, summary: { ...base.summary, ...counts, ...timesOf(beganMs) } };
   countAsTaken(byteLengthOf(base));
+  if (splice.gone.length + splice.come.length > Math.max(PATCH_EVENTS_MIN, PATCH_SHARE_MAX * splice.before)) {
+    const { rejected, rejectedByCode, rejections, unserved, ambiguousTimes } = base.summary;
+    const kept = { rejected, rejectedByCode, rejections, unserved, ambiguousTimes, ...counts };
+    const image = rebuildImage(base, changes);
+    return { ...image, summary: { ...image.summary, ...kept, ...timesOf(beganMs) } };
+  }
   const hash = new KeyedHash(base.hashSeed);
   const slots = patchSlots(base.slots, edit);
   const slotOf = slotsOfEvents(slots);

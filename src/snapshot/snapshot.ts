@@ -47,7 +47,7 @@ export function compareKeys(a: EventKey, b: EventKey): number {
   return a.timeMs - b.timeMs || a.endTimeMs - b.endTimeMs || compareCodePoints(a.id, b.id);
 }
 
-/** Reads an image, which any number of threads may share. Each thread builds its own interval trees. */
+/** Reads an image, which threads may share. Each thread builds its own interval trees. */
 export class Snapshot {
   readonly summary: SnapshotSummary;
   readonly rows: Rows;
@@ -161,7 +161,7 @@ export class Snapshot {
     return compareKeys(this.keyOf(ordinal), other.keyOf(otherOrdinal));
   }
 
-  /** The first ordinal after `key`, whose event may be gone. */
+  /** The first ordinal after `key`. The event of `key` itself may no longer exist. */
   ordinalAfter(key: EventKey): number {
     const { startMs, endMs, first } = this.#slots;
     let slot = lowerBound(startMs, key.timeMs);

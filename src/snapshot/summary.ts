@@ -3,7 +3,7 @@ import { type FieldName, PARAMETER_FIELDS } from '../model/fields.js';
 import type { AmbiguousTimes } from '../model/zone.js';
 import type { UnservedFields } from './unserved-fields.js';
 
-/** How much a snapshot has of one field. */
+/** Counts for one field of a snapshot. */
 export interface FieldUse {
   /** The field. */
   readonly name: FieldName;
@@ -18,7 +18,7 @@ export type Origin = 'source' | 'disk' | 'pin';
 
 /** Facts about a snapshot. Plain data that crosses threads and goes to disk. */
 export interface SnapshotSummary {
-  /** Identifies the content: equal for equal data, whichever process built it. 22 base64url characters. */
+  /** Identifies the content: equal data gives equal ids in all processes. 22 base64url characters. */
   readonly id: string;
   /** Events of the snapshot. */
   readonly events: number;
@@ -42,7 +42,7 @@ export interface SnapshotSummary {
   readonly fields: readonly FieldUse[];
   /** Names in records that are not fields, with counts. */
   readonly unserved: UnservedFields;
-  /** Local times in changes of the clock, read as RFC 5545 says. */
+  /** Local times at clock changes, read as RFC 5545 says. */
   readonly ambiguousTimes: Readonly<AmbiguousTimes>;
   /** Earliest start and latest end of all events in epoch milliseconds; null without events. */
   readonly span: {
@@ -60,7 +60,7 @@ export function faultyRecords(summary: SnapshotSummary): number {
   return summary.rejected - (summary.rejectedByCode.overridden ?? 0);
 }
 
-/** Filters that no event can match. An empty set is no reason to warn. */
+/** Fields whose filters can match no event. Empty for a set without events. */
 export function emptyFilters({ events, fields }: SnapshotSummary): FieldName[] {
   if (events === 0) return [];
   const isEmpty = (name: FieldName): boolean =>

@@ -4,7 +4,7 @@ import { compareCodePoints } from '../model/text.js';
 import { isSame, viewOf } from '../structures/byte-strings.js';
 import { suggest } from '../structures/suggest.js';
 
-/** Names in records that are not fields of events: not faults, but perhaps typos. */
+/** Names in records that are not fields of events. They are not faults, but may be typos. */
 export interface UnservedFields {
   /** Most frequent first. */
   readonly fields: readonly {
@@ -15,14 +15,14 @@ export interface UnservedFields {
     /** The field that was probably meant, or null. */
     readonly suggestion: FieldName | null;
   }[];
-  /** Occurrences of names that are not kept: too many or too long. */
+  /** Occurrences of names that were too many or too long to keep. */
   readonly others: number;
 }
 
 export const NO_UNSERVED_FIELDS: UnservedFields = { fields: [], others: 0 };
 
 const SERVED: ReadonlySet<string> = new Set(FIELDS.map(({ name }) => name));
-/** Most sources write names in one order: each place remembers its last name. */
+/** Most sources write names in one order, so each position remembers its last name. */
 const PLACES_MAX = 64;
 
 interface CountedName {
@@ -97,7 +97,7 @@ export class UnservedFieldCounter {
     }
   }
 
-  /** @param incomplete fields that some record lacks: only they can be meant */
+  /** @param incomplete fields that some record lacks; only these are suggested */
   finish(incomplete: readonly FieldName[]): UnservedFields {
     const fields = [...this.#counted.values()].map(({ name, records }) => ({
       name,

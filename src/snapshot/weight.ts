@@ -1,11 +1,11 @@
 import { SNAPSHOT_WEIGHT_BYTES_MAX } from '../limits.js';
 
-/** By then nothing refers to the old snapshot, unless a reader is slow. */
+/** After this time nothing refers to the old snapshot, unless a reader is slow. */
 const DELAY_MS = 100;
 
 /**
- * Makes the memory of snapshots count with the garbage collector. V8 does not count shared memory, so a
- * process that hardly allocates would keep every snapshot that it ever served. So this holds an unshared
+ * Makes the garbage collector count the memory of snapshots. V8 does not count shared memory, so a
+ * process with few allocations would keep every snapshot that it ever served. So this holds an unshared
  * buffer of the snapshot's size, within a bound. It is never written, so it takes no memory, but V8 counts it
  * and collects.
  */
@@ -28,7 +28,7 @@ export class Weight {
       try {
         this.#held = new ArrayBuffer(this.#next);
       } catch {
-        // The system does not even promise that much. Collections come when they come.
+        // The system does not even reserve this much. Then collections are left to V8.
       }
     }, this.#delayMs).unref();
   }

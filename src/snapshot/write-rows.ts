@@ -21,7 +21,7 @@ const CLOSING_BRACKET = 0x5d;
 /** The id and the times come first and have no column. */
 const COLUMNS_FROM = 3;
 const OUTPUT_COLUMNS = CODED_FIELDS.filter((field) => field.output);
-/** Every so many rows, one is compared with the result of the compiled serialiser. */
+/** One row in so many is compared with the result of the compiled serialiser. */
 const ROWS_PER_COMPARISON = 1024;
 const ID_FRAME: DataView = viewOf(Buffer.from(`${ROW_FRAME[0]}"`));
 
@@ -61,12 +61,12 @@ export function writeRows(events: OrderedEvents): RowsImage {
       at = put(pieces.view, pieces.start[code]!, pieces.start[code + 1]!, target, at);
     }
     if (at !== start[ordinal + 1]) {
-      throw new Error(`row ${ordinal} ends at ${at}, which is not what was measured`);
+      throw new Error(`row ${ordinal} ends at ${at}, not at the measured end`);
     }
     if (ordinal % ROWS_PER_COMPARISON === 0) {
       const row = Buffer.from(bytes.buffer, bytes.byteOffset + start[ordinal]!, at - 1 - start[ordinal]!);
       if (row.toString('utf8') !== serialiseEvent(eventOf(events, ordinal)))
-        throw new Error(`row ${ordinal} is not what the serialiser makes`);
+        throw new Error(`row ${ordinal} differs from the serialiser's`);
     }
   }
   bytes[bytes.length - 1] = CLOSING_BRACKET;

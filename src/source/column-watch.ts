@@ -12,7 +12,7 @@ interface MappedColumn {
 }
 
 export interface WatchedColumn extends MappedColumn {
-  /** No record without it can be served. */
+  /** Records without it cannot be served. */
   readonly isNeeded: boolean;
   /** Undefined: the record has no such column. */
   read(record: Readonly<Record<string, unknown>>): unknown;
@@ -22,7 +22,7 @@ export interface WatchedColumn extends MappedColumn {
 export interface ColumnReport {
   readonly sourceName: string;
   readonly records: number;
-  /** Columns of the map that no record had. */
+  /** Columns of the map that every record lacked. */
   readonly missing: readonly MappedColumn[];
   /** Columns of the first records, if some were missing. */
   readonly present: readonly string[];
@@ -36,7 +36,7 @@ export class ColumnWatch {
   #records = 0;
   readonly #present = new Set<string>();
 
-  /** @param isFlat whether a record holds nothing but columns, so that dots are part of their names */
+  /** @param isFlat whether records have only columns; dots are then part of the names */
   constructor(sourceName: string, columns: readonly WatchedColumn[], isFlat: boolean) {
     this.#sourceName = sourceName;
     this.#isFlat = isFlat;
@@ -47,7 +47,7 @@ export class ColumnWatch {
     return this.#missing.length === 0;
   }
 
-  /** @throws LecternError once so many records lack a needed column that none may have it */
+  /** @throws LecternError if all of the first records lack a needed column */
   look(record: Readonly<Record<string, unknown>>): void {
     this.#records++;
     if (this.#missing.some((column) => column.read(record) !== undefined))
@@ -79,7 +79,7 @@ export class ColumnWatch {
   }
 }
 
-/** Of the records of both together. */
+/** Combined notes on the records of both. */
 export function joinReports(one: ColumnReport, other: ColumnReport): ColumnReport {
   if (one.records === 0) return other;
   if (other.records === 0) return one;
@@ -92,7 +92,7 @@ export function joinReports(one: ColumnReport, other: ColumnReport): ColumnRepor
   };
 }
 
-/** @throws LecternError `source-malformed` with the columns that are there, if there were records but not every column */
+/** @throws LecternError `source-malformed` with the existing columns, if there were records but a column was missing */
 export function checkColumns({ sourceName, records, missing, present }: ColumnReport): void {
   if (missing.length === 0 || records === 0) return;
   const named = [...new Map(missing.map(({ field, column }) => [column, field]))];
@@ -104,7 +104,7 @@ export function checkColumns({ sourceName, records, missing, present }: ColumnRe
   if (present.length > shown.length) shown.push('…');
   throw new LecternError(
     'source-malformed',
-    `${sourceName}: the field map names ${named.length === 1 ? 'a column that is' : 'columns that are'} not there: ` +
+    `${sourceName}: the field map names ${named.length === 1 ? 'a column that does' : 'columns that do'} not exist: ` +
       `${listed.join(', ')}. The columns are ${shown.join(', ')}`,
   );
 }

@@ -24,10 +24,10 @@ const FORMATS_OF_MAPS: Readonly<Record<string, readonly string[]>> = {
   messagepack: ['messagepack'],
 };
 
-/** Records of these formats are texts by column, with no nested values. An empty text is no value. */
+/** Records of these formats are texts by column, without nested values. An empty text is not a value. */
 const FLAT_FORMATS = ['csv', 'icalendar'];
 
-/** Used where the user's map says nothing else. */
+/** Used for fields that the user's map lacks. */
 const DEFAULT_MAPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   icalendar: CALENDAR_FIELD_MAP,
 };
@@ -82,7 +82,7 @@ export function mappedSink(
   const templates = new Map([...mapOf(DEFAULT_MAPS[format] ?? {}, format), ...given]);
   if (templates.size === 0 && !isDerived) return sink;
   const toEvent = templates.size === 0 ? null : createMapper(templates, isFlat);
-  // A calendar names its rooms, so their identifiers can only be derived.
+  // Calendars have only names of rooms, so identifiers must be derived.
   const derive = format === 'icalendar' && identifiers === 'uuid' ? createDeriver() : null;
   const makeWatch = (): ColumnWatch =>
     new ColumnWatch(
@@ -97,7 +97,7 @@ export function mappedSink(
       ),
       isFlat,
     );
-  // Each CSV file says its columns in its first line. Records of other formats may leave them out.
+  // A CSV file has its columns in its first line. Records of other formats may omit columns.
   const isTold = format === 'csv';
   const watch = isTold || sink.notes === undefined ? makeWatch() : sink.notes.watchOf(format, makeWatch);
   return {
@@ -124,7 +124,7 @@ function isRecord(value: unknown): value is ColumnRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
 }
 
-/** The checked entries for one format of readers: its own win. */
+/** The checked entries for one format. Entries of the format win. */
 export function mapOf(map: FieldMap, format: string): Map<string, MapTemplate> {
   const entries = new Map<string, MapTemplate>();
   const add = (field: string, text: string): void => {
@@ -140,8 +140,8 @@ export function mapOf(map: FieldMap, format: string): Map<string, MapTemplate> {
 }
 
 /**
- * Makes a record with the mapped fields, and with the columns that are not used elsewhere, under their own names: of those that
- * are no fields the load lists the names.
+ * Makes a record with the mapped fields, and with unused columns under their own names: the load lists the names of columns
+ * that are not fields.
  */
 function createMapper(
   templates: ReadonlyMap<string, MapTemplate>,
@@ -201,7 +201,7 @@ function templateReader(template: MapTemplate, isFlat: boolean): ReadColumn {
   };
 }
 
-/** Undefined where a record lacks the column. A name with dots is a path, unless the record has that very name. */
+/** Undefined if the record lacks the column. A name with dots is a path, unless the record has exactly this name. */
 function columnReader(column: string, isFlat: boolean): ReadColumn {
   const whole = spellingsOf(column);
   const path = column.split('.').map(spellingsOf);
@@ -218,7 +218,7 @@ function columnReader(column: string, isFlat: boolean): ReadColumn {
   };
 }
 
-/** Files of some systems have accents as characters of their own, which looks the same. */
+/** Files of some systems write accents as separate characters, which look the same. */
 function spellingsOf(name: string): string[] {
   return [...new Set([name, name.normalize('NFC'), name.normalize('NFD')])];
 }
@@ -229,7 +229,7 @@ function ownValueOf(record: ColumnRecord, spellings: readonly string[]): unknown
   return undefined;
 }
 
-/** The text of an identifier is the name of what it stands for, if the record has no other. */
+/** The text of an identifier becomes the name, if the record has none. */
 function keepNames(event: Record<string, unknown>): void {
   for (const { name: field, namedBy } of NAMED_FIELDS) {
     const text = event[field];

@@ -8,7 +8,7 @@ import { type FolderSpec, findFiles, type GlobSpec } from './found-files.js';
 import type { RecordWatch } from './records.js';
 import type { SourceSpec } from './spec.js';
 
-/** The pause after a look at many files is at least so many times as long. */
+/** The pause after a check of many files is at least this many times as long as the check. */
 const LOOK_PAUSE_FACTOR = 20;
 const FIRST_LOOK_MS_MAX = 1000;
 
@@ -18,7 +18,7 @@ export interface WatchOptions {
   readonly settleMs?: number;
 }
 
-/** A watch, and the end of its first look if that takes time: changes before it count as known. */
+/** A watch, and the end of its first check, if that takes time. Earlier changes count as known. */
 export interface SourceWatch extends RecordWatch {
   readonly ready: Promise<unknown> | null;
 }
@@ -34,7 +34,7 @@ export function watchSource(spec: SourceSpec, onChange: () => void, options: Wat
   const found = foundBy(spec).map((each) => new Watch(() => lookAtFound(each), null, onChange, options));
   const looked = Promise.all(found.map(({ ready }) => ready));
   return {
-    // A network file system may not answer; then the load says so.
+    // A network file system may not answer. The load reports this.
     ready: found.length === 0 ? null : Promise.race([looked, delay(FIRST_LOOK_MS_MAX)]),
     close() {
       for (const each of [...files, ...found]) each.close();
@@ -54,7 +54,7 @@ function foundBy(spec: SourceSpec): (FolderSpec | GlobSpec)[] {
   return spec.kind === 'folder' || spec.kind === 'glob' ? [spec] : [];
 }
 
-/** Polls: notices of the system follow inodes, not paths, and network file systems send none. */
+/** Polls, because notices of the system follow inodes instead of paths, and network file systems send none. */
 class Watch {
   readonly ready: Promise<unknown>;
   readonly #look: () => Promise<string>;
@@ -66,7 +66,7 @@ class Watch {
   #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param state at present; null to look for it first */
+  /** @param state the present state; null to read it first */
   constructor(
     look: () => Promise<string>,
     state: string | null,

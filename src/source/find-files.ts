@@ -10,7 +10,7 @@ import { fileUnreadable } from './open-file.js';
 export interface FoundFiles {
   /** Sorted by code point. */
   readonly paths: readonly string[];
-  /** What else is there: hidden files, folders, other endings. */
+  /** Other entries: hidden files, folders, other endings. */
   readonly skipped: number;
 }
 
@@ -81,7 +81,7 @@ class Walk {
 
   async #enter(path: string, rest: readonly string[]): Promise<void> {
     if (rest.length > 0) return this.expand(path, rest);
-    // A link that leads nowhere is there: its load says so.
+    // A broken link counts as a file. Its load reports the fault.
     const isThere = await lstat(path).then(
       () => true,
       (error: unknown) => !isMissing(error),
@@ -99,7 +99,7 @@ class Walk {
     try {
       return await readFolder(folder === '' ? '.' : folder, this.#pattern);
     } catch (error) {
-      // A pattern may go through what is no folder.
+      // A pattern may match entries that are not folders.
       if (error instanceof LecternError && isMissing(error.cause)) return [];
       throw error;
     }
@@ -140,7 +140,7 @@ function unreadable(name: string, problem: string): LecternError {
   return new LecternError('source-unreadable', `cannot read ${name}: ${problem}`);
 }
 
-/** What is in the folder at which the pattern begins. */
+/** The content of the folder at which the pattern begins. */
 async function describeStart(pattern: string, segments: readonly string[]): Promise<string> {
   const named = segments.slice(0, segments.findIndex(isGlob));
   const folder = join(pattern.startsWith('/') ? '/' : '.', ...named);

@@ -8,7 +8,7 @@ import type { Source } from './source.js';
 
 /** The files directly in a folder, by their names. */
 export interface FolderSpec extends Omit<FileLimits, 'isPipe'> {
-  /** Says that this is a folder. */
+  /** Identifies this kind of source. */
   readonly kind: 'folder';
   /** Its path. */
   readonly path: string;
@@ -16,7 +16,7 @@ export interface FolderSpec extends Omit<FileLimits, 'isPipe'> {
 
 /** All files that match a pattern. */
 export interface GlobSpec extends Omit<FileLimits, 'isPipe'> {
-  /** Says that this is a pattern. */
+  /** Identifies this kind of source. */
   readonly kind: 'glob';
   /** A path with `*`, `?`, `[…]`, `{…}` in its names, or `**` in place of any folders. */
   readonly pattern: string;

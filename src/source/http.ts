@@ -30,32 +30,32 @@ import {
 
 /** An address as a source. Default times are shorter for regular refreshes, see refresh/patience.ts. */
 export interface HttpSpec {
-  /** Says that this is an address. */
+  /** Identifies this kind of source. */
   readonly kind: 'http';
   /** `http://…` or `https://…`; user and password in it are sent as Basic credentials. */
   readonly url: string;
   /** Sent to the origin of `url` only: every value counts as a secret. Default none. */
   readonly headers?: RequestHeaders | undefined;
-  /** Whether the next page may be on another origin; that one gets none of the headers. Default false. */
+  /** Whether the next page may be on another origin, which gets none of the headers. Default false. */
   readonly crossOriginNext?: boolean | undefined;
-  /** Certificate authorities to trust, in PEM, in place of the usual ones. Default: those of Node. */
+  /** Certificate authorities to trust, in PEM, instead of Node's. Default: those of Node. */
   readonly ca?: string | undefined;
-  /** Until status and headers of an answer have come, connecting included. Default UPSTREAM_HEADERS_MS_MAX. */
+  /** Longest time until status and headers of an answer, connecting included. Default UPSTREAM_HEADERS_MS_MAX. */
   readonly headersMsMax?: number | undefined;
-  /** Between two pieces of an answer. Default UPSTREAM_IDLE_MS_MAX. */
+  /** Longest time between two pieces of an answer. Default UPSTREAM_IDLE_MS_MAX. */
   readonly idleMsMax?: number | undefined;
-  /** The whole load. Default UPSTREAM_TOTAL_MS_MAX. */
+  /** Longest time of the whole load. Default UPSTREAM_TOTAL_MS_MAX. */
   readonly totalMsMax?: number | undefined;
-  /** Default UPSTREAM_PAGES_MAX. */
+  /** Most pages of one load. Default UPSTREAM_PAGES_MAX. */
   readonly pagesMax?: number | undefined;
-  /** Of all pages together as received, and of each page unpacked. Default UPSTREAM_BYTES_MAX. */
+  /** Most bytes of all pages together as received, and of each page unpacked. Default UPSTREAM_BYTES_MAX. */
   readonly bytesMax?: number | undefined;
 }
 
 /** The cheapest format first. Other answers are read, too. */
 const ACCEPT = 'application/x-ndjson, application/json;q=0.9, application/vnd.msgpack;q=0.8, */*;q=0.1';
 
-/** Records from an address, in pages if answers have `Link: rel="next"`. Any cut, failed or uncertain page fails the load. */
+/** Records from an address, in pages if answers have `Link: rel="next"`. A cut, failed or uncertain page fails the load. */
 export function httpSource(spec: HttpSpec): Source {
   const address = parseAddress(spec.url);
   const secretHeaders = checkHeaders(spec.headers ?? {}, address);
@@ -124,7 +124,7 @@ class HttpLoad {
     const reads: ReadSummary[] = [];
     let answer = first;
     for (let page = 1; ; page++) {
-      // Before the body: a broken link should not cost a page.
+      // Before the body, because a broken link should not cost a download.
       const next = nextPage(answer, crossOriginNext);
       reads.push(await this.#readPage(answer, page, page === 1 && next === null));
       if (next === null) break;
@@ -153,7 +153,7 @@ class HttpLoad {
       onRecord,
       sourceName,
       bytesTotal,
-      // Otherwise the body ends with the connection, for whatever reason (RFC 9112 section 6.3).
+      // Otherwise the body ends with the connection, for any reason (RFC 9112 section 6.3).
       endIsCertain: isEncoded || length !== undefined || headers['transfer-encoding'] !== undefined,
       unpackedBytesMax: this.#spec.bytesMax ?? UPSTREAM_BYTES_MAX,
       signal,
@@ -231,7 +231,7 @@ function nextPage(answer: Answer, crossOrigin: boolean): URL | null {
 
 /** RFC 9110 section 8.8.3. */
 const ENTITY_TAG = /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/;
-/** Dates have whole seconds: a second change within one does not show. */
+/** Dates have whole seconds, so a second change within one second does not show. */
 const DATE_RESOLUTION_MS = 1000;
 
 /** The version of an answer: address and validator (RFC 9110 section 8.8). Null without a reliable validator. */
@@ -239,7 +239,7 @@ function versionOf(url: URL, headers: IncomingHttpHeaders): string | null {
   const { etag, date, 'last-modified': lastModified } = headers;
   if (etag !== undefined && ENTITY_TAG.test(etag)) return JSON.stringify({ url: addressDigest(url), etag });
   if (lastModified === undefined || date === undefined) return null;
-  // Then the date is a strong validator (section 8.8.2.2). NaN compares as false.
+  // After this time the date is a strong validator (section 8.8.2.2). NaN compares as false.
   const isSettled = Date.parse(date) - Date.parse(lastModified) >= DATE_RESOLUTION_MS;
   return isSettled ? JSON.stringify({ url: addressDigest(url), lastModified }) : null;
 }

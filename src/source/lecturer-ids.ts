@@ -8,7 +8,7 @@ import type { RecordSink, Source } from './source.js';
 /** Lecturer identifiers by display name, or the path of a JSON file that holds such an object. */
 export type LecturerIds = Readonly<Record<string, string>> | string;
 
-/** Fills a missing `lecturerId` from `lecturer`, compared in Unicode NFC. The version covers the map, which each load reads. */
+/** Fills a missing `lecturerId` from `lecturer`, compared in Unicode NFC. Each load reads the map, and the version includes it. */
 export function withLecturerIds(source: Source, lecturerIds: LecturerIds): Source {
   const { find } = source;
   return {
@@ -55,7 +55,7 @@ function fill(value: unknown, ids: ReadonlyMap<string, string>): unknown {
     const id = ids.get(lecturer) ?? ids.get(normaliseText(lecturer) ?? lecturer);
     return id === undefined ? value : { ...value, lecturerId: id };
   } catch {
-    // Accessors may throw; the normaliser says so.
+    // Accessors may throw. The normaliser reports this.
     return value;
   }
 }
@@ -67,7 +67,7 @@ function idsByName(
   const ids = new Map<string, string>();
   for (const [name, id] of Object.entries(map)) {
     if (typeof id !== 'string') {
-      const problem = `the identifier of ${JSON.stringify(name)} is no string`;
+      const problem = `the identifier of ${JSON.stringify(name)} is not a string`;
       throw new LecternError(code, `the map of lecturer identifiers is not valid: ${problem}`);
     }
     ids.set(normaliseText(name) ?? name, id);

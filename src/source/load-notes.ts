@@ -8,13 +8,13 @@ export interface NotesReport {
   readonly columns: ReadonlyMap<string, ColumnReport>;
 }
 
-/** What is told of a load besides its records. All sources and pages of one load share it. */
+/** Notes on a load besides its records. All sources and pages of one load share them. */
 export class LoadNotes {
   readonly ambiguousTimes: AmbiguousTimes = { gaps: 0, overlaps: 0 };
   readonly #watches = new Map<string, ColumnWatch>();
   readonly #added = new Map<string, ColumnReport>();
 
-  /** The watch of one format, for all its sources together. */
+  /** The column watch of one format, for all its sources. */
   watchOf(format: string, make: () => ColumnWatch): ColumnWatch {
     let watch = this.#watches.get(format);
     if (watch === undefined) {
@@ -24,13 +24,13 @@ export class LoadNotes {
     return watch;
   }
 
-  /** Without what was added. */
+  /** Without the added notes. */
   report(): NotesReport {
     const columns = new Map([...this.#watches].map(([format, watch]) => [format, watch.report()]));
     return { ambiguousTimes: { ...this.ambiguousTimes }, columns };
   }
 
-  /** Adds the notes of a part that was loaded by itself. */
+  /** Adds the notes of a part that was loaded separately. */
   add({ ambiguousTimes: { gaps, overlaps }, columns }: NotesReport): void {
     this.ambiguousTimes.gaps += gaps;
     this.ambiguousTimes.overlaps += overlaps;

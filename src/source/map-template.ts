@@ -1,4 +1,4 @@
-/** A part of a template: plain text, or a column whose value stands there. */
+/** A part of a template: plain text, or a column whose value is inserted. */
 type TemplatePart = string | { readonly column: string };
 
 /** Parts of `{date}T{start}`. A text without braces is one column. `{{` and `}}` are braces. */

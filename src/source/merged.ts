@@ -40,9 +40,9 @@ export function mergedSource(sources: readonly Source[]): Source {
 }
 
 /**
- * A source of parts, which each load finds anew. First every part is read, some at a time, into a compressed copy. A part that
+ * A source of parts, which each load finds again. First every part is read, several at a time, into a compressed copy. A part that
  * fails keeps its last copy. Then the copies are merged from the last to the first: the snapshot keeps the first record of an id.
- * A part that says it did not change is not read, so nothing is read twice. The version covers the list of parts, each with its
+ * A part that reports no change is not read, so no data is read twice. The version covers the list of parts, each with its
  * version.
  */
 export function partsSource(name: string, find: NonNullable<Source['find']>): Source {
@@ -56,7 +56,7 @@ export function partsSource(name: string, find: NonNullable<Source['find']>): So
   };
 }
 
-/** What makes one part stale, not the whole load. */
+/** Errors that make one part stale but do not fail the whole load. */
 const PART_FAULTS: ReadonlySet<LecternErrorCode> = new Set<LecternErrorCode>([
   'source-unreadable',
   'source-malformed',
@@ -179,7 +179,7 @@ class PartsLoad {
     }
   }
 
-  /** Without any good part the load has failed, as that of a single source does. */
+  /** Without any good part the load fails, like that of a single source. */
   #throwIfTooManyFailed(reports: readonly PartReport[]): void {
     const { allowMissing = false } = this.#options;
     const failed = reports.filter(({ failure }) => failure !== null);
@@ -200,7 +200,7 @@ class PartsLoad {
     );
   }
 
-  /** A part that was left alone has the failure of an earlier load. */
+  /** A part that was skipped because of its Retry-After keeps the failure of an earlier load. */
   #errorOf(report: PartReport): LecternError {
     const { code, message, retryAtMs } = report.failure as PartFailure;
     const retryAfterMs = retryAtMs === 0 ? null : Math.max(0, retryAtMs - Date.now());
@@ -231,7 +231,7 @@ function versionOf(reports: readonly PartReport[]): string | null {
   return createHash('sha256').update(JSON.stringify(versions)).digest().subarray(0, 16).toString('base64url');
 }
 
-/** Names that are all different. */
+/** Makes all names different. */
 function labelsOf(sources: readonly Source[]): string[] {
   const counts = new Map<string, number>();
   for (const { name } of sources) counts.set(name, (counts.get(name) ?? 0) + 1);

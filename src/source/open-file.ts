@@ -59,11 +59,11 @@ export async function openPipe(path: string): Promise<Socket | null> {
   }
 }
 
-/** Reads a file in pieces, one ahead of the caller. */
+/** Reads a file in pieces, one piece ahead of the caller. */
 export class FilePieces {
   readonly #name: string;
   readonly #handle: FileHandle;
-  /** Memory to use again: allocating for each piece makes a load slower. */
+  /** Memory for reuse, because an allocation for each piece makes a load slower. */
   readonly #free: ArrayBufferLike[] = [];
   readonly #own = new WeakSet<ArrayBufferLike>();
 
@@ -72,7 +72,7 @@ export class FilePieces {
     this.#handle = handle;
   }
 
-  /** Lets the memory of a piece be used again. Does nothing for bytes that were not allocated here. */
+  /** Allows reuse of a piece's memory. Ignores bytes that were not allocated here. */
   takeBack({ buffer }: Uint8Array): void {
     if (this.#own.has(buffer)) this.#free.push(buffer);
   }
@@ -115,7 +115,7 @@ export interface FileLimits {
   readonly totalMsMax?: number | undefined;
 }
 
-/** Gives up a file that hangs, never ends, or is replaced. Its system calls may hang on, so they are not awaited. */
+/** Gives up a file that hangs, never ends, or is replaced. Its system calls may continue to hang, so they are not awaited. */
 export class FilePatience {
   readonly #path: string;
   readonly #name: string;

@@ -9,7 +9,7 @@ import type { LoadSummary, RecordCopy, RecordSink } from './source.js';
 
 /**
  * Records of one source in batches. A batch is brotli data after its length in four bytes, and holds JSON, or MessagePack if JSON
- * has no form for a value. Each distinct value stands there once, and a record is the numbers of its values.
+ * cannot represent a value. Each distinct value is stored once, and a record is the numbers of its values.
  */
 interface Batch {
   /** Names of the values of records. */
@@ -26,7 +26,7 @@ type Position = number | RecordPosition;
 /** Brotli at this quality takes 0.8 µs a record; see docs/decisions/0046-several-sources.md. */
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
 const LENGTH_BYTES = 4;
-/** JSON arrays and objects begin with other bytes than maps of MessagePack. */
+/** The first byte distinguishes JSON arrays and objects from maps of MessagePack. */
 const JSON_OBJECT = 0x7b;
 const SERVED: ReadonlySet<string> = new Set(MAPPED_FIELDS);
 
@@ -34,7 +34,7 @@ const NO_LIST: readonly unknown[] = [];
 const NO_BYTES: Uint8Array = new Uint8Array(0);
 const NO_OBJECT: object = {};
 
-/** Keeps what it takes in few bytes. Of fields that are not served only the names are kept. */
+/** Keeps records in few bytes. Of fields that are not served, only the names are kept. */
 export class CopyWriter implements RecordSink {
   readonly notes: LoadNotes = new LoadNotes();
   readonly #source: string;
@@ -132,7 +132,7 @@ export class CopyWriter implements RecordSink {
     return number;
   }
 
-  /** Values of another type are refused, whatever they hold. */
+  /** Values of other types are always refused. */
   #keptOf(value: unknown): unknown {
     switch (typeof value) {
       case 'string':
@@ -163,7 +163,7 @@ export class CopyWriter implements RecordSink {
     length.writeUInt32LE(packed.length);
     this.#budget.bytes -= packed.length;
     if (this.#budget.bytes < 0) {
-      const problem = `after ${this.#records} records there is no memory left for more of several sources`;
+      const problem = `after ${this.#records} records no memory is left for the records of several sources`;
       throw new LecternError('source-too-large', `cannot read ${this.#source}: ${problem}`);
     }
     this.#batches.push(length, packed);
@@ -222,7 +222,7 @@ function recordOf({ shapes, values }: Batch, entry: RecordEntry): unknown {
   return record;
 }
 
-/** Usually the number of a record is its line. */
+/** Usually the number of a record equals its line. */
 function packPosition(position: RecordPosition): Position {
   const { record, line, byte, page, source } = position;
   const isLine = record === line && byte === undefined && page === undefined && source === undefined;

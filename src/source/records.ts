@@ -13,7 +13,7 @@ export type RecordLoad =
       readonly version: string | null;
     }
   | {
-      /** The source still has the version that is served. */
+      /** The source still has the served version. */
       readonly notModified: true;
     }
   | RecordDelta;
@@ -54,7 +54,7 @@ export interface RecordWatch {
 export interface RecordSource {
   /** For messages. */
   readonly name: string;
-  /** Gives all records, or what changed since `previous`, or says that nothing is new. An error fails the load. */
+  /** Gives all records, or what changed since `previous`, or reports that nothing has changed. An error fails the load. */
   load(options: RecordLoadOptions): RecordLoad | Promise<RecordLoad>;
   /** Calls back after each possible change, until closed. */
   watch?(onChange: () => void): RecordWatch;

@@ -16,7 +16,7 @@ import type { RecordSink } from './source.js';
 
 /**
  * Reads a file of rooms: records with id, name, building and capacity, in any format of a source. Other fields are ignored. Any
- * fault refuses the whole file, as a missing room would look like a taken one.
+ * fault refuses the whole file, because a missing room would look occupied.
  *
  * @throws LecternError `rooms-unusable` with the faults; the reason of the signal
  */
@@ -68,7 +68,7 @@ class RoomIntake implements RecordSink {
 
   record(value: unknown, position: RecordPosition): void {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      this.#fault(position, 'it is no object of the form {"id": "…", "name": "…"}');
+      this.#fault(position, 'it is not an object of the form {"id": "…", "name": "…"}');
       return;
     }
     const given = value as Readonly<Record<string, unknown>>;
@@ -114,7 +114,7 @@ class RoomIntake implements RecordSink {
     return id;
   }
 
-  /** The text of which an identifier is derived is the name, as in directories. */
+  /** The text from which an identifier is derived becomes the name, as in directories. */
   #nameOfId(given: unknown): string | null {
     const isText = this.#identifiers === 'derived' && typeof given === 'string' && !isUuid(given);
     return isText && given.length <= ROOM_TEXT_UNITS_MAX ? normaliseText(given) : null;

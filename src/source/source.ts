@@ -1,5 +1,5 @@
 /**
- * Room source/. Where records come from: files, addresses, memory. It knows no rule for a record and no snapshot.
+ * Room source/. Reads records from files, addresses and memory. It knows neither the rules for records nor snapshots.
  */
 import type { LecternErrorCode } from '../errors.js';
 import type { RecordPosition, Rejection } from '../model/event.js';
@@ -10,7 +10,7 @@ import type { LoadNotes, NotesReport } from './load-notes.js';
 export interface NameSpans {
   readonly places: Int32Array;
   readonly count: number;
-  /** Where they stand, if not in the record: in the header of CSV. */
+  /** The bytes that hold the names, if not the record itself: the header of CSV. */
   readonly view?: DataView;
 }
 
@@ -20,7 +20,7 @@ export interface RecordSink {
   record(value: unknown, position: RecordPosition): void;
   reject(rejection: Rejection): void;
   /**
-   * A record as UTF-8, not decoded. It has no position, so only a source that is alone calls this.
+   * A record as UTF-8, not decoded. It has no position, so only a single source calls this.
    *
    * @param view the same bytes
    * @param spans for each field, in the order of the descriptor table: where its value begins (-1: no value), where it ends, and
@@ -29,7 +29,7 @@ export interface RecordSink {
    * @returns false if the sink did not take it: decode it and call `record`
    */
   undecoded?: (bytes: Uint8Array, view: DataView, spans: Int32Array, names: NameSpans) => boolean;
-  /** Of the whole load. A sink around another one passes it on. */
+  /** The notes of the whole load. A sink around another sink passes them on. */
   readonly notes?: LoadNotes | undefined;
 }
 
@@ -49,18 +49,18 @@ export interface LoadOptions {
   readonly signal?: AbortSignal | undefined;
   /** The version of the served records, from an earlier load. Null or absent: load in any case. */
   readonly previous?: string | null;
-  /** Called before the first record, if the source knows its version by then. Null: what was told before does not hold. */
+  /** Called before the first record, if the source knows its version by then. Null withdraws an earlier version. */
   readonly onVersion?: ((version: string | null) => void) | undefined;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
-  /** Called with each record as it stands in the source, before the field map. Then all records are decoded. */
+  /** Called with each record before the field map. If given, all records are decoded. */
   readonly onRecord?: ((value: unknown) => void) | undefined;
-  /** For several sources: what their last load told by `onParts`. */
+  /** For several sources: the parts that the last load gave to `onParts`. */
   readonly parts?: readonly PartReport[] | undefined;
-  /** Whether a part that never delivered may be left out. Default false: it fails the load. */
+  /** Whether a part that was never read may be missing. Default false: it fails the load. */
   readonly allowMissing?: boolean | undefined;
   /** Compressed bytes that the new copies of parts may have, all together. Default: without a limit. */
   readonly copyBytesMax?: number | undefined;
-  /** Called once all parts of several sources were read, before their records go to the sink. */
+  /** Called after all parts of several sources were read, before their records go to the sink. */
   readonly onParts?: ((report: PartsReport) => void) | undefined;
 }
 
@@ -68,7 +68,7 @@ export interface LoadOptions {
 export interface RecordCopy extends LoadSummary {
   /** Records, rejected ones included. */
   readonly records: number;
-  /** Of the load that brought them. */
+  /** Version of the load that delivered the records. */
   readonly notes: NotesReport;
   /** Over shared memory. */
   readonly bytes: Uint8Array;
@@ -80,9 +80,9 @@ export interface PartReport {
   readonly id: string;
   /** For messages. Differs from the names of the other parts. */
   readonly name: string;
-  /** The last good records; null if it never delivered any. */
+  /** The last good records; null if the part was never read. */
   readonly copy: RecordCopy | null;
-  /** When it last delivered, or confirmed, these records. */
+  /** When it last delivered or confirmed these records. */
   readonly confirmedMs: number | null;
   /** Null if the last load went well. */
   readonly failure: PartFailure | null;
@@ -93,7 +93,7 @@ export interface PartFailure {
   readonly message: string;
   /** When it began to fail. */
   readonly sinceMs: number;
-  /** Before that it asked to be left alone. */
+  /** Until this time the source asked not to be read (Retry-After). */
   readonly retryAtMs: number;
 }
 
@@ -114,7 +114,7 @@ export type SourceFormat =
   | 'memory'
   | 'mixed';
 
-/** The window that recurring events were expanded in: the first day, and the day after the last. */
+/** The window in which recurring events were expanded: the first day, and the day after the last. */
 export interface ExpansionWindow {
   readonly from: string;
   readonly to: string;
@@ -131,7 +131,7 @@ export interface ReadSummary {
 }
 
 export interface LoadSummary extends ReadSummary {
-  /** Opaque: equal only for loads of the same records. Null: unknown, so the source is read each time. */
+  /** Opaque; equal only for loads of the same records. Null: unknown, so the source is read each time. */
   readonly version: string | null;
 }
 
@@ -153,11 +153,11 @@ export interface Source {
   readonly name: string;
   /** Equal for equal sources, also after a restart. Default: the name. */
   readonly id?: string;
-  /** Later loads have nothing to read. */
+  /** The source can be read only once. */
   readonly readOnce?: true;
-  /** Beside others it may be missing at first: it is expected to fail at times, or was found and not named. */
+  /** As one of several sources, it may be missing at the first load: an address, or a file that was found instead of named. */
   readonly mayBeMissing?: true;
-  /** Of several sources: finds them anew. */
+  /** For several sources: finds them again. */
   readonly find?: (signal: AbortSignal | undefined) => Promise<FoundParts>;
   /**
    * Pushes every record into the sink. Errors of the sink pass through.

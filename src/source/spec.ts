@@ -26,17 +26,17 @@ export type SourceSpec = (FileSpec | FolderSpec | GlobSpec | HttpSpec | Postgres
 
 /** A file as a source. */
 export interface FileSpec extends FileLimits {
-  /** Says that this is a file. */
+  /** Identifies this kind of source. */
   readonly kind: 'file';
   /** A path, or `-` for standard input. */
   readonly path: string;
 }
 
-/** Several sources. Where two have the same id, the later wins. */
+/** Several sources. If two have an event with the same id, the later source wins. */
 export interface MergedSpec {
-  /** Says that these are several. */
+  /** Identifies this kind of source. */
   readonly kind: 'merged';
-  /** The sources, the one that wins last. */
+  /** The sources. The last one wins. */
   readonly specs: readonly SourceSpec[];
 }
 
@@ -71,8 +71,8 @@ function invalid(problem: string, cause?: unknown): LecternError {
 }
 
 /**
- * 22 base64url characters that are equal for equal sources. Credentials and maps of lecturers may change without making another
- * source. Of a source of the embedding program only the name is known.
+ * 22 base64url characters, equal for equal sources. Changes of credentials and maps of lecturers do not make another
+ * source. A source of the embedding program has only its name.
  */
 export function sourceDigest(source: SourceSpec | RecordSource, name: string): string {
   const parts = 'load' in source ? [`records ${name}`] : partsOf(source);
@@ -107,7 +107,7 @@ export interface SourceArgumentOptions
     Pick<SourceSpec, 'lecturerIds'> {
   /** For sources that are databases. */
   readonly postgres?: PostgresOptions | undefined;
-  /** Replaces `env:NAME` in header values. Default: they stay as they are. */
+  /** Replaces `env:NAME` in header values. Default: values stay unchanged. */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
@@ -169,7 +169,7 @@ function parseOne(
       try {
         return specOfPath(fileURLToPath(text));
       } catch (cause) {
-        throw invalid('the source is no file: URL of this machine', cause);
+        throw invalid('the source is not a file: URL of this machine', cause);
       }
     default:
       throw invalid(
@@ -178,13 +178,13 @@ function parseOne(
   }
 }
 
-/** A file may have any name, so a path that is there is no glob. */
+/** A file may have any name, so an existing path is not a glob. */
 function specOfPath(path: string): SourceSpec {
   if (path === '-') return { kind: 'file', path };
   try {
     return { kind: statSync(path).isDirectory() ? 'folder' : 'file', path };
   } catch {
-    // The load says what is wrong.
+    // The load reports the fault.
     if (isGlob(path)) return { kind: 'glob', pattern: path };
     return { kind: path.endsWith('/') ? 'folder' : 'file', path };
   }

@@ -94,13 +94,13 @@ function sortKeyOf(value: string): string {
   });
 }
 
-/** Reads a flat image by binary search. Only values that it has are remembered, which bounds the memo. */
+/** Reads a flat image by binary search. Only existing values are remembered, which bounds the memo. */
 export class Dictionary {
   /** UTF-8 of all values; value c is [start[c], start[c + 1]). */
   readonly bytes: Buffer;
   readonly start: Uint32Array;
   readonly #codes: Map<string, number>;
-  /** A request looks each value up twice: to check it and to plan. */
+  /** Requests look up each value twice: to check it and to plan. */
   #lastValue: string | null = null;
   #lastCode = NO_CODE;
   readonly size: number;

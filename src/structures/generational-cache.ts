@@ -26,7 +26,7 @@ export class GenerationalCache<Value> {
     return old?.value;
   }
 
-  /** `bytes` is at least 1. Values larger than half of the bound are not kept. @returns whether it is */
+  /** `bytes` is at least 1. Values larger than half of the bound are not kept. @returns whether the value is kept */
   set(key: string, value: Value, bytes: number): boolean {
     this.#youngBytes -= this.#young.get(key)?.bytes ?? 0;
     this.#oldBytes -= this.#old.get(key)?.bytes ?? 0;

@@ -28,7 +28,7 @@ export function buildHashTable(hashes: Uint32Array): Uint32Array {
   return table;
 }
 
-/** `isKey` is asked about ordinals with this hash. Returns -1 when none is the key. */
+/** Calls `isKey` for ordinals with this hash. Returns -1 if none has the key. */
 export function findInHashIndex(
   { hashes, table }: HashIndexImage,
   hash: number,

@@ -2,14 +2,14 @@ import { LARGE_BYTES_MIN } from './growable.js';
 
 const ALIGNMENT_BYTES = 8;
 
-/** Cuts typed arrays from long buffers: a buffer each would cost more than filling it. */
+/** Cuts typed arrays from long buffers, because allocating each array costs more than filling it. */
 export class Slabs<Memory extends ArrayBufferLike> {
   readonly #make: (byteLength: number) => Memory;
   #slabBytes: number;
   #pieceBytesMax: number;
   #slab: Memory;
   #used = 0;
-  /** Where the last piece begins in its buffer. */
+  /** The offset of the last piece in its buffer. */
   offset = 0;
 
   /** Without lengths each array has its own buffer, except {@link within} a slab. */

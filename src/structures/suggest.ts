@@ -2,7 +2,7 @@
 const EDITS_MAX = 3;
 const TYPED_UNITS_MAX = 64;
 
-/** The name nearest to the typed one, ignoring case; null when none is near. */
+/** The name most similar to the typed one, ignoring case; null if none is similar. */
 export function suggest(typed: string, names: readonly string[]): string | null {
   const wanted = typed.slice(0, TYPED_UNITS_MAX).toLowerCase();
   let best: string | null = null;
@@ -19,7 +19,7 @@ export function suggest(typed: string, names: readonly string[]): string | null 
   return best;
 }
 
-/** Two letters that changed places are one edit. */
+/** Two swapped letters are one edit. */
 function editDistance(a: string, b: string): number {
   const rows = [Array.from({ length: b.length + 1 }, (_, column) => column)];
   for (let row = 1; row <= a.length; row++) {

@@ -19,7 +19,7 @@ import type { LoadDone, LoadTask, StreamSpec, TaskListeners } from './task-messa
 export interface LoadedImage {
   readonly image: SnapshotImage;
   readonly source: LoadSummary;
-  /** What the bound of memory leaves for work on the image. */
+  /** Memory that the bound leaves for work on the image. */
   readonly bytesLeft: number;
 }
 
@@ -41,8 +41,8 @@ export async function loadImage(
   options: LoadImageOptions,
 ): Promise<LoadedImage | 'not-modified'>;
 /**
- * The way of the data: source, normaliser, builder. Bad records are counted and left out; the source's own failures are
- * thrown as LecternErrors. Asked with `previous`, a source that did not change builds nothing. A load beyond a bound throws
+ * Joins source, normaliser and builder. Bad records are counted and left out; failures of the source are
+ * thrown as LecternErrors. If the source still has the version `previous`, nothing is built. A load beyond a bound throws
  * RefusedLoad.
  */
 export async function loadImage(
@@ -101,7 +101,7 @@ export async function loadImage(
   return { image, source: summary, bytesLeft: watch.bytesLeft(image) };
 }
 
-/** Loads a source into an image, and says what is different from the one that is served. Throws LecternErrors, RefusedLoad. */
+/** Loads a source into an image and compares it with the served one. Throws LecternErrors, RefusedLoad. */
 export async function runLoadTask(
   task: LoadTask,
   listeners: TaskListeners,
@@ -120,7 +120,7 @@ export async function runLoadTask(
   if (loaded === 'not-modified') return { kind: 'not-modified' };
   const { image, bytesLeft } = loaded;
   const sourceVersion = loaded.source.version;
-  // Other bytes, equal content: nothing to publish. An image from disk may only claim to be equal.
+  // Other bytes with equal content: nothing to publish. An image from disk may claim equality falsely.
   if (
     served?.summary.id === image.summary.id &&
     image.summary.rejected === served.summary.rejected &&
@@ -130,7 +130,7 @@ export async function runLoadTask(
   }
   const done = { kind: 'loaded', image, sourceVersion } as const;
   if (served === null) return { ...done, delta: null, history: null };
-  // Differences that do not fit into the load's memory are not kept: the timetable matters more.
+  // Differences that do not fit into the load's memory are dropped; the timetable is more important.
   const entriesMax = Math.floor(bytesLeft / DIFFERENCE_BYTES_PER_ENTRY);
   const deltaMax = Math.min(entriesMax, SNAPSHOT_DELTA_ENTRIES_MAX);
   const present = new Snapshot(image);

@@ -2,7 +2,7 @@ import { readlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 
 /**
- * Lets threads that answer requests go first: a build takes a processor for many seconds. Under full load a tenth of a
+ * Gives threads that answer requests priority, because a build takes a processor for many seconds. Under full load a tenth of a
  * processor is left to it. Linux has a priority for each thread; elsewhere nothing happens.
  */
 export function letOthersGoFirst(): void {
@@ -12,6 +12,6 @@ export function letOthersGoFirst(): void {
       setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL);
     }
   } catch {
-    // Then it competes with the others.
+    // The thread then competes with the others.
   }
 }

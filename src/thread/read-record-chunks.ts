@@ -2,7 +2,7 @@ import { mappedSink } from '../source/field-map.js';
 import { NdjsonReader } from '../source/formats/ndjson.js';
 import type { LoadOptions, LoadSummary, RecordSink } from '../source/source.js';
 
-/** NDJSON that was made of records, whole lines in each chunk. No chunk at all is a set of no records. */
+/** NDJSON made from records, with whole lines in each chunk. No chunks mean no records. */
 export async function readRecordChunks(
   name: string,
   chunks: AsyncIterable<Uint8Array>,

@@ -7,7 +7,7 @@ const STREAM_CHUNK_MS_MAX = 4;
 const LINES_AT_ONCE = 4096;
 
 /**
- * Turns records into chunks of NDJSON. A chunk ends after a few milliseconds, so that this thread is never busy for long. A
+ * Turns records into chunks of NDJSON. A chunk ends after a few milliseconds, so this thread is never busy for long. A
  * record that JSON cannot represent (undefined, a circle, a bigint) becomes a text that says so, which is rejected.
  */
 export async function* recordChunks(records: Records): Feed {

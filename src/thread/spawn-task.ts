@@ -8,14 +8,14 @@ import { prepareThread } from './start-thread.js';
 import type { DoneOf, Feed, FromTask, LoadTask, StreamChunk, Task, TaskListeners } from './task-messages.js';
 
 export interface SpawnOptions extends TaskListeners {
-  /** For a task whose source is a stream: its chunks, each in a buffer of its own, which is handed over. */
+  /** For a task whose source is a stream: its chunks, each in its own buffer, which is transferred. */
   readonly feed?: Feed | undefined;
   readonly keepsProcessAlive: boolean;
   /** Called if the thread does not end in time, with a promise of its end: a system call may hang forever. */
   readonly onStuck?: (end: Promise<void>) => void;
 }
 
-/** Does a task on a thread of its own. Throws as the task does, the signal's reason, and what `onProgress` throws. */
+/** Runs a task on another thread. Throws the errors of the task, the signal's reason, and errors of `onProgress`. */
 export async function spawnTask<T extends Task>(task: T, options: SpawnOptions): Promise<DoneOf<T>> {
   const { signal, feed } = options;
   signal?.throwIfAborted();
@@ -39,16 +39,16 @@ export async function spawnTask<T extends Task>(task: T, options: SpawnOptions):
     signal?.removeEventListener('abort', abort);
     await endOf(worker, options);
     const returned = feed?.return(undefined);
-    // It waits for the record that was asked for last, which an abort does not.
+    // The stream waits for its last requested record, and an abort must not wait.
     if (signal?.aborted) returned?.catch(() => {});
     else await returned;
   }
 }
 
 /**
- * The heap is a part of what the load may take. The limit ends the thread if the load outgrows its bound
- * between two checks. A map of lecturers has room of its own: it is parsed in one go, in which V8 would end
- * the process and not the thread.
+ * The heap is a part of the load's memory. The limit ends the thread if the load outgrows its bound
+ * between two checks. A map of lecturers has extra room: it is parsed in one call, in which V8 would end
+ * the process instead of the thread.
  */
 function heapLimits({ bounds: { memoryBytesMax }, source }: LoadTask): ResourceLimits {
   if (memoryBytesMax === null) return {};

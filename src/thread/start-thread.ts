@@ -2,15 +2,15 @@ import { realpathSync } from 'node:fs';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 
-/** This module's own address; bundlers leave nothing in its place if they make CommonJS. */
+/** The address of this module. Bundlers that make CommonJS replace it by nothing. */
 const OWN_URL: string | undefined = import.meta.url;
 const SOURCE_NAME = /\/thread\/start-thread\.ts$/;
 
 export type StartThread = (options: Pick<WorkerOptions, 'workerData' | 'name' | 'resourceLimits'>) => Worker;
 
 /**
- * Prepares a thread. What it runs is a text that the build made of its module and all imports: it is found in a program
- * bundled into one file too, and starts three times as fast as dozens of files. The project's own tests, which run from
+ * Prepares a thread. It runs a text that the build made from its module and all imports. The text works in a program
+ * bundled into one file, and starts three times as fast as dozens of files. The project's tests, which run from
  * source, start the module itself.
  */
 export async function prepareThread(
@@ -28,7 +28,7 @@ export async function prepareThread(
 
 function expectWorkingFolder(): void {
   try {
-    // Not process.cwd(), which remembers.
+    // Not process.cwd(), which returns a remembered value.
     realpathSync.native('.');
   } catch (cause) {
     if (!(cause instanceof Error && 'code' in cause && cause.code === 'ENOENT')) return;

@@ -9,13 +9,13 @@ import type { LoadOptions, LoadProgress, PartReport, PartsReport } from '../sour
 import type { SourceSpec } from '../source/spec.js';
 
 /**
- * What worker threads are asked to do, and what they answer. A thread does one task and ends, so its memory goes back; one for
- * patches does those that follow each other.
+ * Tasks of worker threads, and their answers. A thread runs one task and ends, which frees its memory. A thread for patches runs
+ * several.
  */
 
 export interface StreamSpec {
   readonly kind: 'stream';
-  /** `records`: NDJSON that was made of records in memory. `bytes`: any format, as from a file. */
+  /** `records`: NDJSON made from records in memory. `bytes`: any format, as from a file. */
   readonly content: 'records' | 'bytes';
   readonly name: string;
   readonly version: string | null;
@@ -27,13 +27,13 @@ export interface LoadTask {
   readonly task: 'load';
   readonly source: SourceSpec | StreamSpec;
   readonly rules: ReadRules;
-  /** The source's version of what is served, for asking conditionally; null to load in any case. */
+  /** The source's version of the served snapshot, for a conditional load; null to load in any case. */
   readonly previousVersion: string | null;
-  /** What is served, to find what changed; null at the first load. Its arrays are shared, not copied. */
+  /** The served image, to find the changes; null at the first load. Its arrays are shared, not copied. */
   readonly served: SnapshotImage | null;
   readonly deltas: readonly Delta[];
   readonly bounds: IntakeBounds;
-  /** For several sources: how they did at the last load. */
+  /** For several sources: their parts at the last load. */
   readonly parts: readonly PartReport[];
   readonly allowMissing: boolean;
 }
@@ -53,7 +53,7 @@ export type Task =
   | LoadTask
   | PatchTask
   | { readonly task: 'read-image'; readonly path: string; readonly use: ImageUse }
-  /** Checks what was left out when an image was read for a restart. The path is for messages. */
+  /** Makes the checks that were skipped when an image was read for a restart. The path is for messages. */
   | { readonly task: 'check-rows'; readonly path: string; readonly image: SnapshotImage }
   | {
       readonly task: 'write-image';
@@ -84,7 +84,7 @@ export interface Loaded {
 export type LoadDone =
   | Loaded
   | { readonly kind: 'not-modified' }
-  /** The source was read, and its content is what is served already. */
+  /** The source was read, and its content is already served. */
   | { readonly kind: 'unchanged'; readonly sourceVersion: string | null }
   | { readonly kind: 'refused'; readonly refusal: Refusal };
 
@@ -98,7 +98,7 @@ export type DoneOf<T extends Task> = T extends LoadTask | PatchTask
 
 export interface Failed {
   readonly kind: 'failed';
-  /** Null for what is not a LecternError: a bug. */
+  /** Null if the error is not a LecternError: a bug. */
   readonly code: LecternErrorCode | null;
   readonly message: string;
   readonly retryAfterMs: number | null;
@@ -108,10 +108,10 @@ export type FromTask =
   | Done
   | Failed
   | { readonly kind: 'progress'; readonly progress: LoadProgress }
-  /** Of the source that is about to be read. A thread that runs out of memory reports nothing later. */
+  /** Version of the source that will be read now. Reported first, because a thread that runs out of memory cannot report it later. */
   | { readonly kind: 'version'; readonly version: string | null }
   | { readonly kind: 'parts'; readonly report: PartsReport }
-  /** The next chunk of a stream may come. */
+  /** Requests the next chunk of a stream. */
   | { readonly kind: 'more' };
 
 export type Handlers<Message extends { readonly kind: string }> = {

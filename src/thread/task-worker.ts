@@ -12,7 +12,7 @@ if (port === null) throw new Error('this module is the entry of a worker thread'
 const tell = (message: FromTask): void => port.postMessage(message);
 const nextMessage = <Message>(): Promise<Message> => new Promise((resolve) => port.once('message', resolve));
 
-/** One chunk is asked for at a time, so neither side holds more. */
+/** One chunk is requested at a time, so neither side holds more. */
 async function* chunks(): AsyncGenerator<Uint8Array> {
   for (;;) {
     const message = nextMessage<StreamChunk>();
@@ -53,9 +53,9 @@ async function performAll(): Promise<never> {
 }
 
 const only = workerData as Task | null;
-// Nothing can be answered before a first load or an image is ready, so these keep their priority.
+// Before a first load or an image is ready, no request can be answered, so these tasks keep their priority.
 if (only?.task !== 'read-image' && (only?.task !== 'load' || only.served !== null)) letOthersGoFirst();
 // No top-level await: as a text inside a bundle this module is a CommonJS script.
 if (only === null) void performAll();
-// A stream that failed half-way still listens; nothing may keep the thread.
+// A stream that failed half-way still listens, and would keep the thread alive.
 else void perform(only).then(() => port.close());

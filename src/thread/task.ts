@@ -3,8 +3,8 @@ import { Readable } from 'node:stream';
 import type { Done, Task, TaskListeners } from './task-messages.js';
 
 /**
- * Does a task on the thread that it is called on, with the chunks of its stream. Throws LecternErrors. Each task imports
- * no more than it needs: a restarted service serves nothing before its image is read.
+ * Runs a task on the calling thread, with the chunks of its stream. Throws LecternErrors. Each task imports
+ * only what it needs, because a restarted service serves nothing before its image is read.
  */
 export async function runTaskHere(
   task: Task,

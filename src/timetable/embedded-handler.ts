@@ -56,7 +56,7 @@ export function createEmbeddedHandler<Request extends IncomingMessage>(
   }
 }
 
-/** A handler is made at once, and nothing closes its watches but the timetable. */
+/** A handler is made synchronously, so it cannot read files. */
 function refuseFiles(options: EmbeddedAuthOptions & FeedServingOptions): void {
   const files = ['enrolmentsFile', 'secretFile', 'secretPreviousFile', 'revocationsFile'] as const;
   const file = files.find((name) => options[name] !== undefined);
@@ -65,7 +65,7 @@ function refuseFiles(options: EmbeddedAuthOptions & FeedServingOptions): void {
   throw new LecternError('option-invalid', `handler() reads no file: give ${value} in place of ${file}`);
 }
 
-/** Undefined counts as null. Promises are refused, as they would look like users without events. */
+/** Undefined counts as null. Promises are refused, because they would look like users without events. */
 function checkIdentity(given: unknown): IdentityValues | null {
   if (given === undefined || given === null) return null;
   if (typeof given === 'object' && !Array.isArray(given) && !('then' in given)) return given;

@@ -7,13 +7,13 @@ import { readRooms, roomsOf } from '../source/rooms-file.js';
 export interface KeptRoomsEvents {
   /** The file has other rooms now. */
   readonly onChange: () => void;
-  /** The changed file cannot be used. The rooms from before stay. */
+  /** The changed file cannot be used. The earlier rooms stay. */
   readonly onFault: (error: Error) => void;
 }
 
 type KeptRoomsOptions = Pick<Resolved<'openTimetable'>, 'rooms' | 'identifiers' | 'watch'>;
 
-/** The rooms that the operator knows of: read once, and again when their file changes. */
+/** The rooms of the rooms file or list. The file is read once, and again when it changes. */
 export class KeptRooms {
   readonly #options: KeptRoomsOptions;
   readonly #events: KeptRoomsEvents;
@@ -22,7 +22,7 @@ export class KeptRooms {
   #reading: Promise<void> = Promise.resolve();
   table: RoomTable | null = null;
 
-  /** @throws LecternError `option-invalid` for bad rooms that are no file */
+  /** @throws LecternError `option-invalid` for a bad list of rooms */
   constructor(options: KeptRoomsOptions, events: KeptRoomsEvents) {
     const { rooms, identifiers } = options;
     this.#options = options;
@@ -30,11 +30,11 @@ export class KeptRooms {
     if (rooms !== undefined && typeof rooms !== 'string') this.table = roomsOf(rooms, identifiers);
   }
 
-  /** Reads the file, if there is one, before `next`: no answer lacks the rooms. Rejects with the fault of the file. */
+  /** Reads the file, if there is one, before `next`, because no answer may lack the rooms. Rejects with the fault of the file. */
   readBefore(next: () => Promise<void>): Promise<void> {
     const { rooms, watch } = this.#options;
     if (typeof rooms !== 'string') return next();
-    // Watched before it is read: a change in between is not missed.
+    // Watched before it is read, so no change in between is missed.
     if (watch) this.#watch = watchSource({ kind: 'file', path: rooms }, () => this.#changed(rooms));
     const reading = this.#read(rooms);
     // A change meanwhile is read after this.
@@ -61,7 +61,7 @@ export class KeptRooms {
     return this.#reading;
   }
 
-  /** One reading after the other, so that the last one wins. */
+  /** Reads run one after the other, so that the last one wins. */
   #changed(path: string): void {
     this.#reading = this.#reading.then(async () => {
       const before = this.table?.digest;

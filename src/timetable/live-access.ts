@@ -1,4 +1,4 @@
-/** Who may see what, from options and from files that are watched. */
+/** Secrets, revocations and enrolments, from options and from watched files. */
 import { statSync } from 'node:fs';
 import { type Access, PresentAccess } from '../auth/access.js';
 import type { FeedSecrets } from '../auth/feed-address.js';
@@ -26,7 +26,7 @@ export interface AccessOptions {
   readonly identifiers: IdentifierMode;
 }
 
-/** Without files: what the options themselves give. Throws LecternError `option-invalid`. */
+/** The values of the options, without files. Throws LecternError `option-invalid`. */
 export function givenAccess({ auth, feed, identifiers }: AccessOptions): PresentAccess {
   const { enrolments } = auth;
   const given: { -readonly [Name in keyof Access]?: Access[Name] } = {};
@@ -43,7 +43,7 @@ export function givenAccess({ auth, feed, identifiers }: AccessOptions): Present
   return new PresentAccess(given);
 }
 
-/** Reads the files and watches them until `close`. What is bad at first throws a LecternError; later it is logged and refused. */
+/** Reads the files and watches them until `close`. At first a bad file throws a LecternError; later it is logged and refused. */
 export async function openAccess(
   options: AccessOptions,
   log: Logger | undefined,
@@ -106,7 +106,7 @@ function accessFiles({ auth, feed, identifiers }: AccessOptions): readonly Acces
   const { secret, secretFile, secretPrevious, secretPreviousFile, revocationsFile } = feed;
   const secretOf = async (path: string | undefined, given: string | Uint8Array | undefined) =>
     path === undefined ? given : readSecret(path, KEY_FILE_BYTES_MAX, 'feed');
-  // Both together: a rotation moves a secret from one file to the other.
+  // Both are read together, because a rotation moves a secret from one file to the other.
   const read = async () => {
     const signing = await secretOf(secretFile, secret);
     if (signing === undefined) throw new LecternError('key-missing', 'feeds need a secret');
@@ -132,7 +132,7 @@ function secretsOf(signing: string | Uint8Array, previous: string | Uint8Array |
 function bytesOf(secret: string | Uint8Array, name: string): Uint8Array {
   const bytes = secretBytes(secret, 'feed');
   if (typeof bytes === 'string') throw new LecternError('key-invalid', `${name} is invalid: ${bytes}`);
-  // A copy with memory of its own: a thread that is sent a part of a pool would get all of it.
+  // A copy with its own memory: a part of a pool would send the whole pool to a thread.
   return Uint8Array.from(bytes);
 }
 

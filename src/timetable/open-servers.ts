@@ -34,7 +34,7 @@ export interface TimetableServer extends AsyncDisposable {
   readonly workers: number;
   /** Whether a balancer should send more requests now. */
   readonly condition: ServingCondition;
-  /** A token as /login gives it, for values by field; fields without a claim are skipped. Null in production. */
+  /** A test token, as from /login, for values by field; fields without a claim are skipped. Null in production. */
   testToken(values?: TestTokenRequest['values']): Promise<string | null>;
   /** Closes each connection after its next answer; still accepts new connections until `close`. */
   drain(): void;
@@ -57,7 +57,7 @@ export class OpenServers implements Follower {
   readonly #timetable: ServedTimetable;
   readonly #followers = new Set<Follower>();
   readonly #activity = new Activity();
-  /** One for each server. Admin listeners stay until `until` has settled. */
+  /** Closes all servers. Admin listeners stay open until `until` has settled. */
   readonly #closers = new Set<(until: Promise<unknown>) => Promise<void>>();
   #closed = false;
 
@@ -125,7 +125,7 @@ export class OpenServers implements Follower {
         // Its own caller gets its failure.
         await until?.catch(() => {});
       } finally {
-        // Last: /ready answers until then.
+        // Closed last, because /ready answers until then.
         await admin?.close();
         this.#closers.delete(closeAfter);
       }
@@ -134,7 +134,7 @@ export class OpenServers implements Follower {
     this.#closers.add(closeAfter);
     try {
       if (this.#closed) throw new LecternError('closed', 'the timetable is closed');
-      // Together: threads that fail to start never follow.
+      // Awaited together, because threads that fail to start never follow.
       await Promise.all([follower === null ? null : this.#follow(follower), serving.started]);
       if (adminPlan !== null) {
         // Imported here, as its modules load slowly.

@@ -26,7 +26,7 @@ export type ScheduleQuery = {
   readonly startTime?: string | Date | undefined;
   /** Only events that start before it. */
   readonly endTime?: string | Date | undefined;
-  /** In place of startTime and endTime: the first local day of the window, such as `2026-10-25`. */
+  /** Instead of startTime and endTime: the first local day of the window, such as `2026-10-25`. */
   readonly date?: string | undefined;
   /** Local days from `date` on, 1 to 366. Default 1. */
   readonly days?: number | undefined;
@@ -34,13 +34,13 @@ export type ScheduleQuery = {
   readonly timeZone?: string | undefined;
   /** Entries per page, 1 to 10,000. Default: all entries. */
   readonly limit?: number | undefined;
-  /** The `nextCursor` of the page before. */
+  /** The `nextCursor` of the previous page. */
   readonly cursor?: string | undefined;
 };
 
-/** A query of which bytes are made. */
+/** A query of `findBytes`. */
 export type BytesQuery = ScheduleQuery & {
-  /** Marks events that are in a conflict, in iCalendar. */
+  /** Whether iCalendar marks events in a conflict. */
   readonly clashes?: 'mark' | undefined;
 };
 
@@ -52,28 +52,28 @@ export type ConflictQuery = ScheduleQuery & {
   readonly merge?: boolean | undefined;
 };
 
-/** Who is asked for, and when. Both startTime and endTime are needed, or `date`. */
+/** Kind of entries, and the window: both startTime and endTime, or `date`. */
 export type FreeTimeQuery = Pick<
   ScheduleQuery,
   'startTime' | 'endTime' | 'date' | 'days' | 'timeZone' | 'limit' | 'cursor'
 > & {
   /** Rooms, lecturers or groups. */
   readonly by: ConflictBy;
-  /** The same window so many weeks running, in local time of `timeZone`, 1 to 60. Default 1. */
+  /** Number of consecutive weeks with the same window, in local time of `timeZone`, 1 to 60. Default 1. */
   readonly weeks?: number | undefined;
-  /** Only these: identifiers, or names of lecturers and groups without any. */
+  /** Only these entries: identifiers, or names of lecturers and groups without an identifier. */
   readonly among?: string | readonly string[] | undefined;
   /** Only rooms in these buildings. */
   readonly building?: string | readonly string[] | undefined;
-  /** Only rooms that hold so many people. */
+  /** Only rooms for at least this number of people. */
   readonly capacityMin?: number | undefined;
 };
 
-/** One page of those who are free. */
+/** One page of free rooms, lecturers or groups. */
 export interface FreePage {
   /** In order of name, then id. */
   readonly free: FreeEntry[];
-  /** All that are free, on all pages. */
+  /** Free entries on all pages. */
   readonly total: number;
   /** Null on the last page. */
   readonly nextCursor: string | null;
@@ -81,7 +81,7 @@ export interface FreePage {
 
 /** The filters of GET /schedule/rooms and the other directories, and a search. */
 export type DirectoryQuery = ScheduleQuery & {
-  /** A part of the id or the name; case and diacritics do not count. */
+  /** A part of the id or the name; case and diacritics are ignored. */
   readonly q?: string | undefined;
 };
 
@@ -110,7 +110,7 @@ export interface ConflictPage {
 
 /** One page of a directory. */
 export interface DirectoryPage {
-  /** By name in order of code points, those without a name last; of one name by id. */
+  /** By name in order of code points, entries without a name last; entries with equal names by id. */
   readonly entries: DirectoryEntry[];
   /** Matching entries on all pages. */
   readonly total: number;
@@ -124,11 +124,11 @@ export interface ChangeSet {
   readonly from: string;
   /** Id of the present one. */
   readonly to: string;
-  /** Events that are new. */
+  /** Added events. */
   readonly added: TimetableEvent[];
-  /** Events with other values, as they are now. */
+  /** Changed events with their present values. */
   readonly changed: TimetableEvent[];
-  /** Ids of events that are gone. */
+  /** Ids of removed events. */
   readonly removed: string[];
 }
 

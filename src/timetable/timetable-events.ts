@@ -4,13 +4,13 @@ import type { Refusal } from '../refresh/gate.js';
 import type { LoadResult } from '../refresh/keeper.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
 
-/** Number of events that differ from another snapshot. */
+/** Numbers of events that differ from another snapshot. */
 export interface ChangeCounts {
-  /** Events that are new. */
+  /** Added events. */
   readonly added: number;
-  /** Events that have other values. */
+  /** Changed events. */
   readonly changed: number;
-  /** Events that are gone. */
+  /** Removed events. */
   readonly removed: number;
 }
 
@@ -20,7 +20,7 @@ export interface PublishedEvent {
   readonly summary: SnapshotSummary;
   /** Where it came from. */
   readonly origin: Origin;
-  /** Difference to the snapshot before; null at the first. */
+  /** Difference from the previous snapshot; null for the first one. */
   readonly changes: ChangeCounts | null;
 }
 
@@ -48,7 +48,7 @@ export interface TimetableEvents {
   refused: [event: RefusedEvent];
   /** One of several sources began to fail, or is good again. */
   part: [part: SourcePart];
-  /** Comes after each load, and after its `published`, `refused` or `error`. */
+  /** After each load, following its `published`, `refused` or `error`. */
   loaded: [event: LoadedEvent];
   /**
    * A load failed, the snapshot file could not be read or written, a lost serving thread (`thread-lost`) is replaced, or

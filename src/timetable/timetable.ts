@@ -52,7 +52,7 @@ import {
 } from './queries.js';
 import { checkEventName, type TimetableEvents, type TimetableListener } from './timetable-events.js';
 
-/** How a timetable is loaded again. */
+/** Options of `refresh`. */
 export interface RefreshOptions {
   /** Publish without the checks of the gate. Default false. */
   readonly force?: boolean;
@@ -72,39 +72,39 @@ export interface Timetable extends ViewSource, AsyncDisposable {
    *   `staleSecondsMax`; `closed`
    */
   find(query?: ScheduleQuery): EventPage;
-  /** The bytes of an answer, by default JSON. Do not write to them: they may be shared memory. Throws as {@link find} does. */
+  /** The bytes of an answer, by default JSON. Do not write to them: they may be shared memory. Throws like {@link find}. */
   findBytes(query?: BytesQuery, format?: FormatName): Uint8Array;
   /** One event by its id, or null. Throws `parameters-invalid` for an id that is not a text. */
   get(id: string): TimetableEvent | null;
-  /** GET /schedule/conflicts. Throws as {@link find} does. */
+  /** GET /schedule/conflicts. Throws like {@link find}. */
   conflicts(query?: ConflictQuery): ConflictPage;
-  /** GET /schedule/free: who has nothing scheduled in a window. Throws as {@link find} does. */
+  /** GET /schedule/free: rooms, lecturers or groups with nothing scheduled in a window. Throws like {@link find}. */
   free(query: FreeTimeQuery): FreePage;
   /** GET /schedule/types. */
   types(): string[];
   /**
-   * GET /schedule/rooms, /courses, /groups or /lecturers: what the events of a query have, with names and numbers of events.
-   * Throws as {@link find} does, and `option-invalid` for another name.
+   * GET /schedule/rooms, /courses, /groups or /lecturers of the events of a query, with names and numbers of events.
+   * Throws like {@link find}, and `option-invalid` for another name.
    */
   directory(name: DirectoryName, query?: DirectoryQuery): DirectoryPage;
-  /** GET /schedule/all. Throws as {@link find} does. */
+  /** GET /schedule/all. Throws like {@link find}. */
   all(query?: PageQuery): EventPage;
   /** Changes since a snapshot, by its id; null for an unknown or forgotten id. */
   changes(since: string): ChangeSet | null;
-  /** The plan of GET /schedule, a directory or /schedule/free for `query`. Throws as {@link find} does. */
+  /** The plan of GET /schedule, a directory or /schedule/free for `query`. Throws like {@link find}. */
   explain(query?: ScheduleQuery | DirectoryQuery | FreeTimeQuery, of?: DirectoryName | 'free'): Explanation;
   /** Loads now, on another thread, and resolves to the outcome. Until then the process stays alive. */
   refresh(options?: RefreshOptions): Promise<LoadOutcome>;
   /**
    * Adds a listener. Listeners run in order, right after the event. If one throws, or its promise rejects, the others still
-   * run, and listeners of `error` get its error. Errors of those, or without those, become a warning of the process.
+   * run, and listeners of `error` get its error. Without such listeners, or if they fail, the error becomes a process warning.
    *
    * @throws LecternError `option-invalid` for an event that does not exist
    */
   on<Name extends keyof TimetableEvents>(name: Name, listener: TimetableListener<Name>): this;
   /** Removes a listener. */
   off<Name extends keyof TimetableEvents>(name: Name, listener: TimetableListener<Name>): this;
-  /** A handler `(req, res)` for an existing server, which answers for CORS; see {@link EmbeddedHandlerOptions}. */
+  /** A handler `(req, res)` for an existing server, which handles CORS; see {@link EmbeddedHandlerOptions}. */
   handler<Request extends IncomingMessage = IncomingMessage>(
     options?: EmbeddedHandlerOptions<Request>,
   ): RequestHandler<Request>;

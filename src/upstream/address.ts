@@ -18,7 +18,7 @@ export function parseAddress(text: string): URL {
 /** A long name with letters and digits, and its ending. Private addresses of calendars have their secret in the path. */
 const LONG_NAME = /^(?=[^/]*\d)(?=[^/]*[a-z])[^/]{20,}?(\.[a-z]{1,8})?$/i;
 
-/** For messages: without what may be a secret, so without credentials, query values and long names with digits in the path. */
+/** For messages: without possible secrets, which are credentials, query values and long names with digits in the path. */
 export function redactAddress(url: URL): string {
   const path = url.pathname.split('/').map((name) => name.replace(LONG_NAME, '…$1'));
   const names = [...url.searchParams].map(([name, value]) =>
@@ -43,7 +43,7 @@ export function withoutCredentials(url: URL): URL {
   return bare;
 }
 
-/** The target of a redirect or link. An upstream can neither choose credentials nor lead from https to http. */
+/** The target of a redirect or link. It cannot choose credentials or lead from https to http. */
 export function resolveReference(reference: string, from: URL): URL | { readonly problem: string } {
   if (!URL.canParse(reference, from.href)) return { problem: 'to an invalid address' };
   const url = withoutCredentials(new URL(reference, from));

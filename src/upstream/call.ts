@@ -1,4 +1,4 @@
-/** Room upstream/. Requests to other servers, for sources and key sets. It does not look into what they send. */
+/** Room upstream/. Requests to other servers, for sources and key sets. It does not interpret the answers. */
 import { once, setMaxListeners } from 'node:events';
 import { Agent, type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps, Agent as SecureAgent } from 'node:https';
@@ -29,13 +29,13 @@ export interface Answer {
   /** After redirects. */
   readonly url: URL;
   readonly message: IncomingMessage;
-  /** The secret headers were sent: no redirect led to another origin. */
+  /** Whether the secret headers were sent: no redirect led to another origin. */
   readonly trusted: boolean;
 }
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** The requests of one load. Not by fetch, which accepts cut gzip bodies and keeps connections. */
+/** The requests of one load. fetch is not used, because it accepts cut gzip bodies and keeps connections. */
 export class UpstreamCall {
   readonly #options: UpstreamCallOptions;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -130,7 +130,7 @@ export class UpstreamCall {
         yield bytes;
         clear = this.#within(idleMsMax, idle);
       }
-      // Node should have failed: partial data must never pass for whole.
+      // Node should have failed already. Partial data must never pass for complete data.
       if (!message.complete) throw new Error('it ended early');
     } catch (error) {
       const expected = message.headers['content-length'];

@@ -16,7 +16,7 @@ export interface Answer {
   readonly body: Body;
 }
 
-/** The last step of a read: writes what was found. */
+/** The last step of a read: writes the result. */
 export type Encode = (format: FormatName) => Answer;
 
 /**
@@ -34,12 +34,12 @@ export interface Read {
 
 /** Parameters that cannot be answered. */
 export interface ReadFaults {
-  /** What is wrong with them, all of it. */
+  /** All their faults. */
   readonly faults: readonly ParameterFault[];
 }
 
 /**
- * Either a read, or every fault of the parameters at once, or one sentence on why what was asked about cannot be known any
+ * A read, or all faults of the parameters, or one sentence on why the requested snapshot or event is not known any
  * more, or does not exist.
  */
 export type ReadResult =
@@ -49,7 +49,7 @@ export type ReadResult =
     }
   | ReadFaults
   | {
-      /** Why it cannot be known. */
+      /** Why the snapshot is not known. */
       readonly gone: string;
     }
   | {

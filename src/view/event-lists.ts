@@ -37,7 +37,7 @@ export class EventLists {
     };
   }
 
-  /** The part of a result that was asked for. */
+  /** The requested part of a result. */
   #page(
     selection: Selection,
     { eventCursor, limit }: Parameters,

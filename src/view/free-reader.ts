@@ -41,7 +41,7 @@ export class FreeReader {
     };
   }
 
-  /** @param parseMs what reading the parameters took */
+  /** @param parseMs time for reading the parameters */
   explain(parameters: Parameters, parseMs: number): Explanation {
     const query = parameters.free as FreeQuery;
     const planning = performance.now();

@@ -15,24 +15,24 @@ export interface PublishedImage {
   readonly state: PublicationState;
   /** How it was made of what was served before; null or absent if all is new. */
   readonly patch?: Patch | null;
-  /** Rooms that the operator knows of. */
+  /** Rooms of the rooms file. */
   readonly rooms?: RoomTable | null;
 }
 
 export interface PresentOptions {
-  /** A snapshot whose source was last good longer ago than this is not served. Infinity for no such limit. */
+  /** Longest time since the source was last good; older snapshots are not served. Infinity: no limit. */
   readonly staleMsMax: number;
-  /** For the row cache and the differences to past snapshots. */
+  /** For the row cache and the differences from past snapshots. */
   readonly cacheBytesMax: number;
   /** Threads that share the differences; each has its own row cache. Default 1. */
   readonly threads?: number;
 }
 
-/** Is told of what is served: another thread, for example. */
+/** Gets each publication, for example another thread. */
 export interface Follower {
   publish(published: PublishedImage): void;
   become(source: SourceState): void;
-  /** Resolves when it serves everything that it was told of so far. */
+  /** Resolves when it serves all publications so far. */
   settled(): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export function publicationOf(origin: Origin, { builtAtMs }: SnapshotSummary): P
   return { origin, publishedAtMs: Date.now(), builtMonotonicMs: monotonicMsAt(builtAtMs) };
 }
 
-/** What one thread serves at present. */
+/** The snapshot that one thread serves now. */
 export class Present implements ViewSource {
   readonly #options: PresentOptions;
   #view: SnapshotView | null = null;
@@ -77,7 +77,7 @@ export class Present implements ViewSource {
   get isStale(): boolean {
     const { staleMsMax } = this.#options;
     if (this.#view === null || staleMsMax === Number.POSITIVE_INFINITY) return false;
-    // What came from disk was good when it was built.
+    // An image from disk was good when it was built.
     const goodAtMs = this.source.lastSuccessMonotonicMs ?? this.publication?.builtMonotonicMs;
     return goodAtMs !== undefined && monotonicMs() - goodAtMs > staleMsMax;
   }
@@ -101,7 +101,7 @@ export class Present implements ViewSource {
     if (source.isWithdrawn === true) this.clear();
   }
 
-  /** Lets go of the snapshot. */
+  /** Releases the snapshot. */
   clear(): void {
     this.#view = null;
     this.published = null;

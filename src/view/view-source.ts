@@ -2,24 +2,24 @@ import type { SourceParts } from '../model/source-parts.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
 import type { View } from './view.js';
 
-/** What the HTTP layer needs of a timetable. */
+/** The timetable as the HTTP layer sees it. */
 export interface ViewSource {
-  /** The present snapshot; null while there is none, or none that is fresh enough. A request takes it once. */
+  /** The present snapshot; null if there is none or it is stale. A request takes it once. */
   readonly view: View | null;
-  /** Of the present snapshot, fresh enough or not; null while there is none. */
+  /** Summary of the present snapshot, stale or not; null if there is none. */
   readonly summary: SnapshotSummary | null;
   /** `starting`: no snapshot yet. `degraded`: the last good one is served, but the source has a problem. */
   readonly status: TimetableStatus;
-  /** How the source is doing. */
+  /** The state of the source. */
   readonly source: SourceState;
-  /** How the present snapshot came to be served; null while there is none. */
+  /** The publication of the present snapshot; null if there is none. */
   readonly publication: PublicationState | null;
 }
 
-/** How a timetable is doing; see {@link ViewSource.status}. */
+/** The state of a timetable; see {@link ViewSource.status}. */
 export type TimetableStatus = 'starting' | 'ok' | 'degraded';
 
-/** How a snapshot came to be served. */
+/** Facts about a publication. */
 export interface PublicationState {
   /** Where it came from. */
   readonly origin: Origin;
@@ -29,22 +29,22 @@ export interface PublicationState {
   readonly builtMonotonicMs: number;
 }
 
-/** How the source is doing. Times are epoch milliseconds. */
+/** The state of the source. Times are epoch milliseconds. */
 export interface SourceState {
   /** A path, an address without credentials, `standard input`, … */
   readonly name: string;
-  /** `refused`: the last load worked, but the gate did not let its snapshot through. */
+  /** `refused`: the last load worked, but the gate refused its snapshot. */
   readonly state: 'loading' | 'loaded' | 'failed' | 'refused';
-  /** When the source last gave, or confirmed, what is served. */
+  /** When the source last delivered or confirmed the served timetable. */
   readonly lastSuccessMs: number | null;
-  /** The same by `monotonicMs`: whether it was too long ago is counted from here. */
+  /** The same by `monotonicMs`, from which staleness is counted. */
   readonly lastSuccessMonotonicMs: number | null;
-  /** One line: why the last load failed or was refused; null if it went well. */
+  /** One line on why the last load failed or was refused; null if it succeeded. */
   readonly lastError: string | null;
-  /** Since when loads have failed, or been refused; null if the last went well. */
+  /** Since when loads have failed or were refused; null if the last load succeeded. */
   readonly failingSinceMs: number | null;
   /** Several sources, a folder or a glob; null for a single source. */
   readonly parts: SourceParts | null;
-  /** What was published turned out to be damaged: nothing is served until the next publication. */
+  /** The published snapshot is damaged, and nothing is served until the next publication. */
   readonly isWithdrawn?: boolean;
 }

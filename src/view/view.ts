@@ -1,5 +1,5 @@
 /**
- * Room view/. One snapshot, opened for reading: all that HTTP and the library use of it. It knows neither status codes
+ * Room view/. One snapshot, opened for reading by HTTP and the library. It knows neither status codes
  * nor sockets.
  */
 export type { ParameterPairs, ParseOptions } from '../query/parameters.js';
@@ -42,15 +42,15 @@ import { FreeReader } from './free-reader.js';
 
 /** What programs see of a snapshot. A request takes one view and so sees one snapshot. */
 export interface View {
-  /** What is known of the snapshot. */
+  /** Facts about the snapshot. */
   readonly summary: SnapshotSummary;
-  /** The cache of rows that are laid side by side, in this view's time. */
+  /** Counts of this view's row cache. */
   readonly rowCache: {
-    /** Memory that it takes. */
+    /** Memory of the row cache. */
     readonly bytes: number;
-    /** Results that were made of it. */
+    /** Results made from the cache. */
     readonly hits: number;
-    /** Results that were not. */
+    /** Results made without it. */
     readonly misses: number;
   };
   /** GET /schedule. */
@@ -63,15 +63,15 @@ export interface View {
   types(pairs: ParameterPairs, options: ParseOptions): ReadResult;
   /** GET /schedule/conflicts. */
   conflicts(pairs: ParameterPairs, options: ParseOptions): ReadResult;
-  /** GET /schedule/free: who has nothing in a window. */
+  /** GET /schedule/free: rooms, lecturers or groups with nothing scheduled in a window. */
   free(pairs: ParameterPairs, options: ParseOptions): ReadResult;
-  /** GET /schedule/changes: what is different from a past snapshot. */
+  /** GET /schedule/changes: the difference from a past snapshot. */
   changes(pairs: ParameterPairs, options: ParseOptions): ReadResult;
-  /** GET /schedule/rooms and the other directories: what matching events have, with names and numbers of events. */
+  /** GET /schedule/rooms and the other directories of matching events, with names and numbers of events. */
   directory(name: DirectoryName, pairs: ParameterPairs, options: ParseOptions): ReadResult;
   /** GET /schedule/events/{id}. */
   event(id: string, pairs: ParameterPairs, options: ParseOptions): ReadResult;
-  /** GET /schedule/feed: what a feed of these parameters selects, in canonical form. */
+  /** GET /schedule/feed: the filters and window of a feed with these parameters, in canonical form. */
   feedQuery(pairs: ParameterPairs, options: ParseOptions): FeedQuery | ReadFaults;
   /** The JSON of one event by its id, or null. A view of shared memory. */
   eventOf(id: string): Uint8Array | null;
@@ -103,9 +103,9 @@ export class SnapshotView implements View {
   readonly #directories: Directories;
 
   /**
-   * @param differences what has changed since past snapshots
+   * @param differences from past snapshots
    * @param cacheBytesMax for rows that are laid side by side; 0 for none
-   * @param rooms that the operator knows of
+   * @param rooms of the rooms file
    */
   constructor(
     snapshot: Snapshot,
@@ -214,7 +214,7 @@ export class SnapshotView implements View {
     return ordinal === -1 ? null : this.snapshot.rows.rowOf(ordinal);
   }
 
-  /** Returns -1 for an id that no event has. */
+  /** Returns -1 for an unknown id. */
   #ordinalOf(id: string): number {
     const canonical = parseIdentifier(id, this.summary.identifiers, 'id');
     return canonical === null ? -1 : this.snapshot.ordinalOf(canonical);

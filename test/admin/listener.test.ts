@@ -48,7 +48,7 @@ function ask(url: string, method = 'GET', headers: Record<string, string> = {}):
 
 const bearer = { authorization: `Bearer ${TOKEN}` };
 
-test('ready follows the snapshot: none, there, stale, there again, draining', async (t) => {
+test('ready follows the snapshot: none, present, stale, present again, draining', async (t) => {
   let finish = (): void => {};
   const mayLoad = new Promise<void>((resolve) => {
     finish = resolve;
@@ -100,7 +100,7 @@ test('ready follows the snapshot: none, there, stale, there again, draining', as
   await t.rejects(ask(`${admin}/live`), { code: 'ECONNREFUSED' }, 'the admin listener is closed last');
 });
 
-test('ready says when no thread can answer', async (t) => {
+test('ready reports no-thread when no thread can answer', async (t) => {
   const threads = watchThreads(t);
   const { log } = keptLog();
   const service = await startService({ ...OPTIONS, source: new MemorySource(RECORDS), workers: 2 }, { log });
@@ -119,7 +119,7 @@ test('ready says when no thread can answer', async (t) => {
   t.strictSame([...seen], ['no-thread', 'ready again']);
 });
 
-test('ready says when no key can be used, until one can', async (t) => {
+test('ready reports no-keys until a key is usable', async (t) => {
   let hasKeys = false;
   const { publicKey } = generateKeyPairSync('ed25519');
   const issuer = createServer((_req, res) => {
@@ -170,7 +170,7 @@ test('ready says when no key can be used, until one can', async (t) => {
   t.ok(performance.now() - failingMs > 900, 'keys that cannot be fetched again serve for a while');
 });
 
-test('what is refused again is told as refused again', async (t) => {
+test('a repeated refusal is reported as refused again', async (t) => {
   const source = {
     name: 'shrunk',
     version: 1,
@@ -193,7 +193,7 @@ test('what is refused again is told as refused again', async (t) => {
   t.match(json, { outcome: 'unchanged', reason: null });
 });
 
-test('loading on request answers with how it went', async (t) => {
+test('POST /refresh answers with the outcome', async (t) => {
   const { log, lines } = keptLog();
   const source = new MemorySource(RECORDS);
   const options = { ...OPTIONS, source, adminTokenFile: tokenFile(t) };
@@ -217,7 +217,7 @@ test('loading on request answers with how it went', async (t) => {
   }
 });
 
-test('of loads that come one right after the other, each is answered with its own end', async (t) => {
+test('requests for consecutive loads each get the outcome of their own load', async (t) => {
   const loads: (readonly object[])[] = [RECORDS, RECORDS.slice(0, 2), RECORDS, RECORDS.slice(0, 9)];
   const source = {
     name: 'changing',
@@ -240,7 +240,7 @@ test('of loads that come one right after the other, each is answered with its ow
   t.match((await ask(url, 'POST', bearer)).json, { outcome: 'failed', events: 9, reason: /away/ });
 });
 
-test('nobody loads without the token', async (t) => {
+test('without the token nothing is loaded', async (t) => {
   const { log, lines } = keptLog();
   const source = new MemorySource(RECORDS);
   const options = { ...OPTIONS, source, adminTokenFile: tokenFile(t) };
@@ -291,7 +291,7 @@ test('a token that is short or odd is refused at the start, and not repeated', a
   }
 });
 
-test('other paths and methods are problems, and so is what is no request', async (t) => {
+test('other paths, other methods and malformed requests get problem documents', async (t) => {
   const adminTokenFile = tokenFile(t);
   const service = await startService({ ...OPTIONS, source: new MemorySource(RECORDS), adminTokenFile });
   t.teardown(() => service.close());
@@ -362,7 +362,7 @@ test('other paths and methods are problems, and so is what is no request', async
   );
 });
 
-test('a port that is taken is an error of the start, and leaves nothing behind', async (t) => {
+test('a taken port fails the start and leaves nothing behind', async (t) => {
   const first = await startService({ ...OPTIONS, source: new MemorySource(RECORDS) });
   t.teardown(() => first.close());
   const adminPort = first.adminAddress?.port ?? 0;
@@ -372,7 +372,7 @@ test('a port that is taken is an error of the start, and leaves nothing behind',
   t.equal((await ask(`${first.adminAddress?.origin}/live`)).status, 200);
 });
 
-test('a server of the library has one, too', async (t) => {
+test('a server of the library can have an admin listener', async (t) => {
   const timetable = openTimetable({ source: RECORDS });
   t.teardown(() => timetable.close());
   const auth = { hs256Secret: SECRET };

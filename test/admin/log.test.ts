@@ -134,7 +134,7 @@ for (const workers of ['1', '2']) {
   });
 }
 
-test('requests are logged in the share that was asked for, by default none', async (t) => {
+test('the configured share of requests is logged, by default none', async (t) => {
   const random = Math.random;
   let n = 0;
   Math.random = () => (n++ % 10) / 10;
@@ -153,7 +153,7 @@ test('requests are logged in the share that was asked for, by default none', asy
   }
 });
 
-test('what is refused before its resource is asked for is logged as of that resource', async (t) => {
+test('requests refused before routing are logged with their resource', async (t) => {
   const page = 'https://timetable.example.org';
   const { handler, logged } = setUp({ accessLogShare: 1, corsOrigins: [page] });
   const { send, raw } = await serve(t, handler);

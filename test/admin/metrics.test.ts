@@ -88,7 +88,7 @@ for (const workers of [1, 2]) {
   });
 }
 
-test('every metric is in docs/operations.md, and no other', async (t) => {
+test('docs/operations.md has exactly the existing metrics', async (t) => {
   const service = await startService({
     ...OPTIONS,
     source: new MemorySource(RECORDS),
@@ -113,7 +113,7 @@ test('every metric is in docs/operations.md, and no other', async (t) => {
   t.strictSame(new Map(rows.map(([, name = '', labels = '']) => [name, labels])), shown);
 });
 
-test('reloads and refusals are counted by how they ended', async (t) => {
+test('reloads and refusals are counted by outcome', async (t) => {
   const source = new MemorySource(RECORDS);
   const service = await startService({ ...OPTIONS, source, watch: false });
   t.teardown(() => service.close());
@@ -219,7 +219,7 @@ test('counts of overloads are those of all threads, and stay when one is lost', 
   t.equal(service.condition.isOverloaded, true);
 });
 
-test('servers of one timetable tell of every load since it was opened, and leave no listeners behind', async (t) => {
+test('servers of one timetable count every load since it was opened, and leave no listeners behind', async (t) => {
   const source = new MemorySource(RECORDS);
   const timetable = openTimetable({ source, watch: false });
   t.teardown(() => timetable.close());
@@ -252,7 +252,7 @@ test('servers of one timetable tell of every load since it was opened, and leave
   }
 });
 
-test('what could not be read is counted with its bytes, and takes no time', async (t) => {
+test('unreadable requests are counted with their bytes, without a duration', async (t) => {
   const service = await startService({ ...OPTIONS, source: new MemorySource(RECORDS) });
   t.teardown(() => service.close());
   await service.ready;

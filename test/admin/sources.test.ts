@@ -12,7 +12,7 @@ import { scrape, total } from './scrape.js';
 const record = (id: string): string =>
   `${JSON.stringify({ id, time: '2024-09-02T08:00:00Z', endTime: '2024-09-02T09:00:00Z' })}\n`;
 
-test('status, metrics and log name what fails, once, and no secret', async (t) => {
+test('status, metrics and log name failing sources once, without secrets', async (t) => {
   let isDown = true;
   const server = createServer((_, response) => {
     if (isDown) response.writeHead(500).end();

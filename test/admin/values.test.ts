@@ -117,7 +117,7 @@ test('token failures, each by its reason', async (t) => {
   t.equal(total(others, 'lectern_token_failures_total'), 1);
 });
 
-test('connections that are open, and those that were closed, each by its reason', async (t) => {
+test('open connections, and closed ones by reason', async (t) => {
   const patience: ConnectionPatience = {
     lookMs: 20,
     readerWindowMs: 300,
@@ -163,7 +163,7 @@ test('connections that are open, and those that were closed, each by its reason'
   t.strictSame(['slow-reader', 'silent', 'flooded', 'too-many'].map(cut), [1, 2, 3, 4]);
 });
 
-test('what the caches were asked for, and what they hold', async (t) => {
+test('look-ups and bytes of the caches', async (t) => {
   const service = await startService({ ...OPTIONS, source: new MemorySource(RECORDS) });
   t.teardown(() => service.close());
   await service.ready;
@@ -256,7 +256,7 @@ test('the delays of the event loop, and the heap', async (t) => {
   t.ok(loop('active') > 1.3 && loop('idle') > 1, `${loop('active')} s active, ${loop('idle')} s idle`);
 });
 
-test('what is told of overloads and of the log', async (t) => {
+test('counts of overloads and of dropped log lines', async (t) => {
   const metrics = await expose(new Meter());
   t.equal(metrics.get('lectern_overloaded_threads'), 2);
   t.equal(metrics.get('lectern_overload_refusals_total'), 30);
@@ -276,7 +276,7 @@ test('the lag of the event loop at one moment', async (t) => {
   t.ok(lag >= 0.12 && lag < 5, `${lag} s`);
 });
 
-test('what a dashboard of Node looks for is what the process says of itself', async (t) => {
+test("metrics for Node dashboards agree with the process's own figures", async (t) => {
   const held = Buffer.alloc(32 * 2 ** 20, 1);
   const meter = new Meter();
   t.teardown(startSampling(meter));
@@ -310,7 +310,7 @@ test('open files are counted', { skip: process.platform !== 'linux' && 'Linux on
   t.ok(((await expose(new Meter())).get('process_max_fds') ?? 0) >= before);
 });
 
-test('scrapes at the same time do not add up', async (t) => {
+test('simultaneous scrapes do not add up', async (t) => {
   const exposition = expositionOf(new Meter());
   const texts = await Promise.all(Array.from({ length: 5 }, () => exposition.text()));
   for (const text of texts) {
@@ -320,7 +320,7 @@ test('scrapes at the same time do not add up', async (t) => {
   }
 });
 
-test('how old the key set is, and how fetching it went', async (t) => {
+test('the age of the key set and the outcomes of its fetches', async (t) => {
   const metrics = await expose(new Meter());
   t.equal(metrics.get('lectern_key_set_age_seconds'), 1.5);
   t.equal(metrics.get('lectern_key_set_fetches_total{result="changed"}'), 3);

@@ -93,7 +93,7 @@ test('the ids do collide where a hash has no seed', (t) => {
   t.end();
 });
 
-test('under seeds taken at random, ids that collide without one lie as near to their places as others', (t) => {
+test('with random seeds, ids that collide without a seed are as near to their slots as other ids', (t) => {
   /** Slots behind its own that an entry lies, on average. */
   const displacement = (ids: readonly string[], seed: HashSeed): number => {
     const hash = new KeyedHash(seed);
@@ -119,7 +119,7 @@ test('under seeds taken at random, ids that collide without one lie as near to t
   t.end();
 });
 
-test('ids made to collide cost at most twice what ordinary ones cost', TIMEOUT, async (t) => {
+test('colliding ids cost at most twice as much as ordinary ones', TIMEOUT, async (t) => {
   const figures: Record<string, number> = {};
   for (const isArray of [false, true]) {
     const [bad, good] = [colliding, ordinary].map((ids) =>
@@ -163,7 +163,7 @@ test('ids made to collide cost at most twice what ordinary ones cost', TIMEOUT, 
   }
 });
 
-test('values made to collide cost at most twice what ordinary ones cost', TIMEOUT, async (t) => {
+test('colliding values cost at most twice as much as ordinary ones', TIMEOUT, async (t) => {
   const count = size(3000, IDS);
   const rowsOf = (titles: readonly string[]): Row[] => titles.map((title, n) => ({ id: idOf(n), title }));
   const digits = (step: number): string[] =>
@@ -189,7 +189,7 @@ test('values made to collide cost at most twice what ordinary ones cost', TIMEOU
   }
 });
 
-test('lessons whose slots and codes collide without a seed cost what others cost', async (t) => {
+test('lessons whose slots and codes collide without a seed cost no more than others', async (t) => {
   const count = size(4000, 16_000);
   const courses = 256;
   /** As lessons were hashed before: of the slot and of the codes of course, room and type. */
@@ -257,7 +257,7 @@ test('two builds with one seed are one image, with another seed only the index o
   t.end();
 });
 
-test('a snapshot file may have any seed, and one that does not belong to it breaks nothing', (t) => {
+test('a snapshot file may have any seed, and a wrong seed breaks nothing', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'lectern-seed-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, 'image');

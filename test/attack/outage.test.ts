@@ -64,7 +64,7 @@ for (const [cooldownMs, figure] of [
   });
 }
 
-test('forged kids while the issuer answers: at most one fetch per cooldown, too', async (t) => {
+test('forged kids while the issuer answers: also at most one fetch per cooldown', async (t) => {
   const { clock, issuer, start } = setUp({ cooldownMs: 1000 });
   const { ask } = start();
   await clock.advance(0);
@@ -79,7 +79,7 @@ test('forged kids while the issuer answers: at most one fetch per cooldown, too'
   t.ok(issuer.askedMs.length <= 101, `${issuer.askedMs.length} fetches in 100 s`);
 });
 
-test('a slow issuer holds up nobody whose key is known', async (t) => {
+test('a slow issuer does not delay tokens with a known key', async (t) => {
   const { clock, issuer, start } = setUp();
   const { ask, feed } = start();
   await clock.advance(0);

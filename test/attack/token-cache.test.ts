@@ -124,7 +124,7 @@ test('the same claims, signed anew, are another token', async (t) => {
   t.equal((await authenticator.verify(again)).outcome, 'ok');
 });
 
-test('at every second of its life the cache says what a verification would', async (t) => {
+test("in every second of a token's life the cache agrees with a new verification", async (t) => {
   let nowMs = NOW_MS;
   const authenticator = authenticatorOf(() => nowMs);
   const fresh = createVerifier({ keySets: [createSecretKeySet(SECRET)], now: () => nowMs });
@@ -152,7 +152,7 @@ test('at every second of its life the cache says what a verification would', asy
   t.ok(served > 500 && refused > 500, `${served} served from the cache, ${refused} refused`);
 });
 
-test('a token of a key that was removed is never served again', async (t) => {
+test('a token of a removed key is never accepted again', async (t) => {
   const { clock, issuer, start } = setUp({ cooldownMs: 1000, refreshMs: 5000 }, ['a', 'b']);
   const service = start();
   await clock.advance(0);

@@ -111,59 +111,55 @@ function isWithin(said: Record<string, unknown>, nowMs: number): boolean {
   );
 }
 
-test(
-  'a token that is signed well, and says anything, is let in only within its claims',
-  TIMEOUT,
-  async (t) => {
-    const nowSeconds = Math.floor(Date.now() / SECOND_MS);
-    const anything = fc.jsonValue({ maxDepth: 2 });
-    const time = fc.oneof(
-      {
-        weight: 4,
-        arbitrary: fc.integer({ min: -90, max: 90 }).map((seconds) => nowSeconds + 4000 * seconds),
-      },
-      { weight: 1, arbitrary: fc.double() },
-      { weight: 1, arbitrary: anything },
-    );
-    const said = fc.record(
-      {
-        sub: fc.oneof(
-          { weight: 3, arbitrary: fc.string({ maxLength: 20 }) },
-          { weight: 1, arbitrary: anything },
-        ),
-        exp: time,
-        nbf: time,
-        iat: time,
-        iss: fc.oneof({ weight: 5, arbitrary: fc.constant(ISSUER) }, { weight: 1, arbitrary: anything }),
-        aud: fc.oneof(
-          { weight: 3, arbitrary: fc.constant(AUDIENCE) },
-          { weight: 2, arbitrary: fc.constant([AUDIENCE, 'other']) },
-          { weight: 1, arbitrary: fc.array(anything, { maxLength: 3 }) },
-          { weight: 1, arbitrary: anything },
-        ),
-        studyGroup: anything,
-        lecturerId: anything,
-        groupId: anything,
-      },
-      { requiredKeys: ['sub', 'exp', 'iss', 'aud'] },
-    );
-    let letIn = 0;
-    await fc.assert(
-      fc.asyncProperty(said, async (record) => {
-        const token = make({ alg: 'HS256', typ: 'JWT' }, record, SECRET);
-        if (!(await isLetIn(token))) return true;
-        letIn++;
-        // As it was written: JSON has no NaN, and knows no undefined.
-        return isWithin(JSON.parse(JSON.stringify(record)) as Record<string, unknown>, Date.now());
-      }),
-      { numRuns: RUNS, seed: SEED },
-    );
-    t.ok(letIn > RUNS / 50, `${letIn} of ${RUNS} were let in`);
-    held++;
-  },
-);
+test('a well-signed token with arbitrary claims is accepted only if they are valid', TIMEOUT, async (t) => {
+  const nowSeconds = Math.floor(Date.now() / SECOND_MS);
+  const anything = fc.jsonValue({ maxDepth: 2 });
+  const time = fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.integer({ min: -90, max: 90 }).map((seconds) => nowSeconds + 4000 * seconds),
+    },
+    { weight: 1, arbitrary: fc.double() },
+    { weight: 1, arbitrary: anything },
+  );
+  const said = fc.record(
+    {
+      sub: fc.oneof(
+        { weight: 3, arbitrary: fc.string({ maxLength: 20 }) },
+        { weight: 1, arbitrary: anything },
+      ),
+      exp: time,
+      nbf: time,
+      iat: time,
+      iss: fc.oneof({ weight: 5, arbitrary: fc.constant(ISSUER) }, { weight: 1, arbitrary: anything }),
+      aud: fc.oneof(
+        { weight: 3, arbitrary: fc.constant(AUDIENCE) },
+        { weight: 2, arbitrary: fc.constant([AUDIENCE, 'other']) },
+        { weight: 1, arbitrary: fc.array(anything, { maxLength: 3 }) },
+        { weight: 1, arbitrary: anything },
+      ),
+      studyGroup: anything,
+      lecturerId: anything,
+      groupId: anything,
+    },
+    { requiredKeys: ['sub', 'exp', 'iss', 'aud'] },
+  );
+  let letIn = 0;
+  await fc.assert(
+    fc.asyncProperty(said, async (record) => {
+      const token = make({ alg: 'HS256', typ: 'JWT' }, record, SECRET);
+      if (!(await isLetIn(token))) return true;
+      letIn++;
+      // As it was written: JSON has no NaN, and knows no undefined.
+      return isWithin(JSON.parse(JSON.stringify(record)) as Record<string, unknown>, Date.now());
+    }),
+    { numRuns: RUNS, seed: SEED },
+  );
+  t.ok(letIn > RUNS / 50, `${letIn} of ${RUNS} were let in`);
+  held++;
+});
 
-test('a good token with other headers is let in only where they are ordinary', TIMEOUT, async (t) => {
+test('a good token with other headers is accepted only if they are ordinary', TIMEOUT, async (t) => {
   const more = fc.dictionary(
     fc.oneof(
       fc.constantFrom('crit', 'b64', 'jwk', 'jku', 'x5u', 'zip', 'kid', 'typ', 'alg'),

@@ -105,7 +105,7 @@ test('the development issuer makes tokens that its own verifier accepts and no o
   t.match(await verifierFor(other.keySet).verify(token), { outcome: 'invalid', reason: 'signature' });
 });
 
-test('a test token has a subject even where nobody is named', async (t) => {
+test('a test token has a subject even if none is given', async (t) => {
   const issuer = createDevelopmentIssuer({ table: createClaimTable() });
   const verifier = createVerifier({ keySets: [issuer.keySet] });
   t.match(await verifier.verify((await issuer.issue({})).token), {

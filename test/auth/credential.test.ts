@@ -10,7 +10,7 @@ function credentialOf(rawHeaders: readonly string[]): Credential {
   return readCredential(authorization, authorizations);
 }
 
-test('the Authorization header is read as RFC 6750 has it', async (t) => {
+test('the Authorization header is read as RFC 6750 says', async (t) => {
   const cases: [value: string, kind: string, token?: string][] = [
     ['Bearer abc', 'token', 'abc'],
     ['bearer abc', 'token', 'abc'],
@@ -43,7 +43,7 @@ test('no header, a header of another name, and any case of the name', async (t) 
   t.same(credentialOf(['aUTHORIZATION', 'Bearer a']), { kind: 'token', token: 'a' });
 });
 
-test('a repeated Authorization header is malformed, also where both say the same or one is another scheme', async (t) => {
+test('a repeated Authorization header is malformed, even if both are equal or one has another scheme', async (t) => {
   for (const second of ['Bearer a', 'Basic YTpi', '']) {
     t.equal(credentialOf(['Authorization', 'Bearer a', 'authorization', second]).kind, 'malformed');
   }

@@ -97,7 +97,7 @@ test('unusable keys beside a good one are skipped', async (t) => {
   t.equal('keys' in lookup && lookup.keys.length, 1);
 });
 
-test('a key set is read from a file, and a file that is none says so without quoting it', async (t) => {
+test('a key set is read from a file; another file is refused without quoting it', async (t) => {
   const folder = t.testdir({});
   const write = (name: string, content: string | Buffer) => {
     writeFileSync(join(folder, name), content);

@@ -23,7 +23,7 @@ test('keys are fetched at the start and again, and a token is verified with them
   t.equal(clock.waiting, 0);
 });
 
-test('a rotated key is taken up with its first token once the cooldown has passed; who waits shares the fetch', async (t) => {
+test('a rotated key is fetched for its first token once the cooldown has passed; waiting tokens share the fetch', async (t) => {
   const { clock, issuer, start } = setUp();
   const { ask } = start();
   t.equal(await ask(issuer.token('a')), 'ok');
@@ -38,7 +38,7 @@ test('a rotated key is taken up with its first token once the cooldown has passe
   t.equal(await ask(issuer.token('a')), 'ok', 'the old one is still published');
 });
 
-test('a token of a key that was withdrawn is not served from the cache once the set is taken', async (t) => {
+test('a token of a withdrawn key is not accepted from the cache after the fetch', async (t) => {
   const { clock, issuer, start } = setUp({}, ['a', 'b']);
   const service = start();
   await clock.advance(0);
@@ -70,7 +70,7 @@ test('keys in another order are the same keys', async (t) => {
   t.equal(service.cleared, cleared);
 });
 
-test('fetches are counted by how they ended, and the age is that of the last that went well', async (t) => {
+test('fetches are counted by outcome, and the age counts from the last good fetch', async (t) => {
   const { clock, issuer, start } = setUp();
   issuer.failure = new Error('away');
   const { feed } = start();
@@ -90,7 +90,7 @@ test('fetches are counted by how they ended, and the age is that of the last tha
   t.equal(feed.ageMs, Number(ageMs) + PLAN.refreshMs, 'a failed fetch does not make keys younger');
 });
 
-test('old keys serve for a bounded time, then the answer is 503 until there are new ones', async (t) => {
+test('old keys are used for a bounded time, then the answer is 503 until there are new keys', async (t) => {
   const staleMsMax = 600_000;
   const { clock, issuer, lines, start } = setUp({ staleMsMax });
   const { ask } = start();
@@ -140,7 +140,7 @@ test('a service that starts while the issuer is away answers 503, and recovers b
   t.equal(await ask(token), 'ok');
 });
 
-test('while the issuer cannot be asked, a token of a key that is not known is not called invalid', async (t) => {
+test('while the issuer is unreachable, a token with an unknown key is not called invalid', async (t) => {
   const { clock, issuer, start } = setUp();
   const { ask } = start();
   t.equal(await ask(issuer.token('a')), 'ok');
@@ -150,7 +150,7 @@ test('while the issuer cannot be asked, a token of a key that is not known is no
   t.equal(await ask(`${issuer.token('a').slice(0, -4)}AAAA`), 'signature', 'this one is known');
 });
 
-test('what an issuer answers wrongly does not replace good keys', async (t) => {
+test('wrong answers of an issuer do not replace good keys', async (t) => {
   const { clock, issuer, lines, start } = setUp();
   const { ask } = start();
   const token = issuer.token('a');
@@ -163,7 +163,7 @@ test('what an issuer answers wrongly does not replace good keys', async (t) => {
   t.equal(lines.filter(({ message }) => message === 'cannot fetch the key set').length, 1);
 });
 
-test('an issuer that asks to be left alone is, up to the regular interval', async (t) => {
+test('Retry-After of an issuer is honoured, up to the regular interval', async (t) => {
   for (const [retryAfterMs, expectedMs] of [
     [1000, 30_000],
     [120_000, 120_000],
@@ -180,7 +180,7 @@ test('an issuer that asks to be left alone is, up to the regular interval', asyn
   }
 });
 
-test('keys that are unfit are left out with a warning, and the fit ones serve', async (t) => {
+test('unusable keys are left out with a warning, and the others are used', async (t) => {
   const { clock, issuer, lines, start } = setUp();
   const small = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ format: 'jwk' });
   const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -214,7 +214,7 @@ test('keys that are unfit are left out with a warning, and the fit ones serve', 
   t.notMatch(JSON.stringify(lines), /c2VjcmV0/);
 });
 
-test('a logger that throws costs neither keys nor process; plain http beyond this machine is warned of', async (t) => {
+test('a logger that throws stops neither fetching nor the process; plain http to other machines causes a warning', async (t) => {
   for (const [url, warned] of [
     ['http://issuer.example/keys', true],
     ['https://issuer.example/keys', false],
@@ -247,7 +247,7 @@ test('a logger that throws costs neither keys nor process; plain http beyond thi
   }
 });
 
-test('a feed of more keys than are read has the first of them', async (t) => {
+test('of too many keys in a set the first are used', async (t) => {
   const { issuer, start } = setUp(
     {},
     Array.from({ length: 130 }, (_, n) => `k${n}`),

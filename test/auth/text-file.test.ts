@@ -37,7 +37,7 @@ test('a file is read whole, up to the bound and not beyond', async (t) => {
   }
 });
 
-test('what is no file is refused in one line', async (t) => {
+test('a path that is not a file is refused in one line', async (t) => {
   const folder = folderFor(t);
   await t.rejects(read(folder), { message: 'the secret cannot be read: it is a directory' });
   await t.rejects(read(join(folder, 'none')), {
@@ -77,7 +77,7 @@ test('a pipe is read to its end, and no further than the bound', {
   t.equal(await writing, 'EPIPE');
 });
 
-test('a pipe whose writer says nothing is given up', { skip: process.platform === 'win32' }, async (t) => {
+test('a pipe whose writer sends nothing is given up', { skip: process.platform === 'win32' }, async (t) => {
   const path = join(folderFor(t), 'pipe');
   execFileSync('mkfifo', [path]);
   const writer = openSync(path, 'r+');
@@ -89,7 +89,7 @@ test('a pipe whose writer says nothing is given up', { skip: process.platform ==
   });
 });
 
-test('what a shell makes of <(command) is read', { skip: !existsSync('/bin/bash') }, (t) => {
+test("a shell's <(command) is read", { skip: !existsSync('/bin/bash') }, (t) => {
   const module = new URL(
     import.meta.url.endsWith('.js') ? '../../dist/auth/text-file.js' : '../../src/auth/text-file.ts',
     import.meta.url,

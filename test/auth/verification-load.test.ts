@@ -31,7 +31,7 @@ function count(verifications: readonly (Verification | { readonly outcome: strin
   return counts;
 }
 
-test('no more keys are tried at a time than may be; what is too much is told at once and forgotten', async (t) => {
+test('a bounded number of keys is tried at a time; further tokens are refused at once and forgotten', async (t) => {
   const verifier = createVerifier({ keySets: [keySet], now, triesMax: 2 * KEYS });
   for (let round = 0; round < 3; round++) {
     const tokens = Array.from({ length: 10 }, (_, n) => forged(n));
@@ -64,7 +64,7 @@ test('no more keys are tried at a time than may be; what is too much is told at 
   t.equal((await verifier.verify(good(23))).outcome, 'ok');
 });
 
-test('a token of one key finds room where those of many keys do not', async (t) => {
+test('a token that needs one key finds room when tokens that need many do not', async (t) => {
   const verifier = createVerifier({ keySets: [keySet], now, triesMax: 2 * KEYS + 1 });
   const flood = Array.from({ length: 5 }, (_, n) => verifier.verify(forged(n)));
   const named = verifier.verify(good(1));
@@ -94,7 +94,7 @@ function shared() {
   };
 }
 
-test('equal tokens that are asked for at a time are verified once, and others are not mixed up with them', async (t) => {
+test('simultaneous equal tokens are verified once, and not confused with others', async (t) => {
   const { seen, authenticator } = shared();
   const [alice, bob] = [hs256(goodClaims()), hs256(goodClaims({ sub: 'bob' }))];
   const bad = `${alice.slice(0, -4)}AAAA`;
@@ -114,7 +114,7 @@ test('equal tokens that are asked for at a time are verified once, and others ar
   t.equal(seen.length, 4, 'once it is over, a bad one is verified anew');
 });
 
-test('a verification that began before the keys changed is not shared with who asks afterwards', async (t) => {
+test('a verification that began before the keys changed is not shared with later requests', async (t) => {
   const { seen, authenticator } = shared();
   const token = hs256(goodClaims());
   const before = authenticator.verify(token);
@@ -129,7 +129,7 @@ test('a verification that began before the keys changed is not shared with who a
   t.ok(authenticator.lookup(token));
 });
 
-test('tokens that wait for keys take no room of those whose key is known, and are bounded themselves', async (t) => {
+test('tokens that wait for keys take no room from tokens with a known key, and are bounded themselves', async (t) => {
   const { clock, issuer, start } = setUpIssuer({}, ['a']);
   const { ask } = start();
   t.equal(await ask(issuer.token('a')), 'ok');

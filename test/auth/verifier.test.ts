@@ -49,7 +49,7 @@ test('good tokens of every kind of key are accepted', async (t) => {
   }
 });
 
-test('what parsers of JSON forgive is decided, for header and payload', async (t) => {
+test('leniencies of JSON parsers are refused or accepted on purpose, in header and payload', async (t) => {
   const verifier = verifierOf([secretSet]);
   const exp = NOW_SECONDS + 3600;
   const claims = `{"sub":"alice","exp":${exp}}`;
@@ -129,7 +129,7 @@ test('what parsers of JSON forgive is decided, for header and payload', async (t
   t.match(await verifier.verify(forged), { reason: 'signature' }, 'of what is not signed nothing is told');
 });
 
-test('of claims that are given more than once the last counts', async (t) => {
+test('of repeated claims the last counts', async (t) => {
   const verifier = verifierOf([secretSet]);
   const exp = NOW_SECONDS + 3600;
   const cases: [claims: string, outcome: string | null][] = [
@@ -312,7 +312,7 @@ test('an access token has the type and the claims of RFC 9068', async (t) => {
   t.equal(outcomeOf(await any.verify(hs256(goodClaims(own)))), 'ok', 'where any type is accepted');
 });
 
-test('a development token is an access token where those are asked for', async (t) => {
+test('a development token is an access token if the service requires one', async (t) => {
   const issuer = createDevelopmentIssuer({
     issuer: 'https://issuer.example',
     audience: 'timetable',
@@ -362,7 +362,7 @@ test('of several keys without an identifier each is tried, up to a bound', async
   t.equal(outcomeOf(await verifierOf([many]).verify(named)), 'ok', 'the key of that name comes first');
 });
 
-test('keys that cannot be had are our fault, unless another key verifies the token', async (t) => {
+test('missing keys give 503, unless another key verifies the token', async (t) => {
   const away: KeySet = {
     name: 'https://issuer.example/keys',
     algorithms: ['HS256'],

@@ -150,7 +150,7 @@ function faultsOf(svg: string): string[] {
   ]);
 }
 
-test('no label lies on another or on a mark, and all are on the page', async (t) => {
+test('no label overlaps another or a mark, and all are on the page', async (t) => {
   t.equal(plots.length, 5);
   for (const { file, svg } of plots) {
     t.ok(labelBoxes(svg).length >= 10, `${file} has labels`);
@@ -195,7 +195,7 @@ test('plots of ratios have a line at 1.0', async (t) => {
   for (const svg of [ratio, sizes]) t.match(svg, '>1.0: bare node:http</text>');
 });
 
-test('figures of targets stand in a column or in the legend, never beside a mark', async (t) => {
+test('figures of targets are in a column or in the legend, never beside a mark', async (t) => {
   const ratio = plotOf('ratio.svg');
   const figures = elements(ratio, 'text').filter(({ content }) => /^\d\.\d\d$/.test(content));
   const columns = new Set(figures.map(({ attributes }) => numberOf(attributes, 'x')));
@@ -204,7 +204,7 @@ test('figures of targets stand in a column or in the legend, never beside a mark
   t.ok(Math.min(...columns) > rightmost + 30, 'right of all marks');
 });
 
-test('the same order in all plots, and Lectern in a colour of its own', async (t) => {
+test('all plots have the same order, and Lectern has its own colour', async (t) => {
   const NAMES = [
     'bare node:http',
     'Lectern',

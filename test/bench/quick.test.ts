@@ -54,7 +54,7 @@ test('a row of a quick run has figures and no verdict', async (t) => {
   t.notMatch(tell(peer, { isJudged: false }), /at least|at most|MISSED/);
 });
 
-test('a set that is not there: a line in the place of its row, with where it comes from', (t) => {
+test('a missing data set: a line instead of its row, with its origin', (t) => {
   const { status, stdout, stderr } = bench(ROOT, '--quick', '--no-peers', '--sets', 'rpi-fall-2024');
   t.equal(status, 0);
   t.match(
@@ -125,7 +125,7 @@ test('another checkout is measured in the same rounds', (t) => {
   t.end();
 });
 
-test('a peer that does not start is left out in a sentence', async (t) => {
+test('a peer that does not start is left out, with a sentence', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'lectern-bench-peer-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, 'server.mjs');

@@ -48,7 +48,7 @@ function sourcesOf(folder: string): string[] {
     .map((name) => join(ROOT, folder, name));
 }
 
-test('a figure goes into its place, and what has none stays as it was written', async (t) => {
+test('figures are inserted at their markers, and other text stays', async (t) => {
   const text =
     '| a | <!-- figure: one -->by hand<!-- end --> |\n| b | <!-- figure: two -->7 MiB<!-- end --> |\n';
   t.strictSame(withFigures([text], new Map()), [text]);
@@ -66,7 +66,7 @@ test('a figure goes into its place, and what has none stays as it was written', 
   t.throws(() => withFigures([text, text], new Map([['one', FIGURE]])), /one has 2 places/);
 });
 
-test('figures are written and read, and what is none is refused', async (t) => {
+test('figures are written and read, and malformed ones are refused', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'lectern-figures-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   t.equal(readFigures(join(folder, 'none')).size, 0);

@@ -62,7 +62,7 @@ const all = readResults(RESULTS);
 const first = all[0] as Results;
 const HINT = 'npm run bench:report writes it';
 
-test('docs/benchmarks.md says what the results give', async (t) => {
+test('docs/benchmarks.md agrees with the results', async (t) => {
   const report = reportOf(all, plotsOf(first));
   t.equal(withReport(page, report), page, HINT);
   for (const { name, median } of first.rows) {
@@ -79,7 +79,7 @@ test('README.md shows one plot and three figures of the results', async (t) => {
   t.equal(headline.match(/^- /gm)?.length, 3);
 });
 
-test('docs/benchmarks.md says what several threads cost', async (t) => {
+test('docs/benchmarks.md has the cost of several threads', async (t) => {
   const report = workersReportOf(readWorkers(RESULTS));
   t.equal(withReport(page, report, 'workers'), page, HINT);
   t.match(

@@ -38,7 +38,7 @@ function looksOf(
   });
 }
 
-test('the line through points, and how sure its slope is', async (t) => {
+test('the line through points, and the standard error of its slope', async (t) => {
   t.match(fitOf([1, 2, 3, 7].map((x) => ({ x, y: 5 - 2 * x }))), { slope: -2, error: 0 });
   const { slope, error } = fitOf([
     { x: 0, y: 1 },
@@ -57,7 +57,7 @@ test('the line through points, and how sure its slope is', async (t) => {
   );
 });
 
-test('a heap that grows by 5 MB an hour is refused after an hour, whatever chance adds', async (t) => {
+test('a heap that grows by 5 MB an hour is refused after an hour, with any noise', async (t) => {
   for (let seed = 0; seed < 200; seed++) {
     const { faults } = judgeMemory(looksOf(60, seed, { name: 'heapUsed', mbPerHour: 5 }), 60);
     if (faults.length !== 1 || !/^heapUsed grows by \d/.test(faults[0] ?? ''))
@@ -83,7 +83,7 @@ for (const [name, mbPerHour] of [
   });
 }
 
-test('a slope above the limit is never a pass, and one below it never undecided', async (t) => {
+test('a slope above the limit never passes, and one below it is never undecided', async (t) => {
   const seen = { passed: 0, undecided: 0, refused: 0 };
   for (let seed = 0; seed < 200; seed++) {
     const looks = looksOf(20, seed, { name: 'heapUsed', mbPerHour: 2 });
@@ -112,7 +112,7 @@ test('chance alone is rarely refused', async (t) => {
   }
 });
 
-test('it says whether a run can tell, and how long one must be', async (t) => {
+test('the judge reports whether a run was long enough, and the necessary length', async (t) => {
   const short = judgeMemory(looksOf(20, 1, null), 20).figures.heapUsed;
   t.equal(short.canTell, false);
   t.ok(short.minutesToTell > 30 && short.minutesToTell < 90, `${short.minutesToTell} minutes`);
@@ -121,7 +121,7 @@ test('it says whether a run can tell, and how long one must be', async (t) => {
   t.ok(Math.abs(long.mbPerHour) < 1);
 });
 
-test('a short run is refused for a leak that is more than warming up, and one with too few looks in any case', async (t) => {
+test('a short run is refused for a leak beyond warm-up, and always with too few samples', async (t) => {
   const looks = (mb: number): Look[] =>
     Array.from({ length: 14 }, (_, n) => {
       const level = (100 + (mb * n) / 13) * MB;

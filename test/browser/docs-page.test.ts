@@ -82,7 +82,7 @@ if (!existsSync(CHROMIUM)) {
       });
     }
 
-    await t.test('a fault of a parameter is shown as the service tells it', async (t) => {
+    await t.test("a fault of a parameter is shown in the service's words", async (t) => {
       const { page } = await openPage(browser, docs);
       const block = await unfold(page, 'listEvents');
       await block.locator('tr[data-param-name="cursor"] input').fill('nonsense');
@@ -92,7 +92,7 @@ if (!existsSync(CHROMIUM)) {
       await page.close();
     });
 
-    await t.test('what comes from elsewhere is refused by the policy, and would be seen here', async (t) => {
+    await t.test('the policy refuses content of other origins, and this test would notice it', async (t) => {
       const { page, errors } = await openPage(browser, docs);
       await page.evaluate("new Image().src = 'http://127.0.0.1:9/elsewhere.png'");
       await page.waitForFunction('window.policyViolations.length > 0');

@@ -8,7 +8,7 @@ import type { Timetable } from '../../src/timetable/timetable.js';
 import { get } from '../serving/threads.js';
 import { lectern, start } from './lectern.js';
 
-test('in development, too, requests are logged when they are asked for', async (t) => {
+test('development mode logs requests with --access-log', async (t) => {
   const running = start(['serve', 'fixtures/demo.ndjson.gz', '--dev', '--port', '0', '--access-log', '1']);
   const origin = /at (http:\/\/[^/]+)/.exec(await running.printed('Another token'))?.[1] ?? '';
   t.equal((await get(`${origin}/health`)).status, 200);
@@ -16,7 +16,7 @@ test('in development, too, requests are logged when they are asked for', async (
   t.match((await running.ended).stderr, /"method":"GET","route":"\/health","status":200/);
 });
 
-test('a variable that is misspelt is warned of, and nothing of its value is repeated', async (t) => {
+test('a misspelt variable causes a warning that repeats nothing of its value', async (t) => {
   const running = start(['serve', 'fixtures/demo.ndjson.gz', '--dev', '--port', '0'], {
     LECTERN_ISUER: 'hidden',
     LECTERN_SOMETHING_ELSE_ALTOGETHER: 'hidden',
@@ -40,7 +40,7 @@ test('a variable that is misspelt is warned of, and nothing of its value is repe
   t.equal(unknownVariables({ LECTERN_UPSTREAM_TOKEN: 'x' }, {}).length, 1);
 });
 
-test('a timetable that would become too old by itself is warned of', async (t) => {
+test('settings that would let a timetable become stale cause a warning', async (t) => {
   const argv = ['serve', 'fixtures/demo.ndjson.gz', '--port', '0', '--stale-seconds-max', '3600'];
   const warned =
     /^warning: --stale-seconds-max without --refresh-seconds: .* until SIGHUP or POST \/refresh\n$/;
@@ -67,7 +67,7 @@ test('a timetable that would become too old by itself is warned of', async (t) =
   );
 });
 
-test('what becomes of a file that was changed, or of a load that was asked for, is a plain line', async (t) => {
+test('the outcome of a changed file or a requested load is a plain line', async (t) => {
   const event = (n: number): string =>
     `{"id":"00000000-0000-4000-8000-00000000000${n}","time":"2026-09-14T08:00:00Z","endTime":"2026-09-14T09:00:00Z"}\n`;
   const source = join(t.testdir({ 'a.ndjson': event(1) }), 'a.ndjson');

@@ -3,7 +3,7 @@ import { runHere } from './run-here.js';
 
 const DEMO = 'fixtures/demo.ndjson.gz';
 
-test('explain of free time, as of a path', async (t) => {
+test('explain of free time, given as a path', async (t) => {
   const query = 'by=room&date=2026-10-05&weeks=3&limit=2';
   for (const path of ['/schedule/free', 'http://localhost:3000/api/v1/schedule/free/']) {
     const { code, stdout } = await runHere(t, ['explain', DEMO, `${path}?${query}`]);

@@ -96,7 +96,7 @@ test('wrong usage is one line', async (t) => {
   }
 });
 
-test('a file is replaced only when the new one is whole', async (t) => {
+test('a file is replaced only when the new one is complete', async (t) => {
   const folder = t.testdir();
   const path = join(folder, 'all.json');
   writeFileSync(path, 'old', { mode: 0o640 });
@@ -110,7 +110,7 @@ test('a file is replaced only when the new one is whole', async (t) => {
   t.same(readdirSync(folder).sort(), ['all.json', 'link.json']);
 });
 
-test('a full disk and a folder that cannot be written are one line', async (t) => {
+test('a full disk or an unwritable folder gives one line', async (t) => {
   if (FULL) {
     const full = await runHere(t, ['export', DEMO, '-f', 'csv', '-o', '/dev/full']);
     assertOneLine(t, full, 1, /cannot write \/dev\/full: no space is left on the device/, 'full');
@@ -124,7 +124,7 @@ test('a full disk and a folder that cannot be written are one line', async (t) =
   else assertOneLine(t, closed, 1, /permission denied/, 'closed');
 });
 
-test('a reader that goes away ends it quietly', { skip: NO_BASH }, async (t) => {
+test('export ends quietly when its reader goes away', { skip: NO_BASH }, async (t) => {
   const line = `set -o pipefail; ${[process.execPath, ...CLI].join(' ')} export ${DEMO} -f csv | true`;
   const child = spawn('bash', ['-c', line], { cwd: ROOT, stdio: ['ignore', 'ignore', 'pipe'] });
   let stderr = '';

@@ -4,7 +4,7 @@ import { hs256, SECRET as TOKEN_SECRET } from '../auth/tokens.js';
 import { start } from './lectern.js';
 import { assertOneLine, runHere, SECRET } from './run-here.js';
 
-test('nothing of an address is in any output', async (t) => {
+test('no output contains a part of a feed address', async (t) => {
   const running = start(
     ['serve', 'fixtures/demo.ndjson.gz', '--port', '0', '--workers', '2', '--access-log', '1'],
     { LECTERN_HS256_SECRET: TOKEN_SECRET, LECTERN_FEED_SECRET: SECRET },
@@ -42,7 +42,7 @@ test('nothing of an address is in any output', async (t) => {
   t.notMatch(stdout + stderr, mac.slice(0, 8));
 });
 
-test('what is wrong with the settings of feeds is said at the start', async (t) => {
+test('wrong feed settings are reported at the start', async (t) => {
   const env = { LECTERN_FEED_SECRET: SECRET };
   const cases: readonly (readonly [
     code: number,

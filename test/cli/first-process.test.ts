@@ -53,7 +53,7 @@ test('the second signal ends the first process of a container, too', { skip }, a
   }
 });
 
-test('one signal ends it when nothing is left to wait for', { skip }, async (t) => {
+test('one signal ends an idle first process', { skip }, async (t) => {
   const { printed, ended, pid } = await startFirst(t, ['fixtures/demo.ndjson.gz', '--port', '0']);
   await printed('"ready"');
   process.kill(pid(), 'SIGTERM');

@@ -24,7 +24,7 @@ function optionsOf(stdout: string): string[] {
   return [...options.matchAll(/(?:[^\s']|'[^']*')+/g)].map(([word]) => word.replaceAll("'", ''));
 }
 
-test('a German timetable in every encoding: what inspect proposes loads it', async (t) => {
+test('a German timetable in every encoding loads with the proposal of inspect', async (t) => {
   for (const [encoding, bytes, given] of [
     ['UTF-8', Buffer.from(TEXT), []],
     ['UTF-16', Buffer.from(`\ufeff${TEXT}`, 'utf16le'), []],
@@ -52,7 +52,7 @@ test('a German timetable in every encoding: what inspect proposes loads it', asy
   }
 });
 
-test('a wrong column in a map: the columns are shown beside the error', async (t) => {
+test('after a wrong column in a map, the existing columns are shown', async (t) => {
   const path = fileOf(t, 'stundenplan.csv', TEXT);
   const outcome = await runHere(t, ['inspect', path, '--map', 'title=Fsch']);
   t.equal(outcome.code, 1);
@@ -71,7 +71,7 @@ test('a source without records, and one that is served well', async (t) => {
 });
 
 const RPI = join(DATA_FOLDER, 'raw', 'rpi-fall-2024.csv');
-test('a real table of courses: what is missing is said', {
+test('a real table of courses: the report says what is missing', {
   skip: existsSync(RPI) ? false : NO_DATA,
 }, async (t) => {
   const outcome = await runHere(t, ['inspect', RPI]);

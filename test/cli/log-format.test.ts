@@ -44,7 +44,7 @@ test('a pretty line has the local time, the level, the message and the fields', 
   );
 });
 
-test('colours only where they are asked for, and nothing that a terminal would obey', async (t) => {
+test('colours only on request, and no control characters for the terminal', async (t) => {
   t.match(await pretty(true, (log) => log.info({}, 'ready')), CONTROL);
   const evil = '\u001b]0;title\u0007\u009b31m';
   const text = await pretty(false, (log) => {
@@ -74,7 +74,7 @@ test('--log-format and LECTERN_LOG_FORMAT: pretty lines in production, without c
   }
 });
 
-test('the last words of a service that cannot start are written in either format', async (t) => {
+test('the fatal record of a failed start is written in either format', async (t) => {
   const missing = ['serve', 'missing.ndjson', '--port', '0'];
   const lines = await lectern([...missing, '--log-format', 'pretty'], { env: ENVIRONMENT });
   t.match(lines, { code: 1, stderr: /^[\d:]{8} FATAL: cannot serve \{.*missing\.ndjson/m });
@@ -85,7 +85,7 @@ test('the last words of a service that cannot start are written in either format
   t.ok(last.time >= beganMs && last.time <= Date.now(), 'times are epoch milliseconds');
 });
 
-test('a log in JSON does not load what only people need', (t) => {
+test('a JSON log does not load the pretty formatter', (t) => {
   const folder = t.testdir({
     'loaded.cjs': `process.on('exit', () => {
       const loaded = Object.keys(require('node:module')._cache).some((path) => path.includes('pino-pretty'));

@@ -43,7 +43,7 @@ function readAll(fd: number): string {
   }
 }
 
-test('lines that nobody takes wait, up to a bound; those beyond it are dropped, counted and told of', async (t) => {
+test('unread lines wait, up to a bound; later lines are dropped, counted and reported', async (t) => {
   const { path, reader } = pipe(t);
   const fd = openSync(path, O_WRONLY | O_NONBLOCK);
   t.teardown(() => closeSync(fd));
@@ -80,7 +80,7 @@ test('lines that nobody takes wait, up to a bound; those beyond it are dropped, 
   t.equal(readAll(reader), 'at once\n');
 });
 
-test('a flush takes what there is as soon as there is room', (t) => {
+test('a flush writes the waiting lines as soon as there is room', (t) => {
   const { path, reader } = pipe(t);
   const fd = openSync(path, O_WRONLY | O_NONBLOCK);
   t.teardown(() => closeSync(fd));
@@ -181,7 +181,7 @@ for (const [workers, kind] of [
   ['1', 'socket'],
   ['2', 'pipe'],
 ] as const) {
-  test(`a ${kind} that nobody reads holds up nothing, not even the end: ${workers} serving threads`, async (t) => {
+  test(`a ${kind} without a reader delays nothing, not even the end: ${workers} serving threads`, async (t) => {
     const service = await startUnread(t, kind, ['--workers', workers]);
     t.ok((await fill(service)) > 0, 'lines were dropped');
     t.equal((await get(`${service.admin}/live`)).status, 200);
@@ -194,7 +194,7 @@ for (const [workers, kind] of [
   });
 }
 
-test('a fault ends the service although nobody reads why', async (t) => {
+test('a fault ends the service even if nothing reads its log', async (t) => {
   const inject = "data:text/javascript,process.on('SIGCONT',()=>{throw(new(Error)('out-of-order'))})";
   const service = await startUnread(t, 'pipe', [], ['--import', inject]);
   const beganMs = performance.now();

@@ -89,7 +89,7 @@ const onlyRoot = process.geteuid?.() === 0 ? {} : { skip: 'only root may act as 
 const notOnWindows = process.platform === 'win32' ? { skip: 'no such permissions' } : {};
 
 test(
-  'a snapshot folder that is removed, closed or something else is told with each publication, which is served',
+  'a removed, unwritable or replaced snapshot folder is reported with each publication, and serving continues',
   onlyRoot,
   async (t) => {
     const folder = t.testdir();
@@ -130,7 +130,7 @@ test(
   },
 );
 
-test('a limit on the size of files ends no process', notOnWindows, async (t) => {
+test('a limit on file sizes does not end the process', notOnWindows, async (t) => {
   const folder = t.testdir();
   const source = join(folder, 'events.ndjson');
   put(source, 'small');
@@ -143,7 +143,7 @@ test('a limit on the size of files ends no process', notOnWindows, async (t) => 
 });
 
 test(
-  'without its working folder a process starts no thread, says so, and serves on',
+  'without its working folder a process cannot start a thread, reports this, and continues to serve',
   notOnWindows,
   async (t) => {
     const folder = t.testdir();

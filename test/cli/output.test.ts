@@ -46,7 +46,7 @@ test('a reader that goes away ends commands quietly', { skip: NO_BASH }, async (
   );
 });
 
-test('output that cannot be written is one line and exit code 1', {
+test('unwritable output gives one line and exit code 1', {
   skip: NO_BASH || (!FULL && 'no /dev/full'),
 }, async (t) => {
   const stderr = 'error: cannot write to standard output: no space is left on the device\n';
@@ -65,7 +65,7 @@ const BROKEN: readonly (readonly [name: string, open: () => number | null])[] = 
 for (const [i, [name, open]] of BROKEN.entries()) {
   // Each of them on one of the two, since starting a service takes a second.
   const broken = i + 1;
-  test(`serve carries on: ${name}, on ${broken === 1 ? 'standard output' : 'the log'}`, async (t) => {
+  test(`serve continues: ${name}, on ${broken === 1 ? 'standard output' : 'the log'}`, async (t) => {
     const file = open();
     const stdio = ['ignore', 'pipe', 'pipe'].map((each, fd) => (fd === broken ? (file ?? each) : each));
     const argv = ['serve', DEMO, '--dev', '--port', '0', '--log-level', 'info'];

@@ -171,7 +171,7 @@ test('the order of dates', (t) => {
   t.end();
 });
 
-test('zone and identifiers only where they are needed', (t) => {
+test('zone and identifiers are proposed only if they are needed', (t) => {
   const times = { time: '2024-08-31T08:00:00Z', endTime: '2024-08-31T09:30:00Z' };
   t.match(propose({ ...times, id: ID, roomId: ID }), { timeZone: null, identifiers: null });
   t.match(propose({ ...times, id: ID, Raum: 'H1' }), { timeZone: null, identifiers: 'derived' });
@@ -184,7 +184,7 @@ test('zone and identifiers only where they are needed', (t) => {
   t.end();
 });
 
-test('what is missing is said', (t) => {
+test('the report says what is missing', (t) => {
   for (const [record, note] of [
     [
       { Wochentag: 'Mo', Von: '08:00', Bis: '09:30' },
@@ -241,7 +241,7 @@ test('options are quoted for a shell', (t) => {
   t.end();
 });
 
-test('records that are no objects, lists, deep and many columns', (t) => {
+test('records that are not objects, lists, nested columns, many columns', (t) => {
   const look = new ColumnLook();
   for (const value of [null, 7, 'x', [1], { a: [1], b: { c: { d: { e: { f: { g: 1 } } } } }, '': 'x' }])
     look.record(value);

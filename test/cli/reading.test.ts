@@ -32,7 +32,7 @@ const MAP = [
 ];
 const RULES = ['--date-order', 'dmy', '--time-zone', 'Europe/Berlin', '--identifiers', 'derived'];
 
-test('inspect reads columns, dates and zones, and lists every fault and what is not served', async (t) => {
+test('inspect reads columns, dates and zones, and lists all faults and unserved fields', async (t) => {
   const { code, stdout } = await runHere(t, ['inspect', ROWS, ...MAP, ...RULES]);
   t.equal(code, 0);
   t.match(stdout, /^events +2$/m);
@@ -51,13 +51,13 @@ test('inspect reads columns, dates and zones, and lists every fault and what is 
   });
 });
 
-test('explain takes the same settings, and a text where an identifier is derived', async (t) => {
+test('explain takes the same settings, and texts for derived identifiers', async (t) => {
   const { code, stdout } = await runHere(t, ['explain', ROWS, 'roomId=A 101', ...MAP, ...RULES]);
   t.equal(code, 0);
   t.match(stdout, '1 event of 2');
 });
 
-test('a map may stand in a file, and the command line wins', async (t) => {
+test('a map may be in a file, and the command line wins', async (t) => {
   const map = file('map.json', {
     title: 'Etage',
     time: '{Datum} {Von}',
@@ -69,7 +69,7 @@ test('a map may stand in a file, and the command line wins', async (t) => {
   t.match(stdout, /^roomId +2 /m);
 });
 
-test('variables mean the same, with a line for each entry of the map', async (t) => {
+test('variables are equivalent, with one map entry a line', async (t) => {
   const env = {
     LECTERN_MAP: 'title=Fach\ntime={Datum} {Von}\nendTime={Datum} {Bis}\n',
     LECTERN_DATE_ORDER: 'dmy',

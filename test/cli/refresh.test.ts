@@ -33,7 +33,7 @@ async function healthWhen(origin: string, wanted: (health: Health) => boolean): 
   throw new Error(`not in time: ${JSON.stringify(health)}`);
 }
 
-test('serve follows its file, refuses what looks broken, obeys its operator, and starts from disk', async (t) => {
+test('serve follows its file, refuses broken data, obeys its operator, and starts from disk', async (t) => {
   const folder = t.testdir({ 'a.ndjson': lines(10, 'first') });
   const source = join(folder, 'a.ndjson');
   const snapshot = join(folder, 'snapshot');
@@ -94,7 +94,7 @@ test('serve follows its file, refuses what looks broken, obeys its operator, and
   t.equal(failed.stderr.trim().split('\n').length, 1);
 });
 
-test('a first load that gives nothing is one clear line, unless an empty timetable is what is wanted', async (t) => {
+test('an empty first load gives one clear line, unless empty timetables are allowed', async (t) => {
   const folder = t.testdir({ 'empty.json': '[]', 'none.ndjson': '{"id":"not-a-uuid"}\n{"id":"neither"}\n' });
   const refused = await start(['serve', join(folder, 'none.ndjson'), '--dev', '--port', '0']).ended;
   t.equal(refused.code, 1);

@@ -90,7 +90,7 @@ test('while the source is still being read, reads get 503 and a signal ends the 
   t.match(await ended, { code: 0, signal: null, stdout: '' });
 });
 
-test('a second signal ends the process at once, whatever is still open', async (t) => {
+test('a second signal ends the process at once, even with open connections', async (t) => {
   const script = `
     const { listenForSignals } = await import('./src/cli/signals.ts');
     setInterval(() => {}, 1000);
@@ -105,7 +105,7 @@ test('a second signal ends the process at once, whatever is still open', async (
   t.match(await ended, { code: null, signal: 'SIGTERM', stderr: '' });
 });
 
-test('inspect prints what is in a source, as text and as JSON', async (t) => {
+test('inspect prints the contents of a source, as text and as JSON', async (t) => {
   const input = [
     '{"id":"2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417","time":"2026-09-14T08:00:00Z","endTime":"2026-09-14T09:00:00Z","type":"LEC"}',
     'nonsense',

@@ -119,7 +119,7 @@ test(`ended ${ROUNDS} times under load, no request fails`, { timeout: 900_000 },
     );
 });
 
-test('a second signal ends the service at once, whatever it waits for', async (t) => {
+test('a second signal ends the service at once, even while it waits', async (t) => {
   const service = await startService(['--drain-seconds', '600']);
   const socket = connect(service.port, '127.0.0.1');
   socket.on('error', () => {});

@@ -58,7 +58,7 @@ async function whenRead(writer: number): Promise<void> {
   }
 }
 
-test('a signal ends a service whose source or secret nobody delivers', async (t) => {
+test('a signal ends a service that still waits for its source or secret', async (t) => {
   const folder = t.testdir({});
   const pipe = join(folder, 'pipe');
   execFileSync('mkfifo', [pipe]);
@@ -81,7 +81,7 @@ test('a signal ends a service whose source or secret nobody delivers', async (t)
   t.match(await secret.ended, { code: null, signal: 'SIGINT', stderr: /"msg":"closing"/ }, 'secret: at all');
 });
 
-test('a named pipe is a source like another, once somebody writes to it', async (t) => {
+test('a named pipe is a source once a process writes to it', async (t) => {
   const pipe = join(t.testdir({}), 'pipe');
   execFileSync('mkfifo', [pipe]);
   const inspecting = lectern(['inspect', pipe]);
@@ -92,7 +92,7 @@ test('a named pipe is a source like another, once somebody writes to it', async 
   t.match(await inspecting, { code: 0, stdout: /^events +1$/m });
 });
 
-test('a start that fails in production is a fatal record of the log', async (t) => {
+test('a failed start in production is a fatal log record', async (t) => {
   const cases: readonly (readonly [
     argv: readonly string[],
     env: Record<string, string>,
@@ -117,7 +117,7 @@ test('a start that fails in production is a fatal record of the log', async (t) 
   );
 });
 
-test('development says when it is open to others, and when it overrules the environment', async (t) => {
+test('development mode warns when other machines can reach it, and when it overrides the environment', async (t) => {
   const open = start(['serve', DEMO, '--dev', '--port', '0', '--host', '0.0.0.0'], {
     LECTERN_MODE: 'production',
   });
@@ -132,7 +132,7 @@ test('development says when it is open to others, and when it overrules the envi
   t.equal(stderr.trim().split('\n').length, 2);
 });
 
-test('a snapshot file that can no longer be written is one message, and serving goes on', async (t) => {
+test('an unwritable snapshot file causes one message, and serving continues', async (t) => {
   const event = (title: string): string =>
     `{"id":"2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417","time":"2026-09-14T08:00:00Z","endTime":"2026-09-14T09:00:00Z","title":"${title}"}`;
   const folder = t.testdir({ source: event('first'), 'notes.txt': 'not a snapshot file' });

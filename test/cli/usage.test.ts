@@ -266,7 +266,7 @@ const USAGE: readonly Case[] = [
   },
 ];
 
-test('whatever is wrong is one clear line on standard error, and an exit code', async (t) => {
+test('every fault gives one clear line on standard error, and an exit code', async (t) => {
   for (const { name, argv, env = {}, code, message } of USAGE) {
     assertOneLine(t, await runHere(t, argv, env), code, message, name);
   }
@@ -293,7 +293,7 @@ test('an empty secret file is called empty', async (t) => {
   assertOneLine(t, outcome, 1, /secret\.txt is empty; expected a secret of at least 32 bytes/, 'empty file');
 });
 
-test('a header that is malformed is never repeated', async (t) => {
+test('a malformed header is never repeated', async (t) => {
   const name = /^error: --header \(LECTERN_HEADER\) is invalid: it must be "Name: value"$/m;
   for (const header of [SECRET, `Authorization Bearer ${SECRET}:x`, `${SECRET}:`, `: ${SECRET}`]) {
     const argument = await runHere(t, ['serve', 'http://127.0.0.1:9/', '--dev', '--header', header]);
@@ -303,7 +303,7 @@ test('a header that is malformed is never repeated', async (t) => {
   }
 });
 
-test('options that have no effect beside the others are refused', async (t) => {
+test('options without effect are refused', async (t) => {
   const address = 'http://127.0.0.1:9/';
   const cases: readonly (readonly [argv: readonly string[], message: RegExp])[] = [
     [['-', '-'], /standard input \(-\) is given twice/],
@@ -334,7 +334,7 @@ test('options that have no effect beside the others are refused', async (t) => {
   }
 });
 
-test('a snapshot file that cannot be written, or would replace a source, is refused at the start', async (t) => {
+test('a snapshot file that is unwritable or would replace a source is refused at the start', async (t) => {
   const folder = t.testdir({ source: '', 'source.1': '', linked: t.fixture('symlink', 'source'), sub: {} });
   const file = join(folder, 'source');
   const cases: readonly (readonly [source: string, snapshot: string, message: RegExp])[] = [
@@ -357,7 +357,7 @@ test('a snapshot file that cannot be written, or would replace a source, is refu
   assertOneLine(t, merged, 2, /it would replace the source/, 'one of several sources');
 });
 
-test('a port that is taken is known before the source is read', async (t) => {
+test('a taken port is reported before the source is read', async (t) => {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.teardown(() => server.close());

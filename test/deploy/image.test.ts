@@ -48,7 +48,7 @@ test('no step of the Dockerfile runs the install scripts of packages', (t) => {
   t.end();
 });
 
-test('the Dockerfile builds an image that serves as nobody in particular', {
+test('the Dockerfile builds an image that runs without privileges', {
   timeout: 300_000,
 }, async (t) => {
   const scratch = mkdtempSync(join(tmpdir(), 'lectern-image-'));

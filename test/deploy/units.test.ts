@@ -17,7 +17,7 @@ const UNIT = at('deploy/lectern.service');
 const skip =
   spawnSync('systemd-analyze', ['--version']).error !== undefined && 'systemd-analyze is not installed';
 
-test('the systemd unit is one, and hardened', { skip }, (t) => {
+test('the systemd unit is valid and hardened', { skip }, (t) => {
   const verdict = execFileSync('systemd-analyze', ['verify', UNIT], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -85,7 +85,7 @@ test('the Kubernetes manifests fit together', (t) => {
   t.end();
 });
 
-test('alert rules use metrics that there are', (t) => {
+test('alert rules use existing metrics', (t) => {
   const { groups } = parse(readFileSync(at('deploy/alerts.yaml'), 'utf8')) as {
     groups: { rules: { alert: string; expr: string; annotations: { summary: string } }[] }[];
   };

@@ -110,7 +110,7 @@ test('docs/embedding.md says what esbuild needs', async (t) => {
   t.ok((await readFile(join(ROOT, 'docs/embedding.md'), 'utf8')).includes(`--banner:js="${ESM_BANNER.js}"`));
 });
 
-test('a file beside the bundle that has the name of the thread is not taken for it', async (t) => {
+test("a file beside the bundle with the name of the thread's module is ignored", async (t) => {
   const folder = await temporaryFolder(t);
   const outfile = join(folder, 'program.mjs');
   await writeFile(join(folder, 'task-worker.js'), 'process.exit(7)');
@@ -157,7 +157,7 @@ test('a TypeScript program runs through tsx', async (t) => {
   t.equal(code, 0);
 });
 
-test('the texts that bundles carry are small, and come with the licences of what is in it', async (t) => {
+test('the thread scripts in bundles are small, and include the licences of their contents', async (t) => {
   const { size } = await stat(join(ROOT, 'dist/thread/worker-text.js'));
   t.ok(size > 50_000 && size < 400_000, `${size} bytes`);
   const serving = await stat(join(ROOT, 'dist/serving/serving-text.js'));

@@ -63,7 +63,7 @@ test('keys are fetched again until the timetable is closed', async (t) => {
   t.equal(asked(), before, 'nothing is fetched after close()');
 });
 
-test('what cannot be is refused at once', async (t) => {
+test('impossible options are refused at once', async (t) => {
   const timetable = openTimetable({ source: new MemorySource([record(1)]) });
   t.teardown(() => timetable.close());
   await timetable.ready;

@@ -135,7 +135,7 @@ test('close() while it loads ends at once: ready rejects, and nothing is left', 
   t.ok(outcome.sinceLastLineMs < 2000, `${outcome.sinceLastLineMs} ms`);
 });
 
-test('what callbacks of the program throw does not end it', async (t) => {
+test('errors of callbacks do not end the program', async (t) => {
   const outcome = await run(
     t,
     `const fail = (where) => { throw new Error('a mistake in ' + where); };
@@ -185,7 +185,7 @@ test('an asynchronous onProgress that fails ends neither the process nor the loa
   });
 });
 
-test('standard input that fails fails every load, and is no success later on', async (t) => {
+test('failed standard input fails every later load, too', async (t) => {
   const outcome = await run(
     t,
     `const timetable = openTimetable({ source: '-', refreshSeconds: 0.05 });

@@ -56,7 +56,7 @@ test('changes that arrive while a snapshot is built become one more', async (t) 
   await timetable.close();
 });
 
-test('what is applied and then refreshed is there', async (t) => {
+test('records are present after apply() and refresh()', async (t) => {
   const memory = new MemorySource();
   const timetable = openTimetable({ source: memory, gate: false });
   await timetable.ready;
@@ -93,7 +93,7 @@ test('ids in apply() are compared without regard to case', async (t) => {
   await timetable.close();
 });
 
-test('an apply() that cannot be changes nothing', async (t) => {
+test('an invalid apply() changes nothing', async (t) => {
   const memory = new MemorySource([record(1)]);
   const timetable = openTimetable({ source: memory });
   await timetable.ready;
@@ -152,7 +152,7 @@ test('several timetables may read one memory source', async (t) => {
 });
 
 for (const buildOn of ['thread', 'here'] as const) {
-  test(`records need not be JSON: dates are times, what cannot be is rejected (built ${buildOn})`, async (t) => {
+  test(`records need not be JSON: dates are times, impossible values are rejected (built ${buildOn})`, async (t) => {
     const circle: Record<string, unknown> = { ...record(3) };
     circle.title = circle;
     const timetable = openTimetable({
@@ -182,7 +182,7 @@ for (const buildOn of ['thread', 'here'] as const) {
   });
 }
 
-test('records may be an async generator, and its failure is told', async (t) => {
+test('records may be an async generator, and its failure is reported', async (t) => {
   const timetable = openTimetable({
     source: (async function* () {
       for (let n = 1; n <= 5000; n++) yield record(n % 1000, { id: idOf(n) });
@@ -207,7 +207,7 @@ test('records may be an async generator, and its failure is told', async (t) => 
   await failing.close();
 });
 
-test('an image of another process is not taken for what is in memory now', async (t) => {
+test('an image of another process is not taken for the present records', async (t) => {
   const snapshotFile = join(await temporaryFolder(t), 'snapshot.image');
   const before = openTimetable({ source: [record(1)], snapshotFile });
   await before.ready;
@@ -228,7 +228,7 @@ test('an image of another process is not taken for what is in memory now', async
   await after.close();
 });
 
-test('records of one id go together: a change is of all that have it', async (t) => {
+test('a change of an id applies to all records with this id', async (t) => {
   const memory = new MemorySource([
     record(1, { title: 'a' }),
     record(1, { title: 'b' }),
@@ -254,7 +254,7 @@ test('records of one id go together: a change is of all that have it', async (t)
   await timetable.close();
 });
 
-test('what is no change and no records is refused at once, and changes nothing', async (t) => {
+test('invalid changes and records are refused at once, and change nothing', async (t) => {
   const memory = new MemorySource([record(1)]);
   const timetable = openTimetable({ source: memory, watch: false });
   await timetable.ready;
@@ -285,7 +285,7 @@ test('what is no change and no records is refused at once, and changes nothing',
   await timetable.close();
 });
 
-test('a stream that was read is not taken for an empty set, also by force', async (t) => {
+test('a consumed stream is not taken for an empty set, even by force', async (t) => {
   const streams = {
     generator: (function* () {
       yield record(1);
@@ -338,7 +338,7 @@ test('replace() and apply() while a load is under way are in the next one', asyn
   await timetable.close();
 });
 
-test('a memory source without events is refused as any other, and told of when it has some', async (t) => {
+test('a memory source without events is refused like any other, and published when it has some', async (t) => {
   const refused = openTimetable({ source: new MemorySource() });
   await t.rejects(refused.ready, { code: 'snapshot-refused', message: /it has no events$/ });
   await refused.close();

@@ -9,7 +9,7 @@ import { idOf, MemorySource, openTimetable, ROOT, record, temporaryFolder } from
 
 const DEMO = join(ROOT, 'fixtures/demo.ndjson.gz');
 
-test('findBytes gives the bytes of the events that find gives', async (t) => {
+test('findBytes gives the bytes of the events of find', async (t) => {
   const timetable = openTimetable({ source: DEMO });
   await timetable.ready;
   const queries = [
@@ -98,7 +98,7 @@ test('get() takes an id in any case', async (t) => {
   await exact.close();
 });
 
-test('changes() tells what is different from any snapshot that is still known', async (t) => {
+test('changes() gives the difference from every snapshot still known', async (t) => {
   const memory = new MemorySource([record(1), record(2), record(3)]);
   const timetable = openTimetable({ source: memory, gate: false });
   const first = (await timetable.ready).id;
@@ -172,7 +172,7 @@ test('listeners come and go', async (t) => {
   await timetable.close();
 });
 
-test('timetables in one process have nothing in common, and dispose of themselves', async (t) => {
+test('timetables in one process are independent, and can be disposed of', async (t) => {
   const folder = await temporaryFolder(t);
   await writeFile(
     join(folder, 'two.ndjson'),
@@ -233,7 +233,7 @@ test('ready rejects with the reason, in words for people', async (t) => {
   }
 });
 
-test('options that cannot be are refused at once', (t) => {
+test('impossible options are refused at once', (t) => {
   const source = [record(1)];
   const cases: [options: object, message: RegExp][] = [
     [{}, /source must be a path/],
@@ -273,7 +273,7 @@ test('options that cannot be are refused at once', (t) => {
   t.end();
 });
 
-test('whoever asks is said at once: nothing else passes for a user without events', async (t) => {
+test('identify() must answer synchronously: other results do not pass for a user without events', async (t) => {
   const timetable = openTimetable({ source: [record(1, { studyGroup: 'A' }), record(2)] });
   await timetable.ready;
   const lines: { readonly err: Error }[] = [];
@@ -308,7 +308,7 @@ test('whoever asks is said at once: nothing else passes for a user without event
   await timetable.close();
 });
 
-test('a handler refuses a base path that cannot be one', async (t) => {
+test('a handler refuses an invalid base path', async (t) => {
   const timetable = openTimetable({ source: [record(1)] });
   for (const basePath of ['api', '/a//b', '/a b', '/:id', '/*', '/a/..', '//', '/ü']) {
     t.throws(

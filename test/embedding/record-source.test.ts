@@ -64,7 +64,7 @@ for (const buildOn of ['thread', 'here'] as const) {
   });
 }
 
-test('a source that tells of a change is loaded again', async (t) => {
+test('a source that reports a change is loaded again', async (t) => {
   const source = new ScriptedSource(() => ({ records: [record(1)], version: null }));
   const timetable = openTimetable({ source });
   await timetable.ready;
@@ -78,7 +78,7 @@ test('a source that tells of a change is loaded again', async (t) => {
   await timetable.close();
 });
 
-test('a source that fails leaves what is served, and says why', async (t) => {
+test('a failing source keeps the served timetable, and its reason is reported', async (t) => {
   const source = new ScriptedSource(() => ({ records: [record(1)], version: 'v1' }));
   const timetable = openTimetable({ source });
   await timetable.ready;
@@ -117,7 +117,7 @@ test('a source that fails leaves what is served, and says why', async (t) => {
   await timetable.close();
 });
 
-test('an answer that is none is a failure, not an empty timetable', async (t) => {
+test('a malformed result is a failure, not an empty timetable', async (t) => {
   const source = new ScriptedSource(() => ({ records: [record(1)], version: 'v1' }));
   const timetable = openTimetable({ source });
   await timetable.ready;
@@ -130,7 +130,7 @@ test('an answer that is none is a failure, not an empty timetable', async (t) =>
   await timetable.close();
 });
 
-test('a refused snapshot is told, and let through by force', async (t) => {
+test('a refused snapshot is reported, and published by force', async (t) => {
   const source = new ScriptedSource(() => ({ records: [record(1), record(2)], version: 'v1' }));
   const timetable = openTimetable({ source });
   await timetable.ready;
@@ -151,7 +151,7 @@ test('a refused snapshot is told, and let through by force', async (t) => {
   await timetable.close();
 });
 
-test('a watch that cannot begin is why the timetable could not be loaded', async (t) => {
+test('a watch that cannot begin fails the first load with its reason', async (t) => {
   const begin: readonly [watch: () => unknown, message: RegExp][] = [
     [
       () => {
@@ -179,7 +179,7 @@ test('a watch that cannot begin is why the timetable could not be loaded', async
   await timetable.close();
 });
 
-test('a watch that cannot be closed keeps nothing else open, and is told', async (t) => {
+test('a watch that cannot be closed keeps nothing else open, and is reported', async (t) => {
   const fail = (): never => {
     throw new Error('cannot unsubscribe');
   };
@@ -214,7 +214,7 @@ test('a watch that cannot be closed keeps nothing else open, and is told', async
   }
 });
 
-test('nothing is published once it is closed, however far the load had come', async (t) => {
+test('nothing is published after close, even by a load that has nearly ended', async (t) => {
   for (let delayMs = 0; delayMs < 40; delayMs += 4) {
     const source = new ScriptedSource(() => ({ records: [record(1)], version: null }));
     const timetable = openTimetable({ source });

@@ -113,7 +113,7 @@ test('refresh() reads the file of rooms, watched or not', async (t) => {
   t.equal(timetable.free(MORNING).free[0]?.name, 'Studio');
 });
 
-test('a file of rooms that cannot be used at the start is the fault of `ready`', async (t) => {
+test('`ready` rejects with the fault of an unusable rooms file', async (t) => {
   const folder = await temporaryFolder(t);
   const path = join(folder, 'none.json');
   const timetable = openTimetable({ source: RECORDS, rooms: path });

@@ -48,7 +48,7 @@ test('a snapshot with identifiers of another kind is not served, although the so
   await uuid.close();
 });
 
-test('a snapshot of another source is not served at the start, and one that does not say so is', async (t) => {
+test('a snapshot of another source is not served at the start; one without a source name is', async (t) => {
   const folder = await temporaryFolder(t);
   const [demo, mine, snapshotFile] = ['demo.json', 'mine.json', 'image'].map((name) =>
     join(folder, name),
@@ -77,7 +77,7 @@ test('a snapshot of another source is not served at the start, and one that does
   t.strictSame(await openedWith(demo), [1, 'disk'], 'a file from before it was noted');
 });
 
-test('a snapshot file of an earlier format is loaded anew and replaced', async (t) => {
+test('a snapshot file of an earlier format is not served but replaced', async (t) => {
   const folder = await temporaryFolder(t);
   const source = join(folder, 'events.json');
   const snapshotFile = join(folder, 'image');
@@ -111,7 +111,7 @@ test('a snapshot file of an earlier format is loaded anew and replaced', async (
   await again.close();
 });
 
-test('what a snapshot file says of its source has no secrets, and they make no other source', (t) => {
+test('a snapshot file names its source without secrets, and other secrets do not change the source', (t) => {
   const of = (url: string): string => sourceDigest({ kind: 'http', url }, 'x');
   t.equal(of('https://ada:hidden@a.example/all'), of('https://a.example/all'));
   const headers = { Authorization: 'Bearer hidden' };
@@ -124,7 +124,7 @@ test('what a snapshot file says of its source has no secrets, and they make no o
   t.end();
 });
 
-test('what is pinned is served for ever, damage and pipes are refused at once', async (t) => {
+test('a pinned file never becomes stale; damaged files and pipes are refused at once', async (t) => {
   const pin = await snapshotOf(t, [record(1), record(2)]);
   const timetable = openTimetable({ source: [record(9)], pin, staleSecondsMax: 0.05, refreshSeconds: 0.05 });
   const { id } = await timetable.ready;
@@ -156,7 +156,7 @@ test('what is pinned is served for ever, damage and pipes are refused at once', 
   }
 });
 
-test('changes since a snapshot are told across a forced publication, not across a restart', async (t) => {
+test('changes since a snapshot survive a forced publication, not a restart', async (t) => {
   let records = [1, 2, 3, 4].map((n) => record(n));
   const snapshotFile = join(await temporaryFolder(t), 'image');
   const source = { name: 'the script', load: () => ({ records, version: null }) };
@@ -183,7 +183,7 @@ test('changes since a snapshot are told across a forced publication, not across 
   await again.close();
 });
 
-test('two processes that write the same snapshot file leave a whole image, and nothing else', async (t) => {
+test('two processes that write the same snapshot file leave one whole image and no other file', async (t) => {
   const folder = await temporaryFolder(t);
   const program = join(folder, 'program.mjs');
   await writeFile(
@@ -208,7 +208,7 @@ test('two processes that write the same snapshot file leave a whole image, and n
   await pinned.close();
 });
 
-test('a snapshot file that cannot be is refused when the timetable is opened', async (t) => {
+test('an impossible snapshot file is refused when the timetable is opened', async (t) => {
   const folder = await temporaryFolder(t);
   const readOnly = join(folder, 'read-only');
   await mkdir(readOnly);
@@ -217,7 +217,7 @@ test('a snapshot file that cannot be is refused when the timetable is opened', a
   execFileSync('mkfifo', [pipe]);
   const cases: [path: string, message: RegExp][] = [
     [folder, /it is a directory; expected the path of a file$/],
-    [pipe, /it is no regular file; expected one$/],
+    [pipe, /it is not a regular file; expected one$/],
     [join(folder, 'none', 'image'), /there is no folder /],
   ];
   // Nothing is forbidden to the superuser.

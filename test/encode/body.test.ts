@@ -24,7 +24,7 @@ function wholeOf(body: Buffer): Buffer {
   );
 }
 
-test('bodies in use share no memory, whatever is given back in between', (t) => {
+test('bodies in use never share memory when others are freed in between', (t) => {
   const step = fc.record({ length: lengths, release: fc.boolean(), which: fc.nat() });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 120, size: 'max' }), (steps) => {
@@ -48,7 +48,7 @@ test('bodies in use share no memory, whatever is given back in between', (t) => 
   t.end();
 });
 
-test('what was given back is used for the next of its length', (t) => {
+test('freed memory is used for the next body of its length', (t) => {
   for (const length of [100, 10 * KIB, 20 * KIB, 100 * KIB, BODY_WHOLE_BYTES_MAX]) {
     // As after a slab that had no room left.
     releaseBody(allocateBody(length));

@@ -25,7 +25,7 @@ const originOf = (snapshot: Snapshot, code: number) => {
   return { lists: [{ field, code }], listOf: null, positions: null, first: 0 };
 };
 
-test('answers are the same to the byte, whether rows are gathered or come from lists laid out', (t) => {
+test('answers are equal to the byte, with gathered rows and with kept lists', (t) => {
   const views = [0, 30_000, undefined].map((bytes) => new SnapshotView(snapshot, undefined, bytes));
   const few = [0, 1, 2, 3, 5, 8, 13, 21].map((n) => events[n * 40]).filter((event) => event !== undefined);
   const request = fc.record({
@@ -84,7 +84,7 @@ test('answers are the same to the byte, whether rows are gathered or come from l
   t.end();
 });
 
-test('a list is laid out once as many of its rows were asked for as it has', (t) => {
+test('a list is kept once as many of its rows were requested as it has', (t) => {
   const cache = new RowCache(snapshot.rows, 10_000_000);
   const field = snapshot.field('studyGroup');
   const origin = originOf(snapshot, 0);
@@ -101,7 +101,7 @@ test('a list is laid out once as many of its rows were asked for as it has', (t)
   t.end();
 });
 
-test('one request lays out one list, and each list counts the rows that came from it', (t) => {
+test('one request adds one list, and each list counts its used rows', (t) => {
   const cache = new RowCache(snapshot.rows, 10_000_000);
   const field = snapshot.field('studyGroup');
   const codes = [0, 1, 2];
@@ -131,7 +131,7 @@ test('one request lays out one list, and each list counts the rows that came fro
   t.end();
 });
 
-test('the bound in bytes is kept, and lists that are used stay', (t) => {
+test('the bound in bytes holds, and used lists stay', (t) => {
   const bytesMax = 300_000;
   const cache = new RowCache(snapshot.rows, bytesMax);
   const field = snapshot.field('studyGroup');
@@ -153,7 +153,7 @@ test('the bound in bytes is kept, and lists that are used stay', (t) => {
   t.end();
 });
 
-test('a list that alone is more than the bound is never laid out', (t) => {
+test('a list larger than the bound is never kept', (t) => {
   const cache = new RowCache(snapshot.rows, 100);
   const origin = originOf(snapshot, 0);
   for (let n = 0; n < 100; n++) t.equal(cache.find(origin, JSON_LAYOUT, 1000), null);
@@ -161,7 +161,7 @@ test('a list that alone is more than the bound is never laid out', (t) => {
   t.end();
 });
 
-test('a large result is made in slices, also where its lists are laid out', (t) => {
+test('a large result is made in slices, even if its lists are kept', (t) => {
   const field = snapshot.field('studyGroup');
   const codes = Array.from({ length: field.dictionary.size }, (_, code) => code)
     .sort((a, b) => field.postingCount(b) - field.postingCount(a))

@@ -73,7 +73,7 @@ const generated = (count: number): NormalisedEvent[] => {
   });
 };
 
-test('lists of events are the same in every representation, as the oracles say', async (t) => {
+test('lists of events agree with the oracles in every representation', async (t) => {
   let events = 0;
   const sets = fc
     .constantFrom('uuid' as const, 'any' as const)
@@ -100,7 +100,7 @@ test('lists of events are the same in every representation, as the oracles say',
   t.ok(events > 1500, `${events} events compared`);
 });
 
-test('events in a conflict are marked in calendars if that is asked for', async (t) => {
+test('calendars mark events in a conflict on request', async (t) => {
   let marked = 0;
   fc.assert(
     fc.property(eventSets('uuid'), fc.integer({ min: 1, max: 9 }), (set, limit) => {
@@ -162,7 +162,7 @@ test('large lists are made in parts, and all rows are kept if there is room', as
   }
 });
 
-test('rows are kept up to the first part without room, and others go on from there', async (t) => {
+test('rows are kept until there is no room, and later rows are written for each reader', async (t) => {
   const { rows } = snapshotOfEvents(generated(6000), 'uuid');
   const { layout } = CSV;
   let room = 3;
@@ -224,7 +224,7 @@ test('calendars have the names of rooms and courses', async (t) => {
   t.same(text.match(/^SUMMARY:.*(?=\r$)/gm), ['SUMMARY:Algebra', 'SUMMARY:Own title']);
 });
 
-test('without events there is only what frames them', async (t) => {
+test('without events there is only the frame', async (t) => {
   const view = viewOfEvents([], 'uuid');
   t.equal(textOf(everyEvent(view, 'ndjson')), '');
   t.equal(

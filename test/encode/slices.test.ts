@@ -40,7 +40,7 @@ function chunksFrom(
   return chunks;
 }
 
-test('a crowd has a body made once, and holds the same memory', async (t) => {
+test('many readers share a body that is made once', async (t) => {
   const rows = 1000;
   const made = bodyOf(rows);
   const shared = new SharedSlices();
@@ -56,7 +56,7 @@ test('a crowd has a body made once, and holds the same memory', async (t) => {
   t.equal(made.written, rows);
 });
 
-test('readers at different places, of different bodies, with memory used again: each gets its own bytes', async (t) => {
+test('readers of different bodies at different positions, with reused memory, get the right bytes', async (t) => {
   // Mulberry32.
   let state = 7;
   const random = (below: number): number => {
@@ -98,7 +98,7 @@ test('readers at different places, of different bodies, with memory used again: 
   t.ok(whole > 100, `${whole} bodies read to the end`);
 });
 
-test('what is kept for others is bounded', async (t) => {
+test('the kept slices are bounded', async (t) => {
   const { body } = bodyOf(4000);
   const shared = new SharedSlices();
   let slices = 0;

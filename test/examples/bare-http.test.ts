@@ -33,7 +33,7 @@ test('bare-http.mjs: verifies tokens itself', async (t) => {
   }
 });
 
-test('bare-http.mjs: a path that is nothing is 404, in the timetable and beside it', async (t) => {
+test('bare-http.mjs: an unknown path is 404, in the timetable and beside it', async (t) => {
   const { schedule, end } = await runExample('bare-http.mjs', ENVIRONMENT);
   try {
     const inside = await fetch(`${schedule}/nothing`, bearer({}));
@@ -46,7 +46,7 @@ test('bare-http.mjs: a path that is nothing is 404, in the timetable and beside 
   }
 });
 
-test('bare-http.mjs: says what is missing without a secret, or with too short a one', async (t) => {
+test('bare-http.mjs: reports a missing or too short secret', async (t) => {
   await t.rejects(runExample('bare-http.mjs', {}), { message: /ended with 1: TIMETABLE_SECRET is not set/ });
   await t.rejects(runExample('bare-http.mjs', { TIMETABLE_SECRET: 'short' }), { message: /at least 32/ });
 });

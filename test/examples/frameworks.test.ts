@@ -61,7 +61,7 @@ for (const name of ['express.mjs', 'fastify.mjs']) {
       t.equal(new Set(seen).size, 136);
     });
 
-    await t.test('a path that is nothing is 404 and says where the timetable is', async (t) => {
+    await t.test("an unknown path is 404 and the answer names the timetable's path", async (t) => {
       for (const path of ['/timetable/nothing', '/timetable/schedule/nothing', '/timetable/health']) {
         const response = await fetch(new URL(path, schedule), ANNA);
         t.equal(response.status, 404, path);

@@ -91,7 +91,7 @@ const CHANGED_KINDS = [
 ] as const;
 for (const [name, figure, format, since, options] of CHANGED_KINDS.slice(HARD ? 0 : 3)) {
   test(
-    `${STALLED} clients that do not read what has changed of ${EVENTS} events: ${name}`,
+    `${STALLED} clients that do not read /schedule/changes of ${EVENTS} events: ${name}`,
     TIMEOUT,
     async (t) => {
       const { service, past } = await startChangedService((end) => t.teardown(end), EVENTS, CHANGES, options);

@@ -37,7 +37,7 @@ test('every list has its header fields, its length, and an array', async (t) => 
   }
 });
 
-test('HEAD answers as GET, without the body', async (t) => {
+test('HEAD answers like GET, without the body', async (t) => {
   const { send } = await serve(t, setUp({ mode: 'development' }).handler);
   const paths = [...LISTS, `${LISTS[0]}?limit=2`, '/nowhere', `${LISTS[0]}?x=1`, '/health', '/api/v1/docs'];
   for (const path of paths) {
@@ -87,7 +87,7 @@ test('the entity tag answers 304 without a body, and changes with what it covers
   );
 });
 
-test('pages are linked from the first to the last, whatever the query has in it', async (t) => {
+test('pages are linked from the first to the last, for any query', async (t) => {
   const { send } = await serve(t, setUp({ basePath: '/a/b' }).handler);
   const query = `limit=2&studyGroup=${encodeURIComponent('B & <C>, "D"')}&startTime=2024-09-02T08:00:00+00:00`;
   let path: string | undefined = `/a/b/schedule/?${query}`;
@@ -169,7 +169,7 @@ test('paths: a trailing slash and encoded letters are the same, case and other s
   t.match(await absolute('/api/v1/schedule#x'), /^HTTP\/1.1 404 /);
 });
 
-test('a "+" of an offset that arrived as a space is a plus', async (t) => {
+test('an unencoded "+" of an offset, which arrives as a space, is read as a plus', async (t) => {
   const { send } = await serve(t, setUp().handler);
   const reply = await send('/api/v1/schedule?endTime=2024-09-02T12:00:00+02:00', { headers: GOOD });
   t.same(titles(reply), ['Lesson 0', 'Lesson 1']);
@@ -248,7 +248,7 @@ test('an empty timetable is an empty array everywhere', async (t) => {
   t.equal(EVENTS.length, 11, 'the other tests have events');
 });
 
-test('If-Match and If-Unmodified-Since, for answers that are made and those that are kept', async (t) => {
+test('If-Match and If-Unmodified-Since, for new and for kept answers', async (t) => {
   const { send } = await serve(t, setUp().handler);
   const path = '/api/v1/schedule/all';
   const { etag = '' } = (await send(path, { headers: GOOD })).headers;

@@ -196,7 +196,7 @@ test('every problem code that a request can cause is reached, with its header fi
   t.same([...reached].sort(), Object.keys(PROBLEMS).sort(), 'every code of the table');
 });
 
-test('callbacks of the embedding program that throw cost a 500, and nothing else', async (t) => {
+test('callbacks of the embedding program that throw cause a 500 and nothing else', async (t) => {
   const fail = (): never => {
     throw new Error('a mistake with a secret in it');
   };
@@ -258,7 +258,7 @@ test('at most a hundred faults are listed', async (t) => {
   t.equal((reply.json() as { errors: unknown[] }).errors.length, 100);
 });
 
-test('unknown parameters are skipped where that is configured, but broken encoding is not', async (t) => {
+test('unknown parameters are skipped if configured, but broken encoding is not', async (t) => {
   const { send } = await serve(t, setUp({ unknownParameters: 'ignore' }).handler);
   t.equal((await send('/api/v1/schedule?utm_source=x', { headers: GOOD })).status, 200);
   // What cannot be decoded cannot be told from a filter: neither a name nor a value.
@@ -312,7 +312,7 @@ test('repeated or odd credentials and hosts are refused from the raw header fiel
   }
 });
 
-test('more header fields than are read are refused with 431, before any of them is missed', async (t) => {
+test('too many header fields are refused with 431', async (t) => {
   const { raw } = await serve(t, setUp().handler);
   const good = `Authorization: Bearer ${token()}\r\n`;
   const send = (fields: number) =>
@@ -353,7 +353,7 @@ test('an enrolment is enough for the personal timetable', async (t) => {
   t.equal(await personal(bearer({ sub: 'dave' })), 403);
 });
 
-test('the instance of a problem is a URI reference, whatever was asked for', async (t) => {
+test('the instance of a problem is a URI reference for any target', async (t) => {
   const { raw } = await serve(t, setUp().handler);
   for (const target of ['/%FC', '/%', '/a"<>\\^`{|}', '/a#b?c', '//host/%41']) {
     const reply = await raw(`GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);

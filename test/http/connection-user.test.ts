@@ -83,7 +83,7 @@ test('the user of a connection is looked up once, and another header is another 
   t.equal(set.connections, 1, 'all on one connection');
 });
 
-test('a token that is repeated is refused, also by whom it is known', async (t) => {
+test('a repeated token is refused, even on a connection that knows it', async (t) => {
   const set = await setUp(t);
   const { Authorization } = bearer('A');
   for (let n = 0; n < 3; n++) await set.ask({ Authorization: String(Authorization) });
@@ -91,7 +91,7 @@ test('a token that is repeated is refused, also by whom it is known', async (t) 
   t.equal(reply.status, 400);
 });
 
-test('a token that ends, or whose key goes, is looked at again on a connection that knows it', async (t) => {
+test('an expired token, or one whose key is removed, is verified again on a connection that knows it', async (t) => {
   const set = await setUp(t);
   const short = bearer('A', 30);
   for (let n = 0; n < 3; n++) t.equal((await set.ask(short)).status, 200);

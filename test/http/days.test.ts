@@ -38,7 +38,7 @@ test('faults of local days are listed together', async (t) => {
   }
 });
 
-test('the zone of the service is that of requests without one', async (t) => {
+test('requests without a zone use the zone of the service', async (t) => {
   const client = await serve(t, setUp({ timeZone: 'Pacific/Kiritimati' }).handler);
   const reply = await client.send('/api/v1/schedule?date=2024-09-02', { headers: bearer() });
   t.equal(reply.headers['x-total-count'], '2');

@@ -154,7 +154,7 @@ test('large lists without a known length come in chunks, and whole', async (t) =
   t.ok(lines.body.toString() === ndjsonOf(json));
 });
 
-test('a reader that leaves in the middle of a list harms nobody else', async (t) => {
+test('a reader that leaves in the middle of a list harms no other', async (t) => {
   const { send, port } = await serve(t, setUp({ views: viewsOf(MANY) }).handler);
   const expected = icsOf(eventsOf(await send('/api/v1/schedule/all', { headers: GOOD })));
   for (const query of ['all?format=ics', 'all?format=csv', '?limit=5000&format=ics']) {

@@ -35,7 +35,7 @@ function comparable({ status, headers: { date: _, ...headers }, text }: Reply): 
   return { status, headers, text };
 }
 
-test('a token gives an address, and the address gives the same events without one', async (t) => {
+test('a token gives an address, which gives the same events without a token', async (t) => {
   const { send, issue, port } = await start(t, { feeds: { now: () => Date.UTC(2026, 0, 1) } });
   for (const [query, list] of [
     ['?for=personal', '/personal'],
@@ -168,7 +168,7 @@ test('what /schedule/feed refuses', async (t) => {
   t.match((await issue(`?${many}`)).json(), { status: 400, code: 'feed-too-long' });
 });
 
-test('an address that is not good is a 404, the same whatever is wrong', async (t) => {
+test('all bad addresses get the same 404', async (t) => {
   let nowMs = Date.UTC(2026, 0, 1);
   const revocations = parseRevocations({ bob: '2026-01-01T00:00:00.001Z' }, 'x');
   const { send, pathOf } = await start(t, {
@@ -209,7 +209,7 @@ test('an address that is not good is a 404, the same whatever is wrong', async (
   t.same(comparable(await send(`${good}.json`)), first, 'expired, though it was known');
 });
 
-test('revocations count at once, and for addresses from before them only', async (t) => {
+test('revocations take effect at once, and only for earlier addresses', async (t) => {
   let nowMs = Date.UTC(2026, 0, 1);
   const access = accessOf();
   const { send, pathOf } = await start(t, { access, feeds: { now: () => nowMs } });
@@ -224,7 +224,7 @@ test('revocations count at once, and for addresses from before them only', async
   t.equal((await send(`${old}.json`)).status, 200);
 });
 
-test('a rotation: the previous secret verifies and signs nothing', async (t) => {
+test('after a rotation the previous secret verifies but does not sign', async (t) => {
   const access = accessOf();
   const { send, pathOf } = await start(t, { access });
   const old = await pathOf('?studyGroup=A');
@@ -243,7 +243,7 @@ test('a rotation: the previous secret verifies and signs nothing', async (t) => 
   t.equal((await send('/api/v1/schedule/feed?studyGroup=A', { headers: bearer() })).status, 404);
 });
 
-test('enrolments are those of today; the claims are those of the token', async (t) => {
+test('a feed uses present enrolments and the claims of its token', async (t) => {
   const enrolled = (json: object) => parseEnrolments(json, 'uuid', 'map');
   const access = accessOf({ enrolments: enrolled({ alice: { studyGroup: ['A'] } }) });
   const { send, pathOf } = await start(t, { access });
@@ -268,7 +268,7 @@ test('enrolments are those of today; the claims are those of the token', async (
   t.equal(status, 403, '/schedule/personal knows it, too');
 });
 
-test('a forged Host makes no address to elsewhere', async (t) => {
+test('a forged Host cannot lead an address elsewhere', async (t) => {
   const { send, port } = await start(t);
   const issue = (Host: string) =>
     send('/api/v1/schedule/feed?studyGroup=A', { headers: { ...bearer(), Host } });
@@ -287,7 +287,7 @@ test('a forged Host makes no address to elsewhere', async (t) => {
   }
 });
 
-test('with a public address, that is the one', async (t) => {
+test('with --public-url, addresses begin with it', async (t) => {
   for (const publicUrl of [
     'https://timetable.example.org/university',
     'https://timetable.example.org/university/',
@@ -310,7 +310,7 @@ test('without a snapshot a good address gets 503, a bad one 404', async (t) => {
   t.equal((await issue('?studyGroup=A')).status, 503);
 });
 
-test('without feeds there is no trace of them', async (t) => {
+test('without feeds, no resource or header reveals them', async (t) => {
   const { send } = await serve(t, setUp().handler);
   t.equal((await send('/api/v1/feeds/x.json')).status, 404);
   t.equal((await send('/api/v1/schedule/feed', { headers: bearer() })).status, 404);

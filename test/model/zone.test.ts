@@ -29,7 +29,7 @@ function* localTimesAround(name: string): Generator<number> {
   }
 }
 
-test('local times become instants as Temporal says, around every change of the clock', (t) => {
+test('local times become the same instants as in Temporal, around every clock change', (t) => {
   const kinds = { exact: 0, gap: 0, overlap: 0 };
   for (const name of ZONES) {
     const zone = new Zone(name);

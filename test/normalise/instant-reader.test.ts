@@ -54,10 +54,10 @@ for (const [rules, text, value, kind] of CHANGES) {
   });
 }
 
-test('a fault names the setting that would make the time right', async (t) => {
+test('a fault names the setting that would allow the time', async (t) => {
   const zone =
     /^it has no offset: end it with "Z" or "\+hh:mm", or set timeZone \(on the command line --time-zone /;
-  const order = /^its day, month and year need an order: set dateOrder .*--date-order/;
+  const order = /^the order of its day, month and year is unknown: set dateOrder .*--date-order/;
   const faults: readonly [rules: TimeRules, text: string, fault: RegExp][] = [
     [{}, '2024-08-31T08:00:00', zone],
     [{}, '2024-08-31 08:00', zone],

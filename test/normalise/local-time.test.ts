@@ -68,7 +68,7 @@ const GOOD: readonly [order: DateOrder | undefined, text: string, value: string]
 ];
 
 const NOTHING = 'it is not a date and a time of day';
-const ORDER = 'its day, month and year need an order: set dateOrder';
+const ORDER = 'the order of its day, month and year is unknown: set dateOrder';
 const RANGE = 'its time of day may be a range, or have an offset';
 const TIME = 'its time of day is not like';
 
@@ -138,7 +138,7 @@ for (const [order, text, fault] of BAD) {
   });
 }
 
-test('every date of every order is the day that it names', async (t) => {
+test('every date in every order is read as the right day', async (t) => {
   const part = (n: number, isPadded: boolean): string => (isPadded ? String(n).padStart(2, '0') : String(n));
   const day = fc.date({ min: new Date('1970-01-01'), max: new Date('2199-12-31'), noInvalidDate: true });
   fc.assert(

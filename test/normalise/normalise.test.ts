@@ -20,7 +20,7 @@ function accepted(value: unknown, mode: IdentifierMode = 'uuid'): NormalisedEven
   return result;
 }
 
-test('a record with the required fields only gets null for all others', async (t) => {
+test('missing optional fields become null', async (t) => {
   const event = accepted(MINIMAL);
   t.same(
     Object.keys(event),
@@ -333,7 +333,7 @@ test('a rejection lists every fault of its record, in the order of the fields', 
   t.equal(accepted(MINIMAL).id, ID, 'faults of one record are not kept for the next');
 });
 
-test('what only a prototype offers is not there', async (t) => {
+test('inherited properties are ignored', async (t) => {
   t.match(run(Object.create(MINIMAL)), { code: 'missing-field', field: 'id' });
   const inherited = Object.assign(Object.create({ title: 'inherited' }), MINIMAL);
   t.equal(accepted(inherited).title, null);
@@ -364,7 +364,7 @@ test('a record that throws when it is read is rejected', async (t) => {
   );
 });
 
-test('what is remembered of earlier records does not change later ones', async (t) => {
+test('remembered values do not change later records', async (t) => {
   const normalise = createNormaliser('any');
   for (let i = 0; i < 2 * VALUE_MEMO_ENTRIES_MAX + 10; i++) {
     const n = i % (VALUE_MEMO_ENTRIES_MAX + 3);
@@ -384,7 +384,7 @@ test('what is remembered of earlier records does not change later ones', async (
   t.match(normalise({ id: 'x', time: 'no', endTime: 'no' }, AT), { code: 'malformed-time' });
 });
 
-test('whatever the record, the answer is an event or a rejection at its position', async (t) => {
+test('every record becomes an event, or a rejection with its position', async (t) => {
   const value = fc.oneof(
     fc.anything({ withBigInt: true, withDate: true, withTypedArray: true, withSparseArray: true }),
     fc.record(
@@ -409,6 +409,6 @@ test('whatever the record, the answer is an event or a rejection at its position
   t.pass('3000 records');
 });
 
-test('no field is called as what tells rejections apart', async (t) => {
+test('no field has the name that marks rejections', async (t) => {
   t.notOk(FIELDS.some((field: { name: string }) => field.name === 'position'));
 });

@@ -115,7 +115,7 @@ test('the Event record has the fields of the table, in order, all required', asy
   t.notMatch(roomId, /"uuid"/, 'filters take the text that an identifier was derived from');
 });
 
-test('servers are found from where the document is, whatever prefix a proxy adds', async (t) => {
+test('servers are relative to the document, behind any prefix of a proxy', async (t) => {
   for (const basePath of ['', '/x', '/api/v1', '/a/b/c']) {
     const { servers, paths } = createOpenApiDocument({
       basePath,
@@ -218,7 +218,7 @@ async function hold(
   t.equal(JSON.stringify(faults), 'null', `${name}: the body is valid`);
 }
 
-test('what the endpoints answer is what the document says', async (t) => {
+test('answers of the endpoints agree with the document', async (t) => {
   const { send } = await serve(t, setUp({ mode: 'development' }).handler);
   const good = bearer({ studyGroup: 'A' });
   const lists = Object.keys(document.paths).filter(
@@ -258,7 +258,7 @@ test('what the endpoints answer is what the document says', async (t) => {
   await hold(t, send, '/login', 400, { query: '?x=1' });
 });
 
-test('feeds answer what the document says', async (t) => {
+test('feeds agree with the document', async (t) => {
   const feedSecrets = { signing: randomBytes(32), previous: null };
   const { send, port } = await serve(
     t,

@@ -29,7 +29,7 @@ function withMadeUp(run: () => void): void {
   }
 }
 
-test('a setting that is added to the table is there everywhere', async (t) => {
+test('a setting added to the table appears everywhere', async (t) => {
   withMadeUp(() => {
     const help =
       createProgram(() => {})
@@ -84,7 +84,7 @@ test('a made-up setting is read from the command line and from its variable', as
   t.equal(await seen(['serve', 'x']), 3);
 });
 
-test('docs/configuration.md is what the table says; npm run docs writes it', async (t) => {
+test('docs/configuration.md agrees with the table; npm run docs writes it', async (t) => {
   const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
   t.equal(page, configurationPage());
 });
@@ -164,7 +164,7 @@ function documented(file: string): Map<string, Map<string, string>> {
   return found;
 }
 
-test('comments of the option types say the ranges and defaults of the table', async (t) => {
+test("comments of the option types give the table's ranges and defaults", async (t) => {
   const serve = documented('options/option-types.ts');
   const types: readonly (readonly [Place, Map<string, string> | undefined])[] = [
     ['openTimetable', documented('options/option-types.ts').get('TimetableOptions')],

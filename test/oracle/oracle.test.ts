@@ -45,7 +45,7 @@ const told = (entries: readonly OracleEntry[]): string[] =>
     return `${entry.by} ${entry.key} ${from}-${to} peak ${entry.peak}: ${ids(entry.events)}`;
   });
 
-test('events are ordered by time, endTime and id, and the first of several with one id counts', (t) => {
+test('events are ordered by time, endTime and id, and of several with one id the first counts', (t) => {
   const events = [
     eventOf('d', 10, 20),
     eventOf('c', 0, 20),
@@ -216,7 +216,7 @@ test('rows of one lesson do not conflict with each other unless merging is off',
   t.end();
 });
 
-test('a lesson is told apart by time, endTime, courseId, roomId and type', (t) => {
+test('time, endTime, courseId, roomId and type distinguish lessons', (t) => {
   const base = { courseId: 'c', roomId: 'r', type: 'LEC', lecturer: 'Doe' };
   const first = eventOf('a', 0, 20, base);
   const countWith = (second: NormalisedEvent): number => allConflicts([first, second], true).length;

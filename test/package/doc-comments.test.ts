@@ -121,7 +121,7 @@ test('everything that a program sees has a doc comment', (t) => {
   t.end();
 });
 
-test('what has no doc comment is found', (t) => {
+test('missing doc comments are found', (t) => {
   const folder = t.testdir({
     'index.d.ts': "export { run } from './run.js';\nexport type { Bare } from './run.js';\n",
     'run.d.ts': `interface Inner {

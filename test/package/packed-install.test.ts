@@ -137,7 +137,7 @@ test('the package', async (t) => {
   await install(project, join(folder, tarball.filename));
   const installed = join(project, 'node_modules/lectern');
 
-  await t.test('has what it needs, and nothing else', async (t) => {
+  await t.test('has exactly the needed files', async (t) => {
     const paths = tarball.files.map((file) => file.path);
     t.same(
       paths.filter((path) => !ALLOWED.some((pattern) => pattern.test(path))),

@@ -158,7 +158,7 @@ function layerOf(file: string): string {
   return file.split('/')[1] ?? '';
 }
 
-test('every folder of src imports only what lies below it', (t) => {
+test('every folder of src imports only lower folders', (t) => {
   for (const file of sourceFiles('src')) {
     const layer = layerOf(file);
     const allowed = MAY_IMPORT[layer];
@@ -204,7 +204,7 @@ test('the layers above the snapshot touch no typed array', (t) => {
   t.end();
 });
 
-test('files are short and named for what they do', (t) => {
+test('files are short and well named', (t) => {
   for (const file of [...sourceFiles('src'), ...sourceFiles('test'), ...sourceFiles('bench')]) {
     const lines = readFileSync(join(ROOT, file), 'utf8').split('\n').length;
     t.ok(lines <= LINES_MAX, `${file} has ${lines} lines`);
@@ -233,7 +233,7 @@ const PARTS_OF_A_ROOM = [
   'src/source/postgres',
 ];
 
-test('every room says at the head of one file what it is for and what it may not know', (t) => {
+test('every room states its purpose and limits at the head of one file', (t) => {
   const rooms = new Set(sourceFiles('src').map((file) => dirname(file)));
   for (const room of [...rooms].filter((each) => each !== 'src' && !PARTS_OF_A_ROOM.includes(each))) {
     const says = `Room ${room.slice('src/'.length)}/. `;
@@ -268,7 +268,7 @@ test('package.json has exact versions, and docs/design/architecture.md justifies
   t.end();
 });
 
-test('the lock file has an entry for every platform, or npm ci would refuse it', (t) => {
+test('the lock file has an entry for every platform, which npm ci needs', (t) => {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, { optionalDependencies?: Record<string, string> }>;
   };

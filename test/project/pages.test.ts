@@ -92,7 +92,7 @@ function unknownVariables(text: string): string[] {
     .filter((name) => !VARIABLES.includes(name));
 }
 
-test('links lead to files and headings that are there', (t) => {
+test('links lead to existing files and headings', (t) => {
   t.ok(PAGES.has('README.md') && PAGES.has('docs/design/architecture.md'), 'the pages are found');
   for (const [path, text] of PAGES) t.strictSame(deadLinks(path, text), [], path);
   t.end();
@@ -115,7 +115,7 @@ test('paths, options, variables and scripts exist', (t) => {
   t.end();
 });
 
-test('what is not there would be noticed', (t) => {
+test('these checks notice missing targets', (t) => {
   const text =
     '[a](docs/none.md) [b](README.md#none) [c](#here) `src/none.ts` --port --prot LECTERN_PORT LECTERN_PROT\n# Here';
   t.strictSame(deadLinks('README.md', text), ['docs/none.md', 'README.md#none', '#here']);

@@ -106,7 +106,7 @@ if (MISSING.length > 0) {
     const origin = /at (http:\/\/[^/]+)/.exec(greeting)?.[1] ?? '';
     const local = (text: string) => text.replaceAll(DOCUMENTED_ORIGIN, origin);
 
-    await t.test('npm start prints what is shown', async (t) => {
+    await t.test('npm start prints the shown text', async (t) => {
       t.match(manifest.scripts.start, `serve ${DEMO} --dev`);
       const lines = blocks('text').join('').trimEnd().split('\n').map(local);
       t.ok(lines.length > 3);
@@ -119,7 +119,7 @@ if (MISSING.length > 0) {
     for (const [path, page] of PAGES) {
       const session = blocks('bash', page);
       if (session.length === 0) continue;
-      await t.test(`what ends by itself: ${path}`, async (t) => {
+      await t.test(`commands that end by themselves: ${path}`, async (t) => {
         const marked = session.map(
           (block, n) => `printf '\\n@@@ ${n}\\n'\n${local(block).replace(/ {2}# → .*$/gm, '')}`,
         );
@@ -136,7 +136,7 @@ if (MISSING.length > 0) {
       });
     }
 
-    await t.test('what runs until it is stopped', async (t) => {
+    await t.test('commands that run until they are stopped', async (t) => {
       const { publicKey } = generateKeyPairSync('ed25519');
       writeFileSync(
         join(folder, 'keys.json'),

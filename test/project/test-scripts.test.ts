@@ -35,7 +35,7 @@ const { Report } = (await load('test-report.mjs')) as {
 
 const FILES = ['test/http/server/close.test.ts', 'test/query/plan.test.ts', 'test/query/plan-b.test.ts'];
 
-test('a name stands for one file where it is the end of a path, or else for all that contain it', async (t) => {
+test('a name means the one file whose path ends with it, otherwise all files that contain it', async (t) => {
   const table: [string, readonly string[]][] = [
     ['query/plan', ['test/query/plan.test.ts']],
     ['plan', ['test/query/plan.test.ts']],
@@ -48,7 +48,7 @@ test('a name stands for one file where it is the end of a path, or else for all 
   for (const [name, expected] of table) t.strictSame(matching(name, FILES), expected, name);
 });
 
-test('what a test is made of, and whether it takes the build', async (t) => {
+test('the modules of a test, and whether it needs the build', async (t) => {
   const time = closureOf('test/model/time.test.ts');
   t.ok(time.has('src/model/time.ts'));
   t.notOk(needsBuild(time));
@@ -109,7 +109,7 @@ not ok 3 - .tests/b.test.js # time=3ms
 1..3
 `;
 
-test('a run tells each file, and ends with what was not run, what failed, and the counts', async (t) => {
+test('a run lists each file, then skipped tests, failures and counts', async (t) => {
   const { lines, failed } = await told(RUN);
   t.equal(failed, 2);
   t.strictSame(lines.slice(0, 3), [
@@ -134,7 +134,7 @@ test('a run tells each file, and ends with what was not run, what failed, and th
   t.match(lines.at(-2), /^3 files in [\d.]+ s: 2 passed, 2 failed, 1 not run$/);
 });
 
-test('a run that breaks off, and one without a test, fail', async (t) => {
+test('an aborted run and a run without tests fail', async (t) => {
   const broken = await told('TAP version 14\nok 1 - one\n1..3\n', 'test/a.test.ts');
   t.equal(broken.failed, 1);
   t.match(broken.lines.join('\n'), /Failed:\n {2}test\/a\.test\.ts: incorrect number of tests/);
@@ -159,7 +159,7 @@ test('test:one runs a file from source, without control codes', async (t) => {
   t.notOk(stdout.includes('\u001b'));
 });
 
-test('names that stand for nothing are a sentence', async (t) => {
+test('unknown names give a sentence', async (t) => {
   const none = script('test-one.mjs', 'query/plam');
   t.equal(none.status, 2);
   t.match(
@@ -173,7 +173,7 @@ test('names that stand for nothing are a sentence', async (t) => {
   t.match(unknown.stderr, 'there are no tests "all": fast, slow, hard, attacks, deploy');
 });
 
-test('test/ mirrors src/; CONTRIBUTING.md names every other folder of it, and no script that is not there', async (t) => {
+test('test/ mirrors src/; CONTRIBUTING.md names every other folder, and only existing scripts', async (t) => {
   const text = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8');
   const entries = readdirSync(join(ROOT, 'test'), { withFileTypes: true });
   t.strictSame(
@@ -192,7 +192,7 @@ test('test/ mirrors src/; CONTRIBUTING.md names every other folder of it, and no
   for (const name of named) t.ok(name in scripts, name);
 });
 
-test('every place that names a version of Node names the same', async (t) => {
+test('all places name the same version of Node', async (t) => {
   const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
   const { engines } = JSON.parse(read('package.json')) as { engines: { node: string } };
   const oldest = Number(/^>=(\d+)\./.exec(engines.node)?.[1]);

@@ -11,7 +11,7 @@ import { test } from 'tap';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const WAIT_MS_MAX = 60_000;
 
-test('a change runs what imports it, and Ctrl-C ends it', async (t) => {
+test('a change runs the tests that import it, and Ctrl-C ends the watch', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'lectern-watch-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   for (const name of ['src', 'scripts', 'test/model', 'test/structures', 'package.json', 'tsconfig.json']) {

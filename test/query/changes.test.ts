@@ -84,7 +84,7 @@ function assertChanges(view: View, from: Snapshot, to: Snapshot, before: Events,
   return [json, packed].map((answer) => bytesOf(answer).length) as [number, number];
 }
 
-test('what changed since each past snapshot is what the two full sets say, to the byte', async (t) => {
+test('the changes since each past snapshot equal the difference of the full sets, to the byte', async (t) => {
   let compared = 0;
   const check = (): void =>
     fc.assert(
@@ -102,7 +102,7 @@ test('what changed since each past snapshot is what the two full sets say, to th
   t.ok(compared > 800, `${compared} differences compared`);
 });
 
-test('the same for answers that are made in slices, with runs and gaps, at and around the longest whole one', async (t) => {
+test('the same for answers in slices, with runs and gaps, around the bound of whole answers', async (t) => {
   const large = Array.from({ length: 2600 }, (_, n) => eventOf(n));
   const changed = (every: number, count = large.length): Events =>
     large.map((event, n) =>
@@ -141,7 +141,7 @@ test('the same for answers that are made in slices, with runs and gaps, at and a
   }
 });
 
-test('one spelling of since or another, and only what can be told', async (t) => {
+test('both spellings of since, and unknown snapshots', async (t) => {
   const sets = [[eventOf(1)], [eventOf(1), eventOf(2)]];
   const [first, second] = [...publish(sets)].map(({ view }) => view);
   if (first === undefined || second === undefined) throw new Error('there are two');

@@ -34,7 +34,7 @@ import {
 const MODES: readonly IdentifierMode[] = ['uuid', 'any'];
 
 for (const mode of MODES) {
-  test(`conflicts are what comparing every pair gives (identifiers: ${mode})`, (t) => {
+  test(`conflicts agree with a comparison of all pairs (identifiers: ${mode})`, (t) => {
     let compared = 0;
     let answeredSome = 0;
     const sets = fc.tuple(
@@ -115,7 +115,7 @@ test('a conflict cursor continues by its sort key in another version of the data
   t.end();
 });
 
-test('a page of conflicts can be continued after a key as long as a text may be', (t) => {
+test('a page of conflicts continues after the longest possible key', (t) => {
   const row = { title: null, courseId: null, studyGroup: null, type: null, groupId: null, lecturerId: null };
   for (const length of [1, 100, 500, 2000]) {
     const lecturers = ['a', 'é', '\u{1F600}'].map((letter) => letter.repeat(length));

@@ -46,7 +46,7 @@ function searchOf(
 }
 
 for (const mode of ['uuid', 'any'] as const satisfies IdentifierMode[]) {
-  test(`directories are what a scan of all events finds (identifiers: ${mode})`, {
+  test(`directories agree with a scan of all events (identifiers: ${mode})`, {
     timeout: 120_000,
   }, async (t) => {
     const seen = { compared: 0, some: 0, withoutId: 0, withoutName: 0, searched: 0 };
@@ -104,7 +104,7 @@ for (const mode of ['uuid', 'any'] as const satisfies IdentifierMode[]) {
     t.ok(pages > 300, `${pages} pages`);
   });
 
-  test(`a page goes on where the one before ended, also in another snapshot (identifiers: ${mode})`, async (t) => {
+  test(`a page continues where the previous one ended, even in another snapshot (identifiers: ${mode})`, async (t) => {
     let compared = 0;
     const sets = fc.tuple(eventSets(mode), eventSets(mode), fc.constantFrom(...NAMES), fc.nat());
     fc.assert(

@@ -170,7 +170,7 @@ function pairsOf(flat: readonly string[]): [string, string][] {
   ]);
 }
 
-test('each fault is told by its code, its parameter and a sentence', (t) => {
+test('each fault has its code, its parameter and a sentence', (t) => {
   for (const [endpoint, flat, parameter, code] of FAULTS) {
     const result = ask(endpoint, pairsOf(flat));
     const name = `${endpoint}?${JSON.stringify(flat.slice(0, 4))}`.slice(0, 150);
@@ -184,7 +184,7 @@ test('each fault is told by its code, its parameter and a sentence', (t) => {
   t.end();
 });
 
-test('every fault code is reached, except the one that decoding the request target finds', (t) => {
+test('every fault code occurs, except that of decoding the request target', (t) => {
   const reached = new Set<string>(FAULTS.map(([, , , code]) => code));
   const emptyWindow = ask('schedule', [
     ['startTime', '2024-09-02T08:00:00Z'],
@@ -235,7 +235,7 @@ test('an unknown parameter is answered with the nearest known name', (t) => {
   t.end();
 });
 
-test('a filter on a field that no event has finds nothing, and is judged like any other', (t) => {
+test('a filter on an unused field finds nothing, and is checked like any other', (t) => {
   for (const endpoint of ['schedule', 'personal', 'conflicts'] as const) {
     t.same(listOf(readOf(ask(endpoint, [['lecturerId', ROOM]])).execute('json')), [], endpoint);
     t.same(toldBy(ask(endpoint, [['lecturerId', 'x']])), ['lecturerId malformed-identifier'], endpoint);
@@ -283,7 +283,7 @@ function unknowns(count: number): [string, string][] {
   return Array.from({ length: count }, (_, i) => [`p${i}`, 'x']);
 }
 
-test('unknown parameters are skipped where the service is set to ignore them, known ones are still checked', (t) => {
+test('unknown parameters are skipped if the service ignores them; known ones are still checked', (t) => {
   for (const endpoint of ENDPOINTS) {
     const result = ask(endpoint, [['colour', 'red']], view, 'ignore');
     t.equal(
@@ -306,7 +306,7 @@ test('unknown parameters are skipped where the service is set to ignore them, kn
   t.end();
 });
 
-test('what lies just within the rules is accepted', (t) => {
+test('values just within the rules are accepted', (t) => {
   const cases: [Endpoint, readonly string[], number][] = [
     ['schedule', ['limit', '10000'], 2],
     ['schedule', ['limit', '1'], 1],
@@ -338,7 +338,7 @@ test('what lies just within the rules is accepted', (t) => {
   t.end();
 });
 
-test('format is told to the caller, null where it was not given', (t) => {
+test('the caller gets format, or null without one', (t) => {
   for (const endpoint of ENDPOINTS) {
     t.equal(readOf(ask(endpoint, [])).format, null);
     t.equal(readOf(ask(endpoint, [['format', 'msgpack']])).format, 'msgpack');

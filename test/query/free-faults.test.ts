@@ -96,7 +96,7 @@ const FAULTS: readonly [query: string, ...told: string[]][] = [
   ],
 ];
 
-test('free time: every fault is told by its code and its parameter', (t) => {
+test('free time: every fault has its code and its parameter', (t) => {
   for (const [query, ...expected] of FAULTS) {
     const result = view.free(pairsOf(query), STRICT);
     const told =
@@ -145,7 +145,7 @@ const FREE: readonly [query: string, found: number, from?: string | null, until?
   [`${BY}&${WINDOW}&capacityMin=1`, 0],
 ];
 
-test('free time: what lies just within the rules, and the gap around it', (t) => {
+test('free time: values just within the rules, and the gap around the window', (t) => {
   for (const [query, found, from, until] of FREE) {
     const entries = listOf(readOf(view.free(pairsOf(query), STRICT)).execute('json')) as {
       freeFrom: string | null;
@@ -170,7 +170,7 @@ test('weeks move with the clock of the zone', (t) => {
   t.end();
 });
 
-test('equal questions have one entity tag, others have another', (t) => {
+test('equal queries have equal entity tags, and others differ', (t) => {
   const tagOf = (query: string): string => readOf(view.free(pairsOf(query), STRICT)).entityTag('json');
   const day = tagOf(`${BY}&date=2026-10-20&timeZone=Europe/Berlin`);
   t.equal(tagOf(`${BY}&startTime=2026-10-20T00:00:00%2B02:00&endTime=2026-10-21T00:00:00%2B02:00`), day);

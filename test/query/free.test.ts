@@ -131,7 +131,7 @@ const narrowings = fc.record({
 });
 
 for (const mode of ['uuid', 'any'] as const) {
-  test(`free time is what a linear scan finds: identifiers ${mode}`, (t) => {
+  test(`free time agrees with a linear scan: identifiers ${mode}`, (t) => {
     let found = 0;
     let busy = 0;
     fc.assert(
@@ -248,7 +248,7 @@ for (const dataSet of findDataSets()) {
 }
 if (findDataSets().length === 0) test('free time of real data', { skip: NO_DATA }, (t) => t.end());
 
-test('gaps are the same whether events next to the window are looked at, or the slots of a key are listed', (t) => {
+test('gaps are equal, whether found from the events next to the window or from the listed slots of a key', (t) => {
   let gaps = 0;
   fc.assert(
     fc.property(

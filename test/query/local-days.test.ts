@@ -58,7 +58,7 @@ const DAYS: readonly [string, string, string, string, number][] = [
   ['0000-01-01', '1', 'UTC', '0000-01-01T00:00:00Z', 24],
 ];
 
-test('local days begin at their first instant, and have as many hours as clocks give them', (t) => {
+test('local days begin at their first instant, with as many hours as clocks give', (t) => {
   for (const [date, days, timeZone, start, hours] of DAYS) {
     const { startMs, endMs } = windowOf({ date, days, timeZone });
     t.equal(startMs, parseInstant(start), `${date} in ${timeZone} begins at ${start}`);
@@ -85,7 +85,7 @@ const ZONES = [
   'Antarctica/Troll',
 ];
 
-test('days begin as startOfDay of Temporal says, around each change of the clock since 1972', (t) => {
+test("days begin like Temporal's startOfDay, around each clock change since 1972", (t) => {
   let gaps = 0;
   for (const name of ZONES) {
     const zone = new Zone(name);
@@ -117,7 +117,7 @@ test('a midnight within a gap: the day begins when the gap ends', (t) => {
   t.end();
 });
 
-test('one day, and the zone of the service, where nothing else is said', (t) => {
+test('the default is one day in the zone of the service', (t) => {
   t.same(windowOf({ date: '2026-10-25' }), windowOf({ date: '2026-10-25', days: '1', timeZone: 'UTC' }));
   t.same(
     windowOf({ date: '2026-10-25' }, 'Europe/Berlin'),
@@ -173,7 +173,7 @@ const FAULTS: readonly [Given, readonly RegExp[]][] = [
   ],
 ];
 
-test('each fault is told once, with what would be right', (t) => {
+test('each fault is reported once, with its correction', (t) => {
   for (const [given, expected] of FAULTS) {
     const told = toldBy(given);
     t.equal(told.length, expected.length, `${JSON.stringify(given).slice(0, 100)}: ${told.join(' | ')}`);
@@ -184,7 +184,7 @@ test('each fault is told once, with what would be right', (t) => {
   t.end();
 });
 
-test('as many zones as clients ask for stay right', (t) => {
+test('zones stay right with many requested zones', (t) => {
   const names = Intl.supportedValuesOf('timeZone');
   t.ok(names.length > 100);
   for (const timeZone of [...names, ...names.slice(0, 10)]) {

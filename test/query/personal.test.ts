@@ -81,7 +81,7 @@ test('personal answers the union of the identities, narrowed by the filters', (t
   t.end();
 });
 
-test('identities that match nothing answer an empty list, never everything', (t) => {
+test('identities without events give an empty list, never everything', (t) => {
   fc.assert(
     fc.property(eventSets('uuid'), (events) => {
       const view = viewOfEvents(events, 'uuid');
@@ -94,7 +94,7 @@ test('identities that match nothing answer an empty list, never everything', (t)
   t.end();
 });
 
-test('an identity in a field that no event has selects nothing and is no fault', (t) => {
+test('an identity in an unused field selects nothing and is not a fault', (t) => {
   const [event] = fc.sample(eventSets('uuid'), { seed: 1, numRuns: 50 }).find((set) => set.length > 0) ?? [];
   assert.ok(event);
   const bare: NormalisedEvent = { ...event, groupId: null, studyGroup: 'G', lecturerId: null };

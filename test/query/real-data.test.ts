@@ -267,7 +267,7 @@ if (dataSets.length === 0) {
   test('real timetables', { skip: NO_DATA }, () => {});
 }
 for (const dataSet of dataSets) {
-  test(`${dataSet.name} is served as the oracles have it`, async (t) => {
+  test(`${dataSet.name} is served as in the oracles`, async (t) => {
     const loaded = load(dataSet);
     await t.test('all, types and their MessagePack', async (t) => compareAll(t, loaded));
     await t.test('generated requests', async (t) => compareSchedule(t, loaded));

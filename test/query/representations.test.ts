@@ -112,7 +112,7 @@ test('MessagePack frames arrays of every length class', (t) => {
   t.end();
 });
 
-test('an entity tag is weak, and equal exactly for queries that mean the same', (t) => {
+test('an entity tag is weak, and equal exactly for equivalent queries', (t) => {
   const events = richSet();
   const view = viewOfEvents(events, 'uuid');
   const universe = universeOf(events, 'uuid');
@@ -161,7 +161,7 @@ test('a conflict tag is equal exactly for the same scope, kinds and merging', (t
   t.end();
 });
 
-test('a tag tells representations, endpoints, pages and users apart', (t) => {
+test('tags differ by representation, endpoint, page and user', (t) => {
   const view = viewOfEvents(richSet(), 'uuid');
   const [event] = eventsInOrder(richSet());
   assert.ok(event);
@@ -211,7 +211,7 @@ test('a tag tells representations, endpoints, pages and users apart', (t) => {
   t.end();
 });
 
-test('replicas agree on tags whatever order the records came in, and any change of content changes them', (t) => {
+test('replicas agree on tags for any order of records, and any change of content changes them', (t) => {
   const events = richSet();
   const tagsOf = (view: View): string[] =>
     [view.all([], STRICT), view.types([], STRICT), view.conflicts([], STRICT)].map(tagOf);

@@ -21,7 +21,7 @@ import {
 const MODES: readonly IdentifierMode[] = ['uuid', 'any'];
 
 for (const mode of MODES) {
-  test(`schedule answers what a linear scan answers (identifiers: ${mode})`, (t) => {
+  test(`schedule agrees with a linear scan (identifiers: ${mode})`, (t) => {
     let compared = 0;
     let answeredSome = 0;
     const sets = fc.tuple(

@@ -62,7 +62,7 @@ const questions = fc.record({
   limit: fc.integer({ min: 1, max: 400 }),
 });
 
-test('windows of all sizes on alternating slots answer what a linear scan answers', (t) => {
+test('windows of all sizes on alternating slots agree with a linear scan', (t) => {
   const ways = new Map<string, number>();
   fc.assert(
     fc.property(layouts, fc.array(questions, { minLength: 10, maxLength: 14 }), (layout, asked) => {
@@ -102,7 +102,7 @@ test('windows of all sizes on alternating slots answer what a linear scan answer
   t.end();
 });
 
-test('as many identities as a token can have, in several fields, on alternating slots', (t) => {
+test('the largest number of identities, in several fields, on alternating slots', (t) => {
   const identitySets = fc.record({
     groups: fc.constantFrom(1, 40, 300, 850),
     courses: fc.constantFrom(0, 2, 11),
@@ -150,7 +150,7 @@ test('as many identities as a token can have, in several fields, on alternating 
   t.end();
 });
 
-test('where a list begins to be asked of the window, and where the window is', (t) => {
+test("the sizes at which the window's runs, and then the window itself, lead", (t) => {
   // One group; events before the window: as many as are asked one by one, one fewer, one more, and many.
   for (const before of [1, 31, 32, 33, 34, 64, 500]) {
     const events = alternatingEvents({ events: before + 20, groups: 1, longMinutes: 2 * before + 50 });
@@ -182,7 +182,7 @@ test('where a list begins to be asked of the window, and where the window is', (
   t.end();
 });
 
-test('explain says what leads, as it was when the query was answered', (t) => {
+test('explain names the index that led when the query was answered', (t) => {
   const events = alternatingEvents({ events: 4000, groups: 20 });
   const view = viewOfEvents(events, 'any');
   const planOf = (groups: number, startMinute: number, minutes: number | null, set = view): string => {

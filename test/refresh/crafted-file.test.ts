@@ -145,7 +145,7 @@ async function good(folder: string): Promise<{ source: string; bytes: Buffer; ri
   return { source, bytes: readFileSync(file), right };
 }
 
-test('a service that starts from any such file answers, and is right once the source has been loaded', {
+test('a service that starts from a crafted file answers, and is right once the source has been loaded', {
   timeout: size(120_000, 1_200_000),
 }, async (t) => {
   const folder = t.testdir();
@@ -221,7 +221,7 @@ for (const workers of [1, 2]) {
   }
 }
 
-test('a file of another timetable under the id of the right one does not outlast a load', async (t) => {
+test('a file of another timetable with the right id does not outlast a load', async (t) => {
   const folder = t.testdir();
   const { source, bytes, right } = await good(folder);
   const file = join(folder, 'image');

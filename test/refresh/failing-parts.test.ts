@@ -6,7 +6,7 @@ import type { SourcePart } from '../../src/model/source-parts.js';
 import { describeHealth } from '../../src/view/describe-health.js';
 import { type Mood, open, partsOf, record, startAddresses, states, titles } from './addresses.js';
 
-test('addresses that fail in any way keep their last events; the others are refreshed; good again', async (t) => {
+test('failing addresses keep their last events until they are good again; the others are refreshed', async (t) => {
   const upstream = await startAddresses(t, 7);
   const { timetable, told } = open(t, { source: upstream.spec, buildOn: 'thread' });
   await timetable.ready;
@@ -64,7 +64,7 @@ test('addresses that fail in any way keep their last events; the others are refr
   t.match(timetable.source.parts, { stale: 0, missing: 0, failingSinceMs: null });
 });
 
-test('where all fail, the load has failed, as that of a single source has', async (t) => {
+test('if all sources fail, the load fails like that of a single source', async (t) => {
   const upstream = await startAddresses(t, 3);
   const { timetable, told } = open(t, { source: upstream.spec });
   await timetable.ready;

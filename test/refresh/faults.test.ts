@@ -166,7 +166,7 @@ const FAULTS: readonly Fault[] = [
   },
 ];
 
-test('whatever the upstream does, reads go on, and /health says the truth', {
+test('reads continue with any upstream, and /health is right', {
   timeout: 90_000,
 }, async (t) => {
   const { upstream, service, authorization, until } = await setUp(t);
@@ -212,7 +212,7 @@ test('whatever the upstream does, reads go on, and /health says the truth', {
   t.ok(answers > 100, `${answers} reads`);
 });
 
-test('an operator lets through what the gate refused', async (t) => {
+test('an operator can publish a refused timetable', async (t) => {
   const { upstream, service, until } = await setUp(t);
   await upstream.behave({ kind: 'serve', body: json(10, 'fewer'), headers: { etag: '"fewer"' } });
   await until('refused', ({ source }) => source.state === 'refused');
@@ -224,7 +224,7 @@ test('an operator lets through what the gate refused', async (t) => {
   t.match(forced, { status: 'ok', source: { state: 'loaded', lastError: null } });
 });
 
-test('what is too old is not answered, where that is asked for, until there is something new', async (t) => {
+test('a stale timetable is not served, if configured, until a new one comes', async (t) => {
   const staleSecondsMax = 1.5;
   const { upstream, service, authorization, until } = await setUp(t, { staleSecondsMax });
   const url = `${service.baseUrl}/schedule`;
@@ -259,7 +259,7 @@ test('what is too old is not answered, where that is asked for, until there is s
   t.equal((await get(url, authorization)).status, 200);
 });
 
-test('a hang is noticed, and over, in time without any limits in the configuration', async (t) => {
+test('a hang is noticed and ended in time without configured limits', async (t) => {
   const { upstream, until } = await setUp(t, {}, {});
   await upstream.behave({ kind: 'hang' });
   const hung = await until('hangs', ({ source }) => source.state === 'failed');

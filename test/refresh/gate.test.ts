@@ -69,14 +69,14 @@ const ROWS: readonly Row[] = [
   ['both rejected and fewer: the cause comes first', summary(50, 50), summary(100), {}, 'rejected'],
 ];
 
-test('the gate refuses what is empty, much smaller, or much rejected', async (t) => {
+test('the gate refuses sets that are empty, much smaller, or mostly rejected', async (t) => {
   for (const [name, next, served, gate, expected] of ROWS) {
     const refusal = judge(next, served, { ...GATE_DEFAULTS, ...gate } as Gate);
     t.equal(refusal?.code ?? null, expected, name);
   }
 });
 
-test('a refusal says the numbers', async (t) => {
+test('a refusal gives the numbers', async (t) => {
   t.match(
     judge(summary(60), summary(100), GATE_DEFAULTS)?.detail,
     /60 events.*40\.0 %.*100 being served.*30 %/,

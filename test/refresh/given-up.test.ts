@@ -2,7 +2,7 @@ import { test } from 'tap';
 import { OUT_OF_MEMORY } from '../../src/snapshot/intake-bounds.js';
 import { full, keep } from './kept.js';
 
-test('a load that is given up is a refusal, and the source is asked again for what it had', async (t) => {
+test('a load that is given up counts as a refusal, and the source is asked with its earlier version', async (t) => {
   const { loader, keeper, told } = keep({ image: full, version: '1' });
   await keeper.start();
   loader.source = { code: 'memory', detail: 'it takes too much' };
@@ -25,7 +25,7 @@ test('a load that is given up is a refusal, and the source is asked again for wh
   await keeper.close();
 });
 
-test('a version of which the load was given up is not read again until it changes', async (t) => {
+test('a version whose load was given up is not read again until it changes', async (t) => {
   const { loader, keeper, told } = keep({ image: full, version: '1' });
   await keeper.start();
   loader.source = { code: 'events', detail: 'it has too many', version: '2' };
@@ -42,7 +42,7 @@ test('a version of which the load was given up is not read again until it change
   await keeper.close();
 });
 
-test('a load that ran out of memory is tried again, also where a bound is set', async (t) => {
+test('a load that ran out of memory is tried again, even with a bound', async (t) => {
   const bounds = { eventsMax: null, memoryBytesMax: 2 ** 30 };
   const { loader, keeper } = keep({ image: full, version: '1' }, { bounds });
   await keeper.start();
@@ -58,7 +58,7 @@ test('a load that ran out of memory is tried again, also where a bound is set', 
   await keeper.close();
 });
 
-test('a load for which memory was short is tried again, as memory may become free', async (t) => {
+test('a load refused for lack of free memory is tried again', async (t) => {
   const { loader, keeper } = keep({ image: full, version: '1' });
   await keeper.start();
   loader.source = { code: 'memory', detail: 'it takes too much', version: '2' };

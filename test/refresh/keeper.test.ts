@@ -18,7 +18,7 @@ function existingFile(t: { teardown(callback: () => void): unknown }): string {
   return join(folder, 'image');
 }
 
-test('what a load brings is published, and what did not change is not', async (t) => {
+test('a load publishes new data, and not unchanged data', async (t) => {
   const { loader, keeper, told } = keep({ image: full, version: '1' });
   t.strictSame(keeper.state, LOADING);
   await keeper.start();
@@ -39,7 +39,7 @@ test('what a load brings is published, and what did not change is not', async (t
   await keeper.close();
 });
 
-test('a failure is told and changes nothing that is served; the next success ends it', async (t) => {
+test('a failure is reported and keeps the served snapshot; the next success ends it', async (t) => {
   const { loader, keeper, told } = keep({ image: full, version: '1' });
   await keeper.start();
   loader.source = down;
@@ -61,7 +61,7 @@ test('a failure is told and changes nothing that is served; the next success end
   await keeper.close();
 });
 
-test('what is refused stays refused, until the source has something else', async (t) => {
+test('a refused set stays refused until the source changes', async (t) => {
   const { loader, keeper, told } = keep({ image: full, version: '1' });
   await keeper.start();
   loader.source = { image: half, version: '2' };
@@ -92,7 +92,7 @@ test('what is refused stays refused, until the source has something else', async
   await keeper.close();
 });
 
-test('a forced load lets through what was refused', async (t) => {
+test('a forced load publishes a refused set', async (t) => {
   const { loader, keeper, told } = keep({ image: full, version: '1' });
   await keeper.start();
   loader.source = { image: half, version: '2' };
@@ -135,7 +135,7 @@ test('too many rejected records are refused, and a different number of them is p
   await keeper.close();
 });
 
-test('what is on disk is served at once, and the source is asked conditionally', async (t) => {
+test('the image on disk is served at once, and the source is asked conditionally', async (t) => {
   const loader = new FakeLoader({ image: other, version: '8' });
   loader.stored = { image: full, sourceVersion: '7' };
   let open = (): void => {};
@@ -159,7 +159,7 @@ test('what is on disk is served at once, and the source is asked conditionally',
   );
 });
 
-test('a source that still has what is on disk confirms it', async (t) => {
+test('an unchanged source confirms the image on disk', async (t) => {
   const loader = new FakeLoader({ image: full, version: '7' });
   loader.stored = { image: full, sourceVersion: '7' };
   const snapshotFile = { path: existingFile(t), keep: 0 };
@@ -172,7 +172,7 @@ test('a source that still has what is on disk confirms it', async (t) => {
   await keeper.close();
 });
 
-test('the gate protects what came from disk', async (t) => {
+test('the gate protects the image from disk', async (t) => {
   const loader = new FakeLoader({ image: half, version: '8' });
   loader.stored = { image: full, sourceVersion: '7' };
   const snapshotFile = { path: existingFile(t), keep: 0 };
@@ -185,7 +185,7 @@ test('the gate protects what came from disk', async (t) => {
   t.strictSame(loader.written, [], 'what is refused does not go to disk');
 });
 
-test('a damaged snapshot file is told, and the source is loaded', async (t) => {
+test('a damaged snapshot file is reported, and the source is loaded', async (t) => {
   const loader = new FakeLoader({ image: full, version: '7' });
   loader.stored = new LecternError('image-unusable', 'its header is damaged');
   const snapshotFile = { path: existingFile(t), keep: 0 };
@@ -198,7 +198,7 @@ test('a damaged snapshot file is told, and the source is loaded', async (t) => {
   t.equal(loader.written.length, 1, 'and it is written anew');
 });
 
-test('what is on disk is withdrawn where its rows are found damaged, and the source is loaded as if for the first time', async (t) => {
+test('an image from disk with damaged rows is withdrawn, and the source is loaded as at the first start', async (t) => {
   const fault = new LecternError('image-unusable', 'row 7 is no row');
   const loader = new FakeLoader(down);
   loader.stored = { image: full, sourceVersion: '7' };
@@ -234,7 +234,7 @@ test('what is on disk is withdrawn where its rows are found damaged, and the sou
 });
 
 for (const version of ['7', '8']) {
-  test(`a load that was compared with what is withdrawn meanwhile is no success: version ${version}`, async (t) => {
+  test(`a load that was compared with a withdrawn image does not count: version ${version}`, async (t) => {
     const loader = new FakeLoader({ image: full, version });
     loader.stored = { image: full, sourceVersion: '7' };
     loader.rowsFault = new LecternError('image-unusable', 'row 7 is no row');
@@ -262,7 +262,7 @@ for (const version of ['7', '8']) {
   });
 }
 
-test('a load that grew too far beyond an image that is withdrawn meanwhile is not refused for it', async (t) => {
+test('a load is not refused for growth beyond a withdrawn image', async (t) => {
   const loader = new FakeLoader({ code: 'grown', detail: 'it has grown', version: '8' });
   loader.stored = { image: full, sourceVersion: '7' };
   loader.rowsFault = new LecternError('image-unusable', 'row 7 is no row');
@@ -291,7 +291,7 @@ test('a load that grew too far beyond an image that is withdrawn meanwhile is no
   await keeper.close();
 });
 
-test('rows that could not be gone through are told, and served on', async (t) => {
+test('an unfinished check of rows is reported, and serving continues', async (t) => {
   const loader = new FakeLoader({ image: full, version: '7' });
   loader.stored = { image: full, sourceVersion: '7' };
   loader.rowsFault = new Error('no thread could be started');
@@ -306,7 +306,7 @@ test('rows that could not be gone through are told, and served on', async (t) =>
   await keeper.close();
 });
 
-test('a snapshot file that cannot be written is told, and changes nothing else', async (t) => {
+test('an unwritable snapshot file is reported, and changes nothing else', async (t) => {
   const loader = new FakeLoader({ image: full, version: '1' });
   loader.writeFailure = new Error('no space left');
   const snapshotFile = { path: join(tmpdir(), 'lectern-keeper-none'), keep: 0 };
@@ -320,7 +320,7 @@ test('a snapshot file that cannot be written is told, and changes nothing else',
   t.match(keeper.state, { state: 'loaded', lastError: null });
 });
 
-test('what is pinned is served, and the source is never asked', async (t) => {
+test('a pinned file is served, and the source is never asked', async (t) => {
   const loader = new FakeLoader(down);
   loader.stored = { image: full, sourceVersion: '7' };
   const { keeper, told } = keep(down, { pin: 'some image', refreshSeconds: 0.001, watch: true }, loader);
@@ -337,7 +337,7 @@ test('what is pinned is served, and the source is never asked', async (t) => {
   await damaged.keeper.close();
 });
 
-test('a first load that fails is the end where nothing will ever try again', async (t) => {
+test('without a regular refresh a failed first load is final', async (t) => {
   const failing = keep(down);
   await t.rejects(failing.keeper.start(), down);
   await failing.keeper.close();
@@ -349,7 +349,7 @@ test('a first load that fails is the end where nothing will ever try again', asy
   await empty.keeper.close();
 });
 
-test('with a regular refresh a first load that fails is tried again', async (t) => {
+test('with a regular refresh a failed first load is tried again', async (t) => {
   const { loader, keeper, told } = keep(down, { refreshSeconds: 0.005 });
   const started = keeper.start();
   for (let n = 0; n < 200 && loader.asked.length < 3; n++) await delay(5);
@@ -362,7 +362,7 @@ test('with a regular refresh a first load that fails is tried again', async (t) 
   await keeper.close();
 });
 
-test('a source that says that it changed is loaded at once, until the keeper is closed', async (t) => {
+test('a source that reports a change is loaded at once, until the keeper is closed', async (t) => {
   const { loader, keeper, told } = keep({ image: full, version: '1' }, { watch: true });
   await keeper.start();
   loader.source = { image: other, version: '2' };
@@ -388,7 +388,7 @@ for (const refreshSeconds of [0, 10]) {
   });
 }
 
-test('closing while a later first load is waited for', { timeout: 5000 }, async (t) => {
+test('closing while a later attempt at the first load is awaited', { timeout: 5000 }, async (t) => {
   const { keeper, told } = keep(down, { refreshSeconds: 10 });
   const started = keeper.start();
   await delay(5);

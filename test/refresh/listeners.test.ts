@@ -7,7 +7,7 @@ interface Told {
   error: [error: Error];
 }
 
-test('listeners are told in order, as often as they were added, until they are removed', (t) => {
+test('listeners are called in order, as often as they were added, until they are removed', (t) => {
   const listeners = new Listeners<Told>();
   const told: string[] = [];
   const first = (item: string, more: number): void => void told.push(`first ${item} ${more}`);
@@ -24,7 +24,7 @@ test('listeners are told in order, as often as they were added, until they are r
   t.end();
 });
 
-test('what a listener throws is told to those of error; the others hear everything', async (t) => {
+test('errors of a listener go to the error listeners; the others are still called', async (t) => {
   const listeners = new Listeners<Told>();
   const told: string[] = [];
   const errors: Error[] = [];
@@ -47,7 +47,7 @@ test('what a listener throws is told to those of error; the others hear everythi
   t.equal(errors[0]?.cause, thrown);
 });
 
-test('where nobody listens for errors, or a listener of error throws, the process is warned', async (t) => {
+test('without error listeners, or if one throws, there is a process warning', async (t) => {
   const failing = (): never => {
     throw new Error('a mistake');
   };

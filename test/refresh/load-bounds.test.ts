@@ -47,7 +47,7 @@ async function startEndless(
   return upstream;
 }
 
-test('an endless upstream is given up early, and what is served stays', async (t) => {
+test('an endless upstream is given up early, and the served snapshot stays', async (t) => {
   const upstream = await startEndless(t, 'ndjson');
   const { log, lines } = keptLog();
   const service = await startService({ port: 0, hs256Secret: SECRET, source: upstream.url }, { log });
@@ -82,7 +82,7 @@ test('an endless upstream is given up early, and what is served stays', async (t
   );
 });
 
-test('force lets growth through, and nothing past the other bounds', async (t) => {
+test('force allows growth, and no other bound', async (t) => {
   const upstream = await startEndless(t, 'ndjson');
   const timetable = openTimetable({ source: upstream.url, eventsMax: 5000 });
   t.teardown(() => timetable.close());
@@ -96,7 +96,7 @@ test('force lets growth through, and nothing past the other bounds', async (t) =
   t.equal(timetable.all().total, 200);
 });
 
-test('what grows by no more than is let through is published', async (t) => {
+test('growth within the bound is published', async (t) => {
   let count = 1;
   const all = endlessRecords();
   const pool = Array.from({ length: 1300 }, () => all.next().value);
@@ -117,7 +117,7 @@ test('what grows by no more than is let through is published', async (t) => {
   }
 });
 
-test('a first load is not held to what is served, but to memory', async (t) => {
+test('a first load is bounded by memory alone', async (t) => {
   for (const format of ['ndjson', 'json-array', 'messagepack'] as const) {
     const upstream = await startEndless(t, format);
     upstream.isGood = false;
@@ -135,7 +135,7 @@ test('a first load is not held to what is served, but to memory', async (t) => {
   }
 });
 
-test('records of a program without end are given up, on a thread and here', async (t) => {
+test('endless records of a program are given up, on a thread and here', async (t) => {
   for (const buildOn of ['thread', 'here'] as const) {
     let isEndless = false;
     let ended = false;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'tap';
 import { open, record, startAddresses, states, titles } from './addresses.js';
 
-test('at the first load an address that fails is left out, named, and degraded, if a refresh can bring it', async (t) => {
+test('at the first load a failing address is left out, named and degraded, if a refresh can read it later', async (t) => {
   const upstream = await startAddresses(t, 3);
   upstream.moods[1] = 'down';
   const { timetable, told } = open(t, { source: upstream.spec });
@@ -35,7 +35,7 @@ test('a timetable that had missing parts may grow by any share', async (t) => {
   t.equal(timetable.all({ limit: 1 }).total, 3005);
 });
 
-test('what must be there at the first load', async (t) => {
+test('sources that must be readable at the first load', async (t) => {
   const upstream = await startAddresses(t, 2);
   const folder = t.testdir({
     good: record('good', ''),

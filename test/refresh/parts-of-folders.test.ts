@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'tap';
 import { open, record, states, titles } from './addresses.js';
 
-test('a folder that is watched: malformed, good again, removed', async (t) => {
+test('files of a watched folder: malformed, good again, removed', async (t) => {
   const folder = t.testdir({
     'a.ndjson': record('a', '1'),
     'b.ndjson': record('b', '1'),

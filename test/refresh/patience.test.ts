@@ -2,7 +2,7 @@ import { test } from 'tap';
 import { Patience, withTimeLimits } from '../../src/refresh/patience.js';
 import type { SourceSpec } from '../../src/source/spec.js';
 
-test('an upstream gets the interval, or twice what it ever took, within bounds', (t) => {
+test('an upstream has the interval, or twice its longest time, within bounds', (t) => {
   const all = (ms: number): object => ({ headersMsMax: 0.9 * ms, idleMsMax: 0.9 * ms, totalMsMax: ms });
   const cases: [intervalMs: number, tookMs: number | null, limits: object | null][] = [
     [0, 100, null],
@@ -26,7 +26,7 @@ test('an upstream gets the interval, or twice what it ever took, within bounds',
   t.end();
 });
 
-test('of five attempts in a row that fail the last has all the time that there is', (t) => {
+test('every fifth failed attempt has the full time', (t) => {
   const patience = new Patience(1000);
   patience.succeeded(10);
   const isQuick: boolean[] = [];
@@ -40,7 +40,7 @@ test('of five attempts in a row that fail the last has all the time that there i
   t.end();
 });
 
-test('limits are for files and addresses that have none of their own, also among several sources', (t) => {
+test('limits apply to files and addresses without their own, also among several sources', (t) => {
   const limits = { headersMsMax: 1, idleMsMax: 2, totalMsMax: 3 };
   const file: SourceSpec = { kind: 'file', path: 'a', lecturerIds: 'b' };
   const plain: SourceSpec = { kind: 'http', url: 'http://a/', idleMsMax: undefined };

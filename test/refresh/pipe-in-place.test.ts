@@ -30,7 +30,7 @@ function becomeFile(path: string, text: string): void {
   renameSync(`${path}.next`, path);
 }
 
-test('a pipe in place of the file is told of, and refreshing goes on', {
+test('a pipe in place of the file is reported, and refreshing continues', {
   skip: process.platform === 'win32',
 }, async (t) => {
   const path = join(folderFor(t), 'events');
@@ -68,7 +68,7 @@ test('the same for a map of lecturers', { skip: process.platform === 'win32' }, 
   t.match(await timetable.refresh(), { result: 'published' });
 });
 
-test('a pipe that stood there at the start is read, and again where there is a writer', {
+test('a pipe that was there at the start is read, and again if it has a writer', {
   skip: process.platform === 'win32',
 }, async (t) => {
   const path = join(folderFor(t), 'events');
@@ -86,7 +86,7 @@ test('a pipe that stood there at the start is read, and again where there is a w
   t.equal(timetable.all().total, 190);
 });
 
-test('a pipe without a writer is told of within seconds, and only while it gives nothing', {
+test('a pipe without a writer is reported within seconds, and only while it gives nothing', {
   skip: process.platform === 'win32',
   timeout: 30_000,
 }, async (t) => {

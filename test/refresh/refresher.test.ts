@@ -29,7 +29,7 @@ class Manual {
   }
 }
 
-test('refreshes run one at a time, and those who ask meanwhile share the next', async (t) => {
+test('refreshes run one at a time, and requests meanwhile share the next', async (t) => {
   const manual = new Manual();
   const refresher = new Refresher(manual.refresh, 0);
   const ended: string[] = [];
@@ -54,7 +54,7 @@ test('refreshes run one at a time, and those who ask meanwhile share the next', 
   await refresher.close();
 });
 
-test('whoever asks in the moment between two refreshes joins the one that waits', async (t) => {
+test('a request between two refreshes joins the waiting one', async (t) => {
   const manual = new Manual();
   const refresher = new Refresher(manual.refresh, 0);
   const first = refresher.request();
@@ -90,7 +90,7 @@ test('after an interval the next refresh comes by itself, after failures as well
   t.equal(begunMs.length, length, 'none after it was closed');
 });
 
-test('a source that asks to be left alone is', async (t) => {
+test('Retry-After of a source is honoured', async (t) => {
   let begun = 0;
   const refresher = new Refresher(async () => {
     begun++;

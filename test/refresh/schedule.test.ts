@@ -40,7 +40,7 @@ test('the pause before the next load', async (t) => {
   }
 });
 
-test('what a failed load took is a part of the pause, but for a second', (t) => {
+test('the time of a failed load counts towards the pause, except for a second', (t) => {
   const cases: [intervalMs: number, failures: number, spentMs: number, expected: number][] = [
     [60_000, 0, 50_000, 60_000],
     [60_000, 1, 50_000, 1000],

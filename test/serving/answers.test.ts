@@ -39,7 +39,7 @@ const PATHS: readonly string[] = [
   '/docs/openapi.json',
 ];
 
-test(`${THREADS} threads answer as one does`, async (t) => {
+test(`${THREADS} threads answer like one`, async (t) => {
   const source = () => new MemorySource(generation(0));
   const options = { port: 0, hs256Secret: SECRET, mode: 'development' } as const;
   const one = await startService({ ...options, source: source() });
@@ -68,7 +68,7 @@ test(`${THREADS} threads answer as one does`, async (t) => {
   t.equal((await get(`${several.baseUrl}/schedule`)).status, 401);
 });
 
-test('a test token of one thread is good for the others, and every thread tells the state of the source', async (t) => {
+test('a test token of one thread is valid for the others, and every thread reports the state of the source', async (t) => {
   let fails = false;
   const source = {
     name: 'a source that can fail',

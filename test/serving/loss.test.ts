@@ -16,7 +16,7 @@ const headers = {
   authorization: `Bearer ${hs256({ sub: 'alice', exp: Math.floor(Date.now() / 1000) + 3600 })}`,
 };
 
-test('connections reach every thread; one that is lost is replaced, and the others go on', async (t) => {
+test('connections reach every thread; a lost thread is replaced, and the others continue', async (t) => {
   const threads = watchThreads(t);
   const { log, lines } = keptLog();
   const source = new MemorySource(RECORDS);
@@ -58,7 +58,7 @@ test('connections reach every thread; one that is lost is replaced, and the othe
   for (const socket of open) socket.destroy();
 });
 
-test('threads that are lost again and again are replaced more and more slowly', async (t) => {
+test('threads that are lost repeatedly are replaced ever more slowly', async (t) => {
   const threads = watchThreads(t);
   const { log, lines } = keptLog();
   const service = await startService(
@@ -83,7 +83,7 @@ test('threads that are lost again and again are replaced more and more slowly', 
   t.strictSame(pauses, ['none', '100', '200', '400']);
 });
 
-test('a program that embeds the library is told of a thread that is lost', async (t) => {
+test('an embedding program gets an event for a lost thread', async (t) => {
   const threads = watchThreads(t);
   const timetable = openTimetable({ source: new MemorySource(RECORDS) });
   t.teardown(() => timetable.close());

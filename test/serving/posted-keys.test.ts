@@ -16,7 +16,7 @@ function state(more: Partial<KeyState> = {}): KeyState {
   };
 }
 
-test('who wants newer keys is asked for once, and waits for the reply', async (t) => {
+test('simultaneous requests for newer keys are posted once, and wait for the reply', async (t) => {
   let asked = 0;
   let told = 0;
   const keys = new PostedKeys(state(), () => asked++);
@@ -44,7 +44,7 @@ test('who wants newer keys is asked for once, and waits for the reply', async (t
   await again;
 });
 
-test('a reply that nobody waits for does no harm', async (t) => {
+test('an unexpected reply does no harm', async (t) => {
   const keys = new PostedKeys(state(), () => t.fail('asked'));
   keys.receive(state({ number: 7, nextFetchMs: monotonicMs() + 1000 }), true);
   await keys.want();

@@ -6,7 +6,7 @@ import { Meter } from '../../src/metrics/meter.js';
 import { createThreadLog } from '../../src/serving/thread-log.js';
 import type { FromThread } from '../../src/serving/thread-messages.js';
 
-test('lines that the main thread does not take are dropped, counted and told of', (t) => {
+test('lines that the main thread does not take are dropped, counted and reported', (t) => {
   const told: FromThread[] = [];
   const memory = new SharedArrayBuffer(4);
   const waiting = new Int32Array(memory);
@@ -29,7 +29,7 @@ test('lines that the main thread does not take are dropped, counted and told of'
   t.end();
 });
 
-test('what cannot be cloned is told of without it', (t) => {
+test('values that cannot be cloned are left out of a line', (t) => {
   const told: FromThread[] = [];
   const tell = (message: FromThread): void => void told.push(structuredClone(message));
   const memory = new SharedArrayBuffer(4);

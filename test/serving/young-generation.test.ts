@@ -41,7 +41,7 @@ async function heapMbMaxOf(maxYoungGenerationSizeMb: number): Promise<number> {
   return bytes / 1024 ** 2;
 }
 
-test('V8 takes each bound as it is, and rounds none up', async (t) => {
+test('V8 uses each bound without rounding it up', async (t) => {
   const [least, middle, most] = [await heapMbMaxOf(6), await heapMbMaxOf(12), await heapMbMaxOf(24)];
   t.strictSame([middle - least, most - middle], [6, 12]);
 });

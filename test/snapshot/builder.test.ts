@@ -91,7 +91,7 @@ test('anything that can change an answer changes the content version', (t) => {
   t.end();
 });
 
-test('ids are read back from the rows, whatever they hold', (t) => {
+test('ids of any characters are read back from the rows', (t) => {
   const ids = ['plain', 'with "quotes"', 'back\\slash', 'é 講 😀', '\u0001\n', '\\"'];
   const snapshot = new Snapshot(build(ids.map((id, i) => event(id, i))));
   ids.forEach((id, ordinal) => {

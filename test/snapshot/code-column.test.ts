@@ -71,7 +71,7 @@ for (const { count, type } of [
   });
 }
 
-test('an image whose columns are of another width than their dictionaries ask for is refused', (t) => {
+test('an image whose column widths do not fit their dictionaries is refused', (t) => {
   for (const [count, Other] of [
     [255, Uint16Array],
     [255, Uint32Array],

@@ -301,7 +301,7 @@ for (const [name, change, reason, when] of ATTACKS) {
   });
 }
 
-test('a table of ids in which a look-up would take long is refused', async (t) => {
+test('a table of ids with slow look-ups is refused', async (t) => {
   const file = join(t.testdir(), 'image');
   const many = imageOf(Array.from({ length: 2000 }, (_, n) => eventOf(n)));
   // Every event where it is found only after all that stand before it.
@@ -314,7 +314,7 @@ test('a table of ids in which a look-up would take long is refused', async (t) =
   );
 });
 
-test('a file with a hole, larger than the memory, is refused before memory is taken for it', async (t) => {
+test('a sparse file larger than the memory is refused before memory is allocated', async (t) => {
   const file = join(t.testdir(), 'image');
   const bytes = takeApart(ORIGINAL);
   const entry = bytes.header.arrays.find(({ path }) => (path as string[]).join('.') === 'rows.bytes');
@@ -331,7 +331,7 @@ test('a file with a hole, larger than the memory, is refused before memory is ta
   t.ok(process.memoryUsage().rss - before < 2 ** 28);
 });
 
-test('a file that others may have written is not taken for our own', {
+test('a file that other accounts may have written is refused', {
   skip: process.platform === 'win32' && 'no such permissions',
 }, async (t) => {
   const file = join(t.testdir(), 'image');

@@ -109,7 +109,7 @@ function counts(of: {
   return [of.added, of.changed, of.removed].map((each) => (Array.isArray(each) ? each.length : each));
 }
 
-test('two snapshots are compared as the slow way compares them', async (t) => {
+test('the comparison of two snapshots agrees with the slow way', async (t) => {
   const check = (): void =>
     fc.assert(
       fc.property(contentArbitrary, contentArbitrary, (a, b) => {
@@ -134,7 +134,7 @@ test('two snapshots are compared as the slow way compares them', async (t) => {
   t.doesNotThrow(check);
 });
 
-test('what changed since any past snapshot is what the two full sets say', async (t) => {
+test('the changes since any past snapshot equal the difference of the full sets', async (t) => {
   const check = (): void =>
     fc.assert(
       fc.property(fc.array(contentArbitrary, { minLength: 1, maxLength: 10 }), (contents) => {
@@ -160,7 +160,7 @@ test('what changed since any past snapshot is what the two full sets say', async
   t.doesNotThrow(check);
 });
 
-test('a difference too large to keep is told as counts, and ends the history', async (t) => {
+test('a difference too large to keep is given as counts, and ends the history', async (t) => {
   const sets = [3, 6, 9, 10].map((count) =>
     generationOf(new Map(Array.from({ length: count }, (_, n) => [idOf(n), eventOf(n)]))),
   );
@@ -226,7 +226,7 @@ test('the history is bounded in snapshots and in entries, and the oldest go firs
   t.equal(toldSince(tooLarge, 'snapshot 2', present), null);
 });
 
-test('the differences lie in shared memory, 4 bytes an event, however far back they reach', async (t) => {
+test('all differences are in shared memory, 4 bytes an event', async (t) => {
   const titled = (title: string): Generation =>
     generationOf(new Map(Array.from({ length: 400 }, (_, n) => [idOf(n), eventOf(n, { title })])));
   let last = titled('0');

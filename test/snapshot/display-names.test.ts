@@ -146,7 +146,7 @@ const LATE = Array.from({ length: 40 }, (_, n) =>
   recordOf(n, { roomId: ROOM, ...(n < 25 ? {} : { roomName: n % 2 === 1 ? 'Cafe\u0301 "1"' : 'Z' }) }),
 );
 
-test('names come by lines as by objects, and are normalised', async (t) => {
+test('names are read from lines and from objects alike, and normalised', async (t) => {
   const path = join(t.testdir(), 'records.ndjson');
   writeFileSync(path, LATE.map((record) => `${JSON.stringify(record)}\n`).join(''));
   const byLines = (await loadImage(fileSource(path), { identifiers })).image;
@@ -164,7 +164,7 @@ test('a name of another type is a fault of its record', async (t) => {
   t.match(summary.rejections, [{ code: 'wrong-type', field: 'roomName' }]);
 });
 
-test('of merged sources, only records that are served have a say', async (t) => {
+test('of merged sources, only served records decide the names', async (t) => {
   const one = memorySource([recordOf(1, { roomId: ROOM, roomName: 'Old' })], 'one');
   const two = memorySource([recordOf(1, { roomId: ROOM, roomName: 'New' })], 'two');
   const { image } = await loadImage(mergedSource([one, two]), { identifiers });

@@ -169,7 +169,7 @@ function withHeader(change: object): (bytes: Buffer) => Buffer {
 }
 
 for (const [name, make, reason] of FOREIGN) {
-  test(`a file that is no image of ours is not used: ${name}`, async (t) => {
+  test(`a file that is not an image of Lectern is not used: ${name}`, async (t) => {
     const { path, bytes } = written(t, imageOfCount(3));
     writeFileSync(path, make(bytes));
     t.match(reasonFor(path), reason);
@@ -177,7 +177,7 @@ for (const [name, make, reason] of FOREIGN) {
   });
 }
 
-test('a directory, and no file at all', async (t) => {
+test('a directory, and a missing file', async (t) => {
   const folder = folderFor(t);
   t.match(reasonFor(folder), /it is a directory$/);
   t.throws(() => readImageFile(join(folder, 'none')), {
@@ -218,7 +218,7 @@ test('an image that cannot be written leaves the present one, and nothing else',
   t.equal(readImageFile(path).image.summary.events, 3);
 });
 
-test('a file that is something else is never replaced, an empty one is', async (t) => {
+test('other files are never replaced; an empty file is', async (t) => {
   const path = join(folderFor(t), 'notes.txt');
   for (const text of ['notes of mine, a whole page of them', 'LECTER']) {
     writeFileSync(path, text);
@@ -262,7 +262,7 @@ test('a pipe in place of the file is not replaced, nor a device, and links that 
   t.equal(problem(), 'written');
 });
 
-test('what a killed writer left behind is removed by the next, and nothing else is', async (t) => {
+test('the next writer removes only the files of killed writers', async (t) => {
   const folder = folderFor(t);
   const path = join(folder, 'image');
   const leave = (name: string): string => {
@@ -292,7 +292,7 @@ test('what a killed writer left behind is removed by the next, and nothing else 
   t.strictSame(readdirSync(join(folder, 'deep')), ['image']);
 });
 
-test('a pipe is refused at once, though nobody ever writes to it', {
+test('a pipe without a writer is refused at once', {
   skip: process.platform === 'win32' && 'no named pipes',
 }, (t) => {
   const path = join(folderFor(t), 'pipe');

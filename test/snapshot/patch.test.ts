@@ -11,7 +11,7 @@ import { findDataSets, NO_DATA } from '../query/real-sets.js';
 import { eventOf, idOf, imageOf, imageOfCount } from './images.js';
 import { applied, assertChain, assertSameAsBuilt, chains, type Timetable, timetables } from './patched.js';
 
-const RUNS = size(1000, 10_000);
+const RUNS = size(600, 10_000);
 const LARGE_EVENTS = size(10_000, 100_000);
 const LARGE_PATCHES = 100;
 
@@ -139,6 +139,19 @@ test('a summary keeps the counts of records that are no events, or takes those g
   t.equal(given.rejected, 1);
   t.strictSame(given.rejections, base.summary.rejections);
   t.ok(kept.builtAtMs >= base.summary.builtAtMs);
+});
+
+test('more changes than a patch is good for are built anew, with equal bytes', async (t) => {
+  const start = first(3000, { lecturerId: 'L', roomName: 'Aula' });
+  const upserts = start.slice(1000, 2500).map((event) => ({ ...event, title: 'Other', roomName: null }));
+  const image = patchImage(imageOf(start, 2), { upserts, removals: eventIds(700) });
+  t.equal(image.summary.rejected, 2);
+  const counts = { rejected: 0, rejectedByCode: {}, rejections: [] };
+  const summary = { ...image.summary, ...counts };
+  assertSameAsBuilt(
+    { ...image, summary },
+    applied(timetableOf(start), { upserts, removals: eventIds(700) }).values(),
+  );
 });
 
 test('an id that the changes name twice is a mistake of the program', async (t) => {

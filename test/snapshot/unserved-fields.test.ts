@@ -21,7 +21,7 @@ function counted(records: readonly unknown[]): UnservedFields {
 const unservedOf = async (records: readonly unknown[]): Promise<UnservedFields> =>
   (await loadImage(memorySource(records), { identifiers: 'uuid' })).image.summary.unserved;
 
-test('names are counted by record, the commonest first, with the field that was meant', async (t) => {
+test('names are counted by record, the commonest first, with the probable field', async (t) => {
   const records = [
     { ...GOOD, lecturrer: 'x', colour: 'red' },
     { ...GOOD, colour: null },
@@ -50,7 +50,7 @@ test('records of alternating shapes, with more names than a shape has, are count
   t.ok(fields.filter(({ name }) => name.startsWith('name')).every(({ records }) => records === 2));
 });
 
-test('what is kept of names from outside is bounded', async (t) => {
+test('the kept names are bounded', async (t) => {
   const { fields, others } = counted([
     Object.fromEntries(Array.from({ length: UNSERVED_FIELDS_KEPT_MAX + 500 }, (_, n) => [`n${n}`, n])),
     { ['x'.repeat(UNSERVED_NAME_UNITS_MAX + 1)]: 1 },
@@ -71,7 +71,7 @@ test('only a field that some record lacks is suggested', async (t) => {
   t.match(await unservedOf([{ ...rest, tiem: 'z' }]), { fields: [{ name: 'tiem', suggestion: 'time' }] });
 });
 
-test('they change neither the id of a snapshot nor anything of its image but the summary', async (t) => {
+test('unserved names change only the summary of an image', async (t) => {
   const build = async (more: object) => {
     const { image } = await loadImage(
       memorySource([{ ...GOOD, ...more }]),
@@ -84,7 +84,7 @@ test('they change neither the id of a snapshot nor anything of its image but the
   t.strictSame(await build({ colour: 'red', nested: { deep: [1] } }), await build({}));
 });
 
-test('a record whose names cannot be had is rejected, and stops nothing', async (t) => {
+test('a record with unreadable names is rejected, and the load continues', async (t) => {
   const hostile = new Proxy(
     {},
     {

@@ -18,14 +18,14 @@ test('a snapshot counts with the garbage collector, and takes no memory for it',
   t.ok(resident() - before.resident < 40 * MIB, `${(resident() - before.resident) / MIB} MiB more`);
 });
 
-test('of a large snapshot no more is counted than brings a collection about', async (t) => {
+test('of a large snapshot only as much is counted as triggers a collection', async (t) => {
   const weight = new Weight(0);
   weight.replace(100_000 * MIB);
   await delay(20);
   t.equal(weight.bytes, SNAPSHOT_WEIGHT_BYTES_MAX);
 });
 
-test('replacing snapshots brings collections about by itself', async (t) => {
+test('replacing snapshots triggers collections', async (t) => {
   const weight = new Weight(0);
   let collected = 0;
   const registry = new FinalizationRegistry(() => {

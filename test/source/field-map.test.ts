@@ -38,7 +38,7 @@ function mapped(
   return records[0];
 }
 
-test('without rules that change a record the sink stays the same, with its fast way', async (t) => {
+test('without rules that change records the sink stays the same, with its fast way', async (t) => {
   const { sink } = collect();
   for (const format of ['ndjson', 'json-array', 'messagepack', 'memory']) {
     t.equal(mappedSink(sink, format, { identifiers: 'uuid' }, ''), sink, format);
@@ -108,7 +108,7 @@ test('columns that a map does not use stay, so that they are listed as not serve
   t.notOk((mapped(hostile, { type: 'name' }) as { title?: string }).title, '__proto__ is a name like others');
 });
 
-test('what is no record passes, to be rejected', async (t) => {
+test('values that are not records pass, and are rejected later', async (t) => {
   for (const value of [null, 7, 'text', ['a'], new Uint8Array(2)])
     t.equal(mapped(value, { title: 'x' }), value);
 });
@@ -122,7 +122,7 @@ test('a map of one format wins, and leaves other formats alone', async (t) => {
   t.match(mapped(record, map, 'messagepack'), { title: 'A' });
 });
 
-test('in columns of text dots are part of a name, and an empty text is no value', async (t) => {
+test('in text columns dots are part of a name, and an empty text is not a value', async (t) => {
   const record = { 'Std.-Nr': '3', Nr: '', title: '' };
   t.strictSame(mapped(record, { courseId: 'Std.-Nr', groupId: 'Nr' }, 'csv'), {
     courseId: '3',
@@ -131,7 +131,7 @@ test('in columns of text dots are part of a name, and an empty text is no value'
   });
 });
 
-test('accents of a column may be characters of their own', async (t) => {
+test("accents in a column's name may be separate characters", async (t) => {
   const [composed, decomposed] = ['Pr\u00fcfung', 'Pru\u0308fung'] as const;
   for (const [column, inFile] of [
     [composed, decomposed],
@@ -223,7 +223,7 @@ test('a column that no JSON record has is refused at the end, of time and endTim
   t.throws(() => needed.record({ start: 1000 }, AT), { message: /"begin" \(for time\)/ });
 });
 
-test('parts that were loaded by themselves are judged together', async (t) => {
+test('the columns of separately loaded parts are checked together', async (t) => {
   const rules: ReadRules = { identifiers: 'uuid', fieldMap: { title: 'a', type: 'b' } };
   const partOf = (record: object | null) => {
     const { sink, notes } = collect();
@@ -240,7 +240,7 @@ test('parts that were loaded by themselves are judged together', async (t) => {
   t.strictSame(whole.ambiguousTimes, { gaps: 4, overlaps: 0 });
 });
 
-test('records with renamed columns become the records that they were', async (t) => {
+test('records with renamed columns become the original records', async (t) => {
   const names: readonly string[] = FIELDS.map(({ name }) => name);
   const value = fc.oneof(fc.string(), fc.constant(null), fc.integer());
   const record = fc.record(Object.fromEntries(names.map((name) => [name, value])), { requiredKeys: [] });

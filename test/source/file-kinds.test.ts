@@ -13,7 +13,7 @@ import { collect, failureOf } from './collect.js';
 const LINE = '{"id":1}\n';
 const FOLDER = '/tmp';
 
-test('what is no file is refused at once, and named', {
+test('a path that is not a file is refused at once, by its kind', {
   skip: process.platform === 'win32',
 }, async (t) => {
   const folder = t.testdir();
@@ -35,7 +35,7 @@ test('what is no file is refused at once, and named', {
   }
 });
 
-test('a pipe that nothing writes to is given up, and one that is replaced at once', {
+test('a pipe without a writer is given up, and a replaced pipe at once', {
   skip: process.platform === 'win32',
 }, async (t) => {
   const folder = t.testdir({ good: LINE });
@@ -69,7 +69,7 @@ test('a pipe that is expected is read to its end, however slowly it comes', {
   t.equal(read.summary.version, null);
 });
 
-test('a file that grows is given up where its end was', async (t) => {
+test('a growing file is read to its earlier end', async (t) => {
   const path = join(t.testdir({ data: LINE.repeat(3 * Math.ceil(READ_CHUNK_BYTES / LINE.length)) }), 'data');
   const more = LINE.repeat(100_000);
   let records = 0;
@@ -111,7 +111,7 @@ test('a file system that does not answer is given up, at each step', async (t) =
   t.equal(await new FilePatience(path, { idleMsMax: 100 }).wait(Promise.resolve(7)), 7);
 });
 
-test('a file that is gone while it is waited for is not given up for that', async (t) => {
+test('a file that is removed while it is awaited is not given up', async (t) => {
   const folder = t.testdir({ data: LINE });
   const patience = new FilePatience(join(folder, 'none'), { idleMsMax: 300 });
   patience.opened({ dev: 1n, ino: 1n });

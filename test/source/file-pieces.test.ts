@@ -15,7 +15,7 @@ const content = Buffer.alloc(PIECES * READ_CHUNK_BYTES - 5, 'ABCDEFGHIJKLMNOPQRS
 
 test('pieces of a file', (t) => {
   t.teardown(() => rmSync(folder, { recursive: true }));
-  t.test('a file comes in pieces, whose memory is used again once it was taken back', async (t) => {
+  t.test('a file is read in pieces, whose memory is reused once it was returned', async (t) => {
     writeFileSync(path, content);
     const handle = await open(path);
     t.teardown(() => handle.close());
@@ -33,7 +33,7 @@ test('pieces of a file', (t) => {
     t.equal(memories.size, 2, 'one that is worked on, and one that is read meanwhile');
   });
 
-  t.test('what was not taken back is not written to, nor what is of others', async (t) => {
+  t.test('memory that was not returned, or is foreign, is not written to', async (t) => {
     writeFileSync(path, content);
     const handle = await open(path);
     t.teardown(() => handle.close());
@@ -48,7 +48,7 @@ test('pieces of a file', (t) => {
     t.ok(other.every((byte) => byte === 0));
   });
 
-  t.test('a load of NDJSON gives its pieces back', async (t) => {
+  t.test('a load of NDJSON returns its pieces', async (t) => {
     const lines = Array.from({ length: 5000 }, (_, n) => {
       const { time, endTime, ...event } = eventOf(n, { title: 'x'.repeat(1000) });
       const times = { time: new Date(time).toISOString(), endTime: new Date(endTime).toISOString() };

@@ -82,7 +82,7 @@ test('every way to change a file changes its version', async (t) => {
   }
 });
 
-test('a file is read once it is old enough for a further write to show', async (t) => {
+test('a file is read once it is old enough that a further write would show', async (t) => {
   // File systems count time in ticks of several milliseconds: two writes within one tick look the same.
   const path = join(t.testdir(), 'data');
   const source = fileSource(path);
@@ -130,7 +130,7 @@ test('a file that changes while it is read is not taken', async (t) => {
   }
 });
 
-test('what is malformed stays malformed where nobody is writing', async (t) => {
+test('a malformed file stays malformed if it does not change', async (t) => {
   const path = join(t.testdir({ data: '[{},' }), 'data');
   t.match(await failureOf(collect(fileSource(path))), { code: 'source-malformed' });
 });
@@ -146,7 +146,7 @@ test('a file that is replaced while it is read is read as it was, and the new on
   t.equal((await collect(source)).records.length, 1);
 });
 
-test('a file that comes back as another is another version', async (t) => {
+test('a file that is removed and written again is another version', async (t) => {
   const path = join(t.testdir({ data: LINE }), 'data');
   const source = fileSource(path);
   const { version } = (await collect(source)).summary;
@@ -176,7 +176,7 @@ test('a pipe has no version', { skip: process.platform === 'win32' && 'no named 
 const FULL = LINE.repeat(3);
 const CUT = FULL.slice(0, -40);
 
-test('a file that was written a moment ago and ends in the middle of a record is not taken while it is written', async (t) => {
+test('a recently written file that ends in the middle of a record is not read yet', async (t) => {
   const path = join(t.testdir({ data: CUT }), 'data');
   const loading = failureOf(collect(fileSource(path)));
   setTimeout(() => appendFileSync(path, FULL.slice(CUT.length)), 300);
@@ -185,7 +185,7 @@ test('a file that was written a moment ago and ends in the middle of a record is
   t.strictSame([whole.records.length, whole.rejections.length], [3, 0]);
 });
 
-test('once it has rested, its last record is bad as any other', async (t) => {
+test('once the file is unchanged for a while, its cut record is rejected', async (t) => {
   const path = join(t.testdir({ data: CUT }), 'data');
   const beganMs = Date.now();
   const young = await collect(fileSource(path));

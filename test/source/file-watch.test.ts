@@ -64,7 +64,7 @@ function swapLink(target: string, path: string): void {
   renameSync(`${path}.new`, path);
 }
 
-test('every kind of change of a file is told, once each', async (t) => {
+test('every kind of change of a file is reported once', async (t) => {
   const folder = t.testdir({ data: 'a', other: 'b' });
   const path = join(folder, 'data');
   const watch = watching(t, file(path));
@@ -90,7 +90,7 @@ test('every kind of change of a file is told, once each', async (t) => {
   }
 });
 
-test('swapped links high up on the path are told', async (t) => {
+test('swapped links high up on the path are reported', async (t) => {
   // As Kubernetes mounts a ConfigMap.
   const folder = t.testdir({
     mount: {
@@ -122,7 +122,7 @@ test('swapped links high up on the path are told', async (t) => {
   t.equal(released.count, 2);
 });
 
-test('a directory that is replaced as a whole is told, and what changes in the new one', async (t) => {
+test('a replaced directory is reported, and so are changes in the new one', async (t) => {
   const folder = t.testdir({ in: { data: 'a' }, next: { data: 'b' } });
   const path = join(folder, 'in', 'data');
   const watch = watching(t, file(path));
@@ -134,7 +134,7 @@ test('a directory that is replaced as a whole is told, and what changes in the n
   t.equal(watch.count, 2);
 });
 
-test('a file that is being written is told of when it is finished, once', async (t) => {
+test('a file that is being written is reported once, when it is finished', async (t) => {
   const folder = t.testdir({ data: 'a' });
   const path = join(folder, 'data');
   const watch = watching(t, file(path), { pollMs: 20, settleMs: 300 });
@@ -148,7 +148,7 @@ test('a file that is being written is told of when it is finished, once', async 
   t.equal(watch.count, 1);
 });
 
-test('what vanishes and comes back as it was is no change', async (t) => {
+test('a file that vanishes and returns unchanged is not a change', async (t) => {
   const path = join(t.testdir({ data: 'a' }), 'data');
   const watch = watching(t, file(path), { pollMs: 10, settleMs: 100 });
   renameSync(path, `${path}.away`);
@@ -158,7 +158,7 @@ test('what vanishes and comes back as it was is no change', async (t) => {
   t.equal(watch.count, 0);
 });
 
-test('a file that is not there yet is told of when it comes, also with its directory', async (t) => {
+test('a missing file is reported when it appears, also with its directory', async (t) => {
   const folder = t.testdir({});
   const watch = watching(t, file(join(folder, 'sub', 'data')));
   mkdirSync(join(folder, 'sub'));
@@ -167,7 +167,7 @@ test('a file that is not there yet is told of when it comes, also with its direc
   t.equal(watch.count, 1);
 });
 
-test('links that form a loop are like a file that is not there', async (t) => {
+test('links that form a loop are treated as a missing file', async (t) => {
   const folder = t.testdir({ one: t.fixture('symlink', 'two'), two: t.fixture('symlink', 'one'), data: 'a' });
   const watch = watching(t, file(join(folder, 'one')));
   swapLink('data', join(folder, 'one'));
@@ -197,7 +197,7 @@ test('every file of a source is watched, maps of lecturer identifiers too, and n
   t.equal(watch.count, 3);
 });
 
-test('files that are added to, changed in, and removed from a folder or glob are told, once each', async (t) => {
+test('files added to, changed in and removed from a folder or glob are reported once each', async (t) => {
   const folder = t.testdir({ files: { 'a.ics': 'a' }, deep: {} });
   const path = (name: string): string => join(folder, name);
   const source: SourceSpec = {
@@ -239,7 +239,7 @@ test('files that are added to, changed in, and removed from a folder or glob are
   t.equal(watch.count, changes.length, 'closed');
 });
 
-test('a closed watch tells nothing more, also of what it has found already', async (t) => {
+test('a closed watch reports nothing more, not even changes already found', async (t) => {
   const path = join(t.testdir({ data: 'a' }), 'data');
   const watch = watching(t, file(path), { pollMs: 10, settleMs: 100 });
   const early = watching(t, file(path));
@@ -252,7 +252,7 @@ test('a closed watch tells nothing more, also of what it has found already', asy
   t.equal(watch.count + early.count, 0);
 });
 
-test('a change right after the call is told with the settings of production, within a second or so', async (t) => {
+test('with the settings of production, a change right after the call is reported within about a second', async (t) => {
   const path = join(t.testdir({ data: 'a' }), 'data');
   const watch = watching(t, file(path), {});
   writeFileSync(path, 'bc');

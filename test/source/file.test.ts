@@ -67,7 +67,7 @@ test('progress of a gzipped file counts the bytes of the file', async (t) => {
   t.match(progress.at(-1), { bytesRead: packed.length, bytesTotal: packed.length });
 });
 
-test('what cannot be opened is unreadable, with one clear line', async (t) => {
+test('a file that cannot be opened is unreadable, with one clear line', async (t) => {
   const folder = t.testdir({ file: 'x' });
   const cases: [path: string, reason: string][] = [
     [folder, 'it is a directory; expected a file'],
@@ -170,7 +170,7 @@ test('an abort at any moment is a rejection and nothing else', async (t) => {
   t.same([...outcomes], []);
 });
 
-test('what the sink throws comes through as it is', async (t) => {
+test('errors of the sink come through unchanged', async (t) => {
   const folder = t.testdir({ plain: LINE.repeat(LINES), packed: gzipSync(LINE.repeat(LINES)) });
   for (const name of ['plain', 'packed']) {
     const mistake = new TypeError('a mistake');

@@ -92,7 +92,7 @@ test('what a glob matches', async (t) => {
   }
 });
 
-test('where nothing is found the error says what is there', async (t) => {
+test('if no file is found the error lists the other entries', async (t) => {
   const folder = t.testdir({
     none: {},
     some: { 'a.md': '', b: {}, 'c.txt': '', d: '', e: '', f: '', g: '' },
@@ -112,7 +112,7 @@ test('where nothing is found the error says what is there', async (t) => {
   }
 });
 
-test('a folder that may not be read is no folder without files', {
+test('an unreadable folder is not treated as empty', {
   skip: process.getuid?.() === 0 && 'root reads everything',
 }, async (t) => {
   const folder = t.testdir({ open: { 'a.ics': '' }, closed: { 'a.ics': '' } });
@@ -127,7 +127,7 @@ test('a folder that may not be read is no folder without files', {
   }
 });
 
-test('an argument is a folder or a glob by what is there', (t) => {
+test('the file system decides whether an argument is a folder or a glob', (t) => {
   const folder = t.testdir({ folder: {}, 'a[1].csv': '', '{a}': {} });
   for (const [text, expected] of [
     ['folder', { kind: 'folder', path: `${folder}/folder` }],
@@ -151,7 +151,7 @@ test('an argument is a folder or a glob by what is there', (t) => {
   t.end();
 });
 
-test('a folder is the same source whatever is in it', (t) => {
+test('a folder is the same source with any files', (t) => {
   const folder = t.testdir({ 'a.ics': '' });
   const digest = (): string => sourceDigest(parseSourceArgument(folder), folder);
   const before = digest();
@@ -161,7 +161,7 @@ test('a folder is the same source whatever is in it', (t) => {
   t.end();
 });
 
-test('the files are found anew at each load, and only those that changed are read', async (t) => {
+test('files are found again at each load, and only changed ones are read', async (t) => {
   const folder = t.testdir({
     'a.ndjson': line('a'),
     'b.ndjson.gz': gzipSync(line('b')),
@@ -231,7 +231,7 @@ test('the files are found anew at each load, and only those that changed are rea
   t.equal(report.skipped, 1);
 });
 
-test('300 files are read some at a time', async (t) => {
+test('300 files are read a few at a time', async (t) => {
   const folder = t.testdir(
     Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`${n}.ndjson`, line(`e${n}`)])),
   );

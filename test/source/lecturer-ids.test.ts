@@ -16,7 +16,7 @@ async function filled(record: unknown): Promise<unknown> {
   return read.records[0]?.value;
 }
 
-test('lecturerId is filled from the name where a record has none', async (t) => {
+test('lecturerId is filled from the name if a record has none', async (t) => {
   t.same(await filled({ lecturer: 'Lovelace, Ada', n: 1 }), {
     lecturer: 'Lovelace, Ada',
     n: 1,
@@ -92,7 +92,7 @@ test('the version covers the map, whether it is given or a file', async (t) => {
   t.equal((await collect(withLecturerIds(memorySource([]), IDS))).summary.version, null);
 });
 
-test('a map that is none is a failure', async (t) => {
+test('an invalid map is a failure', async (t) => {
   const folder = t.testdir({
     array: '[]',
     broken: '{"a":',

@@ -48,7 +48,7 @@ async function titlesOf(source: Source): Promise<Record<string, string>> {
   return Object.fromEntries(rows.map(({ id, title }) => [id, title]));
 }
 
-test('where two sources have an event of one id, the later source wins', async (t) => {
+test('if two sources have an event with the same id, the later source wins', async (t) => {
   const one = memorySource([event('a', '1'), event('b', '1'), event('c', '1')], 'one');
   const two = memorySource([event('b', '2'), event('c', '2'), event('d', '2')], 'two');
   const three = memorySource([event('c', '3')], 'three');
@@ -56,7 +56,7 @@ test('where two sources have an event of one id, the later source wins', async (
   t.strictSame(await titlesOf(mergedSource([three, two, one])), { a: '1', b: '1', c: '1', d: '2' });
 });
 
-test('what is overridden is reported apart from what is a fault', async (t) => {
+test('overridden records are reported separately from faults', async (t) => {
   const one = memorySource(
     [event('a', '1'), event('b', '1'), event('b', '1 again'), event('c', '1'), {}],
     'one',
@@ -92,7 +92,7 @@ test('a record that is bad does not override a good one', async (t) => {
   t.strictSame(await titlesOf(merged), { a: '1' });
 });
 
-test('many overridden records do not crowd out the faults', async (t) => {
+test('many overridden records leave room for the faults', async (t) => {
   const many = Array.from({ length: 2 * REJECTIONS_KEPT_MAX }, (_, i) => event(`e${i}`, ''));
   const summary = await summaryOf(
     mergedSource([memorySource([...many, { id: 'bad' }], 'one'), memorySource(many, 'two')]),
@@ -101,7 +101,7 @@ test('many overridden records do not crowd out the faults', async (t) => {
   t.equal(summary.rejections.at(-1)?.code, 'missing-field');
 });
 
-test('sources of one name are told apart, also where they are merged themselves', async (t) => {
+test('sources with equal names are distinguished, even if they are merged themselves', async (t) => {
   const one = memorySource([event('a', '1')], 'same');
   const two = memorySource([event('a', '2')], 'same');
   const merged = mergedSource([one, two]);
@@ -119,7 +119,7 @@ test('one source alone, a source given twice, and none', async (t) => {
   t.throws(() => mergedSource([]), { code: 'option-invalid' });
 });
 
-test('nothing is modified where nothing is in all of them', async (t) => {
+test('the result is unmodified if every source is', async (t) => {
   const sources = ['a', 'b', 'c'].map((name) => versioned(name, [name], `${name}1`));
   const merged = mergedSource(sources);
   let parts: readonly PartReport[] = [];
@@ -138,7 +138,7 @@ test('nothing is modified where nothing is in all of them', async (t) => {
   );
 });
 
-test('where one source changed, all are read whole, in their order, each record once', async (t) => {
+test('if one source changed, all are read completely, in order, each record once', async (t) => {
   for (const changed of [0, 1, 2]) {
     const parts = ['a', 'b', 'c'].map((name) => versioned(name, [name], `${name}1`));
     const merged = mergedSource(parts);
@@ -167,7 +167,7 @@ test('a source without a version makes the whole without one', async (t) => {
   t.notOk(await isUnchanged(merged, version));
 });
 
-test('what is no version of as many sources is not asked with', async (t) => {
+test('a version of another number of sources is not sent', async (t) => {
   for (const previous of [
     '',
     'null',
@@ -266,7 +266,7 @@ test('progress adds up', async (t) => {
   t.strictSame(progress.at(-1), { bytesRead: 9, bytesTotal: null, records: 3 });
 });
 
-test('a load tells its version before it gives any record; one part without a version makes it null', async (t) => {
+test('a load reports its version before the first record; a part without a version makes it null', async (t) => {
   const told: (string | null)[] = [];
   const withVersion = versioned('b', [event('b', 'b')], 'b1');
   const toldAt: (string | null | undefined)[] = [];

@@ -69,7 +69,7 @@ const positions = fc.record(
   { requiredKeys: ['record'], noNullPrototype: true },
 ) as fc.Arbitrary<RecordPosition>;
 
-test('what a copy gives back is the same event, or the same rejection, at the same place', (t) => {
+test('a copy gives back the same event or rejection at the same position', (t) => {
   fc.assert(
     fc.property(fc.array(fc.tuple(records, positions), { maxLength: 30 }), (given) => {
       const { told } = copied((sink) => {
@@ -89,7 +89,7 @@ test('what a copy gives back is the same event, or the same rejection, at the sa
   t.end();
 });
 
-test('names of fields that are not served are kept, in their order, and their values are not', (t) => {
+test('of unserved fields the names are kept, in order, and the values are not', (t) => {
   const { told } = copied((sink) => {
     sink.record({ zoom: 'x'.repeat(10_000), id: 'a', note: 1 }, { record: 1 });
   });
@@ -138,7 +138,7 @@ test('many records are several batches, in shared memory, and no more than the b
   });
 });
 
-test('a damaged copy says so', (t) => {
+test('a damaged copy is reported', (t) => {
   const { copy } = copied((sink) => sink.record({ id: 'a' }, { record: 1 }));
   for (const at of [4, 8, copy.bytes.length - 1]) {
     const bytes = Uint8Array.from(copy.bytes);

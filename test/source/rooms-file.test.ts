@@ -119,7 +119,7 @@ test('the number of rooms is bounded', async (t) => {
   t.match(error.message, /it has more than 20000 rooms$/);
 });
 
-test('rooms of a program are judged as those of a file', (t) => {
+test('rooms of a program are checked like those of a file', (t) => {
   t.equal(roomsOf([{ id: A }], 'uuid').rooms.length, 1);
   t.throws(() => roomsOf([{ id: A }, { id: 'x' }, null], 'uuid'), {
     code: 'option-invalid',

@@ -5,7 +5,7 @@ import { parseSourceArgument, type SourceSpec, sourceOfSpec } from '../../src/so
 import { collect } from './collect.js';
 import { ndjson, startUpstream } from './http/upstream.js';
 
-test('what a command line calls a source is told by its form', (t) => {
+test('the form of an argument decides the kind of source', (t) => {
   const cases: [text: string | string[], spec: object][] = [
     ['events.ndjson', { kind: 'file', path: 'events.ndjson' }],
     ['./http:/x', { kind: 'file', path: './http:/x' }],
@@ -21,7 +21,7 @@ test('what a command line calls a source is told by its form', (t) => {
   t.end();
 });
 
-test('what is no source is refused with what would be one', (t) => {
+test('an invalid source is refused with examples of valid ones', (t) => {
   const cases: [text: string | string[], message: RegExp][] = [
     ['', /empty; expected a path or an address/],
     [[], /no source is given/],
@@ -78,7 +78,7 @@ test('header fields go to one origin only', (t) => {
   t.end();
 });
 
-test('a description crosses to another thread and is the same source there', async (t) => {
+test('a description sent to another thread is the same source there', async (t) => {
   const folder = t.testdir({ data: ndjson([{ title: '0' }, { title: '1' }]), ids: '{"Ada":"1"}' });
   const upstream = await startUpstream(t, (_, response) => response.end(ndjson([{ lecturer: 'Ada' }])));
   const spec: SourceSpec = parseSourceArgument([join(folder, 'data'), upstream.origin], {

@@ -35,7 +35,7 @@ test('texts are found again, and only they are', (t) => {
   t.end();
 });
 
-test('texts with one hash are told apart', (t) => {
+test('texts with equal hashes are distinguished', (t) => {
   const strings = new ByteStrings();
   const bytes = Buffer.from('abcabdabcd', 'utf8');
   const view = viewOf(bytes);

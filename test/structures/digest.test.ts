@@ -53,7 +53,7 @@ test('every bit of a text changes about half of the bits of its digest', (t) => 
   t.end();
 });
 
-test('texts and numbers are told from others of the same letters', (t) => {
+test('texts and numbers with the same characters have different digests', (t) => {
   const of = (...parts: readonly (string | number)[]): string => {
     const digest = new Digest();
     for (const part of parts) {

@@ -14,7 +14,7 @@ test('it never holds more than its bound, and keeps what is in use', (t) => {
   t.end();
 });
 
-test('what would take more than half of it is not taken, and nothing goes for it', (t) => {
+test('a value larger than half of the cache is not kept, and removes nothing', (t) => {
   const cache = new GenerationalCache<string>(100);
   cache.set('small', 'kept', 50);
   cache.set('large', 'refused', 51);
@@ -27,7 +27,7 @@ test('what would take more than half of it is not taken, and nothing goes for it
   t.end();
 });
 
-test('a value takes the place of the one before, and its bytes too', (t) => {
+test('a value replaces the previous one and its bytes', (t) => {
   const cache = new GenerationalCache<string>(100);
   for (const [value, bytes] of [
     ['first', 30],

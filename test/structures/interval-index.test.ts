@@ -63,7 +63,7 @@ test('a window finds exactly the intervals that overlap it', (t) => {
   t.end();
 });
 
-test('a search for no more than so many gives all of them, or null', (t) => {
+test('a search with a limit gives all intervals, or null', (t) => {
   const intervals = Array.from({ length: 100 }, (_, i): Interval => [i, i + 10]);
   // By trees at once, and by scans.
   for (const scansMax of [0, 255]) {
@@ -121,7 +121,7 @@ test('the trees in memory stay within their bound, and answers stay right', (t) 
   t.end();
 });
 
-test('a tree is built when scanning has cost as much, one for a question, and again only after as much', (t) => {
+test('a tree is built once scans have cost as much, one per query, and again only after as many scans', (t) => {
   const intervals = Array.from({ length: 12 }, (_, i): Interval => [i, i + 100]);
   const index = indexOf(intervals, 4, 2, 3);
   const counts = Array.from({ length: 9 }, () => {
@@ -133,7 +133,7 @@ test('a tree is built when scanning has cost as much, one for a question, and ag
   t.end();
 });
 
-test('a few very long intervals do not make every bucket be asked', (t) => {
+test('a few very long intervals do not make queries search every bucket', (t) => {
   const intervals: Interval[] = Array.from({ length: 5000 }, (_, i): Interval => [i * 10, i * 10 + 10]);
   for (let i = 0; i < 20; i++) intervals.push([i, 60_000]);
   const index = indexOf(intervals, 64, 1000);

@@ -16,7 +16,7 @@ function within(list: readonly number[], bounds: readonly number[]): number[] {
   );
 }
 
-test('a list within runs is what a scan gives', (t) => {
+test('a list within runs agrees with a scan', (t) => {
   fc.assert(
     fc.property(ordinals, runs, (list, bounds) => {
       const expected = within(list, bounds);
@@ -36,7 +36,7 @@ test('a list within runs is what a scan gives', (t) => {
   t.end();
 });
 
-test('only the asked part of a list is looked at', (t) => {
+test('only the requested part of a list is read', (t) => {
   const list = Uint32Array.from([1, 2, 3, 4, 5]);
   const positions = new Uint32Array(2);
   t.equal(positionsWithinRuns(list, 1, 3, Uint32Array.from([0, 100]), 1, positions), 2);

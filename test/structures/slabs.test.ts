@@ -20,7 +20,7 @@ test('arrays that are kept never share memory, whatever their lengths', (t) => {
   t.end();
 });
 
-test('a copy is of its own', (t) => {
+test('a copy has its own memory', (t) => {
   const values = [3, 0xffffffff, 0];
   const copy = results.copyUint32(values);
   values[0] = 9;

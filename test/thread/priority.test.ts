@@ -10,7 +10,7 @@ test('the first thread of a process keeps its priority', (t) => {
   t.end();
 });
 
-test('another thread goes behind it, where the system has a priority for each', async (t) => {
+test('another thread has a lower priority, if the system supports it', async (t) => {
   let own: string;
   try {
     own = readlinkSync('/proc/thread-self');

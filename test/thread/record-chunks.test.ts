@@ -29,7 +29,7 @@ test('values become what JSON makes of them', async (t) => {
   ]);
 });
 
-test('what JSON cannot represent becomes a text that says so, in its place', async (t) => {
+test('a record that JSON cannot represent becomes a text that says so', async (t) => {
   const circle: Record<string, unknown> = {};
   circle.self = circle;
   const broken = {

@@ -64,7 +64,7 @@ test('a thread builds the same image as this one, in memory that both share', as
   t.equal(new Snapshot(there).ordinalOf(idOf(2)), 1);
 });
 
-test('what a load of records can come to', async (t) => {
+test('the outcomes of a load of records', async (t) => {
   const load = (records: readonly object[], served: SnapshotImage | null): Promise<Done> =>
     runTaskHere(loadTask({ served }), {}, recordChunks(records));
   const first = imageOf(await load(RECORDS, null));
@@ -129,7 +129,7 @@ test('records that fail half-way fail the load', async (t) => {
   await t.rejects(load, { code: 'source-unreadable', message: /the cursor was closed/ });
 });
 
-test('aborting ends the thread, and lets go of the records', { timeout: 20_000 }, async (t) => {
+test('aborting ends the thread, and releases the records', { timeout: 20_000 }, async (t) => {
   let asked = 0;
   let returned = false;
   async function* endless(): AsyncGenerator<object> {
@@ -159,7 +159,7 @@ test('aborting ends the thread, and lets go of the records', { timeout: 20_000 }
   await t.rejects(spawnTask(loadTask({}), { signal: abort.signal, keepsProcessAlive: true }), reason);
 });
 
-test('what onProgress throws rejects the task, whatever it is, and the thread ends', async (t) => {
+test('any value that onProgress throws rejects the task, and the thread ends', async (t) => {
   const path = join(folderFor(t), 'events.ndjson');
   writeFileSync(path, RECORDS.map((each) => JSON.stringify(each)).join('\n'));
   const source = { kind: 'file', path } as const;
@@ -177,7 +177,7 @@ test('what onProgress throws rejects the task, whatever it is, and the thread en
   }
 });
 
-test('differences that do not fit into the memory of a load are not kept, and the load goes on', async (t) => {
+test('differences that do not fit into the memory of a load are dropped, and the load continues', async (t) => {
   const count = 30_000;
   const records = (title: string): object[] => Array.from({ length: count }, (_, n) => record(n, title));
   const load = (title: string, more: Partial<LoadTask>): Promise<Done> =>
@@ -196,7 +196,7 @@ test('differences that do not fit into the memory of a load are not kept, and th
   }
 });
 
-test('a load whose thread runs out of memory is refused, and ends nothing else', async (t) => {
+test('if the thread of a load runs out of memory, only the load is refused', async (t) => {
   // Fewer pieces than the memory is looked at after, and each of them brings nothing but new texts.
   async function* feed(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     for (let piece = 0; piece < LOAD_LOOK_CHUNKS - 1; piece++) {

@@ -59,7 +59,7 @@ test('a directory has names and numbers of events, and takes the filters of find
   await timetable.close();
 });
 
-test('mistakes are told', async (t) => {
+test('mistakes are reported', async (t) => {
   const timetable = openTimetable({ source: RECORDS, identifiers: 'any' });
   await timetable.ready;
   const codeOf = (read: () => unknown): unknown => {
@@ -92,7 +92,7 @@ test('mistakes are told', async (t) => {
   await timetable.close();
 });
 
-test('a change of a name is a publication without changed events, after which the name is another', async (t) => {
+test('a changed name gives a publication without changed events', async (t) => {
   const renamed = RECORDS.map((each) => ('roomName' in each ? { ...each, roomName: 'Curie II' } : each));
   let records = RECORDS;
   const timetable = openTimetable({

@@ -107,7 +107,7 @@ function newFolder(t: Test): Folder {
 }
 
 for (const workers of [1, 3]) {
-  test(`revocations, secrets and enrolments are taken up, workers ${workers}`, async (t) => {
+  test(`changed revocations, secrets and enrolments take effect, workers ${workers}`, async (t) => {
     const folder = newFolder(t);
     const feed = {
       secretFile: folder.write('secret', newSecret()),
@@ -130,7 +130,7 @@ for (const workers of [1, 3]) {
   });
 }
 
-test('what is bad or missing is refused: what was read before stays', async (t) => {
+test('a bad or missing file is refused, and the earlier content stays', async (t) => {
   const folder = newFolder(t);
   const revoked = JSON.stringify({ bob: '2100-01-01T00:00:00Z' });
   const feed = {

@@ -45,7 +45,7 @@ async function inspected(t: Test, records: readonly object[], ...options: string
   return (await runHere(t, ['inspect', file, ...options])).stdout;
 }
 
-test('filters that find nothing are told once, and again when they are others', async (t) => {
+test('filters that find nothing are reported once, and again when they change', async (t) => {
   t.same(await warningsOf([FULL]), []);
   const told = await warningsOf(
     [{ ...FULL, lecturerId: null, type: null }],

@@ -141,7 +141,7 @@ test('records without an id have the same identifiers in every load and order', 
   );
 });
 
-test('what a record is derived from is its canonical content', async (t) => {
+test('identifiers are derived from the canonical content of a record', async (t) => {
   const one = {
     time: '2024-09-02T08:00:00Z',
     endTime: '2024-09-02T09:00:00Z',
@@ -174,7 +174,7 @@ test('what a record is derived from is its canonical content', async (t) => {
   t.notSame(await idsOf({ ...one, endTime: '2024-09-02T09:00:01Z' }), ids);
 });
 
-test('of equal records in two sources one is served', async (t) => {
+test('one of two equal records in two sources is served', async (t) => {
   const folder = await folderOf(t);
   const record = { time: '2024-09-02T08:00:00Z', endTime: '2024-09-02T09:00:00Z', title: 'x' };
   const specs = await Promise.all(
@@ -188,14 +188,14 @@ test('of equal records in two sources one is served', async (t) => {
   t.match(summary, { events: 2, rejected: 1, rejectedByCode: { overridden: 1 } });
 });
 
-test('times in changes of the clock are counted', async (t) => {
+test('times at clock changes are counted', async (t) => {
   const row = (Datum: string, Von: string) => ({ ...ROWS[0], Datum, Von, Bis: '12:00' });
   const source = [row('31.03.2024', '2:30'), row('27.10.2024', '2:30'), row('27.10.2024', '2:45')];
   const { summary } = await load({ source, ...RULES });
   t.strictSame(summary.ambiguousTimes, { gaps: 1, overlaps: 2 });
 });
 
-test('a time that no rule makes right is rejected, with the setting that would', async (t) => {
+test('an unreadable time is rejected, with the setting that would allow it', async (t) => {
   const { timeZone: _, ...rules } = RULES;
   const good = { ...ROWS[0], Von: '08:00+02:00', Bis: '09:30+02:00' };
   const { summary } = await load({ source: [good, ...ROWS], ...rules });
@@ -203,7 +203,7 @@ test('a time that no rule makes right is rejected, with the setting that would',
   t.match(summary.rejections[0], { detail: /has no offset: .* --time-zone/, more: [{ field: 'endTime' }] });
 });
 
-test('a map of columns that are not there fails the load, and the last timetable stays', async (t) => {
+test('a map of missing columns fails the load, and the last timetable stays', async (t) => {
   const folder = await folderOf(t);
   const source = join(folder, 'rows.json');
   await writeFile(source, JSON.stringify(ROWS));
@@ -220,7 +220,7 @@ test('a map of columns that are not there fails the load, and the last timetable
   await timetable.close();
 });
 
-test('of several JSON sources one needs to have an optional column of the map', async (t) => {
+test('one of several JSON sources must have an optional column of the map', async (t) => {
   const folder = await folderOf(t);
   const times = { time: '2024-09-02T08:00:00Z', endTime: '2024-09-02T09:00:00Z' };
   const paths = ['with.json', 'without.json'].map((name) => join(folder, name)) as [string, string];
@@ -269,7 +269,7 @@ test('a snapshot file of other rules is served at the start, and not confirmed a
   t.strictSame(await open({}), [utc, 'published', berlin]);
 });
 
-test('a source of the program is asked with its own version, whatever the rules', async (t) => {
+test('a source of the program is asked with its own version under any rules', async (t) => {
   const asked: (string | null)[] = [];
   const source = {
     name: 'rows',

@@ -58,7 +58,7 @@ test('dates, lists and pages', async (t) => {
   await timetable.close();
 });
 
-test('a query that is not valid throws every fault, and never returns everything', async (t) => {
+test('an invalid query throws all faults, and never returns everything', async (t) => {
   const timetable = openTimetable({ source: [record(1, { roomId: ROOM })] });
   await timetable.ready;
   const cases: [query: object, codes: string[]][] = [
@@ -86,7 +86,7 @@ test('a query that is not valid throws every fault, and never returns everything
   await timetable.close();
 });
 
-test('what is no query is refused, every value of a wrong type by name, and nothing becomes everything', async (t) => {
+test('an invalid query is refused, with each value of a wrong type, and never selects everything', async (t) => {
   for (const unknownParameters of ['reject', 'ignore'] as const) {
     const timetable = openTimetable({
       buildOn: 'here',
@@ -183,7 +183,7 @@ test('what is no query is refused, every value of a wrong type by name, and noth
   }
 });
 
-test('texts do for every parameter, as a framework gives them, and so do objects of a class', async (t) => {
+test('every parameter accepts texts, as from a framework, and queries may be objects of a class', async (t) => {
   const timetable = openTimetable({
     buildOn: 'here',
     source: [record(1, { studyGroup: 'A' }), record(2, { studyGroup: 'B' })],
@@ -214,7 +214,7 @@ test('a timetable cannot be opened without options', (t) => {
   t.end();
 });
 
-test('a handler with a mistyped option is refused, rather than open to everybody', async (t) => {
+test('a handler with a mistyped option is refused instead of letting every request in', async (t) => {
   const timetable = openTimetable({ buildOn: 'here', source: [record(1)] });
   const hs256Secret = 'a secret of the tests, 32 bytes or more';
   const cases: [options: unknown, message: RegExp][] = [
@@ -240,7 +240,7 @@ test('a handler with a mistyped option is refused, rather than open to everybody
   await timetable.close();
 });
 
-test('what onProgress throws is why the timetable could not be loaded', async (t) => {
+test('an error of onProgress fails the first load', async (t) => {
   const mistake = new Error('a mistake in the program');
   for (const buildOn of ['thread', 'here'] as const) {
     const timetable = openTimetable({
@@ -315,7 +315,7 @@ test('a listener of an event that does not exist is refused', async (t) => {
   await timetable.close();
 });
 
-test('reads before the first snapshot, after a failure and after close say so', async (t) => {
+test('reads before the first snapshot, after a failure and after close throw the reason', async (t) => {
   const loading = openTimetable({ buildOn: 'here', source: [record(1)] });
   t.throws(() => loading.find(), { code: 'not-ready' });
   t.equal(loading.status, 'starting');
@@ -330,7 +330,7 @@ test('reads before the first snapshot, after a failure and after close say so', 
   await failing.close();
 });
 
-test('bad records are left out and counted, good ones served', async (t) => {
+test('bad records are left out and counted; good ones are served', async (t) => {
   const timetable = openTimetable({
     source: [record(1), { id: 'x' }, record(1, { title: 'the second of one id' }), record(2), 7],
   });
@@ -349,7 +349,7 @@ test('bad records are left out and counted, good ones served', async (t) => {
   await timetable.close();
 });
 
-test('several timetables in one process do not know of each other', async (t) => {
+test('several timetables in one process are independent', async (t) => {
   const one = openTimetable({ buildOn: 'here', source: [record(1)] });
   const two = openTimetable({ buildOn: 'here', source: [record(1), record(2)] });
   await Promise.all([one.ready, two.ready]);

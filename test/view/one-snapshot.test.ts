@@ -26,7 +26,7 @@ const PATHS = [
   '/schedule/personal',
 ];
 
-test('a request sees one snapshot, even where another is published at every look', async (t) => {
+test('a request sees one snapshot, even if another is published at every read', async (t) => {
   const views = [viewOfEvents(EVENTS, 'uuid'), viewOfEvents(OTHERS, 'uuid')] as const;
   const expected = new Map<string, string>();
   let looks = 0;

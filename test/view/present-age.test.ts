@@ -66,7 +66,7 @@ for (const jumpMs of JUMPS_MS) {
     t.ok(Math.abs(ageSeconds * 1000 - early) < MINUTE_MS / 2, `${ageSeconds} s`);
   });
 
-  test(`a build during which the clock is set by ${jumpMs / MINUTE_MS} minutes takes as long as it takes`, (t) => {
+  test(`the duration of a build is right if the clock is set by ${jumpMs / MINUTE_MS} minutes`, (t) => {
     const builder = new SnapshotBuilder({ identifiers: 'any' });
     setClock(t, jumpMs);
     const { buildMs, builtAtMs } = builder.finish().summary;
@@ -75,7 +75,7 @@ for (const jumpMs of JUMPS_MS) {
     t.end();
   });
 
-  test(`an upstream that names a time to be asked again, our clock off by ${jumpMs / MINUTE_MS} minutes`, (t) => {
+  test(`Retry-After with a date, with our clock off by ${jumpMs / MINUTE_MS} minutes`, (t) => {
     setClock(t, jumpMs);
     const dated = (ms: number): string => new Date(ms).toUTCString();
     const headers = { date: dated(realNow()), 'retry-after': dated(realNow() + 2 * MINUTE_MS) };
@@ -87,7 +87,7 @@ for (const jumpMs of JUMPS_MS) {
   });
 }
 
-test('a time of day by the clock that nobody sets', (t) => {
+test('a wall-clock time on the monotonic clock', (t) => {
   const near = (a: number, b: number): boolean => Math.abs(a - b) < MINUTE_MS / 2;
   t.ok(near(monotonicMsAt(Date.now() - 10 * MINUTE_MS), monotonicMs() - 10 * MINUTE_MS), 'of the past');
   t.ok(near(monotonicMsAt(Date.now() + 10 * MINUTE_MS), monotonicMs()), 'of the future: now');

@@ -1,4 +1,4 @@
-/** Whole answers, by request target, of one snapshot. A target is kept from its second time on: most are never seen twice. */
+/** Whole answers of one snapshot, by request target. An answer is kept from its second request on: most targets are requested once. */
 import { ANSWER_CACHE_ENTRY_BYTES_MAX, ANSWERS_SEEN_ENTRIES } from '../../limits.js';
 import type { FormatName } from '../../model/format.js';
 import { GenerationalCache } from '../../structures/generational-cache.js';
@@ -9,19 +9,19 @@ import { directHead, httpDate, sendDirectly } from '../node/direct.js';
 export interface KnownAnswer {
   readonly entityTag: string;
   readonly headers: FlatHeaders;
-  /** Null if only the tag is known, from an answer of 304 or 412. Part of `wire` if there is one. */
+  /** Null if only the tag is known, from an answer of 304 or 412. A part of `wire`, unless that is null. */
   body: Uint8Array | null;
   /** Head and body in one buffer, once it was sent directly. */
   wire: { readonly bytes: Buffer; readonly dateOffset: number; date: string } | null;
 }
 
 export interface KnownTarget {
-  /** The one that its query names; null if Accept decides. */
+  /** The format that the query names; null if Accept decides. */
   readonly format: FormatName | null;
   readonly answers: Partial<Record<FormatName, KnownAnswer>>;
 }
 
-/** An entry besides body and target: objects, header fields twice, a place in a Map. */
+/** Memory of an entry besides body and target: objects, header fields twice, a place in a Map. */
 const ENTRY_BYTES = 1536;
 
 export class AnswerCache {
@@ -38,7 +38,7 @@ export class AnswerCache {
     return this.#known.bytes;
   }
 
-  /** Forgets all answers of other snapshots. Call it first for each request. */
+  /** Forgets the answers of other snapshots. Call it first in each request. */
   keepOnly(snapshotId: string): void {
     if (snapshotId === this.snapshotId) return;
     this.snapshotId = snapshotId;
@@ -50,7 +50,7 @@ export class AnswerCache {
     return this.#known.get(target);
   }
 
-  /** Keeps an answer if one with its tag was offered before. The body is copied. */
+  /** Keeps an answer if an answer with its tag was offered before. The body is copied. */
   offer(
     target: string,
     format: FormatName | null,
@@ -59,7 +59,7 @@ export class AnswerCache {
   ): void {
     const { body } = answer;
     if ((body?.length ?? 0) > ANSWER_CACHE_ENTRY_BYTES_MAX || !this.wasSeen(answer.entityTag)) return;
-    // A Buffer with memory of its own; node:http makes one of anything else each time.
+    // A Buffer with its own memory; from other values node:http would make a Buffer each time.
     const copy = body === null ? null : Buffer.allocUnsafeSlow(body.length);
     copy?.set(body as Uint8Array);
     this.keep(target, format, answerFormat, { ...answer, body: copy });
@@ -81,9 +81,9 @@ export class AnswerCache {
     return this.#known.set(target, { format, answers }, bytes);
   }
 
-  /** Whether it was asked before for this tag, of the present snapshot. */
+  /** Whether this tag of the present snapshot was seen before. */
   wasSeen(entityTag: string): boolean {
-    // The tag ends with a quote; the two letters before it are six bits each of a digest.
+    // The tag ends with a quote. Each of the two letters before the quote has six bits of a digest.
     const { length } = entityTag;
     const place = (entityTag.charCodeAt(length - 2) << 6) ^ entityTag.charCodeAt(length - 3);
     const at = place & (ANSWERS_SEEN_ENTRIES - 1);
@@ -95,7 +95,7 @@ export class AnswerCache {
 
 const DATE_FIELD = '\r\nDate: ';
 
-/** Sends a known answer directly: only its Date changes, once a second. @returns false if its head is too long: nothing was sent */
+/** Sends a kept answer directly: only its Date changes, once a second. @returns false if its head is too long; nothing was sent then */
 export function sendKnown(exchange: Exchange, answer: KnownAnswer, body: Uint8Array): boolean {
   const date = httpDate();
   let { wire } = answer;
@@ -105,7 +105,7 @@ export function sendKnown(exchange: Exchange, answer: KnownAnswer, body: Uint8Ar
     const bytes = Buffer.allocUnsafeSlow(head.length + body.length);
     bytes.write(head, 'latin1');
     bytes.set(body, head.length);
-    // The last one: no value of a header field before it has a line break.
+    // The last Date line is the right one: header values before it have no line breaks.
     wire = { bytes, dateOffset: head.lastIndexOf(DATE_FIELD) + DATE_FIELD.length, date };
     answer.wire = wire;
     answer.body = bytes.subarray(head.length);
@@ -114,7 +114,7 @@ export function sendKnown(exchange: Exchange, answer: KnownAnswer, body: Uint8Ar
     wire.bytes.write(date, wire.dateOffset, 'latin1');
     wire.date = date;
   }
-  // Some of it waits to be written, and must not change from now on.
+  // A part of these bytes still waits to be written, so they must not change.
   if (!sendDirectly(exchange, wire.bytes)) answer.wire = null;
   return true;
 }

@@ -1,32 +1,32 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Header fields that every answer ends with: what browsers are told, and CORS (https://fetch.spec.whatwg.org/#http-cors-protocol). */
+/** The last header fields of every answer: rules for browsers, and CORS (https://fetch.spec.whatwg.org/#http-cors-protocol). */
 export interface AnswerFields {
   readonly flat: readonly string[];
   /** As lines of a head, each with its end. */
   readonly text: string;
-  /** An answer with these fields is cached under this and its target. Empty, or begins with a space, as no target does. */
+  /** The key of these fields: answers are cached under key and target. Empty, or begins with a space, which no target does. */
   readonly keyPrefix: string;
-  /** For an answer that has a Content-Security-Policy of its own; null if these have none. */
+  /** For answers with their own Content-Security-Policy; null if these fields have none. */
   readonly withoutPolicy: AnswerFields | null;
-  /** For an answer whose address is a secret; null if these are such. */
+  /** For answers whose address is a secret; null if these fields are already for such answers. */
   readonly ofSecretAddress: AnswerFields | null;
 }
 
 const NO_SNIFFING: readonly string[] = ['X-Content-Type-Options', 'nosniff'];
-/** Nothing in an answer that is shown by itself is run or loaded, and no page frames it. */
+/** An answer that a browser shows runs and loads nothing, and no page can frame it. */
 const NOTHING_RUNS: readonly string[] = [
   'Content-Security-Policy',
   "default-src 'none'; frame-ancestors 'none'",
 ];
 
-/** The address goes to no other site and into no search engine. */
+/** Keeps the address from other sites and search engines. */
 const SECRET_ADDRESS: readonly string[] = ['Referrer-Policy', 'no-referrer', 'X-Robots-Tag', 'noindex'];
 
-/** Beside those that a page may always read (https://fetch.spec.whatwg.org/#cors-safelisted-response-header-name). */
+/** Header fields that a page may read besides the safelisted ones (https://fetch.spec.whatwg.org/#cors-safelisted-response-header-name). */
 const EXPOSED = 'ETag, Link, X-Total-Count, Retry-After, WWW-Authenticate';
 
-/** What a page may send besides what is always allowed. */
+/** Header fields that a page may send besides the safelisted ones. */
 export const PREFLIGHT_FIELDS: readonly string[] = Object.entries({
   'Access-Control-Allow-Methods': 'GET, HEAD',
   'Access-Control-Allow-Headers': 'Authorization, Accept, If-None-Match',
@@ -55,7 +55,7 @@ export class OriginFields {
 
   /** @param origins as browsers write them: see {@link originFault}; if there are none, answers do not mention origins */
   constructor(origins: readonly string[]) {
-    // Also for other origins and for none: a cache must not give their answer to pages that are allowed.
+    // Also for other origins and for none: a cache must not give these answers to allowed pages.
     this.#others = origins.length === 0 ? PLAIN_FIELDS : fieldsOf(['Vary', 'Origin'], '');
     this.#allowed = new Map(
       origins.map((origin) => [
@@ -73,8 +73,8 @@ export class OriginFields {
   }
 
   /**
-   * Whether it is a preflight (https://fetch.spec.whatwg.org/#cors-preflight-request) of an allowed origin. A browser sends no
-   * token with it, and if it fails, a page cannot even read why.
+   * Whether a request is a preflight (https://fetch.spec.whatwg.org/#cors-preflight-request) of an allowed origin. A browser sends no
+   * token with a preflight, and if it fails, a page cannot read why.
    */
   isPreflight(req: IncomingMessage): boolean {
     // Node makes the object of all header fields when it is first asked for.
@@ -85,10 +85,10 @@ export class OriginFields {
   }
 }
 
-/** What keeps a text from being an origin as browsers write it; null if it is one. */
+/** The fault of a text that should be an origin as browsers write it; null if it is one. */
 export function originFault(origin: string): string | null {
   if (origin.includes('*') || origin === 'null') {
-    return 'it must be an exact origin: every page that may read the timetable is named';
+    return 'it must be an exact origin, without wildcards';
   }
   let url: URL;
   try {
@@ -97,5 +97,5 @@ export function originFault(origin: string): string | null {
     return 'it must be an origin, such as https://timetable.example.org';
   }
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'it must begin with https:// or http://';
-  return url.origin === origin ? null : `it must be an origin without anything else; expected ${url.origin}`;
+  return url.origin === origin ? null : `it must be an origin and nothing else; expected ${url.origin}`;
 }

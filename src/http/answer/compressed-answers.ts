@@ -13,11 +13,11 @@ export interface PlainAnswer {
   readonly entityTag: string;
   readonly headers: FlatHeaders;
   readonly byteLength: number;
-  /** Its body, which nothing else may overwrite. */
+  /** The body; no other code may overwrite it. */
   chunks(): Iterable<Uint8Array>;
 }
 
-/** Compresses answers that are asked for again, one at a time. Until one is ready, its requests get it without a coding. */
+/** Compresses repeatedly requested answers, one at a time. Until an answer is compressed, requests get it without a coding. */
 export class CompressedAnswers {
   readonly #cache: AnswerCache;
   readonly #isOn: boolean;
@@ -32,7 +32,7 @@ export class CompressedAnswers {
     return acceptEncoding === undefined || !this.#isOn ? null : negotiateCoding(acceptEncoding);
   }
 
-  /** An entry without a body says that the answer is sent without the coding. */
+  /** An entry without a body means that the answer is sent without the coding. */
   find(target: string, coding: Coding): KnownTarget | undefined {
     return this.#cache.find(keyOf(target, coding));
   }
@@ -60,7 +60,7 @@ export class CompressedAnswers {
     }
     this.#isBusy = true;
     compress(answer.chunks(), answer.byteLength, coding)
-      // Too long for the cache: it would be made again for each request.
+      // The answer is too long for the cache, and would be compressed again for each request.
       .then((body) => keep(body) || keep(null))
       .catch((error: unknown) => {
         const reason = error instanceof Error ? error.message : String(error);

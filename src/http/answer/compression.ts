@@ -1,4 +1,4 @@
-/** Content codings of answers (RFC 9110 section 8.4.1). Bodies are compressed in libuv's threads, never for one request. */
+/** Content codings of answers (RFC 9110 section 8.4.1). Bodies are compressed in libuv's threads, only for repeated requests. */
 import { Readable, type Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -39,7 +39,7 @@ interface Negotiation {
 const MEMO_CHARACTERS_MAX = 256;
 const memo = new Map<string, Coding | null>();
 
-/** The coding that Accept-Encoding prefers; null for none. Answers without a coding are always sent, also if it refuses them. */
+/** The coding that Accept-Encoding prefers; null for none. Null also if it refuses answers without a coding: these are sent anyway. */
 export function negotiateCoding(acceptEncoding: string): Coding | null {
   const known = memo.get(acceptEncoding);
   if (known !== undefined) return known;

@@ -27,11 +27,11 @@ export function matchedEntityTag(ifNoneMatch: string, entityTag: string): string
   }
 }
 
-/** Caches may keep an answer but must ask before using it: the next snapshot may be a second away. */
+/** Caches may keep an answer but must revalidate it, because the next snapshot may come within a second. */
 export const CACHE_CONTROL = 'private, no-cache';
 export const VARY = 'Accept, Accept-Encoding, Authorization';
 
-/** The value of Link for the next page (RFC 8288). Encoded anew: no "<", ">" or line break of the client's gets in. */
+/** The value of Link for the next page (RFC 8288). Encoded again, so that it has no "<", ">" or line break of the client. */
 export function nextLink(path: string, pairs: ParameterPairs, cursor: string): string {
   const next = pairs.filter(([name]) => name !== 'cursor');
   return `<${path}?${formatQueryString([...next, ['cursor', cursor]])}>; rel="next"`;

@@ -1,4 +1,4 @@
-/** Which representation a request gets (RFC 9110 section 12.5.1). */
+/** Chooses the representation of an answer (RFC 9110 section 12.5.1). */
 import Negotiator from 'negotiator';
 import { ACCEPT_MEMO_ENTRIES_MAX } from '../../limits.js';
 import { FORMATS, type Format, type FormatName, LIST_FORMATS } from '../../model/format.js';
@@ -11,7 +11,7 @@ const DISPOSITIONS = Object.fromEntries(
   FORMATS.map(({ name, fileName }) => [name, fileName === null ? null : `inline; filename="${fileName}"`]),
 ) as Readonly<Record<FormatName, string | null>>;
 
-/** Accept headers longer than this are not remembered, so that the memo stays within its bound. */
+/** Longer Accept headers are not remembered: the memo must stay within its bound. */
 const MEMO_ACCEPT_CHARACTERS_MAX = 256;
 
 class Choice {
@@ -23,7 +23,7 @@ class Choice {
   constructor(formats: readonly Format[]) {
     this.#formatByMediaType = new Map(
       formats.flatMap((format) =>
-        // Some clients ask for the charset, too, and a parameter must match exactly.
+        // Some clients also name the charset, and a parameter must match exactly.
         [format.mediaType, format.contentType.replace('; ', ';'), ...format.aliases].map(
           (mediaType) => [mediaType, format.name] as const,
         ),
@@ -55,7 +55,7 @@ class Choice {
 const EVENT_CHOICE = new Choice(FORMATS);
 const LIST_CHOICE = new Choice(LIST_FORMATS);
 
-/** The format that an Accept header asks for, without one JSON; null if none of `formats` can be produced: 406. */
+/** The format that an Accept header prefers; JSON without the header; null if none of `formats` fits: 406. */
 export function negotiateFormat(accept: string | undefined, formats: readonly Format[]): FormatName | null {
   if (accept === undefined || accept === '*/*' || accept === 'application/json') return 'json';
   return (formats === FORMATS ? EVENT_CHOICE : LIST_CHOICE).of(accept);

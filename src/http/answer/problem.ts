@@ -1,5 +1,5 @@
 /**
- * Errors as application/problem+json (RFC 9457). `type` is `urn:lectern:problem:{code}`: true wherever the service is mounted.
+ * Errors as application/problem+json (RFC 9457). `type` is `urn:lectern:problem:{code}`, which does not depend on the mount path.
  * `instance` is the path alone: a query may hold secrets. Errors are `no-store`, as they depend on the token or the moment, and a
  * cache could keep a 404 (RFC 9110 section 15.1).
  */
@@ -43,7 +43,7 @@ export function problemBody({ code, detail, errors }: Problem, path?: string): s
 
 export function sendProblem(exchange: Exchange, problem: Problem): void {
   const { code, headers = [] } = problem;
-  // The address of a feed is a secret, and the same answer is due to all that are not good.
+  // The address of a feed is a secret, and all bad addresses must get the same answer.
   const isSecret = exchange.label === '/feeds';
   const body = problemBody(problem, isSecret ? undefined : mountPathOf(exchange.req) + exchange.path);
   sendText(

@@ -8,11 +8,11 @@ import { canSendDirectly, directHead, sendDirectly } from '../node/direct.js';
 const BODY_GATHER_BYTES_MAX = 65_536;
 
 /**
- * Sends a body of chunks. `headers` are complete but for those of every answer, Content-Length included. Bodies of unknown length are
+ * Sends a body of chunks. `headers` lacks only the fields of every answer and includes Content-Length. Bodies of unknown length are
  * sent in chunks (RFC 9112 section 7.1).
  */
 export function sendBody(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): void {
-  // HEAD leaves the chunks alone: they may be made when they are asked for.
+  // HEAD does not read the chunks, since reading may make them.
   if (exchange.head || body.byteLength === 0) sendHead(exchange, status, headers);
   else sendChunks(exchange, status, headers, body);
   exchange.answered(status, exchange.head ? 0 : (body.byteLength ?? 0));
@@ -100,7 +100,7 @@ function* piecesOf(chunks: readonly Uint8Array[]): Generator<Uint8Array> {
 }
 
 /**
- * Makes a slice only when the one before has gone, and lets other requests have their turn in between.
+ * Makes a slice only when the previous one was sent, and lets other requests run in between.
  *
  * @param countsBytes the length was unknown when the answer was counted
  */
@@ -110,7 +110,7 @@ function writeSlices(exchange: Exchange, slices: Iterator<Uint8Array>, countsByt
   let sent: Uint8Array | null = null;
   const next = (): void => {
     if (res.destroyed) return;
-    // With nothing left to write the kernel has taken the slice before.
+    // Nothing is left to write, so the kernel has taken the previous slice.
     if (sent !== null && ownsSocket && res.socket?.writableLength === 0) releaseSlice(sent);
     sent = null;
     const slice = slices.next();
@@ -120,7 +120,7 @@ function writeSlices(exchange: Exchange, slices: Iterator<Uint8Array>, countsByt
     }
     sent = slice.value;
     if (countsBytes) exchange.sent(sent.length);
-    // A turn of its own even if the kernel took everything: a fast reader must not keep others waiting.
+    // Ends the turn even if the kernel took everything: a fast reader must not make others wait.
     if (res.write(sent)) setImmediate(later);
     else res.once('drain', () => setImmediate(later));
   };

@@ -1,4 +1,4 @@
-/** The docs page. Its links are relative, so that it works behind a proxy that adds a prefix. @param assets `./` or `./docs/` */
+/** The docs page. Its links are relative, because a proxy may add a prefix. @param assets `./` or `./docs/` */
 export function docsHtml(assets: string): string {
   return `<!doctype html>
 <html lang="en">
@@ -57,7 +57,7 @@ export const DOCS_INITIALIZER = `'use strict';
     }
   }
 
-  // An input for items that are UUIDs: that of any text. Swagger UI looks for one, and warns where there is none.
+  // Items that are UUIDs get the input of any text. Without this, Swagger UI warns.
   const identifierInput = (system) => ({
     components: {
       JsonSchema_string_uuid: (props) =>

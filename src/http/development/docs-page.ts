@@ -1,4 +1,4 @@
-/** Room http/development/. What exists in development only: /login, /docs, /health. Production has no route to it. */
+/** Room http/development/. Resources of development mode: /login, /docs, /health. Production has no route to them. */
 import { hash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -11,24 +11,24 @@ import type { Exchange } from '../exchange.js';
 import type { OpenRoute } from '../routes.js';
 import { DOCS_CSS, DOCS_INITIALIZER, docsHtml } from './docs-markup.js';
 
-/** Only files of the package, and nothing inline but styles, which Swagger UI sets on its elements. */
+/** Allows only files of the package, and inline styles, because Swagger UI sets styles on its elements. */
 const CONTENT_SECURITY_POLICY: string =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-/** A fixed list: no path of a request becomes a path of a file. */
+/** A fixed list, so the path of a request is never used as the path of a file. */
 const SWAGGER_UI_FILES: readonly (readonly [name: string, contentType: string])[] = [
   ['swagger-ui.css', 'text/css; charset=utf-8'],
   ['swagger-ui-bundle.js', 'text/javascript; charset=utf-8'],
   ['favicon-32x32.png', 'image/png'],
 ];
 
-/** @throws if a file is missing: then the package is not whole */
+/** @throws if a file is missing from the package */
 export function docsRoutes(options: {
   readonly basePath: string;
   readonly identifiers: IdentifierMode;
   readonly version: string;
-  /** Address of the folder of Swagger UI's files, for code that does not know its own place. */
+  /** Address of the folder of Swagger UI's files, for bundled code, which cannot find the folder itself. */
   readonly docsAssets?: string | undefined;
 }): OpenRoute[] {
   const path = `${options.basePath}/docs`;
@@ -41,7 +41,7 @@ export function docsRoutes(options: {
     return { kind: 'open', label: '/docs', path: `${path}${name}`, handle };
   };
   return [
-    // The address with a trailing slash is another base for relative links.
+    // With a trailing slash, relative links have another base.
     route('', (exchange) => (exchange.path.endsWith('/') ? below(exchange) : beside(exchange))),
     ...SWAGGER_UI_FILES.map(([name, contentType]) =>
       route(`/${name}`, staticSender(contentType, readFileSync(new URL(name, folder)))),

@@ -104,7 +104,7 @@ function parseLogin(
   return { subject, values, faults };
 }
 
-/** A value of the data set, so that /schedule/personal shows something. Fields that have a claim by default go first. */
+/** A value of the data set, because /schedule/personal should show events. Fields with a default claim go first. */
 function sampleValues(view: View, table: ClaimTable): ValuesByField {
   const rows = [...table].sort(
     (a, b) => Number(b.field.claims.length > 0) - Number(a.field.claims.length > 0),

@@ -1,4 +1,4 @@
-/** Inner facts of node's connections. Each function has a substitute for missing parts. */
+/** Undocumented facts of Node's connections. Each function has a substitute for missing parts. */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { READER_BYTES_MIN } from '../../limits.js';
@@ -10,7 +10,7 @@ import { usable } from './inner-parts.js';
  */
 export const WRITE_BYTES_MAX: number = READER_BYTES_MIN / 4;
 
-/** Whether a body may be written at once: its progress is seen, or it is small. */
+/** Whether a body may be written at once: its progress can be measured, or it is small. */
 export function canSendWhole(chunks: readonly Uint8Array[]): boolean {
   if (usable.writeProgress) return true;
   let bytes = 0;
@@ -18,7 +18,7 @@ export function canSendWhole(chunks: readonly Uint8Array[]): boolean {
   return bytes <= WRITE_BYTES_MAX;
 }
 
-/** Bytes that the system has taken; without node's counts, the bytes of completed writes. */
+/** Bytes that the system has taken; without Node's counts, the bytes of completed writes. */
 export function bytesTaken(socket: Socket): number {
   if (!usable.writeProgress) return socket.bytesWritten - socket.writableLength;
   const { _handle: handle } = socket as unknown as {
@@ -60,10 +60,10 @@ export function closeGently(socket: Socket, last: ServerResponse, onEnd: () => v
 
 export interface ParserFault {
   readonly code: string;
-  /** The last packet, or nothing; `line` is its part from the line where the parser stopped. */
+  /** The last packet, or empty bytes; `line` is its rest from the line where the parser stopped. */
   readonly packet: string;
   readonly line: string;
-  /** A line does not end with CR LF. The parser has several codes for that, so its message counts. */
+  /** A line does not end with CR LF. The parser has several codes for this, so its message is compared. */
   readonly isLineEnd: boolean;
 }
 

@@ -22,7 +22,7 @@ export function httpDate(): string {
   return dateText;
 }
 
-/** For lone requests, and HTTP/1.1 on Lectern's own connections that stay open and have nothing left to write. */
+/** True for lone requests, and for HTTP/1.1 on Lectern's own connections that stay open and have no unsent bytes. */
 export function canSendDirectly(exchange: Exchange): boolean {
   const { req, ownsSocket, lone } = exchange;
   if (!ownsSocket) return false;
@@ -53,13 +53,13 @@ export function sendDirectly(exchange: Exchange, what: Outgoing): boolean {
   const res = exchange.makeResponse();
   const { socket } = res;
   if (socket === null) return false;
-  // For `headersSent` and `writableEnded`. On `finish` node lets the connection go on.
+  // Sets `headersSent` and `writableEnded`. On `finish` Node continues with the connection.
   Object.assign(res, { _header: ' ', finished: true });
   if (writeOut(socket, what)) {
     res.emit('finish');
     return true;
   }
-  // The connection goes on when all is sent. An error ends the connection, and with it this answer.
+  // The connection continues when everything is sent. An error ends connection and answer.
   socket.write('', (error) => {
     if (error === undefined || error === null) res.emit('finish');
   });

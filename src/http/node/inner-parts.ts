@@ -1,7 +1,7 @@
 /**
  * Room http/node/. The only room that touches the inside of node:http. It knows nothing of timetables or tokens.
  *
- * Each inner part is tried once per process, on a connection made for that. A feature with a missing part is off: its public
+ * Each inner part is tried once per process, on a connection made for this check. A feature with a missing part is off: its public
  * substitute is slower.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -10,7 +10,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 const FEATURES = {
   /** Answering a request before node:http makes a response for it. */
   loneRequests: ['parser.onIncoming', 'parser.incoming', 'request.upgrade'],
-  /** Sending a whole answer past the response. */
+  /** Sending a whole answer without the response object. */
   directAnswers: ['response._header', 'response.finished', 'response.shouldKeepAlive'],
   /** Ending a connection with an answer, and seeing that it ends. */
   keepAlive: ['response.shouldKeepAlive'],
@@ -18,12 +18,12 @@ const FEATURES = {
   writeProgress: ['handle.bytesWritten', 'handle.writeQueueSize'],
   /** Seeing what arrived after a request. */
   readAhead: ['parser.getCurrentBuffer'],
-  /** Taking the connections that wait at a port before it is closed. */
+  /** Accepting the waiting connections of a port before it is closed. */
   shortBacklog: ['listener.listen'],
   descriptor: ['listener.fd'],
   /** Answering clients that have closed their half. */
   halfOpen: ['server.httpAllowHalfOpen'],
-  /** Reading on for a moment after the last answer. */
+  /** Continuing to read for a moment after the last answer. */
   gentleClose: ['socket.destroySoon'],
   /** Saying what was wrong with unreadable requests. */
   parserErrors: ['error.reason', 'error.rawPacket', 'error.bytesParsed'],
@@ -64,7 +64,7 @@ function usableWithout(found: readonly InnerPart[]): Record<Feature, boolean> {
 }
 
 const HOSTS: readonly string[] = ['127.0.0.1', '::1'];
-/** Looks, not time: the process may be busy while it starts. */
+/** Counted in looks instead of time, because the process may be busy while it starts. */
 const LOOKS_MAX = 20;
 const LOOK_MS = 50;
 
@@ -89,7 +89,7 @@ export async function probeInnerParts(): Promise<readonly InnerPart[]> {
   return INNER_PARTS;
 }
 
-/** Tries every part: one answer past the response, one past node:http, one unreadable request. @returns false if not connected */
+/** Tries every part: one answer without a response object, one without node:http, one unreadable request. @returns false if not connected */
 function probe(host: string, check: Check): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -125,7 +125,7 @@ function probe(host: string, check: Check): Promise<boolean> {
     });
     server.once('request', (req, res) => {
       const parser = tryRequest(req, check);
-      // The next request comes only if node goes on after this answer.
+      // The next request comes only if Node continues after this answer.
       if (!tryResponse(req.socket, res, check)) res.writeHead(204).end();
       if (parser === null) server.once('request', (_req, next) => next.writeHead(204).end());
       else takeNext(parser, req.socket, check);

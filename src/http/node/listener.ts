@@ -22,7 +22,7 @@ export function allowHalfOpen(server: HttpServer): void {
 const TAKE_MS_MAX = 1000;
 
 /**
- * Await this right before a port is closed, which would reset connections that the system has accepted and node has not taken.
+ * Await this right before a port is closed. Closing resets connections that the system has accepted and Node has not taken.
  * Shrinks the system's queue to one connection where Node can, and resolves after a turn of the event loop in which the server
  * took none.
  *
@@ -68,7 +68,7 @@ server.close();
 process.disconnect();`;
 
 /**
- * Duplicates a listening socket, since a thread that ends would close a shared descriptor for all. Node has no call for that: a
+ * Duplicates a listening socket, since an ending thread would close a shared descriptor for all. Node has no call for this: a
  * child process gets the descriptor, and the system makes a new one when it sends it back.
  *
  * @param fd may be closed as soon as this has returned

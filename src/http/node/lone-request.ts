@@ -1,7 +1,7 @@
 /**
- * Requests that stand alone: all earlier answers were sent, and the connection stays open. Their answer goes straight to the
- * socket, without node's response, timers and streams, which are most of its cost. Other answers get node's response when it is
- * first needed. A request with a later answer is awaited until something else happens on its connection.
+ * Lone requests: all earlier answers were sent, and the connection stays open. Their answers go straight to the
+ * socket, without Node's response, timers and streams, which are most of the cost. Other answers get Node's response when it is
+ * first needed. A request whose answer comes later stays lone until something else happens on its connection.
  */
 import { channel } from 'node:diagnostics_channel';
 import { EventEmitter } from 'node:events';
@@ -10,9 +10,9 @@ import type { Socket } from 'node:net';
 import { usable } from './inner-parts.js';
 
 interface Parser {
-  /** Null: no body is waited for. */
+  /** Null: no body is expected. */
   incoming: IncomingMessage | null;
-  /** Node's parser calls it with each request. @returns 0: the parser reads on as the request says */
+  /** Node's parser calls it with each request. @returns 0: the parser continues as the request says */
   onIncoming: (req: IncomingMessage, keepAlive: boolean) => number;
   getCurrentBuffer(): Buffer;
 }
@@ -58,7 +58,7 @@ export class LoneRequest {
   #isAnswered = false;
   #isUpgrade = false;
   #awaited: Awaited | null = null;
-  /** Set while node makes a response for {@link LoneRequest.makeResponse}. */
+  /** Set while Node makes a response for {@link LoneRequest.makeResponse}. */
   #making: { res: ServerResponse | null } | null = null;
   /** The idle timer was set here, not by node. */
   #isTimed = false;
@@ -72,9 +72,9 @@ export class LoneRequest {
   }
 
   /**
-   * Shows each request to `see` before node:http makes a response for it. Node goes on with it if `see` returns false.
+   * Passes each request to `see` before node:http makes a response for it. If `see` returns false, Node handles the request.
    *
-   * @param idleMs a connection without requests is kept for so long
+   * @param idleMs how long a connection without requests is kept
    * @returns null if the parser cannot be used
    */
   static watch(
@@ -89,7 +89,7 @@ export class LoneRequest {
     parser.onIncoming = (req, keepAlive) => {
       lone.#req = req;
       lone.#isAnswered = false;
-      // Node resets it if nothing listens to 'upgrade'.
+      // Node resets this property if nothing listens to 'upgrade'.
       lone.#isUpgrade = (req as IncomingMessage & { readonly upgrade?: unknown }).upgrade === true;
       try {
         return see(lone, req, keepAlive) ? 0 : lone.#goOn(req, keepAlive);
@@ -106,7 +106,7 @@ export class LoneRequest {
     return this.#socket.writableLength === 0 && this.#socket.writable && !this.#isTraced();
   }
 
-  /** Tracing tools need a response: they listen to node's channels or wrap `emit`, at any time. */
+  /** Tracing tools need a response. They may begin to listen to Node's channels or to wrap `emit` at any time. */
   #isTraced(): boolean {
     if (this.#server.emit !== EventEmitter.prototype.emit) return true;
     for (const each of CHANNELS) if (each.hasSubscribers) return true;
@@ -124,7 +124,7 @@ export class LoneRequest {
 
   hasAnswered(req: IncomingMessage): boolean {
     if (req === this.#awaited?.req) return false;
-    // Only the latest request of a connection can be without an answer.
+    // Only the latest request of a connection can be unanswered.
     return req !== this.#req || this.#isAnswered;
   }
 
@@ -158,9 +158,9 @@ export class LoneRequest {
   }
 
   /**
-   * Call it before anything else happens on the connection: a request that is awaited gets node's response.
+   * Call it before anything else happens on the connection: an awaited request then gets Node's response.
    *
-   * @returns the response; null if nothing was awaited, or if node made none and the connection was closed
+   * @returns the response; null if no request was awaited, or if Node made none and the connection was closed
    */
   endAwaiting(): ServerResponse | null {
     const awaited = this.#awaited;
@@ -177,7 +177,7 @@ export class LoneRequest {
     }
     req.complete = true;
     req.push(null);
-    // Too late for node to see that the connection is lost.
+    // It is too late for Node to notice the lost connection.
     if (this.#socket.destroyed) res.destroy();
     awaited.takeResponse(res);
     return res;
@@ -208,7 +208,7 @@ export class LoneRequest {
     return making.res;
   }
 
-  /** Give it each response that node:http makes. @returns true: it was made for this, so do not handle it */
+  /** Call it with each response that node:http makes. @returns true if the response was made for a lone request: do not handle it */
   takes(res: ServerResponse): boolean {
     if (this.#making === null) return false;
     this.#making.res = res;

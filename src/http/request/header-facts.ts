@@ -1,6 +1,6 @@
 /** Room http/request/. What a request says: target, header fields, query string. It makes no answer. */
 
-/** Several fields of one name are one list (RFC 9110 section 5.3), or the last one counts. */
+/** Several fields of one name form one list (RFC 9110 section 5.3), or the last one counts. */
 export interface HeaderFacts {
   readonly accept: string | undefined;
   readonly acceptEncoding: string | undefined;
@@ -10,7 +10,7 @@ export interface HeaderFacts {
   readonly transferEncoding: string | undefined;
   readonly authorization: string | undefined;
   readonly authorizations: number;
-  /** Anything but one is malformed in HTTP/1.1 (RFC 9112 section 3.2). */
+  /** HTTP/1.1 requires exactly one (RFC 9112 section 3.2). */
   readonly hosts: number;
   /** Empty if there is none. */
   readonly host: string;
@@ -18,7 +18,7 @@ export interface HeaderFacts {
   readonly origin: string | undefined;
 }
 
-/** One pass over the raw headers: node's `headers` object would hide repeated fields. */
+/** Reads the raw headers once: Node's `headers` object would hide repeated fields. */
 export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
   const facts: { -readonly [Name in keyof HeaderFacts]: HeaderFacts[Name] } = {
     accept: undefined,
@@ -77,7 +77,7 @@ export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
   return facts;
 }
 
-/** The two usual spellings come first: lowering a name makes a new text. */
+/** The two usual spellings come first, because lowering a name makes a new text. */
 function isNamed(name: string, usual: string, lower: string): boolean {
   return name === usual || name === lower || name.toLowerCase() === lower;
 }

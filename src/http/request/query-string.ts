@@ -4,7 +4,7 @@ import type { ParameterPairs } from '../../view/view.js';
 
 export interface QueryString {
   readonly pairs: ParameterPairs;
-  /** One `malformed-encoding` for each pair that cannot be decoded. Reading ends with the last that is sent: each costs 7 µs. */
+  /** One `malformed-encoding` for each pair that cannot be decoded. Each costs 7 µs, so reading ends with the last fault that is sent. */
   readonly faults: readonly ParameterFault[];
 }
 
@@ -61,7 +61,7 @@ function encodingFault(parameter: string, inName: boolean): ParameterFault {
   };
 }
 
-/** The inverse, for links: every character that has a meaning in a query or in a header field is encoded. */
+/** The inverse, for links: encodes all characters with a meaning in queries or header fields. */
 export function formatQueryString(pairs: ParameterPairs): string {
   const query = pairs
     .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)

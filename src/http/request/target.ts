@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-/** RFC 9112 section 3.2.2: what proxies send, and what every server must accept. */
+/** The absolute form, which proxies send and every server must accept (RFC 9112 section 3.2.2). */
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
 
 /** Path and query; the authority of the absolute form is dropped. */
@@ -24,7 +24,7 @@ export function mountPathOf(req: IncomingMessage): string {
   const { originalUrl } = req as IncomingMessage & { readonly originalUrl?: unknown };
   const { url } = req;
   if (typeof originalUrl !== 'string' || url === undefined || originalUrl === url) return '';
-  // Express leaves a slash where the mount path was all there was.
+  // Express leaves a slash if the mount path is the whole path.
   const rest = url === '/' && !originalUrl.endsWith('/') ? '' : url.replace(/^\/(?=\?)/, '');
   return originalUrl.endsWith(rest) ? originalUrl.slice(0, originalUrl.length - rest.length) : '';
 }

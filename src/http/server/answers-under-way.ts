@@ -1,4 +1,4 @@
-/** Answers on their way keep their snapshot in memory. Readers of the oldest are cut off when there are too many snapshots. */
+/** Unfinished answers keep their snapshot in memory. When there are too many snapshots, readers of the oldest are cut off. */
 import type { Socket } from 'node:net';
 import { SNAPSHOTS_SENT_MAX } from '../../limits.js';
 import type { Exchange } from '../exchange.js';
@@ -18,7 +18,7 @@ export class AnswersUnderWay {
     return this.#answers.size;
   }
 
-  /** Call it right after an answer was handed over. @param snapshot any object that stands for it */
+  /** Call it right after an answer was handed over. @param snapshot any object that identifies it */
   add(exchange: Exchange, snapshot: object): void {
     const { req, lone } = exchange;
     const res = lone === null ? exchange.makeResponse() : null;
@@ -34,7 +34,7 @@ export class AnswersUnderWay {
     }
     answers.add(exchange);
     if (res === null) {
-      // Called when all before it was sent, or has failed.
+      // Called when everything before this point was sent, or has failed.
       req.socket.write('', () => this.#delete(snapshot, exchange));
       return;
     }

@@ -13,7 +13,7 @@ import { ALLOW } from '../routes.js';
 
 const MALFORMED: Problem = { code: 'invalid-request', detail: 'What arrived is not an HTTP/1.1 request.' };
 
-/** A proxy may understand a lone LF differently; RFC 9112 section 2.2 allows to refuse it. */
+/** A proxy may parse a lone LF differently; RFC 9112 section 2.2 allows refusing it. */
 const LINE_END: Problem = {
   code: 'invalid-request',
   detail: 'A line of the request does not end with CR LF, as every line of HTTP/1.1 does.',
@@ -64,7 +64,7 @@ export function answerClientError(
   else sendLast(socket, problemOf(error), fields, meter);
 }
 
-/** CONNECT asks for a tunnel, which node hands over as a bare socket. */
+/** CONNECT asks for a tunnel. Node gives only a bare socket for it. */
 export function answerConnect(socket: Socket, fields: AnswerFields, meter: Meter | null): void {
   sendLast(socket, METHOD_NOT_ALLOWED, fields, meter);
 }

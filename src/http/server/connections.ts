@@ -13,7 +13,7 @@ import {
 import { bytesTaken } from '../node/connection-inside.js';
 import type { LoneRequest } from '../node/lone-request.js';
 
-/** Tests have shorter bounds. `lookMs`: between two looks at all connections. */
+/** Tests have shorter bounds. `lookMs`: time between two checks of all connections. */
 export type ConnectionPatience = Readonly<
   Record<'lookMs' | 'readerWindowMs' | 'readerBytesMin' | 'idleMsMax' | 'lingerMsMax', number>
 >;
@@ -30,23 +30,23 @@ type Handle = (connection: Connection, req: IncomingMessage, res: ServerResponse
 
 export class Connection {
   readonly socket: Socket;
-  /** Null: every request goes node's way. */
+  /** Null: Node makes a response for every request. */
   lone: LoneRequest | null = null;
   /** No request came so far. Node does not count such connections as idle. */
   isUnused = true;
   /** Later requests are not answered. */
   isEnding = false;
-  /** To the last request; dropped by the look after it was sent. */
+  /** The response to the last request. The check after it was sent drops it. */
   answer: ServerResponse | null = null;
-  /** Answers whose handler still works. Node closes only the one whose turn it is. */
+  /** Answers whose handler still runs. Node closes only the one whose turn it is. */
   readonly pending: Set<ServerResponse> = new Set();
   /** Pipelined requests that are not handled yet. */
   readonly waiting: { readonly req: IncomingMessage; readonly res: ServerResponse }[] = [];
-  /** The last look at which it was of use. */
+  /** The number of the last check that found the connection in use. */
   usedAt: number;
-  /** The look at which it is closed in any case; 0: none. */
+  /** The number of the check that closes it in any case; 0: none. */
   closedAt = 0;
-  /** Bytes that the system had taken at the latest looks, the oldest first; null: nothing waits to be sent. */
+  /** Bytes that the system had taken at the latest checks, the oldest first; null if nothing waits to be sent. */
   taken: number[] | null = null;
   /** Read at the last sweep; -1 before. */
   bytesRead = -1;
@@ -78,7 +78,7 @@ export class Connection {
   }
 
   #handleWaiting(handle: Handle): void {
-    // One or two more are under way uncounted: they found the connection free.
+    // One or two more may be uncounted, because they found the connection free.
     while (this.#inFlight < REQUESTS_IN_FLIGHT_MAX - 1 && this.#inFlightBytes < PIPELINED_BYTES_MAX) {
       const next = this.waiting.shift();
       // An answer has closed the connection: no other can be sent.
@@ -99,11 +99,11 @@ export class Connection {
 }
 
 interface ClosedCounts {
-  /** On arrival: there were too many. */
+  /** On arrival, because there were too many. */
   dropped: number;
   /** The client read nothing, or too slowly. */
   slowReaders: number;
-  /** Bytes came, but no request for long. */
+  /** Bytes came, but no request for a long time. */
   silent: number;
   flooded: number;
 }
@@ -114,7 +114,7 @@ export interface ConnectionCounts extends Readonly<ClosedCounts> {
 
 const CUT_OFF_DECAY = 0.8;
 
-/** All open connections, and the one timer that looks at them: for slow readers, silence and last answers. */
+/** All open connections, and the one timer that checks them: for slow readers, silence and last answers. */
 export class Connections {
   readonly closed: ClosedCounts = { dropped: 0, slowReaders: 0, silent: 0, flooded: 0 };
   readonly open: Map<Socket, Connection> = new Map();
@@ -147,7 +147,7 @@ export class Connections {
     return connection;
   }
 
-  /** Leaves at most `max`. Closes first idle ones, then readers, then those whose answer is being made. */
+  /** Closes all but `max` connections: first idle ones, then readers, then those whose answer is being made. */
   makeRoom(max: number): void {
     const open = [...this.open.values()].filter(({ socket }) => !socket.destroyed);
     if (open.length <= max) return;
@@ -184,7 +184,7 @@ export class Connections {
   }
 
   /**
-   * Reads on for a moment, then closes: with bytes unread a close is a reset, and the client could lose the last answer
+   * Reads for a moment longer, then closes. A close with unread bytes is a reset, and the client could lose the last answer
    * (RFC 9112 section 9.6).
    */
   linger(connection: Connection): void {
@@ -246,7 +246,7 @@ export class Connections {
     return now - (taken.shift() ?? 0) < this.#patience.readerBytesMin;
   }
 
-  /** Counted in looks: clients are not to blame while this process stands still. */
+  /** Counted in checks, because clients are not to blame if this process was suspended. */
   #looks(ms: number): number {
     return Math.ceil(ms / this.#patience.lookMs);
   }

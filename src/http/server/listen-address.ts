@@ -5,7 +5,7 @@ export interface ListenOptions {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
-  /** Several servers share the port, each with a socket of its own, between which the system divides the connections. */
+  /** Several servers share the port. Each has its own socket, and the system divides the connections. */
   readonly reusePort?: boolean | undefined;
   /** A socket that listens already, as node:net takes it; host and port are then for messages. */
   readonly handle?: object | undefined;
@@ -15,7 +15,7 @@ export interface ListenOptions {
 export interface ListenAddress {
   /** The IP address. */
   readonly host: string;
-  /** The TCP port, also if any free one was asked for. */
+  /** The actual TCP port, even if any free one was asked for. */
   readonly port: number;
   /** `http://host:port`, without a path. */
   readonly origin: string;

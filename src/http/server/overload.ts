@@ -12,25 +12,25 @@ import { OVERLOAD_TURN_MS_MAX } from '../../limits.js';
 
 /** Share of a turn for refusing. If refusing takes more, turns get longer, and some requests are still answered. */
 const OVERLOAD_REFUSING_SHARE_MAX = 0.5;
-/** How much longer a turn may last while other processes have the CPU: 4 × 2.5 = 10 ms. */
+/** Longest turn while other processes have the CPU, as a multiple: 4 × 2.5 = 10 ms. */
 const OVERLOAD_PAUSED_TIMES_MAX = 4;
-/** Late turns for so long, without idleness, are overload. Less is a pause and what piled up in it. */
+/** Late turns for this long, without idleness, are an overload. A shorter series is a pause and its backlog. */
 const OVERLOAD_SUSTAINED_MS = 200;
 const OVERLOAD_TURNS_MIN = 3;
-/** Utilisation from which late turns count. A thread that waits for the network between them is below. */
+/** Late turns count from this utilisation on. A thread that waits for the network between turns is below. */
 const OVERLOAD_BUSY_MIN = 0.8;
-/** Requests between two looks at a turn's length. At 1 ms each, fewer are done in 32 ms and not worth refusing. */
+/** Requests between two measurements of a turn. At 1 ms each, fewer requests take less than 32 ms and are not worth refusing. */
 export const OVERLOAD_REQUESTS_MIN = 32;
 /** libuv's EVENTS_SIZE: up to 48 such batches precede a timer, 48 × 1,024 × 60 µs = 3 s. */
 const OVERLOAD_SLICE_REQUESTS_MAX = 1024;
-/** Between two looks at the event loop's delay while turns are timed. Waking an idle thread takes 0.2 ms. */
+/** Time between two measurements of the event loop's delay while turns are timed. Waking an idle thread takes 0.2 ms. */
 const OVERLOAD_LOOK_MS = 20;
 /** How long turns are timed after a late one: 0.05 µs a request. */
 export const OVERLOAD_WATCH_MS = 1000;
-/** Recovered: a period of this length with a twentieth idle and hardly a refusal. It is found within 1 s. */
+/** Recovered after a period of this length with a twentieth idle and few refusals. Recovery is noticed within 1 s. */
 export const OVERLOAD_RECOVERY_MS = 500;
 const OVERLOAD_UTILISATION_MIN = 0.95;
-/** At 1.1 times the capacity a tenth is refused. */
+/** At 1.1 times the capacity a tenth of the requests is refused. */
 const OVERLOAD_REFUSED_SHARE_MAX = 0.1;
 
 export interface OverloadCounts {
@@ -41,7 +41,7 @@ export interface OverloadCounts {
 
 const mark = () => ({ ms: performance.now(), loop: performance.eventLoopUtilization() });
 
-/** Of all threads of the process. */
+/** For all threads of the process. */
 function processorMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
@@ -104,7 +104,7 @@ export class Overload {
     this.#become(false);
   }
 
-  /** While turns are not timed, every so many requests probe the length of their turn. */
+  /** While turns are not timed, one request in so many measures its turn. */
   #pass(): void {
     if (++this.#passed < OVERLOAD_REQUESTS_MIN) return;
     this.#passed = 0;
@@ -118,7 +118,7 @@ export class Overload {
     } else this.#probe();
   }
 
-  /** A probe sees half of its turn on average. */
+  /** Such a request sees half of its turn on average. */
   #probe(): void {
     const nowMs = performance.now();
     if (nowMs - (this.#probedMs ?? nowMs) > this.#delayMsMax / 4) this.#watch(nowMs);
@@ -139,7 +139,7 @@ export class Overload {
     this.#passed = 0;
   }
 
-  /** Ask it once for each request, before any work. The first request of a turn is never refused. */
+  /** Call it once for each request, before any work. The first request of a turn is never refused. */
   refuses(): boolean {
     if (this.#timer === undefined) {
       this.#pass();
@@ -147,7 +147,7 @@ export class Overload {
     }
     this.#asked++;
     if (++this.#sliceRequests >= OVERLOAD_SLICE_REQUESTS_MAX) this.#endSlice();
-    // Before the clock, which costs as much as the rest.
+    // Checked before reading the clock, which costs as much as all the rest.
     if (this.isFull) {
       this.#turnedAway++;
       return true;
@@ -163,7 +163,7 @@ export class Overload {
     }
     if (++this.#turnRequests >= OVERLOAD_REQUESTS_MIN && nowMs - this.#turnBeganMs > this.#delayMsMax) {
       this.#isLate = true;
-      // At three times the capacity each turn would be three times as long as the one before.
+      // Otherwise, at three times the capacity each turn would be three times as long as the previous one.
       if (!this.#isOverloaded && nowMs - this.#sliceBeganMs > this.#delayMsMax) this.#endSlice();
     }
     if (this.#sliceRequests === 0) this.#beginSlice(nowMs);
@@ -184,7 +184,7 @@ export class Overload {
     this.#isInTurn = false;
   };
 
-  /** Processor time counts, too: other processes may have the processor. */
+  /** Compares processor time too, because other processes may have the processor. */
   #isUsedUp(sliceMs: number): boolean {
     const admittingMs =
       this.#turnMsMax - Math.min(this.#refusingMs, OVERLOAD_REFUSING_SHARE_MAX * this.#turnMsMax);
@@ -215,7 +215,7 @@ export class Overload {
   #judge(): void {
     this.#lateSlices++;
     if (this.#lateSlices > 1 && performance.now() - this.#late.ms < OVERLOAD_SUSTAINED_MS) return;
-    // Clients come in bursts, so some turns are short; but an overload has no idleness.
+    // Clients come in bursts, so some turns are short, but an overload has no idleness.
     const isBusy = performance.eventLoopUtilization(this.#late.loop).utilization >= OVERLOAD_BUSY_MIN;
     if (this.#lateSlices >= OVERLOAD_TURNS_MIN && isBusy) this.#become(true);
     else if (this.#lateSlices === 1 || !isBusy) {
@@ -228,7 +228,7 @@ export class Overload {
     const nowMs = performance.now();
     const delayMs = nowMs - this.#lookedMs - OVERLOAD_LOOK_MS;
     this.#lookedMs = nowMs;
-    // On average a look is late by half a turn.
+    // On average a measurement is late by half a turn.
     if (delayMs > this.#delayMsMax / 4) this.#watch(nowMs);
     if (nowMs - this.#measured.ms >= OVERLOAD_RECOVERY_MS) this.#measure();
     if (!this.#isOverloaded && nowMs >= this.#watchedUntilMs) this.#rest();
@@ -236,7 +236,7 @@ export class Overload {
 
   #measure(): void {
     const { utilization } = performance.eventLoopUtilization(this.#measured.loop);
-    // Refusing is cheap: a thread that refuses most requests is idle, too.
+    // Refusing is cheap, so even a thread that refuses most requests is idle at times.
     const isFitting = this.#turnedAway <= OVERLOAD_REFUSED_SHARE_MAX * this.#asked;
     this.#measured = mark();
     this.#asked = 0;

@@ -22,7 +22,7 @@ const HEADERS: FlatHeaders = Object.entries({
   'Content-Length': String(BODY.length),
 }).flat();
 
-/** The answer of this second. Its bytes never change: some may still wait to be sent. */
+/** The answer of this second. Its bytes must not change, because some may still wait to be sent. */
 const preparedByFields = new WeakMap<AnswerFields, { date: string; whole: Buffer; head: Buffer }>();
 
 /** Null: a long origin makes the head too long to be sent directly. */
@@ -58,7 +58,7 @@ export function refuseDirectly(lone: LoneRequest, origins: OriginFields): boolea
   return true;
 }
 
-/** For all other requests. No body is read, so the connection ends if there may be one. */
+/** Refuses all other requests. Bodies are not read, so the connection ends if there may be a body. */
 export function refuse(req: IncomingMessage, res: ServerResponse, origins: OriginFields): void {
   const { mayHaveContent, fields } = factsOf(req, origins);
   if (mayHaveContent) endWithAnswer(res);

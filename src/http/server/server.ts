@@ -20,18 +20,18 @@ import { describeListenError, toListenAddress } from './listen-address.js';
 import { Overload, type OverloadCounts } from './overload.js';
 import { refuse, refuseDirectly } from './refusal.js';
 
-/** Between two sweeps for idle connections while draining: each is closed after 0.5 to 1 s. */
+/** Time between two sweeps while draining: an idle connection is closed after 0.5 to 1 s. */
 const DRAIN_SWEEP_MS = 500;
 
 /** How often close() looks for connections that have become idle. */
 const CLOSE_POLL_MS = 25;
-/** Connections stay open longer than announced, as with node: a request may be on its way. */
+/** Connections stay open this much longer than announced, as in Node: a request may be in transit. */
 const KEEP_ALIVE_GRACE_MS = 1000;
 /** How long close() waits for the first request of a connection. */
 const CLOSE_UNUSED_MS = 200;
 
 export interface HttpServerOptions {
-  /** Further ones are closed as they come, and counted. Default CONNECTIONS_MAX_DEFAULT. */
+  /** Further connections are closed on arrival and counted. Default CONNECTIONS_MAX_DEFAULT. */
   readonly connectionsMax?: number | undefined;
   /** `close-idle`: the longest idle connection makes room for a new one. Default `refuse`. */
   readonly whenFull?: 'refuse' | 'close-idle' | undefined;
@@ -56,7 +56,7 @@ export class HttpServer {
   #accepted = 0;
   #isDraining = false;
   #sweeping: NodeJS.Timeout | undefined;
-  /** Keeps connections without a request: it may be on its way. */
+  /** Keeps new connections, whose first request may be in transit. */
   #sparesUnused = false;
   #closing: Promise<void> | null = null;
 
@@ -72,7 +72,7 @@ export class HttpServer {
     const server = createBareServer((req, res) => this.#answer(req, res), times);
     this.#server = server;
     this.#idleMs = server.keepAliveTimeout + KEEP_ALIVE_GRACE_MS;
-    // Not for `close-idle`: node may still count connections that were just closed.
+    // Not for `close-idle`: Node may still count connections that were just closed.
     if (whenFull === 'refuse') server.maxConnections = connectionsMax;
     this.#listenToNode(whenFull === 'close-idle' ? connectionsMax : null, meter);
   }
@@ -136,7 +136,7 @@ export class HttpServer {
     server.on('checkExpectation', (req, res) => this.#answer(req, res));
     server.on('connect', (_req, duplex) => {
       const socket = duplex as Socket;
-      // Node has removed its listeners; an error without one would end the process.
+      // Node has removed its listeners, and an unhandled error would end the process.
       socket.on('error', () => socket.destroy());
       socket.resume();
       this.#endWith(socket, (fields) => answerConnect(socket, fields, meter));
@@ -152,7 +152,7 @@ export class HttpServer {
       connection.lone = LoneRequest.watch(server, socket, this.#idleMs, (lone, req, keepAlive) =>
         this.#see(connection, lone, req, keepAlive),
       );
-      // Before node, which ends the other half if it knows of no response.
+      // Runs before Node, which ends the other half if it knows no response.
       socket.prependListener('end', () => this.#endAwaiting(connection));
       socket.once('close', () => {
         this.#endAwaiting(connection);
@@ -161,12 +161,12 @@ export class HttpServer {
     });
   }
 
-  /** Sees each request before node makes a response for it. @returns whether it is dealt with */
+  /** Sees each request before Node makes a response for it. @returns whether the request was handled */
   #see(connection: Connection, lone: LoneRequest, req: IncomingMessage, keepAlive: boolean): boolean {
     this.#endAwaiting(connection);
     const isBusy = this.#isDraining || connection.isEnding || connection.isAnswering;
     const isAlone = !isBusy && lone.standsAlone(keepAlive);
-    // Other requests are refused in their turn.
+    // Other requests are refused when their turn comes.
     if (this.#overload.refuses() && isAlone && refuseDirectly(lone, this.#origins)) {
       this.#overload.count();
       this.#connections.use(connection, null);
@@ -188,14 +188,14 @@ export class HttpServer {
 
   #answer(req: IncomingMessage, res: ServerResponse): void {
     const connection = this.#connections.open.get(req.socket);
-    // Bytes after the last answer of a connection may not be a request at all.
+    // After the last answer of a connection, bytes need not be a request.
     if (connection === undefined || connection.isEnding) return;
     const { lone } = connection;
     this.#connections.use(connection, res);
     if (lone?.takes(res)) return;
-    // Tells the client that nothing after this request was read.
+    // Tells the client that no later request was read.
     if (lone === null ? req.headers.upgrade !== undefined : lone.dropsRest(req)) endWithAnswer(res);
-    // With a lone request, #see has asked. #handle uses the result.
+    // For a lone request, #see has called refuses() already; #handle uses the result.
     if (lone === null) this.#overload.refuses();
     if (connection.handleInTurn(req, res, this.#handle)) return;
     this.#connections.closed.flooded++;
@@ -204,7 +204,7 @@ export class HttpServer {
 
   readonly #handle = (connection: Connection, req: IncomingMessage, res: ServerResponse): void => {
     if (this.#isDraining && connection.waiting.length === 0) endWithAnswer(res);
-    // Preflights are answered: that costs as much as refusing, and lets the page read the 503 of its request.
+    // Preflights are answered: this costs as much as refusing, and lets the page read the 503 of its request.
     if (this.#overload.isFull && !this.#origins.isPreflight(req)) {
       this.#overload.count();
       refuse(req, res, this.#origins);
@@ -233,7 +233,7 @@ export class HttpServer {
       this.#connections.linger(connection);
     };
     if (connection.isAnswering) connection.answer?.once('close', speak);
-    // After a lone answer that is still being sent. An error ends the connection.
+    // Waits for a lone answer that is still being sent. An error ends the connection.
     else if (connection.answer === null && socket.writableLength > 0) socket.write('', speak);
     else speak();
   }
@@ -246,7 +246,7 @@ export class HttpServer {
     }
   }
 
-  /** Each sweep comes right after the event loop has read, so it sees requests that came meanwhile. */
+  /** Each sweep runs right after the event loop has read, so it knows the requests that came meanwhile. */
   #sweepEvery(ms: number): NodeJS.Timeout {
     return setInterval(() => setImmediate(() => this.#connections.sweep(this.#sparesUnused)), ms);
   }

@@ -1,4 +1,4 @@
-/** One VEVENT while its lines come, and what they say of its time. */
+/** One VEVENT while its lines arrive, with its times as written. */
 import { RECORD_BYTES_MAX } from '../../limits.js';
 import type { RecordPosition, Rejection, RejectionCode } from '../../model/event.js';
 import type { FieldName } from '../../model/fields.js';
@@ -43,7 +43,7 @@ export function sequenceOf({ columns }: CalendarEvent): number {
   return Number.isFinite(sequence) ? sequence : 0;
 }
 
-/** Lines that matter for the time of an event. They may come once only. */
+/** Properties that decide the time of an event. Each may occur once. */
 type Single = 'DTSTART' | 'DTEND' | 'DURATION' | 'RECURRENCE-ID';
 
 /** Takes the lines of one event. */
@@ -70,7 +70,7 @@ export class EventLines {
     const line = readContentLine(bytes, start, end, isPlain);
     if (typeof line === 'string') {
       const code = line.includes('UTF-8') ? 'malformed-text' : 'malformed-record';
-      this.fault = faultOf(code, null, `line ${lineNumber} is no property of iCalendar: ${line}`);
+      this.fault = faultOf(code, null, `line ${lineNumber} is not an iCalendar property: ${line}`);
       return;
     }
     this.#takeProperty(line);
@@ -151,7 +151,7 @@ export class EventLines {
 }
 
 function tooLarge(): EventFault {
-  const detail = `the event is longer than ${RECORD_BYTES_MAX} bytes; expected at most so many`;
+  const detail = `the event is longer than ${RECORD_BYTES_MAX} bytes, the limit`;
   return faultOf('record-too-large', null, detail);
 }
 

@@ -1,4 +1,4 @@
-/** Event fields, and the column of iCalendar that each is by default. Times and `id` come as the service writes them. */
+/** The default iCalendar column of each event field. Times and `id` already have the service's form. */
 export const CALENDAR_FIELD_MAP: Readonly<Record<string, string>> = {
   id: 'id',
   time: 'DTSTART',

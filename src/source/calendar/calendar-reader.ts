@@ -18,7 +18,7 @@ const COLON = 0x3a;
 const NAME_UNITS_SHOWN = 40;
 
 /**
- * iCalendar (RFC 5545). Events go to the sink when they end; recurring ones at the end of the source, since their changed
+ * iCalendar (RFC 5545). Events go to the sink when they end, recurring ones at the end of the source, since their changed
  * occurrences may stand anywhere.
  */
 export class CalendarReader implements FormatReader {
@@ -53,7 +53,7 @@ export class CalendarReader implements FormatReader {
     this.#scanner = new LineScanner((line) => this.#takeLine(line));
   }
 
-  /** A source of several calendars may have been cut between them. */
+  /** A source of several calendars may be cut between two of them. */
   get selfDelimiting(): boolean {
     return this.#calendars === 1;
   }
@@ -123,7 +123,7 @@ export class CalendarReader implements FormatReader {
       this.#calendars++;
       this.#scope = new CalendarScope(this.#givenZone);
     } else if (name === 'VEVENT' || name === 'VCALENDAR') {
-      // The component before it lacks its end.
+      // The previous component lacks its end.
       this.#unwind(name === 'VEVENT' ? 1 : 0);
       if (name === 'VCALENDAR') {
         this.#begin(name, lineNumber);
@@ -202,7 +202,7 @@ function dateOf(instantMs: number): string {
   return formatInstant(instantMs).slice(0, 10);
 }
 
-/** Events without a UID are known by their content. */
+/** Events without a UID are identified by their content. */
 function uidOf(event: CalendarEvent): string {
   const { columns, start, end, duration, rules } = event;
   const uid = columns.UID;

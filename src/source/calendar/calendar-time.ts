@@ -3,13 +3,13 @@ import { daysFromCivil, daysInMonth } from '../../model/time.js';
 
 export const DAY_MS = 86_400_000;
 
-/** A value of DTSTART, DTEND, RECURRENCE-ID, RDATE or EXDATE with the parameters that say what it means. */
+/** A value of DTSTART, DTEND, RECURRENCE-ID, RDATE or EXDATE, with its parameters. */
 export interface GivenTime {
   readonly value: string;
   readonly tzid: string | null;
 }
 
-/** What a date or date-time says, before its time zone is known. */
+/** A date or date-time as written, before its time zone is known. */
 export interface WrittenTime {
   /** Date and time as if they were UTC. */
   readonly localMs: number;

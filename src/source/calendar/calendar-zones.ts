@@ -4,12 +4,12 @@ import { DAY_MS } from './calendar-time.js';
 import { WINDOWS_ZONES } from './windows-zones.js';
 import type { ZoneRules } from './zone-rules.js';
 
-/** What a local time means: an instant, and whether clocks skipped it or showed it twice. */
+/** The instant of a local time, and whether clocks skipped it or showed it twice. */
 export type ZoneInstant = ReturnType<Zone['instantOf']>;
 
 const DAYS_KEPT_MAX = 16_384;
 
-/** A zone that remembers days on which no clock changes: most events cost one look-up. */
+/** A zone that remembers days without a clock change, so most events cost one look-up. */
 export class CalendarZone {
   readonly #zone: Zone;
   /** By local day: the offset around it. NaN if it changes there. */
@@ -23,7 +23,7 @@ export class CalendarZone {
     const day = Math.floor(localMs / DAY_MS);
     let offsetMs = this.#days.get(day);
     if (offsetMs === undefined) {
-      // Instants of a local day lie less than a day beside it.
+      // Instants of a local day differ from it by less than a day.
       const before = this.#zone.offsetMsAt((day - 1) * DAY_MS);
       offsetMs = before === this.#zone.offsetMsAt((day + 2) * DAY_MS) ? before : Number.NaN;
       if (this.#days.size >= DAYS_KEPT_MAX) this.#days.clear();
@@ -41,10 +41,10 @@ export class CalendarZone {
 const UTC_NAMES = /^(?:utc|gmt|z|etc\/utc|etc\/gmt)$/i;
 
 const known = new Map<string, CalendarZone | null>();
-/** 600 names of zones, and as many wrong ones. */
+/** Enough for 600 names of zones and as many wrong names. */
 const NAMES_KEPT_MAX = 1200;
 
-/** A zone by the names of IANA or Windows, which may stand behind a prefix such as `/mozilla.org/20050126_1/`. */
+/** A zone by its name of IANA or Windows, which may have a prefix such as `/mozilla.org/20050126_1/`. */
 export function zoneOfName(name: string): CalendarZone | null {
   const trimmed = name.trim();
   const before = known.get(trimmed);

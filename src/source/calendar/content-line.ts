@@ -6,7 +6,7 @@ const SEMICOLON = 0x3b;
 const QUOTE = 0x22;
 const NAME_BYTES_KEPT_MAX = 64;
 
-/** Letters, digits and hyphens, and what exporters add to them. */
+/** Letters, digits and hyphens, and characters that exporters add. */
 const IS_NAME: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
   /[A-Za-z0-9_.-]/.test(String.fromCharCode(byte)) ? 1 : 0,
 );
@@ -19,7 +19,7 @@ export interface ContentLine {
   readonly value: string;
 }
 
-/** Spellings of names that were seen, by a hash of their bytes: equal names are one string. */
+/** Known names, by a hash of their bytes, so that equal names share one string. */
 const NAMES_KEPT = 512;
 const namesSeen: ({ readonly bytes: Buffer; readonly name: string } | undefined)[] = [];
 
@@ -42,7 +42,7 @@ function isAt(text: Buffer, bytes: Buffer, start: number): boolean {
 
 /**
  * @param isPlain whether all bytes are known to be ASCII
- * @returns one clause on the fault for bytes that are no content line
+ * @returns one clause on the fault if the bytes are not a content line
  */
 export function readContentLine(
   bytes: Buffer,

@@ -20,7 +20,7 @@ export class EventOutput {
     this.#sink = sink;
   }
 
-  /** @param namedMs the occurrence that the identifier is of */
+  /** @param namedMs the start from which the identifier is made */
   give(event: CalendarEvent, uid: string, namedMs: number, { start, length, end }: Timing): void {
     const endMs = end?.instantMs ?? endOf(start.localMs, start.instantMs, start.zone, length);
     if (end !== null) this.#count(end.kind);
@@ -70,7 +70,7 @@ export class EventOutput {
 
 const TEXTS_KEPT_MAX = 4096;
 
-/** Instants as text. Dates and times of day recur, and two look-ups take a fifth of the time of `formatInstant`. */
+/** Instants as text. Dates and times of day repeat, and two look-ups take a fifth of the time of `formatInstant`. */
 class InstantTexts {
   readonly #dates = new Map<number, string>();
   readonly #times = new Map<number, string>();

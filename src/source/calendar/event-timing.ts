@@ -6,7 +6,7 @@ import { DAY_MS, type GivenTime, type Length, parseDuration, parseTime } from '.
 import { CalendarZone, RuledZone, type ZoneInstant, zoneOfName } from './calendar-zones.js';
 import { type Observance, readZoneRules } from './zone-rules.js';
 
-/** What holds for the events of one VCALENDAR. */
+/** Defaults for the events of one VCALENDAR. */
 export class CalendarScope {
   name: string | null = null;
   /** X-WR-TIMEZONE. */
@@ -14,7 +14,7 @@ export class CalendarScope {
   readonly #given: CalendarZone | null;
   readonly #defined = new Map<string, CalendarZone | null>();
 
-  /** @param given what `timeZone` of the rules says */
+  /** @param given `timeZone` of the rules */
   constructor(given: CalendarZone | null) {
     this.#given = given;
   }
@@ -29,7 +29,7 @@ export class CalendarScope {
     this.#defined.set(tzid, rules === null ? null : new CalendarZone(new RuledZone(rules)));
   }
 
-  /** Null: its VTIMEZONE cannot be read. Undefined: nothing has defined it yet. */
+  /** Null: its VTIMEZONE cannot be read. Undefined: not defined so far. */
   zoneOf(tzid: string): CalendarZone | null | undefined {
     return zoneOfName(tzid) ?? this.#defined.get(tzid);
   }
@@ -93,7 +93,7 @@ export function momentOf(
 
 export function unknownZone(name: string, field: FieldName, { value, tzid }: GivenTime): EventFault {
   const zone = JSON.stringify((tzid ?? '').slice(0, 60));
-  const detail = `${name} ${JSON.stringify(value.slice(0, 40))} cannot be read: its TZID ${zone} is no known zone, and no VTIMEZONE defines it`;
+  const detail = `${name} ${JSON.stringify(value.slice(0, 40))} cannot be read: its TZID ${zone} is not a known zone, and no VTIMEZONE defines it`;
   return faultOf('malformed-time', field, detail);
 }
 
@@ -101,7 +101,7 @@ export function isFault(value: object | symbol): value is EventFault {
   return typeof value === 'object' && 'code' in value;
 }
 
-/** DTSTART with DTEND or DURATION. Without both a date is a whole day, and a time has no length (RFC 5545 section 3.6.1). */
+/** DTSTART with DTEND or DURATION. Without either, a date lasts a whole day and a time has no length (RFC 5545 section 3.6.1). */
 export function timingOf(
   event: CalendarEvent,
   scope: CalendarScope,

@@ -10,21 +10,21 @@ const DAYS_LAST = 2_932_896;
 /** Seconds of a period of the frequencies below DAILY. */
 const UNIT_SECONDS = { HOURLY: 3600, MINUTELY: 60, SECONDLY: 1 } as const;
 
-/** Shared by all rules of an event or a calendar: days looked at, periods and occurrences. */
+/** Steps left, shared by all rules of an event or a calendar: visited days, periods and occurrences. */
 export interface Steps {
   left: number;
 }
 
 /** Local dates and times as if they were UTC. */
 export interface ExpandWindow {
-  /** Earlier occurrences may be left out; none is counted wrongly. */
+  /** Earlier occurrences may be left out, but the count stays right. */
   readonly fromMs: number;
   readonly toMs: number;
 }
 
 /**
- * Calls `visit` with the occurrences of a rule in ascending order: the start itself, which RFC 5545 counts as the first, and what
- * the rule makes after it. `visit` returns false to end.
+ * Calls `visit` with the occurrences of a rule in ascending order. The start is the first (RFC 5545), then come
+ * those that the rule gives. `visit` returns false to end.
  *
  * @returns false if the steps did not suffice
  */
@@ -52,7 +52,7 @@ class Expansion {
   readonly #hours: readonly boolean[];
   readonly #minutes: readonly boolean[];
   readonly #seconds: readonly boolean[];
-  /** Seconds from the begin of a day, or of a period below DAILY. */
+  /** Seconds from the beginning of a day, or of a period shorter than DAILY. */
   readonly #times: readonly number[];
   /** Days of the current period. */
   readonly #days: number[] = [];
@@ -67,7 +67,7 @@ class Expansion {
     this.#visit = visit;
     this.#countLeft = rule.count === null ? Number.POSITIVE_INFINITY : rule.count - 1;
     const { byMonth, byWeekNo, byYearDay, byMonthDay, byDay, frequency } = rule;
-    // What a rule does not say is as in DTSTART.
+    // Missing parts of a rule are taken from DTSTART.
     const isOpen = byWeekNo.length + byYearDay.length + byMonthDay.length + byDay.length === 0;
     const isYearly = frequency === 'YEARLY';
     this.#monthDays = isOpen && (isYearly || frequency === 'MONTHLY') ? [this.#start.day] : byMonthDay;
@@ -86,7 +86,7 @@ class Expansion {
 
   run({ fromMs, toMs }: ExpandWindow): boolean {
     const { frequency, bySecond } = this.#rule;
-    // A second 60 does not exist here.
+    // Second 60 does not exist in these times.
     if (bySecond.length > 0 && bySecond.every((second) => second === 60)) return true;
     const lastDay = Math.min(DAYS_LAST, Math.floor(toMs / DAY_MS));
     const fromDay = this.#rule.count === null ? Math.floor(fromMs / DAY_MS) : this.#startDay;
@@ -106,7 +106,7 @@ class Expansion {
 
   #byYears(fromDay: number, lastDay: number): boolean {
     const first = this.#start.year;
-    // Weeks reach into the years before and after.
+    // Weeks extend into the previous and next year.
     const from = civilOf(fromDay).year - 1;
     const last = civilOf(lastDay).year + 1;
     for (let year = this.#advance(first, from); year <= last; year += this.#rule.interval) {
@@ -211,7 +211,7 @@ class Expansion {
     this.#steps.left -= length;
   }
 
-  /** Days of the year's weeks, which may lie in the years beside it. */
+  /** Days of the year's weeks, some of which are in the previous or next year. */
   #addWeeks(year: number): void {
     const first = this.#firstWeek(year);
     const count = (this.#firstWeek(year + 1) - first) / 7;
@@ -317,7 +317,7 @@ function weekdayOf(day: number): number {
   return (((day + 4) % 7) + 7) % 7;
 }
 
-/** Which values are wanted: all of them if the list is empty, unless `isAll` says otherwise. */
+/** The selected values: all if the list is empty, unless `isAll` is false. */
 function tableOf(values: readonly number[], size: number, isAll: boolean = true): boolean[] {
   return Array.from({ length: size }, (_, value) => (values.length === 0 ? isAll : values.includes(value)));
 }

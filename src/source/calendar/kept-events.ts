@@ -1,4 +1,4 @@
-/** Recurring events, their changed occurrences, and events whose time zone may still come: kept as JSON until the source ends. */
+/** Recurring events, their changed occurrences, and events whose time zone is not defined yet, kept as JSON until the source ends. */
 import { LecternError } from '../../errors.js';
 import { CALENDAR_KEPT_BYTES_MAX, CALENDAR_STEPS_MAX } from '../../limits.js';
 import type { CalendarEvent } from './calendar-event.js';
@@ -36,7 +36,7 @@ interface Recalled {
 /** An event that replaces an occurrence. */
 interface Override extends Recalled {
   readonly at: Moment;
-  /** The occurrence that it replaced: the identifier is of that one. */
+  /** The occurrence that it replaced. The identifier is made from it. */
   replacedMs: number;
 }
 
@@ -79,7 +79,7 @@ class EventGroup {
   readonly #window: RecurrenceWindow;
   readonly #output: EventOutput;
   readonly #steps: Steps;
-  /** By the instant that they replace. */
+  /** By the replaced instant. */
   readonly #overrides = new Map<number, Override>();
   /** By the local day, for overrides that name a date only. */
   readonly #ofDays = new Map<number, Override>();
@@ -135,7 +135,7 @@ class EventGroup {
     this.#output.reject(older, faultOf('duplicate-id', 'id', detail));
   }
 
-  /** Of several versions of an event the one with the highest SEQUENCE. Events that begin at other times are other events. */
+  /** Of several versions of an event, the one with the highest SEQUENCE. Events with different starts are different events. */
   #newest(masters: readonly Recalled[]): Recalled[] {
     const byStart = new Map<string, Recalled>();
     for (const master of masters) {
@@ -196,7 +196,7 @@ class EventGroup {
     return low === 0 ? null : (following[low - 1] ?? null);
   }
 
-  /** RFC 5545 section 3.2.13: what follows is moved as far as the changed occurrence was. */
+  /** RFC 5545 section 3.2.13: later occurrences move by as much as the changed one. */
   #giveShifted({ event, scope, at }: Override, { start }: Timing, { instantMs, localMs }: Occurrence): void {
     if (isCancelled(event)) return;
     const timing = timingOf(event, scope);

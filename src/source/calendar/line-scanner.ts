@@ -16,7 +16,7 @@ export interface FoundLine {
   readonly lineNumber: number;
   /** Whether its bytes are known to be ASCII. */
   readonly isPlain: boolean;
-  /** Whether it was longer than RECORD_BYTES_MAX: then these are its first bytes. */
+  /** Whether the line is longer than RECORD_BYTES_MAX; then these are its first bytes. */
   readonly isCut: boolean;
 }
 
@@ -29,7 +29,7 @@ export class LineScanner {
   readonly #found: { -readonly [Name in keyof FoundLine]: FoundLine[Name] };
   /** Of the next line of the source. */
   #lineNumber = 1;
-  /** A line of which more may come: its bytes so far. */
+  /** The bytes so far of a line that may continue. */
   #carry: Buffer = Buffer.allocUnsafe(FIRST_BYTES);
   #length = 0;
   #carryLineNumber = 0;

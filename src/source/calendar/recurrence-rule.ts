@@ -67,7 +67,7 @@ export function parseRule(text: string): RecurrenceRule | string {
     const equals = part.indexOf('=');
     const name = part.slice(0, equals).trim().toUpperCase();
     if (equals < 1 || (!OTHERS.includes(name) && !Object.hasOwn(LISTS, name))) {
-      return `${JSON.stringify(part.slice(0, 20))} is no part of a rule`;
+      return `${JSON.stringify(part.slice(0, 20))} is not part of a rule`;
     }
     if (parts.has(name)) return `it has ${name} twice`;
     parts.set(name, part.slice(equals + 1).trim());
@@ -110,18 +110,20 @@ export function parseRule(text: string): RecurrenceRule | string {
   return forbidden(rule) ?? rule;
 }
 
-/** What section 3.3.10 says that a rule must not have. */
+/** Combinations that section 3.3.10 forbids. */
 function forbidden({ frequency, byWeekNo, byYearDay, byMonthDay, byDay }: RecurrenceRule): string | null {
-  if (byWeekNo.length > 0 && frequency !== 'YEARLY') return `BYWEEKNO does not go with FREQ=${frequency}`;
+  if (byWeekNo.length > 0 && frequency !== 'YEARLY')
+    return `BYWEEKNO cannot be combined with FREQ=${frequency}`;
   if (byYearDay.length > 0 && ['DAILY', 'WEEKLY', 'MONTHLY'].includes(frequency)) {
-    return `BYYEARDAY does not go with FREQ=${frequency}`;
+    return `BYYEARDAY cannot be combined with FREQ=${frequency}`;
   }
-  if (byMonthDay.length > 0 && frequency === 'WEEKLY') return 'BYMONTHDAY does not go with FREQ=WEEKLY';
+  if (byMonthDay.length > 0 && frequency === 'WEEKLY')
+    return 'BYMONTHDAY cannot be combined with FREQ=WEEKLY';
   if (!byDay.some(({ ordinal }) => ordinal !== 0)) return null;
   if (frequency !== 'MONTHLY' && frequency !== 'YEARLY') {
-    return `a BYDAY with a number does not go with FREQ=${frequency}`;
+    return `a BYDAY with a number cannot be combined with FREQ=${frequency}`;
   }
-  return byWeekNo.length > 0 ? 'a BYDAY with a number does not go with BYWEEKNO' : null;
+  return byWeekNo.length > 0 ? 'a BYDAY with a number cannot be combined with BYWEEKNO' : null;
 }
 
 function wholeNumber(text: string): number | null {

@@ -25,18 +25,18 @@ export interface Occurrence {
   /** By the clock of the event's zone. */
   readonly localMs: number;
   readonly kind: Moment['kind'];
-  /** Of a PERIOD in RDATE; null for that of the event. */
+  /** Length of a PERIOD in RDATE; null for the length of the event. */
   readonly length: Length | null;
 }
 
 export interface RecurrenceSet {
   /** Within the window, in order. */
   readonly occurrences: readonly Occurrence[];
-  /** Why it is not complete. */
+  /** Why the list is incomplete. */
   readonly fault: EventFault | null;
 }
 
-/** RRULE, RDATE, EXRULE and EXDATE (RFC 5545 section 3.8.5). A fault is of the whole event. */
+/** RRULE, RDATE, EXRULE and EXDATE (RFC 5545 section 3.8.5). A fault rejects the whole event. */
 export function recurrenceSet(
   event: CalendarEvent,
   { start }: Timing,
@@ -195,7 +195,7 @@ class SetExpansion {
 
 interface Excluded {
   readonly instants: Set<number>;
-  /** Local days, for dates that exclude what begins on them. */
+  /** Local days of dates, which exclude all occurrences that begin on them. */
   readonly days: Set<number>;
 }
 

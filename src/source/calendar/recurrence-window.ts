@@ -4,7 +4,7 @@ import { parseInstant } from '../../model/time.js';
 import { DAY_MS } from './calendar-time.js';
 import type { RecurrenceWindow } from './recurrence-set.js';
 
-/** From one year before the load to two years after it, whole days of UTC, unless the rules say otherwise. */
+/** By default from one year before the load to two years after it, in whole days of UTC. */
 export function windowOf({ from, to }: Pick<ReadRules, 'from' | 'to'>, nowMs: number): RecurrenceWindow {
   const today = Math.floor(nowMs / DAY_MS) * DAY_MS;
   return {

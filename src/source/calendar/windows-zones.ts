@@ -1,4 +1,4 @@
-/** Names of time zones on Windows, which Outlook and Exchange write, and a zone of IANA that has the same clock (Unicode CLDR). */
+/** Names of Windows time zones, as Outlook and Exchange write them, and an equivalent IANA zone (Unicode CLDR). */
 
 const BY_ZONE: Readonly<Record<string, string>> = {
   'Africa/Bissau': 'Greenwich Standard Time',

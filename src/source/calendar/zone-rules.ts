@@ -1,4 +1,4 @@
-/** The rules of a VTIMEZONE (RFC 5545 section 3.6.5), for zones that have no known name. */
+/** The rules of a VTIMEZONE (RFC 5545 section 3.6.5), for zones with unknown names. */
 import { ZONE_CHANGES_MAX } from '../../limits.js';
 import { parseTime } from './calendar-time.js';
 import { expandRule, type Steps } from './expand-rule.js';
@@ -25,7 +25,7 @@ const LAST_MS = 4_102_444_800_000;
 /** A rule for each year since 1600 takes 200,000. */
 const ZONE_STEPS_MAX = 1_000_000;
 
-/** Null for rules that cannot be read, or have no observance. */
+/** Null for unreadable rules, or without an observance. */
 export function readZoneRules(observances: readonly Observance[]): ZoneRules | null {
   const steps = { left: ZONE_STEPS_MAX };
   const changes: { instantMs: number; offsetMs: number; fromMs: number }[] = [];

@@ -3,7 +3,7 @@ import { INCOMPLETE, OPEN_QUOTE, RowScanner } from './csv-row.js';
 
 const CR = 0x0d;
 const LF = 0x0a;
-/** The delimiters that are recognised. At equal marks the first wins: commas stand in texts most often. */
+/** The recognised delimiters. At equal scores the first wins, because commas are most common in texts. */
 const DELIMITERS = ['\t', ';', ','].map((delimiter) => delimiter.charCodeAt(0));
 const ROWS_COMPARED = 50;
 /** The first line that Excel writes and reads: it names the delimiter. */

@@ -13,7 +13,7 @@ const SHOWN_CHARACTERS_MAX = 40;
 /** The columns of a CSV source, and records of them. */
 export class CsvHeader {
   readonly columns: readonly string[];
-  /** The columns that are no fields of events. */
+  /** The columns that are not fields of events. */
   readonly names: NameSpans;
   readonly #blank: Readonly<Record<string, string | null>>;
 
@@ -39,7 +39,7 @@ export class CsvHeader {
  * The names of the columns: a column without a name is called `column 5`, a further one of the same name `Note (2)`.
  *
  * @param count all cells, of which `texts` are the first
- * @returns or why this is no header
+ * @returns the names, or why this is not a header
  */
 export function readHeader(
   texts: readonly string[],
@@ -62,7 +62,7 @@ export function readHeader(
   for (const [n, name] of given.entries()) {
     if (seen.has(name) && SERVED.has(name)) {
       const first = given.indexOf(name) + 1;
-      return { problem: `columns ${first} and ${n + 1} are both called ${name}; expected one of that name` };
+      return { problem: `columns ${first} and ${n + 1} are both called ${name}; expected different names` };
     }
     seen.add(name);
     const isFree = name !== '' && given.indexOf(name) === n;

@@ -10,7 +10,7 @@ export const PLAIN_CELL = 0;
 export const QUOTED_CELL = 1;
 export const ESCAPED_CELL = 2;
 
-/** States: numbers, since they are compared at each byte that stops a run. */
+/** States are numbers, because they are compared at each byte that stops a run. */
 const CELL_BEGINS = 0;
 const IN_PLAIN = 1;
 const IN_QUOTES = 2;
@@ -19,7 +19,7 @@ const AFTER_QUOTE = 3;
 const IN_REST = 4;
 
 export const INCOMPLETE = -1;
-/** Text follows a quote that closes on a later line: most likely the quote that opened the cell was never closed. */
+/** Text follows a closing quote on a later line: most likely the opening quote of the cell was never closed. */
 export const OPEN_QUOTE = -2;
 
 const STOPS_QUOTED: Uint8Array = tableOf(QUOTE, CR, LF);
@@ -40,9 +40,9 @@ export class RowScanner {
   lineBreaks = 0;
   /** The first cell, from 1, with text after its closing quote. 0: none. */
   restCell = 0;
-  /** Behind the first line break of the present cell's quotes. -1: none. */
+  /** The position after the first line break inside the present cell's quotes. -1: none. */
   resumeAt = -1;
-  /** The same of the first cell that has one, and the number of that cell, from 0. */
+  /** The same for the first cell with such a line break, and the number of this cell, from 0. */
   firstResumeAt = -1;
   firstCell = 0;
   /** Where OPEN_QUOTE was found. */

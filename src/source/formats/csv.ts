@@ -13,9 +13,9 @@ import { type FormatReader, malformed, rejectFault, rejectNotUtf8, rejectTooLarg
 const LF = 0x0a;
 const CR = 0x0d;
 const BACKSLASH = 0x5c;
-/** Pieces to decode without trying the fast way, after it mostly failed. */
+/** Pieces to decode without trying the fast way after it failed on most lines. */
 const PIECES_DECODED = 15;
-/** Longer rows are decoded cell by cell: a remembered cell would keep the text of its whole row. */
+/** Longer rows are decoded cell by cell, because a remembered cell would keep the text of its whole row. */
 const ROW_TEXT_BYTES_MAX = 512;
 
 /**
@@ -91,7 +91,7 @@ export class CsvReader implements FormatReader {
     const scanner = this.#scanner;
     let data = chunk;
     let at = 0;
-    /** Whether the fast way has read what it could of these bytes. */
+    /** Whether the fast way has already tried these bytes. */
     let isTried = false;
     while (at < data.length) {
       if (this.#afterCr) {
@@ -141,7 +141,7 @@ export class CsvReader implements FormatReader {
     }
   }
 
-  /** The fast way, as far as whole rows go: values reach the sink as bytes. Other rows are decoded. */
+  /** The fast way, up to the last whole row: values reach the sink as bytes. Other rows are decoded. */
   #readFlatRows(bytes: Buffer, start: number): number {
     const { undecoded } = this.#sink;
     const flatRows = this.#flatRows;
@@ -168,7 +168,7 @@ export class CsvReader implements FormatReader {
       } else {
         this.#scanner.begin();
         rowEnd = this.#scanner.scan(whole, at, at);
-        // The caller treats a row that goes on behind these bytes, and an open quote.
+        // The caller handles an open quote, and a row that continues after these bytes.
         if (rowEnd < 0) break;
         this.#takeRow(bytes.subarray(at, rowEnd));
         this.#line += this.#scanner.lineBreaks;
@@ -228,11 +228,11 @@ export class CsvReader implements FormatReader {
   }
 
   /**
-   * Rejects a row with a quote that is not closed. Most likely only one quote is missing, so the lines behind it are read
+   * Rejects a row with an unclosed quote. Most likely only one quote is missing, so the lines after it are read
    * again.
    *
-   * @param isTooLong the row has no end: any of its quotes may be the one. Otherwise the present one
-   * @returns where these lines begin. -1: there are none, or too much was read again already
+   * @param isTooLong the row has no end, and any of its quotes may be the unclosed one; otherwise it is the present one
+   * @returns where these lines begin; -1 if there are none, or if too much was already read again
    */
   #rejectOpenQuote(length: number, isTooLong: boolean): number {
     const { breaksBefore, count, firstCell, firstResumeAt, lineBreaks } = this.#scanner;
@@ -356,7 +356,7 @@ function isAsciiPart(bytes: Buffer, start: number, end: number): boolean {
   return true;
 }
 
-/** Behind all bytes if there is none. */
+/** The end of the bytes if there is none. */
 function nextOf(bytes: Buffer, byte: number, from: number): number {
   const at = bytes.indexOf(byte, from);
   return at === -1 ? bytes.length : at;

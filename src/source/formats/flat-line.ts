@@ -29,7 +29,7 @@ const NAME_LENGTHS: Int32Array = Int32Array.from(NAMES, ({ length }) => length);
 /**
  * Finds the values of an event in a JSON line without decoding it: a flat object of texts and nulls, without
  * escaped or repeated names, with spaces only after colons and commas. JSON.parse reads all other lines.
- * Names mostly have the order of the line before, so the next name is guessed and compared.
+ * Names usually have the order of the previous line, so the next name is guessed and compared.
  */
 export class FlatLines {
   /** Values of the last line, unchecked: see `undecoded` of RecordSink. */
@@ -106,7 +106,7 @@ export class FlatLines {
     return -1;
   }
 
-  /** For a text with a backslash before a quote, which may not be its end. */
+  /** For a text with a backslash before a quote, which may be escaped. */
   #readEscaped(bytes: Uint8Array, view: DataView, from: number, place: number): number {
     for (let at = from; at < bytes.length; at++) {
       if (bytes[at] === BACKSLASH) at++;

@@ -15,7 +15,7 @@ const NO_FIELD = -1;
 export class FlatRows {
   /** Values of the last row, unchecked: see `undecoded` of RecordSink. */
   readonly spans: Int32Array = new Int32Array(3 * FIELDS.length).fill(-1);
-  /** For each column: where the spans have its value, or NO_FIELD. */
+  /** For each column: the index of its value in the spans, or NO_FIELD. */
   readonly #places: Int32Array;
   readonly #delimiter: number;
   readonly #fourDelimiters: number;

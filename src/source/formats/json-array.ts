@@ -40,8 +40,8 @@ function tableOf(...bytes: number[]): Uint8Array {
 }
 
 /**
- * One JSON array of records. The scanner finds the ends of elements; JSON.parse judges each one. A fault inside an element costs
- * that record, damage between elements the whole source.
+ * One JSON array of records. The scanner finds the ends of elements; JSON.parse checks each element. A fault inside an element rejects
+ * that record; damage between elements fails the whole source.
  */
 export class JsonArrayReader implements FormatReader {
   readonly format = 'json-array';

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 
-/** Numbers, constants, binary data: nothing to look into. */
+/** Numbers, constants, binary data: values without inner values. */
 const OPAQUE = 0;
 const EXTENSION = 1;
 const TEXT = 2;
@@ -58,7 +58,7 @@ export class MessagePackScan {
   }
 
   /**
-   * Reads on from `start`, up to a cut header: the next call gets it whole.
+   * Continues from `start`, up to a cut header, which the next call gets whole.
    *
    * @returns whether the value is complete
    */
@@ -77,7 +77,7 @@ export class MessagePackScan {
     }
   }
 
-  /** @returns where to go on; -1: the header is cut or corrupt */
+  /** @returns the position to continue from; -1: the header is cut or corrupt */
   #readHeader(bytes: Buffer, at: number, isEnd: boolean): number {
     const byte = bytes[at] as number;
     if (byte >= 0xa0 && byte < 0xc0) return this.#takeText(bytes, at + 1, byte & 0x1f);

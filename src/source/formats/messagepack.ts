@@ -26,7 +26,7 @@ export class MessagePackReader implements FormatReader {
   #inValue = false;
   #valueByte = 0;
   #head: Buffer = Buffer.alloc(0);
-  /** Something looked like a record. The first byte alone proves little: one binary file in eight begins like that. */
+  /** A value looked like a record. The first byte alone proves little, since one binary file in eight begins so. */
   #likely = false;
 
   constructor(sourceName: string, sink: RecordSink) {
@@ -150,7 +150,7 @@ export class MessagePackReader implements FormatReader {
     return this.#isLikely() ? malformed(this.#sourceName, problem) : this.#neither();
   }
 
-  /** The guess of the format was wrong, so a place within MessagePack would not help. */
+  /** The guess of the format was wrong, so a position within MessagePack would not help. */
   #neither(): Error {
     const shown = [...this.#head.subarray(0, 4)].map((byte) => byte.toString(16).padStart(2, '0'));
     const found = `it begins with the bytes ${shown.join(' ')} (hexadecimal)`;

@@ -24,7 +24,7 @@ const READERS: Readonly<Record<RecognisedFormat, () => ReaderClass | Promise<Rea
   csv: async () => (await import('./csv.js')).CsvReader,
 };
 
-/** They have no marks of their own that damage would break: bytes of another encoding show at once. */
+/** Formats without structure marks that damage would break, so bytes of another encoding show at once. */
 const PLAIN_TEXT: ReadonlySet<RecognisedFormat> = new Set(['csv']);
 
 const DEFAULT_RULES: ReadRules = { identifiers: 'uuid' };
@@ -145,7 +145,7 @@ export function lookingSink(sink: RecordSink, onRecord: (value: unknown) => void
   };
 }
 
-/** Cuts long chunks, so that no step holds up the event loop. */
+/** Cuts long chunks, so no step blocks the event loop for long. */
 async function* inPieces(
   chunks: AsyncIterable<Uint8Array>,
   onPiece: (bytes: number) => void,

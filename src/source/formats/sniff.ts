@@ -2,7 +2,7 @@ import { READ_CHUNK_BYTES } from '../../limits.js';
 import { placeOf } from '../../model/json-fault.js';
 import { recogniseDialect } from './csv-dialect.js';
 
-/** Few: the text may be a secret, given as a source by mistake. */
+/** Few characters, because the text may be a secret that was given as a source by mistake. */
 const SHOWN_CHARACTERS_MAX = 8;
 const DESCRIBED_BYTES = 512;
 
@@ -109,7 +109,7 @@ const MAGIC: readonly (readonly [bytes: string, what: string])[] = [
   ['\xd4\x72', "record structures of msgpackr's own: write plain maps (useRecords: false)"],
   [
     'LECTERN\x1a',
-    'a snapshot file of Lectern: `lectern serve --pin` serves it, --snapshot-file goes on from it',
+    'a snapshot file of Lectern: `lectern serve --pin` serves it, --snapshot-file continues from it',
   ],
   ['<', 'HTML or XML'],
 ];

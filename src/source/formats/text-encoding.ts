@@ -25,7 +25,7 @@ const WINDOWS_1252_C1 =
 
 /**
  * Turns text of another encoding into UTF-8, in pieces of any size. A byte order mark wins over the given encoding; without
- * both, bytes pass as they are. What the encoding does not have becomes a byte that UTF-8 does not have, so that only its
+ * both, bytes pass unchanged. Bytes without a meaning in the encoding become a byte that UTF-8 never has, so only their
  * record is rejected.
  */
 export class Transcoder {
@@ -109,7 +109,7 @@ function decoderOf(encoding: string): (bytes: Buffer, isLast: boolean) => string
   return (bytes, isLast) => decoder.decode(bytes, { stream: !isLast });
 }
 
-/** Why text without a known encoding is not UTF-8, for the first bytes of a source. Null: it is, or some of it is. */
+/** Why the first bytes of a source, without a known encoding, are not UTF-8. Null if they are, at least in part. */
 export function foreignText(head: Buffer): string | null {
   const text = new TextDecoder(UTF_8).decode(head, { stream: true });
   const at = text.indexOf(REPLACEMENT);
@@ -121,7 +121,7 @@ export function foreignText(head: Buffer): string | null {
   return `line ${line} holds the byte ${byte}, which is not UTF-8; ${expectedText(head)}`;
 }
 
-/** What a person can do about bytes that are no text. */
+/** The remedy for bytes that are not text. */
 export function expectedText(bytes: Buffer, encoding?: string): string {
   if (encoding !== undefined)
     return `expected ${encoding} text; give --encoding with the right name, ${EXAMPLES}`;
@@ -131,7 +131,7 @@ export function expectedText(bytes: Buffer, encoding?: string): string {
   return `expected UTF-8 text; ${hint}`;
 }
 
-/** Letters with accents stand alone, and the places of windows-1252 that have no character are not used. */
+/** True if accented letters are isolated and no byte without a character in windows-1252 occurs. */
 function looksWestern(bytes: Buffer): boolean {
   let high = 0;
   let runs = 0;

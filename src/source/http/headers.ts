@@ -5,7 +5,7 @@ import type { RequestHeaders } from '../../upstream/call.js';
 /** `env:NAME`, also after a scheme: `Bearer env:UPSTREAM_TOKEN`. */
 const FROM_ENVIRONMENT = /^(?:(\S+) )?env:([A-Za-z_][A-Za-z0-9_]*)$/;
 
-/** Fields that the transfer depends on. With a range, a part of the data would look like all of it. */
+/** Fields that control the transfer. With a range, a part of the data would look like all data. */
 const RESERVED: ReadonlySet<string> = new Set(
   'accept-encoding connection content-length expect host if-match if-modified-since if-none-match if-range if-unmodified-since keep-alive range te trailer transfer-encoding upgrade'.split(
     ' ',
@@ -39,7 +39,7 @@ export function checkHeaders(headers: RequestHeaders, url: URL): RequestHeaders 
     const key = name.toLowerCase();
     if (!isName(name)) {
       const expected = "expected a name such as 'Authorization', and the rest as its value";
-      throw invalid(`field ${i + 1}`, `its name is no field name; ${expected}`);
+      throw invalid(`field ${i + 1}`, `its name is not a field name; ${expected}`);
     }
     if (typeof value !== 'string' || !isAccepted(() => validateHeaderValue(name, value))) {
       throw invalid(name, 'its value is not valid in a header');

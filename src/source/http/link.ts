@@ -8,7 +8,7 @@ const PARAMETER =
   /[ \t]*;[ \t]*(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*(?:=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^",; \t]*)))?)?/y;
 const END = /[ \t]*(?:,|$)/y;
 
-/** Parses a Link field (RFC 8288 section 3). Null unless all of it is understood: a skipped link could be the next page. */
+/** Parses a Link field (RFC 8288 section 3). Null if a part of it is not understood, because that could be the next page. */
 export function parseLinks(field: string): Link[] | null {
   const links: Link[] = [];
   let at = 0;

@@ -22,7 +22,7 @@ function visible({ status, headers, body }: Reply): object {
   return { status, others, body: body.toString('latin1'), dated: date !== undefined };
 }
 
-test('an answer that is kept is the answer that was made, in every format and method', async (t) => {
+test('a kept answer equals the original, in every format and method', async (t) => {
   const { send } = await serve(t, setUp().handler);
   const headers = bearer({ studyGroup: 'A' });
   for (const target of TARGETS) {
@@ -47,7 +47,7 @@ test('an answer that is kept is the answer that was made, in every format and me
   }
 });
 
-test('what is kept is of the present snapshot', async (t) => {
+test('kept answers are of the present snapshot', async (t) => {
   const views = viewsOf();
   const { send } = await serve(t, setUp({ views }).handler);
   const headers = bearer();
@@ -64,7 +64,7 @@ test('what is kept is of the present snapshot', async (t) => {
   t.equal((await send('/api/v1/schedule', { headers })).status, 503);
 });
 
-test('one user never gets what was kept of another, and nobody gets anything without a token', async (t) => {
+test("no user gets another user's kept answer, and no request gets one without a token", async (t) => {
   const { send } = await serve(t, setUp().handler);
   const groupOf = async (studyGroup: string) => {
     const reply = await send('/api/v1/schedule/personal', { headers: bearer({ studyGroup }) });
@@ -89,7 +89,7 @@ function answerOf(
   return { entityTag, headers: [], body: Buffer.alloc(bodyBytes, 'x') };
 }
 
-test('an answer is kept from its second time on; only so many bytes are kept, and none of another snapshot', (t) => {
+test('an answer is kept from its second request on, within the bound, and only of the present snapshot', (t) => {
   const cache = new AnswerCache(1_000_000);
   cache.keepOnly('first');
   const [once, packed] = [answerOf(10), answerOf(7)];
@@ -117,7 +117,7 @@ test('an answer is kept from its second time on; only so many bytes are kept, an
   t.end();
 });
 
-test('what everybody has already is known by its tag, and made when somebody has not', async (t) => {
+test('an answer known by its tag alone gives 304, and is made for clients without it', async (t) => {
   const { send } = await serve(t, setUp().handler);
   const headers = bearer();
   const first = await send('/api/v1/schedule', { headers });
@@ -138,7 +138,7 @@ test('what everybody has already is known by its tag, and made when somebody has
   t.equal(cache.find('/target')?.answers.json?.body?.length, 10, 'a body takes the place of none');
 });
 
-test('what is kept is a copy', (t) => {
+test('kept answers are copies', (t) => {
   const cache = new AnswerCache(1_000_000);
   cache.keepOnly('first');
   const answer = answerOf(10);

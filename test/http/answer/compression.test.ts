@@ -82,7 +82,7 @@ async function compressed(t: Test, ask: () => Promise<Reply>, coding: Coding): P
   throw new Error('the answer was never compressed');
 }
 
-test('an answer that is asked for again is compressed, and is the same answer', async (t) => {
+test('a repeated answer is compressed, and has the same content', async (t) => {
   const views = viewsOf();
   views.view = viewOfEvents(MANY, 'uuid');
   const { send } = await serve(t, setUp({ views }).handler);
@@ -138,7 +138,7 @@ test('another snapshot has other bytes', async (t) => {
   t.not(after.headers.etag, before.headers.etag);
 });
 
-test('what is not compressed: short answers, personal answers, pages with a link to the next, and everything when it is off', async (t) => {
+test('never compressed: short answers, personal answers, pages with a next link, and everything with compression off', async (t) => {
   const views = viewsOf();
   views.view = viewOfEvents(MANY, 'uuid');
   const headers = { ...bearer({ studyGroup: 'A' }), 'Accept-Encoding': 'gzip, br' };

@@ -46,7 +46,7 @@ test('a preflight is answered without a token, for pages that are allowed only',
   t.notOk('access-control-max-age' in plain.headers);
 });
 
-test('every answer to an allowed page can be read by it, and says that it depends on the page', async (t) => {
+test('an allowed page can read every answer, and answers vary by origin', async (t) => {
   const { send } = await serve(t, setUp({ corsOrigins: [PAGE], mode: 'development' }).handler);
   const tag = (await send('/api/v1/schedule', { headers: bearer() })).headers.etag ?? '';
   const cases: [status: number, path: string, method: string, headers: Record<string, string>][] = [
@@ -81,7 +81,7 @@ test('every answer to an allowed page can be read by it, and says that it depend
   }
 });
 
-test('what is no request, and may be from any page, says that answers depend on the page', async (t) => {
+test('answers to unreadable messages vary by origin, too', async (t) => {
   const { handler } = setUp({ corsOrigins: [PAGE] });
   const { raw } = await serve(t, handler, { corsOrigins: [PAGE] });
   const without = await serve(t, setUp().handler);
@@ -99,7 +99,7 @@ test('what is no request, and may be from any page, says that answers depend on 
   }
 });
 
-test('a preflight is answered before the length of its target is looked at, so that the page can read the 414', async (t) => {
+test("a preflight is answered before the target's length is checked, so the page can read the 414", async (t) => {
   const { send } = await serve(t, setUp({ corsOrigins: [PAGE] }).handler);
   const path = `/api/v1/schedule?${'a'.repeat(9000)}`;
   const preflight = await send(path, { method: 'OPTIONS', headers: { Origin: PAGE, ...PREFLIGHT } });
@@ -108,7 +108,7 @@ test('a preflight is answered before the length of its target is looked at, so t
   t.match(answer, { status: 414, headers: { 'access-control-allow-origin': PAGE } });
 });
 
-test('without an allowed origin nothing is said of origins', async (t) => {
+test('without an allowed origin answers do not mention origins', async (t) => {
   const { send } = await serve(t, setUp().handler);
   const { headers } = await send('/api/v1/schedule', { headers: { ...bearer(), Origin: PAGE } });
   t.equal(headers.vary, 'Accept, Accept-Encoding, Authorization');

@@ -65,7 +65,7 @@ test('a large body arrives in order and whole, and others are answered meanwhile
   t.ok(answeredBefore > 5, `${answeredBefore} other requests were answered before the last byte`);
 });
 
-test('HEAD makes nothing of it', async (t) => {
+test('HEAD makes no body', async (t) => {
   const large = largeAnswer();
   const { send } = await serve(t, setUp({ views: large.views }).handler);
   const reply = await send('/api/v1/schedule', { method: 'HEAD', headers: bearer() });
@@ -73,7 +73,7 @@ test('HEAD makes nothing of it', async (t) => {
   t.equal(large.made, 0);
 });
 
-test('whoever does not read has no more made for them than fits into the socket, and whoever leaves nothing', async (t) => {
+test('for a reader that stops, only what fits into the socket is made; for one that leaves, nothing', async (t) => {
   const large = largeAnswer();
   const { port } = await serve(t, setUp({ views: large.views }).handler);
   const req = get({ port, host: '127.0.0.1', path: '/api/v1/schedule', headers: bearer() });
@@ -103,7 +103,7 @@ test('large answers to requests on one connection, all sent at once, follow one 
   t.ok(bytes < 3 * SLICES * SLICE_BYTES + 3000, 'and nothing but three heads beside them');
 });
 
-test('what fails on the way cuts the answer off, and nothing else', async (t) => {
+test('a fault while sending cuts off only that answer', async (t) => {
   const large = largeAnswer(100);
   const { send } = await serve(t, setUp({ views: large.views }).handler);
   const warned = once(process, 'warning');

@@ -17,7 +17,7 @@ function claimsOf(reply: { json(): unknown }): Record<string, unknown> {
   return JSON.parse(Buffer.from(token.split('.')[1] as string, 'base64url').toString('utf8'));
 }
 
-test('in production none of it exists', async (t) => {
+test('in production none of the development resources exists', async (t) => {
   const { send } = await serve(t, setUp().handler);
   for (const path of PATHS) {
     t.match((await send(path)).json(), { code: 'not-found', status: 404 }, path);
@@ -26,7 +26,7 @@ test('in production none of it exists', async (t) => {
   }
 });
 
-test('in development all of it does, for reading only', async (t) => {
+test('in development all of them exist, read-only', async (t) => {
   const { send } = await serve(t, setUp({ mode: 'development' }).handler);
   for (const path of PATHS) {
     t.equal((await send(path)).status, 200, path);
@@ -35,7 +35,7 @@ test('in development all of it does, for reading only', async (t) => {
   }
 });
 
-test('login gives a token that shows something', async (t) => {
+test('login gives a token with events', async (t) => {
   const { send } = await serve(t, setUp({ mode: 'development' }).handler);
   const reply = await send('/api/v1/login');
   t.equal(reply.headers['cache-control'], 'no-store');
@@ -91,7 +91,7 @@ test('login refuses what it does not understand, all faults at once', async (t) 
   );
 });
 
-test('without a snapshot login is 503; with one that has no groups the token says nothing', async (t) => {
+test('without a snapshot login is 503; without groups the token selects nothing', async (t) => {
   const views = viewsOf([]);
   const { send } = await serve(t, setUp({ mode: 'development', views }).handler);
   t.same(Object.keys(claimsOf(await send('/api/v1/login'))).sort(), ['exp', 'iat', 'sub']);
@@ -101,7 +101,7 @@ test('without a snapshot login is 503; with one that has no groups the token say
   t.ok(reply.headers['retry-after']);
 });
 
-test('health tells what is served and how the source is', async (t) => {
+test('health reports the served snapshot and the state of the source', async (t) => {
   const views = viewsOf();
   const { send } = await serve(t, setUp({ mode: 'development', views }).handler);
   const healthy = await send('/health');
@@ -190,7 +190,7 @@ test('behind a proxy that adds a prefix the page, its files, its token and its o
   }
 });
 
-test('a path where nothing is tells where the timetable and its documentation are', async (t) => {
+test('an unknown path names the paths of the timetable and its documentation', async (t) => {
   for (const basePath of ['/api/v1', '/']) {
     const base = basePath === '/' ? '' : basePath;
     for (const [mode, detail] of [
@@ -206,7 +206,7 @@ test('a path where nothing is tells where the timetable and its documentation ar
   }
 });
 
-test('login skips unknown parameters where that is configured, and broken encoding nowhere', async (t) => {
+test('login skips unknown parameters if configured, and never broken encoding', async (t) => {
   const views = viewsOf();
   const { send: reject } = await serve(t, setUp({ mode: 'development', views }).handler);
   const options = { mode: 'development', views, unknownParameters: 'ignore' } as const;
@@ -231,7 +231,7 @@ test('login skips unknown parameters where that is configured, and broken encodi
   );
 });
 
-test('assets have types and strong entity tags, and there are no others', async (t) => {
+test('exactly the listed assets exist, with types and strong entity tags', async (t) => {
   const { send } = await serve(t, setUp({ mode: 'development' }).handler);
   for (const [name, contentType] of [
     ['swagger-ui.css', 'text/css; charset=utf-8'],

@@ -128,7 +128,7 @@ test('nothing happens while an answer is awaited', async (t) => {
   );
 });
 
-test('whatever comes behind a request that is awaited comes behind its answer', async (t) => {
+test('later requests are answered after an awaited request', async (t) => {
   const cases: [name: string, behind: string, bodies: string[]][] = [
     ['a request', get('/now'), ['late', 'node']],
     ['two', get('/now') + get('/now'), ['late', 'node', 'node']],
@@ -158,7 +158,7 @@ test('whatever comes behind a request that is awaited comes behind its answer', 
   }
 });
 
-test('half of a request behind it changes nothing until the other half comes', async (t) => {
+test('half of a following request changes nothing until the other half comes', async (t) => {
   const { waiting, connect: open } = await serve(t);
   const { socket, received } = open();
   const next = get('/now');
@@ -171,7 +171,7 @@ test('half of a request behind it changes nothing until the other half comes', a
   t.strictSame(bodiesOf(received()), ['lone', 'lone']);
 });
 
-test('a client that closes its half behind a request that is awaited has its answer', async (t) => {
+test('a client that closes its half after an awaited request gets its answer', async (t) => {
   const { waiting, connect: open } = await serve(t);
   const { socket, received, closed } = open();
   socket.end(get());
@@ -181,7 +181,7 @@ test('a client that closes its half behind a request that is awaited has its ans
   t.strictSame(bodiesOf(received()), ['late']);
 });
 
-test('a client that has gone gets nothing, and nobody fails for it', async (t) => {
+test('a client that has left gets nothing, and no other request fails', async (t) => {
   const { server, waiting, connect: open } = await serve(t);
   const { socket, received, closed } = open();
   socket.write(get());
@@ -212,7 +212,7 @@ test('a client that has gone gets nothing, and nobody fails for it', async (t) =
   waiting[2]?.send();
 });
 
-test('a server that drains or closes says so in the answers that are awaited, and waits for them', async (t) => {
+test('a server that drains or closes waits for awaited answers, which close their connections', async (t) => {
   for (const way of ['drain', 'close'] as const) {
     const { server, waiting, connect: open } = await serve(t);
     const { socket, received, closed } = open();
@@ -258,7 +258,7 @@ test('a connection is not idle while an answer is awaited', async (t) => {
   }
 });
 
-test('a response that was asked for in the turn of the request is told of the end of its connection', async (t) => {
+test('a response requested in the turn of its request gets the end of its connection', async (t) => {
   const { server, waiting, connect: open } = await serve(t);
   const { socket, received, closed } = open();
   socket.write(get('/asked'));
@@ -271,7 +271,7 @@ test('a response that was asked for in the turn of the request is told of the en
   t.match(received(), /\r\nConnection: close\r\n/);
 });
 
-test('where no response can be had any more, the connection is closed, and nothing else', async (t) => {
+test('if no response can be made any more, only the connection is closed', async (t) => {
   const { server, waiting, connect: open } = await serve(t);
   const { socket, received, closed } = open();
   socket.write(get());
@@ -292,7 +292,7 @@ test('where no response can be had any more, the connection is closed, and nothi
   await until(() => server.counts.open === 0);
 });
 
-test('who awaits may ask for a response after all, and no answer comes twice', async (t) => {
+test('an awaited request may still ask for a response, and no answer is sent twice', async (t) => {
   const { waiting, connect: open } = await serve(t);
   const { socket, received } = open();
   socket.write(get());
@@ -310,7 +310,7 @@ test('who awaits may ask for a response after all, and no answer comes twice', a
   t.strictSame(bodiesOf(received()), ['late', 'lone']);
 });
 
-test('of a token that is seen for the first time node makes no response', async (t) => {
+test('a new token needs no response object of Node', async (t) => {
   const { handler } = setUp();
   const { send } = await serveHandler(t, handler);
   let responses = 0;

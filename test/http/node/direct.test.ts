@@ -82,7 +82,7 @@ function withResponses(handler: RequestHandler): RequestHandler {
   return (req, res) => handler(req, res);
 }
 
-test('byte for byte what node:http sends, to pages of several origins in turn', async (t) => {
+test('byte for byte like node:http, to pages of several origins in turn', async (t) => {
   const corsOrigins = PAGES.slice(0, 2) as string[];
   const own = await serve(t, setUp({ corsOrigins }).handler);
   const plain = await serve(t, withResponses(setUp({ corsOrigins, ownsSocket: false }).handler));
@@ -105,7 +105,7 @@ test('byte for byte what node:http sends, to pages of several origins in turn', 
   ordinary.socket.destroy();
 });
 
-test('byte for byte what node:http sends, whether made, known or not modified', async (t) => {
+test('byte for byte like node:http, for new, kept and unmodified answers', async (t) => {
   const plain = await serve(t, withResponses(setUp({ ownsSocket: false }).handler));
   const own: [name: string, handler: RequestHandler][] = [
     ['alone', setUp().handler],
@@ -136,7 +136,7 @@ test('byte for byte what node:http sends, whether made, known or not modified', 
   }
 });
 
-test('byte for byte what node:http sends where something is wrong', async (t) => {
+test('byte for byte like node:http, for faults', async (t) => {
   const plain = await serve(t, withResponses(setUp({ ownsSocket: false }).handler));
   const requests = [
     get('/api/v1/nowhere'),
@@ -186,7 +186,7 @@ test('requests that arrive at once are answered in their order', async (t) => {
   connection.socket.destroy();
 });
 
-test('the date moves on, in answers that are sent again, too', async (t) => {
+test('the date advances, in repeated answers too', async (t) => {
   const { port } = await serve(t, setUp().handler);
   const connection = new Connection(port);
   const now = Date.now;
@@ -218,7 +218,7 @@ const MANY: NormalisedEvent[] = Array.from({ length: 300 }, (_, n) => ({
 }));
 
 for (const way of ['alone', 'in a response']) {
-  test(`whoever does not read gets what he was sent, whole, and nobody else gets any of it: ${way}`, (t) =>
+  test(`a slow reader gets its whole answer, and no other client gets any of it: ${way}`, (t) =>
     leaveUnread(t, way === 'alone'));
 }
 

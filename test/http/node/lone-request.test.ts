@@ -83,7 +83,7 @@ function open(t: Test, port: number): { ask(text: string): Promise<string> } {
   };
 }
 
-test('what stands alone, and what node has to see', async (t) => {
+test('lone requests, and requests that Node has to handle', async (t) => {
   const port = await listen(t);
   const cases: [name: string, ways: string[], ...texts: string[]][] = [
     ['one request', ['lone'], get()],
@@ -100,7 +100,7 @@ test('what stands alone, and what node has to see', async (t) => {
   for (const [name, ways, ...texts] of cases) t.strictSame(await ask(port, ...texts), ways, name);
 });
 
-test('a server that is being closed, or that somebody traces, makes a response for each', async (t) => {
+test('a closing or traced server makes a response for each request', async (t) => {
   const onMessage = (): void => {};
   for (const name of ['http.server.request.start', 'http.server.response.finish']) {
     const port = await listen(t);
@@ -185,7 +185,7 @@ test('a connection with lone requests is closed when it has been idle, and never
   t.ok((await mixed.closed) >= idleMs - 20, 'the time begins anew with each request');
 });
 
-test('a response is made once, for its own request, and not behind an answer', async (t) => {
+test('a response is made once, for its own request, and never after an answer', async (t) => {
   const seen: string[] = [];
   const handler = Object.assign(sayingTheWay(), {
     lone(request: LoneRequest) {
@@ -211,7 +211,7 @@ test('a response is made once, for its own request, and not behind an answer', a
   t.strictSame(seen, ['lone', 'made', 'lone']);
 });
 
-test('a client that closes its half behind its request has its answer, and garbage behind one its refusal', async (t) => {
+test('a client that closes its half after a request gets its answer; garbage after a request gets its refusal', async (t) => {
   const { handler } = setUp();
   const { port, raw } = await serve(t, handler);
   const authorised = get('/api/v1/schedule?type=Lab', `Authorization: Bearer ${token()}\r\n`);
@@ -237,7 +237,7 @@ test('a client that closes its half behind its request has its answer, and garba
   }
 });
 
-test('an answer that the kernel has not taken yet goes out whole, and what is said of garbage behind it', async (t) => {
+test('an answer still being sent is completed, followed by the refusal of garbage', async (t) => {
   const body = 'x'.repeat(16 * 1024 * 1024);
   const answer = Buffer.from(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
   const cases: [name: string, behind: string, status: string][] = [
@@ -280,7 +280,7 @@ function isRefusedAtOnce(method: string, fields: readonly string[]): boolean {
   return refuseDirectly(request as unknown as LoneRequest, new OriginFields([])) && isSent;
 }
 
-test('refused at once is whatever has no body for certain', (t) => {
+test('only requests that certainly have no body are refused directly', (t) => {
   const browser = [
     'Host',
     'a',
@@ -305,7 +305,7 @@ test('refused at once is whatever has no body for certain', (t) => {
   t.end();
 });
 
-test('what fails behind an answer ends the connection, and no second answer is sent', async (t) => {
+test('a fault after an answer ends the connection, and no second answer is sent', async (t) => {
   const { handler, logged } = setUp({ accessLogShare: 0 });
   const failing = Object.assign((...args: Parameters<typeof handler>) => handler(...args), {
     lone(request: LoneRequest) {

@@ -65,14 +65,14 @@ test('broken percent-encoding and bytes that are not UTF-8 are faults that name 
   }
 });
 
-test('reading ends with the last broken pair that is told of', async (t) => {
+test('reading ends with the last broken pair that is reported', async (t) => {
   const count = PARAMETER_FAULTS_MAX + 1;
   const { pairs, faults } = parseQueryString(`x=1&${'a=%&'.repeat(count)}y=2`);
   t.same(pairs, [['x', '1']]);
   t.equal(faults.length, PARAMETER_FAULTS_MAX);
 });
 
-test('what is formatted is parsed again to the same pairs, and is safe in a header field', async (t) => {
+test('a formatted query is parsed to the same pairs, and is safe in a header field', async (t) => {
   const text = fc.string({ unit: 'binary' }).filter((s) => s.isWellFormed());
   const pairs = fc.array(
     fc.tuple(

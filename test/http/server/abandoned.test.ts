@@ -7,7 +7,7 @@ import { test } from 'tap';
 import { collectGarbage } from '../collect-garbage.js';
 import { serve } from '../harness.js';
 
-test('answers that are still being worked on go with their connection, those whose turn has not come too', async (t) => {
+test('unfinished answers end with their connection, even those whose turn has not come', async (t) => {
   const begun: WeakRef<ServerResponse>[] = [];
   const { port } = await serve(t, (_req, res) => {
     // As for a token that is being verified.

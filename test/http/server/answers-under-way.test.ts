@@ -119,7 +119,7 @@ for (const how of KINDS) {
   });
 }
 
-test('who has read everything or has gone is not in the way of others', async (t) => {
+test('clients that have read everything or have left do not affect others', async (t) => {
   const publications = new Publications();
   const meter = new Meter();
   const { port, send } = await serve(t, setUp({ views: publications.views, meter }).handler);
@@ -137,7 +137,7 @@ test('who has read everything or has gone is not in the way of others', async (t
   t.equal(meter.get(CELL.slowReaders), 0);
 });
 
-test('a connection in which many answers wait has one listener for all of them', async (t) => {
+test('a connection with many waiting answers has one listener for all', async (t) => {
   const publications = new Publications();
   let asked = 0;
   const server = createServer(setUp({ views: publications.views }).handler)
@@ -166,7 +166,7 @@ test('a connection in which many answers wait has one listener for all of them',
   await closed(socket);
 });
 
-test('an answer to who has gone meanwhile is not waited for', async (t) => {
+test('answers to clients that have left are not waited for', async (t) => {
   const underWay = new AnswersUnderWay(() => {});
   const server = createServer().listen(0, '127.0.0.1');
   t.teardown(() => server.close());

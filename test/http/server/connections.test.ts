@@ -47,7 +47,7 @@ async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await delay(5);
 }
 
-test('who does not read a large answer is cut off, who reads steadily is not', async (t) => {
+test('a client that does not read a large answer is cut off; a steady reader is not', async (t) => {
   const { server, open } = await listen(t, large);
   const stalled = await open();
   stalled.pause();
@@ -70,7 +70,7 @@ test('who does not read a large answer is cut off, who reads steadily is not', a
   steady.destroy();
 });
 
-test('where many are cut off at once, those who began later and do not read are, too', async (t) => {
+test('when many are cut off at once, later clients that do not read are cut off sooner', async (t) => {
   const { server, open } = await listen(t, large, { lookMs: 50, readerWindowMs: 1000 });
   const stall = async (): Promise<void> => {
     const socket = await open();
@@ -86,7 +86,7 @@ test('where many are cut off at once, those who began later and do not read are,
   t.match(server.counts, { open: 0, slowReaders: many + 1 });
 });
 
-test('who reads a few bytes now and then is cut off, too', async (t) => {
+test('a client that reads only a few bytes is cut off', async (t) => {
   const { server, open } = await listen(t, large);
   const drip = await open();
   drip.pause();
@@ -113,7 +113,7 @@ test('empty lines do not keep a connection open, not even after a request', asyn
   t.match(server.counts, { slowReaders: 0, silent: 2 });
 });
 
-test('an answer that takes its time is waited for, and so is whoever asks now and then', async (t) => {
+test('slow answers and occasional requests keep their connection', async (t) => {
   const { server, open } = await listen(
     t,
     (_req, res) => {
@@ -130,7 +130,7 @@ test('an answer that takes its time is waited for, and so is whoever asks now an
   socket.destroy();
 });
 
-test('more connections than there may be are closed as they come, and counted', async (t) => {
+test('connections beyond the bound are closed on arrival and counted', async (t) => {
   const { server, open } = await listen(t, (_req, res) => res.end('x'), {}, 2);
   const kept = [await open(), await open()];
   for (const socket of kept) {
@@ -152,7 +152,7 @@ test('more connections than there may be are closed as they come, and counted', 
   for (const socket of [next, kept[1]]) socket?.destroy();
 });
 
-test('of pipelined requests no more than a few are handled at a time, in order, and too many are cut off', async (t) => {
+test('pipelined requests are handled a few at a time, in order; too many end the connection', async (t) => {
   const waiting: (() => void)[] = [];
   let handled = 0;
   const { server, open } = await listen(t, (_req, res) => {
@@ -184,7 +184,7 @@ test('of pipelined requests no more than a few are handled at a time, in order, 
   t.match(server.counts, { open: 0, flooded: 1 });
 });
 
-test('whoever goes on sending after the last answer is read for a moment, and then cut off', async (t) => {
+test('a client that sends after the last answer is read for a moment, then cut off', async (t) => {
   const { server, open } = await listen(t, (_req, res) => {
     res.shouldKeepAlive = false;
     res.end('the last');

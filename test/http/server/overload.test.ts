@@ -105,7 +105,7 @@ async function refusalOf(port: number, bytes: string, answers = 1): Promise<stri
   return 'never refused';
 }
 
-test('requests that are too many get the constant answer, in each of its forms, until there are fewer', async (t) => {
+test('excess requests get the constant answer, in each of its forms, until there are fewer', async (t) => {
   const changes: boolean[] = [];
   const { server, port } = await listen(t, 1, 10, (isOverloaded) => changes.push(isOverloaded));
   const clients = crowd(port, CROWD);
@@ -149,7 +149,7 @@ test('requests that are too many get the constant answer, in each of its forms, 
   t.equal(server.load.refused, before);
 });
 
-test('a page of elsewhere can read that it is refused, and its preflights are answered', async (t) => {
+test('an allowed page can read a refusal, and its preflights are answered', async (t) => {
   // Its head is longer than what is sent directly.
   const long = `https://${'long.'.repeat(300)}example`;
   const corsOrigins = [PAGE, long];
@@ -216,7 +216,7 @@ test('with 0 nothing is ever refused', async (t) => {
   t.match(server.load, { isOverloaded: false, refused: 0 });
 });
 
-test('long turns and what piles up in them are no overload while there is little to do', async (t) => {
+test('long turns and their backlog are not an overload while there is little to do', async (t) => {
   const { server, port } = await listen(t, 0.05, 50);
   let answered = 0;
   let wrong = 0;
@@ -245,7 +245,7 @@ test('long turns and what piles up in them are no overload while there is little
   t.match(server.load, { isOverloaded: false, refused: 0, overloads: 0 });
 });
 
-test('clients who wait no longer than the limit are not refused, however busy the thread is', async (t) => {
+test('clients that wait no longer than the limit are not refused, even on a busy thread', async (t) => {
   const { server, port } = await listen(t, 1, 2000);
   const clients = crowd(port, 20);
   t.teardown(() => clients.stop());
@@ -255,7 +255,7 @@ test('clients who wait no longer than the limit are not refused, however busy th
   t.equal(server.load.refused, 0);
 });
 
-test('a few clients are not refused, however late their answers are', async (t) => {
+test('a few clients are not refused, even if their answers are late', async (t) => {
   const { server, port } = await listen(t, 20, 10);
   const clients = crowd(port, OVERLOAD_REQUESTS_MIN - 2);
   t.teardown(() => clients.stop());

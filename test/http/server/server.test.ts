@@ -14,7 +14,7 @@ function parse(reply: string): { status: number; head: string; body: unknown } {
   return { status: Number(head.slice(9, 12)), head, body: JSON.parse(reply.slice(split + 4)) };
 }
 
-test('what is not a request gets a problem document, and the connection is closed', async (t) => {
+test('unreadable messages get a problem document, and the connection is closed', async (t) => {
   const { raw } = await serve(t, setUp().handler);
   const get = 'GET /api/v1/schedule HTTP/1.1\r\nHost: a\r\n';
   const cases: [name: string, bytes: string, status: number, code: string][] = [
@@ -41,7 +41,7 @@ test('what is not a request gets a problem document, and the connection is close
   }
 });
 
-test('a method that nobody knows gets 501, what is no request line 400', async (t) => {
+test('an unknown method gets 501, a malformed request line 400', async (t) => {
   const { raw } = await serve(t, setUp().handler);
   const rest = 'HTTP/1.1\r\nHost: a\r\n\r\n';
   const cases: [bytes: string, status: number, code: string, detail: RegExp][] = [
@@ -118,7 +118,7 @@ test('a request that does not arrive in time gets 408', async (t) => {
   t.match(parse(Buffer.concat(received).toString()), { status: 408, body: { code: 'request-timeout' } });
 });
 
-test('a connection that is being written to, or has gone, is only closed', async (t) => {
+test('a connection with an unfinished answer, or a lost one, is only closed', async (t) => {
   for (const [state, code] of [
     [{ writable: true, writableLength: 10 }, 'HPE_INVALID_METHOD'],
     [{ writable: false, writableLength: 0 }, 'HPE_INVALID_METHOD'],
@@ -131,7 +131,7 @@ test('a connection that is being written to, or has gone, is only closed', async
   }
 });
 
-test('listening says where, or in one line why not', async (t) => {
+test('listen() gives its address, or one line on why it failed', async (t) => {
   const { handler } = setUp();
   const first = new HttpServer(handler);
   const address = await first.listen({ host: '127.0.0.1', port: 0 });
@@ -200,7 +200,7 @@ test('close lets an answer in flight finish with Connection: close, and ends idl
   );
 });
 
-test('what does not finish is cut at the deadline', async (t) => {
+test('unfinished answers are cut at the deadline', async (t) => {
   let waiting = false;
   const server = new HttpServer(() => {
     waiting = true;
@@ -234,7 +234,7 @@ test('pipelined requests are answered in order', async (t) => {
   );
 });
 
-test('a connection that piles up answers is closed, one that pipelines within reason is not', async (t) => {
+test('a connection with too many waiting answers is closed; moderate pipelining is allowed', async (t) => {
   const large = Buffer.alloc(4 * 1024 * 1024);
   let handled = 0;
   const { raw, port } = await serve(t, (req, res) => {

@@ -59,7 +59,7 @@ test('header fields that do not arrive in time get 408', async (t) => {
   t.ok(ms >= TIMES.headersMs - 10 && ms < LATE_MS, `${ms} ms`);
 });
 
-test('a request whose body does not arrive in time gets 408 behind its answer', async (t) => {
+test('a request whose body does not arrive in time gets 408 after its answer', async (t) => {
   const { text, ms } = await closing(
     await listen(t),
     'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n',
@@ -68,13 +68,13 @@ test('a request whose body does not arrive in time gets 408 behind its answer', 
   t.ok(ms >= TIMES.requestMs - 10 && ms < LATE_MS, `${ms} ms`);
 });
 
-test('a connection that waits for the next request is closed without a word', async (t) => {
+test('an idle connection is closed without an answer', async (t) => {
   const { text, ms } = await closing(await listen(t), 'GET / HTTP/1.1\r\nHost: a\r\n\r\n');
   t.match(text, /^HTTP\/1\.1 200 OK\r\n[\s\S]*answered$/);
   t.ok(ms >= TIMES.keepAliveMs - 10 && ms < LATE_MS, `${ms} ms`);
 });
 
-test('requests are read strictly in a process that asks for the contrary', async (t) => {
+test('requests are read strictly even with --insecure-http-parser', async (t) => {
   const program = `
     import('./src/http/server/server.ts').then(async ({ HttpServer }) => {
       const server = new HttpServer((req, res) => res.end('understood'));

@@ -102,7 +102,7 @@ const STRUCTURES: readonly (readonly [
   ['unknown components', ['BEGIN:X-A', ...lesson('x').slice(1, -1), 'END:X-A', ...lesson('a')], ['a'], []],
 ];
 
-test('broken structure costs the events that it touches', (t) => {
+test('broken structure costs only its events', (t) => {
   for (const [name, lines, uids, faults] of STRUCTURES) {
     const { events, rejections } = readCalendar(calendarOf(...lines), RULES);
     t.strictSame(
@@ -116,7 +116,7 @@ test('broken structure costs the events that it touches', (t) => {
   t.end();
 });
 
-test('what is no calendar is refused, with its line', (t) => {
+test('text that is not a calendar is refused, with its line', (t) => {
   const good = calendarOf(...lesson('a'));
   t.equal(
     outcome(`${good}<html>`),
@@ -129,7 +129,7 @@ test('what is no calendar is refused, with its line', (t) => {
   t.end();
 });
 
-test('a calendar is recognised by its begin', (t) => {
+test('a calendar is recognised by its beginning', (t) => {
   for (const text of [
     'BEGIN:VCALENDAR\r\n',
     'begin:vcalendar\n',
@@ -307,7 +307,7 @@ function costMs(text: string): number {
   return least;
 }
 
-test('no input takes more than time in proportion', { timeout: 120_000 }, (t) => {
+test('time grows at most in proportion to the input', { timeout: 120_000 }, (t) => {
   const overrides = (count: number): string =>
     calendarOf(
       ...lesson('m', 'RRULE:FREQ=MINUTELY;COUNT=8000'),
@@ -339,7 +339,7 @@ test('no input takes more than time in proportion', { timeout: 120_000 }, (t) =>
   t.end();
 });
 
-test('recurring events that are kept have a bound', (t) => {
+test('the kept recurring events are bounded', (t) => {
   const reader = new CalendarReader('test', { record() {}, reject() {} }, { identifiers: 'uuid' });
   const text = lesson('m', `DESCRIPTION:${'x'.repeat(900_000)}`, 'RRULE:FREQ=DAILY')
     .concat('')

@@ -25,7 +25,7 @@ test('every name of Windows is a zone that Node knows', (t) => {
   t.end();
 });
 
-test('names that are no zones', (t) => {
+test('names that are not zones', (t) => {
   for (const name of [
     '',
     '/',
@@ -41,7 +41,7 @@ test('names that are no zones', (t) => {
   t.end();
 });
 
-test('days without a change of the clock are remembered, and every time is that of the zone', (t) => {
+test('days without a clock change are remembered, and every time is right', (t) => {
   for (const name of [
     'Europe/Berlin',
     'America/St_Johns',
@@ -77,7 +77,7 @@ test('days without a change of the clock are remembered, and every time is that 
   t.end();
 });
 
-test('the rules of a VTIMEZONE give what the zone has that they describe', (t) => {
+test('the rules of a VTIMEZONE agree with the zone that they describe', (t) => {
   const rules = readZoneRules([
     {
       start: '20070311T020000',

@@ -44,7 +44,7 @@ function startsAndIds(...lines: string[]): string[] {
     .sort();
 }
 
-test('a changed occurrence stands before or after its event, and keeps the identifier', (t) => {
+test('a changed occurrence may come before or after its event, and keeps the identifier', (t) => {
   t.strictSame(
     startsAndIds(...MASTER),
     PLAIN.map((start, n) => `${start} Algebra ${n + 1}`),
@@ -96,7 +96,7 @@ test('THISANDFUTURE changes what follows, by as much as its own occurrence', (t)
   t.end();
 });
 
-test('of several versions of an event or an occurrence the highest SEQUENCE counts', (t) => {
+test('of several versions of an event or an occurrence, the highest SEQUENCE wins', (t) => {
   const version = (sequence: number, hour: string): string[] =>
     override(
       ';TZID=Europe/Berlin:20261026T080000',
@@ -125,7 +125,7 @@ test('of several versions of an event or an occurrence the highest SEQUENCE coun
   t.end();
 });
 
-test('an occurrence whose event is missing, or that the rule does not have, is served', (t) => {
+test('an occurrence without its event, or outside the rule, is served', (t) => {
   t.equal(readCalendar(calendarOf(...MOVED), WINDOW).events.length, 1);
   const stray = override(';TZID=Europe/Berlin:20261013T080000', 'DTSTART:20261013T090000Z', 'SUMMARY:extra');
   t.equal(readCalendar(calendarOf(...MASTER, ...stray), WINDOW).events.length, 6);

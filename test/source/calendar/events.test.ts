@@ -117,7 +117,7 @@ const FAULTS: readonly (readonly [lines: readonly string[], code: string, detail
   [
     ['DTSTART:20260914T060000Z', 'RRULE:FREQ=WEEKLY;BYEASTER=1'],
     'malformed-recurrence',
-    /is no part of a rule/,
+    /is not part of a rule/,
   ],
   [
     ['DTSTART:20260914T060000Z', 'RRULE:FREQ=DAILY', 'EXDATE:nonsense'],
@@ -127,7 +127,7 @@ const FAULTS: readonly (readonly [lines: readonly string[], code: string, detail
   [['DTSTART:20260914T060000Z', 'RDATE:20260230T060000Z'], 'malformed-time', /RDATE .* has no day 30/],
 ];
 
-test('an event with a fault is lost, with its line, and no other', (t) => {
+test('a faulty event is rejected with its line, and no other event is lost', (t) => {
   const good = (n: number): string[] => [
     'BEGIN:VEVENT',
     `UID:g${n}`,
@@ -160,7 +160,7 @@ test('times without a zone need one, and the message names the option', (t) => {
   t.end();
 });
 
-test('columns are the properties, with the values that people see', (t) => {
+test('columns are the properties, with unescaped values', (t) => {
   const [event] = readCalendar(
     calendarOf(
       'X-WR-CALNAME:CS\\, first year',
@@ -200,7 +200,7 @@ test('columns are the properties, with the values that people see', (t) => {
   t.end();
 });
 
-test('an address serves where a person has no name, and an attendee where nobody organises', (t) => {
+test('the lecturer is the organiser or else an attendee, by name or else by address', (t) => {
   const personOf = (...lines: string[]): string | undefined =>
     readCalendar(eventOf('DTSTART:20260914T060000Z', ...lines)).events[0]?.PERSON;
   t.equal(personOf('ORGANIZER:MAILTO:ada@example.edu'), 'ada@example.edu');
@@ -209,7 +209,7 @@ test('an address serves where a person has no name, and an attendee where nobody
   t.end();
 });
 
-test('cancelled events, and other components, are no events', (t) => {
+test('cancelled events and other components are left out', (t) => {
   const text = calendarOf(
     ...['BEGIN:VEVENT', 'UID:1', 'DTSTART:20260914T060000Z', 'STATUS:CANCELLED', 'END:VEVENT'],
     ...['BEGIN:VTODO', 'UID:2', 'DTSTART:20260914T060000Z', 'BEGIN:VALARM', 'END:VALARM', 'END:VTODO'],
@@ -250,7 +250,7 @@ const VTIMEZONE = [
   'END:VTIMEZONE',
 ];
 
-test('a VTIMEZONE defines a name that is not known, also after the events', (t) => {
+test('a VTIMEZONE defines an unknown name, even after the events', (t) => {
   const lines = [
     '19990701T080000',
     '20260328T080000',
@@ -295,7 +295,7 @@ test('several calendars in one source: each has its own name and zones', (t) => 
   t.end();
 });
 
-test('recurrences have a window, which is told, other events do not', (t) => {
+test('recurrences have a window, which is reported; other events have none', (t) => {
   const daily = eventOf('DTSTART:20200101T060000Z', 'RRULE:FREQ=DAILY');
   const starts = readCalendar(daily, { from: '2026-09-01', to: '2026-09-03' }).events.map(
     ({ DTSTART }) => DTSTART,

@@ -68,7 +68,7 @@ const rule: fc.Arbitrary<OracleRule> = fc
     } as OracleRule;
   });
 
-test('generated rules give what a slow expansion gives, in five zones', {
+test('generated rules agree with a slow expansion, in five zones', {
   timeout: size(120_000, 1_800_000),
 }, (t) => {
   const seen = { occurrences: 0, many: 0, gaps: 0 };

@@ -319,7 +319,7 @@ for (const example of EXAMPLES) {
 }
 
 /** Sections 3.8.5.1 and 3.8.5.2. */
-test('EXDATE takes occurrences out, RDATE puts dates, times and periods in', (t) => {
+test('EXDATE removes occurrences; RDATE adds dates, times and periods', (t) => {
   const read = readCalendar(
     eventOf(
       `DTSTART;TZID=${NEW_YORK}:19970902T090000`,

@@ -146,7 +146,7 @@ test('positions are those of the uncut source, and readers keep nothing of a chu
   }
 });
 
-test('a source of no records is valid where the format can say so', async (t) => {
+test('a source without records is valid if the format can express it', async (t) => {
   for (const bytes of [
     '[]',
     ' [ \n] ',

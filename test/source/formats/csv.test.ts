@@ -206,7 +206,7 @@ for (const [what, text, values, faults] of FAULTS) {
   });
 }
 
-test('a source that is no CSV with a header is refused in one sentence', async (t) => {
+test('a source that is not CSV with a header is refused in one sentence', async (t) => {
   for (const [text, message] of [
     ['a,b,"c\n1,2,3\n', /line 1: the quote that opens cell 3 on line 1 is not closed/],
     ['a,"b"c\n1,2\n', /line 1: cell 2 has text after its closing quote/],

@@ -207,7 +207,7 @@ const source = fc.record({
   damage: fc.option(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { freq: 3 }),
 });
 
-test('both ways build the same image and reject the same records, whatever the lines are', async (t) => {
+test('both ways build the same image and reject the same records, for any lines', async (t) => {
   const total = { offered: 0, taken: 0 };
   await fc.assert(
     fc.asyncProperty(source, async ({ lines, ending, chunkBytes, mode, damage }) => {
@@ -277,7 +277,7 @@ const ORDINARY = Array.from({ length: 20 }, (_, n) =>
   }),
 );
 
-test('a name that is no field counts once a line, however often it stands there', async (t) => {
+test('an unknown name counts once per line', async (t) => {
   const lines = ORDINARY.map((line, n) =>
     line.replace('{', n % 2 === 0 ? '{"x":"1","x":"2",' : '{"x":null,'),
   );
@@ -311,14 +311,14 @@ test('lines of the ordinary form are not decoded', async (t) => {
   }
 });
 
-test('lines that nobody can take undecoded are soon not offered any more', async (t) => {
+test('after many lines that the sink cannot take, lines are no longer offered undecoded', async (t) => {
   const lines = ORDINARY.flatMap((line) => Array.from({ length: 30 }, () => line.replace('Z"', '\\u005a"')));
   const { fast, slow, taken } = await compare(Buffer.from(`${lines.join('\n')}\n`), 700, 'uuid');
   t.strictSame(fast, slow);
   t.ok(taken.offered < lines.length / 4, `${taken.offered} of ${lines.length} lines`);
 });
 
-test('each of the malformed files, by itself and behind good records', async (t) => {
+test('each of the malformed files, alone and after good records', async (t) => {
   const folder = new URL('../../../fixtures/malformed/', import.meta.url);
   const names = readdirSync(folder).filter((name) => name.endsWith('.ndjson'));
   t.ok(names.length > 10);

@@ -36,12 +36,12 @@ test('the longest record allowed is read, one byte more is not', async (t) => {
   }
 });
 
-test('one line that is too long is no malformed source', async (t) => {
+test('a source with one too long line is not malformed', async (t) => {
   const read = await collectBytes(`{"t":"${'x'.repeat(RECORD_BYTES_MAX)}"}`);
   t.match(read.rejections, [{ code: 'record-too-large', position: { record: 1, line: 1 } }]);
 });
 
-test('lines that are not JSON cost one record each and say where the fault is', async (t) => {
+test('lines that are not JSON cost one record each and report the position of the fault', async (t) => {
   const read = await collectBytes('{"a":1}\n\n{"ř":tru}\r\nnot\n{"a":2}\n{"a":3');
   t.same(values(read), [{ a: 1 }, { a: 2 }]);
   t.same(
@@ -207,7 +207,7 @@ test('columns count characters, not UTF-16 units', async (t) => {
   t.same(placeOf('', 0), { line: 1, column: 1 });
 });
 
-test('an array inside an object is refused, with a hint where it belongs', async (t) => {
+test('an array inside an object is refused, with a hint', async (t) => {
   const wrapped: readonly (readonly [text: string, name: string])[] = [
     ['{"events":[{"id":"a"},{"id":"b"}]}', 'events'],
     ['{"count":2,"next":null,"at":"now","items": []}\n', 'items'],
@@ -231,7 +231,7 @@ test('an array inside an object is refused, with a hint where it belongs', async
   }
 });
 
-test('records that hold arrays are no such object', async (t) => {
+test('records that hold arrays are not refused for them', async (t) => {
   const records: readonly (readonly [text: string, records: number, rejections: number])[] = [
     ['{"tags":["x"],"id":"a"}', 1, 0],
     ['{"tags":["x"]}\n{"tags":["y"]}', 2, 0],

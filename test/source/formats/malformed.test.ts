@@ -112,7 +112,7 @@ const FOUND_LATER = ['duplicate-id.ndjson'];
 
 const files = readdirSync(FOLDER).filter((name) => name !== 'README.md');
 
-test('every file has an expectation, every expectation a file, and the list says what each is for', async (t) => {
+test('every file has an expectation and every expectation a file; the list explains each', async (t) => {
   const expected = [...Object.keys(REFUSED), ...Object.keys(REJECTED), ...FOUND_LATER];
   t.same(files.toSorted(), expected.toSorted());
   const readme = readFileSync(`${FOLDER}README.md`, 'utf8');
@@ -147,6 +147,6 @@ for (const [file, [code, field, position]] of Object.entries(REJECTED)) {
   });
 }
 
-test('a duplicate id is no business of the source', async (t) => {
+test('duplicate ids are not checked by the source', async (t) => {
   for (const file of FOUND_LATER) t.equal((await collect(fileSource(FOLDER + file))).records.length, 3);
 });

@@ -103,7 +103,7 @@ test('text that is not UTF-8 costs its record only, in values, in names, behind 
   t.match(binary.records, [{ value: { y: 'ř' } }], 'binary data is no text');
 });
 
-test('values that are no maps are records all the same', async (t) => {
+test('values that are not maps count as records', async (t) => {
   const bytes = Buffer.from(encode([{ a: 1 }, 17, null, ['x'], 'text']));
   t.same(
     (await collectBytes(bytes)).records.map((r) => r.value),
@@ -146,7 +146,7 @@ test('the longest record allowed is read, one byte more is not', async (t) => {
   }
 });
 
-test('lengths that lie do not make it allocate, and nesting does not exhaust the stack', async (t) => {
+test('false lengths cause no allocation, and nesting does not exhaust the stack', async (t) => {
   for (const lie of [
     '81 a178 db ffffffff',
     '81 a178 c6 ffffffff',
@@ -214,7 +214,7 @@ for (const [bytes, message] of DAMAGED) {
   });
 }
 
-test('binary data that only begins like MessagePack is called neither', async (t) => {
+test('binary data that only begins like MessagePack is not called MessagePack', async (t) => {
   const cases: readonly (readonly [bytes: string, shown: string])[] = [
     // The signature of a PNG: a map of 9 entries, by its first byte.
     ['89 504e47 0d0a1a0a 0000000d 49484452 00000001 00000001', '89 50 4e 47'],

@@ -83,7 +83,7 @@ for (const [format, write] of Object.entries(FORMATS)) {
   });
 }
 
-test('every byte of windows-1252 is what the Encoding Standard says', (t) => {
+test('every byte of windows-1252 is read as in the Encoding Standard', (t) => {
   const transcoder = new Transcoder('test', 'windows-1252');
   const text = Buffer.concat([
     transcoder.push(Buffer.from(Array.from({ length: 256 }, (_, n) => n))),
@@ -96,7 +96,7 @@ test('every byte of windows-1252 is what the Encoding Standard says', (t) => {
   t.end();
 });
 
-test('what an encoding does not have costs its record', async (t) => {
+test('invalid bytes of an encoding cost their record', async (t) => {
   const lone = utf16('{"id":"1","title":"a"}\n{"id":"2","title":"\ud800"}\n{"id":"3","title":"b"}\n', false);
   const read = await titlesOf(lone, {});
   t.strictSame(read.titles, ['a', 'b']);
@@ -147,7 +147,7 @@ test('CSV in another encoding is named at once', async (t) => {
   });
 });
 
-test('a stray row or line in another encoding costs that one, with the hint', async (t) => {
+test('a single row or line in another encoding is rejected alone, with the hint', async (t) => {
   const stray = Buffer.concat([
     Buffer.from('id;title\n1;Übung\n'),
     western('2;Übung\n'),

@@ -16,7 +16,7 @@ function withEntityTag(state: { etag: string }): Answer {
   };
 }
 
-test('what has the same entity tag is not read again', async (t) => {
+test('data with the same entity tag is not read again', async (t) => {
   for (const etag of ['"one"', 'W/"one"', '""', '"with\\and-é"']) {
     const state = { etag };
     const upstream = await startUpstream(t, withEntityTag(state));
@@ -35,7 +35,7 @@ test('what has the same entity tag is not read again', async (t) => {
   }
 });
 
-test('an upstream that gives entity tags but does not look at them is not read again either', async (t) => {
+test('an upstream that ignores If-None-Match is not read again either', async (t) => {
   const upstream = await startUpstream(t, (_, response) => {
     response.setHeader('etag', '"one"').write(BODY);
     // It never ends: the body is not waited for.
@@ -45,7 +45,7 @@ test('an upstream that gives entity tags but does not look at them is not read a
   await allClosed(upstream);
 });
 
-test('without an entity tag the date of the last change counts, where it is older than the answer', async (t) => {
+test('without an entity tag the date of the last change counts, if it is older than the answer', async (t) => {
   const cases: [lastModified: string | null, date: string | null, isUsed: boolean][] = [
     ['Mon, 02 Sep 2024 07:59:59 GMT', DATE, true],
     ['Sun, 01 Sep 2024 08:00:00 GMT', DATE, true],
@@ -81,7 +81,7 @@ test('a version is of one address, and of no other', async (t) => {
   t.notMatch(version, /term|fall/, 'and does not show it');
 });
 
-test('a version of a redirected address is of where it led', async (t) => {
+test('the version of a redirected address belongs to the target', async (t) => {
   let target = '/one';
   const upstream = await startUpstream(t, {
     '/': (request, response) => {
@@ -98,7 +98,7 @@ test('a version of a redirected address is of where it led', async (t) => {
   t.notOk(await isUnchanged(source, version));
 });
 
-test('what is no version of ours is not sent', async (t) => {
+test('foreign versions are not sent', async (t) => {
   const upstream = await startUpstream(t, (_, response) => response.end(BODY));
   const source = httpSource({ kind: 'http', url: upstream.origin });
   const { url } = JSON.parse(versionFor(upstream.origin)) as { url: string };
@@ -117,7 +117,7 @@ test('what is no version of ours is not sent', async (t) => {
   }
 });
 
-test('304 that nobody asked for is a failure', async (t) => {
+test('an unexpected 304 is a failure', async (t) => {
   const upstream = await startUpstream(t, (_, response) => response.writeHead(304).end());
   const source = httpSource({ kind: 'http', url: upstream.origin });
   const message = `cannot read ${upstream.origin}/: the answer is 304 Not Modified; expected 200`;

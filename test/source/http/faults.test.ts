@@ -60,7 +60,7 @@ test('every status but 200 is a failure that is named', async (t) => {
   }
 });
 
-test('Retry-After is told', async (t) => {
+test('Retry-After is reported', async (t) => {
   for (const status of [429, 503]) {
     const failure = await failingLoad(t, (_, response) => {
       response.writeHead(status, { 'retry-after': '120' }).end();
@@ -128,7 +128,7 @@ function trickle(everyMs: number): Answer {
   };
 }
 
-test('a trickle is read where it is quick enough, and given up where it is too slow or takes too long', async (t) => {
+test('a trickle is read if it is fast enough, and given up if it is too slow or takes too long', async (t) => {
   const upstream = await startUpstream(t, (_, response) => {
     const lines = LINES.slice(0, 40).match(/.*\n/g) ?? [];
     const timer = setInterval(() => {
@@ -147,7 +147,7 @@ test('a trickle is read where it is quick enough, and given up where it is too s
   t.match(long.message, /it was not read whole within 0\.3 s$/);
 });
 
-test('a slow reader is no slow upstream', async (t) => {
+test('a slow reader does not count as a slow upstream', async (t) => {
   const body = ndjson(records(60_000));
   const upstream = await startUpstream(t, (_, response) => response.end(body));
   let count = 0;
@@ -217,7 +217,7 @@ async function startBareServer(t: Test, answer: string | Buffer): Promise<string
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test('an answer that ends with its connection is taken only where the data says itself where it ends', async (t) => {
+test('an answer that ends with its connection is accepted only if the data marks its own end', async (t) => {
   const head = 'HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n';
   const cases: [what: string, body: string | Buffer, isTaken: boolean][] = [
     ['lines', LINES, false],
@@ -241,7 +241,7 @@ test('an answer that ends with its connection is taken only where the data says 
   );
 });
 
-test('what is no data is malformed, and says what it is', async (t) => {
+test('other content is malformed, and the message says what it is', async (t) => {
   const cases: [what: string, answer: Answer, problem: RegExp][] = [
     ['nothing', (_, response) => response.end(), /the source is empty/],
     ['white space', (_, response) => response.end(' \n'), /empty but for white space/],
@@ -261,7 +261,7 @@ test('what is no data is malformed, and says what it is', async (t) => {
   }
 });
 
-test('an encoding that was not asked for is a failure', async (t) => {
+test('an encoding that was not requested is a failure', async (t) => {
   for (const encoding of ['br', 'zstd', 'gzip, gzip']) {
     const failure = await failingLoad(t, (_, response) => {
       response.setHeader('content-encoding', encoding).end(LINES);
@@ -276,7 +276,7 @@ test('more bytes than allowed are a failure', async (t) => {
   t.match(failure, { code: 'source-too-large', message: `it has more than ${LINES.length - 1} bytes` });
 });
 
-test('nobody there, and somebody who does not speak HTTP', async (t) => {
+test('an unreachable upstream, and one that does not speak HTTP', async (t) => {
   const closed = createServer();
   closed.listen(0, '127.0.0.1');
   await once(closed, 'listening');
@@ -322,7 +322,7 @@ test('after each failure the next load is a fresh one', async (t) => {
   await allClosed(upstream);
 });
 
-test('a little that unpacks to very much is given up: at a number of bytes, and when its time is over', async (t) => {
+test('data that unpacks to very much is given up, by bytes and by time', async (t) => {
   const packed = gzipSync(Buffer.concat([Buffer.from('{}'), Buffer.alloc(64 * 1024 * 1024, '\n')]));
   for (const encoding of ['gzip', 'identity']) {
     const answer: Answer = (_, response) => {

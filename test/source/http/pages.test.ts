@@ -78,7 +78,7 @@ test('pages of different formats are one set; sizes and progress are of all', as
   t.strictSame(progress.at(-1), { bytesRead, bytesTotal: null, records: 6 });
 });
 
-test('a page that cannot be had, or a link that cannot be followed, fails the whole load', async (t) => {
+test('a missing page or a broken link fails the whole load', async (t) => {
   const other = await startUpstream(t, page(1, null));
   const cases: [what: string, answers: Record<string, Answer>, problem: RegExp][] = [
     ['not found', { '/': page(0, next('/2')) }, /\/2: the answer is 404 Not Found; expected 200$/],
@@ -123,7 +123,7 @@ test('a page that cannot be had, or a link that cannot be followed, fails the wh
   t.equal(other.requests.length, 0);
 });
 
-test('pages on another origin are read where that is allowed, without header fields', async (t) => {
+test('pages on another origin are read if allowed, without header fields', async (t) => {
   const other = await startUpstream(t, { '/2': page(1, next('/3')), '/3': page(2, null) });
   const upstream = await startUpstream(t, { '/': page(0, next(`${other.origin}/2`)) });
   const read = await collect(

@@ -8,7 +8,7 @@ import { allClosed, ndjson, records, startUpstream } from './upstream.js';
 
 const VALUES = records(500);
 
-test('every format is read by content, whatever the media type, plain and gzipped in every way', async (t) => {
+test('every format is recognised by content, with any media type, plain and gzipped in every way', async (t) => {
   const bodies: [format: string, body: Buffer][] = [
     ['ndjson', Buffer.from(ndjson(VALUES))],
     ['json-array', Buffer.from(JSON.stringify(VALUES))],
@@ -50,7 +50,7 @@ test('every format is read by content, whatever the media type, plain and gzippe
   }
 });
 
-test('a source is named by its address, without what could be a secret', (t) => {
+test('a source is named by its address, without possible secrets', (t) => {
   const name = (url: string): string => httpSource({ kind: 'http', url }).name;
   t.equal(name('https://example.org/schedule/all'), 'https://example.org/schedule/all');
   t.equal(name('HTTPS://Example.org:443'), 'https://example.org/');
@@ -72,7 +72,7 @@ test('a source is named by its address, without what could be a secret', (t) => 
   t.end();
 });
 
-test('header fields of the configuration are sent, and what we can read is asked for', async (t) => {
+test('configured header fields are sent, and Accept names the readable formats', async (t) => {
   const upstream = await startUpstream(t, (_, response) => response.end('[]'));
   const url = `${upstream.origin}/all?term=fall%20term#part`;
   await collect(
@@ -100,7 +100,7 @@ test('user and password of the address are sent as Basic credentials', async (t)
   t.equal(upstream.requests[0]?.headers.authorization, expected);
 });
 
-test('addresses and header fields that cannot be are refused at once, without showing them', (t) => {
+test('invalid addresses and header fields are refused at once, without showing them', (t) => {
   const good = 'http://localhost/';
   const cases: [url: string, headers: Record<string, string>, problem: RegExp][] = [
     ['http://sec ret@', {}, /cannot be parsed; expected http/],
@@ -181,7 +181,7 @@ test('an abort ends the load with its reason, at every stage', async (t) => {
   }
 });
 
-test('what the sink throws comes through as it is, and the connection is closed', async (t) => {
+test('errors of the sink come through unchanged, and the connection is closed', async (t) => {
   const upstream = await startUpstream(t, (_, response) => {
     response.write('{"n":1}\n{"n":2}\n');
   });

@@ -52,7 +52,7 @@ test('user and password of the address go to no other origin', async (t) => {
   t.equal(other.requests[0]?.headers.authorization, undefined);
 });
 
-test('where another origin wants header fields, the failure says why they were not sent', async (t) => {
+test('if another origin requires header fields, the failure says why they were not sent', async (t) => {
   const other = await startUpstream(t, (_, response) => response.writeHead(401).end());
   const upstream = await startUpstream(t, to(`${other.origin}/all`));
   const failure = await failureOf(
